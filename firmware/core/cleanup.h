@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ownership in one line: declare the owner at the top, initialised to empty, and every return is right.
+ *
+ *     CLEANUP(free_ptr) char *text = NULL;
+ *     CLEANUP(close_fd) int fd = -1;
+ *     return TAKE(text);      hands the value over and empties the owner
+ *
+ * A clean-up function gets a pointer to the variable, accepts its empty value and keeps errno.
+ */
+#pragma once
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CLEANUP(fn)  __attribute__((cleanup(fn)))
+#define MUST_CHECK   __attribute__((warn_unused_result))
+#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* Hand a pointer over: yields its value and leaves NULL behind. */
+#define TAKE(ptr)                        \
+	({                               \
+		__auto_type take_ = ptr; \
+		(ptr) = NULL;            \
+		take_;                   \
+	})
+
+/* Hand a file descriptor over: yields its value and leaves -1 behind. */
+static inline int take_fd(int *fd)
+{
+	int value = *fd;
+
+	*fd = -1;
+	return value;
+}
+
+static inline void free_ptr(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+static inline void close_fd(const int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd);
+	errno = saved;
+}
+
+static inline void close_file(FILE **file)
+{
+	int saved = errno;
+
+	if (*file)
+		(void)fclose(*file);
+	errno = saved;
+}
