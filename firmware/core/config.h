@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one configuration file, parsed and checked. Every key is one row of the table in config_keys.c; the parser,
+ * `kiln config check`, `kiln config show` and the reference in config/kiln.conf all come from it.
+ *
+ * Order: config_load -> read -> config_done. Strings and arrays belong to the config and live until config_done().
+ */
+#pragma once
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CONFIG_FEATURES_MAX   32u
+#define CONFIG_SHAPE_MAX      8u
+#define CONFIG_LAYERS_MAX     256u
+#define CONFIG_INPUTS_MAX     8u
+#define CONFIG_ATTRIBUTES_MAX 16u
+#define CONFIG_ERRORS_MAX     64u
+
+enum config_start_from { START_SCRATCH, START_LATEST };
+enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
+enum config_bad_record { BAD_RECORD_STOP, BAD_RECORD_SKIP };
+enum config_remainder { REMAINDER_KEEP, REMAINDER_DROP };
+enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
+enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES };
+enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
+
+/* One object store location: source and sink have the same keys. */
+struct config_store {
+	const char *url;        /* s3://bucket/prefix or file:///dir */
+	const char *endpoint;   /* https://host:port; "" = AWS by region */
+	const char *region;
+	const char *credential; /* a name; see drivers/store.h for where it is looked up; "" = environment, then anonymous */
+	const char *ca_file;    /* "" = the system's */
+	int url_style;          /* enum config_url_style */
+	bool http2;
+};
+
+struct config_feature {
+	const char *name;
+	int dtype; /* enum config_dtype */
+	uint32_t rank;
+	uint64_t shape[CONFIG_SHAPE_MAX];
+	int missing; /* enum config_missing */
+	double fill; /* value of a missing feature where `missing` allows it */
+};
+
+/* One layer of the model: `op` and attribute names are checked by the model's op table, which knows them. */
+struct config_attribute {
+	const char *key;
+	enum { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_BOOL, ATTRIBUTE_STRING } type;
+	int64_t i;
+	double f;
+	const char *s;
+	unsigned line;
+};
+
+struct config_layer {
+	const char *op;
+	const char *name; /* "" = made from op and position, as Keras does: dense, dense_1, ... */
+	uint32_t inputs;  /* 0 = the layer before */
+	const char *input[CONFIG_INPUTS_MAX];
+	uint32_t attributes;
+	struct config_attribute attribute[CONFIG_ATTRIBUTES_MAX];
+	unsigned line;
+};
+
+struct config {
+	struct {
+		const char *name;
+		uint64_t epochs, seed, batch_rows;
+		int start_from; /* enum config_start_from */
+	} run;
+	struct config_store source, sink;
+	struct {
+		const char *train_glob, *validation_glob, *test_glob; /* under source.url */
+		int split_by;                                         /* enum config_split_by */
+		uint64_t validation_percent;                          /* of the train shards, the last ones in key order */
+	} split;
+	struct {
+		const char *nic;   /* interface name, "auto" */
+		const char *cores; /* CPU list, "auto" */
+		uint64_t connections, part_bytes, decode_workers, memory_bytes;
+		uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s, attempts_max;
+		int bad_record; /* enum config_bad_record */
+		uint64_t skip_records_max;
+	} fetch;
+	struct {
+		uint64_t window_shards, lanes;
+		int remainder; /* enum config_remainder */
+	} order;
+	struct {
+		uint64_t slots;
+		bool small_pages; /* true: fall back to normal pages when hugepages cannot be had */
+	} ring;
+	uint32_t features;
+	struct config_feature feature[CONFIG_FEATURES_MAX];
+	struct {
+		const char *input, *label; /* feature names */
+		const char *loss;
+		uint32_t layers;
+		struct config_layer *layer;
+	} model;
+	struct {
+		const char *name; /* a row of the model's optimizer table */
+		double learning_rate, beta_1, beta_2, epsilon, momentum;
+		bool nesterov;
+	} optimizer;
+	struct {
+		const char *platform, *type; /* "auto" or part of the platform's name; auto|cpu|gpu */
+	} device;
+	struct {
+		uint64_t every_steps; /* 0 = only at the end of each epoch */
+		uint64_t keep;        /* newest checkpoints kept in the store, besides the best */
+	} checkpoint;
+	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
+};
+
+/* Where the configuration lies: `--config FILE` among the arguments, else KILN_CONFIG, else paths' kiln.conf. */
+const char *config_path(int argc, char **argv);
+
+/* Read and check a file.
+ * Errors: -EINVAL with every wrong key on a line of its own ("FILE:LINE: KEY: found ..., allowed ..."), as far as the
+ * text holds them; -ENOENT, -EACCES and the like when it cannot be read. A syntax error stops at the first. */
+MUST_CHECK int config_load(const char *path, struct config *ret_config, struct error *err);
+
+/* Free what the config owns; accepts a zeroed one. */
+void config_done(struct config *config);
+
+/* Every key with its value in effect, as libconfig text; values equal to the default carry a trailing comment. */
+MUST_CHECK int config_show(const char *path, FILE *out, bool json, struct error *err);
+
+/* The documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this output. */
+MUST_CHECK int config_reference(FILE *out, struct error *err);
