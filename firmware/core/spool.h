@@ -5,7 +5,7 @@
  * PATH_SPOOL/traind/<run id>/<name> is uploaded to <run id>/<name> in the sink. <name> is one of
  *     checkpoints/ckpt-%012u.safetensors   whole or absent (temporary name, fsync, rename, fsync of the directory)
  *     logs/{train,validation}/events.out.tfevents.*   append-only; uploaded again after it grew
- *     model/*, run.json, plan              whole or absent
+ *     model/NAME, run.json, plan           whole or absent
  * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it is uploaded
  * and two newer ones are on the disk, everything of a run once the run is final and in the store.
  */
