@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One non-recursive Makefile. Objects of each flavour lie in build/<flavour>/; nothing is written outside build/.
 
+SHELL := /bin/bash
 FLAVOUR ?= release# release, asan, tsan or coverage
 CC      ?= gcc
 PREFIX  ?= /usr
@@ -17,7 +18,7 @@ B       := build/$(FLAVOUR)$(if $(CLANG),-clang)
 
 PACKAGES := libcurl mbedtls zlib libconfig libsystemd libcjson expat OpenCL
 PKG_CFLAGS := $(shell pkg-config --cflags libcurl zlib libconfig libsystemd libcjson expat OpenCL 2>/dev/null)
-PKG_LIBS   := -lcurl -lmbedcrypto -lz -lconfig -lsystemd -lcjson -lexpat -lOpenCL -lm
+PKG_LIBS   := -lcurl -lmbedcrypto -larchive -lz -lconfig -lsystemd -lcjson -lexpat -lOpenCL -lm
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror
 CPPFLAGS := -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -Ifirmware -I. $(PKG_CFLAGS)
@@ -133,7 +134,101 @@ $(B)/system/%: $(B)/obj/tests/system/%.o $(ARCHIVES)
 clean:
 	rm -rf build
 
+# ---- What people call ------------------------------------------------------------------------------------------------
+
+# `deps` is free when nothing is missing: every goal that needs packages calls it.
+deps:
+	@tools/deps/install build
+
+deps-test:
+	@tools/deps/install build test
+
+install: programs
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kiln $(DESTDIR)/etc/kiln
+	install -m 755 $(B)/bin/kiln $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(filter-out $(B)/bin/kiln,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/kiln/
+	install -m 644 config/kiln.conf $(DESTDIR)/etc/kiln/kiln.conf.reference
+
+# make demo [IMDB=DIR] [STORE=s3]
+demo: deps
+	@$(if $(filter s3,$(STORE)),tools/deps/install store)
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
+	@tools/demo --bin $(B)/bin $(if $(IMDB),--imdb $(IMDB)) $(if $(STORE),--store $(STORE))
+
+FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
+lint: deps-test
+	tools/check
+	clang-format --dry-run -Werror $(FORMATTED)
+	@$(MAKE) --no-print-directory -s $(gen-model)
+	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
+		clang-tidy --quiet -- -std=gnu17 $(CPPFLAGS)
+
+# One entry is LABEL:COMMAND; tests/run runs them in this order.
+SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))
+THREADED     := ring_stress
+test-entries  = lint:tools/tap\ lint\ make\ -s\ lint \
+	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
+	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
+	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
+	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):build/asan/fuzz/$(notdir $t)\ tests/fuzz/corpus/$(notdir $t)) \
+	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
+
+test: deps-test
+	@echo "Building: release, asan, tsan, and once more with clang"
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan programs tests
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) CC=clang programs
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
+	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
+	 tests/run $(test-entries)
+
+# Without installing anything: what a developer repeats all day.
+test-unit: programs tests
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/run $(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t)
+
+test-system: programs tests
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
+	 tests/run $(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
+
+test-interop: deps-test programs tests
+	@tools/deps/install bench
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/run interop:tests/interop/run
+
+# Coverage-guided fuzzing of one parser: make fuzz NAME=example SECONDS=60
+SECONDS ?= 60
+fuzz: deps-test
+	@mkdir -p build/fuzz
+	clang -std=gnu17 -g -O1 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined -o build/fuzz/$(NAME) tests/fuzz/$(NAME).c \
+		$(src-core) $(src-data) $(src-model) $(src-drivers) $(PKG_LIBS)
+	build/fuzz/$(NAME) -max_total_time=$(SECONDS) tests/fuzz/corpus/$(NAME)
+
+BENCH_NAMES := $(sort $(patsubst tests/bench/run-%,%,$(wildcard tests/bench/run-*)))
+bench: $(BENCH_NAMES:%=bench-%)
+bench-%: deps-test programs tests benches
+	@tools/deps/install bench
+	@mkdir -p build/results
+	@set -o pipefail; KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/bench/run-$* | tee build/results/$*.jsonl
+
+help:
+	@echo "Kiln: firmware that trains every night, unattended."
+	@echo
+	@echo "  make demo                  install, build, run the main job on real input, show the result"
+	@echo "  make demo IMDB=DIR         the same with the Large Movie Review Dataset in DIR"
+	@echo "  make demo STORE=s3         the same through a real S3 server on loopback"
+	@echo "  make test                  install, build, run all tests"
+	@echo
+	@echo "  make                       programs into $(B)/bin    (CC=clang; FLAVOUR=release|asan|tsan|coverage; V=1)"
+	@echo "  make install               DESTDIR= PREFIX=/usr"
+	@echo "  make deps                  install the Debian packages that building needs"
+	@echo "  make lint                  format, clang-tidy, include arrows, function length"
+	@echo "  make test-unit             unit tests only          make test-system    system tests only"
+	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
+	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
+	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
+	@echo "  make clean                 remove build/"
+
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests benches clean
+.PHONY: all programs tests benches clean deps deps-test install demo lint test test-unit test-system test-interop fuzz bench help
 .SECONDARY:
