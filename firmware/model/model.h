@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model on an OpenCL device, as traind and `kiln predict` use it: built from the config, stepped batch by batch,
- * snapshotted to and loaded from named tensors. Everything between two waits only enqueues on one in-order queue.
+ * A model on an OpenCL device, as traind and `kiln predict` use it: built from the config, stepped batch by
+ * batch, snapshotted to and loaded from named tensors. Everything between two waits only enqueues on one
+ * in-order queue.
  *
- * Order: model_open -> (model_init | model_tensor_load*) -> (model_train | model_evaluate | model_metrics |
- * model_snapshot)* -> model_close. One thread.
- * Same device, same seed, same batches: same bits.
+ * Order: gpu_open -> model_open -> (model_init | model_tensor_load*) -> (model_train | model_evaluate |
+ * model_metrics | model_metrics_reset | model_batch_done | model_snapshot | model_cursor_set)* -> model_close
+ * -> gpu_close. One thread, except model_snapshot_tensors() and model_snapshot_release(), which one other
+ * thread may call. Same build, same device, same seed, same batches: same bits, whatever was snapshotted or
+ * loaded in between.
  */
 #pragma once
 
@@ -16,74 +19,93 @@
 struct gpu;
 struct model;
 
-/* One batch. Pointers are host memory (a ring slot); on a CPU device they are used in place, so they must stay until
- * model_batch_done() says so. */
+/* One batch. Pointers are host memory (a ring slot); on a CPU device they are used in place, so they must
+ * stay until model_batch_done() hands the ticket back. */
 struct model_batch {
-	const void *input;      /* float32 [rows, input elements] */
-	const void *label;      /* int64 [rows, classes] one-hot */
-	const uint8_t *empty;   /* one byte a row, 1 = skipped record (weight 0); NULL = none */
-	uint32_t rows, valid_rows;
+	const void *input; /* float32 [rows, input elements]; rows marked empty hold finite numbers (zeros) */
+	const void *label; /* int64 [rows, classes] one-hot */
+	const uint8_t *empty; /* one byte a row, 1 = skipped record (weight 0); NULL = none */
+	uint32_t rows,
+		valid_rows; /* 1 <= rows <= config.run.batch_rows; valid_rows = rows that are not empty */
 	uint64_t first_row; /* index of row 0 in the global order of the segment: dropout's counter */
-	void *ticket;       /* the caller's; handed back by model_batch_done() */
+	void *ticket;       /* the caller's, handed back by model_batch_done(); NULL = nobody waits for it */
 };
 
 struct model_metrics {
-	double loss, accuracy; /* means over the valid rows since the last model_metrics_reset */
+	double loss,
+		accuracy; /* means over the valid rows since the last model_metrics_reset(); 0 without rows */
 	uint64_t rows;
 };
 
 /* A tensor of the state arena, as a checkpoint holds it. */
 struct model_tensor {
 	const char *name;  /* "dense/kernel", "optimizer/m/dense/kernel", "state/step" ... */
-	const char *dtype; /* safetensors names: F32, I64, U32, U8 */
+	const char *dtype; /* safetensors names: F32, I64, U8 */
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];
 	const void *data; /* into the snapshot */
 	uint64_t bytes;
 };
 
-/* Build graph, plan and kernels. `training` false: forward only (predict). */
-MUST_CHECK int model_open(struct gpu *gpu, const struct config *config, bool training, struct model **ret_model,
-			  struct error *err);
+/* Build graph, plan and kernels. `training` false: forward only (predict); the state then is the parameters
+ * alone. The config must outlive the model. Errors: -EINVAL a wrong layer, attribute, loss or optimizer: the
+ * text names layer, line, found and allowed. */
+MUST_CHECK int model_open(struct gpu *gpu, const struct config *config, bool training,
+			  struct model **ret_model, struct error *err);
+/* Waits for the queue. A snapshot must have been released. Accepts NULL. */
 void model_close(struct model *model);
 void model_closep(struct model **model);
 
-/* Hash of the graph (layers, shapes, optimizer kind): a checkpoint of another one is refused. 64 hex digits. */
+/* SHA-256 of the graph (layers, attributes that change the mathematics, shapes, loss, optimizer kind): a
+ * checkpoint of another one is refused. 64 hex digits. Rates and seeds are not in it. */
 const char *model_graph_hash(const struct model *model);
-/* Fill parameters by their initializers from config.run.seed and zero everything else. */
+/* Fill parameters by their initializers from config.run.seed and zero everything else; step 0, cursor fresh
+ * (version = CURSOR_VERSION, all else zero). Blocks. */
 MUST_CHECK int model_init(struct model *model, struct error *err);
 
-MUST_CHECK int model_train(struct model *model, const struct model_batch *batch, struct error *err);
-MUST_CHECK int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err);
-/* The oldest batch given and not yet handed back, once the device is done with its memory. NULL: none is ready.
- * `wait` blocks for it. At most MODEL_BATCHES_AHEAD are in flight; model_train waits by itself beyond that. */
+/* Enqueue one batch. At most MODEL_BATCHES_AHEAD are in flight: waits for the oldest beyond that.
+ * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite (text: tensor and step); it
+ * stays so. -EBUSY MODEL_TICKETS_MAX tickets wait for model_batch_done(). */
 #define MODEL_BATCHES_AHEAD 2u
+#define MODEL_TICKETS_MAX   16u
+MUST_CHECK int model_train(struct model *model, const struct model_batch *batch, struct error *err);
+/* Loss and accuracy only; dropout is off, nothing is learnt, the step stays. */
+MUST_CHECK int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err);
+/* The ticket of the oldest batch not yet handed back, once the device is done with its memory. NULL: none is
+ * ready. `wait` blocks for it. -EDOM as above, after the ticket was handed back. */
 MUST_CHECK int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct error *err);
+
+/* Training steps enqueued since model_init(), those of a loaded checkpoint included. */
+uint64_t model_step(const struct model *model);
 
 /* Waits for the queue. -EDOM when a loss or parameter became NaN or infinite, naming the tensor and step. */
 MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err);
 MUST_CHECK int model_metrics_reset(struct model *model, struct error *err);
 
-/* Probabilities for `rows` rows, [rows, classes]. Blocks. */
-MUST_CHECK int model_predict(struct model *model, const float *input, uint32_t rows, float *ret_probabilities,
+/* Probabilities for `rows` rows (any number), [rows, classes]. Blocks. */
+MUST_CHECK int model_predict(struct model *model, const float *input, uint64_t rows, float *ret_probabilities,
 			     struct error *err);
 
-/* Copy the state arena aside on the queue, between two steps. -EBUSY while the last snapshot is not released: skip. */
+/* Copy the state arena aside on the queue, between two steps. -EBUSY while the last snapshot is not released:
+ * skip. */
 MUST_CHECK int model_snapshot(struct model *model, struct error *err);
-/* Any one thread: wait for the copy and list its tensors (valid until model_snapshot_release). -EDOM if its step was NaN. */
+/* Any one thread: wait for the copy and list its tensors (valid until model_snapshot_release),
+ * model_tensors() with data. -EDOM if it holds a NaN: it must not be published. Release it in every case. */
 MUST_CHECK int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_tensors,
 				      uint32_t *ret_count, struct error *err);
 void model_snapshot_release(struct model *model);
 
 /* The tensors a checkpoint of this model must hold (data NULL), in arena order. */
 const struct model_tensor *model_tensors(const struct model *model, uint32_t *ret_count);
-/* Write one tensor of the arena by name; bytes must match. */
+/* Write one tensor of the state by name, "state/step" and "state/cursor" included. Blocks.
+ * Errors: -ENOENT no such tensor; -EBADMSG another size. */
 MUST_CHECK int model_tensor_load(struct model *model, const char *name, const void *data, uint64_t bytes,
 				 struct error *err);
 
-/* Place of the run, kept in the arena ("state/cursor"), so that a snapshot holds the state and its place together. */
+/* Place of the run, kept in the state ("state/cursor"), so that a snapshot holds the state and its place
+ * together: set it after each batch to the cursor behind it. */
 void model_cursor_set(struct model *model, const struct cursor *cursor);
-MUST_CHECK int model_cursor_get(struct model *model, struct cursor *ret_cursor, struct error *err);
+void model_cursor_get(const struct model *model, struct cursor *ret_cursor);
 
 uint64_t model_input_elements(const struct model *model);
 uint64_t model_classes(const struct model *model);
