@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one configuration file, parsed and checked. Every key is one row of the table in config_keys.c; the parser,
- * `kiln config check`, `kiln config show` and the reference in config/kiln.conf all come from it.
+ * The one configuration file, parsed and checked. Every key is one row of the table in config_keys.c; the
+ * parser, `kiln config check`, `kiln config show` and the reference in config/kiln.conf all come from it.
  *
- * Order: config_load -> read -> config_done. Strings and arrays belong to the config and live until config_done().
+ * Order: config_load -> read -> config_done. Strings and arrays belong to the config and live until
+ * config_done().
  */
 #pragma once
 
@@ -26,13 +27,15 @@ enum config_remainder { REMAINDER_KEEP, REMAINDER_DROP };
 enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
 enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES };
 enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
+enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
 /* One object store location: source and sink have the same keys. */
 struct config_store {
-	const char *url;        /* s3://bucket/prefix or file:///dir */
-	const char *endpoint;   /* https://host:port; "" = AWS by region */
+	const char *url;      /* s3://bucket/prefix or file:///dir */
+	const char *endpoint; /* https://host:port; "" = AWS by region */
 	const char *region;
-	const char *credential; /* a name; see drivers/store.h for where it is looked up; "" = environment, then anonymous */
+	const char *credential; /* a name; see drivers/store.h for where it is looked up; "" = environment,
+				   then anonymous */
 	const char *ca_file;    /* "" = the system's */
 	int url_style;          /* enum config_url_style */
 	bool http2;
@@ -76,8 +79,8 @@ struct config {
 	struct config_store source, sink;
 	struct {
 		const char *train_glob, *validation_glob, *test_glob; /* under source.url */
-		int split_by;                                         /* enum config_split_by */
-		uint64_t validation_percent;                          /* of the train shards, the last ones in key order */
+		int by;                                               /* enum config_split_by */
+		uint64_t validation_percent; /* of the train shards, the last ones in key order */
 	} split;
 	struct {
 		const char *nic;   /* interface name, "auto" */
@@ -109,7 +112,8 @@ struct config {
 		bool nesterov;
 	} optimizer;
 	struct {
-		const char *platform, *type; /* "auto" or part of the platform's name; auto|cpu|gpu */
+		const char *platform; /* "auto" or part of the name */
+		int type;             /* enum config_device */
 	} device;
 	struct {
 		uint64_t every_steps; /* 0 = only at the end of each epoch */
@@ -118,19 +122,26 @@ struct config {
 	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
 };
 
-/* Where the configuration lies: `--config FILE` among the arguments, else KILN_CONFIG, else paths' kiln.conf. */
+/* Where the configuration lies: `--config FILE` among the arguments, else KILN_CONFIG, else paths' kiln.conf.
+ */
 const char *config_path(int argc, char **argv);
 
 /* Read and check a file.
- * Errors: -EINVAL with every wrong key on a line of its own ("FILE:LINE: KEY: found ..., allowed ..."), as far as the
- * text holds them; -ENOENT, -EACCES and the like when it cannot be read. A syntax error stops at the first. */
+ * Errors: -EINVAL with every wrong key on a line of its own ("FILE:LINE: KEY: found ..., allowed ..."), as
+ * far as the text holds them; -ENOENT, -EACCES and the like when it cannot be read. A syntax error stops at
+ * the first. */
 MUST_CHECK int config_load(const char *path, struct config *ret_config, struct error *err);
 
 /* Free what the config owns; accepts a zeroed one. */
 void config_done(struct config *config);
 
-/* Every key with its value in effect, as libconfig text; values equal to the default carry a trailing comment. */
-MUST_CHECK int config_show(const char *path, FILE *out, bool json, struct error *err);
+/* Every key with its value in effect, as libconfig text; values equal to the default carry a trailing
+ * comment. */
+MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 
-/* The documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this output. */
+/* The same as one JSON object of {value, default}; malloc'ed, the caller frees. */
+MUST_CHECK int config_show_json(const char *path, char **ret_text, struct error *err);
+
+/* The documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this output.
+ */
 MUST_CHECK int config_reference(FILE *out, struct error *err);

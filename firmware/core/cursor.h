@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A place in a run. Every ring slot carries the cursor *after* it; a checkpoint stores that; a resuming trainer asks
- * for it. Fixed size and layout: it lies in shared memory and in checkpoints, and is compared with memcmp, so unused
- * bytes are zero.
+ * A place in a run. Every ring slot carries the cursor *after* it; a checkpoint stores that; a resuming
+ * trainer asks for it. Fixed size and layout: it lies in shared memory and in checkpoints, and is compared
+ * with memcmp, so unused bytes are zero.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LINE_MAX_BYTES 2048
+#define LINE_MAX_BYTES 5120
 
 static const char *program_name = "kiln";
 static int level_max = LOG_INFO;

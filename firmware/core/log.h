@@ -12,8 +12,8 @@
 
 #include <syslog.h>
 
-/* Name the program; lines above `level` (LOG_ERR .. LOG_DEBUG, default LOG_INFO) are dropped. KILN_LOG=debug|info|
- * notice|warning|err in the environment sets the level. */
+/* Name the program; lines above `level` (LOG_ERR .. LOG_DEBUG, default LOG_INFO) are dropped.
+ * KILN_LOG=debug|info| notice|warning|err in the environment sets the level. */
 void log_open(const char *program);
 
 void log_line(int level, const char *format, ...) PRINTF(2, 3);

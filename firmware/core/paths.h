@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where everything lies, all below the environment's KILN_ROOT (empty by default), so that a demo or a test runs beside
- * an installed Kiln and without root.
+ * Where everything lies, all below the environment's KILN_ROOT (empty by default), so that a demo or a test
+ * runs beside an installed Kiln and without root.
  */
 #pragma once
 
@@ -14,6 +14,7 @@
 enum path {
 	PATH_CONFIG,      /* /etc/kiln/kiln.conf */
 	PATH_CREDENTIALS, /* /data/kiln/credentials */
+	PATH_RUNS,        /* /data/kiln/run: lock, current, archive */
 	PATH_RUN,         /* /data/kiln/run/current: run.json, state, want, config, plan */
 	PATH_ARCHIVE,     /* /data/kiln/run/archive */
 	PATH_SPOOL,       /* /data/kiln/spool: one folder a writer below it */
@@ -22,18 +23,24 @@ enum path {
 	PATH_RUNTIME,     /* /run/kiln */
 	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs */
 	PATH_RING,        /* /run/kiln/huge/ring */
-	PATH_MAX,
+	PATH_KINDS,
 };
 
-/* "KILN_ROOT/path[/tail]" into `out`; `tail` may be NULL. Returns out. A path too long ends the program: it would be a
- * KILN_ROOT of some 4000 characters. */
+/* "KILN_ROOT/path[/tail]" into `out`; `tail` may be NULL. Returns out. A path too long ends the program: it
+ * would be a KILN_ROOT of some 4000 characters. */
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 
 /* mkdir -p with mode 0755 (umask applies). */
 MUST_CHECK int path_make(const char *directory, struct error *err);
 
-/* Write a file so that it is whole or absent after a power cut: temporary name, fsync, rename, fsync of the directory. */
+/* Write a file so that it is whole or absent after a power cut: temporary name, fsync, rename, fsync of the
+ * directory. */
 MUST_CHECK int file_write_durable(const char *path, const void *data, uint64_t bytes, struct error *err);
 
-/* A whole file of at most `max` bytes, NUL-terminated behind its end; the caller frees. */
-MUST_CHECK int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_bytes, struct error *err);
+/* rename(2), then fsync of the folder. */
+MUST_CHECK int file_rename_durable(const char *from, const char *to, struct error *err);
+
+/* A whole file of at most `max` bytes, NUL-terminated behind its end; the caller frees.
+ * `ret_bytes` may be NULL. */
+MUST_CHECK int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_bytes,
+			 struct error *err);

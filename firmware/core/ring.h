@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Single-producer, single-consumer ring of fixed-size slots in hugepage memory, one batch a slot.
- * One writer process, one reader process; either may die at any instruction and come back: nothing is lost, repeated
- * or torn. The peer's memory is input: every index and size is checked, a wrong one is -EBADMSG, never a crash.
+ * One writer process, one reader process; either may die at any instruction and come back: nothing is lost,
+ * repeated or torn. The peer's memory is input: every index and size is checked, a wrong one is -EBADMSG,
+ * never a crash.
  *
  * Writer: ring_create -> (ring_request -> ring_begin -> (ring_claim, fill, ring_commit)*)* -> ring_close
  * Reader: ring_open -> ring_attach -> (ring_next, use, ring_release)* -> ring_close
  *
- * head and tail are 64-bit, monotonic, never reset; only the writer stores head, only the reader tail. Decode threads
- * may fill claimed slots in any order; one thread, the committer, publishes singly and in order.
+ * head and tail are 64-bit, monotonic, never reset; only the writer stores head, only the reader tail. Decode
+ * threads may fill claimed slots in any order; one thread, the committer, publishes singly and in order.
  * Cost: claim, commit, next and release are O(1), without a system call while the other side is awake.
  * Threads: writer calls come from one thread, reader calls from one thread; ring_slot_* from any.
  */
@@ -20,14 +21,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RING_MAGIC         UINT64_C(0x31474e494e4c494b) /* "KILNING1" */
-#define RING_VERSION       1u
-#define RING_COLUMNS_MAX   64u
-#define RING_SLOTS_MAX     4096u
-#define RING_COLUMN_ALIGN  4096u
-#define RING_NAME_MAX      64u
-#define RING_ERROR_TEXT    512u
-#define RING_ERROR_KEY     1032u
+#define RING_MAGIC        UINT64_C(0x31474e494e4c494b) /* "KILNING1" */
+#define RING_VERSION      1u
+#define RING_COLUMNS_MAX  64u
+#define RING_SLOTS_MAX    4096u
+#define RING_COLUMN_ALIGN 4096u
+#define RING_NAME_MAX     64u
+#define RING_ERROR_TEXT   512u
+#define RING_ERROR_KEY    1032u
 
 enum ring_kind { RING_DATA = 1, RING_END_SEGMENT, RING_END_RUN, RING_ERROR };
 enum ring_dtype { RING_FLOAT32 = 1, RING_INT64, RING_UINT8 };
@@ -53,10 +54,11 @@ struct ring_column {
 };
 static_assert(sizeof(struct ring_column) == 32, "directory entries are 32 bytes");
 
-/* The first page of a slot: this header, then the cursor after the slot, then the column directory. Columns follow at
- * multiples of RING_COLUMN_ALIGN. END_SEGMENT uses the totals; ERROR has its record in the first column area. */
+/* The first page of a slot: this header, then the cursor after the slot, then the column directory. Columns
+ * follow at multiples of RING_COLUMN_ALIGN. END_SEGMENT uses the totals; ERROR has its record in the first
+ * column area. */
 struct ring_slot {
-	uint64_t sequence;   /* equals the ring position it was published at */
+	uint64_t sequence; /* equals the ring position it was published at */
 	uint64_t generation;
 	uint32_t kind;       /* enum ring_kind */
 	uint32_t split;      /* enum split */
@@ -66,8 +68,8 @@ struct ring_slot {
 	uint64_t batch;      /* index of this batch in its segment */
 	uint64_t total_batches, total_rows, total_skipped; /* END_SEGMENT: of the whole segment */
 	uint32_t columns;
-	int32_t error_code;  /* ERROR: negative errno */
-	uint64_t first_row;  /* index in the segment of the first row: the counter of dropout and the like */
+	int32_t error_code; /* ERROR: negative errno */
+	uint64_t first_row; /* index in the segment of the first row: the counter of dropout and the like */
 	uint8_t reserved[40];
 	struct cursor cursor; /* the place after this slot */
 	struct ring_column column[RING_COLUMNS_MAX];
@@ -86,7 +88,8 @@ enum ring_pages { RING_HUGE_PAGES = 1, RING_SMALL_PAGES };
 
 struct ring;
 
-/* ---- Both sides ---------------------------------------------------------------------------------------------------- */
+/* ---- Both sides
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Unmap, give the role's lock back. Accepts NULL. */
 void ring_close(struct ring *ring);
@@ -97,31 +100,34 @@ uint64_t ring_slot_bytes(const struct ring *ring);
 /* Whether this file lies on hugepages. */
 enum ring_pages ring_pages_of(const struct ring *ring);
 
-/* ---- Writer -------------------------------------------------------------------------------------------------------- */
+/* ---- Writer
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* Open the ring at `path` as its writer: takes over a file of the same geometry, else marks an old one retired, waits for
- * the reader's lock (at most `wait_ms`), and makes a new one (temporary name, fallocate, rename).
- * Errors: -EBUSY another writer holds it, or the reader keeps a retired one; -ENOMEM too few hugepages, with how many are
- * needed and free; -EINVAL a geometry out of bounds. */
+/* Open the ring at `path` as its writer: takes over a file of the same geometry, else marks an old one
+ * retired, waits for the reader's lock (at most `wait_ms`), and makes a new one (temporary name, fallocate,
+ * rename). Errors: -EBUSY another writer holds it, or the reader keeps a retired one; -ENOMEM too few
+ * hugepages, with how many are needed and free; -EINVAL a geometry out of bounds. */
 MUST_CHECK int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
 			   struct ring **ret_ring, struct error *err);
 
 /* The generation the reader wants, and where it wants to go on. 0 while nobody has asked yet. Never blocks.
- * *ret_from is the cursor to continue from: `wanted`, or, when this generation already has committed slots (the writer
- * was restarted), the cursor after the last of them. *ret_closed says that the generation already ended with ERROR. */
+ * *ret_from is the cursor to continue from: `wanted`, or, when this generation already has committed slots
+ * (the writer was restarted), the cursor after the last of them. *ret_closed says that the generation already
+ * ended with ERROR. */
 uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_closed);
 
 /* Acknowledge generation `generation`; later commits carry it. The caller's decode threads must be quiet. */
 void ring_begin(struct ring *ring, uint64_t generation);
 
-/* Claim the next free slot for filling; claims run ahead of commits. The bytes are the caller's until committed.
- * Errors: -EAGAIN no free slot; -EBADMSG the reader's tail is wild. Never blocks. */
+/* Claim the next free slot for filling; claims run ahead of commits. The bytes are the caller's until
+ * committed. Errors: -EAGAIN no free slot; -EBADMSG the reader's tail is wild. Never blocks. */
 MUST_CHECK int ring_claim(struct ring *ring, struct ring_slot **ret_slot);
 
 /* Forget claims that were not committed (a new generation was asked for). */
 void ring_unclaim(struct ring *ring);
 
-/* Publish the oldest claimed slot; sequence, generation and directory are filled in here except column[].bytes. */
+/* Publish the oldest claimed slot; sequence, generation and directory are filled in here except
+ * column[].bytes. */
 void ring_commit(struct ring *ring);
 
 /* Sleep until the reader released a slot or made a request, or the time is over. Returns 0 or -ETIMEDOUT. */
@@ -130,27 +136,31 @@ int ring_writer_wait(struct ring *ring, uint32_t timeout_ms);
 /* Wake a writer sleeping in ring_writer_wait() from another thread of the same process. */
 void ring_writer_wake(struct ring *ring);
 
-/* ---- Reader -------------------------------------------------------------------------------------------------------- */
+/* ---- Reader
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* Open an existing ring as its reader. Errors: -ENOENT none yet; -EBUSY another reader; -ESTALE it is retired: try again
- * for the new one; -EBADMSG not a ring, or one of other sizes than its header says. */
+/* Open an existing ring as its reader. Errors: -ENOENT none yet; -EBUSY another reader; -ESTALE it is
+ * retired: try again for the new one; -EBADMSG not a ring, or one of other sizes than its header says. */
 MUST_CHECK int ring_open(const char *path, struct ring **ret_ring, struct error *err);
 
 /* Ask the writer to go on from `wanted`. Slots of other generations are released unread from here on. */
 void ring_attach(struct ring *ring, const struct cursor *wanted);
 
 /* The next slot in order, not yet handed out.
- * Errors: -EAGAIN none yet; -EPIPE the ring is retired; -EBADMSG the writer's memory makes no sense. Never blocks.
- * The slot stays valid until ring_release(); several may be held at once. */
+ * Errors: -EAGAIN none yet; -EPIPE the ring is retired; -EBADMSG the writer's memory makes no sense. Never
+ * blocks. The slot stays valid until ring_release(); several may be held at once. */
 MUST_CHECK int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error *err);
 
-/* Done with a slot got from ring_next(), in any order; tail advances over the finished prefix. Any thread may call. */
+/* Done with a slot got from ring_next(), in any order; tail advances over the finished prefix. Any thread may
+ * call. */
 void ring_release(struct ring *ring, const struct ring_slot *slot);
 
 /* Sleep until there is something for ring_next(), or the time is over. Returns 0 or -ETIMEDOUT. */
 int ring_reader_wait(struct ring *ring, uint32_t timeout_ms);
 
-/* ---- Slots --------------------------------------------------------------------------------------------------------- */
+/* ---- Slots
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 /* Bytes of a column; the reader's are checked against the geometry by ring_next(). */
 void *ring_column_data(const struct ring_slot *slot, uint32_t column);

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The run record: PATH_RUN/{run.json,state,want,config,plan} *is* the run. One module reads and writes it, under a lock,
- * by temporary name, fsync, rename and fsync of the directory.
+ * The run record: PATH_RUN/{run.json,state,want,config,plan} *is* the run. One module reads and writes it,
+ * under a lock, by temporary name, fsync, rename and fsync of the directory. A new record is made whole
+ * beside it and renamed in.
  *
- * Order: run_begin (kiln-oneshot begin) -> run_load by every program -> run_state_set by traind -> next run_begin
- * archives a final record under PATH_ARCHIVE/<id>, 30 kept.
+ * Order: run_begin (kiln-oneshot begin) -> run_load by every program -> run_state_set by traind -> next
+ * run_begin archives a final record under PATH_ARCHIVE/<id>, 30 kept.
  */
 #pragma once
 
 #include "core/config.h"
 #include "core/error.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUN_VERSION      1u
 #define RUN_ID_BYTES     96u
 #define RUN_ARCHIVES_MAX 30u
+#define RUN_START_FILE \
+	"start.safetensors" /* in PATH_RUN: the weights a run with start_from = latest begins with */
 
 enum run_state {
 	RUN_RUNNING,
@@ -28,17 +35,24 @@ enum run_state {
 struct run {
 	char id[RUN_ID_BYTES]; /* <run name>-YYYYMMDD-HHMMSS, UTC */
 	enum run_state state;
-	int64_t started_s, ends_s; /* Unix time; ends_s 0 = no end */
-	int start_from;            /* enum config_start_from */
-	char plan_sha256[65];      /* "" until fetchd fixed the plan */
-	struct config config;      /* the frozen copy */
+	int64_t started_s;    /* Unix time */
+	char plan_sha256[65]; /* "" until fetchd fixed the plan */
+	struct config config; /* the frozen copy */
 };
 
 const char *run_state_name(enum run_state state);
+bool run_state_is_final(enum run_state state);
 
-/* Adopt the unfinished record, or archive a final one and make a new run with a frozen copy of the file at
- * `config_file`. *ret_adopted tells which. The run comes out loaded. */
-MUST_CHECK int run_begin(const char *config_file, struct run *ret_run, bool *ret_adopted, struct error *err);
+/* Adopt the unfinished record (a stopped or expired one goes on as running), or archive a final one and make
+ * a new run with a frozen copy of the file at `config_file`. A kill anywhere leaves the old record or a whole
+ * new one. `previous_id` gets the id of the record that was archived, "" when none. *ret_adopted tells which.
+ */
+MUST_CHECK int run_begin(const char *config_file, struct run *ret_run, char previous_id[static RUN_ID_BYTES],
+			 bool *ret_adopted, struct error *err);
+
+/* Make a record from a run.json of the store (a new disk): as run_begin, but with that id, config and plan.
+ */
+MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, struct run *ret_run, struct error *err);
 
 /* The current run. Errors: -ENOENT none; -EBADMSG a torn or wrong record. */
 MUST_CHECK int run_load(struct run *ret_run, struct error *err);
@@ -46,10 +60,12 @@ void run_done(struct run *run);
 
 MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);
-MUST_CHECK int run_plan_set(const char sha256_hex[static 65], struct error *err);
 
-/* Add or replace top-level members of run.json from a JSON object's text (final metrics, device, ...). */
+/* Add or replace top-level members of run.json from a JSON object's text (plan_sha256, epochs, test, device,
+ * ...). */
 MUST_CHECK int run_note(const char *json_object, struct error *err);
 
-/* run.json's text; the caller frees. */
+/* run.json's text with the state of now as "state"; the caller frees. Its frozen configuration is the member
+ * "config", so that it alone is enough to go on on a new disk. begin uploads it, uploadd again when the run
+ * is final. */
 MUST_CHECK int run_json(char **ret_text, struct error *err);

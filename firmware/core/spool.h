@@ -3,17 +3,18 @@
  * The spool: where traind leaves files for uploadd, and where it finds its newest checkpoint after a restart.
  *
  * PATH_SPOOL/traind/<run id>/<name> is uploaded to <run id>/<name> in the sink. <name> is one of
- *     checkpoints/ckpt-%012u.safetensors   whole or absent (temporary name, fsync, rename, fsync of the directory)
- *     logs/{train,validation}/events.out.tfevents.*   append-only; uploaded again after it grew
+ *     checkpoints/ckpt-%012u.safetensors   whole or absent (temporary name, fsync, rename, fsync of the
+ * directory) logs/{train,validation}/events.out.tfevents.*   append-only; uploaded again after it grew
  *     model/NAME, run.json, plan           whole or absent
- * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it is uploaded
- * and two newer ones are on the disk, everything of a run once the run is final and in the store.
+ * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it
+ * is uploaded and two newer ones are on the disk, everything of a run once the run is final and in the store.
  */
 #pragma once
 
 #include "core/error.h"
 #include "core/paths.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SPOOL_WRITER     "traind"
@@ -30,7 +31,7 @@ int64_t spool_checkpoint_step(const char *name);
 /* Make the folders of a run. */
 MUST_CHECK int spool_make(const char *run_id, struct error *err);
 
-/* Calls `each` with the name (relative to the run's folder) and size of every finished file, in bytewise order. */
-MUST_CHECK int spool_list(const char *run_id,
-			  int (*each)(void *context, const char *name, uint64_t bytes), void *context,
-			  struct error *err);
+/* Calls `each` with the name (relative to the run's folder) and size of every finished file, in bytewise
+ * order. */
+MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),
+			  void *context, struct error *err);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verbs of `kiln`, one file each. A verb gets its own name in argv[0] and returns the exit code.
+ */
+#pragma once
+
+#include "core/error.h"
+
+/* Exit codes of the command line; those of the daemons are sysexits (core/error.h). */
+enum cli_exit { CLI_OK = 0, CLI_ERROR = 1, CLI_USAGE = 2 };
+
+int cli_config(int argc, char **argv);
+
+/* Print the error's sentence and give CLI_ERROR. */
+int cli_error(const struct error *err);
+/* "kiln VERB: TEXT" and where help is; gives CLI_USAGE. */
+int cli_usage(const char *verb, const char *format, ...) PRINTF(2, 3);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "core/log.h"
+#include "core/version.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const struct verb {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+} verbs[] = {
+	{ "config", "check, show or document the configuration", cli_config },
+};
+
+static void help(FILE *out)
+{
+	fputs("Usage: kiln VERB [ARGUMENT...]\n\n", out);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+	fputs("\nkiln VERB --help tells more; kiln --version gives the version.\n"
+	      "Exit codes: 0 done, 1 error, 2 wrong usage.\n",
+	      out);
+}
+
+int cli_error(const struct error *err)
+{
+	fprintf(stderr, "kiln: %s\n", err->text);
+	return CLI_ERROR;
+}
+
+int cli_usage(const char *verb, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "kiln %s: ", verb);
+	va_start(args, format);
+	(void)vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\nkiln %s --help tells how\n", verb);
+	return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	log_open("kiln");
+	if (argc < 2) {
+		help(stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		help(stdout);
+		return CLI_OK;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("kiln " KILN_VERSION);
+		return CLI_OK;
+	}
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return verbs[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "kiln: there is no verb \"%s\"\n", argv[1]);
+	help(stderr);
+	return CLI_USAGE;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/config_keys.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct config, member)
+#define INT53      9007199254740992.0 /* 2^53: exact in JSON and in double */
+#define GIB        1073741824.0
+#define ANY_INT    0, INT53
+#define NO_BOUNDS  0, 0
+#define NO_NAMES  \
+	{         \
+		0 \
+	}
+
+#define STORE_KEYS(group, member, what)                                                                   \
+	{ group ".url",                                                                                   \
+	  KEY_URL,                                                                                        \
+	  "",                                                                                             \
+	  NULL,                                                                                           \
+	  NO_BOUNDS,                                                                                      \
+	  NO_NAMES,                                                                                       \
+	  AT(member.url),                                                                                 \
+	  what ": s3://bucket/prefix, or file:///folder for the embedded store" },                        \
+		{ group ".endpoint",                                                                      \
+		  KEY_STRING,                                                                             \
+		  "",                                                                                     \
+		  "",                                                                                     \
+		  NO_BOUNDS,                                                                              \
+		  NO_NAMES,                                                                               \
+		  AT(member.endpoint),                                                                    \
+		  "S3 server, https://host:port or http://host:port; empty = AWS in `region`" },          \
+		{ group ".region",                                                                        \
+		  KEY_NAME,                                                                               \
+		  "",                                                                                     \
+		  "us-east-1",                                                                            \
+		  NO_BOUNDS,                                                                              \
+		  NO_NAMES,                                                                               \
+		  AT(member.region),                                                                      \
+		  "region that requests are signed for" },                                                \
+		{ group ".credential",                                                                    \
+		  KEY_NAME,                                                                               \
+		  "",                                                                                     \
+		  "",                                                                                     \
+		  NO_BOUNDS,                                                                              \
+		  NO_NAMES,                                                                               \
+		  AT(member.credential),                                                                  \
+		  "name of the credential; empty = AWS_ACCESS_KEY_ID and its kin, without them unsigned " \
+		  "requests" },                                                                           \
+		{ group ".ca_file",                                                                       \
+		  KEY_STRING,                                                                             \
+		  "",                                                                                     \
+		  "",                                                                                     \
+		  NO_BOUNDS,                                                                              \
+		  NO_NAMES,                                                                               \
+		  AT(member.ca_file),                                                                     \
+		  "PEM file of the certificate authorities to trust; empty = the system's" },             \
+		{ group ".url_style",                                                                     \
+		  KEY_ENUM,                                                                               \
+		  "",                                                                                     \
+		  "auto",                                                                                 \
+		  NO_BOUNDS,                                                                              \
+		  { "auto", "path", "virtual" },                                                          \
+		  AT(member.url_style),                                                                   \
+		  "where the bucket stands: in the path or in the host name; auto = path unless AWS" },   \
+	{                                                                                                 \
+		group ".http2", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(member.http2),             \
+			"allow HTTP/2; several HTTP/1.1 connections are faster with most stores"          \
+	}
+
+const struct config_key config_keys[] = {
+	{ "run.name", KEY_NAME, "", "kiln", NO_BOUNDS, NO_NAMES, AT(run.name),
+	  "first part of the run id, <name>-YYYYMMDD-HHMMSS" },
+	{ "run.epochs", KEY_INT, "passes", "5", 1, 1e6, NO_NAMES, AT(run.epochs),
+	  "passes over the training records" },
+	{ "run.seed", KEY_INT, "", "44", ANY_INT, NO_NAMES, AT(run.seed),
+	  "fixes initial weights, record order and dropout" },
+	{ "run.batch_rows", KEY_INT, "rows", "128", 1, 65536, NO_NAMES, AT(run.batch_rows),
+	  "records a training step" },
+	{ "run.start_from",
+	  KEY_ENUM,
+	  "",
+	  "scratch",
+	  NO_BOUNDS,
+	  { "scratch", "latest" },
+	  AT(run.start_from),
+	  "a new run's weights: initialised, or those of the last run's newest checkpoint" },
+	STORE_KEYS("source", source, "where the shards are"),
+	STORE_KEYS("sink", sink, "where checkpoints, curves and the model go"),
+	{ "split.train_glob", KEY_STRING, "", "train-*", NO_BOUNDS, NO_NAMES, AT(split.train_glob),
+	  "training shards: keys below source.url that match" },
+	{ "split.validation_glob", KEY_STRING, "", "validation-*", NO_BOUNDS, NO_NAMES,
+	  AT(split.validation_glob), "validation shards, with split.by = \"prefix\"" },
+	{ "split.test_glob", KEY_STRING, "", "test-*", NO_BOUNDS, NO_NAMES, AT(split.test_glob),
+	  "test shards, evaluated once at the end; empty = none" },
+	{ "split.by",
+	  KEY_ENUM,
+	  "",
+	  "shard",
+	  NO_BOUNDS,
+	  { "shard", "prefix" },
+	  AT(split.by),
+	  "validation: the last train shards in key order, or those of validation_glob" },
+	{ "split.validation_percent", KEY_INT, "%", "10", 0, 90, NO_NAMES, AT(split.validation_percent),
+	  "share of the train shards held out for validation, with split.by = \"shard\"" },
+	{ "fetch.nic", KEY_STRING, "", "auto", NO_BOUNDS, NO_NAMES, AT(fetch.nic),
+	  "network interface whose local cores fetch; auto = the default route's" },
+	{ "fetch.cores", KEY_CPUS, "", "auto", NO_BOUNDS, NO_NAMES, AT(fetch.cores),
+	  "CPU list of the network thread; auto = the interface's local cores" },
+	{ "fetch.connections", KEY_INT, "", "8", 1, 256, NO_NAMES, AT(fetch.connections),
+	  "requests in flight" },
+	{ "fetch.part_bytes", KEY_INT, "bytes", "8388608", 65536, GIB, NO_NAMES, AT(fetch.part_bytes),
+	  "size of a ranged GET" },
+	{ "fetch.decode_workers", KEY_INT, "threads", "0", 0, 256, NO_NAMES, AT(fetch.decode_workers),
+	  "threads that inflate, check and parse; 0 = by the number of cores" },
+	{ "fetch.memory_bytes", KEY_INT, "bytes", "2147483647", 1048576, 1024 * GIB, NO_NAMES,
+	  AT(fetch.memory_bytes), "budget of the two windows held inflated" },
+	{ "fetch.connect_timeout_ms", KEY_INT, "ms", "5000", 100, 600000, NO_NAMES,
+	  AT(fetch.connect_timeout_ms), "longest wait for a connection" },
+	{ "fetch.low_speed_bytes_per_s", KEY_INT, "bytes/s", "1024", 1, GIB, NO_NAMES,
+	  AT(fetch.low_speed_bytes_per_s), "a transfer slower than this ..." },
+	{ "fetch.low_speed_s", KEY_INT, "s", "20", 1, 3600, NO_NAMES, AT(fetch.low_speed_s),
+	  "... for this long is cut and retried" },
+	{ "fetch.attempts_max", KEY_INT, "attempts", "10", 1, 1000, NO_NAMES, AT(fetch.attempts_max),
+	  "attempts at one request before it fails" },
+	{ "fetch.bad_record",
+	  KEY_ENUM,
+	  "",
+	  "stop",
+	  NO_BOUNDS,
+	  { "stop", "skip" },
+	  AT(fetch.bad_record),
+	  "corrupt records: stop the run, or leave their rows empty and go on" },
+	{ "fetch.skip_records_max", KEY_INT, "records", "100", 0, INT53, NO_NAMES, AT(fetch.skip_records_max),
+	  "with bad_record = \"skip\": more than this stops the run after all" },
+	{ "order.window_shards", KEY_INT, "shards", "4", 1, 65536, NO_NAMES, AT(order.window_shards),
+	  "shards whose records are shuffled together" },
+	{ "order.lanes", KEY_INT, "", "1", 1, 1, NO_NAMES, AT(order.lanes),
+	  "lanes of the order; fixed for a run" },
+	{ "order.remainder",
+	  KEY_ENUM,
+	  "",
+	  "keep",
+	  NO_BOUNDS,
+	  { "keep", "drop" },
+	  AT(order.remainder),
+	  "the last, smaller batch of a pass: train on it or drop it" },
+	{ "ring.slots", KEY_INT, "batches", "8", 4, 4096, NO_NAMES, AT(ring.slots),
+	  "batches between fetchd and traind" },
+	{ "ring.small_pages", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(ring.small_pages),
+	  "fall back to normal pages where hugepages cannot be had" },
+	{ "model.input", KEY_STRING, "", "sentence", NO_BOUNDS, NO_NAMES, AT(model.input),
+	  "the feature that the first layer gets" },
+	{ "model.label", KEY_STRING, "", "label", NO_BOUNDS, NO_NAMES, AT(model.label),
+	  "the feature that holds the one-hot label" },
+	{ "model.loss", KEY_STRING, "", "categorical_crossentropy", NO_BOUNDS, NO_NAMES, AT(model.loss),
+	  "loss" },
+	{ "optimizer.name", KEY_STRING, "", "adam", NO_BOUNDS, NO_NAMES, AT(optimizer.name), "adam or sgd" },
+	{ "optimizer.learning_rate", KEY_FLOAT, "", "0.001", 0, 1e6, NO_NAMES, AT(optimizer.learning_rate),
+	  "step size" },
+	{ "optimizer.beta_1", KEY_FLOAT, "", "0.9", 0, 1, NO_NAMES, AT(optimizer.beta_1),
+	  "adam: decay of the mean" },
+	{ "optimizer.beta_2", KEY_FLOAT, "", "0.999", 0, 1, NO_NAMES, AT(optimizer.beta_2),
+	  "adam: decay of the variance" },
+	{ "optimizer.epsilon", KEY_FLOAT, "", "1e-7", 0, 1, NO_NAMES, AT(optimizer.epsilon),
+	  "adam: added to the root" },
+	{ "optimizer.momentum", KEY_FLOAT, "", "0.0", 0, 1, NO_NAMES, AT(optimizer.momentum),
+	  "sgd: momentum" },
+	{ "optimizer.nesterov", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(optimizer.nesterov),
+	  "sgd: Nesterov's momentum" },
+	{ "device.platform", KEY_STRING, "", "auto", NO_BOUNDS, NO_NAMES, AT(device.platform),
+	  "part of the OpenCL platform's name; auto = the first with a fitting device" },
+	{ "device.type",
+	  KEY_ENUM,
+	  "",
+	  "auto",
+	  NO_BOUNDS,
+	  { "auto", "cpu", "gpu" },
+	  AT(device.type),
+	  "kind of OpenCL device; auto = a GPU where there is one" },
+	{ "checkpoint.every_steps", KEY_INT, "steps", "0", 0, INT53, NO_NAMES, AT(checkpoint.every_steps),
+	  "a checkpoint every so many steps besides the end of each epoch; 0 = none" },
+	{ "checkpoint.keep", KEY_INT, "checkpoints", "3", 1, 10000, NO_NAMES, AT(checkpoint.keep),
+	  "newest checkpoints kept in the store, besides the best" },
+};
+const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
+static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");
+
+#define FEATURE(member) offsetof(struct config_feature, member)
+const struct config_key config_feature_keys[] = {
+	{ "name", KEY_STRING, "", NULL, NO_BOUNDS, NO_NAMES, FEATURE(name),
+	  "feature name in tf.train.Example" },
+	{ "dtype",
+	  KEY_ENUM,
+	  "",
+	  NULL,
+	  NO_BOUNDS,
+	  { "float32", "int64", "bytes" },
+	  FEATURE(dtype),
+	  "type of its values" },
+	{ "missing",
+	  KEY_ENUM,
+	  "",
+	  "error",
+	  NO_BOUNDS,
+	  { "error", "default" },
+	  FEATURE(missing),
+	  "a record without it: an error, or filled with `fill`" },
+	{ "fill", KEY_FLOAT, "", "0.0", -FLT_MAX, FLT_MAX, NO_NAMES, FEATURE(fill),
+	  "value of a missing feature" },
+};
+const size_t config_feature_keys_count = sizeof(config_feature_keys) / sizeof(config_feature_keys[0]);
+
+const char config_default_schema[] = "schema = (\n"
+				     "  { name = \"sentence\"; dtype = \"float32\"; shape = [ 512 ]; },\n"
+				     "  { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; }\n"
+				     ");\n";
+const char config_default_layers[] = "layers = (\n"
+				     "    { op = \"dense\"; units = 256; }, { op = \"relu\"; },\n"
+				     "    { op = \"dropout\"; rate = 0.2; },\n"
+				     "    { op = \"dense\"; units = 16; }, { op = \"relu\"; },\n"
+				     "    { op = \"dropout\"; rate = 0.2; },\n"
+				     "    { op = \"dense\"; units = 2; }, { op = \"softmax\"; }\n"
+				     "  );\n";
+
+static size_t allowed_names(const struct config_key *key, char *out, size_t size)
+{
+	size_t used = (size_t)snprintf(out, size, "one of");
+
+	for (size_t i = 0; i < 5 && key->names[i] && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s \"%s\"", i ? "," : "", key->names[i]);
+	return used;
+}
+
+void config_allowed(const struct config_key *key, char *out, size_t size)
+{
+	switch (key->type) {
+	case KEY_INT:
+		(void)snprintf(out, size, "an integer, %.0f .. %.0f", key->min, key->max);
+		break;
+	case KEY_FLOAT:
+		(void)snprintf(out, size, "a number, %g .. %g", key->min, key->max);
+		break;
+	case KEY_BOOL:
+		(void)snprintf(out, size, "true or false");
+		break;
+	case KEY_STRING:
+		(void)snprintf(out, size, "a string without control characters");
+		break;
+	case KEY_NAME:
+		(void)snprintf(out, size, "1 .. 64 characters of [A-Za-z0-9_-]%s",
+			       key->fallback && !*key->fallback ? ", or nothing" : "");
+		break;
+	case KEY_URL:
+		(void)snprintf(out, size, "s3://bucket[/prefix] or file:///folder");
+		break;
+	case KEY_CPUS:
+		(void)snprintf(out, size, "\"auto\" or a CPU list such as \"0-3,8\"");
+		break;
+	case KEY_ENUM:
+		(void)allowed_names(key, out, size);
+		break;
+	}
+}

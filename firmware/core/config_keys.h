@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of keys: one row a key. The parser (config.c), the checks, `kiln config show` and the reference
+ * in config/kiln.conf (config_text.c) read nothing else. A name that holds a quantity ends in its unit.
+ */
+#pragma once
+
+#include "core/config.h"
+
+#include <assert.h>
+#include <libconfig.h>
+#include <stddef.h>
+
+enum key_type {
+	KEY_INT,    /* uint64_t */
+	KEY_FLOAT,  /* double */
+	KEY_BOOL,   /* bool */
+	KEY_STRING, /* const char *, anything without control characters */
+	KEY_NAME,   /* const char *, [A-Za-z0-9_-]{1,64} or empty where the default is */
+	KEY_URL,    /* const char *, s3://bucket[/prefix] or file:///folder */
+	KEY_CPUS,   /* const char *, "auto" or a CPU list such as 0-3,8 */
+	KEY_ENUM,   /* int, index into `names` */
+};
+
+struct config_key {
+	const char *name; /* "group.key"; in the feature table just "key" */
+	enum key_type type;
+	const char *unit;     /* "" = a plain number or text */
+	const char *fallback; /* the default, strings without quotes; NULL = must be given */
+	double min, max;      /* KEY_INT and KEY_FLOAT */
+	const char *names[5]; /* KEY_ENUM, NULL-terminated */
+	size_t offset;        /* in struct config or struct config_feature */
+	const char *help;
+};
+
+#define CONFIG_KEYS_MAX 96u
+
+extern const struct config_key config_keys[];
+extern const size_t config_keys_count;
+
+/* Keys of one element of `schema`. */
+extern const struct config_key config_feature_keys[];
+extern const size_t config_feature_keys_count;
+
+/* `schema` and `model.layers` where the file has none: the network of the article that Kiln's first job
+ * follows. */
+extern const char config_default_schema[];
+extern const char config_default_layers[];
+
+/* What the pointers of a struct config point into. */
+struct config_memory {
+	config_t file, lists; /* the file; the default lists */
+	bool given[CONFIG_KEYS_MAX];
+	bool schema_given, layers_given;
+	struct config_layer layer[CONFIG_LAYERS_MAX];
+};
+
+/* Words for "allowed": "an integer, 1 .. 4096" and the like. */
+void config_allowed(const struct config_key *key, char *out, size_t size);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/config_reading.h"
+
+#include <string.h>
+
+static void read_shape(struct config_reading *reading, const config_setting_t *shape,
+		       struct config_feature *feature)
+{
+	int rank = config_setting_length(shape);
+
+	if (config_setting_type(shape) != CONFIG_TYPE_ARRAY || rank > (int)CONFIG_SHAPE_MAX) {
+		config_mistake(reading, config_setting_source_line(shape),
+			       "schema.shape: found %s, allowed: [ ] of up to %u sizes",
+			       config_type_name(shape), CONFIG_SHAPE_MAX);
+		return;
+	}
+	feature->rank = (uint32_t)rank;
+	for (int i = 0; i < rank; i++) {
+		long long size = config_setting_get_int64_elem(shape, i);
+
+		if (size < 1 || size > 1 << 28)
+			config_mistake(reading, config_setting_source_line(shape),
+				       "schema.shape: found %lld, allowed: 1 .. %d", size, 1 << 28);
+		feature->shape[i] = (uint64_t)size;
+	}
+}
+
+static void read_feature(struct config_reading *reading, const config_setting_t *group,
+			 struct config_feature *feature)
+{
+	bool given[16] = { false };
+
+	for (int i = 0; i < config_setting_length(group); i++) {
+		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
+		const char *name = config_setting_name(setting);
+		const struct config_key *key =
+			config_find_key(config_feature_keys, config_feature_keys_count, "", name);
+
+		if (key) {
+			given[key - config_feature_keys] = true;
+			config_read_value(reading, key, setting, feature);
+		} else if (strcmp(name, "shape") == 0) {
+			read_shape(reading, setting, feature);
+		} else {
+			config_mistake(
+				reading, config_setting_source_line(setting),
+				"schema.%s: found an unknown key, allowed: name, dtype, shape, missing, fill",
+				name);
+		}
+	}
+	for (size_t i = 0; i < config_feature_keys_count; i++) {
+		if (given[i])
+			continue;
+		if (config_feature_keys[i].fallback)
+			config_read_fallback(&config_feature_keys[i], feature);
+		else
+			config_mistake(reading, config_setting_source_line(group),
+				       "schema.%s: found nothing, it must be given",
+				       config_feature_keys[i].name);
+	}
+}
+
+void config_read_schema(struct config_reading *reading, const config_setting_t *list)
+{
+	int count = config_setting_length(list);
+
+	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_FEATURES_MAX) {
+		config_mistake(reading, config_setting_source_line(list),
+			       "schema: found %s of %d, allowed: a list ( ) of 1 .. %u features",
+			       config_type_name(list), count, CONFIG_FEATURES_MAX);
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
+
+		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
+			config_mistake(reading, config_setting_source_line(group),
+				       "schema: found %s, allowed: groups { ... }", config_type_name(group));
+		else
+			read_feature(reading, group, &reading->config->feature[reading->config->features++]);
+	}
+}
+
+static void read_inputs(struct config_reading *reading, const config_setting_t *setting,
+			struct config_layer *layer)
+{
+	int count = config_setting_length(setting);
+
+	if (config_setting_type(setting) != CONFIG_TYPE_ARRAY || count < 1 ||
+	    count > (int)CONFIG_INPUTS_MAX || !config_setting_get_string_elem(setting, 0)) {
+		config_mistake(reading, config_setting_source_line(setting),
+			       "model.layers.inputs: found %s of %d, allowed: [ ] of 1 .. %u layer names",
+			       config_type_name(setting), count, CONFIG_INPUTS_MAX);
+		return;
+	}
+	layer->inputs = (uint32_t)count;
+	for (int i = 0; i < count; i++)
+		layer->input[i] = config_setting_get_string_elem(setting, i);
+}
+
+static void read_attribute(struct config_reading *reading, const config_setting_t *setting,
+			   struct config_layer *layer)
+{
+	struct config_attribute *attribute = &layer->attribute[layer->attributes];
+
+	if (layer->attributes == CONFIG_ATTRIBUTES_MAX) {
+		config_mistake(reading, config_setting_source_line(setting),
+			       "model.layers: found more than %u attributes", CONFIG_ATTRIBUTES_MAX);
+		return;
+	}
+	attribute->key = config_setting_name(setting);
+	attribute->line = config_setting_source_line(setting);
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		attribute->type = ATTRIBUTE_INT;
+		attribute->i = config_setting_get_int64(setting);
+		attribute->f = (double)attribute->i;
+		break;
+	case CONFIG_TYPE_FLOAT:
+		attribute->type = ATTRIBUTE_FLOAT;
+		attribute->f = config_setting_get_float(setting);
+		break;
+	case CONFIG_TYPE_BOOL:
+		attribute->type = ATTRIBUTE_BOOL;
+		attribute->i = config_setting_get_bool(setting);
+		break;
+	case CONFIG_TYPE_STRING:
+		attribute->type = ATTRIBUTE_STRING;
+		attribute->s = config_setting_get_string(setting);
+		break;
+	default:
+		config_mistake(reading, attribute->line,
+			       "model.layers.%s: found %s, allowed: a number, truth value or string",
+			       attribute->key, config_type_name(setting));
+		return;
+	}
+	layer->attributes++;
+}
+
+static void read_layer(struct config_reading *reading, const config_setting_t *group,
+		       struct config_layer *layer)
+{
+	layer->line = config_setting_source_line(group);
+	layer->name = "";
+	for (int i = 0; i < config_setting_length(group); i++) {
+		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
+		const char *name = config_setting_name(setting);
+		bool text = config_setting_type(setting) == CONFIG_TYPE_STRING;
+
+		if (strcmp(name, "op") == 0 && text)
+			layer->op = config_setting_get_string(setting);
+		else if (strcmp(name, "name") == 0 && text &&
+			 config_is_name(config_setting_get_string(setting)))
+			layer->name = config_setting_get_string(setting);
+		else if (strcmp(name, "op") == 0 || strcmp(name, "name") == 0)
+			config_mistake(
+				reading, config_setting_source_line(setting),
+				"model.layers.%s: found %s, allowed: 1 .. 64 characters of [A-Za-z0-9_-]",
+				name, config_type_name(setting));
+		else if (strcmp(name, "inputs") == 0)
+			read_inputs(reading, setting, layer);
+		else
+			read_attribute(reading, setting, layer);
+	}
+	if (!layer->op)
+		config_mistake(reading, layer->line, "model.layers.op: found nothing, it must be given");
+}
+
+void config_read_layers(struct config_reading *reading, const config_setting_t *list)
+{
+	int count = config_setting_length(list);
+
+	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_LAYERS_MAX) {
+		config_mistake(reading, config_setting_source_line(list),
+			       "model.layers: found %s of %d, allowed: a list ( ) of 1 .. %u layers",
+			       config_type_name(list), count, CONFIG_LAYERS_MAX);
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
+
+		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
+			config_mistake(reading, config_setting_source_line(group),
+				       "model.layers: found %s, allowed: groups { ... }",
+				       config_type_name(group));
+		else
+			read_layer(reading, group,
+				   &reading->config->model.layer[reading->config->model.layers++]);
+	}
+}

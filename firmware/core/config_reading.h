@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over a configuration file: what it says goes to the config, what is wrong with it to the error, a
+ * line each. For core/config*.c only.
+ */
+#pragma once
+
+#include "core/config_keys.h"
+
+struct config_reading {
+	const char *file;
+	struct config *config;
+	struct error *err;
+	size_t text_used;
+	unsigned mistakes;
+};
+
+/* config_value.c: note "FILE:LINE: ..." and go on. */
+void config_mistake(struct config_reading *reading, unsigned line, const char *format, ...) PRINTF(3, 4);
+const char *config_type_name(const config_setting_t *setting);
+bool config_is_name(const char *text);
+/* "group.name", or just "name" with an empty group; NULL when the table has no such key. */
+const struct config_key *config_find_key(const struct config_key *keys, size_t count, const char *group,
+					 const char *name);
+/* Check one setting against its row and store it at `base` + offset. */
+void config_read_value(struct config_reading *reading, const struct config_key *key,
+		       const config_setting_t *setting, void *base);
+void config_read_fallback(const struct config_key *key, void *base);
+
+/* config_lists.c */
+void config_read_schema(struct config_reading *reading, const config_setting_t *list);
+void config_read_layers(struct config_reading *reading, const config_setting_t *list);

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/config_keys.h"
+#include "core/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* One value as libconfig text. */
+static void print_value(FILE *out, const struct config_key *key, const void *base)
+{
+	const void *at = (const char *)base + key->offset;
+
+	switch (key->type) {
+	case KEY_INT: {
+		uint64_t value = *(const uint64_t *)at;
+
+		fprintf(out, "%" PRIu64 "%s", value, value > INT32_MAX ? "L" : "");
+		break;
+	}
+	case KEY_FLOAT: {
+		char text[32];
+
+		(void)snprintf(text, sizeof(text), "%.10g", *(const double *)at);
+		fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+		break;
+	}
+	case KEY_BOOL:
+		fputs(*(const bool *)at ? "true" : "false", out);
+		break;
+	case KEY_ENUM:
+		fprintf(out, "\"%s\"", key->names[*(const int *)at]);
+		break;
+	default:
+		fputc('"', out);
+		for (const char *c = *(const char *const *)at; *c; c++)
+			fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+		fputc('"', out);
+		break;
+	}
+}
+
+static void print_feature(FILE *out, const struct config_feature *feature)
+{
+	fputs("  { ", out);
+	for (size_t i = 0; i < config_feature_keys_count; i++) {
+		fprintf(out, "%s = ", config_feature_keys[i].name);
+		print_value(out, &config_feature_keys[i], feature);
+		fputs("; ", out);
+	}
+	fputs("shape = [ ", out);
+	for (uint32_t i = 0; i < feature->rank; i++)
+		fprintf(out, "%s%" PRIu64, i ? ", " : "", feature->shape[i]);
+	fputs(" ]; }", out);
+}
+
+static void print_layer(FILE *out, const struct config_layer *layer)
+{
+	fprintf(out, "    { op = \"%s\"; ", layer->op);
+	if (*layer->name)
+		fprintf(out, "name = \"%s\"; ", layer->name);
+	for (uint32_t i = 0; i < layer->inputs; i++)
+		fprintf(out, "%s\"%s\"%s", i ? ", " : "inputs = [ ", layer->input[i],
+			i + 1 == layer->inputs ? " ]; " : "");
+	for (uint32_t i = 0; i < layer->attributes; i++) {
+		const struct config_attribute *attribute = &layer->attribute[i];
+
+		fprintf(out, "%s = ", attribute->key);
+		if (attribute->type == ATTRIBUTE_STRING)
+			fprintf(out, "\"%s\"; ", attribute->s);
+		else if (attribute->type == ATTRIBUTE_BOOL)
+			fprintf(out, "%s; ", attribute->i ? "true" : "false");
+		else if (attribute->type == ATTRIBUTE_INT)
+			fprintf(out, "%" PRId64 "; ", attribute->i);
+		else
+			fprintf(out, "%.10g; ", attribute->f);
+	}
+	fputs("}", out);
+}
+
+static void print_lists(FILE *out, const struct config *config)
+{
+	fprintf(out, "schema = (%s\n", config->memory->schema_given ? "" : " # default");
+	for (uint32_t i = 0; i < config->features; i++) {
+		print_feature(out, &config->feature[i]);
+		fputs(i + 1 < config->features ? ",\n" : "\n);\n", out);
+	}
+}
+
+static void print_layers(FILE *out, const struct config *config)
+{
+	fprintf(out, "  layers = (%s\n", config->memory->layers_given ? "" : " # default");
+	for (uint32_t i = 0; i < config->model.layers; i++) {
+		print_layer(out, &config->model.layer[i]);
+		fputs(i + 1 < config->model.layers ? ",\n" : "\n  );\n", out);
+	}
+}
+
+/* The row opens a group when the one before stands in another. */
+static bool opens_group(size_t row)
+{
+	size_t length = strcspn(config_keys[row].name, ".") + 1;
+
+	return row == 0 || strncmp(config_keys[row].name, config_keys[row - 1].name, length) != 0;
+}
+
+static bool closes_group(size_t row)
+{
+	return row + 1 == config_keys_count || opens_group(row + 1);
+}
+
+static int group_length(const struct config_key *key)
+{
+	return (int)strcspn(key->name, ".");
+}
+
+int config_show(const char *path, FILE *out, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = config_load(path, &config, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < config_keys_count; i++) {
+		const struct config_key *key = &config_keys[i];
+
+		if (opens_group(i))
+			fprintf(out, "%.*s: {\n", group_length(key), key->name);
+		fprintf(out, "  %s = ", key->name + group_length(key) + 1);
+		print_value(out, key, &config);
+		fprintf(out, ";%s\n", config.memory->given[i] ? "" : " # default");
+		if (closes_group(i) && strncmp(key->name, "model.", 6) == 0)
+			print_layers(out, &config);
+		if (closes_group(i))
+			fputs("};\n", out);
+	}
+	print_lists(out, &config);
+	return 0;
+}
+
+/* A value as JSON: printed as text, parsed by the library. */
+static cJSON *json_value(const struct config_key *key, const struct config *config)
+{
+	const void *at = (const char *)config + key->offset;
+
+	switch (key->type) {
+	case KEY_INT:
+		return cJSON_CreateNumber((double)*(const uint64_t *)at);
+	case KEY_FLOAT:
+		return cJSON_CreateNumber(*(const double *)at);
+	case KEY_BOOL:
+		return cJSON_CreateBool(*(const bool *)at);
+	case KEY_ENUM:
+		return cJSON_CreateString(key->names[*(const int *)at]);
+	default:
+		return cJSON_CreateString(*(const char *const *)at);
+	}
+}
+
+static void json_layers(cJSON *out, const struct config *config)
+{
+	cJSON *list = cJSON_AddArrayToObject(out, "layers");
+
+	for (uint32_t i = 0; i < config->model.layers; i++) {
+		const struct config_layer *layer = &config->model.layer[i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "op", layer->op);
+		for (uint32_t a = 0; a < layer->attributes; a++) {
+			const struct config_attribute *attribute = &layer->attribute[a];
+
+			if (attribute->type == ATTRIBUTE_STRING)
+				cJSON_AddStringToObject(item, attribute->key, attribute->s);
+			else if (attribute->type == ATTRIBUTE_BOOL)
+				cJSON_AddBoolToObject(item, attribute->key, (int)attribute->i);
+			else
+				cJSON_AddNumberToObject(item, attribute->key, attribute->f);
+		}
+		cJSON_AddItemToArray(list, item);
+	}
+}
+
+static void json_schema(cJSON *out, const struct config *config)
+{
+	cJSON *list = cJSON_AddArrayToObject(out, "schema");
+
+	for (uint32_t i = 0; i < config->features; i++) {
+		const struct config_feature *feature = &config->feature[i];
+		cJSON *item = cJSON_CreateObject();
+		cJSON *shape;
+
+		cJSON_AddStringToObject(item, "name", feature->name);
+		cJSON_AddStringToObject(item, "dtype", config_feature_keys[1].names[feature->dtype]);
+		shape = cJSON_AddArrayToObject(item, "shape");
+		for (uint32_t d = 0; d < feature->rank; d++)
+			cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->shape[d]));
+		cJSON_AddItemToArray(list, item);
+	}
+}
+
+int config_show_json(const char *path, char **ret_text, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(json_free) cJSON *root = cJSON_CreateObject();
+	int r = config_load(path, &config, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < config_keys_count; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddItemToObject(item, "value", json_value(&config_keys[i], &config));
+		cJSON_AddBoolToObject(item, "default", !config.memory->given[i]);
+		cJSON_AddItemToObject(root, config_keys[i].name, item);
+	}
+	json_layers(root, &config);
+	json_schema(root, &config);
+	return json_print(root, ret_text, err);
+}
+
+/* ---- The reference
+ * ---------------------------------------------------------------------------------------------------- */
+
+static void print_documented(FILE *out, const struct config_key *key, const char *indent, const char *end)
+{
+	char allowed[256];
+	bool quoted = key->type != KEY_INT && key->type != KEY_FLOAT && key->type != KEY_BOOL;
+	const char *name = strchr(key->name, '.') ? strchr(key->name, '.') + 1 : key->name;
+
+	config_allowed(key, allowed, sizeof(allowed));
+	fprintf(out, "%s# %s.\n%s# %s%s%s%s%s\n", indent, key->help, indent, allowed,
+		*key->unit ? "; unit: " : "", key->unit, key->fallback ? "" : "; must be given", "");
+	if (key->fallback)
+		fprintf(out, "%s%s = %s%s%s%s\n", indent, name, quoted ? "\"" : "", key->fallback,
+			quoted ? "\"" : "", end);
+	else
+		fprintf(out, "%s%s = \"%s\"%s\n", indent, name,
+			key->type == KEY_URL
+				? (strncmp(key->name, "source", 6) == 0 ? "file:///data/kiln/store/data"
+									: "file:///data/kiln/store/runs")
+				: "",
+			end);
+}
+
+static void print_feature_help(FILE *out)
+{
+	fputs("# What a record holds: one { } a feature, with these keys:\n", out);
+	for (size_t i = 0; i < config_feature_keys_count; i++) {
+		char allowed[256];
+
+		config_allowed(&config_feature_keys[i], allowed, sizeof(allowed));
+		fprintf(out, "#   %-8s %s (%s)%s%s\n", config_feature_keys[i].name,
+			config_feature_keys[i].help, allowed,
+			config_feature_keys[i].fallback ? "; default " : "; must be given",
+			config_feature_keys[i].fallback ? config_feature_keys[i].fallback : "");
+	}
+	fputs("#   shape    sizes of its dimensions, [ ] for a single value\n", out);
+}
+
+int config_reference(FILE *out, struct error *err)
+{
+	fputs("# Kiln's configuration: every key with its default. Written by `kiln config reference`; a "
+	      "file of your own needs\n"
+	      "# only source.url, sink.url and what differs. Integers above 2147483647 carry an L.\n\n",
+	      out);
+	for (size_t i = 0; i < config_keys_count; i++) {
+		const struct config_key *key = &config_keys[i];
+
+		if (opens_group(i))
+			fprintf(out, "%.*s: {\n", group_length(key), key->name);
+		print_documented(out, key, "  ", ";");
+		if (closes_group(i) && strncmp(key->name, "model.", 6) == 0)
+			fprintf(out,
+				"  # The network, first layer first: { op; name; inputs = [ names ]; and "
+				"what the op takes }.\n"
+				"  # Without `inputs` a layer gets the one before it.\n"
+				"  %s",
+				config_default_layers);
+		if (closes_group(i))
+			fputs("};\n\n", out);
+	}
+	print_feature_help(out);
+	fputs(config_default_schema, out);
+	return ferror(out) ? error_set(err, -EIO, "cannot write the reference") : 0;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/config_reading.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+void config_mistake(struct config_reading *reading, unsigned line, const char *format, ...)
+{
+	struct error *err = reading->err;
+	size_t used = reading->text_used;
+	va_list args;
+
+	reading->mistakes++;
+	err->code = -EINVAL;
+	if (used + 256 > sizeof(err->text)) {
+		(void)snprintf(err->text + used, sizeof(err->text) - used, "\n... and more mistakes");
+		return;
+	}
+	used += (size_t)snprintf(err->text + used, sizeof(err->text) - used, "%s%s:%u: ", used ? "\n" : "",
+				 reading->file, line);
+	va_start(args, format);
+	if (used < sizeof(err->text))
+		(void)vsnprintf(err->text + used, sizeof(err->text) - used, format, args);
+	va_end(args);
+	reading->text_used = strlen(err->text);
+}
+
+const char *config_type_name(const config_setting_t *setting)
+{
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		return "an integer";
+	case CONFIG_TYPE_FLOAT:
+		return "a number";
+	case CONFIG_TYPE_STRING:
+		return "a string";
+	case CONFIG_TYPE_BOOL:
+		return "a truth value";
+	case CONFIG_TYPE_GROUP:
+		return "a group";
+	default:
+		return "a list";
+	}
+}
+
+/* The value as it stands in the file, for "found ...". */
+static const char *found_text(const config_setting_t *setting, char *out, size_t size)
+{
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		(void)snprintf(out, size, "%lld", config_setting_get_int64(setting));
+		break;
+	case CONFIG_TYPE_FLOAT:
+		(void)snprintf(out, size, "%g", config_setting_get_float(setting));
+		break;
+	case CONFIG_TYPE_STRING:
+		(void)snprintf(out, size, "\"%.100s\"", config_setting_get_string(setting));
+		break;
+	case CONFIG_TYPE_BOOL:
+		(void)snprintf(out, size, "%s", config_setting_get_bool(setting) ? "true" : "false");
+		break;
+	default:
+		(void)snprintf(out, size, "%s", config_type_name(setting));
+		break;
+	}
+	return out;
+}
+
+/* ---- One value
+ * ------------------------------------------------------------------------------------------------------ */
+
+bool config_is_name(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 1 && length <= 64 &&
+	       strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == length;
+}
+
+static bool is_url(const char *text)
+{
+	if (strncmp(text, "file:///", 8) == 0)
+		return true;
+	return strncmp(text, "s3://", 5) == 0 && text[5] != '\0' && text[5] != '/';
+}
+
+/* "auto", or ranges of CPU numbers below 4096 in ascending pairs. */
+static bool is_cpu_list(const char *text)
+{
+	if (strcmp(text, "auto") == 0)
+		return true;
+	for (;;) {
+		char *end;
+		unsigned long first, last;
+
+		if (!isdigit((unsigned char)*text))
+			return false;
+		first = last = strtoul(text, &end, 10);
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			last = strtoul(end + 1, &end, 10);
+		if (first > last || last >= 4096)
+			return false;
+		if (*end == '\0')
+			return true;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+}
+
+static bool is_clean(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return false;
+	return true;
+}
+
+static bool string_allowed(const struct config_key *key, const char *text)
+{
+	switch (key->type) {
+	case KEY_NAME:
+		return config_is_name(text) || (!*text && key->fallback && !*key->fallback);
+	case KEY_URL:
+		return is_clean(text) && is_url(text);
+	case KEY_CPUS:
+		return is_cpu_list(text);
+	default:
+		return is_clean(text);
+	}
+}
+
+static bool store_string(const struct config_key *key, const config_setting_t *setting, void *target)
+{
+	const char *text;
+
+	if (config_setting_type(setting) != CONFIG_TYPE_STRING)
+		return false;
+	text = config_setting_get_string(setting);
+	if (key->type == KEY_ENUM) {
+		for (int i = 0; i < 5 && key->names[i]; i++)
+			if (strcmp(text, key->names[i]) == 0) {
+				memcpy(target, &i, sizeof(i));
+				return true;
+			}
+		return false;
+	}
+	if (!string_allowed(key, text))
+		return false;
+	memcpy(target, &text, sizeof(text));
+	return true;
+}
+
+static bool store_number(const struct config_key *key, const config_setting_t *setting, void *target)
+{
+	int type = config_setting_type(setting);
+	bool integer = type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64;
+	double value;
+	uint64_t whole;
+
+	if (!integer && (type != CONFIG_TYPE_FLOAT || key->type == KEY_INT))
+		return false;
+	value = integer ? (double)config_setting_get_int64(setting) : config_setting_get_float(setting);
+	if (!(value >= key->min && value <= key->max))
+		return false;
+	if (key->type == KEY_FLOAT) {
+		memcpy(target, &value, sizeof(value));
+		return true;
+	}
+	whole = (uint64_t)config_setting_get_int64(setting);
+	memcpy(target, &whole, sizeof(whole));
+	return true;
+}
+
+static bool store_value(const struct config_key *key, const config_setting_t *setting, void *target)
+{
+	bool truth;
+
+	switch (key->type) {
+	case KEY_INT:
+	case KEY_FLOAT:
+		return store_number(key, setting, target);
+	case KEY_BOOL:
+		if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+			return false;
+		truth = config_setting_get_bool(setting);
+		memcpy(target, &truth, sizeof(truth));
+		return true;
+	default:
+		return store_string(key, setting, target);
+	}
+}
+
+void config_read_value(struct config_reading *reading, const struct config_key *key,
+		       const config_setting_t *setting, void *base)
+{
+	char allowed[256], found[128];
+
+	if (store_value(key, setting, (char *)base + key->offset))
+		return;
+	config_allowed(key, allowed, sizeof(allowed));
+	config_mistake(reading, config_setting_source_line(setting), "%s: found %s, allowed: %s", key->name,
+		       found_text(setting, found, sizeof(found)), allowed);
+}
+
+/* The default, read from its text as if it stood in the file. */
+void config_read_fallback(const struct config_key *key, void *base)
+{
+	void *target = (char *)base + key->offset;
+	const char *text = key->fallback;
+	double number;
+	uint64_t whole;
+	bool truth;
+
+	switch (key->type) {
+	case KEY_INT:
+		whole = strtoull(text, NULL, 10);
+		memcpy(target, &whole, sizeof(whole));
+		break;
+	case KEY_FLOAT:
+		number = strtod(text, NULL);
+		memcpy(target, &number, sizeof(number));
+		break;
+	case KEY_BOOL:
+		truth = strcmp(text, "true") == 0;
+		memcpy(target, &truth, sizeof(truth));
+		break;
+	case KEY_ENUM:
+		for (int i = 0; i < 5 && key->names[i]; i++)
+			if (strcmp(text, key->names[i]) == 0)
+				memcpy(target, &i, sizeof(i));
+		break;
+	default:
+		memcpy(target, &text, sizeof(text));
+		break;
+	}
+}
+
+const struct config_key *config_find_key(const struct config_key *keys, size_t count, const char *group,
+					 const char *name)
+{
+	char full[128];
+
+	(void)snprintf(full, sizeof(full), "%s%s%s", group, *group ? "." : "", name);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(keys[i].name, full) == 0)
+			return &keys[i];
+	return NULL;
+}

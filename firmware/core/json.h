@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cJSON with what it leaves out checked: trailing bytes, duplicate keys, bad UTF-8, integers it would round.
+ * Integers travel as numbers up to 2^53 and as decimal strings above.
+ */
+#pragma once
+
+#include "core/error.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JSON_BYTES_MAX (16u << 20)
+
+void json_free(cJSON **json); /* for CLEANUP() */
+
+/* Parse one value and nothing behind it but white space. `what` names the text in errors.
+ * Errors: -EBADMSG what is wrong and at which byte; -E2BIG. */
+MUST_CHECK int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_json,
+			  struct error *err);
+
+/* Indented text, malloc'ed. */
+MUST_CHECK int json_print(const cJSON *json, char **ret_text, struct error *err);
+
+/* Members of an object; -EBADMSG names `what`, the key, what was found and expected. Strings stay the
+ * object's. */
+MUST_CHECK int json_get_string(const char *what, const cJSON *object, const char *key, const char **ret,
+			       struct error *err);
+MUST_CHECK int json_get_u64(const char *what, const cJSON *object, const char *key, uint64_t *ret,
+			    struct error *err);
+MUST_CHECK int json_get_double(const char *what, const cJSON *object, const char *key, double *ret,
+			       struct error *err);
+
+/* A number up to 2^53, a decimal string above. */
+bool json_add_u64(cJSON *object, const char *key, uint64_t value);
