@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One contract for object stores, two backends: s3://bucket/prefix and file:///dir. Keys are relative to the URL's
- * prefix. A store belongs to one thread; it owns one libcurl multi handle, and blocking calls drive it.
+ * One contract for object stores, two backends: s3://bucket/prefix and file:///dir. Keys are relative to the
+ * URL's prefix. A store belongs to one thread; it owns one libcurl multi handle, and blocking calls drive it.
+ *
+ * Credentials: `where->credential` names a file in systemd's credential directory, else in PATH_CREDENTIALS;
+ * "" takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN from the environment, and without
+ * them requests are not signed. On file://, keys that could leave the folder are refused: empty, "." or ".."
+ * segments, control characters.
  *
  * Blocking: store_list, store_stat, store_get, store_put*, store_delete.
  * Several at once: store_submit() many ranged gets, then store_poll() until they complete.
- * Errors of every call: -ENOENT no such object or bucket; -EACCES refused; -EKEYREJECTED credentials missing; -ESTALE
- * the object does not match the pin; -EBADMSG the server's answer makes no sense; -ETIMEDOUT, -ECONNREFUSED, -EIO after
- * all retries. The sentence names bucket, key, and the server's code and message.
+ * Errors of every call: -ENOENT no such object or bucket; -EACCES refused; -EKEYREJECTED credentials missing;
+ * -ESTALE the object does not match the pin; -EBADMSG the server's answer makes no sense; -ETIMEDOUT,
+ * -ECONNREFUSED, -EIO after all retries. The sentence names bucket, key, and the server's code and message.
  */
 #pragma once
 
@@ -21,14 +26,14 @@
 struct store;
 
 struct store_options {
-	uint32_t connections; /* at once, 0 = 8 */
+	uint32_t connections;                                            /* at once, 0 = 8 */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
-	uint32_t attempts_max; /* per request, 0 = default */
-	uint64_t part_bytes;   /* multipart part size, 0 = 8 MiB */
+	uint32_t attempts_max;                                           /* per request, 0 = default */
+	uint64_t part_bytes;                                             /* multipart part size, 0 = 8 MiB */
 };
 
-/* What says that an object is the one we listed: s3 version id or ETag + size; file size + mtime in ns + inode (written
- * into etag as "ns-inode"). Checked on every response. */
+/* What says that an object is the one we listed: s3 version id or ETag + size; file size + mtime in ns +
+ * inode (written into etag as "ns-inode"). Checked on every response. */
 struct store_pin {
 	uint64_t bytes;
 	char etag[STORE_ETAG_MAX];       /* without quotes; "" = not known, not checked */
@@ -53,31 +58,37 @@ void store_closep(struct store **store);
 const char *store_url(const struct store *store);
 struct store_counters store_counters_of(const struct store *store);
 
-/* Every object below the prefix whose key matches `glob` (fnmatch without FNM_PATHNAME; NULL = all), in bytewise key
- * order, streamed page by page; `each` returning non-zero stops and is returned. */
+/* Every object below the prefix whose key matches `glob` (fnmatch without FNM_PATHNAME; NULL = all), in
+ * bytewise key order, streamed page by page; `each` returning non-zero stops and is returned. */
 MUST_CHECK int store_list(struct store *store, const char *glob,
 			  int (*each)(void *context, const struct store_object *object), void *context,
 			  struct error *err);
-MUST_CHECK int store_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err);
+MUST_CHECK int store_stat(struct store *store, const char *key, struct store_object *ret_object,
+			  struct error *err);
 
 /* Exactly `bytes` bytes from `offset` into the caller's buffer. `pin` may be NULL. */
 MUST_CHECK int store_get(struct store *store, const char *key, const struct store_pin *pin, uint64_t offset,
 			 void *buffer, uint64_t bytes, struct error *err);
-/* A whole object of at most `max` bytes into malloc'ed memory, NUL-terminated behind its end. */
-MUST_CHECK int store_get_all(struct store *store, const char *key, uint64_t max, char **ret_data, uint64_t *ret_bytes,
-			     struct error *err);
+/* A whole object of at most `max` bytes (-EFBIG above) into malloc'ed memory, NUL-terminated behind its end.
+ */
+MUST_CHECK int store_get_all(struct store *store, const char *key, uint64_t max, char **ret_data,
+			     uint64_t *ret_bytes, struct error *err);
 /* A whole object into a file (temporary name, fsync, rename). */
 MUST_CHECK int store_get_file(struct store *store, const char *key, const char *path, struct error *err);
 
-MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err);
-/* A file, multipart above the part size; a failure aborts the upload. *ret_sha256_hex (65 bytes) may be NULL. */
+MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes,
+			 struct error *err);
+/* A file, multipart above the part size; a failure aborts the upload. *ret_sha256_hex (65 bytes) may be NULL.
+ */
 MUST_CHECK int store_put_file(struct store *store, const char *key, const char *path, char *ret_sha256_hex,
 			      struct error *err);
-/* Abort unfinished multipart uploads below the prefix; returns how many. 0 on file://, which removes left temporaries. */
+/* Abort unfinished multipart uploads below the prefix; returns how many. 0 on file://, which removes left
+ * temporaries. */
 int store_abort_stale(struct store *store, struct error *err);
+/* Deleting what is not there succeeds. */
 MUST_CHECK int store_delete(struct store *store, const char *key, struct error *err);
 
-/* ---- Several ranged gets at once ------------------------------------------------------------------------------------ */
+/* ---- Several ranged gets at once ------------------------------------------------------------- */
 
 struct store_request {
 	const char *key; /* all of these must stay valid until completion */
@@ -91,9 +102,12 @@ struct store_request {
 };
 
 MUST_CHECK int store_submit(struct store *store, struct store_request *request, struct error *err);
-/* Move transfers on for at most `timeout_ms`; *ret_done is one completed request or NULL. Call again while non-NULL. */
-MUST_CHECK int store_poll(struct store *store, uint32_t timeout_ms, struct store_request **ret_done, struct error *err);
+/* Move transfers on for at most `timeout_ms`; *ret_done is one completed request or NULL. Call again while
+ * non-NULL. */
+MUST_CHECK int store_poll(struct store *store, uint32_t timeout_ms, struct store_request **ret_done,
+			  struct error *err);
 /* Make a store_poll() that sleeps in its own thread return; any thread may call. */
 void store_wake(struct store *store);
-/* Give up all requests in flight; they complete with -ECANCELED before this returns. */
+/* Give up every request that store_poll() has not returned yet: its result is -ECANCELED and its memory the
+ * caller's again when this returns; store_poll() will not return it. */
 void store_cancel_all(struct store *store);

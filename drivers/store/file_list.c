@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Listing folders in the bytewise order of whole keys, one folder's names in memory a level. Symbolic links
+ * to files are followed, those to folders are not, so there is no loop.
+ */
+#include "drivers/store/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* One folder's entries; a folder's name ends in '/', so that sorting sorts whole keys bytewise. */
+struct entries {
+	char **names;
+	size_t count, room;
+};
+
+static void entries_done(struct entries *entries)
+{
+	for (size_t i = 0; i < entries->count; i++)
+		free(entries->names[i]);
+	free(entries->names);
+}
+
+static int entries_add(struct entries *entries, const char *name, bool folder)
+{
+	char *copy;
+
+	if (entries->count == entries->room) {
+		size_t room = entries->room ? 2 * entries->room : 64;
+		char **names = realloc(entries->names, room * sizeof(*names));
+
+		if (!names)
+			return -ENOMEM;
+		entries->names = names;
+		entries->room = room;
+	}
+	if (asprintf(&copy, "%s%s", name, folder ? "/" : "") < 0)
+		return -ENOMEM;
+	entries->names[entries->count++] = copy;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct listing {
+	struct file_store *file;
+	const char *glob;
+	int (*each)(void *context, const struct store_object *object);
+	void *context;
+	char path[FILE_PATH_BYTES];
+	size_t root_bytes; /* of path: root and the slash behind it */
+};
+
+/* Whether a key that begins with `start` can match: both agree as far as the glob's literal beginning goes.
+ */
+static bool may_match(const char *glob, const char *start)
+{
+	size_t literal = store_glob_literal(glob), bytes = strlen(start);
+
+	return !glob || !strncmp(glob, start, literal < bytes ? literal : bytes);
+}
+
+static int read_folder(const struct listing *listing, struct entries *entries, struct error *err)
+{
+	DIR *folder = opendir(listing->path);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!folder)
+		return errno == ENOENT ? 0 : error_set(err, -errno, "%s: %s", listing->path, strerror(errno));
+	while (rc == 0 && (errno = 0, entry = readdir(folder))) {
+		bool link = entry->d_type == DT_LNK;
+		struct stat st;
+
+		if (!file_segment_is_safe(entry->d_name, strlen(entry->d_name)))
+			continue;
+		if (fstatat(dirfd(folder), entry->d_name, &st,
+			    entry->d_type == DT_UNKNOWN ? AT_SYMLINK_NOFOLLOW : 0) < 0)
+			continue; /* gone meanwhile, or a link to nowhere */
+		if (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && !link))
+			rc = entries_add(entries, entry->d_name, S_ISDIR(st.st_mode));
+	}
+	if (rc == 0 && errno)
+		rc = -EIO;
+	if (rc < 0)
+		(void)error_set(err, rc, "%s: %s", listing->path, strerror(-rc));
+	(void)closedir(folder);
+	return rc;
+}
+
+static int list_file(struct listing *listing)
+{
+	const char *key = listing->path + listing->root_bytes;
+	struct store_object object = { 0 };
+	struct stat st;
+
+	if (!store_glob_matches(listing->glob, key) || stat(listing->path, &st) < 0)
+		return 0;
+	(void)snprintf(object.key, sizeof(object.key), "%s", key);
+	object.mtime_s = st.st_mtim.tv_sec;
+	file_pin_of(&st, &object.pin);
+	return listing->each(listing->context, &object);
+}
+
+/* The folder at listing->path, which ends in '/'. Depth is bounded by the length of a key. */
+static int list_folder(struct listing *listing, struct error *err) // NOLINT(misc-no-recursion)
+{
+	CLEANUP(entries_done) struct entries entries = { 0 };
+	size_t bytes = strlen(listing->path);
+	int rc = read_folder(listing, &entries, err);
+
+	if (rc < 0)
+		return rc;
+	if (entries.count)
+		qsort(entries.names, entries.count, sizeof(*entries.names), compare_names);
+	for (size_t i = 0; rc == 0 && i < entries.count; i++) {
+		size_t name = strlen(entries.names[i]);
+
+		if (bytes - listing->root_bytes + name > STORE_KEY_MAX)
+			continue;
+		memcpy(listing->path + bytes, entries.names[i], name + 1);
+		if (!may_match(listing->glob, listing->path + listing->root_bytes))
+			continue;
+		rc = listing->path[bytes + name - 1] == '/' ? list_folder(listing, err) : list_file(listing);
+	}
+	listing->path[bytes] = 0;
+	return rc;
+}
+
+int file_list(struct store *store, const char *glob,
+	      int (*each)(void *context, const struct store_object *object), void *context, struct error *err)
+{
+	struct file_store *file = file_store_of(store);
+	struct listing listing = { .file = file, .glob = glob, .each = each, .context = context };
+
+	listing.root_bytes = (size_t)snprintf(listing.path, sizeof(listing.path), "%s/", file->root);
+	return list_folder(&listing, err);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A put writes a temporary file beside its target under flock(2), syncs it, renames it and syncs the folder,
+ * so a reader or a power cut sees the old object or the new one.
+ */
+#include "drivers/store/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+
+#define COPY_BYTES   (1u << 20)
+#define PUT_ATTEMPTS 4u
+
+static int sync_folder(const char *path)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Make the folders above the file at `path`; a new one is synced into its parent. `path` comes back as it
+ * was. */
+static int make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		char *before;
+		int rc = 0;
+
+		*slash = 0;
+		if (mkdir(path, 0755) == 0) {
+			before = strrchr(path, '/');
+			*before = 0;
+			rc = sync_folder(before == path ? "/" : path);
+			*before = '/';
+		} else if (errno != EEXIST) {
+			rc = -errno;
+		}
+		*slash = '/';
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+struct source {
+	const char *data; /* or NULL: */
+	int fd;
+	uint64_t bytes;
+};
+
+static int copy_data(int to, const char *data, uint64_t bytes)
+{
+	while (bytes) {
+		ssize_t put = write(to, data, bytes);
+
+		if (put < 0)
+			return -errno;
+		data += put;
+		bytes -= (uint64_t)put;
+	}
+	return 0;
+}
+
+static int copy_file(int to, int from, uint64_t bytes)
+{
+	CLEANUP(free_ptr) char *chunk = malloc(COPY_BYTES);
+
+	if (!chunk)
+		return -ENOMEM;
+	for (uint64_t done = 0; done < bytes;) {
+		uint64_t left = bytes - done;
+		ssize_t got = pread(from, chunk, left < COPY_BYTES ? left : COPY_BYTES, (off_t)done);
+		int rc = got < 0 ? -errno : got == 0 ? -ESTALE : copy_data(to, chunk, (uint64_t)got);
+
+		if (rc < 0)
+			return rc;
+		done += (uint64_t)got;
+	}
+	return 0;
+}
+
+static int write_and_rename(const char *path, const char *temporary, int fd, const struct source *source)
+{
+	char folder[FILE_PATH_BYTES];
+	int rc = source->data || !source->bytes ? copy_data(fd, source->data, source->bytes)
+						: copy_file(fd, source->fd, source->bytes);
+
+	if (rc < 0)
+		return rc;
+	if (fchmod(fd, 0644) < 0 || fsync(fd) < 0 || rename(temporary, path) < 0)
+		return -errno;
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	return sync_folder(folder[0] ? folder : "/");
+}
+
+/* A delete by another process may remove a folder that just became empty: then make it again. */
+static int make_temporary(char *path, char temporary[static FILE_PATH_BYTES], int *ret_fd)
+{
+	int folder = (int)(strrchr(path, '/') - path), rc;
+
+	for (uint32_t attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
+		rc = make_folders(path);
+		if (rc < 0)
+			return rc;
+		(void)snprintf(temporary, FILE_PATH_BYTES, "%.*s/%sXXXXXX", folder, path,
+			       FILE_TEMPORARY_PREFIX);
+		*ret_fd = mkostemp(temporary, O_CLOEXEC);
+		if (*ret_fd >= 0 || errno != ENOENT)
+			break;
+	}
+	return *ret_fd < 0 ? -errno : flock(*ret_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
+static int put_source(struct file_store *file, const char *key, const struct source *source,
+		      struct error *err)
+{
+	char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES] = "";
+	CLEANUP(close_fd) int fd = -1;
+	int rc = file_key_path(file, key, path, err);
+
+	if (rc < 0)
+		return rc;
+	rc = make_temporary(path, temporary, &fd);
+	if (rc == 0)
+		rc = write_and_rename(path, temporary, fd, source);
+	if (rc < 0) {
+		if (fd >= 0)
+			(void)unlink(temporary);
+		return error_set(err, rc, "%s: %s", path, strerror(-rc));
+	}
+	file->counters.requests++;
+	file->counters.bytes_out += source->bytes;
+	return 0;
+}
+
+int file_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+{
+	struct source source = { .data = data, .fd = -1, .bytes = bytes };
+
+	return put_source(file_store_of(store), key, &source, err);
+}
+
+int file_put_file(struct store *store, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
+		  struct error *err)
+{
+	struct source source = { .fd = fd, .bytes = bytes };
+	int rc = ret_sha256 ? store_hash_file(fd, 0, bytes, ret_sha256, NULL, err) : 0;
+
+	return rc < 0 ? rc : put_source(file_store_of(store), key, &source, err);
+}
+
+/* Folders that become empty go too, as there are none in a bucket. */
+int file_delete(struct store *store, const char *key, struct error *err)
+{
+	struct file_store *file = file_store_of(store);
+	char path[FILE_PATH_BYTES];
+	size_t root = strlen(file->root);
+	char *slash;
+	int rc = file_key_path(file, key, path, err);
+
+	if (rc < 0)
+		return rc;
+	file->counters.requests++;
+	if (unlink(path) < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : error_set(err, -errno, "%s: %s", path, strerror(errno));
+	while ((slash = strrchr(path, '/')) > path + root) {
+		*slash = 0;
+		if (rmdir(path) < 0)
+			break;
+	}
+	rc = sync_folder(slash > path + root ? path : file->root);
+	return rc == 0 || rc == -ENOENT ? 0 : error_set(err, rc, "%s: %s", path, strerror(-rc));
+}
+
+/* A temporary file whose writer lives is locked and stays. */
+static void remove_if_stale(int folder, const char *name)
+{
+	CLEANUP(close_fd) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)unlinkat(folder, name, 0);
+}
+
+static void remove_stale_below(char path[static FILE_PATH_BYTES]) // NOLINT(misc-no-recursion)
+{
+	DIR *folder = opendir(path);
+	size_t bytes = strlen(path);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		size_t name = strlen(entry->d_name);
+
+		if (!strncmp(entry->d_name, FILE_TEMPORARY_PREFIX, sizeof(FILE_TEMPORARY_PREFIX) - 1)) {
+			remove_if_stale(dirfd(folder), entry->d_name);
+		} else if (entry->d_type == DT_DIR && file_segment_is_safe(entry->d_name, name) &&
+			   bytes + name + 2 < FILE_PATH_BYTES) {
+			(void)snprintf(path + bytes, FILE_PATH_BYTES - bytes, "/%s", entry->d_name);
+			remove_stale_below(path);
+			path[bytes] = 0;
+		}
+	}
+	if (folder)
+		(void)closedir(folder);
+}
+
+int file_abort_stale(struct store *store, struct error *err)
+{
+	char path[FILE_PATH_BYTES];
+
+	(void)err;
+	(void)snprintf(path, sizeof(path), "%s", file_store_of(store)->root);
+	remove_stale_below(path);
+	return 0;
+}
