@@ -30,8 +30,9 @@ int error_prefix(struct error *err, const char *format, ...)
 	va_start(args, format);
 	used = vsnprintf(err->text, sizeof(err->text), format, args);
 	va_end(args);
-	if (used >= 0 && (size_t)used < sizeof(err->text))
-		(void)snprintf(err->text + used, sizeof(err->text) - (size_t)used, ": %s", old);
+	if (used >= 0 && used < (int)sizeof(err->text) - 3)
+		(void)snprintf(err->text + used, sizeof(err->text) - (size_t)used, ": %.*s",
+			       (int)sizeof(err->text) - 3 - used, old);
 	return err->code;
 }
 
