@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tf.train.Example, straight from wire bytes into typed columns by a schema, and back. No generated code, no
- * allocation in the parser. Behaves as TensorFlow's parse_example does with FixedLenFeature: packed and unpacked
- * encodings, features in any order, unknown fields and features skipped, the last of a repeated map key wins, unset
- * kinds and missing features by default value or error.
- * Source: tensorflow/core/example/{example,feature}.proto, tensorflow/core/util/example_proto_fast_parsing.cc.
+ * allocation in the parser. Behaves as TensorFlow's parse_example does with FixedLenFeature: packed and
+ * unpacked encodings, features in any order, unknown fields and features skipped, the last of a repeated map
+ * key wins, unset kinds and missing features by default value or error. Source:
+ * tensorflow/core/example/{example,feature}.proto, tensorflow/core/util/example_proto_fast_parsing.cc.
  */
 #pragma once
 
@@ -23,7 +23,8 @@ struct example_feature {
 	uint64_t elements; /* values in one row: the product of the shape */
 	bool optional;     /* missing or unset: fill with `fill` (0 or empty for bytes) instead of -EBADMSG */
 	double fill;
-	uint64_t bytes_max; /* EXAMPLE_BYTES: longest value accepted; a row then is a uint32 length and the bytes, padded */
+	uint64_t bytes_max; /* EXAMPLE_BYTES: longest value accepted; a row then is a uint32 length and the
+			       bytes, padded */
 };
 
 struct example_schema {
@@ -41,10 +42,11 @@ MUST_CHECK int example_parse(const struct example_schema *schema, const void *da
 
 /* Serialize rows as TensorFlow does (packed lists, features in schema order).
  * Returns the bytes needed; writes only when they fit `capacity`. */
-uint64_t example_write(const struct example_schema *schema, const void *const *rows, void *buffer, uint64_t capacity);
+uint64_t example_write(const struct example_schema *schema, const void *const *rows, void *buffer,
+		       uint64_t capacity);
 
 /* One feature of an Example of any schema, for tools: calls `each` with name, dtype (0 = unset) and count. */
 MUST_CHECK int example_describe(const void *data, uint64_t bytes,
-				int (*each)(void *context, const char *name, uint64_t name_bytes, uint32_t dtype,
-					    uint64_t count),
+				int (*each)(void *context, const char *name, uint64_t name_bytes,
+					    uint32_t dtype, uint64_t count),
 				void *context, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TFRecord framing: { uint64 length, uint32 masked CRC-32C of length, bytes, uint32 masked CRC-32C of bytes }, little
- * endian. Pure functions on bytes. Source: tensorflow/core/lib/io/record_writer.h.
+ * TFRecord framing: { uint64 length, uint32 masked CRC-32C of length, bytes, uint32 masked CRC-32C of bytes
+ * }, little endian. Pure functions on bytes. Source: tensorflow/core/lib/io/record_writer.h.
  */
 #pragma once
 
@@ -14,8 +14,6 @@
 #define TFRECORD_FOOTER_BYTES 4u
 #define TFRECORD_FRAME_BYTES  16u
 
-/* CRC-32C (Castagnoli) of the bytes, continued from `crc` (0 to start); by the CPU's instruction where it has one. */
-uint32_t crc32c(uint32_t crc, const void *data, uint64_t bytes);
 /* TensorFlow's mask: rotate right by 15, add 0xa282ead8. */
 uint32_t crc32c_mask(uint32_t crc);
 
@@ -26,28 +24,10 @@ struct tfrecord {
 };
 
 /* The frame at `offset` of a buffer that holds whole records.
- * Errors: -ENODATA offset is the end; -EBADMSG length CRC, length beyond the buffer or `record_max`: the rest is lost;
- * -EILSEQ the data CRC is wrong: ret_record is set, so the reader may go on behind it. */
+ * Errors: -ENODATA offset is the end; -EBADMSG length CRC, length beyond the buffer or `record_max`: the rest
+ * is lost; -EILSEQ the data CRC is wrong: ret_record is set, so the reader may go on behind it. */
 MUST_CHECK int tfrecord_next(const void *buffer, uint64_t bytes, uint64_t offset, uint64_t record_max,
 			     struct tfrecord *ret_record, struct error *err);
 
 /* Frame `bytes` bytes into `out`, which has TFRECORD_FRAME_BYTES more. Returns the framed length. */
 uint64_t tfrecord_frame(const void *data, uint64_t bytes, void *out);
-
-/* ---- Compression, told by content --------------------------------------------------------------------------------- */
-
-enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZLIB };
-
-/* What the first bytes of a shard say. A plain TFRecord is recognised by its length CRC; gzip by 1f 8b 08; zlib by its
- * header check. */
-enum compression compression_of(const void *data, uint64_t bytes);
-
-/* Inflate a whole shard (concatenated gzip members included) into malloc'ed memory of at most `max` bytes.
- * Errors: -EBADMSG truncated or corrupt, with how far it was good (*ret_bytes still holds the good prefix, and
- * *ret_data its bytes, when asked for); -E2BIG more than `max`; -ENOMEM. */
-MUST_CHECK int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
-			   uint8_t **ret_data, uint64_t *ret_bytes, struct error *err);
-
-/* Gzip in one piece (zlib, `level` 1..9, no name, no time: same bytes every time) into malloc'ed memory. */
-MUST_CHECK int gzip_all(const void *data, uint64_t bytes, int level, uint8_t **ret_data, uint64_t *ret_bytes,
-			struct error *err);

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/example.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Wire types and field numbers (protobuf encoding guide; example.proto, feature.proto). */
+enum {
+	WIRE_VARINT = 0,
+	WIRE_FIXED64 = 1,
+	WIRE_BYTES = 2,
+	WIRE_GROUP = 3,
+	WIRE_END_GROUP = 4,
+	WIRE_FIXED32 = 5
+};
+enum { EXAMPLE_FEATURES = 1, FEATURES_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, LIST_VALUE = 1 };
+enum { FEATURE_BYTES = 1, FEATURE_FLOAT = 2, FEATURE_INT64 = 3 };
+#define GROUPS_MAX 32
+
+/* A stretch of wire bytes still to be read. */
+struct wire {
+	const uint8_t *at, *end;
+};
+
+static bool read_varint(struct wire *wire, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
+		uint8_t byte = *wire->at++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*ret = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_bytes(struct wire *wire, struct wire *ret)
+{
+	uint64_t length;
+
+	if (!read_varint(wire, &length) || length > (uint64_t)(wire->end - wire->at))
+		return false;
+	ret->at = wire->at;
+	ret->end = wire->at += length;
+	return true;
+}
+
+static bool read_tag(struct wire *wire, uint32_t *ret_field, uint32_t *ret_type)
+{
+	uint64_t tag;
+
+	if (!read_varint(wire, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
+		return false;
+	*ret_field = (uint32_t)(tag >> 3);
+	*ret_type = tag & 7;
+	return true;
+}
+
+static bool skip_bytes(struct wire *wire, uint64_t bytes)
+{
+	if (bytes > (uint64_t)(wire->end - wire->at))
+		return false;
+	wire->at += bytes;
+	return true;
+}
+
+static bool skip_field(struct wire *wire, uint32_t field, uint32_t type)
+{
+	uint32_t groups[GROUPS_MAX], depth = 0;
+	struct wire ignored;
+	uint64_t value;
+
+	for (;;) {
+		bool good = type == WIRE_VARINT    ? read_varint(wire, &value)
+			    : type == WIRE_FIXED64 ? skip_bytes(wire, 8)
+			    : type == WIRE_BYTES   ? read_bytes(wire, &ignored)
+			    : type == WIRE_FIXED32 ? skip_bytes(wire, 4)
+						   : type == WIRE_GROUP || type == WIRE_END_GROUP;
+
+		if (!good)
+			return false;
+		if (type == WIRE_GROUP) {
+			if (depth == GROUPS_MAX)
+				return false;
+			groups[depth++] = field;
+		} else if (type == WIRE_END_GROUP && (depth == 0 || groups[--depth] != field)) {
+			return false;
+		}
+		if (depth == 0)
+			return true;
+		if (!read_tag(wire, &field, &type))
+			return false;
+	}
+}
+
+uint64_t example_row_bytes(const struct example_feature *feature)
+{
+	switch (feature->dtype) {
+	case EXAMPLE_FLOAT32:
+		return feature->elements * sizeof(float);
+	case EXAMPLE_INT64:
+		return feature->elements * sizeof(int64_t);
+	default:
+		return feature->elements * (sizeof(uint32_t) + (feature->bytes_max + 3) / 4 * 4);
+	}
+}
+
+/* ---- One feature's list
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Where the values of one row go. */
+struct row {
+	const struct example_feature *feature;
+	uint8_t *out;
+	uint64_t count; /* values seen, stored up to feature->elements */
+};
+
+static bool store_float(struct row *row, const uint8_t *bits)
+{
+	if (row->count < row->feature->elements)
+		memcpy(row->out + row->count * sizeof(float), bits, sizeof(float));
+	row->count++;
+	return true;
+}
+
+static bool store_int64(struct row *row, uint64_t value)
+{
+	if (row->count < row->feature->elements)
+		memcpy(row->out + row->count * sizeof(value), &value, sizeof(value));
+	row->count++;
+	return true;
+}
+
+static bool store_bytes(struct row *row, const struct wire *value)
+{
+	uint64_t length = (uint64_t)(value->end - value->at),
+		 stride = sizeof(uint32_t) + (row->feature->bytes_max + 3) / 4 * 4;
+	uint32_t length32 = (uint32_t)length;
+
+	if (length > row->feature->bytes_max)
+		return false;
+	if (row->count < row->feature->elements) {
+		uint8_t *out = row->out + row->count * stride;
+
+		memcpy(out, &length32, sizeof(length32));
+		memcpy(out + sizeof(length32), value->at, length);
+		memset(out + sizeof(length32) + length, 0, stride - sizeof(length32) - length);
+	}
+	row->count++;
+	return true;
+}
+
+static bool read_packed(struct wire packed, struct row *row)
+{
+	uint64_t bytes = (uint64_t)(packed.end - packed.at), value;
+
+	if (row->feature->dtype == EXAMPLE_FLOAT32) {
+		if (bytes % sizeof(float))
+			return false;
+		/* The usual case: the whole row in one list. */
+		if (row->count == 0 && bytes == row->feature->elements * sizeof(float)) {
+			memcpy(row->out, packed.at, bytes);
+			row->count = row->feature->elements;
+			return true;
+		}
+		for (; packed.at < packed.end; packed.at += sizeof(float))
+			(void)store_float(row, packed.at);
+		return true;
+	}
+	while (packed.at < packed.end)
+		if (!read_varint(&packed, &value) || !store_int64(row, value))
+			return false;
+	return true;
+}
+
+/* The values of a FloatList, Int64List or BytesList, packed or not; unknown fields are skipped. */
+static bool read_list(struct wire list, struct row *row)
+{
+	uint32_t dtype = row->feature->dtype;
+
+	while (list.at < list.end) {
+		uint32_t field, type;
+		struct wire value;
+		uint64_t number;
+		bool good;
+
+		if (!read_tag(&list, &field, &type))
+			return false;
+		if (field == LIST_VALUE && type == WIRE_BYTES)
+			good = read_bytes(&list, &value) &&
+			       (dtype == EXAMPLE_BYTES ? store_bytes(row, &value) : read_packed(value, row));
+		else if (field == LIST_VALUE && dtype == EXAMPLE_FLOAT32 && type == WIRE_FIXED32)
+			good = skip_bytes(&list, 4) && store_float(row, list.at - 4);
+		else if (field == LIST_VALUE && dtype == EXAMPLE_INT64 && type == WIRE_VARINT)
+			good = read_varint(&list, &number) && store_int64(row, number);
+		else
+			good = skip_field(&list, field, type);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+static const uint32_t kind_of_dtype[] = {
+	[EXAMPLE_FLOAT32] = FEATURE_FLOAT, [EXAMPLE_INT64] = FEATURE_INT64, [EXAMPLE_BYTES] = FEATURE_BYTES
+};
+static const char *const kind_names[] = { "nothing", "bytes_list", "float_list", "int64_list" };
+
+/* Which kind of the oneof is set: the last one on the wire wins. Protobuf merges repeats of that kind. */
+static bool feature_kind(struct wire feature, uint32_t *ret_kind)
+{
+	*ret_kind = 0;
+	while (feature.at < feature.end) {
+		uint32_t field, type;
+		struct wire list;
+
+		if (!read_tag(&feature, &field, &type))
+			return false;
+		if (field >= FEATURE_BYTES && field <= FEATURE_INT64 && type == WIRE_BYTES) {
+			if (!read_bytes(&feature, &list))
+				return false;
+			*ret_kind = field;
+		} else if (!skip_field(&feature, field, type)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int malformed(const struct example_feature *feature, struct error *err)
+{
+	return error_set(err, -EBADMSG, "feature \"%s\": its values are malformed%s", feature->name,
+			 feature->dtype == EXAMPLE_BYTES ? " or longer than the schema allows" : "");
+}
+
+static int read_feature(const struct example_feature *feature, struct wire value, uint8_t *out,
+			bool *ret_found, struct error *err)
+{
+	struct row row = { .feature = feature, .out = out };
+	uint32_t kind, wanted = kind_of_dtype[feature->dtype];
+
+	if (!feature_kind(value, &kind))
+		return malformed(feature, err);
+	*ret_found = kind != 0;
+	if (kind == 0)
+		return 0;
+	if (kind != wanted)
+		return error_set(err, -EBADMSG, "feature \"%s\": found %s, expected %s", feature->name,
+				 kind_names[kind], kind_names[wanted]);
+	while (value.at < value.end) {
+		uint32_t field, type;
+		struct wire list;
+
+		(void)read_tag(&value, &field, &type); /* feature_kind() has read it before */
+		if (type != WIRE_BYTES || field < FEATURE_BYTES || field > FEATURE_INT64) {
+			(void)skip_field(&value, field, type);
+			continue;
+		}
+		(void)read_bytes(&value, &list);
+		/* Another kind before this one clears what came before it. */
+		if (field != wanted)
+			row.count = 0;
+		else if (!read_list(list, &row))
+			return malformed(feature, err);
+	}
+	if (row.count != feature->elements)
+		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, expected %" PRIu64,
+				 feature->name, row.count, feature->elements);
+	return 0;
+}
+
+/* ---- The map
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+/* One map entry: key and value in any order, the last of each wins. A missing value is an unset Feature. */
+static bool read_entry(struct wire entry, struct wire *ret_key, struct wire *ret_value)
+{
+	*ret_key = *ret_value = (struct wire){ entry.end, entry.end };
+	while (entry.at < entry.end) {
+		uint32_t field, type;
+		bool good;
+
+		if (!read_tag(&entry, &field, &type))
+			return false;
+		if (type == WIRE_BYTES && (field == ENTRY_KEY || field == ENTRY_VALUE))
+			good = read_bytes(&entry, field == ENTRY_KEY ? ret_key : ret_value);
+		else
+			good = skip_field(&entry, field, type);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+/* Calls `each` with every entry of Example.features.feature. Its negative result ends the walk; -EBADMSG when
+ * the bytes are no Example. */
+static int walk_entries(struct wire example, int (*each)(void *context, struct wire key, struct wire value),
+			void *context, struct error *err)
+{
+	const uint8_t *start = example.at;
+
+	while (example.at < example.end) {
+		uint32_t field, type;
+		struct wire features, entry, key, value;
+
+		if (!read_tag(&example, &field, &type))
+			goto bad;
+		if (field != EXAMPLE_FEATURES || type != WIRE_BYTES) {
+			if (!skip_field(&example, field, type))
+				goto bad;
+			continue;
+		}
+		if (!read_bytes(&example, &features))
+			goto bad;
+		while (features.at < features.end) {
+			int r;
+
+			if (!read_tag(&features, &field, &type))
+				goto bad;
+			if (field != FEATURES_ENTRY || type != WIRE_BYTES) {
+				if (!skip_field(&features, field, type))
+					goto bad;
+				continue;
+			}
+			if (!read_bytes(&features, &entry) || !read_entry(entry, &key, &value))
+				goto bad;
+			r = each(context, key, value);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+bad:
+	return error_set(err, -EBADMSG, "not a tf.train.Example: malformed at byte %td", example.at - start);
+}
+
+struct parse {
+	const struct example_schema *schema;
+	struct wire value[EXAMPLE_FEATURES_MAX];
+	bool found[EXAMPLE_FEATURES_MAX];
+};
+
+static int note_entry(void *context, struct wire key, struct wire value)
+{
+	struct parse *parse = context;
+	uint64_t length = (uint64_t)(key.end - key.at);
+
+	for (uint32_t i = 0; i < parse->schema->features; i++) {
+		const char *name = parse->schema->feature[i].name;
+
+		if (strlen(name) == length && memcmp(name, key.at, length) == 0) {
+			parse->value[i] = value;
+			parse->found[i] = true;
+		}
+	}
+	return 0;
+}
+
+static int fill_missing(const struct example_feature *feature, uint8_t *out, struct error *err)
+{
+	if (!feature->optional)
+		return error_set(err, -EBADMSG, "feature \"%s\": missing, and the schema has no default",
+				 feature->name);
+	memset(out, 0, example_row_bytes(feature));
+	for (uint64_t i = 0; i < feature->elements; i++) {
+		float number = (float)feature->fill;
+		int64_t whole = (int64_t)feature->fill;
+
+		if (feature->dtype == EXAMPLE_FLOAT32)
+			memcpy(out + i * sizeof(number), &number, sizeof(number));
+		else if (feature->dtype == EXAMPLE_INT64)
+			memcpy(out + i * sizeof(whole), &whole, sizeof(whole));
+	}
+	return 0;
+}
+
+int example_parse(const struct example_schema *schema, const void *data, uint64_t bytes,
+		  void *const *ret_rows, struct error *err)
+{
+	struct parse parse = { .schema = schema };
+	struct wire example = { data, (const uint8_t *)data + bytes };
+	int r = walk_entries(example, note_entry, &parse, err);
+
+	for (uint32_t i = 0; r == 0 && i < schema->features; i++) {
+		bool found = false;
+
+		if (parse.found[i])
+			r = read_feature(&schema->feature[i], parse.value[i], ret_rows[i], &found, err);
+		if (r == 0 && !found)
+			r = fill_missing(&schema->feature[i], ret_rows[i], err);
+	}
+	return r;
+}
+
+/* ---- Describing
+ * -------------------------------------------------------------------------------------------------------- */
+
+struct describe {
+	int (*each)(void *context, const char *name, uint64_t name_bytes, uint32_t dtype, uint64_t count);
+	void *context;
+	struct error *err;
+};
+
+static int describe_entry(void *context, struct wire key, struct wire value)
+{
+	static const uint32_t dtypes[] = { 0, EXAMPLE_BYTES, EXAMPLE_FLOAT32, EXAMPLE_INT64 };
+	struct describe *describe = context;
+	struct example_feature feature = { .name = "", .elements = 0, .bytes_max = UINT32_MAX };
+	struct row row = { .feature = &feature };
+	uint32_t kind;
+
+	if (!feature_kind(value, &kind))
+		return error_set(describe->err, -EBADMSG, "not a tf.train.Example: a feature is malformed");
+	feature.dtype = dtypes[kind];
+	while (kind && value.at < value.end) {
+		uint32_t field, type;
+		struct wire list;
+
+		(void)read_tag(&value, &field, &type);
+		if (type != WIRE_BYTES || field != kind)
+			(void)skip_field(&value, field, type);
+		else if (!read_bytes(&value, &list) || !read_list(list, &row))
+			return error_set(describe->err, -EBADMSG,
+					 "not a tf.train.Example: a list is malformed");
+	}
+	return describe->each(describe->context, (const char *)key.at, (uint64_t)(key.end - key.at),
+			      feature.dtype, row.count);
+}
+
+int example_describe(const void *data, uint64_t bytes,
+		     int (*each)(void *context, const char *name, uint64_t name_bytes, uint32_t dtype,
+				 uint64_t count),
+		     void *context, struct error *err)
+{
+	struct describe describe = { each, context, err };
+	struct wire example = { data, (const uint8_t *)data + bytes };
+
+	return walk_entries(example, describe_entry, &describe, err);
+}

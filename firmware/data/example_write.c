@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/example.h"
+
+#include <string.h>
+
+/* Counts always, writes while there is room: one walk serves both. */
+struct out {
+	uint8_t *data;
+	uint64_t used, capacity;
+};
+
+static void put(struct out *out, const void *data, uint64_t bytes)
+{
+	if (out->used + bytes <= out->capacity)
+		memcpy(out->data + out->used, data, bytes);
+	out->used += bytes;
+}
+
+static void put_varint(struct out *out, uint64_t value)
+{
+	do {
+		uint8_t byte = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+
+		put(out, &byte, 1);
+		value >>= 7;
+	} while (value);
+}
+
+static uint64_t varint_bytes(uint64_t value)
+{
+	uint64_t n = 1;
+
+	while (value >>= 7)
+		n++;
+	return n;
+}
+
+/* Bytes of a length-delimited field with a one-byte tag. */
+static uint64_t field_bytes(uint64_t length)
+{
+	return 1 + varint_bytes(length) + length;
+}
+
+static void put_header(struct out *out, uint8_t field, uint64_t length)
+{
+	uint8_t tag = (uint8_t)(field << 3 | 2);
+
+	put(out, &tag, 1);
+	put_varint(out, length);
+}
+
+static const uint8_t *bytes_value(const struct example_feature *feature, const uint8_t *row, uint64_t index,
+				  uint32_t *ret_length)
+{
+	const uint8_t *at = row + index * (sizeof(uint32_t) + (feature->bytes_max + 3) / 4 * 4);
+
+	memcpy(ret_length, at, sizeof(*ret_length));
+	return at + sizeof(*ret_length);
+}
+
+/* The list message: packed numbers in one field, bytes one field each. */
+static void put_list(struct out *out, const struct example_feature *feature, const uint8_t *row)
+{
+	struct out count = { 0 };
+	uint64_t packed = feature->elements * sizeof(float);
+
+	if (feature->dtype == EXAMPLE_BYTES) {
+		for (uint64_t i = 0; i < feature->elements; i++) {
+			uint32_t length;
+			const uint8_t *value = bytes_value(feature, row, i, &length);
+
+			put_header(out, 1, length);
+			put(out, value, length);
+		}
+		return;
+	}
+	if (feature->dtype == EXAMPLE_FLOAT32) {
+		put_header(out, 1, packed);
+		put(out, row, packed);
+		return;
+	}
+	for (int pass = 0; pass < 2; pass++) {
+		struct out *target = pass ? out : &count;
+
+		if (pass)
+			put_header(out, 1, count.used);
+		for (uint64_t i = 0; i < feature->elements; i++) {
+			uint64_t value;
+
+			memcpy(&value, row + i * sizeof(value), sizeof(value));
+			put_varint(target, value);
+		}
+	}
+}
+
+static void put_entry(struct out *out, const struct example_feature *feature, const uint8_t *row)
+{
+	static const uint8_t kind[] = { [EXAMPLE_FLOAT32] = 2, [EXAMPLE_INT64] = 3, [EXAMPLE_BYTES] = 1 };
+	struct out list = { 0 };
+	uint64_t name = strlen(feature->name), value;
+
+	put_list(&list, feature, row);
+	value = field_bytes(list.used);
+	put_header(out, 1, field_bytes(name) + field_bytes(value));
+	put_header(out, 1, name);
+	put(out, feature->name, name);
+	put_header(out, 2, value);
+	put_header(out, kind[feature->dtype], list.used);
+	put_list(out, feature, row);
+}
+
+uint64_t example_write(const struct example_schema *schema, const void *const *rows, void *buffer,
+		       uint64_t capacity)
+{
+	struct out entries = { 0 }, out = { buffer, 0, capacity };
+
+	for (uint32_t i = 0; i < schema->features; i++)
+		put_entry(&entries, &schema->feature[i], rows[i]);
+	put_header(&out, 1, entries.used);
+	for (uint32_t i = 0; i < schema->features; i++)
+		put_entry(&out, &schema->feature[i], rows[i]);
+	return out.used;
+}
