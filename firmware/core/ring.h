@@ -88,6 +88,9 @@ enum ring_pages { RING_HUGE_PAGES = 1, RING_SMALL_PAGES };
 
 struct ring;
 
+/* Size of the file, in whole 2 MiB pages: what drivers/hugepage is asked for. */
+uint64_t ring_file_bytes(const struct ring_geometry *geometry);
+
 /* ---- Both sides
  * ---------------------------------------------------------------------------------------------------- */
 
@@ -133,9 +136,6 @@ void ring_commit(struct ring *ring);
 /* Sleep until the reader released a slot or made a request, or the time is over. Returns 0 or -ETIMEDOUT. */
 int ring_writer_wait(struct ring *ring, uint32_t timeout_ms);
 
-/* Wake a writer sleeping in ring_writer_wait() from another thread of the same process. */
-void ring_writer_wake(struct ring *ring);
-
 /* ---- Reader
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -162,6 +162,6 @@ int ring_reader_wait(struct ring *ring, uint32_t timeout_ms);
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* Bytes of a column; the reader's are checked against the geometry by ring_next(). */
-void *ring_column_data(const struct ring_slot *slot, uint32_t column);
+/* Bytes of a column, capacity long; where it lies is the geometry's word, not the slot's. */
+void *ring_column_data(const struct ring *ring, const struct ring_slot *slot, uint32_t column);
 struct ring_error *ring_error_data(const struct ring_slot *slot);
