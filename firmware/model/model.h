@@ -72,7 +72,7 @@ MUST_CHECK int model_train(struct model *model, const struct model_batch *batch,
 /* Loss and accuracy only; dropout is off, nothing is learnt, the step stays. */
 MUST_CHECK int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err);
 /* The ticket of the oldest batch not yet handed back, once the device is done with its memory. NULL: none is
- * ready. `wait` blocks for it. -EDOM as above, after the ticket was handed back. */
+ * ready. `wait` blocks for it. */
 MUST_CHECK int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct error *err);
 
 /* Training steps enqueued since model_init(), those of a loaded checkpoint included. */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/gpu/gpu.h"
+#include "drivers/gpu/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A page: what CPU devices want for host memory used in place. */
+#define HOST_ALIGN 4096u
+
+int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_buffer, struct error *err)
+{
+	CLEANUP(gpu_buffer_freep) struct gpu_buffer *buffer = calloc(1, sizeof(*buffer));
+	uint64_t rounded = (bytes + HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
+	cl_int code;
+
+	if (!buffer)
+		return error_set(err, -ENOMEM, "buffer: out of memory");
+	buffer->bytes = bytes;
+	if (gpu->cpu) {
+		buffer->host = rounded ? aligned_alloc(HOST_ALIGN, rounded) : NULL;
+		if (!buffer->host)
+			return error_set(err, -ENOMEM, "buffer of %" PRIu64 " bytes: out of memory", bytes);
+		memset(buffer->host, 0, rounded);
+	}
+	buffer->memory = clCreateBuffer(
+		gpu->context, CL_MEM_READ_WRITE | (gpu->cpu ? (cl_mem_flags)CL_MEM_USE_HOST_PTR : 0), bytes,
+		buffer->host, &code);
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "clCreateBuffer of %" PRIu64 " bytes", bytes);
+	if (!gpu->cpu) {
+		const cl_uchar zero = 0;
+
+		code = clEnqueueFillBuffer(gpu->queue, buffer->memory, &zero, sizeof(zero), 0, bytes, 0, NULL,
+					   NULL);
+		if (code != CL_SUCCESS)
+			return cl_error(err, code, "clEnqueueFillBuffer of %" PRIu64 " bytes", bytes);
+	}
+	*ret_buffer = TAKE(buffer);
+	return 0;
+}
+
+int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes, struct gpu_buffer **ret_buffer,
+		    struct error *err)
+{
+	CLEANUP(gpu_buffer_freep) struct gpu_buffer *buffer = calloc(1, sizeof(*buffer));
+	cl_int code;
+
+	if (!buffer)
+		return error_set(err, -ENOMEM, "buffer: out of memory");
+	buffer->bytes = bytes;
+	/* The device only reads it; OpenCL's host pointer is not const. */
+	buffer->memory = clCreateBuffer(gpu->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, bytes,
+					(void *)(uintptr_t)host, &code);
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "clCreateBuffer on %" PRIu64 " bytes of host memory", bytes);
+	*ret_buffer = TAKE(buffer);
+	return 0;
+}
+
+int gpu_buffer_part(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes, struct gpu_buffer **ret_buffer,
+		    struct error *err)
+{
+	CLEANUP(gpu_buffer_freep) struct gpu_buffer *buffer = calloc(1, sizeof(*buffer));
+	const cl_buffer_region region = { offset, bytes };
+	cl_int code;
+
+	if (!buffer)
+		return error_set(err, -ENOMEM, "buffer: out of memory");
+	buffer->bytes = bytes;
+	buffer->memory = clCreateSubBuffer(whole->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+					   &region, &code);
+	if (code != CL_SUCCESS)
+		return cl_error(err, code,
+				"clCreateSubBuffer of %" PRIu64 " bytes at %" PRIu64 " in %" PRIu64, bytes,
+				offset, whole->bytes);
+	*ret_buffer = TAKE(buffer);
+	return 0;
+}
+
+void gpu_buffer_free(struct gpu_buffer *buffer)
+{
+	if (!buffer)
+		return;
+	if (buffer->memory)
+		(void)clReleaseMemObject(buffer->memory);
+	free(buffer->host);
+	free(buffer);
+}
+
+void gpu_buffer_freep(struct gpu_buffer **buffer)
+{
+	gpu_buffer_free(*buffer);
+}
+
+int gpu_write(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const void *data, uint64_t bytes,
+	      bool wait, struct error *err)
+{
+	cl_int code =
+		clEnqueueWriteBuffer(gpu->queue, buffer->memory, wait, offset, bytes, data, 0, NULL, NULL);
+
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "clEnqueueWriteBuffer of %" PRIu64 " bytes at %" PRIu64, bytes,
+				offset);
+	return 0;
+}
+
+int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *data, uint64_t bytes,
+	     struct gpu_event *ret_event, struct error *err)
+{
+	cl_event event = NULL;
+	cl_int code = clEnqueueReadBuffer(gpu->queue, buffer->memory, !ret_event, offset, bytes, data, 0,
+					  NULL, ret_event ? &event : NULL);
+
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes at %" PRIu64, bytes,
+				offset);
+	if (ret_event)
+		ret_event->handle = event;
+	return 0;
+}
+
+int gpu_copy(struct gpu *gpu, struct gpu_buffer *from, struct gpu_buffer *to, struct gpu_event *ret_event,
+	     struct error *err)
+{
+	cl_event event = NULL;
+	cl_int code =
+		clEnqueueCopyBuffer(gpu->queue, from->memory, to->memory, 0, 0, from->bytes, 0, NULL, &event);
+
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "clEnqueueCopyBuffer of %" PRIu64 " bytes", from->bytes);
+	ret_event->handle = event;
+	return 0;
+}
+
+int gpu_buffer_fetch(struct gpu *gpu, struct gpu_buffer *buffer, const struct gpu_event *after,
+		     const void **ret_host, struct error *err)
+{
+	cl_event event = after->handle;
+	cl_int code;
+	int rc = gpu_event_wait(after, err);
+
+	if (rc < 0)
+		return rc;
+	if (!gpu->cpu) {
+		if (!buffer->host)
+			buffer->host = malloc(buffer->bytes);
+		if (!buffer->host)
+			return error_set(err, -ENOMEM, "copy of %" PRIu64 " bytes: out of memory",
+					 buffer->bytes);
+		code = clEnqueueReadBuffer(gpu->transfers, buffer->memory, CL_TRUE, 0, buffer->bytes,
+					   buffer->host, event ? 1 : 0, event ? &event : NULL, NULL);
+		if (code != CL_SUCCESS)
+			return cl_error(err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes", buffer->bytes);
+	}
+	*ret_host = buffer->host;
+	return 0;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/gpu/gpu.h"
+
+#include "core/paths.h"
+#include "drivers/gpu/internal.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define PLATFORMS_MAX 16u
+#define DEVICES_MAX   16u
+
+static const struct {
+	cl_int code;
+	const char *name;
+} code_names[] = {
+	{ CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND" },
+	{ CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE" },
+	{ CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE" },
+	{ CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE" },
+	{ CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES" },
+	{ CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY" },
+	{ CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE" },
+	{ CL_MISALIGNED_SUB_BUFFER_OFFSET, "CL_MISALIGNED_SUB_BUFFER_OFFSET" },
+	{ CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST" },
+	{ CL_INVALID_VALUE, "CL_INVALID_VALUE" },
+	{ CL_INVALID_PLATFORM, "CL_INVALID_PLATFORM" },
+	{ CL_INVALID_DEVICE, "CL_INVALID_DEVICE" },
+	{ CL_INVALID_CONTEXT, "CL_INVALID_CONTEXT" },
+	{ CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE" },
+	{ CL_INVALID_HOST_PTR, "CL_INVALID_HOST_PTR" },
+	{ CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT" },
+	{ CL_INVALID_BINARY, "CL_INVALID_BINARY" },
+	{ CL_INVALID_BUILD_OPTIONS, "CL_INVALID_BUILD_OPTIONS" },
+	{ CL_INVALID_PROGRAM, "CL_INVALID_PROGRAM" },
+	{ CL_INVALID_PROGRAM_EXECUTABLE, "CL_INVALID_PROGRAM_EXECUTABLE" },
+	{ CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME" },
+	{ CL_INVALID_KERNEL, "CL_INVALID_KERNEL" },
+	{ CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX" },
+	{ CL_INVALID_ARG_VALUE, "CL_INVALID_ARG_VALUE" },
+	{ CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE" },
+	{ CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS" },
+	{ CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE" },
+	{ CL_INVALID_GLOBAL_WORK_SIZE, "CL_INVALID_GLOBAL_WORK_SIZE" },
+	{ CL_INVALID_EVENT, "CL_INVALID_EVENT" },
+	{ CL_INVALID_OPERATION, "CL_INVALID_OPERATION" },
+	{ CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE" },
+	{ -1001, "CL_PLATFORM_NOT_FOUND_KHR" },
+};
+
+const char *cl_error_name(cl_int code)
+{
+	for (size_t i = 0; i < sizeof(code_names) / sizeof(*code_names); i++)
+		if (code_names[i].code == code)
+			return code_names[i].name;
+	return "an unnamed OpenCL error";
+}
+
+static int errno_of(cl_int code)
+{
+	switch (code) {
+	case CL_DEVICE_NOT_FOUND:
+	case CL_DEVICE_NOT_AVAILABLE:
+	case -1001:
+		return -ENODEV;
+	case CL_BUILD_PROGRAM_FAILURE:
+	case CL_INVALID_BINARY:
+		return -ENOEXEC;
+	case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+	case CL_OUT_OF_HOST_MEMORY:
+	case CL_OUT_OF_RESOURCES:
+	case CL_INVALID_BUFFER_SIZE:
+		return -ENOMEM;
+	default:
+		return -EIO;
+	}
+}
+
+int cl_error(struct error *err, cl_int code, const char *format, ...)
+{
+	char what[ERROR_TEXT_MAX / 2];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return error_set(err, errno_of(code), "%s: %s (%d)", what, cl_error_name(code), code);
+}
+
+/* The compiled kernels' directory must exist and be writable before the first OpenCL call: PoCL aborts
+ * otherwise. */
+static int prepare_cache(struct error *err)
+{
+	char directory[PATH_BYTES];
+	const char *given = getenv("POCL_CACHE_DIR");
+
+	if (!given) {
+		int rc = path_make(path_of(PATH_KERNELS, "pocl", directory), err);
+
+		if (rc < 0)
+			return rc;
+		if (setenv("POCL_CACHE_DIR", directory, 0) < 0)
+			return error_set(err, -ENOMEM, "POCL_CACHE_DIR: out of memory");
+		given = directory;
+	}
+	if (access(given, W_OK | X_OK) < 0)
+		return error_set(err, -errno, "%s: the directory for compiled kernels is not writable: %s",
+				 given, strerror(errno));
+	return 0;
+}
+
+static bool platform_matches(cl_platform_id platform, const char *wanted)
+{
+	char name[256] = "";
+
+	if (!strcmp(wanted, "auto"))
+		return true;
+	return clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) == CL_SUCCESS &&
+	       strcasestr(name, wanted);
+}
+
+static bool choose(struct gpu *gpu, const cl_platform_id *platform, cl_uint platforms, const char *wanted,
+		   cl_device_type type)
+{
+	for (cl_uint i = 0; i < platforms; i++) {
+		cl_device_id device[DEVICES_MAX];
+		cl_uint devices = 0;
+
+		if (!platform_matches(platform[i], wanted) ||
+		    clGetDeviceIDs(platform[i], type, DEVICES_MAX, device, &devices) != CL_SUCCESS ||
+		    !devices)
+			continue;
+		gpu->platform = platform[i];
+		gpu->device = device[0];
+		return true;
+	}
+	return false;
+}
+
+static const char *const type_names[] = {
+	[DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu"
+};
+
+static int find_device(struct gpu *gpu, const char *wanted, int type, struct error *err)
+{
+	cl_platform_id platform[PLATFORMS_MAX];
+	cl_uint platforms = 0;
+	cl_int code = clGetPlatformIDs(PLATFORMS_MAX, platform, &platforms);
+	bool found = false;
+
+	if (code != CL_SUCCESS || !platforms)
+		return error_set(err, -ENODEV, "no OpenCL platform is installed: %s (%d)",
+				 cl_error_name(code), code);
+	if (platforms > PLATFORMS_MAX)
+		platforms = PLATFORMS_MAX;
+	if (type != DEVICE_CPU)
+		found = choose(gpu, platform, platforms, wanted,
+			       CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR);
+	if (!found && type != DEVICE_GPU) {
+		found = choose(gpu, platform, platforms, wanted, CL_DEVICE_TYPE_CPU);
+		gpu->cpu = found;
+	}
+	if (!found)
+		return error_set(err, -ENODEV,
+				 "no OpenCL device of type '%s' on platform '%s' (%u platforms seen)",
+				 type_names[type], wanted, platforms);
+	return 0;
+}
+
+static void describe(struct gpu *gpu)
+{
+	char platform[128] = "", version[128] = "", device[128] = "", driver[128] = "";
+
+	(void)clGetPlatformInfo(gpu->platform, CL_PLATFORM_NAME, sizeof(platform) - 1, platform, NULL);
+	(void)clGetPlatformInfo(gpu->platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
+	(void)clGetDeviceInfo(gpu->device, CL_DEVICE_NAME, sizeof(device) - 1, device, NULL);
+	(void)clGetDeviceInfo(gpu->device, CL_DRIVER_VERSION, sizeof(driver) - 1, driver, NULL);
+	(void)snprintf(gpu->identity, sizeof(gpu->identity), "%s\n%s\n%s\n%s\n", platform, version, device,
+		       driver);
+	(void)snprintf(gpu->description, sizeof(gpu->description), "%s: %s, driver %s", platform, device,
+		       driver);
+}
+
+static int open_queues(struct gpu *gpu, struct error *err)
+{
+	const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM,
+						     (cl_context_properties)gpu->platform, 0 };
+	cl_uint align_bits = 0;
+	cl_int code;
+
+	(void)clGetDeviceInfo(gpu->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(align_bits), &align_bits,
+			      NULL);
+	if (align_bits / 8 > GPU_ALIGN_BYTES)
+		return error_set(err, -ENODEV,
+				 "%s: parts of buffers must be aligned to %u bytes, at most %u is handled",
+				 gpu->description, align_bits / 8, GPU_ALIGN_BYTES);
+	gpu->context = clCreateContext(properties, 1, &gpu->device, NULL, NULL, &code);
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "%s: clCreateContext", gpu->description);
+	gpu->queue = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
+	if (code == CL_SUCCESS && !gpu->cpu)
+		gpu->transfers = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
+	return code == CL_SUCCESS ? 0 : cl_error(err, code, "%s: clCreateCommandQueue", gpu->description);
+}
+
+int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error *err)
+{
+	CLEANUP(gpu_closep) struct gpu *gpu = calloc(1, sizeof(*gpu));
+	int rc;
+
+	if (!gpu)
+		return error_set(err, -ENOMEM, "device: out of memory");
+	rc = prepare_cache(err);
+	if (rc < 0)
+		return rc;
+	rc = find_device(gpu, platform, type, err);
+	if (rc < 0)
+		return rc;
+	describe(gpu);
+	rc = open_queues(gpu, err);
+	if (rc < 0)
+		return rc;
+	*ret_gpu = TAKE(gpu);
+	return 0;
+}
+
+void gpu_close(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	if (gpu->queue) {
+		(void)clFinish(gpu->queue);
+		(void)clReleaseCommandQueue(gpu->queue);
+	}
+	if (gpu->transfers)
+		(void)clReleaseCommandQueue(gpu->transfers);
+	if (gpu->context)
+		(void)clReleaseContext(gpu->context);
+	free(gpu);
+}
+
+void gpu_closep(struct gpu **gpu)
+{
+	gpu_close(*gpu);
+}
+
+bool gpu_is_cpu(const struct gpu *gpu)
+{
+	return gpu->cpu;
+}
+
+const char *gpu_description(const struct gpu *gpu)
+{
+	return gpu->description;
+}
+
+int gpu_flush(struct gpu *gpu, struct error *err)
+{
+	cl_int code = clFlush(gpu->queue);
+
+	return code == CL_SUCCESS ? 0 : cl_error(err, code, "clFlush");
+}
+
+int gpu_finish(struct gpu *gpu, struct error *err)
+{
+	cl_int code = clFinish(gpu->queue);
+
+	return code == CL_SUCCESS ? 0 : cl_error(err, code, "clFinish");
+}
+
+int gpu_event_wait(const struct gpu_event *event, struct error *err)
+{
+	cl_event handle = event->handle;
+	cl_int code = handle ? clWaitForEvents(1, &handle) : CL_SUCCESS;
+
+	return code == CL_SUCCESS ? 0 : cl_error(err, code, "clWaitForEvents");
+}
+
+bool gpu_event_done(const struct gpu_event *event)
+{
+	cl_int status = CL_COMPLETE;
+
+	if (event->handle)
+		(void)clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
+				     &status, NULL);
+	return status <= CL_COMPLETE;
+}
+
+void gpu_event_free(struct gpu_event *event)
+{
+	if (event->handle)
+		(void)clReleaseEvent(event->handle);
+	event->handle = NULL;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/paths.h"
+#include "drivers/gpu/gpu.h"
+#include "drivers/gpu/internal.h"
+
+#include <inttypes.h>
+#include <mbedtls/sha256.h>
+#include <pthread.h>
+#include <string.h>
+
+#define SOURCES_MAX      16u
+#define BINARY_MAX_BYTES (UINT64_C(256) << 20)
+#define DIGEST_BYTES     32u
+#define BUILD_LOG_MAX    (ERROR_TEXT_MAX - 200u)
+
+struct gpu_program {
+	struct gpu *gpu;
+	cl_program program;
+	char cache_file[PATH_BYTES];
+	bool cached, saving;
+	pthread_t saver;
+};
+
+struct gpu_kernel {
+	cl_kernel kernel;
+	size_t local[3];
+	char name[64];
+};
+
+/* A cache file is the SHA-256 of the binary, then the binary: a torn or foreign file is a miss, never a crash
+ * inside the driver. Its name is the SHA-256 of everything the binary depends on. */
+static void cache_name(const struct gpu *gpu, const struct gpu_source *sources, uint32_t count,
+		       const char *options, char out[static PATH_BYTES])
+{
+	uint8_t digest[DIGEST_BYTES];
+	char name[2 * DIGEST_BYTES + 5];
+	mbedtls_sha256_context sha;
+
+	mbedtls_sha256_init(&sha);
+	(void)mbedtls_sha256_starts_ret(&sha, 0);
+	(void)mbedtls_sha256_update_ret(&sha, (const uint8_t *)gpu->identity, strlen(gpu->identity) + 1);
+	(void)mbedtls_sha256_update_ret(&sha, (const uint8_t *)options, strlen(options) + 1);
+	for (uint32_t i = 0; i < count; i++)
+		(void)mbedtls_sha256_update_ret(&sha, (const uint8_t *)sources[i].text, sources[i].bytes);
+	(void)mbedtls_sha256_finish_ret(&sha, digest);
+	mbedtls_sha256_free(&sha);
+	for (uint32_t i = 0; i < DIGEST_BYTES; i++)
+		(void)snprintf(name + 2 * (size_t)i, 3, "%02x", digest[i]);
+	(void)strcpy(name + 2 * (size_t)DIGEST_BYTES, ".bin");
+	(void)path_of(PATH_KERNELS, name, out);
+}
+
+/* True when the program was made and built from the cache. */
+static bool load_cached(struct gpu_program *program, const char *options)
+{
+	CLEANUP(free_ptr) char *file = NULL;
+	uint8_t digest[DIGEST_BYTES];
+	const unsigned char *binary;
+	uint64_t bytes = 0;
+	size_t binary_bytes;
+	cl_int code, status = CL_SUCCESS;
+
+	if (file_read(program->cache_file, BINARY_MAX_BYTES, &file, &bytes, NULL) < 0 ||
+	    bytes <= DIGEST_BYTES)
+		return false;
+	binary = (const unsigned char *)file + DIGEST_BYTES;
+	binary_bytes = bytes - DIGEST_BYTES;
+	(void)mbedtls_sha256_ret(binary, binary_bytes, digest, 0);
+	if (memcmp(digest, file, DIGEST_BYTES) != 0)
+		return false;
+	program->program = clCreateProgramWithBinary(program->gpu->context, 1, &program->gpu->device,
+						     &binary_bytes, &binary, &status, &code);
+	if (code == CL_SUCCESS && status == CL_SUCCESS &&
+	    clBuildProgram(program->program, 1, &program->gpu->device, options, NULL, NULL) == CL_SUCCESS)
+		return true;
+	if (program->program)
+		(void)clReleaseProgram(program->program);
+	program->program = NULL;
+	return false;
+}
+
+static int build_error(struct gpu_program *program, cl_int code, struct error *err)
+{
+	CLEANUP(free_ptr) char *log = NULL;
+	size_t bytes = 0;
+
+	(void)clGetProgramBuildInfo(program->program, program->gpu->device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+				    &bytes);
+	log = calloc(1, bytes + 1);
+	if (log)
+		(void)clGetProgramBuildInfo(program->program, program->gpu->device, CL_PROGRAM_BUILD_LOG,
+					    bytes, log, NULL);
+	return cl_error(err, code, "%s: kernels do not build: %.*s", program->gpu->description,
+			(int)BUILD_LOG_MAX / 2, log ? log : "");
+}
+
+static int build(struct gpu_program *program, const struct gpu_source *sources, uint32_t count,
+		 const char *options, struct error *err)
+{
+	char line[SOURCES_MAX][128];
+	const char *text[2 * SOURCES_MAX];
+	size_t bytes[2 * SOURCES_MAX];
+	cl_int code;
+
+	/* Each file starts at its own line 1, so that messages name real lines. */
+	for (uint32_t i = 0; i < count; i++) {
+		(void)snprintf(line[i], sizeof(line[i]), "\n#line 1 \"%s\"\n", sources[i].name);
+		text[2 * (size_t)i] = line[i];
+		bytes[2 * (size_t)i] = strlen(line[i]);
+		text[2 * (size_t)i + 1] = sources[i].text;
+		bytes[2 * (size_t)i + 1] = sources[i].bytes;
+	}
+	program->program = clCreateProgramWithSource(program->gpu->context, 2 * count, text, bytes, &code);
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "clCreateProgramWithSource");
+	code = clBuildProgram(program->program, 1, &program->gpu->device, options, NULL, NULL);
+	return code == CL_SUCCESS ? 0 : build_error(program, code, err);
+}
+
+int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count, const char *options,
+		      struct gpu_program **ret_program, struct error *err)
+{
+	CLEANUP(gpu_program_freep) struct gpu_program *program = calloc(1, sizeof(*program));
+	int rc;
+
+	if (!program)
+		return error_set(err, -ENOMEM, "program: out of memory");
+	if (count > SOURCES_MAX)
+		return error_set(err, -E2BIG, "program of %u sources, at most %u", count, SOURCES_MAX);
+	program->gpu = gpu;
+	cache_name(gpu, sources, count, options, program->cache_file);
+	program->cached = load_cached(program, options);
+	if (!program->cached) {
+		rc = build(program, sources, count, options, err);
+		if (rc < 0)
+			return rc;
+	}
+	*ret_program = TAKE(program);
+	return 0;
+}
+
+/* Failing to save only means that the next start compiles again. */
+static void *save(void *argument)
+{
+	struct gpu_program *program = argument;
+	CLEANUP(free_ptr) unsigned char *file = NULL;
+	unsigned char *binary;
+	size_t bytes = 0;
+	char directory[PATH_BYTES];
+
+	if (clGetProgramInfo(program->program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL) !=
+		    CL_SUCCESS ||
+	    !bytes || bytes > BINARY_MAX_BYTES)
+		return NULL;
+	file = malloc(DIGEST_BYTES + bytes);
+	if (!file)
+		return NULL;
+	binary = file + DIGEST_BYTES;
+	if (clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL) !=
+	    CL_SUCCESS)
+		return NULL;
+	(void)mbedtls_sha256_ret(binary, bytes, file, 0);
+	if (path_make(path_of(PATH_KERNELS, NULL, directory), NULL) == 0)
+		(void)(file_write_durable(program->cache_file, file, DIGEST_BYTES + bytes, NULL) < 0);
+	return NULL;
+}
+
+void gpu_program_save(struct gpu_program *program)
+{
+	if (program->cached || program->saving)
+		return;
+	program->saving = pthread_create(&program->saver, NULL, save, program) == 0;
+}
+
+bool gpu_program_cached(const struct gpu_program *program)
+{
+	return program->cached;
+}
+
+void gpu_program_free(struct gpu_program *program)
+{
+	if (!program)
+		return;
+	if (program->saving)
+		(void)pthread_join(program->saver, NULL);
+	if (program->program)
+		(void)clReleaseProgram(program->program);
+	free(program);
+}
+
+void gpu_program_freep(struct gpu_program **program)
+{
+	gpu_program_free(*program);
+}
+
+int gpu_kernel_create(struct gpu_program *program, const char *name, struct gpu_kernel **ret_kernel,
+		      struct error *err)
+{
+	struct gpu_kernel *kernel = calloc(1, sizeof(*kernel));
+	cl_int code;
+
+	if (!kernel)
+		return error_set(err, -ENOMEM, "kernel %s: out of memory", name);
+	(void)snprintf(kernel->name, sizeof(kernel->name), "%s", name);
+	kernel->kernel = clCreateKernel(program->program, name, &code);
+	if (code == CL_SUCCESS)
+		code = clGetKernelWorkGroupInfo(kernel->kernel, program->gpu->device,
+						CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof(kernel->local),
+						kernel->local, NULL);
+	if (code != CL_SUCCESS) {
+		gpu_kernel_free(kernel);
+		return cl_error(err, code, "kernel %s", name);
+	}
+	if (!kernel->local[0] || !kernel->local[1]) {
+		gpu_kernel_free(kernel);
+		return error_set(err, -ENOEXEC, "kernel %s declares no reqd_work_group_size", name);
+	}
+	*ret_kernel = kernel;
+	return 0;
+}
+
+void gpu_kernel_free(struct gpu_kernel *kernel)
+{
+	if (!kernel)
+		return;
+	if (kernel->kernel)
+		(void)clReleaseKernel(kernel->kernel);
+	free(kernel);
+}
+
+int gpu_kernel_set(struct gpu_kernel *kernel, uint32_t index, const void *value, size_t bytes,
+		   struct error *err)
+{
+	cl_int code = clSetKernelArg(kernel->kernel, index, bytes, value);
+
+	return code == CL_SUCCESS ? 0 : cl_error(err, code, "kernel %s, argument %u", kernel->name, index);
+}
+
+int gpu_kernel_set_buffer(struct gpu_kernel *kernel, uint32_t index, const struct gpu_buffer *buffer,
+			  struct error *err)
+{
+	return gpu_kernel_set(kernel, index, buffer ? &buffer->memory : NULL, sizeof(cl_mem), err);
+}
+
+int gpu_launch(struct gpu *gpu, struct gpu_kernel *kernel, const uint64_t groups[static 2], struct error *err)
+{
+	const size_t global[2] = { groups[0] * kernel->local[0], groups[1] * kernel->local[1] };
+	cl_int code = clEnqueueNDRangeKernel(gpu->queue, kernel->kernel, 2, NULL, global, kernel->local, 0,
+					     NULL, NULL);
+
+	if (code != CL_SUCCESS)
+		return cl_error(err, code, "kernel %s, global size %zu x %zu", kernel->name, global[0],
+				global[1]);
+	return 0;
+}

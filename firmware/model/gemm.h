@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C [M, N] = A [M, K] x B [K, N], row-major, and what follows it in one launch (see kernels/gemm.cl). The one
+ * place that chooses a kernel: by device type and shape alone, so that the order of every sum is fixed by
+ * both.
+ *
+ * CPU devices: tiles of float16 vectors in named accumulators, one work-item a group, unpacked: packing paid
+ * only above about 4 MB operands. Other devices: 16 x 16 tiles in local memory.
+ */
+#pragma once
+
+#include "model/plan.h"
+
+/* As M or K: the batch's rows. */
+#define GEMM_ROWS 0u
+
+struct gemm {
+	uint32_t a, b, c;  /* tensors */
+	uint64_t m, n, k;  /* constants, or GEMM_ROWS for m or k */
+	bool a_transposed; /* A is stored as [K, M] */
+	bool add;          /* C += */
+};
+
+void gemm_emit(struct plan *plan, const struct gemm *gemm);
+
+/* Arguments of every GEMM kernel; fusion fills in the later ones. */
+enum gemm_argument {
+	GEMM_A,
+	GEMM_B,
+	GEMM_C,
+	GEMM_M,
+	GEMM_N,
+	GEMM_K,
+	GEMM_STRIDE_ROW, /* elements from A's row i to i + 1 */
+	GEMM_STRIDE_K,   /* and from its column k to k + 1 */
+	GEMM_EPILOGUE,   /* flags below */
+	GEMM_BIAS,
+	GEMM_MASK,
+	GEMM_BIAS_GRADIENT, /* column sums of B: one more tile row */
+	GEMM_SCALE,
+	GEMM_THRESHOLD,
+	GEMM_LAYER,
+	GEMM_STEP,
+	GEMM_FIRST_ROW,
+	GEMM_KEY_LOW,
+	GEMM_KEY_HIGH,
+	GEMM_ARGUMENTS,
+};
+
+/* Applied in this order. The kernels have the same numbers. */
+enum gemm_epilogue {
+	EPILOGUE_BIAS = 1u << 0,    /* x += bias[j] */
+	EPILOGUE_RELU = 1u << 1,    /* x = x < 0 ? 0 : x */
+	EPILOGUE_DROPOUT = 1u << 2, /* x = kept ? x * scale : 0 */
+	EPILOGUE_MASK = 1u << 3,    /* x = mask[i][j] > 0 ? x * scale : 0 */
+	EPILOGUE_ADD = 1u << 4,     /* x += C[i][j] */
+};
+
+/* True for launches made by gemm_emit(). */
+bool gemm_is(const struct launch *launch);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a model is, before any device: tensors and nodes, built and checked from the config.
+ *
+ * A node names its inputs, so a residual is an ordinary two-input node. Every float tensor lies in one of
+ * three arenas; offsets are fixed here, so that the state arena is one copy and the parameters of one
+ * optimizer launch lie together: parameters | slot 0 of each | slot 1 of each | metric sums, step, cursor |
+ * faults Slots and gradients mirror the layout of the parameters.
+ */
+#pragma once
+
+#include "core/config.h"
+#include "core/error.h"
+
+#include <stddef.h>
+
+#define GRAPH_NAME_BYTES     192u
+#define GRAPH_LAYER_NAME_MAX 96u
+#define GRAPH_ATTRIBUTES_MAX 8u
+#define GRAPH_PARAMETERS_MAX 4u
+#define GRAPH_SLOTS_MAX      2u
+#define GRAPH_HASH_BYTES     65u
+#define GRAPH_NO_TENSOR      UINT32_MAX
+
+/* Offsets are multiples of this: what sub-buffers need on every device known. */
+#define TENSOR_ALIGN 512u
+/* Readable bytes behind every tensor: the widest GEMM tile of 64 floats may read, not use, past the last row.
+ */
+#define TENSOR_SLACK 256u
+
+/* Elements of the parameter region that share one fault entry. */
+#define FAULT_CHUNK 4096u
+
+struct op;
+struct loss;
+struct optimizer;
+
+enum dtype { DTYPE_F32, DTYPE_I64, DTYPE_U32, DTYPE_U8 };
+
+enum role {
+	ROLE_INPUT, /* the batch's own memory */
+	ROLE_LABEL,
+	ROLE_EMPTY,
+	ROLE_ACTIVATION,
+	ROLE_GRADIENT,
+	ROLE_PARAMETER,
+	ROLE_SLOT,
+	ROLE_STAT,    /* metric sums */
+	ROLE_COUNTER, /* step and cursor: mirrored on the host, written before a snapshot */
+	ROLE_WORK,    /* regions and scratch: never in a checkpoint */
+	ROLE_MAX,
+};
+
+enum arena { ARENA_BATCH, ARENA_STATE, ARENA_GRADIENT, ARENA_WORK, ARENA_MAX };
+
+struct tensor {
+	char name[GRAPH_NAME_BYTES];
+	enum dtype dtype;
+	enum role role;
+	enum arena arena;
+	bool rows; /* the first dimension is the batch's rows; shape[] holds the others */
+	bool trainable;
+	uint32_t rank;
+	uint64_t shape[CONFIG_SHAPE_MAX];
+	uint64_t elements; /* product of shape[]: of one row where `rows` */
+	uint64_t offset, bytes;
+	uint32_t gradient;       /* tensor, or GRAPH_NO_TENSOR */
+	const char *initializer; /* parameters only */
+};
+
+struct attribute {
+	int64_t i;
+	double f;
+	bool b;
+	const char *s;
+};
+
+struct node {
+	const struct op *op;
+	char name[GRAPH_LAYER_NAME_MAX + 1];
+	unsigned line;
+	uint32_t inputs, input[CONFIG_INPUTS_MAX];
+	uint32_t output;
+	uint32_t parameters, parameter[GRAPH_PARAMETERS_MAX];
+	struct attribute attribute[GRAPH_ATTRIBUTES_MAX]; /* in the order of the op's specs */
+};
+
+struct graph {
+	const struct config *config;
+	const struct loss *loss;
+	const struct optimizer *optimizer;
+	uint32_t tensors, tensors_room, nodes;
+	struct tensor *tensor;
+	struct node *node;
+	uint32_t input, label, empty, output;
+	/* Training only, GRAPH_NO_TENSOR otherwise: */
+	uint32_t row_loss, row_correct; /* what the loss kernel leaves */
+	uint32_t loss_sum, correct_sum, rows_sum, step, cursor;
+	uint32_t fault, chunk_fault; /* see kernels/metrics.cl */
+	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];
+	uint64_t arena_bytes[ARENA_MAX];
+	uint64_t parameters; /* numbers to learn */
+	uint64_t batch_rows;
+	bool training;
+	char hash[GRAPH_HASH_BYTES];
+};
+
+/* Build from config.model, config.feature, config.optimizer. The config must outlive the graph.
+ * Errors: -EINVAL with layer, line, found and allowed. */
+MUST_CHECK int graph_build(const struct config *config, bool training, struct graph *ret_graph,
+			   struct error *err);
+void graph_done(struct graph *graph);
+
+/* Add a tensor; bytes and offset come with graph_build()'s layout. Ends the program when memory is out: a
+ * model's description is kilobytes. The index stays valid, pointers into graph->tensor do not. */
+uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor);
+
+static inline const struct tensor *graph_at(const struct graph *graph, uint32_t tensor)
+{
+	return &graph->tensor[tensor];
+}
+
+uint32_t dtype_bytes(enum dtype dtype);
+/* The name safetensors uses: F32, I64, U32, U8. */
+const char *dtype_name(enum dtype dtype);

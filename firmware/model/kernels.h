@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OpenCL program of every plan: the files of kernels/, embedded at build, and what their build options
+ * say. */
+#pragma once
+
+#include "drivers/gpu/gpu.h"
+
+/* Shape of the optimizers' kernels: items a group, float16 vectors an item. On a CPU device an item is a long
+ * run, elsewhere neighbours are neighbours. */
+struct update_shape {
+	uint32_t group, run;
+};
+
+struct update_shape update_shape(bool cpu);
+
+MUST_CHECK int kernels_build(struct gpu *gpu, struct gpu_program **ret_program, struct error *err);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Element by element over [rows, columns], forward beside backward. Work-group: 64 items, one element each; `add` = 1
+ * adds to the gradient that is there. References: relu's and dropout's reference() in ops.c. Exact, but for dropout's one
+ * product: 2^-24 relative.
+ */
+
+#define ELEMENT_GROUP 64
+#define ELEMENTS      __kernel __attribute__((reqd_work_group_size(ELEMENT_GROUP, 1, 1))) void
+
+/* y = x < 0 ? 0 : x: a NaN stays one. */
+ELEMENTS relu(__global const float *x, __global float *y, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns)
+		y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+/* dx (+)= y > 0 ? dy * scale : 0. With y behind a dropout and scale = 1 / (1 - rate) it is the gradient of both. */
+ELEMENTS relu_backward(__global const float *dy, __global const float *y, __global float *dx, float scale, int add,
+		       int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns)
+		dx[i] = (y[i] > 0 ? dy[i] * scale : 0) + (add ? dx[i] : 0);
+}
+
+/* y = kept ? x * scale : 0, scale = 1 / (1 - rate); backward the same of dy. */
+ELEMENTS dropout(__global const float *x, __global float *y, int add, int rows, int columns, float scale,
+		 uint threshold, uint layer, uint step, uint first_row, uint key_low, uint key_high)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const uint row = first_row + (uint)(i / columns);
+		const bool keeps =
+			dropout_keeps(i % columns, row, step, layer, key_low, key_high, threshold);
+
+		y[i] = (keeps ? x[i] * scale : 0) + (add ? y[i] : 0);
+	}
+}
+
+/* y[r][c] += bias[c] */
+ELEMENTS bias_add(__global float *y, __global const float *bias, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns)
+		y[i] += bias[i % columns];
+}
+
+/* sums[c] = sum over r of x[r][c], one item a column: chunks of COLUMN_CHUNK rows, then over the chunks.
+ * Tolerance: rows * 2^-24 of the sum of absolute values. */
+ELEMENTS column_sums(__global const float *x, __global float *sums, int rows, int columns)
+{
+	const int c = get_global_id(0);
+	float total = 0;
+
+	if (c >= columns)
+		return;
+	for (int r0 = 0; r0 < rows; r0 += COLUMN_CHUNK) {
+		float part = 0;
+
+		for (int r = r0; r < min(rows, r0 + COLUMN_CHUNK); r++)
+			part += x[(size_t)r * columns + c];
+		total += part;
+	}
+	sums[c] = total;
+}
+
+/* out [columns, rows] = in [rows, columns] transposed, one item an element of `out`. */
+ELEMENTS transpose(__global const float *in, __global float *out, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns)
+		out[i] = in[i % rows * columns + i / rows];
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) on CPU devices; bias_gradient [N] = column sums of B.
+ *
+ * B and C are row-major; A[i][k] lies at i * stride_row + k * stride_k, which covers A and its transpose. Work-group:
+ * one work-item, one tile of C, groups (ceil(M / tile rows) [+ 1 where bias_gradient is not null], ceil(N / tile columns)).
+ * Accumulators are named: an array of float16 spills under PoCL and halves the speed. Edges: rows past M are computed
+ * from row M - 1 and not stored; columns past N read B's slack (TENSOR_SLACK) and are not stored.
+ *
+ * Reduction class: each sum runs over k in order with one fma a term, whatever the tile; column sums in chunks of
+ * COLUMN_CHUNK rows, then over the chunks.
+ * Reference: dense's reference() in ops.c. Tolerance: K * 2^-24 of the sum of absolute products (one rounding a term).
+ */
+
+#define EPILOGUE_BIAS    1u
+#define EPILOGUE_RELU    2u
+#define EPILOGUE_DROPOUT 4u
+#define EPILOGUE_MASK    8u
+#define EPILOGUE_ADD     16u
+
+#define COLUMN_CHUNK 32
+
+#define GEMM_PARAMETERS                                                                                   \
+	__global const float *A, __global const float *B, __global float *C, int M, int N, int K,         \
+		int stride_row, int stride_k, uint epilogue, __global const float *bias,                  \
+		__global const float *mask, __global float *bias_gradient, float scale, uint threshold,   \
+		uint layer, uint step, uint first_row, uint key_low, uint key_high
+
+#define LANES ((uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+
+void store_lanes(float16 x, int count, __global float *out)
+{
+	float lane[16];
+
+	vstore16(x, 0, lane);
+	for (int i = 0; i < count; i++)
+		out[i] = lane[i];
+}
+
+/* The tile's rows go through the epilogue and out. */
+void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __global float *C, int M, int N,
+		 uint epilogue, __global const float *bias, __global const float *mask, float scale, uint threshold,
+		 uint layer, uint step, uint first_row, uint key_low, uint key_high)
+{
+	const float16 zero = 0;
+
+	for (int r = 0; r < rows && i0 + r < M; r++) {
+		const size_t at = (size_t)(i0 + r) * N + j0;
+		uint16 words[4];
+
+		if (epilogue & EPILOGUE_DROPOUT)
+			philox16((uint16)(j0 / 64 * 16) + LANES, (uint16)(first_row + i0 + r), (uint16)step,
+				 (uint16)layer, key_low, key_high, words);
+		for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
+			float16 x = vload16(r * vectors + v, tile);
+			const int columns = N - j0 - 16 * v;
+
+			if (epilogue & EPILOGUE_BIAS)
+				x += vload16(v, bias + j0);
+			if (epilogue & EPILOGUE_RELU)
+				x = select(x, zero, x < zero);
+			if (epilogue & EPILOGUE_DROPOUT)
+				x = select(zero, x * scale, words[(j0 / 16 + v) % 4] >= threshold);
+			if (epilogue & EPILOGUE_MASK)
+				x = select(zero, x * scale, vload16(v, mask + at) > zero);
+			if (epilogue & EPILOGUE_ADD)
+				x += vload16(v, C + at);
+			if (columns >= 16)
+				vstore16(x, v, C + at);
+			else
+				store_lanes(x, columns, C + at + 16 * v);
+		}
+	}
+}
+
+/* Sums of B's columns j0 ... j0 + 16 * vectors. */
+void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K, __global float *sums)
+{
+	for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
+		const int j = j0 + 16 * v;
+		float16 total = 0;
+
+		for (int k0 = 0; k0 < K; k0 += COLUMN_CHUNK) {
+			float16 part = 0;
+
+			for (int k = k0; k < min(K, k0 + COLUMN_CHUNK); k++)
+				part += vload16(0, B + (size_t)k * N + j);
+			total += part;
+		}
+		if (N - j >= 16)
+			vstore16(total, 0, sums + j);
+		else
+			store_lanes(total, N - j, sums + j);
+	}
+}
+
+/* What every tile shares: `rows` of them, `vectors` of 16 columns, and the macros that name its accumulators. */
+#define GEMM(name, rows, vectors, OFFSETS, ZERO, LOAD, STEP, STORE)                                            \
+	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                     \
+	{                                                                                                      \
+		const int i0 = get_group_id(0) * rows, j0 = get_group_id(1) * 16 * vectors;                    \
+		__global const float *a = A, *b = B + j0;                                                      \
+		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
+                                                                                                               \
+		if (i0 >= M) {                                                                                 \
+			column_sums_tile(vectors, j0, B, N, K, bias_gradient);                                 \
+			return;                                                                                \
+		}                                                                                              \
+		OFFSETS ZERO for (int k = 0; k < K; k++)                                                       \
+		{                                                                                              \
+			LOAD STEP a += stride_k;                                                               \
+			b += N;                                                                                \
+		}                                                                                              \
+		STORE finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias, mask, scale,           \
+				  threshold, layer, step, first_row, key_low, key_high);                       \
+	}
+
+#define OFFSET(r) const size_t o##r = (size_t)min(i0 + r, M - 1) * stride_row;
+#define SIX(X)    X(0) X(1) X(2) X(3) X(4) X(5)
+#define EIGHT(X)  SIX(X) X(6) X(7)
+
+#define ZERO1(r)  float16 c##r##_0 = 0;
+#define ZERO2(r)  ZERO1(r) float16 c##r##_1 = 0;
+#define ZERO4(r)  ZERO2(r) float16 c##r##_2 = 0, c##r##_3 = 0;
+#define LOAD1     const float16 b0 = vload16(0, b);
+#define LOAD2     LOAD1 const float16 b1 = vload16(1, b);
+#define LOAD4     LOAD2 const float16 b2 = vload16(2, b), b3 = vload16(3, b);
+#define TERM(r, v) c##r##_##v = fma(x, b##v, c##r##_##v);
+#define STEP1(r)  { const float16 x = a[o##r]; TERM(r, 0) }
+#define STEP2(r)  { const float16 x = a[o##r]; TERM(r, 0) TERM(r, 1) }
+#define STEP4(r)  { const float16 x = a[o##r]; TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
+#define STORE1(r) vstore16(c##r##_0, r, tile);
+#define STORE2(r) vstore16(c##r##_0, 2 * r, tile); vstore16(c##r##_1, 2 * r + 1, tile);
+#define STORE4(r)                                                               \
+	vstore16(c##r##_0, 4 * r, tile); vstore16(c##r##_1, 4 * r + 1, tile);   \
+	vstore16(c##r##_2, 4 * r + 2, tile); vstore16(c##r##_3, 4 * r + 3, tile);
+
+GEMM(gemm_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STORE4))
+GEMM(gemm_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), LOAD2, EIGHT(STEP2), EIGHT(STORE2))
+GEMM(gemm_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1))

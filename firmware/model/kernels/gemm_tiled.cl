@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) where the device is not a CPU: 16 x 16 work-items a group, tiles of A and B in
+ * local memory, one element of C an item. Parameters, epilogue, order of the sums and tolerance are those of gemm.cl;
+ * bias_gradient is unused (column_sums does it).
+ */
+
+#define SIDE 16
+
+__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GEMM_PARAMETERS)
+{
+	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
+	const int r = get_local_id(1), c = get_local_id(0);
+	const int i = get_group_id(0) * SIDE + r, j = get_group_id(1) * SIDE + c;
+	const size_t at = (size_t)i * N + j;
+	float x = 0;
+
+	for (int k0 = 0; k0 < K; k0 += SIDE) {
+		tile_a[r][c] = i < M && k0 + c < K ? A[(size_t)i * stride_row + (size_t)(k0 + c) * stride_k] : 0;
+		tile_b[r][c] = j < N && k0 + r < K ? B[(size_t)(k0 + r) * N + j] : 0;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int k = 0; k < SIDE; k++)
+			x = fma(tile_a[r][k], tile_b[k][c], x);
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	if (i >= M || j >= N)
+		return;
+	if (epilogue & EPILOGUE_BIAS)
+		x += bias[j];
+	if (epilogue & EPILOGUE_RELU)
+		x = x < 0 ? 0 : x;
+	if (epilogue & EPILOGUE_DROPOUT)
+		x = dropout_keeps(j, first_row + i, step, layer, key_low, key_high, threshold) ? x * scale : 0;
+	if (epilogue & EPILOGUE_MASK)
+		x = mask[at] > 0 ? x * scale : 0;
+	if (epilogue & EPILOGUE_ADD)
+		x += C[at];
+	C[at] = x;
+}

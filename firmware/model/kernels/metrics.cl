@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a pass, one work-item: adds the batch to the metric sums and looks for numbers that are NaN or infinite.
+ *   loss_sum [2] += row losses, as sum and compensation (Kahan); correct_sum, rows_sum: exact integers
+ *   fault [4] = {what, step, element, 0}: what 0 = none, 1 = the loss, 2 = a parameter; the first fault stays
+ * `step` counts the steps before; fault's counts this one too, if it is a training step (chunks > 0).
+ * chunk_fault [chunks] is what the optimizer's kernel left: 0, or 1 + index of a bad element of its chunk.
+ *
+ * Reduction class: rows in chunks of ROW_CHUNK, then over the chunks. Reference: tests/reference.h. Tolerance: rows *
+ * 2^-24 relative. The tests are on bits: integers, whatever the compiler may assume of floats.
+ */
+
+#define ROW_CHUNK 32
+
+bool not_finite(float x)
+{
+	return (as_uint(x) & 0x7f800000u) == 0x7f800000u;
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+metrics(__global const float *row_loss, __global const uint *row_correct, int rows, int valid_rows,
+	__global float *loss_sum, __global long *correct_sum, __global long *rows_sum,
+	__global const uint *chunk_fault, int chunks, uint step, __global uint *fault)
+{
+	float total = 0;
+	uint correct = 0;
+
+	for (int r0 = 0; r0 < rows; r0 += ROW_CHUNK) {
+		float part = 0;
+
+		for (int r = r0; r < min(rows, r0 + ROW_CHUNK); r++) {
+			part += row_loss[r];
+			correct += row_correct[r];
+		}
+		total += part;
+	}
+
+	const float term = total - loss_sum[1];
+	const float sum = loss_sum[0] + term;
+
+	loss_sum[1] = (sum - loss_sum[0]) - term;
+	loss_sum[0] = sum;
+	*correct_sum += correct;
+	*rows_sum += valid_rows;
+	if (fault[0])
+		return;
+	if (not_finite(total)) {
+		fault[0] = 1;
+		fault[1] = step + (chunks > 0);
+	}
+	for (int c = 0; c < chunks && !fault[0]; c++)
+		if (chunk_fault[c]) {
+			fault[0] = 2;
+			fault[1] = step + 1;
+			fault[2] = chunk_fault[c] - 1;
+		}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Optimizers over the whole parameter region: `vectors` float16 of parameters P, gradients G and slots of one layout.
+ * Work-group: UPDATE_GROUP items, each UPDATE_RUN vectors in a row; both come with the build options (1 x 256 on a CPU
+ * device, 64 x 1 elsewhere). Each leaves chunk_fault of its FAULT_CHUNK elements: 1 + index of the first that is NaN or
+ * infinite after the update (tested on bits), else 0 stays.
+ * References: reference() in optimizers.c. Tolerance: 2^-20 relative to the step (sqrt and division: 3 ulp).
+ */
+
+#define FAULT_CHUNK_VECTORS 256
+#define UPDATE              __kernel __attribute__((reqd_work_group_size(UPDATE_GROUP, 1, 1))) void
+
+void note_fault(float16 x, size_t vector, __global uint *chunk_fault)
+{
+	const uint16 bits = as_uint16(x) & 0x7f800000u;
+	uint lane[16];
+
+	if (!any(bits == 0x7f800000u))
+		return;
+	chunk_fault += vector / FAULT_CHUNK_VECTORS;
+	vstore16(bits, 0, lane);
+	for (uint i = 0; i < 16 && !*chunk_fault; i++)
+		if (lane[i] == 0x7f800000u)
+			*chunk_fault = 1 + (uint)vector * 16 + i;
+}
+
+/* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
+ * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
+UPDATE adam(__global float *P, __global const float *G, __global float *M, __global float *V, uint vectors,
+	    __global uint *chunk_fault, float rate, float one_minus_beta_1, float one_minus_beta_2, float epsilon)
+{
+	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN;
+
+	for (size_t i = first; i < min(first + UPDATE_RUN, (size_t)vectors); i++) {
+		const float16 g = vload16(i, G);
+		float16 p = vload16(i, P), m = vload16(i, M), v = vload16(i, V);
+
+		m += (g - m) * one_minus_beta_1;
+		v += (g * g - v) * one_minus_beta_2;
+		p -= rate * m / (sqrt(v) + epsilon);
+		vstore16(m, i, M);
+		vstore16(v, i, V);
+		vstore16(p, i, P);
+		note_fault(p, i, chunk_fault);
+	}
+}
+
+/* p -= rate * g */
+UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate)
+{
+	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN;
+
+	for (size_t i = first; i < min(first + UPDATE_RUN, (size_t)vectors); i++) {
+		const float16 p = vload16(i, P) - rate * vload16(i, G);
+
+		vstore16(p, i, P);
+		note_fault(p, i, chunk_fault);
+	}
+}
+
+/* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
+UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *M, uint vectors,
+		    __global uint *chunk_fault, float rate, float momentum, int nesterov)
+{
+	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN;
+
+	for (size_t i = first; i < min(first + UPDATE_RUN, (size_t)vectors); i++) {
+		const float16 step = rate * vload16(i, G);
+		const float16 m = momentum * vload16(i, M) - step;
+		const float16 p = vload16(i, P) + (nesterov ? momentum * m - step : m);
+
+		vstore16(m, i, M);
+		vstore16(p, i, P);
+		note_fault(p, i, chunk_fault);
+	}
+}

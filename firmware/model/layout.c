@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/layout.h"
+
+#include "core/cursor.h"
+#include "model/optimizers.h"
+
+static uint32_t add(struct graph *graph, const char *name, enum role role, enum dtype dtype,
+		    uint64_t elements)
+{
+	struct tensor tensor = {
+		.dtype = dtype, .role = role, .arena = ARENA_STATE, .rank = 1, .shape = { elements }
+	};
+
+	(void)snprintf(tensor.name, sizeof(tensor.name), "%s", name);
+	return graph_tensor(graph, &tensor);
+}
+
+static void add_gradients(struct graph *graph)
+{
+	const uint32_t count = graph->tensors;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct tensor tensor = graph->tensor[i];
+		uint32_t gradient;
+
+		if (tensor.role != ROLE_ACTIVATION && tensor.role != ROLE_PARAMETER)
+			continue;
+		tensor.arena = tensor.role == ROLE_PARAMETER ? ARENA_GRADIENT : ARENA_WORK;
+		tensor.role = ROLE_GRADIENT;
+		gradient = graph_tensor(graph, &tensor);
+		graph->tensor[i].gradient = gradient;
+	}
+}
+
+static void add_slot(struct graph *graph, const char *slot)
+{
+	const uint32_t count = graph->tensors;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct tensor tensor = graph->tensor[i];
+
+		if (tensor.role != ROLE_PARAMETER)
+			continue;
+		tensor.role = ROLE_SLOT;
+		tensor.trainable = false;
+		/* Layer names are bounded, so it fits. */
+		(void)snprintf(tensor.name, sizeof(tensor.name), "optimizer/%.12s/%.120s", slot,
+			       graph->tensor[i].name);
+		(void)graph_tensor(graph, &tensor);
+	}
+}
+
+static void place(struct graph *graph, enum arena arena, enum role role)
+{
+	uint64_t *used = &graph->arena_bytes[arena];
+
+	for (uint32_t i = 0; i < graph->tensors; i++) {
+		struct tensor *tensor = &graph->tensor[i];
+
+		if (tensor->arena != arena || tensor->role != role || tensor->offset != UINT64_MAX)
+			continue;
+		tensor->offset = *used;
+		*used = (*used + tensor->bytes + TENSOR_SLACK + TENSOR_ALIGN - 1) / TENSOR_ALIGN *
+			TENSOR_ALIGN;
+	}
+}
+
+static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, uint64_t bytes)
+{
+	uint32_t index = add(graph, "region", ROLE_WORK, DTYPE_F32, bytes / sizeof(float));
+
+	graph->tensor[index].arena = arena;
+	graph->tensor[index].offset = offset;
+	return index;
+}
+
+/* Parameters come first in the state arena, gradients and slots repeat their layout. */
+static void add_regions(struct graph *graph, uint64_t bytes)
+{
+	const uint32_t slots = graph->optimizer->slots(graph->config);
+
+	graph->parameter_region = region(graph, ARENA_STATE, 0, bytes);
+	graph->gradient_region = region(graph, ARENA_GRADIENT, 0, bytes);
+	for (uint32_t s = 0; s < slots; s++)
+		graph->slot_region[s] = region(graph, ARENA_STATE, (1 + s) * bytes, bytes);
+}
+
+static void add_sums(struct graph *graph, uint64_t parameter_bytes)
+{
+	struct tensor row = { .name = "row_loss", .role = ROLE_WORK, .arena = ARENA_WORK, .rows = true };
+	const uint64_t chunk_bytes = FAULT_CHUNK * sizeof(float);
+
+	graph->row_loss = graph_tensor(graph, &row);
+	row.dtype = DTYPE_U32;
+	graph->row_correct = graph_tensor(graph, &row);
+	graph->loss_sum = add(graph, "state/loss", ROLE_STAT, DTYPE_F32, 2);
+	graph->correct_sum = add(graph, "state/correct", ROLE_STAT, DTYPE_I64, 1);
+	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, 1);
+	graph->step = add(graph, "state/step", ROLE_COUNTER, DTYPE_I64, 1);
+	graph->cursor = add(graph, "state/cursor", ROLE_COUNTER, DTYPE_U8, CURSOR_BYTES);
+	graph->fault = add(graph, "fault", ROLE_WORK, DTYPE_U32, 4);
+	graph->chunk_fault = add(graph, "chunk_fault", ROLE_WORK, DTYPE_U32,
+				 (parameter_bytes + chunk_bytes - 1) / chunk_bytes);
+}
+
+void layout_state(struct graph *graph)
+{
+	static const enum role order[] = { ROLE_SLOT, ROLE_STAT, ROLE_COUNTER, ROLE_WORK };
+	uint64_t parameter_bytes;
+
+	place(graph, ARENA_STATE, ROLE_PARAMETER);
+	if (!graph->training)
+		return;
+	parameter_bytes = graph->arena_bytes[ARENA_STATE];
+	add_gradients(graph);
+	for (uint32_t s = 0; s < graph->optimizer->slots(graph->config); s++)
+		add_slot(graph, graph->optimizer->slot[s]);
+	add_sums(graph, parameter_bytes);
+	place(graph, ARENA_GRADIENT, ROLE_GRADIENT);
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		place(graph, ARENA_STATE, order[i]);
+	add_regions(graph, parameter_bytes);
+}
+
+void layout_work(struct graph *graph)
+{
+	static const enum role order[] = { ROLE_ACTIVATION, ROLE_GRADIENT, ROLE_WORK };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		place(graph, ARENA_WORK, order[i]);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where tensors lie, and those that training adds. Order: layout_state (by graph_build) -> the plans add
+ * scratch -> layout_work -> allocate arena_bytes.
+ */
+#pragma once
+
+#include "model/graph.h"
+
+/* Parameters; with graph->training also gradients, slots, sums, counters, faults and the regions that one
+ * optimizer launch covers. */
+void layout_state(struct graph *graph);
+/* Activations, their gradients, scratch. */
+void layout_work(struct graph *graph);

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/model.h"
+
+#include "model/gemm.h"
+#include "model/kernels.h"
+#include "model/layout.h"
+#include "model/losses.h"
+#include "model/ops.h"
+#include "model/optimizers.h"
+#include "model/state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- The three passes ---- */
+
+static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
+{
+	for (uint32_t i = 0; i < nodes; i++)
+		plan->graph->node[i].op->forward(plan, &plan->graph->node[i], training);
+}
+
+/* Sums, counts and the look for NaN; `chunks` 0 when no parameter changed. */
+static void emit_metrics(struct plan *plan, uint64_t chunks)
+{
+	const struct graph *graph = plan->graph;
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "metrics",
+			  .arguments = 11,
+			  .argument = { IN(graph->row_loss), IN(graph->row_correct), AT(ROWS), AT(VALID_ROWS),
+					INOUT(graph->loss_sum), INOUT(graph->correct_sum),
+					INOUT(graph->rows_sum), IN(graph->chunk_fault), INT(chunks), AT(STEP),
+					INOUT(graph->fault) },
+		  });
+}
+
+static void emit_train(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+
+	emit_forward(plan, graph->nodes - 1, true);
+	graph->loss->emit(plan, true);
+	for (uint32_t i = graph->nodes - 1; i-- > 0;)
+		graph->node[i].op->backward(plan, &graph->node[i]);
+	graph->optimizer->emit(plan);
+	emit_metrics(plan, graph_at(graph, graph->chunk_fault)->elements);
+}
+
+static void emit_plans(struct model *model)
+{
+	struct graph *graph = &model->graph;
+	const bool cpu = gpu_is_cpu(model->gpu);
+
+	plan_init(&model->predict, graph, cpu);
+	emit_forward(&model->predict, graph->nodes, false);
+	plan_fuse(&model->predict);
+	if (!graph->training)
+		return;
+	plan_init(&model->evaluate, graph, cpu);
+	emit_forward(&model->evaluate, graph->nodes - 1, false);
+	graph->loss->emit(&model->evaluate, false);
+	emit_metrics(&model->evaluate, 0);
+	plan_fuse(&model->evaluate);
+	plan_init(&model->train, graph, cpu);
+	emit_train(&model->train);
+	plan_fuse(&model->train);
+}
+
+/* ---- Open and close ---- */
+
+static int make_buffers(struct model *model, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	int rc = 0;
+
+	for (enum arena arena = ARENA_STATE; rc == 0 && arena < ARENA_MAX; arena++)
+		if (graph->arena_bytes[arena])
+			rc = gpu_buffer_create(model->gpu, graph->arena_bytes[arena], &model->arena[arena],
+					       err);
+	if (rc == 0 && !gpu_is_cpu(model->gpu)) {
+		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->input)->bytes, &model->input, err);
+		if (rc == 0)
+			rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->label)->bytes,
+					       &model->label, err);
+		if (rc == 0)
+			rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->empty)->bytes,
+					       &model->empty, err);
+	}
+	model->part = calloc(graph->tensors, sizeof(struct gpu_buffer *));
+	if (rc == 0 && !model->part)
+		rc = error_set(err, -ENOMEM, "model: out of memory");
+	for (uint32_t i = 0; rc == 0 && i < graph->tensors; i++) {
+		const struct tensor *tensor = graph_at(graph, i);
+		/* The slack behind it is the tensor's too, see TENSOR_SLACK; regions end where their arena's
+		 * part does. */
+		const uint64_t slack =
+			tensor->role == ROLE_WORK && tensor->arena == ARENA_GRADIENT ? 0 : TENSOR_SLACK;
+
+		if (tensor->arena != ARENA_BATCH)
+			rc = gpu_buffer_part(model->arena[tensor->arena], tensor->offset,
+					     tensor->bytes + slack, &model->part[i], err);
+	}
+	return rc;
+}
+
+static int open_model(struct model *model, bool training, struct error *err)
+{
+	struct plan *const plans[] = { &model->predict, &model->evaluate, &model->train };
+	int rc = graph_build(model->config, training, &model->graph, err);
+
+	if (rc < 0)
+		return rc;
+	emit_plans(model);
+	layout_work(&model->graph);
+	rc = kernels_build(model->gpu, &model->program, err);
+	if (rc == 0)
+		rc = make_buffers(model, err);
+	for (size_t i = 0; rc == 0 && i < sizeof(plans) / sizeof(*plans); i++)
+		rc = plan_bind(plans[i], model->program, model->part, err);
+	return rc == 0 ? state_open(model, err) : rc;
+}
+
+int model_open(struct gpu *gpu, const struct config *config, bool training, struct model **ret_model,
+	       struct error *err)
+{
+	CLEANUP(model_closep) struct model *model = calloc(1, sizeof(*model));
+	int rc;
+
+	if (!model)
+		return error_set(err, -ENOMEM, "model: out of memory");
+	model->gpu = gpu;
+	model->config = config;
+	rc = open_model(model, training, err);
+	if (rc == 0)
+		*ret_model = TAKE(model);
+	return rc;
+}
+
+void model_close(struct model *model)
+{
+	if (!model)
+		return;
+	(void)(gpu_finish(model->gpu, NULL) < 0);
+	for (uint32_t i = 0; i < MODEL_TICKETS_MAX; i++)
+		gpu_event_free(&model->flight[i].event);
+	state_close(model);
+	plan_done(&model->train);
+	plan_done(&model->evaluate);
+	plan_done(&model->predict);
+	for (uint32_t i = 0; i < WRAPS_MAX; i++)
+		gpu_buffer_free(model->wrap[i].buffer);
+	for (uint32_t i = 0; model->part && i < model->graph.tensors; i++)
+		gpu_buffer_free(model->part[i]);
+	for (uint32_t i = 0; i < ARENA_MAX; i++)
+		gpu_buffer_free(model->arena[i]);
+	gpu_buffer_free(model->input);
+	gpu_buffer_free(model->label);
+	gpu_buffer_free(model->empty);
+	gpu_program_free(model->program);
+	graph_done(&model->graph);
+	free(model->part);
+	free(model);
+}
+
+void model_closep(struct model **model)
+{
+	model_close(*model);
+}
+
+/* ---- Batches ---- */
+
+/* CPU devices read host memory in place: an idea of PoCL's that OpenCL allows with CL_MEM_USE_HOST_PTR.
+ * Batches are read-only for kernels, and written by the host only while no kernel reads them. */
+static int wrap_host(struct model *model, const void *host, uint64_t bytes, struct gpu_buffer **ret_buffer,
+		     struct error *err)
+{
+	const uint64_t hash = ((uintptr_t)host >> 6) * UINT64_C(0x9E3779B97F4A7C15);
+	struct wrap *wrap = &model->wrap[hash >> 54];
+
+	_Static_assert(WRAPS_MAX == 1u << (64 - 54), "the hash's high bits index the table");
+	if (wrap->host != host || wrap->bytes != bytes) {
+		gpu_buffer_free(wrap->buffer); /* kernels in flight keep what they use */
+		*wrap = (struct wrap){ 0 };
+		int rc = gpu_buffer_wrap(model->gpu, host, bytes, &wrap->buffer, err);
+
+		if (rc < 0)
+			return rc;
+		wrap->host = host;
+		wrap->bytes = bytes;
+	}
+	*ret_buffer = wrap->buffer;
+	return 0;
+}
+
+/* Host memory of `rows` rows of a batch tensor -> what kernels read. */
+static int feed(struct model *model, uint32_t tensor, const void *host, uint64_t rows,
+		struct gpu_buffer *device, struct gpu_buffer **ret_buffer, struct error *err)
+{
+	const struct tensor *what = graph_at(&model->graph, tensor);
+	const uint64_t bytes = rows * what->elements * dtype_bytes(what->dtype);
+
+	if (!host)
+		return 0;
+	if (gpu_is_cpu(model->gpu))
+		return wrap_host(model, host, bytes, ret_buffer, err);
+	*ret_buffer = device;
+	return gpu_write(model->gpu, device, 0, host, bytes, false, err);
+}
+
+static int feed_batch(struct model *model, const struct model_batch *batch, struct plan_values *values,
+		      struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	int rc;
+
+	if (!batch->rows || batch->rows > graph->batch_rows || batch->valid_rows > batch->rows)
+		return error_set(err, -EINVAL, "batch: found %u rows, %u valid, allowed: 1 to %" PRIu64,
+				 batch->rows, batch->valid_rows, graph->batch_rows);
+	*values = (struct plan_values){
+		.rows = (int32_t)batch->rows,
+		.valid_rows = (int32_t)batch->valid_rows,
+		.row_weight = batch->valid_rows ? 1.0f / (float)batch->valid_rows : 0,
+		.first_row = (uint32_t)batch->first_row,
+		.step = (uint32_t)model->step,
+		.rate = (float)graph->optimizer->rate(model->config, model->step + 1),
+	};
+	rc = feed(model, graph->input, batch->input, batch->rows, model->input, &values->input, err);
+	if (rc == 0)
+		rc = feed(model, graph->label, batch->label, batch->rows, model->label, &values->label, err);
+	if (rc == 0)
+		rc = feed(model, graph->empty, batch->empty, batch->rows, model->empty, &values->empty, err);
+	return rc;
+}
+
+/* Wait for the oldest batch that is not known to be complete. */
+static int complete_one(struct model *model, struct error *err)
+{
+	struct flight *flight = &model->flight[model->completed % MODEL_TICKETS_MAX];
+	int rc = gpu_event_wait(&flight->event, err);
+
+	if (rc < 0)
+		return rc;
+	gpu_event_free(&flight->event);
+	model->completed++;
+	if (!model->fault.what)
+		model->fault = flight->fault;
+	return 0;
+}
+
+/* Completed batches that nobody waits for need no handing back. */
+static void drop_unticketed(struct model *model)
+{
+	while (model->handed_back < model->completed &&
+	       !model->flight[model->handed_back % MODEL_TICKETS_MAX].ticket)
+		model->handed_back++;
+}
+
+int model_drain(struct model *model, struct error *err)
+{
+	int rc = 0;
+
+	while (rc == 0 && model->completed < model->given)
+		rc = complete_one(model, err);
+	drop_unticketed(model);
+	if (rc == 0 && model->fault.what)
+		return state_fault(model, &model->fault, err);
+	return rc;
+}
+
+static int run(struct model *model, struct plan *plan, const struct model_batch *batch, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	struct flight *flight = &model->flight[model->given % MODEL_TICKETS_MAX];
+	struct plan_values values;
+	int rc = 0;
+
+	while (rc == 0 && model->given - model->completed >= MODEL_BATCHES_AHEAD)
+		rc = complete_one(model, err);
+	if (rc < 0)
+		return rc;
+	if (model->fault.what)
+		return state_fault(model, &model->fault, err);
+	drop_unticketed(model);
+	if (model->given - model->handed_back == MODEL_TICKETS_MAX)
+		return error_set(err, -EBUSY, "batch: %u tickets wait for model_batch_done()",
+				 MODEL_TICKETS_MAX);
+	rc = feed_batch(model, batch, &values, err);
+	if (rc == 0)
+		rc = plan_run(plan, model->gpu, &values, err);
+	if (rc == 0)
+		rc = gpu_read(model->gpu, model->part[graph->fault], 0, &flight->fault, sizeof(flight->fault),
+			      &flight->event, err);
+	if (rc == 0)
+		rc = gpu_flush(model->gpu, err);
+	if (rc < 0)
+		return rc;
+	flight->ticket = batch->ticket;
+	model->given++;
+	return 0;
+}
+
+int model_train(struct model *model, const struct model_batch *batch, struct error *err)
+{
+	int rc = run(model, &model->train, batch, err);
+
+	if (rc == 0)
+		model->step++;
+	return rc;
+}
+
+int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err)
+{
+	return run(model, &model->evaluate, batch, err);
+}
+
+int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct error *err)
+{
+	drop_unticketed(model);
+	while (model->completed < model->given && model->handed_back == model->completed) {
+		if (!wait && !gpu_event_done(&model->flight[model->completed % MODEL_TICKETS_MAX].event))
+			break;
+		int rc = complete_one(model, err);
+
+		if (rc < 0)
+			return rc;
+		drop_unticketed(model);
+	}
+	*ret_ticket = NULL;
+	if (model->handed_back < model->completed)
+		*ret_ticket = model->flight[model->handed_back++ % MODEL_TICKETS_MAX].ticket;
+	return 0;
+}
+
+/* ---- Metrics and predictions ---- */
+
+/* The sums lie together, each at its own aligned offset. */
+static uint64_t sums_offset(const struct graph *graph, uint64_t *ret_bytes)
+{
+	const struct tensor *first = graph_at(graph, graph->loss_sum),
+			    *last = graph_at(graph, graph->rows_sum);
+
+	*ret_bytes = last->offset + last->bytes - first->offset;
+	return first->offset;
+}
+
+#define SUMS_BYTES_MAX 2048u
+
+int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	uint8_t sums[SUMS_BYTES_MAX];
+	uint64_t bytes, offset = sums_offset(graph, &bytes);
+	int64_t correct, rows;
+	float loss[2];
+	int rc = model_drain(model, err);
+
+	if (rc == 0)
+		rc = gpu_read(model->gpu, model->arena[ARENA_STATE], offset, sums, bytes, NULL, err);
+	if (rc < 0)
+		return rc;
+	memcpy(loss, sums, sizeof(loss));
+	memcpy(&correct, sums + graph_at(graph, graph->correct_sum)->offset - offset, sizeof(correct));
+	memcpy(&rows, sums + graph_at(graph, graph->rows_sum)->offset - offset, sizeof(rows));
+	*ret_metrics = (struct model_metrics){
+		.loss = rows ? ((double)loss[0] - (double)loss[1]) / (double)rows : 0,
+		.accuracy = rows ? (double)correct / (double)rows : 0,
+		.rows = (uint64_t)rows,
+	};
+	/* Every kernel of a step has run: now the binary holds them. */
+	if (model->step)
+		gpu_program_save(model->program);
+	return 0;
+}
+
+int model_metrics_reset(struct model *model, struct error *err)
+{
+	static const uint8_t zeros[SUMS_BYTES_MAX];
+	uint64_t bytes, offset = sums_offset(&model->graph, &bytes);
+
+	return gpu_write(model->gpu, model->arena[ARENA_STATE], offset, zeros, bytes, false, err);
+}
+
+int model_predict(struct model *model, const float *input, uint64_t rows, float *ret_probabilities,
+		  struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	const uint64_t inputs = model_input_elements(model), classes = model_classes(model);
+	int rc = 0;
+
+	for (uint64_t first = 0; rc == 0 && first < rows; first += graph->batch_rows) {
+		const uint64_t count = rows - first < graph->batch_rows ? rows - first : graph->batch_rows;
+		struct plan_values values = { .rows = (int32_t)count, .valid_rows = (int32_t)count };
+
+		rc = feed(model, graph->input, input + first * inputs, count, model->input, &values.input,
+			  err);
+		if (rc == 0)
+			rc = plan_run(&model->predict, model->gpu, &values, err);
+		if (rc == 0)
+			rc = gpu_read(model->gpu, model->part[graph->output], 0,
+				      ret_probabilities + first * classes, count * classes * sizeof(float),
+				      NULL, err);
+	}
+	return rc;
+}
+
+const char *model_graph_hash(const struct model *model)
+{
+	return model->graph.hash;
+}
+
+uint64_t model_input_elements(const struct model *model)
+{
+	return graph_at(&model->graph, model->graph.input)->elements;
+}
+
+uint64_t model_classes(const struct model *model)
+{
+	return graph_at(&model->graph, model->graph.label)->elements;
+}
+
+uint64_t model_parameters(const struct model *model)
+{
+	return model->graph.parameters;
+}

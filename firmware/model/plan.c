@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+void plan_init(struct plan *plan, struct graph *graph, bool cpu)
+{
+	*plan = (struct plan){ .graph = graph, .cpu = cpu };
+}
+
+void plan_done(struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->launches; i++)
+		gpu_kernel_free(plan->launch[i].object);
+	free(plan->launch);
+	free(plan->alias);
+	free(plan->gradient_written);
+	*plan = (struct plan){ 0 };
+}
+
+/* The tables by tensor grow with the graph: ops add scratch while they emit. */
+static void grow_tables(struct plan *plan)
+{
+	const uint32_t wanted = plan->graph->tensors;
+
+	if (plan->tables >= wanted)
+		return;
+	plan->alias = realloc(plan->alias, wanted * sizeof(*plan->alias));
+	plan->gradient_written = realloc(plan->gradient_written, wanted * sizeof(*plan->gradient_written));
+	if (!plan->alias || !plan->gradient_written)
+		abort();
+	for (uint32_t i = plan->tables; i < wanted; i++) {
+		plan->alias[i] = i;
+		plan->gradient_written[i] = false;
+	}
+	plan->tables = wanted;
+}
+
+void plan_emit(struct plan *plan, const struct launch *launch)
+{
+	struct launch *added;
+
+	assert(launch->arguments <= PLAN_ARGUMENTS_MAX);
+	grow_tables(plan);
+	if (plan->launches == plan->room) {
+		plan->room = plan->room ? 2 * plan->room : 32;
+		plan->launch = realloc(plan->launch, plan->room * sizeof(*plan->launch));
+		if (!plan->launch)
+			abort();
+	}
+	added = &plan->launch[plan->launches++];
+	*added = *launch;
+	for (uint32_t i = 0; i < added->arguments; i++)
+		if (added->argument[i].kind == ARGUMENT_IN)
+			added->argument[i].tensor = plan->alias[added->argument[i].tensor];
+}
+
+void plan_alias(struct plan *plan, uint32_t tensor, uint32_t source)
+{
+	grow_tables(plan);
+	plan->alias[tensor] = plan->alias[source];
+}
+
+uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add)
+{
+	const uint32_t gradient = graph_at(plan->graph, tensor)->gradient;
+
+	grow_tables(plan);
+	if (gradient == GRAPH_NO_TENSOR)
+		return gradient;
+	*ret_add = plan->gradient_written[gradient];
+	plan->gradient_written[gradient] = true;
+	return gradient;
+}
+
+/* ---- Binding and running ---- */
+
+static bool is_tensor(const struct argument *argument)
+{
+	return argument->kind == ARGUMENT_IN || argument->kind == ARGUMENT_OUT ||
+	       argument->kind == ARGUMENT_INOUT;
+}
+
+static int bind_launch(struct launch *launch, struct gpu_program *program, struct gpu_buffer *const *buffer,
+		       struct error *err)
+{
+	int rc = gpu_kernel_create(program, launch->kernel, &launch->object, err);
+
+	for (uint32_t i = 0; rc == 0 && i < launch->arguments; i++) {
+		const struct argument *argument = &launch->argument[i];
+
+		if (is_tensor(argument) || argument->kind == ARGUMENT_NULL)
+			rc = gpu_kernel_set_buffer(launch->object, i,
+						   is_tensor(argument) ? buffer[argument->tensor] : NULL,
+						   err);
+		else if (argument->kind <= ARGUMENT_FLOAT)
+			rc = gpu_kernel_set(launch->object, i, &argument->i, sizeof(argument->i), err);
+	}
+	return rc;
+}
+
+int plan_bind(struct plan *plan, struct gpu_program *program, struct gpu_buffer *const *buffer,
+	      struct error *err)
+{
+	for (uint32_t i = 0; i < plan->launches; i++) {
+		int rc = bind_launch(&plan->launch[i], program, buffer, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static struct gpu_buffer *batch_buffer(const struct graph *graph, const struct plan_values *values,
+				       uint32_t tensor)
+{
+	if (tensor == graph->input)
+		return values->input;
+	return tensor == graph->label ? values->label : values->empty;
+}
+
+/* Where in the values a kind of argument lies; all are 4 bytes, as the kernels' are. */
+static const void *step_value(const struct plan_values *values, enum argument_kind kind)
+{
+	switch (kind) {
+	case ARGUMENT_ROWS:
+		return &values->rows;
+	case ARGUMENT_VALID_ROWS:
+		return &values->valid_rows;
+	case ARGUMENT_ROW_WEIGHT:
+		return &values->row_weight;
+	case ARGUMENT_FIRST_ROW:
+		return &values->first_row;
+	case ARGUMENT_STEP:
+		return &values->step;
+	case ARGUMENT_RATE:
+		return &values->rate;
+	default:
+		return NULL;
+	}
+}
+
+/* Set what differs from the launch before. */
+static int set_arguments(const struct plan *plan, struct launch *launch, const struct plan_values *values,
+			 struct error *err)
+{
+	const struct graph *graph = plan->graph;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < launch->arguments; i++) {
+		const struct argument *argument = &launch->argument[i];
+		const void *value = step_value(values, argument->kind);
+
+		if (value) {
+			const void *last = step_value(&plan->last, argument->kind);
+
+			if (!plan->bound || memcmp(value, last, sizeof(uint32_t)) != 0)
+				rc = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
+		} else if (is_tensor(argument) && graph_at(graph, argument->tensor)->arena == ARENA_BATCH) {
+			rc = gpu_kernel_set_buffer(launch->object, i,
+						   batch_buffer(graph, values, argument->tensor), err);
+		}
+	}
+	return rc;
+}
+
+static uint64_t groups_of(const struct extent *extent, uint64_t rows)
+{
+	const uint64_t tile = extent->tile ? extent->tile : 1;
+	const uint64_t size = extent->constant + rows * extent->per_row;
+
+	return size ? (size + tile - 1) / tile + extent->extra : 1;
+}
+
+int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values, struct error *err)
+{
+	for (uint32_t i = 0; i < plan->launches; i++) {
+		struct launch *launch = &plan->launch[i];
+		const uint64_t groups[2] = { groups_of(&launch->groups[0], (uint64_t)values->rows),
+					     groups_of(&launch->groups[1], (uint64_t)values->rows) };
+		int rc = set_arguments(plan, launch, values, err);
+
+		if (rc == 0)
+			rc = gpu_launch(gpu, launch->object, groups, err);
+		if (rc < 0)
+			return rc;
+	}
+	plan->last = *values;
+	plan->bound = true;
+	return 0;
+}

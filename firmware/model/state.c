@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/state.h"
+#include "model/random.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const enum role exported[] = { ROLE_PARAMETER, ROLE_SLOT, ROLE_STAT, ROLE_COUNTER };
+
+static void list(struct model *model, enum role role)
+{
+	for (uint32_t i = 0; i < model->graph.tensors; i++) {
+		const struct tensor *tensor = graph_at(&model->graph, i);
+		struct model_tensor *entry = &model->tensor[model->tensors];
+
+		if (tensor->arena != ARENA_STATE || tensor->role != role)
+			continue;
+		*entry = (struct model_tensor){ .name = tensor->name,
+						.dtype = dtype_name(tensor->dtype),
+						.rank = tensor->rank,
+						.bytes = tensor->bytes };
+		memcpy(entry->shape, tensor->shape, sizeof(entry->shape));
+		model->tensor_index[model->tensors++] = i;
+	}
+}
+
+int state_open(struct model *model, struct error *err)
+{
+	const size_t room = model->graph.tensors;
+
+	model->tensor = calloc(room, sizeof(*model->tensor));
+	model->taken = calloc(room, sizeof(*model->taken));
+	model->tensor_index = calloc(room, sizeof(*model->tensor_index));
+	if (!model->tensor || !model->taken || !model->tensor_index)
+		return error_set(err, -ENOMEM, "model: out of memory");
+	for (size_t i = 0; i < sizeof(exported) / sizeof(*exported); i++)
+		list(model, exported[i]);
+	model->cursor.version = CURSOR_VERSION;
+	return gpu_buffer_create(model->gpu, model->graph.arena_bytes[ARENA_STATE], &model->shadow, err);
+}
+
+void state_close(struct model *model)
+{
+	gpu_event_free(&model->copied);
+	gpu_buffer_free(model->shadow);
+	free(model->tensor);
+	free(model->taken);
+	free(model->tensor_index);
+}
+
+int state_fault(const struct model *model, const struct fault *fault, struct error *err)
+{
+	const uint64_t at = (uint64_t)fault->element * sizeof(float);
+
+	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {
+		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
+
+		if (tensor->role == ROLE_PARAMETER && at >= tensor->offset &&
+		    at < tensor->offset + tensor->bytes)
+			return error_set(err, -EDOM,
+					 "step %u: %s became NaN or infinite, first seen in element %" PRIu64,
+					 fault->step, tensor->name, (at - tensor->offset) / sizeof(float));
+	}
+	return error_set(err, -EDOM, "step %u: the loss became NaN or infinite", fault->step);
+}
+
+int model_init(struct model *model, struct error *err)
+{
+	const uint64_t bytes = model->graph.arena_bytes[ARENA_STATE];
+	CLEANUP(free_ptr) uint8_t *state = calloc(1, bytes);
+
+	if (!state)
+		return error_set(err, -ENOMEM, "state of %" PRIu64 " bytes: out of memory", bytes);
+	for (uint32_t i = 0; i < model->tensors; i++) {
+		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
+
+		if (tensor->role == ROLE_PARAMETER)
+			initializer_fill(tensor->initializer, model->config->run.seed, tensor->name,
+					 tensor->rank, tensor->shape, tensor->elements,
+					 (float *)(void *)(state + tensor->offset));
+	}
+	model->step = 0;
+	model->cursor = (struct cursor){ .version = CURSOR_VERSION };
+	return gpu_write(model->gpu, model->arena[ARENA_STATE], 0, state, bytes, true, err);
+}
+
+/* ---- Snapshot ---- */
+
+static int write_counters(struct model *model, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	struct gpu_buffer *state = model->arena[ARENA_STATE];
+	int rc;
+
+	model->counters = (struct counters){ .step = (int64_t)model->step, .cursor = model->cursor };
+	rc = gpu_write(model->gpu, state, graph_at(graph, graph->step)->offset, &model->counters.step,
+		       sizeof(model->counters.step), false, err);
+	if (rc < 0)
+		return rc;
+	return gpu_write(model->gpu, state, graph_at(graph, graph->cursor)->offset, &model->counters.cursor,
+			 sizeof(model->counters.cursor), false, err);
+}
+
+int model_snapshot(struct model *model, struct error *err)
+{
+	int rc;
+
+	/* acquire, pairs with the release in model_snapshot_release(): the other thread is done with the
+	 * shadow. */
+	if (atomic_load_explicit(&model->snapshot_busy, memory_order_acquire))
+		return error_set(err, -EBUSY, "snapshot: the last one is still being written");
+	rc = model->graph.training ? write_counters(model, err) : 0;
+	if (rc == 0)
+		rc = gpu_copy(model->gpu, model->arena[ARENA_STATE], model->shadow, &model->copied, err);
+	if (rc == 0)
+		rc = gpu_flush(model->gpu, err);
+	if (rc == 0)
+		atomic_store_explicit(&model->snapshot_busy, true, memory_order_relaxed);
+	return rc;
+}
+
+int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_tensors, uint32_t *ret_count,
+			   struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	const void *host = NULL;
+	const uint8_t *state;
+	int rc = gpu_buffer_fetch(model->gpu, model->shadow, &model->copied, &host, err);
+
+	if (rc < 0)
+		return rc;
+	state = host;
+	if (graph->training) {
+		struct fault fault;
+
+		memcpy(&fault, state + graph_at(graph, graph->fault)->offset, sizeof(fault));
+		if (fault.what)
+			return state_fault(model, &fault, err);
+	}
+	for (uint32_t i = 0; i < model->tensors; i++) {
+		model->taken[i] = model->tensor[i];
+		model->taken[i].data = state + graph_at(graph, model->tensor_index[i])->offset;
+	}
+	*ret_tensors = model->taken;
+	*ret_count = model->tensors;
+	return 0;
+}
+
+void model_snapshot_release(struct model *model)
+{
+	(void)(gpu_event_wait(&model->copied, NULL) < 0);
+	gpu_event_free(&model->copied);
+	/* release, pairs with the acquire in model_snapshot(). */
+	atomic_store_explicit(&model->snapshot_busy, false, memory_order_release);
+}
+
+/* ---- Tensors and counters ---- */
+
+const struct model_tensor *model_tensors(const struct model *model, uint32_t *ret_count)
+{
+	*ret_count = model->tensors;
+	return model->tensor;
+}
+
+int model_tensor_load(struct model *model, const char *name, const void *data, uint64_t bytes,
+		      struct error *err)
+{
+	for (uint32_t i = 0; i < model->tensors; i++) {
+		const uint32_t index = model->tensor_index[i];
+		const struct tensor *tensor = graph_at(&model->graph, index);
+
+		if (strcmp(tensor->name, name) != 0)
+			continue;
+		if (bytes != tensor->bytes)
+			return error_set(err, -EBADMSG, "%s: found %" PRIu64 " bytes, expected %" PRIu64,
+					 name, bytes, tensor->bytes);
+		if (index == model->graph.step)
+			memcpy(&model->step, data, sizeof(model->step));
+		else if (index == model->graph.cursor)
+			memcpy(&model->cursor, data, sizeof(model->cursor));
+		return gpu_write(model->gpu, model->arena[ARENA_STATE], tensor->offset, data, bytes, true,
+				 err);
+	}
+	return error_set(err, -ENOENT, "%s: the model has no such tensor", name);
+}
+
+void model_cursor_set(struct model *model, const struct cursor *cursor)
+{
+	model->cursor = *cursor;
+}
+
+void model_cursor_get(const struct model *model, struct cursor *ret_cursor)
+{
+	*ret_cursor = model->cursor;
+}
+
+uint64_t model_step(const struct model *model)
+{
+	return model->step;
+}

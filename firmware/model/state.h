@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a model, shared by model.c (batches) and state.c (what outlives them). */
+#pragma once
+
+#include "core/cursor.h"
+#include "drivers/gpu/gpu.h"
+#include "model/model.h"
+#include "model/plan.h"
+
+#include <stdatomic.h>
+
+/* Host memory seen as device memory on CPU devices, by address: a ring has few slots, and making a buffer is
+ * not free. */
+#define WRAPS_MAX 1024u
+
+struct wrap {
+	const void *host;
+	uint64_t bytes;
+	struct gpu_buffer *buffer;
+};
+
+/* What metrics.cl reports. */
+enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER };
+struct fault {
+	uint32_t what, step, element, reserved;
+};
+
+/* A batch given to the device. */
+struct flight {
+	struct gpu_event event;
+	struct fault fault; /* read on the queue behind the batch */
+	void *ticket;
+};
+
+/* Counters as a snapshot stores them: written on the queue right before the copy. */
+struct counters {
+	int64_t step;
+	struct cursor cursor;
+};
+
+struct model {
+	struct gpu *gpu;
+	const struct config *config;
+	struct graph graph;
+	struct gpu_program *program;
+	struct plan train, evaluate, predict;
+	struct gpu_buffer *arena[ARENA_MAX], **part; /* part: by tensor */
+	struct gpu_buffer *input, *label, *empty;    /* not on CPU devices: where batches are written to */
+	struct wrap wrap[WRAPS_MAX];
+	struct flight flight[MODEL_TICKETS_MAX];
+	uint64_t given, completed, handed_back; /* batches; flight[n % MODEL_TICKETS_MAX] is batch n */
+	struct fault fault;                     /* the first seen; it stays */
+	uint64_t step;
+	struct cursor cursor;
+	/* Snapshot */
+	struct gpu_buffer *shadow;
+	struct gpu_event copied;
+	struct counters counters;
+	struct model_tensor *tensor, *taken; /* the list, and the list with data */
+	uint32_t *tensor_index, tensors;
+	atomic_bool snapshot_busy;
+};
+
+/* Make the list of tensors. */
+MUST_CHECK int state_open(struct model *model, struct error *err);
+void state_close(struct model *model);
+/* -EDOM with tensor and step. */
+int state_fault(const struct model *model, const struct fault *fault, struct error *err);
+/* Wait for every batch in flight; -EDOM as above. */
+MUST_CHECK int model_drain(struct model *model, struct error *err);

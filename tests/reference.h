@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole model in float64, walked node by node through the reference() of each op, loss and optimizer; and
+ * what the model's tests and benches share: a device, and a configuration written in C. Each program uses a
+ * part of it.
+ */
+#pragma once
+
+#include "drivers/gpu/gpu.h"
+#include "model/losses.h"
+#include "model/ops.h"
+#include "model/optimizers.h"
+#include "model/state.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNUSED_OK __attribute__((unused))
+
+#define assert_near(a, b, tolerance) assert_true(fabs((double)(a) - (double)(b)) <= (tolerance))
+
+/* ---- Device and configuration ---- */
+
+/* A root of its own, and compiled kernels shared by all test programs: compiling them is what costs time. */
+UNUSED_OK static struct gpu *open_device(void)
+{
+	static char root[] = "/tmp/kiln-test-XXXXXX";
+	char cache[PATH_MAX];
+	struct error err = { 0 };
+	struct gpu *gpu = NULL;
+
+	if (!mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0)
+		abort();
+	if (system("mkdir -p build/kernels") == 0 && realpath("build/kernels", cache))
+		(void)setenv("POCL_CACHE_DIR", cache, 0);
+	if (gpu_open("auto", DEVICE_AUTO, &gpu, &err) < 0) {
+		(void)fprintf(stderr, "%s\n", err.text);
+		abort();
+	}
+	return gpu;
+}
+
+UNUSED_OK static void close_device(struct gpu *gpu)
+{
+	const char *root = getenv("KILN_ROOT");
+	char command[PATH_MAX + 16];
+
+	gpu_close(gpu);
+	(void)snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	if (!strncmp(root, "/tmp/kiln-test-", 15))
+		(void)!system(command);
+}
+
+#define INT_ATTRIBUTE(k, v)                                                              \
+	{                                                                                \
+		.key = (k), .type = ATTRIBUTE_INT, .i = (v), .f = (double)(v), .line = 7 \
+	}
+#define FLOAT_ATTRIBUTE(k, v)                                            \
+	{                                                                \
+		.key = (k), .type = ATTRIBUTE_FLOAT, .f = (v), .line = 7 \
+	}
+#define DENSE(n)                                                                                        \
+	{                                                                                               \
+		.op = "dense", .name = "", .attributes = 1, .attribute = { INT_ATTRIBUTE("units", n) }, \
+		.line = 6                                                                               \
+	}
+#define RELU                                        \
+	{                                           \
+		.op = "relu", .name = "", .line = 6 \
+	}
+#define DROPOUT(r)                                                                                         \
+	{                                                                                                  \
+		.op = "dropout", .name = "", .attributes = 1, .attribute = { FLOAT_ATTRIBUTE("rate", r) }, \
+		.line = 6                                                                                  \
+	}
+#define SOFTMAX                                        \
+	{                                              \
+		.op = "softmax", .name = "", .line = 6 \
+	}
+
+/* Input float32 [inputs], label int64 [classes], Adam with Keras's defaults. */
+UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t layers, uint64_t inputs,
+					    uint64_t classes, uint64_t batch_rows)
+{
+	struct config config = { .features = 2 };
+
+	config.run.seed = 44;
+	config.run.batch_rows = batch_rows;
+	config.feature[0] = (struct config_feature){ .name = "sentence", .rank = 1, .shape = { inputs } };
+	config.feature[1] = (struct config_feature){
+		.name = "label", .dtype = CONFIG_INT64, .rank = 1, .shape = { classes }
+	};
+	config.model.input = "sentence";
+	config.model.label = "label";
+	config.model.loss = "categorical_crossentropy";
+	config.model.layers = layers;
+	config.model.layer = layer;
+	config.optimizer.name = "adam";
+	config.optimizer.learning_rate = 1e-3;
+	config.optimizer.beta_1 = 0.9;
+	config.optimizer.beta_2 = 0.999;
+	config.optimizer.epsilon = 1e-7;
+	return config;
+}
+
+/* A fixed sequence in [-1, 1). */
+UNUSED_OK static double noise(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (double)(int32_t)(uint32_t)(*state >> 32) / 2147483648.0;
+}
+
+/* Rows whose label depends on them, so that there is something to learn. */
+UNUSED_OK static void fill_batch(uint64_t seed, uint64_t rows, uint64_t inputs, uint64_t classes,
+				 float *input, int64_t *label)
+{
+	uint64_t state = seed * 2654435761u + 1;
+
+	for (uint64_t r = 0; r < rows; r++) {
+		double sum = 0;
+
+		for (uint64_t i = 0; i < inputs; i++) {
+			input[r * inputs + i] = (float)noise(&state);
+			sum += (double)input[r * inputs + i] * ((double)(i % 7) - 3);
+		}
+		for (uint64_t c = 0; c < classes; c++)
+			label[r * classes + c] = 0;
+		label[r * classes + (sum > 0 ? 1 : 0) % classes] = 1;
+	}
+}
+
+/* ---- The model in float64 ---- */
+
+struct reference {
+	const struct graph *graph;
+	double **value, **gradient; /* by tensor */
+	double **slot[GRAPH_SLOTS_MAX];
+	double loss_sum, correct_sum; /* of the last batch */
+};
+
+static double *zeros(uint64_t count)
+{
+	double *numbers = calloc(count + 1, sizeof(*numbers));
+
+	if (!numbers)
+		abort();
+	return numbers;
+}
+
+UNUSED_OK static void reference_open(struct reference *reference, const struct graph *graph)
+{
+	double ***const tables[] = { &reference->value, &reference->gradient, &reference->slot[0],
+				     &reference->slot[1] };
+
+	*reference = (struct reference){ .graph = graph };
+	for (size_t t = 0; t < 4; t++) {
+		*tables[t] = calloc(graph->tensors, sizeof(double *));
+		for (uint32_t i = 0; i < graph->tensors; i++)
+			(*tables[t])[i] = zeros(graph_at(graph, i)->elements *
+						(graph_at(graph, i)->rows ? graph->batch_rows : 1));
+	}
+}
+
+UNUSED_OK static void reference_close(struct reference *reference)
+{
+	double **const tables[] = { reference->value, reference->gradient, reference->slot[0],
+				    reference->slot[1] };
+
+	for (size_t t = 0; t < 4; t++) {
+		for (uint32_t i = 0; i < reference->graph->tensors; i++)
+			free(tables[t][i]);
+		free(tables[t]);
+	}
+}
+
+/* Start from the model's own parameters. */
+UNUSED_OK static void reference_load(struct reference *reference, const struct model_tensor *tensors,
+				     uint32_t count)
+{
+	const struct graph *graph = reference->graph;
+
+	for (uint32_t t = 0; t < count; t++)
+		for (uint32_t i = 0; i < graph->tensors; i++) {
+			const struct tensor *tensor = graph_at(graph, i);
+
+			if (tensor->role != ROLE_PARAMETER || strcmp(tensor->name, tensors[t].name) != 0)
+				continue;
+			for (uint64_t e = 0; e < tensor->elements; e++)
+				reference->value[i][e] = (double)((const float *)tensors[t].data)[e];
+		}
+}
+
+static struct op_reference call_of(const struct reference *reference, const struct node *node,
+				   const struct model_batch *batch, bool training, uint64_t step)
+{
+	const struct graph *graph = reference->graph;
+	struct op_reference call = { .node = node,
+				     .rows = batch->rows,
+				     .inputs = graph_at(graph, node->input[0])->elements,
+				     .outputs = graph_at(graph, node->output)->elements,
+				     .x = reference->value[node->input[0]],
+				     .y = reference->value[node->output],
+				     .training = training,
+				     .seed = graph->config->run.seed,
+				     .step = step,
+				     .first_row = batch->first_row };
+
+	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++)
+		if (node->parameter[i] != GRAPH_NO_TENSOR) {
+			call.parameter[i] = reference->value[node->parameter[i]];
+			call.dparameter[i] = reference->gradient[node->parameter[i]];
+		}
+	return call;
+}
+
+/* Forward and loss; with `training` also every gradient. Straight chains only, as every row of the table
+ * makes them. */
+UNUSED_OK static void reference_pass(struct reference *reference, const struct model_batch *batch,
+				     bool training, uint64_t step)
+{
+	const struct graph *graph = reference->graph;
+	const struct node *last = &graph->node[graph->nodes - 1];
+	const uint64_t inputs = graph_at(graph, graph->input)->elements,
+		       classes = graph_at(graph, graph->label)->elements;
+	double *row_loss = zeros(batch->rows), *row_correct = zeros(batch->rows);
+
+	for (uint64_t i = 0; i < batch->rows * inputs; i++)
+		reference->value[graph->input][i] = (double)((const float *)batch->input)[i];
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct op_reference call = call_of(reference, &graph->node[i], batch, training, step);
+
+		graph->node[i].op->reference(&call);
+	}
+	graph->loss->reference(batch->rows, classes, reference->value[last->input[0]], batch->label,
+			       batch->empty, row_loss, row_correct,
+			       training ? reference->gradient[last->input[0]] : NULL);
+	reference->loss_sum = reference->correct_sum = 0;
+	for (uint64_t r = 0; r < batch->rows; r++) {
+		reference->loss_sum += row_loss[r];
+		reference->correct_sum += row_correct[r];
+	}
+	free(row_loss);
+	free(row_correct);
+	for (uint32_t i = graph->nodes - 1; training && i-- > 0;) {
+		struct op_reference call = call_of(reference, &graph->node[i], batch, training, step);
+
+		call.dy = reference->gradient[graph->node[i].output];
+		call.dx = graph->node[i].input[0] == graph->input
+				  ? NULL
+				  : reference->gradient[graph->node[i].input[0]];
+		graph->node[i].op->reference(&call);
+	}
+}
+
+/* One training step; `step` counts those before it. */
+UNUSED_OK static void reference_train(struct reference *reference, const struct model_batch *batch,
+				      uint64_t step)
+{
+	const struct graph *graph = reference->graph;
+
+	reference_pass(reference, batch, true, step);
+	for (uint32_t i = 0; i < graph->tensors; i++)
+		if (graph_at(graph, i)->role == ROLE_PARAMETER)
+			graph->optimizer->reference(graph->config, step + 1, graph_at(graph, i)->elements,
+						    reference->gradient[i], reference->value[i],
+						    reference->slot[0][i], reference->slot[1][i]);
+}

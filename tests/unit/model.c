@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model as its users see it: learns what the float64 reference learns, keeps its bits, and says what went
+ * wrong. */
+#include "tests/reference.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the three above first. */
+#include <cmocka.h>
+
+#define ROWS    24u
+#define INPUTS  40u
+#define CLASSES 3u
+#define BATCHES 6u
+
+static struct gpu *gpu;
+static float input[BATCHES][ROWS * INPUTS] __attribute__((aligned(4096)));
+static int64_t label[BATCHES][ROWS * CLASSES] __attribute__((aligned(4096)));
+static uint8_t empty[BATCHES][ROWS];
+static struct config_layer layers[] = { DENSE(70), RELU, DROPOUT(0.2), DENSE(16), RELU, DENSE(3), SOFTMAX };
+
+static struct config small_config(void)
+{
+	return model_config(layers, sizeof(layers) / sizeof(*layers), INPUTS, CLASSES, ROWS);
+}
+
+static struct model *open_model(const struct config *config, bool training)
+{
+	struct error err = { 0 };
+	struct model *model = NULL;
+
+	if (model_open(gpu, config, training, &model, &err) < 0)
+		fail_msg("%s", err.text);
+	return model;
+}
+
+static struct model_batch batch_at(uint64_t step)
+{
+	const uint64_t b = step % BATCHES;
+
+	return (struct model_batch){ .input = input[b],
+				     .label = label[b],
+				     .rows = ROWS,
+				     .valid_rows = ROWS,
+				     .first_row = step * ROWS };
+}
+
+static void train(struct model *model, uint64_t from, uint64_t to)
+{
+	struct error err = { 0 };
+
+	for (uint64_t step = from; step < to; step++) {
+		const struct model_batch batch = batch_at(step);
+
+		if (model_train(model, &batch, &err) < 0)
+			fail_msg("step %" PRIu64 ": %s", step, err.text);
+	}
+}
+
+static const struct model_tensor *snapshot(struct model *model, uint32_t *count)
+{
+	struct error err = { 0 };
+	const struct model_tensor *tensors = NULL;
+
+	if (model_snapshot(model, &err) < 0 || model_snapshot_tensors(model, &tensors, count, &err) < 0)
+		fail_msg("%s", err.text);
+	return tensors;
+}
+
+static void assert_same_state(struct model *a, struct model *b)
+{
+	uint32_t count_a = 0, count_b = 0;
+	const struct model_tensor *left = snapshot(a, &count_a), *right = snapshot(b, &count_b);
+
+	assert_int_equal(count_a, count_b);
+	for (uint32_t i = 0; i < count_a; i++) {
+		assert_string_equal(left[i].name, right[i].name);
+		assert_int_equal(left[i].bytes, right[i].bytes);
+		assert_memory_equal(left[i].data, right[i].data, left[i].bytes);
+	}
+	model_snapshot_release(a);
+	model_snapshot_release(b);
+}
+
+static void must(int rc, const struct error *err)
+{
+	if (rc < 0)
+		fail_msg("%s", err->text);
+}
+
+/* The largest difference between the model's parameters and the reference's. */
+static double worst(struct model *model, const struct reference *reference)
+{
+	uint32_t count = 0;
+	const struct model_tensor *tensors = snapshot(model, &count);
+	double most = 0;
+
+	for (uint32_t t = 0; t < count; t++)
+		for (uint32_t i = 0; i < reference->graph->tensors; i++) {
+			const struct tensor *tensor = graph_at(reference->graph, i);
+
+			if (tensor->role != ROLE_PARAMETER || strcmp(tensor->name, tensors[t].name) != 0)
+				continue;
+			for (uint64_t e = 0; e < tensor->elements; e++)
+				most = fmax(most, fabs((double)((const float *)tensors[t].data)[e] -
+						       reference->value[i][e]));
+		}
+	model_snapshot_release(model);
+	return most;
+}
+
+static void load_reference(struct model *model, struct reference *reference)
+{
+	uint32_t count = 0;
+	const struct model_tensor *tensors = snapshot(model, &count);
+
+	reference_load(reference, tensors, count);
+	model_snapshot_release(model);
+}
+
+static void follows_reference(const struct config *config)
+{
+	struct error err = { 0 };
+	struct model *model = open_model(config, true);
+	struct reference reference;
+	struct model_metrics metrics;
+	double loss = 0, correct = 0;
+
+	must(model_init(model, &err), &err);
+	reference_open(&reference, &model->graph);
+	load_reference(model, &reference);
+	for (uint64_t step = 0; step < 5; step++) {
+		const struct model_batch batch = batch_at(step);
+
+		train(model, step, step + 1);
+		reference_train(&reference, &batch, step);
+		loss += reference.loss_sum;
+		correct += reference.correct_sum;
+	}
+	/* 5 steps of about 1e-3; float32 leaves some 1e-7 a step, more where a gradient is near zero under
+	 * Adam. */
+	assert_true(worst(model, &reference) < 2e-5);
+	must(model_metrics(model, &metrics, &err), &err);
+	assert_int_equal(metrics.rows, 5 * ROWS);
+	assert_near(metrics.loss, loss / (5 * ROWS), 1e-5);
+	assert_near(metrics.accuracy, correct / (5 * ROWS), 1e-9);
+	reference_close(&reference);
+	model_close(model);
+}
+
+static void test_adam_follows_reference(void **state)
+{
+	const struct config config = small_config();
+
+	(void)state;
+	follows_reference(&config);
+}
+
+static void test_sgd_follows_reference(void **state)
+{
+	struct config config = small_config();
+
+	(void)state;
+	config.optimizer.name = "sgd";
+	config.optimizer.learning_rate = 0.05;
+	follows_reference(&config);
+	config.optimizer.momentum = 0.9;
+	follows_reference(&config);
+	config.optimizer.nesterov = true;
+	follows_reference(&config);
+}
+
+static void test_learns(void **state)
+{
+	const struct config config = small_config();
+	struct model *model = open_model(&config, true);
+	struct error err = { 0 };
+	struct model_metrics before, after;
+	const struct model_batch batch = batch_at(0);
+
+	(void)state;
+	must(model_init(model, &err), &err);
+	must(model_evaluate(model, &batch, &err), &err);
+	must(model_metrics(model, &before, &err), &err);
+	must(model_metrics_reset(model, &err), &err);
+	train(model, 0, 120);
+	must(model_metrics_reset(model, &err), &err);
+	must(model_evaluate(model, &batch, &err), &err);
+	must(model_metrics(model, &after, &err), &err);
+	assert_int_equal(after.rows, ROWS);
+	assert_true(after.loss < before.loss / 4);
+	assert_true(after.accuracy > 0.9);
+	assert_int_equal(model_step(model), 120);
+	model_close(model);
+}
+
+static void test_same_seed_same_bits(void **state)
+{
+	struct config config = small_config();
+	struct model *a = open_model(&config, true), *b = open_model(&config, true);
+	struct error err = { 0 };
+	uint32_t count = 0;
+	char first[64];
+
+	(void)state;
+	must(model_init(a, &err), &err);
+	must(model_init(b, &err), &err);
+	train(a, 0, 9);
+	train(b, 0, 9);
+	assert_same_state(a, b);
+	/* And another seed is another model. */
+	memcpy(first, snapshot(a, &count)[0].data, sizeof(first));
+	model_snapshot_release(a);
+	config.run.seed = 45;
+	must(model_init(b, &err), &err);
+	assert_memory_not_equal(snapshot(b, &count)[0].data, first, sizeof(first));
+	model_snapshot_release(b);
+	model_close(a);
+	model_close(b);
+}
+
+/* Kill and resume at every step of a short run: what a checkpoint holds is all there is. */
+static void test_resume_continues_bits(void **state)
+{
+	const struct config config = small_config();
+	struct model *straight = open_model(&config, true), *resumed = open_model(&config, true);
+	struct error err = { 0 };
+
+	(void)state;
+	must(model_init(straight, &err), &err);
+	for (uint64_t cut = 0; cut < 6; cut++) {
+		const struct cursor place = { .version = CURSOR_VERSION, .step = cut, .batch = 77 + cut };
+		struct cursor found;
+		uint32_t count = 0;
+		const struct model_tensor *tensors;
+
+		model_cursor_set(straight, &place);
+		tensors = snapshot(straight, &count);
+		for (uint32_t i = 0; i < count; i++)
+			must(model_tensor_load(resumed, tensors[i].name, tensors[i].data, tensors[i].bytes,
+					       &err),
+			     &err);
+		model_snapshot_release(straight);
+		model_cursor_get(resumed, &found);
+		assert_memory_equal(&found, &place, sizeof(place));
+		assert_int_equal(model_step(resumed), cut);
+		train(straight, cut, cut + 1);
+		train(resumed, cut, cut + 1);
+		assert_same_state(straight, resumed);
+	}
+	model_close(straight);
+	model_close(resumed);
+}
+
+/* Fewer rows, and rows that do not count: as the reference has it. */
+static void test_partial_batch(void **state)
+{
+	static const uint32_t rows_of[] = { 1, 7, 23, ROWS };
+	const struct config config = small_config();
+	struct model *model = open_model(&config, true);
+	struct reference reference;
+	struct error err = { 0 };
+	struct model_metrics metrics;
+	double loss = 0;
+	uint64_t rows = 0;
+
+	(void)state;
+	must(model_init(model, &err), &err);
+	reference_open(&reference, &model->graph);
+	load_reference(model, &reference);
+	for (uint64_t step = 0; step < 4; step++) {
+		struct model_batch batch = batch_at(step);
+
+		batch.rows = batch.valid_rows = rows_of[step];
+		if (step >= 2) {
+			memset(empty[step], 0, sizeof(empty[step]));
+			empty[step][0] = empty[step][5] = 1;
+			batch.empty = empty[step];
+			batch.valid_rows -= 2;
+		}
+		must(model_train(model, &batch, &err), &err);
+		reference_train(&reference, &batch, step);
+		loss += reference.loss_sum;
+		rows += batch.valid_rows;
+	}
+	assert_true(worst(model, &reference) < 2e-5);
+	must(model_metrics(model, &metrics, &err), &err);
+	assert_int_equal(metrics.rows, rows);
+	assert_near(metrics.loss, loss / (double)rows, 1e-5);
+	reference_close(&reference);
+	model_close(model);
+}
+
+static void test_evaluate_and_predict(void **state)
+{
+	const struct config config = small_config();
+	struct model *model = open_model(&config, true), *predictor = open_model(&config, false);
+	struct error err = { 0 };
+	struct reference reference;
+	struct model_metrics metrics;
+	const struct model_tensor *tensors;
+	const struct model_batch batch = batch_at(1);
+	static float probability[2 * ROWS * CLASSES];
+	uint32_t count = 0, loaded = 0;
+
+	(void)state;
+	must(model_init(model, &err), &err);
+	train(model, 0, 3);
+	must(model_metrics_reset(model, &err), &err);
+	must(model_evaluate(model, &batch, &err), &err);
+	must(model_metrics(model, &metrics, &err), &err);
+	reference_open(&reference, &model->graph);
+	tensors = snapshot(model, &count);
+	reference_load(&reference, tensors, count);
+	reference_pass(&reference, &batch, false, 3);
+	assert_near(metrics.loss, reference.loss_sum / ROWS, 1e-5);
+	assert_near(metrics.accuracy, reference.correct_sum / ROWS, 1e-9);
+
+	/* The predictor holds parameters only, and takes any number of rows. */
+	for (uint32_t i = 0; i < count; i++)
+		loaded += model_tensor_load(predictor, tensors[i].name, tensors[i].data, tensors[i].bytes,
+					    &err) == 0;
+	model_snapshot_release(model);
+	(void)model_tensors(predictor, &count);
+	assert_int_equal(loaded, count);
+	assert_string_equal(model_graph_hash(model), model_graph_hash(predictor));
+	must(model_predict(predictor, input[1], ROWS + 5, probability, &err), &err);
+	for (uint32_t i = 0; i < ROWS * CLASSES; i++)
+		assert_near(probability[i], reference.value[model->graph.output][i], 1e-5);
+	must(model_predict(model, input[1], ROWS + 5, probability + ROWS * CLASSES, &err), &err);
+	reference_close(&reference);
+	model_close(model);
+	model_close(predictor);
+}
+
+/* A NaN in the input is in the loss of that step; a huge rate breaks a parameter while the loss is still
+ * finite. */
+static void test_nan_is_found(void **state)
+{
+	struct config config = small_config();
+	struct model *model = open_model(&config, true);
+	struct error err = { 0 };
+	struct model_metrics metrics;
+	const struct model_tensor *tensors;
+	static float bad[ROWS * INPUTS];
+	uint32_t count;
+	struct model_batch batch = batch_at(0);
+
+	(void)state;
+	must(model_init(model, &err), &err);
+	train(model, 0, 2);
+	memcpy(bad, input[0], sizeof(bad));
+	bad[17] = NAN;
+	batch.input = bad;
+	must(model_train(model, &batch, &err), &err);
+	must(model_snapshot(model, &err), &err);
+	assert_int_equal(model_snapshot_tensors(model, &tensors, &count, &err), -EDOM);
+	model_snapshot_release(model);
+	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
+	assert_non_null(strstr(err.text, "step 3: the loss became NaN"));
+	batch = batch_at(3);
+	assert_int_equal(model_train(model, &batch, &err), -EDOM);
+	model_close(model);
+
+	config.optimizer.name = "sgd";
+	config.optimizer.learning_rate = 1e39; /* infinite as float32 */
+	model = open_model(&config, true);
+	must(model_init(model, &err), &err);
+	train(model, 0, 1);
+	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
+	assert_non_null(strstr(err.text, "step 1: dense/kernel became NaN or infinite"));
+	model_close(model);
+}
+
+/* Tickets come back in order, once each, and only when the device is done. */
+static void test_tickets(void **state)
+{
+	const struct config config = small_config();
+	struct model *model = open_model(&config, true);
+	struct error err = { 0 };
+	char ticket[MODEL_TICKETS_MAX + 1];
+	void *back;
+
+	(void)state;
+	must(model_init(model, &err), &err);
+	must(model_batch_done(model, true, &back, &err), &err);
+	assert_null(back);
+	for (uint32_t i = 0; i < MODEL_TICKETS_MAX; i++) {
+		struct model_batch batch = batch_at(i);
+
+		batch.ticket = &ticket[i];
+		must(model_train(model, &batch, &err), &err);
+	}
+	struct model_batch one_more = batch_at(0);
+
+	one_more.ticket = &ticket[MODEL_TICKETS_MAX];
+	assert_int_equal(model_train(model, &one_more, &err), -EBUSY);
+	for (uint32_t i = 0; i < MODEL_TICKETS_MAX; i++) {
+		must(model_batch_done(model, true, &back, &err), &err);
+		assert_ptr_equal(back, &ticket[i]);
+	}
+	must(model_train(model, &one_more, &err), &err);
+	train(model, 0, 10); /* without tickets: nobody waits for them */
+	must(model_batch_done(model, true, &back, &err), &err);
+	assert_ptr_equal(back, &ticket[MODEL_TICKETS_MAX]);
+	must(model_batch_done(model, true, &back, &err), &err);
+	assert_null(back);
+	model_close(model);
+}
+
+static void test_snapshot_is_of_its_step(void **state)
+{
+	const struct config config = small_config();
+	struct model *a = open_model(&config, true), *b = open_model(&config, true);
+	struct error err = { 0 };
+	const struct model_tensor *early, *now;
+	uint32_t count = 0;
+
+	(void)state;
+	must(model_init(a, &err), &err);
+	must(model_init(b, &err), &err);
+	train(a, 0, 4);
+	train(b, 0, 4);
+	must(model_snapshot(a, &err), &err);
+	assert_int_equal(model_snapshot(a, &err), -EBUSY);
+	train(a, 4, 9); /* the copy is taken before them on the queue */
+	must(model_snapshot_tensors(a, &early, &count, &err), &err);
+	now = snapshot(b, &count);
+	for (uint32_t i = 0; i < count; i++)
+		assert_memory_equal(early[i].data, now[i].data, now[i].bytes);
+	model_snapshot_release(a);
+	model_snapshot_release(b);
+	model_close(a);
+	model_close(b);
+}
+
+static void test_tensor_names(void **state)
+{
+	static const char *const names[] = {
+		"dense/kernel",   "dense/bias",   "dense_1/kernel",           "dense_1/bias",
+		"dense_2/kernel", "dense_2/bias", "optimizer/m/dense/kernel", "optimizer/m/dense/bias",
+	};
+	const struct config config = small_config();
+	struct model *model = open_model(&config, true);
+	const struct model_tensor *tensors;
+	struct error err = { 0 };
+	uint32_t count = 0;
+
+	(void)state;
+	tensors = model_tensors(model, &count);
+	assert_int_equal(count, 6 * 3 + 5);
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_string_equal(tensors[i].name, names[i]);
+	assert_string_equal(tensors[0].dtype, "F32");
+	assert_int_equal(tensors[0].rank, 2);
+	assert_int_equal(tensors[0].shape[0], INPUTS);
+	assert_int_equal(tensors[0].shape[1], 70);
+	assert_string_equal(tensors[count - 2].name, "state/step");
+	assert_string_equal(tensors[count - 1].name, "state/cursor");
+	assert_string_equal(tensors[count - 1].dtype, "U8");
+	assert_int_equal(tensors[count - 1].bytes, CURSOR_BYTES);
+	assert_int_equal(model_parameters(model), 40 * 70 + 70 + 70 * 16 + 16 + 16 * 3 + 3);
+	assert_int_equal(model_tensor_load(model, "dense/bias", names, 4, &err), -EBADMSG);
+	assert_int_equal(model_tensor_load(model, "dense/other", names, 4, &err), -ENOENT);
+	model_close(model);
+}
+
+static int open_all(void **state)
+{
+	(void)state;
+	gpu = open_device();
+	for (uint64_t b = 0; b < BATCHES; b++)
+		fill_batch(b, ROWS, INPUTS, CLASSES, input[b], label[b]);
+	return 0;
+}
+
+static int close_all(void **state)
+{
+	(void)state;
+	close_device(gpu);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_adam_follows_reference),
+		cmocka_unit_test(test_sgd_follows_reference),
+		cmocka_unit_test(test_learns),
+		cmocka_unit_test(test_same_seed_same_bits),
+		cmocka_unit_test(test_resume_continues_bits),
+		cmocka_unit_test(test_partial_batch),
+		cmocka_unit_test(test_evaluate_and_predict),
+		cmocka_unit_test(test_nan_is_found),
+		cmocka_unit_test(test_tickets),
+		cmocka_unit_test(test_snapshot_is_of_its_step),
+		cmocka_unit_test(test_tensor_names),
+	};
+
+	return cmocka_run_group_tests(tests, open_all, close_all);
+}
