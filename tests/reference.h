@@ -7,6 +7,8 @@
 #pragma once
 
 #include "drivers/gpu/gpu.h"
+#include "model/kernels.h"
+#include "model/layout.h"
 #include "model/losses.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
@@ -266,4 +268,105 @@ UNUSED_OK static void reference_train(struct reference *reference, const struct 
 			graph->optimizer->reference(graph->config, step + 1, graph_at(graph, i)->elements,
 						    reference->gradient[i], reference->value[i],
 						    reference->slot[0][i], reference->slot[1][i]);
+}
+
+/* ---- One plan by itself ---- */
+
+/* A graph on the device with a plan of the test's own making: harness_open -> emit into harness.plan ->
+ * harness_bind -> harness_put* -> harness_run -> harness_get*. */
+struct harness {
+	struct gpu *gpu;
+	struct graph graph;
+	struct plan plan;
+	struct gpu_buffer *arena[ARENA_MAX], **part;
+};
+
+static void harness_must(int rc, const struct error *err)
+{
+	if (rc >= 0)
+		return;
+	(void)fprintf(stderr, "%s\n", err->text);
+	abort();
+}
+
+/* With a config: its graph, for training. Without layers in it: an empty graph to add tensors to. */
+UNUSED_OK static void harness_open(struct harness *harness, struct gpu *gpu, const struct config *config,
+				   bool cpu)
+{
+	struct error err = { 0 };
+
+	*harness = (struct harness){ .gpu = gpu };
+	if (config->model.layers)
+		harness_must(graph_build(config, true, &harness->graph, &err), &err);
+	else
+		harness->graph = (struct graph){ .config = config, .batch_rows = config->run.batch_rows };
+	plan_init(&harness->plan, &harness->graph, cpu);
+}
+
+UNUSED_OK static uint32_t harness_tensor(struct harness *harness, enum dtype dtype, uint64_t elements)
+{
+	const struct tensor tensor = {
+		.dtype = dtype, .role = ROLE_WORK, .arena = ARENA_WORK, .rank = 1, .shape = { elements }
+	};
+
+	return graph_tensor(&harness->graph, &tensor);
+}
+
+UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *program)
+{
+	struct graph *graph = &harness->graph;
+	struct error err = { 0 };
+
+	layout_work(graph);
+	for (enum arena arena = ARENA_STATE; arena < ARENA_MAX; arena++)
+		if (graph->arena_bytes[arena])
+			harness_must(gpu_buffer_create(harness->gpu, graph->arena_bytes[arena],
+						       &harness->arena[arena], &err),
+				     &err);
+	harness->part = calloc(graph->tensors, sizeof(*harness->part));
+	for (uint32_t i = 0; i < graph->tensors; i++)
+		if (graph_at(graph, i)->arena != ARENA_BATCH)
+			harness_must(gpu_buffer_part(harness->arena[graph_at(graph, i)->arena],
+						     graph_at(graph, i)->offset,
+						     layout_part_bytes(graph_at(graph, i)), &harness->part[i],
+						     &err),
+				     &err);
+	harness_must(plan_bind(&harness->plan, program, harness->part, &err), &err);
+}
+
+UNUSED_OK static void harness_put(struct harness *harness, uint32_t tensor, const void *data)
+{
+	struct error err = { 0 };
+
+	harness_must(gpu_write(harness->gpu, harness->part[tensor], 0, data,
+			       graph_at(&harness->graph, tensor)->bytes, true, &err),
+		     &err);
+}
+
+UNUSED_OK static void harness_get(struct harness *harness, uint32_t tensor, void *data)
+{
+	struct error err = { 0 };
+
+	harness_must(gpu_read(harness->gpu, harness->part[tensor], 0, data,
+			      graph_at(&harness->graph, tensor)->bytes, NULL, &err),
+		     &err);
+}
+
+UNUSED_OK static void harness_run(struct harness *harness, const struct plan_values *values)
+{
+	struct error err = { 0 };
+
+	harness_must(plan_run(&harness->plan, harness->gpu, values, &err), &err);
+	harness_must(gpu_finish(harness->gpu, &err), &err);
+}
+
+UNUSED_OK static void harness_close(struct harness *harness)
+{
+	plan_done(&harness->plan);
+	for (uint32_t i = 0; harness->part && i < harness->graph.tensors; i++)
+		gpu_buffer_free(harness->part[i]);
+	for (uint32_t i = 0; i < ARENA_MAX; i++)
+		gpu_buffer_free(harness->arena[i]);
+	free(harness->part);
+	graph_done(&harness->graph);
 }

@@ -129,3 +129,9 @@ void layout_work(struct graph *graph)
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		place(graph, ARENA_WORK, order[i]);
 }
+
+uint64_t layout_part_bytes(const struct tensor *tensor)
+{
+	return tensor->bytes +
+	       (tensor->role == ROLE_WORK && tensor->arena == ARENA_GRADIENT ? 0 : TENSOR_SLACK);
+}

@@ -93,14 +93,10 @@ static int make_buffers(struct model *model, struct error *err)
 		rc = error_set(err, -ENOMEM, "model: out of memory");
 	for (uint32_t i = 0; rc == 0 && i < graph->tensors; i++) {
 		const struct tensor *tensor = graph_at(graph, i);
-		/* The slack behind it is the tensor's too, see TENSOR_SLACK; regions end where their arena's
-		 * part does. */
-		const uint64_t slack =
-			tensor->role == ROLE_WORK && tensor->arena == ARENA_GRADIENT ? 0 : TENSOR_SLACK;
 
 		if (tensor->arena != ARENA_BATCH)
 			rc = gpu_buffer_part(model->arena[tensor->arena], tensor->offset,
-					     tensor->bytes + slack, &model->part[i], err);
+					     layout_part_bytes(tensor), &model->part[i], err);
 	}
 	return rc;
 }

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every GEMM kernel, of both device kinds, on shapes around its tiles, with every epilogue, against float64.
+ */
+#include "tests/reference.h"
+
+#include "model/gemm.h"
+#include "model/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the three above first. */
+#include <cmocka.h>
+
+static struct gpu *gpu;
+static struct gpu_program *program;
+static struct config config;
+
+struct operands {
+	uint64_t m, n, k;
+	bool a_transposed;
+	float *a, *b, *c, *bias, *mask;
+};
+
+static float *numbers(uint64_t count, uint64_t seed)
+{
+	float *out = malloc((count + 1) * sizeof(*out));
+
+	assert_non_null(out);
+	for (uint64_t i = 0; i < count; i++)
+		out[i] = (float)noise(&seed);
+	return out;
+}
+
+static void operands_open(struct operands *o, uint64_t m, uint64_t n, uint64_t k, bool a_transposed)
+{
+	*o = (struct operands){ m,
+				n,
+				k,
+				a_transposed,
+				numbers(m * k, 1),
+				numbers(k * n, 2),
+				numbers(m * n, 3),
+				numbers(n, 4),
+				numbers(m * n, 5) };
+}
+
+static void operands_close(struct operands *o)
+{
+	free(o->a);
+	free(o->b);
+	free(o->c);
+	free(o->bias);
+	free(o->mask);
+}
+
+static double exact(const struct operands *o, uint64_t i, uint64_t j, double *magnitude)
+{
+	double sum = 0;
+
+	*magnitude = 0;
+	for (uint64_t k = 0; k < o->k; k++) {
+		const double term = (double)o->a[o->a_transposed ? k * o->m + i : i * o->k + k] *
+				    (double)o->b[k * o->n + j];
+
+		sum += term;
+		*magnitude += fabs(term);
+	}
+	return sum;
+}
+
+static double epilogue(const struct operands *o, uint64_t i, uint64_t j, double x, uint32_t flags)
+{
+	const uint32_t counter[4] = { (uint32_t)(j / 64 * 16 + j % 16), (uint32_t)(1000 + i), 9, 77 };
+
+	if (flags & EPILOGUE_BIAS)
+		x += (double)o->bias[j];
+	if (flags & EPILOGUE_RELU)
+		x = x < 0 ? 0 : x;
+	if (flags & EPILOGUE_DROPOUT)
+		x = philox(counter, 44).word[j / 16 % 4] >= dropout_threshold(0.3) ? x * 1.25 : 0;
+	if (flags & EPILOGUE_MASK)
+		x = o->mask[i * o->n + j] > 0 ? x * 1.25 : 0;
+	if (flags & EPILOGUE_ADD)
+		x += (double)o->c[i * o->n + j];
+	return x;
+}
+
+/* Run one product; `rows` of M are used. Returns C, and the column sums of B where `sums` is not NULL. */
+static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64_t rows, float *sums)
+{
+	struct harness h;
+	struct plan_values values = { .rows = (int32_t)rows, .first_row = 1000, .step = 9 };
+	float *out = malloc(o->m * o->n * sizeof(*out));
+
+	harness_open(&h, gpu, &config, cpu);
+	const uint32_t a = harness_tensor(&h, DTYPE_F32, o->m * o->k),
+		       b = harness_tensor(&h, DTYPE_F32, o->k * o->n),
+		       c = harness_tensor(&h, DTYPE_F32, o->m * o->n),
+		       bias = harness_tensor(&h, DTYPE_F32, o->n),
+		       mask = harness_tensor(&h, DTYPE_F32, o->m * o->n),
+		       total = harness_tensor(&h, DTYPE_F32, o->n);
+	const struct gemm gemm = { .a = a,
+				   .b = b,
+				   .c = c,
+				   .m = o->a_transposed ? o->m : GEMM_ROWS,
+				   .n = o->n,
+				   .k = o->a_transposed ? GEMM_ROWS : o->k,
+				   .a_transposed = o->a_transposed };
+
+	if (o->a_transposed)
+		values.rows = (int32_t)o->k;
+	gemm_emit(&h.plan, &gemm);
+	struct launch *launch = &h.plan.launch[0];
+
+	launch->argument[GEMM_EPILOGUE].u = flags;
+	launch->argument[GEMM_BIAS] = (struct argument)IN(bias);
+	launch->argument[GEMM_MASK] = (struct argument)IN(mask);
+	launch->argument[GEMM_SCALE] = (struct argument)FLOAT(1.25);
+	launch->argument[GEMM_THRESHOLD] = (struct argument)UINT(dropout_threshold(0.3));
+	launch->argument[GEMM_LAYER] = (struct argument)UINT(77u);
+	if (sums) {
+		launch->argument[GEMM_BIAS_GRADIENT] = (struct argument)OUT(total);
+		launch->groups[0].extra = 1;
+	}
+	harness_bind(&h, program);
+	harness_put(&h, a, o->a);
+	harness_put(&h, b, o->b);
+	harness_put(&h, c, o->c);
+	harness_put(&h, bias, o->bias);
+	harness_put(&h, mask, o->mask);
+	harness_run(&h, &values);
+	harness_get(&h, c, out);
+	if (sums)
+		harness_get(&h, total, sums);
+	harness_close(&h);
+	return out;
+}
+
+static void check(const struct operands *o, bool cpu, uint32_t flags)
+{
+	float *c = product(o, cpu, flags, o->m, NULL);
+
+	for (uint64_t i = 0; i < o->m; i++)
+		for (uint64_t j = 0; j < o->n; j++) {
+			double magnitude, x = exact(o, i, j, &magnitude);
+			const double found = (double)c[i * o->n + j], wanted = epilogue(o, i, j, x, flags);
+			/* One rounding a term, and a few for the epilogue. */
+			const double tolerance = ((double)o->k + 8) * 0x1p-24 * 1.25 * (magnitude + 4);
+
+			if (fabs(found - wanted) > tolerance)
+				fail_msg("%s %s %lux%lux%lu flags %u: C[%lu][%lu] is %g, not %g",
+					 cpu ? "cpu" : "gpu", o->a_transposed ? "TN" : "NN", o->m, o->n, o->k,
+					 flags, i, j, found, wanted);
+		}
+	free(c);
+}
+
+static const struct {
+	uint64_t m, n, k;
+} shapes[] = {
+	{ 1, 1, 1 },      { 1, 16, 3 },    { 5, 2, 16 },   { 8, 16, 9 },   { 9, 17, 5 },
+	{ 7, 32, 33 },    { 23, 33, 8 },   { 6, 64, 64 },  { 13, 65, 20 }, { 12, 127, 7 },
+	{ 128, 256, 40 }, { 31, 10, 512 }, { 70, 100, 1 },
+};
+
+static void test_shapes(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++)
+		for (int transposed = 0; transposed < 2; transposed++) {
+			struct operands o;
+
+			operands_open(&o, shapes[s].m, shapes[s].n, shapes[s].k, transposed);
+			check(&o, true, 0);
+			check(&o, false, 0);
+			operands_close(&o);
+		}
+}
+
+static void test_epilogues(void **state)
+{
+	static const uint32_t flags[] = {
+		EPILOGUE_BIAS,
+		EPILOGUE_BIAS | EPILOGUE_RELU,
+		EPILOGUE_BIAS | EPILOGUE_RELU | EPILOGUE_DROPOUT,
+		EPILOGUE_DROPOUT,
+		EPILOGUE_MASK,
+		EPILOGUE_ADD,
+		EPILOGUE_MASK | EPILOGUE_ADD,
+	};
+	static const uint64_t columns[] = { 3, 16, 40, 64, 75, 150 };
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(flags) / sizeof(*flags); f++)
+		for (size_t n = 0; n < sizeof(columns) / sizeof(*columns); n++) {
+			struct operands o;
+
+			operands_open(&o, 11, columns[n], 19, false);
+			check(&o, true, flags[f]);
+			check(&o, false, flags[f]);
+			operands_close(&o);
+		}
+}
+
+/* A row's bits do not depend on the rows beside it, nor on the run. */
+static void test_rows_stand_alone(void **state)
+{
+	struct operands o;
+
+	(void)state;
+	for (int cpu = 0; cpu < 2; cpu++) {
+		operands_open(&o, 29, 70, 300, false);
+		float *all = product(&o, cpu, 0, 29, NULL), *again = product(&o, cpu, 0, 29, NULL);
+
+		assert_memory_equal(all, again, o.m * o.n * sizeof(float));
+		for (uint64_t rows = 1; rows < 29; rows += 9) {
+			float *some = product(&o, cpu, 0, rows, NULL);
+
+			assert_memory_equal(all, some, rows * o.n * sizeof(float));
+			/* and what lies behind them stays */
+			assert_memory_equal(some + rows * o.n, o.c + rows * o.n,
+					    (o.m - rows) * o.n * sizeof(float));
+			free(some);
+		}
+		free(all);
+		free(again);
+		operands_close(&o);
+	}
+}
+
+/* The extra row of tiles: sums of B's columns; the values by themselves are exact in float64. */
+static void test_column_sums(void **state)
+{
+	static const uint64_t columns[] = { 2, 16, 31, 64, 100 };
+	float sums[128];
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(columns) / sizeof(*columns); n++) {
+		struct operands o;
+
+		operands_open(&o, 20, columns[n], 77, true);
+		float *c = product(&o, true, 0, 20, sums);
+
+		for (uint64_t j = 0; j < o.n; j++) {
+			double sum = 0;
+
+			for (uint64_t k = 0; k < o.k; k++)
+				sum += (double)o.b[k * o.n + j];
+			assert_near(sums[j], sum, 77 * 0x1p-24 * 77);
+		}
+		free(c);
+		operands_close(&o);
+	}
+}
+
+static int open_all(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	gpu = open_device();
+	config = model_config(NULL, 0, 1, 1, 1);
+	return kernels_build(gpu, &program, &err);
+}
+
+static int close_all(void **state)
+{
+	(void)state;
+	gpu_program_free(program);
+	close_device(gpu);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_rows_stand_alone),
+		cmocka_unit_test(test_column_sums),
+	};
+
+	return cmocka_run_group_tests(tests, open_all, close_all);
+}

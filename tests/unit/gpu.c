@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OpenCL driver by itself: choice of device, memory, programs and their cache, and errors that name
+ * things. */
+#include "core/paths.h"
+#include "tests/reference.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the three above first. */
+#include <cmocka.h>
+
+static struct gpu *gpu;
+
+static const char twice_text[] = "__kernel __attribute__((reqd_work_group_size(4, 1, 1)))\n"
+				 "void twice(__global const float *x, __global float *y, float add)\n"
+				 "{\n"
+				 "	y[get_global_id(0)] = 2 * x[get_global_id(0)] + add;\n"
+				 "}\n";
+
+static void must(int rc, const struct error *err)
+{
+	if (rc < 0)
+		fail_msg("%s", err->text);
+}
+
+static int build(const char *text, const char *options, struct gpu_program **program, struct error *err)
+{
+	const struct gpu_source source = { "test.cl", text, strlen(text) };
+
+	return gpu_program_build(gpu, &source, 1, options, program, err);
+}
+
+static void test_choice(void **state)
+{
+	struct gpu *other = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(gpu_open("no such platform", DEVICE_AUTO, &other, &err), -ENODEV);
+	assert_non_null(strstr(err.text, "no such platform"));
+	assert_null(other);
+	assert_true(strlen(gpu_description(gpu)) > 10);
+	if (gpu_is_cpu(gpu)) {
+		must(gpu_open("PORTABLE", DEVICE_CPU, &other, &err), &err);
+		assert_true(gpu_is_cpu(other));
+		gpu_close(other);
+	}
+}
+
+static void test_cache_directory_is_checked(void **state)
+{
+	char *kept = strdup(getenv("POCL_CACHE_DIR") ? getenv("POCL_CACHE_DIR") : "");
+	struct gpu *other = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	(void)setenv("POCL_CACHE_DIR", "/dev/null/kernels", 1);
+	assert_true(gpu_open("auto", DEVICE_AUTO, &other, &err) < 0);
+	assert_non_null(
+		strstr(err.text, "/dev/null/kernels: the directory for compiled kernels is not writable"));
+	(void)setenv("POCL_CACHE_DIR", kept, 1);
+	free(kept);
+}
+
+static void test_memory(void **state)
+{
+	struct gpu_buffer *a = NULL, *b = NULL, *part = NULL;
+	struct gpu_event event = { 0 };
+	struct error err = { 0 };
+	float numbers[1024], back[1024];
+	const void *host = NULL;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1024; i++)
+		numbers[i] = (float)i;
+	must(gpu_buffer_create(gpu, sizeof(numbers), &a, &err), &err);
+	must(gpu_buffer_create(gpu, sizeof(numbers), &b, &err), &err);
+	must(gpu_read(gpu, a, 0, back, sizeof(back), NULL, &err), &err);
+	for (uint32_t i = 0; i < 1024; i++)
+		assert_true(back[i] == 0);
+	must(gpu_write(gpu, a, 0, numbers, sizeof(numbers), true, &err), &err);
+	must(gpu_copy(gpu, a, b, &event, &err), &err);
+	must(gpu_buffer_fetch(gpu, b, &event, &host, &err), &err);
+	assert_memory_equal(host, numbers, sizeof(numbers));
+	assert_true(gpu_event_done(&event));
+	gpu_event_free(&event);
+	must(gpu_buffer_part(a, 2 * GPU_ALIGN_BYTES, 64, &part, &err), &err);
+	must(gpu_read(gpu, part, 0, back, 64, &event, &err), &err);
+	must(gpu_event_wait(&event, &err), &err);
+	assert_memory_equal(back, numbers + 2 * GPU_ALIGN_BYTES / sizeof(float), 64);
+	gpu_event_free(&event);
+	gpu_buffer_free(part);
+	part = NULL;
+	assert_true(gpu_buffer_part(a, sizeof(numbers), 64, &part, &err) < 0);
+	assert_non_null(strstr(err.text, "clCreateSubBuffer of 64 bytes at 4096 in 4096: CL_INVALID_VALUE"));
+	gpu_buffer_free(b);
+	gpu_buffer_free(a);
+}
+
+static void run_twice(struct gpu_program *program, struct gpu_buffer *x, float add, float *out)
+{
+	const uint64_t groups[2] = { 2, 1 };
+	struct gpu_kernel *kernel = NULL;
+	struct gpu_buffer *y = NULL;
+	struct error err = { 0 };
+
+	must(gpu_buffer_create(gpu, 32, &y, &err), &err);
+	must(gpu_kernel_create(program, "twice", &kernel, &err), &err);
+	must(gpu_kernel_set_buffer(kernel, 0, x, &err), &err);
+	must(gpu_kernel_set_buffer(kernel, 1, y, &err), &err);
+	must(gpu_kernel_set(kernel, 2, &add, sizeof(add), &err), &err);
+	must(gpu_launch(gpu, kernel, groups, &err), &err);
+	must(gpu_read(gpu, y, 0, out, 32, NULL, &err), &err);
+	gpu_kernel_free(kernel);
+	gpu_buffer_free(y);
+}
+
+/* Host memory in place: the kernel sees what the host writes later, without a call. */
+static void test_wrap(void **state)
+{
+	static float host[8] __attribute__((aligned(4096)));
+	struct gpu_program *program = NULL;
+	struct gpu_buffer *x = NULL;
+	struct error err = { 0 };
+	float out[8];
+
+	(void)state;
+	if (!gpu_is_cpu(gpu))
+		skip();
+	must(build(twice_text, "", &program, &err), &err);
+	must(gpu_buffer_wrap(gpu, host, sizeof(host), &x, &err), &err);
+	for (uint32_t round = 1; round < 4; round++) {
+		for (uint32_t i = 0; i < 8; i++)
+			host[i] = (float)(round * i);
+		run_twice(program, x, 0.5f, out);
+		for (uint32_t i = 0; i < 8; i++)
+			assert_true(out[i] == 2 * (float)(round * i) + 0.5f);
+	}
+	gpu_buffer_free(x);
+	gpu_program_free(program);
+}
+
+static void test_build_errors(void **state)
+{
+	struct gpu_program *program = NULL;
+	struct gpu_kernel *kernel = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		build("__kernel void a(__global int *x)\n{\n\tx[0] = nonsense;\n}\n", "", &program, &err),
+		-ENOEXEC);
+	assert_non_null(strstr(err.text, "test.cl:3"));
+	assert_non_null(strstr(err.text, "CL_BUILD_PROGRAM_FAILURE"));
+	assert_null(program);
+	must(build("__kernel void a(__global int *x)\n{\n\tx[0] = 1;\n}\n", "", &program, &err), &err);
+	assert_int_equal(gpu_kernel_create(program, "a", &kernel, &err), -ENOEXEC);
+	assert_non_null(strstr(err.text, "kernel a declares no reqd_work_group_size"));
+	assert_true(gpu_kernel_create(program, "b", &kernel, &err) < 0);
+	assert_non_null(strstr(err.text, "kernel b: CL_INVALID_KERNEL_NAME"));
+	gpu_program_free(program);
+}
+
+static void test_argument_errors(void **state)
+{
+	struct gpu_program *program = NULL;
+	struct gpu_kernel *kernel = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	must(build(twice_text, "", &program, &err), &err);
+	must(gpu_kernel_create(program, "twice", &kernel, &err), &err);
+	assert_true(gpu_kernel_set(kernel, 9, &err, 4, &err) < 0);
+	assert_non_null(strstr(err.text, "kernel twice, argument 9: CL_INVALID_ARG_INDEX"));
+	assert_true(gpu_launch(gpu, kernel, (const uint64_t[2]){ 3, 1 }, &err) < 0);
+	assert_non_null(strstr(err.text, "kernel twice, global size 12 x 1: CL_INVALID_KERNEL_ARGS"));
+	gpu_kernel_free(kernel);
+	gpu_program_free(program);
+}
+
+static uint32_t binaries(char *path)
+{
+	char directory[PATH_BYTES];
+	uint32_t count = 0;
+	DIR *folder = opendir(path_of(PATH_KERNELS, NULL, directory));
+
+	for (struct dirent *entry; folder && (entry = readdir(folder));)
+		if (strstr(entry->d_name, ".bin")) {
+			(void)snprintf(path, PATH_BYTES, "%.2000s/%s", directory, entry->d_name);
+			count++;
+		}
+	if (folder)
+		(void)closedir(folder);
+	return count;
+}
+
+static void cut_file(const char *path, long bytes)
+{
+	assert_int_equal(truncate(path, bytes), 0);
+}
+
+/* Built once, saved, found again; another text, other options and a torn file are misses. */
+static void test_binary_cache(void **state)
+{
+	struct gpu_program *program = NULL;
+	struct gpu_buffer *x = NULL;
+	struct error err = { 0 };
+	char path[PATH_BYTES] = "";
+	float out[8];
+
+	(void)state;
+	must(gpu_buffer_create(gpu, 32, &x, &err), &err);
+	must(build(twice_text, "", &program, &err), &err);
+	assert_false(gpu_program_cached(program));
+	run_twice(program, x, 3, out);
+	gpu_program_save(program);
+	gpu_program_free(program);
+	assert_int_equal(binaries(path), 1);
+
+	must(build(twice_text, "", &program, &err), &err);
+	assert_true(gpu_program_cached(program));
+	run_twice(program, x, 4, out);
+	assert_true(out[7] == 4);
+	gpu_program_save(program); /* nothing to do */
+	gpu_program_free(program);
+	must(build(twice_text, "-DX=1", &program, &err), &err);
+	assert_false(gpu_program_cached(program));
+	gpu_program_free(program);
+
+	cut_file(path, 1000);
+	must(build(twice_text, "", &program, &err), &err);
+	assert_false(gpu_program_cached(program));
+	run_twice(program, x, 5, out);
+	assert_true(out[7] == 5);
+	gpu_program_free(program);
+	cut_file(path, 0);
+	must(build(twice_text, "", &program, &err), &err);
+	assert_false(gpu_program_cached(program));
+	gpu_program_free(program);
+	gpu_buffer_free(x);
+}
+
+static int open_all(void **state)
+{
+	(void)state;
+	gpu = open_device();
+	return 0;
+}
+
+static int close_all(void **state)
+{
+	(void)state;
+	close_device(gpu);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_choice),       cmocka_unit_test(test_cache_directory_is_checked),
+		cmocka_unit_test(test_memory),       cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_build_errors), cmocka_unit_test(test_argument_errors),
+		cmocka_unit_test(test_binary_cache),
+	};
+
+	return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs from configurations: names, connections, layout, hash, and every mistake by its message. No device.
+ */
+#include "tests/reference.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the three above first. */
+#include <cmocka.h>
+
+#define LAYERS(...)                             \
+	(struct config_layer[]){ __VA_ARGS__ }, \
+		sizeof((struct config_layer[]){ __VA_ARGS__ }) / sizeof(struct config_layer)
+
+#define LAYER(o, ...)                                       \
+	{                                                   \
+		.op = o, .name = "", .line = 6, __VA_ARGS__ \
+	}
+#define ONE(...) .attributes = 1, .attribute = { __VA_ARGS__ }
+#define TWO(...) .attributes = 2, .attribute = { __VA_ARGS__ }
+#define TEXT(k, v)                                                        \
+	{                                                                 \
+		.key = (k), .type = ATTRIBUTE_STRING, .s = (v), .line = 7 \
+	}
+#define BOOL(k, v)                                                      \
+	{                                                               \
+		.key = (k), .type = ATTRIBUTE_BOOL, .i = (v), .line = 7 \
+	}
+
+static void must_build(const struct config *config, bool training, struct graph *graph)
+{
+	struct error err = { 0 };
+
+	if (graph_build(config, training, graph, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void test_mistakes(void **state)
+{
+	static struct config_layer ops[][4] = {
+		{ LAYER("conv") },
+		{ LAYER("dense") },
+		{ LAYER("dense", ONE(INT_ATTRIBUTE("units", 0))) },
+		{ LAYER("dense", ONE(FLOAT_ATTRIBUTE("units", 2.5))) },
+		{ LAYER("dense", ONE(INT_ATTRIBUTE("unit", 2))) },
+		{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("use_bias", "yes"))) },
+		{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("kernel_initializer", "he"))) },
+		{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", 1.0))) },
+		{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", -0.5))) },
+		{ LAYER("dropout", ONE(TEXT("rate", "high"))) },
+		{ LAYER("relu", ONE(INT_ATTRIBUTE("alpha", 1))) },
+		{ DENSE(2) },
+		{ DENSE(3), SOFTMAX },
+		{ DENSE(2),
+		  { .op = "softmax", .name = "out", .inputs = 1, .input = { "nothing" }, .line = 9 } },
+		{ DENSE(2),
+		  { .op = "softmax", .name = "out", .inputs = 2, .input = { "dense", "dense" }, .line = 9 } },
+		{ DENSE(2), { .op = "relu", .name = "dense", .line = 9 } },
+		{ { .op = "relu", .name = "a/b", .line = 9 } },
+		{ { .op = "relu", .name = "state", .line = 9 } },
+		{ DENSE(2),
+		  { .op = "dense",
+		    .name = "side",
+		    .line = 9,
+		    .inputs = 1,
+		    .input = { "sentence" },
+		    ONE(INT_ATTRIBUTE("units", 2)) },
+		  SOFTMAX },
+	};
+	static const char *const texts[] = {
+		"layer on line 6: op: found 'conv', allowed: dense, relu, dropout, softmax",
+		"layer 'dense' (line 6): units: found nothing, allowed: an integer 1 <= x <= 1048576",
+		"layer 'dense' (line 7): units: found 0, allowed: an integer 1 <= x <= 1048576",
+		"layer 'dense' (line 7): units: found 2.5, allowed: an integer 1 <= x <= 1048576",
+		"layer 'dense' (line 7): found attribute 'unit', allowed of dense: units, use_bias, ",
+		"layer 'dense' (line 7): use_bias: found \"yes\", allowed: true or false",
+		"layer 'dense' (line 7): kernel_initializer: found \"he\", allowed: \"glorot_uniform\", "
+		"\"zeros\"",
+		"layer 'dropout' (line 7): rate: found 1, allowed: a number 0 <= x < 1",
+		"layer 'dropout' (line 7): rate: found -0.5, allowed: a number 0 <= x < 1",
+		"layer 'dropout' (line 7): rate: found \"high\", allowed: a number 0 <= x < 1",
+		"layer 'relu' (line 7): found attribute 'alpha', allowed of relu: no attributes",
+		"layer 'dense' (line 6): the last layer: found dense, allowed with loss "
+		"categorical_crossentropy: softmax",
+		"layer 'softmax' (line 6): found 3 outputs, allowed: 2, the classes of label 'label'",
+		"layer 'out' (line 9): input: found 'nothing', allowed: an earlier layer or 'sentence'",
+		"layer 'out' (line 9): inputs: found 2, allowed of softmax: 1",
+		"layer on line 9: name: found 'dense', which line 6 has already",
+		"layer on line 9: name: found 'a/b', allowed: letters, digits,",
+		"layer on line 9: name: found 'state', allowed: letters, digits,",
+		"layer 'dense' (line 6): no later layer takes its output",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		uint32_t count = 0;
+		struct graph graph;
+		struct error err = { 0 };
+
+		while (count < 4 && ops[i][count].op)
+			count++;
+		const struct config config = model_config(ops[i], count, 8, 2, 4);
+
+		assert_int_equal(graph_build(&config, true, &graph, &err), -EINVAL);
+		if (strncmp(err.text, texts[i], strlen(texts[i])) != 0)
+			fail_msg("found \"%s\"\nwanted \"%s\"", err.text, texts[i]);
+	}
+}
+
+static void expect(struct config *config, const char *text)
+{
+	struct graph graph;
+	struct error err = { 0 };
+
+	assert_int_equal(graph_build(config, true, &graph, &err), -EINVAL);
+	if (!strstr(err.text, text))
+		fail_msg("found \"%s\"\nwanted \"%s\"", err.text, text);
+}
+
+static void test_mistakes_around_layers(void **state)
+{
+	struct config_layer net[] = { DENSE(2), SOFTMAX };
+	struct config config = model_config(net, 2, 8, 2, 4);
+
+	(void)state;
+	config.model.loss = "mse";
+	expect(&config, "model.loss: found 'mse', allowed: categorical_crossentropy");
+	config.model.loss = "categorical_crossentropy";
+	config.optimizer.name = "lion";
+	expect(&config, "optimizer.name: found 'lion', allowed: adam, sgd");
+	config.optimizer.name = "adam";
+	config.model.input = "text";
+	expect(&config, "model.input: found 'text', allowed: the name of a feature");
+	config.model.input = "label";
+	expect(&config, "model.input: feature 'label': found dtype int64, allowed: float32");
+	config.model.input = "sentence";
+	config.feature[0].rank = 2;
+	config.feature[0].shape[1] = 3;
+	expect(&config, "input 'sentence': found 2 dimensions, allowed: 1");
+	config.feature[0].rank = 1;
+	config.model.layers = 0;
+	expect(&config, "model.layers: found none");
+}
+
+static void test_names_and_shapes(void **state)
+{
+	struct config_layer net[] = {
+		DENSE(9),
+		RELU,
+		{ .op = "dense", .name = "mine", .line = 6, ONE(INT_ATTRIBUTE("units", 7)) },
+		RELU,
+		DENSE(2),
+		SOFTMAX
+	};
+	static const char *const names[] = { "dense", "relu", "mine", "relu_1", "dense_2", "softmax" };
+	const struct config config = model_config(net, 6, 8, 2, 4);
+	struct graph graph;
+
+	(void)state;
+	must_build(&config, false, &graph);
+	assert_int_equal(graph.nodes, 6);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_string_equal(graph.node[i].name, names[i]);
+	assert_int_equal(graph.parameters, 8 * 9 + 9 + 9 * 7 + 7 + 7 * 2 + 2);
+	assert_string_equal(graph_at(&graph, graph.node[2].parameter[0])->name, "mine/kernel");
+	assert_int_equal(graph_at(&graph, graph.node[2].parameter[0])->shape[0], 9);
+	assert_int_equal(graph_at(&graph, graph.node[2].parameter[0])->shape[1], 7);
+	graph_done(&graph);
+}
+
+/* Inputs by name connect to any earlier layer: here the second dense skips the first relu's place in the
+ * file. */
+static void test_named_inputs(void **state)
+{
+	struct config_layer net[] = {
+		DENSE(9),
+		{ .op = "relu", .name = "r", .inputs = 1, .input = { "dense" }, .line = 6 },
+		{ .op = "dense",
+		  .name = "d",
+		  .inputs = 1,
+		  .input = { "r" },
+		  .line = 6,
+		  ONE(INT_ATTRIBUTE("units", 2)) },
+		SOFTMAX,
+	};
+	const struct config config = model_config(net, 4, 8, 2, 4);
+	struct graph graph;
+
+	(void)state;
+	must_build(&config, false, &graph);
+	assert_int_equal(graph.node[2].input[0], graph.node[1].output);
+	graph_done(&graph);
+}
+
+static bool overlap(const struct tensor *a, const struct tensor *b)
+{
+	return a->offset < b->offset + b->bytes + TENSOR_SLACK &&
+	       b->offset < a->offset + a->bytes + TENSOR_SLACK;
+}
+
+/* Aligned, apart by their slack, and slots and gradients where the parameters are. */
+static void test_layout(void **state)
+{
+	struct config_layer net[] = { DENSE(33), RELU, DENSE(2), SOFTMAX };
+	const struct config config = model_config(net, 4, 17, 2, 5);
+	struct graph graph;
+	uint32_t slots = 0;
+
+	(void)state;
+	must_build(&config, true, &graph);
+	layout_work(&graph);
+	const uint64_t region = graph_at(&graph, graph.parameter_region)->bytes;
+
+	for (uint32_t i = 0; i < graph.tensors; i++) {
+		const struct tensor *a = graph_at(&graph, i);
+
+		if (a->arena == ARENA_BATCH || !strcmp(a->name, "region"))
+			continue;
+		assert_int_equal(a->offset % TENSOR_ALIGN, 0);
+		assert_true(a->offset + a->bytes + TENSOR_SLACK <= graph.arena_bytes[a->arena]);
+		for (uint32_t j = i + 1; j < graph.tensors; j++)
+			if (graph_at(&graph, j)->arena == a->arena &&
+			    strcmp(graph_at(&graph, j)->name, "region") != 0)
+				assert_false(overlap(a, graph_at(&graph, j)));
+		if (a->role == ROLE_PARAMETER)
+			assert_int_equal(graph_at(&graph, a->gradient)->offset, a->offset);
+		for (uint32_t j = 0; a->role == ROLE_SLOT && j < graph.tensors; j++) {
+			const struct tensor *p = graph_at(&graph, j);
+
+			if (p->role == ROLE_PARAMETER && !strcmp(p->name, a->name + strlen("optimizer/m/"))) {
+				assert_int_equal(a->offset,
+						 p->offset + region * (a->name[10] == 'm' ? 1 : 2));
+				slots++;
+			}
+		}
+	}
+	assert_int_equal(slots, 8);
+	graph_done(&graph);
+}
+
+static void hash_of(const struct config *config, char hash[static GRAPH_HASH_BYTES])
+{
+	struct graph graph;
+
+	must_build(config, true, &graph);
+	memcpy(hash, graph.hash, GRAPH_HASH_BYTES);
+	graph_done(&graph);
+}
+
+/* A checkpoint is refused by this hash: it may never change for the same graph. */
+static void test_hash(void **state)
+{
+	struct config_layer net[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
+				      RELU,       DROPOUT(0.2), DENSE(2),     SOFTMAX };
+	struct config config = model_config(net, 8, 512, 2, 128);
+	char first[GRAPH_HASH_BYTES], hash[GRAPH_HASH_BYTES];
+
+	(void)state;
+	hash_of(&config, first);
+	assert_string_equal(first, "30968a98cdf6b53c0c70ce2d85eafc0dcdef39b4fa8d9806bfc71c8b912795dd");
+	/* Rates, seeds and batch sizes may change between nights; */
+	config.run.seed = 1;
+	config.run.batch_rows = 64;
+	config.optimizer.learning_rate = 0.5;
+	net[2].attribute[0].f = 0.4;
+	hash_of(&config, hash);
+	assert_string_equal(hash, first);
+	/* the graph and the kind of optimizer may not. */
+	net[3].attribute[0].i = 17;
+	hash_of(&config, hash);
+	assert_string_not_equal(hash, first);
+	net[3].attribute[0].i = 16;
+	net[4].name = "other";
+	hash_of(&config, hash);
+	assert_string_not_equal(hash, first);
+	net[4].name = "";
+	config.optimizer.name = "sgd";
+	hash_of(&config, hash);
+	assert_string_not_equal(hash, first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_mistakes_around_layers),
+		cmocka_unit_test(test_names_and_shapes), cmocka_unit_test(test_named_inputs),
+		cmocka_unit_test(test_layout),           cmocka_unit_test(test_hash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
