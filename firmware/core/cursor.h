@@ -33,10 +33,12 @@ struct cursor {
 	uint64_t segment; /* how many segments of this split are behind us: the epoch for train */
 	uint64_t batch;   /* global batches of this segment that are behind us */
 	uint64_t step;    /* training batches of the run that are behind us */
+	uint64_t rows;    /* rows of this segment that are behind us: dropout's counter */
+	uint64_t skipped; /* of those, rows left empty */
 	uint32_t places;  /* used entries of place[] */
 	uint32_t ended;   /* 1: the run has no further segment */
 	struct cursor_place place[CURSOR_PLACES_MAX];
-	uint8_t reserved[CURSOR_BYTES - 40 - CURSOR_PLACES_MAX * sizeof(struct cursor_place)];
+	uint8_t reserved[CURSOR_BYTES - 56 - CURSOR_PLACES_MAX * sizeof(struct cursor_place)];
 };
 
 static_assert(sizeof(struct cursor) == CURSOR_BYTES, "the cursor is 1 KiB in files and shared memory");

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SHA-256 by mbedTLS, as 64 lower-case hex digits and a NUL.
+ */
+#pragma once
+
+#include "core/error.h"
+
+#include <stdint.h>
+
+#define DIGEST_HEX_BYTES 65u
+
+void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_HEX_BYTES]);
+MUST_CHECK int digest_file(const char *path, char ret_hex[static DIGEST_HEX_BYTES], struct error *err);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/nic/nic.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+#define PATH_MAX_BYTES 512
+
+/* The first line of a small file; false when it cannot be read. */
+static bool read_line(const char *root, const char *path, char *out, size_t size)
+{
+	CLEANUP(close_file) FILE *file = NULL;
+	char full[PATH_MAX_BYTES];
+
+	(void)snprintf(full, sizeof(full), "%s%s", root, path);
+	file = fopen(full, "re");
+	if (!file || !fgets(out, (int)size, file))
+		return false;
+	out[strcspn(out, "\n")] = '\0';
+	return true;
+}
+
+static bool parse_cores(const char *text, cpu_set_t *ret_set)
+{
+	CPU_ZERO(ret_set);
+	while (*text) {
+		char *end;
+		unsigned long first = strtoul(text, &end, 10), last = first;
+
+		if (end == text)
+			return false;
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (last >= CPU_SETSIZE || first > last)
+			return false;
+		for (; first <= last; first++)
+			CPU_SET(first, ret_set);
+		text = *end == ',' ? end + 1 : end;
+		if (*end && *end != ',')
+			return false;
+	}
+	return CPU_COUNT(ret_set) > 0;
+}
+
+/* The interface of the route to 0.0.0.0 (proc(5), /proc/net/route: Iface Destination ...). */
+static bool default_route(const char *root, char nic[static NIC_NAME_BYTES])
+{
+	CLEANUP(close_file) FILE *file = NULL;
+	char path[PATH_MAX_BYTES], line[512];
+
+	(void)snprintf(path, sizeof(path), "%s/proc/net/route", root);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		char name[NIC_NAME_BYTES], destination[16];
+
+		if (sscanf(line, "%63s %15s", name, destination) == 2 &&
+		    strcmp(destination, "00000000") == 0) {
+			memcpy(nic, name, NIC_NAME_BYTES);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool local_cores(const char *root, const char *nic, cpu_set_t *ret_set)
+{
+	char path[PATH_MAX_BYTES], text[1024];
+
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/device/local_cpulist", nic);
+	return read_line(root, path, text, sizeof(text)) && parse_cores(text, ret_set);
+}
+
+static bool nic_exists(const char *root, const char *nic)
+{
+	char path[PATH_MAX_BYTES];
+
+	(void)snprintf(path, sizeof(path), "%s/sys/class/net/%s", root, nic);
+	return !strchr(nic, '/') && access(path, F_OK) == 0;
+}
+
+static void split_decode(const cpu_set_t *allowed, struct nic_cores *cores)
+{
+	CPU_ZERO(&cores->decode);
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed) && !CPU_ISSET(cpu, &cores->network))
+			CPU_SET(cpu, &cores->decode);
+	/* Fewer than two others would starve the decoders: share. */
+	if (CPU_COUNT(&cores->decode) < 2)
+		cores->decode = *allowed;
+}
+
+int nic_cores_find(const char *root, const char *nic, const char *cores, struct nic_cores *ret_cores,
+		   struct error *err)
+{
+	struct nic_cores found = { 0 };
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return error_set(err, -errno, "cannot read this process's cores: %s", strerror(errno));
+	if (strcmp(nic, "auto") != 0) {
+		if (!nic_exists(root, nic))
+			return error_set(
+				err, -EINVAL,
+				"fetch.nic: found \"%s\", allowed: an interface of this box or \"auto\"",
+				nic);
+		(void)snprintf(found.nic, sizeof(found.nic), "%s", nic);
+	} else {
+		(void)default_route(root, found.nic);
+	}
+	if (strcmp(cores, "auto") != 0) {
+		cpu_set_t wanted;
+
+		if (!parse_cores(cores, &wanted))
+			return error_set(err, -EINVAL, "fetch.cores: found \"%s\", allowed: a CPU list",
+					 cores);
+		CPU_AND(&found.network, &wanted, &allowed);
+		if (!CPU_EQUAL(&found.network, &wanted))
+			return error_set(
+				err, -EINVAL,
+				"fetch.cores: found \"%s\", not all of them are there for this process",
+				cores);
+		found.known = true;
+	} else if (*found.nic && local_cores(root, found.nic, &found.network)) {
+		CPU_AND(&found.network, &found.network, &allowed);
+		found.known = CPU_COUNT(&found.network) > 0;
+	}
+	if (!found.known)
+		found.network = allowed;
+	split_decode(&allowed, &found);
+	*ret_cores = found;
+	return 0;
+}
+
+void nic_cores_text(const cpu_set_t *set, char *out, size_t size)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t cpu = 0; cpu < CPU_SETSIZE && used < size; cpu++) {
+		size_t first = cpu;
+
+		if (!CPU_ISSET(cpu, set))
+			continue;
+		while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, set))
+			cpu++;
+		used += (size_t)snprintf(out + used, size - used, first == cpu ? "%s%zu" : "%s%zu-%zu",
+					 used ? "," : "", first, cpu);
+	}
+}
+
+void nic_pin(const cpu_set_t *set)
+{
+	/* A hint: a set that the kernel refuses leaves the thread where it may run anyway. */
+	(void)pthread_setaffinity_np(pthread_self(), sizeof(*set), set);
+}

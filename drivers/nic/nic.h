@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which cores are near a network interface, from sysfs, and threads on them.
+ */
+#pragma once
+
+#include "core/error.h"
+
+#include <sched.h>
+#include <stdbool.h>
+
+#define NIC_NAME_BYTES 64u
+
+struct nic_cores {
+	char nic[NIC_NAME_BYTES]; /* "" = none was found */
+	cpu_set_t network;        /* for network threads */
+	cpu_set_t decode;         /* for decode workers: the others where there are enough, else all */
+	bool known;               /* false: sysfs does not say, all cores are taken */
+};
+
+/* `nic` is an interface name or "auto" (the default route's); `cores` a CPU list or "auto". `root` stands
+ * before /proc and /sys ("" on a real box). Only cores that this process may use are given. Errors: -EINVAL a
+ * named interface or core that is not there. */
+MUST_CHECK int nic_cores_find(const char *root, const char *nic, const char *cores,
+			      struct nic_cores *ret_cores, struct error *err);
+
+/* "0-3,8" */
+void nic_cores_text(const cpu_set_t *set, char *out, size_t size);
+
+/* Bind the calling thread. */
+void nic_pin(const cpu_set_t *set);

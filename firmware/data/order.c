@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/order.h"
+
+#define FEISTEL_ROUNDS 6
+
+/* SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xbf58476d1ce4e5b9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+static uint64_t absorb(uint64_t state, uint64_t value)
+{
+	return mix((state ^ value) + UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static uint64_t digest(const struct order_key *key, uint64_t purpose)
+{
+	uint64_t state = absorb(ORDER_VERSION, purpose);
+
+	state = absorb(state, key->seed);
+	state = absorb(state, key->pass);
+	state = absorb(state, key->window);
+	return absorb(state, (uint64_t)key->source << 32 | key->lane);
+}
+
+enum { PURPOSE_RECORDS = 1, PURPOSE_SHARDS, PURPOSE_SOURCE };
+
+/* A balanced Feistel network over the smallest even number of bits that holds n, walked until it lands below
+ * n: a permutation of 0 .. n-1 (Black and Rogaway 2002, cycle walking); fewer than 4 rounds of walking on
+ * average. */
+static uint64_t permute(uint64_t key, uint64_t n, uint64_t index)
+{
+	unsigned half = 1;
+	uint64_t mask;
+
+	while (half < 32 && (UINT64_C(1) << (2 * half)) < n)
+		half++;
+	mask = (UINT64_C(1) << half) - 1;
+	do {
+		uint64_t left = index >> half, right = index & mask;
+
+		for (uint64_t round = 0; round < FEISTEL_ROUNDS; round++) {
+			uint64_t next = left ^ (absorb(key + round, right) & mask);
+
+			left = right;
+			right = next;
+		}
+		index = left << half | right;
+	} while (index >= n);
+	return index;
+}
+
+uint64_t order_permute(const struct order_key *key, uint64_t n, uint64_t index)
+{
+	return permute(digest(key, PURPOSE_RECORDS), n, index);
+}
+
+uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position)
+{
+	struct order_key key = { .seed = seed, .pass = pass, .source = source };
+
+	return permute(digest(&key, PURPOSE_SHARDS), shards, position);
+}
+
+uint64_t order_lane_shards(uint64_t shards, uint32_t lanes, uint32_t lane)
+{
+	return shards / lanes + (lane < shards % lanes);
+}
+
+uint64_t order_lane_windows(uint64_t shards, uint32_t lanes, uint32_t lane, uint64_t window_shards)
+{
+	return (order_lane_shards(shards, lanes, lane) + window_shards - 1) / window_shards;
+}
+
+uint64_t order_position(uint32_t lanes, uint32_t lane, uint64_t window_shards, uint64_t window, uint64_t k)
+{
+	return (window * window_shards + k) * lanes + lane;
+}
+
+uint32_t order_row_lane(uint64_t row, uint32_t lanes)
+{
+	return (uint32_t)(row % lanes);
+}
+
+uint32_t order_lane_rank(uint32_t lane, uint32_t ranks)
+{
+	return lane % ranks;
+}
+
+uint32_t order_source(uint64_t seed, uint64_t pass, uint64_t row, const double *weights, uint32_t sources)
+{
+	struct order_key key = { .seed = seed, .pass = pass, .window = row };
+	double at = (double)(digest(&key, PURPOSE_SOURCE) >> 11) * 0x1p-53, total = 0;
+
+	for (uint32_t i = 0; i < sources; i++)
+		total += weights[i];
+	at *= total;
+	for (uint32_t i = 0; i + 1 < sources; i++) {
+		if (at < weights[i])
+			return i;
+		at -= weights[i];
+	}
+	return sources - 1;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/plan.h"
+
+#include "core/paths.h"
+#include "data/order.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+struct header {
+	uint64_t magic;
+	uint32_t version, reserved;
+	uint64_t shards[SPLIT_MAX];
+	uint64_t heap_bytes;
+	struct plan_settings settings;
+};
+
+/* key, etag and version stand one behind the other in the heap, each with its NUL. */
+struct entry {
+	uint64_t heap_offset, bytes;
+	uint32_t source;
+	uint16_t key_bytes, etag_bytes, version_bytes, reserved[3];
+};
+static_assert(sizeof(struct entry) == 32, "entries are 32 bytes");
+
+struct plan_writer {
+	FILE *entries, *heap; /* the heap in a second file until its start is known */
+	struct header header;
+	char path[PATH_BYTES];
+	char last_key[PATH_BYTES];
+};
+
+struct plan {
+	const uint8_t *memory;
+	uint64_t bytes;
+	struct header header; /* our copy */
+	uint64_t first[SPLIT_MAX];
+	const struct entry *entries;
+	const char *heap;
+};
+
+/* ---- Writing
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+static void temporary_names(const struct plan_writer *writer, char entries[static PATH_BYTES + 16],
+			    char heap[static PATH_BYTES + 16])
+{
+	(void)snprintf(entries, PATH_BYTES + 16, "%s.tmp", writer->path);
+	(void)snprintf(heap, PATH_BYTES + 16, "%s.heap.tmp", writer->path);
+}
+
+int plan_create(const char *path, const struct plan_settings *settings, struct plan_writer **ret_writer,
+		struct error *err)
+{
+	struct plan_writer *writer = calloc(1, sizeof(*writer));
+	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
+
+	if (!writer)
+		return error_set(err, -ENOMEM, "%s: no memory", path);
+	(void)snprintf(writer->path, sizeof(writer->path), "%s", path);
+	writer->header =
+		(struct header){ .magic = PLAN_MAGIC, .version = PLAN_VERSION, .settings = *settings };
+	temporary_names(writer, entries, heap);
+	writer->entries = fopen(entries, "w+e");
+	writer->heap = fopen(heap, "w+e");
+	if (!writer->entries || !writer->heap ||
+	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1) {
+		int r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
+
+		plan_abandon(writer);
+		return r;
+	}
+	*ret_writer = writer;
+	return 0;
+}
+
+int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard, struct error *err)
+{
+	size_t key = strlen(shard->key), etag = strlen(shard->etag), version = strlen(shard->version);
+	struct entry entry = { .heap_offset = writer->header.heap_bytes,
+			       .bytes = shard->bytes,
+			       .source = shard->source,
+			       .key_bytes = (uint16_t)key,
+			       .etag_bytes = (uint16_t)etag,
+			       .version_bytes = (uint16_t)version };
+
+	if (key == 0 || key > 1024 || etag > 1024 || version > 1024)
+		return error_set(err, -EINVAL,
+				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes",
+				 shard->key, key, etag, version);
+	if (writer->header.shards[split] > 0 && strcmp(writer->last_key, shard->key) >= 0)
+		return error_set(err, -EINVAL, "shard \"%s\" comes after \"%s\", expected bytewise key order",
+				 shard->key, writer->last_key);
+	(void)snprintf(writer->last_key, sizeof(writer->last_key), "%s", shard->key);
+	if (fwrite(&entry, sizeof(entry), 1, writer->entries) != 1 ||
+	    fwrite(shard->key, key + 1, 1, writer->heap) != 1 ||
+	    fwrite(shard->etag, etag + 1, 1, writer->heap) != 1 ||
+	    fwrite(shard->version, version + 1, 1, writer->heap) != 1)
+		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
+	writer->header.heap_bytes += key + etag + version + 3;
+	writer->header.shards[split]++;
+	return 0;
+}
+
+void plan_hold_out(struct plan_writer *writer, uint64_t shards)
+{
+	writer->header.shards[SPLIT_TRAIN] -= shards;
+	writer->header.shards[SPLIT_VALIDATION] += shards;
+}
+
+uint64_t plan_added(const struct plan_writer *writer, enum split split)
+{
+	return writer->header.shards[split];
+}
+
+static bool append_heap(struct plan_writer *writer)
+{
+	char buffer[65536];
+	size_t n;
+
+	rewind(writer->heap);
+	while ((n = fread(buffer, 1, sizeof(buffer), writer->heap)) > 0)
+		if (fwrite(buffer, 1, n, writer->entries) != n)
+			return false;
+	return !ferror(writer->heap);
+}
+
+int plan_finish(struct plan_writer *writer, struct error *err)
+{
+	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
+	int r;
+
+	temporary_names(writer, entries, heap);
+	if (!append_heap(writer) || fseeko(writer->entries, 0, SEEK_SET) < 0 ||
+	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1 ||
+	    fflush(writer->entries) != 0 || fsync(fileno(writer->entries)) < 0)
+		r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
+	else
+		r = file_rename_durable(entries, writer->path, err);
+	plan_abandon(writer);
+	return r;
+}
+
+void plan_abandon(struct plan_writer *writer)
+{
+	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
+
+	if (!writer)
+		return;
+	temporary_names(writer, entries, heap);
+	close_file(&writer->entries);
+	close_file(&writer->heap);
+	(void)unlink(entries);
+	(void)unlink(heap);
+	free(writer);
+}
+
+/* ---- Reading
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+static int check_settings(const char *path, const struct plan_settings *settings, struct error *err)
+{
+	if (settings->order_version != ORDER_VERSION || settings->lanes < 1 ||
+	    settings->lanes > CURSOR_PLACES_MAX || settings->sources < 1 ||
+	    settings->sources > PLAN_SOURCES_MAX || settings->sources * settings->lanes > CURSOR_PLACES_MAX ||
+	    settings->remainder > 1 || settings->epochs < 1 || settings->window_shards < 1 ||
+	    settings->batch_rows < 1 || settings->batch_rows > UINT32_MAX)
+		return error_set(err, -EBADMSG,
+				 "%s: found order version %u, %u lanes, %u sources, %" PRIu64
+				 " epochs, windows of %" PRIu64 " shards, batches of %" PRIu64
+				 " rows, which this firmware cannot follow",
+				 path, settings->order_version, settings->lanes, settings->sources,
+				 settings->epochs, settings->window_shards, settings->batch_rows);
+	return 0;
+}
+
+static int check_sizes(const char *path, const struct header *header, uint64_t file_bytes,
+		       uint64_t *ret_shards, struct error *err)
+{
+	uint64_t shards = 0;
+
+	if (header->magic != PLAN_MAGIC || header->version != PLAN_VERSION)
+		return error_set(err, -EBADMSG,
+				 "%s: found magic %016" PRIx64 " version %u, expected a plan of version %u",
+				 path, header->magic, header->version, PLAN_VERSION);
+	for (int i = 0; i < SPLIT_MAX; i++) {
+		if (header->shards[i] > PLAN_SHARDS_MAX)
+			return error_set(err, -EBADMSG, "%s: found %" PRIu64 " shards, at most %" PRIu64,
+					 path, header->shards[i], PLAN_SHARDS_MAX);
+		shards += header->shards[i];
+	}
+	if (header->heap_bytes > file_bytes ||
+	    file_bytes != sizeof(*header) + shards * sizeof(struct entry) + header->heap_bytes)
+		return error_set(err, -EBADMSG,
+				 "%s: a file of %" PRIu64 " bytes, expected %zu + %" PRIu64
+				 " entries + %" PRIu64 " bytes of keys",
+				 path, file_bytes, sizeof(*header), shards, header->heap_bytes);
+	*ret_shards = shards;
+	return 0;
+}
+
+static bool entry_fits(const struct plan *plan, const struct entry *entry)
+{
+	uint64_t bytes = (uint64_t)entry->key_bytes + entry->etag_bytes + entry->version_bytes + 3;
+	const char *key = plan->heap + entry->heap_offset;
+
+	return entry->heap_offset <= plan->header.heap_bytes &&
+	       bytes <= plan->header.heap_bytes - entry->heap_offset && entry->key_bytes > 0 &&
+	       entry->source < plan->header.settings.sources &&
+	       memchr(key, '\0', entry->key_bytes + 1u) == key + entry->key_bytes &&
+	       key[entry->key_bytes + 1u + entry->etag_bytes] == '\0' && key[bytes - 1] == '\0';
+}
+
+static int open_mapped(struct plan *plan, const char *path, struct error *err)
+{
+	uint64_t shards = 0;
+	int r;
+
+	memcpy(&plan->header, plan->memory, sizeof(plan->header));
+	if ((r = check_sizes(path, &plan->header, plan->bytes, &shards, err)) < 0 ||
+	    (r = check_settings(path, &plan->header.settings, err)) < 0)
+		return r;
+	plan->entries = (const struct entry *)(const void *)(plan->memory + sizeof(plan->header));
+	plan->heap = (const char *)(plan->entries + shards);
+	for (uint64_t i = 0; i < shards; i++)
+		if (!entry_fits(plan, &plan->entries[i]))
+			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " points outside the keys", path,
+					 i);
+	for (int i = 1; i < SPLIT_MAX; i++)
+		plan->first[i] = plan->first[i - 1] + plan->header.shards[i - 1];
+	return 0;
+}
+
+int plan_open(const char *path, struct plan **ret_plan, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(plan_closep) struct plan *plan = calloc(1, sizeof(*plan));
+	struct stat st;
+	void *memory;
+	int r;
+
+	if (!plan)
+		return error_set(err, -ENOMEM, "%s: no memory", path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
+	if ((uint64_t)st.st_size < sizeof(struct header))
+		return error_set(err, -EBADMSG, "%s: %jd bytes, a plan has at least %zu", path,
+				 (intmax_t)st.st_size, sizeof(struct header));
+	memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (memory == MAP_FAILED)
+		return error_set(err, -errno, "%s: cannot map it: %s", path, strerror(errno));
+	plan->memory = memory;
+	plan->bytes = (uint64_t)st.st_size;
+	r = open_mapped(plan, path, err);
+	if (r < 0)
+		return r;
+	*ret_plan = TAKE(plan);
+	return 0;
+}
+
+void plan_close(struct plan *plan)
+{
+	if (!plan)
+		return;
+	if (plan->memory)
+		(void)munmap((void *)(uintptr_t)plan->memory, plan->bytes);
+	free(plan);
+}
+
+void plan_closep(struct plan **plan)
+{
+	plan_close(*plan);
+}
+
+const struct plan_settings *plan_settings_of(const struct plan *plan)
+{
+	return &plan->header.settings;
+}
+
+uint64_t plan_shards(const struct plan *plan, enum split split)
+{
+	return plan->header.shards[split];
+}
+
+struct plan_shard plan_shard(const struct plan *plan, enum split split, uint64_t index)
+{
+	const struct entry *entry = &plan->entries[plan->first[split] + index];
+	const char *key = plan->heap + entry->heap_offset;
+
+	assert(index < plan->header.shards[split]);
+	return (struct plan_shard){ .key = key,
+				    .etag = key + entry->key_bytes + 1,
+				    .version = key + entry->key_bytes + entry->etag_bytes + 2,
+				    .bytes = entry->bytes,
+				    .source = entry->source };
+}

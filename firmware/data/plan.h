@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan: what a run reads and in which order, fixed before its first batch. A file of fixed-width entries
+ * and a heap of keys, mapped; a million shards fit. Little endian. It is input: every offset is checked when
+ * it is opened.
+ *
+ * Writing: plan_create -> plan_add* (train, then validation, then test; each in bytewise key order) ->
+ * plan_finish Reading: plan_open -> plan_shard -> plan_close
+ */
+#pragma once
+
+#include "core/cursor.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PLAN_MAGIC       UINT64_C(0x4e414c504e4c494b) /* "KILNPLAN" */
+#define PLAN_VERSION     1u
+#define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
+#define PLAN_SOURCES_MAX 32u
+
+/* What fixes the order besides the shards. */
+struct plan_settings {
+	uint32_t order_version, lanes, sources, remainder; /* remainder: enum config_remainder */
+	uint64_t seed, epochs, window_shards, batch_rows;
+	double weight[PLAN_SOURCES_MAX];
+};
+
+struct plan_shard {
+	const char *key, *etag, *version; /* NUL-terminated, the plan's; "" = none */
+	uint64_t bytes;
+	uint32_t source;
+};
+
+struct plan;
+struct plan_writer;
+
+MUST_CHECK int plan_create(const char *path, const struct plan_settings *settings,
+			   struct plan_writer **ret_writer, struct error *err);
+MUST_CHECK int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard,
+			struct error *err);
+/* Make the last `shards` train shards the validation split; before anything but train shards was added. */
+void plan_hold_out(struct plan_writer *writer, uint64_t shards);
+uint64_t plan_added(const struct plan_writer *writer, enum split split);
+/* Completes and renames the file; frees the writer, also on failure. */
+MUST_CHECK int plan_finish(struct plan_writer *writer, struct error *err);
+/* Gives up and removes what was written. Accepts NULL. */
+void plan_abandon(struct plan_writer *writer);
+
+/* Errors: -EBADMSG what does not fit. */
+MUST_CHECK int plan_open(const char *path, struct plan **ret_plan, struct error *err);
+void plan_close(struct plan *plan);
+void plan_closep(struct plan **plan);
+
+const struct plan_settings *plan_settings_of(const struct plan *plan);
+uint64_t plan_shards(const struct plan *plan, enum split split);
+struct plan_shard plan_shard(const struct plan *plan, enum split split, uint64_t index);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/paths.h"
+#include "data/order.h"
+#include "drivers/digest/digest.h"
+#include "fetchd/fetch.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct listing {
+	struct plan_writer *writer;
+	enum split split;
+	struct error *err;
+};
+
+static int add_shard(void *context, const struct store_object *object)
+{
+	struct listing *listing = context;
+	struct plan_shard shard = { .key = object->key,
+				    .etag = object->pin.etag,
+				    .version = object->pin.version,
+				    .bytes = object->pin.bytes };
+
+	return plan_add(listing->writer, listing->split, &shard, listing->err);
+}
+
+static int list_split(struct store *store, struct plan_writer *writer, enum split split, const char *glob,
+		      struct error *err)
+{
+	struct listing listing = { writer, split, err };
+
+	return *glob ? store_list(store, glob, add_shard, &listing, err) : 0;
+}
+
+/* The last shards in key order are held out; one at least stays for training. */
+static uint64_t held_out(uint64_t shards, uint64_t percent)
+{
+	uint64_t count = (shards * percent + 50) / 100;
+
+	if (count == 0 && percent > 0 && shards > 1)
+		count = 1;
+	return count < shards ? count : shards - 1;
+}
+
+static int list_all(const struct config *config, struct store *store, struct plan_writer *writer,
+		    struct error *err)
+{
+	int r = list_split(store, writer, SPLIT_TRAIN, config->split.train_glob, err);
+
+	if (r < 0)
+		return r;
+	if (plan_added(writer, SPLIT_TRAIN) == 0)
+		return error_set(err, -ENOENT, "%s: no object matches split.train_glob \"%s\"",
+				 store_url(store), config->split.train_glob);
+	if (config->split.by == SPLIT_BY_SHARD)
+		plan_hold_out(writer,
+			      held_out(plan_added(writer, SPLIT_TRAIN), config->split.validation_percent));
+	else
+		r = list_split(store, writer, SPLIT_VALIDATION, config->split.validation_glob, err);
+	return r < 0 ? r : list_split(store, writer, SPLIT_TEST, config->split.test_glob, err);
+}
+
+static int write_plan(const struct config *config, struct store *store, const char *path, struct error *err)
+{
+	struct plan_settings settings = { .order_version = ORDER_VERSION,
+					  .lanes = (uint32_t)config->order.lanes,
+					  .sources = 1,
+					  .remainder = (uint32_t)config->order.remainder,
+					  .seed = config->run.seed,
+					  .epochs = config->run.epochs,
+					  .window_shards = config->order.window_shards,
+					  .batch_rows = config->run.batch_rows,
+					  .weight = { 1 } };
+	struct plan_writer *writer;
+	int r = plan_create(path, &settings, &writer, err);
+
+	if (r < 0)
+		return r;
+	r = list_all(config, store, writer, err);
+	if (r < 0) {
+		plan_abandon(writer);
+		return r;
+	}
+	return plan_finish(writer, err);
+}
+
+/* Made, uploaded, then noted in the record: a record that names a plan has it in the store. */
+static int make_plan(const struct run *run, const char *path, struct error *err)
+{
+	CLEANUP(store_closep) struct store *source = NULL, *sink = NULL;
+	char key[STORE_KEY_MAX], note[128], sha256[DIGEST_HEX_BYTES];
+	struct store_options options = { 0 };
+	int r;
+
+	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
+	if ((r = store_open(&run->config.source, &options, &source, err)) < 0 ||
+	    (r = write_plan(&run->config, source, path, err)) < 0 ||
+	    (r = digest_file(path, sha256, err)) < 0 ||
+	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
+	    (r = store_put_file(sink, key, path, NULL, err)) < 0)
+		return r;
+	(void)snprintf(note, sizeof(note), "{\"plan_sha256\":\"%s\"}", sha256);
+	return run_note(note, err);
+}
+
+static int check_plan(const struct run *run, const char *path, struct error *err)
+{
+	char sha256[DIGEST_HEX_BYTES];
+	int r = digest_file(path, sha256, err);
+
+	if (r < 0)
+		return r;
+	if (strcmp(sha256, run->plan_sha256) != 0)
+		return error_set(err, -EBADMSG, "%s: SHA-256 %s, the run record says %s", path, sha256,
+				 run->plan_sha256);
+	return 0;
+}
+
+int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r;
+
+	path_of(PATH_RUN, "plan", path);
+	r = *run->plan_sha256 ? check_plan(run, path, err) : make_plan(run, path, err);
+	if (r == 0)
+		r = plan_open(path, ret_plan, err);
+	if (r < 0)
+		return r;
+	log_info("plan: %" PRIu64 " train, %" PRIu64 " validation, %" PRIu64 " test shards in %s",
+		 plan_shards(*ret_plan, SPLIT_TRAIN), plan_shards(*ret_plan, SPLIT_VALIDATION),
+		 plan_shards(*ret_plan, SPLIT_TEST), run->config.source.url);
+	return 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/order.h"
+#include "fetchd/fetch.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+uint64_t window_count(const struct fetch *fetch, enum split split)
+{
+	return order_lane_windows(plan_shards(fetch->plan, split), 1, 0,
+				  plan_settings_of(fetch->plan)->window_shards);
+}
+
+/* Train shards in the pass's order, the others in key order. */
+static uint64_t shard_at(const struct fetch *fetch, struct place place, uint64_t k)
+{
+	const struct plan_settings *settings = plan_settings_of(fetch->plan);
+	uint64_t position = order_position(1, 0, settings->window_shards, place.window, k);
+
+	if (place.split != SPLIT_TRAIN)
+		return position;
+	return order_shard(settings->seed, 0, place.segment, plan_shards(fetch->plan, place.split), position);
+}
+
+static int reserve(struct window *window, uint64_t shards_max, struct error *err)
+{
+	if (window->shard)
+		return 0;
+	window->shard = calloc(shards_max, sizeof(*window->shard));
+	window->first = calloc(shards_max, sizeof(*window->first));
+	return window->shard && window->first
+		       ? 0
+		       : error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
+}
+
+static void set_pin(struct shard *shard)
+{
+	shard->pin.bytes = shard->plan.bytes;
+	(void)snprintf(shard->pin.etag, sizeof(shard->pin.etag), "%s", shard->plan.etag);
+	(void)snprintf(shard->pin.version, sizeof(shard->pin.version), "%s", shard->plan.version);
+}
+
+int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err)
+{
+	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards, bytes = 0;
+	uint64_t all = plan_shards(fetch->plan, place.split);
+	int r = reserve(window, per_window, err);
+
+	if (r < 0)
+		return r;
+	window->place = place;
+	window->shards =
+		all - place.window * per_window < per_window ? all - place.window * per_window : per_window;
+	window->loading = window->shards;
+	window->state = WINDOW_LOADING;
+	for (uint64_t k = 0; k < window->shards; k++) {
+		struct shard *shard = &window->shard[k];
+
+		shard->window = window;
+		shard->plan = plan_shard(fetch->plan, place.split, shard_at(fetch, place, k));
+		shard->fetched_again = false;
+		shard->err.code = 0;
+		set_pin(shard);
+		bytes += shard->plan.bytes;
+	}
+	if (bytes > fetch->run.config.fetch.memory_bytes / 2) {
+		window->state = WINDOW_IDLE;
+		return error_set(err, -ENOMEM,
+				 "a window of %" PRIu64 " shards takes %" PRIu64
+				 " bytes, half of fetch.memory_bytes is %" PRIu64
+				 ": raise it, or lower order.window_shards",
+				 window->shards, bytes, fetch->run.config.fetch.memory_bytes / 2);
+	}
+	for (uint64_t k = 0; k < window->shards; k++)
+		network_fetch(fetch, &window->shard[k]);
+	return 0;
+}
+
+void window_complete(struct window *window)
+{
+	window->records = 0;
+	for (uint64_t k = 0; k < window->shards; k++) {
+		window->first[k] = window->records;
+		window->records += window->shard[k].records;
+	}
+	window->state = WINDOW_READY;
+}
+
+const struct shard *window_failure(const struct window *window)
+{
+	for (uint64_t k = 0; k < window->shards; k++)
+		if (window->shard[k].err.code)
+			return &window->shard[k];
+	return NULL;
+}
+
+const struct record *window_record(const struct fetch *fetch, const struct window *window, uint64_t offset,
+				   const struct shard **ret_shard)
+{
+	uint64_t low = 0, high = window->shards;
+
+	if (window->place.split == SPLIT_TRAIN) {
+		struct order_key key = { .seed = plan_settings_of(fetch->plan)->seed,
+					 .pass = window->place.segment,
+					 .window = window->place.window };
+
+		offset = order_permute(&key, window->records, offset);
+	}
+	/* The last shard whose first record is not behind `offset`. */
+	while (high - low > 1) {
+		uint64_t middle = (low + high) / 2;
+
+		if (window->first[middle] <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	*ret_shard = &window->shard[low];
+	return &window->shard[low].record[offset - window->first[low]];
+}
