@@ -34,7 +34,7 @@ struct cursor {
 	uint64_t batch;   /* global batches of this segment that are behind us */
 	uint64_t step;    /* training batches of the run that are behind us */
 	uint64_t rows;    /* rows of this segment that are behind us: dropout's counter */
-	uint64_t skipped; /* of those, rows left empty */
+	uint64_t skipped; /* rows of the run left empty so far */
 	uint32_t places;  /* used entries of place[] */
 	uint32_t ended;   /* 1: the run has no further segment */
 	struct cursor_place place[CURSOR_PLACES_MAX];

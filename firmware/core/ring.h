@@ -66,7 +66,8 @@ struct ring_slot {
 	uint32_t valid_rows; /* rows that are not empty (skipped records leave empty rows of weight 0) */
 	uint64_t segment;    /* k-th segment of this split */
 	uint64_t batch;      /* index of this batch in its segment */
-	uint64_t total_batches, total_rows, total_skipped; /* END_SEGMENT: of the whole segment */
+	uint64_t total_batches, total_rows,
+		total_skipped; /* END_SEGMENT: of the segment; skipped: of the run so far */
 	uint32_t columns;
 	int32_t error_code; /* ERROR: negative errno */
 	uint64_t first_row; /* index in the segment of the first row: the counter of dropout and the like */

@@ -240,8 +240,11 @@ void ring_commit(struct ring *ring)
 int ring_writer_wait(struct ring *ring, uint32_t timeout_ms)
 {
 	struct ring_control *control = ring->control;
-
 	/* Asleep only while what the last claim and the last begin saw still holds. */
-	return ring_bell_wait(&control->tail_bell, &control->tail, ring->seen_tail, &control->request,
-			      ring->generation, timeout_ms);
+	int r = ring_bell_wait(&control->tail_bell, &control->tail, ring->seen_tail, &control->request,
+			       ring->generation, timeout_ms);
+
+	/* A writer with nothing to claim (its generation has ended) must sleep the next time. */
+	ring->seen_tail = atomic_load(&control->tail);
+	return r;
 }

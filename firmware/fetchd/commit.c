@@ -20,7 +20,7 @@ struct producer {
 	struct pending *open; /* the slot being filled with rows */
 	struct pending *pending;
 	uint64_t head, tail; /* pending[tail .. head) modulo slots, oldest first */
-	uint64_t skipped;    /* in this generation, against the budget */
+	uint64_t skipped;    /* published in this generation; cursor.skipped holds what came before it */
 };
 
 enum step { STEP_DONE, STEP_WAIT_RING, STEP_WAIT_WORK };
@@ -142,7 +142,7 @@ static void publish(struct producer *producer, struct pending *pending)
 	if (pending->kind == RING_END_SEGMENT) {
 		slot->total_batches = pending->batch;
 		slot->total_rows = pending->first_row;
-		slot->total_skipped = producer->skipped;
+		slot->total_skipped = pending->cursor.skipped;
 	}
 	for (uint32_t i = 0; i < ring_geometry_of(producer->fetch->ring)->columns; i++)
 		slot->column[i].bytes = (uint64_t)pending->rows *
@@ -347,6 +347,7 @@ static enum step end_segment(struct producer *producer)
 					   .split = split,
 					   .segment = segment,
 					   .step = step,
+					   .skipped = cursor->skipped,
 					   .places = 1,
 					   .ended = !more };
 		cursor->place[0].pass = split == SPLIT_TRAIN ? segment : 0;

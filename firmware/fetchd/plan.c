@@ -72,7 +72,7 @@ static int write_plan(const struct config *config, struct store *store, const ch
 					  .window_shards = config->order.window_shards,
 					  .batch_rows = config->run.batch_rows,
 					  .weight = { 1 } };
-	struct plan_writer *writer;
+	struct plan_writer *writer = NULL;
 	int r = plan_create(path, &settings, &writer, err);
 
 	if (r < 0)

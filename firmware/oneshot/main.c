@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/version.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+static const struct {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv, struct error *err);
+} verbs[] = {
+	{ "begin", "make the run record, or adopt the unfinished one  [--config FILE]", oneshot_begin },
+};
+
+int main(int argc, char **argv)
+{
+	struct error err = { 0 };
+
+	log_open("oneshot");
+	for (size_t i = 0; argc >= 2 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return verbs[i].run(argc - 1, argv + 1, &err) < 0 ? fatal(&err) : EX_OK;
+	fputs("Usage: kiln-oneshot VERB (kiln " KILN_VERSION ")\n", stderr);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(stderr, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+	return EX_USAGE;
+}

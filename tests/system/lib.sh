@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the system test scripts share: TAP, a scratch node, daemons by PID. Source it from tests/system/*.sh.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+KILN_BUILD=${KILN_BUILD:-$PWD/build/release}
+KILN_BIN=${KILN_BIN:-$KILN_BUILD/bin}
+work=$(mktemp -d /tmp/kiln-test-XXXXXX)
+tap_n=0 tap_failed=0
+
+ok() { # condition's exit status, name, detail
+	tap_n=$((tap_n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tap_n - $2"
+	else
+		echo "not ok $tap_n - $2"
+		[ -z "${3:-}" ] || sed 's/^/# /' <<<"$3"
+		tap_failed=1
+	fi
+}
+
+skip() { # name, why
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1 # SKIP $2"
+}
+
+is() { # found, expected, name
+	[ "$1" = "$2" ]
+	ok $? "$3" "found: $1
+expected: $2"
+}
+
+like() { # text, extended regular expression, name
+	grep -qE "$2" <<<"$1"
+	ok $? "$3" "found: $1
+expected to match: $2"
+}
+
+# A node below $work; its hugetlbfs goes away with it.
+node() { # name
+	export KILN_ROOT=$work/nodes/$1
+	mkdir -p "$KILN_ROOT"
+}
+
+wait_for() { # seconds, command...
+	local until=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] || return 1
+		sleep 0.05
+	done
+}
+
+finish() {
+	local pids mount
+	pids=$(jobs -p)
+	[ -z "$pids" ] || kill -KILL $pids 2>/dev/null
+	wait 2>/dev/null
+	for mount in "$work"/nodes/*/run/kiln/huge; do
+		mountpoint -q "$mount" && umount "$mount"
+	done
+	type cleanup >/dev/null 2>&1 && cleanup
+	rm -rf "$work"
+	echo "1..$tap_n"
+	exit $tap_failed
+}
+trap finish EXIT

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain]
+ * Each record: sentence float[8], label int64[2] one-hot; learnable, and no two records alike. Record r of
+ * shard s of a prefix is the same in every run. Gzip unless "plain".
+ */
+#include "core/paths.h"
+#include "data/example.h"
+#include "data/inflate.h"
+#include "data/tfrecord.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define DIMS 8
+
+static const struct example_schema schema = {
+	.features = 2,
+	.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = DIMS },
+		     { .name = "label", .dtype = EXAMPLE_INT64, .elements = 2 } }
+};
+
+static float noise(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (float)(*state >> 40) / 16777216.0f - 0.5f;
+}
+
+static uint64_t one_record(uint64_t id, uint8_t *out, uint64_t capacity)
+{
+	uint64_t state = id * 7919 + 17, bytes;
+	float sentence[DIMS];
+	int64_t label[2] = { 0, 0 };
+	const void *rows[2] = { sentence, label };
+	float sum = 0;
+	uint8_t example[512];
+
+	for (int i = 0; i < DIMS; i++) {
+		sentence[i] = noise(&state);
+		sum += sentence[i] * (float)(i % 3 - 1);
+	}
+	sentence[0] += (float)id * 1e-6f;
+	label[sum > 0] = 1;
+	bytes = example_write(&schema, rows, example, sizeof(example));
+	if (bytes > sizeof(example) || bytes + TFRECORD_FRAME_BYTES > capacity)
+		abort();
+	return tfrecord_frame(example, bytes, out);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t shards, records, capacity;
+	struct error err = { 0 };
+	uint8_t *plain;
+
+	if (argc < 5)
+		return 2;
+	shards = strtoull(argv[3], NULL, 10);
+	records = strtoull(argv[4], NULL, 10);
+	capacity = records * 512 + 512;
+	plain = malloc(capacity);
+	if (!plain || path_make(argv[1], &err) < 0)
+		return 1;
+	for (uint64_t s = 0; s < shards; s++) {
+		uint64_t used = 0, bytes;
+		uint8_t *data = plain;
+		char path[PATH_BYTES];
+
+		for (uint64_t r = 0; r < records; r++)
+			used += one_record((uint64_t)argv[2][0] << 32 | s << 20 | r, plain + used,
+					   capacity - used);
+		bytes = used;
+		if (argc < 6 && gzip_all(plain, used, 6, &data, &bytes, &err) < 0)
+			return 1;
+		(void)snprintf(path, sizeof(path), "%s/%s-%05" PRIu64 "-of-%05" PRIu64 ".tfrecord%s", argv[1],
+			       argv[2], s, shards, argc < 6 ? ".gz" : "");
+		if (file_write_durable(path, data, bytes, &err) < 0) {
+			fprintf(stderr, "%s\n", err.text);
+			return 1;
+		}
+		if (data != plain)
+			free(data);
+	}
+	free(plain);
+	return 0;
+}
