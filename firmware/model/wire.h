@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Protocol buffers, the writing half: fields appended to a buffer of fixed size. A nested message is written
+ * to a buffer of its own, then added with wire_bytes(). Nothing fails: what does not fit is not written, and
+ * `bytes` goes on counting, so that `bytes > capacity` tells in the end.
+ * Source: protobuf.dev/programming-guides/encoding.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct wire {
+	uint8_t *data;
+	uint64_t capacity;
+	uint64_t bytes; /* written, or wanted when more than capacity */
+};
+
+/* int32, int64, uint64, bool and enum fields; a negative number takes ten bytes. */
+void wire_varint(struct wire *wire, uint32_t field, uint64_t value);
+void wire_double(struct wire *wire, uint32_t field, double value);
+/* string, bytes and nested messages. */
+void wire_bytes(struct wire *wire, uint32_t field, const void *data, uint64_t bytes);
+void wire_string(struct wire *wire, uint32_t field, const char *text);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/tfevents.h"
+
+#include "core/paths.h"
+#include "data/tfrecord.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	(void)snprintf(folder, sizeof(folder), "/tmp/kiln-events-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command); // NOLINT(cert-env33-c): the name is ours
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* The n-th file of the folder in a reader's order, whole; returns how many files there are. */
+static int read_nth(int n, char **ret_data, uint64_t *ret_bytes)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, is_visible, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		char path[PATH_BYTES];
+		struct error err = { 0 };
+
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+		if (i == n)
+			assert_int_equal(file_read(path, 1 << 20, ret_data, ret_bytes, &err), 0);
+		free(entries[i]);
+	}
+	free(entries);
+	return count;
+}
+
+/* The event at `*offset` without tag and value of its wall time. */
+static void expect_event(const char *data, uint64_t bytes, uint64_t *offset, const char *expected,
+			 uint64_t expected_bytes)
+{
+	struct tfrecord record = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(tfrecord_next(data, bytes, *offset, 1 << 20, &record, &err), 0);
+	assert_int_equal(record.bytes, 9 + expected_bytes);
+	assert_int_equal(record.data[0], 0x09);
+	assert_memory_equal(record.data + 9, expected, expected_bytes);
+	*offset = record.next;
+}
+
+#define EXPECT_EVENT(text) expect_event(data, bytes, &offset, (text), sizeof(text) - 1)
+
+/* The bytes behind wall time as TensorFlow 2.13's tf.summary.scalar() writes them. */
+static void test_content(void **state)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	struct tfevents *events;
+	struct error err = { 0 };
+	uint64_t bytes, offset = 0;
+
+	(void)state;
+	assert_int_equal(tfevents_open(folder, &events, &err), 0);
+	assert_int_equal(tfevents_session_start(events, 0, &err), 0);
+	assert_int_equal(tfevents_scalar(events, "epoch_loss", 0, 1.0f, &err), 0);
+	assert_int_equal(tfevents_scalar(events, "epoch_accuracy", 300, 0.5f, &err), 0);
+	tfevents_close(events);
+	assert_int_equal(read_nth(0, &data, &bytes), 1);
+	EXPECT_EVENT("\x1a\x0d"
+		     "brain.Event:2");
+	EXPECT_EVENT("\x3a\x02\x08\x01");
+	EXPECT_EVENT("\x2a\x29\x0a\x27\x0a\x0a"
+		     "epoch_loss"
+		     "\x42\x0a\x08\x01\x12\x00\x22\x04\x00\x00\x80\x3f"
+		     "J\x0d\x0a\x09\x0a\x07"
+		     "scalars"
+		     " \x01");
+	EXPECT_EVENT("\x10\xac\x02"
+		     "\x2a\x2d\x0a\x2b\x0a\x0e"
+		     "epoch_accuracy"
+		     "\x42\x0a\x08\x01\x12\x00\x22\x04\x00\x00\x00\x3f"
+		     "J\x0d\x0a\x09\x0a\x07"
+		     "scalars"
+		     " \x01");
+	assert_int_equal(offset, bytes);
+}
+
+/* Restarts within one second: files still sort in the order they were made. */
+static void test_names_sort(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		CLEANUP(free_ptr) char *data = NULL;
+		struct tfevents *events;
+		struct error err = { 0 };
+		uint64_t bytes, offset = 0;
+		char expected[] = { 0x10, (char)(i + 1), 0x3a, 0x02, 0x08, 0x01 };
+
+		assert_int_equal(tfevents_open(folder, &events, &err), 0);
+		assert_int_equal(tfevents_session_start(events, (uint64_t)i + 1, &err), 0);
+		tfevents_close(events);
+		assert_int_equal(read_nth(i, &data, &bytes), i + 1);
+		EXPECT_EVENT("\x1a\x0d"
+			     "brain.Event:2");
+		expect_event(data, bytes, &offset, expected, sizeof(expected));
+	}
+}
+
+static void test_tag_limit(void **state)
+{
+	char tag[TFEVENTS_TAG_MAX + 2];
+	struct tfevents *events;
+	struct error err = { 0 };
+
+	(void)state;
+	memset(tag, 't', sizeof(tag));
+	tag[TFEVENTS_TAG_MAX + 1] = '\0';
+	assert_int_equal(tfevents_open(folder, &events, &err), 0);
+	assert_int_equal(tfevents_scalar(events, tag, 1, 1, &err), -EINVAL);
+	tag[TFEVENTS_TAG_MAX] = '\0';
+	assert_int_equal(tfevents_scalar(events, tag, UINT64_MAX >> 1, 1, &err), 0);
+	tfevents_close(events);
+}
+
+/* No room: the error says so, and the file still ends with a whole record. */
+static void test_full(void **state)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	struct tfevents *events;
+	struct error err = { 0 };
+	struct rlimit old, small = { .rlim_cur = 60 };
+	uint64_t bytes, offset = 0;
+	int r;
+
+	(void)state;
+	assert_int_equal(tfevents_open(folder, &events, &err), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small.rlim_max = old.rlim_max;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	r = tfevents_scalar(events, "epoch_loss", 0, 1.0f, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(r, -ENOSPC);
+	assert_int_equal(tfevents_session_start(events, 0, &err), 0);
+	tfevents_close(events);
+	assert_int_equal(read_nth(0, &data, &bytes), 1);
+	EXPECT_EVENT("\x1a\x0d"
+		     "brain.Event:2");
+	EXPECT_EVENT("\x3a\x02\x08\x01");
+	assert_int_equal(offset, bytes);
+	assert_int_equal(tfevents_open("/nonexistent", &events, &err), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_sort, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tag_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
