@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/http/attempt.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define READ_BUFFER_BYTES   (256L << 10)
+#define UPLOAD_BUFFER_BYTES (512L << 10)
+#define PATIENCE_MS         600000L
+#define REPLY_DISCARD_BYTES (1u << 20) /* of an error's body; then the connection is dropped */
+
+const char *http_method_name(enum http_method method)
+{
+	static const char *const names[] = { "GET", "HEAD", "PUT", "POST", "DELETE" };
+	_Static_assert(sizeof(names) / sizeof(names[0]) == HTTP_METHOD_MAX, "a name for each method");
+
+	return names[method];
+}
+
+/* ---- What libcurl calls ---------------------------------------------------------------------- */
+
+static int see_head(struct http_request *request)
+{
+	if (request->head_seen)
+		return 0;
+	request->head_seen = true;
+	(void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &request->status);
+	if (request->status / 100 == 2 && request->handler->head)
+		request->stopped = request->handler->head(request, &request->err);
+	return request->stopped;
+}
+
+static size_t keep_reply(struct http_request *request, const char *data, size_t bytes)
+{
+	size_t room = sizeof(request->reply) - 1 - request->reply_bytes, kept = bytes < room ? bytes : room;
+
+	memcpy(request->reply + request->reply_bytes, data, kept);
+	request->reply_bytes += (uint32_t)kept;
+	request->reply[request->reply_bytes] = 0;
+	request->reply_seen += bytes;
+	return request->reply_seen > REPLY_DISCARD_BYTES ? CURL_WRITEFUNC_ERROR : bytes;
+}
+
+static size_t on_data(char *data, size_t one, size_t bytes, void *context)
+{
+	struct http_request *request = context;
+
+	(void)one;
+	request->http->counters.bytes_in += bytes;
+	if (see_head(request) < 0)
+		return CURL_WRITEFUNC_ERROR;
+	if (request->status / 100 != 2)
+		return keep_reply(request, data, bytes);
+	if (request->handler->data) {
+		request->stopped = request->handler->data(request, data, bytes, &request->err);
+	} else if (bytes > request->room - request->received) {
+		request->stopped =
+			error_set(&request->err, -EBADMSG,
+				  "the answer is longer than the %" PRIu64 " bytes asked for", request->room);
+	} else {
+		memcpy(request->buffer + request->received, data, bytes);
+	}
+	request->received += bytes;
+	return request->stopped < 0 ? CURL_WRITEFUNC_ERROR : bytes;
+}
+
+static size_t on_send(char *to, size_t one, size_t room, void *context)
+{
+	struct http_request *request = context;
+	uint64_t left = request->body_bytes - request->body_sent;
+	size_t bytes = left < room ? (size_t)left : room;
+
+	(void)one;
+	if (request->body) {
+		memcpy(to, request->body + request->body_sent, bytes);
+	} else if (bytes) {
+		ssize_t got = pread(request->body_fd, to, bytes,
+				    (off_t)(request->body_offset + request->body_sent));
+
+		if (got <= 0) {
+			request->stopped =
+				error_set(&request->err, got < 0 ? -EIO : -ESTALE, "reading the file: %s",
+					  got < 0 ? strerror(errno) : "it became shorter");
+			return CURL_READFUNC_ABORT;
+		}
+		bytes = (size_t)got;
+	}
+	request->body_sent += bytes;
+	request->http->counters.bytes_out += bytes;
+	return bytes;
+}
+
+/* libcurl sends a body again after a kept connection turned out to be closed. */
+static int on_rewind(void *context, curl_off_t offset, int origin)
+{
+	struct http_request *request = context;
+
+	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > request->body_bytes)
+		return CURL_SEEKFUNC_CANTSEEK;
+	request->body_sent = (uint64_t)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
+/* ---- What is sent ---------------------------------------------------------------------------- */
+
+int http_add_header(struct http_request *request, struct error *err, const char *format, ...)
+{
+	char line[HTTP_URL_BYTES];
+	struct curl_slist *list;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (length < 0 || (size_t)length >= sizeof(line))
+		return error_set(err, -EINVAL, "a header of %d bytes is too long", length);
+	list = curl_slist_append(request->headers, line);
+	if (!list)
+		return error_set(err, -ENOMEM, "no memory for a header");
+	request->headers = list;
+	return 0;
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+	struct curl_header *header;
+
+	if (curl_easy_header(request->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+		return "";
+	return header->value;
+}
+
+static void set_method(CURL *easy, const struct http_request *request)
+{
+	switch (request->method) {
+	case HTTP_HEAD:
+		(void)curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+		break;
+	case HTTP_PUT:
+	case HTTP_POST:
+		(void)curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+		(void)curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_bytes);
+		(void)curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER_BYTES);
+		/* fall through */
+	case HTTP_DELETE:
+		(void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, http_method_name(request->method));
+		break;
+	default:
+		break;
+	}
+}
+
+static void set_limits(CURL *easy, const struct http_options *options, bool patient)
+{
+	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_timeout_ms);
+	if (patient) {
+		(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, PATIENCE_MS);
+		return;
+	}
+	(void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)options->low_speed_bytes_per_s);
+	(void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)options->low_speed_s);
+}
+
+void attempt_set_options(struct http_request *request)
+{
+	const struct http *http = request->http;
+	CURL *easy = request->easy;
+
+	curl_easy_reset(easy); /* keeps connections and name cache */
+	(void)curl_easy_setopt(easy, CURLOPT_URL, request->url);
+	(void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	(void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+			       (long)(http->options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, READ_BUFFER_BYTES);
+	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
+	(void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "kiln");
+	(void)curl_easy_setopt(easy, CURLOPT_PRIVATE, request);
+	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->curl_text);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
+	(void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
+	(void)curl_easy_setopt(easy, CURLOPT_READDATA, request);
+	(void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
+	(void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, request);
+	if (http->ca_file[0])
+		(void)curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
+	set_limits(easy, &http->options, request->patient);
+	set_method(easy, request);
+}
+
+/* ---- What it came to ------------------------------------------------------------------------- */
+
+int attempt_outcome(struct http_request *request, CURLcode code, enum retry_class *ret_class)
+{
+	bool cut_reply = request->reply_seen > REPLY_DISCARD_BYTES;
+	curl_off_t connect_us = 0;
+	int rc;
+
+	*ret_class = RETRY_NEVER;
+	if (request->stopped < 0)
+		return request->stopped;
+	if (code == CURLE_OK || cut_reply) {
+		rc = see_head(request);
+		*ret_class = retry_class_of_status(request->status);
+		return rc < 0 ? rc : request->handler->judge(request, ret_class, &request->err);
+	}
+	(void)curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &connect_us);
+	*ret_class = retry_class_of_curl(code, connect_us > 0);
+	return error_set(&request->err, retry_errno_of_curl(code), "%s",
+			 request->curl_text[0] ? request->curl_text : curl_easy_strerror(code));
+}

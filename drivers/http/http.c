@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/http/attempt.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void list_append(struct http_list *list, struct http_request *request)
+{
+	request->next = NULL;
+	if (list->first)
+		list->last->next = request;
+	else
+		list->first = request;
+	list->last = request;
+}
+
+static void list_remove(struct http_list *list, struct http_request *request)
+{
+	struct http_request *before = NULL;
+
+	for (struct http_request *at = list->first; at != request; at = at->next)
+		before = at;
+	if (before)
+		before->next = request->next;
+	else
+		list->first = request->next;
+	if (list->last == request)
+		list->last = before;
+}
+
+/* ---- Open and close -------------------------------------------------------------------------- */
+
+static void init_curl(void)
+{
+	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static int open_handles(struct http *http)
+{
+	uint32_t count = http->options.connections;
+
+	http->idle = calloc(count, sizeof(CURL *));
+	http->multi = curl_multi_init();
+	if (!http->idle || !http->multi)
+		return -ENOMEM;
+	for (; http->idle_count < count; http->idle_count++) {
+		http->idle[http->idle_count] = curl_easy_init();
+		if (!http->idle[http->idle_count])
+			return -ENOMEM;
+	}
+	(void)curl_multi_setopt(http->multi, CURLMOPT_PIPELINING,
+				http->options.http2 ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)count);
+	return 0;
+}
+
+int http_open(const struct http_options *options, struct http **ret_http, struct error *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	CLEANUP(http_closep) struct http *http = calloc(1, sizeof(*http));
+
+	(void)pthread_once(&once, init_curl);
+	if (!http)
+		return error_set(err, -ENOMEM, "no memory for HTTP connections");
+	http->options = *options;
+	http->ca_file = strdup(options->ca_file ? options->ca_file : "");
+	if (!http->ca_file || open_handles(http) < 0)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " HTTP connections",
+				 options->connections);
+	*ret_http = TAKE(http);
+	return 0;
+}
+
+void http_close(struct http *http)
+{
+	if (!http)
+		return;
+	if (http->multi)
+		http_cancel_all(http);
+	while (http->idle_count)
+		curl_easy_cleanup(http->idle[--http->idle_count]);
+	(void)curl_multi_cleanup(http->multi);
+	free(http->idle);
+	free(http->ca_file);
+	free(http);
+}
+
+void http_closep(struct http **http)
+{
+	http_close(*http);
+}
+
+struct http_counters http_counters_of(const struct http *http)
+{
+	return http->counters;
+}
+
+/* ---- Attempts -------------------------------------------------------------------------------- */
+
+static void finish(struct http_request *request, int result)
+{
+	/* The handler may free the request or submit it again. */
+	struct error err = request->err;
+
+	request->handler->done(request, result, &err);
+}
+
+static void forget_headers(struct http_request *request)
+{
+	curl_slist_free_all(request->headers);
+	request->headers = NULL;
+}
+
+static void start(struct http *http, struct http_request *request)
+{
+	int rc;
+
+	request->status = 0;
+	request->received = request->body_sent = request->reply_seen = 0;
+	request->reply_bytes = 0;
+	request->reply[0] = 0;
+	request->head_seen = false;
+	request->stopped = 0;
+	request->curl_text[0] = 0;
+	request->err = (struct error){ 0 };
+	rc = request->handler->prepare(request, &request->err);
+	if (rc ==
+	    0) /* "Expect: 100-continue" would cost a round trip, or a second where a server ignores it. */
+		rc = http_add_header(request, &request->err, "Expect:");
+	if (rc < 0) {
+		forget_headers(request);
+		finish(request, rc);
+		return;
+	}
+	http->counters.requests++;
+	request->easy = http->idle[--http->idle_count];
+	attempt_set_options(request);
+	list_append(&http->active, request);
+	(void)curl_multi_add_handle(http->multi, request->easy);
+}
+
+static void detach(struct http *http, struct http_request *request)
+{
+	(void)curl_multi_remove_handle(http->multi, request->easy);
+	http->idle[http->idle_count++] = request->easy;
+	request->easy = NULL;
+	list_remove(&http->active, request);
+	forget_headers(request);
+}
+
+/* ---- After an attempt ------------------------------------------------------------------------ */
+
+static void delay(struct http *http, struct http_request *request, uint64_t retry_after_s)
+{
+	struct http_request **at = &http->delayed;
+	uint64_t random_bits = 0;
+
+	(void)!getrandom(&random_bits, sizeof(random_bits), 0);
+	request->due_ms = now_ms() + retry_delay_ms(request->failures - 1, random_bits, retry_after_s);
+	while (*at && (*at)->due_ms <= request->due_ms)
+		at = &(*at)->next;
+	request->next = *at;
+	*at = request;
+}
+
+static void end_attempt(struct http *http, struct http_request *request, CURLcode code)
+{
+	enum retry_class class;
+	curl_off_t retry_after_s = 0;
+	long connects = 0;
+	int rc = attempt_outcome(request, code, &class);
+
+	(void)curl_easy_getinfo(request->easy, CURLINFO_NUM_CONNECTS, &connects);
+	(void)curl_easy_getinfo(request->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
+	http->counters.connections += (uint64_t)connects;
+	detach(http, request);
+	request->failures += rc < 0;
+	if (rc == HTTP_AGAIN) {
+		list_append(&http->waiting, request);
+	} else if (rc < 0 && class != RETRY_NEVER && request->failures < http->options.attempts_max) {
+		http->counters.retries[class]++;
+		delay(http, request, retry_after_s > 0 ? (uint64_t)retry_after_s : 0);
+	} else {
+		if (rc < 0 && request->failures > 1)
+			(void)error_prefix(&request->err, "after %" PRIu32 " attempts", request->failures);
+		finish(request, rc);
+	}
+}
+
+/* ---- Driving --------------------------------------------------------------------------------- */
+
+void http_submit(struct http *http, struct http_request *request)
+{
+	request->http = http;
+	request->failures = 0;
+	request->easy = NULL;
+	request->headers = NULL;
+	list_append(&http->waiting, request);
+}
+
+static void start_due(struct http *http)
+{
+	uint64_t now = http->delayed ? now_ms() : 0;
+
+	while (http->delayed && http->delayed->due_ms <= now) {
+		struct http_request *request = http->delayed;
+
+		http->delayed = request->next;
+		list_append(&http->waiting, request);
+	}
+	while (http->waiting.first && http->idle_count) {
+		struct http_request *request = http->waiting.first;
+
+		http->waiting.first = request->next;
+		start(http, request);
+	}
+}
+
+static int advance(struct http *http, struct error *err)
+{
+	CURLMsg *message;
+	CURLMcode code;
+	int running, left;
+
+	start_due(http);
+	code = curl_multi_perform(http->multi, &running);
+	if (code != CURLM_OK)
+		return error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
+	while ((message = curl_multi_info_read(http->multi, &left))) {
+		struct http_request *request = NULL;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		(void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
+		end_attempt(http, request, message->data.result);
+	}
+	return 0;
+}
+
+static int poll_ms(const struct http *http, uint64_t now, uint64_t deadline)
+{
+	uint64_t until = deadline;
+
+	if (http->waiting.first && http->idle_count)
+		return 0;
+	if (http->delayed && http->delayed->due_ms < until)
+		until = http->delayed->due_ms;
+	return until <= now ? 0 : until - now > 60000 ? 60000 : (int)(until - now);
+}
+
+int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool wakes, struct error *err)
+{
+	uint64_t deadline = now_ms() + timeout_ms;
+
+	for (;;) {
+		int rc = advance(http, err);
+		uint64_t now = now_ms();
+
+		if (rc < 0)
+			return rc;
+		/* acquire, pairs with the release in http_wake(): what the waker did before is seen after. */
+		if (*until || now >= deadline ||
+		    (wakes && atomic_exchange_explicit(&http->woken, false, memory_order_acquire)))
+			return 0;
+		(void)curl_multi_poll(http->multi, NULL, 0, poll_ms(http, now, deadline), NULL);
+	}
+}
+
+void http_wake(struct http *http)
+{
+	/* release, pairs with the acquire in http_drive(). */
+	atomic_store_explicit(&http->woken, true, memory_order_release);
+	(void)curl_multi_wakeup(http->multi);
+}
+
+static void cancel(struct http_request *request)
+{
+	finish(request, error_set(&request->err, -ECANCELED, "given up"));
+}
+
+void http_cancel_all(struct http *http)
+{
+	struct http_request *request;
+
+	while ((request = http->active.first)) {
+		detach(http, request);
+		cancel(request);
+	}
+	while ((request = http->waiting.first)) {
+		http->waiting.first = request->next;
+		cancel(request);
+	}
+	while ((request = http->delayed)) {
+		http->delayed = request->next;
+		cancel(request);
+	}
+}

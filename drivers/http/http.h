@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP requests over one libcurl multi handle: connections are kept and used again, several requests run at
+ * once, and a failed attempt waits in a timer queue for its next one while the others go on.
+ *
+ * Order: http_open -> (http_submit -> http_drive until handler->done)* -> http_close. One thread; only
+ * http_wake() may be called from others. Our own code allocates nothing a request, apart from libcurl's
+ * header lists.
+ *
+ * A request is the owner's memory until handler->done(). For each attempt: prepare() says what to send; on a
+ * 2xx answer head() sees the headers before the first byte of the body, which goes to data(), or straight
+ * into `buffer`; judge() sees the whole answer. Redirects are not followed here: judge() returns HTTP_AGAIN
+ * after changing what prepare() does.
+ */
+#pragma once
+
+#include "core/error.h"
+#include "drivers/http/retry.h"
+
+#define HTTP_URL_BYTES   16384u
+#define HTTP_REPLY_BYTES 4096u
+#define HTTP_AGAIN       1
+
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE, HTTP_METHOD_MAX };
+
+struct http_options {
+	uint32_t connections;
+	uint32_t attempts_max;
+	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s;
+	const char *ca_file; /* "" = the system's */
+	bool http2;
+};
+
+struct http_counters {
+	uint64_t requests, bytes_in, bytes_out, connections;
+	uint64_t retries[RETRY_MAX]; /* by enum retry_class */
+};
+
+struct http;
+struct http_request;
+
+struct http_handler {
+	int (*prepare)(struct http_request *request, struct error *err);
+	int (*head)(struct http_request *request, struct error *err); /* or NULL */
+	int (*data)(struct http_request *request, const char *data, size_t bytes,
+		    struct error *err); /* or NULL */
+	/* 0, HTTP_AGAIN, or a negative errno; then *retry, which comes in as the status alone suggests,
+	 * decides. */
+	int (*judge)(struct http_request *request, enum retry_class *retry, struct error *err);
+	/* The last call. May submit other requests, except when `result` is -ECANCELED. */
+	void (*done)(struct http_request *request, int result, const struct error *err);
+};
+
+struct http_request {
+	/* Set before http_submit(). */
+	const struct http_handler *handler;
+	char *buffer; /* of `room` bytes, where data() is NULL; a longer body is -EBADMSG */
+	uint64_t room;
+	bool patient; /* the server may think for minutes before it answers */
+
+	/* Set by prepare(). */
+	enum http_method method;
+	char url[HTTP_URL_BYTES];
+	const char *body; /* or NULL: from body_fd at body_offset */
+	int body_fd;
+	uint64_t body_offset, body_bytes;
+
+	/* The answer. */
+	long status;
+	uint64_t received;            /* bytes of a 2xx body */
+	char reply[HTTP_REPLY_BYTES]; /* the beginning of any other body, NUL-terminated */
+	uint32_t reply_bytes;
+	uint32_t failures; /* attempts that failed; redirects do not count */
+
+	/* http.c's. */
+	struct http *http;
+	CURL *easy;
+	struct curl_slist *headers;
+	uint64_t body_sent, reply_seen, due_ms;
+	bool head_seen;
+	int stopped; /* what head() or data() returned */
+	struct error err;
+	struct http_request *next;
+	char curl_text[CURL_ERROR_SIZE];
+};
+
+MUST_CHECK int http_open(const struct http_options *options, struct http **ret_http, struct error *err);
+/* Cancels what is in flight. Accepts NULL. */
+void http_close(struct http *http);
+void http_closep(struct http **http);
+
+void http_submit(struct http *http, struct http_request *request);
+/* Move requests on until *until is true or `timeout_ms` have passed, or, where `wakes`, http_wake() was
+ * called. */
+MUST_CHECK int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool wakes,
+			  struct error *err);
+/* Make a sleeping http_drive() that wakes, or the next one, return. Any thread. */
+void http_wake(struct http *http);
+/* Every request gets done(-ECANCELED) before this returns. */
+void http_cancel_all(struct http *http);
+
+struct http_counters http_counters_of(const struct http *http);
+const char *http_method_name(enum http_method method);
+
+/* In prepare(): add a header to send. */
+MUST_CHECK int http_add_header(struct http_request *request, struct error *err, const char *format, ...)
+	PRINTF(3, 4);
+/* In head() and judge(): a header of the answer, or "". Valid until the function returns. */
+const char *http_header(const struct http_request *request, const char *name);
