@@ -99,13 +99,13 @@ static int encode_sorted(const struct sigv4_pair *pairs, size_t count, char *scr
 
 int sigv4_query(const struct sigv4_pair *pairs, size_t count, char *out, size_t out_bytes)
 {
-	CLEANUP(free_ptr) char *scratch = malloc(out_bytes);
 	struct sigv4_pair sorted[SIGV4_PAIRS_MAX];
+	char scratch[SIGV4_QUERY_BYTES];
 	size_t used = 0;
 	int rc = 0;
 
-	if (!scratch || !out_bytes || count > SIGV4_PAIRS_MAX ||
-	    encode_sorted(pairs, count, scratch, out_bytes, sorted) < 0)
+	if (!out_bytes || count > SIGV4_PAIRS_MAX ||
+	    encode_sorted(pairs, count, scratch, sizeof(scratch), sorted) < 0)
 		return -ENAMETOOLONG;
 	out[0] = 0;
 	for (size_t i = 0; i < count && rc == 0; i++) {

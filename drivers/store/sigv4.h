@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define SIGV4_PAIRS_MAX           16u
+#define SIGV4_QUERY_BYTES         16384u
 #define SIGV4_TIME_BYTES          17u /* "20130524T000000Z" */
 #define SIGV4_AUTHORIZATION_BYTES 1024u
 #define SIGV4_EMPTY_SHA256        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -44,7 +45,8 @@ void sigv4_time(int64_t unix_s, char out[static SIGV4_TIME_BYTES]);
  * Errors: -ENAMETOOLONG. */
 MUST_CHECK int sigv4_encode(const char *text, bool keep_slash, char *out, size_t out_bytes);
 
-/* Encode and sort parameters into "a=1&b=2"; at most SIGV4_PAIRS_MAX. Errors: -ENAMETOOLONG. */
+/* Encode and sort parameters into "a=1&b=2"; at most SIGV4_PAIRS_MAX and
+ * SIGV4_QUERY_BYTES. Errors: -ENAMETOOLONG. */
 MUST_CHECK int sigv4_query(const struct sigv4_pair *pairs, size_t count, char *out, size_t out_bytes);
 
 /* The value of the Authorization header. Errors: -ENAMETOOLONG. */

@@ -346,7 +346,7 @@ const char *store_key_text(const char *key, char out[static STORE_KEY_TEXT])
 }
 
 static int hash_chunks(int fd, uint64_t offset, uint64_t bytes, uint8_t *chunk,
-		       mbedtls_sha256_context *sha256, mbedtls_md5_context *md5, struct error *err)
+		       mbedtls_sha256_context *const sha256[2], mbedtls_md5_context *md5, struct error *err)
 {
 	while (bytes) {
 		size_t want = bytes < HASH_CHUNK_BYTES ? (size_t)bytes : HASH_CHUNK_BYTES;
@@ -357,8 +357,9 @@ static int hash_chunks(int fd, uint64_t offset, uint64_t bytes, uint8_t *chunk,
 		if (got == 0)
 			return error_set(err, -ESTALE, "the file became shorter: it ends at byte %" PRIu64,
 					 offset);
-		if (sha256)
-			(void)mbedtls_sha256_update_ret(sha256, chunk, (size_t)got);
+		for (int i = 0; i < 2; i++)
+			if (sha256[i])
+				(void)mbedtls_sha256_update_ret(sha256[i], chunk, (size_t)got);
 		if (md5)
 			(void)mbedtls_md5_update_ret(md5, chunk, (size_t)got);
 		offset += (uint64_t)got;
@@ -367,8 +368,8 @@ static int hash_chunks(int fd, uint64_t offset, uint64_t bytes, uint8_t *chunk,
 	return 0;
 }
 
-int store_hash_file(int fd, uint64_t offset, uint64_t bytes, uint8_t *ret_sha256, uint8_t *ret_md5,
-		    struct error *err)
+int store_hash_file(int fd, uint64_t offset, uint64_t bytes, mbedtls_sha256_context *whole,
+		    uint8_t *ret_sha256, uint8_t *ret_md5, struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *chunk = malloc(HASH_CHUNK_BYTES);
 	mbedtls_sha256_context sha256;
@@ -381,7 +382,9 @@ int store_hash_file(int fd, uint64_t offset, uint64_t bytes, uint8_t *ret_sha256
 	mbedtls_md5_init(&md5);
 	(void)mbedtls_sha256_starts_ret(&sha256, 0);
 	(void)mbedtls_md5_starts_ret(&md5);
-	rc = hash_chunks(fd, offset, bytes, chunk, ret_sha256 ? &sha256 : NULL, ret_md5 ? &md5 : NULL, err);
+	rc = hash_chunks(fd, offset, bytes, chunk,
+			 (mbedtls_sha256_context *const[2]){ whole, ret_sha256 ? &sha256 : NULL },
+			 ret_md5 ? &md5 : NULL, err);
 	if (rc == 0 && ret_sha256)
 		(void)mbedtls_sha256_finish_ret(&sha256, ret_sha256);
 	if (rc == 0 && ret_md5)

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/http/range.h"
+#include "drivers/store/s3.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define UNSIGNED_PAYLOAD "UNSIGNED-PAYLOAD"
+#define DRIVE_MS         1000u
+
+static struct s3_call *call_of(struct http_request *request)
+{
+	return (struct s3_call *)request;
+}
+
+const char *s3_call_name(const struct s3_call *call, char out[static STORE_KEY_TEXT])
+{
+	char raw[sizeof(call->s3->bucket) + 2 * S3_KEY_MAX + 8];
+
+	(void)snprintf(raw, sizeof(raw), "s3://%s/%s%s", call->s3->bucket,
+		       call->upload_key ? "" : call->s3->prefix,
+		       call->upload_key ? call->upload_key
+		       : call->key      ? call->key
+					: "");
+	return store_key_text(raw, out);
+}
+
+int s3_full_key(const struct s3_store *s3, const char *key, char out[static S3_FULL_BYTES], struct error *err)
+{
+	char text[STORE_KEY_TEXT];
+
+	if (!key[0])
+		return error_set(err, -EINVAL, "%s: a key is empty", s3->store.url);
+	if ((size_t)snprintf(out, S3_FULL_BYTES, "%s%s", s3->prefix, key) >= S3_FULL_BYTES)
+		return error_set(err, -EINVAL, "%s: the key '%s' is longer than %u bytes", s3->store.url,
+				 store_key_text(key, text), S3_KEY_MAX);
+	return 0;
+}
+
+/* ---- What is sent ---- */
+
+/* The path is signed as it is sent: encoded once, with "//", "." and ".." left alone. */
+static int make_path(const struct s3_call *call, char *out, size_t out_bytes, struct error *err)
+{
+	const struct s3_store *s3 = call->s3;
+	char full[S3_FULL_BYTES] = "";
+	size_t used = 0;
+	int rc = 0;
+
+	if (call->upload_key)
+		(void)snprintf(full, sizeof(full), "%s", call->upload_key);
+	else if (call->key)
+		rc = s3_full_key(s3, call->key, full, err);
+	if (rc < 0)
+		return rc;
+	if (s3->path_style)
+		used = (size_t)snprintf(out, out_bytes, "/%s", s3->bucket);
+	if (!s3->path_style || full[0])
+		out[used++] = '/';
+	if (sigv4_encode(full, true, out + used, out_bytes - used) < 0)
+		return error_set(err, -EINVAL, "the key is too long");
+	return 0;
+}
+
+static const char *payload_of(const struct s3_call *call)
+{
+	if (call->payload_sha256[0])
+		return call->payload_sha256;
+	return call->body_bytes ? UNSIGNED_PAYLOAD : SIGV4_EMPTY_SHA256;
+}
+
+static int add_signature(struct s3_call *call, const char *host, const char *path, const char *query,
+			 struct error *err)
+{
+	static const char *const methods[] = { "GET", "HEAD", "PUT", "POST", "DELETE" };
+	const struct s3_store *s3 = call->s3;
+	char when[SIGV4_TIME_BYTES], authorization[SIGV4_AUTHORIZATION_BYTES];
+	struct sigv4_pair headers[] = { { "host", host },
+					{ "x-amz-content-sha256", payload_of(call) },
+					{ "x-amz-date", when },
+					{ "x-amz-security-token", s3->credential.session_token } };
+	struct sigv4_request request = { .method = methods[call->method],
+					 .path = path,
+					 .query = query,
+					 .headers = headers,
+					 .headers_count = s3->credential.session_token[0] ? 4 : 3,
+					 .payload_sha256 = payload_of(call) };
+	struct sigv4_key key = { .access_key_id = s3->credential.access_key_id,
+				 .secret_access_key = s3->credential.secret_access_key,
+				 .region = s3->region,
+				 .service = "s3" };
+	int rc = 0;
+
+	sigv4_time((int64_t)time(NULL), when);
+	if (sigv4_authorization(&request, &key, when, authorization) < 0)
+		return error_set(err, -EINVAL, "the region or the credential is too long to sign with");
+	for (size_t i = 1; i < request.headers_count && rc == 0; i++)
+		rc = http_add_header(&call->http, err, "%s: %s", headers[i].name, headers[i].value);
+	return rc < 0 ? rc : http_add_header(&call->http, err, "Authorization: %s", authorization);
+}
+
+static int make_signed(struct s3_call *call, struct error *err)
+{
+	const struct s3_store *s3 = call->s3;
+	const char *host = call->host[0] ? call->host : s3->host;
+	char path[3 * S3_KEY_MAX + sizeof(s3->bucket) + 3];
+	char query[SIGV4_QUERY_BYTES];
+	int rc = make_path(call, path, sizeof(path), err);
+
+	if (rc < 0)
+		return rc;
+	if (sigv4_query(call->query, call->queries, query, sizeof(query)) < 0 ||
+	    (size_t)snprintf(call->http.url, HTTP_URL_BYTES, "%s://%s%s%s%s", s3->tls ? "https" : "http",
+			     host, path, query[0] ? "?" : "", query) >= HTTP_URL_BYTES)
+		return error_set(err, -EINVAL, "the request's URL is too long");
+	if (s3->anonymous)
+		return 0;
+	return add_signature(call, host, path, query, err);
+}
+
+static int prepare(struct http_request *request, struct error *err)
+{
+	struct s3_call *call = call_of(request);
+	bool verbatim;
+	int rc;
+
+	if (!call->follow) { /* a first attempt, or one more from the beginning */
+		call->location[0] = call->host[0] = 0;
+		call->redirects = 0;
+	}
+	call->follow = false;
+	verbatim = call->redirected = call->location[0];
+	request->method = call->method;
+	request->body = call->body;
+	request->body_fd = call->body_fd;
+	request->body_offset = call->body_offset;
+	request->body_bytes = call->body_bytes;
+	call->etag[0] = call->version[0] = 0;
+	call->error = (struct s3_error){ 0 };
+	if (call->begin)
+		call->begin(call);
+	if (verbatim)
+		memcpy(request->url, call->location, sizeof(request->url));
+	rc = verbatim ? 0 : make_signed(call, err);
+	if (rc == 0 && call->ranged)
+		rc = http_add_header(request, err, "Range: bytes=%" PRIu64 "-%" PRIu64, call->offset,
+				     call->offset + call->bytes - 1);
+	if (rc == 0 && !verbatim && call->pin && call->pin->etag[0])
+		rc = http_add_header(request, err, "If-Match: \"%s\"", call->pin->etag);
+	return rc;
+}
+
+/* ---- What comes back ---- */
+
+static int check_pin(struct s3_call *call, uint64_t total, struct error *err)
+{
+	const struct store_pin *pin = call->pin;
+
+	if (!pin)
+		return 0;
+	if (total != HTTP_RANGE_UNKNOWN && total != pin->bytes)
+		return error_set(err, -ESTALE,
+				 "the object changed: pinned %" PRIu64 " bytes, \"%s\"; found %" PRIu64
+				 " bytes, \"%s\"",
+				 pin->bytes, pin->etag, total, call->etag);
+	if (!pin->etag[0])
+		return 0;
+	if (call->redirected && strcmp(pin->etag, call->etag) != 0)
+		return s3_seen_check(call, call->etag, err);
+	if (!call->etag[0])
+		return error_set(err, -EBADMSG, "the answer has no ETag to compare with the pinned \"%s\"",
+				 pin->etag);
+	if (strcmp(pin->etag, call->etag) != 0)
+		return error_set(err, -ESTALE,
+				 "the object changed: pinned %" PRIu64 " bytes, \"%s\"; found \"%s\"",
+				 pin->bytes, pin->etag, call->etag);
+	return 0;
+}
+
+static int check_range(struct s3_call *call, uint64_t *ret_total, struct error *err)
+{
+	const char *text = http_header(&call->http, "content-range"), *length;
+	struct http_range range;
+
+	if (call->http.status == 206) {
+		if (http_range_parse(text, &range) < 0)
+			return error_set(err, -EBADMSG, "the answer's Content-Range '%.80s' makes no sense",
+					 text);
+		*ret_total = range.total;
+		if (call->pin && range.total != HTTP_RANGE_UNKNOWN && range.total != call->pin->bytes)
+			return 0; /* check_pin() has the better words */
+		if (range.first != call->offset || range.last != call->offset + call->bytes - 1)
+			return error_set(err, -EBADMSG,
+					 "asked for bytes %" PRIu64 "-%" PRIu64 ", the answer has '%.80s'",
+					 call->offset, call->offset + call->bytes - 1, text);
+		return 0;
+	}
+	/* A server may send all of a small object; RFC 9110 14.2. */
+	length = http_header(&call->http, "content-length");
+	*ret_total = length[0] >= '0' && length[0] <= '9' ? strtoull(length, NULL, 10) : HTTP_RANGE_UNKNOWN;
+	if (call->pin && *ret_total != HTTP_RANGE_UNKNOWN && *ret_total != call->pin->bytes)
+		return 0;
+	if (call->http.status != 200 || call->offset || *ret_total != call->bytes)
+		return error_set(err, -EBADMSG,
+				 "asked for bytes %" PRIu64 "-%" PRIu64
+				 ", the answer is status %ld with %.20s bytes: the server ignores ranges",
+				 call->offset, call->offset + call->bytes - 1, call->http.status,
+				 length[0] ? length : "unknown");
+	return 0;
+}
+
+static int head(struct http_request *request, struct error *err)
+{
+	struct s3_call *call = call_of(request);
+	uint64_t total = HTTP_RANGE_UNKNOWN;
+	int rc;
+
+	if (!s3_etag_copy(http_header(request, "etag"), call->etag))
+		return error_set(err, -EBADMSG, "the answer's ETag makes no sense");
+	(void)snprintf(call->version, sizeof(call->version), "%s", http_header(request, "x-amz-version-id"));
+	if (!strcmp(call->version, "null"))
+		call->version[0] = 0;
+	if (!call->ranged)
+		return 0;
+	rc = check_range(call, &total, err);
+	return rc < 0 ? rc : check_pin(call, total, err);
+}
+
+static int data(struct http_request *request, const char *bytes, size_t count, struct error *err)
+{
+	struct s3_call *call = call_of(request);
+
+	return call->data(call, bytes, count, err);
+}
+
+static int judge(struct http_request *request, enum retry_class *retry, struct error *err)
+{
+	struct s3_call *call = call_of(request);
+	int rc = 0;
+
+	if (request->status / 100 == 3)
+		rc = s3_redirect_follow(call, err);
+	if (rc)
+		return rc;
+	if (request->status / 100 != 2)
+		return s3_error_judge(call, retry, err);
+	if (call->ranged && request->received != call->bytes) {
+		*retry = RETRY_RESET;
+		return error_set(err, -ECONNRESET, "asked for %" PRIu64 " bytes, the answer has %" PRIu64,
+				 call->bytes, request->received);
+	}
+	return call->check ? call->check(call, retry, err) : 0;
+}
+
+static void done(struct http_request *request, int result, const struct error *err)
+{
+	struct s3_call *call = call_of(request);
+	struct s3_store *s3 = call->s3;
+	char name[STORE_KEY_TEXT];
+
+	call->result = result;
+	call->err = *err;
+	if (result < 0)
+		(void)error_prefix(&call->err, "%s %s", http_method_name(call->method),
+				   s3_call_name(call, name));
+	call->done = true;
+	if (call->request) {
+		struct store_request *asked = call->request;
+
+		asked->err = call->err;
+		s3->completed |= !s3->until || s3->until == asked;
+		s3_call_free(call);
+		store_complete(&s3->store, asked, result);
+	}
+}
+
+/* ---- Calls ---- */
+
+static const struct http_handler to_buffer = {
+	.prepare = prepare, .head = head, .judge = judge, .done = done
+};
+static const struct http_handler to_data = {
+	.prepare = prepare, .head = head, .data = data, .judge = judge, .done = done
+};
+
+struct s3_call *s3_call_new(struct s3_store *s3, enum http_method method, const char *key, struct error *err)
+{
+	struct s3_call *call = s3->idle;
+
+	if (call)
+		s3->idle = call->next;
+	else
+		call = malloc(sizeof(*call));
+	if (!call) {
+		(void)error_set(err, -ENOMEM, "no memory for a request");
+		return NULL;
+	}
+	memset(call, 0, sizeof(*call));
+	call->s3 = s3;
+	call->method = method;
+	call->key = key;
+	return call;
+}
+
+void s3_call_free(struct s3_call *call)
+{
+	call->next = call->s3->idle;
+	call->s3->idle = call;
+}
+
+void s3_call_freep(struct s3_call **call)
+{
+	if (*call)
+		s3_call_free(*call);
+}
+
+void s3_call_query(struct s3_call *call, const char *name, const char *value)
+{
+	call->query[call->queries++] = (struct sigv4_pair){ name, value };
+}
+
+void s3_call_start(struct s3_call *call)
+{
+	call->done = false;
+	call->http.handler = call->data ? &to_data : &to_buffer;
+	http_submit(call->s3->http, &call->http);
+}
+
+int s3_call_wait(struct s3_call *call, struct error *err)
+{
+	while (!call->done) {
+		int rc = http_drive(call->s3->http, DRIVE_MS, &call->done, false, err);
+
+		if (rc < 0) {
+			http_cancel_all(call->s3->http);
+			return rc;
+		}
+	}
+	if (call->result < 0 && err)
+		*err = call->err;
+	return call->result;
+}
+
+int s3_call_run(struct s3_call *call, struct error *err)
+{
+	s3_call_start(call);
+	return s3_call_wait(call, err);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/store/s3.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* S3 API, "List of error codes"; those whose status alone says too little. */
+static const struct {
+	const char *code;
+	int result;
+	enum retry_class retry;
+} codes[] = {
+	{ "NoSuchKey", -ENOENT, RETRY_NEVER },
+	{ "NoSuchBucket", -ENOENT, RETRY_NEVER },
+	{ "NoSuchUpload", -ENOENT, RETRY_NEVER },
+	{ "ExpiredToken", -EACCES, RETRY_NEVER },
+	{ "InvalidToken", -EACCES, RETRY_NEVER },
+	{ "TokenRefreshRequired", -EACCES, RETRY_NEVER },
+	{ "RequestTimeTooSkewed", -EACCES, RETRY_NEVER },
+	{ "PreconditionFailed", -ESTALE, RETRY_NEVER },
+	{ "EntityTooLarge", -EFBIG, RETRY_NEVER },
+	{ "QuotaExceeded", -EDQUOT, RETRY_NEVER },
+	{ "RequestTimeout", -ETIMEDOUT, RETRY_TIMEOUT },
+	{ "BadDigest", -EIO, RETRY_RESET },
+	{ "XAmzContentSHA256Mismatch", -EIO, RETRY_RESET },
+	{ "InternalError", -EIO, RETRY_SERVER },
+	{ "OperationAborted", -EIO, RETRY_SERVER },
+	{ "SlowDown", -EIO, RETRY_SLOW_DOWN },
+	{ "ServiceUnavailable", -EIO, RETRY_SLOW_DOWN },
+};
+
+static int result_of_status(long status)
+{
+	switch (status) {
+	case 400:
+		return -EINVAL;
+	case 401:
+	case 403:
+	case 407:
+		return -EACCES;
+	case 404:
+	case 410:
+		return -ENOENT;
+	case 405:
+	case 501:
+		return -EOPNOTSUPP;
+	case 412:
+		return -ESTALE;
+	case 416:
+		return -EBADMSG;
+	default:
+		return status / 100 == 3 ? -EINVAL : -EIO;
+	}
+}
+
+static int result_of(long status, const char *code, enum retry_class *retry)
+{
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (!strcmp(codes[i].code, code)) {
+			*retry = codes[i].retry;
+			return codes[i].result;
+		}
+	return result_of_status(status);
+}
+
+/* A server's words, on one line. */
+static void one_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = ' ';
+}
+
+static const char *host_of(const struct s3_call *call, char *out, size_t out_bytes)
+{
+	const char *host = strstr(call->http.url, "://");
+
+	host = host ? host + 3 : call->http.url;
+	(void)snprintf(out, out_bytes, "%.*s", (int)strcspn(host, "/?"), host);
+	return out;
+}
+
+/* What a person needs besides the server's own words. */
+static void add_advice(const struct s3_call *call, char *out, size_t out_bytes)
+{
+	const struct s3_error *error = &call->error;
+	const char *region =
+		error->region[0] ? error->region : http_header(&call->http, "x-amz-bucket-region");
+	time_t theirs = curl_getdate(http_header(&call->http, "date"), NULL);
+	int64_t skew = theirs > 0 ? (int64_t)time(NULL) - (int64_t)theirs : 0;
+	char host[S3_HOST_BYTES];
+
+	out[0] = 0;
+	if (!strcmp(error->code, "RequestTimeTooSkewed"))
+		(void)snprintf(out, out_bytes,
+			       "; clock skew: this machine's clock is %" PRId64 " s %s the server's",
+			       skew < 0 ? -skew : skew, skew < 0 ? "behind" : "ahead of");
+	else if (region[0] && strcmp(region, call->s3->region) != 0)
+		(void)snprintf(out, out_bytes, "; the bucket is in region '%.63s', configured is '%s'",
+			       region, call->s3->region);
+	else if (call->redirected)
+		(void)snprintf(out, out_bytes, "; after a redirect to %s", host_of(call, host, sizeof(host)));
+	else if (call->s3->anonymous && (call->http.status == 403 || call->http.status == 401))
+		(void)snprintf(out, out_bytes, "; no credentials are given, the request was not signed");
+}
+
+int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *err)
+{
+	struct s3_error *error = &call->error;
+	char advice[S3_HOST_BYTES + 64];
+	int rc;
+
+	s3_error_parse(call->http.reply, call->http.reply_bytes, error);
+	one_line(error->code);
+	one_line(error->message);
+	one_line(error->region);
+	rc = result_of(call->http.status, error->code, retry);
+	if (rc == -ESTALE && call->pin)
+		return error_set(err, rc,
+				 "the object changed: pinned %" PRIu64
+				 " bytes, \"%s\"; the server answers %ld %s",
+				 call->pin->bytes, call->pin->etag, call->http.status, error->code);
+	add_advice(call, advice, sizeof(advice));
+	return error_set(err, rc, "the server answers %ld%s%s%s%s%s", call->http.status,
+			 error->code[0] ? " " : "", error->code, error->message[0] ? ": " : "",
+			 error->message, advice);
+}
+
+int s3_error_late(struct s3_call *call, const struct s3_error *error, enum retry_class *retry,
+		  struct error *err)
+{
+	int rc;
+
+	call->error = *error;
+	one_line(call->error.code);
+	one_line(call->error.message);
+	rc = result_of(500, call->error.code, retry);
+	return error_set(err, rc, "the server answers 200 and then %s: %s", call->error.code,
+			 call->error.message);
+}

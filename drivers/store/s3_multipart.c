@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Uploads in parts, a few at once, each read from the file while it is sent: memory does not depend on the
+ * part size. A part's ETag is compared with its MD5, the finished object's size with the file's. Whatever
+ * fails, the upload is aborted; one whose process was killed is left for store_abort_stale().
+ */
+#include "drivers/store/s3.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <mbedtls/sha256.h>
+
+#define PARTS_MAX        10000u /* S3 User Guide, "Amazon S3 multipart upload limits" */
+#define PARTS_AT_ONCE    4u
+#define PART_XML_BYTES   (STORE_ETAG_MAX * 6 + 80) /* an ETag of nothing but '"' */
+#define STALE_ROUNDS_MAX 1000u
+
+struct part {
+	struct s3_call *call; /* NULL = this place is free */
+	uint32_t number;
+	char number_text[12], md5[33];
+};
+
+struct upload {
+	struct s3_store *s3;
+	const char *key;
+	int fd;
+	uint64_t bytes, part_bytes;
+	uint32_t parts, started;
+	char id[S3_UPLOAD_BYTES];
+	char (*etags)[STORE_ETAG_MAX];
+	struct part places[PARTS_AT_ONCE];
+	mbedtls_sha256_context *sha256; /* of the whole file, or NULL */
+};
+
+/* ---- Begin, complete, abort ---- */
+
+static int begin_upload(struct upload *upload, struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(upload->s3, HTTP_POST, upload->key, err);
+	CLEANUP(s3_document_done) struct s3_document document = { 0 };
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	s3_call_query(call, "uploads", "");
+	rc = s3_document_open(&document, call, err);
+	if (rc == 0)
+		rc = s3_call_run(call, err);
+	if (rc == 0 && !document.reply.upload_id[0])
+		rc = error_set(err, -EBADMSG, "%s/%s: the server began an upload without an id",
+			       upload->s3->store.url, upload->key);
+	memcpy(upload->id, document.reply.upload_id, sizeof(upload->id));
+	return rc;
+}
+
+static int abort_upload(struct s3_store *s3, const char *full_key, const char *id, struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_DELETE, NULL, err);
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	call->upload_key = full_key;
+	s3_call_query(call, "uploadId", id);
+	rc = s3_call_run(call, err);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/* The few characters that XML wants escaped; an ETag may hold '&' as far as we know. */
+static size_t append_escaped(char *out, const char *text)
+{
+	char *to = out;
+
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			to = stpcpy(to, "&amp;");
+			break;
+		case '<':
+			to = stpcpy(to, "&lt;");
+			break;
+		case '>':
+			to = stpcpy(to, "&gt;");
+			break;
+		default:
+			*to++ = *text;
+		}
+	*to = 0;
+	return (size_t)(to - out);
+}
+
+static char *parts_xml(const struct upload *upload, size_t *ret_bytes)
+{
+	char *text = malloc((size_t)upload->parts * PART_XML_BYTES + 128), *to = text;
+
+	if (!text)
+		return NULL;
+	to = stpcpy(to, "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">");
+	for (uint32_t i = 0; i < upload->parts; i++) {
+		to += sprintf(to, "<Part><PartNumber>%" PRIu32 "</PartNumber><ETag>\"", i + 1);
+		to += append_escaped(to, upload->etags[i]);
+		to = stpcpy(to, "\"</ETag></Part>");
+	}
+	to = stpcpy(to, "</CompleteMultipartUpload>");
+	*ret_bytes = (size_t)(to - text);
+	return text;
+}
+
+static int complete_upload(struct upload *upload, struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(upload->s3, HTTP_POST, upload->key, err);
+	CLEANUP(s3_document_done) struct s3_document document = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	uint8_t sha256[32];
+	size_t bytes;
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	text = parts_xml(upload, &bytes);
+	if (!text)
+		return error_set(err, -ENOMEM, "no memory for a list of %" PRIu32 " parts", upload->parts);
+	(void)mbedtls_sha256_ret((const uint8_t *)text, bytes, sha256, 0);
+	store_hex(sha256, sizeof(sha256), call->payload_sha256);
+	call->body = text;
+	call->body_bytes = bytes;
+	call->http.patient = true; /* the server may put gigabytes together first */
+	s3_call_query(call, "uploadId", upload->id);
+	rc = s3_document_open(&document, call, err);
+	if (rc == 0)
+		rc = s3_call_run(call, err);
+	/* An attempt whose answer was lost may have completed it: then the size decides. */
+	return rc == -ENOENT && call->http.failures > 1 ? 0 : rc;
+}
+
+/* ---- Parts ----------------------------------------------------------------------------------- */
+
+static int start_part(struct upload *upload, struct part *part, struct error *err)
+{
+	uint64_t offset = upload->started * upload->part_bytes, left = upload->bytes - offset;
+	struct s3_call *call = s3_call_new(upload->s3, HTTP_PUT, upload->key, err);
+	uint8_t sha256[32], md5[16];
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	call->body_fd = upload->fd;
+	call->body_offset = offset;
+	call->body_bytes = left < upload->part_bytes ? left : upload->part_bytes;
+	rc = store_hash_file(upload->fd, offset, call->body_bytes, upload->sha256,
+			     upload->s3->tls ? NULL : sha256, md5, err);
+	if (rc < 0) {
+		s3_call_free(call);
+		return rc;
+	}
+	if (!upload->s3->tls)
+		store_hex(sha256, sizeof(sha256), call->payload_sha256);
+	store_hex(md5, sizeof(md5), part->md5);
+	part->number = ++upload->started;
+	(void)snprintf(part->number_text, sizeof(part->number_text), "%" PRIu32, part->number);
+	s3_call_query(call, "partNumber", part->number_text);
+	s3_call_query(call, "uploadId", upload->id);
+	call->check = s3_check_put;
+	call->context = part->md5;
+	part->call = call;
+	s3_call_start(call);
+	return 0;
+}
+
+static int end_part(struct upload *upload, struct part *part, struct error *err)
+{
+	struct s3_call *call = part->call;
+	int rc = s3_call_wait(call, err);
+
+	if (rc == 0 && !call->etag[0])
+		rc = error_set(err, -EBADMSG, "%s/%s: part %" PRIu32 " was answered without an ETag",
+			       upload->s3->store.url, upload->key, part->number);
+	if (rc == 0)
+		memcpy(upload->etags[part->number - 1], call->etag, STORE_ETAG_MAX);
+	part->call = NULL;
+	s3_call_free(call);
+	return rc;
+}
+
+/* Places are used in turn: the one that comes next holds the part started longest ago. */
+static int send_parts(struct upload *upload, struct error *err)
+{
+	int result = 0;
+
+	for (uint32_t turn = 0; turn < upload->parts + PARTS_AT_ONCE; turn++) {
+		struct part *part = &upload->places[turn % PARTS_AT_ONCE];
+		int rc = part->call ? end_part(upload, part, result ? NULL : err) : 0;
+
+		if (rc == 0 && result == 0 && upload->started < upload->parts)
+			rc = start_part(upload, part, err);
+		if (rc < 0 && result == 0)
+			result = rc;
+	}
+	return result;
+}
+
+static int verify(struct upload *upload, struct error *err)
+{
+	struct store_object object;
+	int rc = s3_stat(&upload->s3->store, upload->key, &object, err);
+
+	if (rc == 0 && object.pin.bytes != upload->bytes)
+		return error_set(err, -EIO, "%s/%s: uploaded %" PRIu64 " bytes, the server has %" PRIu64,
+				 upload->s3->store.url, upload->key, upload->bytes, object.pin.bytes);
+	return rc;
+}
+
+static int send_upload(struct upload *upload, struct error *err)
+{
+	char full[S3_FULL_BYTES];
+	int rc = s3_full_key(upload->s3, upload->key, full, err);
+
+	if (rc == 0)
+		rc = begin_upload(upload, err);
+	if (rc < 0)
+		return rc;
+	rc = send_parts(upload, err);
+	if (rc == 0)
+		rc = complete_upload(upload, err);
+	if (rc < 0) {
+		(void)abort_upload(upload->s3, full, upload->id, NULL);
+		return rc;
+	}
+	return verify(upload, err);
+}
+
+/* ---- One file -------------------------------------------------------------------------------- */
+
+static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
+		      struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_PUT, key, err);
+	uint8_t sha256[32], md5[16];
+	char md5_hex[33];
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	rc = store_hash_file(fd, 0, bytes, NULL, ret_sha256 || !s3->tls ? sha256 : NULL, md5, err);
+	if (rc < 0)
+		return rc;
+	if (!s3->tls)
+		store_hex(sha256, sizeof(sha256), call->payload_sha256);
+	store_hex(md5, sizeof(md5), md5_hex);
+	call->body_fd = fd;
+	call->body_bytes = bytes;
+	call->check = s3_check_put;
+	call->context = md5_hex;
+	rc = s3_call_run(call, err);
+	if (rc == 0 && ret_sha256)
+		memcpy(ret_sha256, sha256, sizeof(sha256));
+	return rc;
+}
+
+int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
+		struct error *err)
+{
+	struct upload upload = { .s3 = s3_store_of(store), .key = key, .fd = fd, .bytes = bytes };
+	mbedtls_sha256_context sha256;
+	int rc;
+
+	upload.part_bytes = store->options.part_bytes;
+	if (bytes <= upload.part_bytes)
+		return put_single(upload.s3, key, fd, bytes, ret_sha256, err);
+	if ((bytes - 1) / upload.part_bytes >= PARTS_MAX)
+		upload.part_bytes = (bytes - 1) / PARTS_MAX + 1;
+	upload.parts = (uint32_t)((bytes - 1) / upload.part_bytes + 1);
+	upload.etags = calloc(upload.parts, sizeof(*upload.etags));
+	if (!upload.etags)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " parts", upload.parts);
+	mbedtls_sha256_init(&sha256);
+	(void)mbedtls_sha256_starts_ret(&sha256, 0);
+	upload.sha256 = ret_sha256 ? &sha256 : NULL;
+	rc = send_upload(&upload, err);
+	if (rc == 0 && ret_sha256)
+		(void)mbedtls_sha256_finish_ret(&sha256, ret_sha256);
+	mbedtls_sha256_free(&sha256);
+	free(upload.etags);
+	return rc;
+}
+
+/* ---- Stale uploads ---- */
+
+static int list_uploads(struct s3_store *s3, const char *key_marker, const char *id_marker,
+			struct s3_document *document, struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_GET, NULL, err);
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	s3_call_query(call, "uploads", "");
+	s3_call_query(call, "max-uploads", "1000");
+	s3_call_query(call, "encoding-type", "url");
+	s3_call_query(call, "prefix", s3->prefix);
+	if (key_marker[0]) {
+		s3_call_query(call, "key-marker", key_marker);
+		s3_call_query(call, "upload-id-marker", id_marker);
+	}
+	rc = s3_document_open(document, call, err);
+	return rc < 0 ? rc : s3_call_run(call, err);
+}
+
+static int abort_page(struct s3_store *s3, const struct s3_reply *page, struct error *err)
+{
+	char key[STORE_KEY_MAX + 1];
+
+	for (uint32_t i = 0; i < page->count; i++) {
+		const struct s3_entry *entry = &page->entries[i];
+		int rc = s3_reply_key(page, page->text + entry->key, key, err);
+
+		if (rc == 0 && (strncmp(key, s3->prefix, strlen(s3->prefix)) != 0 || !entry->upload_id))
+			rc = error_set(err, -EBADMSG, "%s: the list of uploads makes no sense",
+				       s3->store.url);
+		if (rc == 0)
+			rc = abort_upload(s3, key, page->text + entry->upload_id, err);
+		if (rc < 0)
+			return rc;
+	}
+	return (int)page->count;
+}
+
+int s3_abort_stale(struct store *store, struct error *err)
+{
+	struct s3_store *s3 = s3_store_of(store);
+	char key_marker[STORE_KEY_MAX + 1] = "", id_marker[S3_UPLOAD_BYTES] = "";
+	int aborted = 0;
+	bool more = true;
+
+	for (uint32_t round = 0; more && round < STALE_ROUNDS_MAX; round++) {
+		CLEANUP(s3_document_done) struct s3_document document = { 0 };
+		int rc = list_uploads(s3, key_marker, id_marker, &document, err);
+
+		if (rc == 0)
+			rc = abort_page(s3, &document.reply, err);
+		if (rc >= 0 && document.reply.truncated &&
+		    s3_reply_key(&document.reply, document.reply.token, key_marker, err) < 0)
+			rc = -EBADMSG;
+		if (rc < 0)
+			return rc;
+		aborted += rc;
+		more = document.reply.truncated;
+		memcpy(id_marker, document.reply.upload_id, sizeof(id_marker));
+	}
+	return aborted;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/store/s3.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <mbedtls/md5.h>
+#include <mbedtls/sha256.h>
+
+/* ---- Stat ------------------------------------------------------------------------------------ */
+
+static int check_stat(struct s3_call *call, enum retry_class *retry, struct error *err)
+{
+	struct store_object *object = call->context;
+	const char *length = http_header(&call->http, "content-length");
+	time_t modified = curl_getdate(http_header(&call->http, "last-modified"), NULL);
+	char *end;
+
+	(void)retry;
+	errno = 0;
+	object->pin.bytes = strtoull(length, &end, 10);
+	if (length[0] < '0' || length[0] > '9' || *end || errno)
+		return error_set(err, -EBADMSG, "the answer's Content-Length '%.40s' is no number", length);
+	memcpy(object->pin.etag, call->etag, sizeof(object->pin.etag));
+	memcpy(object->pin.version, call->version, sizeof(object->pin.version));
+	object->mtime_s = modified < 0 ? 0 : (int64_t)modified;
+	return 0;
+}
+
+/* An answer to HEAD has no body; a get of one byte fails with the server's code and message. */
+static int explain(struct s3_store *s3, const char *key, int rc, struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_GET, key, err);
+	struct error said = { 0 };
+	char byte;
+
+	if (!call)
+		return -ENOMEM;
+	call->ranged = true;
+	call->bytes = 1;
+	call->http.buffer = &byte;
+	call->http.room = 1;
+	if (s3_call_run(call, &said) != rc)
+		return rc;
+	if (err)
+		*err = said;
+	return rc;
+}
+
+int s3_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
+{
+	struct s3_store *s3 = s3_store_of(store);
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_HEAD, key, err);
+	struct store_object object = { 0 };
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	call->check = check_stat;
+	call->context = &object;
+	rc = s3_call_run(call, err);
+	if (rc < 0)
+		return call->http.status / 100 == 4 ? explain(s3, key, rc, err) : rc;
+	(void)snprintf(object.key, sizeof(object.key), "%s", key);
+	*ret_object = object;
+	return 0;
+}
+
+/* ---- Whole objects ---- */
+
+struct growing {
+	char *data;
+	uint64_t used, room, max;
+};
+
+static void begin_growing(struct s3_call *call)
+{
+	((struct growing *)call->context)->used = 0;
+}
+
+static int grow(struct growing *growing, uint64_t bytes, struct error *err)
+{
+	uint64_t room = 2 * growing->room > bytes ? 2 * growing->room : bytes;
+	char *data;
+
+	if (bytes > growing->max)
+		return error_set(err, -EFBIG, "more than the %" PRIu64 " bytes expected at most",
+				 growing->max);
+	if (room > growing->max)
+		room = growing->max;
+	data = realloc(growing->data, room + 1);
+	if (!data)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", room);
+	growing->data = data;
+	growing->room = room;
+	return 0;
+}
+
+static int add_growing(struct s3_call *call, const char *data, size_t bytes, struct error *err)
+{
+	struct growing *growing = call->context;
+	int rc = 0;
+
+	if (growing->used + bytes > growing->room)
+		rc = grow(growing, growing->used + bytes, err);
+	if (rc < 0)
+		return rc;
+	memcpy(growing->data + growing->used, data, bytes);
+	growing->used += bytes;
+	return 0;
+}
+
+int s3_get_all(struct store *store, const char *key, uint64_t max, char **ret_data, uint64_t *ret_bytes,
+	       struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3_store_of(store), HTTP_GET, key, err);
+	struct growing growing = { .max = max };
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	rc = grow(&growing, max < 4096 ? max : 4096, err);
+	if (rc < 0)
+		return rc;
+	call->begin = begin_growing;
+	call->data = add_growing;
+	call->context = &growing;
+	rc = s3_call_run(call, err);
+	if (rc < 0) {
+		free(growing.data);
+		return rc;
+	}
+	growing.data[growing.used] = 0;
+	*ret_data = growing.data;
+	*ret_bytes = growing.used;
+	return 0;
+}
+
+/* ---- Put and delete --- */
+
+/* Of the ETags that look like an MD5, those of objects encrypted with other keys than S3's own are none; S3
+ * API, Object. */
+int s3_check_put(struct s3_call *call, enum retry_class *retry, struct error *err)
+{
+	const char *md5 = call->context,
+		   *encryption = http_header(&call->http, "x-amz-server-side-encryption");
+
+	if (strlen(call->etag) != 32 || strspn(call->etag, "0123456789abcdefABCDEF") != 32 ||
+	    !strncmp(encryption, "aws:", 4) ||
+	    http_header(&call->http, "x-amz-server-side-encryption-customer-algorithm")[0] ||
+	    !strcasecmp(call->etag, md5))
+		return 0;
+	*retry = RETRY_RESET;
+	return error_set(err, -EIO, "the server stored other bytes than were sent: MD5 %s, sent were %s",
+			 call->etag, md5);
+}
+
+int s3_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+{
+	struct s3_store *s3 = s3_store_of(store);
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_PUT, key, err);
+	uint8_t sha256[32], md5[16];
+	char md5_hex[33];
+
+	if (!call)
+		return -ENOMEM;
+	(void)mbedtls_md5_ret(data, bytes, md5);
+	store_hex(md5, sizeof(md5), md5_hex);
+	if (bytes && !s3->tls) {
+		(void)mbedtls_sha256_ret(data, bytes, sha256, 0);
+		store_hex(sha256, sizeof(sha256), call->payload_sha256);
+	}
+	call->body = data;
+	call->body_bytes = bytes;
+	call->check = s3_check_put;
+	call->context = md5_hex;
+	return s3_call_run(call, err);
+}
+
+int s3_delete(struct store *store, const char *key, struct error *err)
+{
+	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3_store_of(store), HTTP_DELETE, key, err);
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	rc = s3_call_run(call, err);
+	return rc == -ENOENT && !strcmp(call->error.code, "NoSuchKey") ? 0 : rc;
+}
+
+/* ---- XML answers ------ */
+
+static void begin_document(struct s3_call *call)
+{
+	struct s3_document *document = call->context;
+
+	s3_xml_reset(document->xml);
+	s3_reply_begin(&document->reply);
+}
+
+static int add_document(struct s3_call *call, const char *data, size_t bytes, struct error *err)
+{
+	return s3_xml_feed(((struct s3_document *)call->context)->xml, data, bytes, err);
+}
+
+static int check_document(struct s3_call *call, enum retry_class *retry, struct error *err)
+{
+	struct s3_document *document = call->context;
+	int rc = s3_xml_finish(document->xml, err);
+
+	if (rc == 0 && document->reply.error.code[0])
+		return s3_error_late(call, &document->reply.error, retry, err);
+	return rc;
+}
+
+int s3_document_open(struct s3_document *document, struct s3_call *call, struct error *err)
+{
+	*document = (struct s3_document){ 0 };
+	call->begin = begin_document;
+	call->data = add_document;
+	call->check = check_document;
+	call->context = document;
+	return s3_xml_open(s3_reply_element, &document->reply, &document->xml, err);
+}
+
+void s3_document_done(struct s3_document *document)
+{
+	s3_xml_close(document->xml);
+	s3_reply_done(&document->reply);
+}

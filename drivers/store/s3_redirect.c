@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A 307 may send a get to a presigned URL on another host (lakeFS), or to AWS's endpoint of another region.
+ * The first is followed as it is, without Authorization; the second with a new signature for that host. Never
+ * from https to http.
+ */
+#include "drivers/store/s3.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#define REDIRECTS_MAX 5u
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t text_bytes = strlen(text), end_bytes = strlen(end);
+
+	return text_bytes >= end_bytes && !strcasecmp(text + text_bytes - end_bytes, end);
+}
+
+/* "X-Amz-Signature=" and "Signature=" are in every presigned URL of S3's. */
+static bool is_other_endpoint(const struct s3_call *call, const char *host, const char *query)
+{
+	return call->s3->aws && call->s3->tls && ends_with(host, ".amazonaws.com") &&
+	       !(query && strcasestr(query, "signature="));
+}
+
+/* The location, which may be relative, made whole: into call->location, or its host into call->host. */
+static int take_location(struct s3_call *call, const char *location, struct error *err)
+{
+	CLEANUP(s3_url_free) CURLU *url = curl_url();
+	CLEANUP(s3_url_free_part) char *whole = NULL;
+	CLEANUP(s3_url_free_part) char *scheme = NULL;
+	CLEANUP(s3_url_free_part) char *host = NULL;
+	CLEANUP(s3_url_free_part) char *query = NULL;
+
+	if (!url || curl_url_set(url, CURLUPART_URL, call->http.url, CURLU_PATH_AS_IS) ||
+	    curl_url_set(url, CURLUPART_URL, location, CURLU_PATH_AS_IS) ||
+	    curl_url_get(url, CURLUPART_URL, &whole, 0) || curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) ||
+	    curl_url_get(url, CURLUPART_HOST, &host, 0) || strlen(whole) >= sizeof(call->location))
+		return error_set(err, -EBADMSG, "the server redirects to a URL that makes no sense");
+	if (strcmp(scheme, "https") != 0 && (call->s3->tls || strcmp(scheme, "http") != 0))
+		return error_set(err, -EBADMSG, "the server redirects to %s://%.200s: not followed", scheme,
+				 host);
+	(void)curl_url_get(url, CURLUPART_QUERY, &query, 0);
+	if (is_other_endpoint(call, host, query) && strlen(host) < sizeof(call->host)) {
+		call->location[0] = 0;
+		(void)snprintf(call->host, sizeof(call->host), "%s", host);
+	} else {
+		(void)snprintf(call->location, sizeof(call->location), "%s", whole);
+	}
+	return HTTP_AGAIN;
+}
+
+int s3_redirect_follow(struct s3_call *call, struct error *err)
+{
+	const char *location = http_header(&call->http, "location");
+	long status = call->http.status;
+	bool safe = call->method == HTTP_GET || call->method == HTTP_HEAD;
+
+	if (!location[0] || !(status == 307 || status == 308 || (safe && status >= 301 && status <= 303)))
+		return 0;
+	if (++call->redirects > REDIRECTS_MAX)
+		return error_set(err, -EBADMSG, "the server redirects more than %u times", REDIRECTS_MAX);
+	call->follow = true;
+	return take_location(call, location, err);
+}
+
+/* ---- ETags behind redirects ---- */
+
+/* FNV-1a; 0 is kept for free slots. A collision needs two of the keys in one run to share all 64 bits. */
+static uint64_t hash(const char *text)
+{
+	uint64_t value = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		value = (value ^ (unsigned char)*text) * 0x100000001b3u;
+	return value ? value : 1;
+}
+
+static struct s3_seen_etag *find(struct s3_seen *seen, uint64_t key)
+{
+	size_t at = key & (seen->room - 1);
+
+	while (seen->slots[at].key && seen->slots[at].key != key)
+		at = (at + 1) & (seen->room - 1);
+	return &seen->slots[at];
+}
+
+static int grow(struct s3_seen *seen)
+{
+	struct s3_seen larger = { .room = seen->room ? 2 * seen->room : 256, .used = seen->used };
+
+	larger.slots = calloc(larger.room, sizeof(*larger.slots));
+	if (!larger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < seen->room; i++)
+		if (seen->slots[i].key)
+			*find(&larger, seen->slots[i].key) = seen->slots[i];
+	free(seen->slots);
+	*seen = larger;
+	return 0;
+}
+
+int s3_seen_check(struct s3_call *call, const char *etag, struct error *err)
+{
+	struct s3_seen *seen = &call->s3->seen;
+	struct s3_seen_etag *slot;
+
+	if (seen->used * 2 >= seen->room && grow(seen) < 0)
+		return error_set(err, -ENOMEM, "no memory for the ETags of redirected objects");
+	slot = find(seen, hash(call->key));
+	if (!slot->key) {
+		*slot = (struct s3_seen_etag){ hash(call->key), hash(etag) };
+		seen->used++;
+	}
+	if (slot->etag != hash(etag))
+		return error_set(
+			err, -ESTALE,
+			"the object behind the redirect changed: found \"%s\", not what the first answer had",
+			etag);
+	return 0;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/store/s3_reply.h"
+
+#include <string.h>
+#include <time.h>
+
+void s3_reply_begin(struct s3_reply *reply)
+{
+	struct s3_entry *entries = reply->entries;
+	char *text = reply->text;
+	size_t room = reply->text_room;
+
+	*reply = (struct s3_reply){ .entries = entries, .text = text, .text_room = room };
+}
+
+void s3_reply_done(struct s3_reply *reply)
+{
+	free(reply->entries);
+	free(reply->text);
+	*reply = (struct s3_reply){ 0 };
+}
+
+bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX])
+{
+	size_t bytes;
+
+	if (!strncmp(text, "W/", 2))
+		text += 2;
+	bytes = strlen(text);
+	if (bytes >= 2 && text[0] == '"' && text[bytes - 1] == '"') {
+		text++;
+		bytes -= 2;
+	}
+	if (bytes >= STORE_ETAG_MAX || strcspn(text, "\"\r\n") < bytes)
+		return false;
+	memcpy(out, text, bytes);
+	out[bytes] = 0;
+	return true;
+}
+
+static int keep_text(struct s3_reply *reply, const char *text, size_t bytes, size_t *ret_offset,
+		     struct error *err)
+{
+	if (bytes + 2 > reply->text_room - reply->text_used) {
+		size_t room = 2 * (reply->text_room + bytes + 4096);
+		char *grown = realloc(reply->text, room);
+
+		if (!grown)
+			return error_set(err, -ENOMEM, "no memory for a page of keys");
+		reply->text = grown;
+		reply->text_room = room;
+	}
+	if (!reply->text_used)
+		reply->text[reply->text_used++] = 0; /* offset 0 says that there was none */
+	memcpy(reply->text + reply->text_used, text, bytes + 1);
+	*ret_offset = reply->text_used;
+	reply->text_used += bytes + 1;
+	return 0;
+}
+
+static int end_entry(struct s3_reply *reply, struct error *err)
+{
+	if (!reply->entries)
+		reply->entries = calloc(S3_ENTRIES_MAX, sizeof(*reply->entries));
+	if (!reply->entries)
+		return error_set(err, -ENOMEM, "no memory for a page of keys");
+	if (reply->count == S3_ENTRIES_MAX)
+		return error_set(err, -EBADMSG, "the page has more than the %u entries asked for",
+				 S3_ENTRIES_MAX);
+	if (!reply->entry.key)
+		return error_set(err, -EBADMSG, "the page has an entry without a key");
+	reply->entries[reply->count++] = reply->entry;
+	reply->entry = (struct s3_entry){ 0 };
+	return 0;
+}
+
+static int number(const char *text, uint64_t *ret_value, struct error *err)
+{
+	char *end;
+
+	errno = 0;
+	*ret_value = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno)
+		return error_set(err, -EBADMSG, "the answer's size '%.40s' is no number", text);
+	return 0;
+}
+
+static int64_t date(const char *text)
+{
+	struct tm tm = { 0 };
+
+	return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) : 0;
+}
+
+static int copy(const char *text, size_t bytes, char *out, size_t out_bytes, const char *what,
+		struct error *err)
+{
+	if (bytes >= out_bytes)
+		return error_set(err, -EBADMSG, "the answer's %s has %zu bytes, at most %zu are allowed",
+				 what, bytes, out_bytes - 1);
+	memcpy(out, text, bytes + 1);
+	return 0;
+}
+
+static int entry_element(struct s3_reply *reply, const char *name, const char *text, size_t bytes,
+			 struct error *err)
+{
+	struct s3_entry *entry = &reply->entry;
+
+	if (!name[0])
+		return end_entry(reply, err);
+	if (!strcmp(name, "/Key"))
+		return keep_text(reply, text, bytes, &entry->key, err);
+	if (!strcmp(name, "/UploadId"))
+		return keep_text(reply, text, bytes, &entry->upload_id, err);
+	if (!strcmp(name, "/Size"))
+		return number(text, &entry->pin.bytes, err);
+	if (!strcmp(name, "/LastModified"))
+		entry->mtime_s = date(text);
+	if (!strcmp(name, "/ETag") && !s3_etag_copy(text, entry->pin.etag))
+		return error_set(err, -EBADMSG, "the answer's ETag '%.40s' makes no sense", text);
+	return 0;
+}
+
+static void error_element(struct s3_error *error, const char *name, const char *text)
+{
+	if (!strcmp(name, "/Code"))
+		(void)snprintf(error->code, sizeof(error->code), "%s", text);
+	else if (!strcmp(name, "/Message"))
+		(void)snprintf(error->message, sizeof(error->message), "%s", text);
+	else if (!strcmp(name, "/Region"))
+		(void)snprintf(error->region, sizeof(error->region), "%s", text);
+}
+
+static int page_element(struct s3_reply *reply, const char *name, const char *text, size_t bytes,
+			struct error *err)
+{
+	if (!strncmp(name, "/Contents", 9) && (!name[9] || name[9] == '/'))
+		return entry_element(reply, name + 9, text, bytes, err);
+	if (!strncmp(name, "/Upload", 7) && (!name[7] || name[7] == '/'))
+		return entry_element(reply, name + 7, text, bytes, err);
+	if (!strcmp(name, "/IsTruncated"))
+		reply->truncated = !strcmp(text, "true");
+	else if (!strcmp(name, "/EncodingType"))
+		reply->url_encoded = !strcmp(text, "url");
+	else if (!strcmp(name, "/NextContinuationToken") || !strcmp(name, "/NextKeyMarker"))
+		return copy(text, bytes, reply->token, sizeof(reply->token), "continuation token", err);
+	else if (!strcmp(name, "/NextUploadIdMarker"))
+		return copy(text, bytes, reply->upload_id, sizeof(reply->upload_id), "upload id", err);
+	return 0;
+}
+
+static int upload_element(struct s3_reply *reply, const char *name, const char *text, size_t bytes,
+			  struct error *err)
+{
+	if (!strcmp(name, "/UploadId"))
+		return copy(text, bytes, reply->upload_id, sizeof(reply->upload_id), "upload id", err);
+	if (!strcmp(name, "/ETag") && !s3_etag_copy(text, reply->etag))
+		return error_set(err, -EBADMSG, "the answer's ETag '%.40s' makes no sense", text);
+	return 0;
+}
+
+int s3_reply_element(void *context, const char *path, const char *text, size_t bytes, struct error *err)
+{
+	static const struct {
+		const char *root;
+		int (*element)(struct s3_reply *reply, const char *name, const char *text, size_t bytes,
+			       struct error *err);
+	} roots[] = {
+		{ "ListBucketResult", page_element },
+		{ "ListMultipartUploadsResult", page_element },
+		{ "InitiateMultipartUploadResult", upload_element },
+		{ "CompleteMultipartUploadResult", upload_element },
+	};
+	struct s3_reply *reply = context;
+	size_t root = strcspn(path, "/");
+
+	if (root == 5 && !strncmp(path, "Error", 5))
+		error_element(&reply->error, path + root, text);
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		if (strlen(roots[i].root) == root && !strncmp(path, roots[i].root, root))
+			return roots[i].element(reply, path + root, text, bytes, err);
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* AWS encodes as forms do: a space is '+', a plus "%2B". */
+static int decode_one(const char **text)
+{
+	const char *at = *text;
+	int high, low;
+
+	++*text;
+	if (*at == '+')
+		return ' ';
+	if (*at != '%')
+		return (unsigned char)*at;
+	high = hex_digit(at[1]);
+	low = high < 0 ? -1 : hex_digit(at[2]);
+	if (low < 0)
+		return -1;
+	*text += 2;
+	return high * 16 + low;
+}
+
+int s3_reply_key(const struct s3_reply *reply, const char *encoded, char out[static STORE_KEY_MAX + 1],
+		 struct error *err)
+{
+	size_t used = 0;
+
+	while (*encoded) {
+		int byte = reply->url_encoded ? decode_one(&encoded) : (unsigned char)*encoded++;
+
+		if (byte <= 0)
+			return error_set(err, -EBADMSG, "a key in the list has a %s at byte %zu",
+					 byte ? "wrong escape" : "NUL", used);
+		if (used == STORE_KEY_MAX)
+			return error_set(err, -EBADMSG, "a key in the list is longer than %u bytes",
+					 STORE_KEY_MAX);
+		out[used++] = (char)byte;
+	}
+	out[used] = 0;
+	return 0;
+}
+
+void s3_error_parse(const char *text, size_t bytes, struct s3_error *ret_error)
+{
+	CLEANUP(s3_xml_closep) struct s3_xml *xml = NULL;
+	struct s3_reply reply = { 0 };
+
+	if (s3_xml_open(s3_reply_element, &reply, &xml, NULL) == 0)
+		(void)!s3_xml_feed(xml, text, bytes, NULL);
+	*ret_error = reply.error;
+	s3_reply_done(&reply);
+}
