@@ -35,71 +35,71 @@ static void must_build(const struct config *config, bool training, struct graph 
 		fail_msg("%s", err.text);
 }
 
+/* Layers, and the beginning of what is said about them. */
+static struct config_layer wrong[][4] = {
+	{ LAYER("conv") },
+	{ LAYER("dense") },
+	{ LAYER("dense", ONE(INT_ATTRIBUTE("units", 0))) },
+	{ LAYER("dense", ONE(FLOAT_ATTRIBUTE("units", 2.5))) },
+	{ LAYER("dense", ONE(INT_ATTRIBUTE("unit", 2))) },
+	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("use_bias", "yes"))) },
+	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("kernel_initializer", "he"))) },
+	{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", 1.0))) },
+	{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", -0.5))) },
+	{ LAYER("dropout", ONE(TEXT("rate", "high"))) },
+	{ LAYER("relu", ONE(INT_ATTRIBUTE("alpha", 1))) },
+	{ DENSE(2) },
+	{ DENSE(3), SOFTMAX },
+	{ DENSE(2), { .op = "softmax", .name = "out", .inputs = 1, .input = { "nothing" }, .line = 9 } },
+	{ DENSE(2),
+	  { .op = "softmax", .name = "out", .inputs = 2, .input = { "dense", "dense" }, .line = 9 } },
+	{ DENSE(2), { .op = "relu", .name = "dense", .line = 9 } },
+	{ { .op = "relu", .name = "a/b", .line = 9 } },
+	{ { .op = "relu", .name = "state", .line = 9 } },
+	{ DENSE(2),
+	  { .op = "dense",
+	    .name = "side",
+	    .line = 9,
+	    .inputs = 1,
+	    .input = { "sentence" },
+	    ONE(INT_ATTRIBUTE("units", 2)) },
+	  SOFTMAX },
+};
+static const char *const texts[] = {
+	"layer on line 6: op: found 'conv', allowed: dense, relu, dropout, softmax",
+	"layer 'dense' (line 6): units: found nothing, allowed: an integer 1 <= x <= 1048576",
+	"layer 'dense' (line 7): units: found 0, allowed: an integer 1 <= x <= 1048576",
+	"layer 'dense' (line 7): units: found 2.5, allowed: an integer 1 <= x <= 1048576",
+	"layer 'dense' (line 7): found attribute 'unit', allowed of dense: units, use_bias, ",
+	"layer 'dense' (line 7): use_bias: found \"yes\", allowed: true or false",
+	"layer 'dense' (line 7): kernel_initializer: found \"he\", allowed: \"glorot_uniform\", "
+	"\"zeros\"",
+	"layer 'dropout' (line 7): rate: found 1, allowed: a number 0 <= x < 1",
+	"layer 'dropout' (line 7): rate: found -0.5, allowed: a number 0 <= x < 1",
+	"layer 'dropout' (line 7): rate: found \"high\", allowed: a number 0 <= x < 1",
+	"layer 'relu' (line 7): found attribute 'alpha', allowed of relu: no attributes",
+	"layer 'dense' (line 6): the last layer: found dense, allowed with loss "
+	"categorical_crossentropy: softmax",
+	"layer 'softmax' (line 6): found 3 outputs, allowed: 2, the classes of label 'label'",
+	"layer 'out' (line 9): input: found 'nothing', allowed: an earlier layer or 'sentence'",
+	"layer 'out' (line 9): inputs: found 2, allowed of softmax: 1",
+	"layer on line 9: name: found 'dense', which line 6 has already",
+	"layer on line 9: name: found 'a/b', allowed: letters, digits,",
+	"layer on line 9: name: found 'state', allowed: letters, digits,",
+	"layer 'dense' (line 6): no later layer takes its output",
+};
+
 static void test_mistakes(void **state)
 {
-	static struct config_layer ops[][4] = {
-		{ LAYER("conv") },
-		{ LAYER("dense") },
-		{ LAYER("dense", ONE(INT_ATTRIBUTE("units", 0))) },
-		{ LAYER("dense", ONE(FLOAT_ATTRIBUTE("units", 2.5))) },
-		{ LAYER("dense", ONE(INT_ATTRIBUTE("unit", 2))) },
-		{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("use_bias", "yes"))) },
-		{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("kernel_initializer", "he"))) },
-		{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", 1.0))) },
-		{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", -0.5))) },
-		{ LAYER("dropout", ONE(TEXT("rate", "high"))) },
-		{ LAYER("relu", ONE(INT_ATTRIBUTE("alpha", 1))) },
-		{ DENSE(2) },
-		{ DENSE(3), SOFTMAX },
-		{ DENSE(2),
-		  { .op = "softmax", .name = "out", .inputs = 1, .input = { "nothing" }, .line = 9 } },
-		{ DENSE(2),
-		  { .op = "softmax", .name = "out", .inputs = 2, .input = { "dense", "dense" }, .line = 9 } },
-		{ DENSE(2), { .op = "relu", .name = "dense", .line = 9 } },
-		{ { .op = "relu", .name = "a/b", .line = 9 } },
-		{ { .op = "relu", .name = "state", .line = 9 } },
-		{ DENSE(2),
-		  { .op = "dense",
-		    .name = "side",
-		    .line = 9,
-		    .inputs = 1,
-		    .input = { "sentence" },
-		    ONE(INT_ATTRIBUTE("units", 2)) },
-		  SOFTMAX },
-	};
-	static const char *const texts[] = {
-		"layer on line 6: op: found 'conv', allowed: dense, relu, dropout, softmax",
-		"layer 'dense' (line 6): units: found nothing, allowed: an integer 1 <= x <= 1048576",
-		"layer 'dense' (line 7): units: found 0, allowed: an integer 1 <= x <= 1048576",
-		"layer 'dense' (line 7): units: found 2.5, allowed: an integer 1 <= x <= 1048576",
-		"layer 'dense' (line 7): found attribute 'unit', allowed of dense: units, use_bias, ",
-		"layer 'dense' (line 7): use_bias: found \"yes\", allowed: true or false",
-		"layer 'dense' (line 7): kernel_initializer: found \"he\", allowed: \"glorot_uniform\", "
-		"\"zeros\"",
-		"layer 'dropout' (line 7): rate: found 1, allowed: a number 0 <= x < 1",
-		"layer 'dropout' (line 7): rate: found -0.5, allowed: a number 0 <= x < 1",
-		"layer 'dropout' (line 7): rate: found \"high\", allowed: a number 0 <= x < 1",
-		"layer 'relu' (line 7): found attribute 'alpha', allowed of relu: no attributes",
-		"layer 'dense' (line 6): the last layer: found dense, allowed with loss "
-		"categorical_crossentropy: softmax",
-		"layer 'softmax' (line 6): found 3 outputs, allowed: 2, the classes of label 'label'",
-		"layer 'out' (line 9): input: found 'nothing', allowed: an earlier layer or 'sentence'",
-		"layer 'out' (line 9): inputs: found 2, allowed of softmax: 1",
-		"layer on line 9: name: found 'dense', which line 6 has already",
-		"layer on line 9: name: found 'a/b', allowed: letters, digits,",
-		"layer on line 9: name: found 'state', allowed: letters, digits,",
-		"layer 'dense' (line 6): no later layer takes its output",
-	};
-
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		uint32_t count = 0;
 		struct graph graph;
 		struct error err = { 0 };
 
-		while (count < 4 && ops[i][count].op)
+		while (count < 4 && wrong[i][count].op)
 			count++;
-		const struct config config = model_config(ops[i], count, 8, 2, 4);
+		const struct config config = model_config(wrong[i], count, 8, 2, 4);
 
 		assert_int_equal(graph_build(&config, true, &graph, &err), -EINVAL);
 		if (strncmp(err.text, texts[i], strlen(texts[i])) != 0)
