@@ -85,8 +85,10 @@ MUST_CHECK int gpu_finish(struct gpu *gpu, struct error *err);
 /* Build from sources, or load the cached binary of (platform, device, driver, options, sources). */
 MUST_CHECK int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count,
 				 const char *options, struct gpu_program **ret_program, struct error *err);
-/* Cache the binary from a thread of its own. Call it after every kernel ran once: PoCL compiles at the first
- * launch, and asking for the binary before costs seconds. Once; later calls and cache hits do nothing. */
+/* Cache the binary; once: later calls and cache hits do nothing, and failing only means that the next start
+ * compiles again. Call it while the queue is empty and after every kernel ran once: it then takes some 5 ms.
+ * PoCL compiles a kernel at its first launch or here, which costs seconds, and PoCL 3.1 aborts
+ * (pocl_release_dlhandle_cache) when another thread asks for the binary while kernels run. */
 void gpu_program_save(struct gpu_program *program);
 /* True when the binary came from the cache. */
 bool gpu_program_cached(const struct gpu_program *program);

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <mbedtls/sha256.h>
-#include <pthread.h>
 #include <string.h>
 
 #define SOURCES_MAX      16u
@@ -17,8 +16,7 @@ struct gpu_program {
 	struct gpu *gpu;
 	cl_program program;
 	char cache_file[PATH_BYTES];
-	bool cached, saving;
-	pthread_t saver;
+	bool cached, saved;
 };
 
 struct gpu_kernel {
@@ -139,37 +137,30 @@ int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_
 	return 0;
 }
 
-/* Failing to save only means that the next start compiles again. */
-static void *save(void *argument)
+void gpu_program_save(struct gpu_program *program)
 {
-	struct gpu_program *program = argument;
 	CLEANUP(free_ptr) unsigned char *file = NULL;
 	unsigned char *binary;
 	size_t bytes = 0;
 	char directory[PATH_BYTES];
 
+	if (program->cached || program->saved)
+		return;
+	program->saved = true; /* or not: then the next start compiles again */
 	if (clGetProgramInfo(program->program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL) !=
 		    CL_SUCCESS ||
 	    !bytes || bytes > BINARY_MAX_BYTES)
-		return NULL;
+		return;
 	file = malloc(DIGEST_BYTES + bytes);
 	if (!file)
-		return NULL;
+		return;
 	binary = file + DIGEST_BYTES;
 	if (clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL) !=
 	    CL_SUCCESS)
-		return NULL;
+		return;
 	(void)mbedtls_sha256_ret(binary, bytes, file, 0);
 	if (path_make(path_of(PATH_KERNELS, NULL, directory), NULL) == 0)
 		(void)(file_write_durable(program->cache_file, file, DIGEST_BYTES + bytes, NULL) < 0);
-	return NULL;
-}
-
-void gpu_program_save(struct gpu_program *program)
-{
-	if (program->cached || program->saving)
-		return;
-	program->saving = pthread_create(&program->saver, NULL, save, program) == 0;
 }
 
 bool gpu_program_cached(const struct gpu_program *program)
@@ -181,8 +172,6 @@ void gpu_program_free(struct gpu_program *program)
 {
 	if (!program)
 		return;
-	if (program->saving)
-		(void)pthread_join(program->saver, NULL);
 	if (program->program)
 		(void)clReleaseProgram(program->program);
 	free(program);

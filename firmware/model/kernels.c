@@ -34,7 +34,10 @@ int kernels_build(struct gpu *gpu, struct gpu_program **ret_program, struct erro
 	const struct update_shape shape = update_shape(gpu_is_cpu(gpu));
 	char options[128];
 
-	/* No fast-math of any kind: a NaN must stay one. */
-	(void)snprintf(options, sizeof(options), "-DUPDATE_GROUP=%u -DUPDATE_RUN=%u", shape.group, shape.run);
+	/* No fast-math of any kind: a NaN must stay one. Denormals are zero: Adam's slots of a unit that gets
+	 * no gradient decay into them within a thousand steps and would stay there, and make a step three
+	 * times as long on a CPU. */
+	(void)snprintf(options, sizeof(options), "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u",
+		       shape.group, shape.run);
 	return gpu_program_build(gpu, sources, sizeof(sources) / sizeof(*sources), options, ret_program, err);
 }

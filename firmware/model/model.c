@@ -364,7 +364,7 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 		.accuracy = rows ? (double)correct / (double)rows : 0,
 		.rows = (uint64_t)rows,
 	};
-	/* Every kernel of a step has run: now the binary holds them. */
+	/* Every kernel of a step has run, and the queue is empty. */
 	if (model->step)
 		gpu_program_save(model->program);
 	return 0;

@@ -111,12 +111,13 @@ static void dense_backward_input(struct plan *plan, const struct node *node, uin
 		return;
 	(void)snprintf(transposed.name, sizeof(transposed.name), "%s/transposed", node->name);
 	gemm.b = graph_tensor(plan->graph, &transposed);
-	plan_emit(plan, &(struct launch){
-				.kernel = "transpose",
-				.groups = { { .constant = in * units, .tile = ELEMENT_GROUP } },
-				.arguments = 4,
-				.argument = { IN(kernel), OUT(gemm.b), INT(in), INT(units) },
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "transpose",
+			  .groups = { { .constant = in, .tile = ELEMENT_GROUP }, { .constant = units } },
+			  .arguments = 4,
+			  .argument = { IN(kernel), OUT(gemm.b), INT(in), INT(units) },
+		  });
 	gemm_emit(plan, &gemm);
 }
 

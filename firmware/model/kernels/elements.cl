@@ -70,11 +70,11 @@ ELEMENTS column_sums(__global const float *x, __global float *sums, int rows, in
 	sums[c] = total;
 }
 
-/* out [columns, rows] = in [rows, columns] transposed, one item an element of `out`. */
+/* out [columns, rows] = in [rows, columns] transposed, in two dimensions: no division, and stores lie together. */
 ELEMENTS transpose(__global const float *in, __global float *out, int rows, int columns)
 {
-	const size_t i = get_global_id(0);
+	const size_t r = get_global_id(0), c = get_global_id(1);
 
-	if (i < (size_t)rows * columns)
-		out[i] = in[i % rows * columns + i / rows];
+	if (r < (size_t)rows)
+		out[c * rows + r] = in[r * columns + c];
 }

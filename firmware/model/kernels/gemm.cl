@@ -95,7 +95,7 @@ void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K
 }
 
 /* What every tile shares: `rows` of them, `vectors` of 16 columns, and the macros that name its accumulators. */
-#define GEMM(name, rows, vectors, OFFSETS, ZERO, LOAD, STEP, STORE)                                            \
+#define GEMM(name, rows, vectors, OFFSETS, ZERO, LOAD, STEP, STORE, C_STORE)                                         \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                     \
 	{                                                                                                      \
 		const int i0 = get_group_id(0) * rows, j0 = get_group_id(1) * 16 * vectors;                    \
@@ -110,6 +110,11 @@ void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K
 		{                                                                                              \
 			LOAD STEP a += stride_k;                                                               \
 			b += N;                                                                                \
+		}                                                                                              \
+		if (!epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {                                   \
+			__global float *c = C + (size_t)i0 * N + j0;                                           \
+                                                                                                               \
+			C_STORE return;                                                                        \
 		}                                                                                              \
 		STORE finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias, mask, scale,           \
 				  threshold, layer, step, first_row, key_low, key_high);                       \
@@ -134,7 +139,11 @@ void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K
 #define STORE4(r)                                                               \
 	vstore16(c##r##_0, 4 * r, tile); vstore16(c##r##_1, 4 * r + 1, tile);   \
 	vstore16(c##r##_2, 4 * r + 2, tile); vstore16(c##r##_3, 4 * r + 3, tile);
+#define PUT(r, v)  vstore16(c##r##_##v, v, c + (size_t)r * N);
+#define PUT1(r)    PUT(r, 0)
+#define PUT2(r)    PUT(r, 0) PUT(r, 1)
+#define PUT4(r)    PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)
 
-GEMM(gemm_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STORE4))
-GEMM(gemm_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), LOAD2, EIGHT(STEP2), EIGHT(STORE2))
-GEMM(gemm_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1))
+GEMM(gemm_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STORE4), SIX(PUT4))
+GEMM(gemm_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), LOAD2, EIGHT(STEP2), EIGHT(STORE2), EIGHT(PUT2))
+GEMM(gemm_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))

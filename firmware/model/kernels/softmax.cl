@@ -55,7 +55,7 @@ ROWS softmax_backward(__global const float *dy, __global const float *p, __globa
 }
 
 /* Softmax and categorical cross-entropy from the logits z, one formula:
- *   row_loss = sum_c label_c * (log sum exp(z - max z) + max z - z_c)
+ *   row_loss = sum_c label_c * ((log sum exp(z - max z) + max z) - z_c)
  *   row_correct = argmax z == argmax label, the first of equals
  *   dz = (p * sum label - label) * weight, weight = 1 / valid rows
  * Rows marked empty have loss 0, hit 0, gradient 0. `empty` and `dz` may be null. */
@@ -77,8 +77,11 @@ ROWS softmax_crossentropy(__global const float *z, __global const long *label, _
 
 	for (int c = 0; c < classes; c++)
 		sum += exp(z[c] - most);
+
+	const float log_sum = log(sum) + most;
+
 	for (int c = 0; c < classes; c++) {
-		loss += (float)label[c] * (log(sum) + most - z[c]);
+		loss += (float)label[c] * (log_sum - z[c]);
 		labels += (float)label[c];
 		best = z[c] > z[best] ? c : best;
 		wanted = label[c] > label[wanted] ? c : wanted;

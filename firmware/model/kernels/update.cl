@@ -10,18 +10,18 @@
 #define FAULT_CHUNK_VECTORS 256
 #define UPDATE              __kernel __attribute__((reqd_work_group_size(UPDATE_GROUP, 1, 1))) void
 
-void note_fault(float16 x, size_t vector, __global uint *chunk_fault)
-{
-	const uint16 bits = as_uint16(x) & 0x7f800000u;
-	uint lane[16];
+/* Exponents of 16 numbers; all ones is a NaN or an infinity. */
+#define EXPONENTS(x) (as_uint16(x) & 0x7f800000u)
 
-	if (!any(bits == 0x7f800000u))
+/* `most` is the largest of the exponents stored in vectors [first, end): look for the element only if it is bad. */
+void note_fault(uint16 most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
+{
+	if (!any(most == 0x7f800000u))
 		return;
-	chunk_fault += vector / FAULT_CHUNK_VECTORS;
-	vstore16(bits, 0, lane);
-	for (uint i = 0; i < 16 && !*chunk_fault; i++)
-		if (lane[i] == 0x7f800000u)
-			*chunk_fault = 1 + (uint)vector * 16 + i;
+	chunk_fault += first / FAULT_CHUNK_VECTORS;
+	for (size_t e = 16 * first; e < 16 * end && !*chunk_fault; e++)
+		if ((as_uint(P[e]) & 0x7f800000u) == 0x7f800000u)
+			*chunk_fault = 1 + (uint)e;
 }
 
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
@@ -29,9 +29,10 @@ void note_fault(float16 x, size_t vector, __global uint *chunk_fault)
 UPDATE adam(__global float *P, __global const float *G, __global float *M, __global float *V, uint vectors,
 	    __global uint *chunk_fault, float rate, float one_minus_beta_1, float one_minus_beta_2, float epsilon)
 {
-	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN;
+	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	uint16 most = 0;
 
-	for (size_t i = first; i < min(first + UPDATE_RUN, (size_t)vectors); i++) {
+	for (size_t i = first; i < end; i++) {
 		const float16 g = vload16(i, G);
 		float16 p = vload16(i, P), m = vload16(i, M), v = vload16(i, V);
 
@@ -41,36 +42,41 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 		vstore16(m, i, M);
 		vstore16(v, i, V);
 		vstore16(p, i, P);
-		note_fault(p, i, chunk_fault);
+		most = max(most, EXPONENTS(p));
 	}
+	note_fault(most, P, first, end, chunk_fault);
 }
 
 /* p -= rate * g */
 UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate)
 {
-	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN;
+	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	uint16 most = 0;
 
-	for (size_t i = first; i < min(first + UPDATE_RUN, (size_t)vectors); i++) {
+	for (size_t i = first; i < end; i++) {
 		const float16 p = vload16(i, P) - rate * vload16(i, G);
 
 		vstore16(p, i, P);
-		note_fault(p, i, chunk_fault);
+		most = max(most, EXPONENTS(p));
 	}
+	note_fault(most, P, first, end, chunk_fault);
 }
 
 /* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
 UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *M, uint vectors,
 		    __global uint *chunk_fault, float rate, float momentum, int nesterov)
 {
-	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN;
+	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	uint16 most = 0;
 
-	for (size_t i = first; i < min(first + UPDATE_RUN, (size_t)vectors); i++) {
+	for (size_t i = first; i < end; i++) {
 		const float16 step = rate * vload16(i, G);
 		const float16 m = momentum * vload16(i, M) - step;
 		const float16 p = vload16(i, P) + (nesterov ? momentum * m - step : m);
 
 		vstore16(m, i, M);
 		vstore16(p, i, P);
-		note_fault(p, i, chunk_fault);
+		most = max(most, EXPONENTS(p));
 	}
+	note_fault(most, P, first, end, chunk_fault);
 }
