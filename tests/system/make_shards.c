@@ -39,7 +39,7 @@ static uint64_t one_record(uint64_t id, uint8_t *out, uint64_t capacity)
 		sentence[i] = noise(&state);
 		sum += sentence[i] * (float)(i % 3 - 1);
 	}
-	sentence[0] += (float)id * 1e-6f;
+	sentence[0] += (float)(id & UINT32_MAX) * 1e-9f;
 	label[sum > 0] = 1;
 	bytes = example_write(&schema, rows, example, sizeof(example));
 	if (bytes > sizeof(example) || bytes + TFRECORD_FRAME_BYTES > capacity)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/spool.h"
+#include "drivers/gpu/gpu.h"
+#include "drivers/notify/notify.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <sysexits.h>
+
+atomic_bool train_stop;
+
+static void stop(int signal_number)
+{
+	(void)signal_number;
+	atomic_store(&train_stop, true);
+}
+
+static int open_all(struct train *train, struct error *err)
+{
+	const struct config *config = &train->run.config;
+	int r;
+
+	if ((r = gpu_open(config->device.platform, config->device.type, &train->gpu, err)) < 0 ||
+	    (r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
+	    (r = spool_make(train->run.id, err)) < 0 || (r = train_wait_plan(train, err)) < 0 ||
+	    (r = restore(train, err)) < 0 || (r = report_open(train, err)) < 0)
+		return r;
+	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
+		 gpu_description(train->gpu));
+	return saver_open(train, err);
+}
+
+/* Data that cannot be used ends the run; what may pass, or a person can put right, leaves it unfinished. */
+static int end(struct train *train, int result, struct error *err)
+{
+	struct error state_err;
+	int code = result == 0 || result == -ECANCELED ? EX_OK : fatal(err);
+
+	if (result == -ECANCELED)
+		log_info("stopped at step %" PRIu64, train->model ? model_step(train->model) : 0);
+	if ((result == -ECANCELED && run_state_set(RUN_STOPPED, &state_err) < 0) ||
+	    (code == EX_DATAERR && run_state_set(RUN_FAILED, &state_err) < 0))
+		log_err("%s", state_err.text);
+	report_close(train);
+	saver_close(train);
+	ring_close(train->ring);
+	model_close(train->model);
+	gpu_close(train->gpu);
+	run_done(&train->run);
+	return code;
+}
+
+int main(void)
+{
+	static struct train train;
+	struct error err = { 0 };
+	int r;
+
+	log_open("traind");
+	(void)signal(SIGTERM, stop);
+	(void)signal(SIGINT, stop);
+	r = run_load(&train.run, &err);
+	if (r < 0)
+		return fatal(&err);
+	if (run_state_is_final(train.run.state)) {
+		log_info("%s is %s", train.run.id, run_state_name(train.run.state));
+		return EX_OK;
+	}
+	r = open_all(&train, &err);
+	if (r == 0)
+		notify_ready("training %s", train.run.id);
+	return end(&train, r < 0 ? r : train_run(&train, &err), &err);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, validation_loss,
+ * validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy, rows}, of the last
+ * pass over each. Curves have the epoch as their step, as Keras writes them.
+ */
+#include "core/log.h"
+#include "core/spool.h"
+#include "drivers/notify/notify.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define PROGRESS_US 5000000u
+
+static const char *const split_names[] = { "train", "validation", "test" };
+static_assert(sizeof(split_names) / sizeof(split_names[0]) == SPLIT_MAX, "every split has its name");
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* ---- Open ---- */
+
+/* Passes of this split that are whole behind the cursor; validation k comes after train k. */
+static uint64_t passes_behind(const struct train *train, enum split split)
+{
+	const uint64_t epochs = train->run.config.run.epochs;
+	struct cursor cursor;
+
+	model_cursor_get(train->model, &cursor);
+	if (cursor.ended || cursor.split == SPLIT_TEST)
+		return epochs;
+	return cursor.segment + (split == SPLIT_TRAIN && cursor.split == SPLIT_VALIDATION);
+}
+
+static int open_events(const struct train *train, const char *folder, enum split split,
+		       struct tfevents **ret_events, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = tfevents_open(spool_path(train->run.id, folder, path), ret_events, err);
+
+	/* What an earlier start said of these epochs is said again. */
+	return r < 0 ? r : tfevents_session_start(*ret_events, passes_behind(train, split), err);
+}
+
+static cJSON *take_member(cJSON *record, const char *key, cJSON *empty)
+{
+	cJSON *found = cJSON_DetachItemFromObjectCaseSensitive(record, key);
+
+	if (!found)
+		return empty;
+	cJSON_Delete(empty);
+	return found;
+}
+
+/* What the record says of epochs behind the cursor stays. */
+static int take_epochs(struct train *train, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	struct report *report = &train->report;
+	int r;
+
+	if ((r = run_json(&text, err)) < 0 ||
+	    (r = json_parse("run.json", text, strlen(text), &record, err)) < 0)
+		return r;
+	report->epochs = take_member(record, "epochs", cJSON_CreateArray());
+	report->metrics = take_member(record, "metrics", cJSON_CreateObject());
+	if (!cJSON_IsArray(report->epochs) || !cJSON_IsObject(report->metrics))
+		return error_set(err, -EBADMSG,
+				 "run.json: epochs or metrics: expected an array and an object");
+	while ((uint64_t)cJSON_GetArraySize(report->epochs) > passes_behind(train, SPLIT_TRAIN))
+		cJSON_DeleteItemFromArray(report->epochs, cJSON_GetArraySize(report->epochs) - 1);
+	return 0;
+}
+
+int report_open(struct train *train, struct error *err)
+{
+	struct report *report = &train->report;
+	int r = take_epochs(train, err);
+
+	if (r == 0)
+		r = open_events(train, "logs/train", SPLIT_TRAIN, &report->train, err);
+	if (r == 0)
+		r = open_events(train, "logs/validation", SPLIT_VALIDATION, &report->validation, err);
+	report->shown_us = now_us();
+	return r;
+}
+
+void report_close(struct train *train)
+{
+	tfevents_close(train->report.train);
+	tfevents_close(train->report.validation);
+	cJSON_Delete(train->report.epochs);
+	cJSON_Delete(train->report.metrics);
+}
+
+/* ---- A segment's end ---- */
+
+static int write_events(const struct report *report, enum split split, uint64_t epoch,
+			const struct model_metrics *metrics, struct error *err)
+{
+	struct tfevents *events = split == SPLIT_TRAIN ? report->train : report->validation;
+	int r;
+
+	if (split == SPLIT_TEST)
+		return 0;
+	r = tfevents_scalar(events, "epoch_loss", epoch, (float)metrics->loss, err);
+	return r < 0 ? r : tfevents_scalar(events, "epoch_accuracy", epoch, (float)metrics->accuracy, err);
+}
+
+static bool set_number(cJSON *object, const char *key, double value)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+	return cJSON_AddNumberToObject(object, key, value);
+}
+
+static bool update_metrics(struct report *report, enum split split, const struct model_metrics *metrics)
+{
+	cJSON *member;
+
+	cJSON_DeleteItemFromObjectCaseSensitive(report->metrics, split_names[split]);
+	member = cJSON_AddObjectToObject(report->metrics, split_names[split]);
+	return member && set_number(member, "loss", metrics->loss) &&
+	       set_number(member, "accuracy", metrics->accuracy) &&
+	       json_add_u64(member, "rows", metrics->rows);
+}
+
+static bool update_epochs(struct train *train, enum split split, uint64_t epoch,
+			  const struct model_metrics *metrics)
+{
+	cJSON *epochs = train->report.epochs, *entry;
+
+	if (split == SPLIT_TRAIN) {
+		entry = cJSON_CreateObject();
+		return cJSON_AddItemToArray(epochs, entry) && json_add_u64(entry, "epoch", epoch) &&
+		       json_add_u64(entry, "step", model_step(train->model)) &&
+		       set_number(entry, "loss", metrics->loss) &&
+		       set_number(entry, "accuracy", metrics->accuracy);
+	}
+	entry = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
+	if (split == SPLIT_TEST || !entry)
+		return true;
+	return set_number(entry, "validation_loss", metrics->loss) &&
+	       set_number(entry, "validation_accuracy", metrics->accuracy);
+}
+
+static int note(const struct report *report, struct error *err)
+{
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	int r;
+
+	if (!cJSON_AddItemReferenceToObject(object, "epochs", report->epochs) ||
+	    !cJSON_AddItemReferenceToObject(object, "metrics", report->metrics))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = json_print(object, &text, err);
+	return r < 0 ? r : run_note(text, err);
+}
+
+int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err)
+{
+	struct report *report = &train->report;
+	struct model_metrics metrics;
+	int r = model_metrics(train->model, &metrics, err);
+
+	if (r < 0 || (r = write_events(report, split, segment, &metrics, err)) < 0)
+		return r;
+	if (!update_metrics(report, split, &metrics) || !update_epochs(train, split, segment, &metrics))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = note(report, err);
+	if (r < 0)
+		return r;
+	log_info("epoch %" PRIu64 "/%" PRIu64 ": %s loss %.4f, accuracy %.4f, %" PRIu64 " rows",
+		 split == SPLIT_TEST ? train->run.config.run.epochs : segment + 1,
+		 train->run.config.run.epochs, split_names[split], metrics.loss, metrics.accuracy,
+		 metrics.rows);
+	return 0;
+}
+
+/* ---- On the way ---- */
+
+int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows, struct error *err)
+{
+	struct report *report = &train->report;
+	const uint64_t now = now_us(), passed_us = now - report->shown_us;
+	struct model_metrics metrics;
+	int r;
+
+	report->rows += rows;
+	if (passed_us < PROGRESS_US)
+		return 0;
+	r = model_metrics(train->model, &metrics, err);
+	if (r < 0)
+		return r;
+	log_info("%s %" PRIu64 ", step %" PRIu64 ": loss %.4f, accuracy %.4f, %.0f rows/s",
+		 split_names[split], segment + 1, model_step(train->model), metrics.loss, metrics.accuracy,
+		 (double)report->rows * 1e6 / (double)passed_us);
+	notify_status("%s %" PRIu64 ", step %" PRIu64, split_names[split], segment + 1,
+		      model_step(train->model));
+	report->shown_us = now;
+	report->rows = 0;
+	return 0;
+}

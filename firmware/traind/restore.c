@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/spool.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- One file ---- */
+
+static const struct model_tensor *find(const struct model_tensor *tensors, uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(tensors[i].name, name) == 0)
+			return &tensors[i];
+	return NULL;
+}
+
+bool is_parameter(const char *name)
+{
+	return strncmp(name, "optimizer/", 10) != 0 && strncmp(name, "state/", 6) != 0;
+}
+
+/* Every tensor the model has, or its parameters alone, as the file holds them. */
+static int load_tensors(struct model *model, const char *path, const struct safetensors *file,
+			bool parameters_alone, struct error *err)
+{
+	uint32_t wanted_count, count;
+	const struct model_tensor *wanted = model_tensors(model, &wanted_count),
+				  *found = safetensors_tensors(file, &count);
+
+	for (uint32_t i = 0; i < wanted_count; i++) {
+		const struct model_tensor *tensor = find(found, count, wanted[i].name);
+		int r;
+
+		if (parameters_alone && !is_parameter(wanted[i].name))
+			continue;
+		if (!tensor || strcmp(tensor->dtype, wanted[i].dtype) != 0 ||
+		    tensor->rank != wanted[i].rank ||
+		    memcmp(tensor->shape, wanted[i].shape, tensor->rank * sizeof(tensor->shape[0])) != 0)
+			return error_set(err, -EBADMSG, "%s: %s: found %s, expected %s of %" PRIu64 " bytes",
+					 path, wanted[i].name, tensor ? "another type or shape" : "nothing",
+					 wanted[i].dtype, wanted[i].bytes);
+		r = model_tensor_load(model, tensor->name, tensor->data, tensor->bytes, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int expect(const char *path, const struct safetensors *file, const char *key, const char *expected,
+		  struct error *err)
+{
+	const char *found = safetensors_value(file, key);
+
+	if (found && strcmp(found, expected) == 0)
+		return 0;
+	return error_set(err, -EINVAL, "%s: %s: found %.200s, expected %s", path, key,
+			 found ? found : "nothing", expected);
+}
+
+static int load_checkpoint(struct train *train, const char *path, const struct safetensors *file,
+			   struct error *err)
+{
+	struct cursor cursor;
+	int r;
+
+	if ((r = expect(path, file, "format", CHECKPOINT_FORMAT, err)) < 0 ||
+	    (r = expect(path, file, "version", FORMAT_VERSION, err)) < 0 ||
+	    (r = expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
+	    (r = expect(path, file, "data_hash", train->run.plan_sha256, err)) < 0 ||
+	    (r = load_tensors(train->model, path, file, false, err)) < 0)
+		return r;
+	model_cursor_get(train->model, &cursor);
+	if (cursor.version != CURSOR_VERSION || cursor.step != model_step(train->model))
+		return error_set(err, -EBADMSG,
+				 "%s: cursor version %u at step %" PRIu64
+				 ", expected version %u at step %" PRIu64,
+				 path, cursor.version, cursor.step, CURSOR_VERSION, model_step(train->model));
+	return 0;
+}
+
+/* ---- Which file ---- */
+
+static int note_newest(void *context, const char *name, uint64_t bytes)
+{
+	int64_t *newest = context, step = spool_checkpoint_step(name);
+
+	(void)bytes;
+	if (step > *newest)
+		*newest = step;
+	return 0;
+}
+
+/* The newest checkpoint whose bytes are whole; damaged ones are warned of and removed. -ENOENT: none. */
+static int open_newest(const struct train *train, char path[static PATH_BYTES], struct safetensors **ret_file,
+		       struct error *err)
+{
+	for (;;) {
+		char name[SPOOL_NAME_BYTES];
+		int64_t newest = -1;
+		int r = spool_list(train->run.id, note_newest, &newest, err);
+
+		if (r < 0)
+			return r;
+		if (newest < 0)
+			return error_set(err, -ENOENT, "%s: no checkpoint in the spool", train->run.id);
+		(void)spool_path(train->run.id, spool_checkpoint_name((uint64_t)newest, name), path);
+		r = safetensors_open(path, ret_file, err);
+		if (r != -EBADMSG)
+			return r;
+		log_warning("%s, going back to the one before", err->text);
+		if (unlink(path) < 0)
+			return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	}
+}
+
+static int restore_checkpoint(struct train *train, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	char path[PATH_BYTES];
+	int r = open_newest(train, path, &file, err);
+
+	if (r < 0)
+		return r;
+	r = load_checkpoint(train, path, file, err);
+	if (r < 0)
+		return r == -ENOENT ? error_set(err, -EBADMSG, "%s: not of this model", path) : r;
+	train->saver.saved = true;
+	train->saver.saved_step = model_step(train->model);
+	log_info("going on from %s", path);
+	return 0;
+}
+
+/* Weights of an earlier run; optimizer, step and place begin anew. */
+static int restore_start(struct train *train, const char *path, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	int r;
+
+	if ((r = safetensors_open(path, &file, err)) < 0 ||
+	    (r = expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
+	    (r = load_tensors(train->model, path, file, true, err)) < 0)
+		return r;
+	log_info("starting with the weights of %s", safetensors_value(file, "run_id"));
+	return 0;
+}
+
+int restore(struct train *train, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = restore_checkpoint(train, err);
+
+	if (r != -ENOENT)
+		return r;
+	r = model_init(train->model, err);
+	if (r < 0 || access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK) < 0)
+		return r;
+	return restore_start(train, path, err);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/spool.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define CONFIG_BYTES_MAX (4u << 20)
+
+/* ---- The writer thread ---- */
+
+static int write_checkpoint(const struct train *train, const struct model_tensor *tensors, uint32_t count,
+			    struct error *err)
+{
+	const struct safetensors_note notes[] = {
+		{ "format", CHECKPOINT_FORMAT },
+		{ "version", FORMAT_VERSION },
+		{ "graph_hash", model_graph_hash(train->model) },
+		{ "data_hash", train->run.plan_sha256 },
+		{ "run_id", train->run.id },
+	};
+
+	return safetensors_write(train->saver.path, tensors, count, notes, sizeof(notes) / sizeof(notes[0]),
+				 err);
+}
+
+/* With the configuration, so that the file alone is enough to build the network again. */
+static int write_model(const struct train *train, const struct model_tensor *tensors, uint32_t count,
+		       struct error *err)
+{
+	CLEANUP(free_ptr) struct model_tensor *kept = calloc(count, sizeof(*kept));
+	CLEANUP(free_ptr) char *config = NULL;
+	char path[PATH_BYTES], step[24];
+	uint32_t used = 0;
+	int r;
+
+	if (!kept)
+		return error_set(err, -ENOMEM, "%s: no memory", train->saver.path);
+	r = file_read(path_of(PATH_RUN, "config", path), CONFIG_BYTES_MAX, &config, NULL, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < count; i++)
+		if (is_parameter(tensors[i].name))
+			kept[used++] = tensors[i];
+	(void)snprintf(step, sizeof(step), "%" PRIu64, train->saver.step);
+	{
+		const struct safetensors_note notes[] = {
+			{ "format", MODEL_FORMAT },
+			{ "version", FORMAT_VERSION },
+			{ "graph_hash", model_graph_hash(train->model) },
+			{ "data_hash", train->run.plan_sha256 },
+			{ "run_id", train->run.id },
+			{ "step", step },
+			{ "config", config },
+		};
+
+		return safetensors_write(train->saver.path, kept, used, notes,
+					 sizeof(notes) / sizeof(notes[0]), err);
+	}
+}
+
+static int write_snapshot(struct train *train, struct error *err)
+{
+	const struct model_tensor *tensors;
+	uint32_t count;
+	int r = model_snapshot_tensors(train->model, &tensors, &count, err);
+
+	if (r == 0)
+		r = train->saver.final ? write_model(train, tensors, count, err)
+				       : write_checkpoint(train, tensors, count, err);
+	model_snapshot_release(train->model);
+	return r;
+}
+
+static void *saver_thread(void *context)
+{
+	struct train *train = context;
+	struct saver *saver = &train->saver;
+
+	(void)pthread_mutex_lock(&saver->lock);
+	for (;;) {
+		struct error err = { 0 };
+
+		while (!saver->busy && !saver->quit)
+			(void)pthread_cond_wait(&saver->change, &saver->lock);
+		if (!saver->busy)
+			break;
+		(void)pthread_mutex_unlock(&saver->lock);
+		if (write_snapshot(train, &err) == 0)
+			log_info("step %" PRIu64 ": wrote %s", saver->step, strrchr(saver->path, '/') + 1);
+		else if (!saver->final)
+			log_warning("step %" PRIu64 ": no checkpoint: %s; going on", saver->step, err.text);
+		(void)pthread_mutex_lock(&saver->lock);
+		saver->err = err;
+		if (err.code == 0 && !saver->final) {
+			saver->saved = true;
+			saver->saved_step = saver->step;
+		}
+		saver->busy = false;
+		(void)pthread_cond_broadcast(&saver->change);
+	}
+	(void)pthread_mutex_unlock(&saver->lock);
+	return NULL;
+}
+
+/* ---- The main thread ---- */
+
+static bool is_busy(struct saver *saver, bool wait)
+{
+	bool busy;
+
+	(void)pthread_mutex_lock(&saver->lock);
+	while (wait && saver->busy)
+		(void)pthread_cond_wait(&saver->change, &saver->lock);
+	busy = saver->busy;
+	(void)pthread_mutex_unlock(&saver->lock);
+	return busy;
+}
+
+static int hand_over(struct train *train, bool final, struct error *err)
+{
+	struct saver *saver = &train->saver;
+	int r = model_snapshot(train->model, err);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&saver->lock);
+	saver->final = final;
+	saver->step = model_step(train->model);
+	saver->busy = true;
+	(void)pthread_cond_broadcast(&saver->change);
+	(void)pthread_mutex_unlock(&saver->lock);
+	return 0;
+}
+
+int save_checkpoint(struct train *train, bool wait, struct error *err)
+{
+	struct saver *saver = &train->saver;
+	uint64_t step = model_step(train->model);
+	char name[SPOOL_NAME_BYTES];
+
+	if (is_busy(saver, wait)) {
+		saver->skipped++;
+		log_notice("step %" PRIu64 ": the last checkpoint is still being written, skipping (%" PRIu64
+			   " so far)",
+			   step, saver->skipped);
+		return 0;
+	}
+	if (saver->saved && saver->saved_step == step)
+		return 0;
+	(void)spool_path(train->run.id, spool_checkpoint_name(step, name), saver->path);
+	return hand_over(train, false, err);
+}
+
+int save_model(struct train *train, struct error *err)
+{
+	struct saver *saver = &train->saver;
+	int r;
+
+	(void)is_busy(saver, true);
+	(void)spool_path(train->run.id, "model/model.safetensors", saver->path);
+	r = hand_over(train, true, err);
+	if (r < 0)
+		return r;
+	(void)is_busy(saver, true);
+	if (saver->err.code)
+		*err = saver->err;
+	return saver->err.code;
+}
+
+int saver_open(struct train *train, struct error *err)
+{
+	struct saver *saver = &train->saver;
+
+	(void)pthread_mutex_init(&saver->lock, NULL);
+	(void)pthread_cond_init(&saver->change, NULL);
+	if (pthread_create(&saver->thread, NULL, saver_thread, train) != 0)
+		return error_set(err, -EAGAIN, "cannot start the thread that writes checkpoints");
+	saver->started = true;
+	return 0;
+}
+
+void saver_close(struct train *train)
+{
+	struct saver *saver = &train->saver;
+
+	if (!saver->started)
+		return;
+	(void)pthread_mutex_lock(&saver->lock);
+	saver->quit = true;
+	(void)pthread_cond_broadcast(&saver->change);
+	(void)pthread_mutex_unlock(&saver->lock);
+	(void)pthread_join(saver->thread, NULL);
+	saver->started = false;
+}

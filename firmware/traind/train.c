@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traind/train.h"
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/notify/notify.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define POLL_MS       50u
+#define RING_WAIT_MS  1000u
+#define COLUMN_EMPTY  "empty" /* see fetchd: 1 = skipped record */
+#define COLUMN_ABSENT UINT32_MAX
+
+static int stopped(struct error *err)
+{
+	return atomic_load(&train_stop) ? error_set(err, -ECANCELED, "asked to stop") : 0;
+}
+
+static void nap(void)
+{
+	const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
+
+	(void)nanosleep(&pause, NULL);
+}
+
+int train_wait_plan(struct train *train, struct error *err)
+{
+	for (;;) {
+		struct run now = { 0 };
+		int r = stopped(err);
+
+		if (r == 0 && !*train->run.plan_sha256)
+			r = run_load(&now, err);
+		if (r < 0)
+			return r;
+		if (*now.plan_sha256)
+			memcpy(train->run.plan_sha256, now.plan_sha256, sizeof(now.plan_sha256));
+		run_done(&now);
+		if (*train->run.plan_sha256)
+			return 0;
+		nap();
+	}
+}
+
+/* ---- The ring ---- */
+
+static uint32_t find_column(const struct train *train, const char *name, uint32_t dtype, uint64_t row_bytes)
+{
+	const struct ring_geometry *geometry = ring_geometry_of(train->ring);
+	const uint64_t rows = train->run.config.run.batch_rows;
+
+	for (uint32_t i = 0; i < geometry->columns; i++)
+		if (strcmp(geometry->column[i].name, name) == 0 && geometry->column[i].dtype == dtype &&
+		    geometry->column[i].row_bytes == row_bytes &&
+		    geometry->column[i].capacity >= rows * row_bytes)
+			return i;
+	return COLUMN_ABSENT;
+}
+
+/* A ring of another run's schema is there until fetchd has made its own. */
+static bool is_ours(struct train *train)
+{
+	const struct config *config = &train->run.config;
+
+	train->input = find_column(train, config->model.input, RING_FLOAT32,
+				   model_input_elements(train->model) * sizeof(float));
+	train->label = find_column(train, config->model.label, RING_INT64,
+				   model_classes(train->model) * sizeof(int64_t));
+	train->empty = find_column(train, COLUMN_EMPTY, RING_UINT8, 1);
+	return train->input != COLUMN_ABSENT && train->label != COLUMN_ABSENT &&
+	       train->empty != COLUMN_ABSENT;
+}
+
+/* Open the ring and ask for the batch behind the state's cursor. */
+static int attach(struct train *train, struct error *err)
+{
+	char path[PATH_BYTES];
+	struct cursor cursor;
+	int r;
+
+	ring_close(train->ring);
+	train->ring = NULL;
+	for (;;) {
+		r = stopped(err);
+		if (r < 0)
+			return r;
+		r = ring_open(path_of(PATH_RING, NULL, path), &train->ring, err);
+		if (r == 0 && is_ours(train))
+			break;
+		if (r < 0 && r != -ENOENT && r != -ESTALE)
+			return r;
+		ring_close(train->ring);
+		train->ring = NULL;
+		nap();
+	}
+	model_cursor_get(train->model, &cursor);
+	ring_attach(train->ring, &cursor);
+	log_debug("ring attached at split %u, segment %" PRIu64 ", batch %" PRIu64, cursor.split,
+		  cursor.segment, cursor.batch);
+	return 0;
+}
+
+/* Give back the slots that the device is done with; all of them, waiting, with `all`. */
+static int release_done(struct train *train, bool all, struct error *err)
+{
+	void *slot;
+
+	do {
+		int r = model_batch_done(train->model, all, &slot, err);
+
+		if (r < 0)
+			return r;
+		if (slot)
+			ring_release(train->ring, slot);
+	} while (slot);
+	return 0;
+}
+
+static int next_slot(struct train *train, const struct ring_slot **ret_slot, struct error *err)
+{
+	for (;;) {
+		int r = stopped(err);
+
+		if (r < 0)
+			return r;
+		r = ring_next(train->ring, ret_slot, err);
+		if (r == -EAGAIN || r == -EPIPE) {
+			int released = release_done(train, true, err);
+
+			if (released < 0)
+				return released;
+		} else {
+			return r;
+		}
+		if (r == -EAGAIN)
+			(void)ring_reader_wait(train->ring, RING_WAIT_MS);
+		else if ((r = attach(train, err)) < 0)
+			return r;
+	}
+}
+
+/* ---- Slots ---- */
+
+/* The header is the peer's memory: read once, before the slot is given back. */
+static int take_batch(struct train *train, const struct ring_slot *slot, struct error *err)
+{
+	const uint64_t every = train->run.config.checkpoint.every_steps, segment = slot->segment;
+	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
+	const struct cursor behind = slot->cursor;
+	const struct model_batch batch = {
+		.input = ring_column_data(train->ring, slot, train->input),
+		.label = ring_column_data(train->ring, slot, train->label),
+		.empty = ring_column_data(train->ring, slot, train->empty),
+		.rows = slot->rows,
+		.valid_rows = slot->valid_rows,
+		.first_row = slot->first_row,
+		.ticket = (void *)(uintptr_t)slot, /* comes back to ring_release(), which does not write */
+	};
+	int r = 0;
+
+	if (train->checkpoint_due)
+		r = save_checkpoint(train, false, err);
+	train->checkpoint_due = false;
+	if (r == 0)
+		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
+					 : model_evaluate(train->model, &batch, err);
+	if (r < 0)
+		return r;
+	model_cursor_set(train->model, &behind);
+	train->checkpoint_due = split == SPLIT_TRAIN && every && model_step(train->model) % every == 0;
+	r = release_done(train, false, err);
+	return r < 0 ? r : report_progress(train, split, segment, batch.rows, err);
+}
+
+/* Said first, then checkpointed: a kill in between says it again, as the event files mark. */
+static int end_segment(struct train *train, const struct ring_slot *slot, struct error *err)
+{
+	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
+	const uint64_t segment = slot->segment;
+	struct cursor behind = slot->cursor;
+	int r = release_done(train, true, err);
+
+	ring_release(train->ring, slot);
+	if (r < 0 || (r = report_segment(train, split, segment, err)) < 0 ||
+	    (r = model_metrics_reset(train->model, err)) < 0)
+		return r;
+	model_cursor_set(train->model, &behind);
+	train->checkpoint_due = false;
+	return split == SPLIT_TRAIN ? save_checkpoint(train, true, err) : 0;
+}
+
+static int end_run(struct train *train, struct error *err)
+{
+	int r = save_model(train, err);
+
+	if (r == 0)
+		r = run_state_set(RUN_FINISHED, err);
+	if (r == 0)
+		log_info("%s: finished after %" PRIu64 " steps", train->run.id, model_step(train->model));
+	return r;
+}
+
+/* fetchd's sentence; its record is the peer's memory, so the texts may lack their end. */
+static int refuse(struct train *train, const struct ring_slot *slot, struct error *err)
+{
+	struct ring_error record = *ring_error_data(slot);
+	int code = slot->error_code < 0 && slot->error_code >= -4095 ? slot->error_code : -EIO;
+
+	record.text[sizeof(record.text) - 1] = '\0';
+	record.key[sizeof(record.key) - 1] = '\0';
+	ring_release(train->ring, slot);
+	if (*record.key)
+		return error_set(err, code, "fetchd: %s; object %s, byte %" PRIu64, record.text, record.key,
+				 record.offset);
+	return error_set(err, code, "fetchd: %s", record.text);
+}
+
+static int run_slots(struct train *train, struct error *err)
+{
+	for (;;) {
+		const struct ring_slot *slot = NULL;
+		int r = next_slot(train, &slot, err);
+
+		if (r < 0)
+			return r;
+		switch (slot->kind) {
+		case RING_DATA:
+			r = take_batch(train, slot, err);
+			break;
+		case RING_END_SEGMENT:
+			r = end_segment(train, slot, err);
+			break;
+		case RING_END_RUN:
+			ring_release(train->ring, slot);
+			return end_run(train, err);
+		default:
+			return refuse(train, slot, err);
+		}
+		if (r < 0)
+			return r;
+	}
+}
+
+int train_run(struct train *train, struct error *err)
+{
+	struct error save_err;
+	int r = attach(train, err);
+
+	if (r == 0)
+		r = run_slots(train, err);
+	/* Asked to stop between two batches: nothing is lost. In an evaluation the last checkpoint has this
+	 * step already, and the segment is evaluated again. */
+	if (r == -ECANCELED && save_checkpoint(train, true, &save_err) < 0)
+		log_warning("%s, going back to the last checkpoint", save_err.text);
+	return r;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kiln-traind's parts and what they share.
+ *
+ *   main thread (train.c)    next slot -> train or evaluate -> release when the device is done with it
+ *   report.c                 what an epoch came to: log, event files, run record
+ *   restore.c                the state to start with
+ *   save.c, its own thread   writes snapshots into the spool while training goes on
+ *
+ * Nothing here touches the network: uploadd takes what lies in the spool.
+ */
+#pragma once
+
+#include "core/json.h"
+#include "core/paths.h"
+#include "core/ring.h"
+#include "core/run.h"
+#include "model/model.h"
+#include "model/safetensors.h"
+#include "model/tfevents.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define CHECKPOINT_FORMAT "kiln/checkpoint"
+#define MODEL_FORMAT      "kiln/model"
+#define FORMAT_VERSION    "1"
+
+/* A snapshot on its way to the disk. The lock guards `busy`, `quit` and `err`; the rest belongs to the
+ * thread while busy, to the main thread otherwise. */
+struct saver {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	bool started, busy, quit;
+	bool final; /* the finished model: parameters alone */
+	uint64_t step;
+	char path[PATH_BYTES];
+	struct error err; /* of the last file */
+	uint64_t skipped; /* snapshots not taken because the last one was still being written */
+	bool saved;       /* the checkpoint of `saved_step` is on the disk */
+	uint64_t saved_step;
+};
+
+struct report {
+	struct tfevents *train, *validation;
+	cJSON *epochs, *metrics; /* members of run.json, see report.c */
+	uint64_t started_us, shown_us, rows;
+};
+
+struct train {
+	struct run run;
+	struct gpu *gpu;
+	struct model *model;
+	struct ring *ring;
+	uint32_t input, label, empty; /* columns */
+	bool checkpoint_due;          /* checkpoint.every_steps is reached; taken before the next batch */
+	struct saver saver;
+	struct report report;
+};
+
+/* Set by SIGTERM and SIGINT. */
+extern atomic_bool train_stop;
+
+/* train.c: until the run's end (0), a wish to stop (-ECANCELED) or an error. */
+MUST_CHECK int train_run(struct train *train, struct error *err);
+/* Wait until fetchd has fixed the plan: checkpoints name it. -ECANCELED. */
+MUST_CHECK int train_wait_plan(struct train *train, struct error *err);
+
+/* By its name: neither the optimizer's nor "state/". */
+bool is_parameter(const char *name);
+
+/* restore.c: the newest good checkpoint in the spool, the file begin left for start_from = latest, or
+ * initial values. */
+MUST_CHECK int restore(struct train *train, struct error *err);
+
+/* save.c */
+MUST_CHECK int saver_open(struct train *train, struct error *err);
+/* Takes a snapshot and lets the thread write the checkpoint of this step, unless that one is there already.
+ * While the thread is busy: waits with `wait`, else skips and counts. A file that could not be written is
+ * logged and training goes on. */
+MUST_CHECK int save_checkpoint(struct train *train, bool wait, struct error *err);
+/* The finished model; returns when it is on the disk. */
+MUST_CHECK int save_model(struct train *train, struct error *err);
+/* Waits for the thread and ends it. */
+void saver_close(struct train *train);
+
+/* report.c */
+MUST_CHECK int report_open(struct train *train, struct error *err);
+/* Behind the last batch of a segment: everything said about it is on the disk when this returns. */
+MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);
+/* After every batch: a line every few seconds. */
+MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
+			       struct error *err);
+void report_close(struct train *train);
