@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/paths.h"
 #include "drivers/gpu/gpu.h"
 #include "model/kernels.h"
 #include "model/layout.h"
@@ -14,6 +15,7 @@
 #include "model/optimizers.h"
 #include "model/state.h"
 
+#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,14 +30,14 @@
 /* A root of its own, and compiled kernels shared by all test programs: compiling them is what costs time. */
 UNUSED_OK static struct gpu *open_device(void)
 {
-	static char root[] = "/tmp/kiln-test-XXXXXX";
+	static char root[] = "/tmp/kiln-model-XXXXXX";
 	char cache[PATH_MAX];
 	struct error err = { 0 };
 	struct gpu *gpu = NULL;
 
 	if (!mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0)
 		abort();
-	if (system("mkdir -p build/kernels") == 0 && realpath("build/kernels", cache))
+	if (path_make("build/kernels", NULL) == 0 && realpath("build/kernels", cache))
 		(void)setenv("POCL_CACHE_DIR", cache, 0);
 	if (gpu_open("auto", DEVICE_AUTO, &gpu, &err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
@@ -44,15 +46,21 @@ UNUSED_OK static struct gpu *open_device(void)
 	return gpu;
 }
 
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+	(void)status;
+	(void)type;
+	(void)place;
+	return remove(path);
+}
+
 UNUSED_OK static void close_device(struct gpu *gpu)
 {
 	const char *root = getenv("KILN_ROOT");
-	char command[PATH_MAX + 16];
 
 	gpu_close(gpu);
-	(void)snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	if (!strncmp(root, "/tmp/kiln-test-", 15))
-		(void)!system(command);
+	if (root && !strncmp(root, "/tmp/kiln-model-", 16))
+		(void)nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 #define INT_ATTRIBUTE(k, v)                                                              \
@@ -158,7 +166,7 @@ UNUSED_OK static void reference_open(struct reference *reference, const struct g
 
 	*reference = (struct reference){ .graph = graph };
 	for (size_t t = 0; t < 4; t++) {
-		*tables[t] = calloc(graph->tensors, sizeof(double *));
+		*tables[t] = calloc(graph->tensors, sizeof(void *));
 		for (uint32_t i = 0; i < graph->tensors; i++)
 			(*tables[t])[i] = zeros(graph_at(graph, i)->elements *
 						(graph_at(graph, i)->rows ? graph->batch_rows : 1));
@@ -323,7 +331,7 @@ UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *
 			harness_must(gpu_buffer_create(harness->gpu, graph->arena_bytes[arena],
 						       &harness->arena[arena], &err),
 				     &err);
-	harness->part = calloc(graph->tensors, sizeof(*harness->part));
+	harness->part = calloc(graph->tensors, sizeof(void *));
 	for (uint32_t i = 0; i < graph->tensors; i++)
 		if (graph_at(graph, i)->arena != ARENA_BATCH)
 			harness_must(gpu_buffer_part(harness->arena[graph_at(graph, i)->arena],

@@ -44,7 +44,7 @@ static void cache_name(const struct gpu *gpu, const struct gpu_source *sources, 
 	mbedtls_sha256_free(&sha);
 	for (uint32_t i = 0; i < DIGEST_BYTES; i++)
 		(void)snprintf(name + 2 * (size_t)i, 3, "%02x", digest[i]);
-	(void)strcpy(name + 2 * (size_t)DIGEST_BYTES, ".bin");
+	memcpy(name + 2 * (size_t)DIGEST_BYTES, ".bin", sizeof(".bin"));
 	(void)path_of(PATH_KERNELS, name, out);
 }
 

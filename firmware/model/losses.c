@@ -33,7 +33,7 @@ static void crossentropy_emit(struct plan *plan, bool training)
 static void crossentropy_row(uint64_t classes, const double *z, const int64_t *label, double *loss,
 			     double *correct, double *dz)
 {
-	double most = z[0], sum = 0, labels = 0;
+	double most, sum = 0, labels = 0;
 	uint64_t best = 0, wanted = 0;
 
 	for (uint64_t c = 1; c < classes; c++) {

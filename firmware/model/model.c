@@ -88,7 +88,7 @@ static int make_buffers(struct model *model, struct error *err)
 			rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->empty)->bytes,
 					       &model->empty, err);
 	}
-	model->part = calloc(graph->tensors, sizeof(struct gpu_buffer *));
+	model->part = calloc(graph->tensors, sizeof(void *));
 	if (rc == 0 && !model->part)
 		rc = error_set(err, -ENOMEM, "model: out of memory");
 	for (uint32_t i = 0; rc == 0 && i < graph->tensors; i++) {
@@ -103,7 +103,7 @@ static int make_buffers(struct model *model, struct error *err)
 
 static int open_model(struct model *model, bool training, struct error *err)
 {
-	struct plan *const plans[] = { &model->predict, &model->evaluate, &model->train };
+	struct plan *const plans[3] = { &model->predict, &model->evaluate, &model->train };
 	int rc = graph_build(model->config, training, &model->graph, err);
 
 	if (rc < 0)
@@ -113,7 +113,7 @@ static int open_model(struct model *model, bool training, struct error *err)
 	rc = kernels_build(model->gpu, &model->program, err);
 	if (rc == 0)
 		rc = make_buffers(model, err);
-	for (size_t i = 0; rc == 0 && i < sizeof(plans) / sizeof(*plans); i++)
+	for (size_t i = 0; rc == 0 && i < 3; i++)
 		rc = plan_bind(plans[i], model->program, model->part, err);
 	return rc == 0 ? state_open(model, err) : rc;
 }

@@ -17,10 +17,10 @@ struct attribute_spec {
 	enum attribute_kind kind;
 	bool required;
 	bool hashed;     /* changes what a checkpoint means */
+	bool max_open;   /* `max` itself is not allowed */
 	double fallback; /* when absent */
 	const char *fallback_name;
-	double min, max; /* allowed numbers; max_open: max itself is not allowed */
-	bool max_open;
+	double min, max;          /* allowed numbers */
 	const char *const *names; /* allowed names, NULL-terminated */
 };
 

@@ -50,17 +50,18 @@ static void test_choice(void **state)
 
 static void test_cache_directory_is_checked(void **state)
 {
-	char *kept = strdup(getenv("POCL_CACHE_DIR") ? getenv("POCL_CACHE_DIR") : "");
+	const char *now = getenv("POCL_CACHE_DIR");
+	char kept[PATH_BYTES];
 	struct gpu *other = NULL;
 	struct error err = { 0 };
 
 	(void)state;
+	(void)snprintf(kept, sizeof(kept), "%s", now ? now : "");
 	(void)setenv("POCL_CACHE_DIR", "/dev/null/kernels", 1);
 	assert_true(gpu_open("auto", DEVICE_AUTO, &other, &err) < 0);
 	assert_non_null(
 		strstr(err.text, "/dev/null/kernels: the directory for compiled kernels is not writable"));
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
-	free(kept);
 }
 
 static void test_memory(void **state)

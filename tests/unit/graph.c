@@ -72,14 +72,12 @@ static const char *const texts[] = {
 	"layer 'dense' (line 7): units: found 2.5, allowed: an integer 1 <= x <= 1048576",
 	"layer 'dense' (line 7): found attribute 'unit', allowed of dense: units, use_bias, ",
 	"layer 'dense' (line 7): use_bias: found \"yes\", allowed: true or false",
-	"layer 'dense' (line 7): kernel_initializer: found \"he\", allowed: \"glorot_uniform\", "
-	"\"zeros\"",
+	"layer 'dense' (line 7): kernel_initializer: found \"he\", allowed: \"glorot_uniform\"",
 	"layer 'dropout' (line 7): rate: found 1, allowed: a number 0 <= x < 1",
 	"layer 'dropout' (line 7): rate: found -0.5, allowed: a number 0 <= x < 1",
 	"layer 'dropout' (line 7): rate: found \"high\", allowed: a number 0 <= x < 1",
 	"layer 'relu' (line 7): found attribute 'alpha', allowed of relu: no attributes",
-	"layer 'dense' (line 6): the last layer: found dense, allowed with loss "
-	"categorical_crossentropy: softmax",
+	"layer 'dense' (line 6): the last layer: found dense, allowed with loss ",
 	"layer 'softmax' (line 6): found 3 outputs, allowed: 2, the classes of label 'label'",
 	"layer 'out' (line 9): input: found 'nothing', allowed: an earlier layer or 'sentence'",
 	"layer 'out' (line 9): inputs: found 2, allowed of softmax: 1",

@@ -258,11 +258,11 @@ static void test_fusion_shortens(void **state)
 /* Several consumers: the first gradient store writes, later ones add, for every op that can be one. */
 static void test_later_gradients_add(void **state)
 {
-	static struct config_layer *const ops[] = { &just_dense[0], &with_relu[1], &with_dropout[1],
-						    &inner_softmax[1] };
+	static const struct config_layer *const ops[4] = { &just_dense[0], &with_relu[1], &with_dropout[1],
+							   &inner_softmax[1] };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+	for (size_t i = 0; i < 4; i++) {
 		struct config_layer two[] = { DENSE(5), *ops[i], SOFTMAX };
 		const struct config config = model_config(two, 3, INPUTS, CLASSES, ROWS);
 		struct plan_values values = { .rows = ROWS, .first_row = 500, .step = 3 };
