@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/parallel.h"
+#include "cli/prep.h"
+#include "core/json.h"
+#include "data/example.h"
+#include "data/inflate.h"
+#include "data/tfrecord.h"
+#include "drivers/digest/digest.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define GZIP_LEVEL 6
+
+static const char *const split_names[] = { "train", "test" };
+
+struct shard_row {
+	char key[64];
+	char sha256[DIGEST_HEX_BYTES], etag[STORE_ETAG_MAX];
+	uint64_t bytes, records;
+	bool kept; /* it was there already, with the same bytes */
+};
+
+struct writing {
+	struct prep *prep;
+	struct example_schema schema;
+	uint64_t per_shard, example_bytes;
+	uint32_t shards[TEXTS_SPLITS], total;
+	struct shard_row *row;
+	pthread_mutex_t lock;
+	struct store *idle[256]; /* stores that no thread uses just now: one thread at a time has each */
+	uint32_t idles;
+	struct error err; /* the first failure ends the work */
+};
+
+/* ---- Stores, one a thread at a time
+ * ---------------------------------------------------------------------------------------- */
+
+static struct store *borrow(struct writing *writing, struct error *err)
+{
+	struct store_options options = { 0 };
+	struct store *store = NULL;
+
+	(void)pthread_mutex_lock(&writing->lock);
+	if (writing->idles)
+		store = writing->idle[--writing->idles];
+	(void)pthread_mutex_unlock(&writing->lock);
+	if (!store && store_open(&writing->prep->where, &options, &store, err) < 0)
+		return NULL;
+	return store;
+}
+
+static void give_back(struct writing *writing, struct store *store)
+{
+	(void)pthread_mutex_lock(&writing->lock);
+	writing->idle[writing->idles++] = store;
+	(void)pthread_mutex_unlock(&writing->lock);
+}
+
+/* ---- One shard
+ * ----------------------------------------------------------------------------------------------------------------
+ */
+
+static int vector_of(struct writing *writing, enum texts_split split, uint32_t row, float *scratch,
+		     const float **ret, struct error *err)
+{
+	const struct prep *prep = writing->prep;
+	const struct text_row *text = &prep->texts.row[split][row];
+
+	if (prep->vectors[split]) {
+		*ret = prep->vectors[split] + (uint64_t)row * prep->dims;
+		return 0;
+	}
+	*ret = scratch;
+	return text_encode(prep->encoder, text->text, text->bytes, scratch, err);
+}
+
+static int build(struct writing *writing, enum texts_split split, uint64_t first, uint64_t records,
+		 uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
+{
+	const struct prep *prep = writing->prep;
+	CLEANUP(free_ptr) uint8_t *plain = malloc(records * (writing->example_bytes + TFRECORD_FRAME_BYTES));
+	CLEANUP(free_ptr) uint8_t *example = malloc(writing->example_bytes);
+	CLEANUP(free_ptr) float *scratch = malloc(prep->dims * sizeof(*scratch));
+	CLEANUP(free_ptr) int64_t *label = calloc(prep->texts.labels, sizeof(*label));
+	uint64_t used = 0;
+
+	if (!plain || !example || !scratch || !label)
+		return error_set(err, -ENOMEM, "no memory for a shard of %" PRIu64 " records", records);
+	for (uint64_t i = 0; i < records; i++) {
+		uint32_t row = (uint32_t)(first + i), class = prep->texts.row[split][row].label;
+		const void *rows[2] = { NULL, label };
+		const float *vector;
+		int r = vector_of(writing, split, row, scratch, &vector, err);
+
+		if (r < 0)
+			return r;
+		rows[0] = vector;
+		label[class] = 1;
+		used += tfrecord_frame(example,
+				       example_write(&writing->schema, rows, example, writing->example_bytes),
+				       plain + used);
+		label[class] = 0;
+	}
+	return gzip_all(plain, used, GZIP_LEVEL, ret_data, ret_bytes, err);
+}
+
+static bool same_object(struct store *store, const char *key, const uint8_t *data, uint64_t bytes)
+{
+	CLEANUP(free_ptr) char *there = NULL;
+	struct store_object object;
+	struct error ignored;
+	uint64_t there_bytes;
+
+	return store_stat(store, key, &object, &ignored) == 0 && object.pin.bytes == bytes &&
+	       store_get_all(store, key, bytes, &there, &there_bytes, &ignored) == 0 &&
+	       there_bytes == bytes && memcmp(there, data, bytes) == 0;
+}
+
+static int put_shard(struct writing *writing, struct shard_row *row, const uint8_t *data, uint64_t bytes,
+		     struct error *err)
+{
+	struct store *store = borrow(writing, err);
+	struct store_object object;
+	int r;
+
+	if (!store)
+		return err->code;
+	row->kept = same_object(store, row->key, data, bytes);
+	r = row->kept ? 0 : store_put(store, row->key, data, bytes, err);
+	if (r == 0)
+		r = store_stat(store, row->key, &object, err);
+	if (r == 0)
+		(void)snprintf(row->etag, sizeof(row->etag), "%s", object.pin.etag);
+	give_back(writing, store);
+	return r;
+}
+
+static int write_shard(struct writing *writing, uint32_t index, struct error *err)
+{
+	enum texts_split split = index < writing->shards[TEXTS_TRAIN] ? TEXTS_TRAIN : TEXTS_TEST;
+	uint32_t number = split == TEXTS_TRAIN ? index : index - writing->shards[TEXTS_TRAIN];
+	uint64_t first = number * writing->per_shard, left = writing->prep->texts.rows[split] - first;
+	CLEANUP(free_ptr) uint8_t *data = NULL;
+	struct shard_row *row = &writing->row[index];
+	int r;
+
+	row->records = left < writing->per_shard ? left : writing->per_shard;
+	(void)snprintf(row->key, sizeof(row->key), "%s-%05u-of-%05u.tfrecord.gz", split_names[split], number,
+		       writing->shards[split]);
+	r = build(writing, split, first, row->records, &data, &row->bytes, err);
+	if (r < 0)
+		return r;
+	digest_sha256(data, row->bytes, row->sha256);
+	return put_shard(writing, row, data, row->bytes, err);
+}
+
+static void shard_job(void *context, uint32_t index)
+{
+	struct writing *writing = context;
+	struct error err = { 0 };
+
+	if (__atomic_load_n(&writing->err.code, __ATOMIC_RELAXED))
+		return;
+	if (write_shard(writing, index, &err) < 0) {
+		(void)pthread_mutex_lock(&writing->lock);
+		if (!writing->err.code)
+			writing->err = err;
+		(void)pthread_mutex_unlock(&writing->lock);
+		return;
+	}
+	progress_step("shards", writing->total);
+}
+
+/* ---- What stands beside the shards
+ * -------------------------------------------------------------------------------------------- */
+
+struct cleaning {
+	struct writing *writing;
+	char (*old)[STORE_KEY_MAX + 1];
+	uint32_t olds, capacity;
+};
+
+static bool is_ours(const struct writing *writing, const char *key)
+{
+	for (uint32_t i = 0; i < writing->total; i++)
+		if (strcmp(writing->row[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+static int note_old(void *context, const struct store_object *object)
+{
+	struct cleaning *cleaning = context;
+
+	if (is_ours(cleaning->writing, object->key))
+		return 0;
+	if (cleaning->olds == cleaning->capacity) {
+		uint32_t capacity = cleaning->capacity ? cleaning->capacity * 2 : 64;
+		void *old = realloc(cleaning->old, capacity * sizeof(*cleaning->old));
+
+		if (!old)
+			return -ENOMEM;
+		cleaning->old = old;
+		cleaning->capacity = capacity;
+	}
+	(void)snprintf(cleaning->old[cleaning->olds++], STORE_KEY_MAX + 1, "%s", object->key);
+	return 0;
+}
+
+/* Shards of an earlier, different set would be trained on too: away with them. */
+static int remove_old(struct writing *writing, struct store *store, struct error *err)
+{
+	struct cleaning cleaning = { .writing = writing };
+	int r = 0;
+
+	for (int s = 0; r == 0 && s < TEXTS_SPLITS; s++) {
+		char glob[32];
+
+		(void)snprintf(glob, sizeof(glob), "%s-*-of-*.tfrecord.gz", split_names[s]);
+		r = store_list(store, glob, note_old, &cleaning, err);
+	}
+	for (uint32_t i = 0; r == 0 && i < cleaning.olds; i++)
+		r = store_delete(store, cleaning.old[i], err);
+	if (r == 0 && cleaning.olds)
+		fprintf(stderr, "removed %u shards of an earlier set\n", cleaning.olds);
+	free(cleaning.old);
+	return r;
+}
+
+static int put_json_lines(struct writing *writing, struct store *store, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	int r;
+
+	if (!out)
+		return error_set(err, -ENOMEM, "no memory for the manifest");
+	for (uint32_t i = 0; i < writing->total; i++) {
+		const struct shard_row *row = &writing->row[i];
+		cJSON *json = cJSON_CreateObject();
+		char *line;
+
+		cJSON_AddStringToObject(json, "key", row->key);
+		json_add_u64(json, "size", row->bytes);
+		cJSON_AddStringToObject(json, "etag", row->etag);
+		cJSON_AddStringToObject(json, "sha256", row->sha256);
+		json_add_u64(json, "records", row->records);
+		line = cJSON_PrintUnformatted(json);
+		fprintf(out, "%s\n", line ? line : "");
+		free(line);
+		cJSON_Delete(json);
+	}
+	r = fclose(out) == 0 ? 0 : error_set(err, -ENOMEM, "no memory for the manifest");
+	return r < 0 ? r : store_put(store, PREP_MANIFEST_KEY, text, bytes, err);
+}
+
+static void add_feature(cJSON *schema, const char *name, const char *dtype, uint64_t size)
+{
+	cJSON *feature = cJSON_CreateObject(), *shape;
+
+	cJSON_AddStringToObject(feature, "name", name);
+	cJSON_AddStringToObject(feature, "dtype", dtype);
+	shape = cJSON_AddArrayToObject(feature, "shape");
+	cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)size));
+	cJSON_AddItemToArray(schema, feature);
+}
+
+static cJSON *describe(const struct writing *writing)
+{
+	const struct prep *prep = writing->prep;
+	cJSON *json = cJSON_CreateObject(), *list, *encoder, *records;
+	char id[DIGEST_HEX_BYTES] = "";
+
+	cJSON_AddNumberToObject(json, "version", 1);
+	list = cJSON_AddArrayToObject(json, "schema");
+	add_feature(list, "sentence", "float32", prep->dims);
+	add_feature(list, "label", "int64", prep->texts.labels);
+	list = cJSON_AddArrayToObject(json, "classes");
+	for (uint32_t i = 0; i < prep->texts.labels; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(prep->texts.label[i]));
+	records = cJSON_AddObjectToObject(json, "records");
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		json_add_u64(records, split_names[s], prep->texts.rows[s]);
+	json_add_u64(json, "seed", prep->seed);
+	encoder = cJSON_AddObjectToObject(json, "encoder");
+	if (prep->encoder) {
+		uint64_t bytes;
+		const void *data = text_encoder_bytes(prep->encoder, &bytes);
+
+		digest_sha256(data, bytes, id);
+		cJSON_AddStringToObject(encoder, "key", PREP_ENCODER_KEY);
+	} else {
+		digest_sha256(prep->encoder_name, strlen(prep->encoder_name), id);
+		cJSON_AddStringToObject(encoder, "program", prep->encoder_name);
+	}
+	cJSON_AddStringToObject(encoder, "id", id);
+	return json;
+}
+
+static int put_dataset(struct writing *writing, struct store *store, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = describe(writing);
+	CLEANUP(free_ptr) char *text = NULL;
+	uint64_t bytes;
+	int r = json_print(json, &text, err);
+
+	if (r == 0 && writing->prep->encoder) {
+		const void *data = text_encoder_bytes(writing->prep->encoder, &bytes);
+
+		r = store_put(store, PREP_ENCODER_KEY, data, bytes, err);
+	}
+	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
+}
+
+/* ---- All of it
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+static void plan_shards(struct writing *writing)
+{
+	const struct prep *prep = writing->prep;
+
+	writing->schema = (struct example_schema){
+		.features = 2,
+		.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = prep->dims },
+			     { .name = "label", .dtype = EXAMPLE_INT64, .elements = prep->texts.labels } },
+	};
+	/* Floats, a byte a label, names and lengths with room to spare. */
+	writing->example_bytes = prep->dims * sizeof(float) + prep->texts.labels + 128;
+	writing->per_shard = prep->records_per_shard;
+	if (prep->shard_bytes) {
+		uint64_t fit = prep->shard_bytes / (writing->example_bytes + TFRECORD_FRAME_BYTES);
+
+		writing->per_shard = fit ? fit : 1;
+	}
+	for (int s = 0; s < TEXTS_SPLITS; s++) {
+		writing->shards[s] =
+			(uint32_t)((prep->texts.rows[s] + writing->per_shard - 1) / writing->per_shard);
+		writing->total += writing->shards[s];
+	}
+}
+
+static void report(const struct writing *writing, double seconds)
+{
+	const struct prep *prep = writing->prep;
+	uint64_t bytes = 0, records = (uint64_t)prep->texts.rows[0] + prep->texts.rows[1];
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < writing->total; i++) {
+		bytes += writing->row[i].bytes;
+		kept += writing->row[i].kept;
+	}
+	if (prep->json)
+		printf("{\"url\":\"%s\",\"shards\":%u,\"kept\":%u,\"bytes\":%" PRIu64
+		       ",\"train\":%u,\"test\":%u,\"seconds\":%.3f}\n",
+		       prep->where.url, writing->total, kept, bytes, prep->texts.rows[0], prep->texts.rows[1],
+		       seconds);
+	else
+		printf("%s: %u shards (%u were there), %" PRIu64
+		       " bytes, %u train and %u test records, %.0f records/s\n",
+		       prep->where.url, writing->total, kept, bytes, prep->texts.rows[0], prep->texts.rows[1],
+		       seconds > 0 ? (double)records / seconds : 0.0);
+}
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* A set is whole once its manifest is there: it goes first and comes back last. */
+static int write_set(struct writing *writing, struct store *store, struct error *err)
+{
+	int r = store_delete(store, PREP_MANIFEST_KEY, err);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	progress_start();
+	parallel_run(shard_job, writing, writing->total);
+	if (writing->err.code) {
+		*err = writing->err;
+		return err->code;
+	}
+	if ((r = remove_old(writing, store, err)) < 0 || (r = put_dataset(writing, store, err)) < 0)
+		return r;
+	return put_json_lines(writing, store, err);
+}
+
+int prep_write(struct prep *prep, struct error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct writing writing = { .prep = prep, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct store_options options = { 0 };
+	double start = now_s();
+	int r;
+
+	plan_shards(&writing);
+	writing.row = calloc((size_t)writing.total + 1, sizeof(*writing.row));
+	if (!writing.row)
+		return error_set(err, -ENOMEM, "no memory for %u shards", writing.total);
+	r = store_open(&prep->where, &options, &store, err);
+	if (r == 0)
+		r = write_set(&writing, store, err);
+	while (writing.idles)
+		store_close(writing.idle[--writing.idles]);
+	if (r == 0)
+		report(&writing, now_s() - start);
+	free(writing.row);
+	return r;
+}
