@@ -253,7 +253,8 @@ static void drop_unticketed(struct model *model)
 		model->handed_back++;
 }
 
-int model_drain(struct model *model, struct error *err)
+/* Wait for every batch in flight; -EDOM with tensor and step. */
+static int drain(struct model *model, struct error *err)
 {
 	int rc = 0;
 
@@ -350,7 +351,7 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 	uint64_t bytes, offset = sums_offset(graph, &bytes);
 	int64_t correct, rows;
 	float loss[2];
-	int rc = model_drain(model, err);
+	int rc = drain(model, err);
 
 	if (rc == 0)
 		rc = gpu_read(model->gpu, model->arena[ARENA_STATE], offset, sums, bytes, NULL, err);

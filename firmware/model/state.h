@@ -66,5 +66,3 @@ MUST_CHECK int state_open(struct model *model, struct error *err);
 void state_close(struct model *model);
 /* -EDOM with tensor and step. */
 int state_fault(const struct model *model, const struct fault *fault, struct error *err);
-/* Wait for every batch in flight; -EDOM as above. */
-MUST_CHECK int model_drain(struct model *model, struct error *err);
