@@ -11,6 +11,7 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 } verbs[] = {
 	{ "config", "check, show or document the configuration", cli_config },
+	{ "report", "what a run came to", cli_report },
 	{ "prep", "raw texts to shards in the store", cli_prep },
 };
 
