@@ -149,7 +149,7 @@ static int file_get_all(struct store *store, const char *key, uint64_t max, char
 			uint64_t *ret_bytes, struct error *err)
 {
 	CLEANUP(free_ptr) char *data = NULL;
-	struct store_object object;
+	struct store_object object = { 0 };
 	int rc = file_stat(store, key, &object, err);
 
 	if (rc < 0)
