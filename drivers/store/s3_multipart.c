@@ -9,17 +9,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <mbedtls/md5.h>
 #include <mbedtls/sha256.h>
 
 #define PARTS_MAX        10000u /* S3 User Guide, "Amazon S3 multipart upload limits" */
 #define PARTS_AT_ONCE    4u
 #define PART_XML_BYTES   (STORE_ETAG_MAX * 6 + 80) /* an ETag of nothing but '"' */
 #define STALE_ROUNDS_MAX 1000u
+#define MD5_BYTES        16u
 
 struct part {
 	struct s3_call *call; /* NULL = this place is free */
 	uint32_t number;
-	char number_text[12], md5[33];
+	char number_text[12], md5[2 * MD5_BYTES + 1];
 };
 
 struct upload {
@@ -108,6 +110,45 @@ static char *parts_xml(const struct upload *upload, size_t *ret_bytes)
 	return text;
 }
 
+static bool unhex(const char *text, uint8_t md5[static MD5_BYTES])
+{
+	for (size_t i = 0; i < MD5_BYTES; i++)
+		if (sscanf(text + 2 * i, "%2hhx", &md5[i]) !=
+		    1) // NOLINT(cert-err34-c): two digits always fit
+			return false;
+	return !text[2 * MD5_BYTES];
+}
+
+/* The ETag that S3 gives an object of these parts; false when the parts' own are no MD5s. */
+static bool expected_etag(const struct upload *upload, char out[static STORE_ETAG_MAX])
+{
+	mbedtls_md5_context all;
+	uint8_t md5[MD5_BYTES];
+	bool known = true;
+
+	mbedtls_md5_init(&all);
+	(void)mbedtls_md5_starts_ret(&all);
+	for (uint32_t i = 0; i < upload->parts && known; i++) {
+		known = strlen(upload->etags[i]) == 2 * MD5_BYTES && unhex(upload->etags[i], md5);
+		(void)mbedtls_md5_update_ret(&all, md5, sizeof(md5));
+	}
+	(void)mbedtls_md5_finish_ret(&all, md5);
+	mbedtls_md5_free(&all);
+	store_hex(md5, sizeof(md5), out);
+	(void)snprintf(out + 2 * MD5_BYTES, STORE_ETAG_MAX - 2 * MD5_BYTES, "-%" PRIu32, upload->parts);
+	return known;
+}
+
+/* "No such upload" may mean that an attempt completed it and its answer was lost. */
+static bool was_completed(struct upload *upload)
+{
+	struct store_object object;
+	char etag[STORE_ETAG_MAX];
+
+	return expected_etag(upload, etag) && s3_stat(&upload->s3->store, upload->key, &object, NULL) == 0 &&
+	       object.pin.bytes == upload->bytes && !strcmp(object.pin.etag, etag);
+}
+
 static int complete_upload(struct upload *upload, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(upload->s3, HTTP_POST, upload->key, err);
@@ -131,8 +172,9 @@ static int complete_upload(struct upload *upload, struct error *err)
 	rc = s3_document_open(&document, call, err);
 	if (rc == 0)
 		rc = s3_call_run(call, err);
-	/* An attempt whose answer was lost may have completed it: then the size decides. */
-	return rc == -ENOENT && call->http.failures > 1 ? 0 : rc;
+	if (rc == -ENOENT && !strcmp(call->error.code, "NoSuchUpload") && was_completed(upload))
+		return 0;
+	return rc;
 }
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
@@ -141,7 +183,7 @@ static int start_part(struct upload *upload, struct part *part, struct error *er
 {
 	uint64_t offset = upload->started * upload->part_bytes, left = upload->bytes - offset;
 	struct s3_call *call = s3_call_new(upload->s3, HTTP_PUT, upload->key, err);
-	uint8_t sha256[32], md5[16];
+	uint8_t sha256[32], md5[MD5_BYTES];
 	int rc;
 
 	if (!call)
@@ -237,8 +279,8 @@ static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t byt
 		      struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_PUT, key, err);
-	uint8_t sha256[32], md5[16];
-	char md5_hex[33];
+	uint8_t sha256[32], md5[MD5_BYTES];
+	char md5_hex[2 * MD5_BYTES + 1];
 	int rc;
 
 	if (!call)

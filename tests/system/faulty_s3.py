@@ -1,0 +1,266 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""An S3 server that does what it should not: the key names the fault. Not a stand-in for a real server (that is
+tools/store/radosgw): every case here is one that a working server does not show.
+
+    faulty_s3.py serve DIR            prints "PORT OTHER_PORT" when ready; requests are logged to DIR/requests, one JSON a line
+    faulty_s3.py relay DIR PORT TEXT  forwards to 127.0.0.1:PORT; prints its own port; once TEXT was seen in what a client
+                                      sends, makes DIR/stalled and forwards nothing more
+"""
+import hashlib
+import http.server
+import json
+import os
+import socket
+import socketserver
+import struct
+import sys
+import threading
+import time
+
+DATA = b"0123456789"
+ETAG = hashlib.md5(DATA).hexdigest()
+counts, lock = {}, threading.Lock()
+uploads = {}
+
+
+def xml_error(code, message="so it is", extra=""):
+    return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message>{extra}</Error>'.encode()
+
+
+def page(contents, extra="<IsTruncated>false</IsTruncated>", head=""):
+    return (f'<?xml version="1.0"?>{head}<ListBucketResult><EncodingType>url</EncodingType>{extra}'
+            + contents + "</ListBucketResult>").encode()
+
+
+def entry(key):
+    return f"<Contents><Key>{key}</Key><Size>1</Size><ETag>&quot;x&quot;</ETag></Contents>"
+
+
+BOMB = '<!DOCTYPE b [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+LISTS = {
+    "good": page(entry("l/good/a+b%2Bc%25") + entry("l/good/z")),
+    "order": page(entry("l/order/b") + entry("l/order/a")),
+    "twice": page(entry("l/twice/a") + entry("l/twice/a")),
+    "outside": page(entry("elsewhere/a")),
+    "nul": page(entry("l/nul/a%00b")),
+    "escape": page(entry("l/escape/a%4")),
+    "long": page(entry("l/long/" + "k" * 1025)),
+    "keyless": page("<Contents><Size>1</Size></Contents>"),
+    "many": page("".join(entry(f"l/many/{i:05}") for i in range(1001))),
+    "endless": page("", "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"),
+    "nowhere": page(entry("l/nowhere/a"), "<IsTruncated>true</IsTruncated>"),
+    "bomb": page(entry("l/bomb/&b;"), head=BOMB),
+    "malformed": page(entry("l/malformed/a"))[:-5],
+    "text": page(entry("l/text/a") + "<X>" + "x" * 20000 + "</X>"),
+    "deep": page("<a>" * 50 + "</a>" * 50),
+    "empty": b"",
+    "size": page("<Contents><Key>l/size/a</Key><Size>-1</Size></Contents>"),
+}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def note(self, fault):
+        with lock:
+            counts[fault, self.command] = counts.get((fault, self.command), 0) + 1
+            line = {"t": time.monotonic(), "port": self.server.server_port, "method": self.command, "path": self.path,
+                    "headers": {k.lower(): v for k, v in self.headers.items()}}
+            self.server.log.write(json.dumps(line) + "\n")
+            self.server.log.flush()
+            return counts[fault, self.command]
+
+    def answer(self, status, body=b"", **headers):
+        if "Date" in headers:
+            self.send_response_only(status)
+        else:
+            self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        if "Content_Length" not in headers and "Transfer_Encoding" not in headers:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def good(self, body=DATA, total=len(DATA), etag=ETAG, **headers):
+        headers.setdefault("Content_Range", f"bytes 0-{len(DATA) - 1}/{total}")
+        self.answer(206, body, ETag=f'"{etag}"', **headers)
+
+    def reset(self):
+        self.wfile.flush()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+
+    def do_GET(self):
+        path, _, query = self.path.partition("?")
+        fault = path.split("/")[-1]
+        if "list-type" in query:
+            fault = dict(p.split("=") for p in query.split("&"))["prefix"].split("%2F")[-2]
+            self.note("list-" + fault)
+            return self.answer(200, LISTS[fault])
+        nth = self.note(fault)
+        once = nth == 1
+        cases = {
+            "slow-down": lambda: self.answer(503, xml_error("SlowDown"), Retry_After="1") if nth <= 2 else self.good(),
+            "too-many-2": lambda: self.answer(429) if once else self.good(),
+            "too-many": lambda: self.answer(429) if once else self.good(),
+            "internal": lambda: self.answer(500, xml_error("InternalError")) if once else self.good(),
+            "gateway": lambda: self.answer(502, b"<html>no XML at all</p>") if once else self.good(),
+            "timeout-400": lambda: self.answer(400, xml_error("RequestTimeout")) if once else self.good(),
+            "down": lambda: self.answer(500, xml_error("InternalError", "always")),
+            "wrong-range": lambda: self.good(Content_Range="bytes 5-14/20"),
+            "no-range": lambda: self.good(Content_Range="bytes five-ten/20"),
+            "ignores-range": lambda: self.answer(200, DATA * 2, ETag=f'"{ETAG}"'),
+            "small-200": lambda: self.answer(200, DATA, ETag=f'"{ETAG}"'),
+            "ignores-if-match": lambda: self.good(etag="other"),
+            "if-match": lambda: self.answer(412, xml_error("PreconditionFailed")),
+            "other-size": lambda: self.good(total=11),
+            "no-etag": lambda: self.answer(206, DATA, Content_Range="bytes 0-9/10"),
+            "wild-etag": lambda: self.good(etag="e" * 500),
+            "denied": lambda: self.answer(403, xml_error("AccessDenied", "not\nyou")),
+            "expired": lambda: self.answer(400, xml_error("ExpiredToken")),
+            "skew": lambda: self.answer(403, xml_error("RequestTimeTooSkewed"), Date="Fri, 24 May 2013 00:00:00 GMT"),
+            "region": lambda: self.answer(301, xml_error("PermanentRedirect", extra="<Region>eu-west-9</Region>")),
+            "wrong-region": lambda: self.answer(400, xml_error("AuthorizationHeaderMalformed", extra="<Region>eu-west-9</Region>")),
+            "babble": lambda: self.answer(403, b"x" * (3 << 20)),
+            "to-other": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/data?X-Amz-Signature=abc&k=a%2Fb"),
+            "to-changing": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/changing-{nth}?X-Amz-Signature=a"),
+            "to-broken": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/broken?X-Amz-Signature=a"),
+            "to-itself": lambda: self.answer(307, Location=self.path),
+            "to-file": lambda: self.answer(307, Location="file:///etc/passwd"),
+            "data": self.good,
+            "changing-1": lambda: self.good(etag="first"),
+            "changing-2": lambda: self.good(etag="second"),
+            "broken": lambda: self.answer(503) if once else self.good(),
+        }
+        if fault in cases:
+            return cases[fault]()
+        if fault in ("cut", "always-cut", "reset") and (once or fault == "always-cut"):
+            self.good(DATA[:5], Content_Length="10")
+            if fault == "reset":
+                return self.reset()
+            self.close_connection = True
+            return None
+        if fault == "stall" and once:
+            self.good(DATA[:3], Content_Length="10")
+            self.wfile.flush()
+            self.connection.recv(1)  # until the client gives up
+            self.close_connection = True
+            return None
+        if fault == "longer":
+            self.good(b"6\r\n012345\r\n9\r\n678901234\r\n0\r\n\r\n", Transfer_Encoding="chunked")
+            return None
+        if fault == "garbage":
+            self.wfile.write(b"this is no HTTP\r\n\r\n")
+            self.close_connection = True
+            return None
+        return self.good()
+
+    def do_HEAD(self):
+        path = self.path.partition("?")[0].split("/")[-1]
+        self.note(path)
+        if path in ("denied", "skew"):
+            return self.answer(403)
+        if path.startswith("upload"):
+            parts = [body for _, body in sorted(uploads.get(path, {}).items())]
+            size = sum(map(len, parts)) - (path == "upload-short")
+            etag = hashlib.md5(b"".join(hashlib.md5(body).digest() for body in parts)).hexdigest()
+            if path == "upload-old":  # never completed: what is there is older
+                etag = "0" * 32
+            return self.answer(200, Content_Length=str(size), ETag=f'"{etag}-{len(parts)}"')
+        return self.answer(200, Content_Length="10", ETag=f'"{ETAG}"')
+
+    def read_body(self):
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def do_PUT(self):
+        body, (path, _, query) = self.read_body(), self.path.partition("?")
+        fault = path.split("/")[-1]
+        nth = self.note(fault)
+        etag = hashlib.md5(body).hexdigest()
+        if fault == "upload-denied" and "partNumber=2" in query:
+            return self.answer(403, xml_error("AccessDenied"))
+        if "partNumber" in query:
+            with lock:
+                uploads.setdefault(fault, {})[query] = body
+        if fault == "other-md5" and nth == 1:
+            etag = "0" * 32
+        if fault == "kms":
+            return self.answer(200, ETag=f'"{"0" * 32}"', x_amz_server_side_encryption="aws:kms")
+        return self.answer(200, ETag=f'"{etag}"')
+
+    def do_POST(self):
+        self.read_body()
+        path, _, query = self.path.partition("?")
+        fault = path.split("/")[-1]
+        nth = self.note(fault + ("-begin" if query == "uploads=" else "-complete"))
+        if query == "uploads=":
+            return self.answer(200, b"<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>")
+        if fault == "upload-late" and nth == 1:
+            return self.answer(200, b" " * 5000 + xml_error("InternalError", "after all").replace(b'<?xml version="1.0"?>', b""))
+        if fault == "upload-old":
+            return self.answer(404, xml_error("NoSuchUpload"))
+        if fault == "upload-lost":  # done, but the answer is lost
+            if nth == 1:
+                return self.reset()
+            return self.answer(404, xml_error("NoSuchUpload"))
+        return self.answer(200, b"<CompleteMultipartUploadResult><ETag>m-2</ETag></CompleteMultipartUploadResult>")
+
+    def do_DELETE(self):
+        self.note(self.path.partition("?")[0].split("/")[-1])
+        return self.answer(204)
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request, client_address):
+        pass  # the client went away, as some cases make it
+
+
+def serve(folder):
+    servers = [Server(("127.0.0.1", 0), Handler) for _ in range(2)]
+    log = open(os.path.join(folder, "requests"), "w")
+    for one, other in zip(servers, reversed(servers)):
+        one.log, one.other = log, other.server_port
+    threading.Thread(target=servers[1].serve_forever, daemon=True).start()
+    print(servers[0].server_port, servers[1].server_port, flush=True)
+    servers[0].serve_forever()
+
+
+def relay(folder, port, text):
+    stalled = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+
+    def forward(source, sink, watch):
+        tail = b""
+        while data := source.recv(65536):
+            if watch and text in tail + data:
+                stalled.set()
+                open(os.path.join(folder, "stalled"), "w").close()
+            if stalled.is_set():
+                threading.Event().wait()
+            tail = data[-len(text):]
+            sink.sendall(data)
+        sink.close()
+
+    while True:
+        client = listener.accept()[0]
+        server = socket.create_connection(("127.0.0.1", int(port)))
+        threading.Thread(target=forward, args=(client, server, True), daemon=True).start()
+        threading.Thread(target=forward, args=(server, client, False), daemon=True).start()
+
+
+if sys.argv[1] == "serve":
+    serve(sys.argv[2])
+else:
+    relay(sys.argv[2], sys.argv[3], sys.argv[4].encode())

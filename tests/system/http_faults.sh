@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Servers that fail in every way DESIGN.md's table knows, and some more: what the store returns, says, and counts.
+set -uo pipefail
+tests=$(dirname "$0") store=${KILN_BUILD:-build/release}/system/store
+dir=$(mktemp -d /tmp/kiln-faults-XXXXXX)
+trap 'kill "$server" 2>/dev/null; rm -rf "$dir"' EXIT
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN
+export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret
+n=0 failed=0
+
+coproc SERVER { exec /usr/bin/python3 "$tests/faulty_s3.py" serve "$dir"; }
+server=$SERVER_PID
+read -r port other <&"${SERVER[0]}"
+export KILN_S3_ENDPOINT=http://127.0.0.1:$port
+
+say() { # good (0 = yes), what, details
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		sed 's/^/# /' <<<"${3:-}"
+		failed=1
+	fi
+}
+
+# what, verb, key, result with words of the sentence (a regular expression), counters (one, too)
+expect() {
+	local what=$1 verb=$2 key=$3 result=$4 counters=$5 out
+	out=$(KILN_S3_ENDPOINT=http://127.0.0.1:${to:-$port} "$store" try "s3://bucket/l${prefix:-}" "$verb" "$key" 2>&1)
+	grep -qE "^$result" <<<"$out" && grep -qE "$counters" <<<"$out"
+	say $? "$what" "expected: $result / $counters
+found: $out"
+}
+
+logged() { # what, python expression over `r`, the list of requests
+	/usr/bin/python3 -c "
+import json, sys
+r = [json.loads(line) for line in open('$dir/requests')]
+sys.exit(not ($2))"
+	say $? "$1"
+}
+
+none='connect=0 timeout=0 reset=0 server=0 slow_down=0'
+
+# ---- What may pass is tried again, and counted by its class ----
+expect '503 with Retry-After, twice' get slow-down OK 'requests=3 connect=0 timeout=0 reset=0 server=0 slow_down=2'
+logged 'Retry-After is waited for' "(lambda t: len(t) == 3 and t[1] - t[0] >= 1 and t[2] - t[1] >= 1)([x['t'] for x in r if x['path'].endswith('slow-down')])"
+expect '429' get too-many OK 'slow_down=1'
+expect '500' get internal OK 'server=1'
+expect '502 with HTML' get gateway OK 'server=1'
+expect '400 RequestTimeout' get timeout-400 OK 'timeout=1'
+expect 'reset in mid body' get reset OK 'reset=1'
+expect 'end in mid body' get cut OK 'reset=1'
+KILN_LOW_SPEED_S=1 expect 'a stalled transfer is cut and tried again' get stall OK 'timeout=1'
+KILN_ATTEMPTS=3 expect 'always cut: given up after all attempts' get always-cut 'ECONNRESET GET s3://bucket/l/always-cut: after 3 attempts: ' 'requests=3 .*reset=2'
+KILN_ATTEMPTS=2 expect 'always 500: given up, with the server'"'"'s words' get down 'EIO .*after 2 attempts.*500 InternalError: always' 'server=1'
+KILN_ATTEMPTS=3 to=1 expect 'nobody listens' get x 'ECONNREFUSED .*after 3 attempts.*127.0.0.1' 'connect=2'
+expect 'no HTTP at all' get garbage 'EBADMSG .*HTTP/0.9' "requests=1 $none"
+
+# ---- What does not pass is not tried again ----
+expect '403 names bucket, key, code and message on one line' get denied 'EACCES GET s3://bucket/l/denied: .*403 AccessDenied: not you$' "requests=1 $none"
+expect '403 to HEAD, which has no body: asked again for the words' stat denied 'EACCES GET .*403 AccessDenied' "requests=2 $none"
+expect 'an expired token' get expired 'EACCES .*400 ExpiredToken' "requests=1 $none"
+expect 'clock skew is named, with its size' get skew 'EACCES .*RequestTimeTooSkewed.*clock skew: .* [0-9]{9} s ahead' "requests=1 $none"
+expect 'another region, 301' get region 'EINVAL .*PermanentRedirect.*eu-west-9' "requests=1 $none"
+expect 'another region, 400' get wrong-region 'EINVAL .*AuthorizationHeaderMalformed.*eu-west-9' "requests=1 $none"
+expect 'an error of 3 MiB' get babble 'EACCES .*403' "requests=1 $none"
+
+# ---- Answers that do not fit what was asked ----
+expect 'another range' get wrong-range "EBADMSG .*bytes 0-9, .*bytes 5-14/20" "requests=1 $none"
+expect 'a range of words' get no-range 'EBADMSG .*Content-Range' "requests=1 $none"
+expect 'all of a larger object' get ignores-range 'EBADMSG .*ignores ranges' "requests=1 $none"
+expect 'all of an object that is just the range' get small-200 OK "requests=1 $none"
+expect 'more bytes than announced' get longer 'EBADMSG .*longer' "requests=1 $none"
+expect 'the pin holds' get-pinned fine OK "requests=1 $none"
+logged 'If-Match was sent' "r[-1]['headers']['if-match'] == '\"781e5e245d69b566979b86e28d23f2c7\"'"
+expect 'If-Match ignored, another ETag' get-pinned ignores-if-match 'ESTALE .*781e5e.*found "other"' "requests=1 $none"
+expect '412' get-pinned if-match 'ESTALE .*781e5e' "requests=1 $none"
+expect 'the right ETag, another size' get-pinned other-size 'ESTALE .*10 bytes.*11 bytes' "requests=1 $none"
+expect 'no ETag' get-pinned no-etag 'EBADMSG .*no ETag' "requests=1 $none"
+expect 'an ETag of 500 bytes' get wild-etag 'EBADMSG .*ETag' "requests=1 $none"
+
+# ---- Redirects ----
+expect '307 to a presigned URL on another host' get-pinned to-other OK "requests=2 $none"
+logged 'no Authorization nor anything of ours is forwarded, the range is, and the URL is verbatim' "
+(lambda h, p: p == '/data?X-Amz-Signature=abc&k=a%2Fb' and h['range'] == 'bytes=0-9' and not [k for k in h if k == 'authorization' or k.startswith('x-amz') or k == 'if-match'])(r[-1]['headers'], r[-1]['path']) and r[-1]['port'] == $other and 'authorization' in r[-2]['headers']"
+expect '503 behind a redirect: begins at the first server again' get to-broken OK 'requests=4 .*slow_down=1'
+expect 'in a circle' get to-itself 'EBADMSG .*redirects more than' "$none"
+expect 'to a file' get to-file 'EBADMSG .*redirects' "requests=1 $none"
+out=$("$store" get-twice s3://bucket/l to-changing 2>&1)
+grep -q '^OK ESTALE .*behind the redirect' <<<"$out"
+say $? 'behind a 307 the ETag of the first answer is the pin' "$out"
+
+# ---- Lists ----
+bad() {
+	prefix=/$2 expect "$1" list x "$3" "$none"
+}
+prefix=/good expect 'a list with escapes' list x 'a b\+c% 1' "$none"
+bad 'a list that is not in order' order 'EBADMSG .*order'
+bad 'a key twice' twice 'EBADMSG .*order'
+bad 'a key outside the prefix' outside 'EBADMSG .*outside'
+bad 'a key with NUL' nul 'EBADMSG .*NUL'
+bad 'a key with half an escape' escape 'EBADMSG .*escape'
+bad 'a key of 1025 bytes' long 'EBADMSG .*longer'
+bad 'an entry without a key' keyless 'EBADMSG .*without a key'
+bad 'a negative size' size 'EBADMSG .*size'
+bad 'more entries than asked for' many 'EBADMSG .*1000'
+bad 'pages without end' endless 'EBADMSG .*goes on'
+bad 'a next page without a token' nowhere 'EBADMSG .*goes on'
+bad 'entities' bomb 'EBADMSG .*document type'
+bad 'XML that ends early' malformed 'EBADMSG .*XML'
+bad 'a text of 20 kB' text 'EBADMSG .*longer'
+bad 'nested fifty deep' deep 'EBADMSG .*deep'
+bad 'nothing' empty 'EBADMSG .*XML'
+
+# ---- Puts ----
+expect 'the MD5 differs: sent again' put other-md5 OK 'requests=2 .*reset=1'
+expect 'an ETag that is no MD5' put kms OK "requests=1 $none"
+
+head -c 11000000 /dev/zero >"$dir/file"
+upload() {
+	out=$("$store" upload s3://bucket/l "$1" "$dir/file" 2>&1)
+}
+upload upload-late && say 0 '200 and then InternalError: completed again' || say 1 '200 and then InternalError' "$out"
+upload upload-lost && say 0 'completed, but the answer was lost' || say 1 'completed, but the answer was lost' "$out"
+upload upload-old
+grep -q '404 NoSuchUpload' <<<"$out"
+say $? 'not completed, and the object of that size is an older one' "$out"
+upload upload-short
+grep -q 'uploaded 11000000 bytes, the server has 10999999' <<<"$out"
+say $? 'the size is checked at the end' "$out"
+upload upload-denied
+grep -q '403 AccessDenied' <<<"$out"
+say $? 'a part is refused' "$out"
+logged 'then the upload is aborted' "[x for x in r if x['method'] == 'DELETE' and x['path'] == '/bucket/l/upload-denied?uploadId=u1']"
+
+# ---- Others go on ----
+out=$(KILN_CONNECTIONS=1 "$store" overtake s3://bucket/l too-many-2 fine 2>&1)
+say "$([ "$out" = "fine too-many-2" ]; echo $?)" 'a delayed request holds up nobody, even with one connection' "$out"
+AWS_SESSION_TOKEN=the-token expect 'a session token' get fine OK "$none"
+logged 'is sent and signed' "r[-1]['headers']['x-amz-security-token'] == 'the-token' and 'x-amz-security-token,' in r[-1]['headers']['authorization']"
+unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+expect 'without credentials' get fine OK "$none"
+logged 'nothing is signed' "'authorization' not in r[-1]['headers']"
+
+echo "1..$n"
+exit $failed

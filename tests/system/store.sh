@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The store's contract against file:// and a real S3 server (Ceph's radosgw) over http and https, and what that server's
+# refusals look like. tests/system/http_faults.sh has the servers that do wrong.
+set -uo pipefail
+tests=$(dirname "$0") tools=$(dirname "$0")/../../tools/store store=${KILN_BUILD:-build/release}/system/store
+dir=$(mktemp -d /tmp/kiln-store-XXXXXX)
+relay='' uploader=''
+finish() {
+	kill $relay $uploader 2>/dev/null
+	"$tools/radosgw" stop "$dir/rgw"
+	rm -rf "$dir"
+}
+trap finish EXIT
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN SSL_CERT_FILE SSL_CERT_DIR
+n=0 failed=0
+
+say() { # good (0 = yes), what, details
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		sed 's/^/# /' <<<"${3:-}"
+		failed=1
+	fi
+}
+
+contract() { # label, url
+	local out
+	out=$(KILN_TAP_FROM=$((n + 1)) "$store" contract "$2") || failed=1
+	sed -E "s|^((not )?ok [0-9]+ - )|\1$1: |" <<<"$out"
+	n=$((n + $(grep -cE '^(not )?ok ' <<<"$out")))
+	grep -qE '^(not )?ok ' <<<"$out" || say 1 "$1: no result"
+}
+
+expect() { # what, verb, key, result with words of the sentence
+	local out
+	out=$("$store" try "${url:-s3://kiln/x}" "$2" "$3" 2>&1)
+	grep -qE "^$4" <<<"$out"
+	say $? "$1" "expected: $4
+found: $out"
+}
+
+contract file "file://$dir/files"
+
+if ! command -v radosgw ceph-mon >/dev/null; then
+	echo "ok $((n + 1)) - radosgw # SKIP not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
+	echo "1..$((n + 1))"
+	exit $failed
+fi
+"$tools/radosgw" start "$dir/rgw" --tls >"$dir/start" 2>&1
+say $? 'radosgw starts' "$(tail -n 5 "$dir/start")"
+[ -s "$dir/rgw/env" ] || { echo "1..$n"; exit 1; }
+# shellcheck disable=SC1091
+source "$dir/rgw/env"
+http=$KILN_S3_ENDPOINT tls=$KILN_S3_TLS_ENDPOINT ca=$KILN_S3_CA
+unset KILN_S3_CA
+
+contract http "s3://kiln/a prefix+with%41"
+KILN_S3_ENDPOINT=$tls KILN_S3_CA=$ca contract https s3://kiln/tls/
+KILN_S3_ENDPOINT=${http/127.0.0.1/localhost} KILN_S3_STYLE=virtual contract virtual-host s3://kiln/virtual
+
+# ---- Refusals ----
+expect '404 of a key' stat nothing 'ENOENT .*s3://kiln/x/nothing: .*404 NoSuchKey'
+url=s3://no-such-bucket expect '404 of a bucket' list x 'ENOENT .*s3://no-such-bucket/: .*404 NoSuchBucket'
+AWS_SECRET_ACCESS_KEY=wrong expect 'a wrong secret' put k 'EACCES .*s3://kiln/x/k: .*403 SignatureDoesNotMatch'
+AWS_ACCESS_KEY_ID=NOBODY expect 'an unknown access key' put k 'EACCES .*403 InvalidAccessKeyId'
+(
+	unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+	expect 'no credentials' list x 'EACCES .*403 AccessDenied.*no credentials are given'
+	exit $failed
+) || failed=1
+n=$((n + 1))
+KILN_S3_ENDPOINT=$tls expect 'https without its CA is refused, and at once' list x 'EACCES .*certificate'
+openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=other -keyout "$dir/other.key" -out "$dir/other.pem" 2>/dev/null
+KILN_S3_ENDPOINT=$tls KILN_S3_CA=$dir/other.pem expect 'https with another CA is refused' list x 'EACCES .*certificate'
+KILN_S3_ENDPOINT=$tls KILN_S3_CA=$dir/absent.pem expect 'a CA file that is not there' list x 'EINVAL .*absent.pem'
+KILN_S3_ENDPOINT=${tls/127.0.0.1/127.0.0.2} KILN_S3_CA=$ca KILN_ATTEMPTS=1 expect 'another host than the certificate names' list x 'E(ACCES|CONNREFUSED) '
+
+# ---- Credentials from files ----
+mkdir -p "$dir/systemd" "$dir/root/data/kiln/credentials"
+printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" >"$dir/systemd/minio"
+printf 'AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=%s\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" >"$dir/root/data/kiln/credentials/file"
+export CREDENTIALS_DIRECTORY=$dir/systemd KILN_ROOT=$dir/root
+AWS_ACCESS_KEY_ID=x KILN_S3_CREDENTIAL=minio expect 'a systemd credential' put k OK
+AWS_ACCESS_KEY_ID=x KILN_S3_CREDENTIAL=file expect 'a credential file' delete k OK
+KILN_S3_CREDENTIAL=absent expect 'a credential that is nowhere' list x "EKEYREJECTED .*absent"
+
+# ---- Killed in mid-part ----
+coproc RELAY { exec /usr/bin/python3 "$tests/faulty_s3.py" relay "$dir" "${http##*:}" 'partNumber=3'; }
+relay=$RELAY_PID
+read -r port <&"${RELAY[0]}"
+head -c 20971520 /dev/urandom >"$dir/file"
+KILN_S3_ENDPOINT=http://127.0.0.1:$port "$store" upload s3://kiln/killed file "$dir/file" >/dev/null 2>&1 &
+uploader=$!
+for ((i = 0; i < 600; i++)); do
+	[ ! -e "$dir/stalled" ] || break
+	sleep 0.1
+done
+{ kill -9 $uploader && wait $uploader; } 2>/dev/null
+uploader=''
+url=s3://kiln/killed expect 'an uploader killed in mid-part leaves no object' stat file ENOENT
+url=s3://kiln/killed/other expect 'its upload is not below another prefix' abort-stale x OK
+url=s3://kiln/killed expect 'it is found and aborted' abort-stale x 'MANY'
+url=s3://kiln/killed expect 'then none is left' abort-stale x OK
+
+echo "1..$n"
+exit $failed

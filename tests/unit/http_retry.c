@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/error.h"
+#include "drivers/http/range.h"
+#include "drivers/http/retry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void test_statuses(void **state)
+{
+	static const struct {
+		long status;
+		enum retry_class class;
+	} cases[] = {
+		{ 200, RETRY_NEVER },     { 301, RETRY_NEVER }, { 400, RETRY_NEVER },
+		{ 401, RETRY_NEVER },     { 403, RETRY_NEVER }, { 404, RETRY_NEVER },
+		{ 408, RETRY_SERVER },    { 412, RETRY_NEVER }, { 416, RETRY_NEVER },
+		{ 500, RETRY_SERVER },    { 501, RETRY_NEVER }, { 502, RETRY_SERVER },
+		{ 504, RETRY_SERVER },    { 505, RETRY_NEVER }, { 429, RETRY_SLOW_DOWN },
+		{ 503, RETRY_SLOW_DOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(retry_class_of_status(cases[i].status), cases[i].class);
+}
+
+static void test_codes(void **state)
+{
+	static const struct {
+		CURLcode code;
+		bool connected;
+		enum retry_class class;
+		int result;
+	} cases[] = {
+		{ CURLE_COULDNT_RESOLVE_HOST, false, RETRY_CONNECT, -EHOSTUNREACH },
+		{ CURLE_COULDNT_CONNECT, false, RETRY_CONNECT, -ECONNREFUSED },
+		{ CURLE_OPERATION_TIMEDOUT, false, RETRY_CONNECT, -ETIMEDOUT },
+		{ CURLE_OPERATION_TIMEDOUT, true, RETRY_TIMEOUT, -ETIMEDOUT },
+		{ CURLE_RECV_ERROR, true, RETRY_RESET, -ECONNRESET },
+		{ CURLE_PARTIAL_FILE, true, RETRY_RESET, -ECONNRESET },
+		{ CURLE_GOT_NOTHING, true, RETRY_RESET, -ECONNRESET },
+		{ CURLE_PEER_FAILED_VERIFICATION, false, RETRY_NEVER, -EACCES },
+		{ CURLE_SSL_CACERT_BADFILE, false, RETRY_NEVER, -EINVAL },
+		{ CURLE_TOO_MANY_REDIRECTS, true, RETRY_NEVER, -EIO }, /* no row */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(retry_class_of_curl(cases[i].code, cases[i].connected), cases[i].class);
+		assert_int_equal(retry_errno_of_curl(cases[i].code), cases[i].result);
+	}
+}
+
+static void test_delays(void **state)
+{
+	(void)state;
+	for (uint32_t failures = 0; failures < 100; failures++) {
+		uint64_t most = failures < 7 ? (uint64_t)RETRY_BASE_MS << failures : RETRY_CAP_MS;
+
+		assert_int_equal(retry_delay_ms(failures, 0, 0), 0);
+		assert_int_equal(retry_delay_ms(failures, most, 0), most);
+		assert_int_equal(retry_delay_ms(failures, most + 1, 0), 0);
+		assert_true(retry_delay_ms(failures, UINT64_MAX, 0) <= most);
+	}
+	/* What the server asks for is a floor under the jitter, and has a bound of its own. */
+	assert_int_equal(retry_delay_ms(0, 0, 3), 3000);
+	assert_int_equal(retry_delay_ms(0, RETRY_BASE_MS, 3), 3000 + RETRY_BASE_MS);
+	assert_int_equal(retry_delay_ms(0, 0, UINT64_MAX), RETRY_AFTER_S_MAX * 1000);
+}
+
+static void test_ranges(void **state)
+{
+	const uint64_t unknown = HTTP_RANGE_UNKNOWN;
+	const struct {
+		const char *text;
+		int code;
+		uint64_t first, last, total;
+	} cases[] = {
+		{ "bytes 0-9/10", 0, 0, 9, 10 },
+		{ "Bytes 5-5/6", 0, 5, 5, 6 },
+		{ "bytes 0-9/*", 0, 0, 9, unknown },
+		{ "bytes */10", 0, unknown, unknown, 10 },
+		{ "bytes 0-18446744073709551613/18446744073709551614", 0, 0, UINT64_MAX - 2, UINT64_MAX - 1 },
+		{ "", -EBADMSG, 0, 0, 0 },
+		{ "bytes", -EBADMSG, 0, 0, 0 },
+		{ "bytes ", -EBADMSG, 0, 0, 0 },
+		{ "items 0-9/10", -EBADMSG, 0, 0, 0 },
+		{ "bytes 9-0/10", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0-10/10", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0-9", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0-9/", -EBADMSG, 0, 0, 0 },
+		{ "bytes -9/10", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0-/10", -EBADMSG, 0, 0, 0 },
+		{ "bytes +0-9/10", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0 -9/10", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0-9/10 ", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0-9/10,", -EBADMSG, 0, 0, 0 },
+		{ "bytes 0-18446744073709551616/*", -EBADMSG, 0, 0, 0 }, /* 2^64 */
+		{ "bytes 0-9/18446744073709551615", -EBADMSG, 0, 0, 0 }, /* our own word for unknown */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct http_range range = { 0 };
+
+		assert_int_equal(http_range_parse(cases[i].text, &range), cases[i].code);
+		assert_int_equal(range.first, cases[i].first);
+		assert_int_equal(range.last, cases[i].last);
+		assert_int_equal(range.total, cases[i].total);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_delays),
+		cmocka_unit_test(test_ranges),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

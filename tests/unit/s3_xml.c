@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/store/s3_reply.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* S3 API, ListObjectsV2, the example with a continuation token, with escapes as AWS sends them. */
+static const char list[] =
+	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	"<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\n"
+	"  <Name>bucket</Name>\n  <Prefix/>\n"
+	"  <NextContinuationToken>1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=</NextContinuationToken>\n"
+	"  <KeyCount>2</KeyCount>\n  <EncodingType>url</EncodingType>\n  <IsTruncated>true</IsTruncated>\n"
+	"  <Contents>\n    <Key>a+b%2Bc%C3%A9&amp;d%01</Key>\n"
+	"    <LastModified>2013-05-24T00:00:00.000Z</LastModified>\n"
+	"    <ETag>&quot;70ee1738b6b21e2c8a43f3a5ab0eee71&quot;</ETag>\n    "
+	"<Size>18446744073709551615</Size>\n"
+	"    <Owner><ID>x</ID></Owner>\n  </Contents>\n"
+	"  <Contents><Key>%E2%82%AC</Key><Size>0</Size></Contents>\n"
+	"</ListBucketResult>\n";
+
+struct document {
+	struct s3_xml *xml;
+	struct s3_reply reply;
+};
+
+static int setup(void **state)
+{
+	struct document *document = calloc(1, sizeof(*document));
+	struct error err = { 0 };
+
+	assert_int_equal(s3_xml_open(s3_reply_element, &document->reply, &document->xml, &err), 0);
+	*state = document;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct document *document = *state;
+
+	s3_xml_close(document->xml);
+	s3_reply_done(&document->reply);
+	free(document);
+	return 0;
+}
+
+static int parse(struct document *document, const char *text, size_t bytes, size_t split, struct error *err)
+{
+	int rc;
+
+	s3_xml_reset(document->xml);
+	s3_reply_begin(&document->reply);
+	rc = s3_xml_feed(document->xml, text, split, err);
+	if (rc == 0)
+		rc = s3_xml_feed(document->xml, text + split, bytes - split, err);
+	return rc ? rc : s3_xml_finish(document->xml, err);
+}
+
+static void test_list(void **state)
+{
+	struct document *document = *state;
+	const struct s3_reply *reply = &document->reply;
+	char key[STORE_KEY_MAX + 1];
+	struct error err = { 0 };
+
+	for (size_t split = 0; split < sizeof(list); split++) {
+		assert_int_equal(parse(document, list, sizeof(list) - 1, split, &err), 0);
+		assert_int_equal(reply->count, 2);
+		assert_true(reply->truncated);
+		assert_string_equal(reply->token, "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=");
+		assert_int_equal(s3_reply_key(reply, reply->text + reply->entries[0].key, key, &err), 0);
+		assert_string_equal(key, "a b+c\xc3\xa9&d\x01");
+		assert_int_equal(reply->entries[0].pin.bytes, UINT64_MAX);
+		assert_string_equal(reply->entries[0].pin.etag, "70ee1738b6b21e2c8a43f3a5ab0eee71");
+		assert_int_equal(reply->entries[0].mtime_s, 1369353600);
+		assert_string_equal(reply->text + reply->entries[1].key, "%E2%82%AC");
+		assert_string_equal(reply->entries[1].pin.etag, "");
+	}
+}
+
+/* Any document that was cut is an error, never a shorter list. */
+static void test_truncated(void **state)
+{
+	struct document *document = *state;
+	struct error err = { 0 };
+
+	for (size_t bytes = 0; bytes < sizeof(list) - 2; bytes++)
+		assert_int_equal(parse(document, list, bytes, bytes / 2, &err), -EBADMSG);
+}
+
+static void test_errors(void **state)
+{
+	static const char text[] =
+		"<?xml version=\"1.0\"?><Error><Code>AuthorizationHeaderMalformed</Code>"
+		"<Message>the region &apos;x&apos; is wrong</Message><Region>eu-west-1</Region>"
+		"<HostId>abc</HostId></Error>";
+	struct s3_error error;
+
+	(void)state;
+	s3_error_parse(text, sizeof(text) - 1, &error);
+	assert_string_equal(error.code, "AuthorizationHeaderMalformed");
+	assert_string_equal(error.message, "the region 'x' is wrong");
+	assert_string_equal(error.region, "eu-west-1");
+	s3_error_parse(text, 90, &error); /* cut in the message */
+	assert_string_equal(error.code, "AuthorizationHeaderMalformed");
+	assert_string_equal(error.message, "");
+	s3_error_parse("<html><Code>x</Code>", 20, &error);
+	assert_string_equal(error.code, "");
+	s3_error_parse("", 0, &error);
+	assert_string_equal(error.code, "");
+}
+
+static void test_uploads(void **state)
+{
+	static const char text[] =
+		"<ListMultipartUploadsResult><KeyMarker></KeyMarker><UploadIdMarker></UploadIdMarker>"
+		"<NextKeyMarker>k%202</NextKeyMarker><NextUploadIdMarker>u2</NextUploadIdMarker>"
+		"<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+		"<Upload><Key>k%201</Key><UploadId>u1</UploadId></Upload>"
+		"<Upload><Key>k%202</Key><UploadId>u2</UploadId></Upload></ListMultipartUploadsResult>";
+	struct document *document = *state;
+	const struct s3_reply *reply = &document->reply;
+	struct error err = { 0 };
+
+	assert_int_equal(parse(document, text, sizeof(text) - 1, 7, &err), 0);
+	assert_int_equal(reply->count, 2);
+	assert_string_equal(reply->text + reply->entries[1].key, "k%202");
+	assert_string_equal(reply->text + reply->entries[1].upload_id, "u2");
+	assert_string_equal(reply->token, "k%202");
+	assert_string_equal(reply->upload_id, "u2");
+}
+
+static void test_etags(void **state)
+{
+	static const struct {
+		const char *text, *etag;
+	} cases[] = {
+		{ "", "" },           { "abc", "abc" }, { "\"abc\"", "abc" }, { "W/\"abc\"", "abc" },
+		{ "\"a-2\"", "a-2" }, { "\"", NULL },   { "\"a\"b\"", NULL },
+	};
+	char etag[STORE_ETAG_MAX], longest[STORE_ETAG_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(s3_etag_copy(cases[i].text, etag), cases[i].etag != NULL);
+		if (cases[i].etag)
+			assert_string_equal(etag, cases[i].etag);
+	}
+	memset(longest, 'e', STORE_ETAG_MAX);
+	longest[STORE_ETAG_MAX] = 0;
+	assert_false(s3_etag_copy(longest, etag));
+	assert_true(s3_etag_copy(longest + 1, etag));
+}
+
+static void test_limits(void **state)
+{
+	struct document *document = *state;
+	char *text = malloc(2 * S3_XML_TEXT_MAX);
+	struct error err = { 0 };
+	int at = sprintf(text, "<a>");
+
+	memset(text + at, 'x', S3_XML_TEXT_MAX);
+	(void)strcpy(text + at + (int)S3_XML_TEXT_MAX, "</a>");
+	assert_int_equal(parse(document, text, strlen(text), 100, &err), 0);
+	(void)strcpy(text + at + (int)S3_XML_TEXT_MAX, "y</a>");
+	assert_int_equal(parse(document, text, strlen(text), 100, &err), -EBADMSG);
+	text[0] = 0;
+	for (int i = 0; i < 9; i++)
+		(void)strcat(text, "<a>");
+	assert_int_equal(parse(document, text, strlen(text), 1, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "deep"));
+	(void)strcpy(text, "<!DOCTYPE a><a/>");
+	assert_int_equal(parse(document, text, strlen(text), 1, &err), -EBADMSG);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_list, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_truncated, setup, teardown),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test_setup_teardown(test_uploads, setup, teardown),
+		cmocka_unit_test(test_etags),
+		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
