@@ -52,12 +52,23 @@ static int lock_runs(int *ret_fd, struct error *err)
 /* ---- run.json
  * ------------------------------------------------------------------------------------------------------- */
 
-static int read_record(cJSON **ret_json, struct error *err)
+/* A file of the current run, or of an archived one. */
+static char *record_path(const char *archived_id, const char *name, char path[static PATH_BYTES])
+{
+	char tail[PATH_BYTES / 2];
+
+	if (!archived_id)
+		return path_of(PATH_RUN, name, path);
+	(void)snprintf(tail, sizeof(tail), "%s/%s", archived_id, name);
+	return path_of(PATH_ARCHIVE, tail, path);
+}
+
+static int read_record(const char *archived_id, cJSON **ret_json, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	uint64_t bytes;
-	int r = file_read(path_of(PATH_RUN, "run.json", path), RECORD_BYTES_MAX, &text, &bytes, err);
+	int r = file_read(record_path(archived_id, "run.json", path), RECORD_BYTES_MAX, &text, &bytes, err);
 
 	return r < 0 ? r : json_parse(path, text, bytes, ret_json, err);
 }
@@ -81,13 +92,18 @@ static int state_from(const char *what, const char *text, enum run_state *ret_st
 			 what, text);
 }
 
-int run_state_get(enum run_state *ret_state, struct error *err)
+static int read_state(const char *archived_id, enum run_state *ret_state, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
-	int r = file_read(path_of(PATH_RUN, "state", path), 64, &text, NULL, err);
+	int r = file_read(record_path(archived_id, "state", path), 64, &text, NULL, err);
 
 	return r < 0 ? r : state_from(path, text, ret_state, err);
+}
+
+int run_state_get(enum run_state *ret_state, struct error *err)
+{
+	return read_state(NULL, ret_state, err);
 }
 
 static int write_state(const char *path, enum run_state state, struct error *err)
@@ -120,7 +136,7 @@ int run_note(const char *json_object, struct error *err)
 	r = lock_runs(&lock, err);
 	if (r < 0)
 		return r;
-	r = read_record(&record, err);
+	r = read_record(NULL, &record, err);
 	if (r < 0)
 		return r;
 	while (note->child) {
@@ -132,19 +148,29 @@ int run_note(const char *json_object, struct error *err)
 	return write_json(path_of(PATH_RUN, "run.json", path), record, err);
 }
 
-int run_json(char **ret_text, struct error *err)
+static int json_of(const char *archived_id, char **ret_text, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
 	enum run_state state;
-	int r = read_record(&record, err);
+	int r = read_record(archived_id, &record, err);
 
 	if (r == 0)
-		r = run_state_get(&state, err);
+		r = read_state(archived_id, &state, err);
 	if (r < 0)
 		return r;
 	cJSON_DeleteItemFromObjectCaseSensitive(record, "state");
 	cJSON_AddStringToObject(record, "state", run_state_name(state));
 	return json_print(record, ret_text, err);
+}
+
+int run_json(char **ret_text, struct error *err)
+{
+	return json_of(NULL, ret_text, err);
+}
+
+int run_json_archived(const char *id, char **ret_text, struct error *err)
+{
+	return json_of(id, ret_text, err);
 }
 
 /* ---- Loading
@@ -184,19 +210,32 @@ static int fill_run(const char *what, const cJSON *record, struct run *run, stru
 	return 0;
 }
 
-int run_load(struct run *ret_run, struct error *err)
+static int load(const char *archived_id, struct run *ret_run, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
 	struct run run = { 0 };
 	char path[PATH_BYTES];
 	int r;
 
-	if ((r = read_record(&record, err)) < 0 || (r = run_state_get(&run.state, err)) < 0 ||
-	    (r = fill_run(path_of(PATH_RUN, "run.json", path), record, &run, err)) < 0 ||
-	    (r = config_load(path_of(PATH_RUN, "config", path), &run.config, err)) < 0)
+	if ((r = read_record(archived_id, &record, err)) < 0 ||
+	    (r = read_state(archived_id, &run.state, err)) < 0 ||
+	    (r = fill_run(record_path(archived_id, "run.json", path), record, &run, err)) < 0 ||
+	    (r = config_load(record_path(archived_id, "config", path), &run.config, err)) < 0)
 		return r;
 	*ret_run = run;
 	return 0;
+}
+
+int run_load(struct run *ret_run, struct error *err)
+{
+	return load(NULL, ret_run, err);
+}
+
+int run_load_archived(const char *id, struct run *ret_run, struct error *err)
+{
+	if (!is_run_id(id))
+		return error_set(err, -ENOENT, "\"%.100s\" is not a run id", id);
+	return load(id, ret_run, err);
 }
 
 void run_done(struct run *run)

@@ -4,6 +4,10 @@
  * under a lock, by temporary name, fsync, rename and fsync of the directory. A new record is made whole
  * beside it and renamed in.
  *
+ * Beside what begin writes, run.json holds "plan_sha256" (fetchd), "epochs" and "metrics" (traind: an object
+ * an epoch {epoch, step, loss, accuracy, validation_loss, validation_accuracy}; {train, validation, test} of
+ * the last passes, each {loss, accuracy, rows}).
+ *
  * Order: run_begin (kiln-oneshot begin) -> run_load by every program -> run_state_set by traind -> next
  * run_begin archives a final record under PATH_ARCHIVE/<id>, 30 kept.
  */
@@ -57,6 +61,8 @@ MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, struct run *re
 /* The current run. Errors: -ENOENT none; -EBADMSG a torn or wrong record. */
 MUST_CHECK int run_load(struct run *ret_run, struct error *err);
 void run_done(struct run *run);
+/* A run in the archive. -ENOENT: none of this id. */
+MUST_CHECK int run_load_archived(const char *id, struct run *ret_run, struct error *err);
 
 MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);
@@ -69,3 +75,4 @@ MUST_CHECK int run_note(const char *json_object, struct error *err);
  * "config", so that it alone is enough to go on on a new disk. begin uploads it, uploadd again when the run
  * is final. */
 MUST_CHECK int run_json(char **ret_text, struct error *err);
+MUST_CHECK int run_json_archived(const char *id, char **ret_text, struct error *err);

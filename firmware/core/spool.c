@@ -10,7 +10,8 @@
 #define CHECKPOINT_SUFFIX ".safetensors"
 #define CHECKPOINT_DIGITS 12u
 
-static const char *const folders[] = { "checkpoints", "logs/train", "logs/validation", "model", "" };
+/* Each before the one it lies in. */
+static const char *const folders[] = { "checkpoints", "logs/train", "logs/validation", "logs", "model", "" };
 
 char *spool_path(const char *run_id, const char *name, char out[static PATH_BYTES])
 {
@@ -95,6 +96,50 @@ int spool_list(const char *run_id, int (*each)(void *context, const char *name, 
 
 		if (r != 0)
 			return r;
+	}
+	return 0;
+}
+
+int spool_runs(int (*each)(void *context, const char *run_id), void *context, struct error *err)
+{
+	char path[PATH_BYTES];
+	struct dirent **entries;
+	int count, r = 0;
+
+	count = scandir(path_of(PATH_SPOOL, SPOOL_WRITER, path), &entries, NULL, alphasort);
+	if (count < 0)
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "%s: cannot list it: %s", path, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		if (r == 0 && entries[i]->d_name[0] != '.')
+			r = each(context, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+static void empty_folder(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	struct dirent *entry;
+
+	while (entries && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dirfd(entries), entry->d_name, 0);
+	if (entries)
+		(void)closedir(entries);
+}
+
+int spool_remove(const char *run_id, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		empty_folder(spool_path(run_id, folders[i], path));
+		if (rmdir(path) < 0 && errno != ENOENT)
+			return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	}
 	return 0;
 }

@@ -5,7 +5,7 @@
  * PATH_SPOOL/traind/<run id>/<name> is uploaded to <run id>/<name> in the sink. <name> is one of
  *     checkpoints/ckpt-%012u.safetensors   whole or absent (temporary name, fsync, rename, fsync of the
  * directory) logs/{train,validation}/events.out.tfevents.*   append-only; uploaded again after it grew
- *     model/NAME, run.json, plan           whole or absent
+ *     model/NAME                           whole or absent
  * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it
  * is uploaded and two newer ones are on the disk, everything of a run once the run is final and in the store.
  */
@@ -35,3 +35,9 @@ MUST_CHECK int spool_make(const char *run_id, struct error *err);
  * order. */
 MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),
 			  void *context, struct error *err);
+
+/* Calls `each` with the id of every run that has a folder, in bytewise order. */
+MUST_CHECK int spool_runs(int (*each)(void *context, const char *run_id), void *context, struct error *err);
+
+/* Remove a run's folder and all that is in it. */
+MUST_CHECK int spool_remove(const char *run_id, struct error *err);

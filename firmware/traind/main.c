@@ -38,13 +38,14 @@ static int end(struct train *train, int result, struct error *err)
 	struct error state_err;
 	int code = result == 0 || result == -ECANCELED ? EX_OK : fatal(err);
 
+	/* The state comes last: whoever sees it finds every file. */
+	report_close(train);
+	saver_close(train);
 	if (result == -ECANCELED)
 		log_info("stopped at step %" PRIu64, train->model ? model_step(train->model) : 0);
 	if ((result == -ECANCELED && run_state_set(RUN_STOPPED, &state_err) < 0) ||
 	    (code == EX_DATAERR && run_state_set(RUN_FAILED, &state_err) < 0))
 		log_err("%s", state_err.text);
-	report_close(train);
-	saver_close(train);
 	ring_close(train->ring);
 	model_close(train->model);
 	gpu_close(train->gpu);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/json.h"
+#include "core/log.h"
+#include "model/safetensors.h"
+#include "uploadd/upload.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define LATEST_VERSION   1
+#define LATEST_BYTES_MAX 65536u
+
+struct listing {
+	struct upload *upload;
+	struct error *err;
+};
+
+static int note_stored(void *context, const struct store_object *object)
+{
+	struct listing *listing = context;
+	int64_t step = spool_checkpoint_step(object->key);
+
+	return step < 0 ? 0 : steps_add(&listing->upload->stored, (uint64_t)step, listing->err);
+}
+
+static int read_latest(struct upload *upload, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *latest = NULL;
+	uint64_t bytes;
+	int r = store_get_all(upload->store, UPLOAD_LATEST, LATEST_BYTES_MAX, &text, &bytes, err);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	if (json_parse(UPLOAD_LATEST, text, bytes, &latest, err) < 0 ||
+	    json_get_u64(UPLOAD_LATEST, latest, "step", &upload->latest, err) < 0) {
+		log_warning("%s, writing it anew", err->text);
+		return 0;
+	}
+	upload->any_latest = true;
+	return 0;
+}
+
+int checkpoints_find(struct upload *upload, struct error *err)
+{
+	struct listing listing = { upload, err };
+	int r = store_list(upload->store, "checkpoints/ckpt-*", note_stored, &listing, err);
+
+	return r < 0 ? r : read_latest(upload, err);
+}
+
+/* ---- One checkpoint ---- */
+
+static int write_latest(struct upload *upload, const char *name, uint64_t step, uint64_t bytes,
+			const char *sha256, struct error *err)
+{
+	CLEANUP(json_free) cJSON *latest = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	char stamp[32] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+	int r;
+
+	if (gmtime_r(&now, &tm))
+		(void)strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	if (!cJSON_AddNumberToObject(latest, "version", LATEST_VERSION) ||
+	    !json_add_u64(latest, "step", step) || !cJSON_AddStringToObject(latest, "key", name) ||
+	    !json_add_u64(latest, "bytes", bytes) || !cJSON_AddStringToObject(latest, "sha256", sha256) ||
+	    !cJSON_AddStringToObject(latest, "time", stamp))
+		return error_set(err, -ENOMEM, UPLOAD_LATEST ": no memory");
+	r = json_print(latest, &text, err);
+	if (r == 0)
+		r = store_put(upload->store, UPLOAD_LATEST, text, strlen(text), err);
+	if (r < 0)
+		return r;
+	upload->any_latest = true;
+	upload->latest = step;
+	return 0;
+}
+
+static bool is_whole(struct upload *upload, const char *name, uint64_t step)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	char path[PATH_BYTES];
+	struct error err;
+
+	if (safetensors_open(spool_path(upload->run.id, name, path), &file, &err) == 0)
+		return true;
+	if (err.code != -ENOENT && upload->warned_step != step + 1)
+		log_warning("%s, not uploading it", err.text);
+	upload->warned_step = step + 1;
+	return false;
+}
+
+/* *ret_there: it is in the store now. */
+static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_there, struct error *err)
+{
+	char name[SPOOL_NAME_BYTES], sha256[65];
+	bool gone = false;
+	uint64_t bytes = 0;
+	int r;
+
+	*ret_there = false;
+	(void)spool_checkpoint_name(step, name);
+	if (!is_whole(upload, name, step))
+		return 0;
+	r = upload_file(upload, name, sha256, &bytes, &gone, err);
+	if (r < 0)
+		return gone ? 0 : r;
+	r = steps_add(&upload->stored, step, err);
+	if (r == 0 && (!upload->any_latest || step > upload->latest))
+		r = write_latest(upload, name, step, bytes, sha256, err);
+	if (r < 0)
+		return r;
+	*ret_there = true;
+	log_info("checkpoint of step %" PRIu64 " is in the store, %" PRIu64 " bytes", step, bytes);
+	return 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left < *right) - (*left > *right);
+}
+
+int checkpoints_upload(struct upload *upload, struct steps *local, struct error *err)
+{
+	if (local->count)
+		qsort(local->step, local->count, sizeof(local->step[0]), newest_first);
+	for (uint32_t i = 0; i < local->count; i++) {
+		uint64_t step = local->step[i];
+		bool pointed_at = upload->any_latest && step <= upload->latest, there;
+		int r;
+
+		if ((pointed_at && steps_has(&upload->stored, step)) || !retain_wants(upload, local, step))
+			continue;
+		r = upload_checkpoint(upload, step, &there, err);
+		if (r < 0)
+			return r;
+		if (!there) {
+			memmove(&local->step[i], &local->step[i + 1],
+				(local->count - i - 1) * sizeof(local->step[0]));
+			local->count--;
+			i--;
+		}
+	}
+	return retain_apply(upload, local, err);
+}

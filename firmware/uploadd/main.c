@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "drivers/notify/notify.h"
+#include "uploadd/upload.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+#define SCAN_MS         2000u
+#define BACK_OFF_MS     1000u
+#define BACK_OFF_MAX_MS 60000u
+
+struct uploader {
+	struct watch watch;
+	struct upload current;       /* open when its store is */
+	char complete[RUN_ID_BYTES]; /* the run that is final and in the store */
+	bool left;                   /* runs of earlier nights are not all in the store */
+	struct error *err;
+};
+
+static bool may_pass(const struct error *err)
+{
+	int code = error_exit_code(err);
+
+	return code != EX_NOPERM && code != EX_CONFIG;
+}
+
+/* ---- Runs ---- */
+
+/* A run of an earlier night. What cannot be put right by waiting is left for a person, and said. */
+static int pass_archived(void *context, const char *run_id)
+{
+	struct uploader *uploader = context;
+	struct upload upload;
+	struct run run = { 0 };
+	bool complete = false;
+	int r;
+
+	if (strcmp(run_id, uploader->current.run.id) == 0)
+		return 0;
+	r = run_load_archived(run_id, &run, uploader->err);
+	if (r == 0)
+		r = upload_open(&upload, &run, true, uploader->err);
+	if (r == 0) {
+		r = upload_pass(&upload, &complete, uploader->err);
+		upload_close(&upload);
+	}
+	if (r < 0 && may_pass(uploader->err))
+		return r;
+	if (r < 0)
+		log_warning("%s: %s, leaving it in the spool", run_id, uploader->err->text);
+	uploader->left = uploader->left || (r == 0 && !complete);
+	return 0;
+}
+
+/* The record may have become another run's since the last pass. */
+static int open_current(struct uploader *uploader, struct error *err)
+{
+	struct upload *current = &uploader->current;
+	struct run run = { 0 };
+	int r = run_load(&run, err);
+
+	if (r < 0)
+		return r;
+	if (current->store && strcmp(current->run.id, run.id) == 0) {
+		current->run.state = run.state;
+		run_done(&run);
+		return 0;
+	}
+	upload_close(current);
+	r = upload_open(current, &run, false, err);
+	if (r == 0)
+		notify_ready("uploading %s to %s", current->run.id, store_url(current->store));
+	return r;
+}
+
+static int pass(struct uploader *uploader, struct error *err)
+{
+	struct upload *current = &uploader->current;
+	bool complete = false;
+	int r = open_current(uploader, err);
+
+	if (r == 0 && strcmp(uploader->complete, current->run.id) != 0) {
+		watch_run(&uploader->watch, current->run.id);
+		r = upload_pass(current, &complete, err);
+	}
+	if (r == 0 && complete) {
+		log_info("%s: %s, all of it is in %s", current->run.id, run_state_name(current->run.state),
+			 store_url(current->store));
+		(void)snprintf(uploader->complete, sizeof(uploader->complete), "%s", current->run.id);
+	}
+	uploader->left = false;
+	uploader->err = err;
+	return r < 0 ? r : spool_runs(pass_archived, uploader, err);
+}
+
+static int run(struct uploader *uploader, bool drain, struct error *err)
+{
+	int back_off_ms = BACK_OFF_MS;
+
+	for (;;) {
+		int r = pass(uploader, err);
+
+		if (r == 0 && drain && !uploader->left &&
+		    strcmp(uploader->complete, uploader->current.run.id) == 0)
+			return 0;
+		if (r == 0) {
+			back_off_ms = BACK_OFF_MS;
+			watch_wait(&uploader->watch, SCAN_MS);
+			continue;
+		}
+		if (!may_pass(err))
+			return r;
+		log_warning("%s, trying again in %d s", err->text, back_off_ms / 1000);
+		notify_status("waiting: %s", err->text);
+		(void)usleep((useconds_t)back_off_ms * 1000);
+		back_off_ms = 2 * back_off_ms < (int)BACK_OFF_MAX_MS ? 2 * back_off_ms : (int)BACK_OFF_MAX_MS;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct uploader uploader;
+	struct error err = { 0 };
+	bool drain = argc == 2 && strcmp(argv[1], "--drain") == 0;
+
+	log_open("uploadd");
+	if (argc > 1 && !drain) {
+		fputs("Usage: kiln-uploadd [--drain]   with --drain it ends when the run is final and in the "
+		      "store\n",
+		      stderr);
+		return EX_USAGE;
+	}
+	if (watch_open(&uploader.watch, &err) < 0 || run(&uploader, drain, &err) < 0)
+		return fatal(&err);
+	upload_close(&uploader.current);
+	return EX_OK;
+}

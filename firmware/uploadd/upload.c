@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uploadd/upload.h"
+
+#include "core/json.h"
+#include "core/log.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define GROWN_US  10000000u /* a file that grows is uploaded again at most so often */
+#define FILES_MAX 65536u
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* ---- Open and close ---- */
+
+static int open_store(struct upload *upload, struct error *err)
+{
+	const struct config *config = &upload->run.config;
+	const struct store_options options = { .connect_timeout_ms = config->fetch.connect_timeout_ms,
+					       .low_speed_bytes_per_s = config->fetch.low_speed_bytes_per_s,
+					       .low_speed_s = config->fetch.low_speed_s,
+					       .attempts_max = (uint32_t)config->fetch.attempts_max };
+	struct config_store where = config->sink;
+	char url[PATH_BYTES];
+	size_t length = strlen(where.url);
+
+	/* The store copies what it needs. Its prefix is the run, so stale uploads are this run's alone. */
+	(void)snprintf(url, sizeof(url), "%s%s%s", where.url,
+		       length && where.url[length - 1] == '/' ? "" : "/", upload->run.id);
+	where.url = url;
+	return store_open(&where, &options, &upload->store, err);
+}
+
+int upload_open(struct upload *upload, struct run *run, bool archived, struct error *err)
+{
+	int aborted, r;
+
+	*upload = (struct upload){ .run = *run, .archived = archived };
+	*run = (struct run){ 0 };
+	r = open_store(upload, err);
+	if (r == 0) {
+		aborted = store_abort_stale(upload->store, err);
+		if (aborted > 0)
+			log_info("%s: %d unfinished uploads removed", upload->run.id, aborted);
+		r = aborted < 0 ? aborted : checkpoints_find(upload, err);
+	}
+	if (r < 0)
+		upload_close(upload);
+	return r;
+}
+
+void upload_close(struct upload *upload)
+{
+	store_close(upload->store);
+	run_done(&upload->run);
+	free(upload->file);
+	free(upload->stored.step);
+	free(upload->record);
+	*upload = (struct upload){ 0 };
+}
+
+/* ---- Files ---- */
+
+int upload_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint64_t *ret_bytes,
+		bool *ret_gone, struct error *err)
+{
+	struct store_object object;
+	char path[PATH_BYTES];
+	int r;
+
+	(void)spool_path(upload->run.id, name, path);
+	r = store_put_file(upload->store, name, path, ret_sha256_hex, err);
+	if (r == 0)
+		r = store_stat(upload->store, name, &object, err);
+	else if (r == -ENOENT)
+		*ret_gone = access(path, F_OK) < 0;
+	if (r == 0)
+		*ret_bytes = object.pin.bytes;
+	return r;
+}
+
+/* The entry of a name; a new one takes what the store has of it. */
+static int find_file(struct upload *upload, const char *name, struct uploaded **ret_file, struct error *err)
+{
+	struct store_object object;
+	struct uploaded *file;
+	int r;
+
+	for (uint32_t i = 0; i < upload->files; i++)
+		if (strcmp(upload->file[i].name, name) == 0) {
+			*ret_file = &upload->file[i];
+			return 0;
+		}
+	if (upload->files == upload->files_room) {
+		uint32_t room = upload->files_room ? 2 * upload->files_room : 16;
+
+		file = room <= FILES_MAX ? realloc(upload->file, room * sizeof(*file)) : NULL;
+		if (!file)
+			return error_set(err, -ENOMEM, "%s: no memory for %u files", upload->run.id, room);
+		upload->file = file;
+		upload->files_room = room;
+	}
+	r = store_stat(upload->store, name, &object, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	file = &upload->file[upload->files++];
+	*file = (struct uploaded){ .bytes = r < 0 ? UINT64_MAX : object.pin.bytes };
+	(void)snprintf(file->name, sizeof(file->name), "%s", name);
+	*ret_file = file;
+	return 0;
+}
+
+struct scan {
+	struct upload *upload;
+	bool final;
+	struct steps local;
+	uint64_t put;
+	struct error *err;
+};
+
+static int take_file(void *context, const char *name, uint64_t bytes)
+{
+	struct scan *scan = context;
+	int64_t step = spool_checkpoint_step(name);
+	struct uploaded *file = NULL;
+	uint64_t now = now_us(), stored = 0;
+	bool gone = false;
+	int r;
+
+	if (step >= 0)
+		return steps_add(&scan->local, (uint64_t)step, scan->err);
+	r = find_file(scan->upload, name, &file, scan->err);
+	if (r < 0)
+		return r;
+	if (file->bytes == bytes || (!scan->final && file->at_us && now - file->at_us < GROWN_US))
+		return 0;
+	r = upload_file(scan->upload, name, NULL, &stored, &gone, scan->err);
+	if (r < 0)
+		return gone ? 0 : r;
+	/* It may have grown since it was listed. */
+	if (stored < bytes)
+		return error_set(scan->err, -EIO, "%s: the store has %" PRIu64 " bytes of %" PRIu64, name,
+				 stored, bytes);
+	file->bytes = stored;
+	file->at_us = now;
+	scan->put++;
+	return 0;
+}
+
+/* ---- The record ---- */
+
+/* run.json as it is now. Right when a new run begins, another one may stand where ours was. */
+static int read_record(const struct upload *upload, char **ret_text, cJSON **ret_json, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *json = NULL;
+	const char *id;
+	int r = upload->archived ? run_json_archived(upload->run.id, &text, err) : run_json(&text, err);
+
+	if (r < 0 || (r = json_parse("run.json", text, strlen(text), &json, err)) < 0 ||
+	    (r = json_get_string("run.json", json, "id", &id, err)) < 0)
+		return r;
+	if (strcmp(id, upload->run.id) != 0)
+		return error_set(err, -EAGAIN, "%s: its record went to the archive", upload->run.id);
+	*ret_text = TAKE(text);
+	*ret_json = TAKE(json);
+	return 0;
+}
+
+static int upload_record(struct upload *upload, char **text, struct error *err)
+{
+	int r;
+
+	if (upload->record && strcmp(upload->record, *text) == 0)
+		return 0;
+	r = store_put(upload->store, "run.json", *text, strlen(*text), err);
+	if (r < 0)
+		return r;
+	free(upload->record);
+	upload->record = TAKE(*text);
+	return 0;
+}
+
+/* ---- A pass ---- */
+
+/* The state is read before the files are listed, and the record after: a final state has all its files, and a
+ * checkpoint's epoch is in the record. */
+int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
+{
+	struct scan scan = { .upload = upload, .final = run_state_is_final(upload->run.state), .err = err };
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	int r;
+
+	*ret_complete = false;
+	r = spool_list(upload->run.id, take_file, &scan, err);
+	if (r == 0)
+		r = read_record(upload, &text, &record, err);
+	if (r == 0) {
+		retain_find_best(upload, record);
+		r = checkpoints_upload(upload, &scan.local, err);
+	}
+	free(scan.local.step);
+	if (r == 0)
+		r = upload_record(upload, &text, err);
+	if (r < 0 || !scan.final)
+		return r;
+	r = spool_remove(upload->run.id, err);
+	*ret_complete = r == 0;
+	return r;
+}

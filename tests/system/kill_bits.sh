@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# fetchd, traind and uploadd killed at random points of one run, again and again: the final weights are those of the
+# run that nobody disturbed, bit for bit, and what every reader of the store may see is whole.
+# KILN_SEEDS: one run a seed (default "1").
+. "$(dirname "$0")/lib.sh"
+kills_wanted=20
+seeds=${KILN_SEEDS:-1}
+
+config() { # name
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; epochs = 40; batch_rows = 32; };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 3; };
+		checkpoint: { every_steps = 50; keep = 2; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( { op = "dense"; units = 512; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
+		                    { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+	CONF
+}
+
+begin() { # name
+	node "$1"
+	config "$1"
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$KILN_ROOT/id" 2>>"$KILN_ROOT/log"
+}
+
+declare -A pid
+start() { # fetchd|traind|uploadd
+	local arguments=
+	[ "$1" = uploadd ] && arguments=--drain
+	"$KILN_BIN/kiln-$1" $arguments 2>>"$KILN_ROOT/log" &
+	pid[$1]=$!
+}
+
+# A daemon that ended well is done; one that was killed, or says 69 or 75, is started again.
+tend() { # name
+	kill -0 "${pid[$1]}" 2>/dev/null && return
+	wait "${pid[$1]}"
+	case $? in
+	0) ended[$1]=1 ;;
+	137 | 69 | 75) start "$1" ;;
+	*) ended[$1]=1 gave_up=1 ;;
+	esac
+}
+
+state() {
+	cat "$KILN_ROOT/data/kiln/run/current/state" 2>/dev/null
+}
+
+progress() { # the newest checkpoint's step on this disk
+	find "$KILN_ROOT/data/kiln/spool" -name 'ckpt-*.safetensors' 2>/dev/null | sed 's/.*ckpt-0*\([0-9]*\)\..*/\1/' |
+		sort -n | tail -n 1
+}
+
+# Kill only what runs, and only after there was progress since the last kill of this daemon: each lands in real work.
+run() { # name, seed or ""
+	local victims=(traind fetchd uploadd) victim now last=-1
+	declare -gA ended=()
+	kills=0 gave_up=0
+	begin "$1"
+	[ -z "$2" ] || RANDOM=$2
+	start fetchd
+	start traind
+	start uploadd
+	until [ "${#ended[@]}" = 3 ] || [ $SECONDS -gt $deadline ]; do
+		for name in fetchd traind uploadd; do
+			[ -n "${ended[$name]:-}" ] || tend $name
+		done
+		now=$(progress)
+		if [ -n "$2" ] && [ $kills -lt $kills_wanted ] && [ "${now:-0}" != "$last" ] && [ "$(state)" = running ]; then
+			sleep 0.0$((RANDOM % 10))
+			victim=${victims[RANDOM % 3]}
+			if [ -z "${ended[$victim]:-}" ] && kill -KILL "${pid[$victim]}" 2>/dev/null; then
+				kills=$((kills + 1))
+				wait "${pid[$victim]}" 2>/dev/null
+				start "$victim"
+				last=${now:-0}
+			fi
+		fi
+		sleep 0.02
+	done
+	final=$(sha256sum "$work/runs/$1"/*/model/model.safetensors 2>/dev/null | cut -d' ' -f1)
+}
+
+# The weights alone: the file's header names run and configuration.
+weights() { # name
+	python3 - "$work/runs/$1"/*/model/model.safetensors <<-'PY'
+		import hashlib, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		print(hashlib.sha256(data[8 + struct.unpack("<Q", data[:8])[0]:]).hexdigest())
+	PY
+}
+
+"$KILN_BUILD/system/make_shards" "$work/data" train 10 1500
+"$KILN_BUILD/system/make_shards" "$work/data" test 2 100
+deadline=$((SECONDS + 300))
+run undisturbed ''
+is "$gave_up $(state)" "0 finished" "the undisturbed run finishes"
+expected=$(weights undisturbed)
+epochs() { # name: what run.json says of each epoch, without the run's names
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(json.dumps([r["epochs"], r["metrics"], r["state"]]))' \
+		"$work/runs/$1"/*/run.json
+}
+same=1
+for seed in $seeds; do
+	run "seed$seed" "$seed"
+	[ $kills -ge $kills_wanted ]
+	ok $? "seed $seed: $kills kills landed while the run was running, the last one behind step $last"
+	is "$gave_up $(state)" "0 finished" "seed $seed: the run finishes all the same"
+	found=$(weights "seed$seed")
+	is "$found" "$expected" "seed $seed: the same weights, bit for bit"
+	[ "$found" = "$expected" ] || same=0
+	is "$(epochs "seed$seed")" "$(epochs undisturbed)" "seed $seed: the same losses and accuracies, digit for digit"
+done
+echo "{\"name\":\"kill-bits\",\"case\":\"$kills_wanted kills a run, seeds $seeds\",\"value\":$same,\"unit\":\"equal\",\"peer\":\"undisturbed run\",\"peer_value\":1,\"ratio\":$same}"

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# uploadd against the embedded store: order, retention, death in mid upload, damage, an earlier night's run.
+. "$(dirname "$0")/lib.sh"
+make_checkpoint=$KILN_BUILD/system/make_checkpoint
+
+begin() { # node, keep
+	node "$1"
+	sink=$work/runs/$1
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$sink"; };
+		checkpoint: { keep = $2; };
+	CONF
+	id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" 2>"$work/begin.log")
+	spool=$KILN_ROOT/data/kiln/spool/traind/$id record=$KILN_ROOT/data/kiln/run/current
+	stored=$sink/$id
+}
+
+start() {
+	"$KILN_BIN/kiln-uploadd" "$@" 2>>"$KILN_ROOT/log" &
+	uploadd=$!
+}
+
+finish_run() { # state
+	echo "$1" >"$record/state.new"
+	mv "$record/state.new" "$record/state"
+}
+
+latest() { # field
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$stored/checkpoints/latest.json" "$1" 2>/dev/null
+}
+
+steps() { # folder
+	find "$1/checkpoints" -name '*.safetensors' | sed 's/.*ckpt-0*\([0-9]*\)\..*/\1/' | sort -n | tr '\n' ' '
+}
+
+is_latest() {
+	[ "$(latest step)" = "$1" ]
+}
+
+# Epoch k ended at step 10 (k + 1); the second is the best.
+write_epochs() { # accuracies...
+	python3 - "$record/run.json" "$@" <<-'PY'
+		import json, os, sys
+		path, accuracies = sys.argv[1], sys.argv[2:]
+		record = json.load(open(path))
+		record["epochs"] = [{"epoch": k, "step": 10 * (k + 1), "validation_loss": 1.0, "validation_accuracy": float(a)}
+		                    for k, a in enumerate(accuracies)]
+		json.dump(record, open(path + ".new", "w"))
+		os.rename(path + ".new", path)
+	PY
+}
+
+# ---- A night ----
+begin night 2
+start --drain
+for step in 10 20 30 40 50; do
+	accuracy=("${accuracy[@]}" $([ $step = 20 ] && echo 0.9 || echo 0.5))
+	write_epochs "${accuracy[@]}"
+	"$make_checkpoint" "$id" $step 100000
+	wait_for 20 is_latest $step
+done
+is "$(latest step)" 50 "latest.json follows the newest checkpoint"
+is "$(latest key)" "checkpoints/ckpt-000000000050.safetensors" "latest.json names it"
+is "$(latest sha256)" "$(sha256sum <"$stored/$(latest key)" | cut -d' ' -f1)" "latest.json has its SHA-256"
+is "$(latest bytes)" "$(stat -c %s "$stored/$(latest key)")" "latest.json has its size"
+wait_for 20 test ! -e "$stored/checkpoints/ckpt-000000000030.safetensors"
+is "$(steps "$stored")" "20 40 50 " "the newest two and the best stay in the store"
+wait_for 20 test ! -e "$spool/checkpoints/ckpt-000000000030.safetensors"
+is "$(steps "$spool")" "40 50 " "what is in the store and has two newer ones leaves the spool"
+echo one >"$spool/logs/train/events.out.tfevents.1"
+wait_for 20 test -e "$stored/logs/train/events.out.tfevents.1"
+ok $? "event files are uploaded"
+echo two >>"$spool/logs/train/events.out.tfevents.1"
+echo weights >"$spool/model/model.safetensors"
+wait_for 20 test -e "$stored/model/model.safetensors"
+ok $? "the model is uploaded"
+kill -0 $uploadd
+ok $? "it stays while the run is not final"
+finish_run finished
+wait_for 20 test ! -d /proc/$uploadd
+wait $uploadd
+is $? 0 "--drain ends well once the run is final and in the store"
+is "$(cat "$stored/logs/train/events.out.tfevents.1")" "one
+two" "event files are uploaded again when they grew"
+like "$(cat "$stored/run.json")" '"state":.*"finished"' "run.json says finished"
+[ ! -e "$spool" ]
+ok $? "nothing of the run is left in the spool"
+start --drain
+wait $uploadd
+is $? 0 "started once more it has nothing to do"
+
+# ---- Killed in the middle, again and again ----
+begin killed 3
+pieces=0 wrong='' kills=0
+"$make_checkpoint" "$id" 1 60000000
+# Every other kill waits for a part to show up; the others come when they come.
+for seed in $(seq 1 16); do
+	RANDOM=$seed
+	start
+	if [ $((seed % 2)) = 0 ]; then
+		until compgen -G "$stored/checkpoints/.kiln-put-*" >/dev/null || [ $SECONDS -gt 300 ]; do :; done
+	else
+		sleep 0.$((RANDOM % 4))$((RANDOM % 10))
+	fi
+	kill -KILL $uploadd 2>/dev/null && kills=$((kills + 1))
+	wait $uploadd 2>/dev/null
+	[ -z "$(find "$stored" -name '.kiln-put-*' 2>/dev/null)" ] || pieces=$((pieces + 1))
+	for file in "$stored"/checkpoints/ckpt-*; do
+		[ ! -e "$file" ] || "$make_checkpoint" --check "$file" || wrong="$wrong $file"
+	done
+	if [ -e "$stored/checkpoints/latest.json" ]; then
+		[ "$(latest sha256)" = "$(sha256sum <"$stored/$(latest key)" | cut -d' ' -f1)" ] || wrong="$wrong latest"
+		"$make_checkpoint" "$id" $((seed + 1)) 60000000
+	fi
+done
+is "$kills$wrong" 16 "killed 16 times, $pieces of them in the middle of an object: readers never saw a part of one"
+[ $pieces -ge 1 ]
+ok $? "some of the kills left a part behind"
+finish_run finished
+start --drain
+wait $uploadd
+is "$? $(latest step)" "0 $(steps "$stored" | awk '{ print $NF }')" "then it finishes what was left"
+is "$(find "$stored" -name '.kiln-put-*')" "" "and removes the parts"
+
+# ---- Damage and refusal ----
+begin damaged 3
+"$make_checkpoint" "$id" 10 100000
+"$make_checkpoint" "$id" 20 100000
+printf 'x' | dd of="$spool/checkpoints/ckpt-000000000020.safetensors" bs=1 seek=50000 conv=notrunc 2>/dev/null
+finish_run failed
+start --drain
+wait $uploadd
+is "$? $(latest step) $(steps "$stored")" "0 10 10 " "a damaged checkpoint never gets to the store"
+like "$(cat "$KILN_ROOT/log")" 'ckpt-000000000020.*CRC' "and is warned of by name"
+
+begin refused 3
+rm -rf "$work/runs/refused"
+mkdir -p "$work/runs"
+: >"$work/runs/refused"
+start --drain
+sleep 0.3
+rm "$work/runs/refused"
+finish_run stopped
+"$make_checkpoint" "$id" 10 1000
+wait_for 30 is_latest 10
+ok $? "a store that is away is tried again, for ever"
+kill -KILL $uploadd
+wait $uploadd 2>/dev/null
+
+# ---- Left by an earlier night ----
+begin earlier 3
+first=$id
+"$make_checkpoint" "$id" 10 1000
+finish_run finished
+sed -i 's/keep = 3/keep = 4/' "$work/kiln.conf"
+id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" 2>>"$work/begin.log")
+finish_run finished
+start --drain
+wait $uploadd
+is "$?" 0 "two runs are drained"
+stored=$sink/$first
+is "$(latest step)" 10 "the earlier night's checkpoint came to the store"
+like "$(cat "$stored/run.json")" '"state":.*"finished"' "and its record"
