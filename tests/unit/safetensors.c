@@ -134,71 +134,65 @@ static void test_damage(void **state)
 #define TENSOR(name, dtype, shape, offsets) \
 	"\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
+static const struct {
+	const char *label, *header, *words;
+} hostile[] = {
+	{ "good", "{" TENSOR("a", "F32", "[2]", "[0,8]") "}", NULL },
+	{ "good, two", "{" TENSOR("a", "U8", "[2]", "[6,8]") "," TENSOR("b", "U8", "[3,2]", "[0,6]") "}",
+	  NULL },
+	{ "good, an empty one",
+	  "{" TENSOR("a", "U8", "[0,9]", "[8,8]") "," TENSOR("b", "I64", "[]", "[0,8]") "}", NULL },
+	{ "not JSON", "{", "not JSON" },
+	{ "an array", "[]", "not a JSON object" },
+	{ "no tensors", "{}", "8 bytes of data" },
+	{ "twice", "{" TENSOR("a", "F32", "[2]", "[0,8]") "," TENSOR("a", "F32", "[2]", "[0,8]") "}",
+	  "twice" },
+	{ "beyond the end", "{" TENSOR("a", "F32", "[3]", "[0,12]") "}", "of 8" },
+	{ "reversed", "{" TENSOR("a", "F32", "[2]", "[8,0]") "}", "bytes 8 to 0" },
+	{ "negative", "{" TENSOR("a", "F32", "[2]", "[-8,0]") "}", "whole numbers" },
+	{ "fraction", "{" TENSOR("a", "F32", "[2]", "[0.5,8]") "}", "whole numbers" },
+	{ "one offset", "{" TENSOR("a", "F32", "[2]", "[8]") "}", "two whole numbers" },
+	{ "offsets as text", "{" TENSOR("a", "F32", "[2]", "[\"0\",\"8\"]") "}", "whole numbers" },
+	{ "shape and bytes differ", "{" TENSOR("a", "F32", "[3]", "[0,8]") "}", "expected 12 bytes" },
+	{ "unknown type", "{" TENSOR("a", "F33", "[2]", "[0,8]") "}", "F33" },
+	{ "product overflows", "{" TENSOR("a", "U8", "[4294967296,4294967296,2]", "[0,0]") "}", "too large" },
+	{ "negative size", "{" TENSOR("a", "U8", "[-8]", "[0,8]") "}", "dimension 0" },
+	{ "nine dimensions", "{" TENSOR("a", "U8", "[8,1,1,1,1,1,1,1,1]", "[0,8]") "}", "dimension 8" },
+	{ "shape missing", "{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,8]}}", "no shape" },
+	{ "dtype missing", "{\"a\":{\"shape\":[8],\"data_offsets\":[0,8]}}", "dtype" },
+	{ "not an object", "{\"a\":7}", "expected an object" },
+	{ "overlap", "{" TENSOR("a", "U8", "[6]", "[0,6]") "," TENSOR("b", "U8", "[4]", "[4,8]") "}",
+	  "overlap" },
+	{ "gap", "{" TENSOR("a", "U8", "[2]", "[0,2]") "," TENSOR("b", "U8", "[4]", "[4,8]") "}", "gap" },
+	{ "gap at the start", "{" TENSOR("a", "U8", "[4]", "[4,8]") "}", "gap" },
+	{ "gap at the end", "{" TENSOR("a", "U8", "[4]", "[0,4]") "}", "8 bytes of data" },
+	{ "metadata of a number", "{\"__metadata__\":{\"x\":1}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
+	  "not a string" },
+	{ "metadata a list", "{\"__metadata__\":[]," TENSOR("a", "U8", "[8]", "[0,8]") "}", "not an object" },
+	{ "wrong CRC", "{\"__metadata__\":{\"crc32c/a\":\"00000000\"}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
+	  "CRC" },
+	{ "right CRC", "{\"__metadata__\":{\"crc32c/a\":\"46891f81\"}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
+	  NULL },
+	{ "CRC of nothing",
+	  "{\"__metadata__\":{\"crc32c/b\":\"00000000\"}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
+	  "not there" },
+};
+
 static void test_hostile(void **state)
 {
-	static const struct {
-		const char *label, *header, *words;
-	} cases[] = {
-		{ "good", "{" TENSOR("a", "F32", "[2]", "[0,8]") "}", NULL },
-		{ "good, two",
-		  "{" TENSOR("a", "U8", "[2]", "[6,8]") "," TENSOR("b", "U8", "[3,2]", "[0,6]") "}", NULL },
-		{ "good, an empty one",
-		  "{" TENSOR("a", "U8", "[0,9]", "[8,8]") "," TENSOR("b", "I64", "[]", "[0,8]") "}", NULL },
-		{ "not JSON", "{", "not JSON" },
-		{ "an array", "[]", "not a JSON object" },
-		{ "no tensors", "{}", "8 bytes of data" },
-		{ "twice", "{" TENSOR("a", "F32", "[2]", "[0,8]") "," TENSOR("a", "F32", "[2]", "[0,8]") "}",
-		  "twice" },
-		{ "beyond the end", "{" TENSOR("a", "F32", "[3]", "[0,12]") "}", "of 8" },
-		{ "reversed", "{" TENSOR("a", "F32", "[2]", "[8,0]") "}", "bytes 8 to 0" },
-		{ "negative", "{" TENSOR("a", "F32", "[2]", "[-8,0]") "}", "whole numbers" },
-		{ "fraction", "{" TENSOR("a", "F32", "[2]", "[0.5,8]") "}", "whole numbers" },
-		{ "one offset", "{" TENSOR("a", "F32", "[2]", "[8]") "}", "two whole numbers" },
-		{ "offsets as text", "{" TENSOR("a", "F32", "[2]", "[\"0\",\"8\"]") "}", "whole numbers" },
-		{ "shape and bytes differ", "{" TENSOR("a", "F32", "[3]", "[0,8]") "}", "expected 12 bytes" },
-		{ "unknown type", "{" TENSOR("a", "F33", "[2]", "[0,8]") "}", "F33" },
-		{ "product overflows", "{" TENSOR("a", "U8", "[4294967296,4294967296,2]", "[0,0]") "}",
-		  "too large" },
-		{ "negative size", "{" TENSOR("a", "U8", "[-8]", "[0,8]") "}", "dimension 0" },
-		{ "nine dimensions", "{" TENSOR("a", "U8", "[8,1,1,1,1,1,1,1,1]", "[0,8]") "}",
-		  "dimension 8" },
-		{ "shape missing", "{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,8]}}", "no shape" },
-		{ "dtype missing", "{\"a\":{\"shape\":[8],\"data_offsets\":[0,8]}}", "dtype" },
-		{ "not an object", "{\"a\":7}", "expected an object" },
-		{ "overlap", "{" TENSOR("a", "U8", "[6]", "[0,6]") "," TENSOR("b", "U8", "[4]", "[4,8]") "}",
-		  "overlap" },
-		{ "gap", "{" TENSOR("a", "U8", "[2]", "[0,2]") "," TENSOR("b", "U8", "[4]", "[4,8]") "}",
-		  "gap" },
-		{ "gap at the start", "{" TENSOR("a", "U8", "[4]", "[4,8]") "}", "gap" },
-		{ "gap at the end", "{" TENSOR("a", "U8", "[4]", "[0,4]") "}", "8 bytes of data" },
-		{ "metadata of a number",
-		  "{\"__metadata__\":{\"x\":1}," TENSOR("a", "U8", "[8]", "[0,8]") "}", "not a string" },
-		{ "metadata a list", "{\"__metadata__\":[]," TENSOR("a", "U8", "[8]", "[0,8]") "}",
-		  "not an object" },
-		{ "wrong CRC",
-		  "{\"__metadata__\":{\"crc32c/a\":\"00000000\"}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
-		  "CRC" },
-		{ "right CRC",
-		  "{\"__metadata__\":{\"crc32c/a\":\"46891f81\"}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
-		  NULL },
-		{ "CRC of nothing",
-		  "{\"__metadata__\":{\"crc32c/b\":\"00000000\"}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
-		  "not there" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint64_t header = strlen(cases[i].header);
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		uint64_t header = strlen(hostile[i].header);
 		CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 		uint8_t bytes[512] = { (uint8_t)header, (uint8_t)(header >> 8) };
 		struct error err = { 0 };
 		int r;
 
-		memcpy(bytes + 8, cases[i].header, header);
+		memcpy(bytes + 8, hostile[i].header, header);
 		memcpy(bytes + 8 + header, "\1\2\3\4\5\6\7\10", 8);
 		r = safetensors_parse("case", bytes, 8 + header + 8, &file, &err);
-		if ((r == 0) != !cases[i].words || (r && !strstr(err.text, cases[i].words)))
-			fail_msg("%s: %d, %s", cases[i].label, r, err.text);
+		if ((r == 0) != !hostile[i].words || (r && !strstr(err.text, hostile[i].words)))
+			fail_msg("%s: %d, %s", hostile[i].label, r, err.text);
 		assert_true(r == 0 || r == -EBADMSG);
 	}
 }
