@@ -58,7 +58,8 @@ progress() { # the newest checkpoint's step on this disk
 
 # Kill only what runs, and only after there was progress since the last kill of this daemon: each lands in real work.
 run() { # name, seed or ""
-	local victims=(traind fetchd uploadd) victim now last=-1
+	local victims=(traind fetchd uploadd) victim now
+	last=-1
 	declare -gA ended=()
 	kills=0 gave_up=0
 	begin "$1"
