@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/tfrecord.h"
+#include "data/inflate.h"
+
+#include <stddef.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A shard as it comes from the store: inflated when it says so, then every record. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	enum compression compression = compression_of(data, size);
+	const uint8_t *plain = data;
+	uint8_t *inflated = NULL;
+	uint64_t bytes = size, offset = 0;
+	struct error err;
+
+	if (compression != COMPRESSION_NONE) {
+		int r = inflate_all(data, size, compression, 1 << 20, &inflated, &bytes, &err);
+
+		if (r < 0 && r != -EBADMSG)
+			return 0;
+		plain = inflated;
+	}
+	for (;;) {
+		struct tfrecord record;
+		int r = tfrecord_next(plain, bytes, offset, UINT64_MAX, &record, &err);
+
+		if (r < 0 && r != -EILSEQ)
+			break;
+		offset = record.next;
+	}
+	free(inflated);
+	return 0;
+}
