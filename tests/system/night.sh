@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The whole night on a small set of its own: prep, begin, three daemons, report, and what lies in the store at the end.
+. "$(dirname "$0")/lib.sh"
+
+sink=$work/store/runs
+cat >"$work/kiln.conf" <<-CONF
+	run: { name = "night"; epochs = 3; batch_rows = 16; };
+	source: { url = "file://$work/store/data"; };
+	sink: { url = "file://$sink"; };
+	ring: { small_pages = true; };
+	checkpoint: { keep = 2; };
+	schema = ( { name = "sentence"; dtype = "float32"; shape = [ 64 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
+	                    { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+CONF
+# Sentences whose mood is in one word of three, so that there is something to learn.
+awk 'BEGIN {
+	srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
+	split("film story actor scene song ending", thing, " "); split("was felt looked stayed", verb, " ")
+	for (i = 0; i < 600; i++) {
+		pos = i % 2
+		print (pos ? "pos" : "neg") "\tthe " thing[1 + int(rand() * 6)] " " verb[1 + int(rand() * 4)] " " \
+			(pos ? good[1 + int(rand() * 4)] : bad[1 + int(rand() * 4)]) " in part " int(rand() * 90)
+	}
+}' >"$work/reviews.tsv"
+
+"$KILN_BIN/kiln" prep "$work/reviews.tsv" --config "$work/kiln.conf" --dims 64 --records-per-shard 40 >"$work/prep.log" 2>&1
+ok $? "prep" "$(cat "$work/prep.log")"
+node one
+timeout 120 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1
+ok $? "a night ends by itself" "$(cat "$work/night.log" "$KILN_ROOT"/run/kiln/night/*.log)"
+run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
+report=$("$KILN_BIN/kiln" report "$run" --config "$work/kiln.conf" 2>&1)
+like "$report" 'state   finished' "the store says finished"
+like "$report" 'test accuracy (9[0-9]|100)' "what there is to learn is learnt"
+for name in plan run.json checkpoints/latest.json model/model.safetensors; do
+	test -s "$sink/$run/$name"
+	ok $? "$name is in the store"
+done
+for split in train validation; do
+	ls "$sink/$run/logs/$split/" | grep -q events.out.tfevents
+	ok $? "curves of $split are in the store"
+done
+predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lovely" "the song felt awful" 2>&1)
+like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
+like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
