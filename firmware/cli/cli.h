@@ -12,6 +12,7 @@ enum cli_exit { CLI_OK = 0, CLI_ERROR = 1, CLI_USAGE = 2 };
 int cli_config(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_prep(int argc, char **argv);
+int cli_predict(int argc, char **argv);
 
 /* Print the error's sentence and give CLI_ERROR. */
 int cli_error(const struct error *err);

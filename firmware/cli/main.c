@@ -13,6 +13,7 @@ static const struct verb {
 	{ "config", "check, show or document the configuration", cli_config },
 	{ "report", "what a run came to", cli_report },
 	{ "prep", "raw texts to shards in the store", cli_prep },
+	{ "predict", "what a trained network makes of texts", cli_predict },
 };
 
 static void help(FILE *out)

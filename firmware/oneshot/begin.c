@@ -162,6 +162,28 @@ static int fetch_start(struct store *sink, const char *previous_id, struct error
 	return r < 0 ? r : download(sink, previous_id, name, path_of(PATH_RUN, RUN_START_FILE, path), err);
 }
 
+/* What turned texts into vectors goes with the model, so that it alone is enough to predict: dataset.json and
+ * the encoder that it names, where there are any beside the shards. From the spool's model folder uploadd
+ * brings them to the sink. */
+static int fetch_encoder(const struct run *run, struct error *err)
+{
+	static const char *const names[] = { "encoder.bin", "dataset.json" };
+	CLEANUP(store_closep) struct store *source = NULL;
+	struct store_options options = { 0 };
+	int r = store_open(&run->config.source, &options, &source, err);
+
+	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+		char name[SPOOL_NAME_BYTES], path[PATH_BYTES];
+
+		(void)snprintf(name, sizeof(name), "model/%s", names[i]);
+		if (access(spool_path(run->id, name, path), F_OK) < 0)
+			r = store_get_file(source, names[i], path, err);
+		if (r == -ENOENT)
+			r = 0;
+	}
+	return r;
+}
+
 static int upload_record(struct store *sink, const char *run_id, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -187,6 +209,8 @@ static int begin(const char *config_file, struct store *sink, const char *name, 
 		r = spool_make(run.id, err);
 	if (r == 0 && !adopted && run.config.run.start_from == START_LATEST && *previous_id)
 		r = fetch_start(sink, previous_id, err);
+	if (r == 0)
+		r = fetch_encoder(&run, err);
 	if (r == 0)
 		r = upload_record(sink, run.id, err);
 	if (r < 0)

@@ -8,68 +8,17 @@
 
 /* ---- One file ---- */
 
-static const struct model_tensor *find(const struct model_tensor *tensors, uint32_t count, const char *name)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(tensors[i].name, name) == 0)
-			return &tensors[i];
-	return NULL;
-}
-
-bool is_parameter(const char *name)
-{
-	return strncmp(name, "optimizer/", 10) != 0 && strncmp(name, "state/", 6) != 0;
-}
-
-/* Every tensor the model has, or its parameters alone, as the file holds them. */
-static int load_tensors(struct model *model, const char *path, const struct safetensors *file,
-			bool parameters_alone, struct error *err)
-{
-	uint32_t wanted_count, count;
-	const struct model_tensor *wanted = model_tensors(model, &wanted_count),
-				  *found = safetensors_tensors(file, &count);
-
-	for (uint32_t i = 0; i < wanted_count; i++) {
-		const struct model_tensor *tensor = find(found, count, wanted[i].name);
-		int r;
-
-		if (parameters_alone && !is_parameter(wanted[i].name))
-			continue;
-		if (!tensor || strcmp(tensor->dtype, wanted[i].dtype) != 0 ||
-		    tensor->rank != wanted[i].rank ||
-		    memcmp(tensor->shape, wanted[i].shape, tensor->rank * sizeof(tensor->shape[0])) != 0)
-			return error_set(err, -EBADMSG, "%s: %s: found %s, expected %s of %" PRIu64 " bytes",
-					 path, wanted[i].name, tensor ? "another type or shape" : "nothing",
-					 wanted[i].dtype, wanted[i].bytes);
-		r = model_tensor_load(model, tensor->name, tensor->data, tensor->bytes, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int expect(const char *path, const struct safetensors *file, const char *key, const char *expected,
-		  struct error *err)
-{
-	const char *found = safetensors_value(file, key);
-
-	if (found && strcmp(found, expected) == 0)
-		return 0;
-	return error_set(err, -EINVAL, "%s: %s: found %.200s, expected %s", path, key,
-			 found ? found : "nothing", expected);
-}
-
 static int load_checkpoint(struct train *train, const char *path, const struct safetensors *file,
 			   struct error *err)
 {
 	struct cursor cursor;
 	int r;
 
-	if ((r = expect(path, file, "format", CHECKPOINT_FORMAT, err)) < 0 ||
-	    (r = expect(path, file, "version", FORMAT_VERSION, err)) < 0 ||
-	    (r = expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
-	    (r = expect(path, file, "data_hash", train->run.plan_sha256, err)) < 0 ||
-	    (r = load_tensors(train->model, path, file, false, err)) < 0)
+	if ((r = checkpoint_expect(path, file, "format", CHECKPOINT_FORMAT, err)) < 0 ||
+	    (r = checkpoint_expect(path, file, "version", CHECKPOINT_VERSION, err)) < 0 ||
+	    (r = checkpoint_expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
+	    (r = checkpoint_expect(path, file, "data_hash", train->run.plan_sha256, err)) < 0 ||
+	    (r = checkpoint_load(train->model, path, file, false, err)) < 0)
 		return r;
 	model_cursor_get(train->model, &cursor);
 	if (cursor.version != CURSOR_VERSION || cursor.step != model_step(train->model))
@@ -139,8 +88,8 @@ static int restore_start(struct train *train, const char *path, struct error *er
 	int r;
 
 	if ((r = safetensors_open(path, &file, err)) < 0 ||
-	    (r = expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
-	    (r = load_tensors(train->model, path, file, true, err)) < 0)
+	    (r = checkpoint_expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
+	    (r = checkpoint_load(train->model, path, file, true, err)) < 0)
 		return r;
 	log_info("starting with the weights of %s", safetensors_value(file, "run_id"));
 	return 0;

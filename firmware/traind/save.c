@@ -15,7 +15,7 @@ static int write_checkpoint(const struct train *train, const struct model_tensor
 {
 	const struct safetensors_note notes[] = {
 		{ "format", CHECKPOINT_FORMAT },
-		{ "version", FORMAT_VERSION },
+		{ "version", CHECKPOINT_VERSION },
 		{ "graph_hash", model_graph_hash(train->model) },
 		{ "data_hash", train->run.plan_sha256 },
 		{ "run_id", train->run.id },
@@ -41,13 +41,13 @@ static int write_model(const struct train *train, const struct model_tensor *ten
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < count; i++)
-		if (is_parameter(tensors[i].name))
+		if (checkpoint_is_parameter(tensors[i].name))
 			kept[used++] = tensors[i];
 	(void)snprintf(step, sizeof(step), "%" PRIu64, train->saver.step);
 	{
 		const struct safetensors_note notes[] = {
 			{ "format", MODEL_FORMAT },
-			{ "version", FORMAT_VERSION },
+			{ "version", CHECKPOINT_VERSION },
 			{ "graph_hash", model_graph_hash(train->model) },
 			{ "data_hash", train->run.plan_sha256 },
 			{ "run_id", train->run.id },

@@ -15,16 +15,12 @@
 #include "core/paths.h"
 #include "core/ring.h"
 #include "core/run.h"
+#include "model/checkpoint.h"
 #include "model/model.h"
-#include "model/safetensors.h"
 #include "model/tfevents.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define CHECKPOINT_FORMAT "kiln/checkpoint"
-#define MODEL_FORMAT      "kiln/model"
-#define FORMAT_VERSION    "1"
 
 /* A snapshot on its way to the disk. The lock guards `busy`, `quit` and `err`; the rest belongs to the
  * thread while busy, to the main thread otherwise. */
@@ -66,9 +62,6 @@ extern atomic_bool train_stop;
 MUST_CHECK int train_run(struct train *train, struct error *err);
 /* Wait until fetchd has fixed the plan: checkpoints name it. -ECANCELED. */
 MUST_CHECK int train_wait_plan(struct train *train, struct error *err);
-
-/* By its name: neither the optimizer's nor "state/". */
-bool is_parameter(const char *name);
 
 /* restore.c: the newest good checkpoint in the spool, the file begin left for start_from = latest, or
  * initial values. */

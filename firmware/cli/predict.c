@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/encode.h"
+#include "core/json.h"
+#include "core/paths.h"
+#include "data/text.h"
+#include "drivers/gpu/gpu.h"
+#include "drivers/store/store.h"
+#include "model/checkpoint.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MODEL_MAX   (UINT64_C(1) << 40)
+#define ENCODER_MAX UINT32_MAX
+#define DATASET_MAX (4u << 20)
+
+static const char usage[] =
+	"Usage: kiln predict MODEL [TEXT...] [OPTION...]\n\n"
+	"What a trained network makes of texts: label, probability, text. Without TEXT, lines come from "
+	"standard "
+	"input.\n"
+	"MODEL is a run's model folder or the model.safetensors in it: a path, or below s3:// or "
+	"file:///.\n\n"
+	"  --encoder E            what turned texts into vectors: a path, an object, or exec:PROGRAM; the "
+	"default\n"
+	"                         is encoder.bin beside the model\n"
+	"  --config FILE          take endpoint, region and credential from this kiln.conf's `sink`\n"
+	"  --endpoint URL, --region NAME, --credential NAME, --ca-file FILE\n"
+	"                         of the store; as in kiln.conf\n"
+	"  --json                 one JSON object a line, with the probability of every label\n";
+
+struct predict {
+	const char *model_name, *encoder_name, *config_file;
+	struct config_store where;
+	bool json;
+
+	struct store *folder; /* of the model */
+	char *data;           /* the model's file */
+	struct safetensors *file;
+	struct config config;
+	struct gpu *gpu;
+	struct model *model;
+	struct text_encoder *encoder; /* NULL with exec: */
+	cJSON *dataset;               /* NULL: none beside the model */
+	uint32_t rows, room;
+	struct encode_text *text; /* owned */
+	uint64_t dims, classes;
+};
+
+/* ---- Where things are ---- */
+
+/* A path or URL as the store that holds it and the key in there. */
+static int open_place(const struct predict *predict, const char *name, struct store **ret_store,
+		      const char **ret_key, struct error *err)
+{
+	struct config_store where = predict->where;
+	struct store_options store_options = { 0 };
+	const char *slash = strrchr(name, '/');
+	CLEANUP(free_ptr) char *folder = NULL;
+	char url[PATH_BYTES + 8];
+
+	*ret_key = slash ? slash + 1 : name;
+	if (strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0) {
+		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
+	} else {
+		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
+		folder = realpath(slash ? url : ".", NULL);
+		if (!folder)
+			return error_set(err, -errno, "%s: %s", name, strerror(errno));
+		(void)snprintf(url, sizeof(url), "file://%s", folder);
+	}
+	where.url = url;
+	return store_open(&where, &store_options, ret_store, err);
+}
+
+/* ---- The model ---- */
+
+/* The configuration travels in the model's metadata; the parser reads files. */
+static int load_config(struct predict *predict, struct error *err)
+{
+	const char *text = safetensors_value(predict->file, "config");
+	CLEANUP(close_fd) int fd = -1;
+	char path[64];
+	size_t bytes;
+
+	if (!text)
+		return error_set(err, -EBADMSG, "%s: no configuration in it: not a model that Kiln wrote",
+				 predict->model_name);
+	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
+	bytes = strlen(text);
+	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
+		return error_set(err, -errno, "%s: no memory for its configuration", predict->model_name);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return config_load(path, &predict->config, err) < 0 ? error_prefix(err, "%s", predict->model_name)
+							    : 0;
+}
+
+/* Not on a Kiln box: compiled kernels go where this user may write. */
+static void find_cache(void)
+{
+	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
+	char path[PATH_BYTES], root[PATH_BYTES / 2];
+
+	if (getenv("KILN_ROOT") || access(path_of(PATH_CACHE, NULL, path), W_OK) == 0)
+		return;
+	if (cache && *cache)
+		(void)snprintf(root, sizeof(root), "%s/kiln", cache);
+	else
+		(void)snprintf(root, sizeof(root), "%s/.cache/kiln", home ? home : "/tmp");
+	(void)setenv("KILN_ROOT", root, 1);
+}
+
+static int load_file(struct predict *predict, struct error *err)
+{
+	const char *name = predict->model_name, *suffix = strrchr(name, '.'), *key;
+	char file[PATH_BYTES];
+	uint64_t bytes;
+	int r;
+
+	if (!suffix || strcmp(suffix, ".safetensors") != 0) {
+		(void)snprintf(file, sizeof(file), "%s/model.safetensors", name);
+		name = file;
+	}
+	if ((r = open_place(predict, name, &predict->folder, &key, err)) < 0 ||
+	    (r = store_get_all(predict->folder, key, MODEL_MAX, &predict->data, &bytes, err)) < 0)
+		return r;
+	return safetensors_parse(predict->model_name, predict->data, bytes, &predict->file, err);
+}
+
+static int load_model(struct predict *predict, struct error *err)
+{
+	int r = load_file(predict, err);
+
+	if (r < 0 ||
+	    (r = checkpoint_expect(predict->model_name, predict->file, "format", MODEL_FORMAT, err)) < 0 ||
+	    (r = load_config(predict, err)) < 0)
+		return r;
+	find_cache();
+	if ((r = gpu_open(predict->config.device.platform, predict->config.device.type, &predict->gpu, err)) <
+		    0 ||
+	    (r = model_open(predict->gpu, &predict->config, false, &predict->model, err)) < 0 ||
+	    (r = checkpoint_expect(predict->model_name, predict->file, "graph_hash",
+				   model_graph_hash(predict->model), err)) < 0)
+		return r;
+	predict->dims = model_input_elements(predict->model);
+	predict->classes = model_classes(predict->model);
+	return checkpoint_load(predict->model, predict->model_name, predict->file, true, err);
+}
+
+/* ---- The encoder ---- */
+
+static bool is_program(const struct predict *predict)
+{
+	return predict->encoder_name && strncmp(predict->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0;
+}
+
+/* dataset.json beside the model; a model may be without. */
+static int load_dataset(struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	uint64_t bytes;
+	int r = store_get_all(predict->folder, "dataset.json", DATASET_MAX, &text, &bytes, err);
+
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : json_parse("dataset.json", text, bytes, &predict->dataset, err);
+}
+
+/* Programs run only when the command line names them, never because a file does. */
+static int check_program(const struct predict *predict, struct error *err)
+{
+	const cJSON *encoder = cJSON_GetObjectItemCaseSensitive(predict->dataset, "encoder");
+	const char *program;
+
+	if (json_get_string("dataset.json", encoder, "program", &program, err) < 0)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "%s: its texts were encoded by a program; if you trust it, add --encoder '%.200s'",
+			 predict->model_name, program);
+}
+
+static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_bytes, struct error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	const char *key;
+	int r;
+
+	if (!predict->encoder_name) {
+		r = check_program(predict, err);
+		return r < 0 ? r
+			     : store_get_all(predict->folder, "encoder.bin", ENCODER_MAX, ret_data, ret_bytes,
+					     err);
+	}
+	r = open_place(predict, predict->encoder_name, &store, &key, err);
+	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
+}
+
+static int load_encoder(struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes = 0;
+	int r = load_dataset(predict, err);
+
+	if (r < 0 || is_program(predict))
+		return r;
+	r = read_encoder(predict, &data, &bytes, err);
+	if (r == 0)
+		r = text_encoder_load(data, bytes, &predict->encoder, err);
+	if (r < 0)
+		return error_prefix(err, "encoder");
+	if (text_encoder_dims(predict->encoder) != predict->dims)
+		return error_set(err, -EINVAL,
+				 "the encoder gives %u numbers a text, the network takes %" PRIu64,
+				 text_encoder_dims(predict->encoder), predict->dims);
+	return 0;
+}
+
+static int encode(const struct predict *predict, float *vectors, struct error *err)
+{
+	int r = 0;
+
+	if (is_program(predict))
+		return encode_exec(predict->encoder_name + strlen(ENCODE_EXEC), predict->text, predict->rows,
+				   (uint32_t)predict->dims, vectors, err);
+	for (uint32_t i = 0; r == 0 && i < predict->rows; i++)
+		r = text_encode(predict->encoder, predict->text[i].text, predict->text[i].bytes,
+				vectors + i * predict->dims, err);
+	return r;
+}
+
+/* ---- Texts in, answers out ---- */
+
+static int add_text(struct predict *predict, const char *text, size_t bytes, struct error *err)
+{
+	char *copy = strndup(text, bytes);
+
+	if (predict->rows == predict->room) {
+		uint32_t room = predict->room ? 2 * predict->room : 64;
+		void *grown = realloc(predict->text, room * sizeof(*predict->text));
+
+		if (grown) {
+			predict->text = grown;
+			predict->room = room;
+		}
+	}
+	if (!copy || predict->rows == predict->room) {
+		free(copy);
+		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
+	}
+	predict->text[predict->rows++] = (struct encode_text){ copy, strlen(copy) };
+	return 0;
+}
+
+static int read_lines(struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr) char *line = NULL;
+	size_t room = 0;
+	ssize_t bytes;
+	int r = 0;
+
+	while (r == 0 && (bytes = getline(&line, &room, stdin)) >= 0)
+		r = add_text(predict, line, (size_t)bytes - (line[bytes - 1] == '\n'), err);
+	return r;
+}
+
+/* The label's name: the encoder's, dataset.json's, or its number; the two of film reviews in full. */
+static const char *label_name(const struct predict *predict, uint64_t label, char number[static 24])
+{
+	const cJSON *classes = cJSON_GetObjectItemCaseSensitive(predict->dataset, "classes"),
+		    *class = cJSON_GetArrayItem(classes, (int)label);
+	const char *name = cJSON_IsString(class) ? class->valuestring : NULL;
+
+	if (!name && predict->encoder && label < text_encoder_classes(predict->encoder))
+		name = text_encoder_class(predict->encoder, (uint32_t)label);
+	if (name && predict->classes == 2 && strcmp(name, "neg") == 0)
+		return "negative";
+	if (name && predict->classes == 2 && strcmp(name, "pos") == 0)
+		return "positive";
+	if (name)
+		return name;
+	(void)snprintf(number, 24, "%" PRIu64, label);
+	return number;
+}
+
+static void print_json(const struct predict *predict, const char *text, const float *probability,
+		       uint64_t best)
+{
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *line = NULL;
+	cJSON *all;
+	char number[24];
+
+	cJSON_AddStringToObject(object, "text", text);
+	cJSON_AddStringToObject(object, "label", label_name(predict, best, number));
+	cJSON_AddNumberToObject(object, "probability", (double)probability[best]);
+	all = cJSON_AddObjectToObject(object, "probabilities");
+	for (uint64_t i = 0; i < predict->classes; i++)
+		cJSON_AddNumberToObject(all, label_name(predict, i, number), (double)probability[i]);
+	line = cJSON_PrintUnformatted(object);
+	puts(line ? line : "{}");
+}
+
+static void print_answer(const struct predict *predict, uint32_t row, const float *probability)
+{
+	const char *text = predict->text[row].text;
+	uint64_t best = 0;
+	char number[24];
+
+	for (uint64_t i = 1; i < predict->classes; i++)
+		if (probability[i] > probability[best])
+			best = i;
+	if (predict->json)
+		print_json(predict, text, probability, best);
+	else
+		printf("%-12s %.4f  %s\n", label_name(predict, best, number), (double)probability[best],
+		       text);
+}
+
+static int answer(const struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr) float *vectors = calloc(predict->rows + 1u, predict->dims * sizeof(*vectors));
+	CLEANUP(free_ptr)
+	float *probabilities = calloc(predict->rows + 1u, predict->classes * sizeof(*probabilities));
+	int r;
+
+	if (!vectors || !probabilities)
+		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
+	if (predict->rows == 0)
+		return 0;
+	if ((r = encode(predict, vectors, err)) < 0 ||
+	    (r = model_predict(predict->model, vectors, predict->rows, probabilities, err)) < 0)
+		return r;
+	for (uint32_t i = 0; i < predict->rows; i++)
+		print_answer(predict, i, probabilities + i * predict->classes);
+	return 0;
+}
+
+/* ---- The verb ---- */
+
+enum option_code {
+	OPT_ENCODER = 256,
+	OPT_CONFIG,
+	OPT_ENDPOINT,
+	OPT_REGION,
+	OPT_CREDENTIAL,
+	OPT_CA,
+	OPT_JSON,
+	OPT_HELP
+};
+
+static const struct option options[] = {
+	{ "encoder", 1, NULL, OPT_ENCODER },
+	{ "config", 1, NULL, OPT_CONFIG },
+	{ "endpoint", 1, NULL, OPT_ENDPOINT },
+	{ "region", 1, NULL, OPT_REGION },
+	{ "credential", 1, NULL, OPT_CREDENTIAL },
+	{ "ca-file", 1, NULL, OPT_CA },
+	{ "json", 0, NULL, OPT_JSON },
+	{ "help", 0, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* False: no such option, or its value is missing. */
+static bool take_option(struct predict *predict, int code)
+{
+	switch (code) {
+	case OPT_JSON:
+		predict->json = true;
+		return true;
+	case OPT_ENCODER:
+		predict->encoder_name = optarg;
+		return true;
+	case OPT_CONFIG:
+		predict->config_file = optarg;
+		return true;
+	case OPT_ENDPOINT:
+		predict->where.endpoint = optarg;
+		return true;
+	case OPT_REGION:
+		predict->where.region = optarg;
+		return true;
+	case OPT_CREDENTIAL:
+		predict->where.credential = optarg;
+		return true;
+	case OPT_CA:
+		predict->where.ca_file = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int run(struct predict *predict, int texts, char **text, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = predict->config_file ? config_load(predict->config_file, &config, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (predict->config_file)
+		predict->where = config.sink;
+	if ((r = load_model(predict, err)) < 0 || (r = load_encoder(predict, err)) < 0)
+		return r;
+	for (int i = 0; r == 0 && i < texts; i++)
+		r = add_text(predict, text[i], strlen(text[i]), err);
+	if (r == 0 && texts == 0)
+		r = read_lines(predict, err);
+	return r < 0 ? r : answer(predict, err);
+}
+
+static void done(struct predict *predict)
+{
+	for (uint32_t i = 0; i < predict->rows; i++)
+		free((char *)(uintptr_t)predict->text[i].text);
+	free(predict->text);
+	text_encoder_free(predict->encoder);
+	cJSON_Delete(predict->dataset);
+	model_close(predict->model);
+	gpu_close(predict->gpu);
+	config_done(&predict->config);
+	safetensors_close(predict->file);
+	free(predict->data);
+	store_close(predict->folder);
+}
+
+int cli_predict(int argc, char **argv)
+{
+	CLEANUP(done)
+	struct predict predict = {
+		.where = { .url = "", .endpoint = "", .region = "us-east-1", .credential = "", .ca_file = "" }
+	};
+	struct error err = { 0 };
+	int code;
+
+	optind = 1;
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (code == OPT_HELP) {
+			fputs(usage, stdout);
+			return CLI_OK;
+		}
+		if (!take_option(&predict, code))
+			return cli_usage("predict", "\"%s\": no such option, or its value is missing",
+					 argv[optind - 1]);
+	}
+	if (optind == argc)
+		return cli_usage("predict", "no MODEL");
+	predict.model_name = argv[optind];
+	return run(&predict, argc - optind - 1, argv + optind + 1, &err) < 0 ? cli_error(&err) : CLI_OK;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What Kiln writes into safetensors files, and how it comes back into a model. A checkpoint holds the whole
+ * state; a model the parameters alone, and the configuration's text as "config", so that the file is enough
+ * to build the network again. Both carry "format", "version", "graph_hash", "data_hash" (the plan's SHA-256)
+ * and "run_id".
+ */
+#pragma once
+
+#include "model/safetensors.h"
+
+#include <stdbool.h>
+
+#define CHECKPOINT_FORMAT  "kiln/checkpoint"
+#define MODEL_FORMAT       "kiln/model"
+#define CHECKPOINT_VERSION "1"
+
+/* By its name: neither the optimizer's nor "state/". */
+bool checkpoint_is_parameter(const char *name);
+
+/* -EINVAL with found and expected unless the metadata has this value. `path` names the file in errors. */
+MUST_CHECK int checkpoint_expect(const char *path, const struct safetensors *file, const char *key,
+				 const char *expected, struct error *err);
+
+/* Every tensor of the model's state, or its parameters alone, from the file. Blocks.
+ * Errors: -EBADMSG one is missing or of another type or shape; the model is then half loaded. */
+MUST_CHECK int checkpoint_load(struct model *model, const char *path, const struct safetensors *file,
+			       bool parameters_alone, struct error *err);
