@@ -99,11 +99,11 @@ static int inflate_members(z_stream *stream, const uint8_t *in, uint64_t bytes, 
 	}
 }
 
-int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
-		uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
+int inflate_into(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
+		 uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err)
 {
 	bool gzip = compression == COMPRESSION_GZIP;
-	struct growing out = { .max = max };
+	struct growing out = { .data = *buffer, .size = *capacity < max ? *capacity : max, .max = max };
 	z_stream stream = { .next_in = data };
 	int r;
 
@@ -112,12 +112,26 @@ int inflate_all(const void *data, uint64_t bytes, enum compression compression, 
 		return error_set(err, -ENOMEM, "no memory for zlib");
 	r = inflate_members(&stream, data, bytes, gzip, &out, err);
 	(void)inflateEnd(&stream);
+	*buffer = out.data;
+	if (out.size > *capacity)
+		*capacity = out.size;
+	*ret_bytes = out.used;
+	return r;
+}
+
+int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
+		uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
+{
+	uint64_t capacity = 0, used = 0;
+	uint8_t *buffer = NULL;
+	int r = inflate_into(data, bytes, compression, max, &buffer, &capacity, &used, err);
+
 	if (r < 0 && r != -EBADMSG) {
-		free(out.data);
+		free(buffer);
 		return r;
 	}
-	*ret_data = out.data;
-	*ret_bytes = out.used;
+	*ret_data = buffer;
+	*ret_bytes = used;
 	return r;
 }
 

@@ -21,6 +21,12 @@ enum compression compression_of(const void *data, uint64_t bytes);
 MUST_CHECK int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
 			   uint8_t **ret_data, uint64_t *ret_bytes, struct error *err);
 
+/* The same into a buffer that is kept from shard to shard: *buffer holds *capacity bytes of malloc'ed memory
+ * (NULL and 0 at first), is made larger when needed, never beyond `max`, and stays the caller's also on
+ * failure. */
+MUST_CHECK int inflate_into(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
+			    uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err);
+
 /* Gzip in one piece (zlib, `level` 1..9, no name, no time: same bytes every time) into malloc'ed memory. */
 MUST_CHECK int gzip_all(const void *data, uint64_t bytes, int level, uint8_t **ret_data, uint64_t *ret_bytes,
 			struct error *err);

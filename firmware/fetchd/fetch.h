@@ -2,13 +2,15 @@
 /*
  * kiln-fetchd's parts and what they share.
  *
- *   main thread (commit.c)   follows the reader's wishes: picks windows, hands out spans of rows, publishes
- * slots in order network thread (network.c) keeps range requests in flight; a shard's bytes go to the
- * decoders when they are whole decode workers (decode.c)  inflate and index shards; gather spans of rows from
- * a window into a slot's columns
+ *   main thread     commit.c, produce.c: follows the reader's wishes: picks windows, hands out spans of rows,
+ *                   publishes slots in order
+ *   network thread  network.c: keeps range requests in flight; a shard goes to the decoders when all its
+ * bytes are there decode workers  decode.c, gather.c: inflate and index shards; gather spans of rows into a
+ * slot's columns
  *
- * One mutex guards everything below it in struct fetch. Workers sleep on `work`, the main thread on
- * `progress`.
+ * One mutex guards everything below it in struct fetch, and the windows' states. Workers sleep on `work`, the
+ * main thread on `progress`. Buffers are made as the first windows need them and kept; their sum is held
+ * below fetch.memory_bytes.
  */
 #pragma once
 
@@ -35,20 +37,28 @@ struct shard {
 	struct window *window;
 	struct plan_shard plan;
 	struct store_pin pin;
-	uint8_t *raw, *inflated; /* as fetched; as inflated, NULL when it came plain */
-	uint64_t raw_capacity, plain_bytes;
+	uint8_t *raw, *inflated; /* as fetched; as inflated */
+	uint64_t raw_capacity, inflated_capacity;
+	const uint8_t *plain; /* one of them */
+	uint64_t plain_bytes;
 	struct record *record;
 	uint64_t records, records_capacity;
 	struct store_request *part;
-	uint64_t parts, parts_capacity, parts_left;
+	uint64_t parts_capacity, parts_left;
 	bool fetched_again;
+	bool lost;        /* records behind a bad length or a broken stream are left out, by policy */
 	struct error err; /* code 0 = good */
 	uint64_t bad_offset;
-	struct shard *next; /* in the queue it waits in */
+	struct shard *next; /* in the queue it waits in, or among those in flight */
+};
+
+struct queue {
+	struct shard *first, *last;
 };
 
 enum window_state { WINDOW_IDLE, WINDOW_LOADING, WINDOW_READY };
 
+/* A window of a segment. */
 struct place {
 	enum split split;
 	uint64_t segment, window;
@@ -61,6 +71,8 @@ struct window {
 	uint64_t shards, loading; /* of them, not yet indexed */
 	uint64_t *first;          /* index in the window of each shard's first record */
 	uint64_t records;
+	uint64_t lost;  /* shards whose rest is left out */
+	uint64_t bytes; /* stored, inflated and index of this window's shards so far */
 	uint64_t spans; /* in flight */
 };
 
@@ -76,7 +88,7 @@ struct pending {
 	struct cursor cursor;
 	struct error err; /* code 0 = good */
 	uint32_t err_row;
-	const char *err_key;
+	const char *err_key; /* NULL = none; also of a skipped record */
 	uint64_t err_offset;
 };
 
@@ -94,12 +106,13 @@ struct fetch {
 	struct ring *ring;
 	struct nic_cores cores;
 	struct example_schema schema;
-	struct store *store; /* the network thread's */
-	uint64_t record_max, shard_max;
+	uint64_t row_bytes[EXAMPLE_FEATURES_MAX];
+	struct store *store;   /* the network thread's */
+	uint64_t window_bytes; /* budget of one window: half of fetch.memory_bytes */
 
 	pthread_mutex_t lock;
 	pthread_cond_t work, progress;
-	struct shard *to_fetch, *to_decode; /* queues, first in first out */
+	struct queue to_fetch, to_decode;
 	struct span span[FETCH_SPANS_MAX];
 	uint64_t spans_head, spans_tail;
 	bool discard; /* give up what is being fetched: another generation is wanted */
@@ -108,17 +121,31 @@ struct fetch {
 /* plan.c: the run's plan, made and uploaded at its first start, opened and checked afterwards. */
 MUST_CHECK int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err);
 
+/* manifest.c: what manifest.jsonl and the listing disagree in becomes warnings; no manifest is fine. */
+MUST_CHECK int manifest_compare(struct store *source, const struct plan *plan, struct error *err);
+
+/* setup.c: schema, memory, ring, store and threads, after run, plan and cores are there. */
+MUST_CHECK int fetch_setup(struct fetch *fetch, struct error *err);
+MUST_CHECK int fetch_start_threads(struct fetch *fetch, struct error *err);
+
 /* network.c */
 void *network_thread(void *fetch);
 /* Queue a shard for fetching; the lock is held. */
 void network_fetch(struct fetch *fetch, struct shard *shard);
+void queue_append(struct queue *queue, struct shard *shard);
+struct shard *queue_take(struct queue *queue); /* NULL when empty */
 
 /* decode.c */
 void *decode_thread(void *fetch);
+/* Inflate and index one shard, or send it to be fetched once more. */
+void decode_shard(struct fetch *fetch, struct shard *shard);
+
+/* gather.c */
+void gather_span(struct fetch *fetch, const struct span *span);
 
 /* window.c: all with the lock held */
-uint64_t window_count(const struct fetch *fetch, enum split split);
-/* Start loading. -ENOMEM when a window does not fit fetch.memory_bytes. */
+uint64_t window_count(const struct plan *plan, enum split split);
+/* Start loading. Errors: -ENOMEM. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
 /* Called when the last of a window's shards is indexed. */
 void window_complete(struct window *window);

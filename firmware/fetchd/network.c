@@ -7,79 +7,99 @@
 
 #define POLL_MS 1000
 
-static void append(struct shard **queue, struct shard *shard)
+void queue_append(struct queue *queue, struct shard *shard)
 {
-	while (*queue)
-		queue = &(*queue)->next;
 	shard->next = NULL;
-	*queue = shard;
+	if (queue->last)
+		queue->last->next = shard;
+	else
+		queue->first = shard;
+	queue->last = shard;
 }
 
-static struct shard *take(struct shard **queue)
+struct shard *queue_take(struct queue *queue)
 {
-	struct shard *shard = *queue;
+	struct shard *shard = queue->first;
 
-	if (shard)
-		*queue = shard->next;
+	if (!shard)
+		return NULL;
+	queue->first = shard->next;
+	if (!queue->first)
+		queue->last = NULL;
 	return shard;
 }
 
 void network_fetch(struct fetch *fetch, struct shard *shard)
 {
-	append(&fetch->to_fetch, shard);
+	queue_append(&fetch->to_fetch, shard);
 	store_wake(fetch->store);
 }
 
 static void to_decoders(struct fetch *fetch, struct shard *shard)
 {
 	(void)pthread_mutex_lock(&fetch->lock);
-	append(&fetch->to_decode, shard);
+	queue_append(&fetch->to_decode, shard);
 	(void)pthread_cond_signal(&fetch->work);
 	(void)pthread_mutex_unlock(&fetch->lock);
 }
 
-static void fail(struct fetch *fetch, struct shard *shard, const struct error *err)
+/* ---- Shards in flight: what store_cancel_all() does not give back ---- */
+
+/* They end about in the order in which they began: the one looked for stands near the front. */
+static void queue_remove(struct queue *queue, struct shard *shard)
 {
-	if (!shard->err.code)
-		shard->err = *err;
-	if (shard->parts_left == 0)
-		to_decoders(fetch, shard);
+	struct shard *before = NULL, *at = queue->first;
+
+	while (at && at != shard) {
+		before = at;
+		at = at->next;
+	}
+	if (before)
+		before->next = shard->next;
+	else
+		queue->first = shard->next;
+	if (queue->last == shard)
+		queue->last = before;
 }
 
-static int reserve(struct shard *shard, uint64_t parts, struct error *err)
+/* One of its parts is settled; the last sends the shard on. */
+static void part_done(struct fetch *fetch, struct queue *flying, struct shard *shard, const struct error *err)
 {
-	if (shard->plan.bytes > shard->raw_capacity) {
-		free(shard->raw);
-		shard->raw = malloc(shard->plan.bytes);
-		shard->raw_capacity = shard->raw ? shard->plan.bytes : 0;
-	}
+	if (err && !shard->err.code)
+		shard->err = *err;
+	if (--shard->parts_left > 0)
+		return;
+	queue_remove(flying, shard);
+	to_decoders(fetch, shard);
+}
+
+static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
+{
 	if (parts > shard->parts_capacity) {
 		free(shard->part);
 		shard->part = calloc(parts, sizeof(*shard->part));
 		shard->parts_capacity = shard->part ? parts : 0;
 	}
-	if ((shard->plan.bytes && !shard->raw) || (parts && !shard->part))
-		return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", shard->plan.key,
-				 shard->plan.bytes);
-	return 0;
+	return shard->part || parts == 0 ? 0
+					 : error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " requests",
+						     shard->plan.key, parts);
 }
 
 /* Every range of a shard at once; the store keeps as many in flight as it has connections. */
-static void submit(struct fetch *fetch, struct shard *shard)
+static void submit(struct fetch *fetch, struct queue *flying, struct shard *shard)
 {
 	uint64_t part_bytes = fetch->run.config.fetch.part_bytes, bytes = shard->plan.bytes;
-	uint64_t parts = (bytes + part_bytes - 1) / part_bytes;
+	uint64_t parts = bytes / part_bytes + (bytes % part_bytes != 0);
 	struct error err = { 0 };
 
-	shard->parts = parts;
-	shard->parts_left = 0;
-	if (reserve(shard, parts, &err) < 0) {
-		fail(fetch, shard, &err);
+	if (reserve_parts(shard, parts, &err) < 0)
+		shard->err = err;
+	if (shard->err.code || parts == 0) {
+		to_decoders(fetch, shard);
 		return;
 	}
+	queue_append(flying, shard);
 	shard->parts_left = parts;
-	if (parts == 0)
-		to_decoders(fetch, shard);
 	for (uint64_t i = 0; i < parts; i++) {
 		struct store_request *request = &shard->part[i];
 
@@ -90,70 +110,70 @@ static void submit(struct fetch *fetch, struct shard *shard)
 		request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
 		request->buffer = shard->raw + request->offset;
 		request->context = shard;
-		if (store_submit(fetch->store, request, &err) < 0) {
-			shard->parts_left--;
-			fail(fetch, shard, &err);
-		}
+		if (store_submit(fetch->store, request, &err) < 0)
+			part_done(fetch, flying, shard, &err);
 	}
 }
 
-static void complete(struct fetch *fetch, struct store_request *request)
+static void give_up(struct fetch *fetch, struct shard *shard)
 {
-	struct shard *shard = request->context;
-
-	shard->parts_left--;
-	if (request->result < 0)
-		fail(fetch, shard, &request->err);
-	else if (shard->parts_left == 0)
-		to_decoders(fetch, shard);
+	(void)error_set(&shard->err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
+	to_decoders(fetch, shard);
 }
 
-/* New shards to fetch, and whether everything is to be given up. */
+static void give_up_all(struct fetch *fetch, struct queue *flying)
+{
+	struct shard *shard;
+
+	store_cancel_all(fetch->store);
+	while ((shard = queue_take(flying)))
+		give_up(fetch, shard);
+}
+
+/* The next shard to fetch, or NULL, and whether everything is to be given up. */
 static bool next_order(struct fetch *fetch, struct shard **ret_shard)
 {
 	bool discard;
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	discard = fetch->discard;
-	*ret_shard = take(&fetch->to_fetch);
+	*ret_shard = queue_take(&fetch->to_fetch);
 	(void)pthread_mutex_unlock(&fetch->lock);
 	return discard;
 }
 
-static void give_up(struct fetch *fetch, struct shard *shard)
+static void take_orders(struct fetch *fetch, struct queue *flying)
 {
-	struct error err = { 0 };
+	struct shard *shard;
+	bool discard;
 
-	(void)error_set(&err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
-	shard->parts_left = 0;
-	fail(fetch, shard, &err);
+	while ((void)(discard = next_order(fetch, &shard)), shard) {
+		if (discard)
+			give_up(fetch, shard);
+		else
+			submit(fetch, flying, shard);
+	}
+	if (discard)
+		give_up_all(fetch, flying);
 }
 
 void *network_thread(void *argument)
 {
 	struct fetch *fetch = argument;
+	struct queue flying = { 0 };
 
 	nic_pin(&fetch->cores.network);
 	for (;;) {
-		struct store_request *done;
+		struct store_request *done = NULL;
 		struct error err = { 0 };
-		struct shard *shard;
-		bool discard;
 
-		while ((void)(discard = next_order(fetch, &shard)), shard) {
-			if (discard)
-				give_up(fetch, shard);
-			else
-				submit(fetch, shard);
-		}
-		if (discard)
-			store_cancel_all(fetch->store);
+		take_orders(fetch, &flying);
 		if (store_poll(fetch->store, POLL_MS, &done, &err) < 0) {
 			log_err("network: %s", err.text);
 			_exit(error_exit_code(&err));
 		}
 		if (done)
-			complete(fetch, done);
+			part_done(fetch, &flying, done->context, done->result < 0 ? &done->err : NULL);
 	}
 	return NULL;
 }

@@ -89,14 +89,15 @@ static int write_plan(const struct config *config, struct store *store, const ch
 static int make_plan(const struct run *run, const char *path, struct error *err)
 {
 	CLEANUP(store_closep) struct store *source = NULL, *sink = NULL;
+	CLEANUP(plan_closep) struct plan *plan = NULL;
 	char key[STORE_KEY_MAX], note[128], sha256[DIGEST_HEX_BYTES];
 	struct store_options options = { 0 };
 	int r;
 
 	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
 	if ((r = store_open(&run->config.source, &options, &source, err)) < 0 ||
-	    (r = write_plan(&run->config, source, path, err)) < 0 ||
-	    (r = digest_file(path, sha256, err)) < 0 ||
+	    (r = write_plan(&run->config, source, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
+	    (r = manifest_compare(source, plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
 	    (r = store_put_file(sink, key, path, NULL, err)) < 0)
 		return r;
@@ -117,6 +118,16 @@ static int check_plan(const struct run *run, const char *path, struct error *err
 	return 0;
 }
 
+/* The formats carry lanes and sources; this fetchd serves one of each. */
+static int check_served(const char *path, const struct plan_settings *settings, struct error *err)
+{
+	if (settings->lanes == 1 && settings->sources == 1)
+		return 0;
+	return error_set(err, -EBADMSG,
+			 "%s: %u lanes of %u sources, this firmware serves one lane of one source", path,
+			 settings->lanes, settings->sources);
+}
+
 int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -126,6 +137,8 @@ int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)
 	r = *run->plan_sha256 ? check_plan(run, path, err) : make_plan(run, path, err);
 	if (r == 0)
 		r = plan_open(path, ret_plan, err);
+	if (r == 0)
+		r = check_served(path, plan_settings_of(*ret_plan), err);
 	if (r < 0)
 		return r;
 	log_info("plan: %" PRIu64 " train, %" PRIu64 " validation, %" PRIu64 " test shards in %s",

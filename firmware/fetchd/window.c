@@ -5,10 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-uint64_t window_count(const struct fetch *fetch, enum split split)
+uint64_t window_count(const struct plan *plan, enum split split)
 {
-	return order_lane_windows(plan_shards(fetch->plan, split), 1, 0,
-				  plan_settings_of(fetch->plan)->window_shards);
+	return order_lane_windows(plan_shards(plan, split), 1, 0, plan_settings_of(plan)->window_shards);
 }
 
 /* Train shards in the pass's order, the others in key order. */
@@ -22,7 +21,7 @@ static uint64_t shard_at(const struct fetch *fetch, struct place place, uint64_t
 	return order_shard(settings->seed, 0, place.segment, plan_shards(fetch->plan, place.split), position);
 }
 
-static int reserve(struct window *window, uint64_t shards_max, struct error *err)
+static int reserve_window(struct window *window, uint64_t shards_max, struct error *err)
 {
 	if (window->shard)
 		return 0;
@@ -33,44 +32,85 @@ static int reserve(struct window *window, uint64_t shards_max, struct error *err
 		       : error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
 }
 
-static void set_pin(struct shard *shard)
+static void set_shard(struct window *window, uint64_t k, struct plan_shard plan)
 {
-	shard->pin.bytes = shard->plan.bytes;
-	(void)snprintf(shard->pin.etag, sizeof(shard->pin.etag), "%s", shard->plan.etag);
-	(void)snprintf(shard->pin.version, sizeof(shard->pin.version), "%s", shard->plan.version);
+	struct shard *shard = &window->shard[k];
+
+	shard->window = window;
+	shard->plan = plan;
+	shard->fetched_again = false;
+	shard->err.code = 0;
+	shard->pin.bytes = plan.bytes;
+	(void)snprintf(shard->pin.etag, sizeof(shard->pin.etag), "%s", plan.etag);
+	(void)snprintf(shard->pin.version, sizeof(shard->pin.version), "%s", plan.version);
+}
+
+/* What the kept buffers will hold when every shard's stored bytes have their room. */
+static uint64_t kept_bytes(const struct window *window)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t k = 0; k < window->shards; k++) {
+		const struct shard *shard = &window->shard[k];
+
+		bytes += shard->raw_capacity > shard->plan.bytes ? shard->raw_capacity : shard->plan.bytes;
+		bytes += shard->inflated_capacity + shard->records_capacity * sizeof(*shard->record);
+	}
+	return bytes;
+}
+
+static void drop_buffers(struct shard *shard)
+{
+	free(shard->raw);
+	free(shard->inflated);
+	free(shard->record);
+	shard->raw = shard->inflated = NULL;
+	shard->record = NULL;
+	shard->raw_capacity = shard->inflated_capacity = shard->records_capacity = 0;
+}
+
+static int reserve_raw(struct window *window, struct error *err)
+{
+	for (uint64_t k = 0; k < window->shards; k++) {
+		struct shard *shard = &window->shard[k];
+
+		if (shard->plan.bytes <= shard->raw_capacity)
+			continue;
+		free(shard->raw);
+		shard->raw = malloc(shard->plan.bytes);
+		shard->raw_capacity = shard->raw ? shard->plan.bytes : 0;
+		if (!shard->raw)
+			return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", shard->plan.key,
+					 shard->plan.bytes);
+	}
+	return 0;
 }
 
 int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err)
 {
-	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards, bytes = 0;
-	uint64_t all = plan_shards(fetch->plan, place.split);
-	int r = reserve(window, per_window, err);
+	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards;
+	uint64_t left = plan_shards(fetch->plan, place.split) - place.window * per_window;
+	int r = reserve_window(window, per_window, err);
 
 	if (r < 0)
 		return r;
+	window->state = WINDOW_IDLE;
 	window->place = place;
-	window->shards =
-		all - place.window * per_window < per_window ? all - place.window * per_window : per_window;
+	window->shards = left < per_window ? left : per_window;
+	window->bytes = window->lost = 0;
+	for (uint64_t k = 0; k < window->shards; k++) {
+		set_shard(window, k, plan_shard(fetch->plan, place.split, shard_at(fetch, place, k)));
+		/* fetch_setup() saw that no window's sum leaves the budget. */
+		window->bytes += window->shard[k].plan.bytes;
+	}
+	if (kept_bytes(window) > fetch->window_bytes)
+		for (uint64_t k = 0; k < per_window; k++)
+			drop_buffers(&window->shard[k]);
+	r = reserve_raw(window, err);
+	if (r < 0)
+		return r;
 	window->loading = window->shards;
 	window->state = WINDOW_LOADING;
-	for (uint64_t k = 0; k < window->shards; k++) {
-		struct shard *shard = &window->shard[k];
-
-		shard->window = window;
-		shard->plan = plan_shard(fetch->plan, place.split, shard_at(fetch, place, k));
-		shard->fetched_again = false;
-		shard->err.code = 0;
-		set_pin(shard);
-		bytes += shard->plan.bytes;
-	}
-	if (bytes > fetch->run.config.fetch.memory_bytes / 2) {
-		window->state = WINDOW_IDLE;
-		return error_set(err, -ENOMEM,
-				 "a window of %" PRIu64 " shards takes %" PRIu64
-				 " bytes, half of fetch.memory_bytes is %" PRIu64
-				 ": raise it, or lower order.window_shards",
-				 window->shards, bytes, fetch->run.config.fetch.memory_bytes / 2);
-	}
 	for (uint64_t k = 0; k < window->shards; k++)
 		network_fetch(fetch, &window->shard[k]);
 	return 0;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trainer that only reads: fetch_reader [--cursor FILE] [--stop-after BATCHES] [--save FILE] [--rate]
- * Attaches to the ring under KILN_ROOT at the cursor of FILE (the start without it), and prints a line a
- * slot: DATA split segment batch rows valid crc   |   END_SEGMENT split segment batches rows   |   END_RUN |
- * ERROR code key text With --save the cursor behind the last slot is written. With --rate only rows and
- * seconds are printed, at the end. At END_RUN the run is set finished, as traind does, so that fetchd ends.
+ * A trainer that only reads: fetch_reader [--cursor FILE] [--stop-after BATCHES] [--save FILE] [--revisit N]
+ * [--rate] Attaches to the ring under KILN_ROOT at the cursor of FILE (the start without it), and prints a
+ * line a slot: DATA split segment batch rows valid crc   |   END_SEGMENT split segment batches rows   |
+ * END_RUN ERROR code key text
+ * --save     writes the cursor behind the last slot.
+ * --revisit  after END_RUN goes back N times to a place it was at, and checks that the same slots follow:
+ *            prints REVISITED N, or DIFFERS and both lines.
+ * --rate     prints only rows, data bytes, seconds to the first slot and seconds in all, at the end.
+ * At END_RUN the run is set finished, as traind does, so that fetchd ends.
  */
 #include "core/paths.h"
 #include "core/ring.h"
@@ -14,6 +18,17 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+
+#define LINE_BYTES    2048
+#define HISTORY_MAX   65536
+#define REVISIT_SLOTS 2
+
+/* What was read: history.line[i] followed history.before[i]. */
+static struct {
+	char *line[HISTORY_MAX];
+	struct cursor *before[HISTORY_MAX];
+	size_t count;
+} history;
 
 static double seconds(void)
 {
@@ -25,12 +40,12 @@ static double seconds(void)
 
 static struct ring *open_ring(void)
 {
-	struct timespec nap = { .tv_nsec = 20000000 };
+	struct timespec nap = { .tv_nsec = 1000000 };
 	char path[PATH_BYTES];
 	struct ring *ring;
 	struct error err;
 
-	for (int i = 0; i < 1500; i++) {
+	for (int i = 0; i < 30000; i++) {
 		if (ring_open(path_of(PATH_RING, NULL, path), &ring, &err) == 0)
 			return ring;
 		(void)nanosleep(&nap, NULL);
@@ -39,7 +54,7 @@ static struct ring *open_ring(void)
 	exit(1);
 }
 
-static void print_slot(const struct ring *ring, const struct ring_slot *slot)
+static void line_of(const struct ring *ring, const struct ring_slot *slot, char line[static LINE_BYTES])
 {
 	uint32_t crc = 0;
 
@@ -47,44 +62,158 @@ static void print_slot(const struct ring *ring, const struct ring_slot *slot)
 	case RING_DATA:
 		for (uint32_t i = 0; i < ring_geometry_of(ring)->columns; i++)
 			crc = crc32c(crc, ring_column_data(ring, slot, i), slot->column[i].bytes);
-		printf("DATA %u %" PRIu64 " %" PRIu64 " %u %u %08x\n", slot->split, slot->segment,
-		       slot->batch, slot->rows, slot->valid_rows, crc);
+		(void)snprintf(line, LINE_BYTES, "DATA %u %" PRIu64 " %" PRIu64 " %u %u %08x", slot->split,
+			       slot->segment, slot->batch, slot->rows, slot->valid_rows, crc);
 		break;
 	case RING_END_SEGMENT:
-		printf("END_SEGMENT %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", slot->split, slot->segment,
-		       slot->total_batches, slot->total_rows);
+		(void)snprintf(line, LINE_BYTES, "END_SEGMENT %u %" PRIu64 " %" PRIu64 " %" PRIu64,
+			       slot->split, slot->segment, slot->total_batches, slot->total_rows);
 		break;
 	case RING_END_RUN:
-		printf("END_RUN\n");
+		(void)snprintf(line, LINE_BYTES, "END_RUN");
 		break;
 	default:
-		printf("ERROR %d %s %s\n", slot->error_code, ring_error_data(slot)->key,
-		       ring_error_data(slot)->text);
+		(void)snprintf(line, LINE_BYTES, "ERROR %d %s %s", slot->error_code,
+			       ring_error_data(slot)->key, ring_error_data(slot)->text);
 		break;
 	}
 }
 
-int main(int argc, char **argv)
+static const struct ring_slot *next_slot(struct ring *ring)
 {
-	const char *save = NULL, *load = NULL;
-	uint64_t stop_after = UINT64_MAX, batches = 0, rows = 0;
-	struct cursor cursor = { .version = CURSOR_VERSION };
-	struct ring *ring;
-	bool rate = false;
-	double start;
+	const struct ring_slot *slot;
+	struct error err = { 0 };
+	int r;
+
+	while ((r = ring_next(ring, &slot, &err)) == -EAGAIN)
+		(void)ring_reader_wait(ring, 1000);
+	if (r == 0)
+		return slot;
+	fprintf(stderr, "%s\n", err.text);
+	exit(1);
+}
+
+static void remember(const struct cursor *before, const char *line)
+{
+	struct cursor *copy = malloc(sizeof(*copy));
+
+	if (!copy || history.count == HISTORY_MAX)
+		abort();
+	*copy = *before;
+	history.before[history.count] = copy;
+	history.line[history.count++] = strdup(line);
+}
+
+static size_t any(size_t n)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (size_t)((state >> 33) % n);
+}
+
+/* Back to places all over the run, near and far, each time reading on for a few slots; and before that to
+ * another place that is given up while its window may be half fetched. */
+static int revisit(struct ring *ring, uint64_t times)
+{
+	for (uint64_t i = 0; i < times; i++) {
+		struct timespec nap = { .tv_nsec = (long)any(3000000) };
+		size_t at = any(history.count);
+
+		ring_attach(ring, history.before[any(history.count)]);
+		(void)nanosleep(&nap, NULL);
+		ring_attach(ring, history.before[at]);
+		for (int k = 0; k < REVISIT_SLOTS && at + (size_t)k < history.count; k++) {
+			const struct ring_slot *slot = next_slot(ring);
+			char line[LINE_BYTES];
+
+			line_of(ring, slot, line);
+			ring_release(ring, slot);
+			if (strcmp(line, history.line[at + (size_t)k]) == 0)
+				continue;
+			printf("DIFFERS at %zu: %s, was %s\n", at + (size_t)k, line,
+			       history.line[at + (size_t)k]);
+			return 1;
+		}
+	}
+	printf("REVISITED %" PRIu64 "\n", times);
+	return 0;
+}
+
+struct options {
+	const char *save, *load;
+	uint64_t stop_after, revisit;
+	bool rate;
+};
+
+static struct options parse(int argc, char **argv)
+{
+	struct options options = { .stop_after = UINT64_MAX };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--rate") == 0)
-			rate = true;
+			options.rate = true;
 		else if (strcmp(argv[i], "--cursor") == 0)
-			load = argv[++i];
+			options.load = argv[++i];
 		else if (strcmp(argv[i], "--save") == 0)
-			save = argv[++i];
+			options.save = argv[++i];
 		else if (strcmp(argv[i], "--stop-after") == 0)
-			stop_after = strtoull(argv[++i], NULL, 10);
+			options.stop_after = strtoull(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--revisit") == 0)
+			options.revisit = strtoull(argv[++i], NULL, 10);
 	}
-	if (load) {
-		FILE *file = fopen(load, "re");
+	return options;
+}
+
+static uint64_t data_bytes(const struct ring *ring, const struct ring_slot *slot)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < ring_geometry_of(ring)->columns; i++)
+		bytes += slot->column[i].bytes;
+	return bytes;
+}
+
+/* Until END_RUN, ERROR or enough; *cursor follows. */
+static void follow(struct ring *ring, const struct options *options, struct cursor *cursor)
+{
+	uint64_t batches = 0, rows = 0, bytes = 0;
+	double start = seconds(), first = 0;
+	uint32_t kind;
+
+	do {
+		const struct ring_slot *slot = next_slot(ring);
+		char line[LINE_BYTES];
+
+		kind = slot->kind;
+		first = first > 0 ? first : seconds() - start;
+		if (!options->rate) {
+			line_of(ring, slot, line);
+			puts(line);
+		}
+		if (options->revisit)
+			remember(cursor, line);
+		if (kind == RING_DATA) {
+			batches++;
+			rows += slot->rows;
+			bytes += data_bytes(ring, slot);
+		}
+		*cursor = slot->cursor;
+		ring_release(ring, slot);
+	} while (kind != RING_END_RUN && kind != RING_ERROR && batches != options->stop_after);
+	if (options->rate)
+		printf("%" PRIu64 " %" PRIu64 " %.6f %.6f\n", rows, bytes, first, seconds() - start);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = parse(argc, argv);
+	struct cursor cursor = { .version = CURSOR_VERSION };
+	struct ring *ring;
+	struct error err;
+
+	if (options.load) {
+		FILE *file = fopen(options.load, "re");
 
 		if (!file || fread(&cursor, sizeof(cursor), 1, file) != 1)
 			return 1;
@@ -92,40 +221,16 @@ int main(int argc, char **argv)
 	}
 	ring = open_ring();
 	ring_attach(ring, &cursor);
-	start = seconds();
-	for (;;) {
-		const struct ring_slot *slot;
-		struct error err = { 0 };
-		uint32_t kind;
-		int r = ring_next(ring, &slot, &err);
-
-		if (r == -EAGAIN) {
-			(void)ring_reader_wait(ring, 1000);
-			continue;
-		}
-		if (r < 0) {
-			fprintf(stderr, "%s\n", err.text);
-			return 1;
-		}
-		if (!rate)
-			print_slot(ring, slot);
-		kind = slot->kind;
-		cursor = slot->cursor;
-		rows += kind == RING_DATA ? slot->rows : 0;
-		batches += kind == RING_DATA;
-		ring_release(ring, slot);
-		if (kind == RING_END_RUN || kind == RING_ERROR || batches == stop_after)
-			break;
-	}
-	if (rate)
-		printf("%" PRIu64 " %.6f\n", rows, seconds() - start);
-	if (save) {
-		FILE *file = fopen(save, "we");
+	follow(ring, &options, &cursor);
+	if (options.save) {
+		FILE *file = fopen(options.save, "we");
 
 		if (!file || fwrite(&cursor, sizeof(cursor), 1, file) != 1 || fclose(file) != 0)
 			return 1;
 	}
-	if (cursor.ended && run_state_set(RUN_FINISHED, NULL) < 0)
+	if (options.revisit && revisit(ring, options.revisit) != 0)
+		return 1;
+	if (cursor.ended && run_state_set(RUN_FINISHED, &err) < 0)
 		return 1;
 	ring_close(ring);
 	return 0;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# fetchd and a reader: order, resume, death, damage.
+# fetchd and a reader: order, resume, death, damage, memory, manifest.
 . "$(dirname "$0")/lib.sh"
 make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
 
@@ -10,7 +10,7 @@ config() { # extra keys
 		source: { url = "file://$data"; };
 		sink: { url = "file://$work/runs/$name"; };
 		ring: { small_pages = true; };
-		order: { window_shards = 3; };
+		order: { ${order_keys:-window_shards = 3;} };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		fetch: { part_bytes = 65536; $1 };
@@ -29,13 +29,23 @@ start_fetchd() {
 	fetchd=$!
 }
 
+# An ERROR does not end fetchd: it waits for the trainer's next wish.
+end_fetchd() {
+	wait_for 5 test ! -d /proc/$fetchd || kill -KILL $fetchd
+	wait $fetchd 2>/dev/null
+}
+
 whole_run() { # name, extra keys: prints the reader's lines
 	begin "$1" "$2"
 	start_fetchd
-	timeout 60 "$reader" && grep -q . "$KILN_ROOT/fetchd.log"
-	# An ERROR does not end fetchd: it waits for the trainer's next wish.
-	wait_for 5 test ! -d /proc/$fetchd || kill -KILL $fetchd
-	wait $fetchd 2>/dev/null
+	timeout 60 "$reader"
+	grep -q '^[0-9:]* fetchd: ring:' "$KILN_ROOT/fetchd.log" || cat "$KILN_ROOT/fetchd.log"
+	[ "${3:-}" = error ] && kill -KILL $fetchd
+	end_fetchd
+}
+
+damage() { # file, byte, value
+	printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
 data=$work/data
@@ -45,54 +55,155 @@ data=$work/data
 whole_run one 'decode_workers = 1;' >"$work/one"
 like "$(tail -n 1 "$work/one")" END_RUN "a run ends with END_RUN"
 is "$(awk '$1 == "DATA" && $2 == 0 && $3 == 0 { n += $5 } END { print n }' "$work/one")" 927 "each train record once an epoch"
-is "$(grep -c END_SEGMENT "$work/one")" 5 "train, validation, train, validation, test"
+is "$(awk '$1 == "END_SEGMENT" { print $2 $3 ":" $5 }' "$work/one" | xargs)" "00:927 10:103 01:927 11:103 20:100" \
+	"train, validation, train, validation, test, with their rows"
 [ "$(grep '^DATA 0 0' "$work/one" | cut -d' ' -f4-)" != "$(grep '^DATA 0 1' "$work/one" | cut -d' ' -f4-)" ]
 ok $? "epochs differ in order"
-for workers in 2 5; do
+is "$(grep '^DATA 1 0' "$work/one" | cut -d' ' -f4-)" "$(grep '^DATA 1 1' "$work/one" | cut -d' ' -f4-)" \
+	"validation is the same each time"
+for workers in 2 4; do
 	whole_run "workers$workers" "decode_workers = $workers;" >"$work/other"
 	cmp -s "$work/one" "$work/other"
 	ok $? "$workers decode workers give the same slots"
 done
-is "$(cat "$KILN_ROOT/data/kiln/run/current/plan" | sha256sum | cut -d' ' -f1)" \
-	"$(cat "$work"/runs/workers5/*/plan | sha256sum | cut -d' ' -f1)" "the plan is in the store"
+is "$(sha256sum <"$KILN_ROOT/data/kiln/run/current/plan")" "$(cat "$work"/runs/workers4/*/plan | sha256sum)" \
+	"the plan is in the store"
+is "$(grep -o '"plan_sha256":[^,]*' "$KILN_ROOT/data/kiln/run/current/run.json" | tr -dc '0-9a-f' | tail -c 64)" \
+	"$(sha256sum <"$KILN_ROOT/data/kiln/run/current/plan" | cut -d' ' -f1)" "and its SHA-256 in the record"
+
+order_keys='remainder = "drop";'
+whole_run dropped '' >"$work/dropped"
+is "$(awk '$1 == "END_SEGMENT" { print $2 $3 ":" $5 }' "$work/dropped" | xargs)" "00:896 10:103 01:896 11:103 20:100" \
+	"remainder drop leaves training's last batch out, no other"
+order_keys=
 
 begin resume ''
 start_fetchd
 timeout 60 "$reader" --stop-after 17 --save "$work/cursor" >"$work/head"
 timeout 60 "$reader" --cursor "$work/cursor" >"$work/tail"
-wait $fetchd
+end_fetchd
 cat "$work/head" "$work/tail" | cmp -s - "$work/one"
 ok $? "a reader that stops and comes back gets the same slots"
 
-# Enough to read that the kills land in the middle.
-data=$work/more
-"$make_shards" "$data" train 40 12000
+begin nowhere ''
+start_fetchd
+head -c 1024 /dev/zero | tr '\0' '\1' >"$work/cursor"
+like "$(timeout 60 "$reader" --cursor "$work/cursor")" '^ERROR -74 .*no place of this plan' "a wild cursor is refused"
+like "$(timeout 60 "$reader" --stop-after 1)" '^DATA 0 0 0 32 32' "and the next reader is served"
+kill -KILL $fetchd
+end_fetchd
+
+damage "$KILN_ROOT/data/kiln/run/current/plan" 100 '\1'
+start_fetchd
+wait $fetchd
+is $? 65 "a plan that is not the record's: exit 65"
+like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" 'SHA-256 .*the run record says' "and both SHA-256 are named"
+
+# A third shard's pin goes stale after the plan was made.
+begin changed ''
+start_fetchd
+timeout 60 "$reader" --stop-after 1 >/dev/null
+kill -KILL $fetchd
+end_fetchd
+touch "$data"/train-0000*
+start_fetchd
+like "$(timeout 60 "$reader")" '^ERROR -116 train-.*changed: pinned [0-9]+ bytes, [0-9-]+; found [0-9]+ bytes, [0-9-]+' \
+	"a changed object: both pins are named"
+kill -KILL $fetchd
+end_fetchd
+
+# Large enough to be given up while it is being fetched, and to be killed in the middle.
+data=$work/large
+"$make_shards" "$data" train 6 150000 plain
+order_keys='window_shards = 2;'
 whole_run undisturbed '' >"$work/undisturbed"
+begin revisit ''
+start_fetchd
+timeout 120 "$reader" --revisit 25 >"$work/revisited"
+like "$(tail -n 1 "$work/revisited")" '^REVISITED 25' "any place of the run can be gone back to" \
+	"$(tail -n 2 "$KILN_ROOT/fetchd.log")"
+end_fetchd
+
 begin killed ''
 start_fetchd
-timeout 100 "$reader" >"$work/killed" &
+timeout 120 stdbuf -oL "$reader" >"$work/killed" &
 follower=$!
 kills=0
-while kill -0 $follower 2>/dev/null && [ $kills -lt 12 ]; do
-	sleep 0.$((RANDOM % 3))$((RANDOM % 9))
+for lines in 1 900 4000 4001 9000 15000 21000 30000; do
+	wait_for 60 eval '[ $(wc -l <"$work/killed") -ge $lines ] || [ ! -d /proc/$follower ]'
 	kill -KILL $fetchd 2>/dev/null && kills=$((kills + 1))
 	wait $fetchd 2>/dev/null
 	start_fetchd
 done
 wait $follower
-cmp -s "$work/undisturbed" "$work/killed" && [ $kills -ge 3 ]
-ok $? "fetchd killed $kills times gives the same slots"
-kill -KILL $fetchd 2>/dev/null
+cmp -s "$work/undisturbed" "$work/killed" && [ $kills = 8 ]
+ok $? "fetchd killed 8 times gives the same slots" "kills: $kills, lines: $(wc -l <"$work/killed") of $(wc -l <"$work/undisturbed")"
+end_fetchd
+rm -rf "$data"
 
-# Damage: one byte of one plain shard's data, then of a length.
+# Damage. First one byte of one plain shard's data, then of a length.
 data=$work/plain
 "$make_shards" "$data" train 4 100 plain
+order_keys=
 shard=$data/train-00001-of-00004.tfrecord
-printf '\xff' | dd of="$shard" bs=1 seek=40 conv=notrunc 2>/dev/null
-whole_run stop '' >"$work/stop" 2>&1
-like "$(tail -n 1 "$work/stop")" 'ERROR -74 train-00001.*byte 0: the data.s CRC' "policy stop names shard, byte, found and expected"
-kill -KILL $fetchd 2>/dev/null
+cp "$shard" "$work/good"
+damage "$shard" 40 '\377'
+whole_run stop '' error >"$work/stop"
+like "$(tail -n 1 "$work/stop")" '^ERROR -74 train-00001-of-00004.tfrecord .*byte 0: the data.s CRC' \
+	"policy stop names shard, byte, found and expected"
+like "$(cat "$KILN_ROOT/fetchd.log")" 'fetching it once more' "bad bytes are fetched once more first"
 
 whole_run skip 'bad_record = "skip";' >"$work/skip"
-is "$(awk '$1 == "DATA" && $2 == 0 && $3 == 0 { rows += $5; valid += $6 } END { print rows - valid }' "$work/skip")" 1 \
-	"policy skip leaves one empty row an epoch"
+is "$(awk '$1 == "DATA" && $2 == 0 && $3 == 0 { rows += $5; valid += $6 } END { print rows, rows - valid }' "$work/skip")" \
+	"300 1" "policy skip leaves one empty row an epoch, later records do not shift"
+whole_run budget 'bad_record = "skip"; skip_records_max = 1;' error >"$work/budget"
+like "$(tail -n 1 "$work/budget")" '^ERROR -74 train-00001.* 2 records skipped in this run.*skip_records_max is 1' \
+	"until the budget is spent"
+
+cp "$work/good" "$shard"
+record=$(($(stat -c %s "$shard") / 100))
+damage "$shard" $((record * 60)) '\377'
+whole_run length '' error >"$work/length"
+like "$(tail -n 1 "$work/length")" "^ERROR -74 train-00001.*byte $((record * 60)): the length.s CRC" "a bad length is named"
+whole_run lost 'bad_record = "skip";' >"$work/lost"
+is "$(awk '$1 == "END_SEGMENT" && $2 == 0 && $3 == 0 { print $5 }' "$work/lost")" 260 "or loses the rest of its shard"
+
+data=$work/gzip
+"$make_shards" "$data" train 4 100
+shard=$data/train-00001-of-00004.tfrecord.gz
+truncate -s $(($(stat -c %s "$shard") / 2)) "$shard"
+whole_run gzip '' error >"$work/gzipped"
+like "$(tail -n 1 "$work/gzipped")" '^ERROR -74 train-00001.*ends at byte [0-9]+ in mid-stream' "truncated gzip is named"
+whole_run gzip_skip 'bad_record = "skip";' >"$work/gzip_skip"
+rows=$(awk '$1 == "END_SEGMENT" && $2 == 0 && $3 == 0 { print $5 }' "$work/gzip_skip")
+[ "$rows" -gt 200 ] && [ "$rows" -lt 300 ]
+ok $? "or loses the rest of its shard" "rows: $rows"
+
+# Memory is a budget: 1 MiB, two windows.
+data=$work/budget_data
+"$make_shards" "$data" train 4 4000 plain
+begin small 'memory_bytes = 1048576;'
+start_fetchd
+wait $fetchd
+is $? 78 "windows that cannot fit as stored: exit 78"
+like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" 'fetch.memory_bytes: found 1048576, two windows of 3 shards take up to [0-9]+' \
+	"with what was found and what is needed"
+rm "$data"/*
+"$make_shards" "$data" train 4 4000 flat
+whole_run inflated 'memory_bytes = 1048576;' error >"$work/inflated"
+like "$(tail -n 1 "$work/inflated")" '^ERROR -22 train-.*takes more than 524288 bytes inflated' "nor inflated"
+
+# The manifest is a hint.
+data=$work/data
+for shard in "$data"/*.gz; do
+	printf '{"key":"%s","size":%d,"sha256":"%s","records":103}\n' "${shard##*/}" "$(stat -c %s "$shard")" \
+		"$(sha256sum <"$shard" | cut -d' ' -f1)"
+done >"$data/manifest.jsonl"
+whole_run manifest '' >"$work/other"
+cmp -s "$work/one" "$work/other" && ! grep -q manifest "$KILN_ROOT/fetchd.log"
+ok $? "a manifest that agrees is not spoken of"
+sed -i '3s/"size":/"size":1/; 5d' "$data/manifest.jsonl"
+whole_run manifest2 '' >"$work/other"
+like "$(cat "$KILN_ROOT/fetchd.log")" 'test-00000|train-0000[0-9].*says 1[0-9]+ bytes.*lists [0-9]+ bytes' \
+	"one that disagrees: shard and both sizes are named"
+like "$(cat "$KILN_ROOT/fetchd.log")" 'names 11 of the run.s 12 shards, 1 of them' "and how many"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain]
+ * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat]
  * Each record: sentence float[8], label int64[2] one-hot; learnable, and no two records alike. Record r of
- * shard s of a prefix is the same in every run. Gzip unless "plain".
+ * shard s of a prefix is the same in every run. Gzip unless "plain"; "flat" records are all the same and
+ * inflate manyfold.
  */
 #include "core/paths.h"
 #include "data/example.h"
@@ -51,10 +52,13 @@ int main(int argc, char **argv)
 {
 	uint64_t shards, records, capacity;
 	struct error err = { 0 };
+	bool stored, flat;
 	uint8_t *plain;
 
 	if (argc < 5)
 		return 2;
+	stored = argc > 5 && strcmp(argv[5], "plain") == 0;
+	flat = argc > 5 && strcmp(argv[5], "flat") == 0;
 	shards = strtoull(argv[3], NULL, 10);
 	records = strtoull(argv[4], NULL, 10);
 	capacity = records * 512 + 512;
@@ -67,13 +71,13 @@ int main(int argc, char **argv)
 		char path[PATH_BYTES];
 
 		for (uint64_t r = 0; r < records; r++)
-			used += one_record((uint64_t)argv[2][0] << 32 | s << 20 | r, plain + used,
+			used += one_record(flat ? 0 : (uint64_t)argv[2][0] << 32 | s << 20 | r, plain + used,
 					   capacity - used);
 		bytes = used;
-		if (argc < 6 && gzip_all(plain, used, 6, &data, &bytes, &err) < 0)
+		if (!stored && gzip_all(plain, used, 6, &data, &bytes, &err) < 0)
 			return 1;
 		(void)snprintf(path, sizeof(path), "%s/%s-%05" PRIu64 "-of-%05" PRIu64 ".tfrecord%s", argv[1],
-			       argv[2], s, shards, argc < 6 ? ".gz" : "");
+			       argv[2], s, shards, stored ? "" : ".gz");
 		if (file_write_durable(path, data, bytes, &err) < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			return 1;

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/manifest.h"
+
+#include "core/log.h"
+#include "fetchd/fetch.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define PIECE_BYTES ((uint64_t)1 << 20)
+#define TOLD_MAX    5u /* disagreements that are spelled out */
+
+struct comparison {
+	const struct plan *plan;
+	uint64_t lines, differing;
+};
+
+/* The shard of that key in a split; false when there is none. */
+static bool find_in_split(const struct plan *plan, enum split split, const char *key,
+			  struct plan_shard *ret_shard)
+{
+	uint64_t low = 0, high = plan_shards(plan, split);
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		int order = strcmp(plan_shard(plan, split, middle).key, key);
+
+		if (order == 0) {
+			*ret_shard = plan_shard(plan, split, middle);
+			return true;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static bool find(const struct plan *plan, const char *key, struct plan_shard *ret_shard)
+{
+	for (int split = 0; split < SPLIT_MAX; split++)
+		if (find_in_split(plan, (enum split)split, key, ret_shard))
+			return true;
+	return false;
+}
+
+/* Keys of the manifest that the globs leave out are none of the run's business. */
+static void compare_line(struct comparison *comparison, const struct manifest_line *line)
+{
+	struct plan_shard shard;
+	bool size, etag;
+
+	if (!find(comparison->plan, line->key, &shard))
+		return;
+	comparison->lines++;
+	size = line->size != shard.bytes;
+	etag = *line->etag && *shard.etag && strcmp(line->etag, shard.etag) != 0;
+	if ((size || etag) && comparison->differing++ < TOLD_MAX)
+		log_warning(MANIFEST_NAME ": %s: says %" PRIu64
+					  " bytes, ETag \"%s\", the store lists %" PRIu64
+					  " bytes, ETag \"%s\"; going on with what is listed",
+			    line->key, line->size, line->etag, shard.bytes, shard.etag);
+}
+
+/* Whole lines of text[0 .. bytes); returns how many bytes they take. */
+static int compare_lines(struct comparison *comparison, const char *text, uint64_t bytes, uint64_t *ret_used,
+			 struct error *err)
+{
+	const char *feed;
+
+	*ret_used = 0;
+	while ((feed = memchr(text + *ret_used, '\n', bytes - *ret_used))) {
+		struct manifest_line line;
+		uint64_t length = (uint64_t)(feed - text) - *ret_used;
+		int r = manifest_parse(text + *ret_used, length, &line, err);
+
+		if (r < 0)
+			return r;
+		compare_line(comparison, &line);
+		*ret_used += length + 1;
+	}
+	if (bytes - *ret_used > MANIFEST_LINE_BYTES)
+		return error_set(err, -EBADMSG, MANIFEST_NAME ": a line of more than %u bytes",
+				 MANIFEST_LINE_BYTES);
+	return 0;
+}
+
+static int compare_all(struct store *source, const struct store_object *object, struct comparison *comparison,
+		       struct error *err)
+{
+	CLEANUP(free_ptr) char *text = malloc(PIECE_BYTES + MANIFEST_LINE_BYTES);
+	uint64_t left_over = 0, used;
+
+	if (!text)
+		return error_set(err, -ENOMEM, MANIFEST_NAME ": no memory");
+	for (uint64_t offset = 0; offset < object->pin.bytes;) {
+		uint64_t left = object->pin.bytes - offset, bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+		int r = store_get(source, MANIFEST_NAME, &object->pin, offset, text + left_over, bytes, err);
+
+		if (r < 0 || (r = compare_lines(comparison, text, left_over + bytes, &used, err)) < 0)
+			return r;
+		offset += bytes;
+		left_over += bytes - used;
+		memmove(text, text + used, left_over);
+	}
+	if (left_over > 0)
+		return error_set(err, -EBADMSG, MANIFEST_NAME ": its last line has no end");
+	return 0;
+}
+
+int manifest_compare(struct store *source, const struct plan *plan, struct error *err)
+{
+	struct comparison comparison = { .plan = plan };
+	uint64_t shards = 0;
+	struct store_object object;
+	int r = store_stat(source, MANIFEST_NAME, &object, err);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = compare_all(source, &object, &comparison, err);
+	if (r == -EBADMSG || r == -ESTALE) {
+		log_warning("%s; going on without it", err->text);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	for (int split = 0; split < SPLIT_MAX; split++)
+		shards += plan_shards(plan, (enum split)split);
+	if (comparison.differing || comparison.lines != shards)
+		log_warning(MANIFEST_NAME ": names %" PRIu64 " of the run's %" PRIu64 " shards, %" PRIu64
+					  " of them as others than the store lists",
+			    comparison.lines, shards, comparison.differing);
+	return 0;
+}

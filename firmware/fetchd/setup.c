@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/hugepage/hugepage.h"
+#include "fetchd/fetch.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RETIRE_WAIT_MS  5000u
+#define BYTES_VALUE_MAX 65536u /* longest bytes feature */
+
+static int make_schema(struct fetch *fetch, struct error *err)
+{
+	static const uint32_t dtypes[] = { EXAMPLE_FLOAT32, EXAMPLE_INT64, EXAMPLE_BYTES };
+	const struct config *config = &fetch->run.config;
+
+	fetch->schema.features = config->features;
+	for (uint32_t i = 0; i < config->features; i++) {
+		const struct config_feature *from = &config->feature[i];
+		struct example_feature *to = &fetch->schema.feature[i];
+		uint64_t elements = 1;
+
+		for (uint32_t d = 0; d < from->rank; d++)
+			if (__builtin_mul_overflow(elements, from->shape[d], &elements) ||
+			    elements > UINT32_MAX / 8)
+				return error_set(err, -EINVAL, "schema: \"%s\" has too many values",
+						 from->name);
+		*to = (struct example_feature){ .name = from->name,
+						.dtype = dtypes[from->dtype],
+						.elements = elements,
+						.optional = from->missing == MISSING_DEFAULT,
+						.fill = from->fill,
+						.bytes_max = BYTES_VALUE_MAX };
+		fetch->row_bytes[i] = example_row_bytes(to);
+	}
+	return 0;
+}
+
+/* ---- Memory ---- */
+
+static int by_size_descending(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? 1 : *x > *y ? -1 : 0;
+}
+
+/* The most that any window of a split can hold as stored: its largest shards, since any may come together. */
+static int largest_window(const struct plan *plan, enum split split, uint64_t *ret_bytes, struct error *err)
+{
+	uint64_t shards = plan_shards(plan, split), count = plan_settings_of(plan)->window_shards;
+	CLEANUP(free_ptr) uint64_t *size = calloc(shards ? shards : 1, sizeof(*size));
+
+	*ret_bytes = 0;
+	if (!size)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " sizes", shards);
+	for (uint64_t i = 0; i < shards; i++)
+		size[i] = plan_shard(plan, split, i).bytes;
+	qsort(size, shards, sizeof(*size), by_size_descending);
+	for (uint64_t i = 0; i < shards && i < count; i++)
+		if (__builtin_add_overflow(*ret_bytes, size[i], ret_bytes))
+			*ret_bytes = UINT64_MAX;
+	return 0;
+}
+
+/* A night must not end at the first window that two large shards happen to share: the worst one counts now.
+ */
+static int check_memory(struct fetch *fetch, struct error *err)
+{
+	uint64_t bytes, worst = 0;
+
+	fetch->window_bytes = fetch->run.config.fetch.memory_bytes / 2;
+	for (int split = 0; split < SPLIT_MAX; split++) {
+		int r = largest_window(fetch->plan, (enum split)split, &bytes, err);
+
+		if (r < 0)
+			return r;
+		worst = bytes > worst ? bytes : worst;
+	}
+	if (worst > fetch->window_bytes)
+		return error_set(
+			err, -EINVAL,
+			"fetch.memory_bytes: found %" PRIu64 ", two windows of %" PRIu64
+			" shards take up to %" PRIu64 " as stored: raise it, or lower order.window_shards",
+			fetch->run.config.fetch.memory_bytes, plan_settings_of(fetch->plan)->window_shards,
+			worst > UINT64_MAX / 2 ? UINT64_MAX : worst * 2);
+	log_info("windows: two of %" PRIu64 " shards, each up to %" PRIu64
+		 " bytes as stored; with what they inflate to, below %" PRIu64,
+		 plan_settings_of(fetch->plan)->window_shards, worst, fetch->run.config.fetch.memory_bytes);
+	return 0;
+}
+
+/* ---- Ring ---- */
+
+static void make_geometry(const struct fetch *fetch, struct ring_geometry *geometry)
+{
+	static const uint32_t dtypes[] = { 0, RING_FLOAT32, RING_INT64, RING_UINT8 };
+	uint64_t rows = plan_settings_of(fetch->plan)->batch_rows;
+
+	memset(geometry, 0, sizeof(*geometry));
+	geometry->slots = (uint32_t)fetch->run.config.ring.slots;
+	for (uint32_t i = 0; i < fetch->schema.features; i++) {
+		struct ring_column_spec *column = &geometry->column[geometry->columns++];
+
+		(void)snprintf(column->name, sizeof(column->name), "%s", fetch->schema.feature[i].name);
+		column->dtype = dtypes[fetch->schema.feature[i].dtype];
+		column->row_bytes = (uint32_t)fetch->row_bytes[i];
+		column->capacity = rows * fetch->row_bytes[i];
+	}
+	geometry->column[geometry->columns++] =
+		(struct ring_column_spec){ FETCH_COLUMN_EMPTY, RING_UINT8, 1, rows };
+}
+
+static int open_ring(struct fetch *fetch, struct error *err)
+{
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	struct ring_geometry geometry;
+	struct stat st = { 0 };
+	bool huge;
+	int r;
+
+	make_geometry(fetch, &geometry);
+	path_of(PATH_RING, NULL, path);
+	if (stat(path, &st) < 0)
+		st.st_size = 0;
+	r = hugepage_prepare(path_of(PATH_HUGE, NULL, folder), ring_file_bytes(&geometry),
+			     (uint64_t)st.st_size, fetch->run.config.ring.small_pages, &huge, err);
+	if (r < 0)
+		return r;
+	r = ring_create(path, &geometry, RETIRE_WAIT_MS, &fetch->ring, err);
+	if (r == 0)
+		log_info("ring: %u slots of %" PRIu64 " bytes on %s", geometry.slots,
+			 ring_slot_bytes(fetch->ring),
+			 ring_pages_of(fetch->ring) == RING_HUGE_PAGES ? "2 MiB pages" : "normal pages");
+	return r;
+}
+
+/* ---- Store and threads ---- */
+
+static int open_store(struct fetch *fetch, struct error *err)
+{
+	const struct config *config = &fetch->run.config;
+	struct store_options options = { .connections = (uint32_t)config->fetch.connections,
+					 .connect_timeout_ms = config->fetch.connect_timeout_ms,
+					 .low_speed_bytes_per_s = config->fetch.low_speed_bytes_per_s,
+					 .low_speed_s = config->fetch.low_speed_s,
+					 .attempts_max = (uint32_t)config->fetch.attempts_max };
+
+	return store_open(&config->source, &options, &fetch->store, err);
+}
+
+int fetch_setup(struct fetch *fetch, struct error *err)
+{
+	int r = make_schema(fetch, err);
+
+	if (r == 0)
+		r = check_memory(fetch, err);
+	if (r == 0)
+		r = open_ring(fetch, err);
+	return r < 0 ? r : open_store(fetch, err);
+}
+
+int fetch_start_threads(struct fetch *fetch, struct error *err)
+{
+	uint64_t workers = fetch->run.config.fetch.decode_workers;
+	char network[256], decode[256];
+	pthread_t thread;
+
+	if (workers == 0)
+		workers = (uint64_t)CPU_COUNT(&fetch->cores.decode);
+	for (uint64_t i = 0; i <= workers; i++)
+		if (pthread_create(&thread, NULL, i ? decode_thread : network_thread, fetch) != 0)
+			return error_set(err, -EAGAIN, "cannot start thread %" PRIu64 " of %" PRIu64, i + 1,
+					 workers + 1);
+	nic_cores_text(&fetch->cores.network, network, sizeof(network));
+	nic_cores_text(&fetch->cores.decode, decode, sizeof(decode));
+	log_info("network thread on cores %s (%s%s), %" PRIu64 " decode workers on cores %s", network,
+		 *fetch->cores.nic ? fetch->cores.nic : "no default route",
+		 fetch->cores.known ? "" : ", which does not say what is near: all cores", workers, decode);
+	return 0;
+}
