@@ -163,7 +163,7 @@ lint: deps-test
 	clang-format --dry-run -Werror $(FORMATTED)
 	@$(MAKE) --no-print-directory -s $(gen-model)
 	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
-		clang-tidy --quiet -- -std=gnu17 $(CPPFLAGS)
+		sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 $(CPPFLAGS)' tidy
 
 # One entry is LABEL:COMMAND; tests/run runs them in this order.
 SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))

@@ -57,9 +57,8 @@ struct search {
 	struct store *sink;
 	const char *name; /* run.name */
 	char id[RUN_ID_BYTES];
-	char *text;
+	char *text; /* its run.json */
 	uint64_t bytes;
-	struct error *err;
 };
 
 /* "<run name>-YYYYMMDD-HHMMSS/run.json" */
@@ -126,8 +125,7 @@ static int bring_back(struct search *search, struct run *ret_run, struct error *
 static int find_unfinished(struct store *sink, const char *name, struct run *ret_run, bool *ret_found,
 			   struct error *err)
 {
-	struct search search = { .sink = sink, .name = name, .err = err };
-	CLEANUP(free_ptr) char *text = NULL;
+	struct search search = { .sink = sink, .name = name };
 	bool unfinished = false;
 	char glob[128];
 	int r;
@@ -135,14 +133,14 @@ static int find_unfinished(struct store *sink, const char *name, struct run *ret
 	*ret_found = false;
 	(void)snprintf(glob, sizeof(glob), "%s-*/run.json", name);
 	r = store_list(sink, glob, note_record, &search, err);
-	if (r < 0 || !*search.id)
-		return r;
-	r = is_unfinished(&search, &unfinished, err);
-	text = search.text;
-	if (r < 0 || !unfinished)
-		return r;
-	*ret_found = true;
-	return bring_back(&search, ret_run, err);
+	if (r == 0 && *search.id)
+		r = is_unfinished(&search, &unfinished, err);
+	if (r == 0 && unfinished) {
+		r = bring_back(&search, ret_run, err);
+		*ret_found = r == 0;
+	}
+	free(search.text);
+	return r;
 }
 
 /* ---- begin
