@@ -233,11 +233,12 @@ static void test_pins(void)
 
 static void test_many_at_once(void)
 {
+	static const char twenty[] = "0123456789abcdefghij";
 	struct store_request requests[64], *done = NULL;
 	char buffers[64][10];
 	int completed = 0, right = 0;
 
-	(void)put("range", "0123456789abcdefghij");
+	(void)put("range", twenty);
 	for (uint64_t i = 0; i < 64; i++) {
 		requests[i] = (struct store_request){ .key = i == 40 ? "absent" : "range",
 						      .offset = i % 11,
@@ -250,15 +251,14 @@ static void test_many_at_once(void)
 		completed++;
 		right += done->context == buffers[40]
 				 ? done->result == -ENOENT
-				 : done->result == 0 &&
-					   !memcmp(done->buffer, "0123456789abcdefghij" + done->offset, 10);
+				 : done->result == 0 && !memcmp(done->buffer, &twenty[done->offset], 10);
 	}
 	say(completed == 64 && right == 64, "64 ranges at once over 8 connections");
 	for (uint64_t i = 0; i < 64; i++)
 		(void)!store_submit(store, &requests[i], &err);
 	store_cancel_all(store);
 	say(store_poll(store, 0, &done, &err) == 0 && !done && requests[0].result == -ECANCELED &&
-		    requests[63].result == -ECANCELED && holds("range", "0123456789abcdefghij"),
+		    requests[63].result == -ECANCELED && holds("range", twenty),
 	    "all given up, and the store goes on");
 	(void)!store_delete(store, "range", &err);
 }

@@ -157,23 +157,21 @@ static void test_etags(void **state)
 
 static void test_limits(void **state)
 {
+	static const char deep[] = "<a><a><a><a><a><a><a><a><a>";
 	struct document *document = *state;
-	char *text = malloc(2 * S3_XML_TEXT_MAX);
+	const size_t size = S3_XML_TEXT_MAX + 64;
+	char *text = malloc(size);
 	struct error err = { 0 };
-	int at = sprintf(text, "<a>");
 
-	memset(text + at, 'x', S3_XML_TEXT_MAX);
-	(void)strcpy(text + at + (int)S3_XML_TEXT_MAX, "</a>");
-	assert_int_equal(parse(document, text, strlen(text), 100, &err), 0);
-	(void)strcpy(text + at + (int)S3_XML_TEXT_MAX, "y</a>");
-	assert_int_equal(parse(document, text, strlen(text), 100, &err), -EBADMSG);
-	text[0] = 0;
-	for (int i = 0; i < 9; i++)
-		(void)strcat(text, "<a>");
-	assert_int_equal(parse(document, text, strlen(text), 1, &err), -EBADMSG);
+	/* The longest text that is allowed, and one byte more. */
+	for (size_t more = 0; more < 2; more++) {
+		int bytes = snprintf(text, size, "<a>%*s</a>", (int)(S3_XML_TEXT_MAX + more), "x");
+
+		assert_int_equal(parse(document, text, (size_t)bytes, 100, &err), more ? -EBADMSG : 0);
+	}
+	assert_int_equal(parse(document, deep, sizeof(deep) - 1, 1, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "deep"));
-	(void)strcpy(text, "<!DOCTYPE a><a/>");
-	assert_int_equal(parse(document, text, strlen(text), 1, &err), -EBADMSG);
+	assert_int_equal(parse(document, "<!DOCTYPE a><a/>", 16, 1, &err), -EBADMSG);
 	free(text);
 }
 
