@@ -65,6 +65,20 @@ static int open_handles(struct http *http)
 	return 0;
 }
 
+/* Those of the curl tool; libcurl itself reads only the proxies'. */
+static const char *default_ca_file(void)
+{
+	static const char *const names[] = { "CURL_CA_BUNDLE", "SSL_CERT_FILE" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && value[0])
+			return value;
+	}
+	return "";
+}
+
 int http_open(const struct http_options *options, struct http **ret_http, struct error *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -74,7 +88,8 @@ int http_open(const struct http_options *options, struct http **ret_http, struct
 	if (!http)
 		return error_set(err, -ENOMEM, "no memory for HTTP connections");
 	http->options = *options;
-	http->ca_file = strdup(options->ca_file ? options->ca_file : "");
+	http->ca_file =
+		strdup(options->ca_file && options->ca_file[0] ? options->ca_file : default_ca_file());
 	if (!http->ca_file || open_handles(http) < 0)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " HTTP connections",
 				 options->connections);

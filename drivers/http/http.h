@@ -27,7 +27,7 @@ struct http_options {
 	uint32_t connections;
 	uint32_t attempts_max;
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s;
-	const char *ca_file; /* "" = the system's */
+	const char *ca_file; /* "" = the environment's CURL_CA_BUNDLE or SSL_CERT_FILE, else the system's */
 	bool http2;
 };
 

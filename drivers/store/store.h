@@ -29,7 +29,7 @@ struct store_options {
 	uint32_t connections;                                            /* at once, 0 = 8 */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
 	uint32_t attempts_max;                                           /* per request, 0 = default */
-	uint64_t part_bytes;                                             /* multipart part size, 0 = 8 MiB */
+	uint64_t part_bytes; /* multipart part size, at least 5 MiB, 0 = 8 MiB */
 };
 
 /* What says that an object is the one we listed: s3 version id or ETag + size; file size + mtime in ns +

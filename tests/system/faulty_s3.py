@@ -3,7 +3,8 @@
 """An S3 server that does what it should not: the key names the fault. Not a stand-in for a real server (that is
 tools/store/radosgw): every case here is one that a working server does not show.
 
-    faulty_s3.py serve DIR            prints "PORT OTHER_PORT" when ready; requests are logged to DIR/requests, one JSON a line
+    faulty_s3.py serve DIR            prints "PORT OTHER_PORT TLS_PORT" when ready (TLS with DIR/server.pem and server.key);
+                                      requests are logged to DIR/requests, one JSON a line
     faulty_s3.py relay DIR PORT TEXT  forwards to 127.0.0.1:PORT; prints its own port; once TEXT was seen in what a client
                                       sends, makes DIR/stalled and forwards nothing more
 """
@@ -13,6 +14,7 @@ import json
 import os
 import socket
 import socketserver
+import ssl
 import struct
 import sys
 import threading
@@ -133,6 +135,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "to-other": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/data?X-Amz-Signature=abc&k=a%2Fb"),
             "to-changing": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/changing-{nth}?X-Amz-Signature=a"),
             "to-broken": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/broken?X-Amz-Signature=a"),
+            "to-plain": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/data?X-Amz-Signature=a"),
             "to-itself": lambda: self.answer(307, Location=self.path),
             "to-file": lambda: self.answer(307, Location="file:///etc/passwd"),
             "data": self.good,
@@ -227,12 +230,16 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 def serve(folder):
-    servers = [Server(("127.0.0.1", 0), Handler) for _ in range(2)]
+    servers = [Server(("127.0.0.1", 0), Handler) for _ in range(3)]
     log = open(os.path.join(folder, "requests"), "w")
-    for one, other in zip(servers, reversed(servers)):
-        one.log, one.other = log, other.server_port
-    threading.Thread(target=servers[1].serve_forever, daemon=True).start()
-    print(servers[0].server_port, servers[1].server_port, flush=True)
+    for server in servers:
+        server.log, server.other = log, servers[1].server_port
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(os.path.join(folder, "server.pem"), os.path.join(folder, "server.key"))
+    servers[2].socket = tls.wrap_socket(servers[2].socket, server_side=True)
+    for server in servers[1:]:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(*(server.server_port for server in servers), flush=True)
     servers[0].serve_forever()
 
 

@@ -9,8 +9,8 @@
  *     store upload URL KEY FILE      store_put_file() in parts of 5 MiB
  *     store get-rate URL KEY PART_BYTES ROUNDS   prints MB/s and CPU-s/GB of ranged gets
  *
- * The environment: KILN_S3_ENDPOINT, KILN_S3_CA, KILN_S3_STYLE=virtual, KILN_S3_CREDENTIAL, KILN_ATTEMPTS,
- * KILN_LOW_SPEED_S, KILN_CONNECTIONS.
+ * The environment: KILN_S3_ENDPOINT, KILN_S3_CA, KILN_S3_STYLE=virtual, KILN_S3_HTTP2=1, KILN_S3_CREDENTIAL,
+ * KILN_ATTEMPTS, KILN_LOW_SPEED_S, KILN_CONNECTIONS.
  */
 #include "drivers/store/store.h"
 
@@ -260,6 +260,8 @@ static void test_many_at_once(void)
 	say(store_poll(store, 0, &done, &err) == 0 && !done && requests[0].result == -ECANCELED &&
 		    requests[63].result == -ECANCELED && holds("range", twenty),
 	    "all given up, and the store goes on");
+	store_wake(store);
+	say(store_poll(store, 60000, &done, &err) == 0 && !done, "a wake-up before a poll is not lost");
 	(void)!store_delete(store, "range", &err);
 }
 
@@ -512,6 +514,7 @@ int main(int argc, char **argv)
 				      .region = "",
 				      .credential = environment("KILN_S3_CREDENTIAL"),
 				      .ca_file = environment("KILN_S3_CA"),
+				      .http2 = environment("KILN_S3_HTTP2")[0],
 				      .url_style = strcmp(environment("KILN_S3_STYLE"), "virtual")
 							   ? URL_STYLE_AUTO
 							   : URL_STYLE_VIRTUAL };

@@ -12,7 +12,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN SSL_CERT_FILE SSL_CERT_DIR
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
 n=0 failed=0
 
 say() { # good (0 = yes), what, details
@@ -44,7 +44,7 @@ found: $out"
 
 contract file "file://$dir/files"
 
-if ! command -v radosgw ceph-mon >/dev/null; then
+if ! "$tools/radosgw" check >/dev/null 2>&1; then
 	echo "ok $((n + 1)) - radosgw # SKIP not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
 	echo "1..$((n + 1))"
 	exit $failed
@@ -72,6 +72,8 @@ AWS_ACCESS_KEY_ID=NOBODY expect 'an unknown access key' put k 'EACCES .*403 Inva
 	exit $failed
 ) || failed=1
 n=$((n + 1))
+SSL_CERT_FILE=$ca KILN_S3_ENDPOINT=$tls expect 'the CA in SSL_CERT_FILE, as curl takes it' list x OK
+KILN_S3_ENDPOINT=$tls KILN_S3_CA=$ca KILN_S3_HTTP2=1 expect 'HTTP/2 is allowed, this server answers with 1.1' list x OK
 KILN_S3_ENDPOINT=$tls expect 'https without its CA is refused, and at once' list x 'EACCES .*certificate'
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=other -keyout "$dir/other.key" -out "$dir/other.pem" 2>/dev/null
 KILN_S3_ENDPOINT=$tls KILN_S3_CA=$dir/other.pem expect 'https with another CA is refused' list x 'EACCES .*certificate'
