@@ -5,7 +5,8 @@
 
 sink=$work/store/runs
 cat >"$work/kiln.conf" <<-CONF
-	run: { name = "night"; epochs = 3; batch_rows = 16; };
+	run: { name = "night"; epochs = 6; batch_rows = 16; };
+	optimizer: { learning_rate = 0.005; };
 	source: { url = "file://$work/store/data"; };
 	sink: { url = "file://$sink"; };
 	ring: { small_pages = true; };
@@ -45,3 +46,5 @@ done
 predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lovely" "the song felt awful" 2>&1)
 like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
+printf '{"name":"night","case":"test accuracy, small set","value":%s,"unit":"%%"}\n' \
+	"$(sed -n 's/^test accuracy \([0-9.]*\).*/\1/p' <<<"$report")"
