@@ -61,10 +61,16 @@ bool store_glob_matches(const char *glob, const char *key);
 #define STORE_KEY_TEXT (4u * STORE_KEY_MAX + 1)
 const char *store_key_text(const char *key, char out[static STORE_KEY_TEXT]);
 
-/* SHA-256 and MD5 of `bytes` bytes of a file from `offset`, and the same bytes into `whole`; each may be
- * NULL. Errors: -EIO; -ESTALE the file ends before. */
-MUST_CHECK int store_hash_file(int fd, uint64_t offset, uint64_t bytes, mbedtls_sha256_context *whole,
-			       uint8_t *ret_sha256, uint8_t *ret_md5, struct error *err);
+/* What a stretch of a file is hashed into; each may be NULL. */
+struct store_hashes {
+	mbedtls_sha256_context *whole; /* goes on with these bytes */
+	uint8_t *ret_sha256, *ret_md5;
+};
+
+/* `bytes` bytes of a file from `offset`. `between` (or NULL) is called every 256 KiB, so that others may go
+ * on. Errors: -EIO; -ESTALE the file ends before. */
+MUST_CHECK int store_hash_file(int fd, uint64_t offset, uint64_t bytes, const struct store_hashes *hashes,
+			       void (*between)(void *context), void *context, struct error *err);
 void store_hex(const uint8_t *bytes, size_t count, char *out);
 
 uint64_t store_now_ms(void); /* CLOCK_MONOTONIC */

@@ -146,7 +146,8 @@ int file_put_file(struct store *store, const char *key, int fd, uint64_t bytes, 
 		  struct error *err)
 {
 	struct source source = { .fd = fd, .bytes = bytes };
-	int rc = ret_sha256 ? store_hash_file(fd, 0, bytes, NULL, ret_sha256, NULL, err) : 0;
+	struct store_hashes hashes = { .ret_sha256 = ret_sha256 };
+	int rc = ret_sha256 ? store_hash_file(fd, 0, bytes, &hashes, NULL, NULL, err) : 0;
 
 	return rc < 0 ? rc : put_source(file_store_of(store), key, &source, err);
 }

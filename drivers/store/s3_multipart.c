@@ -179,11 +179,21 @@ static int complete_upload(struct upload *upload, struct error *err)
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
+/* While one part is hashed, those before it are sent. */
+static void send_others(void *context)
+{
+	struct upload *upload = context;
+	const bool never = false;
+
+	(void)!http_drive(upload->s3->http, 0, &never, false, NULL);
+}
+
 static int start_part(struct upload *upload, struct part *part, struct error *err)
 {
 	uint64_t offset = upload->started * upload->part_bytes, left = upload->bytes - offset;
 	struct s3_call *call = s3_call_new(upload->s3, HTTP_PUT, upload->key, err);
 	uint8_t sha256[32], md5[MD5_BYTES];
+	struct store_hashes hashes = { upload->sha256, upload->s3->tls ? NULL : sha256, md5 };
 	int rc;
 
 	if (!call)
@@ -191,8 +201,7 @@ static int start_part(struct upload *upload, struct part *part, struct error *er
 	call->body_fd = upload->fd;
 	call->body_offset = offset;
 	call->body_bytes = left < upload->part_bytes ? left : upload->part_bytes;
-	rc = store_hash_file(upload->fd, offset, call->body_bytes, upload->sha256,
-			     upload->s3->tls ? NULL : sha256, md5, err);
+	rc = store_hash_file(upload->fd, offset, call->body_bytes, &hashes, send_others, upload, err);
 	if (rc < 0) {
 		s3_call_free(call);
 		return rc;
@@ -280,12 +289,13 @@ static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t byt
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_PUT, key, err);
 	uint8_t sha256[32], md5[MD5_BYTES];
+	struct store_hashes hashes = { NULL, ret_sha256 || !s3->tls ? sha256 : NULL, md5 };
 	char md5_hex[2 * MD5_BYTES + 1];
 	int rc;
 
 	if (!call)
 		return -ENOMEM;
-	rc = store_hash_file(fd, 0, bytes, NULL, ret_sha256 || !s3->tls ? sha256 : NULL, md5, err);
+	rc = store_hash_file(fd, 0, bytes, &hashes, NULL, NULL, err);
 	if (rc < 0)
 		return rc;
 	if (!s3->tls)

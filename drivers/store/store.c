@@ -345,53 +345,53 @@ const char *store_key_text(const char *key, char out[static STORE_KEY_TEXT])
 	return out;
 }
 
-static int hash_chunks(int fd, uint64_t offset, uint64_t bytes, uint8_t *chunk,
-		       mbedtls_sha256_context *const sha256[2], mbedtls_md5_context *md5, struct error *err)
+static int hash_chunk(int fd, uint64_t offset, uint64_t bytes, uint8_t *chunk,
+		      mbedtls_sha256_context *const sha256[2], mbedtls_md5_context *md5, struct error *err)
 {
-	while (bytes) {
-		size_t want = bytes < HASH_CHUNK_BYTES ? (size_t)bytes : HASH_CHUNK_BYTES;
-		ssize_t got = pread(fd, chunk, want, (off_t)offset);
+	size_t want = bytes < HASH_CHUNK_BYTES ? (size_t)bytes : HASH_CHUNK_BYTES;
+	ssize_t got = pread(fd, chunk, want, (off_t)offset);
 
-		if (got < 0)
-			return error_set(err, -EIO, "reading the file: %s", strerror(errno));
-		if (got == 0)
-			return error_set(err, -ESTALE, "the file became shorter: it ends at byte %" PRIu64,
-					 offset);
-		for (int i = 0; i < 2; i++)
-			if (sha256[i])
-				(void)mbedtls_sha256_update_ret(sha256[i], chunk, (size_t)got);
-		if (md5)
-			(void)mbedtls_md5_update_ret(md5, chunk, (size_t)got);
-		offset += (uint64_t)got;
-		bytes -= (uint64_t)got;
-	}
-	return 0;
+	if (got < 0)
+		return error_set(err, -EIO, "reading the file: %s", strerror(errno));
+	if (got == 0)
+		return error_set(err, -ESTALE, "the file became shorter: it ends at byte %" PRIu64, offset);
+	for (int i = 0; i < 2; i++)
+		if (sha256[i])
+			(void)mbedtls_sha256_update_ret(sha256[i], chunk, (size_t)got);
+	if (md5)
+		(void)mbedtls_md5_update_ret(md5, chunk, (size_t)got);
+	return (int)got;
 }
 
-int store_hash_file(int fd, uint64_t offset, uint64_t bytes, mbedtls_sha256_context *whole,
-		    uint8_t *ret_sha256, uint8_t *ret_md5, struct error *err)
+int store_hash_file(int fd, uint64_t offset, uint64_t bytes, const struct store_hashes *hashes,
+		    void (*between)(void *context), void *context, struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *chunk = malloc(HASH_CHUNK_BYTES);
 	mbedtls_sha256_context sha256;
 	mbedtls_md5_context md5;
-	int rc;
+	int rc = chunk ? 0 : error_set(err, -ENOMEM, "no memory to read a file");
 
-	if (!chunk)
-		return error_set(err, -ENOMEM, "no memory to read a file");
 	mbedtls_sha256_init(&sha256);
 	mbedtls_md5_init(&md5);
 	(void)mbedtls_sha256_starts_ret(&sha256, 0);
 	(void)mbedtls_md5_starts_ret(&md5);
-	rc = hash_chunks(fd, offset, bytes, chunk,
-			 (mbedtls_sha256_context *const[2]){ whole, ret_sha256 ? &sha256 : NULL },
-			 ret_md5 ? &md5 : NULL, err);
-	if (rc == 0 && ret_sha256)
-		(void)mbedtls_sha256_finish_ret(&sha256, ret_sha256);
-	if (rc == 0 && ret_md5)
-		(void)mbedtls_md5_finish_ret(&md5, ret_md5);
+	for (uint64_t done = 0; rc >= 0 && done < bytes; done += (uint64_t)rc) {
+		rc = hash_chunk(fd, offset + done, bytes - done, chunk,
+				(mbedtls_sha256_context *const[2]){ hashes->whole,
+								    hashes->ret_sha256 ? &sha256 : NULL },
+				hashes->ret_md5 ? &md5 : NULL, err);
+		if (rc < 0)
+			break;
+		if (between)
+			between(context);
+	}
+	if (rc >= 0 && hashes->ret_sha256)
+		(void)mbedtls_sha256_finish_ret(&sha256, hashes->ret_sha256);
+	if (rc >= 0 && hashes->ret_md5)
+		(void)mbedtls_md5_finish_ret(&md5, hashes->ret_md5);
 	mbedtls_sha256_free(&sha256);
 	mbedtls_md5_free(&md5);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 void store_hex(const uint8_t *bytes, size_t count, char *out)

@@ -16,12 +16,13 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #define MANY_KEYS 1010u
 #define BIG_BYTES (21u << 20)
+#define HUGE_PAGE (2u << 20)
 #define PART      (5u << 20)
 
 static int number;
@@ -448,10 +449,15 @@ static int get_rate(const char *key, uint64_t part, uint64_t rounds)
 	parts = object.pin.bytes / part;
 	total = parts * rounds;
 	for (uint32_t i = 0; i < at_once; i++) {
+		char *buffer = aligned_alloc(HUGE_PAGE, (part + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+
+		if (!buffer)
+			return 1;
+		(void)madvise(buffer, part, MADV_HUGEPAGE); /* as fetchd's buffers are */
+		memset(buffer, 1, part);
 		requests[i] = (struct store_request){
-			.key = key, .pin = &object.pin, .bytes = part, .buffer = malloc(part)
+			.key = key, .pin = &object.pin, .bytes = part, .buffer = buffer
 		};
-		memset(requests[i].buffer, 1, part);
 	}
 	wall = seconds(CLOCK_MONOTONIC);
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
