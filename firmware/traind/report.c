@@ -10,10 +10,12 @@
 #include "traind/train.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
 #define PROGRESS_US 5000000u
+#define NUMBER_MAX  9007199254740992.0
 
 static const char *const split_names[] = { "train", "validation", "test" };
 static_assert(sizeof(split_names) / sizeof(split_names[0]) == SPLIT_MAX, "every split has its name");
@@ -116,10 +118,11 @@ static int write_events(const struct report *report, enum split split, uint64_t 
 	return r < 0 ? r : tfevents_scalar(events, "epoch_accuracy", epoch, (float)metrics->accuracy, err);
 }
 
+/* core/json.h keeps numbers to 2^53; a loss beyond that says no more. */
 static bool set_number(cJSON *object, const char *key, double value)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
-	return cJSON_AddNumberToObject(object, key, value);
+	return cJSON_AddNumberToObject(object, key, fmin(value, NUMBER_MAX));
 }
 
 static bool update_metrics(struct report *report, enum split split, const struct model_metrics *metrics)

@@ -1,0 +1,210 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# traind with a real fetchd: stop and go on, damaged checkpoints, a new disk, bad data, NaN, weights of the last run.
+. "$(dirname "$0")/lib.sh"
+make_shards=$KILN_BUILD/system/make_shards make_checkpoint=$KILN_BUILD/system/make_checkpoint
+
+relu='{ op = "relu"; }, { op = "dropout"; rate = 0.2; },'
+config() { # name, data, extra keys, optimizer
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "t"; epochs = 4; batch_rows = 32; $3 };
+		source: { url = "file://$2"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 3; };
+		checkpoint: { every_steps = 20; };
+		optimizer: { $4 };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( { op = "dense"; units = 16; }, $relu { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+	CONF
+}
+
+# Kernels that the first node compiled serve all of them.
+begin() { # name: its configuration is there
+	[ -e "$KILN_ROOT/data/kiln/cache" ] || ! [ -e "$work/nodes/whole/data/kiln/cache" ] ||
+		{ mkdir -p "$KILN_ROOT/data/kiln" && cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"; }
+	id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" 2>>"$KILN_ROOT/log")
+	spool=$KILN_ROOT/data/kiln/spool/traind/$id record=$KILN_ROOT/data/kiln/run/current
+}
+
+start() { # fetchd|traind|uploadd
+	"$KILN_BIN/kiln-$1" 2>>"$KILN_ROOT/log" &
+	eval "$1=$!"
+}
+
+stop_fetchd() {
+	kill -KILL "$fetchd" 2>/dev/null
+	wait "$fetchd" 2>/dev/null
+}
+
+state() {
+	cat "$record/state"
+}
+
+record_json() { # python expression of the record r
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$record/run.json" "$1"
+}
+
+newest() { # the newest checkpoint in the spool
+	find "$spool/checkpoints" -name 'ckpt-*.safetensors' | sort | tail -n 1
+}
+
+model_bits() {
+	python3 - "$spool/model/model.safetensors" <<-'PY'
+		import hashlib, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		print(hashlib.sha256(data[8 + struct.unpack("<Q", data[:8])[0]:]).hexdigest())
+	PY
+}
+
+at_step() { # step: a checkpoint of it or of a later one is there
+	local name
+	name=$(newest)
+	[ -n "$name" ] && [ "$(basename "$name" | tr -dc 0-9 | sed 's/^0*//')" -ge "$1" ]
+}
+
+# Step 120 is in the second epoch. STOP holds traind there while the test looks.
+run_until() { # step, signal
+	start fetchd
+	start traind
+	wait_for 60 at_step "$1"
+	kill -"$2" $traind
+	wait $traind 2>/dev/null
+	code=$?
+}
+
+run_to_end() {
+	[ -d "/proc/${fetchd:-none}" ] || start fetchd
+	start traind
+	wait $traind
+	code=$?
+}
+
+data=$work/data
+"$make_shards" "$data" train 10 1200
+"$make_shards" "$data" test 2 100
+
+# ---- Undisturbed ----
+config whole "$data" '' ''
+node whole
+begin whole
+run_to_end
+is "$code $(state)" "0 finished" "a run ends with state finished"
+expected=$(model_bits)
+epochs=$(record_json '[r["epochs"], r["metrics"]]')
+is "$(record_json '[(e["epoch"], e["step"]) for e in r["epochs"]]')" "[(0, 338), (1, 676), (2, 1014), (3, 1352)]" \
+	"run.json has every epoch with its step"
+is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "run.json has the test result"
+is "$(record_json 'r["metrics"]["test"]["accuracy"] > 0.9 and r["epochs"][3]["validation_accuracy"] > 0.9')" True \
+	"what there is to learn is learnt"
+wait_for 5 test ! -d /proc/$fetchd
+ok $? "fetchd ends with the run"
+start traind
+wait $traind
+is "$? $(state)" "0 finished" "started once more it has nothing to do"
+
+# ---- SIGTERM ----
+config stopped "$data" '' ''
+node stopped
+begin stopped
+run_until 400 TERM
+is "$code $(state)" "0 stopped" "SIGTERM: exit 0, state stopped"
+step=$(sed -n 's/.*stopped at step \([0-9]*\).*/\1/p' "$KILN_ROOT/log")
+like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of the very step"
+begin stopped
+is "$(state)" running "begin adopts it"
+run_to_end
+is "$code $(state) $(model_bits)" "0 finished $expected" "and it ends with the same bits"
+is "$(record_json '[r["epochs"], r["metrics"]]')" "$epochs" "and the same figures"
+stop_fetchd
+
+# ---- A damaged checkpoint, a torn write ----
+config damaged "$data" '' ''
+node damaged
+begin damaged
+run_until 400 KILL
+bad=$(newest)
+printf 'x' | dd of="$bad" bs=1 seek=$(($(stat -c %s "$bad") - 100)) conv=notrunc 2>/dev/null
+head -c 100 "$bad" >"$spool/checkpoints/ckpt-000000009999.safetensors.tmp"
+run_to_end
+is "$code $(state) $(model_bits)" "0 finished $expected" "a damaged checkpoint: the one before it, the same bits"
+like "$(cat "$KILN_ROOT/log")" "$(basename "$bad").*going back to the one before" "with a warning"
+stop_fetchd
+
+# ---- Every checkpoint gone, a new disk ----
+config newdisk "$data" '' ''
+node newdisk
+begin newdisk
+"$KILN_BIN/kiln-uploadd" 2>>"$KILN_ROOT/log" &
+uploadd=$!
+run_until 400 TERM
+steps() {
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["step"])' "$work/runs/newdisk/$id/checkpoints/latest.json"
+}
+step=$(sed -n 's/.*stopped at step \([0-9]*\).*/\1/p' "$KILN_ROOT/log")
+wait_for 20 eval '[ "$(steps)" = "$step" ]'
+kill -KILL $uploadd
+wait $uploadd 2>/dev/null
+stop_fetchd
+node newdisk2
+begin newdisk
+like "$(cat "$KILN_ROOT/log")" "going on from checkpoints/ckpt-0*$step.safetensors in the store" "a new disk takes the run from the store"
+run_to_end
+is "$code $(state) $(model_bits)" "0 finished $expected" "and ends with the same bits"
+stop_fetchd
+
+# ---- Another network ----
+config other "$data" '' ''
+node other
+begin other
+run_until 100 KILL
+sed -i 's/units = 16/units = 24/' "$record/config"
+run_to_end
+is "$code $(state)" "78 running" "a checkpoint of another network is refused"
+like "$(tail -n 1 "$KILN_ROOT/log")" "graph_hash: found .*, expected" "naming both hashes"
+stop_fetchd
+
+# ---- Weights of the last run ----
+config whole "$data" 'start_from = "latest";' ''
+export KILN_ROOT=$work/nodes/whole
+first=$id
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+begin whole
+run_to_end
+like "$(cat "$KILN_ROOT/log")" "starting with the weights of t-" "start_from = latest takes the last run's weights"
+is "$(record_json 'r["epochs"][0]["accuracy"] > 0.9 and r["epochs"][0]["step"] == 338')" True "and begins anew with them"
+stop_fetchd
+
+# ---- Data that cannot be used ----
+"$make_shards" "$work/bad" train 4 400 plain
+printf '\xff' | dd of="$work/bad/train-00002-of-00004.tfrecord" bs=1 seek=40 conv=notrunc 2>/dev/null
+config bad "$work/bad" '' ''
+node bad
+begin bad
+run_to_end
+is "$code $(state)" "65 failed" "corrupt data: exit 65, state failed"
+like "$(tail -n 1 "$KILN_ROOT/log")" "traind: .*train-00002.*byte 0" "naming object and byte"
+stop_fetchd
+
+# ---- NaN: without a relu that could die, weights feed on each other ----
+relu=
+config nan "$data" '' 'name = "sgd"; learning_rate = 1e6;'
+node nan
+begin nan
+run_to_end
+is "$code $(state)" "65 failed" "NaN: exit 65, state failed"
+like "$(cat "$KILN_ROOT/log")" "traind: step [0-9]*: .* became NaN or infinite" "naming step and tensor"
+good=0
+for file in "$spool"/checkpoints/*.safetensors; do
+	[ ! -e "$file" ] || "$make_checkpoint" --check "$file" || good=1
+	[ ! -e "$file" ] || python3 -c '
+import json, math, struct, sys
+d = open(sys.argv[1], "rb").read(); n = struct.unpack("<Q", d[:8])[0]; h = json.loads(d[8:8 + n])
+for k, t in h.items():
+    if k != "__metadata__" and t["dtype"] == "F32":
+        a, b = t["data_offsets"]
+        assert all(map(math.isfinite, struct.unpack("<%df" % ((b - a) // 4), d[8 + n + a:8 + n + b])))' "$file" || good=1
+done
+is $good 0 "and no checkpoint with a NaN in it"
+stop_fetchd
