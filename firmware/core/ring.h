@@ -11,7 +11,12 @@
  * head and tail are 64-bit, monotonic, never reset; only the writer stores head, only the reader tail. Decode
  * threads may fill claimed slots in any order; one thread, the committer, publishes singly and in order.
  * Cost: claim, commit, next and release are O(1), without a system call while the other side is awake.
- * Threads: writer calls come from one thread, reader calls from one thread; ring_slot_* from any.
+ * Threads: writer calls come from one thread, reader calls from one thread; ring_release(), ring_intact() and
+ * the calls on slots from any.
+ *
+ * A file cut short under its mapping would be a SIGBUS. Opening a ring installs a handler which puts zero
+ * pages under such a ring and marks it dead; a SIGBUS elsewhere goes to the handler that was there
+ * before.
  */
 #pragma once
 
@@ -92,8 +97,7 @@ struct ring;
 /* Size of the file, in whole 2 MiB pages: what drivers/hugepage is asked for. */
 uint64_t ring_file_bytes(const struct ring_geometry *geometry);
 
-/* ---- Both sides
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- Both sides ---- */
 
 /* Unmap, give the role's lock back. Accepts NULL. */
 void ring_close(struct ring *ring);
@@ -103,21 +107,24 @@ const struct ring_geometry *ring_geometry_of(const struct ring *ring);
 uint64_t ring_slot_bytes(const struct ring *ring);
 /* Whether this file lies on hugepages. */
 enum ring_pages ring_pages_of(const struct ring *ring);
+/* False once the file was cut under us: bytes of slots still held may have turned to zeros, so nothing made
+ * from them may be kept. */
+bool ring_intact(const struct ring *ring);
 
-/* ---- Writer
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Writer ---- */
 
-/* Open the ring at `path` as its writer: takes over a file of the same geometry, else marks an old one
+/* Open the ring at `path` as its writer: takes over a whole file of the same geometry, else marks an old one
  * retired, waits for the reader's lock (at most `wait_ms`), and makes a new one (temporary name, fallocate,
- * rename). Errors: -EBUSY another writer holds it, or the reader keeps a retired one; -ENOMEM too few
- * hugepages, with how many are needed and free; -EINVAL a geometry out of bounds. */
+ * rename; mode 0660). Blocks: only for an old ring's reader. Errors: -EBUSY another writer holds it, or the
+ * reader keeps a retired one; -ENOMEM too few pages, naming how many are needed; -EINVAL a geometry out of
+ * bounds. */
 MUST_CHECK int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
 			   struct ring **ret_ring, struct error *err);
 
 /* The generation the reader wants, and where it wants to go on. 0 while nobody has asked yet. Never blocks.
  * *ret_from is the cursor to continue from: `wanted`, or, when this generation already has committed slots
- * (the writer was restarted), the cursor after the last of them. *ret_closed says that the generation already
- * ended with ERROR. */
+ * (the writer was restarted), the cursor after the last of them; the reader can write it, so the caller
+ * checks it. *ret_closed says that the generation already ended with ERROR. */
 uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_closed);
 
 /* Acknowledge generation `generation`; later commits carry it. The caller's decode threads must be quiet. */
@@ -134,35 +141,37 @@ void ring_unclaim(struct ring *ring);
  * column[].bytes. */
 void ring_commit(struct ring *ring);
 
-/* Sleep until the reader released a slot or made a request, or the time is over. Returns 0 or -ETIMEDOUT. */
+/* Sleep until the reader has released a slot since the last claim, or made a request since the last
+ * ring_request(), or the time (at most 1 s) is over. Returns 0, also when nothing happened, or -ETIMEDOUT. */
 int ring_writer_wait(struct ring *ring, uint32_t timeout_ms);
 
-/* ---- Reader
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Reader ---- */
 
 /* Open an existing ring as its reader. Errors: -ENOENT none yet; -EBUSY another reader; -ESTALE it is
  * retired: try again for the new one; -EBADMSG not a ring, or one of other sizes than its header says. */
 MUST_CHECK int ring_open(const char *path, struct ring **ret_ring, struct error *err);
 
-/* Ask the writer to go on from `wanted`. Slots of other generations are released unread from here on. */
+/* Ask the writer to go on from `wanted`. Slots of other generations are released unread from here on. When
+ * the slot to come next already follows `wanted`, nothing is asked and nothing is fetched again. */
 void ring_attach(struct ring *ring, const struct cursor *wanted);
 
-/* The next slot in order, not yet handed out.
- * Errors: -EAGAIN none yet; -EPIPE the ring is retired; -EBADMSG the writer's memory makes no sense. Never
- * blocks. The slot stays valid until ring_release(); several may be held at once. */
+/* The next slot in order, not yet handed out. Never blocks.
+ * Owns:   *ret_slot is a copy of its header that the writer cannot change, checked, and the ring's; it and
+ * the columns stay valid until ring_release(). Several may be held at once. Errors: -EAGAIN none yet; -EPIPE
+ * the ring is retired; -EBADMSG the writer's memory makes no sense, or the file was cut. */
 MUST_CHECK int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error *err);
 
 /* Done with a slot got from ring_next(), in any order; tail advances over the finished prefix. Any thread may
  * call. */
 void ring_release(struct ring *ring, const struct ring_slot *slot);
 
-/* Sleep until there is something for ring_next(), or the time is over. Returns 0 or -ETIMEDOUT. */
+/* Sleep until there is something for ring_next(), or the time (at most 1 s) is over. Returns 0, also when
+ * nothing happened, or -ETIMEDOUT. */
 int ring_reader_wait(struct ring *ring, uint32_t timeout_ms);
 
-/* ---- Slots
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Slots ---- */
 
 /* Bytes of a column, capacity long; where it lies is the geometry's word, not the slot's. */
 void *ring_column_data(const struct ring *ring, const struct ring_slot *slot, uint32_t column);
-struct ring_error *ring_error_data(const struct ring_slot *slot);
+/* The record of an ERROR slot. For the reader it is the peer's memory: copy it, then end its texts. */
+struct ring_error *ring_error_data(const struct ring *ring, const struct ring_slot *slot);

@@ -4,76 +4,16 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
 
-/* ---- A peer that cuts the file
- * ------------------------------------------------------------------------------------------ Touching a
- * mapping behind the end of its file raises SIGBUS. The handler puts zero pages under the whole ring and
- * marks it dead, so that the access goes on, reads zeros, and the next call reports -EBADMSG. Rings are few
- * and are linked in and out under a lock; the handler only walks. */
+/* With at most 64 columns and 4096 slots, no size made of these exceeds 2^59. */
+#define COLUMN_BYTES_MAX ((uint64_t)1 << 40)
 
-static struct ring *_Atomic guarded;
-static pthread_mutex_t guarded_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct sigaction old_action;
-
-static void on_sigbus(int signal, siginfo_t *info, void *context)
-{
-	uint8_t *at = info->si_addr;
-
-	(void)context;
-	for (struct ring *ring = atomic_load(&guarded); ring; ring = ring->next_guarded) {
-		uint8_t *start = (uint8_t *)ring->control;
-
-		if (at < start || at >= start + ring->file_bytes)
-			continue;
-		atomic_store(&ring->dead, 1);
-		if (mmap(start, ring->file_bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-			return;
-	}
-	/* Not ours: what was there before gets it, when the access is tried again. */
-	(void)sigaction(signal, &old_action, NULL);
-}
-
-static void guard(struct ring *ring)
-{
-	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
-
-	(void)pthread_mutex_lock(&guarded_lock);
-	if (!atomic_load(&guarded))
-		(void)sigaction(SIGBUS, &action, &old_action);
-	ring->next_guarded = atomic_load(&guarded);
-	atomic_store(&guarded, ring);
-	(void)pthread_mutex_unlock(&guarded_lock);
-}
-
-static void unguard(struct ring *ring)
-{
-	struct ring *before;
-
-	(void)pthread_mutex_lock(&guarded_lock);
-	before = atomic_load(&guarded);
-	if (before == ring) {
-		atomic_store(&guarded, ring->next_guarded);
-	} else {
-		while (before && before->next_guarded != ring)
-			before = before->next_guarded;
-		if (before)
-			before->next_guarded = ring->next_guarded;
-	}
-	(void)pthread_mutex_unlock(&guarded_lock);
-}
-
-/* ---- Geometry
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- Geometry ---- */
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -95,6 +35,28 @@ void ring_layout(const struct ring_geometry *geometry, uint64_t *ret_slot_bytes,
 	*ret_slot_bytes = used;
 }
 
+int ring_geometry_check(const char *path, const struct ring_geometry *geometry, int code, struct error *err)
+{
+	if (geometry->slots < 2 || geometry->slots > RING_SLOTS_MAX || geometry->columns > RING_COLUMNS_MAX)
+		return error_set(err, code,
+				 "%s: found %u slots and %u columns, expected 2 .. %u and up to %u", path,
+				 geometry->slots, geometry->columns, RING_SLOTS_MAX, RING_COLUMNS_MAX);
+	for (uint32_t i = 0; i < geometry->columns; i++) {
+		const struct ring_column_spec *spec = &geometry->column[i];
+
+		if (!memchr(spec->name, '\0', sizeof(spec->name)))
+			return error_set(err, code, "%s: the name of column %u has no end", path, i);
+		if (spec->dtype < RING_FLOAT32 || spec->dtype > RING_UINT8 ||
+		    spec->capacity > COLUMN_BYTES_MAX)
+			return error_set(err, code,
+					 "%s: column \"%s\" of type %u and %" PRIu64
+					 " bytes, expected a type of %u .. %u and up to %" PRIu64 " bytes",
+					 path, spec->name, spec->dtype, spec->capacity, RING_FLOAT32,
+					 RING_UINT8, COLUMN_BYTES_MAX);
+	}
+	return 0;
+}
+
 uint64_t ring_file_bytes(const struct ring_geometry *geometry)
 {
 	uint64_t offset[RING_COLUMNS_MAX], slot_bytes;
@@ -104,12 +66,10 @@ uint64_t ring_file_bytes(const struct ring_geometry *geometry)
 	       HUGE_PAGE_BYTES;
 }
 
-/* ---- Files
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- Files ---- */
 
-/* Open-file-description locks: they go with the process, and a second open of the same process conflicts too.
- */
+/* Locks of the open file description: they go with the process, and a second open by the same process
+ * conflicts too. */
 int ring_lock(int fd, enum ring_lock_byte byte)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
@@ -119,14 +79,29 @@ int ring_lock(int fd, enum ring_lock_byte byte)
 	return 0;
 }
 
+int ring_control_read(const char *path, int fd, struct ring_control *ret_control, struct error *err)
+{
+	ssize_t bytes = pread(fd, ret_control, sizeof(*ret_control), 0);
+
+	if (bytes < 0)
+		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
+	if ((size_t)bytes < sizeof(*ret_control))
+		return error_set(err, -EBADMSG, "%s: %zd bytes, a ring has at least %zu", path, bytes,
+				 RING_CONTROL_BYTES);
+	return 0;
+}
+
 struct ring *ring_new(const char *path, int fd, bool writer)
 {
 	struct ring *ring = calloc(1, sizeof(*ring) + strlen(path) + 1);
 
-	if (!ring)
+	if (!ring) {
+		(void)close(fd);
 		return NULL;
+	}
 	ring->fd = fd;
 	ring->writer = writer;
+	ring->guard = RING_NO_GUARD;
 	memcpy(ring->path, path, strlen(path) + 1);
 	return ring;
 }
@@ -145,20 +120,25 @@ int ring_map(struct ring *ring, struct error *err)
 	ring->pages = fstatfs(ring->fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC ? RING_HUGE_PAGES
 										  : RING_SMALL_PAGES;
 	ring_layout(&ring->geometry, &ring->slot_bytes, ring->offset);
-	guard(ring);
+	ring->guard = ring_guard_add(memory, ring->file_bytes);
+	if (ring->guard == RING_NO_GUARD)
+		return error_set(err, -ENFILE, "%s: this process has %u rings open already", ring->path,
+				 RING_GUARDS_MAX);
 	return 0;
 }
+
+/* ---- Both sides ---- */
 
 void ring_close(struct ring *ring)
 {
 	if (!ring)
 		return;
-	if (ring->control) {
-		unguard(ring);
+	ring_guard_drop(ring->guard);
+	if (ring->control)
 		(void)munmap(ring->control, ring->file_bytes);
-	}
 	close_fd(&ring->fd);
 	free((void *)ring->done);
+	free(ring->copy);
 	free(ring);
 }
 
@@ -182,12 +162,25 @@ enum ring_pages ring_pages_of(const struct ring *ring)
 	return ring->pages;
 }
 
-void *ring_column_data(const struct ring *ring, const struct ring_slot *slot, uint32_t column)
+bool ring_intact(const struct ring *ring)
 {
-	return (uint8_t *)(uintptr_t)slot + ring->offset[column];
+	return !ring_guard_dead(ring->guard);
 }
 
-struct ring_error *ring_error_data(const struct ring_slot *slot)
+/* The start of a slot in the file: the writer's callers hold that, the reader's a copy of its header. */
+static uint8_t *slot_bytes_of(const struct ring *ring, const struct ring_slot *slot)
 {
-	return (struct ring_error *)(void *)((uint8_t *)(uintptr_t)slot + RING_COLUMN_ALIGN);
+	if (ring->writer)
+		return (uint8_t *)(uintptr_t)slot;
+	return ring->slots + (uint64_t)(slot - ring->copy) * ring->slot_bytes;
+}
+
+void *ring_column_data(const struct ring *ring, const struct ring_slot *slot, uint32_t column)
+{
+	return slot_bytes_of(ring, slot) + ring->offset[column];
+}
+
+struct ring_error *ring_error_data(const struct ring *ring, const struct ring_slot *slot)
+{
+	return (struct ring_error *)(void *)(slot_bytes_of(ring, slot) + RING_COLUMN_ALIGN);
 }

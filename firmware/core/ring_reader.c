@@ -6,11 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Copy, then check the copy: the writer may change its page at any time. */
-static int read_geometry(struct ring *ring, const struct ring_control *control, struct error *err)
+/* ---- Open ---- */
+
+/* `control` is our copy of the header: what is checked here cannot change any more. */
+static int take_geometry(struct ring *ring, const struct ring_control *control, struct error *err)
 {
 	struct ring_geometry *geometry = &ring->geometry;
-	uint64_t offset[RING_COLUMNS_MAX], slot_bytes, capacity = 0;
+	int r;
 
 	if (control->magic != RING_MAGIC || control->version != RING_VERSION)
 		return error_set(err, -EBADMSG,
@@ -19,22 +21,11 @@ static int read_geometry(struct ring *ring, const struct ring_control *control, 
 	geometry->slots = control->slots;
 	geometry->columns = control->columns;
 	memcpy(geometry->column, control->column, sizeof(geometry->column));
-	if (geometry->slots < 2 || geometry->slots > RING_SLOTS_MAX || geometry->columns > RING_COLUMNS_MAX)
-		return error_set(
-			err, -EBADMSG, "%s: found %u slots and %u columns, expected 2 .. %u and up to %u",
-			ring->path, geometry->slots, geometry->columns, RING_SLOTS_MAX, RING_COLUMNS_MAX);
-	for (uint32_t i = 0; i < geometry->columns; i++) {
-		geometry->column[i].name[RING_NAME_MAX - 1] = '\0';
-		if (geometry->column[i].capacity > ring->file_bytes ||
-		    __builtin_add_overflow(capacity, geometry->column[i].capacity, &capacity) ||
-		    capacity > ring->file_bytes)
-			return error_set(err, -EBADMSG,
-					 "%s: column %u of %" PRIu64
-					 " bytes does not fit the file's %" PRIu64,
-					 ring->path, i, geometry->column[i].capacity, ring->file_bytes);
-	}
-	ring_layout(geometry, &slot_bytes, offset);
-	if (control->slot_bytes != slot_bytes || control->file_bytes != ring->file_bytes ||
+	r = ring_geometry_check(ring->path, geometry, -EBADMSG, err);
+	if (r < 0)
+		return r;
+	ring_layout(geometry, &ring->slot_bytes, ring->offset);
+	if (control->slot_bytes != ring->slot_bytes || control->file_bytes != ring->file_bytes ||
 	    ring_file_bytes(geometry) != ring->file_bytes)
 		return error_set(err, -EBADMSG,
 				 "%s: a file of %" PRIu64 " bytes, expected %" PRIu64 " by its header",
@@ -42,80 +33,105 @@ static int read_geometry(struct ring *ring, const struct ring_control *control, 
 	return 0;
 }
 
-static int open_checked(struct ring *ring, struct error *err)
+static int open_checked(struct ring *ring, const struct ring_control *control, struct error *err)
 {
 	uint64_t head, tail;
 	int r;
 
-	if ((r = ring_map(ring, err)) < 0 || (r = read_geometry(ring, ring->control, err)) < 0)
+	if ((r = take_geometry(ring, control, err)) < 0 || (r = ring_map(ring, err)) < 0)
 		return r;
-	ring_layout(&ring->geometry, &ring->slot_bytes, ring->offset);
-	if (atomic_load(&ring->control->retired))
-		return error_set(err, -ESTALE, "%s: retired, a new ring takes its place", ring->path);
-	head = atomic_load(&ring->control->head);
-	tail = atomic_load(&ring->control->tail);
-	if (head - tail > ring->geometry.slots)
-		return error_set(err, -EBADMSG, "%s: head %" PRIu64 " and tail %" PRIu64 " of %u slots",
-				 ring->path, head, tail, ring->geometry.slots);
+	/* relaxed: a first look; ring_next() orders what it reads. Only readers store tail and request, and
+	 * an earlier one is dead. */
+	tail = atomic_load_explicit(&ring->control->tail, memory_order_relaxed);
+	ring->request = atomic_load_explicit(&ring->control->request, memory_order_relaxed);
+	head = atomic_load_explicit(&ring->control->head, memory_order_relaxed);
+	if (head - tail > ring->geometry.slots || ring->request > INT64_MAX)
+		return error_set(err, -EBADMSG,
+				 "%s: head %" PRIu64 ", tail %" PRIu64 ", request %" PRIu64 " of %u slots",
+				 ring->path, head, tail, ring->request, ring->geometry.slots);
 	ring->position = tail;
-	atomic_store(&ring->released, tail);
+	atomic_init(&ring->released, tail);
 	ring->done = calloc(ring->geometry.slots, sizeof(*ring->done));
-	return ring->done ? 0 : error_set(err, -ENOMEM, "%s: no memory", ring->path);
+	ring->copy = calloc(ring->geometry.slots, sizeof(*ring->copy));
+	return ring->done && ring->copy ? 0 : error_set(err, -ENOMEM, "%s: no memory", ring->path);
 }
 
 int ring_open(const char *path, struct ring **ret_ring, struct error *err)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDWR | O_CLOEXEC);
+	CLEANUP(close_fd) int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	CLEANUP(ring_closep) struct ring *ring = NULL;
+	struct ring_control control;
 	struct stat st;
-	int r;
+	int r, locked;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
-	r = ring_lock(fd, RING_LOCK_READER);
-	if (r < 0)
-		return error_set(err, r, "%s: %s", path,
-				 r == -EBUSY ? "another reader holds it" : strerror(-r));
-	if ((uint64_t)st.st_size < RING_CONTROL_BYTES)
-		return error_set(err, -EBADMSG, "%s: %jd bytes, a ring has at least %zu", path,
-				 (intmax_t)st.st_size, RING_CONTROL_BYTES);
-	ring = ring_new(path, fd, false);
-	if (!ring)
-		return error_set(err, -ENOMEM, "%s: no memory", path);
-	(void)take_fd(&fd);
-	ring->file_bytes = (uint64_t)st.st_size;
-	r = open_checked(ring, err);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EBADMSG, "%s: not a file", path);
+	locked = ring_lock(fd, RING_LOCK_READER);
+	r = ring_control_read(path, fd, &control, err);
 	if (r < 0)
 		return r;
-	*ret_ring = TAKE(ring);
-	return 0;
+	/* X2: read after the lock, so that a writer that retires the ring either waits for us or is seen. It
+	 * holds the reader's lock itself while it makes the new ring. */
+	if (control.magic == RING_MAGIC && control.retired)
+		return error_set(err, -ESTALE, "%s: retired, a new ring takes its place", path);
+	if (locked < 0)
+		return error_set(err, locked, "%s: %s", path,
+				 locked == -EBUSY ? "another reader holds it" : strerror(-locked));
+	ring = ring_new(path, take_fd(&fd), false);
+	if (!ring)
+		return error_set(err, -ENOMEM, "%s: no memory", path);
+	ring->file_bytes = (uint64_t)st.st_size;
+	r = open_checked(ring, &control, err);
+	if (r == 0)
+		*ret_ring = TAKE(ring);
+	return r;
+}
+
+/* ---- Generations ---- */
+
+/* V1: each word release, pairs with V2 in cursor_load(): the request before this wish is seen with it. */
+static void cursor_store(_Atomic uint64_t words[RING_CURSOR_WORDS], const struct cursor *cursor)
+{
+	uint64_t copy[RING_CURSOR_WORDS];
+
+	memcpy(copy, cursor, sizeof(copy));
+	for (size_t i = 0; i < RING_CURSOR_WORDS; i++)
+		atomic_store_explicit(&words[i], copy[i], memory_order_release);
+}
+
+/* Whether the slot at tail follows `wanted` in the newest generation. Nothing may be handed out, as its slots
+ * would be missing. */
+static bool is_there(struct ring *ring, const struct cursor *wanted)
+{
+	/* P2: acquire, pairs with P1 in step_tail(): read_at[] is whole. */
+	uint64_t tail = atomic_load_explicit(&ring->released, memory_order_acquire);
+	const struct ring_place *place = &ring->control->read_at[tail & 1];
+
+	return ring->request != 0 && ring->position == tail && place->generation == ring->request &&
+	       !place->closed && memcmp(&place->cursor, wanted, sizeof(*wanted)) == 0;
 }
 
 void ring_attach(struct ring *ring, const struct cursor *wanted)
 {
 	struct ring_control *control = ring->control;
-	uint64_t tail = atomic_load(&control->tail), generation = atomic_load(&control->request);
-	const struct ring_place *place = &control->read_at[tail & 1];
 
-	/* The slot at tail already is the wanted one: go on in its generation, nothing is fetched again. */
-	if (generation && ring->position == tail && place->generation == generation &&
-	    memcmp(&place->cursor, wanted, sizeof(*wanted)) == 0) {
-		ring->generation = generation;
-		return;
+	if (!is_there(ring, wanted)) {
+		ring->request++;
+		cursor_store(control->wanted[ring->request & 1], wanted);
+		/* Q1: release, pairs with Q2 in ring_request(): wanted[] is whole; seq_cst, pairs with B2 in
+		 * ring_bell_wait(). */
+		atomic_store_explicit(&control->request, ring->request, memory_order_seq_cst);
 	}
-	generation++;
-	control->wanted[generation & 1] = *wanted;
-	ring->generation = generation;
-	/* A1: release, pairs with the acquire in ring_request(): wanted[] is whole. seq_cst for the bells. */
-	atomic_store(&control->request, generation);
-	ring_bell_ring(&control->tail_bell);
-	ring_bell_ring(&control->head_bell);
+	ring->generation = ring->request;
+	ring_bell_wake(&control->tail_bell);
+	ring_bell_wake(&control->head_bell);
 }
 
-/* ---- Slots
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Slots ---- */
 
+/* `slot` is our copy. */
 static int check_slot(const struct ring *ring, const struct ring_slot *slot, uint64_t position,
 		      struct error *err)
 {
@@ -128,17 +144,42 @@ static int check_slot(const struct ring *ring, const struct ring_slot *slot, uin
 				 "%s: slot %" PRIu64 ": kind %u, split %u, %u columns, %u of %u rows",
 				 ring->path, position, slot->kind, slot->split, slot->columns,
 				 slot->valid_rows, slot->rows);
+	if (slot->cursor.version != CURSOR_VERSION || slot->cursor.split >= SPLIT_MAX ||
+	    slot->cursor.places > CURSOR_PLACES_MAX)
+		return error_set(
+			err, -EBADMSG, "%s: slot %" PRIu64 ": a cursor of version %u, split %u, %u places",
+			ring->path, position, slot->cursor.version, slot->cursor.split, slot->cursor.places);
 	for (uint32_t i = 0; i < ring->geometry.columns; i++) {
 		const struct ring_column_spec *spec = &ring->geometry.column[i];
+		const struct ring_column *column = &slot->column[i];
 
-		if (slot->column[i].offset != ring->offset[i] || slot->column[i].bytes > spec->capacity ||
+		if (column->dtype != spec->dtype || column->offset != ring->offset[i] ||
+		    column->capacity != spec->capacity || column->bytes > spec->capacity ||
 		    (uint64_t)slot->rows * spec->row_bytes > spec->capacity)
 			return error_set(err, -EBADMSG,
 					 "%s: slot %" PRIu64 ": column \"%s\" of %" PRIu64
 					 " bytes and %u rows, at most %" PRIu64 " bytes",
-					 ring->path, position, spec->name, slot->column[i].bytes, slot->rows,
+					 ring->path, position, spec->name, column->bytes, slot->rows,
 					 spec->capacity);
 	}
+	return 0;
+}
+
+/* Copy the header out of the writer's reach, then check the copy. */
+static int take_slot(struct ring *ring, struct ring_slot **ret_slot, struct error *err)
+{
+	struct ring_slot *slot = &ring->copy[ring->position % ring->geometry.slots];
+	int r;
+
+	memcpy(slot, ring_slot_at(ring, ring->position),
+	       offsetof(struct ring_slot, column) + ring->geometry.columns * sizeof(slot->column[0]));
+	if (!ring_intact(ring))
+		return error_set(err, -EBADMSG, "%s: the file was cut under its reader", ring->path);
+	r = check_slot(ring, slot, ring->position, err);
+	if (r < 0)
+		return r;
+	ring->position++;
+	*ret_slot = slot;
 	return 0;
 }
 
@@ -147,25 +188,29 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 	struct ring_control *control = ring->control;
 
 	for (;;) {
-		/* acquire, pairs with W1 in ring_commit(): the slot is whole. */
+		/* H2: acquire, pairs with H1 in ring_commit(): the slot is whole. */
 		uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);
-		const struct ring_slot *slot;
+		/* P2: relaxed, after head: an honest writer published only what it saw released. */
+		uint64_t held = ring->position - atomic_load_explicit(&ring->released, memory_order_relaxed);
+		struct ring_slot *slot;
 		int r;
 
-		if (atomic_load_explicit(&ring->dead, memory_order_relaxed))
+		/* X2: acquire, pairs with X1 in retire(). */
+		bool retired = atomic_load_explicit(&control->retired, memory_order_acquire) != 0;
+
+		if (!ring_intact(ring))
 			return error_set(err, -EBADMSG, "%s: the file was cut under its reader", ring->path);
-		if (atomic_load_explicit(&control->retired, memory_order_relaxed))
+		if (retired)
 			return error_set(err, -EPIPE, "%s: retired, a new ring takes its place", ring->path);
 		if (head == ring->position)
 			return -EAGAIN;
-		if (head - atomic_load_explicit(&ring->released, memory_order_relaxed) > ring->geometry.slots)
+		/* Both run free, only the difference means anything; slots is our copy. */
+		if (head - ring->position > ring->geometry.slots - held)
 			return error_set(err, -EBADMSG, "%s: head %" PRIu64 " is wild at position %" PRIu64,
 					 ring->path, head, ring->position);
-		slot = ring_slot_at(ring, ring->position);
-		r = check_slot(ring, slot, ring->position, err);
+		r = take_slot(ring, &slot, err);
 		if (r < 0)
 			return r;
-		ring->position++;
 		if (slot->generation == ring->generation) {
 			*ret_slot = slot;
 			return 0;
@@ -174,39 +219,46 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 	}
 }
 
-/* One slot further. read_at[] is whole before tail says so; one step at a time, so that a kill between leaves
- * the entry of the old tail untouched. An ERROR slot ends its generation: nobody may go on in it. */
+/* One slot further, its place noted for our next life. */
 static void step_tail(struct ring *ring, uint64_t tail)
 {
-	const struct ring_slot *slot = ring_slot_at(ring, tail);
+	const struct ring_slot *slot = &ring->copy[tail % ring->geometry.slots];
 	struct ring_place *place = &ring->control->read_at[(tail + 1) & 1];
 
-	place->generation = slot->kind == RING_ERROR ? 0 : slot->generation;
+	place->generation = slot->generation;
+	place->closed = slot->kind == RING_ERROR;
 	place->cursor = slot->cursor;
-	/* R2: release, pairs with the acquire in ring_claim(): we are done with the bytes. seq_cst for the
-	 * bell. */
-	atomic_store(&ring->control->tail, tail + 1);
-	atomic_store(&ring->released, tail + 1);
+	/* P1: release, pairs with P2: read_at[] is whole. Before tail: by T1, T2, H1 and H2 whoever sees a
+	 * head that needs this slot sees it released. */
+	atomic_store_explicit(&ring->released, tail + 1, memory_order_release);
+	/* T1: release, pairs with T2 in ring_claim(): we are done with the bytes; seq_cst, pairs with B2 in
+	 * ring_bell_wait(). */
+	atomic_store_explicit(&ring->control->tail, tail + 1, memory_order_seq_cst);
 }
 
 /* Move tail over the finished prefix. One thread does it; another that finishes meanwhile is seen by the
  * loop. */
 static void advance(struct ring *ring)
 {
+	const uint32_t slots = ring->geometry.slots;
 	bool moved = false;
 
-	while (atomic_exchange(&ring->releasing, 1) == 0) {
+	/* L2: acquire, pairs with L1: what the last thread did to tail is seen; seq_cst with D1 and the last
+	 * load here: a thread that finds the lock taken has its slot seen by the one that holds it. */
+	while (atomic_exchange_explicit(&ring->releasing, 1, memory_order_seq_cst) == 0) {
+		/* relaxed: stored under this lock. */
 		uint64_t tail = atomic_load_explicit(&ring->released, memory_order_relaxed);
 
-		/* acquire, pairs with D1 in ring_release(): that thread is done with the slot's bytes. */
-		while (atomic_exchange_explicit(&ring->done[tail % ring->geometry.slots], 0,
-						memory_order_acquire)) {
+		/* D2: acquire, pairs with D1 in ring_release(): that thread is done with the slot's bytes. */
+		while (atomic_exchange_explicit(&ring->done[tail % slots], 0, memory_order_acquire)) {
 			step_tail(ring, tail++);
 			moved = true;
 		}
-		atomic_store(&ring->releasing, 0);
-		/* Finished between our last look and the unlock, by a thread that found the lock taken? */
-		if (!atomic_load(&ring->done[tail % ring->geometry.slots]))
+		/* L1: release, pairs with L2; seq_cst, as there. */
+		atomic_store_explicit(&ring->releasing, 0, memory_order_seq_cst);
+		/* seq_cst: finished between our last look and the unlock, by a thread that found it locked?
+		 */
+		if (!atomic_load_explicit(&ring->done[tail % slots], memory_order_seq_cst))
 			break;
 	}
 	if (moved)
@@ -215,11 +267,8 @@ static void advance(struct ring *ring)
 
 void ring_release(struct ring *ring, const struct ring_slot *slot)
 {
-	uint64_t index = (uint64_t)((const uint8_t *)slot - ring->slots) / ring->slot_bytes;
-
-	/* D1: release, pairs with the acquire in advance(). seq_cst so that one of two racing threads sees
-	 * the other. */
-	atomic_store(&ring->done[index], 1);
+	/* D1: release, pairs with D2 in advance(): we are done with the bytes; seq_cst with L2. */
+	atomic_store_explicit(&ring->done[slot - ring->copy], 1, memory_order_seq_cst);
 	advance(ring);
 }
 

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sleeping and waking. The sleeper sets its flag, then looks once more at what it waits for (B2); a publisher
+ * stores that, then looks at the flag (B1). All four are seq_cst: in the one order of such operations either
+ * the flag comes before the publisher's look, or the store before the sleeper's. It is the store, fence, test
+ * of DESIGN.md without a fence, which the thread sanitizer does not know. A wake lost to a kill costs one
+ * time-out.
+ */
 #include "core/ring_shared.h"
 
 #include <linux/futex.h>
@@ -22,21 +29,27 @@ static void relax(void)
 #endif
 }
 
-/* seq_cst throughout, pairs with ring_bell_wait(): the caller's store of head, tail or request comes before
- * this load in the one order of all seq_cst operations, the sleeper's flag before its re-check; so one of the
- * two sees the other. */
 void ring_bell_ring(struct ring_bell *bell)
 {
-	if (atomic_load(&bell->waits) == 0)
-		return;
-	(void)atomic_fetch_add(&bell->rings, 1);
+	/* B1: seq_cst, pairs with B2 in ring_bell_wait(). */
+	if (atomic_load_explicit(&bell->waits, memory_order_seq_cst) != 0)
+		ring_bell_wake(bell);
+}
+
+void ring_bell_wake(struct ring_bell *bell)
+{
+	/* seq_cst, pairs with the load of `rings` in ring_bell_wait(): a sleeper that took the number before
+	 * finds it changed, and FUTEX_WAIT returns at once. */
+	(void)atomic_fetch_add_explicit(&bell->rings, 1, memory_order_seq_cst);
 	(void)syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* seq_cst, pairs with H1, T1 and Q1, the stores that a bell announces. */
 static bool unchanged(const _Atomic uint64_t *value, uint64_t seen, const _Atomic uint64_t *value2,
 		      uint64_t seen2)
 {
-	return atomic_load(value) == seen && (!value2 || atomic_load(value2) == seen2);
+	return atomic_load_explicit(value, memory_order_seq_cst) == seen &&
+	       (!value2 || atomic_load_explicit(value2, memory_order_seq_cst) == seen2);
 }
 
 int ring_bell_wait(struct ring_bell *bell, const _Atomic uint64_t *value, uint64_t seen,
@@ -53,11 +66,14 @@ int ring_bell_wait(struct ring_bell *bell, const _Atomic uint64_t *value, uint64
 			return 0;
 		relax();
 	}
-	rings = atomic_load(&bell->rings);
-	atomic_store(&bell->waits, 1);
+	/* seq_cst, pairs with the addition in ring_bell_wake(). */
+	rings = atomic_load_explicit(&bell->rings, memory_order_seq_cst);
+	/* B2: seq_cst, pairs with B1 in ring_bell_ring(). */
+	atomic_store_explicit(&bell->waits, 1, memory_order_seq_cst);
 	if (unchanged(value, seen, value2, seen2) &&
 	    syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0) < 0 && errno == ETIMEDOUT)
 		r = -ETIMEDOUT;
-	atomic_store(&bell->waits, 0);
+	/* relaxed: late news only costs the publisher a wake of nobody. */
+	atomic_store_explicit(&bell->waits, 0, memory_order_relaxed);
 	return r;
 }

@@ -12,9 +12,9 @@
 
 /* ---- Publishing ---- */
 
-static void fill_error(struct pending *pending)
+static void fill_error(const struct ring *ring, struct pending *pending)
 {
-	struct ring_error *record = ring_error_data(pending->slot);
+	struct ring_error *record = ring_error_data(ring, pending->slot);
 
 	memset(record, 0, sizeof(*record));
 	(void)snprintf(record->text, sizeof(record->text), "%.*s", (int)sizeof(record->text) - 1,
@@ -66,7 +66,7 @@ static void publish(struct producer *producer, struct pending *pending)
 
 	spend_budget(producer, pending);
 	if (pending->err.code)
-		fill_error(pending);
+		fill_error(ring, pending);
 	fill_header(pending, ring_geometry_of(ring));
 	ring_commit(ring);
 	if (pending->kind != RING_ERROR)

@@ -205,7 +205,7 @@ static int end_run(struct train *train, struct error *err)
 /* fetchd's sentence; its record is the peer's memory, so the texts may lack their end. */
 static int refuse(struct train *train, const struct ring_slot *slot, struct error *err)
 {
-	struct ring_error record = *ring_error_data(slot);
+	struct ring_error record = *ring_error_data(train->ring, slot);
 	int code = slot->error_code < 0 && slot->error_code >= -4095 ? slot->error_code : -EIO;
 
 	record.text[sizeof(record.text) - 1] = '\0';

@@ -74,7 +74,7 @@ static void line_of(const struct ring *ring, const struct ring_slot *slot, char 
 		break;
 	default:
 		(void)snprintf(line, LINE_BYTES, "ERROR %d %s %s", slot->error_code,
-			       ring_error_data(slot)->key, ring_error_data(slot)->text);
+			       ring_error_data(ring, slot)->key, ring_error_data(ring, slot)->text);
 		break;
 	}
 }

@@ -1,109 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ring_shared.h"
+#include "tests/unit/ring_fixture.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include <signal.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
-
-#define SLOTS 4
-
-static char folder[64], path[80];
-
-static const struct ring_geometry geometry = {
-	.slots = SLOTS,
-	.columns = 2,
-	.column = { { "x", RING_FLOAT32, 16, 4096 }, { "empty", RING_UINT8, 1, 4096 } },
-};
-
-static int make_folder(void **state)
-{
-	(void)state;
-	(void)snprintf(folder, sizeof(folder), "/tmp/kiln-ring-XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	(void)snprintf(path, sizeof(path), "%s/ring", folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	(void)unlink(path);
-	return rmdir(folder);
-}
-
-static int fresh(void **state)
-{
-	(void)state;
-	(void)unlink(path);
-	return 0;
-}
-
-static struct ring *writer(void)
-{
-	struct ring *ring;
-	struct error err;
-
-	if (ring_create(path, &geometry, 0, &ring, &err) < 0)
-		fail_msg("%s", err.text);
-	return ring;
-}
-
-static struct ring *reader(void)
-{
-	struct ring *ring;
-	struct error err;
-
-	if (ring_open(path, &ring, &err) < 0)
-		fail_msg("%s", err.text);
-	return ring;
-}
-
-static struct cursor at(uint64_t batch)
-{
-	struct cursor cursor = { .version = CURSOR_VERSION, .batch = batch };
-
-	return cursor;
-}
-
-/* Publish the slot for `batch`; its cursor is the place after it. */
-static void publish(struct ring *ring, uint64_t batch, enum ring_kind kind)
-{
-	struct ring_slot *slot;
-
-	assert_int_equal(ring_claim(ring, &slot), 0);
-	slot->kind = kind;
-	slot->rows = slot->valid_rows = 2;
-	slot->batch = batch;
-	slot->cursor = at(batch + 1);
-	memset(ring_column_data(ring, slot, 0), (int)batch, 32);
-	ring_commit(ring);
-}
-
-static const struct ring_slot *expect(struct ring *ring, uint64_t batch)
-{
-	const struct ring_slot *slot;
-	struct error err;
-
-	assert_int_equal(ring_next(ring, &slot, &err), 0);
-	assert_int_equal(slot->batch, batch);
-	assert_int_equal(((const uint8_t *)ring_column_data(ring, slot, 0))[31], (uint8_t)batch);
-	return slot;
-}
-
-static uint64_t begin(struct ring *ring)
-{
-	struct cursor from;
-	bool closed;
-	uint64_t generation = ring_request(ring, &from, &closed);
-
-	ring_begin(ring, generation);
-	return from.batch;
-}
+#include <sys/wait.h>
 
 static void slots_arrive_in_order(void **state)
 {
@@ -206,6 +107,7 @@ static void a_reader_at_the_right_place_needs_no_rewind(void **state)
 	r = reader();
 	from = at(1);
 	ring_attach(r, &from);
+	assert_int_equal(w->control->request, 1);
 	ring_release(r, expect(r, 1));
 	ring_close(r);
 	ring_close(w);
@@ -232,6 +134,225 @@ static void an_error_ends_its_generation(void **state)
 	assert_false(closed);
 	ring_close(r);
 	ring_close(w);
+}
+
+static void a_place_that_is_not_the_readers_is_asked_for(void **state)
+{
+	struct ring *w = writer(), *r = reader();
+	struct cursor from = at(0);
+
+	(void)state;
+	ring_attach(r, &from);
+	(void)begin(w);
+	for (uint64_t i = 0; i < SLOTS; i++)
+		publish(w, i, RING_DATA);
+	ring_release(r, expect(r, 0));
+	/* A slot is out: going on behind slot 0 would miss it. */
+	(void)expect(r, 1);
+	from = at(1);
+	ring_attach(r, &from);
+	assert_int_equal(w->control->request, 2);
+	assert_int_equal(begin(w), 1);
+	ring_close(r);
+	/* An older generation's place, though its cursor is the wanted one. */
+	r = reader();
+	ring_attach(r, &from);
+	assert_int_equal(w->control->request, 3);
+	ring_close(r);
+	ring_close(w);
+}
+
+static void nobody_goes_on_behind_an_error(void **state)
+{
+	struct ring *w = writer(), *r = reader();
+	struct cursor from = at(3);
+
+	(void)state;
+	ring_attach(r, &from);
+	(void)begin(w);
+	publish(w, 3, RING_ERROR);
+	ring_release(r, expect(r, 3));
+	ring_close(r);
+	r = reader();
+	from = at(4);
+	ring_attach(r, &from);
+	assert_int_equal(w->control->request, 2);
+	ring_close(r);
+	ring_close(w);
+}
+
+/* The slot of the ERROR may be claimed again before the writer dies. */
+static void an_error_is_remembered_without_its_slot(void **state)
+{
+	struct ring *w = writer(), *r = reader();
+	struct cursor from = at(3);
+	struct ring_slot *slot;
+	bool closed;
+
+	(void)state;
+	ring_attach(r, &from);
+	(void)begin(w);
+	publish(w, 3, RING_ERROR);
+	ring_release(r, expect(r, 3));
+	for (int i = 0; i < SLOTS; i++)
+		assert_int_equal(ring_claim(w, &slot), 0);
+	ring_close(w);
+	w = writer();
+	assert_int_equal(ring_request(w, &from, &closed), 1);
+	assert_true(closed);
+	ring_close(r);
+	ring_close(w);
+}
+
+static void an_error_carries_its_record(void **state)
+{
+	struct ring *w = writer(), *r = reader();
+	struct cursor from = at(0);
+	struct ring_slot *slot;
+
+	(void)state;
+	ring_attach(r, &from);
+	(void)begin(w);
+	assert_int_equal(ring_claim(w, &slot), 0);
+	slot->kind = RING_ERROR;
+	slot->error_code = -EBADMSG;
+	slot->cursor = at(1);
+	(void)snprintf(ring_error_data(w, slot)->text, RING_ERROR_TEXT, "cut short");
+	ring_error_data(w, slot)->offset = 99;
+	ring_commit(w);
+	{
+		const struct ring_slot *got = NULL;
+		struct error err;
+
+		assert_int_equal(ring_next(r, &got, &err), 0);
+		assert_int_equal(got->error_code, -EBADMSG);
+		assert_string_equal(ring_error_data(r, got)->text, "cut short");
+		assert_int_equal(ring_error_data(r, got)->offset, 99);
+	}
+	ring_close(r);
+	ring_close(w);
+}
+
+static void a_writer_that_died_before_its_first_slot_starts_at_the_wish(void **state)
+{
+	struct ring *w = writer(), *r = reader();
+	struct cursor from = at(0);
+
+	(void)state;
+	ring_attach(r, &from);
+	(void)begin(w);
+	publish(w, 0, RING_DATA);
+	from = at(40);
+	ring_attach(r, &from);
+	(void)begin(w);
+	ring_close(w);
+	w = writer();
+	assert_int_equal(begin(w), 40);
+	ring_close(r);
+	ring_close(w);
+}
+
+static void waits_end_at_once_when_there_is_news(void **state)
+{
+	struct ring *w = writer(), *r = reader();
+	struct cursor from = at(0);
+	struct ring_slot *slot;
+	bool closed;
+
+	(void)state;
+	assert_int_equal(ring_request(w, &from, &closed), 0);
+	assert_int_equal(ring_writer_wait(w, 1), -ETIMEDOUT);
+	assert_int_equal(ring_reader_wait(r, 1), -ETIMEDOUT);
+	from = at(0);
+	ring_attach(r, &from);
+	assert_int_equal(ring_writer_wait(w, 1000), 0);
+	(void)begin(w);
+	assert_int_equal(ring_writer_wait(w, 1), -ETIMEDOUT);
+	for (uint64_t i = 0; i < SLOTS; i++)
+		publish(w, i, RING_DATA);
+	assert_int_equal(ring_reader_wait(r, 1000), 0);
+	assert_int_equal(ring_claim(w, &slot), -EAGAIN);
+	ring_release(r, expect(r, 0));
+	assert_int_equal(ring_writer_wait(w, 1000), 0);
+	ring_close(r);
+	ring_close(w);
+}
+
+/* Eight processes make the ring at the same moment: one holds it, the others are told. */
+static void writers_that_start_at_once(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		int gate[2], result[2], holders = 0;
+		pid_t child[8];
+
+		assert_int_equal(pipe(gate), 0);
+		assert_int_equal(pipe(result), 0);
+		for (size_t i = 0; i < 8; i++) {
+			child[i] = fork();
+			if (child[i] == 0) {
+				struct ring *ring;
+				char byte = 0;
+				int r;
+
+				(void)close(gate[1]);
+				if (read(gate[0], &byte, 1) < 0)
+					_exit(1);
+				r = ring_create(path, &geometry, 0, &ring, NULL);
+				byte = r == 0 ? 'h' : r == -EBUSY ? 'b' : '?';
+				/* Held until everybody has tried. */
+				while (write(result[1], &byte, 1) == 1)
+					(void)pause();
+			}
+		}
+		(void)close(gate[0]);
+		(void)close(gate[1]);
+		for (int i = 0; i < 8; i++) {
+			char byte = 0;
+
+			assert_int_equal(read(result[0], &byte, 1), 1);
+			assert_true(byte == 'h' || byte == 'b');
+			holders += byte == 'h';
+		}
+		for (size_t i = 0; i < 8; i++) {
+			(void)kill(child[i], SIGKILL);
+			(void)waitpid(child[i], NULL, 0);
+		}
+		(void)close(result[0]);
+		(void)close(result[1]);
+		assert_int_equal(holders, 1);
+		(void)unlink(path);
+	}
+}
+
+static void what_a_killed_writer_left_is_no_obstacle(void **state)
+{
+	char temporary[sizeof(path) + 4];
+	int fd;
+
+	(void)state;
+	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
+	fd = open(temporary, O_RDWR | O_CREAT, 0600);
+	assert_int_equal(ftruncate(fd, 12345), 0);
+	(void)close(fd);
+	ring_close(writer());
+	assert_int_equal(access(temporary, F_OK), -1);
+	ring_close(reader());
+	/* Taken over, nothing is left beside it either. */
+	ring_close(writer());
+	assert_int_equal(access(temporary, F_OK), -1);
+}
+
+static void the_group_may_read_whatever_the_umask(void **state)
+{
+	mode_t before = umask(0077);
+	struct stat st;
+
+	(void)state;
+	ring_close(writer());
+	(void)umask(before);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0660);
 }
 
 static void one_writer_and_one_reader(void **state)
@@ -265,101 +386,6 @@ static void another_schema_retires_the_ring(void **state)
 	ring_close(other);
 }
 
-/* One field of the header is hostile at a time; opening must refuse it by its words. */
-static void hostile_headers_are_refused(void **state)
-{
-	static const struct {
-		size_t offset;
-		uint64_t value;
-		size_t bytes;
-		int code;
-	} cases[] = {
-		{ offsetof(struct ring_control, magic), 1, 8, -EBADMSG },
-		{ offsetof(struct ring_control, version), 99, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slots), 0, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slots), 4000, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slots), UINT32_MAX, 4, -EBADMSG },
-		{ offsetof(struct ring_control, columns), 65, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slot_bytes), 1, 8, -EBADMSG },
-		{ offsetof(struct ring_control, file_bytes), UINT64_MAX, 8, -EBADMSG },
-		{ offsetof(struct ring_control, head), 1000, 8, -EBADMSG },
-		{ offsetof(struct ring_control, tail), 1, 8, -EBADMSG },
-		{ offsetof(struct ring_control, retired), 1, 4, -ESTALE },
-		{ offsetof(struct ring_control, column[0].capacity), UINT64_MAX, 8, -EBADMSG },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct ring *r;
-		struct error err;
-		int fd;
-
-		ring_close(writer());
-		fd = open(path, O_RDWR);
-		assert_int_equal(pwrite(fd, &cases[i].value, cases[i].bytes, (off_t)cases[i].offset),
-				 cases[i].bytes);
-		close(fd);
-		assert_int_equal(ring_open(path, &r, &err), cases[i].code);
-		assert_true(strlen(err.text) > 10);
-		(void)unlink(path);
-	}
-}
-
-static void a_wild_slot_is_an_error(void **state)
-{
-	static const struct {
-		size_t offset;
-		uint32_t value;
-	} cases[] = {
-		{ offsetof(struct ring_slot, sequence), 9 },
-		{ offsetof(struct ring_slot, kind), 77 },
-		{ offsetof(struct ring_slot, split), 3 },
-		{ offsetof(struct ring_slot, rows), UINT32_MAX },
-		{ offsetof(struct ring_slot, valid_rows), 100 },
-		{ offsetof(struct ring_slot, columns), 1 },
-		{ offsetof(struct ring_slot, column[1].bytes), 4097 },
-		{ offsetof(struct ring_slot, column[1].offset), 1 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct ring *w = writer(), *r = reader();
-		const struct ring_slot *slot;
-		struct cursor from = at(0);
-		struct error err;
-
-		ring_attach(r, &from);
-		(void)begin(w);
-		publish(w, 0, RING_DATA);
-		memcpy((uint8_t *)ring_slot_at(w, 0) + cases[i].offset, &cases[i].value, sizeof(uint32_t));
-		assert_int_equal(ring_next(r, &slot, &err), -EBADMSG);
-		ring_close(r);
-		ring_close(w);
-		(void)unlink(path);
-	}
-}
-
-static void a_cut_file_is_an_error(void **state)
-{
-	struct ring *w = writer(), *r = reader();
-	const struct ring_slot *slot;
-	struct cursor from = at(0);
-	struct error err;
-
-	(void)state;
-	ring_attach(r, &from);
-	(void)begin(w);
-	publish(w, 0, RING_DATA);
-	assert_int_equal(truncate(path, 0), 0);
-	/* The first look meets the hole and finds zeros; from then on the ring is dead. */
-	assert_true(ring_next(r, &slot, &err) < 0);
-	assert_int_equal(ring_next(r, &slot, &err), -EBADMSG);
-	assert_non_null(strstr(err.text, "cut"));
-	ring_close(r);
-	ring_close(w);
-	(void)unlink(path);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,13 +393,19 @@ int main(void)
 		cmocka_unit_test_setup(tail_moves_over_the_finished_prefix, fresh),
 		cmocka_unit_test_setup(other_generations_are_passed_unread, fresh),
 		cmocka_unit_test_setup(a_restarted_writer_goes_on, fresh),
+		cmocka_unit_test_setup(a_writer_that_died_before_its_first_slot_starts_at_the_wish, fresh),
 		cmocka_unit_test_setup(a_reader_at_the_right_place_needs_no_rewind, fresh),
+		cmocka_unit_test_setup(a_place_that_is_not_the_readers_is_asked_for, fresh),
 		cmocka_unit_test_setup(an_error_ends_its_generation, fresh),
+		cmocka_unit_test_setup(nobody_goes_on_behind_an_error, fresh),
+		cmocka_unit_test_setup(an_error_is_remembered_without_its_slot, fresh),
+		cmocka_unit_test_setup(an_error_carries_its_record, fresh),
+		cmocka_unit_test_setup(waits_end_at_once_when_there_is_news, fresh),
 		cmocka_unit_test_setup(one_writer_and_one_reader, fresh),
+		cmocka_unit_test_setup(writers_that_start_at_once, fresh),
+		cmocka_unit_test_setup(what_a_killed_writer_left_is_no_obstacle, fresh),
+		cmocka_unit_test_setup(the_group_may_read_whatever_the_umask, fresh),
 		cmocka_unit_test_setup(another_schema_retires_the_ring, fresh),
-		cmocka_unit_test_setup(hostile_headers_are_refused, fresh),
-		cmocka_unit_test_setup(a_wild_slot_is_an_error, fresh),
-		cmocka_unit_test_setup(a_cut_file_is_an_error, fresh),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
