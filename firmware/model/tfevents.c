@@ -24,9 +24,7 @@ enum {
 	EVENT_SESSION_LOG = 7
 };
 enum { SUMMARY_VALUE = 1 };
-enum { VALUE_TAG = 1, VALUE_TENSOR = 8, VALUE_METADATA = 9 };
-enum { METADATA_PLUGIN_DATA = 1, METADATA_DATA_CLASS = 4, PLUGIN_DATA_NAME = 1, DATA_CLASS_SCALAR = 1 };
-enum { TENSOR_DTYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, DT_FLOAT = 1 };
+enum { VALUE_TAG = 1, VALUE_SIMPLE_VALUE = 2 };
 enum { SESSION_LOG_STATUS = 1, SESSION_LOG_START = 1 };
 
 struct tfevents {
@@ -92,33 +90,6 @@ int tfevents_session_start(struct tfevents *events, uint64_t step, struct error 
 	return append(events, &event, err);
 }
 
-static void write_metadata(struct wire *value)
-{
-	uint8_t bytes[32], plugin_bytes[16];
-	struct wire metadata = { bytes, sizeof(bytes), 0 },
-		    plugin = { plugin_bytes, sizeof(plugin_bytes), 0 };
-
-	wire_string(&plugin, PLUGIN_DATA_NAME, "scalars");
-	wire_bytes(&metadata, METADATA_PLUGIN_DATA, plugin.data, plugin.bytes);
-	wire_varint(&metadata, METADATA_DATA_CLASS, DATA_CLASS_SCALAR);
-	wire_bytes(value, VALUE_METADATA, metadata.data, metadata.bytes);
-}
-
-static void write_tensor(struct wire *value, float number)
-{
-	uint8_t bytes[32], content[4];
-	struct wire tensor = { bytes, sizeof(bytes), 0 };
-	uint32_t bits;
-
-	memcpy(&bits, &number, sizeof(bits));
-	for (uint32_t i = 0; i < 4; i++)
-		content[i] = (uint8_t)(bits >> 8 * i);
-	wire_varint(&tensor, TENSOR_DTYPE, DT_FLOAT);
-	wire_bytes(&tensor, TENSOR_SHAPE, NULL, 0);
-	wire_bytes(&tensor, TENSOR_CONTENT, content, sizeof(content));
-	wire_bytes(value, VALUE_TENSOR, tensor.data, tensor.bytes);
-}
-
 int tfevents_scalar(struct tfevents *events, const char *tag, uint64_t step, float value, struct error *err)
 {
 	uint8_t bytes[EVENT_BYTES], summary_bytes[EVENT_BYTES / 2 + 8], value_bytes[EVENT_BYTES / 2];
@@ -130,8 +101,7 @@ int tfevents_scalar(struct tfevents *events, const char *tag, uint64_t step, flo
 		return error_set(err, -EINVAL, "%s: a tag of %zu bytes, at most %u", events->path,
 				 strlen(tag), TFEVENTS_TAG_MAX);
 	wire_string(&point, VALUE_TAG, tag);
-	write_tensor(&point, value);
-	write_metadata(&point);
+	wire_float(&point, VALUE_SIMPLE_VALUE, value);
 	wire_bytes(&summary, SUMMARY_VALUE, point.data, point.bytes);
 	begin_event(&event, step);
 	wire_bytes(&event, EVENT_SUMMARY, summary.data, summary.bytes);

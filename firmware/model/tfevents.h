@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorBoard's event files: TFRecords of tensorflow.Event, the first one {file_version: "brain.Event:2"}.
- * Scalars are written as TensorFlow 2 does: a float tensor of rank 0 with plugin data "scalars". Source:
- * tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto.
+ * Scalars are simple values, as Keras wrote them: every reader takes them, and TensorBoard's EventAccumulator
+ * drops what a SessionLog START makes void for them alone, not for the tensors that TensorFlow 2 writes now.
+ * Source: tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto,
+ * tensorboard/backend/event_processing/event_accumulator.py.
  *
  * Order: tfevents_open -> tfevents_session_start -> tfevents_scalar* -> tfevents_close. Every open makes a
  * new file, whose name sorts behind those that are there: readers take the files of a folder in that order.

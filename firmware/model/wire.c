@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 
 static void append(struct wire *wire, const void *data, uint64_t bytes)
 {
@@ -36,16 +36,31 @@ void wire_varint(struct wire *wire, uint32_t field, uint64_t value)
 	append_varint(wire, value);
 }
 
-void wire_double(struct wire *wire, uint32_t field, double value)
+static void append_fixed(struct wire *wire, uint64_t bits, uint32_t bytes)
 {
 	uint8_t byte[8];
+
+	for (uint32_t i = 0; i < bytes; i++)
+		byte[i] = (uint8_t)(bits >> 8 * i);
+	append(wire, byte, bytes);
+}
+
+void wire_double(struct wire *wire, uint32_t field, double value)
+{
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	for (uint32_t i = 0; i < 8; i++)
-		byte[i] = (uint8_t)(bits >> 8 * i);
 	append_tag(wire, field, WIRE_FIXED64);
-	append(wire, byte, sizeof(byte));
+	append_fixed(wire, bits, sizeof(bits));
+}
+
+void wire_float(struct wire *wire, uint32_t field, float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	append_tag(wire, field, WIRE_FIXED32);
+	append_fixed(wire, bits, sizeof(bits));
 }
 
 void wire_bytes(struct wire *wire, uint32_t field, const void *data, uint64_t bytes)

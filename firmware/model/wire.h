@@ -18,6 +18,7 @@ struct wire {
 /* int32, int64, uint64, bool and enum fields; a negative number takes ten bytes. */
 void wire_varint(struct wire *wire, uint32_t field, uint64_t value);
 void wire_double(struct wire *wire, uint32_t field, double value);
+void wire_float(struct wire *wire, uint32_t field, float value);
 /* string, bytes and nested messages. */
 void wire_bytes(struct wire *wire, uint32_t field, const void *data, uint64_t bytes);
 void wire_string(struct wire *wire, uint32_t field, const char *text);

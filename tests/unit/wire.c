@@ -41,8 +41,9 @@ static void test_varint(void **state)
 
 static void test_others(void **state)
 {
-	static const uint8_t expected[] = { 0x12, 0x07, 't', 'e', 's', 't', 'i', 'n',  'g',  0x19,
-					    0,    0,    0,   0,   0,   0,   0,   0xc0, 0x22, 0x00 };
+	static const uint8_t expected[] = { 0x12, 0x07, 't',  'e', 's', 't',  'i', 'n', 'g',
+					    0x19, 0,    0,    0,   0,   0,    0,   0,   0xc0,
+					    0x22, 0x00, 0x2d, 0,   0,   0x80, 0x3f };
 	uint8_t out[32];
 	struct wire wire = { out, sizeof(out), 0 };
 
@@ -50,6 +51,7 @@ static void test_others(void **state)
 	wire_string(&wire, 2, "testing");
 	wire_double(&wire, 3, -2.0);
 	wire_bytes(&wire, 4, NULL, 0);
+	wire_float(&wire, 5, 1.0f);
 	assert_int_equal(wire.bytes, sizeof(expected));
 	assert_memory_equal(out, expected, sizeof(expected));
 }

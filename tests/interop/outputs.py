@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run leaves, read by others: TensorBoard's own reader takes the curves, also after a restart that said
+epochs again; the safetensors package loads checkpoints and model; numpy, with these weights, gets the test result
+that run.json has."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import safetensors.numpy
+import tensorflow as tf
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator as PluginEventAccumulator
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
+BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
+EPOCHS = 5
+CONFIG = """
+run: {{ name = "t"; epochs = {epochs}; batch_rows = 32; }};
+source: {{ url = "file://{work}/data"; }};
+sink: {{ url = "file://{work}/runs"; }};
+ring: {{ small_pages = true; }};
+checkpoint: {{ every_steps = 20; keep = 100; }};
+schema = ( {{ name = "sentence"; dtype = "float32"; shape = [ 8 ]; }},
+           {{ name = "label"; dtype = "int64"; shape = [ 2 ]; }} );
+model: {{ layers = ( {{ op = "dense"; units = 16; }}, {{ op = "relu"; }}, {{ op = "dropout"; rate = 0.2; }},
+                    {{ op = "dense"; units = 2; }}, {{ op = "softmax"; }} ); }};
+"""
+number = 0
+
+
+def ok(good, what, detail=""):
+    global number
+    number += 1
+    print(f"{'ok' if good else 'not ok'} {number} - {what}")
+    if not good and detail:
+        print("# " + str(detail).replace("\n", "\n# "))
+    ok.failed |= not good
+
+
+ok.failed = False
+
+
+def start(program, *arguments):
+    log = open(os.environ["KILN_ROOT"] + "/log", "a")
+    return subprocess.Popen([f"{BIN}/kiln-{program}", *arguments], stderr=log)
+
+
+def steps(folder):
+    return sorted(int(os.path.basename(f)[5:17]) for f in glob.glob(folder + "/checkpoints/ckpt-*.safetensors"))
+
+
+def make_run(work):
+    """A run whose trainer is killed in its last epochs and has to go back to its first ones."""
+    node = os.environ["KILN_ROOT"] = work + "/node"
+    os.makedirs(node)
+    with open(work + "/kiln.conf", "w") as out:
+        out.write(CONFIG.format(work=work, epochs=EPOCHS))
+    for name, shards in (("train", 10), ("test", 2)):
+        subprocess.run([BUILD + "/system/make_shards", work + "/data", name, str(shards), "2000"], check=True)
+    run_id = subprocess.run([BIN + "/kiln-oneshot", "begin", "--config", work + "/kiln.conf"], check=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
+    spool = f"{node}/data/kiln/spool/traind/{run_id}"
+    fetchd, traind = start("fetchd"), start("traind")
+    until = time.monotonic() + 120
+    while not any(step > 1800 for step in steps(spool)) and time.monotonic() < until:
+        time.sleep(0.005)
+    traind.send_signal(signal.SIGKILL)
+    traind.wait()
+    for step in steps(spool):
+        if step > 700:  # in the second epoch of 563 steps
+            os.unlink(f"{spool}/checkpoints/ckpt-{step:012d}.safetensors")
+    code = start("traind").wait()
+    uploadd = start("uploadd", "--drain").wait()
+    fetchd.wait()
+    if code or uploadd:
+        print(open(node + "/log").read(), file=sys.stderr)
+    ok(code == 0 and uploadd == 0, "a run that was killed and went back", (code, uploadd))
+    return f"{work}/runs/{run_id}"
+
+
+def events(folder):
+    for path in sorted(glob.glob(folder + "/events.out.tfevents.*")):
+        for record in tf.data.TFRecordDataset(path):
+            yield path, tf.compat.v1.Event.FromString(record.numpy())
+
+
+def check_events(run, record):
+    for split, prefix in (("train", ""), ("validation", "validation_")):
+        folder = f"{run}/logs/{split}"
+        raw = list(events(folder))
+        first = {}
+        for path, event in raw:
+            first.setdefault(path, event)
+        ok(len(first) == 2 and all(e.file_version == "brain.Event:2" for e in first.values()),
+           f"{split}: two files, each begins with brain.Event:2", first)
+        points = sum(value.tag == "epoch_loss" for _, event in raw for value in event.summary.value)
+        ok(points > EPOCHS, f"{split}: epochs were said again ({points} points)")
+        reader, server = EventAccumulator(folder).Reload(), PluginEventAccumulator(folder).Reload()
+        for tag in ("epoch_loss", "epoch_accuracy"):
+            found = [(e.step, e.value) for e in reader.Scalars(tag)]
+            shown = [(e.step, float(tf.make_ndarray(e.tensor_proto))) for e in server.Tensors(tag)]
+            key = prefix + tag.split("_")[1]
+            expected = [(i, float(np.float32(e[key]))) for i, e in enumerate(record["epochs"])]
+            ok(found == expected, f"{split}: TensorBoard has one point an epoch of {tag}, those of run.json",
+               (found, expected))
+            ok(shown == expected, f"{split}: and so does its server", (shown, expected))
+
+
+def check_form(run):
+    """Keras's form, byte for byte: one simple value an event, in protobuf's canonical encoding."""
+    for path in glob.glob(run + "/logs/train/events.out.tfevents.*"):
+        for record in tf.data.TFRecordDataset(path):
+            event = tf.compat.v1.Event.FromString(record.numpy())
+            values = [(v.tag, v.WhichOneof("value")) for v in event.summary.value]
+            if values not in ([], [("epoch_loss", "simple_value")], [("epoch_accuracy", "simple_value")]):
+                return ok(False, "points are simple values", values)
+            if event.SerializeToString() != record.numpy():
+                return ok(False, "events are canonical", event)
+    return ok(True, "points are simple values of epoch_loss and epoch_accuracy, encoded as TensorFlow does")
+
+
+def test_result(work, weights):
+    features = {"sentence": tf.io.FixedLenFeature([8], tf.float32), "label": tf.io.FixedLenFeature([2], tf.int64)}
+    rows = tf.data.TFRecordDataset(sorted(glob.glob(work + "/data/test-*")), compression_type="GZIP").batch(100000)
+    batch = tf.io.parse_example(next(iter(rows)), features)
+    x, y = batch["sentence"].numpy().astype(np.float64), batch["label"].numpy()
+    hidden = np.maximum(x @ weights["dense/kernel"] + weights["dense/bias"], 0)
+    logits = hidden @ weights["dense_1/kernel"] + weights["dense_1/bias"]
+    logits -= logits.max(axis=1, keepdims=True)
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return float(-np.log((p * y).sum(axis=1)).mean()), float((p.argmax(axis=1) == y.argmax(axis=1)).mean())
+
+
+def check_safetensors(run, work, record):
+    model = safetensors.numpy.load_file(run + "/model/model.safetensors")
+    shapes = {name: tensor.shape for name, tensor in model.items()}
+    ok(shapes == {"dense/kernel": (8, 16), "dense/bias": (16,), "dense_1/kernel": (16, 2), "dense_1/bias": (2,)},
+       "safetensors loads the model: Keras's names and layout", shapes)
+    loss, accuracy = test_result(work, model)
+    test = record["metrics"]["test"]
+    ok(abs(loss - test["loss"]) < 1e-5 and accuracy == test["accuracy"],
+       "numpy with these weights gets run.json's test result", (loss, accuracy, test))
+    latest = json.load(open(run + "/checkpoints/latest.json"))
+    checkpoint = safetensors.numpy.load_file(f"{run}/{latest['key']}")
+    ok(all(np.array_equal(checkpoint[name], tensor) for name, tensor in model.items()),
+       "safetensors loads the last checkpoint: the same weights")
+    ok(int(checkpoint["state/step"].reshape(-1)[0]) == latest["step"]
+       and all(f"optimizer/{slot}/{name}" in checkpoint for slot in "mv" for name in model),
+       "and the optimizer's state and the step", sorted(checkpoint))
+    with safetensors.safe_open(f"{run}/{latest['key']}", framework="np") as file:
+        metadata = file.metadata()
+    ok(metadata["format"] == "kiln/checkpoint" and metadata["run_id"] == os.path.basename(run)
+       and all("crc32c/" + name in metadata for name in checkpoint), "and its metadata", metadata)
+    theirs = work + "/theirs.safetensors"
+    safetensors.numpy.save_file({**model, "ids": np.arange(5), "odd": np.zeros(3, np.uint8)}, theirs, {"a": "b"})
+    ok(subprocess.run([BUILD + "/system/make_checkpoint", "--check", theirs]).returncode == 0,
+       "Kiln reads what safetensors wrote")
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="kiln-interop-")
+    try:
+        run = make_run(work)
+        record = json.load(open(run + "/run.json"))
+        check_events(run, record)
+        check_form(run)
+        check_safetensors(run, work, record)
+    finally:
+        huge = work + "/node/run/kiln/huge"
+        if os.path.ismount(huge):
+            subprocess.run(["umount", huge])
+        shutil.rmtree(work)
+    print(f"1..{number}")
+    return ok.failed
+
+
+sys.exit(main())
