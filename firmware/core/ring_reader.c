@@ -192,7 +192,7 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 		uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);
 		/* P2: relaxed, after head: an honest writer published only what it saw released. */
 		uint64_t held = ring->position - atomic_load_explicit(&ring->released, memory_order_relaxed);
-		struct ring_slot *slot;
+		struct ring_slot *slot = NULL;
 		int r;
 
 		/* X2: acquire, pairs with X1 in retire(). */

@@ -1,42 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of a ring at once, in one process so that a thread sanitizer sees every access: a committer with
- * filling threads behind it, and a reader that hands slots to two threads which release them out of order.
+ * Both sides of a ring at once: a committer with filling threads before it, a reader with releasing threads
+ * behind it, and a reader that goes back and forth. Both sides use one mapping, as a thread sanitizer knows
+ * memory by its address: through two it would see no pair of the ring's at all.
  */
-#include "core/ring.h"
+#include "core/ring_shared.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
-#define SLOTS  8
-#define WORDS  64
-#define TOTAL  20000u
-#define REWIND 5000u /* the reader attaches anew each time it has read so many */
-
-static char path[80];
+#define SLOTS     8
+#define WORDS     64
+#define FILLERS   2
+#define RELEASERS 2
+#define TOTAL     50000u
+#define REWIND    2500u /* the reader goes back once it has read so many */
+#define BACK      100u
+#define OVER      UINT64_MAX
 
 static const struct ring_geometry geometry = { .slots = SLOTS,
 					       .columns = 1,
 					       .column = { { "x", RING_INT64, WORDS * 8, WORDS * 8 } } };
 
-static uint64_t mix(uint64_t x)
+static _Atomic bool over;
+
+static uint64_t word(uint64_t batch, uint64_t i)
 {
+	uint64_t x = batch * 1000 + i;
+
 	x ^= x >> 33;
 	x *= UINT64_C(0xff51afd7ed558ccd);
 	return x ^ (x >> 33);
 }
 
+/* ---- Writer: slots are claimed ahead, filled by any thread in any order, committed in order. ---- */
+
+static struct {
+	struct ring *ring;
+	sem_t work;
+	_Atomic uint64_t taken;
+	struct {
+		struct ring_slot *slot;
+		uint64_t batch;
+		sem_t filled;
+	} job[SLOTS];
+} fill;
+
+static void *filler(void *argument)
+{
+	(void)argument;
+	for (;;) {
+		uint64_t *words, i;
+
+		(void)sem_wait(&fill.work);
+		i = atomic_fetch_add(&fill.taken, 1) % SLOTS;
+		if (fill.job[i].batch == OVER)
+			return NULL;
+		words = ring_column_data(fill.ring, fill.job[i].slot, 0);
+		for (uint64_t w = 0; w < WORDS; w++)
+			words[w] = word(fill.job[i].batch, w);
+		(void)sem_post(&fill.job[i].filled);
+	}
+}
+
+static void give(uint64_t number, struct ring_slot *slot, uint64_t batch)
+{
+	fill.job[number % SLOTS].slot = slot;
+	fill.job[number % SLOTS].batch = batch;
+	(void)sem_post(&fill.work);
+}
+
+static void commit(uint64_t number)
+{
+	struct ring_slot *slot = fill.job[number % SLOTS].slot;
+	uint64_t batch = fill.job[number % SLOTS].batch;
+
+	(void)sem_wait(&fill.job[number % SLOTS].filled);
+	slot->kind = RING_DATA;
+	slot->rows = slot->valid_rows = 1;
+	slot->batch = batch;
+	slot->column[0].bytes = WORDS * 8;
+	slot->cursor = (struct cursor){ .version = CURSOR_VERSION, .batch = batch + 1 };
+	ring_commit(fill.ring);
+}
+
 static void *writer(void *argument)
 {
-	uint64_t generation = 0, next = TOTAL;
+	uint64_t generation = 0, next = TOTAL, given = 0, done = 0;
 	struct ring *ring = argument;
+	pthread_t thread[FILLERS];
 
-	while (__atomic_load_n(&path[0], __ATOMIC_RELAXED)) {
+	for (int i = 0; i < FILLERS; i++)
+		(void)pthread_create(&thread[i], NULL, filler, NULL);
+	while (!atomic_load(&over)) {
 		struct ring_slot *slot;
 		struct cursor from;
 		bool closed;
@@ -47,101 +110,159 @@ static void *writer(void *argument)
 			generation = wanted;
 			next = from.batch;
 		}
-		if (next >= TOTAL || ring_claim(ring, &slot) < 0) {
+		while (next < TOTAL && ring_claim(ring, &slot) == 0)
+			give(given++, slot, next++);
+		if (done == given)
 			(void)ring_writer_wait(ring, 20);
-			continue;
-		}
-		slot->kind = RING_DATA;
-		slot->rows = slot->valid_rows = 1;
-		slot->batch = next;
-		slot->column[0].bytes = WORDS * 8;
-		for (uint64_t i = 0; i < WORDS; i++)
-			((uint64_t *)ring_column_data(ring, slot, 0))[i] = mix(next * 1000 + i);
-		slot->cursor = (struct cursor){ .version = CURSOR_VERSION, .batch = ++next };
-		ring_commit(ring);
+		while (done < given)
+			commit(done++);
 	}
+	for (int i = 0; i < FILLERS; i++)
+		give(given++, NULL, OVER);
+	for (int i = 0; i < FILLERS; i++)
+		(void)pthread_join(thread[i], NULL);
 	return NULL;
 }
 
-struct hand {
+/* ---- Reader: slots are checked and released by several threads, in any order. ---- */
+
+static struct {
 	struct ring *ring;
-	const struct ring_slot *slot;
-	uint64_t batch, wrong;
-};
+	_Atomic uint64_t wrong;
+	struct {
+		sem_t full, empty;
+		const struct ring_slot *slot;
+		uint64_t batch;
+	} box[RELEASERS];
+} use;
 
-static void *check_and_release(void *argument)
+static void check_and_release(const struct ring_slot *slot, uint64_t batch)
 {
-	struct hand *hand = argument;
-	const uint64_t *words = ring_column_data(hand->ring, hand->slot, 0);
+	const uint64_t *words = ring_column_data(use.ring, slot, 0);
+	uint64_t wrong = slot->batch != batch;
 
-	for (uint64_t i = 0; i < WORDS; i++)
-		hand->wrong += words[i] != mix(hand->batch * 1000 + i);
-	ring_release(hand->ring, hand->slot);
-	return NULL;
+	for (uint64_t w = 0; w < WORDS; w++)
+		wrong += words[w] != word(batch, w);
+	ring_release(use.ring, slot);
+	if (wrong)
+		atomic_fetch_add(&use.wrong, wrong);
 }
 
-static const struct ring_slot *next_slot(struct ring *ring)
+static void *releaser(void *argument)
 {
-	const struct ring_slot *slot;
-	struct error err;
+	size_t i = (size_t)(uintptr_t)argument;
 
-	while (ring_next(ring, &slot, &err) < 0)
-		(void)ring_reader_wait(ring, 100);
-	return slot;
+	for (;;) {
+		(void)sem_wait(&use.box[i].full);
+		if (!use.box[i].slot)
+			return NULL;
+		check_and_release(use.box[i].slot, use.box[i].batch);
+		(void)sem_post(&use.box[i].empty);
+	}
 }
 
-/* Two slots at a time, the later one released by another thread. */
-static uint64_t read_all(struct ring *ring)
+static void hand_over(const struct ring_slot *slot, uint64_t batch)
+{
+	size_t i = batch % (RELEASERS + 1);
+
+	if (i == RELEASERS) {
+		check_and_release(slot, batch);
+		return;
+	}
+	(void)sem_wait(&use.box[i].empty);
+	use.box[i].slot = slot;
+	use.box[i].batch = batch;
+	(void)sem_post(&use.box[i].full);
+}
+
+static int read_all(struct ring *ring)
 {
 	struct cursor at = { .version = CURSOR_VERSION };
-	uint64_t wrong = 0;
+	uint64_t batch = 0, since = 0;
+	int r = 0;
 
-	for (uint64_t batch = 0; batch < TOTAL; batch += 2) {
-		struct hand hand[2] = { { .ring = ring, .batch = batch },
-					{ .ring = ring, .batch = batch + 1 } };
-		bool apart = batch % 64 == 0;
-		pthread_t thread;
+	ring_attach(ring, &at);
+	while (batch < TOTAL) {
+		const struct ring_slot *slot;
+		struct error err;
 
-		if (batch % REWIND == 0) {
+		r = ring_next(ring, &slot, &err);
+		if (r == -EAGAIN) {
+			(void)ring_reader_wait(ring, 100);
+			continue;
+		}
+		if (r < 0) {
+			print_error("%s\n", err.text);
+			return r;
+		}
+		hand_over(slot, batch++);
+		if (++since == REWIND) {
+			since = 0;
+			batch -= BACK;
 			at.batch = batch;
 			ring_attach(ring, &at);
 		}
-		for (int i = 0; i < 2; i++) {
-			hand[i].slot = next_slot(ring);
-			wrong += hand[i].slot->batch != hand[i].batch;
-		}
-		if (apart)
-			(void)pthread_create(&thread, NULL, check_and_release, &hand[1]);
-		else
-			(void)check_and_release(&hand[1]);
-		(void)check_and_release(&hand[0]);
-		if (apart)
-			(void)pthread_join(thread, NULL);
-		wrong += hand[0].wrong + hand[1].wrong;
 	}
-	return wrong;
+	return 0;
+}
+
+static void start_releasers(pthread_t thread[RELEASERS])
+{
+	for (size_t i = 0; i < RELEASERS; i++) {
+		(void)sem_init(&use.box[i].full, 0, 0);
+		(void)sem_init(&use.box[i].empty, 0, 1);
+		(void)pthread_create(&thread[i], NULL, releaser, (void *)(uintptr_t)i);
+	}
+}
+
+static void end_releasers(pthread_t thread[RELEASERS])
+{
+	for (size_t i = 0; i < RELEASERS; i++) {
+		(void)sem_wait(&use.box[i].empty);
+		use.box[i].slot = NULL;
+		(void)sem_post(&use.box[i].full);
+		(void)pthread_join(thread[i], NULL);
+	}
+}
+
+/* ---- Both ---- */
+
+static void use_mapping_of(struct ring *ring, const struct ring *other)
+{
+	ring_guard_drop(ring->guard);
+	ring->guard = RING_NO_GUARD;
+	(void)munmap(ring->control, ring->file_bytes);
+	ring->control = other->control;
+	ring->slots = other->slots;
 }
 
 static void nothing_is_lost_repeated_or_torn(void **state)
 {
-	char folder[] = "/tmp/kiln-ring-XXXXXX", file[96];
-	struct ring *out, *in;
-	pthread_t thread;
+	char folder[] = "/tmp/kiln-ring-XXXXXX", path[80];
+	pthread_t thread, releasers[RELEASERS];
 	struct error err;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	(void)snprintf(path, sizeof(path), "%s/ring", folder);
-	(void)snprintf(file, sizeof(file), "%s", path);
-	assert_int_equal(ring_create(path, &geometry, 0, &out, &err), 0);
-	assert_int_equal(ring_open(path, &in, &err), 0);
-	assert_int_equal(pthread_create(&thread, NULL, writer, out), 0);
-	assert_int_equal(read_all(in), 0);
-	__atomic_store_n(&path[0], '\0', __ATOMIC_RELAXED);
+	assert_int_equal(ring_create(path, &geometry, 0, &fill.ring, &err), 0);
+	assert_int_equal(ring_open(path, &use.ring, &err), 0);
+	use_mapping_of(use.ring, fill.ring);
+	(void)sem_init(&fill.work, 0, 0);
+	for (int i = 0; i < SLOTS; i++)
+		(void)sem_init(&fill.job[i].filled, 0, 0);
+	start_releasers(releasers);
+	assert_int_equal(pthread_create(&thread, NULL, writer, fill.ring), 0);
+	assert_int_equal(read_all(use.ring), 0);
+	end_releasers(releasers);
+	atomic_store(&over, true);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	ring_close(in);
-	ring_close(out);
-	(void)unlink(file);
+	assert_int_equal(use.wrong, 0);
+	assert_int_equal(use.ring->control->request, 1 + (TOTAL - BACK) / (REWIND - BACK));
+	use.ring->control = NULL;
+	ring_close(use.ring);
+	ring_close(fill.ring);
+	(void)unlink(path);
 	(void)rmdir(folder);
 }
 
