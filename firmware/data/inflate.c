@@ -107,6 +107,9 @@ int inflate_into(const void *data, uint64_t bytes, enum compression compression,
 	z_stream stream = { .next_in = data };
 	int r;
 
+	*ret_bytes = 0;
+	if (max == 0)
+		return error_set(err, -E2BIG, "inflates to more than 0 bytes");
 	/* Windows of 32 KiB; +16 expects gzip's wrapper (zlib.h, inflateInit2). */
 	if (inflateInit2(&stream, gzip ? 15 + 16 : 15) != Z_OK)
 		return error_set(err, -ENOMEM, "no memory for zlib");
