@@ -104,7 +104,7 @@ static int build(struct writing *writing, enum texts_split split, uint64_t first
 				       plain + used);
 		label[class] = 0;
 	}
-	return gzip_all(plain, used, GZIP_LEVEL, ret_data, ret_bytes, err);
+	return deflate_all(plain, used, COMPRESSION_GZIP, GZIP_LEVEL, ret_data, ret_bytes, err);
 }
 
 static bool same_object(struct store *store, const char *key, const uint8_t *data, uint64_t bytes)

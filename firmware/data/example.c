@@ -1,53 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/example.h"
+#include "data/example_wire.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-/* Wire types and field numbers (protobuf encoding guide; example.proto, feature.proto). */
-enum {
-	WIRE_VARINT = 0,
-	WIRE_FIXED64 = 1,
-	WIRE_BYTES = 2,
-	WIRE_GROUP = 3,
-	WIRE_END_GROUP = 4,
-	WIRE_FIXED32 = 5
-};
-enum { EXAMPLE_FEATURES = 1, FEATURES_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, LIST_VALUE = 1 };
-enum { FEATURE_BYTES = 1, FEATURE_FLOAT = 2, FEATURE_INT64 = 3 };
-#define GROUPS_MAX 32
-
-/* A stretch of wire bytes still to be read. */
-struct wire {
-	const uint8_t *at, *end;
-};
-
-static bool read_varint(struct wire *wire, uint64_t *ret)
-{
-	uint64_t value = 0;
-
-	for (unsigned shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
-		uint8_t byte = *wire->at++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			*ret = value;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool read_bytes(struct wire *wire, struct wire *ret)
-{
-	uint64_t length;
-
-	if (!read_varint(wire, &length) || length > (uint64_t)(wire->end - wire->at))
-		return false;
-	ret->at = wire->at;
-	ret->end = wire->at += length;
-	return true;
-}
+#define GROUPS_MAX 64 /* nested; protobuf gives up at 100 levels of any kind */
 
 static bool read_tag(struct wire *wire, uint32_t *ret_field, uint32_t *ret_type)
 {
@@ -62,7 +18,7 @@ static bool read_tag(struct wire *wire, uint32_t *ret_field, uint32_t *ret_type)
 
 static bool skip_bytes(struct wire *wire, uint64_t bytes)
 {
-	if (bytes > (uint64_t)(wire->end - wire->at))
+	if (bytes > wire_bytes(*wire))
 		return false;
 	wire->at += bytes;
 	return true;
@@ -105,12 +61,11 @@ uint64_t example_row_bytes(const struct example_feature *feature)
 	case EXAMPLE_INT64:
 		return feature->elements * sizeof(int64_t);
 	default:
-		return feature->elements * (sizeof(uint32_t) + (feature->bytes_max + 3) / 4 * 4);
+		return feature->elements * bytes_stride(feature);
 	}
 }
 
-/* ---- One feature's list
- * ----------------------------------------------------------------------------------------------- */
+/* ---- One feature's list ---- */
 
 /* Where the values of one row go. */
 struct row {
@@ -137,36 +92,21 @@ static bool store_int64(struct row *row, uint64_t value)
 
 static bool store_bytes(struct row *row, const struct wire *value)
 {
-	uint64_t length = (uint64_t)(value->end - value->at),
-		 stride = sizeof(uint32_t) + (row->feature->bytes_max + 3) / 4 * 4;
-	uint32_t length32 = (uint32_t)length;
-
-	if (length > row->feature->bytes_max)
+	if (wire_bytes(*value) > row->feature->bytes_max)
 		return false;
-	if (row->count < row->feature->elements) {
-		uint8_t *out = row->out + row->count * stride;
-
-		memcpy(out, &length32, sizeof(length32));
-		memcpy(out + sizeof(length32), value->at, length);
-		memset(out + sizeof(length32) + length, 0, stride - sizeof(length32) - length);
-	}
+	if (row->count < row->feature->elements)
+		put_bytes_value(row->feature, row->out + row->count * bytes_stride(row->feature), *value);
 	row->count++;
 	return true;
 }
 
 static bool read_packed(struct wire packed, struct row *row)
 {
-	uint64_t bytes = (uint64_t)(packed.end - packed.at), value;
+	uint64_t bytes = wire_bytes(packed), value;
 
 	if (row->feature->dtype == EXAMPLE_FLOAT32) {
 		if (bytes % sizeof(float))
 			return false;
-		/* The usual case: the whole row in one list. */
-		if (row->count == 0 && bytes == row->feature->elements * sizeof(float)) {
-			memcpy(row->out, packed.at, bytes);
-			row->count = row->feature->elements;
-			return true;
-		}
 		for (; packed.at < packed.end; packed.at += sizeof(float))
 			(void)store_float(row, packed.at);
 		return true;
@@ -231,6 +171,27 @@ static bool feature_kind(struct wire feature, uint32_t *ret_kind)
 	return true;
 }
 
+/* The lists of the kind that feature_kind() found. Another kind in between clears what came before it. */
+static bool read_lists(struct wire feature, uint32_t kind, struct row *row)
+{
+	while (feature.at < feature.end) {
+		uint32_t field, type;
+		struct wire list;
+
+		(void)read_tag(&feature, &field, &type); /* feature_kind() has read it all before */
+		if (type != WIRE_BYTES || field < FEATURE_BYTES || field > FEATURE_INT64) {
+			(void)skip_field(&feature, field, type);
+			continue;
+		}
+		(void)read_bytes(&feature, &list);
+		if (field != kind)
+			row->count = 0;
+		else if (!read_list(list, row))
+			return false;
+	}
+	return true;
+}
+
 static int malformed(const struct example_feature *feature, struct error *err)
 {
 	return error_set(err, -EBADMSG, "feature \"%s\": its values are malformed%s", feature->name,
@@ -251,35 +212,22 @@ static int read_feature(const struct example_feature *feature, struct wire value
 	if (kind != wanted)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %s, expected %s", feature->name,
 				 kind_names[kind], kind_names[wanted]);
-	while (value.at < value.end) {
-		uint32_t field, type;
-		struct wire list;
-
-		(void)read_tag(&value, &field, &type); /* feature_kind() has read it before */
-		if (type != WIRE_BYTES || field < FEATURE_BYTES || field > FEATURE_INT64) {
-			(void)skip_field(&value, field, type);
-			continue;
-		}
-		(void)read_bytes(&value, &list);
-		/* Another kind before this one clears what came before it. */
-		if (field != wanted)
-			row.count = 0;
-		else if (!read_list(list, &row))
-			return malformed(feature, err);
-	}
+	if (!read_lists(value, kind, &row))
+		return malformed(feature, err);
 	if (row.count != feature->elements)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, expected %" PRIu64,
 				 feature->name, row.count, feature->elements);
 	return 0;
 }
 
-/* ---- The map
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- The map ---- */
 
-/* One map entry: key and value in any order, the last of each wins. A missing value is an unset Feature. */
+/* One map entry: key and value in any order. A missing key is the empty one, a missing value an unset
+ * Feature. A second value is refused, as TensorFlow does (protobuf would merge the two). */
 static bool read_entry(struct wire entry, struct wire *ret_key, struct wire *ret_value)
 {
+	bool valued = false;
+
 	*ret_key = *ret_value = (struct wire){ entry.end, entry.end };
 	while (entry.at < entry.end) {
 		uint32_t field, type;
@@ -287,10 +235,14 @@ static bool read_entry(struct wire entry, struct wire *ret_key, struct wire *ret
 
 		if (!read_tag(&entry, &field, &type))
 			return false;
-		if (type == WIRE_BYTES && (field == ENTRY_KEY || field == ENTRY_VALUE))
-			good = read_bytes(&entry, field == ENTRY_KEY ? ret_key : ret_value);
-		else
+		if (field == ENTRY_KEY && type == WIRE_BYTES) {
+			good = read_bytes(&entry, ret_key);
+		} else if (field == ENTRY_VALUE && type == WIRE_BYTES) {
+			good = !valued && read_bytes(&entry, ret_value);
+			valued = true;
+		} else {
 			good = skip_field(&entry, field, type);
+		}
 		if (!good)
 			return false;
 	}
@@ -345,15 +297,16 @@ struct parse {
 	bool found[EXAMPLE_FEATURES_MAX];
 };
 
+/* The last of a repeated key wins, but TensorFlow lets an unset one replace nothing. */
 static int note_entry(void *context, struct wire key, struct wire value)
 {
 	struct parse *parse = context;
-	uint64_t length = (uint64_t)(key.end - key.at);
 
 	for (uint32_t i = 0; i < parse->schema->features; i++) {
 		const char *name = parse->schema->feature[i].name;
 
-		if (strlen(name) == length && memcmp(name, key.at, length) == 0) {
+		if (strlen(name) == wire_bytes(key) && memcmp(name, key.at, wire_bytes(key)) == 0 &&
+		    wire_bytes(value) > 0) {
 			parse->value[i] = value;
 			parse->found[i] = true;
 		}
@@ -384,8 +337,11 @@ int example_parse(const struct example_schema *schema, const void *data, uint64_
 {
 	struct parse parse = { .schema = schema };
 	struct wire example = { data, (const uint8_t *)data + bytes };
-	int r = walk_entries(example, note_entry, &parse, err);
+	int r;
 
+	if (example_parse_usual(schema, example, ret_rows))
+		return 0;
+	r = walk_entries(example, note_entry, &parse, err);
 	for (uint32_t i = 0; r == 0 && i < schema->features; i++) {
 		bool found = false;
 
@@ -397,8 +353,7 @@ int example_parse(const struct example_schema *schema, const void *data, uint64_
 	return r;
 }
 
-/* ---- Describing
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Describing ---- */
 
 struct describe {
 	int (*each)(void *context, const char *name, uint64_t name_bytes, uint32_t dtype, uint64_t count);
@@ -417,19 +372,10 @@ static int describe_entry(void *context, struct wire key, struct wire value)
 	if (!feature_kind(value, &kind))
 		return error_set(describe->err, -EBADMSG, "not a tf.train.Example: a feature is malformed");
 	feature.dtype = dtypes[kind];
-	while (kind && value.at < value.end) {
-		uint32_t field, type;
-		struct wire list;
-
-		(void)read_tag(&value, &field, &type);
-		if (type != WIRE_BYTES || field != kind)
-			(void)skip_field(&value, field, type);
-		else if (!read_bytes(&value, &list) || !read_list(list, &row))
-			return error_set(describe->err, -EBADMSG,
-					 "not a tf.train.Example: a list is malformed");
-	}
-	return describe->each(describe->context, (const char *)key.at, (uint64_t)(key.end - key.at),
-			      feature.dtype, row.count);
+	if (kind && !read_lists(value, kind, &row))
+		return error_set(describe->err, -EBADMSG, "not a tf.train.Example: a list is malformed");
+	return describe->each(describe->context, (const char *)key.at, wire_bytes(key), feature.dtype,
+			      row.count);
 }
 
 int example_describe(const void *data, uint64_t bytes,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/inflate.h"
 
-#include "data/crc32c.h"
 #include "data/tfrecord.h"
 
 #include <inttypes.h>
@@ -13,14 +12,19 @@
 #define GROW_FIRST 65536u
 #define CHUNK_MAX  (1u << 30) /* zlib counts in 32 bits */
 
+/* A window of 32 KiB; +16 means gzip's wrapper (zlib.h, inflateInit2). */
+static int window_bits(enum compression compression)
+{
+	return compression == COMPRESSION_GZIP ? 15 + 16 : 15;
+}
+
 enum compression compression_of(const void *data, uint64_t bytes)
 {
 	const uint8_t *p = data;
-	struct tfrecord first;
+	uint64_t length;
 
 	/* A plain shard proves itself by the CRC of its first length, whatever its bytes look like. */
-	if (bytes >= TFRECORD_HEADER_BYTES &&
-	    tfrecord_next(data, bytes, 0, UINT64_MAX, &first, NULL) != -EBADMSG)
+	if (bytes >= TFRECORD_HEADER_BYTES && tfrecord_length(data, &length))
 		return COMPRESSION_NONE;
 	if (bytes >= 3 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8)
 		return COMPRESSION_GZIP;
@@ -110,8 +114,7 @@ int inflate_into(const void *data, uint64_t bytes, enum compression compression,
 	*ret_bytes = 0;
 	if (max == 0)
 		return error_set(err, -E2BIG, "inflates to more than 0 bytes");
-	/* Windows of 32 KiB; +16 expects gzip's wrapper (zlib.h, inflateInit2). */
-	if (inflateInit2(&stream, gzip ? 15 + 16 : 15) != Z_OK)
+	if (inflateInit2(&stream, window_bits(compression)) != Z_OK)
 		return error_set(err, -ENOMEM, "no memory for zlib");
 	r = inflate_members(&stream, data, bytes, gzip, &out, err);
 	(void)inflateEnd(&stream);
@@ -122,52 +125,32 @@ int inflate_into(const void *data, uint64_t bytes, enum compression compression,
 	return r;
 }
 
-int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
-		uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
+int deflate_all(const void *data, uint64_t bytes, enum compression compression, int level, uint8_t **ret_data,
+		uint64_t *ret_bytes, struct error *err)
 {
-	uint64_t capacity = 0, used = 0;
-	uint8_t *buffer = NULL;
-	int r = inflate_into(data, bytes, compression, max, &buffer, &capacity, &used, err);
-
-	if (r < 0 && r != -EBADMSG) {
-		free(buffer);
-		return r;
-	}
-	*ret_data = buffer;
-	*ret_bytes = used;
-	return r;
-}
-
-int gzip_all(const void *data, uint64_t bytes, int level, uint8_t **ret_data, uint64_t *ret_bytes,
-	     struct error *err)
-{
-	z_stream stream = { 0 };
-	uint8_t *out;
+	z_stream stream = { .next_in = data, .avail_in = (uInt)bytes };
+	CLEANUP(free_ptr) uint8_t *out = NULL;
 	uint64_t bound;
 	int r;
 
 	if (bytes > CHUNK_MAX)
-		return error_set(err, -E2BIG, "%" PRIu64 " bytes to gzip in one piece, at most %u", bytes,
+		return error_set(err, -E2BIG, "%" PRIu64 " bytes to compress in one piece, at most %u", bytes,
 				 CHUNK_MAX);
-	if (deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&stream, level, Z_DEFLATED, window_bits(compression), 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return error_set(err, -ENOMEM, "no memory for zlib");
 	bound = deflateBound(&stream, bytes);
 	out = malloc(bound);
 	if (!out) {
 		(void)deflateEnd(&stream);
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes of gzip", bound);
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " compressed bytes", bound);
 	}
-	stream.next_in = data;
-	stream.avail_in = (uInt)bytes;
 	stream.next_out = out;
 	stream.avail_out = (uInt)bound;
 	r = deflate(&stream, Z_FINISH);
-	*ret_bytes = stream.total_out;
 	(void)deflateEnd(&stream);
-	if (r != Z_STREAM_END) {
-		free(out);
+	if (r != Z_STREAM_END)
 		return error_set(err, -EIO, "zlib: deflate gave %d", r);
-	}
-	*ret_data = out;
+	*ret_bytes = stream.total_out;
+	*ret_data = TAKE(out);
 	return 0;
 }

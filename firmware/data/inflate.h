@@ -15,18 +15,16 @@ enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZLIB };
  * zlib by its header check. */
 enum compression compression_of(const void *data, uint64_t bytes);
 
-/* Inflate a whole shard (concatenated gzip members included) into malloc'ed memory of at most `max` bytes.
- * Errors: -EBADMSG truncated or corrupt, with how far it was good (*ret_bytes still holds the good prefix,
- * and *ret_data its bytes, when asked for); -E2BIG more than `max`; -ENOMEM. */
-MUST_CHECK int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
-			   uint8_t **ret_data, uint64_t *ret_bytes, struct error *err);
-
-/* The same into a buffer that is kept from shard to shard: *buffer holds *capacity bytes of malloc'ed memory
- * (NULL and 0 at first), is made larger when needed, never beyond `max`, and stays the caller's also on
- * failure. */
+/* Inflate a whole shard (concatenated gzip members included), at most `max` bytes of it, into a buffer that
+ * may be kept from shard to shard: *buffer holds *capacity bytes of malloc'ed memory (NULL and 0 at first),
+ * is made larger when needed, never beyond `max`, and stays the caller's also on failure. Errors: -EBADMSG
+ * truncated or corrupt: the sentence says where, and the first *ret_bytes of *buffer are what came before;
+ * behind a wrong CRC of a whole stream that is all of it, so only the records' own CRCs vouch for it. -E2BIG
+ * more than `max`; -ENOMEM. */
 MUST_CHECK int inflate_into(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
 			    uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err);
 
-/* Gzip in one piece (zlib, `level` 1..9, no name, no time: same bytes every time) into malloc'ed memory. */
-MUST_CHECK int gzip_all(const void *data, uint64_t bytes, int level, uint8_t **ret_data, uint64_t *ret_bytes,
-			struct error *err);
+/* Gzip or zlib in one piece (`level` 1..9; gzip without name and time: same bytes every time) into malloc'ed
+ * memory. Errors: -E2BIG more than 1 GiB; -ENOMEM. */
+MUST_CHECK int deflate_all(const void *data, uint64_t bytes, enum compression compression, int level,
+			   uint8_t **ret_data, uint64_t *ret_bytes, struct error *err);

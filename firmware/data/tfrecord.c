@@ -25,6 +25,15 @@ static uint32_t masked_crc(const void *data, uint64_t bytes)
 	return crc32c_mask(crc32c(0, data, bytes));
 }
 
+bool tfrecord_length(const void *frame, uint64_t *ret_length)
+{
+	uint64_t length;
+
+	memcpy(&length, frame, sizeof(length));
+	*ret_length = le64toh(length);
+	return stored_crc((const uint8_t *)frame + sizeof(length)) == masked_crc(frame, sizeof(length));
+}
+
 int tfrecord_next(const void *buffer, uint64_t bytes, uint64_t offset, uint64_t record_max,
 		  struct tfrecord *ret_record, struct error *err)
 {
@@ -37,12 +46,10 @@ int tfrecord_next(const void *buffer, uint64_t bytes, uint64_t offset, uint64_t 
 		return error_set(err, -EBADMSG,
 				 "byte %" PRIu64 ": found %" PRIu64 " bytes, a record takes at least %u",
 				 offset, left, TFRECORD_FRAME_BYTES);
-	if (stored_crc(frame + 8) != masked_crc(frame, 8))
+	if (!tfrecord_length(frame, &length))
 		return error_set(err, -EBADMSG,
 				 "byte %" PRIu64 ": the length's CRC is 0x%08x, expected 0x%08x", offset,
 				 stored_crc(frame + 8), masked_crc(frame, 8));
-	memcpy(&length, frame, sizeof(length));
-	length = le64toh(length);
 	if (length > record_max || length > left - TFRECORD_FRAME_BYTES)
 		return error_set(
 			err, -EBADMSG,

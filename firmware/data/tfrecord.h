@@ -17,6 +17,9 @@
 /* TensorFlow's mask: rotate right by 15, add 0xa282ead8. */
 uint32_t crc32c_mask(uint32_t crc);
 
+/* The length in a frame's first TFRECORD_HEADER_BYTES; false when its CRC is wrong. */
+MUST_CHECK bool tfrecord_length(const void *frame, uint64_t *ret_length);
+
 struct tfrecord {
 	const uint8_t *data;
 	uint64_t bytes;

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 			used += one_record(flat ? 0 : (uint64_t)argv[2][0] << 32 | s << 20 | r, plain + used,
 					   capacity - used);
 		bytes = used;
-		if (!stored && gzip_all(plain, used, 6, &data, &bytes, &err) < 0)
+		if (!stored && deflate_all(plain, used, COMPRESSION_GZIP, 6, &data, &bytes, &err) < 0)
 			return 1;
 		(void)snprintf(path, sizeof(path), "%s/%s-%05" PRIu64 "-of-%05" PRIu64 ".tfrecord%s", argv[1],
 			       argv[2], s, shards, stored ? "" : ".gz");

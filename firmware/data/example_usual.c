@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/example_wire.h"
+
+/* A length-delimited field, its tag in one byte. */
+#define TAG(field) ((uint8_t)((field) << 3 | WIRE_BYTES))
+
+static bool open_field(struct wire *wire, uint8_t tag, struct wire *ret)
+{
+	if (wire->at == wire->end || *wire->at != tag)
+		return false;
+	wire->at++;
+	return read_bytes(wire, ret);
+}
+
+static bool read_floats(const struct example_feature *feature, struct wire list, void *out)
+{
+	struct wire packed;
+
+	if (!open_field(&list, TAG(LIST_VALUE), &packed) || list.at != list.end ||
+	    wire_bytes(packed) != feature->elements * sizeof(float))
+		return false;
+	memcpy(out, packed.at, wire_bytes(packed));
+	return true;
+}
+
+static bool read_integers(const struct example_feature *feature, struct wire list, uint8_t *out)
+{
+	struct wire packed;
+
+	if (!open_field(&list, TAG(LIST_VALUE), &packed) || list.at != list.end)
+		return false;
+	for (uint64_t i = 0; i < feature->elements; i++, out += sizeof(uint64_t)) {
+		uint64_t value;
+
+		if (!read_varint(&packed, &value))
+			return false;
+		memcpy(out, &value, sizeof(value));
+	}
+	return packed.at == packed.end;
+}
+
+static bool read_byte_strings(const struct example_feature *feature, struct wire list, uint8_t *out)
+{
+	struct wire value;
+
+	for (uint64_t i = 0; i < feature->elements; i++, out += bytes_stride(feature)) {
+		if (!open_field(&list, TAG(LIST_VALUE), &value) || wire_bytes(value) > feature->bytes_max)
+			return false;
+		put_bytes_value(feature, out, value);
+	}
+	return list.at == list.end;
+}
+
+static bool read_value(const struct example_feature *feature, struct wire value, void *row)
+{
+	struct wire list;
+
+	switch (feature->dtype) {
+	case EXAMPLE_FLOAT32:
+		return open_field(&value, TAG(FEATURE_FLOAT), &list) && value.at == value.end &&
+		       read_floats(feature, list, row);
+	case EXAMPLE_INT64:
+		return open_field(&value, TAG(FEATURE_INT64), &list) && value.at == value.end &&
+		       read_integers(feature, list, row);
+	default:
+		return open_field(&value, TAG(FEATURE_BYTES), &list) && value.at == value.end &&
+		       read_byte_strings(feature, list, row);
+	}
+}
+
+/* The schema's feature of this name, looked for from `first` on: records repeat their order. */
+static uint32_t find(const struct example_schema *schema, struct wire key, uint32_t first)
+{
+	for (uint32_t n = 0; n < schema->features; n++) {
+		uint32_t i = first + n < schema->features ? first + n : first + n - schema->features;
+		const char *name = schema->feature[i].name;
+
+		if (strlen(name) == wire_bytes(key) && memcmp(name, key.at, wire_bytes(key)) == 0)
+			return i;
+	}
+	return schema->features;
+}
+
+bool example_parse_usual(const struct example_schema *schema, struct wire example, void *const *ret_rows)
+{
+	struct wire features, entry, key, value;
+	uint32_t seen = 0, next = 0, found = 0;
+
+	if (!open_field(&example, TAG(EXAMPLE_FEATURES), &features) || example.at != example.end)
+		return false;
+	while (features.at < features.end) {
+		uint32_t i;
+
+		if (!open_field(&features, TAG(FEATURES_ENTRY), &entry) ||
+		    !open_field(&entry, TAG(ENTRY_KEY), &key) ||
+		    !open_field(&entry, TAG(ENTRY_VALUE), &value) || entry.at != entry.end)
+			return false;
+		i = find(schema, key, next);
+		if (i == schema->features)
+			continue;
+		if (seen & 1u << i || !read_value(&schema->feature[i], value, ret_rows[i]))
+			return false;
+		seen |= 1u << i;
+		found++;
+		next = i + 1 < schema->features ? i + 1 : 0;
+	}
+	return found == schema->features;
+}

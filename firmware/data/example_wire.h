@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading protobuf's wire format, and the field numbers of tf.train.Example. Every read is bounded by the
+ * stretch it reads from and gives false where the bytes end or break the format. Sources: protobuf's encoding
+ * guide; tensorflow/core/example/{example,feature}.proto.
+ */
+#pragma once
+
+#include "data/example.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	      "lists of floats are copied as they lie on the wire");
+
+enum {
+	WIRE_VARINT = 0,
+	WIRE_FIXED64 = 1,
+	WIRE_BYTES = 2,
+	WIRE_GROUP = 3,
+	WIRE_END_GROUP = 4,
+	WIRE_FIXED32 = 5
+};
+enum { EXAMPLE_FEATURES = 1, FEATURES_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, LIST_VALUE = 1 };
+enum { FEATURE_BYTES = 1, FEATURE_FLOAT = 2, FEATURE_INT64 = 3 };
+
+/* A stretch of wire bytes still to be read. */
+struct wire {
+	const uint8_t *at, *end;
+};
+
+static inline uint64_t wire_bytes(struct wire wire)
+{
+	return (uint64_t)(wire.end - wire.at);
+}
+
+/* At most ten bytes; what they hold beyond 64 bits is dropped, as protobuf does. */
+static inline bool read_varint(struct wire *wire, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
+		uint8_t byte = *wire->at++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*ret = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A length and as many bytes. */
+static inline bool read_bytes(struct wire *wire, struct wire *ret)
+{
+	uint64_t length;
+
+	if (!read_varint(wire, &length) || length > wire_bytes(*wire))
+		return false;
+	ret->at = wire->at;
+	ret->end = wire->at += length;
+	return true;
+}
+
+/* The column's value: a length in 32 bits, the bytes, zeros up to the width of the longest. */
+static inline uint64_t bytes_stride(const struct example_feature *feature)
+{
+	return sizeof(uint32_t) + (feature->bytes_max + 3) / 4 * 4;
+}
+
+static inline void put_bytes_value(const struct example_feature *feature, uint8_t *out, struct wire value)
+{
+	uint64_t bytes = wire_bytes(value);
+	uint32_t length = (uint32_t)bytes;
+
+	memcpy(out, &length, sizeof(length));
+	memcpy(out + sizeof(length), value.at, bytes);
+	memset(out + sizeof(length) + bytes, 0, bytes_stride(feature) - sizeof(length) - bytes);
+}
+
+/* The layout that every serializer writes: packed numbers, each key once, no unknown fields. False for any
+ * other, good or not; the rows then hold anything. */
+bool example_parse_usual(const struct example_schema *schema, struct wire example, void *const *ret_rows);
