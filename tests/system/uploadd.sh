@@ -6,17 +6,19 @@ make_checkpoint=$KILN_BUILD/system/make_checkpoint
 
 begin() { # node, keep
 	node "$1"
-	sink=$work/runs/$1
+	sink=$work/runs/$1 endpoint=${s3:+$KILN_S3_ENDPOINT}
+	url=${s3:-file://$work/runs}/$1
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; };
 		source: { url = "file://$work/data"; };
-		sink: { url = "file://$sink"; };
+		sink: { url = "$url"; endpoint = "$endpoint"; };
 		checkpoint: { keep = $2; };
 	CONF
 	id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" 2>"$work/begin.log")
 	spool=$KILN_ROOT/data/kiln/spool/traind/$id record=$KILN_ROOT/data/kiln/run/current
 	stored=$sink/$id
 }
+s3=
 
 start() {
 	"$KILN_BIN/kiln-uploadd" "$@" 2>>"$KILN_ROOT/log" &
@@ -164,3 +166,43 @@ is "$?" 0 "two runs are drained"
 stored=$sink/$first
 is "$(latest step)" 10 "the earlier night's checkpoint came to the store"
 like "$(cat "$stored/run.json")" '"state":.*"finished"' "and its record"
+
+# ---- Killed in the middle of parts, against a real S3 server ----
+if ! tools/store/radosgw check >/dev/null 2>&1; then
+	skip "killed in the middle of parts" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
+	exit
+fi
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN
+cleanup() {
+	tools/store/radosgw stop "$work/rgw"
+}
+tools/store/radosgw start "$work/rgw" >"$work/rgw.log" 2>&1
+ok $? "radosgw starts" "$(tail -n 5 "$work/rgw.log")"
+# shellcheck disable=SC1091
+. "$work/rgw/env"
+export KILN_S3_ENDPOINT AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+s3=s3://$KILN_S3_BUCKET
+begin parts 2
+"$make_checkpoint" "$id" 1 60000000
+wrong=''
+for seed in $(seq 1 12); do
+	RANDOM=$seed
+	start
+	sleep 0.$((RANDOM % 9))$((RANDOM % 10))
+	kill -KILL $uploadd
+	wait $uploadd 2>/dev/null
+	step=$("$make_checkpoint" --latest "$s3/parts/$id" 2>&1) || wrong="$wrong $step"
+	[ "$step" = none ] || "$make_checkpoint" "$id" $((seed + 1)) 60000000
+done
+is "$wrong" "" "S3: killed 12 times, what latest.json names is whole"
+like "$(cat "$KILN_ROOT/log")" "unfinished uploads removed" "S3: parts of killed uploads are removed at the next start"
+newest=$(steps "$spool" | awk '{ print $NF }')
+finish_run finished
+: >"$KILN_ROOT/log"
+start --drain
+wait $uploadd
+is "$? $("$make_checkpoint" --latest "$s3/parts/$id")" "0 $newest" "S3: then it finishes what was left"
+: >"$KILN_ROOT/log"
+start --drain
+wait $uploadd
+is "$(grep -c unfinished "$KILN_ROOT/log")" 0 "S3: and leaves no part behind"
