@@ -7,6 +7,7 @@
 #include "core/ring_shared.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -266,9 +267,118 @@ static void nothing_is_lost_repeated_or_torn(void **state)
 	(void)rmdir(folder);
 }
 
+/* ---- The writer at the reader's heels: two slots without bytes, nobody sleeps, one thread releases. ---- */
+
+#define LEAN_TOTAL 100000u
+#define LEAN_SPINS 200u /* looks at a full ring before another thread gets the core */
+
+static const struct ring_geometry lean = { .slots = 2 };
+static const struct ring_slot *_Atomic out;
+static struct {
+	struct ring *to, *back;
+	uint64_t early; /* times that tail was seen before the reader's own copy of it */
+} heels;
+
+/* Whoever sees a tail sees it in the reader's copy too, or the head that follows would look wild there. */
+static void look(void)
+{
+	uint64_t tail = atomic_load_explicit(&heels.to->control->tail, memory_order_acquire);
+
+	heels.early += atomic_load_explicit(&heels.back->released, memory_order_relaxed) < tail;
+}
+
+static void *lean_writer(void *argument)
+{
+	struct ring_slot *slot;
+
+	(void)argument;
+	for (uint64_t batch = 0; batch < LEAN_TOTAL;) {
+		for (uint32_t spins = 0; spins < LEAN_SPINS; spins++)
+			look();
+		if (ring_claim(heels.to, &slot) < 0) {
+			(void)sched_yield();
+			continue;
+		}
+		slot->kind = RING_DATA;
+		slot->cursor = (struct cursor){ .version = CURSOR_VERSION, .batch = ++batch };
+		ring_commit(heels.to);
+	}
+	return NULL;
+}
+
+static void *lean_releaser(void *argument)
+{
+	(void)argument;
+	for (uint64_t batch = 0; batch < LEAN_TOTAL;) {
+		const struct ring_slot *slot = atomic_exchange(&out, NULL);
+
+		if (!slot) {
+			(void)sched_yield();
+			continue;
+		}
+		ring_release(heels.back, slot);
+		batch++;
+	}
+	return NULL;
+}
+
+static int lean_read(struct ring *ring)
+{
+	for (uint64_t batch = 0; batch < LEAN_TOTAL;) {
+		const struct ring_slot *slot;
+		struct error err;
+		int r = ring_next(ring, &slot, &err);
+
+		if (r == -EAGAIN) {
+			(void)sched_yield();
+			continue;
+		}
+		if (r < 0) {
+			print_error("%s\n", err.text);
+			return r;
+		}
+		while (atomic_load(&out))
+			(void)sched_yield();
+		atomic_store(&out, slot);
+		batch++;
+	}
+	return 0;
+}
+
+static void an_honest_writer_never_looks_wild(void **state)
+{
+	char folder[] = "/tmp/kiln-ring-XXXXXX", path[80];
+	const struct cursor from = { .version = CURSOR_VERSION };
+	pthread_t thread[2];
+	struct cursor at;
+	struct error err;
+	bool closed;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof(path), "%s/ring", folder);
+	assert_int_equal(ring_create(path, &lean, 0, &heels.to, &err), 0);
+	assert_int_equal(ring_open(path, &heels.back, &err), 0);
+	use_mapping_of(heels.back, heels.to);
+	ring_attach(heels.back, &from);
+	ring_begin(heels.to, ring_request(heels.to, &at, &closed));
+	assert_int_equal(pthread_create(&thread[0], NULL, lean_writer, NULL), 0);
+	assert_int_equal(pthread_create(&thread[1], NULL, lean_releaser, NULL), 0);
+	assert_int_equal(lean_read(heels.back), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(thread[i], NULL), 0);
+	assert_int_equal(heels.early, 0);
+	heels.back->control = NULL;
+	ring_close(heels.back);
+	ring_close(heels.to);
+	(void)unlink(path);
+	(void)rmdir(folder);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_is_lost_repeated_or_torn) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(an_honest_writer_never_looks_wild),
+					    cmocka_unit_test(nothing_is_lost_repeated_or_torn) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
