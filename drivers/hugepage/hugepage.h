@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder on hugetlbfs with enough free 2 MiB pages behind it.
+ * A folder on hugetlbfs with enough free 2 MiB pages behind it. What was added to the kernel's pool is noted
+ * in FOLDER.pages, so that it can be given back.
  */
 #pragma once
 
@@ -13,7 +14,12 @@
 
 /* Make `folder` (and mount hugetlbfs on it where we may), and raise the kernel's pool until `bytes` are free;
  * what `reuse_bytes` of files in it hold already counts as free. *ret_huge tells which pages the folder
- * gives. With `small_allowed`, what cannot be had falls back to normal pages. Errors: -ENOMEM pages needed
- * and free, named; -EPERM hugetlbfs is not mounted there and we may not. */
+ * gives. With `small_allowed`, what cannot be had falls back to normal pages. A pool that cannot be raised
+ * far enough is left as it was. Errors: -ENOMEM pages needed and free, named; -EPERM hugetlbfs is not mounted
+ * there and we may not; -EINVAL pages of another size are mounted there. */
 MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, bool small_allowed,
 				bool *ret_huge, struct error *err);
+
+/* Unmount `folder`, whatever lies in it, and give back what hugepage_prepare() added to the pool for it, as
+ * far as it is free. Nothing to do is no error. Errors: -EBUSY a process still uses it; -EPERM we may not. */
+MUST_CHECK int hugepage_release(const char *folder, struct error *err);

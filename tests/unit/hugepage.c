@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other tests may use the pool at the same time: only what these folders hold is compared. */
+#include "drivers/hugepage/hugepage.h"
+
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cmocka.h>
+
+#define TOO_MUCH ((uint64_t)1 << 50)
+
+static char root[64], folder[80], note[96];
+
+static bool on_hugetlbfs(void)
+{
+	struct statfs fs;
+
+	return statfs(folder, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC;
+}
+
+static int make_root(void **state)
+{
+	(void)state;
+	(void)snprintf(root, sizeof(root), "/tmp/kiln-huge-XXXXXX");
+	assert_non_null(mkdtemp(root));
+	(void)snprintf(folder, sizeof(folder), "%s/huge", root);
+	(void)snprintf(note, sizeof(note), "%s.pages", folder);
+	return 0;
+}
+
+static int remove_root(void **state)
+{
+	struct error err;
+
+	(void)state;
+	if (hugepage_release(folder, &err) < 0)
+		print_error("%s\n", err.text);
+	(void)rmdir(folder);
+	return rmdir(root);
+}
+
+/* Where hugepages cannot be had at all, the refusal is what is tested. */
+static bool can_have(void)
+{
+	struct error err;
+	bool huge;
+	int r = hugepage_prepare(folder, HUGEPAGE_BYTES, 0, false, &huge, &err);
+
+	if (r == 0)
+		return true;
+	print_message("# no hugepages here: %s\n", err.text);
+	assert_true(r == -EPERM || r == -ENOMEM);
+	assert_non_null(strstr(err.text, folder));
+	return false;
+}
+
+static int64_t pool(const char *name)
+{
+	CLEANUP(close_file) FILE *file = NULL;
+	long long number = 0;
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-2048kB/%s", name);
+	file = fopen(path, "re");
+	return file && fscanf(file, "%lld", &number) == 1 ? number : 0;
+}
+
+static void pages_come_and_go(void **state)
+{
+	struct error err;
+	bool huge = false;
+
+	(void)state;
+	if (!can_have())
+		return;
+	assert_int_equal(hugepage_prepare(folder, 2 * HUGEPAGE_BYTES, 0, false, &huge, &err), 0);
+	assert_true(huge);
+	assert_true(on_hugetlbfs());
+	assert_int_equal(hugepage_release(folder, &err), 0);
+	assert_false(on_hugetlbfs());
+	assert_int_equal(access(note, F_OK), -1);
+	assert_int_equal(hugepage_release(folder, &err), 0);
+}
+
+static void what_was_added_is_given_back(void **state)
+{
+	struct error err;
+	bool huge = false;
+	int64_t added;
+	FILE *file;
+
+	(void)state;
+	if (!can_have())
+		return;
+	/* More than is free, whatever others do meanwhile. */
+	assert_int_equal(hugepage_prepare(folder, (uint64_t)(pool("free_hugepages") + 8) * HUGEPAGE_BYTES, 0,
+					  false, &huge, &err),
+			 0);
+	file = fopen(note, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%" SCNd64, &added), 1);
+	(void)fclose(file);
+	assert_true(added > 0 && added <= pool("nr_hugepages"));
+	assert_int_equal(hugepage_release(folder, &err), 0);
+	assert_int_equal(access(note, F_OK), -1);
+}
+
+static void what_files_hold_counts_as_free(void **state)
+{
+	struct error err;
+	bool huge = false;
+
+	(void)state;
+	if (!can_have())
+		return;
+	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, TOO_MUCH, false, &huge, &err), 0);
+	assert_true(huge);
+}
+
+static void too_many_are_refused_by_number(void **state)
+{
+	struct error err;
+	bool huge;
+
+	(void)state;
+	if (!can_have())
+		return;
+	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, false, &huge, &err), -ENOMEM);
+	assert_non_null(strstr(err.text, "536870912 hugepages of 2 MiB needed"));
+	assert_non_null(strstr(err.text, "free"));
+}
+
+static void normal_pages_where_they_are_allowed(void **state)
+{
+	struct error err;
+	bool huge = true;
+
+	(void)state;
+	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, true, &huge, &err), 0);
+	assert_false(huge);
+	assert_false(on_hugetlbfs());
+	assert_int_equal(access(folder, W_OK), 0);
+	assert_int_equal(access(note, F_OK), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(pages_come_and_go, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(what_was_added_is_given_back, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(what_files_hold_counts_as_free, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(too_many_are_refused_by_number, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(normal_pages_where_they_are_allowed, make_root, remove_root),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
