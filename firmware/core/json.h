@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cJSON with what it leaves out checked: trailing bytes, duplicate keys, bad UTF-8, integers it would round.
+ * cJSON with what it leaves out checked: trailing bytes, duplicate keys, bad UTF-8, integers it would round,
+ * strings it would cut (\u0000), text too long or nested too deep.
  * Integers travel as numbers up to 2^53 and as decimal strings above.
  */
 #pragma once
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 #define JSON_BYTES_MAX (16u << 20)
+#define JSON_DEPTH_MAX 64u
 
 void json_free(cJSON **json); /* for CLEANUP() */
 
@@ -20,7 +22,7 @@ void json_free(cJSON **json); /* for CLEANUP() */
 MUST_CHECK int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_json,
 			  struct error *err);
 
-/* Indented text, malloc'ed. */
+/* Indented text, malloc'ed; every finite number reads back as it is. */
 MUST_CHECK int json_print(const cJSON *json, char **ret_text, struct error *err);
 
 /* Members of an object; -EBADMSG names `what`, the key, what was found and expected. Strings stay the
