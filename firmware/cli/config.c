@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config.h"
 #include "cli/cli.h"
+#include "model/graph.h"
 
 #include <string.h>
 
 static const char usage[] =
-	"Usage: kiln config check FILE          every mistake at once: file, line, key, found, allowed\n"
+	"Usage: kiln config check [FILE]          every mistake at once: file, line, key, found, allowed\n"
 	"       kiln config show [FILE] [--json]  the values in effect, defaults marked\n"
-	"       kiln config reference            every key with unit, default, bounds and help\n\n"
+	"       kiln config reference             every key with unit, default, bounds and help\n\n"
 	"Without FILE the box's own is taken: KILN_CONFIG, else /etc/kiln/kiln.conf below KILN_ROOT.\n";
 
 static int check(const char *file)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	struct error err = { 0 };
+	struct graph graph;
+	int r = config_load(file, &config, &err);
 
-	if (config_load(file, &config, &err) < 0) {
+	/* Layers, loss and optimizer are the model's tables. */
+	if (r == 0)
+		r = graph_build(&config, true, &graph, &err) < 0 ? error_prefix(&err, "%s", file) : 0;
+	if (r < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		return CLI_ERROR;
 	}
+	graph_done(&graph);
 	printf("%s: good\n", file);
 	return CLI_OK;
 }
@@ -46,26 +53,30 @@ static int reference(void)
 
 int cli_config(int argc, char **argv)
 {
-	const char *file = config_path(0, NULL);
-	bool json = false;
+	const char *verb = argc > 1 ? argv[1] : "", *file = NULL;
+	bool json = false, is_check = strcmp(verb, "check") == 0, is_show = strcmp(verb, "show") == 0,
+	     is_reference = strcmp(verb, "reference") == 0;
 
-	if (argc < 2)
-		return cli_usage("config", "which: check, show or reference?");
-	for (int i = 1; i < argc; i++) {
+	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--help") == 0) {
 			fputs(usage, stdout);
 			return CLI_OK;
 		}
-		if (strcmp(argv[i], "--json") == 0)
+	if (!*verb)
+		return cli_usage("config", "which: check, show or reference?");
+	if (!is_check && !is_show && !is_reference)
+		return cli_usage("config", "there is no \"%s\"", verb);
+	for (int i = 2; i < argc; i++) {
+		if (is_show && strcmp(argv[i], "--json") == 0)
 			json = true;
-		else if (i >= 2)
+		else if (*argv[i] == '-' || file || is_reference)
+			return cli_usage("config", "%s does not take \"%s\"", verb, argv[i]);
+		else
 			file = argv[i];
 	}
-	if (strcmp(argv[1], "check") == 0)
-		return check(file);
-	if (strcmp(argv[1], "show") == 0)
-		return show(file, json);
-	if (strcmp(argv[1], "reference") == 0)
+	if (is_reference)
 		return reference();
-	return cli_usage("config", "there is no \"%s\"", argv[1]);
+	if (!file)
+		file = config_path(0, NULL);
+	return is_check ? check(file) : show(file, json);
 }

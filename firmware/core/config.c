@@ -44,6 +44,19 @@ static void read_group(struct config_reading *reading, const config_setting_t *g
 	}
 }
 
+/* Of a key, else of its group, else the first. */
+static unsigned line_of(const struct config_reading *reading, const char *name)
+{
+	const config_t *file = &reading->config->memory->file;
+	const config_setting_t *found = config_lookup(file, name);
+	char group[64];
+
+	(void)snprintf(group, sizeof(group), "%.*s", (int)strcspn(name, "."), name);
+	if (!found)
+		found = config_lookup(file, group);
+	return found ? config_setting_source_line(found) : 1;
+}
+
 static void read_flat_keys(struct config_reading *reading, const config_setting_t *root)
 {
 	for (int i = 0; i < config_setting_length(root); i++) {
@@ -64,8 +77,8 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 		if (config_keys[i].fallback)
 			config_read_fallback(&config_keys[i], reading->config);
 		else
-			config_mistake(reading, 1, "%s: found nothing, it must be given",
-				       config_keys[i].name);
+			config_mistake(reading, line_of(reading, config_keys[i].name),
+				       "%s: found nothing, it must be given", config_keys[i].name);
 	}
 }
 
@@ -86,14 +99,16 @@ static void check_together(struct config_reading *reading)
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (feature_named(config, config->feature[i].name) != &config->feature[i])
-			config_mistake(reading, 1, "schema: found \"%s\" twice, allowed: once",
+			config_mistake(reading, line_of(reading, "schema"),
+				       "schema.name: found \"%s\" twice, allowed: once",
 				       config->feature[i].name);
 	if (!input || input->dtype != CONFIG_FLOAT32)
-		config_mistake(reading, 1,
+		config_mistake(reading, line_of(reading, "model.input"),
 			       "model.input: found \"%s\", allowed: a float32 feature of `schema`",
 			       config->model.input);
 	if (!label || label->dtype != CONFIG_INT64)
-		config_mistake(reading, 1, "model.label: found \"%s\", allowed: an int64 feature of `schema`",
+		config_mistake(reading, line_of(reading, "model.label"),
+			       "model.label: found \"%s\", allowed: an int64 feature of `schema`",
 			       config->model.label);
 }
 
@@ -116,20 +131,31 @@ static int read_all(struct config_reading *reading, struct config_memory *memory
 	return reading->mistakes ? -EINVAL : 0;
 }
 
+/* libconfig stops at the first and names no key; the line itself says most. */
+static int refuse_syntax(struct config_memory *memory, const char *path, const char *text, struct error *err)
+{
+	int line = config_error_line(&memory->file);
+
+	for (int i = 1; i < line && strchr(text, '\n'); i++)
+		text = strchr(text, '\n') + 1;
+	text += strspn(text, " \t");
+	return error_set(err, -EINVAL, "%s:%d: %s: %.*s", path, line, config_error_text(&memory->file),
+			 (int)strcspn(text, "\r\n") < 100 ? (int)strcspn(text, "\r\n") : 100, text);
+}
+
 static int parse(struct config_memory *memory, const char *path, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char lists[2048];
-	int r = file_read(path, CONFIG_BYTES_MAX, &text, NULL, err);
+	uint64_t bytes;
+	int r = file_read(path, CONFIG_BYTES_MAX, &text, &bytes, err);
 
-	if (r < 0)
-		return r;
-	r = config_scan(path, text, err);
+	if (r == 0)
+		r = config_scan(path, text, bytes, err);
 	if (r < 0)
 		return r;
 	if (!config_read_string(&memory->file, text))
-		return error_set(err, -EINVAL, "%s:%d: %s", path, config_error_line(&memory->file),
-				 config_error_text(&memory->file));
+		return refuse_syntax(memory, path, text, err);
 	(void)snprintf(lists, sizeof(lists), "%smodel = { %s };", config_default_schema,
 		       config_default_layers);
 	if (!config_read_string(&memory->lists, lists))

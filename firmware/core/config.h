@@ -18,7 +18,6 @@
 #define CONFIG_LAYERS_MAX     256u
 #define CONFIG_INPUTS_MAX     8u
 #define CONFIG_ATTRIBUTES_MAX 16u
-#define CONFIG_ERRORS_MAX     64u
 
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
@@ -135,11 +134,12 @@ MUST_CHECK int config_load(const char *path, struct config *ret_config, struct e
 /* Free what the config owns; accepts a zeroed one. */
 void config_done(struct config *config);
 
-/* Every key with its value in effect, as libconfig text; values equal to the default carry a trailing
- * comment. */
+/* Every key with its value in effect, as libconfig text that loads again; what the file does not give carries
+ * "# default". */
 MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 
-/* The same as one JSON object of {value, default}; malloc'ed, the caller frees. */
+/* The same as one JSON object: a member {value, default} for each key, "layers" and "schema" as lists;
+ * malloc'ed, the caller frees. */
 MUST_CHECK int config_show_json(const char *path, char **ret_text, struct error *err);
 
 /* The documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this output.

@@ -26,7 +26,7 @@
 	  AT(member.url),                                                                                 \
 	  what ": s3://bucket/prefix, or file:///folder for the embedded store" },                        \
 		{ group ".endpoint",                                                                      \
-		  KEY_STRING,                                                                             \
+		  KEY_ENDPOINT,                                                                           \
 		  "",                                                                                     \
 		  "",                                                                                     \
 		  NO_BOUNDS,                                                                              \
@@ -116,7 +116,7 @@ const struct config_key config_keys[] = {
 	  "size of a ranged GET" },
 	{ "fetch.decode_workers", KEY_INT, "threads", "0", 0, 256, NO_NAMES, AT(fetch.decode_workers),
 	  "threads that inflate, check and parse; 0 = by the number of cores" },
-	{ "fetch.memory_bytes", KEY_INT, "bytes", "2147483647", 1048576, 1024 * GIB, NO_NAMES,
+	{ "fetch.memory_bytes", KEY_INT, "bytes", "2147483648", 1048576, 1024 * GIB, NO_NAMES,
 	  AT(fetch.memory_bytes), "budget of the two windows held inflated" },
 	{ "fetch.connect_timeout_ms", KEY_INT, "ms", "5000", 100, 600000, NO_NAMES,
 	  AT(fetch.connect_timeout_ms), "longest wait for a connection" },
@@ -161,9 +161,9 @@ const struct config_key config_keys[] = {
 	{ "optimizer.name", KEY_STRING, "", "adam", NO_BOUNDS, NO_NAMES, AT(optimizer.name), "adam or sgd" },
 	{ "optimizer.learning_rate", KEY_FLOAT, "", "0.001", 0, 1e6, NO_NAMES, AT(optimizer.learning_rate),
 	  "step size" },
-	{ "optimizer.beta_1", KEY_FLOAT, "", "0.9", 0, 1, NO_NAMES, AT(optimizer.beta_1),
+	{ "optimizer.beta_1", KEY_FLOAT, "", "0.9", 0, 0.999999, NO_NAMES, AT(optimizer.beta_1),
 	  "adam: decay of the mean" },
-	{ "optimizer.beta_2", KEY_FLOAT, "", "0.999", 0, 1, NO_NAMES, AT(optimizer.beta_2),
+	{ "optimizer.beta_2", KEY_FLOAT, "", "0.999", 0, 0.999999, NO_NAMES, AT(optimizer.beta_2),
 	  "adam: decay of the variance" },
 	{ "optimizer.epsilon", KEY_FLOAT, "", "1e-7", 0, 1, NO_NAMES, AT(optimizer.epsilon),
 	  "adam: added to the root" },
@@ -256,6 +256,9 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 		break;
 	case KEY_URL:
 		(void)snprintf(out, size, "s3://bucket[/prefix] or file:///folder");
+		break;
+	case KEY_ENDPOINT:
+		(void)snprintf(out, size, "https://host[:port], http://host[:port], or nothing");
 		break;
 	case KEY_CPUS:
 		(void)snprintf(out, size, "\"auto\" or a CPU list such as \"0-3,8\"");

@@ -12,14 +12,15 @@
 #include <stddef.h>
 
 enum key_type {
-	KEY_INT,    /* uint64_t */
-	KEY_FLOAT,  /* double */
-	KEY_BOOL,   /* bool */
-	KEY_STRING, /* const char *, anything without control characters */
-	KEY_NAME,   /* const char *, [A-Za-z0-9_-]{1,64} or empty where the default is */
-	KEY_URL,    /* const char *, s3://bucket[/prefix] or file:///folder */
-	KEY_CPUS,   /* const char *, "auto" or a CPU list such as 0-3,8 */
-	KEY_ENUM,   /* int, index into `names` */
+	KEY_INT,      /* uint64_t */
+	KEY_FLOAT,    /* double */
+	KEY_BOOL,     /* bool */
+	KEY_STRING,   /* const char *, anything without control characters */
+	KEY_NAME,     /* const char *, [A-Za-z0-9_-]{1,64} or empty where the default is */
+	KEY_URL,      /* const char *, s3://bucket[/prefix] or file:///folder */
+	KEY_ENDPOINT, /* const char *, http[s]://host[:port] or empty */
+	KEY_CPUS,     /* const char *, "auto" or a CPU list such as 0-3,8 */
+	KEY_ENUM,     /* int, index into `names` */
 };
 
 struct config_key {

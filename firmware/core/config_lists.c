@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config_reading.h"
+#include "core/ring.h"
 
 #include <string.h>
+
+#define ELEMENTS_MAX (1 << 28) /* values of one feature in one record: 1 or 2 GiB */
 
 static void read_shape(struct config_reading *reading, const config_setting_t *shape,
 		       struct config_feature *feature)
 {
 	int rank = config_setting_length(shape);
+	long long elements = 1;
 
 	if (config_setting_type(shape) != CONFIG_TYPE_ARRAY || rank > (int)CONFIG_SHAPE_MAX) {
 		config_mistake(reading, config_setting_source_line(shape),
@@ -18,11 +22,25 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 	for (int i = 0; i < rank; i++) {
 		long long size = config_setting_get_int64_elem(shape, i);
 
-		if (size < 1 || size > 1 << 28)
+		if (size < 1 || size > (long long)ELEMENTS_MAX / elements) {
 			config_mistake(reading, config_setting_source_line(shape),
-				       "schema.shape: found %lld, allowed: 1 .. %d", size, 1 << 28);
+				       "schema.shape: found %lld, allowed: sizes from 1, %lld together", size,
+				       (long long)ELEMENTS_MAX);
+			return;
+		}
+		elements *= size;
 		feature->shape[i] = (uint64_t)size;
 	}
+}
+
+/* It names a column of the ring, whose last one is its own. */
+static void check_feature_name(struct config_reading *reading, const config_setting_t *group,
+			       const char *name)
+{
+	if (!*name || strlen(name) >= RING_NAME_MAX || strcmp(name, "empty") == 0)
+		config_mistake(reading, config_setting_source_line(group),
+			       "schema.name: found \"%.100s\", allowed: 1 .. %u bytes, not \"empty\"", name,
+			       RING_NAME_MAX - 1);
 }
 
 static void read_feature(struct config_reading *reading, const config_setting_t *group,
@@ -58,6 +76,8 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 				       "schema.%s: found nothing, it must be given",
 				       config_feature_keys[i].name);
 	}
+	if (feature->name)
+		check_feature_name(reading, group, feature->name);
 }
 
 void config_read_schema(struct config_reading *reading, const config_setting_t *list)
@@ -94,8 +114,12 @@ static void read_inputs(struct config_reading *reading, const config_setting_t *
 		return;
 	}
 	layer->inputs = (uint32_t)count;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		layer->input[i] = config_setting_get_string_elem(setting, i);
+		if (!config_is_clean(layer->input[i]))
+			config_mistake(reading, config_setting_source_line(setting),
+				       "model.layers.inputs: found a control character, allowed: none");
+	}
 }
 
 static void read_attribute(struct config_reading *reading, const config_setting_t *setting,
@@ -128,6 +152,10 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 	case CONFIG_TYPE_STRING:
 		attribute->type = ATTRIBUTE_STRING;
 		attribute->s = config_setting_get_string(setting);
+		if (!config_is_clean(attribute->s))
+			config_mistake(reading, attribute->line,
+				       "model.layers.%s: found a control character, allowed: none",
+				       attribute->key);
 		break;
 	default:
 		config_mistake(reading, attribute->line,
@@ -141,29 +169,31 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 static void read_layer(struct config_reading *reading, const config_setting_t *group,
 		       struct config_layer *layer)
 {
+	char found[128];
+
 	layer->line = config_setting_source_line(group);
 	layer->name = "";
 	for (int i = 0; i < config_setting_length(group); i++) {
 		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
 		const char *name = config_setting_name(setting);
-		bool text = config_setting_type(setting) == CONFIG_TYPE_STRING;
+		bool is_name = config_setting_type(setting) == CONFIG_TYPE_STRING &&
+			       config_is_name(config_setting_get_string(setting));
 
-		if (strcmp(name, "op") == 0 && text)
+		if (strcmp(name, "op") == 0 && is_name)
 			layer->op = config_setting_get_string(setting);
-		else if (strcmp(name, "name") == 0 && text &&
-			 config_is_name(config_setting_get_string(setting)))
+		else if (strcmp(name, "name") == 0 && is_name)
 			layer->name = config_setting_get_string(setting);
 		else if (strcmp(name, "op") == 0 || strcmp(name, "name") == 0)
 			config_mistake(
 				reading, config_setting_source_line(setting),
 				"model.layers.%s: found %s, allowed: 1 .. 64 characters of [A-Za-z0-9_-]",
-				name, config_type_name(setting));
+				name, config_found(setting, found, sizeof(found)));
 		else if (strcmp(name, "inputs") == 0)
 			read_inputs(reading, setting, layer);
 		else
 			read_attribute(reading, setting, layer);
 	}
-	if (!layer->op)
+	if (!config_setting_get_member(group, "op"))
 		config_mistake(reading, layer->line, "model.layers.op: found nothing, it must be given");
 }
 

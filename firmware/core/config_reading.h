@@ -18,7 +18,11 @@ struct config_reading {
 /* config_value.c: note "FILE:LINE: ..." and go on. */
 void config_mistake(struct config_reading *reading, unsigned line, const char *format, ...) PRINTF(3, 4);
 const char *config_type_name(const config_setting_t *setting);
+/* The value as it stands in the file, for "found ..."; returns out. */
+const char *config_found(const config_setting_t *setting, char *out, size_t size);
 bool config_is_name(const char *text);
+/* No control characters. */
+bool config_is_clean(const char *text);
 /* "group.name", or just "name" with an empty group; NULL when the table has no such key. */
 const struct config_key *config_find_key(const struct config_key *keys, size_t count, const char *group,
 					 const char *name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config_scan.h"
+#include "core/utf8.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -8,6 +9,8 @@
 
 struct scan {
 	const char *file, *at;
+	const char *word; /* the last one: before a number it is the number's key */
+	int word_length;
 	unsigned line;
 };
 
@@ -68,33 +71,59 @@ static int check_number(struct scan *scan, struct error *err)
 	scan->at = end;
 	length = (int)(end - start);
 	if (errno == ERANGE)
-		return error_set(err, -EINVAL, "%s:%u: found %.*s, allowed: integers of 64 bits", scan->file,
-				 scan->line, length, start);
+		return error_set(err, -EINVAL, "%s:%u: %.*s: found %.*s, allowed: integers of 64 bits",
+				 scan->file, scan->line, scan->word_length, scan->word, length, start);
 	if (*end == 'L') {
 		scan->at += strspn(end, "L");
 		return 0;
 	}
-	if (hex ? value > UINT32_MAX : value < INT32_MIN || value > INT32_MAX)
-		return error_set(err, -EINVAL,
-				 "%s:%u: found %.*s, allowed: -2147483648 .. 2147483647, or larger ones with "
-				 "L behind: %.*sL",
-				 scan->file, scan->line, length, start, length, start);
+	/* Hexadecimal too: 0xffffffff would become -1. */
+	if (value < INT32_MIN || value > INT32_MAX)
+		return error_set(
+			err, -EINVAL,
+			"%s:%u: %.*s: found %.*s, allowed: -2147483648 .. 2147483647, or larger ones with "
+			"L behind: %.*sL",
+			scan->file, scan->line, scan->word_length, scan->word, length, start, length, start);
 	return 0;
 }
 
 static void skip_word(struct scan *scan)
 {
+	scan->word = scan->at;
 	while (isalnum((unsigned char)*scan->at) || *scan->at == '_' || *scan->at == '-' || *scan->at == '*')
 		scan->at++;
+	scan->word_length = (int)(scan->at - scan->word);
 }
 
-int config_scan(const char *file, const char *text, struct error *err)
+static unsigned line_at(const char *text, uint64_t at)
 {
-	struct scan scan = { .file = file, .at = text, .line = 1 };
+	unsigned line = 1;
 
-	while (*scan.at) {
+	while (at-- > 0)
+		line += text[at] == '\n';
+	return line;
+}
+
+static int scan_bytes(const char *file, const char *text, uint64_t bytes, struct error *err)
+{
+	uint64_t valid = utf8_valid_bytes(text, bytes), length = strlen(text);
+
+	if (length < valid)
+		return error_set(err, -EINVAL, "%s:%u: found a NUL byte, allowed: text", file,
+				 line_at(text, length));
+	if (valid < bytes)
+		return error_set(err, -EINVAL, "%s:%u: found byte 0x%02x, allowed: text in UTF-8", file,
+				 line_at(text, valid), (unsigned char)text[valid]);
+	return 0;
+}
+
+int config_scan(const char *file, const char *text, uint64_t bytes, struct error *err)
+{
+	int r = scan_bytes(file, text, bytes, err);
+	struct scan scan = { .file = file, .at = text, .word = "", .line = 1 };
+
+	while (r == 0 && *scan.at) {
 		unsigned char c = (unsigned char)*scan.at;
-		int r = 0;
 
 		if (c == '#' || (c == '/' && scan.at[1] == '/'))
 			skip_line(&scan);
@@ -112,8 +141,6 @@ int config_scan(const char *file, const char *text, struct error *err)
 			skip_word(&scan);
 		else
 			advance(&scan);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	return r;
 }

@@ -6,6 +6,9 @@
 
 #include "core/error.h"
 
-/* Refuses @include directives and integers without an L suffix outside int32, naming FILE:LINE.
- * `text` is NUL-terminated. Returns 0 or -EINVAL. */
-MUST_CHECK int config_scan(const char *file, const char *text, struct error *err);
+#include <stdint.h>
+
+/* Refuses @include directives, integers without an L suffix outside int32, and bytes that the run record
+ * could not hold: NUL and what is not UTF-8. Names FILE:LINE. `text` is NUL-terminated behind `bytes`.
+ * Returns 0 or -EINVAL. */
+MUST_CHECK int config_scan(const char *file, const char *text, uint64_t bytes, struct error *err);

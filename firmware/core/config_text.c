@@ -5,36 +5,52 @@
 #include <inttypes.h>
 #include <string.h>
 
+static void print_integer(FILE *out, int64_t value)
+{
+	fprintf(out, "%" PRId64 "%s", value, value > INT32_MAX || value < INT32_MIN ? "L" : "");
+}
+
+/* The shortest text that reads back as the same number. */
+static void print_float(FILE *out, double value)
+{
+	char text[40];
+
+	for (int digits = 1; digits <= 17; digits++) {
+		(void)snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static void print_string(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (; *text; text++)
+		fprintf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+	fputc('"', out);
+}
+
 /* One value as libconfig text. */
 static void print_value(FILE *out, const struct config_key *key, const void *base)
 {
 	const void *at = (const char *)base + key->offset;
 
 	switch (key->type) {
-	case KEY_INT: {
-		uint64_t value = *(const uint64_t *)at;
-
-		fprintf(out, "%" PRIu64 "%s", value, value > INT32_MAX ? "L" : "");
+	case KEY_INT:
+		print_integer(out, *(const int64_t *)at);
 		break;
-	}
-	case KEY_FLOAT: {
-		char text[32];
-
-		(void)snprintf(text, sizeof(text), "%.10g", *(const double *)at);
-		fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+	case KEY_FLOAT:
+		print_float(out, *(const double *)at);
 		break;
-	}
 	case KEY_BOOL:
 		fputs(*(const bool *)at ? "true" : "false", out);
 		break;
 	case KEY_ENUM:
-		fprintf(out, "\"%s\"", key->names[*(const int *)at]);
+		print_string(out, key->names[*(const int *)at]);
 		break;
 	default:
-		fputc('"', out);
-		for (const char *c = *(const char *const *)at; *c; c++)
-			fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-		fputc('"', out);
+		print_string(out, *(const char *const *)at);
 		break;
 	}
 }
@@ -58,21 +74,24 @@ static void print_layer(FILE *out, const struct config_layer *layer)
 	fprintf(out, "    { op = \"%s\"; ", layer->op);
 	if (*layer->name)
 		fprintf(out, "name = \"%s\"; ", layer->name);
-	for (uint32_t i = 0; i < layer->inputs; i++)
-		fprintf(out, "%s\"%s\"%s", i ? ", " : "inputs = [ ", layer->input[i],
-			i + 1 == layer->inputs ? " ]; " : "");
+	for (uint32_t i = 0; i < layer->inputs; i++) {
+		fputs(i ? ", " : "inputs = [ ", out);
+		print_string(out, layer->input[i]);
+		fputs(i + 1 == layer->inputs ? " ]; " : "", out);
+	}
 	for (uint32_t i = 0; i < layer->attributes; i++) {
 		const struct config_attribute *attribute = &layer->attribute[i];
 
 		fprintf(out, "%s = ", attribute->key);
 		if (attribute->type == ATTRIBUTE_STRING)
-			fprintf(out, "\"%s\"; ", attribute->s);
+			print_string(out, attribute->s);
 		else if (attribute->type == ATTRIBUTE_BOOL)
-			fprintf(out, "%s; ", attribute->i ? "true" : "false");
+			fputs(attribute->i ? "true" : "false", out);
 		else if (attribute->type == ATTRIBUTE_INT)
-			fprintf(out, "%" PRId64 "; ", attribute->i);
+			print_integer(out, attribute->i);
 		else
-			fprintf(out, "%.10g; ", attribute->f);
+			print_float(out, attribute->f);
+		fputs("; ", out);
 	}
 	fputs("}", out);
 }
@@ -137,10 +156,9 @@ int config_show(const char *path, FILE *out, struct error *err)
 	return 0;
 }
 
-/* A value as JSON: printed as text, parsed by the library. */
-static cJSON *json_value(const struct config_key *key, const struct config *config)
+static cJSON *json_value(const struct config_key *key, const void *base)
 {
-	const void *at = (const char *)config + key->offset;
+	const void *at = (const char *)base + key->offset;
 
 	switch (key->type) {
 	case KEY_INT:
@@ -165,6 +183,12 @@ static void json_layers(cJSON *out, const struct config *config)
 		cJSON *item = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(item, "op", layer->op);
+		if (*layer->name)
+			cJSON_AddStringToObject(item, "name", layer->name);
+		if (layer->inputs)
+			cJSON_AddItemToObject(
+				item, "inputs",
+				cJSON_CreateStringArray((const char **)layer->input, (int)layer->inputs));
 		for (uint32_t a = 0; a < layer->attributes; a++) {
 			const struct config_attribute *attribute = &layer->attribute[a];
 
@@ -188,8 +212,9 @@ static void json_schema(cJSON *out, const struct config *config)
 		cJSON *item = cJSON_CreateObject();
 		cJSON *shape;
 
-		cJSON_AddStringToObject(item, "name", feature->name);
-		cJSON_AddStringToObject(item, "dtype", config_feature_keys[1].names[feature->dtype]);
+		for (size_t k = 0; k < config_feature_keys_count; k++)
+			cJSON_AddItemToObject(item, config_feature_keys[k].name,
+					      json_value(&config_feature_keys[k], feature));
 		shape = cJSON_AddArrayToObject(item, "shape");
 		for (uint32_t d = 0; d < feature->rank; d++)
 			cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->shape[d]));
@@ -217,21 +242,22 @@ int config_show_json(const char *path, char **ret_text, struct error *err)
 	return json_print(root, ret_text, err);
 }
 
-/* ---- The reference
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- The reference ---- */
 
 static void print_documented(FILE *out, const struct config_key *key, const char *indent, const char *end)
 {
 	char allowed[256];
 	bool quoted = key->type != KEY_INT && key->type != KEY_FLOAT && key->type != KEY_BOOL;
+	bool wide =
+		key->type == KEY_INT && strtoull(key->fallback ? key->fallback : "", NULL, 10) > INT32_MAX;
 	const char *name = strchr(key->name, '.') ? strchr(key->name, '.') + 1 : key->name;
 
 	config_allowed(key, allowed, sizeof(allowed));
-	fprintf(out, "%s# %s.\n%s# %s%s%s%s%s\n", indent, key->help, indent, allowed,
-		*key->unit ? "; unit: " : "", key->unit, key->fallback ? "" : "; must be given", "");
+	fprintf(out, "%s# %s.\n%s# %s%s%s%s\n", indent, key->help, indent, allowed,
+		*key->unit ? "; unit: " : "", key->unit, key->fallback ? "" : "; must be given");
 	if (key->fallback)
-		fprintf(out, "%s%s = %s%s%s%s\n", indent, name, quoted ? "\"" : "", key->fallback,
-			quoted ? "\"" : "", end);
+		fprintf(out, "%s%s = %s%s%s%s%s\n", indent, name, quoted ? "\"" : "", key->fallback,
+			quoted ? "\"" : "", wide ? "L" : "", end);
 	else
 		fprintf(out, "%s%s = \"%s\"%s\n", indent, name,
 			key->type == KEY_URL

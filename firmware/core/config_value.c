@@ -46,8 +46,7 @@ const char *config_type_name(const config_setting_t *setting)
 	}
 }
 
-/* The value as it stands in the file, for "found ...". */
-static const char *found_text(const config_setting_t *setting, char *out, size_t size)
+const char *config_found(const config_setting_t *setting, char *out, size_t size)
 {
 	switch (config_setting_type(setting)) {
 	case CONFIG_TYPE_INT:
@@ -59,6 +58,10 @@ static const char *found_text(const config_setting_t *setting, char *out, size_t
 		break;
 	case CONFIG_TYPE_STRING:
 		(void)snprintf(out, size, "\"%.100s\"", config_setting_get_string(setting));
+		/* A message is one line, whatever the string holds. */
+		for (char *c = out; *c; c++)
+			if ((unsigned char)*c < 0x20 || *c == 0x7f)
+				*c = '?';
 		break;
 	case CONFIG_TYPE_BOOL:
 		(void)snprintf(out, size, "%s", config_setting_get_bool(setting) ? "true" : "false");
@@ -70,8 +73,7 @@ static const char *found_text(const config_setting_t *setting, char *out, size_t
 	return out;
 }
 
-/* ---- One value
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- One value ---- */
 
 bool config_is_name(const char *text)
 {
@@ -112,7 +114,16 @@ static bool is_cpu_list(const char *text)
 	}
 }
 
-static bool is_clean(const char *text)
+/* http or https, a host, and no path: keys come from the url. */
+static bool is_endpoint(const char *text)
+{
+	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
+
+	return !*text ||
+	       (scheme > 0 && text[scheme] && text[scheme] != ':' && !strpbrk(text + scheme, "/?#@ "));
+}
+
+bool config_is_clean(const char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -126,11 +137,13 @@ static bool string_allowed(const struct config_key *key, const char *text)
 	case KEY_NAME:
 		return config_is_name(text) || (!*text && key->fallback && !*key->fallback);
 	case KEY_URL:
-		return is_clean(text) && is_url(text);
+		return config_is_clean(text) && is_url(text);
+	case KEY_ENDPOINT:
+		return config_is_clean(text) && is_endpoint(text);
 	case KEY_CPUS:
 		return is_cpu_list(text);
 	default:
-		return is_clean(text);
+		return config_is_clean(text);
 	}
 }
 
@@ -155,24 +168,31 @@ static bool store_string(const struct config_key *key, const config_setting_t *s
 	return true;
 }
 
+static bool store_integer(const struct config_key *key, const config_setting_t *setting, void *target)
+{
+	long long value = config_setting_get_int64(setting);
+
+	/* Compared as integers: a double cannot tell 2^53 from 2^53 + 1. */
+	if (value < (long long)key->min || value > (long long)key->max)
+		return false;
+	memcpy(target, &value, sizeof(value));
+	return true;
+}
+
 static bool store_number(const struct config_key *key, const config_setting_t *setting, void *target)
 {
 	int type = config_setting_type(setting);
 	bool integer = type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64;
 	double value;
-	uint64_t whole;
 
 	if (!integer && (type != CONFIG_TYPE_FLOAT || key->type == KEY_INT))
 		return false;
+	if (key->type == KEY_INT)
+		return store_integer(key, setting, target);
 	value = integer ? (double)config_setting_get_int64(setting) : config_setting_get_float(setting);
 	if (!(value >= key->min && value <= key->max))
 		return false;
-	if (key->type == KEY_FLOAT) {
-		memcpy(target, &value, sizeof(value));
-		return true;
-	}
-	whole = (uint64_t)config_setting_get_int64(setting);
-	memcpy(target, &whole, sizeof(whole));
+	memcpy(target, &value, sizeof(value));
 	return true;
 }
 
@@ -203,8 +223,9 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 	if (store_value(key, setting, (char *)base + key->offset))
 		return;
 	config_allowed(key, allowed, sizeof(allowed));
-	config_mistake(reading, config_setting_source_line(setting), "%s: found %s, allowed: %s", key->name,
-		       found_text(setting, found, sizeof(found)), allowed);
+	config_mistake(reading, config_setting_source_line(setting), "%s%s: found %s, allowed: %s",
+		       strchr(key->name, '.') ? "" : "schema.", key->name,
+		       config_found(setting, found, sizeof(found)), allowed);
 }
 
 /* The default, read from its text as if it stood in the file. */
