@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The run record: PATH_RUN/{run.json,state,want,config,plan} *is* the run. One module reads and writes it,
- * under a lock, by temporary name, fsync, rename and fsync of the directory. A new record is made whole
- * beside it and renamed in.
+ * under a lock, by temporary name, fsync, rename and fsync of the directory.
  *
- * Beside what begin writes, run.json holds "plan_sha256" (fetchd), "epochs" and "metrics" (traind: an object
- * an epoch {epoch, step, loss, accuracy, validation_loss, validation_accuracy}; {train, validation, test} of
- * the last passes, each {loss, accuracy, rows}).
+ * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
+ * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""); from fetchd:
+ * plan_sha256, order_version; from traind: "epochs" and "metrics" (an object an epoch {epoch, step, loss,
+ * accuracy, validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each {loss,
+ * accuracy, rows}). In the store it has "state" besides: begin puts it there before the first batch, uploadd
+ * again whenever it changed, last when the run is final. So run.json alone is enough to go on on a new disk.
+ *
+ * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
+ * `next` becomes `current`. Whoever finds no current record takes the lock and finishes that, so that a kill
+ * anywhere leaves the old record or the new one, and a reader in between sees one of them.
  *
  * Order: run_begin (kiln-oneshot begin) -> run_load by every program -> run_state_set by traind -> next
  * run_begin archives a final record under PATH_ARCHIVE/<id>, 30 kept.
@@ -22,8 +28,9 @@
 #define RUN_VERSION      1u
 #define RUN_ID_BYTES     96u
 #define RUN_ARCHIVES_MAX 30u
-#define RUN_START_FILE \
-	"start.safetensors" /* in PATH_RUN: the weights a run with start_from = latest begins with */
+/* In PATH_RUN: the weights a run with start_from = latest begins with. begin brings it, traind reads it while
+ * the run has no checkpoint of its own, the archive does without. */
+#define RUN_START_FILE "start.safetensors"
 
 enum run_state {
 	RUN_RUNNING,
@@ -39,32 +46,38 @@ enum run_state {
 struct run {
 	char id[RUN_ID_BYTES]; /* <run name>-YYYYMMDD-HHMMSS, UTC */
 	enum run_state state;
-	int64_t started_s;    /* Unix time */
-	char plan_sha256[65]; /* "" until fetchd fixed the plan */
-	struct config config; /* the frozen copy */
+	int64_t started_s;            /* Unix time */
+	char plan_sha256[65];         /* "" until fetchd fixed the plan */
+	char start_run[RUN_ID_BYTES]; /* "" = scratch */
+	struct config config;         /* the frozen copy */
 };
 
 const char *run_state_name(enum run_state state);
 bool run_state_is_final(enum run_state state);
 
 /* Adopt the unfinished record (a stopped or expired one goes on as running), or archive a final one and make
- * a new run with a frozen copy of the file at `config_file`. A kill anywhere leaves the old record or a whole
- * new one. `previous_id` gets the id of the record that was archived, "" when none. *ret_adopted tells which.
- */
-MUST_CHECK int run_begin(const char *config_file, struct run *ret_run, char previous_id[static RUN_ID_BYTES],
-			 bool *ret_adopted, struct error *err);
+ * a new run with a frozen copy of the file at `config_file`, which is read only then. `last_id` is this
+ * node's last run as the store knows it, for a disk without a record; "" = none. With run.start_from =
+ * latest the new run starts from the archived record's, else from last_id's checkpoint. *ret_adopted tells
+ * which it was.
+ * Errors: -EINVAL the configuration; -EBADMSG the record is damaged. */
+MUST_CHECK int run_begin(const char *config_file, const char *last_id, struct run *ret_run, bool *ret_adopted,
+			 struct error *err);
 
-/* Make a record from a run.json of the store (a new disk): as run_begin, but with that id, config and plan.
+/* Make a record from a run.json of the store, on a disk without one. `plan` is a file that becomes the
+ * record's plan, NULL = there was none yet. Call it last: once the record stands, begin adopts it as it is.
  */
-MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, struct run *ret_run, struct error *err);
+MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, const char *plan, struct run *ret_run,
+			   struct error *err);
 
-/* The current run. Errors: -ENOENT none; -EBADMSG a torn or wrong record. */
+/* The current run. Errors: -ENOENT none; -EBADMSG a damaged record. */
 MUST_CHECK int run_load(struct run *ret_run, struct error *err);
 void run_done(struct run *run);
 /* A run in the archive. -ENOENT: none of this id. */
 MUST_CHECK int run_load_archived(const char *id, struct run *ret_run, struct error *err);
 
 MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
+/* A final state stays: -EPERM for any other after it. */
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);
 
 /* Add or replace top-level members of run.json from a JSON object's text (plan_sha256, epochs, test, device,

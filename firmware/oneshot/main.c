@@ -8,21 +8,22 @@
 
 static const struct {
 	const char *name, *summary;
-	int (*run)(int argc, char **argv, struct error *err);
+	int (*run)(int argc, char **argv);
 } verbs[] = {
 	{ "begin", "make the run record, or adopt the unfinished one  [--config FILE]", oneshot_begin },
 };
 
 int main(int argc, char **argv)
 {
-	struct error err = { 0 };
+	bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+	FILE *out = help ? stdout : stderr;
 
 	log_open("oneshot");
 	for (size_t i = 0; argc >= 2 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
-			return verbs[i].run(argc - 1, argv + 1, &err) < 0 ? fatal(&err) : EX_OK;
-	fputs("Usage: kiln-oneshot VERB (kiln " KILN_VERSION ")\n", stderr);
+			return verbs[i].run(argc - 1, argv + 1);
+	fputs("Usage: kiln-oneshot VERB (kiln " KILN_VERSION ")\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(stderr, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
-	return EX_USAGE;
+		fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+	return help ? EX_OK : EX_USAGE;
 }

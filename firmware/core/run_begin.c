@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/paths.h"
+#include "core/run_record.h"
+#include "core/version.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define RECORD_OLD "old" /* in PATH_RUNS: an archive on its way out */
+
+static int remove_folder(const char *folder, struct error *err)
+{
+	DIR *entries = opendir(folder);
+	struct dirent *entry;
+
+	if (!entries)
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
+	while ((entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dirfd(entries), entry->d_name, 0);
+	(void)closedir(entries);
+	return rmdir(folder) < 0 ? error_set(err, -errno, "%s: cannot remove it: %s", folder, strerror(errno))
+				 : 0;
+}
+
+/* ---- The archive ---- */
+
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+	return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
+	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
+}
+
+/* How many there are, and the path of the oldest: ids sort by name first, so by their folder's time. */
+static int look_at_archive(unsigned *ret_count, char oldest[static PATH_BYTES], struct error *err)
+{
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	DIR *entries = opendir(path_of(PATH_ARCHIVE, NULL, folder));
+	struct stat st, oldest_st = { 0 };
+	struct dirent *entry;
+
+	*ret_count = 0;
+	if (!entries)
+		return error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
+	while ((entry = readdir(entries))) {
+		if (entry->d_name[0] == '.' || stat(path_of(PATH_ARCHIVE, entry->d_name, path), &st) < 0)
+			continue;
+		if ((*ret_count)++ == 0 || is_older(&st, &oldest_st)) {
+			oldest_st = st;
+			memcpy(oldest, path, PATH_BYTES);
+		}
+	}
+	(void)closedir(entries);
+	return 0;
+}
+
+/* An archive is whole or gone: it leaves the folder before its files do. */
+static int trim_archive(struct error *err)
+{
+	char oldest[PATH_BYTES], old[PATH_BYTES];
+	unsigned count;
+	int r;
+
+	(void)path_of(PATH_RUNS, RECORD_OLD, old);
+	while ((r = remove_folder(old, err)) == 0 && (r = look_at_archive(&count, oldest, err)) == 0 &&
+	       count > RUN_ARCHIVES_MAX)
+		if ((r = file_rename_durable(oldest, old, err)) < 0)
+			break;
+	return r;
+}
+
+static int archive_current(const char *id, struct error *err)
+{
+	char from[PATH_BYTES], to[PATH_BYTES];
+	int r = path_make(path_of(PATH_ARCHIVE, NULL, to), err);
+
+	if (r < 0)
+		return r;
+	(void)unlink(path_of(PATH_RUN, RUN_START_FILE, from));
+	r = file_rename_durable(path_of(PATH_RUN, NULL, from), path_of(PATH_ARCHIVE, id, to), err);
+	return r < 0 ? r : trim_archive(err);
+}
+
+/* ---- A record on its way in ---- */
+
+/* In PATH_RUNS/next, whole once it has its state. */
+static int make_next(const cJSON *record, const char *config_text, const char *plan, struct error *err)
+{
+	CLEANUP(config_done) struct config frozen = { 0 };
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	int r;
+
+	(void)path_of(PATH_RUNS, RECORD_NEXT, folder);
+	if ((r = remove_folder(folder, err)) < 0 || (r = path_make(folder, err)) < 0 ||
+	    (r = file_write_durable(path_of(PATH_RUNS, RECORD_NEXT "/config", path), config_text,
+				    strlen(config_text), err)) < 0 ||
+	    (r = config_load(path, &frozen, err)) < 0 ||
+	    (r = record_write_json(path_of(PATH_RUNS, RECORD_NEXT "/run.json", path), record, err)) < 0)
+		return r;
+	if (plan && (r = file_rename_durable(plan, path_of(PATH_RUNS, RECORD_NEXT "/plan", path), err)) < 0)
+		return r;
+	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
+}
+
+static int install_next(struct error *err)
+{
+	char next[PATH_BYTES], current[PATH_BYTES];
+
+	return file_rename_durable(path_of(PATH_RUNS, RECORD_NEXT, next), path_of(PATH_RUN, NULL, current),
+				   err);
+}
+
+/* Two runs begun in one second must not share an id. */
+static int64_t make_id(const char *name, const char *last_id, char id[static RUN_ID_BYTES])
+{
+	time_t now = time(NULL);
+	char path[PATH_BYTES];
+
+	for (;; now++) {
+		char stamp[32];
+		struct tm tm;
+
+		(void)gmtime_r(&now, &tm);
+		(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+		(void)snprintf(id, RUN_ID_BYTES, "%s-%s", name, stamp);
+		if (strcmp(id, last_id) != 0 && access(path_of(PATH_ARCHIVE, id, path), F_OK) < 0)
+			return now;
+	}
+}
+
+static bool fill_record(cJSON *record, const struct config *config, const char *text, const char *last_id)
+{
+	const char *start = config->run.start_from == START_LATEST ? last_id : "";
+	char id[RUN_ID_BYTES];
+	int64_t started = make_id(config->run.name, last_id, id);
+
+	return cJSON_AddNumberToObject(record, "version", RUN_VERSION) &&
+	       cJSON_AddStringToObject(record, "id", id) &&
+	       cJSON_AddStringToObject(record, "name", config->run.name) &&
+	       json_add_u64(record, "started_s", (uint64_t)started) &&
+	       json_add_u64(record, "seed", config->run.seed) &&
+	       cJSON_AddStringToObject(record, "start_run", start) &&
+	       cJSON_AddStringToObject(record, "plan_sha256", "") &&
+	       cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
+	       cJSON_AddStringToObject(record, "config", text);
+}
+
+static int make_new_run(const char *config_file, const char *last_id, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
+	int r;
+
+	if ((r = config_load(config_file, &config, err)) < 0 ||
+	    (r = file_read(config_file, RECORD_BYTES_MAX, &text, NULL, err)) < 0)
+		return r;
+	if (!fill_record(record, &config, text, last_id))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	return make_next(record, text, NULL, err);
+}
+
+/* ---- What kiln-oneshot begin calls ---- */
+
+static int adopt(struct run *run, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r;
+
+	if (run->state == RUN_RUNNING)
+		return 0;
+	r = record_write_state(path_of(PATH_RUN, "state", path), RUN_RUNNING, err);
+	if (r == 0)
+		run->state = RUN_RUNNING;
+	return r;
+}
+
+int run_begin(const char *config_file, const char *last_id, struct run *ret_run, bool *ret_adopted,
+	      struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(run_done) struct run old = { 0 };
+	int r = record_lock(&lock, err), there;
+
+	if (r < 0)
+		return r;
+	there = run_load(&old, err);
+	if (there < 0 && there != -ENOENT)
+		return there;
+	*ret_adopted = there == 0 && !run_state_is_final(old.state);
+	if (*ret_adopted) {
+		r = adopt(&old, err);
+		if (r < 0)
+			return r;
+		*ret_run = old;
+		old = (struct run){ 0 };
+		return 0;
+	}
+	if ((r = make_new_run(config_file, there == 0 ? old.id : last_id, err)) < 0 ||
+	    (there == 0 && (r = archive_current(old.id, err)) < 0) || (r = install_next(err)) < 0)
+		return r;
+	return run_load(ret_run, err);
+}
+
+int run_restore(const char *json_text, uint64_t bytes, const char *plan, struct run *ret_run,
+		struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(json_free) cJSON *record = NULL;
+	const char *config_text;
+	struct run run = { 0 };
+	int r;
+
+	if ((r = json_parse("run.json", json_text, bytes, &record, err)) < 0 ||
+	    (r = record_parse("run.json", record, &run, err)) < 0 ||
+	    (r = json_get_string("run.json", record, "config", &config_text, err)) < 0 ||
+	    (r = record_lock(&lock, err)) < 0 || (r = make_next(record, config_text, plan, err)) < 0 ||
+	    (r = install_next(err)) < 0)
+		return r;
+	return run_load(ret_run, err);
+}
