@@ -21,26 +21,38 @@ static bool read_line(const char *root, const char *path, char *out, size_t size
 	return true;
 }
 
+/* A decimal number and nothing else in front: strtoul would take signs and spaces. */
+static bool parse_core(const char **text, unsigned long *ret_core)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	*ret_core = strtoul(*text, &end, 10);
+	*text = end;
+	return *ret_core < CPU_SETSIZE;
+}
+
+/* "0-3,8"; cpuset(7), "List format". */
 static bool parse_cores(const char *text, cpu_set_t *ret_set)
 {
 	CPU_ZERO(ret_set);
-	while (*text) {
-		char *end;
-		unsigned long first = strtoul(text, &end, 10), last = first;
+	for (;;) {
+		unsigned long first, last;
 
-		if (end == text)
+		if (!parse_core(&text, &first))
 			return false;
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		if (last >= CPU_SETSIZE || first > last)
+		last = first;
+		if (*text == '-' && (text++, !parse_core(&text, &last)))
+			return false;
+		if (first > last)
 			return false;
 		for (; first <= last; first++)
 			CPU_SET(first, ret_set);
-		text = *end == ',' ? end + 1 : end;
-		if (*end && *end != ',')
-			return false;
+		if (*text != ',')
+			return *text == '\0';
+		text++;
 	}
-	return CPU_COUNT(ret_set) > 0;
 }
 
 /* The interface of the route to 0.0.0.0 (proc(5), /proc/net/route: Iface Destination ...). */
@@ -63,12 +75,33 @@ static bool default_route(const char *root, char nic[static NIC_NAME_BYTES])
 	return false;
 }
 
-static bool local_cores(const char *root, const char *nic, cpu_set_t *ret_set)
+/* What sysfs says of a device: its cores, else its node's (Documentation/ABI/testing/sysfs-bus-pci; node -1 =
+ * none). */
+static bool device_cores(const char *root, const char *device, cpu_set_t *ret_set)
 {
 	char path[PATH_MAX_BYTES], text[1024];
+	long node;
 
-	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/device/local_cpulist", nic);
+	(void)snprintf(path, sizeof(path), "%s/local_cpulist", device);
+	if (read_line(root, path, text, sizeof(text)) && parse_cores(text, ret_set))
+		return true;
+	(void)snprintf(path, sizeof(path), "%s/numa_node", device);
+	if (!read_line(root, path, text, sizeof(text)) || (node = strtol(text, NULL, 10)) < 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "/sys/devices/system/node/node%ld/cpulist", node);
 	return read_line(root, path, text, sizeof(text)) && parse_cores(text, ret_set);
+}
+
+/* A virtio interface's device is a child of the PCI function that knows. */
+static bool local_cores(const char *root, const char *nic, cpu_set_t *ret_set)
+{
+	char device[PATH_MAX_BYTES / 2];
+
+	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device", nic);
+	if (device_cores(root, device, ret_set))
+		return true;
+	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device/..", nic);
+	return device_cores(root, device, ret_set);
 }
 
 static bool nic_exists(const char *root, const char *nic)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/plan.h"
 
+#include "core/config.h"
 #include "core/paths.h"
 #include "data/order.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -26,6 +28,7 @@ struct entry {
 	uint16_t key_bytes, etag_bytes, version_bytes, reserved[3];
 };
 static_assert(sizeof(struct entry) == 32, "entries are 32 bytes");
+static_assert(sizeof(struct header) == 608, "the header is 608 bytes, entries behind it are aligned");
 
 struct plan_writer {
 	FILE *entries, *heap; /* the heap in a second file until its start is known */
@@ -164,12 +167,20 @@ void plan_abandon(struct plan_writer *writer)
  * --------------------------------------------------------------------------------------------------------------
  */
 
+static bool weights_fit(const struct plan_settings *settings)
+{
+	for (uint32_t i = 0; i < settings->sources; i++)
+		if (!(settings->weight[i] > 0) || !isfinite(settings->weight[i]))
+			return false;
+	return true;
+}
+
 static int check_settings(const char *path, const struct plan_settings *settings, struct error *err)
 {
 	if (settings->order_version != ORDER_VERSION || settings->lanes < 1 ||
 	    settings->lanes > CURSOR_PLACES_MAX || settings->sources < 1 ||
 	    settings->sources > PLAN_SOURCES_MAX || settings->sources * settings->lanes > CURSOR_PLACES_MAX ||
-	    settings->remainder > 1 || settings->epochs < 1 || settings->window_shards < 1 ||
+	    settings->remainder > REMAINDER_DROP || settings->epochs < 1 || settings->window_shards < 1 ||
 	    settings->batch_rows < 1 || settings->batch_rows > UINT32_MAX)
 		return error_set(err, -EBADMSG,
 				 "%s: found order version %u, %u lanes, %u sources, %" PRIu64
@@ -177,6 +188,13 @@ static int check_settings(const char *path, const struct plan_settings *settings
 				 " rows, which this firmware cannot follow",
 				 path, settings->order_version, settings->lanes, settings->sources,
 				 settings->epochs, settings->window_shards, settings->batch_rows);
+	if (!weights_fit(settings))
+		return error_set(err, -EBADMSG, "%s: a weight of its %u sources is not a number above 0",
+				 path, settings->sources);
+	if (*settings->filter)
+		return error_set(err, -EBADMSG,
+				 "%s: found the filter \"%.*s\", this firmware takes every record", path,
+				 (int)sizeof(settings->filter), settings->filter);
 	return 0;
 }
 
@@ -217,6 +235,26 @@ static bool entry_fits(const struct plan *plan, const struct entry *entry)
 	       key[entry->key_bytes + 1u + entry->etag_bytes] == '\0' && key[bytes - 1] == '\0';
 }
 
+/* Every entry inside the heap, and each split in bytewise key order without a key twice. */
+static int check_entries(const struct plan *plan, const char *path, struct error *err)
+{
+	for (int split = 0; split < SPLIT_MAX; split++)
+		for (uint64_t i = 0; i < plan->header.shards[split]; i++) {
+			const struct entry *entry = &plan->entries[plan->first[split] + i];
+
+			if (!entry_fits(plan, entry))
+				return error_set(err, -EBADMSG,
+						 "%s: entry %" PRIu64 " points outside the keys", path,
+						 plan->first[split] + i);
+			if (i > 0 &&
+			    strcmp(plan->heap + entry[-1].heap_offset, plan->heap + entry->heap_offset) >= 0)
+				return error_set(err, -EBADMSG,
+						 "%s: entry %" PRIu64 " is not in bytewise key order", path,
+						 plan->first[split] + i);
+		}
+	return 0;
+}
+
 static int open_mapped(struct plan *plan, const char *path, struct error *err)
 {
 	uint64_t shards = 0;
@@ -228,13 +266,9 @@ static int open_mapped(struct plan *plan, const char *path, struct error *err)
 		return r;
 	plan->entries = (const struct entry *)(const void *)(plan->memory + sizeof(plan->header));
 	plan->heap = (const char *)(plan->entries + shards);
-	for (uint64_t i = 0; i < shards; i++)
-		if (!entry_fits(plan, &plan->entries[i]))
-			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " points outside the keys", path,
-					 i);
 	for (int i = 1; i < SPLIT_MAX; i++)
 		plan->first[i] = plan->first[i - 1] + plan->header.shards[i - 1];
-	return 0;
+	return check_entries(plan, path, err);
 }
 
 int plan_open(const char *path, struct plan **ret_plan, struct error *err)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plan: what a run reads and in which order, fixed before its first batch. A file of fixed-width entries
- * and a heap of keys, mapped; a million shards fit. Little endian. It is input: every offset is checked when
- * it is opened.
+ * and a heap of keys, mapped; a million shards fit. Little endian. It is input: every offset, and the order
+ * of the keys, is checked when it is opened.
  *
  * Writing: plan_create -> plan_add* (train, then validation, then test; each in bytewise key order) ->
- * plan_finish Reading: plan_open -> plan_shard -> plan_close
+ * plan_finish Reading: plan_open -> plan_shard -> plan_close Cost: the writer streams, a few KiB however many
+ * shards; open reads the file once; plan_shard is O(1).
  */
 #pragma once
 
@@ -19,12 +20,14 @@
 #define PLAN_VERSION     1u
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
+#define PLAN_FILTER_MAX  256u
 
 /* What fixes the order besides the shards. */
 struct plan_settings {
 	uint32_t order_version, lanes, sources, remainder; /* remainder: enum config_remainder */
 	uint64_t seed, epochs, window_shards, batch_rows;
-	double weight[PLAN_SOURCES_MAX];
+	double weight[PLAN_SOURCES_MAX]; /* of the sources in use: finite, > 0 */
+	char filter[PLAN_FILTER_MAX]; /* which records count; "" = all, and all that this version follows */
 };
 
 struct plan_shard {

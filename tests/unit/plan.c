@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/plan.h"
+
+#include "core/paths.h"
+#include "data/order.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/kiln-plan-XXXXXX";
+static char path[PATH_BYTES];
+
+static const struct plan_settings settings = { .order_version = ORDER_VERSION,
+					       .lanes = 4,
+					       .sources = 2,
+					       .remainder = 1,
+					       .seed = 44,
+					       .epochs = 5,
+					       .window_shards = 3,
+					       .batch_rows = 128,
+					       .weight = { 1, 0.5 } };
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	(void)snprintf(path, sizeof(path), "%s/plan", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	(void)unlink(path);
+	return rmdir(folder); /* fails when a temporary file was left */
+}
+
+static struct plan_shard shard_of(const char *key)
+{
+	return (struct plan_shard){ .key = key, .etag = "e1", .version = "", .bytes = 7 };
+}
+
+static void add(struct plan_writer *writer, enum split split, const char *key)
+{
+	struct plan_shard shard = shard_of(key);
+
+	assert_int_equal(plan_add(writer, split, &shard, NULL), 0);
+}
+
+/* Three train shards of which the last becomes validation, two test shards. */
+static void write_small(void)
+{
+	struct plan_writer *writer;
+
+	assert_int_equal(plan_create(path, &settings, &writer, NULL), 0);
+	add(writer, SPLIT_TRAIN, "a");
+	add(writer, SPLIT_TRAIN, "a b/\xc3\xa4+%");
+	add(writer, SPLIT_TRAIN, "b");
+	plan_hold_out(writer, 1);
+	assert_int_equal(plan_added(writer, SPLIT_VALIDATION), 1);
+	assert_int_equal(plan_add(writer, SPLIT_TEST,
+				  &(struct plan_shard){
+					  .key = "A", .etag = "", .version = "v", .bytes = 1, .source = 1 },
+				  NULL),
+			 0);
+	add(writer, SPLIT_TEST, "Z");
+	assert_int_equal(plan_finish(writer, NULL), 0);
+}
+
+static void comes_back(void **state)
+{
+	struct plan_shard shard;
+	struct plan *plan;
+
+	(void)state;
+	write_small();
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	assert_memory_equal(plan_settings_of(plan), &settings, sizeof(settings));
+	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), 2);
+	assert_int_equal(plan_shards(plan, SPLIT_VALIDATION), 1);
+	assert_int_equal(plan_shards(plan, SPLIT_TEST), 2);
+	assert_string_equal(plan_shard(plan, SPLIT_TRAIN, 1).key, "a b/\xc3\xa4+%");
+	assert_string_equal(plan_shard(plan, SPLIT_VALIDATION, 0).key, "b");
+	shard = plan_shard(plan, SPLIT_TEST, 0);
+	assert_string_equal(shard.key, "A");
+	assert_string_equal(shard.etag, "");
+	assert_string_equal(shard.version, "v");
+	assert_int_equal(shard.bytes, 1);
+	assert_int_equal(shard.source, 1);
+	plan_close(plan);
+}
+
+static void order_is_checked(void **state)
+{
+	struct plan_shard same = shard_of("b"), before = shard_of("a"), empty = shard_of("");
+	struct plan_writer *writer;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(plan_create(path, &settings, &writer, NULL), 0);
+	add(writer, SPLIT_TRAIN, "b");
+	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &same, &err), -EINVAL);
+	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &before, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "\"a\" comes after \"b\""));
+	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &empty, &err), -EINVAL);
+	/* Each split has its own order. */
+	assert_int_equal(plan_add(writer, SPLIT_TEST, &before, &err), 0);
+	plan_abandon(writer);
+}
+
+/* ---- A plan is input ---- */
+
+static uint8_t *read_plan(uint64_t *ret_bytes)
+{
+	char *text;
+
+	assert_int_equal(file_read(path, 1 << 20, &text, ret_bytes, NULL), 0);
+	return (uint8_t *)text;
+}
+
+static int open_bytes(const uint8_t *data, uint64_t bytes, struct error *err)
+{
+	struct plan *plan;
+	int r;
+
+	assert_int_equal(file_write_durable(path, data, bytes, NULL), 0);
+	r = plan_open(path, &plan, err);
+	if (r == 0)
+		plan_close(plan);
+	return r;
+}
+
+/* Offsets are those of struct header and struct entry in plan.c. */
+enum { AT_SHARDS = 16, AT_HEAP = 40, AT_SETTINGS = 48, AT_ENTRIES = 608, ENTRY = 32 };
+#define SETTING(member) (AT_SETTINGS + offsetof(struct plan_settings, member))
+
+static const struct {
+	const char *label;
+	uint64_t at, value;
+	unsigned bytes;
+	const char *words;
+} damages[] = {
+	{ "magic", 0, 1, 8, "expected a plan of version" },
+	{ "version", 8, 2, 4, "version 2" },
+	{ "one shard more", AT_SHARDS, 3, 8, "a file of" },
+	{ "shards beyond all", AT_SHARDS, UINT64_MAX, 8, "at most" },
+	{ "a shard to another split", AT_SHARDS + 8, 0, 8, "a file of" },
+	{ "heap beyond the file", AT_HEAP, UINT64_MAX - 7, 8, "a file of" },
+	{ "order version", SETTING(order_version), 9, 4, "order version 9" },
+	{ "no lanes", SETTING(lanes), 0, 4, "0 lanes" },
+	{ "more places than a cursor has", SETTING(lanes), 17, 4, "17 lanes, 2 sources" },
+	{ "product of both wraps", SETTING(lanes), 0x80000000, 4, "cannot follow" },
+	{ "no sources", SETTING(sources), 0, 4, "0 sources" },
+	{ "remainder", SETTING(remainder), 2, 4, "cannot follow" },
+	{ "no epochs", SETTING(epochs), 0, 8, "0 epochs" },
+	{ "empty windows", SETTING(window_shards), 0, 8, "windows of 0" },
+	{ "empty batches", SETTING(batch_rows), 0, 8, "batches of 0" },
+	{ "batch beyond 32 bits", SETTING(batch_rows), UINT64_C(1) << 32, 8, "batches of 4294967296" },
+	{ "weight 0", SETTING(weight), 0, 8, "weight" },
+	{ "weight NaN", SETTING(weight), UINT64_C(0x7ff8000000000000), 8, "weight" },
+	{ "weight infinite", SETTING(weight) + 8, UINT64_C(0x7ff0000000000000), 8, "weight" },
+	{ "a filter", SETTING(filter), 'x', 1, "the filter \"x\"" },
+	{ "key outside", AT_ENTRIES, 1000, 8, "entry 0 points outside" },
+	{ "key wraps", AT_ENTRIES, UINT64_MAX, 8, "entry 0 points outside" },
+	{ "source unknown", AT_ENTRIES + 16, 2, 4, "entry 0 points outside" },
+	{ "key too long", AT_ENTRIES + 20, 2, 2, "entry 0 points outside" },
+	{ "empty key", AT_ENTRIES + 20, 0, 2, "entry 0 points outside" },
+	{ "version runs out of the heap", AT_ENTRIES + 4 * ENTRY + 24, 65535, 2, "entry 4 points outside" },
+};
+
+static void damage_is_named(void **state)
+{
+	uint64_t bytes;
+	uint8_t *good;
+
+	(void)state;
+	write_small();
+	good = read_plan(&bytes);
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		uint8_t *bad = malloc(bytes);
+		struct error err = { 0 };
+		int r;
+
+		memcpy(bad, good, bytes);
+		memcpy(bad + damages[i].at, &damages[i].value, damages[i].bytes);
+		r = open_bytes(bad, bytes, &err);
+		if (r != -EBADMSG || !strstr(err.text, damages[i].words))
+			fail_msg("%s: %d %s", damages[i].label, r, err.text);
+		free(bad);
+	}
+	for (uint64_t cut = 0; cut < bytes; cut++)
+		assert_int_equal(open_bytes(good, cut, NULL), -EBADMSG);
+	assert_int_equal(open_bytes(good, bytes, NULL), 0);
+	free(good);
+}
+
+static void keys_out_of_order(void **state)
+{
+	uint8_t entry[ENTRY], *data, *first;
+	struct error err = { 0 };
+	uint64_t bytes;
+
+	(void)state;
+	write_small();
+	data = read_plan(&bytes);
+	first = data + AT_ENTRIES;
+	memcpy(entry, first, ENTRY);
+	memcpy(first, first + ENTRY, ENTRY);
+	assert_int_equal(open_bytes(data, bytes, &err), -EBADMSG); /* the same key twice */
+	assert_non_null(strstr(err.text, "entry 1 is not in bytewise key order"));
+	memcpy(first + ENTRY, entry, ENTRY);
+	assert_int_equal(open_bytes(data, bytes, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "entry 1 is not in bytewise key order"));
+	free(data);
+}
+
+/* ---- A million shards ---- */
+
+static uint64_t resident_peak_kib(void)
+{
+	struct rusage usage;
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)usage.ru_maxrss;
+}
+
+static void a_million(void **state)
+{
+	enum { SHARDS = 1000000 };
+	uint64_t before = resident_peak_kib();
+	struct plan_writer *writer;
+	struct plan *plan;
+	char key[96];
+
+	(void)state;
+	assert_int_equal(plan_create(path, &settings, &writer, NULL), 0);
+	for (unsigned i = 0; i < SHARDS; i++) {
+		(void)snprintf(key, sizeof(key),
+			       "a/prefix/as/long/as/they/come/train-%07u-of-1000000.tfrecord.gz", i);
+		add(writer, SPLIT_TRAIN, key);
+	}
+	plan_hold_out(writer, SHARDS / 10);
+	assert_int_equal(plan_finish(writer, NULL), 0);
+	/* It streams: the file is 100 MB. */
+	assert_in_range(resident_peak_kib() - before, 0, 4096);
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), SHARDS - SHARDS / 10);
+	assert_string_equal(plan_shard(plan, SPLIT_VALIDATION, SHARDS / 10 - 1).key, key);
+	plan_close(plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back),      cmocka_unit_test(order_is_checked),
+		cmocka_unit_test(damage_is_named), cmocka_unit_test(keys_out_of_order),
+		cmocka_unit_test(a_million),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
