@@ -57,13 +57,11 @@ static int64_t pages_available(void)
 }
 
 /* One process of ours at a time reads the pool's size and writes another. */
-static int lock_pool(void)
+static void lock_pool(int *ret_fd)
 {
-	int fd = open(POOL "nr_hugepages", O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void)flock(fd, LOCK_EX);
-	return fd;
+	*ret_fd = open(POOL "nr_hugepages", O_RDONLY | O_CLOEXEC);
+	if (*ret_fd >= 0)
+		(void)flock(*ret_fd, LOCK_EX);
 }
 
 static const char *note_path(const char *folder, char path[static PATH_BYTES])
@@ -76,12 +74,15 @@ static const char *note_path(const char *folder, char path[static PATH_BYTES])
 
 static int reserve(const char *folder, uint64_t bytes, uint64_t reuse_bytes, struct error *err)
 {
-	CLEANUP(close_fd) int lock = lock_pool();
+	CLEANUP(close_fd) int lock = -1;
 	int64_t needed = (int64_t)((bytes + HUGEPAGE_BYTES - 1) / HUGEPAGE_BYTES) -
 			 (int64_t)(reuse_bytes / HUGEPAGE_BYTES);
-	int64_t before = pages_total(), missing = needed - pages_free(), free_now;
+	int64_t before, missing, free_now;
 	char note[PATH_BYTES];
 
+	lock_pool(&lock);
+	before = pages_total();
+	missing = needed - pages_free();
 	if (missing > 0 && missing < pages_available())
 		number_write(POOL "nr_hugepages", before + missing);
 	free_now = pages_free();
@@ -100,10 +101,13 @@ static int reserve(const char *folder, uint64_t bytes, uint64_t reuse_bytes, str
 
 static void give_back(const char *folder)
 {
-	CLEANUP(close_fd) int lock = lock_pool();
+	CLEANUP(close_fd) int lock = -1;
 	char note[PATH_BYTES];
-	int64_t ours = number_read(note_path(folder, note)), idle = pages_free();
+	int64_t ours, idle;
 
+	lock_pool(&lock);
+	ours = number_read(note_path(folder, note));
+	idle = pages_free();
 	if (ours > idle)
 		ours = idle;
 	if (ours > 0)
@@ -167,5 +171,6 @@ int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, b
 	if (r < 0)
 		return error_prefix(err, "normal pages are allowed (%s)", why.text);
 	*ret_huge = false;
+	(void)error_set(err, 0, "%s", why.text);
 	return 0;
 }

@@ -14,9 +14,9 @@
 
 /* Make `folder` (and mount hugetlbfs on it where we may), and raise the kernel's pool until `bytes` are free;
  * what `reuse_bytes` of files in it hold already counts as free. *ret_huge tells which pages the folder
- * gives. With `small_allowed`, what cannot be had falls back to normal pages. A pool that cannot be raised
- * far enough is left as it was. Errors: -ENOMEM pages needed and free, named; -EPERM hugetlbfs is not mounted
- * there and we may not; -EINVAL pages of another size are mounted there. */
+ * gives. With `small_allowed`, what cannot be had falls back to normal pages, and err->text says why. A pool
+ * that cannot be raised far enough is left as it was. Errors: -ENOMEM pages needed and free, named; -EPERM
+ * hugetlbfs is not mounted there and we may not; -EINVAL pages of another size are mounted there. */
 MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, bool small_allowed,
 				bool *ret_huge, struct error *err);
 

@@ -129,6 +129,8 @@ static int open_ring(struct fetch *fetch, struct error *err)
 			     (uint64_t)st.st_size, fetch->run.config.ring.small_pages, &huge, err);
 	if (r < 0)
 		return r;
+	if (!huge)
+		log_warning("normal pages for the ring: %s", err->text);
 	r = ring_create(path, &geometry, RETIRE_WAIT_MS, &fetch->ring, err);
 	if (r == 0)
 		log_info("ring: %u slots of %" PRIu64 " bytes on %s", geometry.slots,

@@ -143,6 +143,7 @@ static void normal_pages_where_they_are_allowed(void **state)
 
 	(void)state;
 	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, true, &huge, &err), 0);
+	assert_non_null(strstr(err.text, folder)); /* why */
 	assert_false(huge);
 	assert_false(on_hugetlbfs());
 	assert_int_equal(access(folder, W_OK), 0);
