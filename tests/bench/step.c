@@ -163,7 +163,7 @@ static void print(double value, const char *peer, double peer_value)
 	       value);
 	if (peer)
 		printf(",\"peer\":\"%s\",\"peer_value\":%.1f,\"ratio\":%.3f", peer, peer_value,
-		       value / peer_value);
+		       peer_value / value);
 	printf("}\n");
 }
 

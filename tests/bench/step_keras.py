@@ -58,7 +58,7 @@ def main():
     value, peer = statistics.median(ours), statistics.median(theirs)
     print(json.dumps({"name": "step", "case": "512-256-16-2, batch 128", "value": round(value, 1), "unit": "us",
                       "peer": "keras-" + tensorflow.keras.__version__, "peer_value": round(peer, 1),
-                      "ratio": round(value / peer, 3)}))
+                      "ratio": round(peer / value, 3)}))
 
 
 main()
