@@ -139,6 +139,8 @@ static int refuse_syntax(struct config_memory *memory, const char *path, const c
 	for (int i = 1; i < line && strchr(text, '\n'); i++)
 		text = strchr(text, '\n') + 1;
 	text += strspn(text, " \t");
+	if (!*text)
+		text = "at the end of the file";
 	return error_set(err, -EINVAL, "%s:%d: %s: %.*s", path, line, config_error_text(&memory->file),
 			 (int)strcspn(text, "\r\n") < 100 ? (int)strcspn(text, "\r\n") : 100, text);
 }

@@ -11,21 +11,23 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 {
 	int rank = config_setting_length(shape);
 	long long elements = 1;
+	char found[128];
 
 	if (config_setting_type(shape) != CONFIG_TYPE_ARRAY || rank > (int)CONFIG_SHAPE_MAX) {
 		config_mistake(reading, config_setting_source_line(shape),
 			       "schema.shape: found %s, allowed: [ ] of up to %u sizes",
-			       config_type_name(shape), CONFIG_SHAPE_MAX);
+			       config_found(shape, found, sizeof(found)), CONFIG_SHAPE_MAX);
 		return;
 	}
 	feature->rank = (uint32_t)rank;
 	for (int i = 0; i < rank; i++) {
-		long long size = config_setting_get_int64_elem(shape, i);
+		const config_setting_t *element = config_setting_get_elem(shape, (unsigned)i);
+		long long size = config_setting_get_int64(element); /* 0 unless it is an integer */
 
 		if (size < 1 || size > (long long)ELEMENTS_MAX / elements) {
 			config_mistake(reading, config_setting_source_line(shape),
-				       "schema.shape: found %lld, allowed: sizes from 1, %lld together", size,
-				       (long long)ELEMENTS_MAX);
+				       "schema.shape: found %s, allowed: sizes from 1, %d together",
+				       config_found(element, found, sizeof(found)), ELEMENTS_MAX);
 			return;
 		}
 		elements *= size;
@@ -83,11 +85,12 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 void config_read_schema(struct config_reading *reading, const config_setting_t *list)
 {
 	int count = config_setting_length(list);
+	char found[128];
 
 	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_FEATURES_MAX) {
 		config_mistake(reading, config_setting_source_line(list),
-			       "schema: found %s of %d, allowed: a list ( ) of 1 .. %u features",
-			       config_type_name(list), count, CONFIG_FEATURES_MAX);
+			       "schema: found %s, allowed: a list ( ) of 1 .. %u features",
+			       config_found(list, found, sizeof(found)), CONFIG_FEATURES_MAX);
 		return;
 	}
 	for (int i = 0; i < count; i++) {
@@ -105,12 +108,13 @@ static void read_inputs(struct config_reading *reading, const config_setting_t *
 			struct config_layer *layer)
 {
 	int count = config_setting_length(setting);
+	char found[128];
 
 	if (config_setting_type(setting) != CONFIG_TYPE_ARRAY || count < 1 ||
 	    count > (int)CONFIG_INPUTS_MAX || !config_setting_get_string_elem(setting, 0)) {
 		config_mistake(reading, config_setting_source_line(setting),
-			       "model.layers.inputs: found %s of %d, allowed: [ ] of 1 .. %u layer names",
-			       config_type_name(setting), count, CONFIG_INPUTS_MAX);
+			       "model.layers.inputs: found %s, allowed: [ ] of 1 .. %u layer names",
+			       config_found(setting, found, sizeof(found)), CONFIG_INPUTS_MAX);
 		return;
 	}
 	layer->inputs = (uint32_t)count;
@@ -200,11 +204,12 @@ static void read_layer(struct config_reading *reading, const config_setting_t *g
 void config_read_layers(struct config_reading *reading, const config_setting_t *list)
 {
 	int count = config_setting_length(list);
+	char found[128];
 
 	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_LAYERS_MAX) {
 		config_mistake(reading, config_setting_source_line(list),
-			       "model.layers: found %s of %d, allowed: a list ( ) of 1 .. %u layers",
-			       config_type_name(list), count, CONFIG_LAYERS_MAX);
+			       "model.layers: found %s, allowed: a list ( ) of 1 .. %u layers",
+			       config_found(list, found, sizeof(found)), CONFIG_LAYERS_MAX);
 		return;
 	}
 	for (int i = 0; i < count; i++) {

@@ -55,6 +55,9 @@ const char *config_found(const config_setting_t *setting, char *out, size_t size
 		break;
 	case CONFIG_TYPE_FLOAT:
 		(void)snprintf(out, size, "%g", config_setting_get_float(setting));
+		/* 3.0 is no integer, so it must not look like one. */
+		if (!strpbrk(out, ".en"))
+			(void)snprintf(out, size, "%.1f", config_setting_get_float(setting));
 		break;
 	case CONFIG_TYPE_STRING:
 		(void)snprintf(out, size, "\"%.100s\"", config_setting_get_string(setting));
@@ -66,8 +69,11 @@ const char *config_found(const config_setting_t *setting, char *out, size_t size
 	case CONFIG_TYPE_BOOL:
 		(void)snprintf(out, size, "%s", config_setting_get_bool(setting) ? "true" : "false");
 		break;
+	case CONFIG_TYPE_GROUP:
+		(void)snprintf(out, size, "a group");
+		break;
 	default:
-		(void)snprintf(out, size, "%s", config_type_name(setting));
+		(void)snprintf(out, size, "a list of %d", config_setting_length(setting));
 		break;
 	}
 	return out;
