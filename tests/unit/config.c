@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/config.h"
+#include "core/config_keys.h"
+#include "core/json.h"
+#include "model/graph.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Every test runs in a folder of its own, so that messages begin with a name that is known. */
+static char repository[PATH_MAX], folder[] = "/tmp/kiln-config-XXXXXX";
+
+/* Line 1 of most texts. */
+#define STORES "source: { url = \"file:///a\"; }; sink: { url = \"s3://b/c\"; };\n"
+
+static void write_file(const char *name, const char *text, size_t bytes)
+{
+	FILE *out = fopen(name, "w");
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(text, 1, bytes, out), bytes);
+	assert_int_equal(fclose(out), 0);
+}
+
+static int load(const char *text, size_t bytes, struct config *ret_config, struct error *err)
+{
+	write_file("k.conf", text, bytes);
+	return config_load("k.conf", ret_config, err);
+}
+
+/* ---- What is refused, word for word ---- */
+
+struct refusal {
+	const char *label, *text, *words;
+};
+
+static void check_refusals(const struct refusal *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(config_done) struct config config = { 0 };
+		struct error err = { 0 };
+		int r = load(cases[i].text, strlen(cases[i].text), &config, &err);
+
+		if (r != -EINVAL || err.code != r || strcmp(err.text, cases[i].words) != 0)
+			fail_msg("%s: found %d \"%s\"\nexpected \"%s\"", cases[i].label, r, err.text,
+				 cases[i].words);
+		assert_null(config.memory);
+	}
+}
+#define CHECK_REFUSALS(cases) check_refusals(cases, sizeof(cases) / sizeof((cases)[0]))
+
+static void test_keys(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "an unknown key", STORES "run: {\n  epoch = 3; };",
+		  "k.conf:3: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`" },
+		{ "a key in the wrong case", STORES "run: { Epochs = 3; };",
+		  "k.conf:2: run.Epochs: found an unknown key, allowed: the keys of `kiln config "
+		  "reference`" },
+		{ "an unknown group", STORES "\nruns: { };",
+		  "k.conf:3: runs: found an unknown group, allowed: the groups of `kiln config reference`" },
+		{ "a value where a group is", STORES "run = 5;",
+		  "k.conf:2: run: found an integer, allowed: a group { ... }" },
+		{ "nothing at all", "",
+		  "k.conf:1: source.url: found nothing, it must be given\n"
+		  "k.conf:1: sink.url: found nothing, it must be given" },
+		{ "a group without its key", "source: { url = \"file:///a\"; };\nsink: { };",
+		  "k.conf:2: sink.url: found nothing, it must be given" },
+
+		{ "a string for an integer", STORES "run: { epochs = \"3\"; };",
+		  "k.conf:2: run.epochs: found \"3\", allowed: an integer, 1 .. 1000000" },
+		{ "a number for an integer", STORES "run: { epochs = 3.0; };",
+		  "k.conf:2: run.epochs: found 3.0, allowed: an integer, 1 .. 1000000" },
+		{ "a list for an integer", STORES "run: { epochs = [ 3, 4 ]; };",
+		  "k.conf:2: run.epochs: found a list of 2, allowed: an integer, 1 .. 1000000" },
+		{ "an integer for a truth value", STORES "ring: { small_pages = 1; };",
+		  "k.conf:2: ring.small_pages: found 1, allowed: true or false" },
+		{ "a truth value for a number", STORES "optimizer: { epsilon = true; };",
+		  "k.conf:2: optimizer.epsilon: found true, allowed: a number, 0 .. 1" },
+		{ "a group for a string", STORES "fetch: { nic = { }; };",
+		  "k.conf:2: fetch.nic: found a group, allowed: a string without control characters" },
+
+		{ "an integer beyond 2^53", STORES "run: { seed = 9007199254740993L; };",
+		  "k.conf:2: run.seed: found 9007199254740993, allowed: an integer, 0 .. 9007199254740992" },
+		{ "a word that is none of them", STORES "run: { start_from = \"last\"; };",
+		  "k.conf:2: run.start_from: found \"last\", allowed: one of \"scratch\", \"latest\"" },
+		{ "an integer where a word belongs", STORES "run: { start_from = 1; };",
+		  "k.conf:2: run.start_from: found 1, allowed: one of \"scratch\", \"latest\"" },
+		{ "a line feed in a string", STORES "fetch: { nic = \"a\\nExecStartPre=b\"; };",
+		  "k.conf:2: fetch.nic: found \"a?ExecStartPre=b\", allowed: a string without control "
+		  "characters" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_forms(void **state)
+{
+	static const struct {
+		const char *key, *good[8], *bad[16];
+	} cases[] = {
+		{ "run: { name", { "a", "A-b_9" }, { "", "a b", "a/b", "\xc3\xa9", "a\\n", "../a" } },
+		{ "source: { url = \"file:///a\"; region", { "eu-west-1" }, { "", "eu west" } },
+		{ "source: { url = \"file:///a\"; credential", { "", "store" }, { "../x", "a.b" } },
+		{ "source: { url",
+		  { "s3://b", "s3://b/", "s3://b/c d", "file:///", "file:///a" },
+		  { "", "b", "/a", "s3:/b", "s3://", "s3:///a", "file://a", "http://a/b", "s3://b/\\n" } },
+		{ "source: { url = \"file:///a\"; endpoint",
+		  { "", "http://h", "https://h:443", "https://[::1]:7" },
+		  { "h", "h:80", "ftp://h", "http://", "http://:80", "http://h/", "http://u@h", "http://h?x",
+		    "http://h#x", "http://a b", "http://a\\n" } },
+		{ "fetch: { cores",
+		  { "auto", "0", "0-3,8", "4095", "3-3" },
+		  { "", "Auto", "3-1", "4096", "1,", ",1", "1-", "-1", "1 ,2", "1,2x", "99999999999999999999",
+		    "1\\n" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int bad = 0; bad <= 1; bad++) {
+			const char *const *texts = bad ? cases[i].bad : cases[i].good;
+
+			for (size_t t = 0; texts[t]; t++) {
+				CLEANUP(config_done) struct config config = { 0 };
+				bool source = strncmp(cases[i].key, "source", 6) == 0;
+				struct error err = { 0 };
+				char text[512];
+				int r;
+
+				(void)snprintf(text, sizeof(text),
+					       "sink: { url = \"file:///a\"; };%s%s = \"%s\"; };",
+					       source ? "" : "source: { url = \"file:///a\"; };",
+					       cases[i].key, texts[t]);
+				r = load(text, strlen(text), &config, &err);
+				if (r != (bad ? -EINVAL : 0))
+					fail_msg("%s = \"%s\": found %d \"%s\"", cases[i].key, texts[t], r,
+						 err.text);
+			}
+		}
+}
+
+static void test_raw_text(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "an integer that would wrap", STORES "fetch: {\n  memory_bytes = 4294967296; };",
+		  "k.conf:3: memory_bytes: found 4294967296, allowed: -2147483648 .. 2147483647, or larger "
+		  "ones "
+		  "with L behind: 4294967296L" },
+		{ "hexadecimal that would become -1", STORES "run: { seed = 0xFFFFFFFF; };",
+		  "k.conf:2: seed: found 0xFFFFFFFF, allowed: -2147483648 .. 2147483647, or larger ones with "
+		  "L "
+		  "behind: 0xFFFFFFFFL" },
+		{ "below int32", STORES "run: { seed = -2147483649; };",
+		  "k.conf:2: seed: found -2147483649, allowed: -2147483648 .. 2147483647, or larger ones "
+		  "with L "
+		  "behind: -2147483649L" },
+		{ "above 64 bits, L or not", STORES "run: { seed = 99999999999999999999L; };",
+		  "k.conf:2: seed: found 99999999999999999999, allowed: integers of 64 bits" },
+		{ "an integer in a list",
+		  STORES "schema = ( { name = \"a\"; shape = [ 1,\n 3000000000 ]; } );",
+		  "k.conf:3: shape: found 3000000000, allowed: -2147483648 .. 2147483647, or larger ones "
+		  "with L "
+		  "behind: 3000000000L" },
+		{ "another file", STORES "/* @include\n*/ # @include\n@include \"other\"\n",
+		  "k.conf:4: found @include, allowed: one file that holds everything" },
+		{ "not UTF-8", STORES "\n# gr\xfc\xdf", "k.conf:3: found byte 0xfc, allowed: text in UTF-8" },
+		{ "a key twice", STORES "run: { epochs = 1;\n  epochs = 2; };",
+		  "k.conf:3: duplicate setting name: epochs = 2; };" },
+		{ "a group twice", STORES "run: { };\nrun: { };",
+		  "k.conf:3: duplicate setting name: run: { };" },
+		{ "no value", STORES "run: {\n  epochs = ; };", "k.conf:3: syntax error: epochs = ; };" },
+		{ "cut", STORES "run: { epochs = 1;\n", "k.conf:3: syntax error: at the end of the file" },
+	};
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	assert_int_equal(load(STORES "\n\0", sizeof(STORES "\n\0") - 1, &config, &err), -EINVAL);
+	assert_string_equal(err.text, "k.conf:3: found a NUL byte, allowed: text");
+}
+
+static void test_lists(void **state)
+{
+#define FEATURE(name, type) "{ name = \"" name "\"; dtype = \"" type "\"; shape = [ 2 ]; }"
+#define LAYERS              "model: { layers = (\n"
+	static const struct refusal cases[] = {
+		{ "no list", STORES "schema = 5;",
+		  "k.conf:2: schema: found 5, allowed: a list ( ) of 1 .. 32 features" },
+		{ "an empty list", STORES "schema = ( );",
+		  "k.conf:2: schema: found a list of 0, allowed: a list ( ) of 1 .. 32 features" },
+		{ "no group", STORES "schema = ( 3 );",
+		  "k.conf:2: schema: found an integer, allowed: groups { ... }" },
+		{ "a feature's keys", STORES "schema = ( {\n name = \"a\"; type = \"b\"; } );",
+		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, shape, missing, fill\n"
+		  "k.conf:2: schema.dtype: found nothing, it must be given" },
+		{ "a size of nothing",
+		  STORES "schema = ( { name = \"a\"; dtype = \"bytes\"; shape = [ 2, 0 ]; } );",
+		  "k.conf:2: schema.shape: found 0, allowed: sizes from 1, 268435456 together" },
+		{ "sizes that overflow together",
+		  STORES "schema = ( { name = \"a\"; dtype = \"bytes\"; shape = [ 65536, 65536 ]; } );",
+		  "k.conf:2: schema.shape: found 65536, allowed: sizes from 1, 268435456 together" },
+		{ "a size that is no integer",
+		  STORES "schema = ( { name = \"a\"; dtype = \"bytes\"; shape = [ 1.5 ]; } );",
+		  "k.conf:2: schema.shape: found 1.5, allowed: sizes from 1, 268435456 together" },
+		{ "the ring's own column", STORES "schema = ( " FEATURE("empty", "bytes") " );",
+		  "k.conf:2: schema.name: found \"empty\", allowed: 1 .. 63 bytes, not \"empty\"" },
+		{ "a feature twice",
+		  STORES "schema = ( " FEATURE("sentence", "float32") ",\n" FEATURE(
+			  "label", "int64") ","
+					    "\n" FEATURE("label", "int64") " );",
+		  "k.conf:2: schema.name: found \"label\" twice, allowed: once" },
+		{ "an input that is no feature", STORES "model: {\n input = \"text\"; };",
+		  "k.conf:3: model.input: found \"text\", allowed: a float32 feature of `schema`" },
+		{ "a label of the wrong type", STORES "model: { label = \"sentence\"; };",
+		  "k.conf:2: model.label: found \"sentence\", allowed: an int64 feature of `schema`" },
+
+		{ "a layer without op", STORES LAYERS "{ units = 2; } ); };",
+		  "k.conf:3: model.layers.op: found nothing, it must be given" },
+		{ "a layer's name", STORES LAYERS "{ op = \"relu\"; name = \"a b\"; } ); };",
+		  "k.conf:3: model.layers.name: found \"a b\", allowed: 1 .. 64 characters of "
+		  "[A-Za-z0-9_-]" },
+		{ "an attribute of another kind", STORES LAYERS "{ op = \"relu\"; x = ( ); } ); };",
+		  "k.conf:3: model.layers.x: found a list, allowed: a number, truth value or string" },
+		{ "inputs that are no names", STORES LAYERS "{ op = \"relu\"; inputs = [ 3 ]; } ); };",
+		  "k.conf:3: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer names" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_all_mistakes_at_once(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "of every kind",
+		  "source: {\n  url = \"b\";\n  http2 = 1;\n};\nrun: {\n  name = \"a b\";\n  epoch = 1;\n"
+		  "  epochs = 0;\n};\nschema = ( 1 );\nextra = 2;\n",
+		  "k.conf:2: source.url: found \"b\", allowed: s3://bucket[/prefix] or file:///folder\n"
+		  "k.conf:3: source.http2: found 1, allowed: true or false\n"
+		  "k.conf:6: run.name: found \"a b\", allowed: 1 .. 64 characters of [A-Za-z0-9_-]\n"
+		  "k.conf:7: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:8: run.epochs: found 0, allowed: an integer, 1 .. 1000000\n"
+		  "k.conf:11: extra: found an unknown group, allowed: the groups of `kiln config reference`\n"
+		  "k.conf:1: sink.url: found nothing, it must be given\n"
+		  "k.conf:10: schema: found an integer, allowed: groups { ... }" },
+	};
+	CLEANUP(config_done) struct config config = { 0 };
+	char text[8192] = STORES;
+	struct error err = { 0 };
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	/* More than fit are cut at a line's end. */
+	for (int i = 0; i < 200; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "wrong_%d = %d;\n", i, i);
+	assert_int_equal(load(text, strlen(text), &config, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "k.conf:2: wrong_0: "));
+	assert_string_equal(strrchr(err.text, '\n'), "\n... and more mistakes");
+}
+
+/* ---- What is taken ---- */
+
+/* Bounds belong to what is allowed, the next value does not: for every number of the table. */
+static void test_bounds_of_every_number(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < config_keys_count; i++) {
+		const struct config_key *key = &config_keys[i];
+		bool integer = key->type == KEY_INT;
+		const struct {
+			double value;
+			int code;
+		} cases[] = { { key->min, 0 },
+			      { key->max, 0 },
+			      { integer ? key->min - 1 : nextafter(key->min, -1), -EINVAL },
+			      { integer ? key->max + 2 : nextafter(key->max, INFINITY), -EINVAL } };
+
+		for (size_t c = 0;
+		     (integer || key->type == KEY_FLOAT) && c < sizeof(cases) / sizeof(cases[0]); c++) {
+			CLEANUP(config_done) struct config config = { 0 };
+			int group = (int)strcspn(key->name, ".");
+			struct error err = { 0 };
+			char text[256], value[64];
+			int r;
+
+			(void)snprintf(value, sizeof(value), integer ? "%.0fL" : "%.17e", cases[c].value);
+			(void)snprintf(text, sizeof(text), STORES "%.*s: { %s = %s; };", group, key->name,
+				       key->name + group + 1, value);
+			r = load(text, strlen(text), &config, &err);
+			if (r != cases[c].code)
+				fail_msg("%s = %s: found %d \"%s\"", key->name, value, r, err.text);
+		}
+	}
+}
+
+/* One of each kind of value, away from its default. */
+static void test_values(void **state)
+{
+	static const char text[] = STORES
+		"run: { name = \"a\"; seed = 9007199254740992L; epochs = 0x10; start_from = \"latest\"; };\n"
+		"ring: { small_pages = true; };\n"
+		"optimizer: { learning_rate = 1; beta_1 = 5e-1; };\n"
+		"schema = ( { name = \"x y\"; dtype = \"float32\"; shape = [ 2, 3 ]; missing = \"default\"; "
+		"fill = -1; },\n  { name = \"label\"; dtype = \"int64\"; } );\n"
+		"model: { input = \"x y\"; layers = (\n"
+		"  { op = \"dense\"; name = \"d\"; inputs = [ \"input\" ]; units = 3000000000L; rate = 0.5; "
+		"bias = false; init = \"zeros\"; } ); };";
+	CLEANUP(config_done) struct config config = { 0 };
+	const struct config_layer *layer;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(load(text, strlen(text), &config, &err), 0);
+	assert_string_equal(config.source.url, "file:///a");
+	assert_string_equal(config.sink.url, "s3://b/c");
+	assert_string_equal(config.sink.region, "us-east-1");
+	assert_string_equal(config.run.name, "a");
+	assert_true(config.run.seed == 1ull << 53);
+	assert_true(config.run.epochs == 16);
+	assert_int_equal(config.run.start_from, START_LATEST);
+	assert_true(config.run.batch_rows == 128);
+	assert_true(config.ring.small_pages);
+	assert_true(config.optimizer.learning_rate == 1.0);
+	assert_true(config.optimizer.beta_1 == 0.5);
+	assert_true(config.fetch.memory_bytes == 2147483648u);
+
+	assert_int_equal(config.features, 2);
+	assert_string_equal(config.feature[0].name, "x y");
+	assert_int_equal(config.feature[0].rank, 2);
+	assert_true(config.feature[0].shape[1] == 3);
+	assert_int_equal(config.feature[0].missing, 1);
+	assert_true(config.feature[0].fill == -1.0);
+	assert_int_equal(config.feature[1].dtype, CONFIG_INT64);
+	assert_int_equal(config.feature[1].rank, 0);
+
+	assert_int_equal(config.model.layers, 1);
+	layer = &config.model.layer[0];
+	assert_string_equal(layer->op, "dense");
+	assert_string_equal(layer->name, "d");
+	assert_string_equal(layer->input[0], "input");
+	assert_int_equal(layer->line, 8);
+	assert_int_equal(layer->attributes, 4);
+	assert_true(layer->attribute[0].i == 3000000000);
+	assert_true(layer->attribute[1].type == ATTRIBUTE_FLOAT && layer->attribute[1].f == 0.5);
+	assert_true(layer->attribute[2].type == ATTRIBUTE_BOOL && layer->attribute[2].i == 0);
+	assert_string_equal(layer->attribute[3].s, "zeros");
+}
+
+static void test_no_file(void **state)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(config_load("none.conf", &config, &err), -ENOENT);
+	assert_string_equal(err.text, "none.conf: cannot read it: No such file or directory");
+	assert_int_equal(config_load("/", &config, &err), -EINVAL);
+	assert_int_equal(config_load("none.conf", &config, NULL), -ENOENT);
+}
+
+/* ---- What kiln config prints ---- */
+
+static char *text_of(const char *path)
+{
+	FILE *in = fopen(path, "r");
+	char *text = calloc(1, 65536);
+
+	assert_non_null(in);
+	assert_non_null(text);
+	assert_true(fread(text, 1, 65535, in) > 0);
+	(void)fclose(in);
+	return text;
+}
+
+static char *shown(const char *path)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	struct error err = { 0 };
+
+	assert_non_null(out);
+	if (config_show(path, out, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void remove_marks(char *text)
+{
+	static const char mark[] = " # default";
+
+	for (char *at = text; (at = strstr(at, mark));)
+		memmove(at, at + strlen(mark), strlen(at + strlen(mark)) + 1);
+}
+
+static void test_reference_is_the_file(void **state)
+{
+	CLEANUP(free_ptr) char *file = NULL, *text = NULL;
+	char path[PATH_MAX + 32];
+	struct error err = { 0 };
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/config/kiln.conf", repository);
+	file = text_of(path);
+	assert_non_null(out);
+	assert_int_equal(config_reference(out, &err), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, file);
+}
+
+/* The reference gives every key its default, so showing it is showing a minimal file, marks apart. */
+static void test_reference_gives_the_defaults(void **state)
+{
+	static const char minimal[] = "source: { url = \"file:///data/kiln/store/data\"; };\n"
+				      "sink: { url = \"file:///data/kiln/store/runs\"; };\n";
+	CLEANUP(free_ptr) char *full = NULL, *least = NULL;
+	char path[PATH_MAX + 32];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/config/kiln.conf", repository);
+	write_file("k.conf", minimal, strlen(minimal));
+	full = shown(path);
+	least = shown("k.conf");
+	assert_null(strstr(full, "# default"));
+	assert_non_null(strstr(least, "  epochs = 5; # default\n"));
+	assert_non_null(strstr(least, "  url = \"file:///data/kiln/store/data\";\n"));
+	remove_marks(least);
+	assert_string_equal(least, full);
+}
+
+/* What is shown loads again as the same configuration. */
+static void check_shown(const char *path)
+{
+	CLEANUP(free_ptr) char *first = shown(path), *second = NULL;
+
+	write_file("shown.conf", first, strlen(first));
+	second = shown("shown.conf");
+	remove_marks(first);
+	assert_string_equal(second, first);
+}
+
+static void test_examples(void **state)
+{
+	char pattern[PATH_MAX + 32];
+	glob_t examples;
+
+	(void)state;
+	(void)snprintf(pattern, sizeof(pattern), "%s/config/examples/*.conf", repository);
+	assert_int_equal(glob(pattern, 0, NULL, &examples), 0);
+	assert_true(examples.gl_pathc >= 3);
+	for (size_t i = 0; i < examples.gl_pathc; i++) {
+		CLEANUP(config_done) struct config config = { 0 };
+		struct error err = { 0 };
+		struct graph graph;
+
+		if (config_load(examples.gl_pathv[i], &config, &err) < 0 ||
+		    graph_build(&config, true, &graph, &err) < 0)
+			fail_msg("%s", err.text);
+		graph_done(&graph);
+		check_shown(examples.gl_pathv[i]);
+	}
+	globfree(&examples);
+}
+
+static void test_odd_values_are_shown_as_they_are(void **state)
+{
+	static const char text[] = STORES
+		"run: { seed = 9007199254740992L; };\n"
+		"split: { train_glob = \"a\\\"b\\\\c \xc3\xbc*\"; };\n"
+		"optimizer: { learning_rate = 0.1; epsilon = 1e-300; momentum = 0.30000000000000004; };\n"
+		"model: { layers = ( { op = \"dense\"; inputs = [ \"a\\\\\", \"b\" ]; units = -3000000000L; "
+		"rate = 1e22; name = \"x\"; on = true; s = \"\\\"\"; } ); };";
+
+	(void)state;
+	write_file("k.conf", text, strlen(text));
+	check_shown("k.conf");
+}
+
+static void test_show_json(void **state)
+{
+	static const char text[] = STORES "run: { epochs = 7; };";
+	CLEANUP(json_free) cJSON *json = NULL;
+	CLEANUP(free_ptr) char *printed = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	write_file("k.conf", text, strlen(text));
+	assert_int_equal(config_show_json("k.conf", &printed, &err), 0);
+	assert_int_equal(json_parse("shown", printed, strlen(printed), &json, &err), 0);
+	for (size_t i = 0; i < config_keys_count; i++) {
+		const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, config_keys[i].name);
+		bool given = strcmp(config_keys[i].name, "run.epochs") == 0 || !config_keys[i].fallback;
+
+		assert_non_null(cJSON_GetObjectItemCaseSensitive(item, "value"));
+		assert_int_equal(cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(item, "default")), given);
+	}
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "schema")), 2);
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "layers")), 8);
+}
+
+static void test_path(void **state)
+{
+	char *with[] = { "kiln-fetchd", "--config", "a.conf", NULL }, *without[] = { "kiln-fetchd", NULL };
+
+	(void)state;
+	(void)unsetenv("KILN_CONFIG");
+	(void)setenv("KILN_ROOT", "/r", 1);
+	assert_string_equal(config_path(1, without), "/r/etc/kiln/kiln.conf");
+	(void)setenv("KILN_CONFIG", "b.conf", 1);
+	assert_string_equal(config_path(1, without), "b.conf");
+	assert_string_equal(config_path(3, with), "a.conf");
+	(void)unsetenv("KILN_CONFIG");
+	(void)unsetenv("KILN_ROOT");
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return !getcwd(repository, sizeof(repository)) || !mkdtemp(folder) || chdir(folder) < 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	(void)unlink("k.conf");
+	(void)unlink("shown.conf");
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_raw_text),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_all_mistakes_at_once),
+		cmocka_unit_test(test_bounds_of_every_number),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_reference_is_the_file),
+		cmocka_unit_test(test_reference_gives_the_defaults),
+		cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_odd_values_are_shown_as_they_are),
+		cmocka_unit_test(test_show_json),
+		cmocka_unit_test(test_path),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, setup, teardown);
+}

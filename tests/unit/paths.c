@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/paths.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	(void)snprintf(folder, sizeof(folder), "/tmp/kiln-paths-XXXXXX");
+	return !mkdtemp(folder) || chdir(folder) < 0;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command);
+}
+
+static void test_path_of(void **state)
+{
+	char path[PATH_BYTES];
+
+	(void)state;
+	(void)unsetenv("KILN_ROOT");
+	assert_string_equal(path_of(PATH_CONFIG, NULL, path), "/etc/kiln/kiln.conf");
+	(void)setenv("KILN_ROOT", "/a b", 1);
+	assert_string_equal(path_of(PATH_RUN, "run.json", path), "/a b/data/kiln/run/current/run.json");
+	for (int i = 0; i < PATH_KINDS; i++)
+		assert_int_equal(strncmp(path_of((enum path)i, NULL, path), "/a b/", 5), 0);
+	(void)unsetenv("KILN_ROOT");
+}
+
+static void test_make(void **state)
+{
+	char path[PATH_BYTES + 1];
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(path_make("a/b//c/", &err), 0);
+	assert_int_equal(path_make("a/b/c", &err), 0);
+	assert_int_equal(stat("a/b/c", &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(path_make("", &err), -ENAMETOOLONG);
+	memset(path, 'x', PATH_BYTES);
+	path[PATH_BYTES] = '\0';
+	assert_int_equal(path_make(path, &err), -ENAMETOOLONG);
+	assert_int_equal(file_write_durable("a/file", "x", 1, &err), 0);
+	assert_int_equal(path_make("a/file/b", &err), -ENOTDIR);
+	assert_string_equal(err.text, "a/file/b: cannot make the folder: Not a directory");
+}
+
+static void test_write_and_read(void **state)
+{
+	static const struct {
+		const char *label, *data;
+		uint64_t bytes;
+	} cases[] = {
+		{ "nothing", "", 0 },
+		{ "bytes with a NUL", "a\0b", 3 },
+		{ "shorter than what was there", "c", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(free_ptr) char *data = NULL;
+		struct error err = { 0 };
+		uint64_t bytes = 99;
+
+		if (file_write_durable("file", cases[i].data, cases[i].bytes, &err) < 0 ||
+		    file_read("file", 3, &data, &bytes, &err) < 0)
+			fail_msg("%s: %s", cases[i].label, err.text);
+		assert_true(bytes == cases[i].bytes);
+		assert_memory_equal(data, cases[i].data, bytes + 1);
+		assert_int_equal(access("file.tmp", F_OK), -1);
+	}
+}
+
+/* What cannot be written whole leaves what was there. */
+static void test_a_full_disk(void **state)
+{
+	CLEANUP(free_ptr) char *data = NULL, *big = calloc(1, 8192);
+	struct rlimit before, small;
+	struct error err = { 0 };
+	int r;
+
+	(void)state;
+	assert_non_null(big);
+	assert_int_equal(file_write_durable("file", "old", 3, &err), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 4096;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	r = file_write_durable("file", big, 8192, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(r, -EFBIG);
+	assert_string_equal(err.text, "file.tmp: cannot write 8192 bytes: File too large");
+	assert_int_equal(access("file.tmp", F_OK), -1);
+	assert_int_equal(file_read("file", 3, &data, NULL, &err), 0);
+	assert_string_equal(data, "old");
+}
+
+static void test_refusals(void **state)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(file_read("none", 3, &data, NULL, &err), -ENOENT);
+	assert_string_equal(err.text, "none: cannot read it: No such file or directory");
+	assert_int_equal(file_read(".", 3, &data, NULL, &err), -EINVAL);
+	assert_int_equal(file_write_durable("file", "four", 4, &err), 0);
+	assert_int_equal(file_read("file", 3, &data, NULL, &err), -E2BIG);
+	assert_string_equal(err.text, "file: 4 bytes, at most 3 expected");
+	assert_null(data);
+	assert_int_equal(file_write_durable("none/file", "x", 1, &err), -ENOENT);
+	assert_int_equal(file_rename_durable("none", "other", &err), -ENOENT);
+	assert_int_equal(file_rename_durable("file", "none/file", &err), -ENOENT);
+	assert_int_equal(access("file", F_OK), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_path_of),
+		cmocka_unit_test_setup_teardown(test_make, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_write_and_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_full_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("paths", tests, NULL, NULL);
+}

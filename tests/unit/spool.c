@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/spool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char root[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	(void)snprintf(root, sizeof(root), "/tmp/kiln-spool-XXXXXX");
+	return !mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command);
+}
+
+static void test_checkpoint_names(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t step;
+	} cases[] = {
+		{ "checkpoints/ckpt-000000000000.safetensors", 0 },
+		{ "checkpoints/ckpt-000000000042.safetensors", 42 },
+		{ "checkpoints/ckpt-999999999999.safetensors", 999999999999 },
+		{ "checkpoints/ckpt-42.safetensors", -EINVAL },
+		{ "checkpoints/ckpt-0000000000042.safetensors", -EINVAL },
+		{ "checkpoints/ckpt--00000000042.safetensors", -EINVAL },
+		{ "checkpoints/ckpt-000000000042.safetensors.tmp", -EINVAL },
+		{ "checkpoints/ckpt-000000000042", -EINVAL },
+		{ "checkpoints/latest.json", -EINVAL },
+		{ "ckpt-000000000042.safetensors", -EINVAL },
+		{ "../checkpoints/ckpt-000000000042.safetensors", -EINVAL },
+		{ "", -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char name[SPOOL_NAME_BYTES];
+
+		if (spool_checkpoint_step(cases[i].name) != cases[i].step)
+			fail_msg("%s: found %lld", cases[i].name,
+				 (long long)spool_checkpoint_step(cases[i].name));
+		if (cases[i].step >= 0)
+			assert_string_equal(spool_checkpoint_name((uint64_t)cases[i].step, name),
+					    cases[i].name);
+	}
+}
+
+/* ---- Lists, as one text ---- */
+
+static int note_file(void *context, const char *name, uint64_t bytes)
+{
+	char *text = context;
+
+	(void)snprintf(text + strlen(text), 512 - strlen(text), "%s %d\n", name, (int)bytes);
+	return 0;
+}
+
+static int note_run(void *context, const char *run_id)
+{
+	char *text = context;
+
+	(void)snprintf(text + strlen(text), 512 - strlen(text), "%s\n", run_id);
+	return 0;
+}
+
+static int stop_at_once(void *context, const char *name, uint64_t bytes)
+{
+	(void)context;
+	(void)name;
+	(void)bytes;
+	return -ECANCELED;
+}
+
+static void add(const char *run_id, const char *name)
+{
+	char path[PATH_BYTES];
+	struct error err = { 0 };
+
+	if (file_write_durable(spool_path(run_id, name, path), "abc", 3, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void test_list(void **state)
+{
+	char text[512] = "", path[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(spool_make("r-1", &err), 0);
+	assert_int_equal(spool_make("r-1", &err), 0);
+	add("r-1", "model/model.safetensors");
+	add("r-1", "logs/validation/events.out.tfevents.1");
+	add("r-1", "checkpoints/ckpt-000000000010.safetensors");
+	add("r-1", "checkpoints/ckpt-000000000009.safetensors");
+	add("r-1", "checkpoints/ckpt-000000000011.safetensors.tmp");
+	add("r-1", "checkpoints/.hidden");
+	add("r-1", "logs/train/events.out.tfevents.1");
+	assert_int_equal(path_make(spool_path("r-1", "model/folder", path), &err), 0);
+	assert_int_equal(spool_list("r-1", note_file, text, &err), 0);
+	assert_string_equal(text, "checkpoints/ckpt-000000000009.safetensors 3\n"
+				  "checkpoints/ckpt-000000000010.safetensors 3\n"
+				  "logs/train/events.out.tfevents.1 3\n"
+				  "logs/validation/events.out.tfevents.1 3\n"
+				  "model/model.safetensors 3\n");
+	assert_int_equal(spool_list("r-1", stop_at_once, NULL, &err), -ECANCELED);
+}
+
+static void test_runs(void **state)
+{
+	char text[512] = "";
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(spool_runs(note_run, text, &err), 0);
+	assert_int_equal(spool_list("none", note_file, text, &err), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(spool_make("b-2", &err), 0);
+	assert_int_equal(spool_make("b-1", &err), 0);
+	assert_int_equal(spool_make("a-9", &err), 0);
+	assert_int_equal(spool_runs(note_run, text, &err), 0);
+	assert_string_equal(text, "a-9\nb-1\nb-2\n");
+}
+
+static void test_remove(void **state)
+{
+	char text[512] = "";
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(spool_make("r-1", &err), 0);
+	assert_int_equal(spool_make("r-2", &err), 0);
+	add("r-1", "checkpoints/ckpt-000000000011.safetensors.tmp");
+	add("r-1", "logs/train/events.out.tfevents.1");
+	add("r-1", "run.json");
+	assert_int_equal(spool_remove("r-1", &err), 0);
+	assert_int_equal(spool_remove("r-1", &err), 0);
+	assert_int_equal(spool_runs(note_run, text, &err), 0);
+	assert_string_equal(text, "r-2\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_checkpoint_names),
+		cmocka_unit_test_setup_teardown(test_list, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("spool", tests, NULL, NULL);
+}
