@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/run.h"
+#include "core/json.h"
+#include "core/paths.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static char root[64], config_file[128];
+
+#define PLAN_SHA256 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void write_config(const char *name, unsigned seed, const char *start_from)
+{
+	char text[512];
+	struct error err = { 0 };
+
+	(void)snprintf(text, sizeof(text),
+		       "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n"
+		       "run: { name = \"%s\"; seed = %u; start_from = \"%s\"; };\n",
+		       name, seed, start_from);
+	if (file_write_durable(config_file, text, strlen(text), &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	(void)snprintf(root, sizeof(root), "/tmp/kiln-run-XXXXXX");
+	if (!mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0)
+		return -1;
+	(void)snprintf(config_file, sizeof(config_file), "%s/kiln.conf", root);
+	write_config("night", 7, "scratch");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command); // NOLINT(cert-env33-c): the name is ours
+}
+
+/* For the next row of a table. */
+static void start_anew(void)
+{
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+}
+
+/* Whether it was adopted; its id. */
+static bool begin(char id[static RUN_ID_BYTES])
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	struct error err = { 0 };
+	bool adopted = false;
+
+	if (run_begin(config_file, "", &run, &adopted, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(run.state, RUN_RUNNING);
+	(void)snprintf(id, RUN_ID_BYTES, "%s", run.id);
+	return adopted;
+}
+
+static void set_state(enum run_state run_state)
+{
+	struct error err = { 0 };
+
+	if (run_state_set(run_state, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static char *json_now(void)
+{
+	struct error err = { 0 };
+	char *text = NULL;
+
+	if (run_json(&text, &err) < 0)
+		fail_msg("%s", err.text);
+	return text;
+}
+
+static void test_new_record(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *json = NULL;
+	CLEANUP(free_ptr) char *text = NULL, *frozen = NULL;
+	char id[RUN_ID_BYTES], path[PATH_BYTES];
+	struct error err = { 0 };
+	const char *string;
+	uint64_t number;
+
+	(void)state;
+	assert_int_equal(run_load(&run, &err), -ENOENT);
+	assert_false(begin(id));
+	assert_int_equal(strncmp(id, "night-20", 8), 0);
+	assert_int_equal(strlen(id), strlen("night-YYYYMMDD-HHMMSS"));
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_string_equal(run.id, id);
+	assert_string_equal(run.plan_sha256, "");
+	assert_string_equal(run.start_run, "");
+	assert_true(run.started_s > 1700000000);
+	assert_true(run.config.run.seed == 7);
+
+	/* run.json alone is enough to go on elsewhere. */
+	text = json_now();
+	assert_int_equal(json_parse("run.json", text, strlen(text), &json, &err), 0);
+	assert_int_equal(json_get_string("run.json", json, "state", &string, &err), 0);
+	assert_string_equal(string, "running");
+	assert_int_equal(json_get_u64("run.json", json, "seed", &number, &err), 0);
+	assert_true(number == 7);
+	assert_int_equal(json_get_string("run.json", json, "config", &string, &err), 0);
+	assert_int_equal(file_read(path_of(PATH_RUN, "config", path), 4096, &frozen, NULL, &err), 0);
+	assert_string_equal(string, frozen);
+}
+
+static void test_wrong_config_makes_no_record(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	struct error err = { 0 };
+	bool adopted;
+
+	(void)state;
+	write_config("not a name", 7, "scratch");
+	assert_int_equal(run_begin(config_file, "", &run, &adopted, &err), -EINVAL);
+	assert_int_equal(run_load(&run, &err), -ENOENT);
+}
+
+/* An unfinished run goes on with what it was begun with, a final one makes room. */
+static void test_what_follows_each_state(void **state)
+{
+	(void)state;
+	for (int i = 0; i < RUN_STATE_MAX; i++) {
+		CLEANUP(run_done) struct run run = { 0 }, archived = { 0 };
+		char first[RUN_ID_BYTES], second[RUN_ID_BYTES];
+		enum run_state found;
+		struct error err = { 0 };
+		bool final = run_state_is_final((enum run_state)i);
+
+		start_anew();
+		(void)begin(first);
+		set_state((enum run_state)i);
+		assert_int_equal(run_state_get(&found, &err), 0);
+		assert_int_equal(found, i);
+		write_config("later", 8, "scratch");
+		assert_int_equal(begin(second), !final);
+		assert_int_equal(strcmp(first, second) == 0, !final);
+		assert_int_equal(run_load(&run, &err), 0);
+		assert_string_equal(run.config.run.name, final ? "later" : "night");
+		assert_int_equal(run_load_archived(first, &archived, &err), final ? 0 : -ENOENT);
+		if (final) {
+			assert_int_equal(archived.state, i);
+			assert_string_equal(archived.config.run.name, "night");
+		}
+	}
+}
+
+static void test_a_final_state_stays(void **state)
+{
+	char id[RUN_ID_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run_state_set(RUN_PAUSED, &err), -ENOENT);
+	(void)begin(id);
+	set_state(RUN_FINISHED);
+	set_state(RUN_FINISHED);
+	assert_int_equal(run_state_set(RUN_RUNNING, &err), -EPERM);
+	assert_string_equal(err.text, "the run is finished, it cannot become running");
+	assert_int_equal(run_state_set(RUN_FAILED, &err), -EPERM);
+}
+
+static void test_notes(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *json = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	char id[RUN_ID_BYTES];
+	struct error err = { 0 };
+	double number;
+
+	(void)state;
+	(void)begin(id);
+	assert_int_equal(run_note("{\"a\": 1, \"plan_sha256\": \"" PLAN_SHA256 "\"}", &err), 0);
+	assert_int_equal(run_note("{\"a\": 0.30000000000000004, \"epochs\": [{\"loss\": 1}]}", &err), 0);
+	assert_int_equal(run_note("{\"a\": ", &err), -EBADMSG);
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_string_equal(run.plan_sha256, PLAN_SHA256);
+	text = json_now();
+	assert_int_equal(json_parse("run.json", text, strlen(text), &json, &err), 0);
+	assert_int_equal(json_get_double("run.json", json, "a", &number, &err), 0);
+	assert_true(number == 0.30000000000000004);
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "epochs")), 1);
+}
+
+static void test_damaged_records(void **state)
+{
+#define RECORD(version, id, start, plan)                                                          \
+	"{\"version\":" version ",\"id\":\"" id "\",\"started_s\":1,\"start_run\":\"" start "\"," \
+	"\"plan_sha256\":\"" plan "\",\"config\":\"\"}"
+	static const struct {
+		const char *label, *file, *text; /* NULL: the file is gone */
+		int code;
+		const char *words;
+	} cases[] = {
+		{ "as it should be", "run.json", RECORD("1", "a", "", PLAN_SHA256), 0, "" },
+		{ "no state", "state", NULL, -EBADMSG, "lacks state or config" },
+		{ "no config", "config", NULL, -EBADMSG, "lacks state or config" },
+		{ "no run.json: no record", "run.json", NULL, -ENOENT, "run.json" },
+		{ "an empty run.json", "run.json", "", -EBADMSG, "not JSON" },
+		{ "a cut run.json", "run.json", "{\"version\":1,", -EBADMSG, "not JSON" },
+		{ "a member missing", "run.json", "{\"version\":1}", -EBADMSG, "\"id\": found nothing" },
+		{ "a later version", "run.json", RECORD("2", "a", "", ""), -EBADMSG, "found version 2" },
+		{ "an id that is a path", "run.json", RECORD("1", "../a", "", ""), -EBADMSG,
+		  "expected run ids" },
+		{ "no id", "run.json", RECORD("1", "", "", ""), -EBADMSG, "expected run ids" },
+		{ "a start that is a path", "run.json", RECORD("1", "a", "b/c", ""), -EBADMSG,
+		  "expected run ids" },
+		{ "a plan that is no digest", "run.json", RECORD("1", "a", "", "12"), -EBADMSG,
+		  "expected a SHA-256" },
+		{ "an unknown state", "state", "asleep\n", -EBADMSG, "found state \"asleep\"" },
+		{ "an empty state", "state", "", -EBADMSG, "found state \"\"" },
+		{ "a wrong config", "config", "x = 1;", -EINVAL, "x: found an unknown group" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		char id[RUN_ID_BYTES], path[PATH_BYTES];
+		struct error err = { 0 };
+		int r;
+
+		start_anew();
+		(void)begin(id);
+		(void)path_of(PATH_RUN, cases[i].file, path);
+		assert_int_equal(unlink(path), 0);
+		if (cases[i].text)
+			assert_int_equal(file_write_durable(path, cases[i].text, strlen(cases[i].text), &err),
+					 0);
+		r = run_load(&run, &err);
+		if (r != cases[i].code || !strstr(err.text, cases[i].words))
+			fail_msg("%s: found %d \"%s\"", cases[i].label, r, err.text);
+	}
+}
+
+/* A new disk gets the run of the old one. */
+static void test_restore(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(free_ptr) char *before = NULL, *after = NULL, *plan = NULL;
+	char id[RUN_ID_BYTES], again[RUN_ID_BYTES], path[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	assert_int_equal(run_note("{\"plan_sha256\": \"" PLAN_SHA256 "\"}", &err), 0);
+	before = json_now();
+
+	start_anew();
+	(void)snprintf(path, sizeof(path), "%s/plan", root);
+	assert_int_equal(file_write_durable(path, "the plan", 8, &err), 0);
+	assert_int_equal(run_restore(before, strlen(before), path, &run, &err), 0);
+	assert_string_equal(run.id, id);
+	assert_int_equal(run.state, RUN_RUNNING);
+	assert_string_equal(run.plan_sha256, PLAN_SHA256);
+	assert_int_equal(file_read(path_of(PATH_RUN, "plan", path), 64, &plan, NULL, &err), 0);
+	assert_string_equal(plan, "the plan");
+	after = json_now();
+	assert_string_equal(after, before);
+	assert_true(begin(again));
+	assert_string_equal(again, id);
+}
+
+static void test_restore_refuses(void **state)
+{
+	static const struct {
+		const char *label, *text;
+	} cases[] = {
+		{ "no JSON", "x" },
+		{ "an id that is a path", RECORD("1", "../../a", "", "") },
+		{ "no configuration", "{\"version\":1,\"id\":\"a\",\"started_s\":1,\"start_run\":\"\","
+				      "\"plan_sha256\":\"\"}" },
+		{ "a wrong configuration", RECORD("1", "a", "", "") },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		struct error err = { 0 };
+
+		if (run_restore(cases[i].text, strlen(cases[i].text), NULL, &run, &err) >= 0)
+			fail_msg("%s: taken", cases[i].label);
+		assert_int_equal(run_load(&run, &err), -ENOENT);
+	}
+}
+
+static unsigned entries_of(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	unsigned count = 0;
+
+	assert_non_null(entries);
+	for (const struct dirent *entry; (entry = readdir(entries));)
+		count += entry->d_name[0] != '.';
+	(void)closedir(entries);
+	return count;
+}
+
+/* The newest stay, whatever their names; these runs are shorter than the clock's steps, so it is set. */
+static void test_archive_is_trimmed(void **state)
+{
+	struct timespec times[2] = { 0 };
+	char ids[RUN_ARCHIVES_MAX + 4][RUN_ID_BYTES], path[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < RUN_ARCHIVES_MAX + 4; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "%c%u", "ba"[i % 2], i);
+		write_config(name, i, "scratch");
+		assert_false(begin(ids[i]));
+		set_state(i % 3 ? RUN_FINISHED : RUN_FAILED);
+		times[0].tv_sec = times[1].tv_sec = 1700000000 + i;
+		assert_int_equal(utimensat(AT_FDCWD, path_of(PATH_RUN, NULL, path), times, 0), 0);
+	}
+	assert_int_equal(entries_of(path_of(PATH_ARCHIVE, NULL, path)), RUN_ARCHIVES_MAX);
+	for (unsigned i = 0; i < RUN_ARCHIVES_MAX + 3; i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		int r = run_load_archived(ids[i], &run, &err);
+
+		assert_int_equal(r, i < 3 ? -ENOENT : 0);
+		if (r == 0)
+			assert_true(run.config.run.seed == i);
+	}
+	assert_int_equal(run_load_archived("../current", &(struct run){ 0 }, &err), -ENOENT);
+	assert_int_equal(run_load_archived("", &(struct run){ 0 }, &err), -ENOENT);
+}
+
+static void test_start_from(void **state)
+{
+	static const struct {
+		const char *label, *start_from, *last_id;
+		bool here;             /* a final record is on the disk */
+		const char *start_run; /* "-" = the record's */
+	} cases[] = {
+		{ "scratch", "scratch", "old-1", true, "" },
+		{ "latest, nothing there", "latest", "", false, "" },
+		{ "latest, the disk's", "latest", "", true, "-" },
+		{ "latest, the disk's before the store's", "latest", "old-1", true, "-" },
+		{ "latest, a new disk", "latest", "old-1", false, "old-1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		char id[RUN_ID_BYTES] = "";
+		const char *expected = cases[i].start_run;
+		struct error err = { 0 };
+		bool adopted;
+
+		start_anew();
+		if (cases[i].here) {
+			(void)begin(id);
+			set_state(RUN_FINISHED);
+		}
+		write_config("night", 7, cases[i].start_from);
+		assert_int_equal(run_begin(config_file, cases[i].last_id, &run, &adopted, &err), 0);
+		if (strcmp(run.start_run, *expected == '-' ? id : expected) != 0)
+			fail_msg("%s: found \"%s\"", cases[i].label, run.start_run);
+	}
+}
+
+/* Of several that begin at once one makes the run and the others adopt it. */
+static void test_begins_at_once(void **state)
+{
+	enum { BEGINS = 6 };
+	char old[RUN_ID_BYTES], ids[BEGINS][RUN_ID_BYTES];
+	unsigned adopted = 0;
+	int from[2], gate[2];
+
+	(void)state;
+	(void)begin(old);
+	set_state(RUN_FINISHED);
+	assert_int_equal(pipe(from), 0);
+	assert_int_equal(pipe(gate), 0);
+	for (int i = 0; i < BEGINS; i++)
+		if (fork() == 0) {
+			char answer[RUN_ID_BYTES] = "";
+			bool was_adopted;
+
+			(void)close(gate[1]);
+			(void)!read(gate[0], answer, 1);
+			was_adopted = begin(answer);
+			answer[RUN_ID_BYTES - 1] = (char)was_adopted;
+			_exit(write(from[1], answer, sizeof(answer)) != sizeof(answer));
+		}
+	(void)close(gate[1]);
+	(void)close(from[1]);
+	for (int i = 0; i < BEGINS; i++) {
+		assert_int_equal(read(from[0], ids[i], RUN_ID_BYTES), RUN_ID_BYTES);
+		adopted += (unsigned)ids[i][RUN_ID_BYTES - 1];
+		assert_string_equal(ids[i], ids[0]);
+	}
+	while (wait(NULL) > 0)
+		;
+	assert_int_equal(adopted, BEGINS - 1);
+	assert_string_not_equal(ids[0], old);
+	(void)close(from[0]);
+	(void)close(gate[0]);
+}
+
+/* Whoever reads while runs come and go sees whole records, each of one run. */
+static void test_readers_see_one_record(void **state)
+{
+	enum { RUNS = 40 };
+	char id[RUN_ID_BYTES];
+	int status;
+	pid_t reader;
+
+	(void)state;
+	write_config("n0", 0, "scratch");
+	(void)begin(id);
+	reader = fork();
+	if (reader == 0) {
+		uint64_t seed = 0;
+
+		while (seed < RUNS) {
+			CLEANUP(run_done) struct run run = { 0 };
+			struct error err = { 0 };
+			char name[32];
+
+			free(json_now());
+			if (run_load(&run, &err) < 0)
+				_exit(1);
+			(void)snprintf(name, sizeof(name), "n%d-", (int)run.config.run.seed);
+			if (strncmp(run.id, name, strlen(name)) != 0 || run.config.run.seed < seed)
+				_exit(2);
+			seed = run.config.run.seed;
+		}
+		_exit(0);
+	}
+	for (unsigned i = 1; i <= RUNS; i++) {
+		char name[32];
+
+		set_state(RUN_FINISHED);
+		(void)snprintf(name, sizeof(name), "n%u", i);
+		write_config(name, i, "scratch");
+		assert_false(begin(id));
+	}
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_new_record),
+		TEST(test_wrong_config_makes_no_record),
+		TEST(test_what_follows_each_state),
+		TEST(test_a_final_state_stays),
+		TEST(test_notes),
+		TEST(test_damaged_records),
+		TEST(test_restore),
+		TEST(test_restore_refuses),
+		TEST(test_archive_is_trimmed),
+		TEST(test_start_from),
+		TEST(test_begins_at_once),
+		TEST(test_readers_see_one_record),
+	};
+
+	return cmocka_run_group_tests_name("run", tests, NULL, NULL);
+}
