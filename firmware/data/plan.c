@@ -226,11 +226,13 @@ static int check_sizes(const char *path, const struct header *header, uint64_t f
 static bool entry_fits(const struct plan *plan, const struct entry *entry)
 {
 	uint64_t bytes = (uint64_t)entry->key_bytes + entry->etag_bytes + entry->version_bytes + 3;
-	const char *key = plan->heap + entry->heap_offset;
+	uint64_t heap_bytes = plan->header.heap_bytes;
+	const char *key;
 
-	return entry->heap_offset <= plan->header.heap_bytes &&
-	       bytes <= plan->header.heap_bytes - entry->heap_offset && entry->key_bytes > 0 &&
-	       entry->source < plan->header.settings.sources &&
+	if (entry->heap_offset > heap_bytes || bytes > heap_bytes - entry->heap_offset)
+		return false;
+	key = plan->heap + entry->heap_offset;
+	return entry->key_bytes > 0 && entry->source < plan->header.settings.sources &&
 	       memchr(key, '\0', entry->key_bytes + 1u) == key + entry->key_bytes &&
 	       key[entry->key_bytes + 1u + entry->etag_bytes] == '\0' && key[bytes - 1] == '\0';
 }
