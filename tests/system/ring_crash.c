@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of a ring killed at random: ring_crash RING KILLS SEED BATCHES
+ * Both sides of a ring killed at random: ring_crash RING KILLS SEED
  * The writer fills slots in three threads and commits in one; the reader keeps its place every 64 batches in
  * one word that outlives it, the stand-in for an atomic checkpoint. Whatever is killed whenever, the reader's
- * running digest must end as if nothing had been: nothing lost, repeated or torn. Prints one line of counts.
+ * running digest must end as if nothing had been: nothing lost, repeated or torn. The stream has no end
+ * before the last kill, so that all of them meet both sides at work. Prints one line of counts.
  */
 #include "core/ring.h"
 
@@ -21,8 +22,10 @@
 #define WORDS      1024
 #define FILLERS    3
 #define CHECKPOINT 64
+#define QUIET      1024 /* batches after the last kill */
 
 struct shared {
+	_Atomic uint64_t end;    /* the number of batches, known after the last kill */
 	_Atomic uint64_t batch;  /* the checkpoint */
 	_Atomic uint64_t digest; /* at the end */
 	_Atomic uint64_t read;   /* slots read by all readers: progress */
@@ -42,9 +45,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 33);
 }
 
-/* ---- Writer
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- Writer ---- */
 
 static struct {
 	pthread_mutex_t lock;
@@ -105,7 +106,7 @@ static void quiesce(void)
 		fill.job[i].state = FREE;
 }
 
-static void writer(const char *path, uint64_t batches)
+static void writer(const char *path)
 {
 	uint64_t generation = 0, next = 0, committed = 0;
 	struct error err;
@@ -130,7 +131,7 @@ static void writer(const char *path, uint64_t batches)
 			generation = wanted;
 			next = committed = from.batch;
 		}
-		while (generation && next < batches && ring_claim(fill.ring, &slot) == 0) {
+		while (generation && ring_claim(fill.ring, &slot) == 0) {
 			fill.job[next % SLOTS].slot = slot;
 			fill.job[next % SLOTS].batch = next;
 			fill.job[next % SLOTS].state = WAITING;
@@ -160,9 +161,7 @@ static void writer(const char *path, uint64_t batches)
 	}
 }
 
-/* ---- Reader
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- Reader ---- */
 
 static int use(const struct ring *ring, const struct ring_slot *slot, uint64_t batch, uint64_t *digest)
 {
@@ -186,7 +185,7 @@ static uint64_t digest_of(uint64_t batches)
 	return digest;
 }
 
-static void reader(const char *path, uint64_t batches)
+static void reader(const char *path)
 {
 	struct cursor wanted = { .version = CURSOR_VERSION, .batch = atomic_load(&shared->batch) };
 	uint64_t batch = wanted.batch, digest = digest_of(batch);
@@ -197,7 +196,7 @@ static void reader(const char *path, uint64_t batches)
 	while (ring_open(path, &ring, &err) < 0)
 		(void)nanosleep(&nap, NULL);
 	ring_attach(ring, &wanted);
-	while (batch < batches) {
+	while (batch < atomic_load(&shared->end)) {
 		const struct ring_slot *slot;
 		int r = ring_next(ring, &slot, &err);
 
@@ -220,17 +219,15 @@ static void reader(const char *path, uint64_t batches)
 	_exit(0);
 }
 
-/* ---- The killer
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- The killer ---- */
 
-static pid_t start(void (*side)(const char *, uint64_t), const char *path, uint64_t batches)
+static pid_t start(void (*side)(const char *), const char *path)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		side(path, batches);
+		side(path);
 	}
 	return pid;
 }
@@ -245,30 +242,32 @@ static void end(pid_t *pid)
 int main(int argc, char **argv)
 {
 	pid_t writing = 0, reading = 0;
-	uint64_t kills = 0, wanted_kills, batches, last = 0, still = 0;
+	uint64_t kills = 0, wanted_kills, end_batch, last = 0, still = 0;
 	int status = 0;
 	unsigned seed;
+	bool equal;
 
-	if (argc != 5)
+	if (argc != 4)
 		return 2;
 	wanted_kills = strtoull(argv[2], NULL, 10);
 	seed = (unsigned)strtoul(argv[3], NULL, 10);
-	batches = strtoull(argv[4], NULL, 10);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_store(&shared->end, UINT64_MAX);
 	for (;;) {
 		struct timespec nap = { .tv_nsec = 300000 + rand_r(&seed) % 4000000 };
 
 		if (!writing)
-			writing = start(writer, argv[1], batches);
+			writing = start(writer, argv[1]);
 		if (!reading)
-			reading = start(reader, argv[1], batches);
+			reading = start(reader, argv[1]);
 		(void)nanosleep(&nap, NULL);
 		if (waitpid(reading, &status, WNOHANG) == reading)
 			break;
-		/* Kills stop short of the end, so that all of them meet both sides at work. */
-		if (kills < wanted_kills && atomic_load(&shared->batch) + CHECKPOINT < batches) {
+		if (kills < wanted_kills) {
 			end(rand_r(&seed) & 1 ? &writing : &reading);
 			kills++;
+		} else if (atomic_load(&shared->end) == UINT64_MAX) {
+			atomic_store(&shared->end, (atomic_load(&shared->batch) / QUIET + 2) * QUIET);
 		}
 		still = atomic_load(&shared->read) == last ? still + 1 : 0;
 		last = atomic_load(&shared->read);
@@ -279,11 +278,9 @@ int main(int argc, char **argv)
 		}
 	}
 	end(&writing);
-	printf("kills %" PRIu64 " batches %" PRIu64 " read %" PRIu64 " status %d digest %s\n", kills, batches,
-	       last, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-	       atomic_load(&shared->digest) == digest_of(batches) ? "equal" : "different");
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 && kills == wanted_kills &&
-			       atomic_load(&shared->digest) == digest_of(batches)
-		       ? 0
-		       : 1;
+	end_batch = atomic_load(&shared->end);
+	equal = end_batch != UINT64_MAX && atomic_load(&shared->digest) == digest_of(end_batch);
+	printf("kills %" PRIu64 " batches %" PRIu64 " read %" PRIu64 " status %d digest %s\n", kills,
+	       end_batch, last, WIFEXITED(status) ? WEXITSTATUS(status) : -1, equal ? "equal" : "different");
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 && kills == wanted_kills && equal ? 0 : 1;
 }

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 crash() { # ring, seed, kills
-	found=$("$KILN_BUILD/system/ring_crash" "$1" "$3" "$2" $(($3 * 150)) 2>&1)
+	found=$("$KILN_BUILD/system/ring_crash" "$1" "$3" "$2" 2>&1)
 	ok $? "seed $2 on $4: $found" "$found"
 }
 
