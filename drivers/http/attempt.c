@@ -195,6 +195,19 @@ void attempt_set_options(struct http_request *request)
 
 /* ---- What it came to ------------------------------------------------------------------------- */
 
+/* A proxy that refused to open a tunnel, which libcurl reports as a connection that was cut; 0 = none did. */
+static int proxy_refusal(struct http_request *request, enum retry_class *ret_class)
+{
+	long status = 0;
+
+	(void)curl_easy_getinfo(request->easy, CURLINFO_HTTP_CONNECTCODE, &status);
+	if (!status || status / 100 == 2)
+		return 0;
+	*ret_class = retry_class_of_status(status);
+	return error_set(&request->err, status / 100 == 4 ? -EACCES : -ECONNREFUSED,
+			 "the proxy answers %ld%s", status, status == 407 ? ": it wants a login" : "");
+}
+
 int attempt_outcome(struct http_request *request, CURLcode code, enum retry_class *ret_class)
 {
 	bool cut_reply = request->reply_seen > REPLY_DISCARD_BYTES;
@@ -209,6 +222,9 @@ int attempt_outcome(struct http_request *request, CURLcode code, enum retry_clas
 		*ret_class = retry_class_of_status(request->status);
 		return rc < 0 ? rc : request->handler->judge(request, ret_class, &request->err);
 	}
+	rc = proxy_refusal(request, ret_class);
+	if (rc < 0)
+		return rc;
 	(void)curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &connect_us);
 	*ret_class = retry_class_of_curl(code, connect_us > 0);
 	return error_set(&request->err, retry_errno_of_curl(code), "%s",

@@ -340,6 +340,7 @@ int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, ui
 
 /* ---- Stale uploads ---- */
 
+/* Without encoding-type: radosgw 17 then encodes the keys, but neither says so nor encodes the marker. */
 static int list_uploads(struct s3_store *s3, const char *key_marker, const char *id_marker,
 			struct s3_document *document, struct error *err)
 {
@@ -350,7 +351,6 @@ static int list_uploads(struct s3_store *s3, const char *key_marker, const char 
 		return -ENOMEM;
 	s3_call_query(call, "uploads", "");
 	s3_call_query(call, "max-uploads", "1000");
-	s3_call_query(call, "encoding-type", "url");
 	s3_call_query(call, "prefix", s3->prefix);
 	if (key_marker[0]) {
 		s3_call_query(call, "key-marker", key_marker);

@@ -82,6 +82,24 @@ struct store_counters store_counters_of(const struct store *store)
 	return store->ops->counters(store);
 }
 
+const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT])
+{
+	(void)snprintf(out, STORE_COUNTERS_TEXT,
+		       "requests=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64 " connections=%" PRIu64
+		       " retries: connect=%" PRIu64 " timeout=%" PRIu64 " reset=%" PRIu64 " server=%" PRIu64
+		       " slow_down=%" PRIu64,
+		       counters->requests, counters->bytes_in, counters->bytes_out, counters->connections,
+		       counters->retries_connect, counters->retries_timeout, counters->retries_reset,
+		       counters->retries_server, counters->retries_slow_down);
+	return out;
+}
+
+uint64_t store_counters_retries(const struct store_counters *counters)
+{
+	return counters->retries_connect + counters->retries_timeout + counters->retries_reset +
+	       counters->retries_server + counters->retries_slow_down;
+}
+
 int store_list(struct store *store, const char *glob,
 	       int (*each)(void *context, const struct store_object *object), void *context,
 	       struct error *err)

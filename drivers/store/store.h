@@ -58,6 +58,12 @@ void store_closep(struct store **store);
 const char *store_url(const struct store *store);
 struct store_counters store_counters_of(const struct store *store);
 
+/* For the log: "requests=3 bytes_in=20 ... retries: connect=0 timeout=0 reset=1 server=0 slow_down=0". */
+#define STORE_COUNTERS_TEXT 256u
+const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT]);
+/* Of all classes. */
+uint64_t store_counters_retries(const struct store_counters *counters);
+
 /* Every object below the prefix whose key matches `glob` (fnmatch without FNM_PATHNAME; NULL = all), in
  * bytewise key order, streamed page by page; `each` returning non-zero stops and is returned. */
 MUST_CHECK int store_list(struct store *store, const char *glob,

@@ -157,10 +157,24 @@ static void take_orders(struct fetch *fetch, struct queue *flying)
 		give_up_all(fetch, flying);
 }
 
+/* ---- What the store counted ---- */
+
+/* Said when nothing is in flight any more, so about once a window. */
+static void report(const struct fetch *fetch, struct store_counters *last)
+{
+	struct store_counters counters = store_counters_of(fetch->store);
+	bool retried = store_counters_retries(&counters) != store_counters_retries(last);
+	char text[STORE_COUNTERS_TEXT];
+
+	log_line(retried ? LOG_NOTICE : LOG_DEBUG, "source: %s", store_counters_text(&counters, text));
+	*last = counters;
+}
+
 void *network_thread(void *argument)
 {
 	struct fetch *fetch = argument;
 	struct queue flying = { 0 };
+	struct store_counters last = { 0 };
 
 	nic_pin(&fetch->cores.network);
 	for (;;) {
@@ -172,8 +186,11 @@ void *network_thread(void *argument)
 			log_err("network: %s", err.text);
 			_exit(error_exit_code(&err));
 		}
-		if (done)
-			part_done(fetch, &flying, done->context, done->result < 0 ? &done->err : NULL);
+		if (!done)
+			continue;
+		part_done(fetch, &flying, done->context, done->result < 0 ? &done->err : NULL);
+		if (!flying.first)
+			report(fetch, &last);
 	}
 	return NULL;
 }

@@ -191,6 +191,17 @@ static int upload_record(struct upload *upload, char **text, struct error *err)
 
 /* ---- A pass ---- */
 
+static void report_retries(struct upload *upload)
+{
+	struct store_counters counters = store_counters_of(upload->store);
+	uint64_t retries = store_counters_retries(&counters);
+	char text[STORE_COUNTERS_TEXT];
+
+	if (retries != upload->retries)
+		log_notice("sink: %s", store_counters_text(&counters, text));
+	upload->retries = retries;
+}
+
 /* The state is read before the files are listed, and the record after: a final state has all its files, and a
  * checkpoint's epoch is in the record. */
 int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
@@ -211,6 +222,7 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 	free(scan.local.step);
 	if (r == 0)
 		r = upload_record(upload, &text, err);
+	report_retries(upload);
 	if (r < 0 || !scan.final)
 		return r;
 	r = spool_remove(upload->run.id, err);

@@ -2,10 +2,13 @@
 /*
  * Published AWS Signature Version 4 values.
  *
- * Suite: "AWS Signature Version 4 test suite" (aws-sig-v4-test-suite, 2015), as kept in
- * github.com/awslabs/aws-c-auth, tests/aws-signing-test-suite/v4/NAME/header-signed-request.txt; key
- * AKIDEXAMPLE, region us-east-1, service "service", time 20150830T123600Z. Of the path cases only those that
- * do not normalise apply: S3 never does.
+ * Suite: "AWS Signature Version 4 test suite" (2015), github.com/awslabs/aws-c-auth,
+ * tests/aws-signing-test-suite/v4/NAME/header-signed-request.txt, as packed in the source archive of awscrt
+ * 0.23.4; and tests/unit/auth/aws4_testsuite in that of botocore 1.35.0, the only source of query-order-key,
+ * query-order-value and special-character. Key AKIDEXAMPLE, region us-east-1, service "service", time
+ * 20150830T123600Z. Left out, as S3 or this signer's caller never does it: paths normalised before they are
+ * signed (NAME-normalized), headers repeated, folded or trimmed (get-header-*), a token that is sent but not
+ * signed (post-sts-header-after).
  *
  * S3: Amazon S3 API Reference, "Signature Calculations for the Authorization Header: Transferring Payload in
  * a Single Chunk", its four examples; key AKIAIOSFODNN7EXAMPLE, region us-east-1, service s3, time
@@ -19,6 +22,16 @@
 #define S3_SECRET    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 #define ALNUM_ETC    "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define SUITE_TOKEN  "6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267"
+#define STS_TOKEN                                                                             \
+	"AQoDYXdzEPT//////////"                                                               \
+	"wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflf" \
+	"KD8YUuwthAx7mSEI/qkPpKPi/"                                                           \
+	"kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd"     \
+	"8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+"                       \
+	"scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3i"                                         \
+	"SIlTJabIQwj2ICCR/oLxBA=="
+#define FORM_SHA256 \
+	"9095672bbd1f56dfc5b65f3e153adc8731a4a654192329106275f4c7b24d0b6e" /* of "Param1=value1" */
 #define SUITE_HEADERS                            \
 	{ "host", "example.amazonaws.com" },     \
 	{                                        \
@@ -130,6 +143,78 @@ static const struct sigv4_vector {
 	  { SUITE_HEADERS },
 	  SIGV4_EMPTY_SHA256,
 	  "dc33e0856fd4baca4d7aa2146c38958283844764f38c74252a333df5e613003b" },
+	{ "get-vanilla-query",
+	  false,
+	  "GET",
+	  "/",
+	  {},
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31" },
+	{ "get-vanilla-empty-query-key",
+	  false,
+	  "GET",
+	  "/",
+	  { { "Param1", "value1" } },
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "a67d582fa61cc504c4bae71f336f98b97f1ea3c7a6bfe1b6e45aec72011b9aeb" },
+	{ "get-vanilla-query-order-key",
+	  false,
+	  "GET",
+	  "/",
+	  { { "Param1", "value2" }, { "Param1", "Value1" } },
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "eedbc4e291e521cf13422ffca22be7d2eb8146eecf653089df300a15b2382bd1" },
+	{ "get-vanilla-query-order-value",
+	  false,
+	  "GET",
+	  "/",
+	  { { "Param1", "value2" }, { "Param1", "value1" } },
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "5772eed61e12b33fae39ee5e7012498b51d56abc0abb7c60486157bd471c4694" },
+	{ "get-special-character",
+	  false,
+	  "GET",
+	  "/example/$delete",
+	  {},
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "a853c9b21b528b19643d00910d35b83a10c366a10833ceefb45edd6c80e40f27" },
+	{ "get-slash-unnormalized",
+	  false,
+	  "GET",
+	  "//",
+	  {},
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "c88bcd3d312d75078c0cd961d6deae3f4c754924b01669efcfcb439fd5e5b76e" },
+	{ "get-slash-dot-slash-unnormalized",
+	  false,
+	  "GET",
+	  "/./",
+	  {},
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "68714168e6557f8f2de0ef956fc24dc2593a4bd2961f8df51898d8a134695145" },
+	{ "get-slash-pointless-dot-unnormalized",
+	  false,
+	  "GET",
+	  "/./example",
+	  {},
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "beb03f223f7deae4146464f06e29eebbee9c8afbe15c290cf07aa8b119e14cff" },
+	{ "get-relative-unnormalized",
+	  false,
+	  "GET",
+	  "/example/..",
+	  {},
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "eca7ead57bb5aa5c8e28007acd4ff04e1ff9a0ff3b237ec1554a184887ff9282" },
 	{ "post-vanilla",
 	  false,
 	  "POST",
@@ -156,6 +241,64 @@ static const struct sigv4_vector {
 	    { "x-amz-date", "20150830T123600Z" } },
 	  SIGV4_EMPTY_SHA256,
 	  "c5410059b04c1ee005303aed430f6e6645f61f4dc9e1461ec8f8916fdf18852c" },
+	{ "post-vanilla-empty-query-value",
+	  false,
+	  "POST",
+	  "/",
+	  { { "Param1", "value1" } },
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "28038455d6de14eafc1f9222cf5aa6f1a96197d7deb8263271d420d138af7f11" },
+	{ "post-header-key-case",
+	  false,
+	  "POST",
+	  "/",
+	  {},
+	  { SUITE_HEADERS },
+	  SIGV4_EMPTY_SHA256,
+	  "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b" },
+	{ "post-header-value-case",
+	  false,
+	  "POST",
+	  "/",
+	  {},
+	  { { "host", "example.amazonaws.com" },
+	    { "my-header1", "VALUE1" },
+	    { "x-amz-date", "20150830T123600Z" } },
+	  SIGV4_EMPTY_SHA256,
+	  "cdbc9802e29d2942e5e10b5bccfdd67c5f22c7c4e8ae67b53629efa58b974b7d" },
+	{ "post-sts-header-before",
+	  false,
+	  "POST",
+	  "/",
+	  {},
+	  { SUITE_HEADERS, { "x-amz-security-token", STS_TOKEN } },
+	  SIGV4_EMPTY_SHA256,
+	  "85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead" },
+	{ "post-x-www-form-urlencoded",
+	  false,
+	  "POST",
+	  "/",
+	  {},
+	  { { "content-length", "13" },
+	    { "content-type", "application/x-www-form-urlencoded" },
+	    { "host", "example.amazonaws.com" },
+	    { "x-amz-content-sha256", FORM_SHA256 },
+	    { "x-amz-date", "20150830T123600Z" } },
+	  FORM_SHA256,
+	  "d3875051da38690788ef43de4db0d8f280229d82040bfac253562e56c3f20e0b" },
+	{ "post-x-www-form-urlencoded-parameters",
+	  false,
+	  "POST",
+	  "/",
+	  {},
+	  { { "content-length", "13" },
+	    { "content-type", "application/x-www-form-urlencoded; charset=utf-8" },
+	    { "host", "example.amazonaws.com" },
+	    { "x-amz-content-sha256", FORM_SHA256 },
+	    { "x-amz-date", "20150830T123600Z" } },
+	  FORM_SHA256,
+	  "328d1b9eaadca9f5818ef05e8392801e091653bafec24fcab71e7344e7f51422" },
 	{ "S3: GET Object",
 	  true,
 	  "GET",
