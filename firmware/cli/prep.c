@@ -245,8 +245,8 @@ static int read_all(struct prep *prep, struct error *err)
 	if (r < 0)
 		return r;
 	if (prep->texts.labels < 2)
-		return error_set(err, -EBADMSG, "found %u different labels, at least 2 are needed",
-				 prep->texts.labels);
+		return error_set(err, -EBADMSG, "%s: found no label but \"%s\", at least 2 are needed",
+				 prep->input[0], prep->texts.label[0]);
 	texts_sort_labels(&prep->texts);
 	return texts_shuffle(&prep->texts, prep->seed,
 			     prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);

@@ -56,8 +56,29 @@ static int label_index(struct texts *texts, const char *label, uint64_t bytes, u
 	return 0;
 }
 
-/* ---- label<TAB>text
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- Compressed files ---- */
+
+/* What follows from damage explains nothing: read to the end, so that zlib has seen all of it and its check
+ * value, and say where it stumbled. Else `r`, whose sentence is in `err`. */
+static int explain(gzFile file, const char *path, const char *name, int r, struct error *err)
+{
+	char rest[4096];
+	const char *text;
+	int z;
+
+	while (gzread(file, rest, sizeof(rest)) > 0)
+		;
+	text = gzerror(file, &z);
+	if (z >= 0)
+		return r;
+	/* zlib puts its own path in front, perhaps that of a temporary copy. */
+	if (strncmp(text, path, strlen(path)) == 0)
+		text += strlen(path) + strlen(": ");
+	return error_set(err, -EBADMSG, "%s: damaged or cut at byte %jd of the compressed file or before: %s",
+			 name, (intmax_t)gzoffset(file), text);
+}
+
+/* ---- label<TAB>text ---- */
 
 static int add_line(struct texts *texts, enum texts_split split, const char *line, uint64_t bytes,
 		    struct error *err)
@@ -72,35 +93,46 @@ static int add_line(struct texts *texts, enum texts_split split, const char *lin
 	return r < 0 ? r : add_row(texts, split, tab + 1, bytes - (uint64_t)(tab + 1 - line), label, err);
 }
 
+/* The line behind the last one read, without its end; 1, or 0 at the end of the file. */
+static int next_line(gzFile file, char *line, uint64_t *ret_bytes, struct error *err)
+{
+	z_off_t start = gztell(file);
+	uint64_t bytes;
+
+	if (!gzgets(file, line, (int)TEXT_BYTES_MAX))
+		return 0;
+	bytes = strlen(line);
+	if (gztell(file) - start != (z_off_t)bytes)
+		return error_set(err, -EBADMSG, "a NUL byte behind byte %" PRIu64 ", expected text", bytes);
+	if (bytes > 0 && line[bytes - 1] == '\n')
+		bytes--;
+	else if (!gzeof(file))
+		return error_set(err, -EBADMSG, "a line of more than %u bytes", TEXT_BYTES_MAX - 2);
+	*ret_bytes = bytes;
+	return 1;
+}
+
 static int read_lines(struct texts *texts, gzFile file, const char *name, enum texts_split split,
 		      struct error *err)
 {
 	CLEANUP(free_ptr) char *line = malloc(TEXT_BYTES_MAX);
-	int z;
+	uint64_t number = 0, bytes;
+	int r;
 
 	if (!line)
 		return error_set(err, -ENOMEM, "%s: no memory", name);
-	for (uint64_t number = 1; gzgets(file, line, (int)TEXT_BYTES_MAX); number++) {
-		uint64_t bytes = strlen(line);
-		int r;
-
-		if (bytes > 0 && line[bytes - 1] == '\n')
-			bytes--;
-		else if (!gzeof(file))
-			return error_set(err, -EBADMSG,
-					 "%s:%" PRIu64 ": a NUL byte, or a line of %u bytes or more", name,
-					 number, TEXT_BYTES_MAX);
+	while ((r = next_line(file, line, &bytes, err)) > 0) {
+		number++;
 		r = add_line(texts, split, line, bytes, err);
 		if (r < 0)
 			return error_prefix(err, "%s:%" PRIu64, name, number);
 	}
-	(void)gzerror(file, &z);
-	return z < 0 ? error_set(err, -EBADMSG, "%s: the compressed file is damaged or cut", name) : 0;
+	if (r < 0)
+		return error_prefix(err, "%s:%" PRIu64, name, number + 1);
+	return number ? 0 : error_set(err, -EBADMSG, "%s: empty, expected lines of label<TAB>text", name);
 }
 
-/* ---- aclImdb
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- aclImdb ---- */
 
 /* "aclImdb/train/pos/0_9.txt": false for the members that are something else. */
 static bool imdb_member(const char *path, enum texts_split *ret_split, const char **ret_label)
@@ -131,7 +163,7 @@ static int add_member(struct texts *texts, struct archive *archive, struct archi
 	CLEANUP(free_ptr) char *text = NULL;
 	int64_t bytes = archive_entry_size(entry);
 	enum texts_split split;
-	const char *label;
+	const char *label, *nul;
 	uint32_t index;
 	int r;
 
@@ -145,27 +177,49 @@ static int add_member(struct texts *texts, struct archive *archive, struct archi
 		return error_set(err, -ENOMEM, "no memory for %" PRId64 " bytes", bytes);
 	if (archive_read_data(archive, text, (size_t)bytes) != bytes)
 		return error_set(err, -EBADMSG, "cut or damaged: %s", archive_error_string(archive));
+	nul = memchr(text, '\0', (size_t)bytes);
+	if (nul)
+		return error_set(err, -EBADMSG, "a NUL byte behind byte %td, expected text", nul - text);
 	r = label_index(texts, label, strlen(label), &index, err);
 	return r < 0 ? r : add_row(texts, split, text, (uint64_t)bytes, index, err);
 }
 
-/* The order of members does not matter: texts_shuffle() starts from a sorted one. */
-static int read_tar(struct texts *texts, const char *path, const char *name, struct error *err)
+struct unzip {
+	gzFile file;
+	uint8_t plain[65536];
+};
+
+static la_ssize_t unzip_some(struct archive *archive, void *context, const void **ret_plain)
+{
+	struct unzip *unzip = context;
+	int bytes = gzread(unzip->file, unzip->plain, sizeof(unzip->plain));
+
+	if (bytes < 0)
+		archive_set_error(archive, EIO, "damaged or cut");
+	*ret_plain = unzip->plain;
+	return bytes < 0 ? ARCHIVE_FATAL : bytes;
+}
+
+/* The order of members does not matter: texts_shuffle() starts from a sorted one. zlib inflates, because
+ * libarchive does not compare gzip's check values; what gzip did not make passes through to its filters. */
+static int read_tar(struct texts *texts, gzFile file, const char *name, struct error *err)
 {
 	struct archive *archive = archive_read_new();
+	struct unzip unzip = { .file = file };
 	struct archive_entry *entry;
 	int z, r = 0;
 
 	(void)archive_read_support_filter_all(archive);
 	(void)archive_read_support_format_tar(archive);
-	z = archive_read_open_filename(archive, path, (size_t)256 << 10);
+	z = archive_read_open(archive, &unzip, NULL, unzip_some, NULL);
 	while (z == ARCHIVE_OK && r == 0 && (z = archive_read_next_header(archive, &entry)) == ARCHIVE_OK) {
 		r = add_member(texts, archive, entry, err);
 		if (r < 0)
 			(void)error_prefix(err, "%s: %s", name, archive_entry_pathname(entry));
 	}
 	if (r == 0 && z != ARCHIVE_EOF)
-		r = error_set(err, -EBADMSG, "%s: %s", name, archive_error_string(archive));
+		r = error_set(err, -EBADMSG, "%s: expected a tar, compressed or not: %s", name,
+			      archive_error_string(archive));
 	(void)archive_read_free(archive);
 	if (r == 0 && texts->rows[TEXTS_TRAIN] == 0)
 		r = error_set(err, -EBADMSG, "%s: found no aclImdb/train/{pos,neg}/*.txt in it", name);
@@ -175,22 +229,21 @@ static int read_tar(struct texts *texts, const char *path, const char *name, str
 int texts_read(struct texts *texts, const char *path, const char *name, enum texts_split split,
 	       struct error *err)
 {
-	gzFile file;
+	gzFile file = gzopen(path, "r");
 	int r;
 
-	if (strstr(name, ".tar") || strstr(name, ".tgz"))
-		return read_tar(texts, path, name, err);
-	file = gzopen(path, "r");
 	if (!file)
 		return error_set(err, -errno, "%s: cannot read it: %s", name, strerror(errno));
-	r = read_lines(texts, file, name, split, err);
+	if (strstr(name, ".tar") || strstr(name, ".tgz"))
+		r = read_tar(texts, file, name, err);
+	else
+		r = read_lines(texts, file, name, split, err);
+	r = explain(file, path, name, r, err);
 	(void)gzclose(file);
 	return r;
 }
 
-/* ---- Order
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Order ---- */
 
 void texts_sort_labels(struct texts *texts)
 {
