@@ -1,0 +1,333 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln prep: inputs, shards and what stands beside them, the same bytes whatever happens, users' encoders, bad input.
+. "$(dirname "$0")/lib.sh"
+kiln=$KILN_BIN/kiln dump=$KILN_BUILD/system/dump_records
+cd "$work" || exit 1
+mkdir out
+
+# Reviews whose mood is in one word; quotes, backslashes, other scripts and an empty text among them.
+reviews() { # rows, seed
+	awk -v rows="$1" -v seed="$2" 'BEGIN {
+		srand(seed); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
+		split("film story actor scene caf\303\251 \346\230\240\347\224\273 \"plot\" c:\\dir", thing, " ")
+		for (i = 0; i < rows; i++) {
+			pos = i % 2
+			print (pos ? "pos" : "neg") "\t" (i == 7 ? "" : "the " thing[1 + int(rand() * 8)] " was " \
+				(pos ? good[1 + int(rand() * 4)] : bad[1 + int(rand() * 4)]) " in part " int(rand() * 90))
+		}
+	}'
+}
+
+prep() { # folder below out/, arguments
+	local out=$1
+	shift
+	"$kiln" prep "$@" --output "file://$work/out/$out" >"$work/$out.log" 2>&1
+}
+
+# Everything but manifest.jsonl, whose ETags are the store's.
+sums() { # folder below out/
+	(cd "out/$1" && sha256sum $(ls -A | grep -v manifest.jsonl))
+}
+
+names() { # folder below out/
+	ls -A "out/$1" | xargs
+}
+
+same() { # folder, folder, name
+	[ -n "$(sums "$1")" ] && [ "$(sums "$1")" = "$(sums "$2")" ]
+	ok $? "$3" "$(diff <(sums "$1") <(sums "$2"))"
+}
+
+reviews 1250 1 >train.tsv
+reviews 130 2 >test.tsv
+gzip -k train.tsv test.tsv
+
+# ---- What it writes ----
+
+prep first train.tsv --test test.tsv
+ok $? "label<TAB>text" "$(cat first.log)"
+is "$(names first)" "dataset.json encoder.bin manifest.jsonl test-00000-of-00001.tfrecord.gz train-00000-of-00003.tfrecord.gz \
+train-00001-of-00003.tfrecord.gz train-00002-of-00003.tfrecord.gz" "500 a shard, and three files beside them"
+python3 - out/first "$dump" train.tsv test.tsv >first.said <<'PY'
+import collections, hashlib, json, os, subprocess, sys
+out, dump, *inputs = sys.argv[1:]
+n = 0
+def say(found, expected, what):
+    print("same" if found == expected else f"{found} is not {expected}", what, sep="\t")
+def file(name):
+    with open(os.path.join(out, name), "rb") as f:
+        return f.read()
+rows = {s: [line.split("\t", 1) for line in open(i, encoding="utf-8").read().splitlines()] for s, i in zip(("train", "test"), inputs)}
+manifest = [json.loads(line) for line in file("manifest.jsonl").splitlines()]
+shards = [m["key"] for m in manifest]
+say(sorted(shards), sorted(f for f in os.listdir(out) if "tfrecord" in f), "manifest.jsonl: every shard, no other")
+say([(m["size"], m["sha256"]) for m in manifest], [(len(file(k)), hashlib.sha256(file(k)).hexdigest()) for k in shards],
+    "manifest.jsonl: sizes and SHA-256")
+say([m["records"] for m in manifest], [500, 500, 250, 130], "manifest.jsonl: records")
+say([set(m) for m in manifest], [{"key", "size", "etag", "sha256", "records"}] * 4, "manifest.jsonl: its fields")
+dataset = json.loads(file("dataset.json"))
+say(dataset["schema"], [{"name": "sentence", "dtype": "float32", "shape": [512]}, {"name": "label", "dtype": "int64", "shape": [2]}],
+    "dataset.json: the schema")
+say((dataset["records"], dataset["classes"], dataset["seed"], dataset["version"]), ({"train": 1250, "test": 130}, ["neg", "pos"], 44, 1),
+    "dataset.json: counts, classes, seed")
+say(dataset["encoder"], {"key": "encoder.bin", "id": hashlib.sha256(file("encoder.bin")).hexdigest()}, "dataset.json: the encoder's id")
+labels, lengths, compression = collections.defaultdict(list), set(), set()
+for shard in manifest:
+    lines = subprocess.run([dump, os.path.join(out, shard["key"])], capture_output=True, text=True).stdout.splitlines()
+    head, *records = map(json.loads, lines)
+    compression.add(head["compression"])
+    say(len(records), shard["records"], shard["key"] + ": as many records as the manifest says")
+    for record in records:
+        say_names = list(record["values"])
+        lengths.add((tuple(say_names), len(record["values"]["sentence"])))
+        labels[shard["key"].split("-")[0]].append(tuple(record["values"]["label"]))
+say((compression, lengths), ({"gzip"}, {(("sentence", "label"), 512)}), "each record: sentence of 512 floats, label; in gzip")
+for split in rows:
+    say(collections.Counter(labels[split]), collections.Counter({(1, 0): len(rows[split]) // 2, (0, 1): len(rows[split]) // 2}),
+        split + ": one-hot labels, as many of each as in the input")
+say(len(set(tuple(labels["train"][i:i + 8]) for i in range(0, 1200, 8))) > 50, True, "labels are mixed")
+PY
+while IFS=$'\t' read -r found what; do
+	is "$found" same "$what"
+done <first.said
+[ "$(wc -l <first.said)" = 15 ]
+ok $? "all of that was looked at" "$(cat first.said)"
+like "$(cat first.log)" '^shards 4/4$' "not on a terminal: plain lines"
+if command -v script >/dev/null; then
+	like "$(script -qec "'$kiln' prep train.tsv --output file://$work/out/terminal" /dev/null)" '\[#+\] 4/4' "on a terminal: a bar"
+else
+	skip "on a terminal: a bar" "no script(1)"
+fi
+
+# ---- The same bytes ----
+
+prep gz train.tsv.gz --test test.tsv.gz
+same first gz "gzip or not"
+sort -r train.tsv >shuffled.tsv
+prep sorted shuffled.tsv --test test.tsv
+same first sorted "whatever order the lines had"
+for threads in 1 2 5; do
+	prep "threads$threads" train.tsv --test test.tsv --threads $threads
+	same first "threads$threads" "on $threads threads"
+done
+core=$(taskset -pc $$ | sed 's/.*: //;s/[,-].*//')
+taskset -c "$core" "$kiln" prep train.tsv --test test.tsv --output "file://$work/out/one_core" >/dev/null 2>&1
+same first one_core "on one core"
+prep again train.tsv --test test.tsv --seed 44
+same first again "the same seed again"
+prep seeded train.tsv --test test.tsv --seed 45
+[ "$(sums first | grep train-00000)" != "$(sums seeded | grep train-00000)" ]
+ok $? "another seed, another order"
+prep gz train.tsv.gz --test test.tsv.gz
+like "$(cat gz.log)" '4 shards \(4 were there\)' "again into the same place: nothing is sent twice"
+
+awk -F'\t' -v OFS='\t' '{ print ($1 == "pos" ? "neg" : "pos"), $2 }' test.tsv >flipped.tsv
+prep flipped train.tsv --test flipped.tsv
+is "$(sums flipped | grep -v ' test-')" "$(sums first | grep -v ' test-')" "test labels turned round: encoder and train shards are the same"
+[ "$(sums flipped | grep ' test-')" != "$(sums first | grep ' test-')" ]
+ok $? "and the test shard is another"
+
+# ---- Sizes ----
+
+prep small train.tsv --test test.tsv --records-per-shard 100
+is "$(ls out/small | grep -c '^train-.*-of-00013.tfrecord.gz$') $(ls out/small | grep -c '^test-.*-of-00002')" "13 2" "--records-per-shard 100"
+prep sized train.tsv --test test.tsv --shard-bytes 200000
+is "$(zcat out/sized/train-00000-of-*.gz | wc -c | awk '{ print ($1 <= 200000 && $1 > 180000) }')" 1 "--shard-bytes: just below the size asked for" \
+	"$(names sized)"
+is "$(for f in out/sized/train-*; do "$dump" "$f" | grep sentence; done | wc -l)" 1250 "and no record is lost"
+prep held train.tsv --test-percent 20 --records-per-shard 1000
+is "$(grep -o '"records":[0-9]*' out/held/manifest.jsonl | xargs)" "records:1000 records:250" "--test-percent 20 holds out a fifth"
+
+# ---- The Large Movie Review Dataset's form ----
+
+for split in train test; do
+	mkdir -p aclImdb/$split/{pos,neg}
+	while IFS=$'\t' read -r label text; do
+		i=$((${i:-0} + 1))
+		printf '%s' "$text" >"aclImdb/$split/$label/${i}_5.txt"
+	done < <(head -n 160 $split.tsv)
+	head -n 160 $split.tsv >imdb_$split.tsv
+done
+mkdir aclImdb/train/unsup
+echo "nobody said what this is" | tee aclImdb/train/unsup/0_0.txt aclImdb/README aclImdb/train/urls_pos.txt >/dev/null
+tar -czf imdb.tar.gz aclImdb
+tar -cf imdb.tar aclImdb
+prep lines imdb_train.tsv --test imdb_test.tsv
+prep tar imdb.tar.gz
+ok $? "aclImdb as a tar.gz" "$(cat tar.log)"
+same lines tar "the same bytes as from lines; unsup, README and lists of URLs are left out"
+prep bare imdb.tar
+same lines bare "a tar without gzip"
+prep object "file://$work/imdb.tar.gz"
+same lines object "an object in a store"
+mkdir folder && cp imdb.tar.gz folder/aclImdb_v1.tar.gz
+prep folder folder
+same lines folder "a folder with aclImdb_v1.tar.gz"
+mkdir lines && cp imdb_train.tsv lines/train.tsv && gzip -c imdb_test.tsv >lines/test.tsv.gz
+prep folder2 lines
+same lines folder2 "a folder with train.tsv and test.tsv.gz"
+
+# ---- Killed ----
+
+killed() { # 0: in the middle, with shards there and no manifest
+	rm -rf out/killed
+	"$kiln" prep train.tsv --test test.tsv --records-per-shard 5 --output "file://$work/out/killed" >/dev/null 2>&1 &
+	wait_for 20 test -e "out/killed/train-$(printf %05d "$1")-of-00250.tfrecord.gz"
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
+	[ ! -e out/killed/manifest.jsonl ]
+}
+
+prep whole train.tsv --test test.tsv --records-per-shard 5
+for shard in 10 60 150; do
+	hit=1
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		killed $shard && hit=0 && break
+	done
+	ok $hit "kill -9 after shard $shard: no manifest"
+	prep killed train.tsv --test test.tsv --records-per-shard 5
+	same whole killed "run again: the same bytes, nothing more"
+	like "$(cat killed.log)" "276 shards \([1-9][0-9]* were there\)" "and what was there is kept"
+done
+prep killed train.tsv --test test.tsv
+same first killed "another set in the same place leaves nothing of the first"
+is "$(names killed)" "$(names first)" "not even names"
+
+# ---- Encoders ----
+
+cat >encode <<'PY'
+#!/usr/bin/python3
+# Sixteen numbers that name the text.
+import hashlib, json, sys
+open("encode.starts", "a").write("x")
+for line in sys.stdin:
+    print([byte for byte in hashlib.sha256(json.loads(line).encode()).digest()[:16]])
+PY
+chmod +x encode
+prep program train.tsv --test test.tsv --encoder exec:./encode --dims 16
+ok $? "--encoder exec:PROGRAM" "$(cat program.log)"
+is "$(names program | tr ' ' '\n' | grep -v tfrecord | xargs)" "dataset.json manifest.jsonl" "and no encoder.bin"
+like "$(tr -d '\n\t' <out/program/dataset.json)" '"encoder":\{"program":"exec:./encode"' "dataset.json says which program"
+python3 - "$dump" out/program train.tsv <<'PY'
+import glob, hashlib, json, struct, subprocess, sys
+dump, out, tsv = sys.argv[1:]
+expected = []
+for line in open(tsv, encoding="utf-8").read().splitlines():
+    label, text = line.split("\t", 1)
+    expected.append((list(hashlib.sha256(text.encode()).digest()[:16]), [int(label == "neg"), int(label == "pos")]))
+found = []
+for shard in glob.glob(out + "/train-*"):
+    for line in subprocess.run([dump, shard], capture_output=True, text=True).stdout.splitlines()[1:]:
+        values = json.loads(line)["values"]
+        floats = struct.unpack("<16f", struct.pack("<16I", *values["sentence"]))
+        found.append(([int(f) for f in floats], values["label"]))
+sys.exit(sorted(found) != sorted(expected))
+PY
+ok $? "every text has its own numbers and its own label"
+prep given train.tsv --test test.tsv --encoder out/first/encoder.bin
+is "$(sums given | grep -E ' (test-|encoder)')" "$(sums first | grep -E ' (test-|encoder)')" "--encoder FILE gives the same test shard"
+
+# ---- exec: belongs to the command line ----
+
+cat >kiln.conf <<-CONF
+	run: { name = "t"; epochs = 1; batch_rows = 32; };
+	source: { url = "file://$work/out/program"; };
+	sink: { url = "file://$work/runs"; };
+	ring: { small_pages = true; };
+	schema = ( { name = "sentence"; dtype = "float32"; shape = [ 16 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	model: { layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+CONF
+node exec
+is "$(wc -c <encode.starts)" 2 "the program ran once a split"
+(cd "$OLDPWD" && timeout 120 tools/night "$KILN_BIN" "$work/kiln.conf") >night.log 2>&1
+ok $? "a night on such a set" "$(cat night.log "$KILN_ROOT"/run/kiln/night/*.log)"
+model=$(echo runs/*/model)
+is "$(wc -c <encode.starts)" 2 "none of the daemons ran it"
+said=$("$kiln" predict "$model" "a film" 2>&1)
+like "$? $said" "^1 kiln: .*encoded by a program; if you trust it, add --encoder 'exec:./encode'" "predict does not run what a file names"
+is "$(wc -c <encode.starts)" 2 "nor did it"
+like "$("$kiln" predict "$model" --encoder exec:./encode "a film" 2>&1)" '^(positive|negative) +[01]\.[0-9]{4}  a film$' \
+	"it runs what its command line names"
+is "$(wc -c <encode.starts)" 3 "once"
+for program in oneshot:'begin --config kiln.conf' fetchd: traind: uploadd:; do
+	node "refuse${program%%:*}"
+	sed 's/^run:/encoder = "exec:.\/encode";\n&/' kiln.conf >with.conf
+	mkdir -p "$KILN_ROOT/run/kiln" "$KILN_ROOT/data/kiln"
+	cp -r nodes/exec/data/kiln/run "$KILN_ROOT/data/kiln/"
+	cp with.conf "$KILN_ROOT/data/kiln/run/current/config"
+	said=$(timeout 20 "$KILN_BIN/kiln-${program%%:*}" $(sed 's/kiln.conf/with.conf/' <<<"${program#*:}") 2>&1)
+	like "$? $said" '^78 .*encoder' "kiln-${program%%:*} refuses a configuration with encoder = \"exec:..\""
+done
+is "$(wc -c <encode.starts)" 3 "and runs nothing"
+
+# ---- Bad input ----
+
+refused() { # expected sentence, name, arguments
+	local sentence=$1 name=$2 said
+	shift 2
+	said=$(timeout 30 "$kiln" prep "$@" --output "file://$work/out/refused" 2>&1)
+	like "$? $(tail -n 1 <<<"$said")" "^1 kiln: $sentence" "$name"
+}
+
+sed '6s/.*/no tab here/' train.tsv >notab.tsv
+sed '6s/.*/\tno label/' train.tsv >nolabel.tsv
+sed "6s/.*/$(printf 'x%.0s' {1..128})\ttext/" train.tsv >longlabel.tsv
+printf 'pos\tab\0cd' >nul.tsv
+: >empty.tsv
+grep '^pos' train.tsv >one.tsv
+head -n 21 train.tsv | grep -v '^neg' | cat - <(grep -m 3 '^neg' train.tsv) >few.tsv
+size=$(stat -c %s train.tsv.gz)
+head -c $((size - 200)) train.tsv.gz >cut.tsv.gz
+damage() { # file, offset, name: one bit turned round
+	python3 -c 'import sys; d = bytearray(open(sys.argv[1], "rb").read()); d[int(sys.argv[2])] ^= 1; open(sys.argv[3], "wb").write(d)' "$@"
+}
+damage train.tsv.gz $((size / 2)) flip.tsv.gz
+damage train.tsv.gz $((size - 6)) crc.tsv.gz
+size=$(stat -c %s imdb.tar.gz)
+head -c $((size / 2)) imdb.tar.gz >cut.tar.gz
+damage imdb.tar.gz $((size / 2)) flip.tar.gz
+damage imdb.tar.gz $((size - 6)) crc.tar.gz
+echo "no tar" >text.tar.gz
+mkdir nothing && tar -czf other.tar.gz nothing
+printf 'ab\0cd' >aclImdb/train/pos/nul.txt && tar -czf nul.tar.gz aclImdb
+
+refused 'notab\.tsv:6: found no tab, expected label<TAB>text$' "a line without a tab" notab.tsv
+refused 'nolabel\.tsv:6: a label of 0 bytes, expected 1 \.\. 127$' "a line without a label" nolabel.tsv
+refused 'longlabel\.tsv:6: a label of 128 bytes, expected 1 \.\. 127$' "a label that is too long" longlabel.tsv
+refused 'nul\.tsv:1: a NUL byte behind byte 6, expected text$' "a NUL byte" nul.tsv
+refused 'empty\.tsv: empty, expected lines of label<TAB>text$' "an empty file" empty.tsv
+refused 'one\.tsv: found no label but "pos", at least 2 are needed$' "one label" one.tsv
+refused 'class "neg" has [1-3] training texts, at least 10 are needed$' "too few texts of a label" few.tsv
+refused 'missing\.tsv: cannot read it: No such file' "no such file" missing.tsv
+refused 'nothing: found neither aclImdb_v1\.tar\.gz nor train\.tsv\[\.gz\] in this folder$' "a folder without data" nothing
+refused '.*missing\.tar\.gz: No such file' "no such object" "file://$work/missing.tar.gz"
+for form in tsv tar; do
+	refused "cut\.$form\.gz: damaged or cut at byte [0-9]+ of the compressed file or before: unexpected end of file$" "a cut $form.gz" cut.$form.gz
+	refused "flip\.$form\.gz: damaged or cut at byte [0-9]+ of the compressed file or before: (invalid|incorrect)" "a turned bit in a $form.gz" \
+		flip.$form.gz
+	refused "crc\.$form\.gz: damaged or cut at byte [0-9]+ of the compressed file or before: incorrect data check$" "a wrong check value in a $form.gz" \
+		crc.$form.gz
+done
+refused 'text\.tar\.gz: expected a tar, compressed or not: ' "not a tar" text.tar.gz
+refused 'other\.tar\.gz: found no aclImdb/train/\{pos,neg\}/\*\.txt in it$' "a tar of something else" other.tar.gz
+refused 'nul\.tar\.gz: aclImdb/train/pos/nul\.txt: a NUL byte behind byte 2, expected text$' "a member with a NUL byte" nul.tar.gz
+damage out/first/encoder.bin 3000 damaged.bin
+refused "encoder \"damaged\.bin\": the encoder's CRC is 0x[0-9a-f]{8}, expected 0x[0-9a-f]{8}$" "a damaged encoder" train.tsv --encoder damaged.bin
+refused 'encoder "test\.tsv": not a Kiln text encoder of version 1$' "an encoder that is none" train.tsv --encoder test.tsv
+[ ! -e out/refused ] || [ -z "$(ls out/refused)" ]
+ok $? "nothing of all that was written" "$(ls out/refused 2>&1)"
+
+by_program() { # expected sentence, name, command
+	refused "encoder \".*\": $1" "$2" train.tsv --encoder "exec:$3" --dims 16
+}
+by_program 'exit status 127: it answered 0 lines, expected 1125$' "a program that is not there" './nothing-here'
+by_program 'it answered 10 lines, expected 1125$' "one that ends early" 'head -n 10 | ./encode'
+by_program 'exit status 3: it answered all lines, expected exit status 0$' "one that fails at the end" './encode; exit 3'
+by_program 'signal 9: it answered 0 lines' "one that is killed" 'kill -9 $$'
+by_program 'line 1: found ".*", expected a number$' "one that answers words" 'cat'
+by_program 'line 7: found 15 numbers, expected 16$' "one that answers a number too few" './encode | sed "7s/, .*,/,/;7s/^.*$/[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14]/"'
+by_program 'line 7: found 17 numbers, expected 16$' "one too many" './encode | sed "7s/^./[1,/"'
+by_program 'line 7: found "nan", expected a number$' "one that is not a number" './encode | sed "7s/^.[0-9]*/[nan/"'
+by_program 'more than the 1125 lines expected$' "a line too many" './encode; echo 1'
+by_program 'line 1: found "x", expected a number$' "one that goes on after a bad answer is ended" 'echo x; sleep 1000; true'
