@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "core/config.h"
 #include "core/error.h"
 
 /* Exit codes of the command line; those of the daemons are sysexits (core/error.h). */
@@ -18,3 +19,5 @@ int cli_predict(int argc, char **argv);
 int cli_error(const struct error *err);
 /* "kiln VERB: TEXT" and where help is; gives CLI_USAGE. */
 int cli_usage(const char *verb, const char *format, ...) PRINTF(2, 3);
+/* The store that options name, the rest of it from a configuration: an option wins. */
+void cli_store_merge(struct config_store *options, const struct config_store *config);

@@ -26,6 +26,23 @@ static void help(FILE *out)
 	      out);
 }
 
+void cli_store_merge(struct config_store *options, const struct config_store *config)
+{
+	struct config_store merged = *config;
+
+	if (*options->url)
+		merged.url = options->url;
+	if (*options->endpoint)
+		merged.endpoint = options->endpoint;
+	if (*options->region)
+		merged.region = options->region;
+	if (*options->credential)
+		merged.credential = options->credential;
+	if (*options->ca_file)
+		merged.ca_file = options->ca_file;
+	*options = merged;
+}
+
 int cli_error(const struct error *err)
 {
 	fprintf(stderr, "kiln: %s\n", err->text);

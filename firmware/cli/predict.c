@@ -398,7 +398,7 @@ static int run(struct predict *predict, int texts, char **text, struct error *er
 	if (r < 0)
 		return r;
 	if (predict->config_file)
-		predict->where = config.sink;
+		cli_store_merge(&predict->where, &config.sink);
 	if ((r = load_model(predict, err)) < 0 || (r = load_encoder(predict, err)) < 0)
 		return r;
 	for (int i = 0; r == 0 && i < texts; i++)
@@ -427,7 +427,7 @@ int cli_predict(int argc, char **argv)
 {
 	CLEANUP(done)
 	struct predict predict = {
-		.where = { .url = "", .endpoint = "", .region = "us-east-1", .credential = "", .ca_file = "" }
+		.where = { .url = "", .endpoint = "", .region = "", .credential = "", .ca_file = "" }
 	};
 	struct error err = { 0 };
 	int code;

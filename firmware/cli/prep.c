@@ -13,26 +13,24 @@
 
 static const char usage[] =
 	"Usage: kiln prep INPUT... (--output URL | --config FILE) [OPTION...]\n\n"
-	"Turns labelled texts into TFRecord shards with features sentence float[512] and label int64[K] "
-	"(one-hot).\n"
-	"INPUT is a file of label<TAB>text lines (gzip or not), the Large Movie Review Dataset's tar, or a "
-	"folder with\n"
-	"aclImdb_v1.tar.gz or with train.tsv[.gz] and test.tsv[.gz]; a path, or a key below s3:// or "
-	"file:///.\n\n"
+	"Turns labelled texts into TFRecord shards with features sentence float[512] and label int64[K]\n"
+	"(one-hot). INPUT is a file of label<TAB>text lines (gzip or not), the Large Movie Review Dataset's\n"
+	"tar, or a folder with aclImdb_v1.tar.gz or with train.tsv[.gz] and test.tsv[.gz]; a path, or a key\n"
+	"below s3:// or file:///.\n\n"
 	"  --output URL           where the shards go: s3://bucket/prefix or file:///folder\n"
 	"  --config FILE          take url, endpoint, region and credential from this kiln.conf's `source`\n"
 	"  --endpoint URL, --region NAME, --credential NAME, --ca-file FILE\n"
 	"                         of the store; as in kiln.conf\n"
-	"  --test INPUT           texts of the test split; without it --test-percent of the others are held "
-	"out\n"
+	"  --test INPUT           texts of the test split; without it --test-percent of the others are\n"
+	"                         held out\n"
 	"  --test-percent N       default 10\n"
-	"  --encoder E            nblr (default): fitted on the training texts; exec:PROGRAM: gets a JSON "
-	"string a line,\n"
-	"                         answers the vector's numbers a line; or the path of an encoder.bin\n"
+	"  --encoder E            nblr (default): fitted on the training texts; exec:PROGRAM: gets a JSON\n"
+	"                         string a line, answers the vector's numbers a line; or the path of an\n"
+	"                         encoder.bin\n"
 	"  --dims N               size of the vectors, default 512\n"
 	"  --records-per-shard N  default 500\n"
-	"  --shard-bytes N        instead: about so many bytes a shard before gzip (100-200 MB suit big "
-	"data)\n"
+	"  --shard-bytes N        instead: about so many bytes a shard before gzip (100-200 MB suit big\n"
+	"                         data)\n"
 	"  --seed N               of the shuffle, default 44\n"
 	"  --threads N            default one a core\n"
 	"  --json                 print the summary as JSON\n";
@@ -337,7 +335,7 @@ static int prepare(struct prep *prep, struct error *err)
 	if (r < 0)
 		return r;
 	if (prep->config_file)
-		prep->where = config.source;
+		cli_store_merge(&prep->where, &config.source);
 	parallel_threads((uint32_t)prep->threads);
 	if ((r = read_all(prep, err)) < 0 || (r = make_vectors(prep, err)) < 0)
 		return r;
@@ -355,16 +353,14 @@ static void done(struct prep *prep)
 int cli_prep(int argc, char **argv)
 {
 	CLEANUP(done)
-	struct prep prep = { .where = { .url = "",
-					.endpoint = "",
-					.region = "us-east-1",
-					.credential = "",
-					.ca_file = "" },
-			     .encoder_name = "nblr",
-			     .test_percent = 10,
-			     .dims = 512,
-			     .records_per_shard = 500,
-			     .seed = 44 };
+	struct prep prep = {
+		.where = { .url = "", .endpoint = "", .region = "", .credential = "", .ca_file = "" },
+		.encoder_name = "nblr",
+		.test_percent = 10,
+		.dims = 512,
+		.records_per_shard = 500,
+		.seed = 44
+	};
 	struct error err = { 0 };
 	bool finished = false;
 	int code = parse(&prep, argc, argv, &finished);

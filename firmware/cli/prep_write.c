@@ -406,6 +406,8 @@ int prep_write(struct prep *prep, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for %u shards", writing.total);
 	r = store_open(&prep->where, &options, &store, err);
 	if (r == 0)
+		r = store_abort_stale(store, err); /* of a kiln prep that was killed */
+	if (r >= 0)
 		r = write_set(&writing, store, err);
 	while (writing.idles)
 		store_close(writing.idle[--writing.idles]);

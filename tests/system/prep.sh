@@ -331,3 +331,10 @@ by_program 'line 7: found 17 numbers, expected 16$' "one too many" './encode | s
 by_program 'line 7: found "nan", expected a number$' "one that is not a number" './encode | sed "7s/^.[0-9]*/[nan/"'
 by_program 'more than the 1125 lines expected$' "a line too many" './encode; echo 1'
 by_program 'line 1: found "x", expected a number$' "one that goes on after a bad answer is ended" 'echo x; sleep 1000; true'
+
+cat >store.conf <<-CONF
+	source: { url = "s3://bucket/prefix"; endpoint = "http://127.0.0.1:1"; credential = "of-the-file"; };
+	sink: { url = "file:///tmp"; };
+CONF
+found=$("$kiln" prep train.tsv --config store.conf --credential of-the-option 2>&1)
+like "$found" of-the-option "an option wins over the configuration"
