@@ -11,6 +11,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } verbs[] = {
 	{ "begin", "make the run record, or adopt the unfinished one  [--config FILE]", oneshot_begin },
+	{ "release", "give the ring's hugepages back to the system", oneshot_release },
 };
 
 int main(int argc, char **argv)

@@ -13,6 +13,9 @@
 /* begin.c: see core/run.h. Prints the run's id. */
 int oneshot_begin(int argc, char **argv);
 
+/* release.c: no run will come back: unmount the ring's folder, give its hugepages back to the system. */
+int oneshot_release(int argc, char **argv);
+
 /* ---- bring.c ---- */
 
 /* A disk without a record: look at this node's newest run (by run.name) in the store. An unfinished one comes

@@ -35,7 +35,7 @@ like() { # text, extended regular expression, name
 expected to match: $2"
 }
 
-# A node below $work; its hugetlbfs goes away with it.
+# A node below $work; its hugepages are given back with it.
 node() { # name
 	export KILN_ROOT=$work/nodes/$1
 	mkdir -p "$KILN_ROOT"
@@ -51,12 +51,12 @@ wait_for() { # seconds, command...
 }
 
 finish() {
-	local pids mount
+	local pids node
 	pids=$(jobs -p)
 	[ -z "$pids" ] || kill -KILL $pids 2>/dev/null
 	wait 2>/dev/null
-	for mount in "$work"/nodes/*/run/kiln/huge; do
-		mountpoint -q "$mount" && umount "$mount"
+	for node in "$work"/nodes/*/; do
+		KILN_ROOT=${node%/} "$KILN_BIN/kiln-oneshot" release
 	done
 	type cleanup >/dev/null 2>&1 && cleanup
 	rm -rf "$work"

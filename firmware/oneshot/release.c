@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/hugepage/hugepage.h"
+#include "oneshot/oneshot.h"
+
+#include <stdio.h>
+#include <sysexits.h>
+
+int oneshot_release(int argc, char **argv)
+{
+	struct error err = { 0 };
+	char folder[PATH_BYTES];
+
+	(void)argv;
+	if (argc != 1) {
+		fputs("Usage: kiln-oneshot release\n", stderr);
+		return EX_USAGE;
+	}
+	return hugepage_release(path_of(PATH_HUGE, NULL, folder), &err) < 0 ? fatal(&err) : EX_OK;
+}
