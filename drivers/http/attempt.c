@@ -18,7 +18,7 @@ const char *http_method_name(enum http_method method)
 	return names[method];
 }
 
-/* ---- What libcurl calls ---------------------------------------------------------------------- */
+/* ---- What libcurl calls ---- */
 
 static int see_head(struct http_request *request)
 {
@@ -102,7 +102,7 @@ static int on_rewind(void *context, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-/* ---- What is sent ---------------------------------------------------------------------------- */
+/* ---- What is sent ---- */
 
 int http_add_header(struct http_request *request, struct error *err, const char *format, ...)
 {
@@ -193,7 +193,7 @@ void attempt_set_options(struct http_request *request)
 	set_method(easy, request);
 }
 
-/* ---- What it came to ------------------------------------------------------------------------- */
+/* ---- What it came to ---- */
 
 /* A proxy that refused to open a tunnel, which libcurl reports as a connection that was cut; 0 = none did. */
 static int proxy_refusal(struct http_request *request, enum retry_class *ret_class)

@@ -39,7 +39,7 @@ static void list_remove(struct http_list *list, struct http_request *request)
 		list->last = before;
 }
 
-/* ---- Open and close -------------------------------------------------------------------------- */
+/* ---- Open and close ---- */
 
 static void init_curl(void)
 {
@@ -121,7 +121,7 @@ struct http_counters http_counters_of(const struct http *http)
 	return http->counters;
 }
 
-/* ---- Attempts -------------------------------------------------------------------------------- */
+/* ---- Attempts ---- */
 
 static void finish(struct http_request *request, int result)
 {
@@ -174,7 +174,7 @@ static void detach(struct http *http, struct http_request *request)
 	forget_headers(request);
 }
 
-/* ---- After an attempt ------------------------------------------------------------------------ */
+/* ---- After an attempt ---- */
 
 static void delay(struct http *http, struct http_request *request, uint64_t retry_after_s)
 {
@@ -213,7 +213,7 @@ static void end_attempt(struct http *http, struct http_request *request, CURLcod
 	}
 }
 
-/* ---- Driving --------------------------------------------------------------------------------- */
+/* ---- Driving ---- */
 
 void http_submit(struct http *http, struct http_request *request)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* ---- Keys ------------------------------------------------------------------------------------ */
+/* ---- Keys ---- */
 
 bool file_segment_is_safe(const char *segment, size_t bytes)
 {
@@ -73,7 +73,7 @@ static int check_pin(const char *path, int fd, const struct store_pin *pin, stru
 	return 0;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------- */
+/* ---- Reading ---- */
 
 static int open_pinned(struct file_store *file, const char *key, const struct store_pin *pin,
 		       char path[static FILE_PATH_BYTES], int *ret_fd, struct error *err)
@@ -170,7 +170,7 @@ static int file_get_all(struct store *store, const char *key, uint64_t max, char
 	return 0;
 }
 
-/* ---- Requests -------------------------------------------------------------------------------- */
+/* ---- Requests ---- */
 
 static int file_submit(struct store *store, struct store_request *request, struct error *err)
 {
@@ -231,7 +231,7 @@ static struct store_counters file_counters(const struct store *store)
 	return ((const struct file_store *)store)->counters;
 }
 
-/* ---- Open and close -------------------------------------------------------------------------- */
+/* ---- Open and close ---- */
 
 static void file_close(struct store *store)
 {

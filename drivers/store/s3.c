@@ -6,7 +6,7 @@
 
 #define REGION_DEFAULT "us-east-1"
 
-/* ---- Requests -------------------------------------------------------------------------------- */
+/* ---- Requests ---- */
 
 static int s3_submit(struct store *store, struct store_request *request, struct error *err)
 {

@@ -177,7 +177,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 	return rc;
 }
 
-/* ---- Parts ----------------------------------------------------------------------------------- */
+/* ---- Parts ---- */
 
 /* While one part is hashed, those before it are sent. */
 static void send_others(void *context)
@@ -282,7 +282,7 @@ static int send_upload(struct upload *upload, struct error *err)
 	return verify(upload, err);
 }
 
-/* ---- One file -------------------------------------------------------------------------------- */
+/* ---- One file ---- */
 
 static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
 		      struct error *err)

@@ -7,7 +7,7 @@
 #include <mbedtls/md5.h>
 #include <mbedtls/sha256.h>
 
-/* ---- Stat ------------------------------------------------------------------------------------ */
+/* ---- Stat ---- */
 
 static int check_stat(struct s3_call *call, enum retry_class *retry, struct error *err)
 {
@@ -188,7 +188,7 @@ int s3_delete(struct store *store, const char *key, struct error *err)
 	return rc == -ENOENT && !strcmp(call->error.code, "NoSuchKey") ? 0 : rc;
 }
 
-/* ---- XML answers ------ */
+/* ---- XML answers ---- */
 
 static void begin_document(struct s3_call *call)
 {

@@ -20,7 +20,7 @@ void sigv4_time(int64_t unix_s, char out[static SIGV4_TIME_BYTES])
 	(void)strftime(out, SIGV4_TIME_BYTES, "%Y%m%dT%H%M%SZ", &tm);
 }
 
-/* ---- Encoding -------------------------------------------------------------------------------- */
+/* ---- Encoding ---- */
 
 static bool is_unreserved(unsigned char c)
 {
@@ -117,7 +117,7 @@ int sigv4_query(const struct sigv4_pair *pairs, size_t count, char *out, size_t 
 	return rc;
 }
 
-/* ---- Signing --------------------------------------------------------------------------------- */
+/* ---- Signing ---- */
 
 static void hex(const uint8_t hash[static HASH_BYTES], char out[static 2 * HASH_BYTES + 1])
 {

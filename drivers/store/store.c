@@ -151,7 +151,7 @@ int store_delete(struct store *store, const char *key, struct error *err)
 	return store->ops->delete (store, key, err);
 }
 
-/* ---- Requests -------------------------------------------------------------------------------- */
+/* ---- Requests ---- */
 
 int store_submit(struct store *store, struct store_request *request, struct error *err)
 {
@@ -243,7 +243,7 @@ int store_get(struct store *store, const char *key, const struct store_pin *pin,
 	return rc < 0 ? rc : wait_for(store, &request, err);
 }
 
-/* ---- An object into a file ------------------------------------------------------------------- */
+/* ---- An object into a file ---- */
 
 /* Fetch [0, object->pin.bytes) into memory by parts, a few at once. All are completed when this returns. */
 static int get_parts(struct store *store, const struct store_object *object, const char *key, char *memory,
@@ -335,7 +335,7 @@ int store_get_file(struct store *store, const char *key, const char *path, struc
 	return rc;
 }
 
-/* ---- What both backends use ------------------------------------------------------------------ */
+/* ---- What both backends use ---- */
 
 size_t store_glob_literal(const char *glob)
 {

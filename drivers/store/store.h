@@ -94,7 +94,7 @@ int store_abort_stale(struct store *store, struct error *err);
 /* Deleting what is not there succeeds. */
 MUST_CHECK int store_delete(struct store *store, const char *key, struct error *err);
 
-/* ---- Several ranged gets at once ------------------------------------------------------------- */
+/* ---- Several ranged gets at once ---- */
 
 struct store_request {
 	const char *key; /* all of these must stay valid until completion */

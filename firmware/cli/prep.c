@@ -158,9 +158,7 @@ static int parse(struct prep *prep, int argc, char **argv, bool *ret_done)
 	return 0;
 }
 
-/* ---- Input
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- Input ---- */
 
 static bool is_url(const char *name)
 {
@@ -250,9 +248,7 @@ static int read_all(struct prep *prep, struct error *err)
 			     prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
 }
 
-/* ---- Encoding
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- Encoding ---- */
 
 static int encode_by_program(struct prep *prep, struct error *err)
 {

@@ -35,8 +35,7 @@ struct writing {
 	struct error err; /* the first failure ends the work */
 };
 
-/* ---- Stores, one a thread at a time
- * ---------------------------------------------------------------------------------------- */
+/* ---- Stores, one a thread at a time ---- */
 
 static struct store *borrow(struct writing *writing, struct error *err)
 {
@@ -59,9 +58,7 @@ static void give_back(struct writing *writing, struct store *store)
 	(void)pthread_mutex_unlock(&writing->lock);
 }
 
-/* ---- One shard
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- One shard ---- */
 
 static int vector_of(struct writing *writing, enum texts_split split, uint32_t row, float *scratch,
 		     const float **ret, struct error *err)
@@ -174,8 +171,7 @@ static void shard_job(void *context, uint32_t index)
 	progress_step("shards", writing->total);
 }
 
-/* ---- What stands beside the shards
- * -------------------------------------------------------------------------------------------- */
+/* ---- What stands beside the shards ---- */
 
 struct cleaning {
 	struct writing *writing;
@@ -316,9 +312,7 @@ static int put_dataset(struct writing *writing, struct store *store, struct erro
 	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
 }
 
-/* ---- All of it
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- All of it ---- */
 
 static void plan_shards(struct writing *writing)
 {

@@ -46,9 +46,7 @@ struct plan {
 	const char *heap;
 };
 
-/* ---- Writing
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- Writing ---- */
 
 static void temporary_names(const struct plan_writer *writer, char entries[static PATH_BYTES + 16],
 			    char heap[static PATH_BYTES + 16])
@@ -163,9 +161,7 @@ void plan_abandon(struct plan_writer *writer)
 	free(writer);
 }
 
-/* ---- Reading
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- Reading ---- */
 
 static bool weights_fit(const struct plan_settings *settings)
 {

@@ -43,9 +43,7 @@ const char *text_encoder_class(const struct text_encoder *encoder, uint32_t inde
 MUST_CHECK int text_encode(const struct text_encoder *encoder, const char *text, uint64_t bytes,
 			   float *ret_vector, struct error *err);
 
-/* ---- Fitting
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- Fitting ---- */
 
 struct text_corpus {
 	uint32_t rows, classes;

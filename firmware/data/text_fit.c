@@ -33,9 +33,7 @@ struct fit {
 	bool failed;
 };
 
-/* ---- Features
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- Features ---- */
 
 static uint32_t chunks(const struct fit *fit)
 {
@@ -155,8 +153,7 @@ static void index_rows(void *context, uint32_t chunk)
 	}
 }
 
-/* ---- One regression: a class against the rest, without one fold
- * ------------------------------------------------------------- */
+/* ---- One regression: a class against the rest, without one fold ---- */
 
 struct problem {
 	const struct fit *fit;
@@ -319,9 +316,7 @@ static void fit_one(void *context, uint32_t job)
 	free(problem.w);
 }
 
-/* ---- Vectors
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Vectors ---- */
 
 static bool scored_right(const struct fit *fit, uint32_t row, const float *weight, const float *bias)
 {
@@ -400,9 +395,7 @@ static int make_encoder(const struct fit *fit, float scale, struct text_encoder 
 	return text_encoder_load(data, bytes, ret_encoder, err);
 }
 
-/* ---- All of it
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- All of it ---- */
 
 static int check_corpus(const struct text_corpus *corpus, uint32_t dims, struct error *err)
 {
