@@ -6,10 +6,15 @@
 
 #define PIECE_BYTES ((size_t)256 << 10)
 
-static void to_hex(const uint8_t digest[static 32], char hex[static DIGEST_HEX_BYTES])
+void digest_hex(const uint8_t *bytes, size_t count, char *out)
 {
-	for (int i = 0; i < 32; i++)
-		(void)snprintf(hex + (ptrdiff_t)2 * i, 3, "%02x", digest[i]);
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < count; i++) {
+		out[2 * i] = digits[bytes[i] >> 4];
+		out[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	out[2 * count] = 0;
 }
 
 void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_HEX_BYTES])
@@ -18,7 +23,7 @@ void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_
 
 	/* Fails only for a hardware engine, which mbedTLS here has not. */
 	(void)mbedtls_sha256_ret(data, bytes, digest, 0);
-	to_hex(digest, ret_hex);
+	digest_hex(digest, sizeof(digest), ret_hex);
 }
 
 int digest_file(const char *path, char ret_hex[static DIGEST_HEX_BYTES], struct error *err)
@@ -39,6 +44,6 @@ int digest_file(const char *path, char ret_hex[static DIGEST_HEX_BYTES], struct 
 	mbedtls_sha256_free(&context);
 	if (ferror(file))
 		return error_set(err, -EIO, "%s: cannot read it", path);
-	to_hex(digest, ret_hex);
+	digest_hex(digest, sizeof(digest), ret_hex);
 	return 0;
 }

@@ -6,9 +6,12 @@
 
 #include "core/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define DIGEST_HEX_BYTES 65u
 
+/* Any bytes so: 2 * count digits and a NUL. */
+void digest_hex(const uint8_t *bytes, size_t count, char *out);
 void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_HEX_BYTES]);
 MUST_CHECK int digest_file(const char *path, char ret_hex[static DIGEST_HEX_BYTES], struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/paths.h"
+#include "drivers/digest/digest.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/gpu/internal.h"
 
@@ -42,8 +43,7 @@ static void cache_name(const struct gpu *gpu, const struct gpu_source *sources, 
 		(void)mbedtls_sha256_update_ret(&sha, (const uint8_t *)sources[i].text, sources[i].bytes);
 	(void)mbedtls_sha256_finish_ret(&sha, digest);
 	mbedtls_sha256_free(&sha);
-	for (uint32_t i = 0; i < DIGEST_BYTES; i++)
-		(void)snprintf(name + 2 * (size_t)i, 3, "%02x", digest[i]);
+	digest_hex(digest, DIGEST_BYTES, name);
 	memcpy(name + 2 * (size_t)DIGEST_BYTES, ".bin", sizeof(".bin"));
 	(void)path_of(PATH_KERNELS, name, out);
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
 #include "drivers/http/attempt.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void list_append(struct http_list *list, struct http_request *request)
 {
@@ -182,7 +174,7 @@ static void delay(struct http *http, struct http_request *request, uint64_t retr
 	uint64_t random_bits = 0;
 
 	(void)!getrandom(&random_bits, sizeof(random_bits), 0);
-	request->due_ms = now_ms() + retry_delay_ms(request->failures - 1, random_bits, retry_after_s);
+	request->due_ms = clock_ms() + retry_delay_ms(request->failures - 1, random_bits, retry_after_s);
 	while (*at && (*at)->due_ms <= request->due_ms)
 		at = &(*at)->next;
 	request->next = *at;
@@ -226,7 +218,7 @@ void http_submit(struct http *http, struct http_request *request)
 
 static void start_due(struct http *http)
 {
-	uint64_t now = http->delayed ? now_ms() : 0;
+	uint64_t now = http->delayed ? clock_ms() : 0;
 
 	while (http->delayed && http->delayed->due_ms <= now) {
 		struct http_request *request = http->delayed;
@@ -276,11 +268,11 @@ static int poll_ms(const struct http *http, uint64_t now, uint64_t deadline)
 
 int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool wakes, struct error *err)
 {
-	uint64_t deadline = now_ms() + timeout_ms;
+	uint64_t deadline = clock_ms() + timeout_ms;
 
 	for (;;) {
 		int rc = advance(http, err);
-		uint64_t now = now_ms();
+		uint64_t now = clock_ms();
 
 		if (rc < 0)
 			return rc;

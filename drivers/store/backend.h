@@ -71,6 +71,3 @@ struct store_hashes {
  * on. Errors: -EIO; -ESTALE the file ends before. */
 MUST_CHECK int store_hash_file(int fd, uint64_t offset, uint64_t bytes, const struct store_hashes *hashes,
 			       void (*between)(void *context), void *context, struct error *err);
-void store_hex(const uint8_t *bytes, size_t count, char *out);
-
-uint64_t store_now_ms(void); /* CLOCK_MONOTONIC */

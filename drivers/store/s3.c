@@ -69,7 +69,7 @@ static struct store_counters s3_counters(const struct store *store)
 	};
 }
 
-/* ---- Open and close --- */
+/* ---- Open and close ---- */
 
 static void s3_close(struct store *store)
 {

@@ -4,6 +4,7 @@
  * part size. A part's ETag is compared with its MD5, the finished object's size with the file's. Whatever
  * fails, the upload is aborted; one whose process was killed is left for store_abort_stale().
  */
+#include "drivers/digest/digest.h"
 #include "drivers/store/s3.h"
 
 #include <inttypes.h>
@@ -134,7 +135,7 @@ static bool expected_etag(const struct upload *upload, char out[static STORE_ETA
 	}
 	(void)mbedtls_md5_finish_ret(&all, md5);
 	mbedtls_md5_free(&all);
-	store_hex(md5, sizeof(md5), out);
+	digest_hex(md5, sizeof(md5), out);
 	(void)snprintf(out + 2 * MD5_BYTES, STORE_ETAG_MAX - 2 * MD5_BYTES, "-%" PRIu32, upload->parts);
 	return known;
 }
@@ -164,7 +165,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 	if (!text)
 		return error_set(err, -ENOMEM, "no memory for a list of %" PRIu32 " parts", upload->parts);
 	(void)mbedtls_sha256_ret((const uint8_t *)text, bytes, sha256, 0);
-	store_hex(sha256, sizeof(sha256), call->payload_sha256);
+	digest_hex(sha256, sizeof(sha256), call->payload_sha256);
 	call->body = text;
 	call->body_bytes = bytes;
 	call->http.patient = true; /* the server may put gigabytes together first */
@@ -207,8 +208,8 @@ static int start_part(struct upload *upload, struct part *part, struct error *er
 		return rc;
 	}
 	if (!upload->s3->tls)
-		store_hex(sha256, sizeof(sha256), call->payload_sha256);
-	store_hex(md5, sizeof(md5), part->md5);
+		digest_hex(sha256, sizeof(sha256), call->payload_sha256);
+	digest_hex(md5, sizeof(md5), part->md5);
 	part->number = ++upload->started;
 	(void)snprintf(part->number_text, sizeof(part->number_text), "%" PRIu32, part->number);
 	s3_call_query(call, "partNumber", part->number_text);
@@ -299,8 +300,8 @@ static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t byt
 	if (rc < 0)
 		return rc;
 	if (!s3->tls)
-		store_hex(sha256, sizeof(sha256), call->payload_sha256);
-	store_hex(md5, sizeof(md5), md5_hex);
+		digest_hex(sha256, sizeof(sha256), call->payload_sha256);
+	digest_hex(md5, sizeof(md5), md5_hex);
 	call->body_fd = fd;
 	call->body_bytes = bytes;
 	call->check = s3_check_put;

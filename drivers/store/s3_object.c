@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/digest/digest.h"
 #include "drivers/store/s3.h"
 
 #include <inttypes.h>
@@ -136,7 +137,7 @@ int s3_get_all(struct store *store, const char *key, uint64_t max, char **ret_da
 	return 0;
 }
 
-/* ---- Put and delete --- */
+/* ---- Put and delete ---- */
 
 /* Of the ETags that look like an MD5, those of objects encrypted with other keys than S3's own are none; S3
  * API, Object. */
@@ -165,10 +166,10 @@ int s3_put(struct store *store, const char *key, const void *data, uint64_t byte
 	if (!call)
 		return -ENOMEM;
 	(void)mbedtls_md5_ret(data, bytes, md5);
-	store_hex(md5, sizeof(md5), md5_hex);
+	digest_hex(md5, sizeof(md5), md5_hex);
 	if (bytes && !s3->tls) {
 		(void)mbedtls_sha256_ret(data, bytes, sha256, 0);
-		store_hex(sha256, sizeof(sha256), call->payload_sha256);
+		digest_hex(sha256, sizeof(sha256), call->payload_sha256);
 	}
 	call->body = data;
 	call->body_bytes = bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/sigv4.h"
+#include "drivers/digest/digest.h"
 
 #include <string.h>
 #include <time.h>
@@ -119,17 +120,6 @@ int sigv4_query(const struct sigv4_pair *pairs, size_t count, char *out, size_t 
 
 /* ---- Signing ---- */
 
-static void hex(const uint8_t hash[static HASH_BYTES], char out[static 2 * HASH_BYTES + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < HASH_BYTES; i++) {
-		out[2 * i] = digits[hash[i] >> 4];
-		out[2 * i + 1] = digits[hash[i] & 15];
-	}
-	out[2 * HASH_BYTES] = 0;
-}
-
 static void hmac(const uint8_t *key, size_t key_bytes, const char *text, uint8_t out[static HASH_BYTES])
 {
 	(void)mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), key, key_bytes,
@@ -179,7 +169,7 @@ static void canonical_hash(const struct sigv4_request *request, const char *name
 	feed(&hash, request->payload_sha256);
 	(void)mbedtls_sha256_finish_ret(&hash, digest);
 	mbedtls_sha256_free(&hash);
-	hex(digest, out);
+	digest_hex(digest, sizeof(digest), out);
 }
 
 static int signing_key(const struct sigv4_key *key, const char *date, uint8_t out[static HASH_BYTES])
@@ -213,7 +203,7 @@ int sigv4_authorization(const struct sigv4_request *request, const struct sigv4_
 	if (signing_key(key, date, signature) < 0)
 		return -ENAMETOOLONG;
 	hmac(signature, HASH_BYTES, to_sign, signature);
-	hex(signature, digest);
+	digest_hex(signature, sizeof(signature), digest);
 	length = snprintf(out, SIGV4_AUTHORIZATION_BYTES,
 			  ALGORITHM " Credential=%s/%s, SignedHeaders=%s, Signature=%s", key->access_key_id,
 			  scope, names, digest);

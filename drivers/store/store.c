@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/digest/digest.h"
 #include "drivers/store/backend.h"
 
 #include <fcntl.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <mbedtls/md5.h>
 #include <mbedtls/sha256.h>
@@ -137,7 +137,7 @@ int store_put_file(struct store *store, const char *key, const char *path, char 
 		return error_set(err, -EINVAL, "%s: not a regular file", path);
 	rc = store->ops->put_file(store, key, fd, (uint64_t)st.st_size, ret_sha256_hex ? sha256 : NULL, err);
 	if (rc == 0 && ret_sha256_hex)
-		store_hex(sha256, sizeof(sha256), ret_sha256_hex);
+		digest_hex(sha256, sizeof(sha256), ret_sha256_hex);
 	return rc;
 }
 
@@ -410,23 +410,4 @@ int store_hash_file(int fd, uint64_t offset, uint64_t bytes, const struct store_
 	mbedtls_sha256_free(&sha256);
 	mbedtls_md5_free(&md5);
 	return rc < 0 ? rc : 0;
-}
-
-void store_hex(const uint8_t *bytes, size_t count, char *out)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < count; i++) {
-		out[2 * i] = digits[bytes[i] >> 4];
-		out[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	out[2 * count] = 0;
-}
-
-uint64_t store_now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/parallel.h"
 #include "cli/prep.h"
+#include "core/clock.h"
 #include "core/json.h"
 #include "data/example.h"
 #include "data/inflate.h"
@@ -10,7 +11,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #define GZIP_LEVEL 6
 
@@ -360,14 +360,6 @@ static void report(const struct writing *writing, double seconds)
 		       seconds > 0 ? (double)records / seconds : 0.0);
 }
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* A set is whole once its manifest is there: it goes first and comes back last. */
 static int write_set(struct writing *writing, struct store *store, struct error *err)
 {
@@ -391,7 +383,7 @@ int prep_write(struct prep *prep, struct error *err)
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct writing writing = { .prep = prep, .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct store_options options = { 0 };
-	double start = now_s();
+	uint64_t start = clock_us();
 	int r;
 
 	plan_shards(&writing);
@@ -406,7 +398,7 @@ int prep_write(struct prep *prep, struct error *err)
 	while (writing.idles)
 		store_close(writing.idle[--writing.idles]);
 	if (r == 0)
-		report(&writing, now_s() - start);
+		report(&writing, (double)(clock_us() - start) * 1e-6);
 	free(writing.row);
 	return r;
 }

@@ -56,16 +56,18 @@ int path_make(const char *directory, struct error *err)
 	return 0;
 }
 
-static int write_all(int fd, const char *data, uint64_t bytes)
+int file_write_all(int fd, const void *data, uint64_t bytes)
 {
+	const char *at = data;
+
 	while (bytes > 0) {
-		ssize_t n = write(fd, data, bytes);
+		ssize_t n = write(fd, at, bytes);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		data += n;
+		at += n;
 		bytes -= (uint64_t)n;
 	}
 	return 0;
@@ -106,7 +108,7 @@ int file_write_durable(const char *path, const void *data, uint64_t bytes, struc
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot make it: %s", temporary, strerror(errno));
-	r = write_all(fd, data, bytes);
+	r = file_write_all(fd, data, bytes);
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	if (r == 0)

@@ -37,6 +37,9 @@ MUST_CHECK int path_make(const char *directory, struct error *err);
  * directory. */
 MUST_CHECK int file_write_durable(const char *path, const void *data, uint64_t bytes, struct error *err);
 
+/* All of it, however often write(2) is interrupted: 0 or -errno. */
+MUST_CHECK int file_write_all(int fd, const void *data, uint64_t bytes);
+
 /* rename(2), then fsync of the folder. */
 MUST_CHECK int file_rename_durable(const char *from, const char *to, struct error *err);
 

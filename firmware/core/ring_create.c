@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define RETIRED_MAP_BYTES                                                                 \
-	((uint64_t)2 << 20) /* of an old ring only the control pages matter: one hugepage \
-			     */
+/* Of an old ring only the control pages matter: one hugepage. */
+#define RETIRED_MAP_BYTES ((uint64_t)2 << 20)
 
 static bool same_columns(const struct ring_control *control, const struct ring_geometry *geometry)
 {

@@ -6,19 +6,11 @@
  * of DESIGN.md without a fence, which the thread sanitizer does not know. A wake lost to a kill costs one
  * time-out.
  */
+#include "core/clock.h"
 #include "core/ring_shared.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void relax(void)
 {
@@ -55,13 +47,13 @@ static bool unchanged(const _Atomic uint64_t *value, uint64_t seen, const _Atomi
 int ring_bell_wait(struct ring_bell *bell, const _Atomic uint64_t *value, uint64_t seen,
 		   const _Atomic uint64_t *value2, uint64_t seen2, uint32_t timeout_ms)
 {
-	uint64_t start = now_ns(), limit_ms = timeout_ms < RING_WAIT_MAX_MS ? timeout_ms : RING_WAIT_MAX_MS;
+	uint64_t start = clock_ns(), limit_ms = timeout_ms < RING_WAIT_MAX_MS ? timeout_ms : RING_WAIT_MAX_MS;
 	struct timespec timeout = { .tv_sec = (time_t)(limit_ms / 1000),
 				    .tv_nsec = (long)(limit_ms % 1000) * 1000000 };
 	uint32_t rings;
 	int r = 0;
 
-	while (now_ns() - start < RING_SPIN_US * 1000u) {
+	while (clock_ns() - start < RING_SPIN_US * 1000u) {
 		if (!unchanged(value, seen, value2, seen2))
 			return 0;
 		relax();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/graph.h"
+#include "drivers/digest/digest.h"
 
 #include "model/attributes.h"
 #include "model/layout.h"
@@ -8,7 +9,6 @@
 #include "model/optimizers.h"
 
 #include <inttypes.h>
-#include <mbedtls/sha256.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -284,7 +284,6 @@ static int hash_graph(struct graph *graph, struct error *err)
 {
 	CLEANUP(free_ptr) char *room = NULL;
 	struct text text = { .room = 4096 + (size_t)graph->nodes * 4096 };
-	uint8_t digest[32];
 
 	text.at = room = malloc(text.room);
 	if (!room)
@@ -296,9 +295,7 @@ static int hash_graph(struct graph *graph, struct error *err)
 		append_node(&text, graph, &graph->node[i]);
 	append(&text, "loss %s\noptimizer %s slots %u\n", graph->loss->name, graph->optimizer->name,
 	       graph->optimizer->slots(graph->config));
-	(void)mbedtls_sha256_ret((const uint8_t *)text.at, text.used, digest, 0);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		(void)snprintf(graph->hash + 2 * i, 3, "%02x", digest[i]);
+	digest_sha256(text.at, text.used, graph->hash);
 	return 0;
 }
 

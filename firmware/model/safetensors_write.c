@@ -96,23 +96,6 @@ static int describe(const struct model_tensor *tensors, uint32_t tensor_count, c
 	return r < 0 ? r : make_header(json, ret_header, ret_bytes);
 }
 
-static int write_all(int fd, const void *data, uint64_t bytes)
-{
-	const char *at = data;
-
-	while (bytes) {
-		ssize_t written = write(fd, at, bytes);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		at += written;
-		bytes -= (uint64_t)written;
-	}
-	return 0;
-}
-
 static int check_arguments(const char *path, const struct model_tensor *tensors, uint32_t count,
 			   struct error *err)
 {
@@ -151,9 +134,9 @@ int safetensors_write(const char *path, const struct model_tensor *tensors, uint
 		return error_set(err, r, "%s: no header of %u tensors: %s", path, tensor_count, strerror(-r));
 	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	r = fd < 0 ? -errno : write_all(fd, header, header_bytes);
+	r = fd < 0 ? -errno : file_write_all(fd, header, header_bytes);
 	for (uint32_t i = 0; r == 0 && i < tensor_count; i++)
-		r = write_all(fd, tensors[order[i]].data, tensors[order[i]].bytes);
+		r = file_write_all(fd, tensors[order[i]].data, tensors[order[i]].bytes);
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	if (r == 0)

@@ -4,6 +4,7 @@
  * validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy, rows}, of the last
  * pass over each. Curves have the epoch as their step, as Keras writes them.
  */
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/spool.h"
 #include "drivers/notify/notify.h"
@@ -12,21 +13,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #define PROGRESS_US 5000000u
 #define NUMBER_MAX  9007199254740992.0
 
 static const char *const split_names[] = { "train", "validation", "test" };
 static_assert(sizeof(split_names) / sizeof(split_names[0]) == SPLIT_MAX, "every split has its name");
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /* ---- Open ---- */
 
@@ -92,7 +84,7 @@ int report_open(struct train *train, struct error *err)
 		r = open_events(train, "logs/train", SPLIT_TRAIN, &report->train, err);
 	if (r == 0)
 		r = open_events(train, "logs/validation", SPLIT_VALIDATION, &report->validation, err);
-	report->shown_us = now_us();
+	report->shown_us = clock_us();
 	return r;
 }
 
@@ -193,7 +185,7 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows, struct error *err)
 {
 	struct report *report = &train->report;
-	const uint64_t now = now_us(), passed_us = now - report->shown_us;
+	const uint64_t now = clock_us(), passed_us = now - report->shown_us;
 	struct model_metrics metrics;
 	int r;
 

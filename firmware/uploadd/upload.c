@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/upload.h"
+#include "core/clock.h"
 
 #include "core/json.h"
 #include "core/log.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define GROWN_US  10000000u /* a file that grows is uploaded again at most so often */
 #define FILES_MAX 65536u
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /* ---- Open and close ---- */
 
@@ -131,7 +123,7 @@ static int take_file(void *context, const char *name, uint64_t bytes)
 	struct scan *scan = context;
 	int64_t step = spool_checkpoint_step(name);
 	struct uploaded *file = NULL;
-	uint64_t now = now_us(), stored = 0;
+	uint64_t now = clock_us(), stored = 0;
 	bool gone = false;
 	int r;
 
