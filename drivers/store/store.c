@@ -29,6 +29,14 @@ static void default_u64(uint64_t *value, uint64_t fallback)
 		*value = fallback;
 }
 
+struct store_options store_options_of(const struct config *config)
+{
+	return (struct store_options){ .connect_timeout_ms = config->fetch.connect_timeout_ms,
+				       .low_speed_bytes_per_s = config->fetch.low_speed_bytes_per_s,
+				       .low_speed_s = config->fetch.low_speed_s,
+				       .attempts_max = (uint32_t)config->fetch.attempts_max };
+}
+
 static struct store_options with_defaults(const struct store_options *given)
 {
 	struct store_options options = given ? *given : (struct store_options){ 0 };

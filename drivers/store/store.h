@@ -32,6 +32,9 @@ struct store_options {
 	uint64_t part_bytes; /* multipart part size, at least 5 MiB, 0 = 8 MiB */
 };
 
+/* As configured in `fetch`: time limits and attempts; the rest by default. */
+struct store_options store_options_of(const struct config *config);
+
 /* What says that an object is the one we listed: s3 version id or ETag + size; file size + mtime in ns +
  * inode (written into etag as "ns-inode"). Checked on every response. */
 struct store_pin {

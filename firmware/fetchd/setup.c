@@ -144,12 +144,9 @@ static int open_ring(struct fetch *fetch, struct error *err)
 static int open_store(struct fetch *fetch, struct error *err)
 {
 	const struct config *config = &fetch->run.config;
-	struct store_options options = { .connections = (uint32_t)config->fetch.connections,
-					 .connect_timeout_ms = config->fetch.connect_timeout_ms,
-					 .low_speed_bytes_per_s = config->fetch.low_speed_bytes_per_s,
-					 .low_speed_s = config->fetch.low_speed_s,
-					 .attempts_max = (uint32_t)config->fetch.attempts_max };
+	struct store_options options = store_options_of(config);
 
+	options.connections = (uint32_t)config->fetch.connections;
 	return store_open(&config->source, &options, &fetch->store, err);
 }
 

@@ -10,10 +10,7 @@
 static int open_store(const struct config *config, const struct config_store *which, struct store **ret_store,
 		      struct error *err)
 {
-	const struct store_options options = { .connect_timeout_ms = config->fetch.connect_timeout_ms,
-					       .low_speed_bytes_per_s = config->fetch.low_speed_bytes_per_s,
-					       .low_speed_s = config->fetch.low_speed_s,
-					       .attempts_max = (uint32_t)config->fetch.attempts_max };
+	const struct store_options options = store_options_of(config);
 
 	return store_open(which, &options, ret_store, err);
 }

@@ -15,12 +15,8 @@
 
 static int open_store(struct upload *upload, struct error *err)
 {
-	const struct config *config = &upload->run.config;
-	const struct store_options options = { .connect_timeout_ms = config->fetch.connect_timeout_ms,
-					       .low_speed_bytes_per_s = config->fetch.low_speed_bytes_per_s,
-					       .low_speed_s = config->fetch.low_speed_s,
-					       .attempts_max = (uint32_t)config->fetch.attempts_max };
-	struct config_store where = config->sink;
+	const struct store_options options = store_options_of(&upload->run.config);
+	struct config_store where = upload->run.config.sink;
 	char url[PATH_BYTES];
 	size_t length = strlen(where.url);
 
