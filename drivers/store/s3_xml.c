@@ -51,6 +51,8 @@ static void XMLCALL on_end(void *context, const XML_Char *name)
 	int rc;
 
 	(void)name;
+	if (xml->result) /* expat still ends an empty element whose start stopped it */
+		return;
 	xml->text[xml->text_bytes] = 0;
 	rc = xml->each(xml->context, xml->path, xml->text, xml->text_bytes, &xml->err);
 	xml->depth--;
