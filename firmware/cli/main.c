@@ -3,6 +3,7 @@
 #include "core/log.h"
 #include "core/version.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -61,9 +62,8 @@ int cli_usage(const char *verb, const char *format, ...)
 	return CLI_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	log_open("kiln");
 	if (argc < 2) {
 		help(stderr);
 		return CLI_USAGE;
@@ -82,4 +82,17 @@ int main(int argc, char **argv)
 	fprintf(stderr, "kiln: there is no verb \"%s\"\n", argv[1]);
 	help(stderr);
 	return CLI_USAGE;
+}
+
+/* Output that was lost, on a full disk say, is no success. */
+int main(int argc, char **argv)
+{
+	int code;
+
+	log_open("kiln");
+	code = run(argc, argv);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "kiln: standard output: cannot write: %s\n", strerror(errno));
+	return CLI_ERROR;
 }

@@ -15,8 +15,31 @@ like "$log" 'prepare +[0-9.]+ s' "it shows the time of each stage"
 like "$log" '[0-9]+ records/s' "it shows records a second"
 like "$log" 'tensorboard --logdir' "it says how to open TensorBoard"
 like "$log" 'ring: [0-9]+ slots .* (2 MiB|normal) pages' "it says which pages the ring uses"
-accuracy=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"]["test"]["accuracy"])' "$work/demo/run.json")
-awk -v a="${accuracy:-0}" 'BEGIN { exit !(a >= 0.85) }'
-ok $? "test accuracy is at least 85 %" "found ${accuracy:-none}"
-echo '{"name":"demo","case":"package descriptions, test accuracy","value":'"${accuracy:-0}"',"unit":"fraction"}'
+
+accuracy_of() { # folder of a demo
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"]["test"]["accuracy"])' "$1/run.json"
+}
+at_least() { # folder of a demo, accuracy, name
+	local accuracy
+	accuracy=$(accuracy_of "$1")
+	awk -v a="${accuracy:-0}" -v b="$2" 'BEGIN { exit !(a >= b) }'
+	ok $? "$3" "found ${accuracy:-none}"
+	echo '{"name":"demo","case":"'"$3"'","value":'"${accuracy:-0}"',"unit":"fraction"}'
+}
+at_least "$work/demo" 0.85 "package descriptions: test accuracy is at least 85 %"
 awk '{ printf "{\"name\":\"demo\",\"case\":\"stage %s\",\"value\":%s,\"unit\":\"s\"}\n", $1, $2 }' "$work/demo/stages"
+
+"$KILN_BIN/kiln" report "$(sed -n 's/^Run .*\///p' "$work/log")" --config "$work/demo/kiln.conf" >/dev/full 2>"$work/lost"
+is $? 1 "output that is lost is no success"
+tools/demo --bin "$KILN_BIN" --root "$work/demo" --store S3 >"$work/lost" 2>&1
+is $? 2 "a store that there is not is refused" "$(cat "$work/lost")"
+
+imdb=${KILN_SHARED:-../shared}/data/imdb
+if [ -e "$imdb" ]; then
+	mkdir -p "$work/imdb"
+	tools/demo --bin "$KILN_BIN" --root "$work/imdb" --imdb "$imdb" >"$work/log" 2>&1
+	ok $? "the demo with the Large Movie Review Dataset ends well" "$(tail -n 40 "$work/log")"
+	at_least "$work/imdb" 0.91 "movie reviews: test accuracy is at least 91 %"
+else
+	skip "movie reviews: test accuracy is at least 91 %" "no data at $imdb; KILN_SHARED names another folder"
+fi
