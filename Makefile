@@ -2,7 +2,7 @@
 # One non-recursive Makefile. Objects of each flavour lie in build/<flavour>/; nothing is written outside build/.
 
 SHELL := /bin/bash
-FLAVOUR ?= release# release, asan, tsan or coverage
+FLAVOUR ?= release# release, asan, tsan, coverage, or with clang fuzz
 CC      ?= gcc
 PREFIX  ?= /usr
 DESTDIR ?=
@@ -44,8 +44,11 @@ LDFLAGS  += -fsanitize=thread
 else ifeq ($(FLAVOUR),coverage)
 CFLAGS   += -O0 --coverage
 LDFLAGS  += --coverage
+else ifeq ($(FLAVOUR)$(if $(CLANG),-clang),fuzz-clang)
+CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LDFLAGS  += -fsanitize=fuzzer,address,undefined
 else
-$(error FLAVOUR is '$(FLAVOUR)'; it is one of release, asan, tsan, coverage)
+$(error FLAVOUR is '$(FLAVOUR)'; it is one of release, asan, tsan, coverage, and with CC=clang fuzz)
 endif
 
 # ---- What is built. One archive a layer, one line a program. -------------------------------------------------------
@@ -89,7 +92,8 @@ BENCHES     := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.
 TEST_HELPERS := $(patsubst tests/system/%.c,$(B)/system/%,$(wildcard tests/system/*.c))
 
 programs: $(PROGRAMS)
-tests: $(UNIT_TESTS) $(FUZZERS) $(TEST_HELPERS)
+tests: $(UNIT_TESTS) $(TEST_HELPERS)
+fuzzers: $(FUZZERS) # FLAVOUR=fuzz
 benches: $(BENCHES)
 
 # ---- Rules ----------------------------------------------------------------------------------------------------------
@@ -124,7 +128,7 @@ $(UNIT_TESTS): LINK_EXTRA = -lcmocka
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(ARCHIVES)
 	$(link)
 
-$(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/driver/replay.o $(ARCHIVES)
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(ARCHIVES)
 	$(link)
 
 $(B)/bench/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
@@ -143,7 +147,7 @@ deps:
 	@tools/deps/install build
 
 deps-test:
-	@tools/deps/install build test
+	@tools/deps/install build store test
 
 install: programs
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kiln $(DESTDIR)/etc/kiln
@@ -172,14 +176,15 @@ test-entries  = lint:tools/tap\ lint\ make\ -s\ lint \
 	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
 	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
-	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):build/asan/fuzz/$(notdir $t)\ tests/fuzz/corpus/$(notdir $t)) \
+	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tools/tap\ corpus\ tests/fuzz/run\ $(notdir $t)\ -runs=5000\ -seed=44) \
 	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
 
 test: deps-test
-	@echo "Building: release, asan, tsan, and once more with clang"
+	@echo "Building: release, asan, tsan, fuzz, and once more with clang"
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan programs tests
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=fuzz CC=clang fuzzers
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) CC=clang programs
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
@@ -200,10 +205,8 @@ test-interop: deps-test programs tests
 # Coverage-guided fuzzing of one parser: make fuzz NAME=example SECONDS=60
 SECONDS ?= 60
 fuzz: deps-test
-	@mkdir -p build/fuzz
-	clang -std=gnu17 -g -O1 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined -o build/fuzz/$(NAME) tests/fuzz/$(NAME).c \
-		$(src-core) $(src-data) $(src-model) $(src-drivers) $(PKG_LIBS)
-	build/fuzz/$(NAME) -max_total_time=$(SECONDS) tests/fuzz/corpus/$(NAME)
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=fuzz CC=clang build/fuzz-clang/fuzz/$(NAME)
+	tests/fuzz/run $(NAME) -max_total_time=$(SECONDS)
 
 BENCH_NAMES := $(sort $(patsubst tests/bench/run-%,%,$(wildcard tests/bench/run-*)))
 bench: $(BENCH_NAMES:%=bench-%)
@@ -232,5 +235,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests benches clean deps deps-test install demo lint test test-unit test-system test-interop fuzz bench help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-interop fuzz bench help
 .SECONDARY:
