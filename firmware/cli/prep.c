@@ -8,6 +8,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -74,31 +75,39 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static bool number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+static const struct number {
+	int code;
+	uint64_t min, max;
+	size_t at; /* in struct prep */
+} numbers[] = {
+	{ OPT_TEST_PERCENT, 0, 90, offsetof(struct prep, test_percent) },
+	{ OPT_DIMS, 2, TEXT_DIMS_MAX, offsetof(struct prep, dims) },
+	{ OPT_RECORDS, 1, 1u << 24, offsetof(struct prep, records_per_shard) },
+	{ OPT_SHARD_BYTES, 1, 1u << 30, offsetof(struct prep, shard_bytes) },
+	{ OPT_SEED, 0, UINT64_MAX, offsetof(struct prep, seed) },
+	{ OPT_THREADS, 1, 256, offsetof(struct prep, threads) },
+};
+
+/* NULL: the option takes text. */
+static const struct number *find_number(int code)
 {
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].code == code)
+			return &numbers[i];
+	return NULL;
+}
+
+static bool take_number(struct prep *prep, const struct number *number, const char *text)
+{
+	uint64_t value;
 	char *end;
 
 	errno = 0;
-	*ret = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *ret >= min && *ret <= max;
-}
-
-static bool take_number(struct prep *prep, int code, const char *text)
-{
-	switch (code) {
-	case OPT_TEST_PERCENT:
-		return number(text, 0, 90, &prep->test_percent);
-	case OPT_DIMS:
-		return number(text, 2, TEXT_DIMS_MAX, &prep->dims);
-	case OPT_RECORDS:
-		return number(text, 1, 1u << 24, &prep->records_per_shard);
-	case OPT_SHARD_BYTES:
-		return number(text, 1, 1u << 30, &prep->shard_bytes);
-	case OPT_SEED:
-		return number(text, 0, UINT64_MAX, &prep->seed);
-	default:
-		return number(text, 1, 256, &prep->threads);
-	}
+	value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value < number->min || value > number->max)
+		return false;
+	memcpy((char *)prep + number->at, &value, sizeof(value));
+	return true;
 }
 
 static void take_text(struct prep *prep, int code, const char *text)
@@ -118,11 +127,13 @@ static void take_text(struct prep *prep, int code, const char *text)
 /* 0, or the exit code to end with; *ret_done says that help was asked for. */
 static int parse(struct prep *prep, int argc, char **argv, bool *ret_done)
 {
-	int code;
+	int code, index = 0;
 
 	optind = 1;
 	opterr = 0;
-	while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, "", options, &index)) != -1) {
+		const struct number *number = find_number(code);
+
 		switch (code) {
 		case OPT_HELP:
 			fputs(usage, stdout);
@@ -134,18 +145,14 @@ static int parse(struct prep *prep, int argc, char **argv, bool *ret_done)
 		case '?':
 			return cli_usage("prep", "\"%s\": no such option, or its value is missing",
 					 argv[optind - 1]);
-		case OPT_TEST_PERCENT:
-		case OPT_DIMS:
-		case OPT_RECORDS:
-		case OPT_SHARD_BYTES:
-		case OPT_SEED:
-		case OPT_THREADS:
-			if (!take_number(prep, code, optarg))
-				return cli_usage("prep", "\"%s\": not a number that this option takes",
-						 optarg);
-			break;
 		default:
-			take_text(prep, code, optarg);
+			if (!number)
+				take_text(prep, code, optarg);
+			else if (!take_number(prep, number, optarg))
+				return cli_usage("prep",
+						 "--%s: found \"%s\", expected a whole number of %" PRIu64
+						 " .. %" PRIu64,
+						 options[index].name, optarg, number->min, number->max);
 			break;
 		}
 	}

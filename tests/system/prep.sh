@@ -318,6 +318,15 @@ refused 'encoder "test\.tsv": not a Kiln text encoder of version 1$' "an encoder
 [ ! -e out/refused ] || [ -z "$(ls out/refused)" ]
 ok $? "nothing of all that was written" "$(ls out/refused 2>&1)"
 
+wrong() { # expected sentence, name, arguments
+	local sentence=$1 name=$2
+	shift 2
+	like "$("$kiln" prep train.tsv --output "file://$work/out/refused" "$@" 2>&1; echo "exit $?")" "$sentence" "$name"
+}
+wrong '^kiln prep: --dims: found "1", expected a whole number of 2 \.\. 65536$' "a number out of bounds" --dims 1
+wrong '^kiln prep: --seed: found "-1", expected a whole number of 0 \.\. 18446744073709551615$' "a number that is none" --seed -1
+wrong '^exit 2$' "that is wrong usage" --threads 0
+
 by_program() { # expected sentence, name, command
 	refused "encoder \".*\": $1" "$2" train.tsv --encoder "exec:$3" --dims 16
 }
