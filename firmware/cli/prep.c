@@ -179,10 +179,13 @@ static int read_object(struct prep *prep, const char *url, enum texts_split spli
 	struct config_store where = prep->where;
 	struct store_options store_options = { 0 };
 	char base[STORE_KEY_MAX], path[] = "/tmp/kiln-prep-XXXXXX";
-	const char *slash = strrchr(url, '/');
+	const char *rest = strstr(url, "://") + strlen("://"), *slash = strrchr(url, '/');
 	int fd, r;
 
-	(void)snprintf(base, sizeof(base), "%.*s", (int)(slash - url), url);
+	if (slash < rest || !slash[1])
+		return error_set(err, -EINVAL,
+				 "%s: names no object, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
+	(void)snprintf(base, sizeof(base), "%.*s", (int)(slash + 1 - url), url);
 	where.url = base;
 	fd = mkstemp(path);
 	if (fd < 0)

@@ -302,6 +302,9 @@ refused 'class "neg" has [1-3] training texts, at least 10 are needed$' "too few
 refused 'missing\.tsv: cannot read it: No such file' "no such file" missing.tsv
 refused 'nothing: found neither aclImdb_v1\.tar\.gz nor train\.tsv\[\.gz\] in this folder$' "a folder without data" nothing
 refused '.*missing\.tar\.gz: No such file' "no such object" "file://$work/missing.tar.gz"
+refused 's3://bucket: names no object, expected s3://BUCKET/KEY' "a bucket without a key" s3://bucket
+refused 'file:///here/: names no object' "a folder as an object" file:///here/
+refused '/missing\.tar\.gz: No such file' "an object at the very top" file:///missing.tar.gz
 for form in tsv tar; do
 	refused "cut\.$form\.gz: damaged or cut at byte [0-9]+ of the compressed file or before: unexpected end of file$" "a cut $form.gz" cut.$form.gz
 	refused "flip\.$form\.gz: damaged or cut at byte [0-9]+ of the compressed file or before: (invalid|incorrect)" "a turned bit in a $form.gz" \
