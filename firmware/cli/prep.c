@@ -250,6 +250,10 @@ static int read_all(struct prep *prep, struct error *err)
 		r = read_input(prep, prep->test_input, TEXTS_TEST, err);
 	if (r < 0)
 		return r;
+	if (prep->texts.rows[TEXTS_TRAIN] == 0)
+		return error_set(err, -EBADMSG,
+				 "%s: found no training split, expected aclImdb_v1.tar.gz or train.tsv[.gz]",
+				 prep->input[0]);
 	if (prep->texts.labels < 2)
 		return error_set(err, -EBADMSG, "%s: found no label but \"%s\", at least 2 are needed",
 				 prep->input[0], prep->texts.label[0]);
