@@ -226,6 +226,22 @@ static int read_tar(struct texts *texts, gzFile file, const char *name, struct e
 	return r;
 }
 
+/* The file's name decides, not that of a folder above it. */
+static bool is_tar(const char *name)
+{
+	static const char *const ends[] = { ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst" };
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	size_t length = strlen(base);
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t bytes = strlen(ends[i]);
+
+		if (length >= bytes && strcmp(base + length - bytes, ends[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 int texts_read(struct texts *texts, const char *path, const char *name, enum texts_split split,
 	       struct error *err)
 {
@@ -234,7 +250,7 @@ int texts_read(struct texts *texts, const char *path, const char *name, enum tex
 
 	if (!file)
 		return error_set(err, -errno, "%s: cannot read it: %s", name, strerror(errno));
-	if (strstr(name, ".tar") || strstr(name, ".tgz"))
+	if (is_tar(name))
 		r = read_tar(texts, file, name, err);
 	else
 		r = read_lines(texts, file, name, split, err);

@@ -167,6 +167,14 @@ same lines folder "a folder with aclImdb_v1.tar.gz"
 mkdir lines && cp imdb_train.tsv lines/train.tsv && gzip -c imdb_test.tsv >lines/test.tsv.gz
 prep folder2 lines
 same lines folder2 "a folder with train.tsv and test.tsv.gz"
+mkdir my.target.tgz && cp imdb_train.tsv my.target.tgz/a.tar.tsv
+prep tarlike my.target.tgz/a.tar.tsv --test imdb_test.tsv
+same lines tarlike "lines, whatever their folder is called"
+cp imdb.tar.gz imdb.tgz && xz -k imdb.tar
+for form in tgz tar.xz; do
+	prep "form$form" imdb.$form
+	same lines "form$form" "aclImdb as a $form"
+done
 
 # ---- Killed ----
 
