@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/texts.h"
 
+#include "core/utf8.h"
 #include "data/order.h"
 
 #include <archive.h>
@@ -41,6 +42,8 @@ static int add_row(struct texts *texts, enum texts_split split, const char *text
 static int label_index(struct texts *texts, const char *label, uint64_t bytes, uint32_t *ret_index,
 		       struct error *err)
 {
+	uint64_t valid;
+
 	for (uint32_t i = 0; i < texts->labels; i++)
 		if (strlen(texts->label[i]) == bytes && memcmp(texts->label[i], label, bytes) == 0) {
 			*ret_index = i;
@@ -49,6 +52,9 @@ static int label_index(struct texts *texts, const char *label, uint64_t bytes, u
 	if (bytes == 0 || bytes >= TEXTS_LABEL_BYTES || memchr(label, '\0', bytes))
 		return error_set(err, -EBADMSG, "a label of %" PRIu64 " bytes, expected 1 .. %u", bytes,
 				 TEXTS_LABEL_BYTES - 1);
+	valid = utf8_valid_bytes(label, bytes);
+	if (valid < bytes)
+		return error_set(err, -EBADMSG, "byte %" PRIu64 " of the label is not UTF-8", valid);
 	if (texts->labels == TEXTS_LABELS_MAX)
 		return error_set(err, -EBADMSG, "more than %u different labels", TEXTS_LABELS_MAX);
 	memcpy(texts->label[texts->labels], label, bytes);

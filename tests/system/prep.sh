@@ -281,6 +281,7 @@ refused() { # expected sentence, name, arguments
 sed '6s/.*/no tab here/' train.tsv >notab.tsv
 sed '6s/.*/\tno label/' train.tsv >nolabel.tsv
 sed "6s/.*/$(printf 'x%.0s' {1..128})\ttext/" train.tsv >longlabel.tsv
+{ head -n 5 train.tsv && printf 'n\xe9g\ttext\n'; } >latin.tsv
 printf 'pos\tab\0cd' >nul.tsv
 : >empty.tsv
 grep '^pos' train.tsv >one.tsv
@@ -304,6 +305,7 @@ printf 'ab\0cd' >aclImdb/train/pos/nul.txt && tar -czf nul.tar.gz aclImdb
 refused 'notab\.tsv:6: found no tab, expected label<TAB>text$' "a line without a tab" notab.tsv
 refused 'nolabel\.tsv:6: a label of 0 bytes, expected 1 \.\. 127$' "a line without a label" nolabel.tsv
 refused 'longlabel\.tsv:6: a label of 128 bytes, expected 1 \.\. 127$' "a label that is too long" longlabel.tsv
+refused 'latin\.tsv:6: byte 1 of the label is not UTF-8$' "a label that is not UTF-8" latin.tsv
 refused 'nul\.tsv:1: a NUL byte behind byte 6, expected text$' "a NUL byte" nul.tsv
 refused 'empty\.tsv: empty, expected lines of label<TAB>text$' "an empty file" empty.tsv
 refused 'one\.tsv: found no label but "pos", at least 2 are needed$' "one label" one.tsv
