@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/encode.h"
+#include "core/json.h"
 
-#include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static void *feed_thread(void *argument)
 	struct feed *feed = argument;
 
 	for (uint32_t i = 0; i < feed->rows; i++) {
-		cJSON *string = cJSON_CreateString(feed->texts[i].text);
+		cJSON *string = json_string(feed->texts[i].text);
 		char *line = cJSON_PrintUnformatted(string);
 
 		cJSON_Delete(string);

@@ -27,7 +27,8 @@ static const char usage[] =
 	"  --config FILE          take endpoint, region and credential from this kiln.conf's `sink`\n"
 	"  --endpoint URL, --region NAME, --credential NAME, --ca-file FILE\n"
 	"                         of the store; as in kiln.conf\n"
-	"  --json                 one JSON object a line, with the probability of every label\n";
+	"  --json                 one JSON object a line, with the probability of every label; bytes of a\n"
+	"                         text that are not UTF-8 become U+FFFD\n";
 
 struct predict {
 	const char *model_name, *encoder_name, *config_file;
@@ -290,7 +291,7 @@ static void print_json(const struct predict *predict, const char *text, const fl
 	cJSON *all;
 	char number[24];
 
-	cJSON_AddStringToObject(object, "text", text);
+	cJSON_AddItemToObject(object, "text", json_string(text));
 	cJSON_AddStringToObject(object, "label", label_name(predict, best, number));
 	cJSON_AddNumberToObject(object, "probability", (double)probability[best]);
 	all = cJSON_AddObjectToObject(object, "probabilities");

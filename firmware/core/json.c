@@ -261,6 +261,13 @@ int json_get_double(const char *what, const cJSON *object, const char *key, doub
 	return 0;
 }
 
+cJSON *json_string(const char *text)
+{
+	CLEANUP(free_ptr) char *repaired = utf8_repaired(text, strlen(text));
+
+	return repaired ? cJSON_CreateString(repaired) : NULL;
+}
+
 bool json_add_u64(cJSON *object, const char *key, uint64_t value)
 {
 	char text[24];

@@ -34,5 +34,7 @@ MUST_CHECK int json_get_u64(const char *what, const cJSON *object, const char *k
 MUST_CHECK int json_get_double(const char *what, const cJSON *object, const char *key, double *ret,
 			       struct error *err);
 
+/* A string item of text that may be anything: bytes that are not UTF-8 become U+FFFD. NULL: no memory. */
+cJSON *json_string(const char *text);
 /* A number up to 2^53, a decimal string above. */
 bool json_add_u64(cJSON *object, const char *key, uint64_t value);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/utf8.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
 /* Bytes of the character at `s`, 0 where it is malformed. */
 static unsigned character_bytes(const unsigned char *s, uint64_t left)
 {
@@ -33,4 +38,26 @@ uint64_t utf8_valid_bytes(const char *text, uint64_t bytes)
 		at += n;
 	}
 	return at;
+}
+
+char *utf8_repaired(const char *text, uint64_t bytes)
+{
+	char *copy = malloc(bytes * strlen(REPLACEMENT) + 1), *to = copy;
+
+	if (!copy)
+		return NULL;
+	for (;;) {
+		uint64_t valid = utf8_valid_bytes(text, bytes);
+
+		memcpy(to, text, valid);
+		to += valid;
+		if (valid == bytes)
+			break;
+		memcpy(to, REPLACEMENT, strlen(REPLACEMENT));
+		to += strlen(REPLACEMENT);
+		text += valid + 1;
+		bytes -= valid + 1;
+	}
+	*to = '\0';
+	return copy;
 }

@@ -213,6 +213,11 @@ for line in sys.stdin:
     print([byte for byte in hashlib.sha256(json.loads(line).encode()).digest()[:16]])
 PY
 chmod +x encode
+{ cat test.tsv && printf 'pos\tcaf\xe9 \xff\n'; } >latin_text.tsv
+prep latin_text train.tsv --test latin_text.tsv --encoder "exec:tee latin.lines | PYTHONUTF8=1 ./encode" --dims 16
+ok $? "texts that are not UTF-8 reach the program as JSON" "$(cat latin_text.log)"
+is "$(grep -cF "$(printf '"caf\xef\xbf\xbd \xef\xbf\xbd"')" latin.lines)" 1 "with U+FFFD in place of what is not UTF-8"
+rm encode.starts
 prep program train.tsv --test test.tsv --encoder exec:./encode --dims 16
 ok $? "--encoder exec:PROGRAM" "$(cat program.log)"
 is "$(names program | tr ' ' '\n' | grep -v tfrecord | xargs)" "dataset.json manifest.jsonl" "and no encoder.bin"
@@ -258,6 +263,10 @@ is "$(wc -c <encode.starts)" 2 "nor did it"
 like "$("$kiln" predict "$model" --encoder exec:./encode "a film" 2>&1)" '^(positive|negative) +[01]\.[0-9]{4}  a film$' \
 	"it runs what its command line names"
 is "$(wc -c <encode.starts)" 3 "once"
+zeros="exec:awk '{ for (i = 0; i < 16; i++) printf \"0 \"; print \"\" }'"
+printf 'a\xff\n' | "$kiln" predict "$model" --encoder "$zeros" --json >predict.json
+is "$(python3 -c 'import json; print(ascii(json.load(open("predict.json", encoding="utf-8"))["text"]))')" "'a\ufffd'" \
+	"predict --json gives UTF-8, whatever the text was"
 for program in oneshot:'begin --config kiln.conf' fetchd: traind: uploadd:; do
 	node "refuse${program%%:*}"
 	sed 's/^run:/encoder = "exec:.\/encode";\n&/' kiln.conf >with.conf

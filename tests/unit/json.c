@@ -214,6 +214,29 @@ static void test_every_character(void **state)
 	}
 }
 
+static void test_repair(void **state)
+{
+	static const struct {
+		const char *text, *repaired;
+	} cases[] = {
+		{ "", "" },
+		{ "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
+		{ "a\xff", "a\xef\xbf\xbd" },
+		{ "\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xe9t\xe9", "\xef\xbf\xbdt\xef\xbf\xbd" },
+		{ "\xe2\x82!", "\xef\xbf\xbd\xef\xbf\xbd!" },
+		{ "\xef\xbf\xbd", "\xef\xbf\xbd" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(json_free) cJSON *string = json_string(cases[i].text);
+
+		assert_non_null(string);
+		assert_string_equal(string->valuestring, cases[i].repaired);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_u64_there_and_back),
 		cmocka_unit_test(test_numbers_stay),
 		cmocka_unit_test(test_every_character),
+		cmocka_unit_test(test_repair),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
