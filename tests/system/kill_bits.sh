@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # fetchd, traind and uploadd killed at random points of one run, again and again: the final weights are those of the
 # run that nobody disturbed, bit for bit, and what every reader of the store may see is whole.
-# KILN_SEEDS: one run a seed (default "1").
+# KILN_SEEDS: one run a seed (default "1 2 3").
 . "$(dirname "$0")/lib.sh"
 kills_wanted=20
-seeds=${KILN_SEEDS:-1}
+seeds=${KILN_SEEDS:-1 2 3}
 
 config() { # name
 	cat >"$work/kiln.conf" <<-CONF

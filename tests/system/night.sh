@@ -48,3 +48,21 @@ like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
 printf '{"name":"night","case":"test accuracy, small set","value":%s,"unit":"%%"}\n' \
 	"$(sed -n 's/^test accuracy \([0-9.]*\).*/\1/p' <<<"$report")"
+
+# ---- Nights that fail ----
+fails() { # name, expected exit code
+	node "$1"
+	timeout 120 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1
+	is $? "$2" "$1: the night ends with $2"
+}
+shard=$(ls "$work"/store/data/train-00003-*)
+cp "$shard" "$work/good"
+printf 'damage' | dd of="$shard" bs=1 seek=500 conv=notrunc 2>/dev/null
+sed -i 's/name = "night"/name = "damaged"/' "$work/kiln.conf"
+fails damaged 65
+like "$(cat "$work/night.log")" 'train-00003.*[0-9]' "damaged: the shard is named"
+run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
+like "$("$KILN_BIN/kiln" report "$run" --config "$work/kiln.conf" 2>&1)" 'state   failed' "damaged: the store says so"
+mv "$work/good" "$shard"
+sed -i 's/name = "damaged"/name = "nowhere"/; s|store/data"|store/nowhere"|' "$work/kiln.conf"
+fails nowhere 77
