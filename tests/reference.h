@@ -94,7 +94,7 @@ UNUSED_OK static void close_device(struct gpu *gpu)
 UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t layers, uint64_t inputs,
 					    uint64_t classes, uint64_t batch_rows)
 {
-	struct config config = { .features = 2 };
+	struct config config = { .file = "k.conf", .features = 2 };
 
 	config.run.seed = 44;
 	config.run.batch_rows = batch_rows;

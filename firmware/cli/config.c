@@ -13,19 +13,9 @@ static const char usage[] =
 
 static int check(const char *file)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	struct error err = { 0 };
-	struct graph graph;
-	int r = config_load(file, &config, &err);
-
 	/* Layers, loss and optimizer are the model's tables. */
-	if (r == 0)
-		r = graph_build(&config, true, &graph, &err) < 0 ? error_prefix(&err, "%s", file) : 0;
-	if (r < 0) {
-		fprintf(stderr, "%s\n", err.text);
+	if (config_check(file, graph_check, stderr) < 0)
 		return CLI_ERROR;
-	}
-	graph_done(&graph);
 	printf("%s: good\n", file);
 	return CLI_OK;
 }

@@ -22,8 +22,8 @@ static void read_group(struct config_reading *reading, const config_setting_t *g
 	const char *name = config_setting_name(group);
 
 	if (config_setting_type(group) != CONFIG_TYPE_GROUP) {
-		config_mistake(reading, config_setting_source_line(group),
-			       "%s: found %s, allowed: a group { ... }", name, config_type_name(group));
+		mistakes_add(reading->mistakes, config_setting_source_line(group),
+			     "%s: found %s, allowed: a group { ... }", name, config_type_name(group));
 		return;
 	}
 	for (int i = 0; i < config_setting_length(group); i++) {
@@ -36,24 +36,25 @@ static void read_group(struct config_reading *reading, const config_setting_t *g
 			reading->config->memory->given[key - config_keys] = true;
 			config_read_value(reading, key, setting, reading->config);
 		} else if (strcmp(name, "model") != 0 || strcmp(key_name, "layers") != 0) {
-			config_mistake(
-				reading, config_setting_source_line(setting),
+			mistakes_add(
+				reading->mistakes, config_setting_source_line(setting),
 				"%s.%s: found an unknown key, allowed: the keys of `kiln config reference`",
 				name, key_name);
 		}
 	}
 }
 
-/* Of a key, else of its group, else the first. */
-static unsigned line_of(const struct config_reading *reading, const char *name)
+unsigned config_line(const struct config *config, const char *key)
 {
-	const config_t *file = &reading->config->memory->file;
-	const config_setting_t *found = config_lookup(file, name);
+	const config_setting_t *found;
 	char group[64];
 
-	(void)snprintf(group, sizeof(group), "%.*s", (int)strcspn(name, "."), name);
+	if (!config->memory)
+		return 1;
+	(void)snprintf(group, sizeof(group), "%.*s", (int)strcspn(key, "."), key);
+	found = config_lookup(&config->memory->file, key);
 	if (!found)
-		found = config_lookup(file, group);
+		found = config_lookup(&config->memory->file, group);
 	return found ? config_setting_source_line(found) : 1;
 }
 
@@ -66,8 +67,8 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 		if (is_group(name))
 			read_group(reading, setting);
 		else if (strcmp(name, "schema") != 0)
-			config_mistake(
-				reading, config_setting_source_line(setting),
+			mistakes_add(
+				reading->mistakes, config_setting_source_line(setting),
 				"%s: found an unknown group, allowed: the groups of `kiln config reference`",
 				name);
 	}
@@ -77,39 +78,43 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 		if (config_keys[i].fallback)
 			config_read_fallback(&config_keys[i], reading->config);
 		else
-			config_mistake(reading, line_of(reading, config_keys[i].name),
-				       "%s: found nothing, it must be given", config_keys[i].name);
+			mistakes_add(reading->mistakes, config_line(reading->config, config_keys[i].name),
+				     "%s: found nothing, it must be given", config_keys[i].name);
 	}
 }
 
 static const struct config_feature *feature_named(const struct config *config, const char *name)
 {
 	for (uint32_t i = 0; i < config->features; i++)
-		if (config->feature[i].name && strcmp(config->feature[i].name, name) == 0)
+		if (strcmp(config->feature[i].name, name) == 0)
 			return &config->feature[i];
 	return NULL;
+}
+
+static void check_feature(struct config_reading *reading, const char *key, const char *name, int dtype,
+			  const char *allowed)
+{
+	const struct config_feature *feature = name ? feature_named(reading->config, name) : NULL;
+
+	if (name && (!feature || feature->dtype != dtype))
+		mistakes_add(reading->mistakes, config_line(reading->config, key),
+			     "%s: found \"%s\", allowed: %s feature of `schema`", key, name, allowed);
 }
 
 /* What no single row can say. */
 static void check_together(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
-	const struct config_feature *input = feature_named(config, config->model.input);
-	const struct config_feature *label = feature_named(config, config->model.label);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (feature_named(config, config->feature[i].name) != &config->feature[i])
-			config_mistake(reading, line_of(reading, "schema"),
-				       "schema.name: found \"%s\" twice, allowed: once",
-				       config->feature[i].name);
-	if (!input || input->dtype != CONFIG_FLOAT32)
-		config_mistake(reading, line_of(reading, "model.input"),
-			       "model.input: found \"%s\", allowed: a float32 feature of `schema`",
-			       config->model.input);
-	if (!label || label->dtype != CONFIG_INT64)
-		config_mistake(reading, line_of(reading, "model.label"),
-			       "model.label: found \"%s\", allowed: an int64 feature of `schema`",
-			       config->model.label);
+			mistakes_add(reading->mistakes, config_line(config, "schema"),
+				     "schema.name: found \"%s\" twice, allowed: once",
+				     config->feature[i].name);
+	if (config->features == 0)
+		return;
+	check_feature(reading, "model.input", config->model.input, CONFIG_FLOAT32, "a float32");
+	check_feature(reading, "model.label", config->model.label, CONFIG_INT64, "an int64");
 }
 
 /* The file's own list, else the default's. */
@@ -121,18 +126,25 @@ static const config_setting_t *list_of(struct config_memory *memory, const char 
 	return list ? list : config_lookup(&memory->lists, path);
 }
 
-static int read_all(struct config_reading *reading, struct config_memory *memory)
+static void read_all(struct config_reading *reading, struct config_memory *memory)
 {
+	struct config *config = reading->config;
+	unsigned before;
+
 	read_flat_keys(reading, config_root_setting(&memory->file));
+	before = reading->mistakes->count;
 	config_read_schema(reading, list_of(memory, "schema", &memory->schema_given));
+	if (reading->mistakes->count > before)
+		config->features = 0;
 	config_read_layers(reading, list_of(memory, "model.layers", &memory->layers_given));
-	if (reading->mistakes == 0)
-		check_together(reading);
-	return reading->mistakes ? -EINVAL : 0;
+	/* The default's own lines are none of the file's. */
+	for (uint32_t i = 0; !memory->layers_given && i < config->model.layers; i++)
+		config->model.layer[i].line = config_line(config, "model.layers");
+	check_together(reading);
 }
 
 /* libconfig stops at the first and names no key; the line itself says most. */
-static int refuse_syntax(struct config_memory *memory, const char *path, const char *text, struct error *err)
+static int refuse_syntax(struct config_memory *memory, const char *text, struct mistakes *mistakes)
 {
 	int line = config_error_line(&memory->file);
 
@@ -141,54 +153,80 @@ static int refuse_syntax(struct config_memory *memory, const char *path, const c
 	text += strspn(text, " \t");
 	if (!*text)
 		text = "at the end of the file";
-	return error_set(err, -EINVAL, "%s:%d: %s: %.*s", path, line, config_error_text(&memory->file),
-			 (int)strcspn(text, "\r\n") < 100 ? (int)strcspn(text, "\r\n") : 100, text);
+	mistakes_add(mistakes, (unsigned)line, "%s: %.*s", config_error_text(&memory->file),
+		     (int)strcspn(text, "\r\n") < 100 ? (int)strcspn(text, "\r\n") : 100, text);
+	return -EINVAL;
 }
 
-static int parse(struct config_memory *memory, const char *path, struct error *err)
+/* -EINVAL: what follows would make no sense. */
+static int parse(struct config_memory *memory, struct mistakes *mistakes)
 {
+	CLEANUP(free_ptr) char *raw = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
 	char lists[2048];
 	uint64_t bytes;
-	int r = file_read(path, CONFIG_BYTES_MAX, &text, &bytes, err);
+	int r = file_read(memory->path, CONFIG_BYTES_MAX, &raw, &bytes, mistakes->err);
 
 	if (r == 0)
-		r = config_scan(path, text, bytes, err);
+		r = config_scan(raw, bytes, mistakes, &text);
 	if (r < 0)
 		return r;
 	if (!config_read_string(&memory->file, text))
-		return refuse_syntax(memory, path, text, err);
+		return refuse_syntax(memory, raw, mistakes);
 	(void)snprintf(lists, sizeof(lists), "%smodel = { %s };", config_default_schema,
 		       config_default_layers);
 	if (!config_read_string(&memory->lists, lists))
-		return error_set(err, -EINVAL, "the default lists: line %d: %s",
+		return error_set(mistakes->err, -EINVAL, "the default lists: line %d: %s",
 				 config_error_line(&memory->lists), config_error_text(&memory->lists));
+	return 0;
+}
+
+static int load(struct mistakes *mistakes, void (*check)(const struct config *, struct mistakes *),
+		struct config *ret_config)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct config_reading reading = { .config = &config, .mistakes = mistakes };
+	int r;
+
+	config.memory = calloc(1, sizeof(*config.memory));
+	if (config.memory)
+		config.file = config.memory->path = strdup(mistakes->file);
+	if (!config.file)
+		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);
+	config_init(&config.memory->file);
+	config_init(&config.memory->lists);
+	config.model.layer = config.memory->layer;
+	r = parse(config.memory, mistakes);
+	if (r < 0)
+		return r;
+	read_all(&reading, config.memory);
+	if (check)
+		check(&config, mistakes);
+	if (mistakes->count)
+		return -EINVAL;
+	*ret_config = config;
+	config.memory = NULL;
 	return 0;
 }
 
 int config_load(const char *path, struct config *ret_config, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	struct error unused;
-	struct config_reading reading = { .file = path, .config = &config, .err = err ? err : &unused };
-	int r;
+	struct mistakes mistakes = { .file = path, .err = err };
 
-	config.memory = calloc(1, sizeof(*config.memory));
-	if (!config.memory)
-		return error_set(err, -ENOMEM, "%s: no memory", path);
-	config_init(&config.memory->file);
-	config_init(&config.memory->lists);
-	config.model.layer = config.memory->layer;
-	r = parse(config.memory, path, reading.err);
-	if (r < 0)
-		return r;
-	reading.err->text[0] = '\0';
-	r = read_all(&reading, config.memory);
-	if (r < 0)
-		return r;
-	*ret_config = config;
-	config.memory = NULL;
-	return 0;
+	return load(&mistakes, NULL, ret_config);
+}
+
+int config_check(const char *path, void (*check)(const struct config *config, struct mistakes *mistakes),
+		 FILE *out)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+	struct mistakes mistakes = { .file = path, .out = out, .err = &err };
+	int r = load(&mistakes, check, &config);
+
+	if (r < 0 && mistakes.count == 0)
+		fprintf(out, "%s\n", err.text);
+	return r;
 }
 
 void config_done(struct config *config)
@@ -197,6 +235,7 @@ void config_done(struct config *config)
 		return;
 	config_destroy(&config->memory->file);
 	config_destroy(&config->memory->lists);
+	free(config->memory->path);
 	free(config->memory);
 	memset(config, 0, sizeof(*config));
 }

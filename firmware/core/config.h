@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/mistakes.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,7 +53,8 @@ struct config_feature {
 /* One layer of the model: `op` and attribute names are checked by the model's op table, which knows them. */
 struct config_attribute {
 	const char *key;
-	enum { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_BOOL, ATTRIBUTE_STRING } type;
+	/* UNREAD: a mistake, noted already; no loaded config has one. */
+	enum { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_BOOL, ATTRIBUTE_STRING, ATTRIBUTE_UNREAD } type;
 	int64_t i;
 	double f;
 	const char *s;
@@ -70,6 +72,7 @@ struct config_layer {
 };
 
 struct config {
+	const char *file; /* that it was loaded from */
 	struct {
 		const char *name;
 		uint64_t epochs, seed, batch_rows;
@@ -125,11 +128,22 @@ struct config {
  */
 const char *config_path(int argc, char **argv);
 
-/* Read and check a file.
- * Errors: -EINVAL with every wrong key on a line of its own ("FILE:LINE: KEY: found ..., allowed ..."), as
- * far as the text holds them; -ENOENT, -EACCES and the like when it cannot be read. A syntax error stops at
- * the first. */
+/* Read and check a file. A config that is loaded has a float32 feature for model.input, an int64 one for
+ * model.label, and at least one layer.
+ * Errors: -EINVAL with every mistake on a line of its own (core/mistakes.h), as far as the text holds them,
+ * then how many there are besides; -ENOENT, -EACCES and the like when it cannot be read. Syntax errors,
+ * @include, integers beyond 64 bits and what only a higher layer knows come without the mistakes of later
+ * steps. */
 MUST_CHECK int config_load(const char *path, struct config *ret_config, struct error *err);
+
+/* Like config_load(), but everything that is wrong goes to `out`, however much it is. `check` looks at what a
+ * higher layer knows, also when there were mistakes before: then strings that could not be read are NULL, and
+ * a schema with a mistake has no features. Returns 0 or a negative errno. */
+MUST_CHECK int config_check(const char *path,
+			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
+
+/* The line of a key, "group.key", in the config's file: else of its group, else the first. */
+unsigned config_line(const struct config *config, const char *key);
 
 /* Free what the config owns; accepts a zeroed one. */
 void config_done(struct config *config);

@@ -51,6 +51,7 @@ extern const char config_default_layers[];
 /* What the pointers of a struct config point into. */
 struct config_memory {
 	config_t file, lists; /* the file; the default lists */
+	char *path;
 	bool given[CONFIG_KEYS_MAX];
 	bool schema_given, layers_given;
 	struct config_layer layer[CONFIG_LAYERS_MAX];

@@ -14,9 +14,9 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 	char found[128];
 
 	if (config_setting_type(shape) != CONFIG_TYPE_ARRAY || rank > (int)CONFIG_SHAPE_MAX) {
-		config_mistake(reading, config_setting_source_line(shape),
-			       "schema.shape: found %s, allowed: [ ] of up to %u sizes",
-			       config_found(shape, found, sizeof(found)), CONFIG_SHAPE_MAX);
+		mistakes_add(reading->mistakes, config_setting_source_line(shape),
+			     "schema.shape: found %s, allowed: [ ] of up to %u sizes",
+			     config_found(shape, found, sizeof(found)), CONFIG_SHAPE_MAX);
 		return;
 	}
 	feature->rank = (uint32_t)rank;
@@ -25,9 +25,9 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 		long long size = config_setting_get_int64(element); /* 0 unless it is an integer */
 
 		if (size < 1 || size > (long long)ELEMENTS_MAX / elements) {
-			config_mistake(reading, config_setting_source_line(shape),
-				       "schema.shape: found %s, allowed: sizes from 1, %d together",
-				       config_found(element, found, sizeof(found)), ELEMENTS_MAX);
+			mistakes_add(reading->mistakes, config_setting_source_line(shape),
+				     "schema.shape: found %s, allowed: sizes from 1, %d together",
+				     config_found(element, found, sizeof(found)), ELEMENTS_MAX);
 			return;
 		}
 		elements *= size;
@@ -40,9 +40,9 @@ static void check_feature_name(struct config_reading *reading, const config_sett
 			       const char *name)
 {
 	if (!*name || strlen(name) >= RING_NAME_MAX || strcmp(name, "empty") == 0)
-		config_mistake(reading, config_setting_source_line(group),
-			       "schema.name: found \"%.100s\", allowed: 1 .. %u bytes, not \"empty\"", name,
-			       RING_NAME_MAX - 1);
+		mistakes_add(reading->mistakes, config_setting_source_line(group),
+			     "schema.name: found \"%.100s\", allowed: 1 .. %u bytes, not \"empty\"", name,
+			     RING_NAME_MAX - 1);
 }
 
 static void read_feature(struct config_reading *reading, const config_setting_t *group,
@@ -62,8 +62,8 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 		} else if (strcmp(name, "shape") == 0) {
 			read_shape(reading, setting, feature);
 		} else {
-			config_mistake(
-				reading, config_setting_source_line(setting),
+			mistakes_add(
+				reading->mistakes, config_setting_source_line(setting),
 				"schema.%s: found an unknown key, allowed: name, dtype, shape, missing, fill",
 				name);
 		}
@@ -74,9 +74,9 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 		if (config_feature_keys[i].fallback)
 			config_read_fallback(&config_feature_keys[i], feature);
 		else
-			config_mistake(reading, config_setting_source_line(group),
-				       "schema.%s: found nothing, it must be given",
-				       config_feature_keys[i].name);
+			mistakes_add(reading->mistakes, config_setting_source_line(group),
+				     "schema.%s: found nothing, it must be given",
+				     config_feature_keys[i].name);
 	}
 	if (feature->name)
 		check_feature_name(reading, group, feature->name);
@@ -88,23 +88,23 @@ void config_read_schema(struct config_reading *reading, const config_setting_t *
 	char found[128];
 
 	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_FEATURES_MAX) {
-		config_mistake(reading, config_setting_source_line(list),
-			       "schema: found %s, allowed: a list ( ) of 1 .. %u features",
-			       config_found(list, found, sizeof(found)), CONFIG_FEATURES_MAX);
+		mistakes_add(reading->mistakes, config_setting_source_line(list),
+			     "schema: found %s, allowed: a list ( ) of 1 .. %u features",
+			     config_found(list, found, sizeof(found)), CONFIG_FEATURES_MAX);
 		return;
 	}
 	for (int i = 0; i < count; i++) {
 		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
 
 		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
-			config_mistake(reading, config_setting_source_line(group),
-				       "schema: found %s, allowed: groups { ... }", config_type_name(group));
+			mistakes_add(reading->mistakes, config_setting_source_line(group),
+				     "schema: found %s, allowed: groups { ... }", config_type_name(group));
 		else
 			read_feature(reading, group, &reading->config->feature[reading->config->features++]);
 	}
 }
 
-static void read_inputs(struct config_reading *reading, const config_setting_t *setting,
+static bool read_inputs(struct config_reading *reading, const config_setting_t *setting,
 			struct config_layer *layer)
 {
 	int count = config_setting_length(setting);
@@ -112,18 +112,19 @@ static void read_inputs(struct config_reading *reading, const config_setting_t *
 
 	if (config_setting_type(setting) != CONFIG_TYPE_ARRAY || count < 1 ||
 	    count > (int)CONFIG_INPUTS_MAX || !config_setting_get_string_elem(setting, 0)) {
-		config_mistake(reading, config_setting_source_line(setting),
-			       "model.layers.inputs: found %s, allowed: [ ] of 1 .. %u layer names",
-			       config_found(setting, found, sizeof(found)), CONFIG_INPUTS_MAX);
-		return;
+		mistakes_add(reading->mistakes, config_setting_source_line(setting),
+			     "model.layers.inputs: found %s, allowed: [ ] of 1 .. %u layer names",
+			     config_found(setting, found, sizeof(found)), CONFIG_INPUTS_MAX);
+		return false;
 	}
 	layer->inputs = (uint32_t)count;
 	for (int i = 0; i < count; i++) {
 		layer->input[i] = config_setting_get_string_elem(setting, i);
 		if (!config_is_clean(layer->input[i]))
-			config_mistake(reading, config_setting_source_line(setting),
-				       "model.layers.inputs: found a control character, allowed: none");
+			mistakes_add(reading->mistakes, config_setting_source_line(setting),
+				     "model.layers.inputs: found a control character, allowed: none");
 	}
+	return true;
 }
 
 static void read_attribute(struct config_reading *reading, const config_setting_t *setting,
@@ -132,8 +133,8 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 	struct config_attribute *attribute = &layer->attribute[layer->attributes];
 
 	if (layer->attributes == CONFIG_ATTRIBUTES_MAX) {
-		config_mistake(reading, config_setting_source_line(setting),
-			       "model.layers: found more than %u attributes", CONFIG_ATTRIBUTES_MAX);
+		mistakes_add(reading->mistakes, config_setting_source_line(setting),
+			     "model.layers: found more than %u attributes", CONFIG_ATTRIBUTES_MAX);
 		return;
 	}
 	attribute->key = config_setting_name(setting);
@@ -157,15 +158,16 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 		attribute->type = ATTRIBUTE_STRING;
 		attribute->s = config_setting_get_string(setting);
 		if (!config_is_clean(attribute->s))
-			config_mistake(reading, attribute->line,
-				       "model.layers.%s: found a control character, allowed: none",
-				       attribute->key);
+			mistakes_add(reading->mistakes, attribute->line,
+				     "model.layers.%s: found a control character, allowed: none",
+				     attribute->key);
 		break;
 	default:
-		config_mistake(reading, attribute->line,
-			       "model.layers.%s: found %s, allowed: a number, truth value or string",
-			       attribute->key, config_type_name(setting));
-		return;
+		mistakes_add(reading->mistakes, attribute->line,
+			     "model.layers.%s: found %s, allowed: a number, truth value or string",
+			     attribute->key, config_type_name(setting));
+		attribute->type = ATTRIBUTE_UNREAD;
+		break;
 	}
 	layer->attributes++;
 }
@@ -173,6 +175,7 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 static void read_layer(struct config_reading *reading, const config_setting_t *group,
 		       struct config_layer *layer)
 {
+	bool connected = true;
 	char found[128];
 
 	layer->line = config_setting_source_line(group);
@@ -188,17 +191,21 @@ static void read_layer(struct config_reading *reading, const config_setting_t *g
 		else if (strcmp(name, "name") == 0 && is_name)
 			layer->name = config_setting_get_string(setting);
 		else if (strcmp(name, "op") == 0 || strcmp(name, "name") == 0)
-			config_mistake(
-				reading, config_setting_source_line(setting),
+			mistakes_add(
+				reading->mistakes, config_setting_source_line(setting),
 				"model.layers.%s: found %s, allowed: 1 .. 64 characters of [A-Za-z0-9_-]",
 				name, config_found(setting, found, sizeof(found)));
 		else if (strcmp(name, "inputs") == 0)
-			read_inputs(reading, setting, layer);
+			connected = read_inputs(reading, setting, layer);
 		else
 			read_attribute(reading, setting, layer);
 	}
 	if (!config_setting_get_member(group, "op"))
-		config_mistake(reading, layer->line, "model.layers.op: found nothing, it must be given");
+		mistakes_add(reading->mistakes, layer->line,
+			     "model.layers.op: found nothing, it must be given");
+	/* What it would do is not known then. */
+	if (!connected)
+		layer->op = NULL;
 }
 
 void config_read_layers(struct config_reading *reading, const config_setting_t *list)
@@ -207,18 +214,18 @@ void config_read_layers(struct config_reading *reading, const config_setting_t *
 	char found[128];
 
 	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_LAYERS_MAX) {
-		config_mistake(reading, config_setting_source_line(list),
-			       "model.layers: found %s, allowed: a list ( ) of 1 .. %u layers",
-			       config_found(list, found, sizeof(found)), CONFIG_LAYERS_MAX);
+		mistakes_add(reading->mistakes, config_setting_source_line(list),
+			     "model.layers: found %s, allowed: a list ( ) of 1 .. %u layers",
+			     config_found(list, found, sizeof(found)), CONFIG_LAYERS_MAX);
 		return;
 	}
 	for (int i = 0; i < count; i++) {
 		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
 
 		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
-			config_mistake(reading, config_setting_source_line(group),
-				       "model.layers: found %s, allowed: groups { ... }",
-				       config_type_name(group));
+			mistakes_add(reading->mistakes, config_setting_source_line(group),
+				     "model.layers: found %s, allowed: groups { ... }",
+				     config_type_name(group));
 		else
 			read_layer(reading, group,
 				   &reading->config->model.layer[reading->config->model.layers++]);

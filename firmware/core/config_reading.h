@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over a configuration file: what it says goes to the config, what is wrong with it to the error, a
- * line each. For core/config*.c only.
+ * One pass over a configuration file: what it says goes to the config, what is wrong with it to the mistakes.
+ * For core/config*.c only.
  */
 #pragma once
 
 #include "core/config_keys.h"
+#include "core/mistakes.h"
 
 struct config_reading {
-	const char *file;
 	struct config *config;
-	struct error *err;
-	size_t text_used;
-	unsigned mistakes;
+	struct mistakes *mistakes;
 };
 
-/* config_value.c: note "FILE:LINE: ..." and go on. */
-void config_mistake(struct config_reading *reading, unsigned line, const char *format, ...) PRINTF(3, 4);
+/* config_value.c */
 const char *config_type_name(const config_setting_t *setting);
 /* The value as it stands in the file, for "found ..."; returns out. */
 const char *config_found(const config_setting_t *setting, char *out, size_t size);

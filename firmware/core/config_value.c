@@ -3,29 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
-
-void config_mistake(struct config_reading *reading, unsigned line, const char *format, ...)
-{
-	struct error *err = reading->err;
-	size_t used = reading->text_used;
-	va_list args;
-
-	reading->mistakes++;
-	err->code = -EINVAL;
-	if (used + 256 > sizeof(err->text)) {
-		(void)snprintf(err->text + used, sizeof(err->text) - used, "\n... and more mistakes");
-		return;
-	}
-	used += (size_t)snprintf(err->text + used, sizeof(err->text) - used, "%s%s:%u: ", used ? "\n" : "",
-				 reading->file, line);
-	va_start(args, format);
-	if (used < sizeof(err->text))
-		(void)vsnprintf(err->text + used, sizeof(err->text) - used, format, args);
-	va_end(args);
-	reading->text_used = strlen(err->text);
-}
 
 const char *config_type_name(const config_setting_t *setting)
 {
@@ -229,9 +207,9 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 	if (store_value(key, setting, (char *)base + key->offset))
 		return;
 	config_allowed(key, allowed, sizeof(allowed));
-	config_mistake(reading, config_setting_source_line(setting), "%s%s: found %s, allowed: %s",
-		       strchr(key->name, '.') ? "" : "schema.", key->name,
-		       config_found(setting, found, sizeof(found)), allowed);
+	mistakes_add(reading->mistakes, config_setting_source_line(setting), "%s%s: found %s, allowed: %s",
+		     strchr(key->name, '.') ? "" : "schema.", key->name,
+		     config_found(setting, found, sizeof(found)), allowed);
 }
 
 /* The default, read from its text as if it stood in the file. */

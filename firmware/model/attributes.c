@@ -21,6 +21,8 @@ static void found_text(const struct config_attribute *found, char out[static VAL
 	case ATTRIBUTE_STRING:
 		(void)snprintf(out, VALUE_BYTES, "\"%.100s\"", found->s);
 		return;
+	case ATTRIBUTE_UNREAD:
+		return;
 	}
 }
 
@@ -72,19 +74,21 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 	return false;
 }
 
-static int unknown(const struct node *node, const struct config_attribute *found, struct error *err)
+static void note_unknown(const struct node *node, const struct config_attribute *found,
+			 struct mistakes *mistakes)
 {
-	char allowed[VALUE_BYTES] = "no attributes";
-	size_t used = 0;
+	char allowed[VALUE_BYTES] = "op, name, inputs";
+	size_t used = strlen(allowed);
 
 	for (uint32_t i = 0; i < node->op->attributes && used < sizeof(allowed); i++)
-		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i ? ", " : "",
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
 					 node->op->attribute[i].key);
-	return error_set(err, -EINVAL, "layer '%s' (line %u): found attribute '%s', allowed of %s: %s",
-			 node->name, found->line, found->key, node->op->name, allowed);
+	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed of %s: %s",
+		     found->key, node->op->name, allowed);
 }
 
-static int read_one(struct node *node, const struct config_attribute *found, bool *seen, struct error *err)
+static void read_one(struct node *node, const struct config_attribute *found, bool *seen,
+		     struct mistakes *mistakes)
 {
 	for (uint32_t i = 0; i < node->op->attributes; i++) {
 		const struct attribute_spec *spec = &node->op->attribute[i];
@@ -93,26 +97,25 @@ static int read_one(struct node *node, const struct config_attribute *found, boo
 		if (strcmp(spec->key, found->key) != 0)
 			continue;
 		seen[i] = true;
-		if (take(spec, found, &node->attribute[i]))
-			return 0;
+		if (found->type == ATTRIBUTE_UNREAD || take(spec, found, &node->attribute[i]))
+			return;
+		node->attribute[i] = (struct attribute){ 0 };
 		found_text(found, value);
 		allowed_text(spec, allowed);
-		return error_set(err, -EINVAL, "layer '%s' (line %u): %s: found %s, allowed: %s", node->name,
-				 found->line, found->key, value, allowed);
+		mistakes_add(mistakes, found->line, "model.layers.%s: found %s, allowed: %s", found->key,
+			     value, allowed);
+		return;
 	}
-	return unknown(node, found, err);
+	if (found->type != ATTRIBUTE_UNREAD)
+		note_unknown(node, found, mistakes);
 }
 
-int attributes_read(struct node *node, const struct config_layer *layer, struct error *err)
+void attributes_read(struct node *node, const struct config_layer *layer, struct mistakes *mistakes)
 {
 	bool seen[GRAPH_ATTRIBUTES_MAX] = { false };
 
-	for (uint32_t i = 0; i < layer->attributes; i++) {
-		int rc = read_one(node, &layer->attribute[i], seen, err);
-
-		if (rc < 0)
-			return rc;
-	}
+	for (uint32_t i = 0; i < layer->attributes; i++)
+		read_one(node, &layer->attribute[i], seen, mistakes);
 	for (uint32_t i = 0; i < node->op->attributes; i++) {
 		const struct attribute_spec *spec = &node->op->attribute[i];
 		char allowed[VALUE_BYTES];
@@ -121,12 +124,12 @@ int attributes_read(struct node *node, const struct config_layer *layer, struct 
 			continue;
 		allowed_text(spec, allowed);
 		if (spec->required)
-			return error_set(err, -EINVAL, "layer '%s' (line %u): %s: found nothing, allowed: %s",
-					 node->name, node->line, spec->key, allowed);
-		node->attribute[i] = (struct attribute){ .i = (int64_t)spec->fallback,
-							 .f = spec->fallback,
-							 .b = spec->fallback != 0,
-							 .s = spec->fallback_name };
+			mistakes_add(mistakes, node->line, "model.layers.%s: found nothing, allowed: %s",
+				     spec->key, allowed);
+		else
+			node->attribute[i] = (struct attribute){ .i = (int64_t)spec->fallback,
+								 .f = spec->fallback,
+								 .b = spec->fallback != 0,
+								 .s = spec->fallback_name };
 	}
-	return 0;
 }

@@ -4,6 +4,6 @@
 
 #include "model/ops.h"
 
-/* Fill node->attribute[] from the layer. -EINVAL: unknown or missing key, wrong type, out of bounds; the text
- * names layer, line, found and allowed. */
-MUST_CHECK int attributes_read(struct node *node, const struct config_layer *layer, struct error *err);
+/* Fill node->attribute[] from the layer. Mistakes: unknown or missing keys, wrong types, out of bounds; those
+ * attributes are 0. */
+void attributes_read(struct node *node, const struct config_layer *layer, struct mistakes *mistakes);

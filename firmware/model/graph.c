@@ -55,102 +55,96 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 
 /* ---- Features ---- */
 
-static int batch_tensor(struct graph *graph, const char *key, const char *name, enum role role, int dtype,
-			uint32_t *ret_tensor, struct error *err)
+/* Without such a feature, which config_load() refuses: a tensor that nothing is known of. */
+static uint32_t batch_tensor(struct graph *graph, const char *name, enum role role, enum dtype dtype)
 {
-	static const char *const names[] = { "float32", "int64", "bytes" };
 	const struct config *config = graph->config;
-	struct tensor tensor = { .role = role, .arena = ARENA_BATCH, .rows = true };
+	struct tensor tensor = {
+		.dtype = dtype, .role = role, .arena = ARENA_BATCH, .rows = true, .rank = 1
+	};
 
-	for (uint32_t i = 0; i < config->features; i++) {
-		const struct config_feature *feature = &config->feature[i];
-
-		if (strcmp(feature->name, name) != 0)
-			continue;
-		if (feature->dtype != dtype)
-			return error_set(err, -EINVAL, "model.%s: feature '%s': found dtype %s, allowed: %s",
-					 key, name, names[feature->dtype], names[dtype]);
-		tensor.dtype = dtype == CONFIG_INT64 ? DTYPE_I64 : DTYPE_F32;
-		tensor.rank = feature->rank;
-		memcpy(tensor.shape, feature->shape, sizeof(tensor.shape));
-		(void)snprintf(tensor.name, sizeof(tensor.name), "%s", name);
-		*ret_tensor = graph_tensor(graph, &tensor);
-		return 0;
-	}
-	return error_set(err, -EINVAL, "model.%s: found '%s', allowed: the name of a feature of the schema",
-			 key, name);
+	for (uint32_t i = 0; name && i < config->features; i++)
+		if (!strcmp(config->feature[i].name, name)) {
+			tensor.rank = config->feature[i].rank;
+			memcpy(tensor.shape, config->feature[i].shape, sizeof(tensor.shape));
+		}
+	(void)snprintf(tensor.name, sizeof(tensor.name), "%s", name ? name : "");
+	return graph_tensor(graph, &tensor);
 }
 
 /* ---- Nodes ---- */
 
-/* Keras's names: dense, dense_1, dense_2 ... by op. */
-static int name_node(struct graph *graph, struct node *node, const struct config_layer *layer,
-		     struct error *err)
+static bool name_allowed(const char *name)
 {
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
+		       strlen(name) &&
+	       strcmp(name, "optimizer") != 0 && strcmp(name, "state") != 0;
+}
+
+/* Keras's names: dense, dense_1, dense_2 ... by op. */
+static void name_node(struct graph *graph, struct node *node, const struct config_layer *layer,
+		      struct mistakes *mistakes)
+{
+	const char *op = layer->op ? layer->op : "";
 	uint32_t same = 0;
 
-	node->line = layer->line;
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		same += graph->node[i].op == node->op;
-	if (strlen(layer->name) > GRAPH_LAYER_NAME_MAX)
-		return error_set(err, -EINVAL,
-				 "layer on line %u: name: found %zu characters, allowed: at most %u",
-				 layer->line, strlen(layer->name), GRAPH_LAYER_NAME_MAX);
 	if (layer->name[0])
 		(void)snprintf(node->name, sizeof(node->name), "%s", layer->name);
 	else if (same)
-		(void)snprintf(node->name, sizeof(node->name), "%s_%u", node->op->name, same);
+		(void)snprintf(node->name, sizeof(node->name), "%s_%u", op, same);
 	else
-		(void)snprintf(node->name, sizeof(node->name), "%s", node->op->name);
-	if (strspn(node->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
-		    strlen(node->name) ||
-	    !strcmp(node->name, "optimizer") || !strcmp(node->name, "state"))
-		return error_set(err, -EINVAL,
-				 "layer on line %u: name: found '%s', allowed: letters, digits, '_', '-', "
-				 "'.', and not "
-				 "'optimizer' or 'state'",
-				 layer->line, node->name);
+		(void)snprintf(node->name, sizeof(node->name), "%s", op);
+	if (!name_allowed(node->name))
+		mistakes_add(mistakes, layer->line,
+			     "model.layers.name: found \"%s\", allowed: letters, digits, _ - . and not "
+			     "\"optimizer\" or \"state\"",
+			     node->name);
 	for (uint32_t i = 0; i < graph->nodes; i++)
-		if (!strcmp(graph->node[i].name, node->name))
-			return error_set(err, -EINVAL,
-					 "layer on line %u: name: found '%s', which line %u has already",
-					 layer->line, node->name, graph->node[i].line);
-	return 0;
+		if (!strcmp(graph->node[i].name, node->name) && node->op)
+			mistakes_add(mistakes, layer->line,
+				     "model.layers.name: found \"%s\", allowed: another than line %u has",
+				     node->name, graph->node[i].line);
 }
 
-static int find_input(const struct graph *graph, const struct node *node, const char *name,
-		      uint32_t *ret_tensor, struct error *err)
+static bool find_input(const struct graph *graph, const char *name, uint32_t *ret_tensor)
 {
-	for (uint32_t i = 0; i < graph->nodes; i++)
+	bool unknown = false;
+
+	*ret_tensor = graph->input;
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		unknown |= !graph->node[i].op;
 		if (!strcmp(graph->node[i].name, name)) {
 			*ret_tensor = graph->node[i].output;
-			return 0;
+			return true;
 		}
-	if (!strcmp(name, graph_at(graph, graph->input)->name)) {
-		*ret_tensor = graph->input;
-		return 0;
 	}
-	return error_set(err, -EINVAL,
-			 "layer '%s' (line %u): input: found '%s', allowed: an earlier layer or '%s'",
-			 node->name, node->line, name, graph_at(graph, graph->input)->name);
+	/* It may be the one whose op is wrong, which names it. */
+	return unknown || !strcmp(name, graph_at(graph, graph->input)->name);
 }
 
-static int connect_node(const struct graph *graph, struct node *node, const struct config_layer *layer,
-			struct error *err)
+/* After a mistake the node has no inputs. */
+static void connect_node(const struct graph *graph, struct node *node, const struct config_layer *layer,
+			 struct mistakes *mistakes)
 {
-	node->inputs = layer->inputs ? layer->inputs : 1;
-	if (node->inputs != node->op->inputs)
-		return error_set(err, -EINVAL, "layer '%s' (line %u): inputs: found %u, allowed of %s: %u",
-				 node->name, node->line, node->inputs, node->op->name, node->op->inputs);
-	if (!layer->inputs)
-		node->input[0] = graph->nodes ? graph->node[graph->nodes - 1].output : graph->input;
-	for (uint32_t i = 0; i < layer->inputs; i++) {
-		int rc = find_input(graph, node, layer->input[i], &node->input[i], err);
+	uint32_t inputs = layer->inputs ? layer->inputs : 1;
 
-		if (rc < 0)
-			return rc;
+	if (inputs != node->op->inputs) {
+		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed of %s: %u", inputs,
+			     node->op->name, node->op->inputs);
+		return;
 	}
-	return 0;
+	node->inputs = inputs;
+	node->input[0] = graph->nodes ? graph->node[graph->nodes - 1].output : graph->input;
+	for (uint32_t i = 0; i < layer->inputs; i++)
+		if (!find_input(graph, layer->input[i], &node->input[i])) {
+			mistakes_add(
+				mistakes, node->line,
+				"model.layers.inputs: found \"%.100s\", allowed: an earlier layer or \"%s\"",
+				layer->input[i], graph_at(graph, graph->input)->name);
+			node->inputs = 0;
+		}
 }
 
 static void add_parameters(struct graph *graph, struct node *node)
@@ -173,39 +167,47 @@ static void add_parameters(struct graph *graph, struct node *node)
 	}
 }
 
-static int add_node(struct graph *graph, const struct config_layer *layer, struct error *err)
+static void check_shape(struct graph *graph, struct node *node, struct tensor *output,
+			struct mistakes *mistakes)
+{
+	struct error err;
+
+	if (node->op->shape(graph, node, output, &err) < 0)
+		mistakes_add(mistakes, node->line, "model.layers.inputs: %s", err.text);
+}
+
+/* A mistake leaves the output's size at 0: unknown, and nothing more is said of it. */
+static void add_node(struct graph *graph, const struct config_layer *layer, struct mistakes *mistakes)
 {
 	struct node *node = &graph->node[graph->nodes];
-	struct tensor output = { .role = ROLE_ACTIVATION, .arena = ARENA_WORK, .rows = true };
-	int rc;
+	struct tensor output = { .role = ROLE_ACTIVATION, .arena = ARENA_WORK, .rows = true, .rank = 1 };
 
 	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++)
 		node->parameter[i] = GRAPH_NO_TENSOR;
-	node->op = op_find(layer->op);
-	if (!node->op)
-		return error_set(err, -EINVAL, "layer on line %u: op: found '%s', allowed: %s", layer->line,
-				 layer->op, op_names());
-	rc = name_node(graph, node, layer, err);
-	if (rc < 0)
-		return rc;
-	rc = attributes_read(node, layer, err);
-	if (rc < 0)
-		return rc;
-	rc = connect_node(graph, node, layer, err);
-	if (rc < 0)
-		return rc;
-	rc = node->op->shape(graph, node, &output, err);
-	if (rc < 0)
-		return error_prefix(err, "layer '%s' (line %u)", node->name, node->line);
+	node->line = layer->line;
+	node->op = layer->op ? op_find(layer->op) : NULL;
+	if (layer->op && !node->op)
+		mistakes_add(mistakes, layer->line, "model.layers.op: found \"%s\", allowed: %s", layer->op,
+			     op_names());
+	name_node(graph, node, layer, mistakes);
+	if (node->op) {
+		attributes_read(node, layer, mistakes);
+		connect_node(graph, node, layer, mistakes);
+	}
+	if (node->inputs)
+		check_shape(graph, node, &output, mistakes);
 	(void)snprintf(output.name, sizeof(output.name), "%s", node->name);
 	node->output = graph_tensor(graph, &output);
-	add_parameters(graph, node);
+	if (node->inputs)
+		add_parameters(graph, node);
 	graph->nodes++;
-	return 0;
 }
 
-static int check_consumers(const struct graph *graph, struct error *err)
+static void check_consumers(const struct graph *graph, struct mistakes *mistakes)
 {
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		if (!graph->node[i].inputs)
+			return;
 	for (uint32_t i = 0; i + 1 < graph->nodes; i++) {
 		uint32_t consumers = 0;
 
@@ -213,30 +215,30 @@ static int check_consumers(const struct graph *graph, struct error *err)
 			for (uint32_t k = 0; k < graph->node[j].inputs; k++)
 				consumers += graph->node[j].input[k] == graph->node[i].output;
 		if (!consumers)
-			return error_set(err, -EINVAL,
-					 "layer '%s' (line %u): no later layer takes its output",
-					 graph->node[i].name, graph->node[i].line);
+			mistakes_add(
+				mistakes, graph->node[i].line,
+				"model.layers: found '%s', whose output no later layer takes, allowed: only "
+				"the last",
+				graph->node[i].name);
 	}
-	return 0;
 }
 
-static int check_output(struct graph *graph, struct error *err)
+static void check_output(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct node *last = &graph->node[graph->nodes - 1];
 	const struct tensor *label = graph_at(graph, graph->label), *output = graph_at(graph, last->output);
 
 	graph->output = last->output;
-	if (strcmp(last->op->name, graph->loss->output_op) != 0)
-		return error_set(err, -EINVAL,
-				 "layer '%s' (line %u): the last layer: found %s, allowed with loss %s: %s",
-				 last->name, last->line, last->op->name, graph->loss->name,
-				 graph->loss->output_op);
-	if (label->elements != output->elements)
-		return error_set(err, -EINVAL,
-				 "layer '%s' (line %u): found %" PRIu64 " outputs, allowed: %" PRIu64
-				 ", the classes of label '%s'",
-				 last->name, last->line, output->elements, label->elements, label->name);
-	return check_consumers(graph, err);
+	if (graph->loss && last->op && strcmp(last->op->name, graph->loss->output_op) != 0)
+		mistakes_add(mistakes, last->line,
+			     "model.layers.op: found \"%s\" as the last, allowed with loss %s: \"%s\"",
+			     last->op->name, graph->loss->name, graph->loss->output_op);
+	else if (label->elements && output->elements && label->elements != output->elements)
+		mistakes_add(mistakes, last->line,
+			     "model.layers: found %" PRIu64 " outputs, allowed: %" PRIu64
+			     ", the classes of label '%s'",
+			     output->elements, label->elements, label->name);
+	check_consumers(graph, mistakes);
 }
 
 /* ---- Hash ---- */
@@ -301,57 +303,61 @@ static int hash_graph(struct graph *graph, struct error *err)
 
 /* ---- All of it ---- */
 
-static int find_tables(struct graph *graph, struct error *err)
+static void find_tables(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
+	const char *loss = config->model.loss, *optimizer = config->optimizer.name;
 
-	graph->loss = loss_find(config->model.loss);
-	if (!graph->loss)
-		return error_set(err, -EINVAL, "model.loss: found '%s', allowed: %s", config->model.loss,
-				 loss_names());
-	graph->optimizer = optimizer_find(config->optimizer.name);
-	if (!graph->optimizer)
-		return error_set(err, -EINVAL, "optimizer.name: found '%s', allowed: %s",
-				 config->optimizer.name, optimizer_names());
-	if (!config->model.layers)
-		return error_set(err, -EINVAL, "model.layers: found none, allowed: at least 1");
-	graph->node = calloc(config->model.layers, sizeof(*graph->node));
-	return graph->node ? 0 : error_set(err, -ENOMEM, "graph: out of memory");
+	graph->loss = loss ? loss_find(loss) : NULL;
+	graph->optimizer = optimizer ? optimizer_find(optimizer) : NULL;
+	if (loss && !graph->loss)
+		mistakes_add(mistakes, config_line(config, "model.loss"),
+			     "model.loss: found \"%.100s\", allowed: %s", loss, loss_names());
+	if (optimizer && !graph->optimizer)
+		mistakes_add(mistakes, config_line(config, "optimizer.name"),
+			     "optimizer.name: found \"%.100s\", allowed: %s", optimizer, optimizer_names());
 }
 
-static int build(struct graph *graph, struct error *err)
+/* Everything but what needs it to be right: layout and hash. */
+static void describe(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
 	const struct tensor empty = { .name = "empty", .dtype = DTYPE_U8, .role = ROLE_EMPTY, .rows = true };
-	int rc = find_tables(graph, err);
 
-	if (rc < 0)
-		return rc;
-	rc = batch_tensor(graph, "input", config->model.input, ROLE_INPUT, CONFIG_FLOAT32, &graph->input,
-			  err);
-	if (rc < 0)
-		return rc;
-	rc = batch_tensor(graph, "label", config->model.label, ROLE_LABEL, CONFIG_INT64, &graph->label, err);
-	if (rc < 0)
-		return rc;
+	find_tables(graph, mistakes);
+	graph->input = batch_tensor(graph, config->model.input, ROLE_INPUT, DTYPE_F32);
+	graph->label = batch_tensor(graph, config->model.label, ROLE_LABEL, DTYPE_I64);
 	graph->empty = graph_tensor(graph, &empty);
-	for (uint32_t i = 0; i < config->model.layers; i++) {
-		rc = add_node(graph, &config->model.layer[i], err);
-		if (rc < 0)
-			return rc;
-	}
-	rc = check_output(graph, err);
-	if (rc < 0)
-		return rc;
-	layout_state(graph);
-	return hash_graph(graph, err);
+	graph->node = calloc(CONFIG_LAYERS_MAX, sizeof(*graph->node));
+	if (!graph->node)
+		abort(); /* as in graph_tensor() */
+	for (uint32_t i = 0; i < config->model.layers; i++)
+		add_node(graph, &config->model.layer[i], mistakes);
+	if (graph->nodes)
+		check_output(graph, mistakes);
+}
+
+void graph_check(const struct config *config, struct mistakes *mistakes)
+{
+	struct graph graph = { .config = config, .training = true };
+
+	describe(&graph, mistakes);
+	graph_done(&graph);
 }
 
 int graph_build(const struct config *config, bool training, struct graph *ret_graph, struct error *err)
 {
 	struct graph graph = { .config = config, .training = training, .batch_rows = config->run.batch_rows };
-	int rc = build(&graph, err);
+	struct mistakes mistakes = { .file = config->file, .err = err };
+	int rc = 0;
 
+	describe(&graph, &mistakes);
+	if (mistakes.count)
+		rc = -EINVAL;
+	if (rc == 0) {
+		layout_state(&graph);
+		rc = hash_graph(&graph, err);
+	}
 	if (rc < 0)
 		graph_done(&graph);
 	else

@@ -105,8 +105,11 @@ struct graph {
 	char hash[GRAPH_HASH_BYTES];
 };
 
-/* Build from config.model, config.feature, config.optimizer. The config must outlive the graph.
- * Errors: -EINVAL with layer, line, found and allowed. */
+/* Note what the tables of layers, losses and optimizers have against a config: for config_check(). */
+void graph_check(const struct config *config, struct mistakes *mistakes);
+
+/* Build from config.model, config.feature, config.optimizer of a loaded config, which must outlive the graph.
+ * Errors: -EINVAL with every mistake that graph_check() notes, the config's file and the line first. */
 MUST_CHECK int graph_build(const struct config *config, bool training, struct graph *ret_graph,
 			   struct error *err);
 void graph_done(struct graph *graph);

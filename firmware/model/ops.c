@@ -40,8 +40,7 @@ static int one_dimension(const struct graph *graph, const struct node *node, str
 
 	if (input->rank == 1)
 		return 0;
-	return error_set(err, -EINVAL, "input '%s': found %u dimensions, allowed: 1", input->name,
-			 input->rank);
+	return error_set(err, -EINVAL, "found %u dimensions of '%s', allowed: 1", input->rank, input->name);
 }
 
 /* ---- dense: y = x W + b, W [in, units] ---- */

@@ -19,7 +19,7 @@
 static char repository[PATH_MAX], folder[] = "/tmp/kiln-config-XXXXXX";
 
 /* Line 1 of most texts. */
-#define STORES "source: { url = \"file:///a\"; }; sink: { url = \"s3://b/c\"; };\n"
+#define STORES "source: { url = \"file:///a\"; }; sink: { url = \"s3://bkt/c\"; };\n"
 
 static void write_file(const char *name, const char *text, size_t bytes)
 {
@@ -148,28 +148,64 @@ static void test_forms(void **state)
 		}
 }
 
-static void test_raw_text(void **state)
+static void test_integers_that_would_wrap(void **state)
 {
 	static const struct refusal cases[] = {
 		{ "an integer that would wrap", STORES "fetch: {\n  memory_bytes = 4294967296; };",
-		  "k.conf:3: memory_bytes: found 4294967296, allowed: -2147483648 .. 2147483647, or larger "
-		  "ones "
-		  "with L behind: 4294967296L" },
+		  "k.conf:3: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
+		  "1099511627776, with an L behind it beyond 32 bits" },
 		{ "hexadecimal that would become -1", STORES "run: { seed = 0xFFFFFFFF; };",
-		  "k.conf:2: seed: found 0xFFFFFFFF, allowed: -2147483648 .. 2147483647, or larger ones with "
-		  "L "
-		  "behind: 0xFFFFFFFFL" },
-		{ "below int32", STORES "run: { seed = -2147483649; };",
-		  "k.conf:2: seed: found -2147483649, allowed: -2147483648 .. 2147483647, or larger ones "
-		  "with L "
-		  "behind: -2147483649L" },
-		{ "above 64 bits, L or not", STORES "run: { seed = 99999999999999999999L; };",
-		  "k.conf:2: seed: found 99999999999999999999, allowed: integers of 64 bits" },
-		{ "an integer in a list",
+		  "k.conf:2: run.seed: found 0xFFFFFFFF, allowed: an integer, 0 .. 9007199254740992, with an "
+		  "L behind it beyond 32 bits" },
+		{ "outside of its bounds, too", STORES "run: { epochs = 4294967297; seed = -4294967295; };",
+		  "k.conf:2: run.epochs: found 4294967297, allowed: an integer, 1 .. 1000000\n"
+		  "k.conf:2: run.seed: found -4294967295, allowed: an integer, 0 .. 9007199254740992" },
+		{ "digits before a name", STORES "run: { batch_rows = 4294967424epochs = 5; };",
+		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536" },
+		{ "digits before an e that is no exponent", STORES "run: { seed = 4294967424e; };",
+		  "k.conf:2: run.seed: found 4294967424, allowed: an integer, 0 .. 9007199254740992, with an "
+		  "L behind it beyond 32 bits\nk.conf:2: syntax error: run: { seed = 4294967424e; };" },
+		{ "digits before a small l", STORES "run: { batch_rows = 4294967424l = 5; };",
+		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536\n"
+		  "k.conf:2: run.l: found an unknown key, allowed: the keys of `kiln config reference`" },
+		{ "zeros before digits are not octal", STORES "run: { batch_rows = 0004294967424; };",
+		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536" },
+		{ "a sign before hexadecimal is none", STORES "run: { batch_rows = -0x100000080; };",
+		  "k.conf:2: syntax error: run: { batch_rows = -0x100000080; };" },
+		{ "above 64 bits, L or not",
+		  STORES "run: { seed = 99999999999999999999L; };\nx = -9223372036854775809;",
+		  "k.conf:2: run.seed: found 99999999999999999999, allowed: an integer, 0 .. "
+		  "9007199254740992\n"
+		  "k.conf:3: x: found -9223372036854775809, allowed: integers of 64 bits" },
+		{ "an integer in an array",
 		  STORES "schema = ( { name = \"a\"; shape = [ 1,\n 3000000000 ]; } );",
-		  "k.conf:3: shape: found 3000000000, allowed: -2147483648 .. 2147483647, or larger ones "
-		  "with L "
-		  "behind: 3000000000L" },
+		  "k.conf:3: schema.shape: found 3000000000, allowed: integers of 32 bits" },
+		{ "all of them, with the mistakes of other keys",
+		  STORES
+		  "run: { seed = 4294967296;\n seed2 = 1; /* 4294967296 */ name = \"4294967296\"; };\n"
+		  "schema = ( { name = \"sentence\"; dtype = \"float32\"; fill = 4294967296; },\n"
+		  "  { name = \"label\", dtype = \"int64\", fill = 4294967296 } );\n"
+		  "model = { layers = ( { op = \"relu\"; },\n { op = \"relu\"; x = 4294967296; } ); };\n"
+		  "fetch: { memory_bytes: 4294967296 part_bytes: 1 };",
+		  "k.conf:2: run.seed: found 4294967296, allowed: an integer, 0 .. 9007199254740992, with an "
+		  "L behind it beyond 32 bits\n"
+		  "k.conf:4: schema.fill: found 4294967296, allowed: a number, -3.40282e+38 .. 3.40282e+38, "
+		  "with an L behind it beyond 32 bits\n"
+		  "k.conf:5: schema.fill: found 4294967296, allowed: a number, -3.40282e+38 .. 3.40282e+38, "
+		  "with an L behind it beyond 32 bits\n"
+		  "k.conf:8: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
+		  "1099511627776, with an L behind it beyond 32 bits\n"
+		  "k.conf:3: run.seed2: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:8: fetch.part_bytes: found 1, allowed: an integer, 65536 .. 1073741824" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_raw_text(void **state)
+{
+	static const struct refusal cases[] = {
 		{ "another file", STORES "/* @include\n*/ # @include\n@include \"other\"\n",
 		  "k.conf:4: found @include, allowed: one file that holds everything" },
 		{ "not UTF-8", STORES "\n# gr\xfc\xdf", "k.conf:3: found byte 0xfc, allowed: text in UTF-8" },
@@ -224,6 +260,11 @@ static void test_lists(void **state)
 		{ "a label of the wrong type", STORES "model: { label = \"sentence\"; };",
 		  "k.conf:2: model.label: found \"sentence\", allowed: an int64 feature of `schema`" },
 
+		{ "cross checks behind another mistake",
+		  STORES "run: { seeed = 3; };\nmodel: { input = \"nope\"; };",
+		  "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:3: model.input: found \"nope\", allowed: a float32 feature of `schema`" },
+
 		{ "a layer without op", STORES LAYERS "{ units = 2; } ); };",
 		  "k.conf:3: model.layers.op: found nothing, it must be given" },
 		{ "a layer's name", STORES LAYERS "{ op = \"relu\"; name = \"a b\"; } ); };",
@@ -254,18 +295,108 @@ static void test_all_mistakes_at_once(void **state)
 		  "k.conf:1: sink.url: found nothing, it must be given\n"
 		  "k.conf:10: schema: found an integer, allowed: groups { ... }" },
 	};
-	CLEANUP(config_done) struct config config = { 0 };
-	char text[8192] = STORES;
-	struct error err = { 0 };
 
 	(void)state;
 	CHECK_REFUSALS(cases);
-	/* More than fit are cut at a line's end. */
-	for (int i = 0; i < 200; i++)
+}
+
+static char *checked(const char *path, void (*check)(const struct config *, struct mistakes *), int *ret_code)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	*ret_code = config_check(path, check, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static unsigned lines_of(const char *text)
+{
+	unsigned lines = *text != '\0';
+
+	for (; *text; text++)
+		lines += text[0] == '\n' && text[1];
+	return lines;
+}
+
+/* A sentence holds whole lines and says how many there are besides; config_check() holds them all. */
+static void test_more_mistakes_than_fit(void **state)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(free_ptr) char *all = NULL;
+	char text[8192] = STORES, last[64];
+	struct error err = { 0 };
+	int r;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "wrong_%d = %d;\n", i, i);
 	assert_int_equal(load(text, strlen(text), &config, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "k.conf:2: wrong_0: "));
-	assert_string_equal(strrchr(err.text, '\n'), "\n... and more mistakes");
+	(void)snprintf(last, sizeof(last), "\n... and %u more mistakes", 300 - (lines_of(err.text) - 1));
+	assert_string_equal(strrchr(err.text, '\n'), last);
+	all = checked("k.conf", NULL, &r);
+	assert_int_equal(r, -EINVAL);
+	assert_int_equal(lines_of(all), 300);
+	assert_non_null(strstr(all, "\nk.conf:301: wrong_299: found an unknown group, allowed: "));
+}
+
+/* What only the model knows comes in the same list, also behind mistakes of other keys. */
+static void test_check_with_the_model(void **state)
+{
+	static const char
+		text[] = STORES
+		"run: { seeed = 3; };\noptimizer: {\n  name = \"zz\"; };\nmodel: {\n  input = \"nope\";\n"
+		"  layers = (\n"
+		"    { op = \"dense\"; unitz = 3; },\n    { op = \"convv\"; },\n"
+		"    { op = \"dense\";\n units = -2; },\n    { op = \"dropout\"; rate = 7; },\n"
+		"    { op = \"relu\"; x = ( ); y = 1; },\n    { op = \"dense\"; inputs = [ 3 ]; },\n"
+		"    { op = 3; units = \"x\"; }\n  );\n  loss = \"mse\";\n};\n",
+		said[] = "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config "
+			 "reference`\n"
+			 "k.conf:13: model.layers.x: found a list, allowed: a number, truth value or "
+			 "string\n"
+			 "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer "
+			 "names\n"
+			 "k.conf:15: model.layers.op: found 3, allowed: 1 .. 64 characters of "
+			 "[A-Za-z0-9_-]\n"
+			 "k.conf:6: model.input: found \"nope\", allowed: a float32 feature of `schema`\n"
+			 "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
+			 "k.conf:4: optimizer.name: found \"zz\", allowed: adam, sgd\n"
+			 "k.conf:8: model.layers.unitz: found an unknown key, allowed of dense: op, name, "
+			 "inputs, units, use_bias, kernel_initializer, bias_initializer\n"
+			 "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
+			 "1048576\n"
+			 "k.conf:9: model.layers.op: found \"convv\", allowed: dense, relu, dropout, "
+			 "softmax\n"
+			 "k.conf:11: model.layers.units: found -2, allowed: an integer 1 <= x <= "
+			 "1048576\n"
+			 "k.conf:12: model.layers.rate: found 7, allowed: a number 0 <= x < 1\n"
+			 "k.conf:13: model.layers.y: found an unknown key, allowed of relu: op, name, "
+			 "inputs\n",
+		few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
+			       "optimizer: { name = 1; };\n";
+	CLEANUP(free_ptr) char *found = NULL, *unread = NULL, *absent = NULL, *good = NULL;
+	int r;
+
+	(void)state;
+	write_file("k.conf", text, strlen(text));
+	found = checked("k.conf", graph_check, &r);
+	assert_int_equal(r, -EINVAL);
+	assert_string_equal(found, said);
+	/* Nothing is said of what could not be read. */
+	write_file("k.conf", few, strlen(few));
+	unread = checked("k.conf", graph_check, &r);
+	assert_int_equal(lines_of(unread), 5);
+	absent = checked("none.conf", graph_check, &r);
+	assert_int_equal(r, -ENOENT);
+	assert_string_equal(absent, "none.conf: cannot read it: No such file or directory\n");
+	write_file("k.conf", STORES, strlen(STORES));
+	good = checked("k.conf", graph_check, &r);
+	assert_int_equal(r, 0);
+	assert_string_equal(good, "");
 }
 
 /* ---- What is taken ---- */
@@ -309,7 +440,7 @@ static void test_values(void **state)
 	static const char text[] = STORES
 		"run: { name = \"a\"; seed = 9007199254740992L; epochs = 0x10; start_from = \"latest\"; };\n"
 		"ring: { small_pages = true; };\n"
-		"optimizer: { learning_rate = 1; beta_1 = 5e-1; };\n"
+		"optimizer: { learning_rate = 1; beta_1 = 5e-1; beta_2 = .30000000000000004; };\n"
 		"schema = ( { name = \"x y\"; dtype = \"float32\"; shape = [ 2, 3 ]; missing = \"default\"; "
 		"fill = -1; },\n  { name = \"label\"; dtype = \"int64\"; } );\n"
 		"model: { input = \"x y\"; layers = (\n"
@@ -322,7 +453,7 @@ static void test_values(void **state)
 	(void)state;
 	assert_int_equal(load(text, strlen(text), &config, &err), 0);
 	assert_string_equal(config.source.url, "file:///a");
-	assert_string_equal(config.sink.url, "s3://b/c");
+	assert_string_equal(config.sink.url, "s3://bkt/c");
 	assert_string_equal(config.sink.region, "us-east-1");
 	assert_string_equal(config.run.name, "a");
 	assert_true(config.run.seed == 1ull << 53);
@@ -332,6 +463,7 @@ static void test_values(void **state)
 	assert_true(config.ring.small_pages);
 	assert_true(config.optimizer.learning_rate == 1.0);
 	assert_true(config.optimizer.beta_1 == 0.5);
+	assert_true(config.optimizer.beta_2 == .30000000000000004);
 	assert_true(config.fetch.memory_bytes == 2147483648u);
 
 	assert_int_equal(config.features, 2);
@@ -545,9 +677,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_all_mistakes_at_once),
+		cmocka_unit_test(test_more_mistakes_than_fit),
+		cmocka_unit_test(test_check_with_the_model),
 		cmocka_unit_test(test_bounds_of_every_number),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_no_file),
