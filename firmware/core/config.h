@@ -47,7 +47,8 @@ struct config_feature {
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];
 	int missing; /* enum config_missing */
-	double fill; /* value of a missing feature where `missing` allows it */
+	double fill; /* value of a missing feature where `missing` allows it; an integer of 53 bits for int64
+		      */
 };
 
 /* One layer of the model: `op` and attribute names are checked by the model's op table, which knows them. */

@@ -210,7 +210,7 @@ const struct config_key config_feature_keys[] = {
 	  FEATURE(missing),
 	  "a record without it: an error, or filled with `fill`" },
 	{ "fill", KEY_FLOAT, "", "0.0", -FLT_MAX, FLT_MAX, NO_NAMES, FEATURE(fill),
-	  "value of a missing feature" },
+	  "value of a missing feature, for int64 an integer" },
 };
 const size_t config_feature_keys_count = sizeof(config_feature_keys) / sizeof(config_feature_keys[0]);
 

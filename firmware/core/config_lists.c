@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ELEMENTS_MAX (1 << 28) /* values of one feature in one record: 1 or 2 GiB */
+#define FILL_MAX     9007199254740991.0
 
 static void read_shape(struct config_reading *reading, const config_setting_t *shape,
 		       struct config_feature *feature)
@@ -45,6 +46,18 @@ static void check_feature_name(struct config_reading *reading, const config_sett
 			     RING_NAME_MAX - 1);
 }
 
+/* It fills int64s. Up to 2^53 - 1 a double says which integer the file has. */
+static void check_whole_fill(struct config_reading *reading, const config_setting_t *group, double fill)
+{
+	const config_setting_t *setting = config_setting_get_member(group, "fill");
+	char found[128];
+
+	if (setting && (fill < -FILL_MAX || fill > FILL_MAX || fill != (double)(int64_t)fill))
+		mistakes_add(reading->mistakes, config_setting_source_line(setting),
+			     "schema.fill: found %s, allowed with dtype \"int64\": an integer, %.0f .. %.0f",
+			     config_found(setting, found, sizeof(found)), -FILL_MAX, FILL_MAX);
+}
+
 static void read_feature(struct config_reading *reading, const config_setting_t *group,
 			 struct config_feature *feature)
 {
@@ -80,6 +93,8 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 	}
 	if (feature->name)
 		check_feature_name(reading, group, feature->name);
+	if (feature->dtype == CONFIG_INT64)
+		check_whole_fill(reading, group, feature->fill);
 }
 
 void config_read_schema(struct config_reading *reading, const config_setting_t *list)

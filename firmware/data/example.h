@@ -22,7 +22,7 @@ struct example_feature {
 	uint32_t dtype;    /* enum example_dtype */
 	uint64_t elements; /* values in one row: the product of the shape */
 	bool optional;     /* missing or unset: fill with `fill` (0 or empty for bytes) instead of -EBADMSG */
-	double fill;
+	double fill;       /* for EXAMPLE_INT64 an integer of at most 53 bits */
 	uint64_t bytes_max; /* EXAMPLE_BYTES: longest value accepted; a row then is a uint32 length and the
 			       bytes, padded */
 };

@@ -225,7 +225,7 @@ static void test_raw_text(void **state)
 	assert_string_equal(err.text, "k.conf:3: found a NUL byte, allowed: text");
 }
 
-static void test_lists(void **state)
+static void test_schema(void **state)
 {
 #define FEATURE(name, type) "{ name = \"" name "\"; dtype = \"" type "\"; shape = [ 2 ]; }"
 #define LAYERS              "model: { layers = (\n"
@@ -250,6 +250,21 @@ static void test_lists(void **state)
 		  "k.conf:2: schema.shape: found 1.5, allowed: sizes from 1, 268435456 together" },
 		{ "the ring's own column", STORES "schema = ( " FEATURE("empty", "bytes") " );",
 		  "k.conf:2: schema.name: found \"empty\", allowed: 1 .. 63 bytes, not \"empty\"" },
+		{ "int64s filled with what is none",
+		  STORES "schema = ( " FEATURE(
+			  "sentence",
+			  "float32") ",\n"
+				     "{ name = \"label\"; dtype = \"int64\"; fill = 0.5; },\n"
+				     "{ name = \"a\"; fill = 1e30; dtype = \"int64\"; },\n"
+				     "{ name = \"b\"; fill = -9007199254740993L; dtype = \"int64\"; },\n"
+				     "{ name = \"c\"; fill = -9007199254740991L; dtype = \"int64\"; },\n"
+				     "{ name = \"d\"; fill = 0.5; dtype = \"float32\"; } );",
+		  "k.conf:3: schema.fill: found 0.5, allowed with dtype \"int64\": an integer, "
+		  "-9007199254740991 .. 9007199254740991\n"
+		  "k.conf:4: schema.fill: found 1e+30, allowed with dtype \"int64\": an integer, "
+		  "-9007199254740991 .. 9007199254740991\n"
+		  "k.conf:5: schema.fill: found -9007199254740993, allowed with dtype \"int64\": an integer, "
+		  "-9007199254740991 .. 9007199254740991" },
 		{ "a feature twice",
 		  STORES "schema = ( " FEATURE("sentence", "float32") ",\n" FEATURE(
 			  "label", "int64") ","
@@ -264,7 +279,15 @@ static void test_lists(void **state)
 		  STORES "run: { seeed = 3; };\nmodel: { input = \"nope\"; };",
 		  "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config reference`\n"
 		  "k.conf:3: model.input: found \"nope\", allowed: a float32 feature of `schema`" },
+	};
 
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_layers(void **state)
+{
+	static const struct refusal cases[] = {
 		{ "a layer without op", STORES LAYERS "{ units = 2; } ); };",
 		  "k.conf:3: model.layers.op: found nothing, it must be given" },
 		{ "a layer's name", STORES LAYERS "{ op = \"relu\"; name = \"a b\"; } ); };",
@@ -679,7 +702,8 @@ int main(void)
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
-		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_all_mistakes_at_once),
 		cmocka_unit_test(test_more_mistakes_than_fit),
 		cmocka_unit_test(test_check_with_the_model),
