@@ -9,6 +9,7 @@
 #include "drivers/digest/digest.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -291,7 +292,7 @@ static cJSON *describe(const struct writing *writing)
 		cJSON_AddStringToObject(encoder, "key", PREP_ENCODER_KEY);
 	} else {
 		digest_sha256(prep->encoder_name, strlen(prep->encoder_name), id);
-		cJSON_AddStringToObject(encoder, "program", prep->encoder_name);
+		cJSON_AddItemToObject(encoder, "program", json_string(prep->encoder_name));
 	}
 	cJSON_AddStringToObject(encoder, "id", id);
 	return json;
@@ -338,26 +339,45 @@ static void plan_shards(struct writing *writing)
 	}
 }
 
+struct summary {
+	uint64_t bytes, kept;
+	double seconds;
+};
+
+static void report_json(const struct writing *writing, const struct summary *summary)
+{
+	const struct prep *prep = writing->prep;
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *line = NULL;
+
+	cJSON_AddItemToObject(json, "url", json_string(prep->where.url));
+	json_add_u64(json, "shards", writing->total);
+	json_add_u64(json, "kept", summary->kept);
+	json_add_u64(json, "bytes", summary->bytes);
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		json_add_u64(json, split_names[s], prep->texts.rows[s]);
+	cJSON_AddNumberToObject(json, "seconds", round(summary->seconds * 1e3) / 1e3);
+	line = cJSON_PrintUnformatted(json);
+	puts(line ? line : "{}");
+}
+
 static void report(const struct writing *writing, double seconds)
 {
 	const struct prep *prep = writing->prep;
-	uint64_t bytes = 0, records = (uint64_t)prep->texts.rows[0] + prep->texts.rows[1];
-	uint32_t kept = 0;
+	uint64_t records = (uint64_t)prep->texts.rows[0] + prep->texts.rows[1];
+	struct summary summary = { .seconds = seconds };
 
 	for (uint32_t i = 0; i < writing->total; i++) {
-		bytes += writing->row[i].bytes;
-		kept += writing->row[i].kept;
+		summary.bytes += writing->row[i].bytes;
+		summary.kept += writing->row[i].kept;
 	}
 	if (prep->json)
-		printf("{\"url\":\"%s\",\"shards\":%u,\"kept\":%u,\"bytes\":%" PRIu64
-		       ",\"train\":%u,\"test\":%u,\"seconds\":%.3f}\n",
-		       prep->where.url, writing->total, kept, bytes, prep->texts.rows[0], prep->texts.rows[1],
-		       seconds);
+		report_json(writing, &summary);
 	else
-		printf("%s: %u shards (%u were there), %" PRIu64
+		printf("%s: %u shards (%" PRIu64 " were there), %" PRIu64
 		       " bytes, %u train and %u test records, %.0f records/s\n",
-		       prep->where.url, writing->total, kept, bytes, prep->texts.rows[0], prep->texts.rows[1],
-		       seconds > 0 ? (double)records / seconds : 0.0);
+		       prep->where.url, writing->total, summary.kept, summary.bytes, prep->texts.rows[0],
+		       prep->texts.rows[1], seconds > 0 ? (double)records / seconds : 0.0);
 }
 
 /* A set is whole once its manifest is there: it goes first and comes back last. */

@@ -99,6 +99,13 @@ if command -v script >/dev/null; then
 else
 	skip "on a terminal: a bar" "no script(1)"
 fi
+"$kiln" prep train.tsv --test test.tsv --output "file://$work/out/a \"quoted\" place" --json >summary.json 2>/dev/null
+is "$(python3 -c 'import json, os
+s = json.load(open("summary.json"))
+place = s["url"][7:]
+print(os.path.basename(place), s["shards"], s["kept"], s["train"], s["test"], s["seconds"] >= 0,
+      s["bytes"] == sum(os.path.getsize(os.path.join(place, f)) for f in os.listdir(place) if "tfrecord" in f))')" \
+	'a "quoted" place 4 0 1250 130 True True' "--json: the summary, whatever the place is called"
 
 # ---- The same bytes ----
 
