@@ -11,7 +11,11 @@
 
 #include <stdint.h>
 
-#define MANIFEST_NAME       "manifest.jsonl"
+#define MANIFEST_NAME "manifest.jsonl"
+/* Beside shards while they are written, put first and deleted last: a set where it lies is not whole, and no
+ * run begins with it. */
+#define MANIFEST_INCOMPLETE_NAME "prep.incomplete"
+
 #define MANIFEST_KEY_MAX    1024u
 #define MANIFEST_ETAG_MAX   128u
 #define MANIFEST_LINE_BYTES 8192u /* longest line: a key of control characters, six bytes each */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
+#include "core/manifest.h"
 #include "core/spool.h"
 #include "model/graph.h"
 #include "oneshot/oneshot.h"
@@ -26,10 +27,25 @@ static int check_model(const char *file, const struct config *config, struct err
 	return 0;
 }
 
+/* For a run without a plan, which would take whatever lies there; one that has its plan goes by its pins. */
+static int check_whole(struct store *source, struct error *err)
+{
+	struct store_object object;
+	int r = store_stat(source, MANIFEST_INCOMPLETE_NAME, &object, err);
+
+	if (r == 0)
+		return error_set(err, -EBADMSG,
+				 "%s/" MANIFEST_INCOMPLETE_NAME
+				 ": kiln prep did not finish here; run it again",
+				 store_url(source));
+	return r == -ENOENT ? 0 : r;
+}
+
 /* `there`: a record of a final run is on the disk; otherwise the store may know of one. */
 static int begin_new(const char *file, bool there, struct store **ret_sink, struct run *ret_run,
 		     bool *ret_adopted, struct error *err)
 {
+	CLEANUP(store_closep) struct store *source = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
 	char last_id[RUN_ID_BYTES] = "";
 	int r;
@@ -40,7 +56,8 @@ static int begin_new(const char *file, bool there, struct store **ret_sink, stru
 	if (!there)
 		r = bring_last_run(*ret_sink, config.run.name, ret_run, last_id, err);
 	*ret_adopted = r == 0 && *ret_run->id;
-	if (r < 0 || *ret_adopted)
+	if (r < 0 || *ret_adopted || (r = open_store(&config, &config.source, &source, err)) < 0 ||
+	    (r = check_whole(source, err)) < 0)
 		return r;
 	return run_begin(file, last_id, ret_run, ret_adopted, err);
 }
@@ -75,8 +92,9 @@ static int begin(const char *file, struct error *err)
 		if (r == 0)
 			r = open_store(&run.config, &run.config.sink, &sink, err);
 	}
-	if (r < 0 || (r = spool_make(run.id, err)) < 0 || (r = bring_start(sink, &run, err)) < 0 ||
-	    (r = open_store(&run.config, &run.config.source, &source, err)) < 0 ||
+	if (r < 0 || (r = open_store(&run.config, &run.config.source, &source, err)) < 0 ||
+	    (adopted && !*run.plan_sha256 && (r = check_whole(source, err)) < 0) ||
+	    (r = spool_make(run.id, err)) < 0 || (r = bring_start(sink, &run, err)) < 0 ||
 	    (r = bring_encoder(source, run.id, err)) < 0 || (r = upload_record(sink, run.id, err)) < 0)
 		return r;
 	log_info("%s: %s", run.id, adopted ? "going on" : "begun");

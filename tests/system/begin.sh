@@ -68,6 +68,29 @@ begin
 [ "$rc" = 0 ] && [ "$said" != "$first" ]
 ok $? "after a final run comes a new one" "$said $errors"
 
+# ---- Shards that are not all there ----
+incomplete=$work/data/prep.incomplete
+: >"$incomplete"
+put_state expired
+begin
+is "$rc" 65 "an unfinished run without a plan is refused while kiln prep is not done (exit 65)"
+like "$errors" "file://$work/data/prep.incomplete: kiln prep did not finish here; run it again" "it names the object"
+plan_sha256() { # one, or none
+	sed -i "s/\"plan_sha256\":.*/\"plan_sha256\": \"$1\",/" "$record/run.json"
+}
+plan_sha256 "$(printf '%064d' 1)"
+begin
+is "$rc $said" "0 $(sed -n 's/.*"id":[^"]*"\([^"]*\)".*/\1/p' "$record/run.json")" "one that has its plan goes on" "$errors"
+plan_sha256 ""
+put_state finished
+before=$(cat "$record/run.json")
+begin
+is "$rc $(cat "$record/state")" "65 finished" "and no new run begins"
+is "$(cat "$record/run.json")" "$before" "the last run stays as it was"
+rm "$incomplete"
+begin
+is "$rc" 0 "until kiln prep is done" "$errors"
+
 # ---- A new disk ----
 second=$said
 node second
