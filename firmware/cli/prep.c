@@ -347,7 +347,8 @@ static int prepare(struct prep *prep, struct error *err)
 	if (prep->config_file)
 		cli_store_merge(&prep->where, &config.source);
 	parallel_threads((uint32_t)prep->threads);
-	if ((r = read_all(prep, err)) < 0 || (r = make_vectors(prep, err)) < 0)
+	if ((r = prep_check_output(&prep->where, err)) < 0 || (r = read_all(prep, err)) < 0 ||
+	    (r = make_vectors(prep, err)) < 0)
 		return r;
 	return prep_write(prep, err);
 }

@@ -15,10 +15,8 @@
 
 #define GZIP_LEVEL 6
 
-static const char *const split_names[] = { "train", "test" };
-
 struct shard_row {
-	char key[64];
+	char key[PREP_KEY_BYTES];
 	char sha256[DIGEST_HEX_BYTES], etag[STORE_ETAG_MAX];
 	uint64_t bytes, records;
 	bool kept; /* it was there already, with the same bytes */
@@ -146,8 +144,7 @@ static int write_shard(struct writing *writing, uint32_t index, struct error *er
 	int r;
 
 	row->records = left < writing->per_shard ? left : writing->per_shard;
-	(void)snprintf(row->key, sizeof(row->key), "%s-%05u-of-%05u.tfrecord.gz", split_names[split], number,
-		       writing->shards[split]);
+	prep_shard_key(split, number, writing->shards[split], row->key);
 	r = build(writing, split, first, row->records, &data, &row->bytes, err);
 	if (r < 0)
 		return r;
@@ -174,59 +171,6 @@ static void shard_job(void *context, uint32_t index)
 
 /* ---- What stands beside the shards ---- */
 
-struct cleaning {
-	struct writing *writing;
-	char (*old)[STORE_KEY_MAX + 1];
-	uint32_t olds, capacity;
-};
-
-static bool is_ours(const struct writing *writing, const char *key)
-{
-	for (uint32_t i = 0; i < writing->total; i++)
-		if (strcmp(writing->row[i].key, key) == 0)
-			return true;
-	return false;
-}
-
-static int note_old(void *context, const struct store_object *object)
-{
-	struct cleaning *cleaning = context;
-
-	if (is_ours(cleaning->writing, object->key))
-		return 0;
-	if (cleaning->olds == cleaning->capacity) {
-		uint32_t capacity = cleaning->capacity ? cleaning->capacity * 2 : 64;
-		void *old = realloc(cleaning->old, capacity * sizeof(*cleaning->old));
-
-		if (!old)
-			return -ENOMEM;
-		cleaning->old = old;
-		cleaning->capacity = capacity;
-	}
-	(void)snprintf(cleaning->old[cleaning->olds++], STORE_KEY_MAX + 1, "%s", object->key);
-	return 0;
-}
-
-/* Shards of an earlier, different set would be trained on too: away with them. */
-static int remove_old(struct writing *writing, struct store *store, struct error *err)
-{
-	struct cleaning cleaning = { .writing = writing };
-	int r = 0;
-
-	for (int s = 0; r == 0 && s < TEXTS_SPLITS; s++) {
-		char glob[32];
-
-		(void)snprintf(glob, sizeof(glob), "%s-*-of-*.tfrecord.gz", split_names[s]);
-		r = store_list(store, glob, note_old, &cleaning, err);
-	}
-	for (uint32_t i = 0; r == 0 && i < cleaning.olds; i++)
-		r = store_delete(store, cleaning.old[i], err);
-	if (r == 0 && cleaning.olds)
-		fprintf(stderr, "removed %u shards of an earlier set\n", cleaning.olds);
-	free(cleaning.old);
-	return r;
-}
-
 static int put_json_lines(struct writing *writing, struct store *store, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -252,7 +196,7 @@ static int put_json_lines(struct writing *writing, struct store *store, struct e
 		cJSON_Delete(json);
 	}
 	r = fclose(out) == 0 ? 0 : error_set(err, -ENOMEM, "no memory for the manifest");
-	return r < 0 ? r : store_put(store, PREP_MANIFEST_KEY, text, bytes, err);
+	return r < 0 ? r : store_put(store, MANIFEST_NAME, text, bytes, err);
 }
 
 static void add_feature(cJSON *schema, const char *name, const char *dtype, uint64_t size)
@@ -281,7 +225,7 @@ static cJSON *describe(const struct writing *writing)
 		cJSON_AddItemToArray(list, cJSON_CreateString(prep->texts.label[i]));
 	records = cJSON_AddObjectToObject(json, "records");
 	for (int s = 0; s < TEXTS_SPLITS; s++)
-		json_add_u64(records, split_names[s], prep->texts.rows[s]);
+		json_add_u64(records, prep_split_names[s], prep->texts.rows[s]);
 	json_add_u64(json, "seed", prep->seed);
 	encoder = cJSON_AddObjectToObject(json, "encoder");
 	if (prep->encoder) {
@@ -355,7 +299,7 @@ static void report_json(const struct writing *writing, const struct summary *sum
 	json_add_u64(json, "kept", summary->kept);
 	json_add_u64(json, "bytes", summary->bytes);
 	for (int s = 0; s < TEXTS_SPLITS; s++)
-		json_add_u64(json, split_names[s], prep->texts.rows[s]);
+		json_add_u64(json, prep_split_names[s], prep->texts.rows[s]);
 	cJSON_AddNumberToObject(json, "seconds", round(summary->seconds * 1e3) / 1e3);
 	line = cJSON_PrintUnformatted(json);
 	puts(line ? line : "{}");
@@ -380,12 +324,11 @@ static void report(const struct writing *writing, double seconds)
 		       prep->texts.rows[1], seconds > 0 ? (double)records / seconds : 0.0);
 }
 
-/* A set is whole once its manifest is there: it goes first and comes back last. */
 static int write_set(struct writing *writing, struct store *store, struct error *err)
 {
-	int r = store_delete(store, PREP_MANIFEST_KEY, err);
+	int r = prep_begin_set(store, err);
 
-	if (r < 0 && r != -ENOENT)
+	if (r < 0)
 		return r;
 	progress_start();
 	parallel_run(shard_job, writing, writing->total);
@@ -393,9 +336,10 @@ static int write_set(struct writing *writing, struct store *store, struct error 
 		*err = writing->err;
 		return err->code;
 	}
-	if ((r = remove_old(writing, store, err)) < 0 || (r = put_dataset(writing, store, err)) < 0)
+	if ((r = prep_remove_old(store, writing->shards, err)) < 0 ||
+	    (r = put_dataset(writing, store, err)) < 0 || (r = put_json_lines(writing, store, err)) < 0)
 		return r;
-	return put_json_lines(writing, store, err);
+	return prep_end_set(store, err);
 }
 
 int prep_write(struct prep *prep, struct error *err)

@@ -201,6 +201,7 @@ for shard in 10 60 150; do
 		killed $shard && hit=0 && break
 	done
 	ok $hit "kill -9 after shard $shard: no manifest"
+	is "$(ls out/killed | grep -c '^prep\.incomplete$')" 1 "but prep.incomplete"
 	prep killed train.tsv --test test.tsv --records-per-shard 5
 	same whole killed "run again: the same bytes, nothing more"
 	like "$(cat killed.log)" "276 shards \([1-9][0-9]* were there\)" "and what was there is kept"
@@ -208,6 +209,53 @@ done
 prep killed train.tsv --test test.tsv
 same first killed "another set in the same place leaves nothing of the first"
 is "$(names killed)" "$(names first)" "not even names"
+killed_over() { # prep in the middle of another set
+	"$kiln" prep train.tsv --test test.tsv --records-per-shard 5 --output "file://$work/out/killed" >/dev/null 2>&1 &
+	wait_for 20 test -e out/killed/train-00010-of-00250.tfrecord.gz
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
+	[ -e out/killed/prep.incomplete ]
+}
+hit=1
+for _ in 1 2 3 4 5; do
+	killed_over && hit=0 && break
+	prep killed train.tsv --test test.tsv
+done
+ok $hit "kill -9 over a set that was whole"
+node mixed
+echo "source: { url = \"file://$work/out/killed\"; }; sink: { url = \"file://$work/runs\"; };" >mixed.conf
+said=$("$KILN_BIN/kiln-oneshot" begin --config mixed.conf 2>&1)
+like "$? $said" "^65 .*file://$work/out/killed/prep\.incomplete: kiln prep did not finish here; run it again" "no run begins with the mixture"
+prep killed train.tsv --test test.tsv
+is "$(names killed)" "$(names first)" "run again: the set is whole"
+"$KILN_BIN/kiln-oneshot" begin --config mixed.conf >begun 2>&1
+ok $? "and a run begins" "$(cat begun)"
+
+# ---- What lies there already ----
+
+mkdir -p out/mine/train-a-of-b
+for file in train-00000-of-00002.tfrecord.gz.old train-1-of-2.tfrecord.gz train-x-of-y.tfrecord.gz test-00000-of-+0001.tfrecord.gz \
+	train-a-of-b/part-1-of-2.tfrecord.gz train-000000-of-00003.tfrecord.gz; do
+	echo mine >"out/mine/$file"
+done
+find out/mine -type f | sort >mine.before
+prep mine train.tsv --test test.tsv
+ok $? "beside objects with names like its own" "$(cat mine.log)"
+prep mine train.tsv --test test.tsv --records-per-shard 100
+is "$(find out/mine -type f | sort | comm -12 - mine.before)" "$(cat mine.before)" "they stay when it removes a set of its own"
+is "$(ls out/mine | grep -c 'of-00003\.\|of-00001')" 1 "which goes"
+mkdir out/foreign
+echo mine >out/foreign/train-00000-of-00001.tfrecord.gz
+prep foreign train.tsv --test test.tsv
+like "$? $(cat foreign.log)" "^1 kiln: file://$work/out/foreign: there is train-00000-of-00001\.tfrecord\.gz, and no dataset\.json or manifest\.jsonl" \
+	"a shard that it did not write: refused before any work"
+is "$(names foreign) $(cat out/foreign/*)" "train-00000-of-00001.tfrecord.gz mine" "and nothing is touched"
+for mark in dataset.json manifest.jsonl prep.incomplete; do
+	: >out/foreign/$mark
+	prep foreign train.tsv --test test.tsv --records-per-shard 400
+	ok $? "a set with $mark is kiln prep's" "$(cat foreign.log)"
+	rm out/foreign/*.json* out/foreign/encoder.bin
+done
 
 # ---- Encoders ----
 
@@ -224,7 +272,7 @@ chmod +x encode
 prep latin_text train.tsv --test latin_text.tsv --encoder "exec:tee latin.lines | PYTHONUTF8=1 ./encode" --dims 16
 ok $? "texts that are not UTF-8 reach the program as JSON" "$(cat latin_text.log)"
 is "$(grep -cF "$(printf '"caf\xef\xbf\xbd \xef\xbf\xbd"')" latin.lines)" 1 "with U+FFFD in place of what is not UTF-8"
-rm encode.starts
+rm -f encode.starts
 prep program train.tsv --test test.tsv --encoder exec:./encode --dims 16
 ok $? "--encoder exec:PROGRAM" "$(cat program.log)"
 is "$(names program | tr ' ' '\n' | grep -v tfrecord | xargs)" "dataset.json manifest.jsonl" "and no encoder.bin"
