@@ -144,12 +144,22 @@ int prep_remove_old(struct store *store, const uint32_t shards[static TEXTS_SPLI
 
 /* ---- While it is written ---- */
 
+/* Temporary files that no live writer holds. A put to S3 is one request and leaves nothing; unfinished
+ * uploads there are others'. */
+static int clear_temporaries(struct store *store, struct error *err)
+{
+	return strncmp(store_url(store), "file://", strlen("file://")) == 0 ? store_abort_stale(store, err)
+									    : 0;
+}
+
 int prep_begin_set(struct store *store, struct error *err)
 {
 	static const char text[] = "kiln prep writes here, or was stopped while it did: run it again\n";
-	int r = store_put(store, MANIFEST_INCOMPLETE_NAME, text, strlen(text), err);
+	int r = clear_temporaries(store, err);
 
-	return r < 0 ? r : store_delete(store, MANIFEST_NAME, err);
+	if (r < 0 || (r = store_put(store, MANIFEST_INCOMPLETE_NAME, text, strlen(text), err)) < 0)
+		return r;
+	return store_delete(store, MANIFEST_NAME, err);
 }
 
 int prep_end_set(struct store *store, struct error *err)

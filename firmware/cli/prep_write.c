@@ -253,6 +253,8 @@ static int put_dataset(struct writing *writing, struct store *store, struct erro
 		const void *data = text_encoder_bytes(writing->prep->encoder, &bytes);
 
 		r = store_put(store, PREP_ENCODER_KEY, data, bytes, err);
+	} else if (r == 0) {
+		r = store_delete(store, PREP_ENCODER_KEY, err); /* an earlier set's */
 	}
 	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
 }
@@ -356,8 +358,6 @@ int prep_write(struct prep *prep, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for %u shards", writing.total);
 	r = store_open(&prep->where, &options, &store, err);
 	if (r == 0)
-		r = store_abort_stale(store, err); /* of a kiln prep that was killed */
-	if (r >= 0)
 		r = write_set(&writing, store, err);
 	while (writing.idles)
 		store_close(writing.idle[--writing.idles]);

@@ -257,6 +257,82 @@ for mark in dataset.json manifest.jsonl prep.incomplete; do
 	rm out/foreign/*.json* out/foreign/encoder.bin
 done
 
+# ---- S3 ----
+
+cat >plain_s3 <<'PY'
+# Objects of one bucket, "kiln", in memory; uploads of others are nobody's to list. Requests go to s3.requests.
+import hashlib, http.server, sys, urllib.parse
+objects = {}
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *_):
+        pass
+    def answer(self, status, body=b"", size=None, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body) if size is None else size))
+        self.end_headers()
+        self.wfile.write(body)
+    def error(self, status, code):
+        self.answer(status, b"" if self.command == "HEAD" else f"<Error><Code>{code}</Code><Message>so it is</Message></Error>".encode())
+    def do_any(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        print(self.command, self.path, file=open("s3.requests", "a"))
+        path, _, query = self.path.partition("?")
+        bucket, _, key = urllib.parse.unquote(path[1:]).partition("/")
+        query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        if bucket != "kiln":
+            return self.error(404, "NoSuchBucket")
+        if "uploads" in query:
+            return self.error(403, "AccessDenied")
+        if "list-type" in query:
+            found = "".join(f"<Contents><Key>{urllib.parse.quote(k)}</Key><Size>{len(v)}</Size></Contents>"
+                            for k, v in sorted(objects.items()) if k.startswith(query.get("prefix", "")))
+            return self.answer(200, f"<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>".encode())
+        if self.command == "PUT":
+            objects[key] = body
+            return self.answer(200, ETag=f'"{hashlib.md5(body).hexdigest()}"')
+        if self.command == "DELETE":
+            objects.pop(key, None)
+            return self.answer(204)
+        if key not in objects:
+            return self.error(404, "NoSuchKey")
+        data = objects[key]
+        etag = f'"{hashlib.md5(data).hexdigest()}"'
+        if self.command == "HEAD":
+            return self.answer(200, size=len(data), ETag=etag)
+        if not self.headers.get("Range"):
+            return self.answer(200, data, ETag=etag)
+        first, last = map(int, self.headers["Range"][6:].split("-"))
+        return self.answer(206, data[first:last + 1], ETag=etag, Content_Range=f"bytes {first}-{min(last, len(data) - 1)}/{len(data)}")
+    do_GET = do_HEAD = do_PUT = do_DELETE = do_any
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+unset http_proxy HTTP_PROXY all_proxy ALL_PROXY AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+/usr/bin/python3 plain_s3 >s3.port 2>s3.errors &
+wait_for 20 test -s s3.port
+endpoint=http://127.0.0.1:$(cat s3.port)
+to_s3() { # name of the log, bucket, arguments
+	local log=$1 bucket=$2
+	shift 2
+	timeout 60 "$kiln" prep train.tsv --test test.tsv --output "s3://$bucket/set" --endpoint "$endpoint" "$@" >"$log.log" 2>&1
+}
+to_s3 s3 kiln
+ok $? "a bucket" "$(cat s3.log s3.errors)"
+to_s3 s3 kiln
+like "$(cat s3.log)" '4 shards \(4 were there\)' "again: nothing is sent twice"
+is "$(grep -c uploads s3.requests)" 0 "multipart uploads, which are others', are left alone"
+is "$(grep -E '^(PUT|DELETE)' s3.requests | sed -n '1p;$p' | xargs)" "PUT /kiln/set/prep.incomplete DELETE /kiln/set/prep.incomplete" \
+	"prep.incomplete is put first and deleted last"
+to_s3 absent none
+like "$? $(cat absent.log)" '^1 kiln: .*NoSuchBucket' "no such bucket: told before any work"
+node secrets
+to_s3 keyless kiln --credential nobody
+like "$? $(cat keyless.log)" '^1 kiln: .*nobody' "no such credential: the same"
+
 # ---- Encoders ----
 
 cat >encode <<'PY'
@@ -272,10 +348,11 @@ chmod +x encode
 prep latin_text train.tsv --test latin_text.tsv --encoder "exec:tee latin.lines | PYTHONUTF8=1 ./encode" --dims 16
 ok $? "texts that are not UTF-8 reach the program as JSON" "$(cat latin_text.log)"
 is "$(grep -cF "$(printf '"caf\xef\xbf\xbd \xef\xbf\xbd"')" latin.lines)" 1 "with U+FFFD in place of what is not UTF-8"
+prep program train.tsv --test test.tsv
 rm -f encode.starts
 prep program train.tsv --test test.tsv --encoder exec:./encode --dims 16
 ok $? "--encoder exec:PROGRAM" "$(cat program.log)"
-is "$(names program | tr ' ' '\n' | grep -v tfrecord | xargs)" "dataset.json manifest.jsonl" "and no encoder.bin"
+is "$(names program | tr ' ' '\n' | grep -v tfrecord | xargs)" "dataset.json manifest.jsonl" "and no encoder.bin, not even of the set before"
 like "$(tr -d '\n\t' <out/program/dataset.json)" '"encoder":\{"program":"exec:./encode"' "dataset.json says which program"
 python3 - "$dump" out/program train.tsv <<'PY'
 import glob, hashlib, json, struct, subprocess, sys
