@@ -19,7 +19,7 @@
 #include "drivers/store/s3_reply.h"
 #include "drivers/store/sigv4.h"
 
-#define S3_HOST_BYTES   320u
+#define S3_HOST_BYTES   (CONFIG_BUCKET_MAX + sizeof(".") + CONFIG_HOST_MAX + sizeof(":65535"))
 #define S3_QUERIES_MAX  8u
 #define S3_KEY_MAX      1024u /* with the prefix; S3 User Guide, "Naming Amazon S3 objects" */
 #define S3_FULL_BYTES   (S3_KEY_MAX + 1)
@@ -42,7 +42,7 @@ struct s3_store {
 	bool tls, aws, path_style, anonymous;
 	char host[S3_HOST_BYTES]; /* with the port where it is not the scheme's; the bucket's own where
 				     virtual */
-	char bucket[256], prefix[S3_FULL_BYTES], region[64];
+	char bucket[CONFIG_BUCKET_MAX + 1], prefix[CONFIG_PREFIX_MAX + 2], region[CONFIG_REGION_MAX + 1];
 	struct credential credential;
 	struct s3_call *idle;
 	struct s3_seen seen;

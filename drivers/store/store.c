@@ -58,13 +58,12 @@ int store_open(const struct config_store *where, const struct store_options *opt
 	       struct store **ret_store, struct error *err)
 {
 	struct store_options full = with_defaults(options);
+	int r = config_store_check(where, err);
 
-	if (!strncmp(where->url, "file:///", 8))
-		return store_file_open(where, &full, ret_store, err);
-	if (!strncmp(where->url, "s3://", 5))
-		return store_s3_open(where, &full, ret_store, err);
-	return error_set(err, -EINVAL, "store URL '%s': found neither s3://BUCKET[/PREFIX] nor file:///DIR",
-			 where->url);
+	if (r < 0)
+		return r;
+	return strncmp(where->url, "s3://", 5) == 0 ? store_s3_open(where, &full, ret_store, err)
+						    : store_file_open(where, &full, ret_store, err);
 }
 
 void store_close(struct store *store)

@@ -19,6 +19,11 @@
 #define CONFIG_LAYERS_MAX     256u
 #define CONFIG_INPUTS_MAX     8u
 #define CONFIG_ATTRIBUTES_MAX 16u
+/* Characters of what a store's url, endpoint and region name. */
+#define CONFIG_BUCKET_MAX 255u
+#define CONFIG_PREFIX_MAX 1023u
+#define CONFIG_HOST_MAX   255u
+#define CONFIG_REGION_MAX 63u
 
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
@@ -142,6 +147,10 @@ MUST_CHECK int config_load(const char *path, struct config *ret_config, struct e
  * a schema with a mistake has no features. Returns 0 or a negative errno. */
 MUST_CHECK int config_check(const char *path,
 			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
+
+/* The forms of url, endpoint and region, for a store that comes from elsewhere than a loaded config; endpoint
+ * and region may be NULL or empty. -EINVAL: key, found, allowed. */
+MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
 
 /* The line of a key, "group.key", in the config's file: else of its group, else the first. */
 unsigned config_line(const struct config *config, const char *key);

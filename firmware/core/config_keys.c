@@ -34,7 +34,7 @@
 		  AT(member.endpoint),                                                                    \
 		  "S3 server, https://host:port or http://host:port; empty = AWS in `region`" },          \
 		{ group ".region",                                                                        \
-		  KEY_NAME,                                                                               \
+		  KEY_REGION,                                                                             \
 		  "",                                                                                     \
 		  "us-east-1",                                                                            \
 		  NO_BOUNDS,                                                                              \
@@ -255,10 +255,16 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 			       key->fallback && !*key->fallback ? ", or nothing" : "");
 		break;
 	case KEY_URL:
-		(void)snprintf(out, size, "s3://bucket[/prefix] or file:///folder");
+		(void)snprintf(out, size,
+			       "s3://bucket[/prefix] or file:///folder; a bucket has 3 .. %u characters of "
+			       "[A-Za-z0-9._-]",
+			       CONFIG_BUCKET_MAX);
 		break;
 	case KEY_ENDPOINT:
 		(void)snprintf(out, size, "https://host[:port], http://host[:port], or nothing");
+		break;
+	case KEY_REGION:
+		(void)snprintf(out, size, "1 .. %u characters of [a-z0-9_-]", CONFIG_REGION_MAX);
 		break;
 	case KEY_CPUS:
 		(void)snprintf(out, size, "\"auto\" or a CPU list such as \"0-3,8\"");

@@ -17,9 +17,13 @@ struct config_reading {
 const char *config_type_name(const config_setting_t *setting);
 /* The value as it stands in the file, for "found ..."; returns out. */
 const char *config_found(const config_setting_t *setting, char *out, size_t size);
+/* config_forms.c */
 bool config_is_name(const char *text);
 /* No control characters. */
 bool config_is_clean(const char *text);
+bool config_string_allowed(const struct config_key *key, const char *text);
+
+/* config_value.c */
 /* "group.name", or just "name" with an empty group; NULL when the table has no such key. */
 const struct config_key *config_find_key(const struct config_key *keys, size_t count, const char *group,
 					 const char *name);

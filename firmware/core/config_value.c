@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config_reading.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -59,78 +58,6 @@ const char *config_found(const config_setting_t *setting, char *out, size_t size
 
 /* ---- One value ---- */
 
-bool config_is_name(const char *text)
-{
-	size_t length = strlen(text);
-
-	return length >= 1 && length <= 64 &&
-	       strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == length;
-}
-
-static bool is_url(const char *text)
-{
-	if (strncmp(text, "file:///", 8) == 0)
-		return true;
-	return strncmp(text, "s3://", 5) == 0 && text[5] != '\0' && text[5] != '/';
-}
-
-/* "auto", or ranges of CPU numbers below 4096 in ascending pairs. */
-static bool is_cpu_list(const char *text)
-{
-	if (strcmp(text, "auto") == 0)
-		return true;
-	for (;;) {
-		char *end;
-		unsigned long first, last;
-
-		if (!isdigit((unsigned char)*text))
-			return false;
-		first = last = strtoul(text, &end, 10);
-		if (*end == '-' && isdigit((unsigned char)end[1]))
-			last = strtoul(end + 1, &end, 10);
-		if (first > last || last >= 4096)
-			return false;
-		if (*end == '\0')
-			return true;
-		if (*end != ',')
-			return false;
-		text = end + 1;
-	}
-}
-
-/* http or https, a host, and no path: keys come from the url. */
-static bool is_endpoint(const char *text)
-{
-	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
-
-	return !*text ||
-	       (scheme > 0 && text[scheme] && text[scheme] != ':' && !strpbrk(text + scheme, "/?#@ "));
-}
-
-bool config_is_clean(const char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return false;
-	return true;
-}
-
-static bool string_allowed(const struct config_key *key, const char *text)
-{
-	switch (key->type) {
-	case KEY_NAME:
-		return config_is_name(text) || (!*text && key->fallback && !*key->fallback);
-	case KEY_URL:
-		return config_is_clean(text) && is_url(text);
-	case KEY_ENDPOINT:
-		return config_is_clean(text) && is_endpoint(text);
-	case KEY_CPUS:
-		return is_cpu_list(text);
-	default:
-		return config_is_clean(text);
-	}
-}
-
 static bool store_string(const struct config_key *key, const config_setting_t *setting, void *target)
 {
 	const char *text;
@@ -146,7 +73,7 @@ static bool store_string(const struct config_key *key, const config_setting_t *s
 			}
 		return false;
 	}
-	if (!string_allowed(key, text))
+	if (!config_string_allowed(key, text))
 		return false;
 	memcpy(target, &text, sizeof(text));
 	return true;

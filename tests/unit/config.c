@@ -106,18 +106,23 @@ static void test_keys(void **state)
 static void test_forms(void **state)
 {
 	static const struct {
-		const char *key, *good[8], *bad[16];
+		const char *key, *good[8], *bad[20];
 	} cases[] = {
 		{ "run: { name", { "a", "A-b_9" }, { "", "a b", "a/b", "\xc3\xa9", "a\\n", "../a" } },
-		{ "source: { url = \"file:///a\"; region", { "eu-west-1" }, { "", "eu west" } },
+		{ "source: { url = \"file:///a\"; region",
+		  { "eu-west-1", "a_b" },
+		  { "", "eu west", "EU", "\xc3\xa9" } },
 		{ "source: { url = \"file:///a\"; credential", { "", "store" }, { "../x", "a.b" } },
 		{ "source: { url",
-		  { "s3://b", "s3://b/", "s3://b/c d", "file:///", "file:///a" },
-		  { "", "b", "/a", "s3:/b", "s3://", "s3:///a", "file://a", "http://a/b", "s3://b/\\n" } },
+		  { "s3://bkt", "s3://Bkt._-9/", "s3://bkt/c d?", "file:///", "file:///a b" },
+		  { "", "b", "/a", "s3:/bkt", "s3://", "s3:///a", "file://a", "http://a/b", "s3://bkt/\\n",
+		    "s3://a b/?x", "s3://B_;@/x", "s3://bk", "s3://bkt?x" } },
 		{ "source: { url = \"file:///a\"; endpoint",
-		  { "", "http://h", "https://h:443", "https://[::1]:7" },
-		  { "h", "h:80", "ftp://h", "http://", "http://:80", "http://h/", "http://u@h", "http://h?x",
-		    "http://h#x", "http://a b", "http://a\\n" } },
+		  { "", "http://h", "https://h:443", "https://[::1]:7", "http://[fe80::1]",
+		    "http://127.0.0.1:65535" },
+		  { "http://h:99999", "http://h:0", "http://h:", "http://h:08", "http://[::1",
+		    "http://[::1]x", "http://[h]", "h", "h:80", "ftp://h", "http://", "http://:80",
+		    "http://h/", "http://u@h", "http://h?x", "http://h#x", "http://a b", "http://a\\n" } },
 		{ "fetch: { cores",
 		  { "auto", "0", "0-3,8", "4095", "3-3" },
 		  { "", "Auto", "3-1", "4096", "1,", ",1", "1-", "-1", "1 ,2", "1,2x", "99999999999999999999",
@@ -146,6 +151,38 @@ static void test_forms(void **state)
 						 err.text);
 			}
 		}
+}
+
+/* A store from elsewhere, as options give it: the same forms. */
+static void test_store_from_elsewhere(void **state)
+{
+	static const struct config_store good[] = {
+		{ .url = "s3://bkt/x" },
+		{ .url = "file:///a", .endpoint = "", .region = "" },
+	};
+	static const struct {
+		struct config_store store;
+		const char *words;
+	} bad[] = {
+		{ { .url = "s3://a b/?x" },
+		  "url: found \"s3://a b/?x\", allowed: s3://bucket[/prefix] or file:///folder; " },
+		{ { .url = "s3://bkt", .endpoint = "http://h:99999" },
+		  "endpoint: found \"http://h:99999\", allowed: https://" },
+		{ { .url = "" }, "url: found \"\", allowed: s3://" },
+		{ { .url = NULL }, "url: found \"\", allowed: s3://" },
+		{ { .url = "s3://bkt", .region = "EU" },
+		  "region: found \"EU\", allowed: 1 .. 63 characters of [a-z0-9_-]" },
+	};
+	struct error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(config_store_check(&good[i], &err), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(config_store_check(&bad[i].store, &err), -EINVAL);
+		if (strncmp(err.text, bad[i].words, strlen(bad[i].words)) != 0)
+			fail_msg("found \"%s\"", err.text);
+	}
 }
 
 static void test_integers_that_would_wrap(void **state)
@@ -309,7 +346,8 @@ static void test_all_mistakes_at_once(void **state)
 		{ "of every kind",
 		  "source: {\n  url = \"b\";\n  http2 = 1;\n};\nrun: {\n  name = \"a b\";\n  epoch = 1;\n"
 		  "  epochs = 0;\n};\nschema = ( 1 );\nextra = 2;\n",
-		  "k.conf:2: source.url: found \"b\", allowed: s3://bucket[/prefix] or file:///folder\n"
+		  "k.conf:2: source.url: found \"b\", allowed: s3://bucket[/prefix] or file:///folder; a "
+		  "bucket has 3 .. 255 characters of [A-Za-z0-9._-]\n"
 		  "k.conf:3: source.http2: found 1, allowed: true or false\n"
 		  "k.conf:6: run.name: found \"a b\", allowed: 1 .. 64 characters of [A-Za-z0-9_-]\n"
 		  "k.conf:7: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`\n"
@@ -700,6 +738,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_store_from_elsewhere),
 		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
 		cmocka_unit_test(test_schema),

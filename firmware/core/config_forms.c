@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The forms of strings: names, places in stores, CPU lists. */
+#include "core/config_reading.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <string.h>
+
+#define SMALL   "abcdefghijklmnopqrstuvwxyz"
+#define LETTERS SMALL "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS  "0123456789"
+
+bool config_is_name(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 1 && length <= 64 && strspn(text, LETTERS DIGITS "_-") == length;
+}
+
+/* What old buckets may have, too; S3 User Guide, "General purpose bucket naming rules". */
+static bool is_s3_place(const char *bucket)
+{
+	size_t bytes = strcspn(bucket, "/"), allowed = strspn(bucket, LETTERS DIGITS "._-");
+
+	return allowed == bytes && bytes >= 3 && bytes <= CONFIG_BUCKET_MAX &&
+	       strlen(bucket + bytes) <= CONFIG_PREFIX_MAX + 1;
+}
+
+static bool is_url(const char *text)
+{
+	return strncmp(text, "file:///", 8) == 0 || (strncmp(text, "s3://", 5) == 0 && is_s3_place(text + 5));
+}
+
+static bool is_region(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 1 && length <= CONFIG_REGION_MAX && strspn(text, SMALL DIGITS "-_") == length;
+}
+
+/* "auto", or ranges of CPU numbers below 4096 in ascending pairs. */
+static bool is_cpu_list(const char *text)
+{
+	if (strcmp(text, "auto") == 0)
+		return true;
+	for (;;) {
+		char *end;
+		unsigned long first, last;
+
+		if (!isdigit((unsigned char)*text))
+			return false;
+		first = last = strtoul(text, &end, 10);
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			last = strtoul(end + 1, &end, 10);
+		if (first > last || last >= 4096)
+			return false;
+		if (*end == '\0')
+			return true;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+}
+
+static bool is_ipv6(const char *text, size_t bytes)
+{
+	char copy[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+
+	(void)snprintf(copy, sizeof(copy), "%.*s", (int)bytes, text);
+	return bytes < sizeof(copy) && inet_pton(AF_INET6, copy, &address) == 1;
+}
+
+/* Without a leading zero: the request that is signed has it as it stands here. */
+static bool is_port(const char *text)
+{
+	size_t digits = strspn(text, DIGITS);
+
+	return digits >= 1 && digits <= 5 && !text[digits] && text[0] != '0' &&
+	       strtoul(text, NULL, 10) <= 65535;
+}
+
+/* http or https, a host, and no path: keys come from the url. */
+static bool is_endpoint(const char *text)
+{
+	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
+	const char *host = text + scheme, *end = host + strspn(host, LETTERS DIGITS "._-");
+
+	if (!*text)
+		return true;
+	if (*host == '[') {
+		end = host + strcspn(host, "]");
+		if (!*end || !is_ipv6(host + 1, (size_t)(end - host - 1)))
+			return false;
+		end++;
+	}
+	return scheme > 0 && end > host && end - host <= (ptrdiff_t)CONFIG_HOST_MAX &&
+	       (!*end || (*end == ':' && is_port(end + 1)));
+}
+
+bool config_is_clean(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return false;
+	return true;
+}
+
+bool config_string_allowed(const struct config_key *key, const char *text)
+{
+	switch (key->type) {
+	case KEY_NAME:
+		return config_is_name(text) || (!*text && key->fallback && !*key->fallback);
+	case KEY_URL:
+		return config_is_clean(text) && is_url(text);
+	case KEY_ENDPOINT:
+		return is_endpoint(text);
+	case KEY_REGION:
+		return is_region(text);
+	case KEY_CPUS:
+		return is_cpu_list(text);
+	default:
+		return config_is_clean(text);
+	}
+}
+
+int config_store_check(const struct config_store *store, struct error *err)
+{
+	for (size_t i = 0; i < config_keys_count; i++) {
+		const struct config_key *key = &config_keys[i];
+		bool is_place = key->type == KEY_URL || key->type == KEY_ENDPOINT || key->type == KEY_REGION;
+		char allowed[256];
+		const char *text;
+
+		if (strncmp(key->name, "source.", 7) != 0 || !is_place)
+			continue;
+		memcpy(&text, (const char *)store + key->offset - offsetof(struct config, source),
+		       sizeof(text));
+		if (!text)
+			text = "";
+		if ((key->type == KEY_REGION && !*text) || config_string_allowed(key, text))
+			continue;
+		config_allowed(key, allowed, sizeof(allowed));
+		return error_set(err, -EINVAL, "%s: found \"%.100s\", allowed: %s", key->name + 7, text,
+				 allowed);
+	}
+	return 0;
+}
