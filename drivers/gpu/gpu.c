@@ -87,15 +87,16 @@ int cl_error(struct error *err, cl_int code, const char *format, ...)
 	return error_set(err, errno_of(code), "%s: %s (%d)", what, cl_error_name(code), code);
 }
 
-/* The compiled kernels' directory must exist and be writable before the first OpenCL call: PoCL aborts
- * otherwise. */
+/* PoCL's own directory must exist and be writable before the first OpenCL call: PoCL aborts otherwise. It
+ * aborts as well on a torn file there. PoCL renames its files into place without an fsync, so a kill leaves
+ * none, but a power cut may: the directory lies where a power cut takes it along. */
 static int prepare_cache(struct error *err)
 {
 	char directory[PATH_BYTES];
 	const char *given = getenv("POCL_CACHE_DIR");
 
 	if (!given) {
-		int rc = path_make(path_of(PATH_KERNELS, "pocl", directory), err);
+		int rc = path_make(path_of(PATH_RUNTIME, "pocl", directory), err);
 
 		if (rc < 0)
 			return rc;

@@ -98,6 +98,8 @@ is "$(record_json '[(e["epoch"], e["step"]) for e in r["epochs"]]')" "[(0, 338),
 is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "run.json has the test result"
 is "$(record_json 'r["metrics"]["test"]["accuracy"] > 0.9 and r["epochs"][3]["validation_accuracy"] > 0.9')" True \
 	"what there is to learn is learnt"
+is "$(find "$KILN_ROOT/data/kiln/cache/kernels" -type f ! -name '*.bin' | wc -l)" 0 \
+	"of the kernels, only files that check themselves lie where a power cut leaves them"
 wait_for 5 test ! -d /proc/$fetchd
 ok $? "fetchd ends with the run"
 start traind

@@ -64,6 +64,23 @@ static void test_cache_directory_is_checked(void **state)
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
 }
 
+/* On a disk, a file that a power cut tore would make PoCL abort at every start. */
+static void test_pocl_is_below_the_runtime_folder(void **state)
+{
+	char kept[PATH_BYTES], expected[PATH_BYTES];
+	const char *now = getenv("POCL_CACHE_DIR");
+	struct gpu *other = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	(void)snprintf(kept, sizeof(kept), "%s", now ? now : "");
+	(void)unsetenv("POCL_CACHE_DIR");
+	must(gpu_open("auto", DEVICE_AUTO, &other, &err), &err);
+	assert_string_equal(getenv("POCL_CACHE_DIR"), path_of(PATH_RUNTIME, "pocl", expected));
+	gpu_close(other);
+	(void)setenv("POCL_CACHE_DIR", kept, 1);
+}
+
 static void test_memory(void **state)
 {
 	struct gpu_buffer *a = NULL, *b = NULL, *part = NULL;
@@ -259,9 +276,13 @@ static int close_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_choice),       cmocka_unit_test(test_cache_directory_is_checked),
-		cmocka_unit_test(test_memory),       cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_build_errors), cmocka_unit_test(test_argument_errors),
+		cmocka_unit_test(test_choice),
+		cmocka_unit_test(test_cache_directory_is_checked),
+		cmocka_unit_test(test_pocl_is_below_the_runtime_folder),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_build_errors),
+		cmocka_unit_test(test_argument_errors),
 		cmocka_unit_test(test_binary_cache),
 	};
 
