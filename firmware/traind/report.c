@@ -20,6 +20,11 @@
 static const char *const split_names[] = { "train", "validation", "test" };
 static_assert(sizeof(split_names) / sizeof(split_names[0]) == SPLIT_MAX, "every split has its name");
 
+const char *split_name(uint32_t split)
+{
+	return split_names[split];
+}
+
 /* ---- Open ---- */
 
 /* Passes of this split that are whole behind the cursor; validation k comes after train k. */

@@ -21,11 +21,13 @@ static int load_checkpoint(struct train *train, const char *path, const struct s
 	    (r = checkpoint_load(train->model, path, file, false, err)) < 0)
 		return r;
 	model_cursor_get(train->model, &cursor);
-	if (cursor.version != CURSOR_VERSION || cursor.step != model_step(train->model))
+	if (cursor.version != CURSOR_VERSION || cursor.split >= SPLIT_MAX ||
+	    cursor.step != model_step(train->model))
 		return error_set(err, -EBADMSG,
-				 "%s: cursor version %u at step %" PRIu64
-				 ", expected version %u at step %" PRIu64,
-				 path, cursor.version, cursor.step, CURSOR_VERSION, model_step(train->model));
+				 "%s: cursor version %u in split %u at step %" PRIu64
+				 ", expected version %u, a split below %u, step %" PRIu64,
+				 path, cursor.version, cursor.split, cursor.step, CURSOR_VERSION, SPLIT_MAX,
+				 model_step(train->model));
 	return 0;
 }
 
@@ -68,6 +70,7 @@ static int restore_checkpoint(struct train *train, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 	char path[PATH_BYTES];
+	struct cursor cursor;
 	int r = open_newest(train, path, &file, err);
 
 	if (r < 0)
@@ -77,7 +80,9 @@ static int restore_checkpoint(struct train *train, struct error *err)
 		return r == -ENOENT ? error_set(err, -EBADMSG, "%s: not of this model", path) : r;
 	train->saver.saved = true;
 	train->saver.saved_step = model_step(train->model);
-	log_info("going on from %s", path);
+	model_cursor_get(train->model, &cursor);
+	log_info("going on from %s: %s %" PRIu64 ", batch %" PRIu64 ", step %" PRIu64, path,
+		 split_name(cursor.split), cursor.segment + 1, cursor.batch, cursor.step);
 	return 0;
 }
 
@@ -103,7 +108,10 @@ int restore(struct train *train, struct error *err)
 	if (r != -ENOENT)
 		return r;
 	r = model_init(train->model, err);
-	if (r < 0 || access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK) < 0)
+	if (r < 0)
 		return r;
-	return restore_start(train, path, err);
+	if (access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK) == 0)
+		return restore_start(train, path, err);
+	log_info("starting from initial weights");
+	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/train.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "drivers/notify/notify.h"
@@ -9,6 +10,7 @@
 #include <time.h>
 
 #define POLL_MS       50u
+#define SAY_EVERY_US  300000000u
 #define RING_WAIT_MS  1000u
 #define COLUMN_EMPTY  "empty" /* see fetchd: 1 = skipped record */
 #define COLUMN_ABSENT UINT32_MAX
@@ -18,15 +20,24 @@ static int stopped(struct error *err)
 	return atomic_load(&train_stop) ? error_set(err, -ECANCELED, "asked to stop") : 0;
 }
 
-static void nap(void)
+/* Says what it waits for, at once (*said_us is 0) and every few minutes. */
+static void nap(const char *what, uint64_t *said_us)
 {
 	const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
+	const uint64_t now = clock_us();
 
+	if (*said_us == 0 || now - *said_us >= SAY_EVERY_US) {
+		log_info("waiting for %s", what);
+		notify_status("waiting for %s", what);
+		*said_us = now;
+	}
 	(void)nanosleep(&pause, NULL);
 }
 
 int train_wait_plan(struct train *train, struct error *err)
 {
+	uint64_t said_us = 0;
+
 	for (;;) {
 		struct run now = { 0 };
 		int r = stopped(err);
@@ -40,7 +51,7 @@ int train_wait_plan(struct train *train, struct error *err)
 		run_done(&now);
 		if (*train->run.plan_sha256)
 			return 0;
-		nap();
+		nap("fetchd to fix the plan", &said_us);
 	}
 }
 
@@ -78,6 +89,7 @@ static int attach(struct train *train, struct error *err)
 {
 	char path[PATH_BYTES];
 	struct cursor cursor;
+	uint64_t said_us = 0;
 	int r;
 
 	ring_close(train->ring);
@@ -93,7 +105,7 @@ static int attach(struct train *train, struct error *err)
 			return r;
 		ring_close(train->ring);
 		train->ring = NULL;
-		nap();
+		nap("fetchd to make the ring", &said_us);
 	}
 	model_cursor_get(train->model, &cursor);
 	ring_attach(train->ring, &cursor);

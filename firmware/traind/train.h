@@ -79,6 +79,7 @@ MUST_CHECK int save_model(struct train *train, struct error *err);
 void saver_close(struct train *train);
 
 /* report.c */
+const char *split_name(uint32_t split);
 MUST_CHECK int report_open(struct train *train, struct error *err);
 /* Behind the last batch of a segment: everything said about it is on the disk when this returns. */
 MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);
