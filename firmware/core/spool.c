@@ -2,8 +2,10 @@
 #include "core/spool.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #define CHECKPOINT_PREFIX "checkpoints/ckpt-"
@@ -51,6 +53,22 @@ int spool_make(const char *run_id, struct error *err)
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+int spool_lock(int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	char path[PATH_BYTES];
+
+	fd = open(path_of(PATH_SPOOL, SPOOL_WRITER, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? error_set(err, -EBUSY, "%s: another process writes there", path)
+			       : error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
+	*ret_fd = take_fd(&fd);
 	return 0;
 }
 

@@ -31,6 +31,10 @@ int64_t spool_checkpoint_step(const char *name);
 /* Make the folders of a run. */
 MUST_CHECK int spool_make(const char *run_id, struct error *err);
 
+/* Be the one that writes into the spool, until the descriptor is closed or the process ends; spool_make()
+ * comes first. Errors: -EBUSY another process is. */
+MUST_CHECK int spool_lock(int *ret_fd, struct error *err);
+
 /* Calls `each` with the name (relative to the run's folder) and size of every finished file, in bytewise
  * order. */
 MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),

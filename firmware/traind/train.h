@@ -46,6 +46,7 @@ struct report {
 
 struct train {
 	struct run run;
+	int lock; /* of the spool */
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;

@@ -121,6 +121,29 @@ is "$code $(state) $(model_bits)" "0 finished $expected" "and it ends with the s
 is "$(record_json '[r["epochs"], r["metrics"]]')" "$epochs" "and the same figures"
 stop_fetchd
 
+# ---- A second one, which would remove a damaged checkpoint ----
+config second "$data" '' ''
+node second
+begin second
+start traind
+wait_for 20 grep -q 'waiting for fetchd to fix the plan' "$KILN_ROOT/log"
+ok $? "before there is a plan it says what it waits for"
+start fetchd
+wait_for 60 at_step 20
+like "$(cat "$KILN_ROOT/log")" "starting from initial weights" "without a checkpoint it says that it starts from scratch"
+kill -STOP $traind
+bad=$(newest)
+printf 'x' | dd of="$bad" bs=1 seek=$(($(stat -c %s "$bad") - 100)) conv=notrunc 2>/dev/null
+before=$(find "$spool" | sort)
+timeout 20 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log" &
+wait $!
+is "$? $(state)" "69 running" "a second one ends, the run goes on"
+like "$(tail -n 1 "$KILN_ROOT/log")" "another process writes there" "it says why"
+is "$(find "$spool" | sort)" "$before" "and left the spool alone"
+kill -KILL $traind
+wait $traind 2>/dev/null
+stop_fetchd
+
 # ---- A damaged checkpoint, a torn write ----
 config damaged "$data" '' ''
 node damaged
@@ -132,6 +155,7 @@ head -c 100 "$bad" >"$spool/checkpoints/ckpt-000000009999.safetensors.tmp"
 run_to_end
 is "$code $(state) $(model_bits)" "0 finished $expected" "a damaged checkpoint: the one before it, the same bits"
 like "$(cat "$KILN_ROOT/log")" "$(basename "$bad").*going back to the one before" "with a warning"
+like "$(cat "$KILN_ROOT/log")" "going on from .*: (train|validation) [0-9]*, batch [0-9]*, step [0-9]*$" "saying where it goes on"
 stop_fetchd
 
 # ---- Every checkpoint gone, a new disk ----

@@ -135,6 +135,23 @@ static void test_runs(void **state)
 	assert_string_equal(text, "a-9\nb-1\nb-2\n");
 }
 
+static void test_lock(void **state)
+{
+	struct error err = { 0 };
+	int first = -1, second = -1;
+
+	(void)state;
+	assert_int_equal(spool_lock(&first, &err), -ENOENT);
+	assert_int_equal(spool_make("r-1", &err), 0);
+	assert_int_equal(spool_lock(&first, &err), 0);
+	assert_int_equal(spool_lock(&second, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "/spool/traind: another process writes there"));
+	assert_int_equal(second, -1);
+	close_fd(&first);
+	assert_int_equal(spool_lock(&second, &err), 0);
+	close_fd(&second);
+}
+
 static void test_remove(void **state)
 {
 	char text[512] = "";
@@ -158,6 +175,7 @@ int main(void)
 		cmocka_unit_test(test_checkpoint_names),
 		cmocka_unit_test_setup_teardown(test_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
 	};
 
