@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/checkpoint.h"
 
+#include "core/spool.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,6 +13,43 @@ static const struct model_tensor *find(const struct model_tensor *tensors, uint3
 			return &tensors[i];
 	return NULL;
 }
+
+/* ---- Which file ---- */
+
+static int note_newest(void *context, const char *name, uint64_t bytes)
+{
+	int64_t *newest = context, step = spool_checkpoint_step(name);
+
+	(void)bytes;
+	if (step > *newest)
+		*newest = step;
+	return 0;
+}
+
+int checkpoint_open_newest(const char *run_id, void (*damaged)(const struct error *err),
+			   char path[static PATH_BYTES], struct safetensors **ret_file, struct error *err)
+{
+	for (;;) {
+		char name[SPOOL_NAME_BYTES];
+		int64_t newest = -1;
+		struct error open_err;
+		int r = spool_list(run_id, note_newest, &newest, err);
+
+		if (r < 0)
+			return r;
+		if (newest < 0)
+			return error_set(err, -ENOENT, "%s: no checkpoint in the spool", run_id);
+		(void)spool_path(run_id, spool_checkpoint_name((uint64_t)newest, name), path);
+		r = safetensors_open(path, ret_file, &open_err);
+		if (r != -EBADMSG)
+			return r < 0 ? error_set(err, r, "%s", open_err.text) : 0;
+		damaged(&open_err);
+		if (unlink(path) < 0)
+			return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	}
+}
+
+/* ---- What is in it ---- */
 
 bool checkpoint_is_parameter(const char *name)
 {

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "core/paths.h"
 #include "model/safetensors.h"
 
 #include <stdbool.h>
@@ -17,6 +18,12 @@
 
 /* By its name: neither the optimizer's nor "state/". */
 bool checkpoint_is_parameter(const char *name);
+
+/* The newest checkpoint of a run in the spool whose bytes are whole, and its path. Each newer one, damaged,
+ * is told to `damaged` and removed. Errors: -ENOENT there is none. */
+MUST_CHECK int checkpoint_open_newest(const char *run_id, void (*damaged)(const struct error *err),
+				      char path[static PATH_BYTES], struct safetensors **ret_file,
+				      struct error *err);
 
 /* -EINVAL with found and expected unless the metadata has this value. `path` names the file in errors. */
 MUST_CHECK int checkpoint_expect(const char *path, const struct safetensors *file, const char *key,

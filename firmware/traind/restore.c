@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
-#include "core/spool.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* ---- One file ---- */
 
 static int load_checkpoint(struct train *train, const char *path, const struct safetensors *file,
 			   struct error *err)
@@ -31,39 +28,9 @@ static int load_checkpoint(struct train *train, const char *path, const struct s
 	return 0;
 }
 
-/* ---- Which file ---- */
-
-static int note_newest(void *context, const char *name, uint64_t bytes)
+static void warn_damaged(const struct error *err)
 {
-	int64_t *newest = context, step = spool_checkpoint_step(name);
-
-	(void)bytes;
-	if (step > *newest)
-		*newest = step;
-	return 0;
-}
-
-/* The newest checkpoint whose bytes are whole; damaged ones are warned of and removed. -ENOENT: none. */
-static int open_newest(const struct train *train, char path[static PATH_BYTES], struct safetensors **ret_file,
-		       struct error *err)
-{
-	for (;;) {
-		char name[SPOOL_NAME_BYTES];
-		int64_t newest = -1;
-		int r = spool_list(train->run.id, note_newest, &newest, err);
-
-		if (r < 0)
-			return r;
-		if (newest < 0)
-			return error_set(err, -ENOENT, "%s: no checkpoint in the spool", train->run.id);
-		(void)spool_path(train->run.id, spool_checkpoint_name((uint64_t)newest, name), path);
-		r = safetensors_open(path, ret_file, err);
-		if (r != -EBADMSG)
-			return r;
-		log_warning("%s, going back to the one before", err->text);
-		if (unlink(path) < 0)
-			return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
-	}
+	log_warning("%s, going back to the one before", err->text);
 }
 
 static int restore_checkpoint(struct train *train, struct error *err)
@@ -71,7 +38,7 @@ static int restore_checkpoint(struct train *train, struct error *err)
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 	char path[PATH_BYTES];
 	struct cursor cursor;
-	int r = open_newest(train, path, &file, err);
+	int r = checkpoint_open_newest(train->run.id, warn_damaged, path, &file, err);
 
 	if (r < 0)
 		return r;
