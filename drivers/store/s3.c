@@ -166,7 +166,8 @@ static void take_style(struct s3_store *s3, int style)
 		style == URL_STYLE_PATH || (style == URL_STYLE_AUTO && (!s3->aws || strchr(s3->bucket, '.')));
 	if (s3->path_style)
 		return;
-	(void)snprintf(host, sizeof(host), "%s", s3->host);
+	memcpy(host, s3->host, sizeof(host));
+	host[sizeof(host) - 1] = '\0';
 	(void)snprintf(s3->host, sizeof(s3->host), "%s.%s", s3->bucket, host);
 }
 
