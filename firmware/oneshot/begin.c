@@ -89,8 +89,9 @@ static int begin(const char *file, struct error *err)
 	} else if (r == 0) {
 		run_done(&run);
 		r = run_begin(file, "", &run, &adopted, err);
-		if (r == 0)
-			r = open_store(&run.config, &run.config.sink, &sink, err);
+		if (r == 0 && (r = open_store(&run.config, &run.config.sink, &sink, err)) == 0 &&
+		    (r = spool_make(run.id, err)) == 0)
+			r = bring_checkpoint(sink, run.id, err);
 	}
 	if (r < 0 || (r = open_store(&run.config, &run.config.source, &source, err)) < 0 ||
 	    (adopted && !*run.plan_sha256 && (r = check_whole(source, err)) < 0) ||

@@ -3,50 +3,14 @@
 #include "core/log.h"
 #include "core/paths.h"
 #include "core/spool.h"
-#include "drivers/digest/digest.h"
+#include "model/checkpoint.h"
 #include "oneshot/oneshot.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define RUN_JSON_MAX  (4u << 20)
-#define LATEST_MAX    65536u
-#define LATEST_NAME   "checkpoints/latest.json"
 #define STAMP_PATTERN "YYYYMMDD-HHMMSS"
-
-/* ---- The newest checkpoint of a run in the store ---- */
-
-struct latest {
-	char name[SPOOL_NAME_BYTES]; /* relative to the run */
-	char sha256[DIGEST_HEX_BYTES];
-	int64_t step;
-};
-
-/* -ENOENT: the run has none in the store yet. */
-static int find_latest(struct store *sink, const char *run_id, struct latest *ret_latest, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	CLEANUP(json_free) cJSON *json = NULL;
-	const char *name, *sha256;
-	char key[STORE_KEY_MAX];
-	uint64_t bytes;
-	int r;
-
-	(void)snprintf(key, sizeof(key), "%s/" LATEST_NAME, run_id);
-	if ((r = store_get_all(sink, key, LATEST_MAX, &text, &bytes, err)) < 0 ||
-	    (r = json_parse(key, text, bytes, &json, err)) < 0 ||
-	    (r = json_get_string(key, json, "key", &name, err)) < 0 ||
-	    (r = json_get_string(key, json, "sha256", &sha256, err)) < 0)
-		return r;
-	ret_latest->step = spool_checkpoint_step(name);
-	if (ret_latest->step < 0)
-		return error_set(err, -EBADMSG,
-				 "%s: found key \"%.200s\", expected checkpoints/ckpt-N.safetensors", key,
-				 name);
-	(void)snprintf(ret_latest->name, sizeof(ret_latest->name), "%s", name);
-	(void)snprintf(ret_latest->sha256, sizeof(ret_latest->sha256), "%s", sha256);
-	return 0;
-}
 
 static int download(struct store *sink, const char *run_id, const char *name, const char *path,
 		    struct error *err)
@@ -57,22 +21,33 @@ static int download(struct store *sink, const char *run_id, const char *name, co
 	return store_get_file(sink, key, path, err);
 }
 
-/* Checked before it gets its name: traind takes what it finds. */
-static int download_checkpoint(struct store *sink, const char *run_id, const struct latest *latest,
-			       const char *path, struct error *err)
-{
-	char temporary[PATH_BYTES + 16], sha256[DIGEST_HEX_BYTES];
-	int r;
+/* ---- The place to go on from ---- */
 
-	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	if ((r = download(sink, run_id, latest->name, temporary, err)) < 0 ||
-	    (r = digest_file(temporary, sha256, err)) < 0)
+static void warn_damaged(const struct error *err)
+{
+	log_warning("%s, going back to the one before", err->text);
+}
+
+int bring_checkpoint(struct store *sink, const char *run_id, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	char name[SPOOL_NAME_BYTES], path[PATH_BYTES], temporary[PATH_BYTES];
+	int r = checkpoint_open_newest(run_id, warn_damaged, path, &file, err);
+
+	if (r != -ENOENT)
 		return r;
-	if (strcmp(sha256, latest->sha256) == 0)
-		return file_rename_durable(temporary, path, err);
-	(void)unlink(temporary);
-	return error_set(err, -EBADMSG, "%s/%s: SHA-256 %s, latest.json says %s", run_id, latest->name,
-			 sha256, latest->sha256);
+	r = stored_fetch(sink, run_id, spool_path(run_id, "checkpoints/begin.tmp", temporary), name, err);
+	if (r == 0 && *name)
+		r = file_rename_durable(temporary, spool_path(run_id, name, path), err);
+	if (r < 0)
+		return r;
+	if (*name)
+		log_notice("%s: no good checkpoint on this disk; going on from %s in the store", run_id,
+			   name);
+	else
+		log_notice("%s: no checkpoint on this disk or in the store; starting from its beginning",
+			   run_id);
+	return 0;
 }
 
 /* ---- A new disk ---- */
@@ -107,21 +82,6 @@ static bool is_final(const char *state)
 {
 	return strcmp(state, run_state_name(RUN_FINISHED)) == 0 ||
 	       strcmp(state, run_state_name(RUN_FAILED)) == 0;
-}
-
-static int bring_checkpoint(struct store *sink, const char *run_id, struct error *err)
-{
-	struct latest latest;
-	char path[PATH_BYTES];
-	int r = find_latest(sink, run_id, &latest, err);
-
-	if (r == 0)
-		r = download_checkpoint(sink, run_id, &latest, spool_path(run_id, latest.name, path), err);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	log_notice("%s: no record on this disk; going on from %s in the store", run_id,
-		   r == 0 ? latest.name : "its beginning");
-	return 0;
 }
 
 /* The record comes last: it says that the rest is here. */
@@ -169,42 +129,29 @@ int bring_last_run(struct store *sink, const char *name, struct run *ret_run,
 
 /* ---- run.start_from = latest ---- */
 
-static int note_newest(void *context, const char *name, uint64_t bytes)
-{
-	int64_t *newest = context, step = spool_checkpoint_step(name);
-
-	(void)bytes;
-	if (step > *newest)
-		*newest = step;
-	return 0;
-}
-
 /* The spool may hold what is not uploaded yet; uploadd may take it away meanwhile, then the store has it. */
-static bool link_newest(const char *run_id, int64_t than, const char *path)
+static int link_newest(const char *run_id, const char *path, struct error *err)
 {
-	char name[SPOOL_NAME_BYTES], from[PATH_BYTES];
-	int64_t newest = -1;
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	char from[PATH_BYTES];
+	int r = checkpoint_open_newest(run_id, warn_damaged, from, &file, err);
 
-	if (spool_list(run_id, note_newest, &newest, NULL) < 0 || newest < than || newest < 0)
-		return false;
-	return link(spool_path(run_id, spool_checkpoint_name((uint64_t)newest, name), from), path) == 0;
+	return r == 0 && link(from, path) < 0 ? -ENOENT : r;
 }
 
 int bring_start(struct store *sink, const struct run *run, struct error *err)
 {
-	char path[PATH_BYTES];
-	struct latest latest = { .step = -1 };
+	char path[PATH_BYTES], name[SPOOL_NAME_BYTES];
 	int r;
 
 	if (!*run->start_run || access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK) == 0)
 		return 0;
-	r = find_latest(sink, run->start_run, &latest, err);
-	if (r < 0 && r != -ENOENT)
+	r = link_newest(run->start_run, path, err);
+	if (r != -ENOENT)
 		return r;
-	if (link_newest(run->start_run, latest.step, path))
-		return 0;
-	if (r == 0)
-		return download_checkpoint(sink, run->start_run, &latest, path, err);
+	r = stored_fetch(sink, run->start_run, path, name, err);
+	if (r < 0 || *name)
+		return r;
 	log_warning("%s has no checkpoint; starting from scratch", run->start_run);
 	return run_note("{\"start_run\": \"\"}", err);
 }

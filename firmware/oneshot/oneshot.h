@@ -3,11 +3,13 @@
  * What runs once and ends: verbs of one program, one file each. A verb gets its own name in argv[0] and
  * returns the exit code (core/error.h).
  *
- * begin is two files: begin.c decides which run it is, bring.c brings from the store what that run needs.
+ * begin is three files: begin.c decides which run it is, bring.c brings what that run needs, stored.c knows
+ * the checkpoints in the store.
  */
 #pragma once
 
 #include "core/run.h"
+#include "core/spool.h"
 #include "drivers/store/store.h"
 
 /* begin.c: see core/run.h. Prints the run's id. */
@@ -24,11 +26,24 @@ int oneshot_release(int argc, char **argv);
 MUST_CHECK int bring_last_run(struct store *sink, const char *name, struct run *ret_run,
 			      char last_id[static RUN_ID_BYTES], struct error *err);
 
-/* The newest checkpoint of run->start_run, from the spool or the store, to where traind looks for it. One
- * without any is noted as a start from scratch. Free when it is there already. */
+/* A run that goes on has its newest good checkpoint in the spool when this returns, from the store if the
+ * spool has none; a run without any goes on from its beginning, and the log says so. */
+MUST_CHECK int bring_checkpoint(struct store *sink, const char *run_id, struct error *err);
+
+/* The newest good checkpoint of run->start_run, from the spool or the store, to where traind looks for it.
+ * One without any is noted as a start from scratch. Free when it is there already. */
 MUST_CHECK int bring_start(struct store *sink, const struct run *run, struct error *err);
 
 /* What turned texts into vectors goes with the model, so that it alone is enough to predict: encoder.bin and
  * dataset.json from beside the shards, where there are any, into the spool's model folder. Free when they are
  * there already. */
 MUST_CHECK int bring_encoder(struct store *source, const char *run_id, struct error *err);
+
+/* ---- stored.c ---- */
+
+/* The newest good checkpoint of a run in the store into the file `path`, and its name ("" = the store has
+ * none). The one that latest.json names is tried first, then the others, newest first; each that is damaged
+ * or missing is warned of.
+ * Errors: -EBADMSG it has some, none of them good. */
+MUST_CHECK int stored_fetch(struct store *sink, const char *run_id, const char *path,
+			    char ret_name[static SPOOL_NAME_BYTES], struct error *err);

@@ -27,13 +27,27 @@ put_state() { # state
 	mv "$record/state.new" "$record/state"
 }
 
-# A checkpoint in the store, with another digest than its own on request.
-store_checkpoint() { # run id, text, [sha256]
-	local folder=$work/runs/$1/checkpoints name=checkpoints/ckpt-000000000007.safetensors
-	local sum=${3:-$(printf '%s' "$2" | sha256sum | cut -d' ' -f1)}
-	mkdir -p "$folder"
-	printf '%s' "$2" >"$work/runs/$1/$name"
-	printf '{"version":1,"step":7,"key":"%s","bytes":%d,"sha256":"%s","time":1}' "$name" ${#2} "$sum" >"$folder/latest.json"
+name() { # step
+	printf 'checkpoints/ckpt-%012d.safetensors' "$1"
+}
+
+# A whole checkpoint of the network of kiln.conf.
+checkpoint() { # run id, step, path
+	KILN_ROOT=$work/made "$KILN_BUILD/system/make_checkpoint" "$1" "$2" 500 "$work/kiln.conf"
+	mkdir -p "$(dirname "$3")"
+	mv "$work/made/data/kiln/spool/traind/$1/$(name "$2")" "$3"
+}
+
+# One in the store, the last of them named by latest.json.
+store_checkpoint() { # run id, step
+	local stored=$work/runs/$1/$(name "$2")
+	checkpoint "$1" "$2" "$stored"
+	printf '{"version":1,"step":%d,"key":"%s","bytes":%d,"sha256":"%s","time":1}' "$2" "$(name "$2")" \
+		"$(stat -c %s "$stored")" "$(sha256sum "$stored" | cut -d' ' -f1)" >"$work/runs/$1/checkpoints/latest.json"
+}
+
+damage() { # file
+	printf 'x' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") - 100)) conv=notrunc 2>/dev/null
 }
 
 # ---- One disk, several nights ----
@@ -95,16 +109,68 @@ is "$rc" 0 "until kiln prep is done" "$errors"
 second=$said
 node second
 record=$KILN_ROOT/data/kiln/run/current
-checkpoint=$KILN_ROOT/data/kiln/spool/traind/$second/checkpoints/ckpt-000000000007.safetensors
-store_checkpoint "$second" weights 0000
+spool=$KILN_ROOT/data/kiln/spool/traind/$second
+stored=$work/runs/$second
+store_checkpoint "$second" 3
+store_checkpoint "$second" 7
+damage "$stored/$(name 3)"
+damage "$stored/$(name 7)"
 begin
-is "$rc" 65 "a checkpoint that is not what latest.json says is refused (exit 65)" "$errors"
-[ ! -e "$checkpoint" ] && [ ! -e "$record" ]
-ok $? "and neither it nor a record is left" "$(ls "$record" 2>&1)"
-store_checkpoint "$second" weights
+is "$rc" 65 "no good checkpoint among those in the store: refused (exit 65)" "$errors"
+like "$errors" "none of its checkpoints in file://$work/runs is good: $(name 7), $(name 3)" "naming them"
+[ -z "$(ls "$spool/checkpoints")" ] && [ ! -e "$record" ]
+ok $? "and neither of them nor a record is left" "$(ls "$record" "$spool/checkpoints" 2>&1)"
+store_checkpoint "$second" 3
+store_checkpoint "$second" 5
+store_checkpoint "$second" 7
 begin
-is "$rc $said" "0 $second" "a new disk takes the unfinished run from the store"
-is "$(cat "$checkpoint")" weights "with its newest checkpoint"
+is "$rc $said" "0 $second" "a new disk takes the unfinished run from the store" "$errors"
+cmp "$spool/$(name 7)" "$stored/$(name 7)"
+ok $? "with its newest checkpoint"
+
+# ---- The record is there, no good checkpoint is ----
+brought() { # step, name: the run goes on from this one, the only one in the spool
+	begin
+	is "$rc $said $(ls "$spool/checkpoints")" "0 $second $(basename "$(name "$1")")" "$2" "$errors"
+	like "$errors" "no good checkpoint on this disk; going on from $(name "$1") in the store" "and it says so"
+	cmp "$spool/$(name "$1")" "$stored/$(name "$1")"
+	ok $? "and it is the one of the store"
+}
+rm -r "$spool"
+brought 7 "the spool is gone: from the store"
+damage "$spool/$(name 7)"
+printf 'x' >"$spool/$(name 6)"
+brought 7 "all in the spool are damaged: from the store"
+like "$errors" "$(name 7): .*going back to the one before" "warning of the damaged one"
+rm -r "$spool"
+rm "$stored/$(name 7)"
+brought 5 "what latest.json names is missing: the one before"
+like "$errors" "$(name 7).*going back to the one before" "warning of the missing one"
+rm -r "$spool"
+store_checkpoint "$second" 7
+damage "$stored/$(name 7)"
+damage "$stored/$(name 5)"
+brought 3 "the two newest are damaged: the one before them"
+like "$errors" "$(name 7): SHA-256 .*, latest.json says" "warning of the digest"
+like "$errors" "$(name 5): .*: CRC [0-9a-f]*, expected" "and of a tensor's CRC"
+rm -r "$spool"
+store_checkpoint "$second" 5
+echo x >"$stored/checkpoints/latest.json"
+rm "$stored/$(name 7)"
+brought 5 "latest.json is damaged: the newest by name"
+like "$errors" "latest.json: .*going by the names" "with a warning"
+before=$(ls -i "$spool/checkpoints")
+damage "$stored/$(name 5)"
+begin
+is "$rc $(ls -i "$spool/checkpoints")" "0 $before" "a good one on the disk: nothing is brought"
+mkdir "$work/aside"
+mv "$stored/checkpoints" "$work/aside/"
+rm -r "$spool"
+begin
+is "$rc $(ls "$spool/checkpoints")" "0 " "none anywhere: the run goes on"
+like "$errors" "no checkpoint on this disk or in the store; starting from its beginning" "from its beginning, and says so"
+mv "$work/aside/checkpoints" "$stored/"
+store_checkpoint "$second" 7
 
 node third
 sed -i 's/"state":.*"running"/"state": "finished"/' "$work/runs/$second/run.json"
@@ -112,7 +178,8 @@ config latest
 begin
 [ "$rc" = 0 ] && [ "$said" != "$second" ]
 ok $? "a new disk after a finished run begins a new one" "$said $errors"
-is "$(cat "$KILN_ROOT/data/kiln/run/current/start.safetensors")" weights "run.start_from = latest: from the store's last run"
+cmp "$KILN_ROOT/data/kiln/run/current/start.safetensors" "$stored/$(name 7)"
+ok $? "run.start_from = latest: from the store's last run"
 
 # ---- Usage ----
 "$KILN_BIN/kiln-oneshot" begin --conf x >"$work/said" 2>&1

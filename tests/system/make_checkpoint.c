@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A checkpoint for tests: make_checkpoint RUN_ID STEP BYTES writes one whole safetensors file of about BYTES
- * into the spool under KILN_ROOT.   make_checkpoint --check FILE exits 0 when the file is whole.
+ * A checkpoint for tests: make_checkpoint RUN_ID STEP BYTES [CONFIG] writes one whole safetensors file of
+ * about BYTES into the spool under KILN_ROOT, with the graph hash of CONFIG's network where that is given.
+ * make_checkpoint --check FILE exits 0 when the file is whole.
  * make_checkpoint --latest RUN_URL gets what checkpoints/latest.json below the URL names, checks its size,
  * SHA-256 and content, and prints its step; prints "none" without latest.json. KILN_S3_ENDPOINT is the S3
  * server.
@@ -10,12 +11,27 @@
 #include "core/spool.h"
 #include "drivers/digest/digest.h"
 #include "drivers/store/store.h"
+#include "model/graph.h"
 #include "model/safetensors.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static int write_one(const char *run_id, uint64_t step, uint64_t bytes, struct error *err)
+static int hash_of(const char *config_file, char ret_hash[static GRAPH_HASH_BYTES], struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct graph graph;
+	int r = config_load(config_file, &config, err);
+
+	if (r < 0 || (r = graph_build(&config, true, &graph, err)) < 0)
+		return r;
+	memcpy(ret_hash, graph.hash, GRAPH_HASH_BYTES);
+	graph_done(&graph);
+	return 0;
+}
+
+static int write_one(const char *run_id, uint64_t step, uint64_t bytes, const char *config_file,
+		     struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *data = malloc(bytes);
 	struct model_tensor tensor = { .name = "dense/kernel",
@@ -24,7 +40,8 @@ static int write_one(const char *run_id, uint64_t step, uint64_t bytes, struct e
 				       .shape = { bytes },
 				       .data = data,
 				       .bytes = bytes };
-	const struct safetensors_note note = { "run_id", run_id };
+	char hash[GRAPH_HASH_BYTES] = "";
+	const struct safetensors_note notes[] = { { "run_id", run_id }, { "graph_hash", hash } };
 	char name[SPOOL_NAME_BYTES], path[PATH_BYTES];
 	uint64_t state = step + 1;
 	int r;
@@ -36,10 +53,12 @@ static int write_one(const char *run_id, uint64_t step, uint64_t bytes, struct e
 		data[i] = (uint8_t)(state >> 56);
 	}
 	r = spool_make(run_id, err);
+	if (r == 0 && config_file)
+		r = hash_of(config_file, hash, err);
 	if (r < 0)
 		return r;
 	return safetensors_write(spool_path(run_id, spool_checkpoint_name(step, name), path), &tensor, 1,
-				 &note, 1, err);
+				 notes, config_file ? 2 : 1, err);
 }
 
 static int check_file(const char *path, struct error *err)
@@ -108,8 +127,9 @@ int main(int argc, char **argv)
 		r = check_file(argv[2], &err);
 	else if (argc == 3 && strcmp(argv[1], "--latest") == 0)
 		r = check_latest(argv[2], &err);
-	else if (argc == 4)
-		r = write_one(argv[1], strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10), &err);
+	else if (argc == 4 || argc == 5)
+		r = write_one(argv[1], strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10), argv[4],
+			      &err);
 	if (r < 0)
 		fprintf(stderr, "%s\n", err.text);
 	return r < 0;

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/json.h"
+#include "core/log.h"
+#include "core/spool.h"
+#include "drivers/digest/digest.h"
+#include "model/safetensors.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+
+#define LATEST_MAX  65536u
+#define TRIED_BYTES 2048u
+
+/* The checkpoints of a run, one after the other. */
+struct walk {
+	struct store *sink;
+	const char *run_id;
+	char sha256[DIGEST_HEX_BYTES]; /* as latest.json has it */
+	int64_t latest;                /* the step latest.json names, the first to be tried; -1 = none */
+	int64_t below;                 /* the other ones from here on are tried */
+	int64_t next;                  /* -1 = no more */
+};
+
+static char *key_of(const struct walk *walk, const char *name, char key[static STORE_KEY_MAX])
+{
+	(void)snprintf(key, STORE_KEY_MAX, "%s/%s", walk->run_id, name);
+	return key;
+}
+
+/* ---- Which ones there are ---- */
+
+static int parse_latest(struct walk *walk, const char *key, const char *text, uint64_t bytes,
+			struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	const char *name, *sha256;
+	int r;
+
+	if ((r = json_parse(key, text, bytes, &json, err)) < 0 ||
+	    (r = json_get_string(key, json, "key", &name, err)) < 0 ||
+	    (r = json_get_string(key, json, "sha256", &sha256, err)) < 0)
+		return r;
+	if (spool_checkpoint_step(name) < 0)
+		return error_set(err, -EBADMSG,
+				 "%s: found key \"%.200s\", expected checkpoints/ckpt-N.safetensors", key,
+				 name);
+	walk->latest = spool_checkpoint_step(name);
+	(void)snprintf(walk->sha256, sizeof(walk->sha256), "%s", sha256);
+	return 0;
+}
+
+/* Without a good one the names alone tell which is the newest. */
+static int read_latest(struct walk *walk, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char key[STORE_KEY_MAX];
+	uint64_t bytes;
+	int r = store_get_all(walk->sink, key_of(walk, "checkpoints/latest.json", key), LATEST_MAX, &text,
+			      &bytes, err);
+
+	if (r == 0 && parse_latest(walk, key, text, bytes, err) < 0)
+		log_warning("%s, going by the names of the checkpoints", err->text);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int note_stored(void *context, const struct store_object *object)
+{
+	struct walk *walk = context;
+	int64_t step = spool_checkpoint_step(object->key + strlen(walk->run_id) + 1);
+
+	if (step > walk->next && step < walk->below && step != walk->latest)
+		walk->next = step;
+	return 0;
+}
+
+static int find_next(struct walk *walk, struct error *err)
+{
+	char glob[STORE_KEY_MAX];
+
+	walk->next = -1;
+	return store_list(walk->sink, key_of(walk, "checkpoints/ckpt-*", glob), note_stored, walk, err);
+}
+
+static int find_first(struct walk *walk, struct error *err)
+{
+	int r = read_latest(walk, err);
+
+	walk->next = walk->latest;
+	return r < 0 || walk->next >= 0 ? r : find_next(walk, err);
+}
+
+/* ---- Getting one ---- */
+
+/* Checked before anybody takes it for a checkpoint: whole in itself, and what latest.json says. */
+static int fetch(const struct walk *walk, const char *name, const char *path, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	char key[STORE_KEY_MAX], sha256[DIGEST_HEX_BYTES];
+	int r;
+
+	if ((r = store_get_file(walk->sink, key_of(walk, name, key), path, err)) < 0 ||
+	    (r = digest_file(path, sha256, err)) < 0)
+		return r;
+	if (walk->next == walk->latest && strcmp(sha256, walk->sha256) != 0)
+		r = error_set(err, -EBADMSG, "%s: SHA-256 %s, latest.json says %s", key, sha256,
+			      walk->sha256);
+	else if ((r = safetensors_open(path, &file, err)) < 0)
+		(void)error_prefix(err, "%s", key);
+	if (r < 0)
+		(void)unlink(path);
+	return r;
+}
+
+int stored_fetch(struct store *sink, const char *run_id, const char *path,
+		 char ret_name[static SPOOL_NAME_BYTES], struct error *err)
+{
+	struct walk walk = { .sink = sink, .run_id = run_id, .latest = -1, .below = INT64_MAX };
+	char name[SPOOL_NAME_BYTES], tried[TRIED_BYTES] = "";
+	int r = find_first(&walk, err);
+
+	while (r == 0 && walk.next >= 0) {
+		size_t used = strlen(tried);
+
+		r = fetch(&walk, spool_checkpoint_name((uint64_t)walk.next, name), path, err);
+		if (r == 0) {
+			(void)snprintf(ret_name, SPOOL_NAME_BYTES, "%s", name);
+			return 0;
+		}
+		if (r != -EBADMSG && r != -ENOENT)
+			return r;
+		log_warning("%s, going back to the one before", err->text);
+		(void)snprintf(tried + used, sizeof(tried) - used, "%s%s", used ? ", " : "", name);
+		if (walk.next != walk.latest)
+			walk.below = walk.next;
+		r = find_next(&walk, err);
+	}
+	if (r == 0 && *tried)
+		return error_set(err, -EBADMSG,
+				 "%s: none of its checkpoints in %s is good: %s; without them it would start "
+				 "from its beginning",
+				 run_id, store_url(sink), tried);
+	if (r == 0)
+		*ret_name = '\0';
+	return r;
+}
