@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config.h"
+#include "model/graph.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -7,20 +8,37 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A whole configuration file: read or refused with a sentence. */
+static void must(bool true_always)
+{
+	if (!true_always)
+		abort();
+}
+
+/* A whole configuration file: read, or refused with a sentence by loading and by checking alike. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct config config = { 0 };
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(free_ptr) char *said = NULL;
 	struct error err = { 0 };
+	struct graph graph;
 	char path[64];
-	int fd = memfd_create("config", 0);
+	size_t said_bytes;
+	FILE *out = open_memstream(&said, &said_bytes);
+	int fd = memfd_create("config", 0), r, checked;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	if (config_load(path, &config, &err) < 0 && !*err.text)
-		abort();
-	config_done(&config);
+	must(fd >= 0 && out && write(fd, data, size) == (ssize_t)size);
+	r = config_load(path, &config, &err);
+	must((r < 0) == (*err.text != '\0'));
+	checked = config_check(path, graph_check, out);
+	must(fclose(out) == 0 && (checked < 0) == (said_bytes > 0));
+	must(r == 0 || checked < 0);
+	if (r == 0) {
+		r = graph_build(&config, true, &graph, &err);
+		must(r == checked);
+		if (r == 0)
+			graph_done(&graph);
+	}
 	(void)close(fd);
 	return 0;
 }
