@@ -2,8 +2,9 @@
 /*
  * Single-producer, single-consumer ring of fixed-size slots in hugepage memory, one batch a slot.
  * One writer process, one reader process; either may die at any instruction and come back: nothing is lost,
- * repeated or torn. The peer's memory is input: every index and size is checked, a wrong one is -EBADMSG,
- * never a crash.
+ * repeated or torn. The peer's memory is input: every index and size is checked, a wrong one is -EUCLEAN,
+ * never a crash. That says nothing about the data: both sides start anew, and the writer makes a new ring in
+ * the place of one it cannot use.
  *
  * Writer: ring_create -> (ring_request -> ring_begin -> (ring_claim, fill, ring_commit)*)* -> ring_close
  * Reader: ring_open -> ring_attach -> (ring_next, use, ring_release)* -> ring_close
@@ -131,7 +132,7 @@ uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_clos
 void ring_begin(struct ring *ring, uint64_t generation);
 
 /* Claim the next free slot for filling; claims run ahead of commits. The bytes are the caller's until
- * committed. Errors: -EAGAIN no free slot; -EBADMSG the reader's tail is wild. Never blocks. */
+ * committed. Errors: -EAGAIN no free slot; -EUCLEAN the reader's tail is wild. Never blocks. */
 MUST_CHECK int ring_claim(struct ring *ring, struct ring_slot **ret_slot);
 
 /* Forget claims that were not committed (a new generation was asked for). */
@@ -148,7 +149,7 @@ int ring_writer_wait(struct ring *ring, uint32_t timeout_ms);
 /* ---- Reader ---- */
 
 /* Open an existing ring as its reader. Errors: -ENOENT none yet; -EBUSY another reader; -ESTALE it is
- * retired: try again for the new one; -EBADMSG not a ring, or one of other sizes than its header says. */
+ * retired: try again for the new one; -EUCLEAN not a ring, or one of other sizes than its header says. */
 MUST_CHECK int ring_open(const char *path, struct ring **ret_ring, struct error *err);
 
 /* Ask the writer to go on from `wanted`. Slots of other generations are released unread from here on. When
@@ -158,7 +159,7 @@ void ring_attach(struct ring *ring, const struct cursor *wanted);
 /* The next slot in order, not yet handed out. Never blocks.
  * Owns:   *ret_slot is a copy of its header that the writer cannot change, checked, and the ring's; it and
  * the columns stay valid until ring_release(). Several may be held at once. Errors: -EAGAIN none yet; -EPIPE
- * the ring is retired; -EBADMSG the writer's memory makes no sense, or the file was cut. */
+ * the ring is retired; -EUCLEAN the writer's memory makes no sense, or the file was cut. */
 MUST_CHECK int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error *err);
 
 /* Done with a slot got from ring_next(), in any order; tail advances over the finished prefix. Any thread may

@@ -70,7 +70,7 @@ static int take_over(const char *path, int file, const struct ring_geometry *geo
 	if (fstat(fd, &st) < 0)
 		return error_set(err, -errno, "%s: cannot look at it: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EBADMSG, "%s: not a file", path);
+		return error_set(err, -EUCLEAN, "%s: not a file", path);
 	if (ring_control_read(path, fd, &control, NULL) < 0 || control.magic != RING_MAGIC)
 		return 0;
 	same = usable(&control, geometry, (uint64_t)st.st_size);

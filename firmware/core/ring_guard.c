@@ -2,7 +2,7 @@
 /*
  * A peer that cuts the file. Touching a mapping behind the end of its file raises SIGBUS, and files on
  * hugetlbfs cannot be sealed against it by path. The handler puts zero pages under the whole ring and marks
- * it dead: the access goes on, reads zeros, and the next call on the ring reports -EBADMSG.
+ * it dead: the access goes on, reads zeros, and the next call on the ring reports -EUCLEAN.
  *
  * The table is fixed, so that the handler never meets freed memory: it runs in the thread that touches the
  * ring, whose entry was written before and is dropped after.

@@ -86,7 +86,7 @@ int ring_control_read(const char *path, int fd, struct ring_control *ret_control
 	if (bytes < 0)
 		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
 	if ((size_t)bytes < sizeof(*ret_control))
-		return error_set(err, -EBADMSG, "%s: %zd bytes, a ring has at least %zu", path, bytes,
+		return error_set(err, -EUCLEAN, "%s: %zd bytes, a ring has at least %zu", path, bytes,
 				 RING_CONTROL_BYTES);
 	return 0;
 }

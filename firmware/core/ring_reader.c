@@ -15,19 +15,19 @@ static int take_geometry(struct ring *ring, const struct ring_control *control, 
 	int r;
 
 	if (control->magic != RING_MAGIC || control->version != RING_VERSION)
-		return error_set(err, -EBADMSG,
+		return error_set(err, -EUCLEAN,
 				 "%s: found magic %016" PRIx64 " version %u, expected a ring of version %u",
 				 ring->path, control->magic, control->version, RING_VERSION);
 	geometry->slots = control->slots;
 	geometry->columns = control->columns;
 	memcpy(geometry->column, control->column, sizeof(geometry->column));
-	r = ring_geometry_check(ring->path, geometry, -EBADMSG, err);
+	r = ring_geometry_check(ring->path, geometry, -EUCLEAN, err);
 	if (r < 0)
 		return r;
 	ring_layout(geometry, &ring->slot_bytes, ring->offset);
 	if (control->slot_bytes != ring->slot_bytes || control->file_bytes != ring->file_bytes ||
 	    ring_file_bytes(geometry) != ring->file_bytes)
-		return error_set(err, -EBADMSG,
+		return error_set(err, -EUCLEAN,
 				 "%s: a file of %" PRIu64 " bytes, expected %" PRIu64 " by its header",
 				 ring->path, ring->file_bytes, ring_file_bytes(geometry));
 	return 0;
@@ -46,7 +46,7 @@ static int open_checked(struct ring *ring, const struct ring_control *control, s
 	ring->request = atomic_load_explicit(&ring->control->request, memory_order_relaxed);
 	head = atomic_load_explicit(&ring->control->head, memory_order_relaxed);
 	if (head - tail > ring->geometry.slots || ring->request > INT64_MAX)
-		return error_set(err, -EBADMSG,
+		return error_set(err, -EUCLEAN,
 				 "%s: head %" PRIu64 ", tail %" PRIu64 ", request %" PRIu64 " of %u slots",
 				 ring->path, head, tail, ring->request, ring->geometry.slots);
 	ring->position = tail;
@@ -67,7 +67,7 @@ int ring_open(const char *path, struct ring **ret_ring, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EBADMSG, "%s: not a file", path);
+		return error_set(err, -EUCLEAN, "%s: not a file", path);
 	locked = ring_lock(fd, RING_LOCK_READER);
 	r = ring_control_read(path, fd, &control, err);
 	if (r < 0)
@@ -136,18 +136,18 @@ static int check_slot(const struct ring *ring, const struct ring_slot *slot, uin
 		      struct error *err)
 {
 	if (slot->sequence != position)
-		return error_set(err, -EBADMSG, "%s: slot %" PRIu64 " carries sequence %" PRIu64, ring->path,
+		return error_set(err, -EUCLEAN, "%s: slot %" PRIu64 " carries sequence %" PRIu64, ring->path,
 				 position, slot->sequence);
 	if (slot->kind < RING_DATA || slot->kind > RING_ERROR || slot->split >= SPLIT_MAX ||
 	    slot->columns != ring->geometry.columns || slot->valid_rows > slot->rows)
-		return error_set(err, -EBADMSG,
+		return error_set(err, -EUCLEAN,
 				 "%s: slot %" PRIu64 ": kind %u, split %u, %u columns, %u of %u rows",
 				 ring->path, position, slot->kind, slot->split, slot->columns,
 				 slot->valid_rows, slot->rows);
 	if (slot->cursor.version != CURSOR_VERSION || slot->cursor.split >= SPLIT_MAX ||
 	    slot->cursor.places > CURSOR_PLACES_MAX)
 		return error_set(
-			err, -EBADMSG, "%s: slot %" PRIu64 ": a cursor of version %u, split %u, %u places",
+			err, -EUCLEAN, "%s: slot %" PRIu64 ": a cursor of version %u, split %u, %u places",
 			ring->path, position, slot->cursor.version, slot->cursor.split, slot->cursor.places);
 	for (uint32_t i = 0; i < ring->geometry.columns; i++) {
 		const struct ring_column_spec *spec = &ring->geometry.column[i];
@@ -156,7 +156,7 @@ static int check_slot(const struct ring *ring, const struct ring_slot *slot, uin
 		if (column->dtype != spec->dtype || column->offset != ring->offset[i] ||
 		    column->capacity != spec->capacity || column->bytes > spec->capacity ||
 		    (uint64_t)slot->rows * spec->row_bytes > spec->capacity)
-			return error_set(err, -EBADMSG,
+			return error_set(err, -EUCLEAN,
 					 "%s: slot %" PRIu64 ": column \"%s\" of %" PRIu64
 					 " bytes and %u rows, at most %" PRIu64 " bytes",
 					 ring->path, position, spec->name, column->bytes, slot->rows,
@@ -174,7 +174,7 @@ static int take_slot(struct ring *ring, struct ring_slot **ret_slot, struct erro
 	memcpy(slot, ring_slot_at(ring, ring->position),
 	       offsetof(struct ring_slot, column) + ring->geometry.columns * sizeof(slot->column[0]));
 	if (!ring_intact(ring))
-		return error_set(err, -EBADMSG, "%s: the file was cut under its reader", ring->path);
+		return error_set(err, -EUCLEAN, "%s: the file was cut under its reader", ring->path);
 	r = check_slot(ring, slot, ring->position, err);
 	if (r < 0)
 		return r;
@@ -199,14 +199,14 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 		bool retired = atomic_load_explicit(&control->retired, memory_order_acquire) != 0;
 
 		if (!ring_intact(ring))
-			return error_set(err, -EBADMSG, "%s: the file was cut under its reader", ring->path);
+			return error_set(err, -EUCLEAN, "%s: the file was cut under its reader", ring->path);
 		if (retired)
 			return error_set(err, -EPIPE, "%s: retired, a new ring takes its place", ring->path);
 		if (head == ring->position)
 			return -EAGAIN;
 		/* Both run free, only the difference means anything; slots is our copy. */
 		if (head - ring->position > ring->geometry.slots - held)
-			return error_set(err, -EBADMSG, "%s: head %" PRIu64 " is wild at position %" PRIu64,
+			return error_set(err, -EUCLEAN, "%s: head %" PRIu64 " is wild at position %" PRIu64,
 					 ring->path, head, ring->position);
 		r = take_slot(ring, &slot, err);
 		if (r < 0)

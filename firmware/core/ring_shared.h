@@ -97,7 +97,7 @@ void ring_layout(const struct ring_geometry *geometry, uint64_t *ret_slot_bytes,
 MUST_CHECK int ring_geometry_check(const char *path, const struct ring_geometry *geometry, int code,
 				   struct error *err);
 MUST_CHECK int ring_lock(int fd, enum ring_lock_byte byte);
-/* The first pages of a file, copied so that the peer cannot change them. -EBADMSG when it has fewer. */
+/* The first pages of a file, copied so that the peer cannot change them. -EUCLEAN when it has fewer. */
 MUST_CHECK int ring_control_read(const char *path, int fd, struct ring_control *ret_control,
 				 struct error *err);
 /* Map file_bytes of the ring's file, guarded. The geometry is set. */

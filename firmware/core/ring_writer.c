@@ -61,7 +61,7 @@ int ring_claim(struct ring *ring, struct ring_slot **ret_slot)
 	 */
 	if (!ring_intact(ring) || ring->position - tail > ring->geometry.slots ||
 	    ring->claimed - tail > ring->geometry.slots)
-		return -EBADMSG;
+		return -EUCLEAN;
 	ring->seen_tail = tail;
 	if (ring->claimed - tail == ring->geometry.slots)
 		return -EAGAIN;

@@ -163,6 +163,16 @@ static void follow(struct producer *producer)
 	notify_status("filling the ring from segment %" PRIu64 ", batch %" PRIu64, from.segment, from.batch);
 }
 
+/* What the file's damage made of the indices comes second. A new start makes a new ring. */
+static int check_ring(const struct fetch *fetch, enum step step, struct error *err)
+{
+	if (!ring_intact(fetch->ring))
+		return error_set(err, -EUCLEAN, "the ring's file was cut under its writer");
+	if (step == STEP_BROKEN)
+		return error_set(err, -EUCLEAN, "the ring's tail makes no sense: its reader is broken");
+	return 0;
+}
+
 static bool run_is_final(void)
 {
 	enum run_state state;
@@ -175,15 +185,11 @@ static bool run_is_final(void)
 static bool turn(struct producer *producer, int *ret_broken, struct error *err)
 {
 	enum step step;
-	bool published;
 
 	follow(producer);
 	step = produce(producer);
-	published = publish_ready(producer);
-	if (step == STEP_BROKEN)
-		*ret_broken =
-			error_set(err, -EBADMSG, "the ring's tail makes no sense: its reader is broken");
-	if (step == STEP_BROKEN || step == STEP_DONE || published)
+	*ret_broken = check_ring(producer->fetch, step, err);
+	if (*ret_broken < 0 || publish_ready(producer) || step == STEP_DONE)
 		return false;
 	if (step == STEP_WAIT_RING && producer->tail == producer->head)
 		return true;

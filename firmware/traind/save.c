@@ -66,6 +66,9 @@ static int write_snapshot(struct train *train, struct error *err)
 	uint32_t count;
 	int r = model_snapshot_tensors(train->model, &tensors, &count, err);
 
+	/* The batches before the snapshot are through: what they read was whole, or may not be kept. */
+	if (r == 0 && train->ring && !ring_intact(train->ring))
+		r = error_set(err, -EUCLEAN, "the ring's file was cut while its batches were in use");
 	if (r == 0)
 		r = train->saver.final ? write_model(train, tensors, count, err)
 				       : write_checkpoint(train, tensors, count, err);
@@ -116,6 +119,11 @@ static bool is_busy(struct saver *saver, bool wait)
 	busy = saver->busy;
 	(void)pthread_mutex_unlock(&saver->lock);
 	return busy;
+}
+
+void saver_wait(struct train *train)
+{
+	(void)is_busy(&train->saver, true);
 }
 
 static int hand_over(struct train *train, bool final, struct error *err)

@@ -84,14 +84,17 @@ static bool is_ours(struct train *train)
 	       train->empty != COLUMN_ABSENT;
 }
 
-/* Open the ring and ask for the batch behind the state's cursor. */
+/* Open the ring and ask for the batch behind the state's cursor. What cannot be used there, an older
+ * firmware's ring or a damaged one, fetchd replaces when it starts. */
 static int attach(struct train *train, struct error *err)
 {
 	char path[PATH_BYTES];
 	struct cursor cursor;
 	uint64_t said_us = 0;
+	bool told = false;
 	int r;
 
+	saver_wait(train);
 	ring_close(train->ring);
 	train->ring = NULL;
 	for (;;) {
@@ -101,8 +104,11 @@ static int attach(struct train *train, struct error *err)
 		r = ring_open(path_of(PATH_RING, NULL, path), &train->ring, err);
 		if (r == 0 && is_ours(train))
 			break;
-		if (r < 0 && r != -ENOENT && r != -ESTALE)
+		if (r < 0 && r != -ENOENT && r != -ESTALE && r != -EUCLEAN)
 			return r;
+		if (r == -EUCLEAN && !told)
+			log_warning("%s; waiting for fetchd to replace it", err->text);
+		told = r == -EUCLEAN;
 		ring_close(train->ring);
 		train->ring = NULL;
 		nap("fetchd to make the ring", &said_us);

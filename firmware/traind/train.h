@@ -76,6 +76,8 @@ MUST_CHECK int saver_open(struct train *train, struct error *err);
 MUST_CHECK int save_checkpoint(struct train *train, bool wait, struct error *err);
 /* The finished model; returns when it is on the disk. */
 MUST_CHECK int save_model(struct train *train, struct error *err);
+/* Waits until nothing is being written: the thread looks at the ring. */
+void saver_wait(struct train *train);
 /* Waits for the thread and ends it. */
 void saver_close(struct train *train);
 

@@ -18,20 +18,20 @@ static void hostile_headers_are_refused(void **state)
 		size_t bytes;
 		int code;
 	} cases[] = {
-		{ offsetof(struct ring_control, magic), 1, 8, -EBADMSG },
-		{ offsetof(struct ring_control, version), 99, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slots), 0, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slots), 4000, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slots), UINT32_MAX, 4, -EBADMSG },
-		{ offsetof(struct ring_control, columns), 65, 4, -EBADMSG },
-		{ offsetof(struct ring_control, slot_bytes), 1, 8, -EBADMSG },
-		{ offsetof(struct ring_control, file_bytes), UINT64_MAX, 8, -EBADMSG },
-		{ offsetof(struct ring_control, head), 1000, 8, -EBADMSG },
-		{ offsetof(struct ring_control, tail), 1, 8, -EBADMSG },
+		{ offsetof(struct ring_control, magic), 1, 8, -EUCLEAN },
+		{ offsetof(struct ring_control, version), 99, 4, -EUCLEAN },
+		{ offsetof(struct ring_control, slots), 0, 4, -EUCLEAN },
+		{ offsetof(struct ring_control, slots), 4000, 4, -EUCLEAN },
+		{ offsetof(struct ring_control, slots), UINT32_MAX, 4, -EUCLEAN },
+		{ offsetof(struct ring_control, columns), 65, 4, -EUCLEAN },
+		{ offsetof(struct ring_control, slot_bytes), 1, 8, -EUCLEAN },
+		{ offsetof(struct ring_control, file_bytes), UINT64_MAX, 8, -EUCLEAN },
+		{ offsetof(struct ring_control, head), 1000, 8, -EUCLEAN },
+		{ offsetof(struct ring_control, tail), 1, 8, -EUCLEAN },
 		{ offsetof(struct ring_control, retired), 1, 4, -ESTALE },
-		{ offsetof(struct ring_control, column[0].capacity), UINT64_MAX, 8, -EBADMSG },
-		{ offsetof(struct ring_control, column[1].dtype), 9, 4, -EBADMSG },
-		{ offsetof(struct ring_control, request), UINT64_MAX, 8, -EBADMSG },
+		{ offsetof(struct ring_control, column[0].capacity), UINT64_MAX, 8, -EUCLEAN },
+		{ offsetof(struct ring_control, column[1].dtype), 9, 4, -EUCLEAN },
+		{ offsetof(struct ring_control, request), UINT64_MAX, 8, -EUCLEAN },
 	};
 
 	(void)state;
@@ -83,7 +83,7 @@ static void a_wild_slot_is_an_error(void **state)
 		(void)begin(w);
 		publish(w, 0, RING_DATA);
 		memcpy((uint8_t *)ring_slot_at(w, 0) + cases[i].offset, &cases[i].value, sizeof(uint32_t));
-		assert_int_equal(ring_next(r, &slot, &err), -EBADMSG);
+		assert_int_equal(ring_next(r, &slot, &err), -EUCLEAN);
 		ring_close(r);
 		ring_close(w);
 		(void)unlink(path);
@@ -102,14 +102,14 @@ static void files_that_are_no_rings_are_refused(void **state)
 
 		assert_int_equal(ftruncate(fd, bytes), 0);
 		(void)close(fd);
-		assert_int_equal(ring_open(path, &ring, &err), -EBADMSG);
+		assert_int_equal(ring_open(path, &ring, &err), -EUCLEAN);
 	}
 	/* A writer puts its own in the place of one that is none, but not of a folder. */
 	ring_close(writer());
 	(void)unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(ring_open(path, &ring, &err), -EBADMSG);
-	assert_int_equal(ring_create(path, &geometry, 0, &ring, &err), -EBADMSG);
+	assert_int_equal(ring_open(path, &ring, &err), -EUCLEAN);
+	assert_int_equal(ring_create(path, &geometry, 0, &ring, &err), -EUCLEAN);
 	(void)unlink(path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_true(ring_open(path, &ring, &err) < 0);
@@ -124,7 +124,7 @@ static void a_name_without_an_end_is_refused(void **state)
 
 	(void)state;
 	memset(w->control->column[1].name, 'n', RING_NAME_MAX);
-	assert_int_equal(ring_open(path, &r, &err), -EBADMSG);
+	assert_int_equal(ring_open(path, &r, &err), -EUCLEAN);
 	ring_close(w);
 }
 
@@ -171,7 +171,7 @@ static void a_wild_head_is_an_error(void **state)
 		(void)expect(r, 0);
 		(void)expect(r, 1);
 		w->control->head = heads[i];
-		assert_int_equal(ring_next(r, &slot, &err), -EBADMSG);
+		assert_int_equal(ring_next(r, &slot, &err), -EUCLEAN);
 		ring_close(r);
 		ring_close(w);
 		(void)unlink(path);
@@ -192,7 +192,7 @@ static void a_wild_tail_is_an_error_and_a_new_ring_later(void **state)
 		(void)begin(w);
 		publish(w, 0, RING_DATA);
 		w->control->tail = tails[i];
-		assert_int_equal(ring_claim(w, &slot), -EBADMSG);
+		assert_int_equal(ring_claim(w, &slot), -EUCLEAN);
 		ring_close(r);
 		ring_close(w);
 		w = writer();
@@ -224,7 +224,7 @@ static void a_file_cut_under_its_reader(void **state)
 	assert_int_equal(bytes[31], 0);
 	assert_false(ring_intact(r));
 	ring_release(r, slot);
-	assert_int_equal(ring_next(r, &slot, &err), -EBADMSG);
+	assert_int_equal(ring_next(r, &slot, &err), -EUCLEAN);
 	assert_non_null(strstr(err.text, "cut"));
 	assert_int_equal(ring_reader_wait(r, 1000), 0);
 	ring_close(r);
@@ -241,7 +241,7 @@ static void a_file_cut_under_its_writer(void **state)
 	assert_int_equal(truncate(path, 0), 0);
 	memset(ring_column_data(w, slot, 0), 1, 4096);
 	ring_commit(w);
-	assert_int_equal(ring_claim(w, &slot), -EBADMSG);
+	assert_int_equal(ring_claim(w, &slot), -EUCLEAN);
 	/* Its next life makes a new one. */
 	ring_close(w);
 	w = writer();
@@ -263,7 +263,7 @@ static void a_file_cut_in_its_middle(void **state)
 	(void)begin(w);
 	publish(w, 0, RING_DATA);
 	assert_int_equal(truncate(path, RING_CONTROL_BYTES), 0);
-	assert_int_equal(ring_next(r, &slot, &err), -EBADMSG);
+	assert_int_equal(ring_next(r, &slot, &err), -EUCLEAN);
 	assert_non_null(strstr(err.text, "cut"));
 	ring_close(r);
 	ring_close(w);
