@@ -114,11 +114,15 @@ bool ring_intact(const struct ring *ring);
 
 /* ---- Writer ---- */
 
+/* Bytes that files hold at `path` and its temporary name, all of which ring_create() uses again or gives
+ * back. */
+uint64_t ring_held_bytes(const char *path);
+
 /* Open the ring at `path` as its writer: takes over a whole file of the same geometry, else marks an old one
- * retired, waits for the reader's lock (at most `wait_ms`), and makes a new one (temporary name, fallocate,
- * rename; mode 0660). Blocks: only for an old ring's reader. Errors: -EBUSY another writer holds it, or the
- * reader keeps a retired one; -ENOMEM too few pages, naming how many are needed; -EINVAL a geometry out of
- * bounds. */
+ * retired, waits for the reader's lock (at most `wait_ms`), gives its pages back, and makes a new one
+ * (temporary name, fallocate, rename; mode 0660). Blocks: only for an old ring's reader. Errors: -EBUSY
+ * another writer holds it, or the reader keeps a retired one; -ENOMEM too few pages, naming how many are
+ * needed; -EINVAL a geometry out of bounds; -EUCLEAN the path names no file. */
 MUST_CHECK int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
 			   struct ring **ret_ring, struct error *err);
 

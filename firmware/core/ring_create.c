@@ -13,6 +13,7 @@
 
 /* Of an old ring only the control pages matter: one hugepage. */
 #define RETIRED_MAP_BYTES ((uint64_t)2 << 20)
+#define TEMPORARY         "%s.tmp"
 
 static bool same_columns(const struct ring_control *control, const struct ring_geometry *geometry)
 {
@@ -55,8 +56,18 @@ static int retire(struct ring *old, uint32_t wait_ms, struct error *err)
 	return 0;
 }
 
-/* An old file that is locked as ours: *ret_ring when it goes on, NULL when it is retired or no ring at all.
- */
+/* The old file's pages go now, whoever else still looks at it: the new one may need them. A name that stays
+ * is replaced by the rename. */
+static int give_back(const char *path, int fd, struct error *err)
+{
+	(void)unlink(path);
+	if (ftruncate(fd, 0) < 0)
+		return error_set(err, -errno, "%s: cannot empty it: %s", path, strerror(errno));
+	return 0;
+}
+
+/* An old file that is locked as ours: *ret_ring when it goes on, NULL when it was retired or no ring at all,
+ * and is gone. */
 static int take_over(const char *path, int file, const struct ring_geometry *geometry, uint32_t wait_ms,
 		     struct ring **ret_ring, struct error *err)
 {
@@ -72,7 +83,7 @@ static int take_over(const char *path, int file, const struct ring_geometry *geo
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EUCLEAN, "%s: not a file", path);
 	if (ring_control_read(path, fd, &control, NULL) < 0 || control.magic != RING_MAGIC)
-		return 0;
+		return give_back(path, fd, err);
 	same = usable(&control, geometry, (uint64_t)st.st_size);
 	ring = ring_new(path, take_fd(&fd), true);
 	if (!ring)
@@ -83,8 +94,10 @@ static int take_over(const char *path, int file, const struct ring_geometry *geo
 	r = ring_map(ring, err);
 	if (r < 0)
 		return r;
-	if (!same)
-		return retire(ring, wait_ms, err);
+	if (!same) {
+		r = retire(ring, wait_ms, err);
+		return r < 0 ? r : give_back(path, ring->fd, err);
+	}
 	ring->position = ring->claimed = control.head;
 	*ret_ring = TAKE(ring);
 	return 0;
@@ -174,6 +187,20 @@ static int make_new(const char *path, const char *temporary, int held, const str
 	return 0;
 }
 
+uint64_t ring_held_bytes(const char *path)
+{
+	char temporary[4096];
+	uint64_t bytes = 0;
+	struct stat st;
+
+	(void)snprintf(temporary, sizeof(temporary), TEMPORARY, path);
+	if (stat(path, &st) == 0)
+		bytes += (uint64_t)st.st_size;
+	if (stat(temporary, &st) == 0)
+		bytes += (uint64_t)st.st_size;
+	return bytes;
+}
+
 int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
 		struct ring **ret_ring, struct error *err)
 {
@@ -184,7 +211,7 @@ int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t
 
 	if (r < 0)
 		return r;
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
+	if ((size_t)snprintf(temporary, sizeof(temporary), TEMPORARY, path) >= sizeof(temporary))
 		return error_set(err, -ENAMETOOLONG, "%s: a longer name than %zu bytes", path,
 				 sizeof(temporary) - 5);
 	r = hold_temporary(temporary, &held, err);

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define RETIRE_WAIT_MS  5000u
 #define BYTES_VALUE_MAX 65536u /* longest bytes feature */
@@ -117,16 +116,13 @@ static int open_ring(struct fetch *fetch, struct error *err)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES];
 	struct ring_geometry geometry;
-	struct stat st = { 0 };
 	bool huge;
 	int r;
 
 	make_geometry(fetch, &geometry);
 	path_of(PATH_RING, NULL, path);
-	if (stat(path, &st) < 0)
-		st.st_size = 0;
 	r = hugepage_prepare(path_of(PATH_HUGE, NULL, folder), ring_file_bytes(&geometry),
-			     (uint64_t)st.st_size, fetch->run.config.ring.small_pages, &huge, err);
+			     ring_held_bytes(path), fetch->run.config.ring.small_pages, &huge, err);
 	if (r < 0)
 		return r;
 	if (!huge)

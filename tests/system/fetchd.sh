@@ -6,7 +6,7 @@ make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reade
 
 config() { # extra keys
 	cat >"$work/kiln.conf" <<-CONF
-		run: { name = "t"; epochs = 2; batch_rows = 32; };
+		run: { name = "t"; epochs = 2; batch_rows = ${batch_rows:-32}; };
 		source: { url = "file://$data"; };
 		sink: { url = "file://$work/runs/$name"; };
 		ring: { small_pages = true; };
@@ -207,3 +207,26 @@ whole_run manifest2 '' >"$work/other"
 like "$(cat "$KILN_ROOT/fetchd.log")" 'test-00000|train-0000[0-9].*says 1[0-9]+ bytes.*lists [0-9]+ bytes' \
 	"one that disagrees: shard and both sizes are named"
 like "$(cat "$KILN_ROOT/fetchd.log")" 'names 11 of the run.s 12 shards, 1 of them' "and how many"
+
+# A pool with pages for one ring: the next run's, of another shape, takes the last one's place.
+node pool
+mkdir -p "$KILN_ROOT/run/kiln/huge"
+if mount -t hugetlbfs -o pagesize=2M,size=2M none "$KILN_ROOT/run/kiln/huge" 2>/dev/null; then
+	whole_run pool '' >"$work/other"
+	batch_rows=4096
+	begin pool ''
+	start_fetchd
+	wait_for 10 eval '[ $(grep -c "fetchd: ring: " "$KILN_ROOT/fetchd.log") = 2 ] || [ ! -d /proc/$fetchd ]'
+	timeout 60 "$reader" >"$work/large_batch"
+	end_fetchd
+	batch_rows=
+	pages=$(grep -c 'ring: .* on 2 MiB pages' "$KILN_ROOT/fetchd.log")
+	if [ "$pages" = 0 ]; then
+		skip "a ring of another shape fits where the last one was" "no hugepages can be had here"
+	else
+		cmp -s "$work/one" "$work/other" && [ "$pages" = 2 ] && grep -q '^END_RUN' "$work/large_batch"
+		ok $? "a ring of another shape fits where the last one was" "$(tail -n 3 "$KILN_ROOT/fetchd.log")"
+	fi
+else
+	skip "a ring of another shape fits where the last one was" "hugetlbfs cannot be mounted here"
+fi

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -386,6 +387,51 @@ static void another_schema_retires_the_ring(void **state)
 	ring_close(other);
 }
 
+/* A file system with room for one ring of 2 MiB, as a pool that was raised for one. A reader that only looks
+ * holds no pages either. */
+static void a_new_ring_gets_the_old_ones_pages(void **state)
+{
+	struct ring_geometry changed = geometry;
+	char temporary[sizeof(path) + 4];
+	struct ring *ring;
+	struct error err;
+	int looking;
+
+	(void)state;
+	if (mount("tmpfs", folder, "tmpfs", 0, "size=2100k") < 0) {
+		print_message("a file system of our own: %s\n", strerror(errno));
+		skip();
+	}
+	ring_close(writer());
+	ring_close(reader());
+	assert_int_equal(ring_held_bytes(path), 2 << 20);
+	looking = open(path, O_RDWR);
+	for (int i = 0; i < 2; i++) {
+		changed.column[0].capacity += 4096;
+		if (ring_create(path, &changed, 20, &ring, &err) < 0)
+			print_error("%s\n", err.text);
+		else
+			ring_close(ring);
+		assert_int_equal(ring_held_bytes(path), 2 << 20);
+	}
+	(void)close(looking);
+	ring = reader();
+	assert_int_equal(ring_geometry_of(ring)->column[0].capacity, changed.column[0].capacity);
+	ring_close(ring);
+	/* So is what a writer left that was killed while it made one. */
+	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
+	assert_int_equal(rename(path, temporary), 0);
+	assert_int_equal(ring_held_bytes(path), 2 << 20);
+	ring_close(writer());
+}
+
+static int unmount(void **state)
+{
+	(void)state;
+	(void)umount(folder);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -406,6 +452,7 @@ int main(void)
 		cmocka_unit_test_setup(what_a_killed_writer_left_is_no_obstacle, fresh),
 		cmocka_unit_test_setup(the_group_may_read_whatever_the_umask, fresh),
 		cmocka_unit_test_setup(another_schema_retires_the_ring, fresh),
+		cmocka_unit_test_setup_teardown(a_new_ring_gets_the_old_ones_pages, fresh, unmount),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
