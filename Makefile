@@ -16,8 +16,8 @@ CLANG   := $(findstring clang,$(notdir $(CC)))
 AR      := $(if $(CLANG),llvm-ar,gcc-ar)
 B       := build/$(FLAVOUR)$(if $(CLANG),-clang)
 
-PACKAGES := libcurl mbedtls zlib libconfig libsystemd libcjson expat OpenCL
-PKG_CFLAGS := $(shell pkg-config --cflags libcurl zlib libconfig libsystemd libcjson expat OpenCL 2>/dev/null)
+PACKAGES := libcurl zlib libconfig libsystemd libcjson expat OpenCL # mbedTLS has no .pc file
+PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := -lcurl -lmbedcrypto -larchive -lz -lconfig -lsystemd -lcjson -lexpat -lOpenCL -lm
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror
