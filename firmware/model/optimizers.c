@@ -19,6 +19,15 @@ static uint64_t region_vectors(const struct plan *plan)
 	return graph_at(plan->graph, plan->graph->parameter_region)->elements / 16;
 }
 
+/* keras.io/api/optimizers: each has its own default. */
+#define ADAM_RATE 0.001
+#define SGD_RATE  0.01
+
+static double learning_rate(const struct config *config, double own)
+{
+	return config->optimizer.learning_rate > 0 ? config->optimizer.learning_rate : own;
+}
+
 /* ---- adam (Kingma and Ba, 2015), as Keras writes it ---- */
 
 static uint32_t adam_slots(const struct config *config)
@@ -48,7 +57,7 @@ static void adam_emit(struct plan *plan)
 
 static double adam_rate(const struct config *config, uint64_t t)
 {
-	return config->optimizer.learning_rate * sqrt(1 - pow(config->optimizer.beta_2, (double)t)) /
+	return learning_rate(config, ADAM_RATE) * sqrt(1 - pow(config->optimizer.beta_2, (double)t)) /
 	       (1 - pow(config->optimizer.beta_1, (double)t));
 }
 
@@ -104,7 +113,7 @@ static void sgd_emit(struct plan *plan)
 static double sgd_rate(const struct config *config, uint64_t t)
 {
 	(void)t;
-	return config->optimizer.learning_rate;
+	return learning_rate(config, SGD_RATE);
 }
 
 static void sgd_reference(const struct config *config, uint64_t t, uint64_t n, const double *gradient,

@@ -17,14 +17,14 @@ static int open_store(const struct config *config, const struct config_store *wh
 }
 
 /* The frozen copy outlives a mistake, so what only the model's tables know is checked before. */
-static int check_model(const char *file, const struct config *config, struct error *err)
+static int check_model(const struct config *config, struct error *err)
 {
 	struct graph graph;
+	int r = graph_build(config, true, &graph, err);
 
-	if (graph_build(config, true, &graph, err) < 0)
-		return error_prefix(err, "%s", file);
-	graph_done(&graph);
-	return 0;
+	if (r == 0)
+		graph_done(&graph);
+	return r;
 }
 
 /* For a run without a plan, which would take whatever lies there; one that has its plan goes by its pins. */
@@ -50,7 +50,7 @@ static int begin_new(const char *file, bool there, struct store **ret_sink, stru
 	char last_id[RUN_ID_BYTES] = "";
 	int r;
 
-	if ((r = config_load(file, &config, err)) < 0 || (r = check_model(file, &config, err)) < 0 ||
+	if ((r = config_load(file, &config, err)) < 0 || (r = check_model(&config, err)) < 0 ||
 	    (r = open_store(&config, &config.sink, ret_sink, err)) < 0)
 		return r;
 	if (!there)

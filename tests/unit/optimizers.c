@@ -123,6 +123,17 @@ static void test_known_values(void **state)
 	}
 }
 
+static void test_own_rates(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.learning_rate = 0; /* not given */
+	assert_near(optimizer_find("sgd")->rate(&config, 1), 0.01, 1e-12);
+	config.optimizer.beta_1 = config.optimizer.beta_2 = 0;
+	assert_near(optimizer_find("adam")->rate(&config, 1), 0.001, 1e-12);
+}
+
 /* A NaN anywhere is noted with its element; everything else stays clean, the padding too. */
 static void test_faults(void **state)
 {
@@ -178,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_adam),
 		cmocka_unit_test(test_sgd),
 		cmocka_unit_test(test_known_values),
+		cmocka_unit_test(test_own_rates),
 		cmocka_unit_test(test_faults),
 	};
 
