@@ -102,6 +102,17 @@ int record_write_json(const char *path, const cJSON *json, struct error *err)
 	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
 }
 
+static int state_of(const char *what, const char *text, enum run_state *ret_state, struct error *err)
+{
+	for (int i = 0; i < RUN_STATE_MAX; i++)
+		if (strcmp(text, state_names[i]) == 0) {
+			*ret_state = (enum run_state)i;
+			return 0;
+		}
+	return error_set(err, -EBADMSG, "%s: found state \"%.20s\", expected running, paused ... failed",
+			 what, text);
+}
+
 static int read_state(const char *archived_id, enum run_state *ret_state, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -111,13 +122,7 @@ static int read_state(const char *archived_id, enum run_state *ret_state, struct
 	if (r < 0)
 		return r;
 	text[strcspn(text, "\n")] = '\0';
-	for (int i = 0; i < RUN_STATE_MAX; i++)
-		if (strcmp(text, state_names[i]) == 0) {
-			*ret_state = (enum run_state)i;
-			return 0;
-		}
-	return error_set(err, -EBADMSG, "%s: found state \"%.20s\", expected running, paused ... failed",
-			 path, text);
+	return state_of(path, text, ret_state, err);
 }
 
 int record_write_state(const char *path, enum run_state state, struct error *err)
@@ -250,6 +255,22 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	(void)snprintf(ret_run->start_run, sizeof(ret_run->start_run), "%s", start);
 	(void)snprintf(ret_run->plan_sha256, sizeof(ret_run->plan_sha256), "%s", plan);
 	ret_run->started_s = (int64_t)started;
+	return 0;
+}
+
+int run_parse(const char *what, const char *json_text, uint64_t bytes, struct run *ret_run, struct error *err)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	struct run run = { 0 };
+	const char *state;
+	int r;
+
+	if ((r = json_parse(what, json_text, bytes, &record, err)) < 0 ||
+	    (r = record_parse(what, record, &run, err)) < 0 ||
+	    (r = json_get_string(what, record, "state", &state, err)) < 0 ||
+	    (r = state_of(what, state, &run.state, err)) < 0)
+		return r;
+	*ret_run = run;
 	return 0;
 }
 

@@ -4,11 +4,12 @@
  * under a lock, by temporary name, fsync, rename and fsync of the directory.
  *
  * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
- * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""); from fetchd:
- * plan_sha256, order_version; from traind: "epochs" and "metrics" (an object an epoch {epoch, step, loss,
- * accuracy, validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each {loss,
- * accuracy, rows}). In the store it has "state" besides: begin puts it there before the first batch, uploadd
- * again whenever it changed, last when the run is final. So run.json alone is enough to go on on a new disk.
+ * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
+ * where begin gave the run up (it had failed before it started); from fetchd: plan_sha256, order_version;
+ * from traind: "epochs" and "metrics" (an object an epoch {epoch, step, loss, accuracy, validation_loss,
+ * validation_accuracy}; {train, validation, test} of the last passes, each {loss, accuracy, rows}). In the
+ * store it has "state" besides: begin puts it there before the first batch, uploadd again whenever it
+ * changed, last when the run is final. So run.json alone is enough to go on on a new disk.
  *
  * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
  * `next` becomes `current`. Whoever finds no current record takes the lock and finishes that, so that a kill
@@ -52,23 +53,32 @@ struct run {
 	struct config config;         /* the frozen copy */
 };
 
+/* The weights a new run starts with. */
+struct run_start {
+	const char *run_id; /* whose checkpoint it is */
+	const char *file;   /* it lies beside the records and is moved into the new one */
+};
+
 const char *run_state_name(enum run_state state);
 bool run_state_is_final(enum run_state state);
 
 /* Adopt the unfinished record (a stopped or expired one goes on as running), or archive a final one and make
  * a new run with a frozen copy of the file at `config_file`, which is read only then. `last_id` is this
- * node's last run as the store knows it, for a disk without a record; "" = none. With run.start_from =
- * latest the new run starts from the archived record's, else from last_id's checkpoint. *ret_adopted tells
- * which it was.
+ * node's last run as the store knows it, for a disk without a record; "" = none. The new run starts with
+ * `start`, NULL = scratch. *ret_adopted tells which it was.
  * Errors: -EINVAL the configuration; -EBADMSG the record is damaged. */
-MUST_CHECK int run_begin(const char *config_file, const char *last_id, struct run *ret_run, bool *ret_adopted,
+MUST_CHECK int run_begin(const char *config_file, const char *last_id, const struct run_start *start,
+			 struct run *ret_run, bool *ret_adopted, struct error *err);
+
+/* What a run.json of the store says; ret_run->config stays empty. `what` names it in errors: -EBADMSG. */
+MUST_CHECK int run_parse(const char *what, const char *json_text, uint64_t bytes, struct run *ret_run,
 			 struct error *err);
 
 /* Make a record from a run.json of the store, on a disk without one. `plan` is a file that becomes the
- * record's plan, NULL = there was none yet. Call it last: once the record stands, begin adopts it as it is.
- */
-MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, const char *plan, struct run *ret_run,
-			   struct error *err);
+ * record's plan, NULL = there was none yet; `start` one that becomes its RUN_START_FILE, NULL = it needs
+ * none. Call it last: once the record stands, begin adopts it as it is. */
+MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, const char *plan, const char *start,
+			   struct run *ret_run, struct error *err);
 
 /* The current run. Errors: -ENOENT none; -EBADMSG a damaged record. */
 MUST_CHECK int run_load(struct run *ret_run, struct error *err);

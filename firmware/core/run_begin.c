@@ -88,7 +88,8 @@ static int archive_current(const char *id, struct error *err)
 /* ---- A record on its way in ---- */
 
 /* In PATH_RUNS/next, whole once it has its state. */
-static int make_next(const cJSON *record, const char *config_text, const char *plan, struct error *err)
+static int make_next(const cJSON *record, const char *config_text, const char *plan, const char *start,
+		     struct error *err)
 {
 	CLEANUP(config_done) struct config frozen = { 0 };
 	char folder[PATH_BYTES], path[PATH_BYTES];
@@ -102,6 +103,9 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 	    (r = record_write_json(path_of(PATH_RUNS, RECORD_NEXT "/run.json", path), record, err)) < 0)
 		return r;
 	if (plan && (r = file_rename_durable(plan, path_of(PATH_RUNS, RECORD_NEXT "/plan", path), err)) < 0)
+		return r;
+	if (start && (r = file_rename_durable(start, path_of(PATH_RUNS, RECORD_NEXT "/" RUN_START_FILE, path),
+					      err)) < 0)
 		return r;
 	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
 }
@@ -132,9 +136,9 @@ static int64_t make_id(const char *name, const char *last_id, char id[static RUN
 	}
 }
 
-static bool fill_record(cJSON *record, const struct config *config, const char *text, const char *last_id)
+static bool fill_record(cJSON *record, const struct config *config, const char *text, const char *last_id,
+			const char *start_run)
 {
-	const char *start = config->run.start_from == START_LATEST ? last_id : "";
 	char id[RUN_ID_BYTES];
 	int64_t started = make_id(config->run.name, last_id, id);
 
@@ -143,13 +147,14 @@ static bool fill_record(cJSON *record, const struct config *config, const char *
 	       cJSON_AddStringToObject(record, "name", config->run.name) &&
 	       json_add_u64(record, "started_s", (uint64_t)started) &&
 	       json_add_u64(record, "seed", config->run.seed) &&
-	       cJSON_AddStringToObject(record, "start_run", start) &&
+	       cJSON_AddStringToObject(record, "start_run", start_run) &&
 	       cJSON_AddStringToObject(record, "plan_sha256", "") &&
 	       cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
 	       cJSON_AddStringToObject(record, "config", text);
 }
 
-static int make_new_run(const char *config_file, const char *last_id, struct error *err)
+static int make_new_run(const char *config_file, const char *last_id, const struct run_start *start,
+			struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
@@ -159,9 +164,9 @@ static int make_new_run(const char *config_file, const char *last_id, struct err
 	if ((r = config_load(config_file, &config, err)) < 0 ||
 	    (r = file_read(config_file, RECORD_BYTES_MAX, &text, NULL, err)) < 0)
 		return r;
-	if (!fill_record(record, &config, text, last_id))
+	if (!fill_record(record, &config, text, last_id, start ? start->run_id : ""))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	return make_next(record, text, NULL, err);
+	return make_next(record, text, NULL, start ? start->file : NULL, err);
 }
 
 /* ---- What kiln-oneshot begin calls ---- */
@@ -179,8 +184,8 @@ static int adopt(struct run *run, struct error *err)
 	return r;
 }
 
-int run_begin(const char *config_file, const char *last_id, struct run *ret_run, bool *ret_adopted,
-	      struct error *err)
+int run_begin(const char *config_file, const char *last_id, const struct run_start *start,
+	      struct run *ret_run, bool *ret_adopted, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(run_done) struct run old = { 0 };
@@ -200,14 +205,14 @@ int run_begin(const char *config_file, const char *last_id, struct run *ret_run,
 		old = (struct run){ 0 };
 		return 0;
 	}
-	if ((r = make_new_run(config_file, there == 0 ? old.id : last_id, err)) < 0 ||
+	if ((r = make_new_run(config_file, there == 0 ? old.id : last_id, start, err)) < 0 ||
 	    (there == 0 && (r = archive_current(old.id, err)) < 0) || (r = install_next(err)) < 0)
 		return r;
 	return run_load(ret_run, err);
 }
 
-int run_restore(const char *json_text, uint64_t bytes, const char *plan, struct run *ret_run,
-		struct error *err)
+int run_restore(const char *json_text, uint64_t bytes, const char *plan, const char *start,
+		struct run *ret_run, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -218,7 +223,7 @@ int run_restore(const char *json_text, uint64_t bytes, const char *plan, struct 
 	if ((r = json_parse("run.json", json_text, bytes, &record, err)) < 0 ||
 	    (r = record_parse("run.json", record, &run, err)) < 0 ||
 	    (r = json_get_string("run.json", record, "config", &config_text, err)) < 0 ||
-	    (r = record_lock(&lock, err)) < 0 || (r = make_next(record, config_text, plan, err)) < 0 ||
+	    (r = record_lock(&lock, err)) < 0 || (r = make_next(record, config_text, plan, start, err)) < 0 ||
 	    (r = install_next(err)) < 0)
 		return r;
 	return run_load(ret_run, err);

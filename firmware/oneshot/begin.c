@@ -2,6 +2,7 @@
 #include "core/log.h"
 #include "core/manifest.h"
 #include "core/spool.h"
+#include "model/checkpoint.h"
 #include "model/graph.h"
 #include "oneshot/oneshot.h"
 
@@ -17,14 +18,31 @@ static int open_store(const struct config *config, const struct config_store *wh
 }
 
 /* The frozen copy outlives a mistake, so what only the model's tables know is checked before. */
-static int check_model(const struct config *config, struct error *err)
+static int check_model(const struct config *config, char ret_hash[static GRAPH_HASH_BYTES], struct error *err)
 {
 	struct graph graph;
 	int r = graph_build(config, true, &graph, err);
 
-	if (r == 0)
-		graph_done(&graph);
-	return r;
+	if (r < 0)
+		return r;
+	memcpy(ret_hash, graph.hash, GRAPH_HASH_BYTES);
+	graph_done(&graph);
+	return 0;
+}
+
+/* Likewise: traind could not start with the weights of another network, this night and every later one. */
+static int check_start(const char *file, const struct run_start *start, const char *hash, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
+	int r = safetensors_open(start->file, &weights, err);
+
+	if (r < 0 || (r = checkpoint_expect(start->run_id, weights, "graph_hash", hash, err)) == 0)
+		return r;
+	(void)unlink(start->file);
+	return error_prefix(err,
+			    "%s: run.start_from = \"latest\", but model and optimizer are not those of the "
+			    "last run; start from \"scratch\" or put them back",
+			    file);
 }
 
 /* For a run without a plan, which would take whatever lies there; one that has its plan goes by its pins. */
@@ -41,27 +59,6 @@ static int check_whole(struct store *source, struct error *err)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* `there`: a record of a final run is on the disk; otherwise the store may know of one. */
-static int begin_new(const char *file, bool there, struct store **ret_sink, struct run *ret_run,
-		     bool *ret_adopted, struct error *err)
-{
-	CLEANUP(store_closep) struct store *source = NULL;
-	CLEANUP(config_done) struct config config = { 0 };
-	char last_id[RUN_ID_BYTES] = "";
-	int r;
-
-	if ((r = config_load(file, &config, err)) < 0 || (r = check_model(&config, err)) < 0 ||
-	    (r = open_store(&config, &config.sink, ret_sink, err)) < 0)
-		return r;
-	if (!there)
-		r = bring_last_run(*ret_sink, config.run.name, ret_run, last_id, err);
-	*ret_adopted = r == 0 && *ret_run->id;
-	if (r < 0 || *ret_adopted || (r = open_store(&config, &config.source, &source, err)) < 0 ||
-	    (r = check_whole(source, err)) < 0)
-		return r;
-	return run_begin(file, last_id, ret_run, ret_adopted, err);
-}
-
 static int upload_record(struct store *sink, const char *run_id, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -72,31 +69,92 @@ static int upload_record(struct store *sink, const char *run_id, struct error *e
 	return r < 0 ? r : store_put(sink, key, text, strlen(text), err);
 }
 
+/* ---- Which run ---- */
+
+/* On this disk or, when there is none, in the store; ret_run->id stays empty when there is none either. */
+static int find_last(const char *file, struct run *ret_run, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = run_load(ret_run, err);
+
+	if (r != -ENOENT)
+		return r;
+	if ((r = config_load(file, &config, err)) < 0 ||
+	    (r = open_store(&config, &config.sink, &sink, err)) < 0)
+		return r;
+	return bring_last_run(sink, config.run.name, ret_run, err);
+}
+
+/* The weights of the last run or, where it came to none, those it was to start with itself. */
+static int find_start(const struct config *config, const struct run *last, struct run_start *ret_start,
+		      char path[static PATH_BYTES], struct error *err)
+{
+	const char *const ids[] = { last->id, last->start_run };
+	CLEANUP(store_closep) struct store *sink = NULL;
+	int r = open_store(config, &config->sink, &sink, err);
+
+	*path = '\0';
+	for (size_t i = 0; r == 0 && !*path && i < sizeof(ids) / sizeof(ids[0]) && *ids[i]; i++) {
+		ret_start->run_id = ids[i];
+		r = bring_start(sink, ids[i], path, err);
+	}
+	ret_start->file = path;
+	if (r == 0 && !*path && *last->id)
+		log_warning("%s has no checkpoint; starting from scratch", last->id);
+	return r;
+}
+
+static int begin_new(const char *file, const struct run *last, struct run *ret_run, struct error *err)
+{
+	CLEANUP(store_closep) struct store *source = NULL;
+	CLEANUP(config_done) struct config config = { 0 };
+	char hash[GRAPH_HASH_BYTES], path[PATH_BYTES] = "";
+	struct run_start start;
+	bool adopted;
+	int r;
+
+	if ((r = config_load(file, &config, err)) < 0 || (r = check_model(&config, hash, err)) < 0 ||
+	    (r = open_store(&config, &config.source, &source, err)) < 0 || (r = check_whole(source, err)) < 0)
+		return r;
+	if (config.run.start_from == START_LATEST &&
+	    ((r = find_start(&config, last, &start, path, err)) < 0 ||
+	     (*path && (r = check_start(file, &start, hash, err)) < 0)))
+		return r;
+	return run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
+}
+
 /* An unfinished run is its frozen configuration's: kiln.conf may be anything by now. */
+static int go_on(const char *file, struct run *ret_run, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
+	bool adopted, any;
+	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
+
+	if (r < 0 || (r = open_store(&ret_run->config, &ret_run->config.source, &source, err)) < 0 ||
+	    (!*ret_run->plan_sha256 && (r = check_whole(source, err)) < 0) ||
+	    (r = open_store(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
+	    (r = spool_make(ret_run->id, err)) < 0)
+		return r;
+	return bring_checkpoint(sink, ret_run->id, &any, err);
+}
+
 static int begin(const char *file, struct error *err)
 {
-	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
-	bool adopted = true;
-	int r = run_load(&run, err);
+	bool adopted;
+	int r = find_last(file, &last, err);
 
-	if (r == -ENOENT || (r == 0 && run_state_is_final(run.state))) {
-		bool there = r == 0;
-
-		run_done(&run);
-		run = (struct run){ 0 };
-		r = begin_new(file, there, &sink, &run, &adopted, err);
-	} else if (r == 0) {
-		run_done(&run);
-		r = run_begin(file, "", &run, &adopted, err);
-		if (r == 0 && (r = open_store(&run.config, &run.config.sink, &sink, err)) == 0 &&
-		    (r = spool_make(run.id, err)) == 0)
-			r = bring_checkpoint(sink, run.id, err);
-	}
-	if (r < 0 || (r = open_store(&run.config, &run.config.source, &source, err)) < 0 ||
-	    (adopted && !*run.plan_sha256 && (r = check_whole(source, err)) < 0) ||
-	    (r = spool_make(run.id, err)) < 0 || (r = bring_start(sink, &run, err)) < 0 ||
-	    (r = bring_encoder(source, run.id, err)) < 0 || (r = upload_record(sink, run.id, err)) < 0)
+	if (r < 0)
+		return r;
+	adopted = *last.id && !run_state_is_final(last.state);
+	r = adopted ? go_on(file, &run, err) : begin_new(file, &last, &run, err);
+	if (r < 0 || (r = spool_make(run.id, err)) < 0 ||
+	    (r = open_store(&run.config, &run.config.source, &source, err)) < 0 ||
+	    (r = bring_encoder(source, run.id, err)) < 0 ||
+	    (r = open_store(&run.config, &run.config.sink, &sink, err)) < 0 ||
+	    (r = upload_record(sink, run.id, err)) < 0)
 		return r;
 	log_info("%s: %s", run.id, adopted ? "going on" : "begun");
 	puts(run.id);

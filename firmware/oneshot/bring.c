@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/json.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "core/spool.h"
@@ -28,12 +27,13 @@ static void warn_damaged(const struct error *err)
 	log_warning("%s, going back to the one before", err->text);
 }
 
-int bring_checkpoint(struct store *sink, const char *run_id, struct error *err)
+int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 	char name[SPOOL_NAME_BYTES], path[PATH_BYTES], temporary[PATH_BYTES];
 	int r = checkpoint_open_newest(run_id, warn_damaged, path, &file, err);
 
+	*ret_any = r == 0;
 	if (r != -ENOENT)
 		return r;
 	r = stored_fetch(sink, run_id, spool_path(run_id, "checkpoints/begin.tmp", temporary), name, err);
@@ -41,6 +41,7 @@ int bring_checkpoint(struct store *sink, const char *run_id, struct error *err)
 		r = file_rename_durable(temporary, spool_path(run_id, name, path), err);
 	if (r < 0)
 		return r;
+	*ret_any = *name;
 	if (*name)
 		log_notice("%s: no good checkpoint on this disk; going on from %s in the store", run_id,
 			   name);
@@ -48,6 +49,37 @@ int bring_checkpoint(struct store *sink, const char *run_id, struct error *err)
 		log_notice("%s: no checkpoint on this disk or in the store; starting from its beginning",
 			   run_id);
 	return 0;
+}
+
+/* ---- The weights to start with ---- */
+
+/* The spool may hold what is not uploaded yet; uploadd may take it away meanwhile, then the store has it. */
+static int link_newest(const char *run_id, const char *path, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	char from[PATH_BYTES];
+	int r = checkpoint_open_newest(run_id, warn_damaged, from, &file, err);
+
+	return r == 0 && link(from, path) < 0 ? -ENOENT : r;
+}
+
+int bring_start(struct store *sink, const char *run_id, char ret_path[static PATH_BYTES], struct error *err)
+{
+	char path[PATH_BYTES], name[SPOOL_NAME_BYTES] = "";
+	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+
+	if (r < 0)
+		return r;
+	(void)unlink(path_of(PATH_RUNS, RUN_START_FILE, path));
+	r = link_newest(run_id, path, err);
+	if (r == -ENOENT) {
+		r = stored_fetch(sink, run_id, path, name, err);
+		if (r == 0 && !*name)
+			*path = '\0';
+	}
+	if (r == 0)
+		memcpy(ret_path, path, PATH_BYTES);
+	return r;
 }
 
 /* ---- A new disk ---- */
@@ -78,82 +110,62 @@ static int note_record(void *context, const struct store_object *object)
 	return 0;
 }
 
-static bool is_final(const char *state)
+/* What it would start with is needed as long as it has no checkpoint of its own. */
+static int bring_its_start(struct store *sink, const struct run *run, char ret_path[static PATH_BYTES],
+			   struct error *err)
 {
-	return strcmp(state, run_state_name(RUN_FINISHED)) == 0 ||
-	       strcmp(state, run_state_name(RUN_FAILED)) == 0;
+	bool any;
+	int r = bring_checkpoint(sink, run->id, &any, err);
+
+	*ret_path = '\0';
+	if (r < 0 || any || !*run->start_run)
+		return r;
+	r = bring_start(sink, run->start_run, ret_path, err);
+	if (r == 0 && !*ret_path)
+		log_warning("%s has no checkpoint any more; starting from scratch", run->start_run);
+	return r;
 }
 
 /* The record comes last: it says that the rest is here. */
-static int bring_back(struct store *sink, const char *run_id, const char *text, uint64_t bytes,
-		      const char *plan_sha256, struct run *ret_run, struct error *err)
+static int bring_back(struct store *sink, const struct run *run, const char *text, uint64_t bytes,
+		      struct run *ret_run, struct error *err)
 {
-	char folder[PATH_BYTES], plan[PATH_BYTES];
+	char path[PATH_BYTES], start[PATH_BYTES];
+	bool plan = *run->plan_sha256;
 	int r;
 
-	if ((r = path_make(path_of(PATH_RUNS, NULL, folder), err)) < 0 || (r = spool_make(run_id, err)) < 0 ||
-	    (r = bring_checkpoint(sink, run_id, err)) < 0)
+	if ((r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
+	    (r = bring_its_start(sink, run, start, err)) < 0)
 		return r;
-	(void)path_of(PATH_RUNS, "plan", plan);
-	if (*plan_sha256 && (r = download(sink, run_id, "plan", plan, err)) < 0)
+	(void)path_of(PATH_RUNS, "plan", path);
+	if (plan && (r = download(sink, run->id, "plan", path, err)) < 0)
 		return r;
-	return run_restore(text, bytes, *plan_sha256 ? plan : NULL, ret_run, err);
+	return run_restore(text, bytes, plan ? path : NULL, *start ? start : NULL, ret_run, err);
 }
 
-int bring_last_run(struct store *sink, const char *name, struct run *ret_run,
-		   char last_id[static RUN_ID_BYTES], struct error *err)
+int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	CLEANUP(json_free) cJSON *record = NULL;
-	struct search search = { name, last_id };
-	const char *id, *state, *plan_sha256;
-	char key[STORE_KEY_MAX];
+	char key[STORE_KEY_MAX], id[RUN_ID_BYTES] = "";
+	struct search search = { name, id };
+	struct run run;
 	uint64_t bytes;
 	int r;
 
 	(void)snprintf(key, sizeof(key), "%s-*/run.json", name);
 	r = store_list(sink, key, note_record, &search, err);
-	if (r < 0 || !*last_id)
+	if (r < 0 || !*id)
 		return r;
-	(void)snprintf(key, sizeof(key), "%s/run.json", last_id);
+	(void)snprintf(key, sizeof(key), "%s/run.json", id);
 	if ((r = store_get_all(sink, key, RUN_JSON_MAX, &text, &bytes, err)) < 0 ||
-	    (r = json_parse(key, text, bytes, &record, err)) < 0 ||
-	    (r = json_get_string(key, record, "id", &id, err)) < 0 ||
-	    (r = json_get_string(key, record, "state", &state, err)) < 0 ||
-	    (r = json_get_string(key, record, "plan_sha256", &plan_sha256, err)) < 0)
+	    (r = run_parse(key, text, bytes, &run, err)) < 0)
 		return r;
-	if (strcmp(id, last_id) != 0)
-		return error_set(err, -EBADMSG, "%s: found id \"%.100s\"", key, id);
-	return is_final(state) ? 0 : bring_back(sink, last_id, text, bytes, plan_sha256, ret_run, err);
-}
-
-/* ---- run.start_from = latest ---- */
-
-/* The spool may hold what is not uploaded yet; uploadd may take it away meanwhile, then the store has it. */
-static int link_newest(const char *run_id, const char *path, struct error *err)
-{
-	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
-	char from[PATH_BYTES];
-	int r = checkpoint_open_newest(run_id, warn_damaged, from, &file, err);
-
-	return r == 0 && link(from, path) < 0 ? -ENOENT : r;
-}
-
-int bring_start(struct store *sink, const struct run *run, struct error *err)
-{
-	char path[PATH_BYTES], name[SPOOL_NAME_BYTES];
-	int r;
-
-	if (!*run->start_run || access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK) == 0)
-		return 0;
-	r = link_newest(run->start_run, path, err);
-	if (r != -ENOENT)
-		return r;
-	r = stored_fetch(sink, run->start_run, path, name, err);
-	if (r < 0 || *name)
-		return r;
-	log_warning("%s has no checkpoint; starting from scratch", run->start_run);
-	return run_note("{\"start_run\": \"\"}", err);
+	if (strcmp(run.id, id) != 0)
+		return error_set(err, -EBADMSG, "%s: found id \"%.100s\"", key, run.id);
+	if (!run_state_is_final(run.state))
+		return bring_back(sink, &run, text, bytes, ret_run, err);
+	*ret_run = run;
+	return 0;
 }
 
 /* ---- The encoder ---- */

@@ -21,18 +21,19 @@ int oneshot_release(int argc, char **argv);
 /* ---- bring.c ---- */
 
 /* A disk without a record: look at this node's newest run (by run.name) in the store. An unfinished one comes
- * back whole, newest checkpoint and plan first, the record last, and *ret_run is it. Of a final one last_id
- * gets the id. Neither: *ret_run and last_id stay empty. */
-MUST_CHECK int bring_last_run(struct store *sink, const char *name, struct run *ret_run,
-			      char last_id[static RUN_ID_BYTES], struct error *err);
+ * back whole, newest checkpoint and plan first, the record last. A final one stays there, and *ret_run is
+ * what its run.json says, without a configuration. Neither: ret_run->id stays empty. */
+MUST_CHECK int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err);
 
 /* A run that goes on has its newest good checkpoint in the spool when this returns, from the store if the
- * spool has none; a run without any goes on from its beginning, and the log says so. */
-MUST_CHECK int bring_checkpoint(struct store *sink, const char *run_id, struct error *err);
+ * spool has none. *ret_any: false when neither has any; it goes on from its beginning, and the log says so.
+ */
+MUST_CHECK int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, struct error *err);
 
-/* The newest good checkpoint of run->start_run, from the spool or the store, to where traind looks for it.
- * One without any is noted as a start from scratch. Free when it is there already. */
-MUST_CHECK int bring_start(struct store *sink, const struct run *run, struct error *err);
+/* The newest good checkpoint of a run, from the spool or the store, for another run to start with: a file
+ * beside the records, as run_begin() and run_restore() take it. "" = it has none. */
+MUST_CHECK int bring_start(struct store *sink, const char *run_id, char ret_path[static PATH_BYTES],
+			   struct error *err);
 
 /* What turned texts into vectors goes with the model, so that it alone is enough to predict: encoder.bin and
  * dataset.json from beside the shards, where there are any, into the spool's model folder. Free when they are

@@ -181,6 +181,31 @@ ok $? "a new disk after a finished run begins a new one" "$said $errors"
 cmp "$KILN_ROOT/data/kiln/run/current/start.safetensors" "$stored/$(name 7)"
 ok $? "run.start_from = latest: from the store's last run"
 
+
+record=$KILN_ROOT/data/kiln/run/current
+third=$said
+like "$(cat "$record/run.json")" "\"start_run\":.*\"$second\"" "its record says whose weights they are"
+put_state failed
+begin
+is "$rc" 0 "after a run that came to no checkpoint" "$errors"
+cmp "$record/start.safetensors" "$stored/$(name 7)"
+ok $? "run.start_from = latest: what that one was to start with"
+
+# ---- Weights of another network ----
+put_state finished
+before=$(cat "$record/run.json")
+echo 'model: { layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };' >>"$work/kiln.conf"
+begin
+is "$rc" 78 "run.start_from = latest with other layers: refused (exit 78)" "$errors"
+like "$errors" "kiln.conf: run.start_from = .latest., but model and optimizer are not those .*: $second: graph_hash: found [0-9a-f]{64}, expected [0-9a-f]{64}" "saying so"
+is "$(cat "$record/state") $(cat "$record/run.json")" "finished $before" "the last run stays as it was"
+is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock')" "and nothing is left beside it"
+sed -i 's/latest/scratch/' "$work/kiln.conf"
+begin
+is "$rc" 0 "from scratch it begins" "$errors"
+[ ! -e "$record/start.safetensors" ]
+ok $? "without them"
+
 # ---- Usage ----
 "$KILN_BIN/kiln-oneshot" begin --conf x >"$work/said" 2>&1
 is "$?" 64 "begin takes --config FILE and nothing else"

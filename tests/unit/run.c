@@ -65,7 +65,7 @@ static bool begin(char id[static RUN_ID_BYTES])
 	struct error err = { 0 };
 	bool adopted = false;
 
-	if (run_begin(config_file, "", &run, &adopted, &err) < 0)
+	if (run_begin(config_file, "", NULL, &run, &adopted, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(run.state, RUN_RUNNING);
 	(void)snprintf(id, RUN_ID_BYTES, "%s", run.id);
@@ -132,7 +132,7 @@ static void test_wrong_config_makes_no_record(void **state)
 
 	(void)state;
 	write_config("not a name", 7, "scratch");
-	assert_int_equal(run_begin(config_file, "", &run, &adopted, &err), -EINVAL);
+	assert_int_equal(run_begin(config_file, "", NULL, &run, &adopted, &err), -EINVAL);
 	assert_int_equal(run_load(&run, &err), -ENOENT);
 }
 
@@ -269,7 +269,7 @@ static void test_restore(void **state)
 	start_anew();
 	(void)snprintf(path, sizeof(path), "%s/plan", root);
 	assert_int_equal(file_write_durable(path, "the plan", 8, &err), 0);
-	assert_int_equal(run_restore(before, strlen(before), path, &run, &err), 0);
+	assert_int_equal(run_restore(before, strlen(before), path, NULL, &run, &err), 0);
 	assert_string_equal(run.id, id);
 	assert_int_equal(run.state, RUN_RUNNING);
 	assert_string_equal(run.plan_sha256, PLAN_SHA256);
@@ -279,6 +279,26 @@ static void test_restore(void **state)
 	assert_string_equal(after, before);
 	assert_true(begin(again));
 	assert_string_equal(again, id);
+}
+
+static void test_parse(void **state)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char id[RUN_ID_BYTES];
+	struct error err = { 0 };
+	struct run run = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	set_state(RUN_FAILED);
+	text = json_now();
+	assert_int_equal(run_parse("a/run.json", text, strlen(text), &run, &err), 0);
+	assert_string_equal(run.id, id);
+	assert_int_equal(run.state, RUN_FAILED);
+	memcpy(strstr(text, "failed"), "FAILED", 6);
+	assert_int_equal(run_parse("a/run.json", text, strlen(text), &run, &err), -EBADMSG);
+	assert_string_equal(err.text,
+			    "a/run.json: found state \"FAILED\", expected running, paused ... failed");
 }
 
 static void test_restore_refuses(void **state)
@@ -298,7 +318,7 @@ static void test_restore_refuses(void **state)
 		CLEANUP(run_done) struct run run = { 0 };
 		struct error err = { 0 };
 
-		if (run_restore(cases[i].text, strlen(cases[i].text), NULL, &run, &err) >= 0)
+		if (run_restore(cases[i].text, strlen(cases[i].text), NULL, NULL, &run, &err) >= 0)
 			fail_msg("%s: taken", cases[i].label);
 		assert_int_equal(run_load(&run, &err), -ENOENT);
 	}
@@ -347,38 +367,33 @@ static void test_archive_is_trimmed(void **state)
 	assert_int_equal(run_load_archived("", &(struct run){ 0 }, &err), -ENOENT);
 }
 
-static void test_start_from(void **state)
+/* The weights come into the record with it, and it says whose they are; the archive does without them. */
+static void test_start(void **state)
 {
-	static const struct {
-		const char *label, *start_from, *last_id;
-		bool here;             /* a final record is on the disk */
-		const char *start_run; /* "-" = the record's */
-	} cases[] = {
-		{ "scratch", "scratch", "old-1", true, "" },
-		{ "latest, nothing there", "latest", "", false, "" },
-		{ "latest, the disk's", "latest", "", true, "-" },
-		{ "latest, the disk's before the store's", "latest", "old-1", true, "-" },
-		{ "latest, a new disk", "latest", "old-1", false, "old-1" },
-	};
+	CLEANUP(run_done) struct run run = { 0 }, second = { 0 };
+	CLEANUP(free_ptr) char *weights = NULL;
+	char file[128], path[PATH_BYTES], id[RUN_ID_BYTES];
+	const struct run_start start = { "old-1", file };
+	struct error err = { 0 };
+	bool adopted;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CLEANUP(run_done) struct run run = { 0 };
-		char id[RUN_ID_BYTES] = "";
-		const char *expected = cases[i].start_run;
-		struct error err = { 0 };
-		bool adopted;
-
-		start_anew();
-		if (cases[i].here) {
-			(void)begin(id);
-			set_state(RUN_FINISHED);
-		}
-		write_config("night", 7, cases[i].start_from);
-		assert_int_equal(run_begin(config_file, cases[i].last_id, &run, &adopted, &err), 0);
-		if (strcmp(run.start_run, *expected == '-' ? id : expected) != 0)
-			fail_msg("%s: found \"%s\"", cases[i].label, run.start_run);
-	}
+	(void)snprintf(file, sizeof(file), "%s/weights", root);
+	assert_int_equal(file_write_durable(file, "weights", 7, &err), 0);
+	assert_int_equal(run_begin(config_file, "", &start, &run, &adopted, &err), 0);
+	assert_false(adopted);
+	assert_string_equal(run.start_run, "old-1");
+	assert_int_equal(file_read(path_of(PATH_RUN, RUN_START_FILE, path), 64, &weights, NULL, &err), 0);
+	assert_string_equal(weights, "weights");
+	assert_int_equal(access(file, F_OK), -1);
+	set_state(RUN_FINISHED);
+	assert_false(begin(id));
+	assert_int_equal(run_load(&second, &err), 0);
+	assert_string_equal(second.start_run, "");
+	assert_int_equal(access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK), -1);
+	(void)snprintf(file, sizeof(file), "%s/%s", run.id, RUN_START_FILE);
+	assert_int_equal(access(path_of(PATH_ARCHIVE, run.id, path), F_OK), 0);
+	assert_int_equal(access(path_of(PATH_ARCHIVE, file, path), F_OK), -1);
 }
 
 /* Of several that begin at once one makes the run and the others adopt it. */
@@ -473,9 +488,10 @@ int main(void)
 		TEST(test_notes),
 		TEST(test_damaged_records),
 		TEST(test_restore),
+		TEST(test_parse),
 		TEST(test_restore_refuses),
 		TEST(test_archive_is_trimmed),
-		TEST(test_start_from),
+		TEST(test_start),
 		TEST(test_begins_at_once),
 		TEST(test_readers_see_one_record),
 	};

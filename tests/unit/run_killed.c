@@ -22,7 +22,7 @@
 #define RESTORED_ID "night-20250102-030405"
 
 static const char config[] = "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n"
-			     "run: { name = \"night\"; start_from = \"latest\"; };\n";
+			     "run: { name = \"night\"; };\n";
 static const char from_store[] =
 	"{\"version\":1,\"id\":\"" RESTORED_ID "\",\"started_s\":1,\"start_run\":\"\","
 	"\"plan_sha256\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\",\"state\":"
@@ -31,7 +31,7 @@ static const char from_store[] =
 
 static char base[64];               /* template/ and root/ lie in it */
 static char first_id[RUN_ID_BYTES]; /* the record there was, "" = none */
-static char config_file[PATH_BYTES], plan_file[PATH_BYTES];
+static char config_file[PATH_BYTES], plan_file[PATH_BYTES], start_file[PATH_BYTES];
 
 static void enter(const char *name)
 {
@@ -41,6 +41,7 @@ static void enter(const char *name)
 	(void)setenv("KILN_ROOT", path, 1);
 	(void)snprintf(config_file, sizeof(config_file), "%s/kiln.conf", path);
 	(void)snprintf(plan_file, sizeof(plan_file), "%s/plan", path);
+	(void)snprintf(start_file, sizeof(start_file), "%s/start", path);
 }
 
 static void shell(const char *format)
@@ -64,9 +65,12 @@ static void put(const char *path, const char *text)
 static int begin(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
+	const struct run_start start = { first_id, start_file };
 	bool adopted;
 
-	return run_begin(config_file, "", &run, &adopted, err);
+	if (*first_id)
+		put(start_file, "weights");
+	return run_begin(config_file, "", *first_id ? &start : NULL, &run, &adopted, err);
 }
 
 static int finish(struct error *err)
@@ -83,7 +87,7 @@ static int restore(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 
-	return run_restore(from_store, strlen(from_store), plan_file, &run, err);
+	return run_restore(from_store, strlen(from_store), plan_file, NULL, &run, err);
 }
 
 /* ---- What may be there afterwards ---- */
@@ -166,6 +170,7 @@ static void next_begin_goes_on(void)
 		assert_int_equal(run_load_archived(first_id, &archived, &err), 0);
 		assert_int_equal(archived.state, RUN_FINISHED);
 		assert_string_equal(run.start_run, first_id);
+		assert_int_equal(access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK), 0);
 	}
 	assert_int_equal(access(path_of(PATH_RUNS, "next", path), F_OK), -1);
 	/* Nothing of a record that did not come about is in another. */
