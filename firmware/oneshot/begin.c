@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sysexits.h>
 
-static int open_store(const struct config *config, const struct config_store *which, struct store **ret_store,
-		      struct error *err)
+int begin_store(const struct config *config, const struct config_store *which, struct store **ret_store,
+		struct error *err)
 {
 	const struct store_options options = store_options_of(config);
 
@@ -59,7 +59,7 @@ static int check_whole(struct store *source, struct error *err)
 	return r == -ENOENT ? 0 : r;
 }
 
-static int upload_record(struct store *sink, const char *run_id, struct error *err)
+int begin_upload_record(struct store *sink, const char *run_id, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char key[STORE_KEY_MAX];
@@ -71,17 +71,19 @@ static int upload_record(struct store *sink, const char *run_id, struct error *e
 
 /* ---- Which run ---- */
 
-/* On this disk or, when there is none, in the store; ret_run->id stays empty when there is none either. */
-static int find_last(const char *file, struct run *ret_run, struct error *err)
+/* On this disk or, when there is none, in the store, which brings an unfinished one with all it needs;
+ * ret_run->id stays empty when there is none either. */
+static int find_last(const char *file, struct run *ret_run, bool *ret_brought, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
 	int r = run_load(ret_run, err);
 
+	*ret_brought = r == -ENOENT;
 	if (r != -ENOENT)
 		return r;
 	if ((r = config_load(file, &config, err)) < 0 ||
-	    (r = open_store(&config, &config.sink, &sink, err)) < 0)
+	    (r = begin_store(&config, &config.sink, &sink, err)) < 0)
 		return r;
 	return bring_last_run(sink, config.run.name, ret_run, err);
 }
@@ -92,7 +94,7 @@ static int find_start(const struct config *config, const struct run *last, struc
 {
 	const char *const ids[] = { last->id, last->start_run };
 	CLEANUP(store_closep) struct store *sink = NULL;
-	int r = open_store(config, &config->sink, &sink, err);
+	int r = begin_store(config, &config->sink, &sink, err);
 
 	*path = '\0';
 	for (size_t i = 0; r == 0 && !*path && i < sizeof(ids) / sizeof(ids[0]) && *ids[i]; i++) {
@@ -105,7 +107,9 @@ static int find_start(const struct config *config, const struct run *last, struc
 	return r;
 }
 
-static int begin_new(const char *file, const struct run *last, struct run *ret_run, struct error *err)
+/* `unstarted`: the last one is unfinished, and is given up once nothing keeps the new one from beginning. */
+static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
+		     struct error *err)
 {
 	CLEANUP(store_closep) struct store *source = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
@@ -115,25 +119,28 @@ static int begin_new(const char *file, const struct run *last, struct run *ret_r
 	int r;
 
 	if ((r = config_load(file, &config, err)) < 0 || (r = check_model(&config, hash, err)) < 0 ||
-	    (r = open_store(&config, &config.source, &source, err)) < 0 || (r = check_whole(source, err)) < 0)
+	    (r = begin_store(&config, &config.source, &source, err)) < 0 ||
+	    (r = check_whole(source, err)) < 0)
 		return r;
 	if (config.run.start_from == START_LATEST &&
 	    ((r = find_start(&config, last, &start, path, err)) < 0 ||
 	     (*path && (r = check_start(file, &start, hash, err)) < 0)))
 		return r;
+	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
+		return r;
 	return run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
 }
 
 /* An unfinished run is its frozen configuration's: kiln.conf may be anything by now. */
-static int go_on(const char *file, struct run *ret_run, struct error *err)
+static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
 	bool adopted, any;
 	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
 
-	if (r < 0 || (r = open_store(&ret_run->config, &ret_run->config.source, &source, err)) < 0 ||
-	    (!*ret_run->plan_sha256 && (r = check_whole(source, err)) < 0) ||
-	    (r = open_store(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
+	if (r < 0 || (r = begin_store(&ret_run->config, &ret_run->config.source, &source, err)) < 0 ||
+	    (!*ret_run->plan_sha256 && (r = check_whole(source, err)) < 0) || brought ||
+	    (r = begin_store(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
 	    (r = spool_make(ret_run->id, err)) < 0)
 		return r;
 	return bring_checkpoint(sink, ret_run->id, &any, err);
@@ -143,18 +150,19 @@ static int begin(const char *file, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
-	bool adopted;
-	int r = find_last(file, &last, err);
+	bool unfinished, adopted, brought;
+	int r = find_last(file, &last, &brought, err);
 
 	if (r < 0)
 		return r;
-	adopted = *last.id && !run_state_is_final(last.state);
-	r = adopted ? go_on(file, &run, err) : begin_new(file, &last, &run, err);
+	unfinished = *last.id && !run_state_is_final(last.state);
+	adopted = unfinished && !unstarted_is_superseded(file, &last);
+	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
 	if (r < 0 || (r = spool_make(run.id, err)) < 0 ||
-	    (r = open_store(&run.config, &run.config.source, &source, err)) < 0 ||
+	    (r = begin_store(&run.config, &run.config.source, &source, err)) < 0 ||
 	    (r = bring_encoder(source, run.id, err)) < 0 ||
-	    (r = open_store(&run.config, &run.config.sink, &sink, err)) < 0 ||
-	    (r = upload_record(sink, run.id, err)) < 0)
+	    (r = begin_store(&run.config, &run.config.sink, &sink, err)) < 0 ||
+	    (r = begin_upload_record(sink, run.id, err)) < 0)
 		return r;
 	log_info("%s: %s", run.id, adopted ? "going on" : "begun");
 	puts(run.id);

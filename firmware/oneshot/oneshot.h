@@ -3,8 +3,8 @@
  * What runs once and ends: verbs of one program, one file each. A verb gets its own name in argv[0] and
  * returns the exit code (core/error.h).
  *
- * begin is three files: begin.c decides which run it is, bring.c brings what that run needs, stored.c knows
- * the checkpoints in the store.
+ * begin is four files: begin.c decides which run it is, unstarted.c ends one that cannot, bring.c brings what
+ * that run needs, stored.c knows the checkpoints in the store.
  */
 #pragma once
 
@@ -14,6 +14,19 @@
 
 /* begin.c: see core/run.h. Prints the run's id. */
 int oneshot_begin(int argc, char **argv);
+
+/* begin.c: with the options of a configuration for either of its stores. */
+MUST_CHECK int begin_store(const struct config *config, const struct config_store *which,
+			   struct store **ret_store, struct error *err);
+/* begin.c: the current record as it is now. */
+MUST_CHECK int begin_upload_record(struct store *sink, const char *run_id, struct error *err);
+
+/* unstarted.c: whether an unfinished run has nothing yet, neither plan nor checkpoint, and kiln.conf is not
+ * what it was begun with: what kept it from starting may be put right there, so it is not worth going on
+ * with. */
+MUST_CHECK bool unstarted_is_superseded(const char *file, const struct run *run);
+/* unstarted.c: such a run has failed; record and store get the reason. */
+MUST_CHECK int unstarted_give_up(const struct run *run, struct error *err);
 
 /* release.c: no run will come back: unmount the ring's folder, give its hugepages back to the system. */
 int oneshot_release(int argc, char **argv);
@@ -48,3 +61,6 @@ MUST_CHECK int bring_encoder(struct store *source, const char *run_id, struct er
  * Errors: -EBADMSG it has some, none of them good. */
 MUST_CHECK int stored_fetch(struct store *sink, const char *run_id, const char *path,
 			    char ret_name[static SPOOL_NAME_BYTES], struct error *err);
+
+/* Whether the store has any of a run, good or not. */
+MUST_CHECK int stored_any(struct store *sink, const char *run_id, bool *ret_any, struct error *err);

@@ -143,3 +143,13 @@ int stored_fetch(struct store *sink, const char *run_id, const char *path,
 		*ret_name = '\0';
 	return r;
 }
+
+int stored_any(struct store *sink, const char *run_id, bool *ret_any, struct error *err)
+{
+	struct walk walk = { .sink = sink, .run_id = run_id, .latest = -1, .below = INT64_MAX };
+	int r = find_first(&walk, err);
+
+	if (r == 0)
+		*ret_any = walk.next >= 0;
+	return r;
+}

@@ -62,10 +62,14 @@ like "$(cat "$work/runs/$first/run.json")" '"state":.*"running"' "its record is 
 is "$(cat "$KILN_ROOT/data/kiln/spool/traind/$first/model/encoder.bin")" encoder "the encoder goes with the model"
 is "$(cat "$KILN_ROOT/data/kiln/spool/traind/$first/model/dataset.json")" '{}' "so does dataset.json"
 
+plan_sha256() { # one, or none
+	sed -i "s/\"plan_sha256\":.*/\"plan_sha256\": \"$1\",/" "$record/run.json"
+}
+plan_sha256 "$(printf '%064d' 1)"
 put_state expired
 echo "broken" >"$work/kiln.conf"
 begin
-is "$rc $said" "0 $first" "an unfinished run goes on with its own configuration, whatever kiln.conf says"
+is "$rc $said" "0 $first" "an unfinished run that has its plan goes on with its own configuration, whatever kiln.conf says"
 is "$(cat "$record/state")" running "it is running again"
 
 put_state finished
@@ -89,9 +93,6 @@ put_state expired
 begin
 is "$rc" 65 "an unfinished run without a plan is refused while kiln prep is not done (exit 65)"
 like "$errors" "file://$work/data/prep.incomplete: kiln prep did not finish here; run it again" "it names the object"
-plan_sha256() { # one, or none
-	sed -i "s/\"plan_sha256\":.*/\"plan_sha256\": \"$1\",/" "$record/run.json"
-}
 plan_sha256 "$(printf '%064d' 1)"
 begin
 is "$rc $said" "0 $(sed -n 's/.*"id":[^"]*"\([^"]*\)".*/\1/p' "$record/run.json")" "one that has its plan goes on" "$errors"
@@ -205,6 +206,48 @@ begin
 is "$rc" 0 "from scratch it begins" "$errors"
 [ ! -e "$record/start.safetensors" ]
 ok $? "without them"
+
+# ---- A run that never started, and a kiln.conf put right ----
+node fourth
+record=$KILN_ROOT/data/kiln/run/current
+rm -r "$work/runs"
+config scratch
+sed -i 's,/data",/dat",' "$work/kiln.conf"
+begin
+wrong=$said
+begin
+is "$rc $said" "0 $wrong" "a run that never started goes on as long as kiln.conf is as it was"
+echo 'run: {' >"$work/kiln.conf"
+begin
+is "$rc $(cat "$record/state")" "78 running" "a wrong kiln.conf leaves it as it is (exit 78)" "$errors"
+config scratch
+store_checkpoint "$wrong" 3
+begin
+is "$rc $said" "0 $wrong" "with a checkpoint in the store it goes on with its own configuration" "$errors"
+rm -r "$work/runs/$wrong/checkpoints"
+begin
+is "$rc $said" "0 $wrong" "so it does with one in the spool" "$errors"
+rm "$KILN_ROOT/data/kiln/spool/traind/$wrong/checkpoints"/*
+begin
+[ "$rc" = 0 ] && [ "$said" != "$wrong" ]
+ok $? "without any a new run takes its place" "$said $errors"
+like "$errors" "$wrong never started, and kiln.conf has changed since: a new run takes its place" "and the log says so"
+archived=$KILN_ROOT/data/kiln/run/archive/$wrong
+is "$(cat "$archived/state")" failed "the old one is in the archive as failed"
+like "$(cat "$archived/run.json")" '"reason":.*"it never started, and kiln.conf changed"' "with the reason"
+like "$(cat "$work/runs/$wrong/run.json")" '"state":.*"failed"' "the store knows too"
+[ ! -e "$KILN_ROOT/data/kiln/spool/traind/$wrong" ]
+ok $? "and nothing of it waits for upload"
+like "$(cat "$record/config")" "file://$work/data\"" "the new one has kiln.conf as it is now"
+
+node fifth
+config scratch
+sed -i "s,file://$work/runs,file:///proc/none," "$work/kiln.conf"
+begin
+is "$rc" 77 "a sink that cannot be written (exit 77)" "$errors"
+config scratch
+begin
+is "$rc" 0 "put right, a new run begins" "$errors"
 
 # ---- Usage ----
 "$KILN_BIN/kiln-oneshot" begin --conf x >"$work/said" 2>&1

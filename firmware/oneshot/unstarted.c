@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/paths.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+
+#define CONFIG_BYTES_MAX (4u << 20)
+
+/* A kiln.conf that cannot be read is no other one. */
+static bool has_changed(const char *file)
+{
+	CLEANUP(free_ptr) char *now = NULL, *frozen = NULL;
+	char path[PATH_BYTES];
+
+	return file_read(file, CONFIG_BYTES_MAX, &now, NULL, NULL) == 0 &&
+	       file_read(path_of(PATH_RUN, "config", path), CONFIG_BYTES_MAX, &frozen, NULL, NULL) == 0 &&
+	       strcmp(now, frozen) != 0;
+}
+
+static int note_any(void *context, const char *name, uint64_t bytes)
+{
+	bool *any = context;
+
+	(void)bytes;
+	*any = *any || spool_checkpoint_step(name) >= 0;
+	return 0;
+}
+
+/* Where its sink cannot be asked it has put nothing: that may be the very mistake. */
+static bool has_checkpoint(const struct run *run)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	struct error err = { 0 };
+	bool any = false;
+
+	if (spool_list(run->id, note_any, &any, NULL) < 0 || any)
+		return true;
+	if (begin_store(&run->config, &run->config.sink, &sink, &err) < 0 ||
+	    stored_any(sink, run->id, &any, &err) < 0)
+		log_warning("%s, taking it that %s has no checkpoint there", err.text, run->id);
+	return any;
+}
+
+bool unstarted_is_superseded(const char *file, const struct run *run)
+{
+	return !*run->plan_sha256 && has_changed(file) && !has_checkpoint(run);
+}
+
+int unstarted_give_up(const struct run *run, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	struct error sink_err = { 0 };
+	int r;
+
+	if ((r = run_note("{\"reason\": \"it never started, and kiln.conf changed\"}", err)) < 0 ||
+	    (r = run_state_set(RUN_FAILED, err)) < 0)
+		return r;
+	log_notice("%s never started, and kiln.conf has changed since: a new run takes its place", run->id);
+	if (begin_store(&run->config, &run->config.sink, &sink, &sink_err) < 0 ||
+	    begin_upload_record(sink, run->id, &sink_err) < 0)
+		log_warning("%s, leaving the record of %s there as it is", sink_err.text, run->id);
+	return spool_remove(run->id, err);
+}
