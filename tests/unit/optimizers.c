@@ -186,10 +186,8 @@ static int close_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_adam),
-		cmocka_unit_test(test_sgd),
-		cmocka_unit_test(test_known_values),
-		cmocka_unit_test(test_own_rates),
+		cmocka_unit_test(test_adam),         cmocka_unit_test(test_sgd),
+		cmocka_unit_test(test_known_values), cmocka_unit_test(test_own_rates),
 		cmocka_unit_test(test_faults),
 	};
 
