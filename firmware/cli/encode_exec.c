@@ -130,7 +130,7 @@ static int judge(int r, bool ended, int status, struct error *err)
 	if (!ended || status == 0)
 		return r;
 	if (r == 0)
-		r = error_set(err, -EIO, "it answered all lines, expected exit status 0");
+		(void)error_set(err, -EIO, "it answered all lines, expected exit status 0");
 	return WIFSIGNALED(status) ? error_prefix(err, "signal %d", WTERMSIG(status))
 				   : error_prefix(err, "exit status %d", WEXITSTATUS(status));
 }

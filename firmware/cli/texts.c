@@ -122,7 +122,7 @@ static int read_lines(struct texts *texts, gzFile file, const char *name, enum t
 		      struct error *err)
 {
 	CLEANUP(free_ptr) char *line = malloc(TEXT_BYTES_MAX);
-	uint64_t number = 0, bytes;
+	uint64_t number = 0, bytes = 0;
 	int r;
 
 	if (!line)
