@@ -167,8 +167,10 @@ int tfevents_open(const char *folder, struct tfevents **ret_events, struct error
 		return error_set(err, -errno, "%s: cannot make it: %s", events->path, strerror(errno));
 	begin_event(&version, 0);
 	wire_string(&version, EVENT_FILE_VERSION, "brain.Event:2");
-	if ((r = append(events, &version, err)) < 0 || (r = sync_folder(folder, err)) < 0)
+	if ((r = append(events, &version, err)) < 0 || (r = sync_folder(folder, err)) < 0) {
+		(void)unlink(events->path);
 		return r;
+	}
 	*ret_events = TAKE(events);
 	return 0;
 }

@@ -39,16 +39,6 @@ static uint64_t passes_behind(const struct train *train, enum split split)
 	return cursor.segment + (split == SPLIT_TRAIN && cursor.split == SPLIT_VALIDATION);
 }
 
-static int open_events(const struct train *train, const char *folder, enum split split,
-		       struct tfevents **ret_events, struct error *err)
-{
-	char path[PATH_BYTES];
-	int r = tfevents_open(spool_path(train->run.id, folder, path), ret_events, err);
-
-	/* What an earlier start said of these epochs is said again. */
-	return r < 0 ? r : tfevents_session_start(*ret_events, passes_behind(train, split), err);
-}
-
 static cJSON *take_member(cJSON *record, const char *key, cJSON *empty)
 {
 	cJSON *found = cJSON_DetachItemFromObjectCaseSensitive(record, key);
@@ -83,37 +73,23 @@ static int take_epochs(struct train *train, struct error *err)
 int report_open(struct train *train, struct error *err)
 {
 	struct report *report = &train->report;
-	int r = take_epochs(train, err);
 
-	if (r == 0)
-		r = open_events(train, "logs/train", SPLIT_TRAIN, &report->train, err);
-	if (r == 0)
-		r = open_events(train, "logs/validation", SPLIT_VALIDATION, &report->validation, err);
+	for (int split = 0; split < SPLIT_TEST; split++)
+		report->curve[split].written = passes_behind(train, (enum split)split);
+	report->noted = true;
 	report->shown_us = clock_us();
-	return r;
+	return take_epochs(train, err);
 }
 
 void report_close(struct train *train)
 {
-	tfevents_close(train->report.train);
-	tfevents_close(train->report.validation);
+	for (int split = 0; split < SPLIT_TEST; split++)
+		tfevents_close(train->report.curve[split].events);
 	cJSON_Delete(train->report.epochs);
 	cJSON_Delete(train->report.metrics);
 }
 
-/* ---- A segment's end ---- */
-
-static int write_events(const struct report *report, enum split split, uint64_t epoch,
-			const struct model_metrics *metrics, struct error *err)
-{
-	struct tfevents *events = split == SPLIT_TRAIN ? report->train : report->validation;
-	int r;
-
-	if (split == SPLIT_TEST)
-		return 0;
-	r = tfevents_scalar(events, "epoch_loss", epoch, (float)metrics->loss, err);
-	return r < 0 ? r : tfevents_scalar(events, "epoch_accuracy", epoch, (float)metrics->accuracy, err);
-}
+/* ---- Figures ---- */
 
 /* core/json.h keeps numbers to 2^53; a loss beyond that says no more. */
 static bool set_number(cJSON *object, const char *key, double value)
@@ -152,7 +128,56 @@ static bool update_epochs(struct train *train, enum split split, uint64_t epoch,
 	       set_number(entry, "validation_accuracy", metrics->accuracy);
 }
 
-static int note(const struct report *report, struct error *err)
+/* ---- To the disk ---- */
+
+static const struct {
+	const char *folder, *loss, *accuracy; /* in the spool; members of an epoch */
+} curve_names[] = {
+	[SPLIT_TRAIN] = { "logs/train", "loss", "accuracy" },
+	[SPLIT_VALIDATION] = { "logs/validation", "validation_loss", "validation_accuracy" },
+};
+static_assert(sizeof(curve_names) / sizeof(curve_names[0]) == SPLIT_TEST, "every curve has its names");
+
+static int write_point(const struct train *train, struct curve *curve, const char *folder, float loss,
+		       float accuracy, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = 0;
+
+	/* What an earlier start said of this epoch and later ones is said again. */
+	if (!curve->events &&
+	    (r = tfevents_open(spool_path(train->run.id, folder, path), &curve->events, err)) == 0)
+		r = tfevents_session_start(curve->events, curve->written, err);
+	if (r == 0)
+		r = tfevents_scalar(curve->events, "epoch_loss", curve->written, loss, err);
+	if (r == 0)
+		r = tfevents_scalar(curve->events, "epoch_accuracy", curve->written, accuracy, err);
+	if (r < 0)
+		tfevents_close(TAKE(curve->events));
+	return r;
+}
+
+static int write_curve(struct train *train, int split, struct error *err)
+{
+	struct curve *curve = &train->report.curve[split];
+	const char *loss = curve_names[split].loss, *accuracy = curve_names[split].accuracy;
+
+	for (;; curve->written++) {
+		const cJSON *epoch = cJSON_GetArrayItem(train->report.epochs, (int)curve->written);
+		const cJSON *x = cJSON_GetObjectItemCaseSensitive(epoch, loss);
+		const cJSON *y = cJSON_GetObjectItemCaseSensitive(epoch, accuracy);
+		int r;
+
+		if (!x || !y)
+			return 0;
+		r = write_point(train, curve, curve_names[split].folder, (float)x->valuedouble,
+				(float)y->valuedouble, err);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int note(struct report *report, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *text = NULL;
@@ -162,8 +187,27 @@ static int note(const struct report *report, struct error *err)
 	    !cJSON_AddItemReferenceToObject(object, "metrics", report->metrics))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	r = json_print(object, &text, err);
-	return r < 0 ? r : run_note(text, err);
+	if (r == 0)
+		r = run_note(text, err);
+	report->noted = r == 0;
+	return r;
 }
+
+int report_write(struct train *train, struct error *err)
+{
+	int r = 0;
+
+	for (int split = 0; r == 0 && split < SPLIT_TEST; split++)
+		r = write_curve(train, split, err);
+	return r < 0 || train->report.noted ? r : note(&train->report, err);
+}
+
+bool report_may_wait(int code)
+{
+	return code == -ENOSPC || code == -EDQUOT || code == -EIO;
+}
+
+/* ---- A segment's end ---- */
 
 int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err)
 {
@@ -171,13 +215,16 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 	struct model_metrics metrics;
 	int r = model_metrics(train->model, &metrics, err);
 
-	if (r < 0 || (r = write_events(report, split, segment, &metrics, err)) < 0)
+	if (r < 0)
 		return r;
 	if (!update_metrics(report, split, &metrics) || !update_epochs(train, split, segment, &metrics))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	r = note(report, err);
-	if (r < 0)
+	report->noted = false;
+	r = report_write(train, err);
+	if (r < 0 && !report_may_wait(r))
 		return r;
+	if (r < 0)
+		log_warning("%s; going on, it will be written later", err->text);
 	log_info("epoch %" PRIu64 "/%" PRIu64 ": %s loss %.4f, accuracy %.4f, %" PRIu64 " rows",
 		 split == SPLIT_TEST ? train->run.config.run.epochs : segment + 1,
 		 train->run.config.run.epochs, split_names[split], metrics.loss, metrics.accuracy,

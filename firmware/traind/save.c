@@ -147,6 +147,7 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 	struct saver *saver = &train->saver;
 	uint64_t step = model_step(train->model);
 	char name[SPOOL_NAME_BYTES];
+	int r;
 
 	if (is_busy(saver, wait)) {
 		saver->skipped++;
@@ -157,6 +158,13 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 	}
 	if (saver->saved && saver->saved_step == step)
 		return 0;
+	r = report_write(train, err);
+	if (r < 0 && !report_may_wait(r))
+		return r;
+	if (r < 0) {
+		log_warning("step %" PRIu64 ": no checkpoint: %s; going on", step, err->text);
+		return 0;
+	}
 	(void)spool_path(train->run.id, spool_checkpoint_name(step, name), saver->path);
 	return hand_over(train, false, err);
 }

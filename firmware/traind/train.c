@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define POLL_MS       50u
+#define ROOM_WAIT_MS  1000u
 #define SAY_EVERY_US  300000000u
 #define RING_WAIT_MS  1000u
 #define COLUMN_EMPTY  "empty" /* see fetchd: 1 = skipped record */
@@ -21,9 +22,9 @@ static int stopped(struct error *err)
 }
 
 /* Says what it waits for, at once (*said_us is 0) and every few minutes. */
-static void nap(const char *what, uint64_t *said_us)
+static void nap(uint32_t ms, const char *what, uint64_t *said_us)
 {
-	const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
+	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 	const uint64_t now = clock_us();
 
 	if (*said_us == 0 || now - *said_us >= SAY_EVERY_US) {
@@ -51,7 +52,7 @@ int train_wait_plan(struct train *train, struct error *err)
 		run_done(&now);
 		if (*train->run.plan_sha256)
 			return 0;
-		nap("fetchd to fix the plan", &said_us);
+		nap(POLL_MS, "fetchd to fix the plan", &said_us);
 	}
 }
 
@@ -111,7 +112,7 @@ static int attach(struct train *train, struct error *err)
 		told = r == -EUCLEAN;
 		ring_close(train->ring);
 		train->ring = NULL;
-		nap("fetchd to make the ring", &said_us);
+		nap(POLL_MS, "fetchd to make the ring", &said_us);
 	}
 	model_cursor_get(train->model, &cursor);
 	ring_attach(train->ring, &cursor);
@@ -209,12 +210,23 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	return split == SPLIT_TRAIN ? save_checkpoint(train, true, err) : 0;
 }
 
+/* A disk that is full does not cost the trained weights: they wait for room. */
 static int end_run(struct train *train, struct error *err)
 {
-	int r = save_model(train, err);
+	uint64_t said_us = 0;
+	int r;
 
-	if (r == 0)
-		r = run_state_set(RUN_FINISHED, err);
+	for (;;) {
+		if ((r = report_write(train, err)) == 0 && (r = save_model(train, err)) == 0)
+			r = run_state_set(RUN_FINISHED, err);
+		if (r != -ENOSPC && r != -EDQUOT)
+			break;
+		if (!said_us)
+			log_warning("%s", err->text);
+		nap(ROOM_WAIT_MS, "room on the disk", &said_us);
+		if ((r = stopped(err)) < 0)
+			return r;
+	}
 	if (r == 0)
 		log_info("%s: finished after %" PRIu64 " steps", train->run.id, model_step(train->model));
 	return r;

@@ -38,10 +38,17 @@ struct saver {
 	uint64_t saved_step;
 };
 
+/* The event files of a split: made with their first point, closed when one could not be written. */
+struct curve {
+	struct tfevents *events;
+	uint64_t written; /* epochs */
+};
+
 struct report {
-	struct tfevents *train, *validation;
-	cJSON *epochs, *metrics; /* members of run.json, see report.c */
-	uint64_t started_us, shown_us, rows;
+	struct curve curve[SPLIT_TEST]; /* of train and validation */
+	cJSON *epochs, *metrics;        /* members of run.json, see report.c */
+	bool noted;                     /* run.json has them */
+	uint64_t shown_us, rows;
 };
 
 struct train {
@@ -72,7 +79,8 @@ MUST_CHECK int restore(struct train *train, struct error *err);
 MUST_CHECK int saver_open(struct train *train, struct error *err);
 /* Takes a snapshot and lets the thread write the checkpoint of this step, unless that one is there already.
  * While the thread is busy: waits with `wait`, else skips and counts. A file that could not be written is
- * logged and training goes on. */
+ * logged and training goes on. No checkpoint is ahead of the reports: while those cannot be written, there is
+ * none. */
 MUST_CHECK int save_checkpoint(struct train *train, bool wait, struct error *err);
 /* The finished model; returns when it is on the disk. */
 MUST_CHECK int save_model(struct train *train, struct error *err);
@@ -84,8 +92,12 @@ void saver_close(struct train *train);
 /* report.c */
 const char *split_name(uint32_t split);
 MUST_CHECK int report_open(struct train *train, struct error *err);
-/* Behind the last batch of a segment: everything said about it is on the disk when this returns. */
+/* Behind the last batch of a segment. What a disk does not take is kept, and training goes on. */
 MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);
+/* Everything said about the segments so far is on the disk when this returns 0. */
+MUST_CHECK int report_write(struct train *train, struct error *err);
+/* Whether this error of report_write() is the disk's and not the run's: it is full or broken. */
+bool report_may_wait(int code);
 /* After every batch: a line every few seconds. */
 MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
 			       struct error *err);

@@ -144,6 +144,73 @@ kill -KILL $traind
 wait $traind 2>/dev/null
 stop_fetchd
 
+# ---- A full disk ----
+points() { # split: epochs in its curve, in the order of the files, without what a later session made void
+	python3 - "$spool/logs/$1" <<-'PY'
+		import glob, struct, sys
+		def fields(data):
+		    at = 0
+		    while at < len(data):
+		        key, shift, number, at = data[at], 0, 0, at + 1
+		        if key & 7 == 1: number, at = data[at:at + 8], at + 8
+		        elif key & 7 == 5: number, at = data[at:at + 4], at + 4
+		        else:
+		            while True:
+		                byte, at = data[at], at + 1
+		                number, shift = number | (byte & 127) << shift, shift + 7
+		                if byte < 128: break
+		            if key & 7 == 2: number, at = data[at:at + number], at + number
+		        yield key >> 3, number
+		seen = []
+		for path in sorted(glob.glob(sys.argv[1] + "/events.*")):
+		    data, at = open(path, "rb").read(), 0
+		    while at < len(data):
+		        size = struct.unpack("<Q", data[at:at + 8])[0]
+		        event, at = dict(fields(data[at + 12:at + 12 + size])), at + size + 16
+		        step = event.get(2, 0)
+		        if 7 in event: seen = [s for s in seen if s < step]
+		        if 5 in event and b"epoch_loss" in event[5]: seen.append(step)
+		print(*seen)
+	PY
+}
+disk=$work/nodes/full/data/kiln
+cleanup() {
+	umount "$disk" 2>/dev/null
+}
+full() {
+	! head -c 4096 /dev/zero >>"$disk/fill"
+}
+config full "$data" '' ''
+node full
+mkdir -p "$disk"
+if mount -t tmpfs -o size=4m kiln-test "$disk" 2>/dev/null; then
+	cp -a "$work/nodes/whole/data/kiln/cache" "$disk/"
+	begin full
+	start fetchd
+	start traind
+	wait_for 60 at_step 20
+	kill -STOP $traind
+	until full 2>/dev/null; do :; done
+	kill -CONT $traind
+	wait_for 60 grep -q 'waiting for room on the disk' "$KILN_ROOT/log"
+	ok $? "a full disk: training goes on to the end and waits for room" "$(tail -n 5 "$KILN_ROOT/log")"
+	like "$(cat "$KILN_ROOT/log")" "No space left on device; going on" "with warnings"
+	kill -KILL $traind
+	wait $traind 2>/dev/null
+	: >"$KILN_ROOT/log"
+	start traind
+	wait_for 60 grep -q 'waiting for room on the disk' "$KILN_ROOT/log"
+	ok $? "started on a full disk it gets there too" "$(tail -n 5 "$KILN_ROOT/log")"
+	rm "$disk/fill"
+	wait $traind
+	is "$? $(state) $(model_bits)" "0 finished $expected" "with room again it ends, with the same bits"
+	is "$(record_json '[r["epochs"], r["metrics"]]')" "$epochs" "run.json has every figure"
+	is "$(points train), $(points validation)" "0 1 2 3, 0 1 2 3" "and so have the curves"
+	stop_fetchd
+else
+	skip "a full disk" "no tmpfs can be mounted here"
+fi
+
 # ---- A damaged checkpoint, a torn write ----
 config damaged "$data" '' ''
 node damaged

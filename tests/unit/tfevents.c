@@ -164,6 +164,12 @@ static void test_full(void **state)
 		     "brain.Event:2");
 	EXPECT_EVENT("\x3a\x02\x08\x01");
 	assert_int_equal(offset, bytes);
+	small.rlim_cur = 8;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	r = tfevents_open(folder, &events, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(r, -ENOSPC);
+	assert_int_equal(read_nth(-1, NULL, NULL), 1); /* no file without its first record */
 	assert_int_equal(tfevents_open("/nonexistent", &events, &err), -ENOENT);
 }
 
