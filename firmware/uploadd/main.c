@@ -94,6 +94,21 @@ static int pass(struct uploader *uploader, struct error *err)
 	return r < 0 ? r : spool_runs(pass_archived, uploader, err);
 }
 
+/* traind goes on meanwhile. What keeps the spool from being trimmed kept the pass from going well too. */
+static void back_off(int ms)
+{
+	struct error err;
+
+	for (;;) {
+		if (upload_trim_spool(&err) < 0)
+			log_debug("%s", err.text);
+		if (ms <= 0)
+			return;
+		(void)usleep((ms < (int)SCAN_MS ? (useconds_t)ms : SCAN_MS) * 1000);
+		ms -= (int)SCAN_MS;
+	}
+}
+
 static int run(struct uploader *uploader, bool drain, struct error *err)
 {
 	int back_off_ms = BACK_OFF_MS;
@@ -113,7 +128,7 @@ static int run(struct uploader *uploader, bool drain, struct error *err)
 			return r;
 		log_warning("%s, trying again in %d s", err->text, back_off_ms / 1000);
 		notify_status("waiting: %s", err->text);
-		(void)usleep((useconds_t)back_off_ms * 1000);
+		back_off(back_off_ms);
 		back_off_ms = 2 * back_off_ms < (int)BACK_OFF_MAX_MS ? 2 * back_off_ms : (int)BACK_OFF_MAX_MS;
 	}
 }

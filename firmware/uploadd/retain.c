@@ -102,9 +102,9 @@ static int trim_store(struct upload *upload, const struct steps *local, struct e
 	return 0;
 }
 
-int retain_apply(struct upload *upload, const struct steps *local, struct error *err)
+int retain_trim_spool(const struct upload *upload, const struct steps *local, struct error *err)
 {
-	int r = trim_store(upload, local, err);
+	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < local->count; i++) {
 		uint64_t step = local->step[i];
@@ -118,4 +118,11 @@ int retain_apply(struct upload *upload, const struct steps *local, struct error 
 			r = error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	}
 	return r;
+}
+
+int retain_apply(struct upload *upload, const struct steps *local, struct error *err)
+{
+	int r = trim_store(upload, local, err);
+
+	return r < 0 ? r : retain_trim_spool(upload, local, err);
 }

@@ -217,3 +217,36 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 	*ret_complete = r == 0;
 	return r;
 }
+
+/* ---- Without the store ---- */
+
+static int take_checkpoint(void *context, const char *name, uint64_t bytes)
+{
+	struct scan *scan = context;
+	int64_t step = spool_checkpoint_step(name);
+
+	(void)bytes;
+	return step < 0 ? 0 : steps_add(&scan->local, (uint64_t)step, scan->err);
+}
+
+/* As far as is known here, nothing is in the store: what it is to have stays. */
+int upload_trim_spool(struct error *err)
+{
+	struct upload upload = { 0 };
+	struct scan scan = { .upload = &upload, .err = err };
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	int r = run_load(&upload.run, err);
+
+	if (r == 0)
+		r = spool_list(upload.run.id, take_checkpoint, &scan, err);
+	if (r == 0)
+		r = read_record(&upload, &text, &record, err);
+	if (r == 0) {
+		retain_find_best(&upload, record);
+		r = retain_trim_spool(&upload, &scan.local, err);
+	}
+	free(scan.local.step);
+	run_done(&upload.run);
+	return r;
+}

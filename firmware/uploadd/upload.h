@@ -52,6 +52,9 @@ void upload_close(struct upload *upload);
  * its folder in the spool is gone. */
 MUST_CHECK int upload_pass(struct upload *upload, bool *ret_complete, struct error *err);
 
+/* While the store is away: the spool of the current run keeps what the store is to have, no more. */
+MUST_CHECK int upload_trim_spool(struct error *err);
+
 /* checkpoints.c: what latest.json and the store say now. */
 MUST_CHECK int checkpoints_find(struct upload *upload, struct error *err);
 /* Upload what is wanted of `local`, newest first, verify, move latest.json; then retain_apply(). Damaged ones
@@ -73,9 +76,10 @@ void retain_find_best(struct upload *upload, const cJSON *record);
 /* Whether a checkpoint is to be in the store: one of the newest checkpoint.keep of those in the spool
  * (`local`) and the store, or the best. */
 bool retain_wants(const struct upload *upload, const struct steps *local, uint64_t step);
-/* Delete what is not wanted from the store; from the spool what has two newer ones beside it and is in the
- * store or not wanted there. */
+/* Delete what is not wanted from the store, and trim the spool. */
 MUST_CHECK int retain_apply(struct upload *upload, const struct steps *local, struct error *err);
+/* Delete from the spool what has two newer ones beside it and is in the store or not wanted there. */
+MUST_CHECK int retain_trim_spool(const struct upload *upload, const struct steps *local, struct error *err);
 
 /* watch.c */
 struct watch {

@@ -152,6 +152,29 @@ ok $? "a store that is away is tried again, for ever"
 kill -KILL $uploadd
 wait $uploadd 2>/dev/null
 
+# ---- A store that is away while traind goes on ----
+begin away 2
+rm -rf "$work/runs/away"
+: >"$work/runs/away"
+write_epochs 0.5 0.9 0.5 0.5 0.5 0.5
+for step in 10 20 30 40 50 60; do
+	"$make_checkpoint" "$id" $step 1000
+done
+start
+wait_for 20 eval '[ "$(steps "$spool")" = "20 50 60 " ]'
+is "$(steps "$spool")" "20 50 60 " "the spool keeps the newest and the best"
+for step in 70 80; do
+	"$make_checkpoint" "$id" $step 1000
+done
+wait_for 20 eval '[ "$(steps "$spool")" = "20 70 80 " ]'
+is "$(steps "$spool")" "20 70 80 " "while it is tried again too"
+rm "$work/runs/away"
+wait_for 30 is_latest 80
+wait_for 20 eval '[ "$(steps "$stored")" = "20 70 80 " ]'
+is "$(steps "$stored")" "20 70 80 " "and the store gets them when it is back"
+kill -KILL $uploadd
+wait $uploadd 2>/dev/null
+
 # ---- Left by an earlier night ----
 begin earlier 3
 first=$id
