@@ -15,6 +15,8 @@ struct uploader {
 	struct upload current;       /* open when its store is */
 	char complete[RUN_ID_BYTES]; /* the run that is final and in the store */
 	bool left;                   /* runs of earlier nights are not all in the store */
+	char **warned;               /* runs that are left for a person, and that was said */
+	uint32_t warnings;
 	struct error *err;
 };
 
@@ -26,6 +28,24 @@ static bool may_pass(const struct error *err)
 }
 
 /* ---- Runs ---- */
+
+/* Once a run: they are looked at in every pass. */
+static void warn_left(struct uploader *uploader, const char *run_id)
+{
+	char **grown;
+
+	for (uint32_t i = 0; i < uploader->warnings; i++)
+		if (strcmp(uploader->warned[i], run_id) == 0)
+			return;
+	log_warning("%s: %s, leaving it in the spool", run_id, uploader->err->text);
+	grown = realloc(uploader->warned, (uploader->warnings + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	uploader->warned = grown;
+	grown[uploader->warnings] = strdup(run_id);
+	if (grown[uploader->warnings])
+		uploader->warnings++;
+}
 
 /* A run of an earlier night. What cannot be put right by waiting is left for a person, and said. */
 static int pass_archived(void *context, const char *run_id)
@@ -48,7 +68,7 @@ static int pass_archived(void *context, const char *run_id)
 	if (r < 0 && may_pass(uploader->err))
 		return r;
 	if (r < 0)
-		log_warning("%s: %s, leaving it in the spool", run_id, uploader->err->text);
+		warn_left(uploader, run_id);
 	uploader->left = uploader->left || (r == 0 && !complete);
 	return 0;
 }

@@ -160,6 +160,7 @@ write_epochs 0.5 0.9 0.5 0.5 0.5 0.5
 for step in 10 20 30 40 50 60; do
 	"$make_checkpoint" "$id" $step 1000
 done
+mkdir "${spool%/*}/stray" # a run without a record
 start
 wait_for 20 eval '[ "$(steps "$spool")" = "20 50 60 " ]'
 is "$(steps "$spool")" "20 50 60 " "the spool keeps the newest and the best"
@@ -172,6 +173,11 @@ rm "$work/runs/away"
 wait_for 30 is_latest 80
 wait_for 20 eval '[ "$(steps "$stored")" = "20 70 80 " ]'
 is "$(steps "$stored")" "20 70 80 " "and the store gets them when it is back"
+for step in 90 100; do
+	"$make_checkpoint" "$id" $step 1000
+	wait_for 20 is_latest $step
+done
+is "$(grep -c 'stray: .*leaving it in the spool' "$KILN_ROOT/log")" 1 "a folder that no run is known of is said once"
 kill -KILL $uploadd
 wait $uploadd 2>/dev/null
 
