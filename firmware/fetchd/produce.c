@@ -269,6 +269,22 @@ static enum step end_run(struct producer *producer)
 	return STEP_DONE;
 }
 
+/* The run would end with its initial weights. */
+static enum step refuse_empty(struct producer *producer)
+{
+	const struct plan *plan = producer->fetch->plan;
+	const struct plan_settings *settings = plan_settings_of(plan);
+	struct error err;
+
+	(void)error_set(&err, -EBADMSG,
+			"the %" PRIu64
+			" train shards hold %u rows, too few for a batch: run.batch_rows is %" PRIu64
+			", order.remainder \"%s\"",
+			plan_shards(plan, SPLIT_TRAIN), producer->open ? producer->open->rows : 0,
+			settings->batch_rows, settings->remainder == REMAINDER_DROP ? "drop" : "keep");
+	return produce_error(producer, &err, NULL, 0);
+}
+
 /* All windows of the segment are taken: the last, smaller batch (which only training may drop), then
  * END_SEGMENT with the next segment's first place. */
 static enum step end_segment(struct producer *producer)
@@ -283,6 +299,8 @@ static enum step end_segment(struct producer *producer)
 		batch_full(producer);
 		return STEP_DONE;
 	}
+	if (split == SPLIT_TRAIN && producer->cursor.batch == 0)
+		return refuse_empty(producer);
 	step = pending ? STEP_DONE : claim(producer, RING_END_SEGMENT, &pending);
 	if (step != STEP_DONE)
 		return step;

@@ -75,7 +75,11 @@ order_keys='remainder = "drop";'
 whole_run dropped '' >"$work/dropped"
 is "$(awk '$1 == "END_SEGMENT" { print $2 $3 ":" $5 }' "$work/dropped" | xargs)" "00:896 10:103 01:896 11:103 20:100" \
 	"remainder drop leaves training's last batch out, no other"
-order_keys=
+batch_rows=1024
+whole_run too_few '' error >"$work/too_few"
+like "$(tail -n 1 "$work/too_few")" '^ERROR -74 .*9 train shards hold 927 rows, too few for a batch: run.batch_rows is 1024, .*drop' \
+	"but a run without a batch is refused"
+order_keys= batch_rows=
 
 begin resume ''
 start_fetchd
@@ -178,6 +182,12 @@ whole_run gzip_skip 'bad_record = "skip";' >"$work/gzip_skip"
 rows=$(awk '$1 == "END_SEGMENT" && $2 == 0 && $3 == 0 { print $5 }' "$work/gzip_skip")
 [ "$rows" -gt 200 ] && [ "$rows" -lt 300 ]
 ok $? "or loses the rest of its shard" "rows: $rows"
+
+data=$work/nothing
+mkdir "$data"
+: >"$data/train-00000-of-00001.tfrecord"
+whole_run nothing '' error >"$work/empty"
+like "$(tail -n 1 "$work/empty")" '^ERROR -74 .*1 train shards hold 0 rows, too few' "and no records at all are no run"
 
 # Memory is a budget: 1 MiB, two windows.
 data=$work/budget_data
