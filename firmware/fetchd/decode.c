@@ -27,10 +27,20 @@ static int too_large(const struct fetch *fetch, const struct shard *shard, struc
 		shard->plan.key, shard->window->shards, fetch->window_bytes);
 }
 
+/* Nothing is a shard without records, unless its name says gzip, which has a header even then: it was cut. */
+static enum compression compression_of_shard(const struct shard *shard)
+{
+	const char *end = strrchr(shard->plan.key, '.');
+
+	if (shard->plan.bytes == 0 && end && strcmp(end, ".gz") == 0)
+		return COMPRESSION_GZIP;
+	return compression_of(shard->raw, shard->plan.bytes);
+}
+
 /* Inflates where needed. A corrupt stream leaves its good prefix behind the error. */
 static int make_plain(struct fetch *fetch, struct shard *shard, struct error *err)
 {
-	enum compression compression = compression_of(shard->raw, shard->plan.bytes);
+	enum compression compression = compression_of_shard(shard);
 	int r;
 
 	shard->plain = shard->raw;
@@ -136,6 +146,20 @@ static void settle(struct fetch *fetch, struct shard *shard)
 	}
 }
 
+static void log_skipped(const struct shard *shard)
+{
+	uint64_t bad = 0;
+
+	for (uint64_t i = 0; i < shard->records; i++)
+		bad += shard->record[i].bad;
+	if (shard->lost)
+		log_warning("%s; going on without the rest of the shard, behind %" PRIu64 " records",
+			    shard->err.text, shard->records);
+	else
+		log_warning("%s; skipping %" PRIu64 " of %" PRIu64 " records", shard->err.text, bad,
+			    shard->records);
+}
+
 /* Bad bytes are fetched once more before they count; then policy decides whether they may be left out. */
 void decode_shard(struct fetch *fetch, struct shard *shard)
 {
@@ -150,9 +174,7 @@ void decode_shard(struct fetch *fetch, struct shard *shard)
 	if (again)
 		log_warning("%s; fetching it once more", shard->err.text);
 	else if (shard->err.code == -EBADMSG && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP)
-		log_warning("%s; %s, %" PRIu64 " records", shard->err.text,
-			    shard->lost ? "going on without the rest of the shard" : "skipping",
-			    shard->records);
+		log_skipped(shard);
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	if (again) {

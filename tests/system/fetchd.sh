@@ -158,6 +158,7 @@ like "$(tail -n 1 "$work/stop")" '^ERROR -74 train-00001-of-00004.tfrecord .*byt
 like "$(cat "$KILN_ROOT/fetchd.log")" 'fetching it once more' "bad bytes are fetched once more first"
 
 whole_run skip 'bad_record = "skip";' >"$work/skip"
+like "$(cat "$KILN_ROOT/fetchd.log")" 'train-00001.*the data.s CRC.*; skipping 1 of 100 records' "policy skip says how many"
 is "$(awk '$1 == "DATA" && $2 == 0 && $3 == 0 { rows += $5; valid += $6 } END { print rows, rows - valid }' "$work/skip")" \
 	"300 1" "policy skip leaves one empty row an epoch, later records do not shift"
 whole_run budget 'bad_record = "skip"; skip_records_max = 1;' error >"$work/budget"
@@ -183,6 +184,13 @@ rows=$(awk '$1 == "END_SEGMENT" && $2 == 0 && $3 == 0 { print $5 }' "$work/gzip_
 [ "$rows" -gt 200 ] && [ "$rows" -lt 300 ]
 ok $? "or loses the rest of its shard" "rows: $rows"
 
+# A shard without records is a plain file of 0 bytes; a gzip file has a header even then.
+: >"$shard"
+whole_run empty_gzip '' error >"$work/empty"
+like "$(tail -n 1 "$work/empty")" '^ERROR -74 train-00001.*ends at byte 0 in mid-stream' "a gzip file of 0 bytes is a truncated one"
+mv "$shard" "${shard%.gz}"
+whole_run empty '' >"$work/empty"
+is "$(awk '$1 == "END_SEGMENT" && $2 == 0 && $3 == 0 { print $5 }' "$work/empty")" 200 "a plain one has no records"
 data=$work/nothing
 mkdir "$data"
 : >"$data/train-00000-of-00001.tfrecord"
