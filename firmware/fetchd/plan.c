@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define TEST_GLOB_DEFAULT "test-*" /* as config_keys.c has it */
+
 struct listing {
 	struct plan_writer *writer;
 	enum split split;
@@ -25,12 +27,38 @@ static int add_shard(void *context, const struct store_object *object)
 	return plan_add(listing->writer, listing->split, &shard, listing->err);
 }
 
-static int list_split(struct store *store, struct plan_writer *writer, enum split split, const char *glob,
-		      struct error *err)
-{
-	struct listing listing = { writer, split, err };
+/* The key that names a split's objects. */
+struct glob {
+	const char *key, *text;
+};
 
-	return *glob ? store_list(store, glob, add_shard, &listing, err) : 0;
+static struct glob glob_of(const struct config *config, enum split split)
+{
+	if (split == SPLIT_TEST)
+		return (struct glob){ "split.test_glob", config->split.test_glob };
+	if (split == SPLIT_VALIDATION && config->split.by == SPLIT_BY_PREFIX)
+		return (struct glob){ "split.validation_glob", config->split.validation_glob };
+	return (struct glob){ "split.train_glob", config->split.train_glob };
+}
+
+/* Who names objects means them; only a test that nobody spoke of may be missing. */
+static bool may_be_empty(enum split split, const char *glob)
+{
+	return split != SPLIT_TRAIN &&
+	       (!*glob || (split == SPLIT_TEST && strcmp(glob, TEST_GLOB_DEFAULT) == 0));
+}
+
+static int list_split(const struct config *config, struct store *store, struct plan_writer *writer,
+		      enum split split, struct error *err)
+{
+	struct glob glob = glob_of(config, split);
+	struct listing listing = { writer, split, err };
+	int r = *glob.text ? store_list(store, glob.text, add_shard, &listing, err) : 0;
+
+	if (r < 0 || plan_added(writer, split) > 0 || may_be_empty(split, glob.text))
+		return r;
+	return error_set(err, -ENOENT, "%s: no object matches %s \"%s\"", store_url(store), glob.key,
+			 glob.text);
 }
 
 /* The last shards in key order are held out; one at least stays for training. */
@@ -46,19 +74,51 @@ static uint64_t held_out(uint64_t shards, uint64_t percent)
 static int list_all(const struct config *config, struct store *store, struct plan_writer *writer,
 		    struct error *err)
 {
-	int r = list_split(store, writer, SPLIT_TRAIN, config->split.train_glob, err);
+	int r = list_split(config, store, writer, SPLIT_TRAIN, err);
 
 	if (r < 0)
 		return r;
-	if (plan_added(writer, SPLIT_TRAIN) == 0)
-		return error_set(err, -ENOENT, "%s: no object matches split.train_glob \"%s\"",
-				 store_url(store), config->split.train_glob);
 	if (config->split.by == SPLIT_BY_SHARD)
 		plan_hold_out(writer,
 			      held_out(plan_added(writer, SPLIT_TRAIN), config->split.validation_percent));
 	else
-		r = list_split(store, writer, SPLIT_VALIDATION, config->split.validation_glob, err);
-	return r < 0 ? r : list_split(store, writer, SPLIT_TEST, config->split.test_glob, err);
+		r = list_split(config, store, writer, SPLIT_VALIDATION, err);
+	return r < 0 ? r : list_split(config, store, writer, SPLIT_TEST, err);
+}
+
+/* Figures of what was trained on say nothing. Both lists are in bytewise key order. */
+static int check_apart(const struct config *config, const struct plan *plan, enum split one, enum split other,
+		       struct error *err)
+{
+	struct glob a = glob_of(config, one), b = glob_of(config, other);
+	uint64_t i = 0, j = 0;
+
+	while (i < plan_shards(plan, one) && j < plan_shards(plan, other)) {
+		const char *key = plan_shard(plan, one, i).key;
+		int order = strcmp(key, plan_shard(plan, other, j).key);
+
+		if (order == 0)
+			return error_set(err, -EINVAL,
+					 "object \"%s\" is matched by %s \"%s\" and %s \"%s\": a split each",
+					 key, a.key, a.text, b.key, b.text);
+		if (order < 0)
+			i++;
+		else
+			j++;
+	}
+	return 0;
+}
+
+static int check_splits(const struct config *config, const struct plan *plan, struct error *err)
+{
+	for (int one = 0; one < SPLIT_MAX; one++)
+		for (int other = one + 1; other < SPLIT_MAX; other++) {
+			int r = check_apart(config, plan, (enum split)one, (enum split)other, err);
+
+			if (r < 0)
+				return r;
+		}
+	return 0;
 }
 
 static int write_plan(const struct config *config, struct store *store, const char *path, struct error *err)
@@ -97,6 +157,7 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
 	if ((r = store_open(&run->config.source, &options, &source, err)) < 0 ||
 	    (r = write_plan(&run->config, source, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
+	    (r = check_splits(&run->config, plan, err)) < 0 ||
 	    (r = manifest_compare(source, plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
 	    (r = store_put_file(sink, key, path, NULL, err)) < 0)

@@ -11,6 +11,7 @@ config() { # extra keys
 		sink: { url = "file://$work/runs/$name"; };
 		ring: { small_pages = true; };
 		order: { ${order_keys:-window_shards = 3;} };
+		split: { ${split_keys:-} };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		fetch: { part_bytes = 65536; $1 };
@@ -115,6 +116,33 @@ like "$(timeout 60 "$reader")" '^ERROR -116 train-.*changed: pinned [0-9]+ bytes
 	"a changed object: both pins are named"
 kill -KILL $fetchd
 end_fetchd
+
+# Validation by prefix.
+"$make_shards" "$work/prefix" train 4 100
+"$make_shards" "$work/prefix" validation 2 50
+data=$work/prefix
+split_keys='by = "prefix";'
+whole_run prefix '' >"$work/prefixed"
+is "$(awk '$1 == "END_SEGMENT" { print $2 $3 ":" $5 }' "$work/prefixed" | xargs)" "00:400 10:100 01:400 11:100" \
+	"split by prefix: every train shard is trained, validation_glob's are validated"
+refused() { # split's keys, exit status, regular expression, name
+	split_keys=$1
+	begin "refused$tap_n" ''
+	start_fetchd
+	wait_for 10 test ! -d /proc/$fetchd || kill -KILL $fetchd
+	wait $fetchd
+	is $? "$2" "$4: exit $2"
+	like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" "$3" "naming it"
+}
+refused 'by = "prefix"; validation_glob = "val-*";' 77 'no object matches split.validation_glob "val-\*"' \
+	"a validation_glob that matches nothing"
+refused 'test_glob = "tset-*";' 77 'no object matches split.test_glob "tset-\*"' "so for a test_glob of one's own"
+refused 'by = "prefix"; train_glob = "*";' 78 \
+	'"validation-00000.* is matched by split.train_glob "\*" and split.validation_glob "validation-\*"' \
+	"an object for training and validation"
+refused 'test_glob = "*-00003-*";' 78 'train-00003.* is matched by split.train_glob .* and split.test_glob' \
+	"held out from training and for the test"
+split_keys=
 
 # Large enough to be given up while it is being fetched, and to be killed in the middle.
 data=$work/large
