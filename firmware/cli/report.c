@@ -67,7 +67,7 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 {
 	CLEANUP(json_free) cJSON *record = NULL;
 	const cJSON *test;
-	const char *id, *state;
+	const char *id, *state, *reason;
 	int r;
 
 	if ((r = json_parse("run.json", text, strlen(text), &record, err)) < 0 ||
@@ -75,6 +75,9 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 	    (r = json_get_string("run.json", record, "state", &state, err)) < 0)
 		return r;
 	printf("run     %s\nstate   %s\n", id, state);
+	if (cJSON_GetObjectItemCaseSensitive(record, "reason") &&
+	    json_get_string("run.json", record, "reason", &reason, err) == 0)
+		printf("reason  %s\n", reason);
 	print_epochs(record);
 	test = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(record, "metrics"), "test");
 	if (test)

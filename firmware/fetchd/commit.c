@@ -199,9 +199,10 @@ static bool turn(struct producer *producer, int *ret_broken, struct error *err)
 
 int fetch_run(struct fetch *fetch, struct error *err)
 {
-	struct producer producer = { .fetch = fetch, .closed = true };
+	static struct producer producer; /* the other threads read its windows until the process ends */
 	int r = 0;
 
+	producer = (struct producer){ .fetch = fetch, .closed = true };
 	producer.pending = calloc(fetch->run.config.ring.slots, sizeof(*producer.pending));
 	if (!producer.pending)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " slots",

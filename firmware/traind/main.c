@@ -48,8 +48,8 @@ static int end(struct train *train, int result, struct error *err)
 	if ((result == -ECANCELED && run_state_set(RUN_STOPPED, &state_err) < 0) ||
 	    (code == EX_DATAERR && run_state_set(RUN_FAILED, &state_err) < 0))
 		log_err("%s", state_err.text);
+	model_close(train->model); /* until here the device may read batches in the ring */
 	ring_close(train->ring);
-	model_close(train->model);
 	gpu_close(train->gpu);
 	run_done(&train->run);
 	return code;
