@@ -17,6 +17,7 @@ static const char *const paths[] = {
 	[PATH_CACHE] = "/data/kiln/cache",
 	[PATH_KERNELS] = "/data/kiln/cache/kernels",
 	[PATH_RUNTIME] = "/run/kiln",
+	[PATH_STATUS] = "/run/kiln/status",
 	[PATH_HUGE] = "/run/kiln/huge",
 	[PATH_RING] = "/run/kiln/huge/ring",
 };

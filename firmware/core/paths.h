@@ -21,6 +21,7 @@ enum path {
 	PATH_CACHE,       /* /data/kiln/cache */
 	PATH_KERNELS,     /* /data/kiln/cache/kernels: OpenCL binaries */
 	PATH_RUNTIME,     /* /run/kiln */
+	PATH_STATUS,      /* /run/kiln/status: a folder a daemon */
 	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs */
 	PATH_RING,        /* /run/kiln/huge/ring */
 	PATH_KINDS,

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each daemon says of itself to whoever asks: PATH_STATUS/<daemon>/page, one writer, any readers.
+ *
+ * The file holds two copies of `struct status`, each with a sequence number and a CRC, written in turn: a
+ * writer killed in mid-write leaves the other copy whole. Readers use pread(2), never a mapping, so neither
+ * side can stop or crash the other. Not durable: it lies on a tmpfs and means nothing after its writer has
+ * ended (`pid` tells).
+ *
+ * Counters only grow while `pid` lives; rates are the reader's business, from two reads and `updated_us`.
+ */
+#pragma once
+
+#include "core/run.h"
+
+#define STATUS_VERSION 1u
+
+enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
+
+struct status_fetchd {
+	uint64_t segment, batch; /* the place in the run that was committed last */
+	uint64_t records, bytes; /* decoded; received from the store */
+	uint64_t skipped;        /* records that policy left out */
+	uint64_t retries;        /* requests, all classes */
+	uint32_t ring_slots, ring_filled;
+};
+
+struct status_traind {
+	uint64_t epoch, epochs;      /* the epoch in work, counted from 0 */
+	uint64_t step, epoch_step;   /* of the run; of the epoch */
+	uint64_t epoch_steps;        /* of a whole epoch; 0 = not known yet */
+	uint64_t rows;               /* trained on since the program began */
+	uint64_t busy_us, waited_us; /* the device had work; it had none because no batch was there */
+	uint64_t checkpoint_step, checkpoint_us;     /* the newest on the disk, and when (Unix time) */
+	double loss, accuracy;                       /* of the epoch so far */
+	double validation_loss, validation_accuracy; /* of the last pass, NaN = none yet */
+	uint64_t nonfatal;                           /* files that could not be written */
+	char device[128];
+};
+
+struct status_uploadd {
+	uint64_t checkpoint_step, checkpoint_us; /* latest.json names it; when it went up (Unix time) */
+	uint64_t files, bytes;                   /* uploaded since the program began */
+	uint64_t waiting;                        /* files in the spool that are not in the store yet */
+	uint64_t retries;
+};
+
+struct status {
+	uint32_t version, daemon; /* set by status_write */
+	int32_t pid;              /* set by status_write */
+	uint32_t reserved;
+	uint64_t started_us;       /* Unix time; set by status_open */
+	uint64_t updated_us;       /* Unix time; set by status_write */
+	char run_id[RUN_ID_BYTES]; /* "" = none */
+	char phase[32];            /* one word: "waiting", "restoring", "training" ... */
+	char text[256];            /* what it does or waits for, or its last error, for a person */
+	union {
+		struct status_fetchd fetchd;
+		struct status_traind traind;
+		struct status_uploadd uploadd;
+	};
+};
+
+struct status_page; /* a writer's */
+
+const char *status_daemon_name(enum status_daemon daemon);
+
+/* Make or take over the daemon's page. Errors: -errno of the file. */
+MUST_CHECK int status_open(enum status_daemon daemon, struct status_page **ret_page, struct error *err);
+void status_closep(struct status_page **page);
+/* One pwrite(2). What cannot be written is left out: status is never worth a run. */
+void status_write(struct status_page *page, struct status *status);
+
+/* The newest whole copy. Errors: -ENOENT no page; -EBADMSG no copy is whole, or of another version. */
+MUST_CHECK int status_read(enum status_daemon daemon, struct status *ret_status, struct error *err);
