@@ -90,6 +90,18 @@ MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
 /* A final state stays: -EPERM for any other after it. */
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);
 
+/* What the operator wants of the current run, obeyed by traind between steps. Only kiln-controld writes it,
+ * whole by rename; a new record has none. `seq` counts the wishes; `checkpoint_seq` the checkpoints that were
+ * asked for: traind takes one whenever it differs from the one it saw last. */
+struct run_want {
+	uint64_t seq, checkpoint_seq;
+	enum run_state state; /* RUN_RUNNING, RUN_PAUSED or RUN_STOPPED */
+};
+
+/* Without a wish: RUN_RUNNING and zeros. Errors: -EBADMSG damaged. */
+MUST_CHECK int run_want_get(struct run_want *ret_want, struct error *err);
+MUST_CHECK int run_want_set(const struct run_want *want, struct error *err);
+
 /* Add or replace top-level members of run.json from a JSON object's text (plan_sha256, epochs, test, device,
  * ...). */
 MUST_CHECK int run_note(const char *json_object, struct error *err);

@@ -477,10 +477,47 @@ static void test_readers_see_one_record(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void test_want(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} wrong[] = {
+		{ "", "want" },
+		{ "{\"seq\": 1, \"checkpoint_seq\": 0}", "state" },
+		{ "{\"seq\": 1, \"checkpoint_seq\": 0, \"state\": \"finished\"}",
+		  "running, paused or stopped" },
+		{ "{\"seq\": -1, \"checkpoint_seq\": 0, \"state\": \"paused\"}", "seq" },
+	};
+	const struct run_want want = { .seq = UINT64_MAX, .checkpoint_seq = 3, .state = RUN_PAUSED };
+	char id[RUN_ID_BYTES], path[PATH_BYTES];
+	struct run_want found;
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	assert_int_equal(run_want_get(&found, &err), 0);
+	assert_true(found.seq == 0 && found.checkpoint_seq == 0 && found.state == RUN_RUNNING);
+	assert_int_equal(run_want_set(&want, &err), 0);
+	assert_int_equal(run_want_get(&found, &err), 0);
+	assert_true(found.seq == want.seq && found.checkpoint_seq == 3 && found.state == RUN_PAUSED);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(file_write_durable(path_of(PATH_RUN, "want", path), wrong[i].text,
+						    strlen(wrong[i].text), &err),
+				 0);
+		assert_int_equal(run_want_get(&found, &err), -EBADMSG);
+		assert_non_null(strstr(err.text, wrong[i].words));
+	}
+	set_state(RUN_FINISHED);
+	(void)begin(id);
+	assert_int_equal(run_want_get(&found, &err), 0);
+	assert_true(found.seq == 0 && found.state == RUN_RUNNING);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_want),
 		TEST(test_new_record),
 		TEST(test_wrong_config_makes_no_record),
 		TEST(test_what_follows_each_state),
