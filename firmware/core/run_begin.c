@@ -171,11 +171,15 @@ static int make_new_run(const char *config_file, const char *last_id, const stru
 
 /* ---- What kiln-oneshot begin calls ---- */
 
+/* To stop was meant for the night before; to pause holds until it is taken back. */
 static int adopt(struct run *run, struct error *err)
 {
+	struct run_want want;
 	char path[PATH_BYTES];
 	int r;
 
+	if (run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
+		(void)unlink(path_of(PATH_RUN, "want", path));
 	if (run->state == RUN_RUNNING)
 		return 0;
 	r = record_write_state(path_of(PATH_RUN, "state", path), RUN_RUNNING, err);

@@ -50,6 +50,7 @@ static int end(struct train *train, int result, struct error *err)
 		log_err("%s", state_err.text);
 	model_close(train->model); /* until here the device may read batches in the ring */
 	ring_close(train->ring);
+	publish_close(train);
 	gpu_close(train->gpu);
 	run_done(&train->run);
 	return code;
@@ -57,7 +58,8 @@ static int end(struct train *train, int result, struct error *err)
 
 int main(void)
 {
-	static struct train train;
+	static struct train train = { .saver = { .lock = PTHREAD_MUTEX_INITIALIZER,
+						 .change = PTHREAD_COND_INITIALIZER } };
 	struct error err = { 0 };
 	int r;
 
@@ -71,6 +73,9 @@ int main(void)
 		log_info("%s is %s", train.run.id, run_state_name(train.run.state));
 		return EX_OK;
 	}
+	publish_open(&train);
+	publish_phase(&train, "starting", "opening the device and the model");
+	obey_open(&train);
 	r = open_all(&train, &err);
 	if (r == 0)
 		notify_ready("training %s", train.run.id);

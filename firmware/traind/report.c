@@ -7,7 +7,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/spool.h"
-#include "drivers/notify/notify.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -220,6 +219,7 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 	if (!update_metrics(report, split, &metrics) || !update_epochs(train, split, segment, &metrics))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	report->noted = false;
+	publish_metrics(train, split, &metrics);
 	r = report_write(train, err);
 	if (r < 0 && !report_may_wait(r))
 		return r;
@@ -250,7 +250,9 @@ int report_progress(struct train *train, enum split split, uint64_t segment, uin
 	log_info("%s %" PRIu64 ", step %" PRIu64 ": loss %.4f, accuracy %.4f, %.0f rows/s",
 		 split_names[split], segment + 1, model_step(train->model), metrics.loss, metrics.accuracy,
 		 (double)report->rows * 1e6 / (double)passed_us);
-	notify_status("%s %" PRIu64 ", step %" PRIu64, split_names[split], segment + 1,
+	publish_metrics(train, split, &metrics);
+	publish_phase(train, split == SPLIT_TRAIN ? "training" : "evaluating",
+		      "%s %" PRIu64 ", step %" PRIu64, split_names[split], segment + 1,
 		      model_step(train->model));
 	report->shown_us = now;
 	report->rows = 0;

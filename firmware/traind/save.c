@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #define CONFIG_BYTES_MAX (4u << 20)
 
@@ -99,6 +100,7 @@ static void *saver_thread(void *context)
 		if (err.code == 0 && !saver->final) {
 			saver->saved = true;
 			saver->saved_step = saver->step;
+			saver->saved_us = (uint64_t)time(NULL) * 1000000;
 		}
 		saver->busy = false;
 		(void)pthread_cond_broadcast(&saver->change);
@@ -189,8 +191,6 @@ int saver_open(struct train *train, struct error *err)
 {
 	struct saver *saver = &train->saver;
 
-	(void)pthread_mutex_init(&saver->lock, NULL);
-	(void)pthread_cond_init(&saver->change, NULL);
 	if (pthread_create(&saver->thread, NULL, saver_thread, train) != 0)
 		return error_set(err, -EAGAIN, "cannot start the thread that writes checkpoints");
 	saver->started = true;

@@ -3,7 +3,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/paths.h"
-#include "drivers/notify/notify.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,17 +21,25 @@ static int stopped(struct error *err)
 }
 
 /* Says what it waits for, at once (*said_us is 0) and every few minutes. */
-static void nap(uint32_t ms, const char *what, uint64_t *said_us)
+static void nap(struct train *train, uint32_t ms, const char *what, uint64_t *said_us)
 {
 	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 	const uint64_t now = clock_us();
 
 	if (*said_us == 0 || now - *said_us >= SAY_EVERY_US) {
 		log_info("waiting for %s", what);
-		notify_status("waiting for %s", what);
+		publish_phase(train, "waiting", "for %s", what);
 		*said_us = now;
 	}
 	(void)nanosleep(&pause, NULL);
+}
+
+int train_nap(uint32_t ms, struct error *err)
+{
+	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	(void)nanosleep(&pause, NULL);
+	return stopped(err);
 }
 
 int train_wait_plan(struct train *train, struct error *err)
@@ -52,7 +59,7 @@ int train_wait_plan(struct train *train, struct error *err)
 		run_done(&now);
 		if (*train->run.plan_sha256)
 			return 0;
-		nap(POLL_MS, "fetchd to fix the plan", &said_us);
+		nap(train, POLL_MS, "fetchd to fix the plan", &said_us);
 	}
 }
 
@@ -112,7 +119,7 @@ static int attach(struct train *train, struct error *err)
 		told = r == -EUCLEAN;
 		ring_close(train->ring);
 		train->ring = NULL;
-		nap(POLL_MS, "fetchd to make the ring", &said_us);
+		nap(train, POLL_MS, "fetchd to make the ring", &said_us);
 	}
 	model_cursor_get(train->model, &cursor);
 	ring_attach(train->ring, &cursor);
@@ -153,10 +160,14 @@ static int next_slot(struct train *train, const struct ring_slot **ret_slot, str
 		} else {
 			return r;
 		}
-		if (r == -EAGAIN)
+		if (r == -EAGAIN) {
+			const uint64_t start = clock_us();
+
 			(void)ring_reader_wait(train->ring, RING_WAIT_MS);
-		else if ((r = attach(train, err)) < 0)
+			publish_waited(train, clock_us() - start);
+		} else if ((r = attach(train, err)) < 0) {
 			return r;
+		}
 	}
 }
 
@@ -189,6 +200,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 		return r;
 	model_cursor_set(train->model, &behind);
 	train->checkpoint_due = split == SPLIT_TRAIN && every && model_step(train->model) % every == 0;
+	publish_batch(train, split, segment, batch.rows);
 	r = release_done(train, false, err);
 	return r < 0 ? r : report_progress(train, split, segment, batch.rows, err);
 }
@@ -197,7 +209,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 static int end_segment(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
-	const uint64_t segment = slot->segment;
+	const uint64_t segment = slot->segment, batches = slot->total_batches;
 	struct cursor behind = slot->cursor;
 	int r = release_done(train, true, err);
 
@@ -205,6 +217,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	if (r < 0 || (r = report_segment(train, split, segment, err)) < 0 ||
 	    (r = model_metrics_reset(train->model, err)) < 0)
 		return r;
+	publish_segment(train, split, batches);
 	model_cursor_set(train->model, &behind);
 	train->checkpoint_due = false;
 	return split == SPLIT_TRAIN ? save_checkpoint(train, true, err) : 0;
@@ -223,7 +236,7 @@ static int end_run(struct train *train, struct error *err)
 			break;
 		if (!said_us)
 			log_warning("%s", err->text);
-		nap(ROOM_WAIT_MS, "room on the disk", &said_us);
+		nap(train, ROOM_WAIT_MS, "room on the disk", &said_us);
 		if ((r = stopped(err)) < 0)
 			return r;
 	}
@@ -251,8 +264,10 @@ static int run_slots(struct train *train, struct error *err)
 {
 	for (;;) {
 		const struct ring_slot *slot = NULL;
-		int r = next_slot(train, &slot, err);
+		int r = obey(train, err);
 
+		if (r == 0)
+			r = next_slot(train, &slot, err);
 		if (r < 0)
 			return r;
 		switch (slot->kind) {

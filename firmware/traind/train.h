@@ -5,6 +5,8 @@
  *   main thread (train.c)    next slot -> train or evaluate -> release when the device is done with it
  *   report.c                 what an epoch came to: log, event files, run record
  *   restore.c                the state to start with
+ *   obey.c                   what the operator wants of the run, between two batches
+ *   publish.c                the status page
  *   save.c, its own thread   writes snapshots into the spool while training goes on
  *
  * Nothing here touches the network: uploadd takes what lies in the spool.
@@ -15,6 +17,7 @@
 #include "core/paths.h"
 #include "core/ring.h"
 #include "core/run.h"
+#include "core/status.h"
 #include "model/checkpoint.h"
 #include "model/model.h"
 #include "model/tfevents.h"
@@ -32,10 +35,10 @@ struct saver {
 	bool final; /* the finished model: parameters alone */
 	uint64_t step;
 	char path[PATH_BYTES];
-	struct error err; /* of the last file */
-	uint64_t skipped; /* snapshots not taken because the last one was still being written */
-	bool saved;       /* the checkpoint of `saved_step` is on the disk */
-	uint64_t saved_step;
+	struct error err;              /* of the last file */
+	uint64_t skipped;              /* snapshots not taken because the last one was still being written */
+	bool saved;                    /* the checkpoint of `saved_step` is on the disk */
+	uint64_t saved_step, saved_us; /* Unix time */
 };
 
 /* The event files of a split: made with their first point, closed when one could not be written. */
@@ -51,6 +54,18 @@ struct report {
 	uint64_t shown_us, rows;
 };
 
+/* The page as written last; the main thread's alone. */
+struct publish {
+	struct status_page *page; /* NULL: it cannot be written */
+	struct status status;
+	uint64_t written_us;
+};
+
+struct obey {
+	uint64_t looked_us, checkpoint_seq;
+	bool unreadable; /* and that was said */
+};
+
 struct train {
 	struct run run;
 	int lock; /* of the spool */
@@ -61,6 +76,8 @@ struct train {
 	bool checkpoint_due;          /* checkpoint.every_steps is reached; taken before the next batch */
 	struct saver saver;
 	struct report report;
+	struct publish publish;
+	struct obey obey;
 };
 
 /* Set by SIGTERM and SIGINT. */
@@ -70,6 +87,9 @@ extern atomic_bool train_stop;
 MUST_CHECK int train_run(struct train *train, struct error *err);
 /* Wait until fetchd has fixed the plan: checkpoints name it. -ECANCELED. */
 MUST_CHECK int train_wait_plan(struct train *train, struct error *err);
+
+/* Wait `ms`; -ECANCELED. */
+MUST_CHECK int train_nap(uint32_t ms, struct error *err);
 
 /* restore.c: the newest good checkpoint in the spool, the file begin left for start_from = latest, or
  * initial values. */
@@ -102,3 +122,20 @@ bool report_may_wait(int code);
 MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
 			       struct error *err);
 void report_close(struct train *train);
+
+/* obey.c */
+void obey_open(struct train *train);
+/* Between two batches: looks a few times a second, takes the checkpoint that was asked for, waits while the
+ * run is to be paused. -ECANCELED the run is to stop. */
+MUST_CHECK int obey(struct train *train, struct error *err);
+
+/* publish.c: what traind says of itself (core/status.h); never worth a run. */
+void publish_open(struct train *train);
+void publish_phase(struct train *train, const char *phase, const char *format, ...) PRINTF(3, 4);
+void publish_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows);
+/* The segment's end, and how many batches it had. */
+void publish_segment(struct train *train, enum split split, uint64_t batches);
+void publish_metrics(struct train *train, enum split split, const struct model_metrics *metrics);
+/* The device had no work for so long, as no batch was there. */
+void publish_waited(struct train *train, uint64_t us);
+void publish_close(struct train *train);

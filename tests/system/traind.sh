@@ -301,3 +301,53 @@ for k, t in h.items():
 done
 is $good 0 "and no checkpoint with a NaN in it"
 stop_fetchd
+
+# ---- What the operator wants ----
+relu='{ op = "relu"; }, { op = "dropout"; rate = 0.2; },'
+want() { # seq, state, checkpoint_seq
+	printf '{"seq": %d, "state": "%s", "checkpoint_seq": %d}' "$1" "$2" "$3" >"$record/want.new"
+	mv "$record/want.new" "$record/want"
+}
+is_state() { # state
+	[ "$(state)" = "$1" ]
+}
+page() { # member
+	"$KILN_BUILD/system/show_status" traind "$1"
+}
+steps_pass() {
+	[ "$(page step)" -gt "$1" ]
+}
+
+config wanted "$data" '' ''
+sed -i 's/epochs = 12/epochs = 200/; s/every_steps = 20/every_steps = 0/' "$work/wanted.conf"
+node wanted
+begin wanted
+start fetchd
+start traind
+wait_for 60 steps_pass 30
+ok $? "the status page counts steps" "$(tail -n 3 "$KILN_ROOT/log")"
+is "$(page run_id) $(page phase) $(page pid)" "$id training $traind" "and says which run, what it does and who"
+want 1 running 1
+wait_for 60 grep -q 'wrote ckpt' "$KILN_ROOT/log"
+ok $? "a checkpoint is taken when it is asked for" "$(tail -n 3 "$KILN_ROOT/log")"
+want 2 paused 1
+wait_for 60 is_state paused
+ok $? "the run pauses" "$(tail -n 3 "$KILN_ROOT/log")"
+paused_at=$(page step)
+is "$(newest)" "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$paused_at")" "with a checkpoint of the step it stands at"
+sleep 0.5
+is "$(page step) $(page phase)" "$paused_at paused" "and stands still"
+echo '{' >"$record/want"
+wait_for 60 grep -q 'want.*; going on' "$KILN_ROOT/log"
+ok $? "a want that cannot be read is warned of" "$(tail -n 3 "$KILN_ROOT/log")"
+is "$(state)" paused "and changes nothing"
+want 3 running 1
+wait_for 60 steps_pass $((paused_at + 5))
+is "$? $(state)" "0 running" "the run goes on"
+want 4 stopped 1
+wait $traind
+is "$? $(state)" "0 stopped" "the run stops"
+begin wanted
+[ ! -e "$record/want" ]
+ok $? "the next begin goes on, whatever was wanted then" "$(cat "$record/want" 2>&1)"
+stop_fetchd

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
+#include "core/log.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+
+#define LOOK_US 200000u
+
+/* A want file that cannot be read changes nothing: the run goes on as it is. */
+static bool look(struct train *train, struct run_want *ret_want)
+{
+	struct obey *obey = &train->obey;
+	struct error err;
+
+	obey->looked_us = clock_us();
+	if (run_want_get(ret_want, &err) == 0) {
+		obey->unreadable = false;
+		return true;
+	}
+	if (!obey->unreadable)
+		log_warning("%s; going on", err.text);
+	obey->unreadable = true;
+	return false;
+}
+
+void obey_open(struct train *train)
+{
+	struct run_want want = { 0 };
+
+	(void)look(train, &want);
+	train->obey.checkpoint_seq = want.checkpoint_seq; /* asked of the process before this one */
+}
+
+/* Everything is on the disk while it waits, so the box may be switched off. */
+static int pause_run(struct train *train, struct error *err)
+{
+	struct run_want want = { .state = RUN_PAUSED };
+	int r;
+
+	if ((r = save_checkpoint(train, true, err)) < 0)
+		return r;
+	saver_wait(train);
+	if ((r = run_state_set(RUN_PAUSED, err)) < 0)
+		return r;
+	log_notice("paused at step %" PRIu64, model_step(train->model));
+	publish_phase(train, "paused", "at step %" PRIu64 ", until run.resume", model_step(train->model));
+	while (want.state == RUN_PAUSED) {
+		if ((r = train_nap(LOOK_US / 1000, err)) < 0)
+			return r;
+		(void)look(train, &want);
+	}
+	if (want.state == RUN_STOPPED)
+		return error_set(err, -ECANCELED, "asked to stop");
+	log_notice("going on at step %" PRIu64, model_step(train->model));
+	publish_phase(train, "training", "going on");
+	return run_state_set(RUN_RUNNING, err);
+}
+
+int obey(struct train *train, struct error *err)
+{
+	struct run_want want;
+
+	if (clock_us() - train->obey.looked_us < LOOK_US || !look(train, &want))
+		return 0;
+	if (want.checkpoint_seq != train->obey.checkpoint_seq)
+		train->checkpoint_due = true;
+	train->obey.checkpoint_seq = want.checkpoint_seq;
+	if (want.state == RUN_STOPPED)
+		return error_set(err, -ECANCELED, "asked to stop");
+	return want.state == RUN_PAUSED ? pause_run(train, err) : 0;
+}

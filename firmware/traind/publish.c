@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
+#include "core/log.h"
+#include "drivers/gpu/gpu.h"
+#include "drivers/notify/notify.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define PUBLISH_US 250000u
+
+void publish_open(struct train *train)
+{
+	struct publish *publish = &train->publish;
+	struct status_traind *traind = &publish->status.traind;
+	struct error err;
+
+	if (status_open(STATUS_TRAIND, &publish->page, &err) < 0)
+		log_warning("no status page: %s", err.text);
+	(void)snprintf(publish->status.run_id, sizeof(publish->status.run_id), "%s", train->run.id);
+	traind->epochs = train->run.config.run.epochs;
+	traind->loss = traind->accuracy = NAN;
+	traind->validation_loss = traind->validation_accuracy = NAN;
+}
+
+void publish_close(struct train *train)
+{
+	status_closep(&train->publish.page);
+}
+
+static void write_page(struct train *train)
+{
+	struct publish *publish = &train->publish;
+	struct status_traind *traind = &publish->status.traind;
+
+	(void)pthread_mutex_lock(&train->saver.lock);
+	traind->checkpoint_step = train->saver.saved_step;
+	traind->checkpoint_us = train->saver.saved_us;
+	(void)pthread_mutex_unlock(&train->saver.lock);
+	if (train->model)
+		traind->step = model_step(train->model);
+	if (train->gpu)
+		(void)snprintf(traind->device, sizeof(traind->device), "%s", gpu_description(train->gpu));
+	if (publish->page)
+		status_write(publish->page, &publish->status);
+	publish->written_us = clock_us();
+}
+
+void publish_phase(struct train *train, const char *phase, const char *format, ...)
+{
+	struct status *status = &train->publish.status;
+	va_list args;
+
+	(void)snprintf(status->phase, sizeof(status->phase), "%s", phase);
+	va_start(args, format);
+	(void)vsnprintf(status->text, sizeof(status->text), format, args);
+	va_end(args);
+	notify_status("%s: %s", phase, status->text);
+	write_page(train);
+}
+
+void publish_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows)
+{
+	const char *phase = split == SPLIT_TRAIN ? "training" : "evaluating";
+	struct status_traind *traind = &train->publish.status.traind;
+
+	if (strcmp(train->publish.status.phase, phase) != 0)
+		publish_phase(train, phase, "%s %" PRIu64, split_name(split), segment + 1);
+	if (split == SPLIT_TRAIN) {
+		traind->epoch = segment;
+		traind->epoch_step++;
+		traind->rows += rows;
+	}
+	if (clock_us() - train->publish.written_us >= PUBLISH_US)
+		write_page(train);
+}
+
+void publish_segment(struct train *train, enum split split, uint64_t batches)
+{
+	struct status_traind *traind = &train->publish.status.traind;
+
+	if (split == SPLIT_TRAIN) {
+		traind->epoch_steps = batches;
+		traind->epoch_step = 0;
+	}
+	write_page(train);
+}
+
+void publish_metrics(struct train *train, enum split split, const struct model_metrics *metrics)
+{
+	struct status_traind *traind = &train->publish.status.traind;
+
+	if (split == SPLIT_TRAIN) {
+		traind->loss = metrics->loss;
+		traind->accuracy = metrics->accuracy;
+	} else if (split == SPLIT_VALIDATION) {
+		traind->validation_loss = metrics->loss;
+		traind->validation_accuracy = metrics->accuracy;
+	}
+}
+
+void publish_waited(struct train *train, uint64_t us)
+{
+	train->publish.status.traind.waited_us += us;
+}
