@@ -18,11 +18,9 @@
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
 struct status_fetchd {
-	uint64_t segment, batch; /* the place in the run that was committed last */
-	uint64_t records, bytes; /* decoded; received from the store */
-	uint64_t skipped;        /* records that policy left out */
-	uint64_t retries;        /* requests, all classes */
-	uint32_t ring_slots, ring_filled;
+	uint64_t segment, batch;   /* the place in the run that was committed last */
+	uint64_t records, skipped; /* committed; left out by policy */
+	uint64_t bytes, retries;   /* received from the store; requests tried again, all classes */
 };
 
 struct status_traind {
@@ -34,15 +32,13 @@ struct status_traind {
 	uint64_t checkpoint_step, checkpoint_us;     /* the newest on the disk, and when (Unix time) */
 	double loss, accuracy;                       /* of the epoch so far */
 	double validation_loss, validation_accuracy; /* of the last pass, NaN = none yet */
-	uint64_t nonfatal;                           /* files that could not be written */
 	char device[128];
 };
 
 struct status_uploadd {
-	uint64_t checkpoint_step, checkpoint_us; /* latest.json names it; when it went up (Unix time) */
-	uint64_t files, bytes;                   /* uploaded since the program began */
-	uint64_t waiting;                        /* files in the spool that are not in the store yet */
-	uint64_t retries;
+	uint64_t checkpoint_step; /* latest.json names it */
+	uint64_t checkpoint_us;   /* when this process moved it there (Unix time); 0 = an earlier one did */
+	uint64_t bytes, retries;  /* sent; requests tried again, all classes */
 };
 
 struct status {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
 #include "core/log.h"
 #include "drivers/notify/notify.h"
 #include "fetchd/produce.h"
@@ -7,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#define WAIT_MS      50   /* for the workers; a reader's new wish is seen this late at most */
+#define WAIT_MS      50 /* for the workers; a reader's new wish is seen this late at most */
+#define PAGE_US      250000
 #define RING_WAIT_MS 1000 /* for the reader; a run that is over is seen this late at most */
 
 /* ---- Publishing ---- */
@@ -60,6 +62,17 @@ static void fill_header(struct pending *pending, const struct ring_geometry *geo
 		slot->column[i].bytes = (uint64_t)slot->rows * geometry->column[i].row_bytes;
 }
 
+/* For the page: what is in the ring now. */
+static void count(struct producer *producer, const struct pending *pending)
+{
+	struct status_fetchd *fetchd = &producer->status.fetchd;
+
+	fetchd->segment = pending->segment;
+	fetchd->batch = pending->batch;
+	fetchd->records += pending->kind == RING_DATA ? pending->rows : 0;
+	fetchd->skipped += pending->skipped;
+}
+
 static void publish(struct producer *producer, struct pending *pending)
 {
 	struct ring *ring = producer->fetch->ring;
@@ -69,6 +82,7 @@ static void publish(struct producer *producer, struct pending *pending)
 		fill_error(ring, pending);
 	fill_header(pending, ring_geometry_of(ring));
 	ring_commit(ring);
+	count(producer, pending);
 	if (pending->kind != RING_ERROR)
 		return;
 	log_err("%s", pending->err.text);
@@ -197,6 +211,33 @@ static bool turn(struct producer *producer, int *ret_broken, struct error *err)
 	return false;
 }
 
+/* ---- The page ---- */
+
+static void open_page(struct producer *producer)
+{
+	const struct fetch *fetch = producer->fetch;
+	struct error err;
+
+	if (status_open(STATUS_FETCHD, &producer->page, &err) < 0)
+		log_warning("no status page: %s", err.text);
+	(void)snprintf(producer->status.run_id, sizeof(producer->status.run_id), "%s", fetch->run.id);
+	(void)snprintf(producer->status.phase, sizeof(producer->status.phase), "fetching");
+	(void)snprintf(producer->status.text, sizeof(producer->status.text), "%s",
+		       fetch->run.config.source.url);
+}
+
+static void write_page(struct producer *producer)
+{
+	struct fetch *fetch = producer->fetch;
+
+	if (!producer->page || clock_us() - producer->written_us < PAGE_US)
+		return;
+	producer->status.fetchd.bytes = atomic_load(&fetch->bytes_in);
+	producer->status.fetchd.retries = atomic_load(&fetch->retries);
+	status_write(producer->page, &producer->status);
+	producer->written_us = clock_us();
+}
+
 int fetch_run(struct fetch *fetch, struct error *err)
 {
 	static struct producer producer; /* the other threads read its windows until the process ends */
@@ -207,13 +248,15 @@ int fetch_run(struct fetch *fetch, struct error *err)
 	if (!producer.pending)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " slots",
 				 fetch->run.config.ring.slots);
+	open_page(&producer);
 	for (;;) {
 		bool idle;
 
 		(void)pthread_mutex_lock(&fetch->lock);
-		do
+		do {
+			write_page(&producer);
 			idle = turn(&producer, &r, err);
-		while (!idle && r == 0);
+		} while (!idle && r == 0);
 		(void)pthread_mutex_unlock(&fetch->lock);
 		if (r < 0)
 			return r;

@@ -22,6 +22,7 @@
 #include "drivers/store/store.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define FETCH_SPANS_MAX    1024u
 #define FETCH_COLUMN_EMPTY "empty"
@@ -107,8 +108,9 @@ struct fetch {
 	struct nic_cores cores;
 	struct example_schema schema;
 	uint64_t row_bytes[EXAMPLE_FEATURES_MAX];
-	struct store *store;   /* the network thread's */
-	uint64_t window_bytes; /* budget of one window: half of fetch.memory_bytes */
+	struct store *store;                    /* the network thread's */
+	atomic_uint_fast64_t bytes_in, retries; /* what it counted */
+	uint64_t window_bytes;                  /* budget of one window: half of fetch.memory_bytes */
 
 	pthread_mutex_t lock;
 	pthread_cond_t work, progress;

@@ -159,13 +159,17 @@ static void take_orders(struct fetch *fetch, struct queue *flying)
 
 /* ---- What the store counted ---- */
 
-/* Said when nothing is in flight any more, so about once a window. */
-static void report(const struct fetch *fetch, struct store_counters *last)
+/* Logged when nothing is in flight any more, so about once a window. */
+static void report(struct fetch *fetch, bool idle, struct store_counters *last)
 {
 	struct store_counters counters = store_counters_of(fetch->store);
 	bool retried = store_counters_retries(&counters) != store_counters_retries(last);
 	char text[STORE_COUNTERS_TEXT];
 
+	atomic_store(&fetch->bytes_in, counters.bytes_in);
+	atomic_store(&fetch->retries, store_counters_retries(&counters));
+	if (!idle)
+		return;
 	log_line(retried ? LOG_NOTICE : LOG_DEBUG, "source: %s", store_counters_text(&counters, text));
 	*last = counters;
 }
@@ -189,8 +193,7 @@ void *network_thread(void *argument)
 		if (!done)
 			continue;
 		part_done(fetch, &flying, done->context, done->result < 0 ? &done->err : NULL);
-		if (!flying.first)
-			report(fetch, &last);
+		report(fetch, !flying.first, &last);
 	}
 	return NULL;
 }

@@ -6,9 +6,13 @@
  */
 #pragma once
 
+#include "core/status.h"
 #include "fetchd/fetch.h"
 
 struct producer {
+	struct status_page *page; /* NULL: it cannot be written */
+	struct status status;
+	uint64_t written_us;
 	struct fetch *fetch;
 	uint64_t generation;
 	bool closed;          /* the generation ended: END_RUN or ERROR was claimed */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
+#include "core/status.h"
 #include "drivers/notify/notify.h"
 #include "uploadd/upload.h"
 
 #include <string.h>
 #include <sysexits.h>
+#include <time.h>
 
 #define SCAN_MS         2000u
 #define BACK_OFF_MS     1000u
@@ -18,6 +20,8 @@ struct uploader {
 	char **warned;               /* runs that are left for a person, and that was said */
 	uint32_t warnings;
 	struct error *err;
+	struct status_page *page; /* NULL: it cannot be written */
+	struct status status;
 };
 
 static bool may_pass(const struct error *err)
@@ -129,6 +133,37 @@ static void back_off(int ms)
 	}
 }
 
+/* ---- The page ---- */
+
+static void open_page(struct uploader *uploader)
+{
+	struct error err;
+
+	if (status_open(STATUS_UPLOADD, &uploader->page, &err) < 0)
+		log_warning("no status page: %s", err.text);
+}
+
+static void publish(struct uploader *uploader, const char *phase, const char *text)
+{
+	const struct upload *current = &uploader->current;
+	struct status_uploadd *uploadd = &uploader->status.uploadd;
+	struct store_counters counters = { 0 };
+
+	if (current->store)
+		counters = store_counters_of(current->store);
+	if (current->store && current->latest != uploadd->checkpoint_step) {
+		uploadd->checkpoint_us = *uploader->status.run_id ? (uint64_t)time(NULL) * 1000000 : 0;
+		uploadd->checkpoint_step = current->latest;
+	}
+	uploadd->bytes = counters.bytes_out;
+	uploadd->retries = store_counters_retries(&counters);
+	(void)snprintf(uploader->status.run_id, sizeof(uploader->status.run_id), "%s", current->run.id);
+	(void)snprintf(uploader->status.phase, sizeof(uploader->status.phase), "%s", phase);
+	(void)snprintf(uploader->status.text, sizeof(uploader->status.text), "%s", text);
+	if (uploader->page)
+		status_write(uploader->page, &uploader->status);
+}
+
 static int run(struct uploader *uploader, bool drain, struct error *err)
 {
 	int back_off_ms = BACK_OFF_MS;
@@ -136,6 +171,7 @@ static int run(struct uploader *uploader, bool drain, struct error *err)
 	for (;;) {
 		int r = pass(uploader, err);
 
+		publish(uploader, r == 0 ? "watching" : "waiting", r == 0 ? "the spool" : err->text);
 		if (r == 0 && drain && !uploader->left &&
 		    strcmp(uploader->complete, uploader->current.run.id) == 0)
 			return 0;
@@ -166,8 +202,10 @@ int main(int argc, char **argv)
 		      stderr);
 		return EX_USAGE;
 	}
+	open_page(&uploader);
 	if (watch_open(&uploader.watch, &err) < 0 || run(&uploader, drain, &err) < 0)
 		return fatal(&err);
+	status_closep(&uploader.page);
 	upload_close(&uploader.current);
 	return EX_OK;
 }

@@ -43,6 +43,13 @@ for split in train validation; do
 	ls "$sink/$run/logs/$split/" | grep -q events.out.tfevents
 	ok $? "curves of $split are in the store"
 done
+page() { # daemon, member
+	"$KILN_BUILD/system/show_status" "$1" "$2"
+}
+latest=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["step"])' "$sink/$run/checkpoints/latest.json")
+is "$(page uploadd checkpoint_step) $(page traind step)" "$latest $latest" "the status pages of uploadd and traind know the last step"
+[ "$(page fetchd bytes)" -gt 10000 ]
+ok $? "that of fetchd, what was received" "$(page fetchd bytes)"
 predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lovely" "the song felt awful" 2>&1)
 like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
