@@ -53,8 +53,9 @@ static int pause_run(struct train *train, struct error *err)
 	if (want.state == RUN_STOPPED)
 		return error_set(err, -ECANCELED, "asked to stop");
 	log_notice("going on at step %" PRIu64, model_step(train->model));
+	r = run_state_set(RUN_RUNNING, err);
 	publish_phase(train, "training", "going on");
-	return run_state_set(RUN_RUNNING, err);
+	return r;
 }
 
 int obey(struct train *train, struct error *err)

@@ -308,8 +308,8 @@ want() { # seq, state, checkpoint_seq
 	printf '{"seq": %d, "state": "%s", "checkpoint_seq": %d}' "$1" "$2" "$3" >"$record/want.new"
 	mv "$record/want.new" "$record/want"
 }
-is_state() { # state
-	[ "$(state)" = "$1" ]
+is_phase() { # phase
+	[ "$(page phase)" = "$1" ]
 }
 page() { # member
 	"$KILN_BUILD/system/show_status" traind "$1"
@@ -326,13 +326,13 @@ start fetchd
 start traind
 wait_for 60 steps_pass 30
 ok $? "the status page counts steps" "$(tail -n 3 "$KILN_ROOT/log")"
-is "$(page run_id) $(page phase) $(page pid)" "$id training $traind" "and says which run, what it does and who"
+like "$(page run_id) $(page phase) $(page pid)" "^$id (training|evaluating) $traind\$" "and says which run, what it does and who"
 want 1 running 1
 wait_for 60 grep -q 'wrote ckpt' "$KILN_ROOT/log"
 ok $? "a checkpoint is taken when it is asked for" "$(tail -n 3 "$KILN_ROOT/log")"
 want 2 paused 1
-wait_for 60 is_state paused
-ok $? "the run pauses" "$(tail -n 3 "$KILN_ROOT/log")"
+wait_for 60 is_phase paused
+is "$? $(state)" "0 paused" "the run pauses"
 paused_at=$(page step)
 is "$(newest)" "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$paused_at")" "with a checkpoint of the step it stands at"
 sleep 0.5
