@@ -159,7 +159,7 @@ static void publish(struct uploader *uploader, const char *phase, const char *te
 	uploadd->retries = store_counters_retries(&counters);
 	(void)snprintf(uploader->status.run_id, sizeof(uploader->status.run_id), "%s", current->run.id);
 	(void)snprintf(uploader->status.phase, sizeof(uploader->status.phase), "%s", phase);
-	(void)snprintf(uploader->status.text, sizeof(uploader->status.text), "%s", text);
+	(void)snprintf(uploader->status.text, sizeof(uploader->status.text), "%.255s", text);
 	if (uploader->page)
 		status_write(uploader->page, &uploader->status);
 }
