@@ -54,6 +54,7 @@ void publish_phase(struct train *train, const char *phase, const char *format, .
 	struct status *status = &train->publish.status;
 	va_list args;
 
+	train->publish.batch_us = 0; /* what lies between two phases is neither work nor waiting */
 	(void)snprintf(status->phase, sizeof(status->phase), "%s", phase);
 	va_start(args, format);
 	(void)vsnprintf(status->text, sizeof(status->text), format, args);
@@ -65,16 +66,22 @@ void publish_phase(struct train *train, const char *phase, const char *format, .
 void publish_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows)
 {
 	const char *phase = split == SPLIT_TRAIN ? "training" : "evaluating";
-	struct status_traind *traind = &train->publish.status.traind;
+	struct publish *publish = &train->publish;
+	struct status_traind *traind = &publish->status.traind;
+	const uint64_t now = clock_us();
 
-	if (strcmp(train->publish.status.phase, phase) != 0)
+	if (publish->batch_us)
+		traind->busy_us += now - publish->batch_us - publish->waited_us;
+	publish->batch_us = now;
+	publish->waited_us = 0;
+	if (strcmp(publish->status.phase, phase) != 0)
 		publish_phase(train, phase, "%s %" PRIu64, split_name(split), segment + 1);
 	if (split == SPLIT_TRAIN) {
 		traind->epoch = segment;
 		traind->epoch_step++;
 		traind->rows += rows;
 	}
-	if (clock_us() - train->publish.written_us >= PUBLISH_US)
+	if (now - publish->written_us >= PUBLISH_US)
 		write_page(train);
 }
 
@@ -105,4 +112,5 @@ void publish_metrics(struct train *train, enum split split, const struct model_m
 void publish_waited(struct train *train, uint64_t us)
 {
 	train->publish.status.traind.waited_us += us;
+	train->publish.waited_us += us;
 }

@@ -59,6 +59,8 @@ struct publish {
 	struct status_page *page; /* NULL: it cannot be written */
 	struct status status;
 	uint64_t written_us;
+	uint64_t batch_us,
+		waited_us; /* when the last batch came, 0 = none since a pause; waited since then */
 };
 
 struct obey {

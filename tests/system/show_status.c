@@ -19,6 +19,8 @@ static int show(const struct status *status, const char *member)
 		return printf("%d\n", status->pid);
 	if (strcmp(member, "step") == 0 && status->daemon == STATUS_TRAIND)
 		return printf("%" PRIu64 "\n", status->traind.step);
+	if (strcmp(member, "busy_us") == 0 && status->daemon == STATUS_TRAIND)
+		return printf("%" PRIu64 "\n", status->traind.busy_us);
 	if (strcmp(member, "bytes") == 0 && status->daemon == STATUS_FETCHD)
 		return printf("%" PRIu64 "\n", status->fetchd.bytes);
 	if (strcmp(member, "batch") == 0 && status->daemon == STATUS_FETCHD)

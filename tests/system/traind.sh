@@ -327,6 +327,8 @@ start traind
 wait_for 60 steps_pass 30
 ok $? "the status page counts steps" "$(tail -n 3 "$KILN_ROOT/log")"
 like "$(page run_id) $(page phase) $(page pid)" "^$id (training|evaluating) $traind\$" "and says which run, what it does and who"
+[ "$(page busy_us)" -gt 0 ]
+ok $? "and how long the device was at work" "$(page busy_us)"
 want 1 running 1
 wait_for 60 grep -q 'wrote ckpt' "$KILN_ROOT/log"
 ok $? "a checkpoint is taken when it is asked for" "$(tail -n 3 "$KILN_ROOT/log")"
