@@ -32,6 +32,7 @@ enum config_remainder { REMAINDER_KEEP, REMAINDER_DROP };
 enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
 enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES };
 enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
+enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
 /* One object store location: source and sink have the same keys. */
@@ -82,7 +83,9 @@ struct config {
 	struct {
 		const char *name;
 		uint64_t epochs, seed, batch_rows;
-		int start_from; /* enum config_start_from */
+		int start_from;                         /* enum config_start_from */
+		const char *days, *at, *zone, *ends_at; /* core/night.h reads them */
+		bool catch_up;
 	} run;
 	struct config_store source, sink;
 	struct {
@@ -122,11 +125,16 @@ struct config {
 	struct {
 		const char *platform; /* "auto" or part of the name */
 		int type;             /* enum config_device */
+		const char *cores;    /* CPU list, "auto" */
 	} device;
 	struct {
 		uint64_t every_steps; /* 0 = only at the end of each epoch */
 		uint64_t keep;        /* newest checkpoints kept in the store, besides the best */
 	} checkpoint;
+	struct {
+		int when_finished; /* enum config_power */
+		uint64_t upload_wait_min;
+	} power;
 	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
 };
 

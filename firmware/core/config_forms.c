@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The forms of strings: names, places in stores, CPU lists. */
 #include "core/config_reading.h"
+#include "core/night.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -108,6 +109,8 @@ bool config_is_clean(const char *text)
 
 bool config_string_allowed(const struct config_key *key, const char *text)
 {
+	unsigned value;
+
 	switch (key->type) {
 	case KEY_NAME:
 		return config_is_name(text) || (!*text && key->fallback && !*key->fallback);
@@ -119,6 +122,12 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 		return is_region(text);
 	case KEY_CPUS:
 		return is_cpu_list(text);
+	case KEY_DAYS:
+		return night_days_parse(text, &value);
+	case KEY_TIME:
+		return night_time_parse(text, &value) && (*text || (key->fallback && !*key->fallback));
+	case KEY_ZONE:
+		return night_zone_exists(text);
 	default:
 		return config_is_clean(text);
 	}

@@ -88,6 +88,15 @@ const struct config_key config_keys[] = {
 	  { "scratch", "latest" },
 	  AT(run.start_from),
 	  "a new run's weights: initialised, or those of the last run's newest checkpoint" },
+	{ "run.days", KEY_DAYS, "", "mon..sun", NO_BOUNDS, NO_NAMES, AT(run.days),
+	  "days on which a run starts by itself" },
+	{ "run.at", KEY_TIME, "", "22:00", NO_BOUNDS, NO_NAMES, AT(run.at),
+	  "local time at which it starts; one that clocks going forward leave out is moved past the gap" },
+	{ "run.zone", KEY_ZONE, "", "UTC", NO_BOUNDS, NO_NAMES, AT(run.zone), "time zone of at and ends_at" },
+	{ "run.ends_at", KEY_TIME, "", "", NO_BOUNDS, NO_NAMES, AT(run.ends_at),
+	  "local time at which an unfinished run rests until the next start; empty = none" },
+	{ "run.catch_up", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(run.catch_up),
+	  "a start that was missed, as the box was off: make up for it between at and ends_at" },
 	STORE_KEYS("source", source, "where the shards are"),
 	STORE_KEYS("sink", sink, "where checkpoints, curves and the model go"),
 	{ "split.train_glob", KEY_STRING, "", "train-*", NO_BOUNDS, NO_NAMES, AT(split.train_glob),
@@ -181,10 +190,22 @@ const struct config_key config_keys[] = {
 	  { "auto", "cpu", "gpu" },
 	  AT(device.type),
 	  "kind of OpenCL device; auto = a GPU where there is one" },
+	{ "device.cores", KEY_CPUS, "", "auto", NO_BOUNDS, NO_NAMES, AT(device.cores),
+	  "CPU list of the trainer; auto = all" },
 	{ "checkpoint.every_steps", KEY_INT, "steps", "0", 0, INT53, NO_NAMES, AT(checkpoint.every_steps),
 	  "a checkpoint every so many steps besides the end of each epoch; 0 = none" },
 	{ "checkpoint.keep", KEY_INT, "checkpoints", "3", 1, 10000, NO_NAMES, AT(checkpoint.keep),
 	  "newest checkpoints kept in the store, besides the best" },
+	{ "power.when_finished",
+	  KEY_ENUM,
+	  "",
+	  "nothing",
+	  NO_BOUNDS,
+	  { "nothing", "off", "suspend" },
+	  AT(power.when_finished),
+	  "after a run: go on, power off, or suspend until shortly before the next start" },
+	{ "power.upload_wait_min", KEY_INT, "min", "30", 0, 1440, NO_NAMES, AT(power.upload_wait_min),
+	  "longest wait for uploads before that" },
 };
 const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
 static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");
@@ -268,6 +289,16 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 		break;
 	case KEY_CPUS:
 		(void)snprintf(out, size, "\"auto\" or a CPU list such as \"0-3,8\"");
+		break;
+	case KEY_DAYS:
+		(void)snprintf(out, size, "days and ranges of them such as \"mon..fri,sun\"");
+		break;
+	case KEY_TIME:
+		(void)snprintf(out, size, "\"HH:MM\", 00:00 .. 23:59%s",
+			       key->fallback && !*key->fallback ? ", or nothing" : "");
+		break;
+	case KEY_ZONE:
+		(void)snprintf(out, size, "a zone of /usr/share/zoneinfo such as \"Europe/Berlin\"");
 		break;
 	case KEY_ENUM:
 		(void)allowed_names(key, out, size);

@@ -21,6 +21,9 @@ enum key_type {
 	KEY_ENDPOINT, /* const char *, http[s]://host[:port] or empty */
 	KEY_REGION,   /* const char *, [a-z0-9_-]{1,63} */
 	KEY_CPUS,     /* const char *, "auto" or a CPU list such as 0-3,8 */
+	KEY_DAYS,     /* const char *, weekdays and ranges of them: mon..fri,sun */
+	KEY_TIME,     /* const char *, HH:MM or empty where the default is */
+	KEY_ZONE,     /* const char *, a zone of the system's zoneinfo */
 	KEY_ENUM,     /* int, index into `names` */
 };
 

@@ -103,40 +103,54 @@ static void test_keys(void **state)
 	CHECK_REFUSALS(cases);
 }
 
+static const struct {
+	const char *key, *good[8], *bad[20];
+} forms[] = {
+	{ "run: { name", { "a", "A-b_9" }, { "", "a b", "a/b", "\xc3\xa9", "a\\n", "../a" } },
+	{ "source: { url = \"file:///a\"; region",
+	  { "eu-west-1", "a_b" },
+	  { "", "eu west", "EU", "\xc3\xa9" } },
+	{ "source: { url = \"file:///a\"; credential", { "", "store" }, { "../x", "a.b" } },
+	{ "source: { url",
+	  { "s3://bkt", "s3://Bkt._-9/", "s3://bkt/c d?", "file:///", "file:///a b" },
+	  { "", "b", "/a", "s3:/bkt", "s3://", "s3:///a", "file://a", "http://a/b", "s3://bkt/\\n",
+	    "s3://a b/?x", "s3://B_;@/x", "s3://bk", "s3://bkt?x" } },
+	{ "source: { url = \"file:///a\"; endpoint",
+	  { "", "http://h", "https://h:443", "https://[::1]:7", "http://[fe80::1]",
+	    "http://127.0.0.1:65535" },
+	  { "http://h:99999", "http://h:0", "http://h:", "http://h:08", "http://[::1", "http://[::1]x",
+	    "http://[h]", "h", "h:80", "ftp://h", "http://", "http://:80", "http://h/", "http://u@h",
+	    "http://h?x", "http://h#x", "http://a b", "http://a\\n" } },
+	{ "fetch: { cores",
+	  { "auto", "0", "0-3,8", "4095", "3-3" },
+	  { "", "Auto", "3-1", "4096", "1,", ",1", "1-", "-1", "1 ,2", "1,2x", "99999999999999999999",
+	    "1\\n" } },
+	{ "run: { days",
+	  { "mon..sun", "mon", "sat,sun", "mon..fri,sun", "wed..wed" },
+	  { "", "Mon", "monday", "sun..mon", "mon..", "..mon", "mon,", ",mon", "mon-fri", "mon tue", "mon\\n",
+	    "mon..fri..sun", "mon%n" } },
+	{ "run: { at",
+	  { "00:00", "22:00", "23:59" },
+	  { "", "24:00", "12:60", "1:00", "01:0", "01:00:00", "-1:00", "+1:00", "0x:00", "01:00\\n",
+	    "01-00" } },
+	{ "run: { ends_at", { "", "06:00" }, { "6:00", "24:00", " 06:00" } },
+	{ "run: { zone",
+	  { "UTC", "Europe/Berlin", "Etc/GMT+5", "America/Argentina/Buenos_Aires" },
+	  { "", "Europe", "Europe/berlin", "/etc/localtime", "../zoneinfo/UTC", "Europe/Berlin ",
+	    "Europe/Berlin\\n", "CET-1CEST", "zone.tab", "Europe//../UTC" } },
+	{ "device: { cores", { "auto", "1-2" }, { "", "all" } },
+};
+
 static void test_forms(void **state)
 {
-	static const struct {
-		const char *key, *good[8], *bad[20];
-	} cases[] = {
-		{ "run: { name", { "a", "A-b_9" }, { "", "a b", "a/b", "\xc3\xa9", "a\\n", "../a" } },
-		{ "source: { url = \"file:///a\"; region",
-		  { "eu-west-1", "a_b" },
-		  { "", "eu west", "EU", "\xc3\xa9" } },
-		{ "source: { url = \"file:///a\"; credential", { "", "store" }, { "../x", "a.b" } },
-		{ "source: { url",
-		  { "s3://bkt", "s3://Bkt._-9/", "s3://bkt/c d?", "file:///", "file:///a b" },
-		  { "", "b", "/a", "s3:/bkt", "s3://", "s3:///a", "file://a", "http://a/b", "s3://bkt/\\n",
-		    "s3://a b/?x", "s3://B_;@/x", "s3://bk", "s3://bkt?x" } },
-		{ "source: { url = \"file:///a\"; endpoint",
-		  { "", "http://h", "https://h:443", "https://[::1]:7", "http://[fe80::1]",
-		    "http://127.0.0.1:65535" },
-		  { "http://h:99999", "http://h:0", "http://h:", "http://h:08", "http://[::1",
-		    "http://[::1]x", "http://[h]", "h", "h:80", "ftp://h", "http://", "http://:80",
-		    "http://h/", "http://u@h", "http://h?x", "http://h#x", "http://a b", "http://a\\n" } },
-		{ "fetch: { cores",
-		  { "auto", "0", "0-3,8", "4095", "3-3" },
-		  { "", "Auto", "3-1", "4096", "1,", ",1", "1-", "-1", "1 ,2", "1,2x", "99999999999999999999",
-		    "1\\n" } },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		for (int bad = 0; bad <= 1; bad++) {
-			const char *const *texts = bad ? cases[i].bad : cases[i].good;
+			const char *const *texts = bad ? forms[i].bad : forms[i].good;
 
 			for (size_t t = 0; texts[t]; t++) {
 				CLEANUP(config_done) struct config config = { 0 };
-				bool source = strncmp(cases[i].key, "source", 6) == 0;
+				bool source = strncmp(forms[i].key, "source", 6) == 0;
 				struct error err = { 0 };
 				char text[512];
 				int r;
@@ -144,10 +158,10 @@ static void test_forms(void **state)
 				(void)snprintf(text, sizeof(text),
 					       "sink: { url = \"file:///a\"; };%s%s = \"%s\"; };",
 					       source ? "" : "source: { url = \"file:///a\"; };",
-					       cases[i].key, texts[t]);
+					       forms[i].key, texts[t]);
 				r = load(text, strlen(text), &config, &err);
 				if (r != (bad ? -EINVAL : 0))
-					fail_msg("%s = \"%s\": found %d \"%s\"", cases[i].key, texts[t], r,
+					fail_msg("%s = \"%s\": found %d \"%s\"", forms[i].key, texts[t], r,
 						 err.text);
 			}
 		}
