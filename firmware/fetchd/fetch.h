@@ -24,8 +24,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define FETCH_SPANS_MAX    1024u
-#define FETCH_COLUMN_EMPTY "empty"
+#define FETCH_SPANS_MAX 1024u
 
 struct record {
 	uint64_t offset; /* of the data in the shard's plain bytes */

@@ -1,41 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
 #include "core/paths.h"
+#include "data/batch.h"
 #include "drivers/hugepage/hugepage.h"
 #include "fetchd/fetch.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define RETIRE_WAIT_MS  5000u
-#define BYTES_VALUE_MAX 65536u /* longest bytes feature */
-
-static int make_schema(struct fetch *fetch, struct error *err)
-{
-	static const uint32_t dtypes[] = { EXAMPLE_FLOAT32, EXAMPLE_INT64, EXAMPLE_BYTES };
-	const struct config *config = &fetch->run.config;
-
-	fetch->schema.features = config->features;
-	for (uint32_t i = 0; i < config->features; i++) {
-		const struct config_feature *from = &config->feature[i];
-		struct example_feature *to = &fetch->schema.feature[i];
-		uint64_t elements = 1;
-
-		for (uint32_t d = 0; d < from->rank; d++)
-			if (__builtin_mul_overflow(elements, from->shape[d], &elements) ||
-			    elements > UINT32_MAX / 8)
-				return error_set(err, -EINVAL, "schema: \"%s\" has too many values",
-						 from->name);
-		*to = (struct example_feature){ .name = from->name,
-						.dtype = dtypes[from->dtype],
-						.elements = elements,
-						.optional = from->missing == MISSING_DEFAULT,
-						.fill = from->fill,
-						.bytes_max = BYTES_VALUE_MAX };
-		fetch->row_bytes[i] = example_row_bytes(to);
-	}
-	return 0;
-}
+#define RETIRE_WAIT_MS 5000u
 
 /* ---- Memory ---- */
 
@@ -93,25 +66,6 @@ static int check_memory(struct fetch *fetch, struct error *err)
 
 /* ---- Ring ---- */
 
-static void make_geometry(const struct fetch *fetch, struct ring_geometry *geometry)
-{
-	static const uint32_t dtypes[] = { 0, RING_FLOAT32, RING_INT64, RING_UINT8 };
-	uint64_t rows = plan_settings_of(fetch->plan)->batch_rows;
-
-	memset(geometry, 0, sizeof(*geometry));
-	geometry->slots = (uint32_t)fetch->run.config.ring.slots;
-	for (uint32_t i = 0; i < fetch->schema.features; i++) {
-		struct ring_column_spec *column = &geometry->column[geometry->columns++];
-
-		(void)snprintf(column->name, sizeof(column->name), "%s", fetch->schema.feature[i].name);
-		column->dtype = dtypes[fetch->schema.feature[i].dtype];
-		column->row_bytes = (uint32_t)fetch->row_bytes[i];
-		column->capacity = rows * fetch->row_bytes[i];
-	}
-	geometry->column[geometry->columns++] =
-		(struct ring_column_spec){ FETCH_COLUMN_EMPTY, RING_UINT8, 1, rows };
-}
-
 static int open_ring(struct fetch *fetch, struct error *err)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES];
@@ -119,7 +73,7 @@ static int open_ring(struct fetch *fetch, struct error *err)
 	bool huge;
 	int r;
 
-	make_geometry(fetch, &geometry);
+	batch_geometry(&fetch->run.config, &fetch->schema, &geometry);
 	path_of(PATH_RING, NULL, path);
 	r = hugepage_prepare(path_of(PATH_HUGE, NULL, folder), ring_file_bytes(&geometry),
 			     ring_held_bytes(path), fetch->run.config.ring.small_pages, &huge, err);
@@ -148,8 +102,10 @@ static int open_store(struct fetch *fetch, struct error *err)
 
 int fetch_setup(struct fetch *fetch, struct error *err)
 {
-	int r = make_schema(fetch, err);
+	int r = batch_schema(&fetch->run.config, &fetch->schema, err);
 
+	for (uint32_t i = 0; r == 0 && i < fetch->schema.features; i++)
+		fetch->row_bytes[i] = example_row_bytes(&fetch->schema.feature[i]);
 	if (r == 0)
 		r = check_memory(fetch, err);
 	if (r == 0)
