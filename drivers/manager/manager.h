@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What we ask of systemd's manager (org.freedesktop.systemd1), over the system bus. Only root may change
+ * anything there. Each call waits for the answer, at most MANAGER_WAIT_S; a job that was queued is not waited
+ * for.
+ *
+ * Errors of all: -ENOTCONN and the like without a bus; else what systemd said, as text.
+ */
+#pragma once
+
+#include "core/error.h"
+
+#include <stdint.h>
+
+#define MANAGER_WAIT_S 20u
+
+struct manager;
+
+MUST_CHECK int manager_open(struct manager **ret_manager, struct error *err);
+void manager_closep(struct manager **manager);
+
+/* Queue a unit's start or stop. Starting what runs, or stopping what does not, is no error. */
+MUST_CHECK int manager_start(struct manager *manager, const char *unit, struct error *err);
+MUST_CHECK int manager_stop(struct manager *manager, const char *unit, struct error *err);
+/* Forget a unit's failure and its count of restarts; a unit that is not loaded has none. */
+MUST_CHECK int manager_reset_failed(struct manager *manager, const char *unit, struct error *err);
+/* Run the generators and read every unit again. */
+MUST_CHECK int manager_reload(struct manager *manager, struct error *err);
+
+/* How often systemd has restarted the service by itself since somebody started it. */
+MUST_CHECK int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts,
+				struct error *err);
+
+/* Start a run: each unit of kiln-run.target without its old failures, then the target. */
+MUST_CHECK int manager_start_run(struct manager *manager, struct error *err);
+MUST_CHECK int manager_reset_run(struct manager *manager, struct error *err);
+#define MANAGER_RUN_UNIT "kiln-run.target"

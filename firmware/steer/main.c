@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kiln-steer: what kiln-controld may have done by systemd. The socket kiln-steer.socket starts one process a
+ * request: one word and a newline on standard input, one line on standard output, "ok" or "error TEXT". Root
+ * without a capability, and a fixed table: no word names a unit or a path.
+ */
+#include "core/log.h"
+#include "drivers/manager/manager.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sysexits.h>
+
+#define WORD_BYTES_MAX 32u
+#define WAIT_MS        2000 /* for the rest of a word */
+
+static int stop_run(struct manager *manager, struct error *err)
+{
+	return manager_stop(manager, MANAGER_RUN_UNIT, err);
+}
+
+static int power_off(struct manager *manager, struct error *err)
+{
+	return manager_start(manager, "poweroff.target", err);
+}
+
+static int not_here(struct manager *manager, struct error *err)
+{
+	(void)manager;
+	return error_set(err, -EOPNOTSUPP, "this system has no image that could be updated or reset");
+}
+
+static const struct {
+	const char *word;
+	int (*act)(struct manager *manager, struct error *err);
+} words[] = {
+	{ "run.start", manager_start_run }, { "run.stop", stop_run },
+	{ "run.reset", manager_reset_run }, { "config.reload", manager_reload },
+	{ "update.install", not_here },     { "power.off", power_off },
+	{ "factory.reset", not_here },
+};
+
+/* All of one line that ends with its newline, and nothing behind it. */
+static int read_word(char word[static WORD_BYTES_MAX], struct error *err)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	size_t used = 0;
+
+	do {
+		ssize_t n = poll(&input, 1, WAIT_MS) == 1
+				    ? read(STDIN_FILENO, word + used, WORD_BYTES_MAX - 1 - used)
+				    : 0;
+
+		if (n <= 0)
+			return error_set(err, -EPROTO, "expected one word and a newline");
+		used += (size_t)n;
+	} while (!memchr(word, '\n', used) && used < WORD_BYTES_MAX - 1);
+	word[used] = '\0';
+	if (strcspn(word, "\n") + 1 != used)
+		return error_set(err, -EPROTO, "expected one word and a newline");
+	word[used - 1] = '\0';
+	return 0;
+}
+
+static int act(const char *word, struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		int r;
+
+		if (strcmp(word, words[i].word) != 0)
+			continue;
+		log_info("%s", word);
+		r = words[i].act == not_here ? 0 : manager_open(&manager, err);
+		return r < 0 ? r : words[i].act(manager, err);
+	}
+	return error_set(err, -EPROTO, "unknown word");
+}
+
+int main(void)
+{
+	char word[WORD_BYTES_MAX];
+	struct error err = { 0 };
+
+	log_open("steer");
+	if (read_word(word, &err) == 0 && act(word, &err) == 0) {
+		puts("ok");
+		return EX_OK;
+	}
+	for (char *c = err.text; *c; c++)
+		if ((unsigned char)*c < 0x20)
+			*c = ' ';
+	printf("error %s\n", err.text);
+	log_warning("%s", err.text);
+	return error_exit_code(&err);
+}
