@@ -138,6 +138,9 @@ struct config {
 	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
 };
 
+/* Beside the configuration: a copy of the last one that a run began with. */
+#define CONFIG_GOOD_SUFFIX ".good"
+
 /* Where the configuration lies: `--config FILE` among the arguments, else KILN_CONFIG, else paths' kiln.conf.
  */
 const char *config_path(int argc, char **argv);

@@ -240,7 +240,7 @@ bool night_gap_next(const struct config *config, int64_t from, unsigned days, st
 		    !localtime_r(&time, &moved))
 			continue;
 		*ret_gap = (struct night_gap){ moved.tm_year + 1900, moved.tm_mon + 1, moved.tm_mday,
-					       (unsigned)(moved.tm_hour * 60 + moved.tm_min) };
+					       (unsigned)(moved.tm_hour * 60 + moved.tm_min), offset };
 		return true;
 	}
 	return false;

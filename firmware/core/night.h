@@ -35,6 +35,7 @@ bool night_is(const struct config *config, int64_t now);
 struct night_gap {
 	int year, month, day; /* 1 .. 12, 1 .. 31 */
 	unsigned minutes;     /* after midnight */
+	unsigned days_ahead;  /* of the day of `from` */
 };
 
 /* The first of them from `from` on within `days` days; false = none. */

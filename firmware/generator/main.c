@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/night.h"
+#include "core/paths.h"
+#include "generator/generator.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <syslog.h>
+#include <time.h>
+
+#define LIMIT_S       5   /* PID 1 waits for every generator */
+#define LINE_BYTES    960 /* /dev/kmsg takes about 1 KiB */
+#define GAP_WARN_DAYS 366u
+
+/* The journal is not there yet. */
+static void say(int level, const char *format, ...) PRINTF(2, 3);
+
+static void say(int level, const char *format, ...)
+{
+	const char *given = getenv("KILN_KMSG");
+	CLEANUP(close_fd) int fd = open(given ? given : "/dev/kmsg", O_WRONLY | O_CLOEXEC | O_APPEND);
+	char line[LINE_BYTES];
+	size_t used = (size_t)snprintf(line, sizeof(line), "<%d>kiln-generator: ", LOG_DAEMON | level);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(line + used, sizeof(line) - used - 1, format, args);
+	va_end(args);
+	used = strlen(line);
+	line[used] = '\n';
+	if (fd < 0 || write(fd, line, used + 1) < 0)
+		(void)!write(STDERR_FILENO, line, used + 1);
+}
+
+static void say_mistakes(struct error *err)
+{
+	char *rest = err->text, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		say(LOG_ERR, "%s", line);
+}
+
+static int write_file(const char *folder, const struct units_file *file, struct error *err)
+{
+	char path[PATH_BYTES];
+	CLEANUP(close_fd) int fd = -1;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%.3000s/%s.d", folder, file->unit);
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno));
+	(void)snprintf(path, sizeof(path), "%.3000s/%s.d/50-kiln.conf", folder, file->unit);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno));
+	r = file_write_all(fd, file->text, strlen(file->text));
+	return r < 0 ? error_set(err, r, "%s: cannot write it: %s", path, strerror(-r)) : 0;
+}
+
+/* 1: there is none to go by. */
+static int load(struct config *ret_config, struct error *err)
+{
+	char path[PATH_BYTES], good[PATH_BYTES + 8];
+	int r = config_load(path_of(PATH_CONFIG, NULL, path), ret_config, err);
+
+	if (r == 0 || r == -ENOENT)
+		return r < 0;
+	say_mistakes(err);
+	(void)snprintf(good, sizeof(good), "%s" CONFIG_GOOD_SUFFIX, path);
+	if (config_load(good, ret_config, err) < 0) {
+		say(LOG_ERR, "%s cannot be used, and there is no good one before it: no run starts by itself",
+		    path);
+		return 1;
+	}
+	say(LOG_WARNING, "%s cannot be used: the units are those of the last good one, %s", path, good);
+	return 0;
+}
+
+static void warn_of_gap(const struct config *config, int64_t now)
+{
+	struct night_gap gap;
+
+	if (night_gap_next(config, now, GAP_WARN_DAYS, &gap))
+		say(LOG_WARNING,
+		    "run.at = \"%s\" does not exist on %04d-%02d-%02d in %s: that run starts at %02u:%02u",
+		    config->run.at, gap.year, gap.month, gap.day, config->run.zone, gap.minutes / 60,
+		    gap.minutes % 60);
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	static struct units_file file;
+	struct error err = { 0 };
+	int64_t now = time(NULL);
+
+	(void)alarm(LIMIT_S);
+	if (argc != 4) {
+		fputs("Usage: kiln-generator NORMAL EARLY LATE   systemd.generator(7)\n", stderr);
+		return EX_USAGE;
+	}
+	if (load(&config, &err))
+		return EX_OK;
+	warn_of_gap(&config, now);
+	for (int kind = 0; kind < UNITS_KINDS; kind++)
+		if (units_write(&config, (enum units_kind)kind, now, &file, &err) < 0 ||
+		    (*file.text && write_file(argv[1], &file, &err) < 0)) {
+			say_mistakes(&err);
+			return EX_IOERR;
+		}
+	return EX_OK;
+}

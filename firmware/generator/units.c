@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/night.h"
+#include "core/paths.h"
+#include "data/batch.h"
+#include "generator/generator.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Gaps are given a date each, so many nights ahead: more than an image lives without a boot. */
+#define GAP_DAYS     1500u
+#define GAPS_MAX     8
+#define MEMORY_OTHER ((uint64_t)512 << 20) /* of fetchd: code, libraries, stacks */
+
+static void add(struct units_file *file, const char *format, ...) PRINTF(2, 3);
+
+/* A text that is too long stays without its end, and units_write() refuses it. */
+static void add(struct units_file *file, const char *format, ...)
+{
+	size_t used = strlen(file->text);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(file->text + used, sizeof(file->text) - used, format, args);
+	va_end(args);
+}
+
+/* systemd.unit(5), "Specifiers". */
+static void add_string(struct units_file *file, const char *text)
+{
+	for (; *text; text++)
+		add(file, *text == '%' ? "%%%%" : "%c", *text);
+}
+
+/* ---- The timer ---- */
+
+static void add_days(struct units_file *file, unsigned days)
+{
+	static const char *const names[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
+	const char *comma = "";
+
+	for (unsigned i = 0; i < 7; i++)
+		if (days >> i & 1) {
+			add(file, "%s%s", comma, names[i]);
+			comma = ",";
+		}
+}
+
+static void add_gaps(struct units_file *file, const struct config *config, int64_t now)
+{
+	struct night_gap gap;
+	unsigned left = GAP_DAYS;
+	int64_t from = now;
+
+	/* systemd leaves a night out whose time does not exist. */
+	for (int i = 0; i < GAPS_MAX && left > 0 && night_gap_next(config, from, left, &gap); i++) {
+		add(file, "OnCalendar=%04d-%02d-%02d %02u:%02u:00 ", gap.year, gap.month, gap.day,
+		    gap.minutes / 60, gap.minutes % 60);
+		add_string(file, config->run.zone);
+		add(file, "\n");
+		left -= gap.days_ahead + 1;
+		from += ((int64_t)gap.days_ahead + 1) * 86400;
+	}
+}
+
+static void timer(struct units_file *file, const struct config *config, int64_t now)
+{
+	unsigned days = 0, at = 0;
+
+	(void)night_days_parse(config->run.days, &days);
+	(void)night_time_parse(config->run.at, &at);
+	add(file, "[Timer]\nOnCalendar=\nOnCalendar=");
+	add_days(file, days);
+	add(file, " *-*-* %02u:%02u:00 ", at / 60, at % 60);
+	add_string(file, config->run.zone);
+	add(file, "\n");
+	add_gaps(file, config, now);
+	add(file, "Persistent=%s\n", config->run.catch_up ? "yes" : "no");
+}
+
+/* ---- The services ---- */
+
+static void add_credential(struct units_file *file, const char *name)
+{
+	if (!*name)
+		return;
+	add(file, "LoadCredential=");
+	add_string(file, name);
+	add(file, ":/data/kiln/credentials/");
+	add_string(file, name);
+	add(file, "\n");
+}
+
+static void credentials(struct units_file *file, const struct config *config)
+{
+	const char *source = config->source.credential, *sink = config->sink.credential;
+
+	if (*source || *sink)
+		add(file, "[Service]\n");
+	add_credential(file, source);
+	if (strcmp(source, sink) != 0)
+		add_credential(file, sink);
+}
+
+/* Windows, requests in flight, and the ring where it lies on normal pages. */
+static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
+{
+	struct ring_geometry geometry;
+	struct example_schema schema;
+	uint64_t parts, bytes = MEMORY_OTHER;
+	int r = batch_schema(config, &schema, err);
+
+	if (r < 0)
+		return r;
+	batch_geometry(config, &schema, &geometry);
+	if (__builtin_mul_overflow(config->fetch.connections * 2, config->fetch.part_bytes, &parts) ||
+	    __builtin_add_overflow(bytes, parts, &bytes) ||
+	    __builtin_add_overflow(bytes, config->fetch.memory_bytes, &bytes) ||
+	    __builtin_add_overflow(bytes, ring_file_bytes(&geometry), &bytes))
+		bytes = INT64_MAX;
+	*ret_bytes = bytes < INT64_MAX ? bytes : INT64_MAX;
+	return 0;
+}
+
+int units_write(const struct config *config, enum units_kind kind, int64_t now, struct units_file *ret_file,
+		struct error *err)
+{
+	static const char *const units[] = { "kiln-nightly.timer", "kiln-fetchd.service",
+					     "kiln-traind.service", "kiln-uploadd.service",
+					     "kiln-begin.service" };
+	uint64_t bytes;
+	int r;
+
+	*ret_file = (struct units_file){ .unit = units[kind] };
+	switch (kind) {
+	case UNITS_TIMER:
+		timer(ret_file, config, now);
+		break;
+	case UNITS_FETCHD:
+		r = fetchd_memory(config, &bytes, err);
+		if (r < 0)
+			return r;
+		credentials(ret_file, config);
+		add(ret_file, "[Service]\nMemoryMax=%" PRIu64 "\n", bytes);
+		break;
+	case UNITS_TRAIND:
+		if (strcmp(config->device.cores, "auto") != 0) {
+			add(ret_file, "[Service]\nCPUAffinity=\nCPUAffinity=");
+			add_string(ret_file, config->device.cores);
+			add(ret_file, "\n");
+		}
+		break;
+	default:
+		credentials(ret_file, config);
+		break;
+	}
+	if (strlen(ret_file->text) + 1 >= sizeof(ret_file->text))
+		return error_set(err, -E2BIG, "%s: more than %u bytes", ret_file->unit, UNITS_TEXT_BYTES);
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "core/paths.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+#define CONFIG_BYTES_MAX (1u << 20)
+
+/* The very bytes that are kept are checked: the file may be another by now. */
+static int keep(const char *file, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	char next[PATH_BYTES], good[PATH_BYTES];
+	uint64_t bytes;
+	int r = file_read(file, CONFIG_BYTES_MAX, &text, &bytes, err);
+
+	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
+	(void)snprintf(next, sizeof(next), "%.4000s" CONFIG_GOOD_SUFFIX ".next", file);
+	if (r < 0 || (r = file_write_durable(next, text, bytes, err)) < 0 ||
+	    (r = config_load(next, &config, err)) < 0)
+		return r;
+	return file_rename_durable(next, good, err);
+}
+
+int oneshot_keep_config(int argc, char **argv)
+{
+	struct error err = { 0 };
+
+	return keep(config_path(argc, argv), &err) < 0 ? fatal(&err) : EX_OK;
+}

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln-generator on its own: no, a bad, a late and a hanging configuration; what systemd makes of its lines.
+. "$(dirname "$0")/lib.sh"
+
+node generator
+conf=$KILN_ROOT/etc/kiln/kiln.conf
+mkdir -p "${conf%/*}"
+export KILN_KMSG=$work/kmsg
+
+generate() { # sets rc, said, and leaves the drop-ins in $units
+	units=$work/units
+	rm -rf "$units"
+	mkdir -p "$units"
+	: >"$KILN_KMSG"
+	"$KILN_BIN/kiln-generator" "$units" "$units.early" "$units.late" >"$work/out" 2>&1
+	rc=$?
+	said=$(cat "$KILN_KMSG" "$work/out")
+}
+
+drop_in() { # unit
+	cat "$units/$1.d/50-kiln.conf" 2>&1
+}
+
+config() { # lines of run
+	cat >"$conf" <<-CONF
+		run: { $1 };
+		source: { url = "s3://bkt/data"; credential = "store"; };
+		sink: { url = "s3://bkt/runs"; credential = "results"; };
+		device: { cores = "2-3"; };
+	CONF
+}
+
+generate
+is "$rc:$said:$(find "$units" -type f)" "0::" "no configuration: nothing is written or said"
+
+config 'days = "mon..wed,sun"; at = "01:15"; zone = "Asia/Tokyo"; catch_up = true;'
+generate
+is "$rc:$said" "0:" "a good one: nothing is said"
+is "$(drop_in kiln-nightly.timer)" "[Timer]
+OnCalendar=
+OnCalendar=Mon,Tue,Wed,Sun *-*-* 01:15:00 Asia/Tokyo
+Persistent=yes" "the timer"
+is "$(drop_in kiln-uploadd.service)" "[Service]
+LoadCredential=store:/data/kiln/credentials/store
+LoadCredential=results:/data/kiln/credentials/results" "credentials by name"
+is "$(drop_in kiln-traind.service)" "[Service]
+CPUAffinity=
+CPUAffinity=2-3" "the trainer's cores"
+like "$(drop_in kiln-fetchd.service)" '^MemoryMax=[0-9]+$' "the fetcher's memory"
+is "$(find "$units.early" "$units.late" 2>/dev/null)" "" "the other two folders stay as they are"
+
+"$KILN_BIN/kiln-oneshot" keep-config
+cp "$conf" "$work/good"
+config 'at = "25:00"; zone = "Nowhere";'
+generate
+is "$rc" 0 "a bad one is no reason to fail"
+like "$said" 'kiln.conf:1: run.at: found "25:00"' "it says what is wrong"
+like "$said" 'the units are those of the last good one' "and which one it goes by"
+like "$(drop_in kiln-nightly.timer)" '01:15:00 Asia/Tokyo' "that one's timer"
+"$KILN_BIN/kiln-oneshot" keep-config 2>/dev/null
+is "$?:$(cmp "$conf.good" "$work/good")" "78:" "a bad one never becomes the last good one"
+rm "$conf.good"
+generate
+is "$rc:$(find "$units" -type f)" "0:" "a bad one alone: no drop-ins"
+like "$said" 'no run starts by itself' "and it says so"
+
+rm "$conf"
+mkfifo "$conf"
+begun=$SECONDS
+generate
+is "$rc" 142 "one that never comes to an end is ended by SIGALRM" "$said"
+[ $((SECONDS - begun)) -le 7 ]
+ok $? "after 5 s" "$((SECONDS - begun)) s"
+rm "$conf"
+
+config 'at = "02:30"; zone = "Europe/Berlin";'
+generate
+like "$said" 'run.at = "02:30" does not exist on 2[0-9]{3}-03-[0-9]{2} in Europe/Berlin: that run starts at 03:00' \
+	"a time in the gap is warned about"
+if command -v systemd-analyze >/dev/null; then
+	lines=$(drop_in kiln-nightly.timer | sed -n 's/^OnCalendar=\(.\)/\1/p')
+	while read -r line; do
+		systemd-analyze calendar "$line" >"$work/calendar" 2>&1 || echo "$line: $(cat "$work/calendar")"
+	done <<<"$lines" >"$work/refused"
+	is "$(cat "$work/refused")" "" "systemd understands every time"
+	day=$(sed -n 's/^\(2[0-9-]*\) 03:00:00 .*/\1/p' <<<"$lines" | head -n 1)
+	next=$(while read -r line; do
+		TZ=Europe/Berlin systemd-analyze calendar --base-time="$day 00:00" "$line" |
+			sed -n 's/.*Next elapse: [A-Za-z]* //p'
+	done <<<"$lines" | sort | head -n 1)
+	like "$next" "^$day 03:00:00" "the night of the change has its run, right after the gap"
+else
+	skip "systemd understands every time" "no systemd-analyze here"
+fi
