@@ -85,6 +85,8 @@ $(eval $(call program,kiln-fetchd,firmware/fetchd))
 $(eval $(call program,kiln-traind,firmware/traind))
 $(eval $(call program,kiln-uploadd,firmware/uploadd))
 $(eval $(call program,kiln-oneshot,firmware/oneshot))
+$(eval $(call program,kiln-steer,firmware/steer))
+$(eval $(call program,kiln-generator,firmware/generator))
 
 UNIT_TESTS  := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
@@ -154,6 +156,7 @@ install: programs
 	install -m 755 $(B)/bin/kiln $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(filter-out $(B)/bin/kiln,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/kiln/
 	install -m 644 config/kiln.conf $(DESTDIR)/etc/kiln/kiln.conf.reference
+	rootfs/install "$(DESTDIR)" "$(PREFIX)"
 
 # make demo [IMDB=DIR] [STORE=s3]
 demo: deps

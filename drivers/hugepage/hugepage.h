@@ -23,3 +23,13 @@ MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reu
 /* Unmount `folder`, whatever lies in it, and give back what hugepage_prepare() added to the pool for it, as
  * far as it is free. Nothing to do is no error. Errors: -EBUSY a process still uses it; -EPERM we may not. */
 MUST_CHECK int hugepage_release(const char *folder, struct error *err);
+
+/* ---- node.c: before a run, by root. `root` stands before /sys ("" on a real box). ---- */
+
+/* The memory node of a core, 0 where the kernel does not say. */
+int hugepage_node_of_core(const char *root, int core);
+
+/* Raise one node's pool until `bytes` are free on it, besides the `reuse_bytes` that files of ours hold, and
+ * read it back; *ret_pages is its size then. Errors: -ENOMEM pages needed and free, named. */
+MUST_CHECK int hugepage_node_reserve(const char *root, int node, uint64_t bytes, uint64_t reuse_bytes,
+				     uint64_t *ret_pages, struct error *err);

@@ -29,7 +29,7 @@ static int make_folders(char *path)
 		int rc = 0;
 
 		*slash = 0;
-		if (mkdir(path, 0755) == 0) {
+		if (mkdir(path, 0775) == 0) {
 			before = strrchr(path, '/');
 			*before = 0;
 			rc = sync_folder(before == path ? "/" : path);

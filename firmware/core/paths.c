@@ -49,7 +49,7 @@ int path_make(const char *directory, struct error *err)
 		if (path[i] != '/' && path[i] != '\0')
 			continue;
 		path[i] = '\0';
-		if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		if (mkdir(path, 0775) < 0 && errno != EEXIST)
 			return error_set(err, -errno, "%s: cannot make the folder: %s", path,
 					 strerror(errno));
 		path[i] = directory[i];
@@ -106,7 +106,7 @@ int file_write_durable(const char *path, const void *data, uint64_t bytes, struc
 	int r;
 
 	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0664);
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot make it: %s", temporary, strerror(errno));
 	r = file_write_all(fd, data, bytes);

@@ -31,11 +31,11 @@ enum path {
  * would be a KILN_ROOT of some 4000 characters. */
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 
-/* mkdir -p with mode 0755 (umask applies). */
+/* mkdir -p with mode 0775: the umask decides whether the group kiln may write. */
 MUST_CHECK int path_make(const char *directory, struct error *err);
 
 /* Write a file so that it is whole or absent after a power cut: temporary name, fsync, rename, fsync of the
- * directory. */
+ * directory. Mode 0664, as the umask has it: what a killed writer left is another's to replace. */
 MUST_CHECK int file_write_durable(const char *path, const void *data, uint64_t bytes, struct error *err);
 
 /* All of it, however often write(2) is interrupted: 0 or -errno. */

@@ -156,6 +156,13 @@ int run_state_set(enum run_state state, struct error *err)
 	return record_write_state(path_of(PATH_RUN, "state", path), state, err);
 }
 
+int run_rest(struct error *err)
+{
+	char path[PATH_BYTES];
+
+	return file_write_durable(path_of(PATH_RUN, RUN_REST_FILE, path), "", 0, err);
+}
+
 int run_note(const char *json_object, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
@@ -232,12 +239,14 @@ static bool is_run_id(const char *id)
 int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err)
 {
 	const char *id, *plan, *start;
-	uint64_t version, started;
+	uint64_t version, started, ends = 0;
 	int r;
 
 	if ((r = json_get_u64(what, record, "version", &version, err)) < 0 ||
 	    (r = json_get_string(what, record, "id", &id, err)) < 0 ||
 	    (r = json_get_u64(what, record, "started_s", &started, err)) < 0 ||
+	    (cJSON_HasObjectItem(record, "ends_s") &&
+	     (r = json_get_u64(what, record, "ends_s", &ends, err)) < 0) ||
 	    (r = json_get_string(what, record, "start_run", &start, err)) < 0 ||
 	    (r = json_get_string(what, record, "plan_sha256", &plan, err)) < 0)
 		return r;
@@ -255,6 +264,7 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	(void)snprintf(ret_run->start_run, sizeof(ret_run->start_run), "%s", start);
 	(void)snprintf(ret_run->plan_sha256, sizeof(ret_run->plan_sha256), "%s", plan);
 	ret_run->started_s = (int64_t)started;
+	ret_run->ends_s = (int64_t)ends;
 	return 0;
 }
 

@@ -5,11 +5,12 @@
  *
  * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
  * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
- * where begin gave the run up (it had failed before it started); from fetchd: plan_sha256, order_version;
- * from traind: "epochs" and "metrics" (an object an epoch {epoch, step, loss, accuracy, validation_loss,
- * validation_accuracy}; {train, validation, test} of the last passes, each {loss, accuracy, rows}). In the
- * store it has "state" besides: begin puts it there before the first batch, uploadd again whenever it
- * changed, last when the run is final. So run.json alone is enough to go on on a new disk.
+ * where begin gave the run up (it had failed before it started), ends_s where run.ends_at is given; from
+ * fetchd: plan_sha256, order_version; from traind: "epochs" and "metrics" (an object an epoch {epoch, step,
+ * loss, accuracy, validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each
+ * {loss, accuracy, rows}). In the store it has "state" besides: begin puts it there before the first batch,
+ * uploadd again whenever it changed, last when the run is final. So run.json alone is enough to go on on a
+ * new disk.
  *
  * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
  * `next` becomes `current`. Whoever finds no current record takes the lock and finishes that, so that a kill
@@ -32,6 +33,9 @@
 /* In PATH_RUN: the weights a run with start_from = latest begins with. begin brings it, traind reads it while
  * the run has no checkpoint of its own, the archive does without. */
 #define RUN_START_FILE "start.safetensors"
+/* In PATH_RUN: the run has come to rest and its trainer has ended; kiln-finished.path waits for it. begin and
+ * kiln-oneshot finished remove it. */
+#define RUN_REST_FILE "finished"
 
 enum run_state {
 	RUN_RUNNING,
@@ -48,6 +52,7 @@ struct run {
 	char id[RUN_ID_BYTES]; /* <run name>-YYYYMMDD-HHMMSS, UTC */
 	enum run_state state;
 	int64_t started_s;            /* Unix time */
+	int64_t ends_s;               /* Unix time from which on it rests unfinished; 0 = none */
 	char plan_sha256[65];         /* "" until fetchd fixed the plan */
 	char start_run[RUN_ID_BYTES]; /* "" = scratch */
 	struct config config;         /* the frozen copy */
@@ -89,6 +94,9 @@ MUST_CHECK int run_load_archived(const char *id, struct run *ret_run, struct err
 MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
 /* A final state stays: -EPERM for any other after it. */
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);
+
+/* The trainer's last word: the state is what it stays until somebody begins again. */
+MUST_CHECK int run_rest(struct error *err);
 
 /* What the operator wants of the current run, obeyed by traind between steps. Only kiln-controld writes it,
  * whole by rename; a new record has none. `seq` counts the wishes; `checkpoint_seq` the checkpoints that were

@@ -180,6 +180,7 @@ static int adopt(struct run *run, struct error *err)
 
 	if (run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
 		(void)unlink(path_of(PATH_RUN, "want", path));
+	(void)unlink(path_of(PATH_RUN, RUN_REST_FILE, path));
 	if (run->state == RUN_RUNNING)
 		return 0;
 	r = record_write_state(path_of(PATH_RUN, "state", path), RUN_RUNNING, err);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
 #include "core/manifest.h"
+#include "core/night.h"
 #include "core/spool.h"
 #include "model/checkpoint.h"
 #include "model/graph.h"
 #include "oneshot/oneshot.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sysexits.h>
+#include <time.h>
 
 int begin_store(const struct config *config, const struct config_store *which, struct store **ret_store,
 		struct error *err)
@@ -146,6 +149,16 @@ static int go_on(const char *file, bool brought, struct run *ret_run, struct err
 	return bring_checkpoint(sink, ret_run->id, &any, err);
 }
 
+/* A run that goes on has until the end of this night. */
+static int note_end(const struct run *run, struct error *err)
+{
+	int64_t ends = night_end(&run->config, time(NULL));
+	char note[64];
+
+	(void)snprintf(note, sizeof(note), "{\"ends_s\": %" PRId64 "}", ends);
+	return ends == run->ends_s ? 0 : run_note(note, err);
+}
+
 static int begin(const char *file, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
@@ -158,7 +171,7 @@ static int begin(const char *file, struct error *err)
 	unfinished = *last.id && !run_state_is_final(last.state);
 	adopted = unfinished && !unstarted_is_superseded(file, &last);
 	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
-	if (r < 0 || (r = spool_make(run.id, err)) < 0 ||
+	if (r < 0 || (r = note_end(&run, err)) < 0 || (r = spool_make(run.id, err)) < 0 ||
 	    (r = begin_store(&run.config, &run.config.source, &source, err)) < 0 ||
 	    (r = bring_encoder(source, run.id, err)) < 0 ||
 	    (r = begin_store(&run.config, &run.config.sink, &sink, err)) < 0 ||

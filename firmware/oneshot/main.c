@@ -11,6 +11,14 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } verbs[] = {
 	{ "begin", "make the run record, or adopt the unfinished one  [--config FILE]", oneshot_begin },
+	{ "unfinished", "exit 0 while the current run goes on, else 1", oneshot_unfinished },
+	{ "hugepages", "set hugepages aside for the current run's ring", oneshot_hugepages },
+	{ "nightly", "the timer: start a run if this is a night  [--clock-wait-s N]", oneshot_nightly },
+	{ "resume", "boot: start a run that was going on  [--clock-wait-s N]", oneshot_resume },
+	{ "finished", "a run rests: wait for its uploads, then power.when_finished", oneshot_finished },
+	{ "failed", "a run cannot go on: say why", oneshot_failed },
+	{ "provision", "bind what lies on /data where programs look for it", oneshot_provision },
+	{ "keep-config", "keep a copy of a good kiln.conf  [--config FILE]", oneshot_keep_config },
 	{ "release", "give the ring's hugepages back to the system", oneshot_release },
 };
 
@@ -25,6 +33,6 @@ int main(int argc, char **argv)
 			return verbs[i].run(argc - 1, argv + 1);
 	fputs("Usage: kiln-oneshot VERB (kiln " KILN_VERSION ")\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+		fprintf(out, "  %-11s %s\n", verbs[i].name, verbs[i].summary);
 	return help ? EX_OK : EX_USAGE;
 }

@@ -31,6 +31,25 @@ MUST_CHECK int unstarted_give_up(const struct run *run, struct error *err);
 /* release.c: no run will come back: unmount the ring's folder, give its hugepages back to the system. */
 int oneshot_release(int argc, char **argv);
 
+/* nightly.c: the timer elapsed: start a run if this is a night, and its start not long past unless
+ * run.catch_up. [--clock-wait-s SECONDS] */
+int oneshot_nightly(int argc, char **argv);
+/* nightly.c: boot: start a run that was running or paused, unless its night is over: then it is expired. */
+int oneshot_resume(int argc, char **argv);
+/* nightly.c: exit 0 while the current run goes on, 1 when there is none or it rests: the ExecCondition= of
+ * its services. */
+int oneshot_unfinished(int argc, char **argv);
+/* finished.c: a run has come to rest: wait for the uploads, then power.when_finished. */
+int oneshot_finished(int argc, char **argv);
+/* failed.c: OnFailure= of the run's services: say which one and why. */
+int oneshot_failed(int argc, char **argv);
+/* hugepages.c: the pages of the current run's ring. */
+int oneshot_hugepages(int argc, char **argv);
+/* provision.c: bind what lies on /data where programs look for it. */
+int oneshot_provision(int argc, char **argv);
+/* keep_config.c: copy kiln.conf, as it was checked, for kiln-generator. */
+int oneshot_keep_config(int argc, char **argv);
+
 /* ---- bring.c ---- */
 
 /* A disk without a record: look at this node's newest run (by run.name) in the store. An unfinished one comes

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+static const char *given(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : "unknown";
+}
+
+/* What a final exit code means, core/error.h. */
+static const char *meaning(const char *status)
+{
+	static const struct {
+		int code;
+		const char *text;
+	} codes[] = {
+		{ EX_DATAERR, "data that cannot be used" },
+		{ EX_NOPERM, "refused, or not found" },
+		{ EX_CONFIG, "a wrong configuration" },
+		{ 243, "a credential is missing" }, /* systemd.exec(5), EXIT_CREDENTIALS */
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (atoi(status) == codes[i].code)
+			return codes[i].text;
+	return "it cannot go on";
+}
+
+int oneshot_failed(int argc, char **argv)
+{
+	enum run_state state;
+
+	(void)argc;
+	(void)argv;
+	/* systemd.exec(5): of the unit whose OnFailure= this is. */
+	log_err("%s ended with %s %s (%s): %s. Its journal says why; `kiln start` tries again",
+		given("MONITOR_UNIT"), given("MONITOR_EXIT_CODE"), given("MONITOR_EXIT_STATUS"),
+		given("MONITOR_SERVICE_RESULT"), meaning(given("MONITOR_EXIT_STATUS")));
+	if (run_state_get(&state, NULL) == 0)
+		log_notice("the run is %s", run_state_name(state));
+	return EX_OK;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the timer starts, and what boot starts: whether a run is to go on now. Both wait for the clock first,
+ * for a night is a matter of local time; without it they take the clock as it was saved.
+ */
+#include "core/log.h"
+#include "core/night.h"
+#include "drivers/manager/manager.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+#include <sys/timex.h>
+#include <sysexits.h>
+#include <time.h>
+
+/* A timer that elapses later than this was missed: the box was off, or its clock wrong. */
+#define LATE_S (15 * 60)
+
+static void wait_for_clock(unsigned wait_s)
+{
+	struct timex clock = { 0 };
+	unsigned waited = 0;
+
+	/* STA_UNSYNC until something that keeps the clock right says so, adjtimex(2). */
+	while (adjtimex(&clock) == TIME_ERROR && (clock.status & STA_UNSYNC) && waited < wait_s) {
+		if (waited == 0)
+			log_info("waiting at most %u s for the clock to be set", wait_s);
+		(void)sleep(1);
+		waited++;
+		clock = (struct timex){ 0 };
+	}
+	if (wait_s && waited == wait_s)
+		log_warning("the clock is not set after %u s, going on with what it says", wait_s);
+}
+
+static bool parse(int argc, char **argv, unsigned *ret_wait_s)
+{
+	char *end = "";
+
+	*ret_wait_s = 0;
+	if (argc == 3 && strcmp(argv[1], "--clock-wait-s") == 0)
+		*ret_wait_s = (unsigned)strtoul(argv[2], &end, 10);
+	if ((argc == 1 || argc == 3) && !*end)
+		return true;
+	fprintf(stderr, "Usage: kiln-oneshot %s [--clock-wait-s SECONDS]\n", argv[0]);
+	return false;
+}
+
+static int start_run(struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	int r = manager_open(&manager, err);
+
+	return r < 0 ? r : manager_start_run(manager, err);
+}
+
+/* ---- The timer ---- */
+
+static int nightly(unsigned wait_s, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	int64_t now, late;
+	int r = config_load(config_path(0, NULL), &config, err);
+
+	if (r < 0)
+		return r;
+	wait_for_clock(wait_s);
+	now = time(NULL);
+	late = now - night_start(&config, now);
+	if (!night_is(&config, now)) {
+		log_notice("no run: this is after run.ends_at = \"%s\"", config.run.ends_at);
+		return 0;
+	}
+	if (late > LATE_S && !config.run.catch_up) {
+		log_notice("no run: run.at = \"%s\" was %jd minutes ago, and run.catch_up is off",
+			   config.run.at, (intmax_t)late / 60);
+		return 0;
+	}
+	return start_run(err);
+}
+
+int oneshot_nightly(int argc, char **argv)
+{
+	struct error err = { 0 };
+	unsigned wait_s;
+
+	if (!parse(argc, argv, &wait_s))
+		return EX_USAGE;
+	return nightly(wait_s, &err) < 0 ? fatal(&err) : EX_OK;
+}
+
+/* ---- Boot ---- */
+
+static int resume(unsigned wait_s, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	int r = run_load(&run, err);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0 || (run.state != RUN_RUNNING && run.state != RUN_PAUSED))
+		return r;
+	if (run.ends_s)
+		wait_for_clock(wait_s);
+	if (run.ends_s && time(NULL) >= run.ends_s) {
+		log_notice("%s: its night is over; the next one goes on with its newest checkpoint", run.id);
+		return run_state_set(RUN_EXPIRED, err);
+	}
+	log_info("%s: going on after a reboot", run.id);
+	return start_run(err);
+}
+
+int oneshot_resume(int argc, char **argv)
+{
+	struct error err = { 0 };
+	unsigned wait_s;
+
+	if (!parse(argc, argv, &wait_s))
+		return EX_USAGE;
+	return resume(wait_s, &err) < 0 ? fatal(&err) : EX_OK;
+}
+
+int oneshot_unfinished(int argc, char **argv)
+{
+	struct error err = { 0 };
+	enum run_state state;
+	int r = run_state_get(&state, &err);
+
+	(void)argc;
+	(void)argv;
+	if (r < 0 && r != -ENOENT)
+		return fatal(&err);
+	return r == 0 && (state == RUN_RUNNING || state == RUN_PAUSED || state == RUN_STOPPING) ? 0 : 1;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A flashed box: what must outlive an image lies on /data and is bound to where programs look for it.
+ */
+#include "core/log.h"
+#include "core/paths.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+
+/* Folders, not files: kiln.conf is replaced by rename, and a bound file cannot be (EBUSY). */
+static const struct {
+	const char *kept, *seen;
+} bindings[] = {
+	{ "/data/etc/kiln", "/etc/kiln" },
+	/* When the timer last elapsed, and what the clock said: a box without a battery starts from there. */
+	{ "/data/kiln/stamps/timers", "/var/lib/systemd/timers" },
+	{ "/data/kiln/stamps/timesync", "/var/lib/systemd/timesync" },
+};
+
+static bool is_bound(const char *kept, const char *seen)
+{
+	struct stat a, b;
+
+	return stat(kept, &a) == 0 && stat(seen, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int bind(const char *kept, const char *seen, struct error *err)
+{
+	int r;
+
+	if ((r = path_make(kept, err)) < 0 || (r = path_make(seen, err)) < 0 || is_bound(kept, seen))
+		return r;
+	if (mount(kept, seen, NULL, MS_BIND, NULL) < 0)
+		return error_set(err, -errno, "cannot bind %s on %s: %s", kept, seen, strerror(errno));
+	log_info("%s is on %s", kept, seen);
+	return 0;
+}
+
+int oneshot_provision(int argc, char **argv)
+{
+	struct error err = { 0 };
+	int code = EX_OK;
+
+	(void)argc;
+	(void)argv;
+	/* The configuration first; a clock that is not kept is no reason to go without it. */
+	for (size_t i = 0; i < sizeof(bindings) / sizeof(bindings[0]); i++)
+		if (bind(bindings[i].kept, bindings[i].seen, &err) < 0)
+			code = fatal(&err);
+	return code;
+}
