@@ -14,9 +14,9 @@ struct manager {
 };
 
 static const char *const run_units[] = {
-	"kiln-config.service",     "kiln-begin.service",    "kiln-hugepages.service", "run-kiln-huge.mount",
-	"kiln-fetchd.service",     "kiln-traind.service",   MANAGER_RUN_UNIT,         "kiln-finished.path",
-	"kiln-run-failed.service", "kiln-finished.service",
+	"kiln-config.service", "kiln-begin.service",      "kiln-hugepages.service", "run-kiln-huge.mount",
+	"kiln-fetchd.service", "kiln-traind.service",     MANAGER_RUN_UNIT,         "kiln-uploadd.service",
+	"kiln-finished.path",  "kiln-run-failed.service", "kiln-finished.service",
 };
 
 int manager_open(struct manager **ret_manager, struct error *err)

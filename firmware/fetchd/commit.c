@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/clock.h"
 #include "core/log.h"
+#include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "fetchd/produce.h"
 
@@ -241,6 +242,7 @@ static void write_page(struct producer *producer)
 int fetch_run(struct fetch *fetch, struct error *err)
 {
 	static struct producer producer; /* the other threads read its windows until the process ends */
+	struct alive_worker *worker = alive_worker("the producer");
 	int r = 0;
 
 	producer = (struct producer){ .fetch = fetch, .closed = true };
@@ -249,12 +251,13 @@ int fetch_run(struct fetch *fetch, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " slots",
 				 fetch->run.config.ring.slots);
 	open_page(&producer);
-	for (;;) {
+	for (;; alive_tick(worker)) {
 		bool idle;
 
 		(void)pthread_mutex_lock(&fetch->lock);
 		do {
 			write_page(&producer);
+			alive_tick(worker);
 			idle = turn(&producer, &r, err);
 		} while (!idle && r == 0);
 		(void)pthread_mutex_unlock(&fetch->lock);

@@ -2,10 +2,14 @@
 #include "core/log.h"
 #include "data/inflate.h"
 #include "data/tfrecord.h"
+#include "drivers/notify/alive.h"
 #include "fetchd/fetch.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
+
+#define SHARD_LEASE_S 900u /* the largest shard on a slow core */
 
 /* What this shard may take besides its stored bytes, which are counted already. */
 static uint64_t room_of(struct fetch *fetch, const struct window *window)
@@ -188,18 +192,29 @@ void decode_shard(struct fetch *fetch, struct shard *shard)
 }
 
 /* Rows first: they feed the ring; the next window can wait. */
+static void wait_for_work(struct fetch *fetch, struct alive_worker *worker)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	(void)pthread_cond_timedwait(&fetch->work, &fetch->lock, &until);
+	alive_tick(worker);
+}
+
 void *decode_thread(void *argument)
 {
 	struct fetch *fetch = argument;
+	struct alive_worker *worker = alive_worker("a decode thread");
 
 	nic_pin(&fetch->cores.decode);
-	for (;;) {
+	for (;; alive_lease_end(worker)) {
 		struct shard *shard = NULL;
 		struct span span = { 0 };
 
 		(void)pthread_mutex_lock(&fetch->lock);
 		while (fetch->spans_head == fetch->spans_tail && !fetch->to_decode.first)
-			(void)pthread_cond_wait(&fetch->work, &fetch->lock);
+			wait_for_work(fetch, worker);
 		if (fetch->spans_head != fetch->spans_tail)
 			span = fetch->span[fetch->spans_tail++ % FETCH_SPANS_MAX];
 		else
@@ -207,6 +222,7 @@ void *decode_thread(void *argument)
 		if (shard && fetch->discard)
 			shard->err.code = -ECANCELED;
 		(void)pthread_mutex_unlock(&fetch->lock);
+		alive_lease(worker, NULL, SHARD_LEASE_S);
 		if (shard)
 			decode_shard(fetch, shard);
 		else

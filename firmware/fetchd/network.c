@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
+#include "drivers/notify/alive.h"
 #include "fetchd/fetch.h"
 
 #include <inttypes.h>
@@ -179,16 +180,17 @@ void *network_thread(void *argument)
 	struct fetch *fetch = argument;
 	struct queue flying = { 0 };
 	struct store_counters last = { 0 };
+	struct alive_worker *worker = alive_worker("the network thread");
 
 	nic_pin(&fetch->cores.network);
-	for (;;) {
+	for (;; alive_tick(worker)) {
 		struct store_request *done = NULL;
 		struct error err = { 0 };
 
 		take_orders(fetch, &flying);
 		if (store_poll(fetch->store, POLL_MS, &done, &err) < 0) {
-			log_err("network: %s", err.text);
-			_exit(error_exit_code(&err));
+			(void)error_prefix(&err, "network");
+			_exit(alive_fatal(STATUS_FETCHD, &err));
 		}
 		if (!done)
 			continue;

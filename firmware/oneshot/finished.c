@@ -2,6 +2,7 @@
 /*
  * After a run: what kiln.conf wants of the box then, once the store has all of it.
  */
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/night.h"
 #include "core/paths.h"
@@ -14,33 +15,34 @@
 #include <sysexits.h>
 #include <time.h>
 
-#define POLL_S 2
+#define POLL_S 1
 /* The box wakes this long before the next start: drivers, network and clock come up. */
 #define WAKE_EARLY_S 180
 #define WAKE_ALARM   "/sys/class/rtc/rtc0/wakealarm"
 
-/* Whether uploadd has seen the run come to rest, and has nothing left. */
-static bool is_uploaded(uint64_t since_us, uint64_t *ret_waiting)
+/* uploadd writes its page after each pass; a pass that began after the run came to rest has seen its last
+ * file. Two pages: the first may be of a pass that began before. */
+static bool is_uploaded(uint64_t *last_us, unsigned *pages, struct status *status)
 {
-	struct status status;
-
-	if (status_read(STATUS_UPLOADD, &status, NULL) < 0)
+	if (status_read(STATUS_UPLOADD, status, NULL) < 0)
 		return false;
-	*ret_waiting = status.uploadd.waiting;
-	return status.updated_us > since_us && status.uploadd.waiting == 0;
+	if (status->updated_us > *last_us)
+		++*pages;
+	*last_us = status->updated_us;
+	return *pages > 2 && strcmp(status->phase, "watching") == 0;
 }
 
 static void wait_for_uploads(const char *run_id, uint64_t wait_min)
 {
-	uint64_t waiting = 0;
-	time_t start = time(NULL);
-	uint64_t since_us = (uint64_t)start * 1000000;
+	uint64_t start_us = clock_us(), last_us = 0;
+	struct status status = { .text = "it says nothing" };
+	unsigned pages = 0;
 
-	while (!is_uploaded(since_us, &waiting)) {
-		if ((uint64_t)(time(NULL) - start) >= wait_min * 60) {
-			log_warning("%s: after %" PRIu64 " minutes %" PRIu64
-				    " files are not in the store; they stay in the spool",
-				    run_id, wait_min, waiting);
+	while (!is_uploaded(&last_us, &pages, &status)) {
+		if (clock_us() - start_us >= wait_min * 60 * 1000000) {
+			log_warning("%s: not all of it is in the store after %" PRIu64
+				    " minutes (kiln-uploadd: %s); the rest stays in the spool",
+				    run_id, wait_min, status.text);
 			return;
 		}
 		(void)sleep(POLL_S);
@@ -90,7 +92,8 @@ static int finished(struct error *err)
 	if (r < 0 || (r = config_load(config_path(0, NULL), &config, err)) < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
-	if (config.power.when_finished == POWER_NOTHING)
+	/* Whoever stopped it is still there. */
+	if (config.power.when_finished == POWER_NOTHING || run.state == RUN_STOPPED)
 		return 0;
 	wait_for_uploads(run.id, config.power.upload_wait_min);
 	return rest(&config, err);

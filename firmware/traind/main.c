@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <sysexits.h>
 
+#define END_LEASE_S 900u /* the last checkpoint, reports, the device */
+
 atomic_bool train_stop;
 
 static void stop(int signal_number)
@@ -37,16 +39,21 @@ static int open_all(struct train *train, struct error *err)
 /* Data that cannot be used ends the run; what may pass, or a person can put right, leaves it unfinished. */
 static int end(struct train *train, int result, struct error *err)
 {
+	bool canceled = result == -ECANCELED;
+	enum run_state rest = canceled ? train->rest : RUN_RUNNING;
 	struct error state_err;
-	int code = result == 0 || result == -ECANCELED ? EX_OK : fatal(err);
+	int code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
 
+	alive_lease(train->worker, NULL, END_LEASE_S);
 	/* The state comes last: whoever sees it finds every file. */
 	report_close(train);
 	saver_close(train);
-	if (result == -ECANCELED)
+	if (canceled)
 		log_info("stopped at step %" PRIu64, train->model ? model_step(train->model) : 0);
-	if ((result == -ECANCELED && run_state_set(RUN_STOPPED, &state_err) < 0) ||
-	    (code == EX_DATAERR && run_state_set(RUN_FAILED, &state_err) < 0))
+	/* A signal alone is a reboot, or systemd's: the run goes on at the next start. */
+	if ((rest != RUN_RUNNING && run_state_set(rest, &state_err) < 0) ||
+	    (code == EX_DATAERR && run_state_set(RUN_FAILED, &state_err) < 0) ||
+	    ((rest != RUN_RUNNING || result == 0) && run_rest(&state_err) < 0))
 		log_err("%s", state_err.text);
 	model_close(train->model); /* until here the device may read batches in the ring */
 	ring_close(train->ring);
@@ -64,11 +71,12 @@ int main(void)
 	int r;
 
 	log_open("traind");
+	alive_back_off(STATUS_TRAIND);
 	(void)signal(SIGTERM, stop);
 	(void)signal(SIGINT, stop);
 	r = run_load(&train.run, &err);
 	if (r < 0)
-		return fatal(&err);
+		return alive_fatal(STATUS_TRAIND, &err);
 	if (run_state_is_final(train.run.state)) {
 		log_info("%s is %s", train.run.id, run_state_name(train.run.state));
 		return EX_OK;
@@ -76,7 +84,10 @@ int main(void)
 	publish_open(&train);
 	publish_phase(&train, "starting", "opening the device and the model");
 	obey_open(&train);
+	train.rest = RUN_RUNNING;
 	r = open_all(&train, &err);
+	train.worker = alive_worker("the main thread");
+	alive_open();
 	if (r == 0)
 		notify_ready("training %s", train.run.id);
 	return end(&train, r < 0 ? r : train_run(&train, &err), &err);

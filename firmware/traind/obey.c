@@ -4,6 +4,7 @@
 #include "traind/train.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 #define LOOK_US 200000u
 
@@ -32,6 +33,17 @@ void obey_open(struct train *train)
 	train->obey.checkpoint_seq = want.checkpoint_seq; /* asked of the process before this one */
 }
 
+static int leave(struct train *train, enum run_state rest, const char *why, struct error *err)
+{
+	train->rest = rest;
+	return error_set(err, -ECANCELED, "%s", why);
+}
+
+static bool night_is_over(const struct train *train)
+{
+	return train->run.ends_s && time(NULL) >= train->run.ends_s;
+}
+
 /* Everything is on the disk while it waits, so the box may be switched off. */
 static int pause_run(struct train *train, struct error *err)
 {
@@ -46,12 +58,14 @@ static int pause_run(struct train *train, struct error *err)
 	log_notice("paused at step %" PRIu64, model_step(train->model));
 	publish_phase(train, "paused", "at step %" PRIu64 ", until run.resume", model_step(train->model));
 	while (want.state == RUN_PAUSED) {
-		if ((r = train_nap(LOOK_US / 1000, err)) < 0)
+		if (night_is_over(train))
+			return leave(train, RUN_EXPIRED, "the night is over", err);
+		if ((r = train_nap(train, LOOK_US / 1000, err)) < 0)
 			return r;
 		(void)look(train, &want);
 	}
 	if (want.state == RUN_STOPPED)
-		return error_set(err, -ECANCELED, "asked to stop");
+		return leave(train, RUN_STOPPED, "asked to stop", err);
 	log_notice("going on at step %" PRIu64, model_step(train->model));
 	r = run_state_set(RUN_RUNNING, err);
 	publish_phase(train, "training", "going on");
@@ -62,12 +76,15 @@ int obey(struct train *train, struct error *err)
 {
 	struct run_want want;
 
+	alive_tick(train->worker);
 	if (clock_us() - train->obey.looked_us < LOOK_US || !look(train, &want))
 		return 0;
 	if (want.checkpoint_seq != train->obey.checkpoint_seq)
 		train->checkpoint_due = true;
 	train->obey.checkpoint_seq = want.checkpoint_seq;
 	if (want.state == RUN_STOPPED)
-		return error_set(err, -ECANCELED, "asked to stop");
+		return leave(train, RUN_STOPPED, "asked to stop", err);
+	if (night_is_over(train))
+		return leave(train, RUN_EXPIRED, "the night is over", err);
 	return want.state == RUN_PAUSED ? pause_run(train, err) : 0;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define CONFIG_BYTES_MAX (4u << 20)
+#define WRITE_LEASE_S    900u /* a checkpoint on the slowest disk */
 
 /* ---- The writer thread ---- */
 
@@ -111,21 +112,27 @@ static void *saver_thread(void *context)
 
 /* ---- The main thread ---- */
 
-static bool is_busy(struct saver *saver, bool wait)
+/* With `wait` it returns when the thread is idle, however slow the disk is. */
+static bool is_busy(struct train *train, bool wait)
 {
+	struct saver *saver = &train->saver;
 	bool busy;
 
+	if (wait)
+		alive_lease(train->worker, NULL, WRITE_LEASE_S);
 	(void)pthread_mutex_lock(&saver->lock);
 	while (wait && saver->busy)
 		(void)pthread_cond_wait(&saver->change, &saver->lock);
 	busy = saver->busy;
 	(void)pthread_mutex_unlock(&saver->lock);
+	if (wait)
+		alive_lease_end(train->worker);
 	return busy;
 }
 
 void saver_wait(struct train *train)
 {
-	(void)is_busy(&train->saver, true);
+	(void)is_busy(train, true);
 }
 
 static int hand_over(struct train *train, bool final, struct error *err)
@@ -151,7 +158,7 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 	char name[SPOOL_NAME_BYTES];
 	int r;
 
-	if (is_busy(saver, wait)) {
+	if (is_busy(train, wait)) {
 		saver->skipped++;
 		log_notice("step %" PRIu64 ": the last checkpoint is still being written, skipping (%" PRIu64
 			   " so far)",
@@ -176,12 +183,12 @@ int save_model(struct train *train, struct error *err)
 	struct saver *saver = &train->saver;
 	int r;
 
-	(void)is_busy(saver, true);
+	(void)is_busy(train, true);
 	(void)spool_path(train->run.id, "model/model.safetensors", saver->path);
 	r = hand_over(train, true, err);
 	if (r < 0)
 		return r;
-	(void)is_busy(saver, true);
+	(void)is_busy(train, true);
 	if (saver->err.code)
 		*err = saver->err;
 	return saver->err.code;

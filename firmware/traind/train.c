@@ -32,13 +32,15 @@ static void nap(struct train *train, uint32_t ms, const char *what, uint64_t *sa
 		*said_us = now;
 	}
 	(void)nanosleep(&pause, NULL);
+	alive_tick(train->worker);
 }
 
-int train_nap(uint32_t ms, struct error *err)
+int train_nap(struct train *train, uint32_t ms, struct error *err)
 {
 	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 
 	(void)nanosleep(&pause, NULL);
+	alive_tick(train->worker);
 	return stopped(err);
 }
 
@@ -165,6 +167,7 @@ static int next_slot(struct train *train, const struct ring_slot **ret_slot, str
 
 			(void)ring_reader_wait(train->ring, RING_WAIT_MS);
 			publish_waited(train, clock_us() - start);
+			alive_tick(train->worker);
 		} else if ((r = attach(train, err)) < 0) {
 			return r;
 		}

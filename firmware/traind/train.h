@@ -18,6 +18,7 @@
 #include "core/ring.h"
 #include "core/run.h"
 #include "core/status.h"
+#include "drivers/notify/alive.h"
 #include "model/checkpoint.h"
 #include "model/model.h"
 #include "model/tfevents.h"
@@ -80,6 +81,8 @@ struct train {
 	struct report report;
 	struct publish publish;
 	struct obey obey;
+	enum run_state rest; /* what -ECANCELED makes of the run; RUN_RUNNING: it goes on after a start */
+	struct alive_worker *worker; /* the main thread */
 };
 
 /* Set by SIGTERM and SIGINT. */
@@ -91,7 +94,7 @@ MUST_CHECK int train_run(struct train *train, struct error *err);
 MUST_CHECK int train_wait_plan(struct train *train, struct error *err);
 
 /* Wait `ms`; -ECANCELED. */
-MUST_CHECK int train_nap(uint32_t ms, struct error *err);
+MUST_CHECK int train_nap(struct train *train, uint32_t ms, struct error *err);
 
 /* restore.c: the newest good checkpoint in the spool, the file begin left for start_from = latest, or
  * initial values. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
 #include "core/status.h"
+#include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "uploadd/upload.h"
 
@@ -10,6 +11,7 @@
 
 #define SCAN_MS         2000u
 #define BACK_OFF_MS     1000u
+#define PASS_LEASE_S    7200u /* the store's own time-outs end a transfer that stands still */
 #define BACK_OFF_MAX_MS 60000u
 
 struct uploader {
@@ -19,6 +21,8 @@ struct uploader {
 	bool left;                   /* runs of earlier nights are not all in the store */
 	char **warned;               /* runs that are left for a person, and that was said */
 	uint32_t warnings;
+	bool drain;                  /* end with the run */
+	struct alive_worker *worker; /* the only thread */
 	struct error *err;
 	struct status_page *page; /* NULL: it cannot be written */
 	struct status status;
@@ -84,6 +88,11 @@ static int open_current(struct uploader *uploader, struct error *err)
 	struct run run = { 0 };
 	int r = run_load(&run, err);
 
+	if (r == -ENOENT && !uploader->drain) {
+		upload_close(current);
+		uploader->complete[0] = '\0';
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	if (current->store && strcmp(current->run.id, run.id) == 0) {
@@ -94,7 +103,7 @@ static int open_current(struct uploader *uploader, struct error *err)
 	upload_close(current);
 	r = upload_open(current, &run, false, err);
 	if (r == 0)
-		notify_ready("uploading %s to %s", current->run.id, store_url(current->store));
+		notify_status("uploading %s to %s", current->run.id, store_url(current->store));
 	return r;
 }
 
@@ -104,7 +113,7 @@ static int pass(struct uploader *uploader, struct error *err)
 	bool complete = false;
 	int r = open_current(uploader, err);
 
-	if (r == 0 && strcmp(uploader->complete, current->run.id) != 0) {
+	if (r == 0 && current->store && strcmp(uploader->complete, current->run.id) != 0) {
 		watch_run(&uploader->watch, current->run.id);
 		r = upload_pass(current, &complete, err);
 	}
@@ -119,11 +128,11 @@ static int pass(struct uploader *uploader, struct error *err)
 }
 
 /* traind goes on meanwhile. What keeps the spool from being trimmed kept the pass from going well too. */
-static void back_off(int ms)
+static void back_off(struct uploader *uploader, int ms)
 {
 	struct error err;
 
-	for (;;) {
+	for (;; alive_tick(uploader->worker)) {
 		if (upload_trim_spool(&err) < 0)
 			log_debug("%s", err.text);
 		if (ms <= 0)
@@ -164,15 +173,21 @@ static void publish(struct uploader *uploader, const char *phase, const char *te
 		status_write(uploader->page, &uploader->status);
 }
 
-static int run(struct uploader *uploader, bool drain, struct error *err)
+static int run(struct uploader *uploader, struct error *err)
 {
 	int back_off_ms = BACK_OFF_MS;
 
 	for (;;) {
-		int r = pass(uploader, err);
+		int r;
 
-		publish(uploader, r == 0 ? "watching" : "waiting", r == 0 ? "the spool" : err->text);
-		if (r == 0 && drain && !uploader->left &&
+		alive_lease(uploader->worker, NULL, PASS_LEASE_S);
+		r = pass(uploader, err);
+		alive_lease_end(uploader->worker);
+		publish(uploader, r < 0 || uploader->left ? "waiting" : "watching",
+			r < 0            ? err->text
+			: uploader->left ? "runs of earlier nights are not all in the store"
+					 : "the spool");
+		if (r == 0 && uploader->drain && !uploader->left &&
 		    strcmp(uploader->complete, uploader->current.run.id) == 0)
 			return 0;
 		if (r == 0) {
@@ -184,7 +199,7 @@ static int run(struct uploader *uploader, bool drain, struct error *err)
 			return r;
 		log_warning("%s, trying again in %d s", err->text, back_off_ms / 1000);
 		notify_status("waiting: %s", err->text);
-		back_off(back_off_ms);
+		back_off(uploader, back_off_ms);
 		back_off_ms = 2 * back_off_ms < (int)BACK_OFF_MAX_MS ? 2 * back_off_ms : (int)BACK_OFF_MAX_MS;
 	}
 }
@@ -193,18 +208,24 @@ int main(int argc, char **argv)
 {
 	static struct uploader uploader;
 	struct error err = { 0 };
-	bool drain = argc == 2 && strcmp(argv[1], "--drain") == 0;
 
 	log_open("uploadd");
-	if (argc > 1 && !drain) {
+	uploader.drain = argc == 2 && strcmp(argv[1], "--drain") == 0;
+	if (argc > 1 && !uploader.drain) {
 		fputs("Usage: kiln-uploadd [--drain]   with --drain it ends when the run is final and in the "
 		      "store\n",
 		      stderr);
 		return EX_USAGE;
 	}
+	alive_back_off(STATUS_UPLOADD);
 	open_page(&uploader);
-	if (watch_open(&uploader.watch, &err) < 0 || run(&uploader, drain, &err) < 0)
-		return fatal(&err);
+	if (watch_open(&uploader.watch, &err) < 0)
+		return alive_fatal(STATUS_UPLOADD, &err);
+	uploader.worker = alive_worker("the uploader");
+	alive_open();
+	notify_ready("waiting for a run");
+	if (run(&uploader, &err) < 0)
+		return alive_fatal(STATUS_UPLOADD, &err);
 	status_closep(&uploader.page);
 	upload_close(&uploader.current);
 	return EX_OK;

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/notify/alive.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "drivers/notify/back_off.h"
+#include "drivers/notify/notify.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <systemd/sd-daemon.h>
+
+#define GOOD_US ((uint64_t)300 * 1000000) /* without a crash for so long, old failures are forgotten */
+
+static struct {
+	struct alive_worker worker[ALIVE_WORKERS_MAX];
+	_Atomic unsigned workers;
+	uint64_t watchdog_us;
+} alive;
+
+struct alive_worker *alive_worker(const char *name)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct alive_worker *worker = NULL;
+	unsigned index;
+
+	(void)pthread_mutex_lock(&lock);
+	index = atomic_load(&alive.workers);
+	if (index < ALIVE_WORKERS_MAX) {
+		worker = &alive.worker[index];
+		worker->name = name;
+		worker->seen_us = clock_us();
+		/* release, pairs with the acquire in alive_stuck(): the worker is complete. */
+		atomic_store_explicit(&alive.workers, index + 1, memory_order_release);
+	}
+	(void)pthread_mutex_unlock(&lock);
+	return worker;
+}
+
+void alive_lease(struct alive_worker *worker, const char *phase, unsigned seconds)
+{
+	uint64_t us = (uint64_t)seconds * 1000000;
+
+	if (phase)
+		notify_status("%s", phase);
+	if (!worker)
+		return;
+	atomic_store(&worker->lease_until_us, clock_us() + us);
+	if (phase && alive.watchdog_us && us > alive.watchdog_us) {
+		worker->lengthened = true;
+		(void)sd_notifyf(0, "WATCHDOG=1\nWATCHDOG_USEC=%" PRIu64, us);
+	}
+}
+
+void alive_lease_end(struct alive_worker *worker)
+{
+	if (!worker)
+		return;
+	alive_tick(worker);
+	atomic_store(&worker->lease_until_us, 0);
+	if (worker->lengthened)
+		(void)sd_notifyf(0, "WATCHDOG=1\nWATCHDOG_USEC=%" PRIu64, alive.watchdog_us);
+	worker->lengthened = false;
+}
+
+const char *alive_stuck(uint64_t now_us, uint64_t patience_us)
+{
+	unsigned workers = atomic_load_explicit(&alive.workers, memory_order_acquire);
+
+	for (unsigned i = 0; i < workers; i++) {
+		struct alive_worker *worker = &alive.worker[i];
+		uint64_t ticks = atomic_load_explicit(&worker->ticks, memory_order_relaxed);
+
+		if (ticks != worker->seen_ticks) {
+			worker->seen_ticks = ticks;
+			worker->seen_us = now_us;
+		}
+		if (now_us >= atomic_load(&worker->lease_until_us) && now_us > worker->seen_us &&
+		    now_us - worker->seen_us > patience_us)
+			return worker->name;
+	}
+	return NULL;
+}
+
+static void *ping(void *context)
+{
+	const uint64_t quarter_us = alive.watchdog_us / 4, begun_us = clock_us();
+	const struct timespec nap = { .tv_sec = (time_t)(quarter_us / 1000000),
+				      .tv_nsec = (long)(quarter_us % 1000000) * 1000 };
+	bool said = false, good = false;
+
+	(void)context;
+	for (;; (void)nanosleep(&nap, NULL)) {
+		uint64_t now_us = clock_us();
+		const char *stuck = alive_stuck(now_us, alive.watchdog_us / 2);
+
+		if (!stuck)
+			(void)sd_notify(0, "WATCHDOG=1");
+		else if (!said)
+			log_err("%s stands still: the watchdog will end this process", stuck);
+		said = stuck != NULL;
+		if (!stuck && !good && now_us - begun_us >= GOOD_US) {
+			back_off_forget();
+			good = true;
+		}
+	}
+	return NULL;
+}
+
+void alive_open(void)
+{
+	pthread_t thread;
+
+	if (sd_watchdog_enabled(0, &alive.watchdog_us) <= 0)
+		alive.watchdog_us = 0;
+	else if (pthread_create(&thread, NULL, ping, NULL) == 0)
+		(void)pthread_detach(thread);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * systemd restarts at once and for ever; the pause between attempts is the program's own, for systemd 252 has
+ * none that grows. Two files beside the status page outlive the process, not the service
+ * (RuntimeDirectoryPreserve=restart).
+ */
+#include "drivers/notify/back_off.h"
+
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/manager/manager.h"
+#include "drivers/notify/alive.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-login.h>
+
+#define FORGIVEN_FILE    "restarts" /* how many of NRestarts= count no longer */
+#define REASON_FILE      "reason"   /* why the last process ended, in its own words */
+#define REASON_BYTES_MAX 8192u
+#define START_S          120u /* what systemd may wait for READY=1 beyond the pause */
+
+static enum status_daemon our_daemon = STATUS_DAEMONS;
+static uint32_t our_restarts;
+
+static char *file_of(enum status_daemon daemon, const char *name, char out[static PATH_BYTES])
+{
+	char tail[64];
+
+	(void)snprintf(tail, sizeof(tail), "%s/%s", status_daemon_name(daemon), name);
+	return path_of(PATH_STATUS, tail, out);
+}
+
+unsigned alive_back_off_s(uint32_t failures)
+{
+	if (failures == 0)
+		return 0;
+	return failures <= 9 ? 1u << (failures - 1) : ALIVE_BACK_OFF_MAX;
+}
+
+static uint32_t restarts(void)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	CLEANUP(free_ptr) char *unit = NULL;
+	struct error err;
+	uint32_t count;
+
+	if (sd_pid_get_unit(0, &unit) < 0 || !getenv("NOTIFY_SOCKET"))
+		return 0;
+	if (manager_open(&manager, &err) < 0 || manager_restarts(manager, unit, &count, &err) < 0) {
+		log_warning("%s; going on without a pause", err.text);
+		return 0;
+	}
+	return count;
+}
+
+static uint32_t forgiven(enum status_daemon daemon)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+
+	if (file_read(file_of(daemon, FORGIVEN_FILE, path), 32, &text, NULL, NULL) < 0)
+		return 0;
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+void back_off_forget(void)
+{
+	char path[PATH_BYTES], text[32];
+	int bytes = snprintf(text, sizeof(text), "%" PRIu32 "\n", our_restarts);
+	struct error err;
+
+	if (our_daemon != STATUS_DAEMONS && our_restarts > 0 &&
+	    file_write_durable(file_of(our_daemon, FORGIVEN_FILE, path), text, (uint64_t)bytes, &err) < 0)
+		log_warning("%s", err.text);
+}
+
+static void take_reason(enum status_daemon daemon, char *out, size_t size)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+
+	if (file_read(file_of(daemon, REASON_FILE, path), REASON_BYTES_MAX, &text, NULL, NULL) < 0)
+		(void)snprintf(out, size, "killed, or crashed");
+	else
+		(void)snprintf(out, size, "%s", text);
+	(void)unlink(path);
+}
+
+static void wait_with(enum status_daemon daemon, uint32_t failures, const char *reason)
+{
+	struct status status = { 0 };
+	struct status_page *page = NULL;
+	unsigned wait_s = alive_back_off_s(failures);
+	bool degraded = failures > ALIVE_DEGRADED_AT;
+
+	(void)snprintf(status.phase, sizeof(status.phase), "%s", degraded ? "degraded" : "waiting");
+	(void)snprintf(status.text, sizeof(status.text),
+		       "failed %" PRIu32 " times, trying again in %u s: %.180s", failures, wait_s, reason);
+	log_warning("%s", status.text);
+	(void)sd_notifyf(0, "STATUS=%s: %s\nEXTEND_TIMEOUT_USEC=%" PRIu64, status.phase, status.text,
+			 ((uint64_t)wait_s + START_S) * 1000000);
+	if (status_open(daemon, &page, NULL) == 0)
+		status_write(page, &status);
+	status_closep(&page);
+	(void)sleep(wait_s);
+}
+
+void alive_back_off(enum status_daemon daemon)
+{
+	char reason[256];
+	uint32_t old = forgiven(daemon);
+
+	our_daemon = daemon;
+	our_restarts = restarts();
+	take_reason(daemon, reason, sizeof(reason));
+	/* Started anew by somebody, NRestarts= is 0 again. */
+	if (our_restarts > old)
+		wait_with(daemon, our_restarts - old, reason);
+}
+
+int alive_fatal(enum status_daemon daemon, const struct error *err)
+{
+	char path[PATH_BYTES];
+
+	if (file_write_durable(file_of(daemon, REASON_FILE, path), err->text, strlen(err->text), NULL) < 0)
+		log_debug("%s: cannot write it", path);
+	return fatal(err);
+}
