@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
-#include <systemd/sd-login.h>
 
 #define FORGIVEN_FILE    "restarts" /* how many of NRestarts= count no longer */
 #define REASON_FILE      "reason"   /* why the last process ended, in its own words */
@@ -39,15 +38,17 @@ unsigned alive_back_off_s(uint32_t failures)
 	return failures <= 9 ? 1u << (failures - 1) : ALIVE_BACK_OFF_MAX;
 }
 
-static uint32_t restarts(void)
+/* The unit's name is not asked for: ProtectProc= hides what sd_pid_get_unit(3) reads. */
+static uint32_t restarts(enum status_daemon daemon)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	CLEANUP(free_ptr) char *unit = NULL;
 	struct error err;
 	uint32_t count;
+	char unit[64];
 
-	if (sd_pid_get_unit(0, &unit) < 0 || !getenv("NOTIFY_SOCKET"))
+	if (!getenv("NOTIFY_SOCKET") || !getenv("INVOCATION_ID"))
 		return 0;
+	(void)snprintf(unit, sizeof(unit), "kiln-%s.service", status_daemon_name(daemon));
 	if (manager_open(&manager, &err) < 0 || manager_restarts(manager, unit, &count, &err) < 0) {
 		log_warning("%s; going on without a pause", err.text);
 		return 0;
@@ -113,7 +114,7 @@ void alive_back_off(enum status_daemon daemon)
 	uint32_t old = forgiven(daemon);
 
 	our_daemon = daemon;
-	our_restarts = restarts();
+	our_restarts = restarts(daemon);
 	take_reason(daemon, reason, sizeof(reason));
 	/* Started anew by somebody, NRestarts= is 0 again. */
 	if (our_restarts > old)

@@ -120,6 +120,8 @@ int oneshot_resume(int argc, char **argv)
 	return resume(wait_s, &err) < 0 ? fatal(&err) : EX_OK;
 }
 
+/* ---- Conditions of units ---- */
+
 int oneshot_unfinished(int argc, char **argv)
 {
 	struct error err = { 0 };
@@ -131,4 +133,14 @@ int oneshot_unfinished(int argc, char **argv)
 	if (r < 0 && r != -ENOENT)
 		return fatal(&err);
 	return r == 0 && (state == RUN_RUNNING || state == RUN_PAUSED || state == RUN_STOPPING) ? 0 : 1;
+}
+
+int oneshot_new(int argc, char **argv)
+{
+	enum run_state state;
+
+	(void)argc;
+	(void)argv;
+	/* A record that cannot be read is begin's to report. */
+	return run_state_get(&state, NULL) < 0 || run_state_is_final(state) ? 0 : 1;
 }

@@ -39,6 +39,8 @@ int oneshot_resume(int argc, char **argv);
 /* nightly.c: exit 0 while the current run goes on, 1 when there is none or it rests: the ExecCondition= of
  * its services. */
 int oneshot_unfinished(int argc, char **argv);
+/* nightly.c: exit 0 when the next run is a new one, made from kiln.conf, 1 when an unfinished one goes on. */
+int oneshot_new(int argc, char **argv);
 /* finished.c: a run has come to rest: wait for the uploads, then power.when_finished. */
 int oneshot_finished(int argc, char **argv);
 /* failed.c: OnFailure= of the run's services: say which one and why. */

@@ -196,6 +196,8 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	if (train->checkpoint_due)
 		r = save_checkpoint(train, false, err);
 	train->checkpoint_due = false;
+	if (train->warm[split] < WARM_BATCHES)
+		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (r == 0)
 		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
 					 : model_evaluate(train->model, &batch, err);
@@ -205,6 +207,8 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	train->checkpoint_due = split == SPLIT_TRAIN && every && model_step(train->model) % every == 0;
 	publish_batch(train, split, segment, batch.rows);
 	r = release_done(train, false, err);
+	if (train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES)
+		alive_lease_end(train->worker);
 	return r < 0 ? r : report_progress(train, split, segment, batch.rows, err);
 }
 

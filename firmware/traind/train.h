@@ -69,6 +69,10 @@ struct obey {
 	bool unreadable; /* and that was said */
 };
 
+/* The first batches of a kind of pass build kernels, or load them. */
+#define WARM_BATCHES 2u
+#define WARM_LEASE_S 600u
+
 struct train {
 	struct run run;
 	int lock; /* of the spool */
@@ -83,6 +87,7 @@ struct train {
 	struct obey obey;
 	enum run_state rest; /* what -ECANCELED makes of the run; RUN_RUNNING: it goes on after a start */
 	struct alive_worker *worker; /* the main thread */
+	unsigned warm[SPLIT_MAX];    /* batches of each split, up to WARM_BATCHES */
 };
 
 /* Set by SIGTERM and SIGINT. */

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `systemd-analyze security` of every service of Kiln, against its bound. A JSON line each.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v systemd-analyze >/dev/null; then
+	skip "exposure of the services" "no systemd-analyze here"
+	exit
+fi
+make -s install DESTDIR="$work/root" B="$KILN_BUILD" >"$work/install" 2>&1
+ok $? "they are installed" "$(cat "$work/install")"
+
+bound() { # unit
+	case $1 in
+	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin) echo 1.5 ;; # the network
+	kiln-traind | kiln-config | kiln-steer@) echo 1.0 ;;
+	*) echo 5.0 ;; # root: mounts, /sys, reloads
+	esac
+}
+
+for file in "$work"/root/usr/lib/systemd/system/kiln-*.service; do
+	unit=$(basename "$file" .service)
+	found=$(systemd-analyze security --offline=yes --root="$work/root" --no-pager "${unit/%@/@x}.service" 2>&1 |
+		sed -n 's/.*Overall exposure level for .*: \([0-9.]*\) .*/\1/p')
+	most=$(bound "$unit")
+	awk -v f="${found:-99}" -v m="$most" 'BEGIN { exit !(f <= m) }'
+	ok $? "$unit: exposure ${found:-unknown}, at most $most"
+	echo "{\"name\":\"unit-security\",\"case\":\"$unit.service\",\"value\":${found:-99},\"unit\":\"exposure\",\"peer\":\"bound\",\"peer_value\":$most,\"ratio\":$(awk -v f="${found:-99}" -v m="$most" 'BEGIN { printf "%.2f", f / m }')}"
+done
