@@ -200,6 +200,16 @@ int json_print(const cJSON *json, char **ret_text, struct error *err)
 	return 0;
 }
 
+int json_print_line(const cJSON *json, char **ret_text, struct error *err)
+{
+	CLEANUP(json_free) cJSON *copy = cJSON_Duplicate(json, true);
+	CLEANUP(free_ptr) char *text = copy && keep_numbers(copy) ? cJSON_PrintUnformatted(copy) : NULL;
+
+	if (!text || asprintf(ret_text, "%s\n", text) < 0)
+		return error_set(err, -ENOMEM, "no memory for JSON text");
+	return 0;
+}
+
 /* ---- Members ---- */
 
 static const char *kind_of(const cJSON *item)

@@ -24,6 +24,8 @@ MUST_CHECK int json_parse(const char *what, const char *text, uint64_t bytes, cJ
 
 /* Indented text, malloc'ed; every finite number reads back as it is. */
 MUST_CHECK int json_print(const cJSON *json, char **ret_text, struct error *err);
+/* The same on one line, with "\n" behind it. */
+MUST_CHECK int json_print_line(const cJSON *json, char **ret_text, struct error *err);
 
 /* Members of an object; -EBADMSG names `what`, the key, what was found and expected. Strings stay the
  * object's. */
