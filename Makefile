@@ -87,6 +87,7 @@ $(eval $(call program,kiln-uploadd,firmware/uploadd))
 $(eval $(call program,kiln-oneshot,firmware/oneshot))
 $(eval $(call program,kiln-steer,firmware/steer))
 $(eval $(call program,kiln-generator,firmware/generator))
+$(eval $(call program,kiln-controld,firmware/controld))
 
 UNIT_TESTS  := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))

@@ -20,6 +20,8 @@ static const char *const paths[] = {
 	[PATH_STATUS] = "/run/kiln/status",
 	[PATH_HUGE] = "/run/kiln/huge",
 	[PATH_RING] = "/run/kiln/huge/ring",
+	[PATH_CONTROL] = "/run/kiln/control.sock",
+	[PATH_STEER] = "/run/kiln-steer/socket",
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");
 

@@ -24,6 +24,8 @@ enum path {
 	PATH_STATUS,      /* /run/kiln/status: a folder a daemon */
 	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs */
 	PATH_RING,        /* /run/kiln/huge/ring */
+	PATH_CONTROL,     /* /run/kiln/control.sock */
+	PATH_STEER,       /* /run/kiln-steer/socket */
 	PATH_KINDS,
 };
 

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one file: shown, checked, and replaced whole. A run that goes on keeps its frozen copy. */
+#include "core/config.h"
+#include "controld/controld.h"
+#include "core/paths.h"
+#include "model/graph.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define TEXT_MAX     131072u
+#define MISTAKES_MAX 65536u
+#define PREVIOUS     ".previous"
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, -ENOMEM, "no memory");
+}
+
+/* ---- Show ---- */
+
+int method_config_show(struct call *call, struct error *err)
+{
+	CLEANUP(free_ptr) char *json = NULL, *text = NULL;
+	const char *file = config_path(0, NULL);
+	cJSON *config = NULL;
+	int r = config_show_json(file, &json, err);
+
+	if (r < 0) {
+		call->code = r == -ENOENT ? CONTROL_NOT_FOUND : CONTROL_CONFIG;
+		return r;
+	}
+	if ((r = json_parse(file, json, strlen(json), &config, err)) < 0)
+		return r;
+	call->result = cJSON_CreateObject();
+	if (!cJSON_AddItemToObject(call->result, "config", config) ||
+	    !cJSON_AddStringToObject(call->result, "file", file))
+		return no_memory(err);
+	if (!control_flag(&call->request, "text"))
+		return 0;
+	r = file_read(file, TEXT_MAX, &text, NULL, err);
+	return r < 0                                                            ? r
+	       : cJSON_AddItemToObject(call->result, "text", json_string(text)) ? 0
+										: no_memory(err);
+}
+
+/* ---- Check ---- */
+
+/* The mistakes' lines begin with the file's name as it is here; the client knows it as kiln.conf. */
+static void name_mistakes(const char *said, const char *path, struct error *err)
+{
+	size_t length = strlen(path), used = 0;
+
+	err->text[0] = '\0';
+	while (*said && used < sizeof(err->text) - 1) {
+		int line = (int)strcspn(said, "\n");
+		bool named = strncmp(said, path, length) == 0;
+		int n = snprintf(err->text + used, sizeof(err->text) - used, "%s%s%.*s", used ? "\n" : "",
+				 named ? "kiln.conf" : "", named ? line - (int)length : line,
+				 said + (named ? length : 0));
+
+		used += n > 0 ? (size_t)n : 0;
+		said += line + (said[line] == '\n');
+	}
+}
+
+/* Every mistake at once, as `kiln config check` says them. */
+static int check_file(struct call *call, const char *path, struct error *err)
+{
+	CLEANUP(free_ptr) char *said = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&said, &bytes);
+	int r;
+
+	if (!out)
+		return no_memory(err);
+	r = config_check(path, graph_check, out);
+	if (fclose(out) != 0)
+		return no_memory(err);
+	if (r == 0)
+		return 0;
+	call->code = CONTROL_CONFIG;
+	(void)error_set(err, r, "the configuration is not good");
+	if (bytes > MISTAKES_MAX)
+		said[MISTAKES_MAX] = '\0';
+	name_mistakes(said, path, err);
+	return r;
+}
+
+/* The text as a file that nobody else sees. */
+static int hold(const char *text, char path[static 64], struct error *err)
+{
+	int fd = memfd_create("kiln.conf", MFD_CLOEXEC), r;
+
+	if (fd < 0)
+		return error_set(err, -errno, "no memory for a configuration: %s", strerror(errno));
+	r = file_write_all(fd, text, strlen(text));
+	if (r < 0) {
+		(void)close(fd);
+		return error_set(err, r, "no memory for a configuration: %s", strerror(-r));
+	}
+	(void)snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+int method_config_check(struct call *call, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	const char *text = control_text(&call->request, "text", NULL);
+	char path[64];
+	int r;
+
+	if (text && (fd = hold(text, path, err)) < 0)
+		return fd;
+	r = check_file(call, text ? path : config_path(0, NULL), err);
+	if (r < 0)
+		return r;
+	call->result = cJSON_CreateObject();
+	return cJSON_AddTrueToObject(call->result, "good") ? 0 : no_memory(err);
+}
+
+/* ---- Apply ---- */
+
+/* When a changed key counts. */
+static const char *applies(const char *key)
+{
+	static const char *const schedule[] = { "run.days",     "run.at", "run.zone", "run.ends_at",
+						"run.catch_up", "power.", "control." };
+
+	for (size_t i = 0; i < sizeof(schedule) / sizeof(schedule[0]); i++)
+		if (strncmp(key, schedule[i], strlen(schedule[i])) == 0)
+			return strcmp(schedule[i], "control.") == 0 ? "restart of kiln-controld" : "now";
+	return "next run";
+}
+
+static cJSON *values_of(const char *path)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	cJSON *json = NULL;
+
+	if (config_show_json(path, &text, NULL) < 0 || json_parse(path, text, strlen(text), &json, NULL) < 0)
+		return cJSON_CreateObject();
+	return json;
+}
+
+static cJSON *changes(const char *old_path, const char *new_path)
+{
+	CLEANUP(json_free) cJSON *old = values_of(old_path), *new = values_of(new_path);
+	cJSON *list = cJSON_CreateArray();
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, new) {
+		cJSON *line;
+
+		if (cJSON_Compare(cJSON_GetObjectItemCaseSensitive(old, item->string), item, true))
+			continue;
+		line = cJSON_CreateObject();
+		(void)cJSON_AddItemToObject(line, "key", json_string(item->string));
+		(void)cJSON_AddStringToObject(line, "applies", applies(item->string));
+		(void)cJSON_AddItemToArray(list, line);
+	}
+	return list;
+}
+
+/* The old file's bytes beside the new one's, both whole. */
+static int replace(const char *file, const char *text, cJSON *result, struct error *err)
+{
+	CLEANUP(free_ptr) char *old = NULL;
+	char previous[PATH_BYTES];
+	uint64_t bytes;
+	int r = file_read(file, TEXT_MAX * 8u, &old, &bytes, err);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == 0) {
+		(void)snprintf(previous, sizeof(previous), "%s" PREVIOUS, file);
+		if ((r = file_write_durable(previous, old, bytes, err)) < 0)
+			return r;
+		(void)cJSON_AddItemToObject(result, "previous", json_string(previous));
+	} else {
+		(void)cJSON_AddNullToObject(result, "previous");
+	}
+	return file_write_durable(file, text, strlen(text), err);
+}
+
+/* The file is in its place: that its units were not made anew is said, and is no failure. */
+static int reloaded(struct call *call, int r, struct error *err)
+{
+	(void)cJSON_AddBoolToObject(call->result, "reloaded", r == 0);
+	if (r < 0)
+		(void)cJSON_AddItemToObject(call->result, "reload_error", json_string(err->text));
+	return 0;
+}
+
+int method_config_apply(struct call *call, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	const char *file = config_path(0, NULL), *text = control_text(&call->request, "text", "");
+	cJSON *changed;
+	char path[64];
+	int r;
+
+	if ((fd = hold(text, path, err)) < 0)
+		return fd;
+	if ((r = check_file(call, path, err)) < 0)
+		return r;
+	call->result = cJSON_CreateObject();
+	changed = changes(file, path);
+	if (!cJSON_AddItemToObject(call->result, "changed", changed))
+		return no_memory(err);
+	if ((r = replace(file, text, call->result, err)) < 0)
+		return r;
+	if (!changed->child) {
+		(void)cJSON_AddTrueToObject(call->result, "reloaded");
+		return 0;
+	}
+	r = steer_say(call, "config.reload", reloaded, err);
+	return r < 0 ? reloaded(call, r, err) : r;
+}

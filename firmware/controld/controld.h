@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kiln-controld: one thread, one epoll. A client's lines become calls; each method is a row of the table in
+ * methods.c. It holds nothing that a restart would lose but idempotency keys.
+ *
+ *     server    listens, accepts, sweeps once a second            server.c
+ *     session   one client: its line, its answer, its time-outs   session.c
+ *     call      one request on its way                            methods.c
+ *     steer     one word to kiln-steer and its answer             steer.c
+ *     recall    what was done under which key                     recall.c
+ *     watch     samples of the status pages, for rates            watch.c
+ */
+#pragma once
+
+#include "controld/conn.h"
+#include "core/run.h"
+#include "core/status.h"
+
+#include <sys/epoll.h>
+
+/* What epoll knows: each descriptor's owner begins with one. */
+struct source {
+	void (*ready)(struct source *source, uint32_t events);
+};
+
+struct session;
+struct steer;
+
+#define RECALL_MAX 128u
+
+struct recall {
+	struct recalled {
+		char key[CONTROL_KEY_MAX + 1];
+		uint64_t caller;
+		const struct control_method *method;
+		char *params;
+		cJSON *result;
+	} done[RECALL_MAX];
+	size_t next;
+};
+
+#define WATCH_SAMPLES 12u
+
+/* The last seconds of one daemon's page. */
+struct watch {
+	struct status sample[WATCH_SAMPLES]; /* newest last; of one life of the daemon */
+	size_t count;
+};
+
+struct server {
+	struct source source;
+	int listen_fd, epoll_fd;
+	struct session *sessions;
+	size_t clients, subscribed, buffered; /* buffered: bytes that all sessions hold */
+	struct steer *steers;
+	struct recall recall;
+	struct watch watch[STATUS_DAEMONS];
+	uint64_t swept_ms, journal_ms;
+	cJSON *errors;         /* the journal's last ones, as of journal_ms */
+	struct session *ended; /* freed at the end of the round */
+};
+
+struct call {
+	struct server *server;
+	struct session *session;
+	struct control_request request;
+	uint64_t caller;
+	enum control_code code; /* of a failure; CONTROL_INTERNAL where no more is known */
+	cJSON *result;
+};
+
+/* What a method's function returns besides 0 and an error: the answer comes by session_answer(). */
+#define CALL_LATER 1
+
+/* ---- server.c ---- */
+MUST_CHECK int server_open(struct server *server, struct error *err);
+/* Until SIGTERM or SIGINT. */
+MUST_CHECK int server_run(struct server *server, struct error *err);
+void server_done(struct server *server);
+MUST_CHECK int server_add(struct server *server, int fd, struct source *source, uint32_t events);
+
+/* ---- session.c ---- */
+void session_begin(struct server *server, struct conn *conn);
+void session_end(struct session *session);
+/* The answer of a call that was CALL_LATER; r < 0: err and call->code say why not. */
+void session_answer(struct session *session, int r, const struct error *err);
+struct call *session_call(struct session *session);
+void session_free_ended(struct server *server);
+/* Time-outs; may end it. */
+void session_sweep(struct session *session, uint64_t now_ms);
+struct session *session_next(struct session *session);
+/* Bytes that the queue of events still takes; queue one line, which is consumed (NULL closes it). */
+size_t session_room(const struct session *session);
+void session_queue(struct session *session, char *line);
+void session_flush(struct session *session); /* may end it */
+bool session_is_open(const struct session *session);
+
+/* ---- events.c ---- */
+struct events;
+MUST_CHECK int events_open(struct session *session, const char *since, bool *ret_lost,
+			   struct events **ret_events, struct error *err);
+/* Move what the journal has into the session's queue as far as there is room. */
+void events_pump(struct events *events);
+void events_closep(struct events **events);
+void session_subscribe(struct session *session, struct events *events);
+
+/* ---- methods.c ---- */
+void methods_check(void); /* ends the program where a row of the protocol has no function */
+MUST_CHECK int methods_run(struct call *call, struct error *err);
+
+/* ---- recall.c ---- */
+/* 1: done before, *ret_result is a copy; 0: not yet; -EINVAL: done, but for another request. */
+MUST_CHECK int recall_find(const struct recall *recall, const struct call *call, cJSON **ret_result,
+			   struct error *err);
+void recall_keep(struct recall *recall, const struct call *call);
+void recall_done(struct recall *recall);
+
+/* ---- steer.c ---- */
+/* Say one word; gives CALL_LATER. `done`, where there is one, looks at how it went before the answer. */
+MUST_CHECK int steer_say(struct call *call, const char *word,
+			 int (*done)(struct call *call, int r, struct error *err), struct error *err);
+void steer_forget(struct server *server, const struct session *session); /* nobody waits any more */
+void steer_sweep(struct server *server, uint64_t now_ms);
+
+/* ---- watch.c ---- */
+void watch_sample(struct server *server);
+/* The newest page, NULL = there is none. */
+const struct status *watch_newest(const struct server *server, enum status_daemon daemon);
+bool watch_is_alive(const struct status *status);
+/* Growth a second of a counter at this offset in struct status; NaN = not known. */
+double watch_rate(const struct server *server, enum status_daemon daemon, size_t offset);
+
+/* ---- journal.c ---- */
+struct sd_journal;
+/* The box's journal, or below KILN_ROOT the one that lies there; our units' entries alone, of `unit` if not
+ * NULL. */
+MUST_CHECK int journal_open(const char *unit, struct sd_journal **ret_journal, struct error *err);
+void journal_closep(struct sd_journal **journal);
+/* The entry that the journal stands at; NULL: no memory, or it is gone. */
+cJSON *journal_entry(struct sd_journal *journal, bool with_fields);
+/* Entries as an array, oldest first; unit NULL = all of ours. */
+MUST_CHECK int journal_tail(const char *unit, uint64_t lines, uint64_t priority, cJSON **ret_entries,
+			    struct error *err);
+
+/* ---- One function a method: status.c, runs.c, act.c, config.c, node.c, metrics.c, journal.c, events.c ----
+ */
+typedef int method_fn(struct call *call, struct error *err);
+method_fn method_status, method_run_list, method_run_show, method_run_start, method_run_stop,
+	method_run_pause, method_run_resume, method_checkpoint_list, method_checkpoint_now,
+	method_config_show, method_config_check, method_config_apply, method_log_tail,
+	method_events_subscribe, method_node_info, method_metrics;
+
+/* The status object; NULL: no memory. */
+cJSON *status_object(struct server *server);
+/* {total_bytes, free_bytes, free_percent} of the data disk, and [{name, celsius}]. */
+cJSON *node_disk(void);
+cJSON *node_temperatures(void);

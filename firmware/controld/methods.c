@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controld/controld.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	method_fn *run;
+} methods[] = {
+	{ "status", method_status },
+	{ "run.list", method_run_list },
+	{ "run.show", method_run_show },
+	{ "run.start", method_run_start },
+	{ "run.stop", method_run_stop },
+	{ "run.pause", method_run_pause },
+	{ "run.resume", method_run_resume },
+	{ "checkpoint.list", method_checkpoint_list },
+	{ "checkpoint.now", method_checkpoint_now },
+	{ "config.show", method_config_show },
+	{ "config.check", method_config_check },
+	{ "config.apply", method_config_apply },
+	{ "log.tail", method_log_tail },
+	{ "events.subscribe", method_events_subscribe },
+	{ "node.info", method_node_info },
+	{ "metrics", method_metrics },
+};
+#define METHODS (sizeof(methods) / sizeof(methods[0]))
+
+static method_fn *function_of(const char *name)
+{
+	for (size_t i = 0; i < METHODS; i++)
+		if (strcmp(methods[i].name, name) == 0)
+			return methods[i].run;
+	return NULL;
+}
+
+void methods_check(void)
+{
+	for (size_t i = 0; i < control_methods_count; i++)
+		if (!function_of(control_methods[i].name)) {
+			fprintf(stderr, "the method %s has no function\n", control_methods[i].name);
+			abort();
+		}
+}
+
+int methods_run(struct call *call, struct error *err)
+{
+	int r = 0;
+
+	if (call->request.key) {
+		r = recall_find(&call->server->recall, call, &call->result, err);
+		if (r < 0) {
+			call->code = CONTROL_PARAMS;
+			return r;
+		}
+		if (r > 0) {
+			call->request.key = NULL; /* kept already */
+			return 0;
+		}
+	}
+	return function_of(call->request.method->name)(call, err);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The status object's figures as OpenMetrics text (OpenMetrics 1.0): one row a metric, left out where it is
+ * null. */
+#include "controld/controld.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+static const struct metric {
+	const char *name, *type, *path, *help; /* path: members of the status object */
+} metrics[] = {
+	{ "kiln_epoch", "gauge", "progress.epoch", "Epoch in work, counted from 1." },
+	{ "kiln_step", "gauge", "progress.step", "Training steps of the run." },
+	{ "kiln_progress_ratio", "gauge", "progress.percent", "Share of the run that is done, 0 to 1." },
+	{ "kiln_eta_seconds", "gauge", "progress.eta_s", "Until the last step." },
+	{ "kiln_records_per_second", "gauge", "rates.records_per_s", "Records trained on." },
+	{ "kiln_fetch_bytes_per_second", "gauge", "rates.bytes_per_s", "Bytes received from the store." },
+	{ "kiln_gpu_busy_ratio", "gauge", "rates.gpu_busy_percent",
+	  "Share of time that the device had work." },
+	{ "kiln_gpu_waiting_ratio", "gauge", "rates.waiting_percent",
+	  "Share of time that the device had none for want of data." },
+	{ "kiln_loss", "gauge", "loss", "Training loss of the epoch so far." },
+	{ "kiln_accuracy", "gauge", "accuracy", "Training accuracy of the epoch so far." },
+	{ "kiln_validation_loss", "gauge", "validation_loss", "Loss of the last validation." },
+	{ "kiln_validation_accuracy", "gauge", "validation_accuracy", "Accuracy of the last validation." },
+	{ "kiln_checkpoint_step", "gauge", "checkpoint.step", "Step of the newest checkpoint on the disk." },
+	{ "kiln_checkpoint_timestamp_seconds", "gauge", "checkpoint.time_s", "When it was written." },
+	{ "kiln_checkpoint_uploaded_step", "gauge", "checkpoint.uploaded_step",
+	  "Step of the newest checkpoint in the store." },
+	{ "kiln_upload_waiting_files", "gauge", "checkpoint.waiting_files",
+	  "Files that wait for the store." },
+	{ "kiln_fetch_retries", "counter", "fetch_retries", "Requests that were repeated." },
+	{ "kiln_upload_retries", "counter", "upload_retries", "Uploads that were repeated." },
+	{ "kiln_skipped_records", "counter", "skipped_records", "Records that policy left out." },
+	{ "kiln_disk_free_bytes", "gauge", "disk.free_bytes", "Free on the data disk." },
+	{ "kiln_disk_total_bytes", "gauge", "disk.total_bytes", "Size of the data disk." },
+};
+
+static const char *const states[] = { "idle",    "running",  "paused", "stopping", "stopped",
+				      "expired", "finished", "failed", "degraded" };
+
+static const cJSON *member(const cJSON *object, const char *path)
+{
+	char key[64];
+
+	while (object && *path) {
+		size_t length = strcspn(path, ".");
+
+		(void)snprintf(key, sizeof(key), "%.*s", (int)length, path);
+		object = cJSON_GetObjectItemCaseSensitive(object, key);
+		path += length + (path[length] == '.');
+	}
+	return object;
+}
+
+static void write_metric(const struct metric *metric, const cJSON *status, FILE *out)
+{
+	const cJSON *item = member(status, metric->path);
+	bool counter = strcmp(metric->type, "counter") == 0;
+	bool percent = strstr(metric->path, "percent") != NULL;
+
+	if (!cJSON_IsNumber(item))
+		return;
+	fprintf(out, "# TYPE %s %s\n# HELP %s %s\n%s%s %.17g\n", metric->name, metric->type, metric->name,
+		metric->help, metric->name, counter ? "_total" : "",
+		percent ? item->valuedouble / 100 : item->valuedouble);
+}
+
+/* A label's value: '\\', '"' and line ends are escaped (OpenMetrics 1.0, escaped-string). */
+static void write_label(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		if (*text == '\\' || *text == '"')
+			(void)fputc('\\', out);
+		(void)fputc(*text == '\n' ? ' ' : *text, out);
+	}
+}
+
+static void write_state(const cJSON *status, FILE *out)
+{
+	const char *state = cJSON_GetStringValue(member(status, "state"));
+
+	fputs("# TYPE kiln_state stateset\n# HELP kiln_state What the box does.\n", out);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		fprintf(out, "kiln_state{kiln_state=\"%s\"} %d\n", states[i],
+			state && strcmp(state, states[i]) == 0);
+}
+
+static void write_temperatures(const cJSON *status, FILE *out)
+{
+	const cJSON *item;
+
+	fputs("# TYPE kiln_temperature_celsius gauge\n# UNIT kiln_temperature_celsius celsius\n", out);
+	cJSON_ArrayForEach(item, member(status, "temperatures")) {
+		fputs("kiln_temperature_celsius{sensor=\"", out);
+		write_label(cJSON_GetStringValue(member(item, "name")), out);
+		fprintf(out, "\"} %.17g\n", member(item, "celsius")->valuedouble);
+	}
+}
+
+static char *metrics_text(const cJSON *status)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	write_state(status, out);
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		write_metric(&metrics[i], status, out);
+	write_temperatures(status, out);
+	fputs("# EOF\n", out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int method_metrics(struct call *call, struct error *err)
+{
+	CLEANUP(json_free) cJSON *status = status_object(call->server);
+	CLEANUP(free_ptr) char *text = status ? metrics_text(status) : NULL;
+
+	call->result = cJSON_CreateObject();
+	if (text && cJSON_AddStringToObject(call->result, "content_type", CONTENT_TYPE) &&
+	    cJSON_AddStringToObject(call->result, "text", text))
+		return 0;
+	return error_set(err, -ENOMEM, "no memory");
+}

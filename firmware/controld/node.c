@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine: what the kernel says of it, and the trainer of its device. */
+#include "controld/controld.h"
+#include "core/paths.h"
+#include "core/version.h"
+#include "drivers/sensors/sensors.h"
+
+#include <glob.h>
+#include <math.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+
+#define TEMPERATURES_MAX 64
+
+static bool line_of(const char *path, char *out, size_t size)
+{
+	CLEANUP(close_file) FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(out, (int)size, file))
+		return false;
+	out[strcspn(out, "\n")] = '\0';
+	return true;
+}
+
+/* A file with one whole number; null where there is none. */
+static void add_number_of(cJSON *object, const char *key, const char *path)
+{
+	char text[32], *end;
+	long long value;
+
+	if (line_of(path, text, sizeof(text)) && (value = strtoll(text, &end, 10), end > text && !*end) &&
+	    value >= 0)
+		(void)json_add_u64(object, key, (uint64_t)value);
+	else
+		(void)cJSON_AddNullToObject(object, key);
+}
+
+cJSON *node_disk(void)
+{
+	char path[PATH_BYTES];
+	struct statvfs disk;
+	cJSON *object;
+	char *slash;
+
+	/* Before the first run its folder is not there: the one above it is on the same disk. */
+	(void)path_of(PATH_RUNS, NULL, path);
+	while (statvfs(path, &disk) < 0 && (slash = strrchr(path, '/')) && slash != path)
+		*slash = '\0';
+	if (statvfs(path, &disk) < 0 || disk.f_blocks == 0)
+		return cJSON_CreateNull();
+	object = cJSON_CreateObject();
+	(void)json_add_u64(object, "total_bytes", disk.f_blocks * disk.f_frsize);
+	(void)json_add_u64(object, "free_bytes", disk.f_bavail * disk.f_frsize);
+	(void)cJSON_AddNumberToObject(object, "free_percent",
+				      floor(1000.0 * (double)disk.f_bavail / (double)disk.f_blocks) / 10);
+	return object;
+}
+
+static void add_temperature(void *context, const char *name, double celsius)
+{
+	cJSON *list = context, *item;
+
+	if (cJSON_GetArraySize(list) >= TEMPERATURES_MAX)
+		return;
+	item = cJSON_CreateObject();
+	(void)cJSON_AddItemToObject(item, "name", json_string(name));
+	(void)cJSON_AddNumberToObject(item, "celsius", celsius);
+	(void)cJSON_AddItemToArray(list, item);
+}
+
+cJSON *node_temperatures(void)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	if (list)
+		sensors_temperatures("", add_temperature, list);
+	return list;
+}
+
+static cJSON *nics(void)
+{
+	cJSON *list = cJSON_CreateArray();
+	glob_t found = { 0 };
+
+	if (glob("/sys/class/net/*", 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			const char *folder = found.gl_pathv[i], *name = strrchr(folder, '/') + 1;
+			char path[512], state[32] = "unknown";
+			cJSON *nic;
+
+			if (strcmp(name, "lo") == 0)
+				continue;
+			nic = cJSON_CreateObject();
+			(void)cJSON_AddItemToObject(nic, "name", json_string(name));
+			(void)snprintf(path, sizeof(path), "%s/operstate", folder);
+			(void)line_of(path, state, sizeof(state));
+			(void)cJSON_AddItemToObject(nic, "state", json_string(state));
+			(void)snprintf(path, sizeof(path), "%s/speed", folder);
+			add_number_of(nic, "speed_mbit_per_s", path);
+			(void)snprintf(path, sizeof(path), "%s/device/numa_node", folder);
+			add_number_of(nic, "numa_node", path);
+			(void)cJSON_AddItemToArray(list, nic);
+		}
+	globfree(&found);
+	return list;
+}
+
+static cJSON *hugepages(void)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	add_number_of(object, "pages_2mib", "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+	add_number_of(object, "free_2mib", "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+	return object;
+}
+
+static void add_system(cJSON *object)
+{
+	CLEANUP(close_file) FILE *file = fopen("/etc/os-release", "re");
+	struct utsname kernel;
+	char line[256];
+
+	if (uname(&kernel) == 0) {
+		(void)cJSON_AddItemToObject(object, "host", json_string(kernel.nodename));
+		(void)cJSON_AddItemToObject(object, "kernel", json_string(kernel.release));
+	}
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, "PRETTY_NAME=\"", 13) == 0) {
+			line[13 + strcspn(line + 13, "\"\n")] = '\0';
+			(void)cJSON_AddItemToObject(object, "system", json_string(line + 13));
+		}
+}
+
+int method_node_info(struct call *call, struct error *err)
+{
+	const struct status *traind;
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	cJSON *object = call->result = cJSON_CreateObject();
+
+	if (!object)
+		return error_set(err, -ENOMEM, "no memory");
+	watch_sample(call->server);
+	traind = watch_newest(call->server, STATUS_TRAIND);
+	add_system(object);
+	(void)cJSON_AddStringToObject(object, "version", KILN_VERSION);
+	(void)cJSON_AddNumberToObject(object, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	(void)json_add_u64(object, "memory_bytes", (uint64_t)pages * (uint64_t)page);
+	(void)cJSON_AddItemToObject(object, "hugepages", hugepages());
+	(void)cJSON_AddItemToObject(
+		object, "gpu",
+		traind && *traind->traind.device
+			? json_string(strndupa(traind->traind.device, sizeof(traind->traind.device)))
+			: cJSON_CreateNull());
+	(void)cJSON_AddItemToObject(object, "nics", nics());
+	(void)cJSON_AddItemToObject(object, "disk", node_disk());
+	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());
+	return 0;
+}

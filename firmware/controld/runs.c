@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs and checkpoints as the disk knows them. */
+#include "controld/controld.h"
+#include "core/paths.h"
+#include "core/spool.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RUNS_DEFAULT 31u
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, -ENOMEM, "no memory");
+}
+
+/* One line of the list from a run.json; a damaged record is listed with what is wrong. */
+static cJSON *line_of(const char *id, const char *text, const struct error *why)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	cJSON *line = cJSON_CreateObject(), *item;
+	const cJSON *epochs, *last;
+
+	(void)cJSON_AddItemToObject(line, "id", json_string(id));
+	if (!text || json_parse("run.json", text, strlen(text), &record, NULL) < 0) {
+		(void)cJSON_AddItemToObject(line, "error", json_string(why->text));
+		return line;
+	}
+	item = cJSON_DetachItemFromObjectCaseSensitive(record, "id");
+	if (item)
+		(void)cJSON_ReplaceItemInObjectCaseSensitive(line, "id", item);
+	(void)cJSON_AddItemToObject(line, "state", cJSON_DetachItemFromObjectCaseSensitive(record, "state"));
+	(void)cJSON_AddItemToObject(line, "started_s",
+				    cJSON_DetachItemFromObjectCaseSensitive(record, "started_s"));
+	epochs = cJSON_GetObjectItemCaseSensitive(record, "epochs");
+	(void)cJSON_AddNumberToObject(line, "epochs", cJSON_GetArraySize(epochs));
+	last = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
+	for (size_t i = 0; last && i < 2; i++) {
+		static const char *const keys[] = { "loss", "accuracy" };
+
+		item = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(last, keys[i]), false);
+		if (item)
+			(void)cJSON_AddItemToObject(line, keys[i], item);
+	}
+	return line;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const char *left = *(char *const *)a, *right = *(char *const *)b;
+	const size_t stamp = 15; /* YYYYMMDD-HHMMSS; the names before it may differ */
+	const char *l = strlen(left) > stamp ? left + strlen(left) - stamp : left;
+	const char *r = strlen(right) > stamp ? right + strlen(right) - stamp : right;
+
+	return strcmp(r, l);
+}
+
+/* Ids in the archive, newest first; at most RUN_ARCHIVES_MAX and the one on its way in. */
+static size_t archived(char *ids[RUN_ARCHIVES_MAX + 1])
+{
+	char path[PATH_BYTES];
+	DIR *folder = opendir(path_of(PATH_ARCHIVE, NULL, path));
+	const struct dirent *entry;
+	size_t count = 0;
+
+	while (folder && count <= RUN_ARCHIVES_MAX && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.' && (ids[count] = strdup(entry->d_name)))
+			count++;
+	if (folder)
+		(void)closedir(folder);
+	qsort(ids, count, sizeof(ids[0]), newest_first);
+	return count;
+}
+
+int method_run_list(struct call *call, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	uint64_t limit = control_integer(&call->request, "limit", RUNS_DEFAULT);
+	char *ids[RUN_ARCHIVES_MAX + 1];
+	size_t count;
+	cJSON *runs;
+	int r;
+
+	call->result = cJSON_CreateObject();
+	runs = cJSON_AddArrayToObject(call->result, "runs");
+	if (!runs)
+		return no_memory(err);
+	r = run_json(&text, err);
+	if (r != -ENOENT) {
+		cJSON *line = line_of("", text, err);
+
+		(void)cJSON_AddTrueToObject(line, "current");
+		(void)cJSON_AddItemToArray(runs, line);
+	}
+	count = archived(ids);
+	for (size_t i = 0; i < count; i++) {
+		if ((uint64_t)cJSON_GetArraySize(runs) < limit) {
+			free(TAKE(text));
+			(void)!run_json_archived(ids[i], &text, err);
+			(void)cJSON_AddItemToArray(runs, line_of(ids[i], text, err));
+		}
+		free(ids[i]);
+	}
+	return 0;
+}
+
+int method_run_show(struct call *call, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	const char *id = control_text(&call->request, "id", NULL), *current;
+	int r = run_json(&text, err);
+
+	if (r == 0 && (r = json_parse("run.json", text, strlen(text), &record, err)) < 0)
+		return r;
+	if (id && (r == -ENOENT || (r == 0 && json_get_string("run.json", record, "id", &current, err) == 0 &&
+				    strcmp(current, id) != 0))) {
+		free(TAKE(text));
+		json_free(&record);
+		record = NULL;
+		r = run_json_archived(id, &text, err);
+		if (r == 0 && (r = json_parse("run.json", text, strlen(text), &record, err)) < 0)
+			return r;
+	}
+	if (r == -ENOENT) {
+		call->code = CONTROL_NOT_FOUND;
+		return id ? error_set(err, r, "there is no run %s on this box", id)
+			  : error_set(err, r, "there is no run on this box yet");
+	}
+	if (r < 0)
+		return r;
+	call->result = cJSON_CreateObject();
+	return cJSON_AddItemToObject(call->result, "run", TAKE(record)) ? 0 : no_memory(err);
+}
+
+/* ---- Checkpoints ---- */
+
+struct listing {
+	const char *run_id;
+	cJSON *list;
+	uint64_t uploaded, latest;
+	bool known;
+};
+
+static int list_one(void *context, const char *name, uint64_t bytes)
+{
+	struct listing *listing = context;
+	int64_t step = spool_checkpoint_step(name);
+	char path[PATH_BYTES];
+	struct stat st;
+	cJSON *line;
+
+	if (step < 0)
+		return 0;
+	line = cJSON_CreateObject();
+	if (!json_add_u64(line, "step", (uint64_t)step) || !json_add_u64(line, "bytes", bytes)) {
+		cJSON_Delete(line);
+		return -ENOMEM;
+	}
+	if (stat(spool_path(listing->run_id, name, path), &st) == 0)
+		(void)json_add_u64(line, "time_s", (uint64_t)st.st_mtime);
+	if (listing->known)
+		(void)cJSON_AddBoolToObject(line, "uploaded", (uint64_t)step <= listing->uploaded);
+	else
+		(void)cJSON_AddNullToObject(line, "uploaded");
+	listing->latest = (uint64_t)step;
+	return cJSON_AddItemToArray(listing->list, line) ? 0 : -ENOMEM;
+}
+
+int method_checkpoint_list(struct call *call, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	const struct status *uploadd;
+	struct listing listing = { 0 };
+	int r = run_load(&run, err);
+
+	if (r == -ENOENT) {
+		call->code = CONTROL_NOT_FOUND;
+		return error_set(err, r, "there is no run on this box yet");
+	}
+	if (r < 0)
+		return r;
+	watch_sample(call->server);
+	uploadd = watch_newest(call->server, STATUS_UPLOADD);
+	listing.run_id = run.id;
+	listing.known = uploadd && strcmp(uploadd->run_id, run.id) == 0;
+	listing.uploaded = listing.known ? uploadd->uploadd.checkpoint_step : 0;
+	call->result = cJSON_CreateObject();
+	if (!cJSON_AddStringToObject(call->result, "run", run.id) ||
+	    !(listing.list = cJSON_AddArrayToObject(call->result, "checkpoints")))
+		return no_memory(err);
+	r = spool_list(run.id, list_one, &listing, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	(void)json_add_u64(call->result, "latest_step", listing.latest);
+	if (listing.known)
+		(void)json_add_u64(call->result, "uploaded_step", listing.uploaded);
+	else
+		(void)cJSON_AddNullToObject(call->result, "uploaded_step");
+	return 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The status object, schema 1: from the status pages, the run record, the disk and the journal. What none of
+ * them says is null, and every member is there.
+ */
+#include "controld/controld.h"
+#include "core/clock.h"
+#include "core/paths.h"
+#include "core/spool.h"
+#include "core/version.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/timex.h>
+#include <time.h>
+
+#define SCHEMA           1
+#define ERRORS_SHOWN     5u
+#define ERRORS_MS        5000u /* the journal is asked no more often */
+#define DISK_LOW_PERCENT 5.0
+#define DEAD_US          15000000u /* a restart takes less */
+
+struct view {
+	struct server *server;
+	cJSON *record; /* NULL = no run */
+	char id[RUN_ID_BYTES];
+	const char *state;
+	const struct status *fetchd, *traind, *uploadd; /* of this run, NULL = no page says */
+	const cJSON *disk;
+	uint64_t now_us;
+};
+
+static void add_number(cJSON *object, const char *key, double value)
+{
+	if (isfinite(value))
+		(void)cJSON_AddNumberToObject(object, key, value);
+	else
+		(void)cJSON_AddNullToObject(object, key);
+}
+
+static void add_count(cJSON *object, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		(void)json_add_u64(object, key, value);
+	else
+		(void)cJSON_AddNullToObject(object, key);
+}
+
+static void add_text(cJSON *object, const char *key, const char *text)
+{
+	(void)cJSON_AddItemToObject(object, key, text ? json_string(text) : cJSON_CreateNull());
+}
+
+/* ---- The run ---- */
+
+static void read_record(struct view *view, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	const char *id;
+
+	view->state = "idle";
+	if (run_json(&text, err) < 0 || json_parse("run.json", text, strlen(text), &view->record, err) < 0 ||
+	    json_get_string("run.json", view->record, "id", &id, err) < 0 ||
+	    json_get_string("run.json", view->record, "state", &view->state, err) < 0) {
+		cJSON_Delete(TAKE(view->record));
+		return;
+	}
+	(void)snprintf(view->id, sizeof(view->id), "%s", id);
+}
+
+static void add_run(cJSON *object, const struct view *view)
+{
+	static const char *const copied[] = { "id", "name", "state", "started_s", "metrics", "reason" };
+	struct run_want want;
+	const cJSON *epochs;
+	cJSON *run;
+
+	if (!view->record) {
+		(void)cJSON_AddNullToObject(object, "run");
+		return;
+	}
+	run = cJSON_AddObjectToObject(object, "run");
+	for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++) {
+		const cJSON *item = cJSON_GetObjectItemCaseSensitive(view->record, copied[i]);
+
+		(void)cJSON_AddItemToObject(run, copied[i],
+					    item ? cJSON_Duplicate(item, true) : cJSON_CreateNull());
+	}
+	add_text(run, "wanted", run_want_get(&want, NULL) == 0 ? run_state_name(want.state) : NULL);
+	epochs = cJSON_GetObjectItemCaseSensitive(view->record, "epochs");
+	add_count(run, "epochs_done", true, (uint64_t)cJSON_GetArraySize(epochs));
+}
+
+static void add_progress(cJSON *object, const struct view *view)
+{
+	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
+	double steps = page ? (double)page->epochs * (double)page->epoch_steps : 0;
+	double rate = view->traind
+			      ? watch_rate(view->server, STATUS_TRAIND, offsetof(struct status, traind.step))
+			      : NAN;
+	cJSON *progress = cJSON_AddObjectToObject(object, "progress");
+
+	add_count(progress, "epoch", page, page ? page->epoch + 1 : 0);
+	add_count(progress, "epochs", page, page ? page->epochs : 0);
+	add_count(progress, "step", page, page ? page->step : 0);
+	add_count(progress, "epoch_step", page, page ? page->epoch_step : 0);
+	add_count(progress, "epoch_steps", page && page->epoch_steps, page ? page->epoch_steps : 0);
+	add_number(progress, "percent", steps > 0 ? fmin(100, 100 * (double)page->step / steps) : NAN);
+	add_number(progress, "eta_s",
+		   steps > 0 && rate > 0 ? fmax(0, (steps - (double)page->step) / rate) : NAN);
+}
+
+static void add_rates(cJSON *object, const struct view *view)
+{
+	const struct server *server = view->server;
+	cJSON *rates = cJSON_AddObjectToObject(object, "rates");
+	bool trains = view->traind != NULL;
+
+	add_number(rates, "records_per_s",
+		   trains ? watch_rate(server, STATUS_TRAIND, offsetof(struct status, traind.rows)) : NAN);
+	add_number(rates, "bytes_per_s",
+		   view->fetchd ? watch_rate(server, STATUS_FETCHD, offsetof(struct status, fetchd.bytes))
+				: NAN);
+	add_number(rates, "gpu_busy_percent",
+		   trains ? watch_rate(server, STATUS_TRAIND, offsetof(struct status, traind.busy_us)) / 1e4
+			  : NAN);
+	add_number(rates, "waiting_percent",
+		   trains ? watch_rate(server, STATUS_TRAIND, offsetof(struct status, traind.waited_us)) / 1e4
+			  : NAN);
+}
+
+static void add_quality(cJSON *object, const struct view *view)
+{
+	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
+
+	add_number(object, "loss", page ? page->loss : NAN);
+	add_number(object, "accuracy", page ? page->accuracy : NAN);
+	add_number(object, "validation_loss", page ? page->validation_loss : NAN);
+	add_number(object, "validation_accuracy", page ? page->validation_accuracy : NAN);
+}
+
+/* ---- Checkpoints ---- */
+
+struct newest {
+	const char *run_id;
+	uint64_t step, time_s;
+};
+
+static int keep_newest(void *context, const char *name, uint64_t bytes)
+{
+	struct newest *newest = context;
+	int64_t step = spool_checkpoint_step(name);
+	char path[PATH_BYTES];
+	struct stat st;
+
+	(void)bytes;
+	if (step < 0 || (uint64_t)step < newest->step)
+		return 0;
+	newest->step = (uint64_t)step;
+	newest->time_s = stat(spool_path(newest->run_id, name, path), &st) == 0 ? (uint64_t)st.st_mtime : 0;
+	return 0;
+}
+
+/* The trainer's word for the newest one, else the disk's. */
+static void add_checkpoint(cJSON *object, const struct view *view)
+{
+	const struct status_uploadd *uploadd = view->uploadd ? &view->uploadd->uploadd : NULL;
+	struct newest newest = { .run_id = view->id };
+	cJSON *checkpoint = cJSON_AddObjectToObject(object, "checkpoint");
+	bool known;
+
+	if (view->traind && view->traind->traind.checkpoint_us) {
+		newest.step = view->traind->traind.checkpoint_step;
+		newest.time_s = view->traind->traind.checkpoint_us / 1000000;
+	} else if (view->record) {
+		(void)!spool_list(view->id, keep_newest, &newest, NULL);
+	}
+	known = newest.time_s != 0;
+	add_count(checkpoint, "step", known, newest.step);
+	add_count(checkpoint, "time_s", known, newest.time_s);
+	known = uploadd && uploadd->checkpoint_us;
+	add_count(checkpoint, "uploaded_step", known, known ? uploadd->checkpoint_step : 0);
+	add_count(checkpoint, "uploaded_time_s", known, known ? uploadd->checkpoint_us / 1000000 : 0);
+	if (newest.time_s && uploadd)
+		(void)cJSON_AddBoolToObject(checkpoint, "safe",
+					    known && uploadd->checkpoint_step >= newest.step);
+	else
+		(void)cJSON_AddNullToObject(checkpoint, "safe");
+	add_count(checkpoint, "waiting_files", uploadd, uploadd ? uploadd->waiting : 0);
+}
+
+/* ---- Daemons and errors ---- */
+
+static void add_daemons(cJSON *object, const struct view *view)
+{
+	cJSON *daemons = cJSON_AddObjectToObject(object, "daemons"), *daemon;
+
+	for (int i = 0; i < STATUS_DAEMONS; i++) {
+		const struct status *page = watch_newest(view->server, (enum status_daemon)i);
+		const char *name = status_daemon_name((enum status_daemon)i);
+
+		if (!page) {
+			(void)cJSON_AddNullToObject(daemons, name);
+			continue;
+		}
+		daemon = cJSON_AddObjectToObject(daemons, name);
+		(void)cJSON_AddBoolToObject(daemon, "alive", watch_is_alive(page));
+		(void)cJSON_AddNumberToObject(daemon, "pid", page->pid);
+		add_text(daemon, "run", *page->run_id ? page->run_id : NULL);
+		add_text(daemon, "phase", page->phase);
+		add_text(daemon, "text", page->text);
+		(void)json_add_u64(daemon, "started_s", page->started_us / 1000000);
+		(void)json_add_u64(daemon, "updated_s", page->updated_us / 1000000);
+	}
+}
+
+static void add_errors(cJSON *object, struct server *server)
+{
+	uint64_t now = clock_ms();
+	cJSON *found = NULL;
+
+	if (!server->errors || now - server->journal_ms > ERRORS_MS) {
+		server->journal_ms = now;
+		if (journal_tail(NULL, ERRORS_SHOWN, 3, &found, NULL) < 0)
+			found = cJSON_CreateNull();
+		cJSON_Delete(server->errors);
+		server->errors = found;
+	}
+	(void)cJSON_AddItemToObject(object, "errors", cJSON_Duplicate(server->errors, true));
+}
+
+/* ---- What it all comes to ---- */
+
+static bool is_dead(const struct view *view, const struct status *page)
+{
+	return page && !watch_is_alive(page) && view->now_us > page->updated_us + DEAD_US;
+}
+
+/* Why an unfinished run is not well; NULL = it is. */
+static const char *trouble(const struct view *view, char *out, size_t size)
+{
+	const struct status *pages[] = { view->fetchd, view->traind, view->uploadd };
+	const cJSON *free_percent = cJSON_GetObjectItemCaseSensitive(view->disk, "free_percent");
+
+	for (int i = 0; i < STATUS_DAEMONS; i++) {
+		const char *name = status_daemon_name((enum status_daemon)i);
+
+		if (pages[i] && strcmp(pages[i]->phase, "degraded") == 0)
+			return (void)snprintf(out, size, "%s: %s", name, pages[i]->text), out;
+		if (is_dead(view, pages[i]))
+			return (void)snprintf(out, size, "%s does not run: %s", name, pages[i]->text), out;
+	}
+	if (cJSON_IsNumber(free_percent) && free_percent->valuedouble < DISK_LOW_PERCENT)
+		return (void)snprintf(out, size, "the disk has %.1f %% left", free_percent->valuedouble), out;
+	return NULL;
+}
+
+static void add_state(cJSON *object, const struct view *view, const struct error *record_error)
+{
+	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(view->record, "reason");
+	char text[512];
+	const char *why = NULL;
+	bool active = strcmp(view->state, "running") == 0 || strcmp(view->state, "paused") == 0 ||
+		      strcmp(view->state, "stopping") == 0;
+
+	if (!view->record && record_error->code != -ENOENT) {
+		add_text(object, "state", "degraded");
+		add_text(object, "why", record_error->text);
+		return;
+	}
+	if (active && (why = trouble(view, text, sizeof(text)))) {
+		add_text(object, "state", "degraded");
+		add_text(object, "why", why);
+		return;
+	}
+	if (!view->record)
+		why = "there was no run yet";
+	else if (cJSON_IsString(reason))
+		why = reason->valuestring;
+	else if (view->traind)
+		why = view->traind->text;
+	add_text(object, "state", view->state);
+	add_text(object, "why", why);
+}
+
+static bool clock_is_set(void)
+{
+	struct timex now = { 0 };
+
+	return adjtimex(&now) >= 0 && !(now.status & STA_UNSYNC);
+}
+
+static const struct status *page_of(struct server *server, enum status_daemon daemon, const char *run_id)
+{
+	const struct status *page = watch_newest(server, daemon);
+
+	return page && *run_id && strcmp(page->run_id, run_id) == 0 ? page : NULL;
+}
+
+cJSON *status_object(struct server *server)
+{
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	struct view view = { .server = server };
+	struct error err = { 0 };
+	struct timespec now;
+	char host[256] = "";
+	cJSON *disk = node_disk();
+
+	if (!object || !disk || !cJSON_AddNumberToObject(object, "schema", SCHEMA)) {
+		cJSON_Delete(disk);
+		return NULL;
+	}
+	watch_sample(server);
+	read_record(&view, &err);
+	view.fetchd = page_of(server, STATUS_FETCHD, view.id);
+	view.traind = page_of(server, STATUS_TRAIND, view.id);
+	view.uploadd = page_of(server, STATUS_UPLOADD, view.id);
+	view.disk = disk;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	view.now_us = (uint64_t)now.tv_sec * 1000000u;
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)json_add_u64(object, "time_s", (uint64_t)now.tv_sec);
+	add_text(object, "host", host);
+	add_text(object, "version", KILN_VERSION);
+	add_state(object, &view, &err);
+	(void)cJSON_AddBoolToObject(object, "clock_set", clock_is_set());
+	add_run(object, &view);
+	add_progress(object, &view);
+	add_rates(object, &view);
+	add_quality(object, &view);
+	add_checkpoint(object, &view);
+	add_count(object, "fetch_retries", view.fetchd, view.fetchd ? view.fetchd->fetchd.retries : 0);
+	add_count(object, "upload_retries", view.uploadd, view.uploadd ? view.uploadd->uploadd.retries : 0);
+	add_count(object, "skipped_records", view.fetchd, view.fetchd ? view.fetchd->fetchd.skipped : 0);
+	(void)cJSON_AddItemToObject(object, "disk", disk);
+	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());
+	add_daemons(object, &view);
+	add_errors(object, server);
+	json_free(&view.record);
+	return TAKE(object);
+}
+
+int method_status(struct call *call, struct error *err)
+{
+	call->result = status_object(call->server);
+	return call->result ? 0 : error_set(err, -ENOMEM, "no memory");
+}
