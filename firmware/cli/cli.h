@@ -7,16 +7,42 @@
 #include "core/config.h"
 #include "core/error.h"
 
+#include <cjson/cJSON.h>
+
 /* Exit codes of the command line; those of the daemons are sysexits (core/error.h). */
-enum cli_exit { CLI_OK = 0, CLI_ERROR = 1, CLI_USAGE = 2 };
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_ERROR = 1,
+	CLI_USAGE = 2,
+	CLI_SOME_HOSTS = 3,
+	CLI_NO_HOST = 4,
+	CLI_DEGRADED = 5,
+	CLI_FAILED = 6,
+	CLI_IDLE = 7,
+};
 
 int cli_config(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_prep(int argc, char **argv);
 int cli_predict(int argc, char **argv);
+int cli_status(int argc, char **argv);
+int cli_watch(int argc, char **argv);
+int cli_start(int argc, char **argv);
+int cli_stop(int argc, char **argv);
+int cli_pause(int argc, char **argv);
+int cli_resume(int argc, char **argv);
+int cli_checkpoint(int argc, char **argv);
+int cli_runs(int argc, char **argv);
+int cli_log(int argc, char **argv);
+int cli_node(int argc, char **argv);
+int cli_metrics(int argc, char **argv);
+int cli_support(int argc, char **argv);
+int cli_control(int argc, char **argv);
 
 /* Print the error's sentence and give CLI_ERROR. */
 int cli_error(const struct error *err);
+/* Indented, to standard output. */
+int cli_print_json(const cJSON *json);
 /* "kiln VERB: TEXT" and where help is; gives CLI_USAGE. */
 int cli_usage(const char *verb, const char *format, ...) PRINTF(2, 3);
 /* The store that options name, the rest of it from a configuration: an option wins. */

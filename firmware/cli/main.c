@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "core/control.h"
 #include "core/log.h"
 #include "core/version.h"
 
@@ -10,20 +11,37 @@
 static const struct verb {
 	const char *name, *summary;
 	int (*run)(int argc, char **argv);
+	const char *method; /* its row of the control protocol has the summary */
 } verbs[] = {
-	{ "config", "check, show or document the configuration", cli_config },
-	{ "report", "what a run came to", cli_report },
-	{ "prep", "raw texts to shards in the store", cli_prep },
-	{ "predict", "what a trained network makes of texts", cli_predict },
+	{ "status", NULL, cli_status, "status" },
+	{ "watch", "the same, live", cli_watch, NULL },
+	{ "start", NULL, cli_start, "run.start" },
+	{ "stop", NULL, cli_stop, "run.stop" },
+	{ "pause", NULL, cli_pause, "run.pause" },
+	{ "resume", NULL, cli_resume, "run.resume" },
+	{ "checkpoint", "list the checkpoints, or write one now", cli_checkpoint, NULL },
+	{ "runs", NULL, cli_runs, "run.list" },
+	{ "log", NULL, cli_log, "log.tail" },
+	{ "node", NULL, cli_node, "node.info" },
+	{ "metrics", NULL, cli_metrics, "metrics" },
+	{ "support", "one redacted archive for whoever helps", cli_support, NULL },
+	{ "control", "the control protocol's reference", cli_control, NULL },
+	{ "config", "check, show, apply or document the configuration", cli_config, NULL },
+	{ "report", "what a run came to", cli_report, NULL },
+	{ "prep", "raw texts to shards in the store", cli_prep, NULL },
+	{ "predict", "what a trained network makes of texts", cli_predict, NULL },
 };
 
 static void help(FILE *out)
 {
 	fputs("Usage: kiln VERB [ARGUMENT...]\n\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+		fprintf(out, "  %-10s %s\n", verbs[i].name,
+			verbs[i].method ? control_method_find(verbs[i].method)->help : verbs[i].summary);
 	fputs("\nkiln VERB --help tells more; kiln --version gives the version.\n"
-	      "Exit codes: 0 done, 1 error, 2 wrong usage.\n",
+	      "Exit codes: 0 done, 1 error, 2 wrong usage; of status and watch: 5 degraded, 6 the run "
+	      "failed, 7 "
+	      "idle.\n",
 	      out);
 }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The client's side of the control protocol (core/control.h): one connection to this box's kiln-controld.
+ * Order: client_open -> client_call* -> (client_event*) -> client_closep. Everything waits, with a time-out.
+ */
+#pragma once
+
+#include "cli/cli.h"
+#include "core/control.h"
+
+struct client;
+
+/* Errors: -errno of the connection, with what to do about it. */
+MUST_CHECK int client_open(struct client **ret_client, struct error *err);
+void client_closep(struct client **client);
+
+/* Ask and wait for the answer. `params` is consumed, NULL = none. *ret_result is the caller's.
+ * Errors: -EREMOTEIO the box refused, its own sentence in err; else -errno. */
+MUST_CHECK int client_call(struct client *client, const char *method, cJSON *params, cJSON **ret_result,
+			   struct error *err);
+/* The next line of a subscriber, however long it takes: the event's params. */
+MUST_CHECK int client_event(struct client *client, cJSON **ret_params, struct error *err);
+
+/* client_open, one client_call, client_closep. */
+MUST_CHECK int client_ask(const char *method, cJSON *params, cJSON **ret_result, struct error *err);
+
+/* A verb's arguments by its method's row: "--NAME VALUE", "--NAME" for a boolean, the value of `positional`
+ * (NULL = none) alone. --json, where `ret_json` is not NULL, and --help are taken besides. CLI_OK: go on; -1:
+ * --help was answered; CLI_USAGE: it was said what is wrong. */
+int client_arguments(int argc, char **argv, const char *method, const char *positional, cJSON **ret_params,
+		     bool *ret_json);
+
+/* Members of a result for people: path "a.b"; "-" and NaN where it is null or not there. */
+const cJSON *client_member(const cJSON *object, const char *path);
+const char *client_text(const cJSON *object, const char *path);
+double client_number(const cJSON *object, const char *path);
+/* Terminal control characters in what the box says become '?'. */
+void client_print(const char *text, FILE *out);
+
+/* What a box's state means for a script: CLI_OK, CLI_DEGRADED, CLI_FAILED or CLI_IDLE. */
+int client_state_code(const cJSON *status);
+/* The screen of `kiln status`; returns the number of lines. */
+int client_print_status(const cJSON *status, FILE *out);

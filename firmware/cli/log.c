@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln log`: the journal's newest lines; with --follow, events as they come. */
+#include "cli/client.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static void print_entry(const cJSON *entry)
+{
+	double time_us = client_number(entry, "time_us");
+	time_t at = isnan(time_us) ? 0 : (time_t)(time_us / 1e6);
+	char when[32] = "-";
+	struct tm tm;
+
+	if (localtime_r(&at, &tm))
+		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	printf("%s %s: ", when, client_text(entry, "unit"));
+	client_print(client_text(entry, "message"), stdout);
+	(void)putchar('\n');
+}
+
+static int follow(cJSON *params, bool json)
+{
+	CLEANUP(client_closep) struct client *client = NULL;
+	CLEANUP(json_free) cJSON *result = NULL;
+	struct error err = { 0 };
+	int r = client_open(&client, &err);
+
+	if (r < 0)
+		cJSON_Delete(params);
+	else
+		r = client_call(client, "events.subscribe", params, &result, &err);
+	while (r == 0) {
+		CLEANUP(json_free) cJSON *entry = NULL;
+		CLEANUP(free_ptr) char *line = NULL;
+
+		r = client_event(client, &entry, &err);
+		if (r < 0)
+			break;
+		if (!json)
+			print_entry(entry);
+		else if (json_print_line(entry, &line, &err) == 0)
+			fputs(line, stdout);
+		(void)fflush(stdout);
+	}
+	return cli_error(&err);
+}
+
+int cli_log(int argc, char **argv)
+{
+	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
+	bool json = false, follows = argc > 1 && strcmp(argv[1], "--follow") == 0;
+	const char *method = follows ? "events.subscribe" : "log.tail";
+	struct error err = { 0 };
+	const cJSON *entry;
+	int r;
+
+	if (argc > 1 && strcmp(argv[1], "--help") == 0)
+		printf("Usage: kiln log --follow [--since CURSOR]   events as they come\n");
+	r = client_arguments(argc - follows, argv + follows, method, NULL, &params, &json);
+	if (r != CLI_OK)
+		return r < 0 ? CLI_OK : r;
+	if (follows)
+		return follow(TAKE(params), json);
+	if (client_ask(method, TAKE(params), &result, &err) < 0)
+		return cli_error(&err);
+	if (json)
+		return cli_print_json(result);
+	cJSON_ArrayForEach(entry, client_member(result, "entries"))
+		print_entry(entry);
+	return CLI_OK;
+}

@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln-controld and the verbs of `kiln` that talk to it: every method, roles, steering, hostile clients, the journal.
+. "$(dirname "$0")/lib.sh"
+chmod 755 "$work"
+node one
+kiln=$KILN_BIN/kiln
+raw() { python3 tests/system/control_raw.py "$KILN_ROOT/run/kiln/control.sock" "$@" 2>&1; }
+code() { # expected exit code, name, command...
+	local expected=$1 name=$2
+	shift 2
+	said=$("$@" 2>&1)
+	is $? "$expected" "$name" "$said"
+}
+field() { python3 -c 'import json,sys
+v = json.load(sys.stdin)
+for k in sys.argv[1].split("."): v = v[int(k)] if isinstance(v, list) else v[k]
+print(json.dumps(v))' "$1"; }
+
+code 1 "without a daemon: an error that says so" "$kiln" status
+like "$said" 'kiln-controld does not answer' "which daemon it is"
+code 2 "an argument that is not expected" "$kiln" status --jsn
+code 2 "a number that is none" "$kiln" start --epochs many
+
+mkdir -p "$KILN_ROOT/etc/kiln"
+cat >"$work/kiln.conf" <<-CONF
+	run: { name = "night"; epochs = 2; };
+	source: { url = "file://$work/store/data"; };
+	sink: { url = "file://$work/store/runs"; };
+CONF
+cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+wait_for 10 "$kiln" node
+ok $? "controld listens" "$(cat "$work/controld.log")"
+"$KILN_BIN/kiln-controld" 2>"$work/second.log"
+is $? 69 "a second controld does not take the socket"
+
+# ---- No run yet ----
+code 7 "no run: idle" "$kiln" status
+like "$said" 'there was no run yet' "and why"
+code 1 "nothing to pause" "$kiln" pause
+like "$said" 'there is no run on this box yet' "and why"
+code 1 "no kiln-steer" "$kiln" start
+like "$said" 'kiln-steer cannot be reached' "and why"
+test ! -e "$KILN_ROOT/data/kiln/run/next.json"
+ok $? "a start that failed leaves no overrides"
+
+# ---- Steering ----
+answers=$work/answers words=$work/words
+echo ok >"$answers"
+python3 tests/system/steer_stub.py "$KILN_ROOT/run/kiln-steer/socket" "$words" "$answers" &
+wait_for 10 test -S "$KILN_ROOT/run/kiln-steer/socket"
+code 0 "start with overrides" "$kiln" start --epochs 3 --start_from latest
+is "$(cat "$words")" run.start "one word to kiln-steer"
+is "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1])))' "$KILN_ROOT/data/kiln/run/next.json")" \
+	"{'overrides': {'run.epochs': 3, 'run.start_from': 'latest'}, 'version': 1}" "overrides for begin"
+echo "error kiln-begin.service failed" >"$answers"
+code 1 "a start that kiln-steer refuses" "$kiln" start
+like "$said" 'kiln-steer: kiln-begin.service failed' "and why"
+: >"$answers"
+code 1 "kiln-steer that dies" "$kiln" start
+like "$said" 'kiln-steer: no answer' "and why"
+echo ok >"$answers"
+"$KILN_BIN/kiln-oneshot" begin >"$work/begin.log" 2>&1
+ok $? "begin" "$(cat "$work/begin.log")"
+run=$("$kiln" status --json | field run.id | tr -d '"')
+want() { python3 -c 'import json,sys; w = json.load(open(sys.argv[1])); print(w["state"], w["seq"], w["checkpoint_seq"])' \
+	"$KILN_ROOT/data/kiln/run/current/want"; }
+code 0 "pause" "$kiln" pause
+is "$(want)" "paused 1 0" "the wish is written"
+code 0 "pause again" "$kiln" pause
+is "$(want)" "paused 1 0" "the same wish is no new one"
+code 0 "resume" "$kiln" resume
+is "$(want)" "running 2 0" "resume is a wish"
+code 0 "checkpoint now" "$kiln" checkpoint now
+is "$(want)" "running 3 1" "a checkpoint is a wish"
+is "$(raw keys)" "2 2 3 params" "an idempotency key acts once, and only for its own request"
+code 0 "stop" "$kiln" stop
+is "$(want)" "stopped 6 3" "stop is a wish"
+code 1 "start with overrides while a run is unfinished" "$kiln" start --epochs 9
+like "$said" 'the run is running: it goes on as it began' "and why"
+code 0 "start goes on with it" "$kiln" start
+is "$(want)" "running 7 3" "an old wish to stop is over"
+code 0 "stop now" "$kiln" stop --now
+is "$(tail -n 1 "$words")" run.stop "and the word is said"
+"$kiln" resume >/dev/null
+
+# ---- Status ----
+code 0 "without pages: running" "$kiln" status --json
+is "$(field progress.step <<<"$said")" null "what no page says is null"
+"$KILN_BUILD/system/status_pages" "$run" training &
+pages=$!
+rates() { [ "$("$kiln" status --json | field rates.records_per_s)" != null ]; }
+wait_for 10 rates
+ok $? "rates are known after two samples"
+code 0 "status" "$kiln" status --json
+status=$said
+for want in schema=1 state='"running"' why='"traind says so\u001b[31m"' progress.epoch=1 progress.epochs=2 accuracy=0.5 validation_loss=null \
+	checkpoint.step=100 checkpoint.safe=true checkpoint.waiting_files=2 fetch_retries=7 skipped_records=3 \
+	daemons.traind.alive=true daemons.fetchd.phase='"working"'; do
+	is "$(field "${want%%=*}" <<<"$status")" "${want#*=}" "status: ${want%%=*}"
+done
+for want in progress.percent progress.eta_s rates.bytes_per_s rates.gpu_busy_percent rates.waiting_percent loss disk.free_bytes; do
+	like "$(field $want <<<"$status")" '^[0-9.]+$' "status: $want is a number"
+done
+code 0 "status for people" "$kiln" status
+like "$said" 'epoch 1 of 2, step 2[0-9][0-9], 2[0-9]\.[0-9] %' "progress"
+like "$said" 'step 100, 6[0-9] s ago, safely uploaded' "the checkpoint"
+! grep -q $'\033' <<<"$said"
+ok $? "what a daemon says cannot steer the terminal"
+lines=$(timeout 3 "$kiln" watch)
+like "$lines" "^running $run step 2[0-9]+ 2[0-9.]+ % loss 0\.[0-9]+" "watch without a terminal: plain lines"
+screen=$(timeout 4 script -qec "timeout 3 $kiln watch" /dev/null </dev/null)
+like "$screen" $'\033\\[[0-9]+F\033\\[J' "watch on a terminal redraws in its place"
+like "$screen" '\[██████████+░+\] 2[0-9.]+ %' "a progress bar"
+like "$screen" 'loss .*[▁▂▃▄▅▆▇█]' "a sparkline of the loss"
+metrics=$("$kiln" metrics)
+like "$metrics" '^kiln_step 2[0-9][0-9]$' "metrics: a gauge"
+like "$metrics" '^kiln_fetch_retries_total 7$' "metrics: a counter"
+is "$(tail -n 1 <<<"$metrics")" "# EOF" "metrics end as OpenMetrics asks"
+like "$("$kiln" node)" 'gpu +test device' "node: the trainer's device"
+kill "$pages"
+wait "$pages" 2>/dev/null
+"$KILN_BUILD/system/status_pages" "$run" degraded 5 &
+pages=$!
+is_degraded() { "$kiln" status >/dev/null; [ $? = 5 ]; }
+wait_for 10 is_degraded
+ok $? "a degraded daemon: exit code 5"
+like "$("$kiln" status)" 'why +traind: traind says so' "and why"
+kill "$pages"
+wait "$pages" 2>/dev/null
+rm -r "$KILN_ROOT/run/kiln/status"
+
+# ---- Runs, checkpoints, configuration ----
+code 0 "runs" "$kiln" runs
+like "$said" "^$run +running" "the run is listed"
+code 0 "one run" "$kiln" runs "$run"
+is "$(field id <<<"$said")" "\"$run\"" "its record"
+code 1 "a run that is not there" "$kiln" runs night-20000101-000000
+code 2 "an id that is a path" "$kiln" runs --id ../../etc extra
+mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$run/checkpoints"
+echo 123 >"$KILN_ROOT/data/kiln/spool/traind/$run/checkpoints/ckpt-000000000042.safetensors"
+like "$("$kiln" checkpoint)" '^42 +4 ' "checkpoints on the disk"
+is "$("$kiln" status --json | field checkpoint.step)" 42 "status takes the disk's word where no page says more"
+sed 's/epochs = 2/epochs = 0/' "$work/kiln.conf" >"$work/bad.conf"
+code 1 "a bad configuration is not applied" "$kiln" config apply "$work/bad.conf"
+like "$said" 'kiln.conf:1: run.epochs: found 0' "its mistakes are named"
+cmp -s "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+ok $? "the old one stands"
+sed 's/epochs = 2/epochs = 4/' "$work/kiln.conf" >"$work/good.conf"
+code 0 "a good one is" "$kiln" config apply "$work/good.conf"
+is "$said" "run.epochs: next run" "what changed, and when it counts"
+is "$(tail -n 1 "$words")" config.reload "the units are made anew"
+cmp -s "$work/good.conf" "$KILN_ROOT/etc/kiln/kiln.conf" && cmp -s "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf.previous"
+ok $? "the old one is kept beside it"
+
+# ---- Support ----
+sed -i 's|^source.*|source: { url = "s3://bucket/data"; endpoint = "https://store.example:9000"; };|' "$KILN_ROOT/etc/kiln/kiln.conf"
+code 0 "support" "$kiln" support "$work/support.tar.gz"
+is "$(tar tzf "$work/support.tar.gz" | sort | tr '\n' ' ')" \
+	"checkpoints.json config.json log.json metrics.json node.json run.json runs.json status.json " "what it holds"
+
+# ---- Hostile clients ----
+is "$(raw pipelined | tr ' ' '\n' | sort | uniq -c | tr -s ' ')" " 50 result" "many requests at once, all answered"
+is "$(raw split)" "result" "a request in pieces"
+is "$(raw half-closed)" "2 answers, then the end" "a client that only listens gets its answers"
+is "$(raw half-closed-cut)" "0 answers, then the end" "half a request is none"
+is "$(raw 1mib)" "limit, then the end" "a line of 1 MiB"
+is "$(raw utf8)" "parse result" "bad UTF-8"
+is "$(raw deep)" "parse result" "100000 brackets"
+is "$(raw loris)" "timeout after 10-20 s" "a byte at a time"
+
+# ---- The journal, with a journald of its own ----
+namespace=kilntest$$
+journal=/var/log/journal/$(cat /etc/machine-id 2>/dev/null).$namespace
+entry() { # message, message id, step
+	python3 - "/run/systemd/journal.$namespace/socket" "$@" <<-'PY'
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.connect(sys.argv[1])
+		text = f"MESSAGE={sys.argv[2]}\nPRIORITY=3\nSYSLOG_IDENTIFIER=kiln-traind\nSTEP={sys.argv[4]}\n"
+		s.send((text + (f"MESSAGE_ID={sys.argv[3]}\n" if sys.argv[3] else "")).encode())
+	PY
+}
+cleanup() { rm -rf "/run/systemd/journal.$namespace" "$journal"; }
+journald=
+if [ "$(id -u)" = 0 ] && [ -d /var/log/journal ]; then
+	/lib/systemd/systemd-journald "$namespace" >/dev/null 2>&1 &
+	journald=$!
+	wait_for 5 test -S "/run/systemd/journal.$namespace/socket" && entry "the first" "" 1 && wait_for 5 ls "$journal"/system.journal
+fi
+if [ -n "$journald" ] && [ -e "$journal/system.journal" ]; then
+	mkdir -p "$KILN_ROOT/var/log"
+	ln -s "$journal" "$KILN_ROOT/var/log/journal"
+	shows() { "$kiln" log | grep -q "kiln-traind: $1"; }
+	wait_for 10 shows "the first"
+	ok $? "log shows the journal" "$("$kiln" log 2>&1)"
+	code 0 "log of another unit" "$kiln" log --unit fetchd
+	is "$said" "" "shows none of it"
+	errors() { [ "$("$kiln" status --json | field errors.0.message)" = '"the first"' ]; }
+	wait_for 10 errors
+	ok $? "status shows the last errors"
+	raw subscribe 2 >"$work/events" &
+	subscriber=$!
+	wait_for 10 grep -q '"subscribed": true' "$work/events"
+	entry "no event" "" 5
+	entry "saved" 0123456789abcdef0123456789abcdef 6
+	entry "uploaded" 0123456789abcdef0123456789abcdee 7
+	wait "$subscriber"
+	is "$(cut -d' ' -f1,2 "$work/events" | sed 1d | tr '\n' ' ')" "saved 6 uploaded 7 done " \
+		"events come as they happen, and only events" "$(cat "$work/events")"
+	cursor=$(awk '/^saved/ { print $3 }' "$work/events")
+	is "$(raw subscribe 1 "$cursor" | sed -n '2s/ s=.*//p')" "uploaded 7" "a cursor resumes behind it"
+	like "$(raw subscribe 0 "${cursor/i=*;b=/i=ffff;b=}" | head -n 1)" 'lost|params' "a cursor that is gone is told"
+	is "$(raw subscribe 0 nonsense | grep -o '"name": "[a-z]*"')" '"name": "params"' "a cursor that is none is refused"
+	kill "$journald"
+else
+	skip "the journal" "no second systemd-journald can run here"
+fi
+
+# ---- Who may do what ----
+kill "$controld"
+wait "$controld"
+is $? 0 "SIGTERM: a clean end" "$(cat "$work/controld.log")"
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	cp /etc/group "$work/group"
+	printf 'kiln-view:x:64901:\nkiln-operate:x:64902:\nkiln-admin:x:64903:\n' >>"$work/group"
+	# shellcheck disable=SC2016
+	unshare -m sh -c 'mount --bind "$1" /etc/group && exec "$2"' sh "$work/group" "$KILN_BIN/kiln-controld" \
+		2>"$work/controld.log" &
+	controld=$!
+	chmod -R o+rX "$KILN_ROOT/run"
+	answers() { raw as 64910,64910,64901 | grep -q result; }
+	wait_for 10 answers
+	is "$(raw as 64910,64910)" "refused" "in no group: nothing"
+	is "$(raw as 64910,64910,64901)" "result refused refused" "kiln-view looks"
+	is "$(raw as 64910,64902)" "result result refused" "kiln-operate steers"
+	is "$(raw as 64910,64910,64901,64903)" "result result config" "kiln-admin configures"
+	kill "$controld"
+else
+	skip "roles by group" "not root, or no mount namespaces"
+fi
+
+# ---- The reference ----
+"$kiln" control reference | cmp -s - config/control.md
+ok $? "config/control.md is what kiln control reference says"
