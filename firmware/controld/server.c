@@ -15,7 +15,7 @@
 
 #define ROUND_EVENTS  64
 #define ROUND_ACCEPTS 64
-#define BACKLOG       256
+#define BACKLOG       1024
 #define SWEEP_MS      1000u
 
 int server_add(struct server *server, int fd, struct source *source, uint32_t events)

@@ -33,7 +33,7 @@
 #define CONTROL_ACT_S          60u          /* that kiln-steer may take for a word */
 #define CONTROL_CLIENTS_MAX    1024u        /* connections at a time */
 #define CONTROL_SUBSCRIBED_MAX 32u          /* of them on events.subscribe */
-#define CONTROL_BUFFERS_MAX    (48u << 20)  /* bytes of all connections' lines together */
+#define CONTROL_BUFFERS_MAX    (16u << 20)  /* bytes of all connections' lines together */
 #define CONTROL_PARAMS_MAX     4u
 #define CONTROL_KEY_MAX        64u /* characters of an idempotency_key */
 
