@@ -15,7 +15,7 @@ static int act(int argc, char **argv, const char *method, const char *done)
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
 	if (client_ask(method, TAKE(params), &result, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	if (json)
 		return cli_print_json(result);
 	puts(done);
@@ -80,6 +80,6 @@ int cli_checkpoint(int argc, char **argv)
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
 	if (client_ask("checkpoint.list", TAKE(params), &result, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	return json ? cli_print_json(result) : list_checkpoints(result);
 }

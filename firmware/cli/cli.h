@@ -38,6 +38,10 @@ int cli_node(int argc, char **argv);
 int cli_metrics(int argc, char **argv);
 int cli_support(int argc, char **argv);
 int cli_control(int argc, char **argv);
+int cli_pki(int argc, char **argv);
+
+/* `kiln --host NAME=ADDRESS[:PORT],... VERB`: the verb for each of them at a time; gives the exit code. */
+int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, char **argv);
 
 /* Print the error's sentence and give CLI_ERROR. */
 int cli_error(const struct error *err);

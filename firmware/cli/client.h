@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's side of the control protocol (core/control.h): one connection to this box's kiln-controld.
- * Order: client_open -> client_call* -> (client_event*) -> client_closep. Everything waits, with a time-out.
+ * The client's side of the control protocol (core/control.h): one connection to a kiln-controld, this box's
+ * by its socket, another's by mutual TLS. Order: client_open -> client_call* -> (client_event*) ->
+ * client_closep. Everything waits, with a time-out.
  */
 #pragma once
 
@@ -9,6 +10,16 @@
 #include "core/control.h"
 
 struct client;
+
+/* Another box: the DNS name in its certificate, and where it is. */
+struct client_host {
+	char name[64], address[256], port[6];
+	bool one_of_many; /* answers are to be short */
+};
+
+/* From now on ask this one; NULL = this box. */
+void client_use(const struct client_host *host);
+const struct client_host *client_used(void);
 
 /* Errors: -errno of the connection, with what to do about it. */
 MUST_CHECK int client_open(struct client **ret_client, struct error *err);
@@ -20,6 +31,9 @@ MUST_CHECK int client_call(struct client *client, const char *method, cJSON *par
 			   struct error *err);
 /* The next line of a subscriber, however long it takes: the event's params. */
 MUST_CHECK int client_event(struct client *client, cJSON **ret_params, struct error *err);
+
+/* Print the sentence; gives CLI_ERROR, or CLI_NO_HOST where another box did not answer. */
+int client_error(const struct error *err);
 
 /* client_open, one client_call, client_closep. */
 MUST_CHECK int client_ask(const char *method, cJSON *params, cJSON **ret_result, struct error *err);

@@ -44,7 +44,7 @@ static int follow(cJSON *params, bool json)
 			fputs(line, stdout);
 		(void)fflush(stdout);
 	}
-	return cli_error(&err);
+	return client_error(&err);
 }
 
 int cli_log(int argc, char **argv)
@@ -64,7 +64,7 @@ int cli_log(int argc, char **argv)
 	if (follows)
 		return follow(TAKE(params), json);
 	if (client_ask(method, TAKE(params), &result, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	if (json)
 		return cli_print_json(result);
 	cJSON_ArrayForEach(entry, client_member(result, "entries"))

@@ -25,6 +25,7 @@ static const struct verb {
 	{ "node", NULL, cli_node, "node.info" },
 	{ "metrics", NULL, cli_metrics, "metrics" },
 	{ "support", "one redacted archive for whoever helps", cli_support, NULL },
+	{ "pki", "a certificate authority for --host", cli_pki, NULL },
 	{ "control", "the control protocol's reference", cli_control, NULL },
 	{ "config", "check, show, apply or document the configuration", cli_config, NULL },
 	{ "report", "what a run came to", cli_report, NULL },
@@ -34,12 +35,15 @@ static const struct verb {
 
 static void help(FILE *out)
 {
-	fputs("Usage: kiln VERB [ARGUMENT...]\n\n", out);
+	fputs("Usage: kiln [--host NAME=ADDRESS[:PORT],...] VERB [ARGUMENT...]\n\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		fprintf(out, "  %-10s %s\n", verbs[i].name,
 			verbs[i].method ? control_method_find(verbs[i].method)->help : verbs[i].summary);
-	fputs("\nkiln VERB --help tells more; kiln --version gives the version.\n"
-	      "Exit codes: 0 done, 1 error, 2 wrong usage; of status and watch: 5 degraded, 6 the run "
+	fputs("\n--host asks other boxes by mutual TLS: ca.crt, client.crt and client.key lie in KILN_PKI, "
+	      "else "
+	      "~/.kiln.\nkiln VERB --help tells more; kiln --version gives the version.\n"
+	      "Exit codes: 0 done, 1 error, 2 wrong usage; 3 some hosts did not answer, 4 none; of status "
+	      "and watch: 5 degraded, 6 the run "
 	      "failed, 7 "
 	      "idle.\n",
 	      out);
@@ -82,6 +86,8 @@ int cli_usage(const char *verb, const char *format, ...)
 
 static int run(int argc, char **argv)
 {
+	if (argc > 3 && strcmp(argv[1], "--host") == 0)
+		return cli_hosts(argv[2], run, argc - 2, argv + 2);
 	if (argc < 2) {
 		help(stderr);
 		return CLI_USAGE;

@@ -33,7 +33,7 @@ int cli_runs(int argc, char **argv)
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
 	if (client_ask(method, TAKE(params), &result, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	if (json)
 		return cli_print_json(result);
 	run = client_member(result, "run");

@@ -211,6 +211,19 @@ int cli_print_json(const cJSON *json)
 	return CLI_OK;
 }
 
+/* A rack on a screen. */
+static void print_brief(const cJSON *status)
+{
+	char a[48], b[48], c[48];
+
+	printf("%s, %s %%, %s left, loss %s, ", client_text(status, "state"),
+	       figure(client_number(status, "progress.percent"), "%.1f", a),
+	       span_of(client_number(status, "progress.eta_s"), b),
+	       figure(client_number(status, "loss"), "%.4f", c));
+	client_print(client_text(status, "why"), stdout);
+	(void)putchar('\n');
+}
+
 int cli_status(int argc, char **argv)
 {
 	CLEANUP(json_free) cJSON *params = NULL, *status = NULL;
@@ -221,9 +234,11 @@ int cli_status(int argc, char **argv)
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
 	if (client_ask("status", TAKE(params), &status, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	if (json)
 		(void)cli_print_json(status);
+	else if (client_used() && client_used()->one_of_many)
+		print_brief(status);
 	else
 		(void)client_print_status(status, stdout);
 	return client_state_code(status);
@@ -261,7 +276,7 @@ int cli_node(int argc, char **argv)
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
 	if (client_ask("node.info", TAKE(params), &node, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	return json ? cli_print_json(node) : print_node(node);
 }
 
@@ -274,7 +289,7 @@ int cli_metrics(int argc, char **argv)
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
 	if (client_ask("metrics", TAKE(params), &metrics, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	fputs(client_text(metrics, "text"), stdout);
 	return CLI_OK;
 }

@@ -123,7 +123,7 @@ static int watch(struct client *client, struct error *err)
 		int r = client_call(client, "status", NULL, &status, err);
 
 		if (r < 0)
-			return asked_to_stop ? CLI_OK : cli_error(err);
+			return asked_to_stop ? CLI_OK : client_error(err);
 		remember(&losses, status, &step);
 		if (terminal)
 			redraw(status, &losses, &lines);
@@ -150,6 +150,6 @@ int cli_watch(int argc, char **argv)
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	if (client_open(&client, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	return watch(client, &err);
 }

@@ -16,19 +16,27 @@ struct conn_type {
 	ssize_t (*read)(struct conn *conn, void *data, size_t bytes);
 	ssize_t (*write)(struct conn *conn, const void *data, size_t bytes);
 	void (*close)(struct conn *conn); /* and frees it */
+	/* What epoll cannot know; NULL where the descriptor is all there is. */
+	bool (*wants_write)(const struct conn *conn);
+	size_t (*buffered)(const struct conn *conn);
 };
 
 struct conn {
 	const struct conn_type *type;
 	int fd;
 	enum control_role role;
-	uint64_t caller; /* idempotency keys are the caller's own: the user's id */
+	bool known;      /* false: who it is is still to be found out, by reading */
+	uint64_t caller; /* idempotency keys are the caller's own: the user's id, the certificate's hash */
 };
 
 /* Of an accepted Unix socket, which it owns from then on, also on failure. The role is the greatest that
  * root, the groups kiln-admin, kiln-operate and kiln-view give, or below KILN_ROOT being this process's own
  * user. */
 MUST_CHECK int conn_unix(int fd, struct conn **ret_conn, struct error *err);
+
+struct tls;
+/* The same of an accepted TCP socket; the role is the certificate's OU. What goes wrong later is logged. */
+MUST_CHECK int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err);
 
 static inline void conn_closep(struct conn **conn)
 {

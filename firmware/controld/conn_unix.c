@@ -33,7 +33,7 @@ static void unix_close(struct conn *conn)
 	free(conn);
 }
 
-static const struct conn_type unix_type = { unix_read, unix_write, unix_close };
+static const struct conn_type unix_type = { .read = unix_read, .write = unix_write, .close = unix_close };
 
 static bool is_in(gid_t gid, const struct ucred *peer, const gid_t *others, size_t count)
 {
@@ -77,7 +77,7 @@ int conn_unix(int fd, struct conn **ret_conn, struct error *err)
 		(void)close(fd);
 		return r;
 	}
-	*conn = (struct conn){ &unix_type, fd, role_of(fd, &peer), peer.uid };
+	*conn = (struct conn){ &unix_type, fd, role_of(fd, &peer), true, peer.uid };
 	*ret_conn = conn;
 	return 0;
 }

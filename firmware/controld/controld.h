@@ -47,9 +47,16 @@ struct watch {
 	size_t count;
 };
 
-struct server {
+struct listener {
 	struct source source;
-	int listen_fd, epoll_fd;
+	struct server *server;
+	int fd; /* -1 = none */
+};
+
+struct server {
+	struct listener local, remote;
+	struct tls *tls; /* of the remote ones */
+	int epoll_fd;
 	struct session *sessions;
 	size_t clients, subscribed, buffered; /* buffered: bytes that all sessions hold */
 	struct steer *steers;
@@ -77,7 +84,13 @@ MUST_CHECK int server_open(struct server *server, struct error *err);
 /* Until SIGTERM or SIGINT. */
 MUST_CHECK int server_run(struct server *server, struct error *err);
 void server_done(struct server *server);
+MUST_CHECK int server_listen(struct server *server, struct listener *listener, struct error *err);
 MUST_CHECK int server_add(struct server *server, int fd, struct source *source, uint32_t events);
+
+/* ---- remote.c ---- */
+/* Listen on TCP where the configuration wants it. What is wrong with it is logged: this box's own clients are
+ * answered all the same. */
+void remote_open(struct server *server);
 
 /* ---- session.c ---- */
 void session_begin(struct server *server, struct conn *conn);
@@ -150,6 +163,8 @@ method_fn method_status, method_run_list, method_run_show, method_run_start, met
 	method_config_show, method_config_check, method_config_apply, method_log_tail,
 	method_events_subscribe, method_node_info, method_metrics;
 
+/* The kernel says that the clock is synchronised. */
+bool clock_is_set(void);
 /* The status object; NULL: no memory. */
 cJSON *status_object(struct server *server);
 /* {total_bytes, free_bytes, free_percent} of the data disk, and [{name, celsius}]. */

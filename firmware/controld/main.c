@@ -12,7 +12,7 @@
 
 int main(void)
 {
-	CLEANUP(server_done) struct server server = { .listen_fd = -1, .epoll_fd = -1 };
+	CLEANUP(server_done) struct server server = { .epoll_fd = -1 };
 	struct error err = { 0 };
 
 	log_open("controld");
@@ -21,6 +21,7 @@ int main(void)
 	methods_check();
 	if (server_open(&server, &err) < 0)
 		return fatal(&err);
+	remote_open(&server);
 	notify_ready("answering");
 	return server_run(&server, &err) < 0 ? fatal(&err) : 0;
 }

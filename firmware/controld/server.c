@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/paths.h"
+#include "drivers/tls/tls.h"
 
 #include <signal.h>
 #include <string.h>
@@ -27,17 +28,19 @@ int server_add(struct server *server, int fd, struct source *source, uint32_t ev
 
 static void accept_some(struct source *source, uint32_t events)
 {
-	struct server *server = (struct server *)source;
+	const struct listener *listener = (struct listener *)source;
+	struct server *server = listener->server;
 	struct error err = { 0 };
 
 	(void)events;
 	for (int i = 0; i < ROUND_ACCEPTS; i++) {
 		struct conn *conn;
-		int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0)
 			return;
-		if (conn_unix(fd, &conn, &err) < 0)
+		if ((listener == &server->local ? conn_unix(fd, &conn, &err)
+						: conn_tls(server->tls, fd, &conn, &err)) < 0)
 			log_debug("%s", err.text);
 		else
 			session_begin(server, conn);
@@ -100,12 +103,22 @@ static int listen_socket(int *ret_fd, struct error *err)
 	return 0;
 }
 
+int server_listen(struct server *server, struct listener *listener, struct error *err)
+{
+	int r;
+
+	listener->source.ready = accept_some;
+	listener->server = server;
+	r = server_add(server, listener->fd, &listener->source, EPOLLIN);
+	return r < 0 ? error_set(err, r, "epoll: %s", strerror(-r)) : 0;
+}
+
 int server_open(struct server *server, struct error *err)
 {
 	struct rlimit files;
 	int r;
 
-	*server = (struct server){ .source.ready = accept_some, .listen_fd = -1, .epoll_fd = -1 };
+	*server = (struct server){ .local.fd = -1, .remote.fd = -1, .epoll_fd = -1 };
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
@@ -113,9 +126,9 @@ int server_open(struct server *server, struct error *err)
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (server->epoll_fd < 0)
 		return error_set(err, -errno, "epoll: %s", strerror(errno));
-	r = listen_socket(&server->listen_fd, err);
-	if (r == 0 && (r = server_add(server, server->listen_fd, &server->source, EPOLLIN)) < 0)
-		(void)error_set(err, r, "epoll: %s", strerror(-r));
+	r = listen_socket(&server->local.fd, err);
+	if (r == 0)
+		r = server_listen(server, &server->local, err);
 	watch_sample(server);
 	return r;
 }
@@ -128,7 +141,9 @@ void server_done(struct server *server)
 	steer_forget(server, NULL);
 	recall_done(&server->recall);
 	cJSON_Delete(server->errors);
-	close_fd(&server->listen_fd);
+	tls_closep(&server->tls);
+	close_fd(&server->local.fd);
+	close_fd(&server->remote.fd);
 	close_fd(&server->epoll_fd);
 }
 

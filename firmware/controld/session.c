@@ -107,8 +107,14 @@ void session_begin(struct server *server, struct conn *conn)
 		session->next->link = &session->next;
 	server->sessions = session;
 	server->clients++;
-	if (conn->role == CONTROL_NOBODY || server->clients > CONTROL_CLIENTS_MAX) {
-		bool nobody = conn->role == CONTROL_NOBODY;
+	if ((conn->known && conn->role == CONTROL_NOBODY) || server->clients > CONTROL_CLIENTS_MAX) {
+		bool nobody = server->clients <= CONTROL_CLIENTS_MAX;
+
+		/* To a stranger not even that: the handshake would come first. */
+		if (!conn->known) {
+			session_end(session);
+			return;
+		}
 
 		session->closes = true;
 		session_queue(session,
@@ -329,7 +335,7 @@ static void set_interest(struct session *session)
 	struct epoll_event event = { .data.ptr = &session->source };
 	bool writes = session->out.bytes > session->out.taken;
 
-	if (writes)
+	if (writes || (session->conn->type->wants_write && session->conn->type->wants_write(session->conn)))
 		event.events |= EPOLLOUT;
 	if (!session->ended && !session->busy && (!writes || session->events))
 		event.events |= EPOLLIN;
@@ -374,10 +380,15 @@ void session_flush(struct session *session)
 static void session_ready(struct source *source, uint32_t events)
 {
 	struct session *session = (struct session *)source;
+	struct conn *conn = session->conn;
 
-	if (!session->conn)
+	if (!conn)
 		return;
-	if (events & EPOLLIN)
+	/* Writable with nothing to write: that is what a handshake waits for. */
+	if ((events & EPOLLIN) || ((events & EPOLLOUT) && !session->out.bytes))
+		read_some(session);
+	while (!session->ended && conn->type->buffered && conn->type->buffered(conn) > 0 &&
+	       session->in.bytes < CONTROL_REQUEST_MAX)
 		read_some(session);
 	if (session->events && !session->ended)
 		events_pump(session->events);
@@ -393,7 +404,10 @@ void session_sweep(struct session *session, uint64_t now_ms)
 
 	if (!session->conn)
 		return;
-	if (session->out.bytes) {
+	if (!session->conn->known) {
+		if (waited_s >= CONTROL_REQUEST_S)
+			session_end(session);
+	} else if (session->out.bytes) {
 		if (waited_s >= CONTROL_REPLY_S)
 			session_end(session); /* it takes nothing */
 	} else if (session->busy) {

@@ -285,7 +285,7 @@ static void add_state(cJSON *object, const struct view *view, const struct error
 	add_text(object, "why", why);
 }
 
-static bool clock_is_set(void)
+bool clock_is_set(void)
 {
 	struct timex now = { 0 };
 

@@ -135,6 +135,10 @@ struct config {
 		int when_finished; /* enum config_power */
 		uint64_t upload_wait_min;
 	} power;
+	struct {
+		bool remote;
+		uint64_t port;
+	} control;
 	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
 };
 

@@ -206,6 +206,9 @@ const struct config_key config_keys[] = {
 	  "after a run: go on, power off, or suspend until shortly before the next start" },
 	{ "power.upload_wait_min", KEY_INT, "min", "30", 0, 1440, NO_NAMES, AT(power.upload_wait_min),
 	  "longest wait for uploads before that" },
+	{ "control.remote", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(control.remote),
+	  "answer `kiln --host` by mutual TLS, too; the credentials control-ca, control-crt, control-key" },
+	{ "control.port", KEY_INT, "", "7443", 1, 65535, NO_NAMES, AT(control.port), "TCP port for it" },
 };
 const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
 static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");

@@ -9,6 +9,7 @@
 
 static const char *const paths[] = {
 	[PATH_CONFIG] = "/etc/kiln/kiln.conf",
+	[PATH_REVOKED] = "/etc/kiln/revoked",
 	[PATH_CREDENTIALS] = "/data/kiln/credentials",
 	[PATH_RUNS] = "/data/kiln/run",
 	[PATH_RUN] = "/data/kiln/run/current",

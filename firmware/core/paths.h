@@ -13,6 +13,7 @@
 
 enum path {
 	PATH_CONFIG,      /* /etc/kiln/kiln.conf */
+	PATH_REVOKED,     /* /etc/kiln/revoked: SHA-256 of client certificates */
 	PATH_CREDENTIALS, /* /data/kiln/credentials */
 	PATH_RUNS,        /* /data/kiln/run: lock, current, archive */
 	PATH_RUN,         /* /data/kiln/run/current: run.json, state, want, config, plan */

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/tls/tls.h"
+#include "core/paths.h"
+#include "drivers/digest/digest.h"
+
+#include <mbedtls/ctr_drbg.h>
+#include <mbedtls/entropy.h>
+#include <mbedtls/error.h>
+#include <mbedtls/net_sockets.h>
+#include <mbedtls/oid.h>
+#include <mbedtls/ssl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define REVOKED_BYTES_MAX (4u << 20)
+#define DATE_FLAGS        (MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)
+
+struct tls {
+	struct tls_options options;
+	mbedtls_entropy_context entropy;
+	mbedtls_ctr_drbg_context random;
+	mbedtls_x509_crt ca, cert;
+	mbedtls_pk_context key;
+	mbedtls_ssl_config config;
+};
+
+struct tls_link {
+	struct tls *tls;
+	mbedtls_ssl_context ssl;
+	int fd;
+	int unit;          /* -1 = none yet */
+	uint32_t ca_dates; /* date flags of the authority, while the clock is not set */
+	uint64_t peer;
+	bool wants_write;
+	char why[256]; /* we refused; "" = we did not */
+};
+
+static const int suites[] = { MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+			      MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+			      MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+			      MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			      MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			      MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+			      0 };
+
+/* ---- Open ---- */
+
+static int rejected(struct error *err, const char *file, int code)
+{
+	char text[128];
+
+	mbedtls_strerror(code, text, sizeof(text));
+	return error_set(err, -EKEYREJECTED, "%s: %s", file, text);
+}
+
+static int read_files(struct tls *tls, struct error *err)
+{
+	const struct tls_options *options = &tls->options;
+	int r;
+
+	if ((r = mbedtls_x509_crt_parse_file(&tls->ca, options->ca_file)) != 0)
+		return rejected(err, options->ca_file, r);
+	if ((r = mbedtls_x509_crt_parse_file(&tls->cert, options->cert_file)) != 0)
+		return rejected(err, options->cert_file, r);
+	if ((r = mbedtls_pk_parse_keyfile(&tls->key, options->key_file, NULL)) != 0)
+		return rejected(err, options->key_file, r);
+	if ((r = mbedtls_pk_check_pair(&tls->cert.pk, &tls->key)) != 0)
+		return rejected(err, options->key_file, r);
+	return 0;
+}
+
+static int configure(struct tls *tls, struct error *err)
+{
+	mbedtls_ssl_config *config = &tls->config;
+	int r = mbedtls_ctr_drbg_seed(&tls->random, mbedtls_entropy_func, &tls->entropy, NULL, 0);
+
+	if (r == 0)
+		r = mbedtls_ssl_config_defaults(config,
+						tls->options.side == TLS_SERVER ? MBEDTLS_SSL_IS_SERVER
+										: MBEDTLS_SSL_IS_CLIENT,
+						MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
+	if (r == 0)
+		r = mbedtls_ssl_conf_own_cert(config, &tls->cert, &tls->key);
+	if (r != 0)
+		return rejected(err, "TLS", r);
+	mbedtls_ssl_conf_rng(config, mbedtls_ctr_drbg_random, &tls->random);
+	mbedtls_ssl_conf_ca_chain(config, &tls->ca, NULL);
+	mbedtls_ssl_conf_authmode(config, MBEDTLS_SSL_VERIFY_REQUIRED);
+	mbedtls_ssl_conf_ciphersuites(config, suites);
+	mbedtls_ssl_conf_min_version(config, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+	mbedtls_ssl_conf_max_version(config, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+	mbedtls_ssl_conf_session_tickets(config, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
+	return 0;
+}
+
+int tls_open(const struct tls_options *options, struct tls **ret_tls, struct error *err)
+{
+	CLEANUP(tls_closep) struct tls *tls = calloc(1, sizeof(*tls));
+	int r;
+
+	if (!tls)
+		return error_set(err, -ENOMEM, "no memory for TLS");
+	tls->options = *options;
+	mbedtls_entropy_init(&tls->entropy);
+	mbedtls_ctr_drbg_init(&tls->random);
+	mbedtls_x509_crt_init(&tls->ca);
+	mbedtls_x509_crt_init(&tls->cert);
+	mbedtls_pk_init(&tls->key);
+	mbedtls_ssl_config_init(&tls->config);
+	if ((r = read_files(tls, err)) < 0 || (r = configure(tls, err)) < 0)
+		return r;
+	*ret_tls = TAKE(tls);
+	return 0;
+}
+
+void tls_closep(struct tls **tls)
+{
+	if (!*tls)
+		return;
+	mbedtls_ssl_config_free(&(*tls)->config);
+	mbedtls_pk_free(&(*tls)->key);
+	mbedtls_x509_crt_free(&(*tls)->cert);
+	mbedtls_x509_crt_free(&(*tls)->ca);
+	mbedtls_ctr_drbg_free(&(*tls)->random);
+	mbedtls_entropy_free(&(*tls)->entropy);
+	free(*tls);
+	*tls = NULL;
+}
+
+/* ---- Whom we let in ---- */
+
+/* -1: none of the units, or not exactly one OU. */
+static int unit_of(const mbedtls_x509_crt *cert, const char *const *units)
+{
+	const mbedtls_x509_buf *found = NULL;
+
+	for (const mbedtls_x509_name *name = &cert->subject; name; name = name->next)
+		if (MBEDTLS_OID_CMP(MBEDTLS_OID_AT_ORG_UNIT, &name->oid) == 0) {
+			if (found)
+				return -1;
+			found = &name->val;
+		}
+	for (int i = 0; found && units[i]; i++)
+		if (strlen(units[i]) == found->len && memcmp(units[i], found->p, found->len) == 0)
+			return i;
+	return -1;
+}
+
+/* A list that cannot be read lets nobody in: it may name anybody. */
+static bool is_revoked(struct tls_link *link, const char *fingerprint)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	const char *file = link->tls->options.revoked_file;
+	struct error err = { 0 };
+	int r = file ? file_read(file, REVOKED_BYTES_MAX, &text, NULL, &err) : -ENOENT;
+
+	if (r == -ENOENT)
+		return false;
+	if (r == 0 && !strcasestr(text, fingerprint))
+		return false;
+	(void)snprintf(link->why, sizeof(link->why), "%s",
+		       r < 0 ? "the list of revoked certificates cannot be read"
+			     : "the certificate is revoked");
+	return true;
+}
+
+static void check_leaf(struct tls_link *link, const mbedtls_x509_crt *cert, uint32_t *flags)
+{
+	const struct tls_options *options = &link->tls->options;
+	char fingerprint[DIGEST_HEX_BYTES];
+	bool lenient;
+
+	digest_sha256(cert->raw.p, cert->raw.len, fingerprint);
+	link->peer = strtoull(strndupa(fingerprint, 16), NULL, 16);
+	if (is_revoked(link, fingerprint))
+		*flags |= MBEDTLS_X509_BADCERT_REVOKED;
+	if (options->side == TLS_CLIENT)
+		return;
+	if (mbedtls_x509_crt_check_extended_key_usage(cert, MBEDTLS_OID_CLIENT_AUTH,
+						      MBEDTLS_OID_SIZE(MBEDTLS_OID_CLIENT_AUTH)) != 0)
+		*flags |= MBEDTLS_X509_BADCERT_EXT_KEY_USAGE;
+	link->unit = unit_of(cert, options->units);
+	if (link->unit < 0) {
+		(void)snprintf(link->why, sizeof(link->why), "the certificate's OU names no role");
+		*flags |= MBEDTLS_X509_BADCERT_OTHER;
+	}
+	lenient = link->unit == 0 && options->clock_is_set && !options->clock_is_set();
+	if (lenient)
+		*flags &= ~(uint32_t)DATE_FLAGS;
+	else
+		*flags |= link->ca_dates;
+}
+
+/* From the authority down to the leaf, which decides. */
+static int verify(void *context, mbedtls_x509_crt *cert, int depth, uint32_t *flags)
+{
+	struct tls_link *link = context;
+	const struct tls_options *options = &link->tls->options;
+	size_t used;
+
+	if (depth > 0 && options->clock_is_set && !options->clock_is_set()) {
+		link->ca_dates |= *flags & DATE_FLAGS;
+		*flags &= ~(uint32_t)DATE_FLAGS;
+	}
+	if (depth == 0)
+		check_leaf(link, cert, flags);
+	used = strlen(link->why);
+	if (*flags && used == 0) {
+		(void)mbedtls_x509_crt_verify_info(link->why, sizeof(link->why), "", *flags);
+		link->why[strcspn(link->why, "\n")] = '\0';
+	}
+	return 0;
+}
+
+/* ---- A connection ---- */
+
+/* mbedTLS's own would raise SIGPIPE. */
+static int put(void *context, const unsigned char *data, size_t bytes)
+{
+	struct tls_link *link = context;
+	ssize_t n = send(link->fd, data, bytes, MSG_NOSIGNAL);
+
+	if (n >= 0)
+		return (int)n;
+	if (errno == EAGAIN || errno == EINTR)
+		return MBEDTLS_ERR_SSL_WANT_WRITE;
+	/* In a handshake the other side may have said why it went: that is still to be read. */
+	if (link->ssl.state != MBEDTLS_SSL_HANDSHAKE_OVER && (errno == EPIPE || errno == ECONNRESET))
+		return (int)bytes;
+	return MBEDTLS_ERR_NET_SEND_FAILED;
+}
+
+static int get(void *context, unsigned char *data, size_t bytes)
+{
+	const struct tls_link *link = context;
+	ssize_t n = recv(link->fd, data, bytes, 0);
+
+	if (n >= 0)
+		return (int)n;
+	if (errno == EAGAIN || errno == EINTR)
+		return MBEDTLS_ERR_SSL_WANT_READ;
+	return errno == ECONNRESET ? MBEDTLS_ERR_NET_CONN_RESET : MBEDTLS_ERR_NET_RECV_FAILED;
+}
+
+int tls_attach(struct tls *tls, int fd, const char *server_name, struct tls_link **ret_link,
+	       struct error *err)
+{
+	CLEANUP(tls_detachp) struct tls_link *link = calloc(1, sizeof(*link));
+	int r;
+
+	if (!link)
+		return error_set(err, -ENOMEM, "no memory for a TLS connection");
+	link->tls = tls;
+	link->fd = fd;
+	link->unit = -1;
+	mbedtls_ssl_init(&link->ssl);
+	r = mbedtls_ssl_setup(&link->ssl, &tls->config);
+	if (r == 0 && server_name)
+		r = mbedtls_ssl_set_hostname(&link->ssl, server_name);
+	if (r != 0)
+		return rejected(err, "TLS", r);
+	mbedtls_ssl_set_verify(&link->ssl, verify, link);
+	mbedtls_ssl_set_bio(&link->ssl, link, put, get, NULL);
+	*ret_link = TAKE(link);
+	return 0;
+}
+
+void tls_detachp(struct tls_link **link)
+{
+	if (!*link)
+		return;
+	(void)mbedtls_ssl_close_notify(&(*link)->ssl);
+	mbedtls_ssl_free(&(*link)->ssl);
+	free(*link);
+	*link = NULL;
+}
+
+/* RFC 5246 7.2: what the other side says when it ends the handshake. */
+static const char *alert_text(int alert)
+{
+	switch (alert) {
+	case MBEDTLS_SSL_ALERT_MSG_CERT_REVOKED:
+		return "our certificate is revoked there";
+	case MBEDTLS_SSL_ALERT_MSG_CERT_EXPIRED:
+		return "our certificate has expired, or is not valid yet";
+	case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA:
+		return "our certificate is of an authority that it does not know";
+	case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED:
+		return "our certificate's OU names no role";
+	case MBEDTLS_SSL_ALERT_MSG_NO_CERT:
+	case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
+		return "it found no certificate or no suite in common";
+	case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION:
+		return "it speaks TLS 1.2 alone";
+	default:
+		return "it refuses our certificate";
+	}
+}
+
+static int failed(struct tls_link *link, int r, struct error *err)
+{
+	char text[160];
+
+	if (*link->why)
+		return error_set(err, -EACCES, "refused: %s", link->why);
+	if (r == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE)
+		return error_set(err, -EACCES, "the other side refuses: %s", alert_text(link->ssl.in_msg[1]));
+	if (r == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE) {
+		(void)mbedtls_ssl_send_alert_message(&link->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,
+						     MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE);
+		return error_set(err, -EACCES, "refused: there is no client certificate");
+	}
+	if (r == MBEDTLS_ERR_SSL_CONN_EOF || r == MBEDTLS_ERR_NET_CONN_RESET)
+		return error_set(err, -ECONNRESET, "the other side ended the handshake");
+	mbedtls_strerror(r, text, sizeof(text));
+	return error_set(err, -EACCES, "refused: %s", text);
+}
+
+int tls_handshake(struct tls_link *link, struct error *err)
+{
+	int r = mbedtls_ssl_handshake(&link->ssl);
+
+	link->wants_write = r == MBEDTLS_ERR_SSL_WANT_WRITE;
+	if (r == MBEDTLS_ERR_SSL_WANT_READ || r == MBEDTLS_ERR_SSL_WANT_WRITE)
+		return error_set(err, -EAGAIN, "the handshake goes on");
+	return r == 0 ? 0 : failed(link, r, err);
+}
+
+int tls_unit(const struct tls_link *link)
+{
+	return link->unit;
+}
+
+uint64_t tls_peer(const struct tls_link *link)
+{
+	return link->peer;
+}
+
+static ssize_t moved(struct tls_link *link, int r)
+{
+	link->wants_write = r == MBEDTLS_ERR_SSL_WANT_WRITE;
+	if (r >= 0)
+		return r;
+	if (r == MBEDTLS_ERR_SSL_WANT_READ || r == MBEDTLS_ERR_SSL_WANT_WRITE)
+		return -EAGAIN;
+	return r == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY ? 0 : -EPIPE;
+}
+
+ssize_t tls_read(struct tls_link *link, void *data, size_t bytes)
+{
+	return moved(link, mbedtls_ssl_read(&link->ssl, data, bytes));
+}
+
+ssize_t tls_write(struct tls_link *link, const void *data, size_t bytes)
+{
+	return moved(link, mbedtls_ssl_write(&link->ssl, data, bytes));
+}
+
+bool tls_wants_write(const struct tls_link *link)
+{
+	return link->wants_write;
+}
+
+size_t tls_buffered(const struct tls_link *link)
+{
+	return mbedtls_ssl_get_bytes_avail(&link->ssl);
+}

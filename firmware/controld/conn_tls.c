@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controld/conn.h"
+#include "core/log.h"
+#include "drivers/tls/tls.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct conn_tls {
+	struct conn conn;
+	struct tls_link *link;
+	size_t pending; /* bytes of a write that is to be repeated as it was */
+	char peer[INET6_ADDRSTRLEN];
+};
+
+static int greet(struct conn_tls *self)
+{
+	struct error err = { 0 };
+	int r = tls_handshake(self->link, &err);
+
+	if (r < 0) {
+		if (r != -EAGAIN)
+			log_warning("a client at %s: %s", self->peer, err.text);
+		return r;
+	}
+	self->conn.role = (enum control_role)(CONTROL_VIEW + tls_unit(self->link));
+	self->conn.caller = tls_peer(self->link);
+	self->conn.known = true;
+	return 0;
+}
+
+static ssize_t conn_tls_read(struct conn *conn, void *data, size_t bytes)
+{
+	struct conn_tls *self = (struct conn_tls *)conn;
+	int r = conn->known ? 0 : greet(self);
+
+	return r < 0 ? r : tls_read(self->link, data, bytes);
+}
+
+static ssize_t conn_tls_write(struct conn *conn, const void *data, size_t bytes)
+{
+	struct conn_tls *self = (struct conn_tls *)conn;
+	size_t now = self->pending ? self->pending : bytes;
+	ssize_t n = tls_write(self->link, data, now);
+
+	self->pending = n == -EAGAIN ? now : 0;
+	return n;
+}
+
+static void conn_tls_close(struct conn *conn)
+{
+	struct conn_tls *self = (struct conn_tls *)conn;
+
+	tls_detachp(&self->link);
+	(void)close(conn->fd);
+	free(self);
+}
+
+static bool conn_tls_wants_write(const struct conn *conn)
+{
+	return tls_wants_write(((const struct conn_tls *)conn)->link);
+}
+
+static size_t conn_tls_buffered(const struct conn *conn)
+{
+	return conn->known ? tls_buffered(((const struct conn_tls *)conn)->link) : 0;
+}
+
+static const struct conn_type tls_type = { conn_tls_read, conn_tls_write, conn_tls_close,
+					   conn_tls_wants_write, conn_tls_buffered };
+
+int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err)
+{
+	struct conn_tls *self = calloc(1, sizeof(*self));
+	struct sockaddr_in6 address = { 0 };
+	socklen_t bytes = sizeof(address);
+	int r = self ? 0 : error_set(err, -ENOMEM, "no memory for a client"), one = 1;
+
+	if (r == 0)
+		r = tls_attach(tls, fd, NULL, &self->link, err);
+	if (r < 0) {
+		free(self);
+		(void)close(fd);
+		return r;
+	}
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	self->conn = (struct conn){ .type = &tls_type, .fd = fd };
+	if (getpeername(fd, (struct sockaddr *)&address, &bytes) == 0)
+		(void)inet_ntop(AF_INET6, &address.sin6_addr, self->peer, sizeof(self->peer));
+	*ret_conn = &self->conn;
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controld/controld.h"
+#include "core/config.h"
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/tls/tls.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define BACKLOG 128
+
+/* Least first: the n-th is CONTROL_VIEW + n. */
+static const char *const units[] = { "view", "operate", "admin", NULL };
+
+/* systemd hands a credential over in a folder of its own; beside an installed Kiln it lies where they all do.
+ */
+static char *credential_path(const char *name, char out[static PATH_BYTES])
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+
+	if (folder && snprintf(out, PATH_BYTES, "%s/%s", folder, name) < (int)PATH_BYTES &&
+	    access(out, R_OK) == 0)
+		return out;
+	return path_of(PATH_CREDENTIALS, name, out);
+}
+
+static int open_tls(struct server *server, struct error *err)
+{
+	static char revoked[PATH_BYTES]; /* read at every handshake */
+	char ca[PATH_BYTES], cert[PATH_BYTES], key[PATH_BYTES];
+	const struct tls_options options = {
+		.side = TLS_SERVER,
+		.ca_file = credential_path("control-ca", ca),
+		.cert_file = credential_path("control-crt", cert),
+		.key_file = credential_path("control-key", key),
+		.revoked_file = path_of(PATH_REVOKED, NULL, revoked),
+		.units = units,
+		.clock_is_set = clock_is_set,
+	};
+
+	return tls_open(&options, &server->tls, err);
+}
+
+static int listen_on(uint16_t port, int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	int one = 1, zero = 0;
+
+	if (fd < 0 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
+		return error_set(err, -errno, "port %u: cannot listen: %s", port, strerror(errno));
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+void remote_open(struct server *server)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	const char *file = config_path(0, NULL);
+	struct error err = { 0 };
+	int r = config_load(file, &config, &err);
+
+	if (r == 0 && !config.control.remote)
+		return;
+	if (r == 0 && (r = open_tls(server, &err)) == 0 &&
+	    (r = listen_on((uint16_t)config.control.port, &server->remote.fd, &err)) == 0)
+		r = server_listen(server, &server->remote, &err);
+	if (r < 0)
+		log_err("no answers to other machines: %s", err.text);
+	else
+		log_info("answering other machines on port %u", (unsigned)config.control.port);
+}
