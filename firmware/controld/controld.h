@@ -64,6 +64,9 @@ struct server {
 	struct watch watch[STATUS_DAEMONS];
 	uint64_t swept_ms, journal_ms;
 	cJSON *errors;         /* the journal's last ones, as of journal_ms */
+	char *metrics_dir;     /* NULL = no textfile */
+	uint64_t metrics_ms;   /* when it was written last */
+	bool metrics_failed;   /* and that was said */
 	struct session *ended; /* freed at the end of the round */
 };
 
@@ -88,9 +91,13 @@ MUST_CHECK int server_listen(struct server *server, struct listener *listener, s
 MUST_CHECK int server_add(struct server *server, int fd, struct source *source, uint32_t events);
 
 /* ---- remote.c ---- */
-/* Listen on TCP where the configuration wants it. What is wrong with it is logged: this box's own clients are
- * answered all the same. */
+/* What the configuration wants besides the socket: TCP, a textfile of metrics. What is wrong with it is
+ * logged: this box's own clients are answered all the same. */
 void remote_open(struct server *server);
+
+/* ---- metrics.c ---- */
+/* The textfile, where one is wanted and it is time. */
+void metrics_sweep(struct server *server, uint64_t now_ms);
 
 /* ---- session.c ---- */
 void session_begin(struct server *server, struct conn *conn);

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The status object's figures as OpenMetrics text (OpenMetrics 1.0): one row a metric, left out where it is
- * null. */
+/*
+ * The status object's figures as OpenMetrics text (OpenMetrics 1.0): one row a metric, left out where it is
+ * null. Only what the older Prometheus text format reads as well, for node_exporter's textfile collector: no
+ * stateset.
+ */
 #include "controld/controld.h"
+
+#include "core/log.h"
+#include "core/paths.h"
 
 #include <math.h>
 #include <string.h>
 
+#define TEXTFILE_MS  15000u
 #define CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 static const struct metric {
@@ -82,9 +89,9 @@ static void write_state(const cJSON *status, FILE *out)
 {
 	const char *state = cJSON_GetStringValue(member(status, "state"));
 
-	fputs("# TYPE kiln_state stateset\n# HELP kiln_state What the box does.\n", out);
+	fputs("# TYPE kiln_state gauge\n# HELP kiln_state What the box does.\n", out);
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		fprintf(out, "kiln_state{kiln_state=\"%s\"} %d\n", states[i],
+		fprintf(out, "kiln_state{state=\"%s\"} %d\n", states[i],
 			state && strcmp(state, states[i]) == 0);
 }
 
@@ -117,6 +124,28 @@ static char *metrics_text(const cJSON *status)
 		return text;
 	free(text);
 	return NULL;
+}
+
+void metrics_sweep(struct server *server, uint64_t now_ms)
+{
+	CLEANUP(json_free) cJSON *status = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	struct error err = { 0 };
+	char path[PATH_BYTES];
+	int r;
+
+	if (!server->metrics_dir || (server->metrics_ms && now_ms - server->metrics_ms < TEXTFILE_MS))
+		return;
+	server->metrics_ms = now_ms;
+	status = status_object(server);
+	text = status ? metrics_text(status) : NULL;
+	if (!text)
+		return;
+	(void)snprintf(path, sizeof(path), "%s/kiln.prom", server->metrics_dir);
+	r = file_write_durable(path, text, strlen(text), &err);
+	if (r < 0 && !server->metrics_failed)
+		log_warning("%s, trying again every %u s", err.text, TEXTFILE_MS / 1000);
+	server->metrics_failed = r < 0;
 }
 
 int method_metrics(struct call *call, struct error *err)

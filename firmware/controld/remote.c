@@ -64,6 +64,8 @@ void remote_open(struct server *server)
 	struct error err = { 0 };
 	int r = config_load(file, &config, &err);
 
+	if (r == 0 && *config.control.metrics_dir)
+		server->metrics_dir = strdup(config.control.metrics_dir);
 	if (r == 0 && !config.control.remote)
 		return;
 	if (r == 0 && (r = open_tls(server, &err)) == 0 &&

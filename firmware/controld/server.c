@@ -141,6 +141,7 @@ void server_done(struct server *server)
 	steer_forget(server, NULL);
 	recall_done(&server->recall);
 	cJSON_Delete(server->errors);
+	free(server->metrics_dir);
 	tls_closep(&server->tls);
 	close_fd(&server->local.fd);
 	close_fd(&server->remote.fd);
@@ -170,6 +171,7 @@ static void sweep(struct server *server)
 	server->swept_ms = now;
 	watch_sample(server);
 	steer_sweep(server, now);
+	metrics_sweep(server, now);
 	for (struct session *session = server->sessions; session; session = next) {
 		next = session_next(session);
 		session_sweep(session, now);

@@ -138,6 +138,7 @@ struct config {
 	struct {
 		bool remote;
 		uint64_t port;
+		const char *metrics_dir;
 	} control;
 	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
 };

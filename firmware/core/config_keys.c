@@ -209,6 +209,8 @@ const struct config_key config_keys[] = {
 	{ "control.remote", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(control.remote),
 	  "answer `kiln --host` by mutual TLS, too; the credentials control-ca, control-crt, control-key" },
 	{ "control.port", KEY_INT, "", "7443", 1, 65535, NO_NAMES, AT(control.port), "TCP port for it" },
+	{ "control.metrics_dir", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, AT(control.metrics_dir),
+	  "folder that gets kiln.prom every 15 s, for node_exporter's textfile collector; empty = none" },
 };
 const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
 static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");

@@ -27,7 +27,9 @@ cat >"$work/kiln.conf" <<-CONF
 	run: { name = "night"; epochs = 2; };
 	source: { url = "file://$work/store/data"; };
 	sink: { url = "file://$work/store/runs"; };
+	control: { metrics_dir = "$work/textfile"; };
 CONF
+mkdir "$work/textfile"
 cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 "$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
 controld=$!
@@ -119,6 +121,8 @@ metrics=$("$kiln" metrics)
 like "$metrics" '^kiln_step 2[0-9][0-9]$' "metrics: a gauge"
 like "$metrics" '^kiln_fetch_retries_total 7$' "metrics: a counter"
 is "$(tail -n 1 <<<"$metrics")" "# EOF" "metrics end as OpenMetrics asks"
+wait_for 30 grep -q '^kiln_step [0-9]' "$work/textfile/kiln.prom"
+ok $? "metrics lie in the textfile collector's folder" "$(ls "$work/textfile")"
 like "$("$kiln" node)" 'gpu +test device' "node: the trainer's device"
 kill "$pages"
 wait "$pages" 2>/dev/null
@@ -214,6 +218,12 @@ if [ -n "$journald" ] && [ -e "$journal/system.journal" ]; then
 	is "$(raw subscribe 1 "$cursor" | sed -n '2s/ s=.*//p')" "uploaded 7" "a cursor resumes behind it"
 	like "$(raw subscribe 0 "${cursor/i=*;b=/i=ffff;b=}" | head -n 1)" 'lost|params' "a cursor that is gone is told"
 	is "$(raw subscribe 0 nonsense | grep -o '"name": "[a-z]*"')" '"name": "params"' "a cursor that is none is refused"
+	entry "AWS_SECRET_ACCESS_KEY=hunter2 from https://me:hunter2@store/x?X-Amz-Signature=hunter2&a=b Authorization: AWS4 hunter2" "" 8
+	shows_it() { "$kiln" log | grep -q hunter2; }
+	wait_for 10 shows_it
+	"$kiln" support "$work/second.tar.gz" >/dev/null && tar xzOf "$work/second.tar.gz" log.json >"$work/log.json"
+	grep -q 'https://\*\*\*@store' "$work/log.json" && ! grep -q hunter2 "$work/log.json"
+	ok $? "support blacks secrets out" "$(grep -o 'AWS_SECRET.*' "$work/log.json")"
 	kill "$journald"
 else
 	skip "the journal" "no second systemd-journald can run here"
