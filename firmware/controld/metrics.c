@@ -36,8 +36,6 @@ static const struct metric {
 	{ "kiln_checkpoint_timestamp_seconds", "gauge", "checkpoint.time_s", "When it was written." },
 	{ "kiln_checkpoint_uploaded_step", "gauge", "checkpoint.uploaded_step",
 	  "Step of the newest checkpoint in the store." },
-	{ "kiln_upload_waiting_files", "gauge", "checkpoint.waiting_files",
-	  "Files that wait for the store." },
 	{ "kiln_fetch_retries", "counter", "fetch_retries", "Requests that were repeated." },
 	{ "kiln_upload_retries", "counter", "upload_retries", "Uploads that were repeated." },
 	{ "kiln_skipped_records", "counter", "skipped_records", "Records that policy left out." },

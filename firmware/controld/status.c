@@ -180,15 +180,15 @@ static void add_checkpoint(cJSON *object, const struct view *view)
 	known = newest.time_s != 0;
 	add_count(checkpoint, "step", known, newest.step);
 	add_count(checkpoint, "time_s", known, newest.time_s);
-	known = uploadd && uploadd->checkpoint_us;
+	known = uploadd && (uploadd->checkpoint_step || uploadd->checkpoint_us);
 	add_count(checkpoint, "uploaded_step", known, known ? uploadd->checkpoint_step : 0);
-	add_count(checkpoint, "uploaded_time_s", known, known ? uploadd->checkpoint_us / 1000000 : 0);
+	add_count(checkpoint, "uploaded_time_s", known && uploadd->checkpoint_us,
+		  known ? uploadd->checkpoint_us / 1000000 : 0);
 	if (newest.time_s && uploadd)
 		(void)cJSON_AddBoolToObject(checkpoint, "safe",
 					    known && uploadd->checkpoint_step >= newest.step);
 	else
 		(void)cJSON_AddNullToObject(checkpoint, "safe");
-	add_count(checkpoint, "waiting_files", uploadd, uploadd ? uploadd->waiting : 0);
 }
 
 /* ---- Daemons and errors ---- */

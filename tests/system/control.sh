@@ -99,7 +99,7 @@ ok $? "rates are known after two samples"
 code 0 "status" "$kiln" status --json
 status=$said
 for want in schema=1 state='"running"' why='"traind says so\u001b[31m"' progress.epoch=1 progress.epochs=2 accuracy=0.5 validation_loss=null \
-	checkpoint.step=100 checkpoint.safe=true checkpoint.waiting_files=2 fetch_retries=7 skipped_records=3 \
+	checkpoint.step=100 checkpoint.safe=true fetch_retries=7 skipped_records=3 \
 	daemons.traind.alive=true daemons.fetchd.phase='"working"'; do
 	is "$(field "${want%%=*}" <<<"$status")" "${want#*=}" "status: ${want%%=*}"
 done

@@ -43,9 +43,8 @@ static void fill(struct status *status, enum status_daemon daemon, uint64_t step
 	if (daemon == STATUS_FETCHD)
 		status->fetchd = (struct status_fetchd){ .bytes = step * 4096, .skipped = 3, .retries = 7 };
 	if (daemon == STATUS_UPLOADD)
-		status->uploadd = (struct status_uploadd){ .checkpoint_step = 100,
-							   .checkpoint_us = wall_us(),
-							   .waiting = 2 };
+		status->uploadd =
+			(struct status_uploadd){ .checkpoint_step = 100, .checkpoint_us = wall_us() };
 }
 
 int main(int argc, char **argv)
