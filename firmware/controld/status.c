@@ -163,7 +163,7 @@ static int keep_newest(void *context, const char *name, uint64_t bytes)
 	return 0;
 }
 
-/* The trainer's word for the newest one, else the disk's. */
+/* The newest that the trainer or the disk knows of: its last one may have come after its last word. */
 static void add_checkpoint(cJSON *object, const struct view *view)
 {
 	const struct status_uploadd *uploadd = view->uploadd ? &view->uploadd->uploadd : NULL;
@@ -171,11 +171,12 @@ static void add_checkpoint(cJSON *object, const struct view *view)
 	cJSON *checkpoint = cJSON_AddObjectToObject(object, "checkpoint");
 	bool known;
 
-	if (view->traind && view->traind->traind.checkpoint_us) {
+	if (view->record)
+		(void)!spool_list(view->id, keep_newest, &newest, NULL);
+	if (view->traind && view->traind->traind.checkpoint_us &&
+	    view->traind->traind.checkpoint_step >= newest.step) {
 		newest.step = view->traind->traind.checkpoint_step;
 		newest.time_s = view->traind->traind.checkpoint_us / 1000000;
-	} else if (view->record) {
-		(void)!spool_list(view->id, keep_newest, &newest, NULL);
 	}
 	known = newest.time_s != 0;
 	add_count(checkpoint, "step", known, newest.step);
@@ -279,7 +280,7 @@ static void add_state(cJSON *object, const struct view *view, const struct error
 		why = "there was no run yet";
 	else if (cJSON_IsString(reason))
 		why = reason->valuestring;
-	else if (view->traind)
+	else if (view->traind && watch_is_alive(view->traind))
 		why = view->traind->text;
 	add_text(object, "state", view->state);
 	add_text(object, "why", why);

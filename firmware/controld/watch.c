@@ -49,7 +49,7 @@ double watch_rate(const struct server *server, enum status_daemon daemon, size_t
 	uint64_t from, to;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (!last || watch->count < 2 || last->updated_us <= first->updated_us ||
+	if (!last || watch->count < 2 || !watch_is_alive(last) || last->updated_us <= first->updated_us ||
 	    (uint64_t)now.tv_sec * 1000000u > last->updated_us + STALE_US)
 		return NAN;
 	memcpy(&from, (const char *)first + offset, sizeof(from));
