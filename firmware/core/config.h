@@ -176,6 +176,7 @@ void config_done(struct config *config);
 
 /* Every key with its value in effect, as libconfig text that loads again; what the file does not give carries
  * "# default". */
+void config_print(const struct config *config, FILE *out);
 MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 
 /* The same as one JSON object: a member {value, default} for each key, "layers" and "schema" as lists;

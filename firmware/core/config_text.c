@@ -132,28 +132,32 @@ static int group_length(const struct config_key *key)
 	return (int)strcspn(key->name, ".");
 }
 
-int config_show(const char *path, FILE *out, struct error *err)
+void config_print(const struct config *config, FILE *out)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	int r = config_load(path, &config, err);
-
-	if (r < 0)
-		return r;
 	for (size_t i = 0; i < config_keys_count; i++) {
 		const struct config_key *key = &config_keys[i];
 
 		if (opens_group(i))
 			fprintf(out, "%.*s: {\n", group_length(key), key->name);
 		fprintf(out, "  %s = ", key->name + group_length(key) + 1);
-		print_value(out, key, &config);
-		fprintf(out, ";%s\n", config.memory->given[i] ? "" : " # default");
+		print_value(out, key, config);
+		fprintf(out, ";%s\n", config->memory->given[i] ? "" : " # default");
 		if (closes_group(i) && strncmp(key->name, "model.", 6) == 0)
-			print_layers(out, &config);
+			print_layers(out, config);
 		if (closes_group(i))
 			fputs("};\n", out);
 	}
-	print_lists(out, &config);
-	return 0;
+	print_lists(out, config);
+}
+
+int config_show(const char *path, FILE *out, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = config_load(path, &config, err);
+
+	if (r == 0)
+		config_print(&config, out);
+	return r;
 }
 
 static cJSON *json_value(const struct config_key *key, const void *base)

@@ -116,12 +116,13 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 {
 	CLEANUP(store_closep) struct store *source = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
-	char hash[GRAPH_HASH_BYTES], path[PATH_BYTES] = "";
+	char hash[GRAPH_HASH_BYTES], path[PATH_BYTES] = "", room[PATH_BYTES];
 	struct run_start start;
 	bool adopted;
 	int r;
 
-	if ((r = config_load(file, &config, err)) < 0 || (r = check_model(&config, hash, err)) < 0 ||
+	if ((r = overrides_apply(file, room, &file, err)) < 0 || (r = config_load(file, &config, err)) < 0 ||
+	    (r = check_model(&config, hash, err)) < 0 ||
 	    (r = begin_store(&config, &config.source, &source, err)) < 0 ||
 	    (r = check_whole(source, err)) < 0)
 		return r;
@@ -131,7 +132,10 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 		return r;
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
 		return r;
-	return run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
+	r = run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
+	if (r == 0)
+		overrides_done();
+	return r;
 }
 
 /* An unfinished run is its frozen configuration's: kiln.conf may be anything by now. */

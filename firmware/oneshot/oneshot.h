@@ -3,8 +3,9 @@
  * What runs once and ends: verbs of one program, one file each. A verb gets its own name in argv[0] and
  * returns the exit code (core/error.h).
  *
- * begin is four files: begin.c decides which run it is, unstarted.c ends one that cannot, bring.c brings what
- * that run needs, stored.c knows the checkpoints in the store.
+ * begin is five files: begin.c decides which run it is, overrides.c what is asked of this one alone,
+ * unstarted.c ends one that cannot, bring.c brings what that run needs, stored.c knows the checkpoints in the
+ * store.
  */
 #pragma once
 
@@ -20,6 +21,13 @@ MUST_CHECK int begin_store(const struct config *config, const struct config_stor
 			   struct store **ret_store, struct error *err);
 /* begin.c: the current record as it is now. */
 MUST_CHECK int begin_upload_record(struct store *sink, const char *run_id, struct error *err);
+
+/* overrides.c: what run.start asked of the next run (PATH_RUNS/next.json, core/run.h) in place of `file`'s
+ * own: *ret_file is `file`, or a copy with it in `room`. -EINVAL a value that no run may have. */
+MUST_CHECK int overrides_apply(const char *file, char room[static PATH_BYTES], const char **ret_file,
+			       struct error *err);
+/* The run stands: the next one is kiln.conf's again. */
+void overrides_done(void);
 
 /* unstarted.c: whether an unfinished run has nothing yet, neither plan nor checkpoint, and kiln.conf is not
  * what it was begun with: what kept it from starting may be put right there, so it is not worth going on

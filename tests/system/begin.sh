@@ -249,6 +249,35 @@ config scratch
 begin
 is "$rc" 0 "put right, a new run begins" "$errors"
 
+# ---- What run.start asks of one run alone ----
+node override
+record=$KILN_ROOT/data/kiln/run/current
+mkdir -p "$KILN_ROOT/data/kiln/run"
+config scratch
+sed -i 's/name = "t"/name = "alone"/' "$work/kiln.conf"
+next() { # overrides
+	echo "{\"version\": 1, \"overrides\": {$1}}" >"$KILN_ROOT/data/kiln/run/next.json"
+}
+effective() { # key
+	"$KILN_BIN/kiln" config show "$record/config" | sed -n "s/^  $1 = \\([^;]*\\);.*/\\1/p" | head -n 1
+}
+next '"run.epochs": 3, "run.seed": 9'
+begin
+is "$rc $(effective epochs) $(effective seed)" "0 3 9" "epochs and seed of this run alone" "$errors"
+[ ! -e "$KILN_ROOT/data/kiln/run/next.json" ]
+ok $? "are asked for once"
+put_state finished
+begin
+is "$rc $(effective epochs)" "0 5" "the next run has kiln.conf's"
+put_state finished
+next '"run.epochs": 0'
+begin
+is "$rc" 78 "what no run may have is refused" "$errors"
+like "$errors" 'run.epochs: found 0, allowed: ' "by name"
+next '"model.loss": "x"'
+begin
+is "$rc" 65 "so is what may not be overridden" "$errors"
+
 # ---- Usage ----
 "$KILN_BIN/kiln-oneshot" begin --conf x >"$work/said" 2>&1
 is "$?" 64 "begin takes --config FILE and nothing else"
