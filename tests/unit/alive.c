@@ -129,11 +129,15 @@ static int enter(void **state)
 
 static int leave(void **state)
 {
-	char command[64];
+	char path[PATH_BYTES];
 
 	(void)state;
-	(void)snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command);
+	(void)snprintf(path, sizeof(path), "%s/notify", folder);
+	(void)unlink(path);
+	(void)path_of(PATH_STATUS, "traind", path);
+	while (rmdir(path) == 0 && strcmp(path, folder) != 0)
+		*strrchr(path, '/') = '\0';
+	return access(folder, F_OK) == 0 ? -1 : 0;
 }
 
 int main(void)
