@@ -202,6 +202,12 @@ test-system: programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
 	 tests/run $(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
 
+# Long ones: a run of minutes under a real systemd in a container, killed, stopped, steered and rebooted.
+SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
+test-soak: deps-test programs tests
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_LIMIT_S=3600 \
+	 tests/run $(foreach t,$(SOAK_TESTS),soak/$(basename $(notdir $t)):$t)
+
 test-interop: deps-test programs tests
 	@tools/deps/install bench
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/run interop:tests/interop/run
@@ -232,6 +238,7 @@ help:
 	@echo "  make deps                  install the Debian packages that building needs"
 	@echo "  make lint                  format, clang-tidy, include arrows, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
+	@echo "  make test-soak             under a real systemd, for minutes"
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
@@ -239,5 +246,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-interop fuzz bench help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop fuzz bench help
 .SECONDARY:

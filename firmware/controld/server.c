@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/paths.h"
+#include "drivers/notify/alive.h"
 #include "drivers/tls/tls.h"
 
 #include <signal.h>
@@ -182,6 +183,7 @@ int server_run(struct server *server, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
 	struct stop stop = { { stop_ready }, false };
+	struct alive_worker *worker;
 	struct epoll_event events[ROUND_EVENTS];
 	sigset_t signals;
 	int r;
@@ -194,6 +196,8 @@ int server_run(struct server *server, struct error *err)
 	r = fd < 0 ? -errno : server_add(server, fd, &stop.source, EPOLLIN);
 	if (r < 0)
 		return error_set(err, r, "signals: %s", strerror(-r));
+	alive_open();
+	worker = alive_worker("server");
 	while (!stop.asked) {
 		int count = epoll_wait(server->epoll_fd, events, ROUND_EVENTS, SWEEP_MS);
 
@@ -206,6 +210,7 @@ int server_run(struct server *server, struct error *err)
 		}
 		sweep(server);
 		session_free_ended(server);
+		alive_tick(worker);
 	}
 	return 0;
 }

@@ -171,7 +171,7 @@ static int check_envelope(struct control_request *request, const char **ret_meth
 int control_request_parse(const char *line, uint64_t bytes, enum control_role role,
 			  struct control_request *ret_request, enum control_code *ret_code, struct error *err)
 {
-	const char *method;
+	const char *method = NULL;
 
 	*ret_request = (struct control_request){ 0 };
 	if (bytes >= CONTROL_REQUEST_MAX)
