@@ -205,7 +205,7 @@ test-system: programs tests
 # Long ones: a run of minutes under a real systemd in a container, killed, stopped, steered and rebooted.
 SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
-	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_LIMIT_S=3600 \
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 \
 	 tests/run $(foreach t,$(SOAK_TESTS),soak/$(basename $(notdir $t)):$t)
 
 test-interop: deps-test programs tests
