@@ -3,11 +3,12 @@
  * The spool: where traind leaves files for uploadd, and where it finds its newest checkpoint after a restart.
  *
  * PATH_SPOOL/traind/<run id>/<name> is uploaded to <run id>/<name> in the sink. <name> is one of
- *     checkpoints/ckpt-%012u.safetensors   whole or absent (temporary name, fsync, rename, fsync of the
- * directory) logs/{train,validation}/events.out.tfevents.*   append-only; uploaded again after it grew
- *     model/NAME                           whole or absent
+ *     checkpoints/ckpt-%012u.safetensors            whole or absent (temporary name, fsync, rename, fsync)
+ *     logs/{train,validation}/events.out.tfevents.* append-only; uploaded again after it grew
+ *     model/NAME                                    whole or absent
  * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it
- * is uploaded and two newer ones are on the disk, everything of a run once the run is final and in the store.
+ * is uploaded and two newer ones are on the disk; while the store is away, all that it is not to keep;
+ * everything of a run once the run is final and in the store.
  */
 #pragma once
 

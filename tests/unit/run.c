@@ -2,6 +2,7 @@
 #include "core/run.h"
 #include "core/json.h"
 #include "core/paths.h"
+#include "tests/unit/scratch.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-static char root[64], config_file[128];
+static char config_file[128];
 
 #define PLAN_SHA256 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -33,28 +34,17 @@ static void write_config(const char *name, unsigned seed, const char *start_from
 
 static int setup(void **state)
 {
-	(void)state;
-	(void)snprintf(root, sizeof(root), "/tmp/kiln-run-XXXXXX");
-	if (!mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0)
+	if (scratch_setup(state))
 		return -1;
 	(void)snprintf(config_file, sizeof(config_file), "%s/kiln.conf", root);
 	write_config("night", 7, "scratch");
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	(void)snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command); // NOLINT(cert-env33-c): the name is ours
-}
-
 /* For the next row of a table. */
 static void start_anew(void)
 {
-	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(scratch_teardown(NULL), 0);
 	assert_int_equal(setup(NULL), 0);
 }
 
@@ -515,7 +505,7 @@ static void test_want(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_want),
 		TEST(test_new_record),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/spool.h"
+#include "tests/unit/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,24 +8,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static char root[64];
-
-static int setup(void **state)
-{
-	(void)state;
-	(void)snprintf(root, sizeof(root), "/tmp/kiln-spool-XXXXXX");
-	return !mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	(void)snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command); // NOLINT(cert-env33-c): the name is ours
-}
 
 static void test_checkpoint_names(void **state)
 {
@@ -173,10 +156,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checkpoint_names),
-		cmocka_unit_test_setup_teardown(test_list, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lock, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_list, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_runs, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_lock, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_remove, scratch_setup, scratch_teardown),
 	};
 
 	return cmocka_run_group_tests_name("spool", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/status.h"
 #include "core/paths.h"
+#include "tests/unit/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,24 +16,7 @@
 
 #include <cmocka.h>
 
-static char root[64];
 static struct error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	(void)snprintf(root, sizeof(root), "/tmp/kiln-status-XXXXXX");
-	return !mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	(void)snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command); // NOLINT(cert-env33-c): the name is ours
-}
 
 static int page_file(int flags)
 {
@@ -172,5 +156,5 @@ int main(void)
 		cmocka_unit_test(test_a_reader_never_sees_half),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
