@@ -141,7 +141,8 @@ static void quiesce(struct producer *producer)
 	struct fetch *fetch = producer->fetch;
 
 	fetch->discard = true;
-	store_wake(fetch->store);
+	for (uint32_t i = 0; i < fetch->sources; i++)
+		store_wake(fetch->source[i].store);
 	while (busy(producer))
 		wait_progress(fetch);
 	fetch->discard = false;
@@ -233,8 +234,11 @@ static void write_page(struct producer *producer)
 
 	if (!producer->page || clock_us() - producer->written_us < PAGE_US)
 		return;
-	producer->status.fetchd.bytes = atomic_load(&fetch->bytes_in);
-	producer->status.fetchd.retries = atomic_load(&fetch->retries);
+	producer->status.fetchd.bytes = producer->status.fetchd.retries = 0;
+	for (uint32_t i = 0; i < fetch->sources; i++) {
+		producer->status.fetchd.bytes += atomic_load(&fetch->source[i].bytes_in);
+		producer->status.fetchd.retries += atomic_load(&fetch->source[i].retries);
+	}
 	status_write(producer->page, &producer->status);
 	producer->written_us = clock_us();
 }

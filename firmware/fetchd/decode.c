@@ -184,7 +184,7 @@ void decode_shard(struct fetch *fetch, struct shard *shard)
 	if (again) {
 		shard->fetched_again = true;
 		shard->err.code = 0;
-		network_fetch(fetch, shard);
+		network_fetch(shard);
 	} else {
 		settle(fetch, shard);
 	}

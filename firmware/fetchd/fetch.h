@@ -4,9 +4,9 @@
  *
  *   main thread     commit.c, produce.c: follows the reader's wishes: picks windows, hands out spans of rows,
  *                   publishes slots in order
- *   network thread  network.c: keeps range requests in flight; a shard goes to the decoders when all its
- * bytes are there decode workers  decode.c, gather.c: inflate and index shards; gather spans of rows into a
- * slot's columns
+ *   network threads network.c: one a source; keeps range requests in flight; a shard goes to the decoders
+ *                   when all its bytes are there
+ *   decode workers  decode.c, gather.c: inflate and index shards; gather spans of rows into a slot's columns
  *
  * One mutex guards everything below it in struct fetch, and the windows' states. Workers sleep on `work`, the
  * main thread on `progress`. Buffers are made as the first windows need them and kept; their sum is held
@@ -26,15 +26,28 @@
 
 #define FETCH_SPANS_MAX 1024u
 
+struct queue {
+	struct shard *first, *last;
+};
+
 struct record {
 	uint64_t offset; /* of the data in the shard's plain bytes */
 	uint32_t bytes;
 	bool bad; /* its data CRC is wrong: the row stays empty */
 };
 
+/* A place that shards come from, with a network thread of its own. */
+struct source {
+	struct fetch *fetch;
+	struct store *store; /* its thread's */
+	struct queue to_fetch;
+	atomic_uint_fast64_t bytes_in, retries; /* what the store counted */
+};
+
 /* One shard of a window: its bytes and where its records are. Buffers are kept from window to window. */
 struct shard {
 	struct window *window;
+	struct source *source;
 	struct plan_shard plan;
 	struct store_pin pin;
 	uint8_t *raw, *inflated; /* as fetched; as inflated */
@@ -50,10 +63,6 @@ struct shard {
 	struct error err; /* code 0 = good */
 	uint64_t bad_offset;
 	struct shard *next; /* in the queue it waits in, or among those in flight */
-};
-
-struct queue {
-	struct shard *first, *last;
 };
 
 enum window_state { WINDOW_IDLE, WINDOW_LOADING, WINDOW_READY };
@@ -107,13 +116,13 @@ struct fetch {
 	struct nic_cores cores;
 	struct example_schema schema;
 	uint64_t row_bytes[EXAMPLE_FEATURES_MAX];
-	struct store *store;                    /* the network thread's */
-	atomic_uint_fast64_t bytes_in, retries; /* what it counted */
-	uint64_t window_bytes;                  /* budget of one window: half of fetch.memory_bytes */
+	uint64_t window_bytes; /* budget of one window: half of fetch.memory_bytes */
+	struct source source[PLAN_SOURCES_MAX];
+	uint32_t sources;
 
 	pthread_mutex_t lock;
 	pthread_cond_t work, progress;
-	struct queue to_fetch, to_decode;
+	struct queue to_decode;
 	struct span span[FETCH_SPANS_MAX];
 	uint64_t spans_head, spans_tail;
 	bool discard; /* give up what is being fetched: another generation is wanted */
@@ -130,9 +139,9 @@ MUST_CHECK int fetch_setup(struct fetch *fetch, struct error *err);
 MUST_CHECK int fetch_start_threads(struct fetch *fetch, struct error *err);
 
 /* network.c */
-void *network_thread(void *fetch);
-/* Queue a shard for fetching; the lock is held. */
-void network_fetch(struct fetch *fetch, struct shard *shard);
+void *network_thread(void *source);
+/* Queue a shard for fetching from its source; the lock is held. */
+void network_fetch(struct shard *shard);
 void queue_append(struct queue *queue, struct shard *shard);
 struct shard *queue_take(struct queue *queue); /* NULL when empty */
 

@@ -30,14 +30,16 @@ struct shard *queue_take(struct queue *queue)
 	return shard;
 }
 
-void network_fetch(struct fetch *fetch, struct shard *shard)
+void network_fetch(struct shard *shard)
 {
-	queue_append(&fetch->to_fetch, shard);
-	store_wake(fetch->store);
+	queue_append(&shard->source->to_fetch, shard);
+	store_wake(shard->source->store);
 }
 
-static void to_decoders(struct fetch *fetch, struct shard *shard)
+static void to_decoders(struct shard *shard)
 {
+	struct fetch *fetch = shard->source->fetch;
+
 	(void)pthread_mutex_lock(&fetch->lock);
 	queue_append(&fetch->to_decode, shard);
 	(void)pthread_cond_signal(&fetch->work);
@@ -64,14 +66,14 @@ static void queue_remove(struct queue *queue, struct shard *shard)
 }
 
 /* One of its parts is settled; the last sends the shard on. */
-static void part_done(struct fetch *fetch, struct queue *flying, struct shard *shard, const struct error *err)
+static void part_done(struct queue *flying, struct shard *shard, const struct error *err)
 {
 	if (err && !shard->err.code)
 		shard->err = *err;
 	if (--shard->parts_left > 0)
 		return;
 	queue_remove(flying, shard);
-	to_decoders(fetch, shard);
+	to_decoders(shard);
 }
 
 static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
@@ -87,16 +89,16 @@ static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
 }
 
 /* Every range of a shard at once; the store keeps as many in flight as it has connections. */
-static void submit(struct fetch *fetch, struct queue *flying, struct shard *shard)
+static void submit(struct source *source, struct queue *flying, struct shard *shard)
 {
-	uint64_t part_bytes = fetch->run.config.fetch.part_bytes, bytes = shard->plan.bytes;
+	uint64_t part_bytes = source->fetch->run.config.fetch.part_bytes, bytes = shard->plan.bytes;
 	uint64_t parts = bytes / part_bytes + (bytes % part_bytes != 0);
 	struct error err = { 0 };
 
 	if (reserve_parts(shard, parts, &err) < 0)
 		shard->err = err;
 	if (shard->err.code || parts == 0) {
-		to_decoders(fetch, shard);
+		to_decoders(shard);
 		return;
 	}
 	queue_append(flying, shard);
@@ -111,91 +113,93 @@ static void submit(struct fetch *fetch, struct queue *flying, struct shard *shar
 		request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
 		request->buffer = shard->raw + request->offset;
 		request->context = shard;
-		if (store_submit(fetch->store, request, &err) < 0)
-			part_done(fetch, flying, shard, &err);
+		if (store_submit(source->store, request, &err) < 0)
+			part_done(flying, shard, &err);
 	}
 }
 
-static void give_up(struct fetch *fetch, struct shard *shard)
+static void give_up(struct shard *shard)
 {
 	(void)error_set(&shard->err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
-	to_decoders(fetch, shard);
+	to_decoders(shard);
 }
 
-static void give_up_all(struct fetch *fetch, struct queue *flying)
+static void give_up_all(struct source *source, struct queue *flying)
 {
 	struct shard *shard;
 
-	store_cancel_all(fetch->store);
+	store_cancel_all(source->store);
 	while ((shard = queue_take(flying)))
-		give_up(fetch, shard);
+		give_up(shard);
 }
 
 /* The next shard to fetch, or NULL, and whether everything is to be given up. */
-static bool next_order(struct fetch *fetch, struct shard **ret_shard)
+static bool next_order(struct source *source, struct shard **ret_shard)
 {
+	struct fetch *fetch = source->fetch;
 	bool discard;
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	discard = fetch->discard;
-	*ret_shard = queue_take(&fetch->to_fetch);
+	*ret_shard = queue_take(&source->to_fetch);
 	(void)pthread_mutex_unlock(&fetch->lock);
 	return discard;
 }
 
-static void take_orders(struct fetch *fetch, struct queue *flying)
+static void take_orders(struct source *source, struct queue *flying)
 {
 	struct shard *shard;
 	bool discard;
 
-	while ((void)(discard = next_order(fetch, &shard)), shard) {
+	while ((void)(discard = next_order(source, &shard)), shard) {
 		if (discard)
-			give_up(fetch, shard);
+			give_up(shard);
 		else
-			submit(fetch, flying, shard);
+			submit(source, flying, shard);
 	}
 	if (discard)
-		give_up_all(fetch, flying);
+		give_up_all(source, flying);
 }
 
 /* ---- What the store counted ---- */
 
 /* Logged when nothing is in flight any more, so about once a window. */
-static void report(struct fetch *fetch, bool idle, struct store_counters *last)
+static void report(struct source *source, bool idle, struct store_counters *last)
 {
-	struct store_counters counters = store_counters_of(fetch->store);
+	struct store_counters counters = store_counters_of(source->store);
 	bool retried = store_counters_retries(&counters) != store_counters_retries(last);
 	char text[STORE_COUNTERS_TEXT];
 
-	atomic_store(&fetch->bytes_in, counters.bytes_in);
-	atomic_store(&fetch->retries, store_counters_retries(&counters));
+	atomic_store(&source->bytes_in, counters.bytes_in);
+	atomic_store(&source->retries, store_counters_retries(&counters));
 	if (!idle)
 		return;
-	log_line(retried ? LOG_NOTICE : LOG_DEBUG, "source: %s", store_counters_text(&counters, text));
+	log_line(retried ? LOG_NOTICE : LOG_DEBUG, "%s: %s", store_url(source->store),
+		 store_counters_text(&counters, text));
 	*last = counters;
 }
 
 void *network_thread(void *argument)
 {
-	struct fetch *fetch = argument;
+	struct source *source = argument;
 	struct queue flying = { 0 };
 	struct store_counters last = { 0 };
 	struct alive_worker *worker = alive_worker("the network thread");
 
-	nic_pin(&fetch->cores.network);
+	nic_pin(&source->fetch->cores.network);
 	for (;; alive_tick(worker)) {
 		struct store_request *done = NULL;
 		struct error err = { 0 };
 
-		take_orders(fetch, &flying);
-		if (store_poll(fetch->store, POLL_MS, &done, &err) < 0) {
+		take_orders(source, &flying);
+		if (store_poll(source->store, POLL_MS, &done, &err) < 0) {
 			(void)error_prefix(&err, "network");
 			_exit(alive_fatal(STATUS_FETCHD, &err));
 		}
 		if (!done)
 			continue;
-		part_done(fetch, &flying, done->context, done->result < 0 ? &done->err : NULL);
-		report(fetch, !flying.first, &last);
+		part_done(&flying, done->context, done->result < 0 ? &done->err : NULL);
+		report(source, !flying.first, &last);
 	}
 	return NULL;
 }

@@ -91,13 +91,15 @@ static int open_ring(struct fetch *fetch, struct error *err)
 
 /* ---- Store and threads ---- */
 
-static int open_store(struct fetch *fetch, struct error *err)
+static int open_stores(struct fetch *fetch, struct error *err)
 {
 	const struct config *config = &fetch->run.config;
 	struct store_options options = store_options_of(config);
 
 	options.connections = (uint32_t)config->fetch.connections;
-	return store_open(&config->source, &options, &fetch->store, err);
+	fetch->sources = 1;
+	fetch->source[0].fetch = fetch;
+	return store_open(&config->source, &options, &fetch->source[0].store, err);
 }
 
 int fetch_setup(struct fetch *fetch, struct error *err)
@@ -110,7 +112,7 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 		r = check_memory(fetch, err);
 	if (r == 0)
 		r = open_ring(fetch, err);
-	return r < 0 ? r : open_store(fetch, err);
+	return r < 0 ? r : open_stores(fetch, err);
 }
 
 int fetch_start_threads(struct fetch *fetch, struct error *err)
@@ -121,10 +123,15 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 
 	if (workers == 0)
 		workers = (uint64_t)CPU_COUNT(&fetch->cores.decode);
-	for (uint64_t i = 0; i <= workers; i++)
-		if (pthread_create(&thread, NULL, i ? decode_thread : network_thread, fetch) != 0)
+	for (uint64_t i = 0; i < workers + fetch->sources; i++) {
+		int r = i < workers
+				? pthread_create(&thread, NULL, decode_thread, fetch)
+				: pthread_create(&thread, NULL, network_thread, &fetch->source[i - workers]);
+
+		if (r != 0)
 			return error_set(err, -EAGAIN, "cannot start thread %" PRIu64 " of %" PRIu64, i + 1,
-					 workers + 1);
+					 workers + fetch->sources);
+	}
 	nic_cores_text(&fetch->cores.network, network, sizeof(network));
 	nic_cores_text(&fetch->cores.decode, decode, sizeof(decode));
 	log_info("network thread on cores %s (%s%s), %" PRIu64 " decode workers on cores %s", network,

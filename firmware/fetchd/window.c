@@ -32,11 +32,12 @@ static int reserve_window(struct window *window, uint64_t shards_max, struct err
 		       : error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
 }
 
-static void set_shard(struct window *window, uint64_t k, struct plan_shard plan)
+static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, struct plan_shard plan)
 {
 	struct shard *shard = &window->shard[k];
 
 	shard->window = window;
+	shard->source = &fetch->source[plan.source];
 	shard->plan = plan;
 	shard->fetched_again = false;
 	shard->err.code = 0;
@@ -99,7 +100,7 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 	window->shards = left < per_window ? left : per_window;
 	window->bytes = window->lost = 0;
 	for (uint64_t k = 0; k < window->shards; k++) {
-		set_shard(window, k, plan_shard(fetch->plan, place.split, shard_at(fetch, place, k)));
+		set_shard(fetch, window, k, plan_shard(fetch->plan, place.split, shard_at(fetch, place, k)));
 		/* fetch_setup() saw that no window's sum leaves the budget. */
 		window->bytes += window->shard[k].plan.bytes;
 	}
@@ -112,7 +113,7 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 	window->loading = window->shards;
 	window->state = WINDOW_LOADING;
 	for (uint64_t k = 0; k < window->shards; k++)
-		network_fetch(fetch, &window->shard[k]);
+		network_fetch(&window->shard[k]);
 	return 0;
 }
 
