@@ -77,6 +77,7 @@ int method_run_list(struct call *call, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	uint64_t limit = control_integer(&call->request, "limit", RUNS_DEFAULT);
+	const char *current = "";
 	char *ids[RUN_ARCHIVES_MAX + 1];
 	size_t count;
 	cJSON *runs;
@@ -92,10 +93,13 @@ int method_run_list(struct call *call, struct error *err)
 
 		(void)cJSON_AddTrueToObject(line, "current");
 		(void)cJSON_AddItemToArray(runs, line);
+		current = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(line, "id"));
 	}
 	count = archived(ids);
 	for (size_t i = 0; i < count; i++) {
-		if ((uint64_t)cJSON_GetArraySize(runs) < limit) {
+		/* A run that is over may be current and in the archive. */
+		if ((uint64_t)cJSON_GetArraySize(runs) < limit &&
+		    !(current && strcmp(ids[i], current) == 0)) {
 			free(TAKE(text));
 			(void)!run_json_archived(ids[i], &text, err);
 			(void)cJSON_AddItemToArray(runs, line_of(ids[i], text, err));

@@ -28,19 +28,37 @@ bool run_state_is_final(enum run_state state)
 
 /* ---- Which record is current ---- */
 
-/* A begin that was killed between the archive and the new record: `next` is whole once it has its state. */
-static bool is_between_records(void)
+/* What becomes the record where there is none, for its writer was killed in between; NULL = nothing. `next`
+ * is whole once it has its state; `last` leads nowhere until its record is in the archive. */
+static const char *in_between(void)
 {
 	char path[PATH_BYTES];
 
-	return access(path_of(PATH_RUN, "run.json", path), F_OK) < 0 &&
-	       access(path_of(PATH_RUNS, RECORD_NEXT "/state", path), F_OK) == 0;
+	if (access(path_of(PATH_RUN, "run.json", path), F_OK) == 0)
+		return NULL;
+	if (access(path_of(PATH_RUNS, RECORD_NEXT "/state", path), F_OK) == 0)
+		return RECORD_NEXT;
+	return access(path_of(PATH_RUNS, RECORD_LAST "/state", path), F_OK) == 0 ? RECORD_LAST : NULL;
+}
+
+int record_install(const char *which, struct error *err)
+{
+	char from[PATH_BYTES], to[PATH_BYTES];
+	int r;
+
+	(void)unlink(path_of(PATH_RUN, NULL, to)); /* a folder it leaves as it is */
+	r = file_rename_durable(path_of(PATH_RUNS, which, from), to, err);
+	/* A link that was made for nothing must not lead back to an older record some day. */
+	if (r == 0)
+		(void)unlink(path_of(PATH_RUNS, RECORD_LAST, from));
+	return r;
 }
 
 int record_lock(int *ret_fd, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
-	char path[PATH_BYTES], current[PATH_BYTES];
+	char path[PATH_BYTES];
+	const char *between;
 	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
 
 	if (r < 0)
@@ -51,24 +69,40 @@ int record_lock(int *ret_fd, struct error *err)
 			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
-	if (is_between_records())
-		r = file_rename_durable(path_of(PATH_RUNS, RECORD_NEXT, path),
-					path_of(PATH_RUN, NULL, current), err);
+	between = in_between();
+	if (between)
+		r = record_install(between, err);
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
 }
 
-/* The folder that is the current record now, 0 = none. A begin that goes on is waited for. */
-static int current_folder(ino_t *ret_inode, struct error *err)
+/* What PATH_RUN is now: a folder, or a link and the folder it leads to; zeros = nothing. */
+struct place {
+	ino_t entry, folder;
+};
+
+/* A writer that goes on is waited for. */
+static int find_place(struct place *ret_place, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
 	char path[PATH_BYTES];
 	struct stat st;
-	int r = is_between_records() ? record_lock(&lock, err) : 0;
+	int r = in_between() ? record_lock(&lock, err) : 0;
 
-	*ret_inode = stat(path_of(PATH_RUN, NULL, path), &st) == 0 ? st.st_ino : 0;
+	(void)path_of(PATH_RUN, NULL, path);
+	ret_place->entry = lstat(path, &st) == 0 ? st.st_ino : 0;
+	ret_place->folder = stat(path, &st) == 0 ? st.st_ino : 0;
 	return r;
+}
+
+/* Whether a record that was read from there file by file may be of two, or none because it was on its way. */
+static bool has_moved(const struct place *before)
+{
+	struct place after;
+
+	return find_place(&after, NULL) == 0 &&
+	       (after.entry != before->entry || after.folder != before->folder);
 }
 
 /* ---- run.json ---- */
@@ -135,10 +169,15 @@ int record_write_state(const char *path, enum run_state state, struct error *err
 
 int run_state_get(enum run_state *ret_state, struct error *err)
 {
-	ino_t folder;
-	int r = current_folder(&folder, err);
+	struct place place;
+	int r;
 
-	return r < 0 ? r : read_state(NULL, ret_state, err);
+	do {
+		if ((r = find_place(&place, err)) < 0)
+			return r;
+		r = read_state(NULL, ret_state, err);
+	} while (r < 0 && has_moved(&place));
+	return r;
 }
 
 int run_state_set(enum run_state state, struct error *err)
@@ -163,29 +202,36 @@ int run_rest(struct error *err)
 	return file_write_durable(path_of(PATH_RUN, RUN_REST_FILE, path), "", 0, err);
 }
 
-int run_note(const char *json_object, struct error *err)
+static int note(const char *archived_id, const char *json_object, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
-	CLEANUP(json_free) cJSON *record = NULL, *note = NULL;
+	CLEANUP(json_free) cJSON *record = NULL, *members = NULL;
 	char path[PATH_BYTES];
 	int r;
 
-	r = json_parse("run_note", json_object, strlen(json_object), &note, err);
-	if (r < 0)
+	if ((r = json_parse("run_note", json_object, strlen(json_object), &members, err)) < 0 ||
+	    (r = record_lock(&lock, err)) < 0 || (r = read_record(archived_id, &record, err)) < 0)
 		return r;
-	r = record_lock(&lock, err);
-	if (r < 0)
-		return r;
-	r = read_record(NULL, &record, err);
-	if (r < 0)
-		return r;
-	while (note->child) {
-		cJSON *item = cJSON_DetachItemViaPointer(note, note->child);
+	while (members->child) {
+		cJSON *item = cJSON_DetachItemViaPointer(members, members->child);
 
 		cJSON_DeleteItemFromObjectCaseSensitive(record, item->string);
-		cJSON_AddItemToObject(record, item->string, item);
+		if (cJSON_IsNull(item))
+			cJSON_Delete(item);
+		else
+			cJSON_AddItemToObject(record, item->string, item);
 	}
-	return record_write_json(path_of(PATH_RUN, "run.json", path), record, err);
+	return record_write_json(record_path(archived_id, "run.json", path), record, err);
+}
+
+int run_note(const char *json_object, struct error *err)
+{
+	return note(NULL, json_object, err);
+}
+
+int run_note_archived(const char *id, const char *json_object, struct error *err)
+{
+	return note(id, json_object, err);
 }
 
 static int json_of(const char *archived_id, char **ret_text, struct error *err)
@@ -206,16 +252,16 @@ static int json_of(const char *archived_id, char **ret_text, struct error *err)
 
 int run_json(char **ret_text, struct error *err)
 {
-	ino_t before, after;
+	struct place place;
 	char *text = NULL;
 	int r;
 
 	do {
 		free(TAKE(text));
-		if ((r = current_folder(&before, err)) < 0)
+		if ((r = find_place(&place, err)) < 0)
 			return r;
 		r = json_of(NULL, &text, err);
-	} while (current_folder(&after, NULL) == 0 && before != after);
+	} while (has_moved(&place));
 	if (r == 0)
 		*ret_text = text;
 	return r;
@@ -307,16 +353,16 @@ static int load(const char *archived_id, struct run *ret_run, struct error *err)
 int run_load(struct run *ret_run, struct error *err)
 {
 	struct run run = { 0 };
-	ino_t before, after;
+	struct place place;
 	int r;
 
 	/* Its files are read one by one: of one record, or once more. */
 	do {
 		run_done(&run);
-		if ((r = current_folder(&before, err)) < 0)
+		if ((r = find_place(&place, err)) < 0)
 			return r;
 		r = load(NULL, &run, err);
-	} while (current_folder(&after, NULL) == 0 && before != after);
+	} while (has_moved(&place));
 	if (r == 0)
 		*ret_run = run;
 	return r;

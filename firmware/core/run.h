@@ -6,18 +6,22 @@
  * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
  * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
  * where begin gave the run up (it had failed before it started), ends_s where run.ends_at is given; from
- * fetchd: plan_sha256, order_version; from traind: "epochs" and "metrics" (an object an epoch {epoch, step,
- * loss, accuracy, validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each
- * {loss, accuracy, rows}). In the store it has "state" besides: begin puts it there before the first batch,
- * uploadd again whenever it changed, last when the run is final. So run.json alone is enough to go on on a
- * new disk.
+ * fetchd: plan_sha256, order_version; from kiln-oneshot finished: "left_behind" {at_s, files, bytes, names},
+ * what was still in the spool when it no longer waited, until uploadd has it in the store; from traind:
+ * "epochs" and "metrics" (an object an epoch {epoch, step, loss, accuracy, validation_loss,
+ * validation_accuracy}; {train, validation, test} of the last passes, each {loss, accuracy, rows}). In the
+ * store it has "state" besides: begin puts it there before the first batch, uploadd again whenever it
+ * changed, last when the run is final. So run.json alone is enough to go on on a new disk.
  *
  * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
- * `next` becomes `current`. Whoever finds no current record takes the lock and finishes that, so that a kill
- * anywhere leaves the old record or the new one, and a reader in between sees one of them.
+ * `next` becomes `current`. A final one goes there by itself when its night is over: `current` is a link to
+ * it from then on, so that it stays the current run, as which everybody reads it, until the next one begins.
+ * Whoever finds no current record takes the lock and finishes that, so that a kill anywhere leaves the old
+ * record or the new one, and a reader in between sees one of them.
  *
- * Order: run_begin (kiln-oneshot begin) -> run_load by every program -> run_state_set by traind -> next
- * run_begin archives a final record under PATH_ARCHIVE/<id>, 30 kept.
+ * Order: run_begin (kiln-oneshot begin) -> run_load by every program -> run_state_set by traind ->
+ * run_archive (kiln-oneshot finished) puts a final record under PATH_ARCHIVE/<id>, 30 kept; where nobody did,
+ * the next run_begin does.
  */
 #pragma once
 
@@ -95,6 +99,10 @@ MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
 /* A final state stays: -EPERM for any other after it. */
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);
 
+/* A final record goes to the archive and stays the current one. Free when it is there already.
+ * Errors: -EPERM it is unfinished. */
+MUST_CHECK int run_archive(struct error *err);
+
 /* The trainer's last word: the state is what it stays until somebody begins again. */
 MUST_CHECK int run_rest(struct error *err);
 
@@ -111,8 +119,9 @@ MUST_CHECK int run_want_get(struct run_want *ret_want, struct error *err);
 MUST_CHECK int run_want_set(const struct run_want *want, struct error *err);
 
 /* Add or replace top-level members of run.json from a JSON object's text (plan_sha256, epochs, test, device,
- * ...). */
+ * ...); null takes one away. */
 MUST_CHECK int run_note(const char *json_object, struct error *err);
+MUST_CHECK int run_note_archived(const char *id, const char *json_object, struct error *err);
 
 /* run.json's text with the state of now as "state"; the caller frees. Its frozen configuration is the member
  * "config", so that it alone is enough to go on on a new disk. begin uploads it, uploadd again when the run

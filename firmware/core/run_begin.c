@@ -3,87 +3,8 @@
 #include "core/run_record.h"
 #include "core/version.h"
 
-#include <dirent.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-
-#define RECORD_OLD "old" /* in PATH_RUNS: an archive on its way out */
-
-static int remove_folder(const char *folder, struct error *err)
-{
-	DIR *entries = opendir(folder);
-	struct dirent *entry;
-
-	if (!entries)
-		return errno == ENOENT
-			       ? 0
-			       : error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
-	while ((entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			(void)unlinkat(dirfd(entries), entry->d_name, 0);
-	(void)closedir(entries);
-	return rmdir(folder) < 0 ? error_set(err, -errno, "%s: cannot remove it: %s", folder, strerror(errno))
-				 : 0;
-}
-
-/* ---- The archive ---- */
-
-static bool is_older(const struct stat *a, const struct stat *b)
-{
-	return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
-	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
-}
-
-/* How many there are, and the path of the oldest: ids sort by name first, so by their folder's time. */
-static int look_at_archive(unsigned *ret_count, char oldest[static PATH_BYTES], struct error *err)
-{
-	char folder[PATH_BYTES], path[PATH_BYTES];
-	DIR *entries = opendir(path_of(PATH_ARCHIVE, NULL, folder));
-	struct stat st, oldest_st = { 0 };
-	struct dirent *entry;
-
-	*ret_count = 0;
-	if (!entries)
-		return error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
-	while ((entry = readdir(entries))) {
-		if (entry->d_name[0] == '.' || stat(path_of(PATH_ARCHIVE, entry->d_name, path), &st) < 0)
-			continue;
-		if ((*ret_count)++ == 0 || is_older(&st, &oldest_st)) {
-			oldest_st = st;
-			memcpy(oldest, path, PATH_BYTES);
-		}
-	}
-	(void)closedir(entries);
-	return 0;
-}
-
-/* An archive is whole or gone: it leaves the folder before its files do. */
-static int trim_archive(struct error *err)
-{
-	char oldest[PATH_BYTES], old[PATH_BYTES];
-	unsigned count;
-	int r;
-
-	(void)path_of(PATH_RUNS, RECORD_OLD, old);
-	while ((r = remove_folder(old, err)) == 0 && (r = look_at_archive(&count, oldest, err)) == 0 &&
-	       count > RUN_ARCHIVES_MAX)
-		if ((r = file_rename_durable(oldest, old, err)) < 0)
-			break;
-	return r;
-}
-
-static int archive_current(const char *id, struct error *err)
-{
-	char from[PATH_BYTES], to[PATH_BYTES];
-	int r = path_make(path_of(PATH_ARCHIVE, NULL, to), err);
-
-	if (r < 0)
-		return r;
-	(void)unlink(path_of(PATH_RUN, RUN_START_FILE, from));
-	r = file_rename_durable(path_of(PATH_RUN, NULL, from), path_of(PATH_ARCHIVE, id, to), err);
-	return r < 0 ? r : trim_archive(err);
-}
 
 /* ---- A record on its way in ---- */
 
@@ -96,7 +17,7 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 	int r;
 
 	(void)path_of(PATH_RUNS, RECORD_NEXT, folder);
-	if ((r = remove_folder(folder, err)) < 0 || (r = path_make(folder, err)) < 0 ||
+	if ((r = record_remove_folder(folder, err)) < 0 || (r = path_make(folder, err)) < 0 ||
 	    (r = file_write_durable(path_of(PATH_RUNS, RECORD_NEXT "/config", path), config_text,
 				    strlen(config_text), err)) < 0 ||
 	    (r = config_load(path, &frozen, err)) < 0 ||
@@ -108,14 +29,6 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 					      err)) < 0)
 		return r;
 	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
-}
-
-static int install_next(struct error *err)
-{
-	char next[PATH_BYTES], current[PATH_BYTES];
-
-	return file_rename_durable(path_of(PATH_RUNS, RECORD_NEXT, next), path_of(PATH_RUN, NULL, current),
-				   err);
 }
 
 /* Two runs begun in one second must not share an id. */
@@ -211,7 +124,8 @@ int run_begin(const char *config_file, const char *last_id, const struct run_sta
 		return 0;
 	}
 	if ((r = make_new_run(config_file, there == 0 ? old.id : last_id, start, err)) < 0 ||
-	    (there == 0 && (r = archive_current(old.id, err)) < 0) || (r = install_next(err)) < 0)
+	    (there == 0 && (r = record_archive(old.id, err)) < 0) ||
+	    (r = record_install(RECORD_NEXT, err)) < 0)
 		return r;
 	return run_load(ret_run, err);
 }
@@ -229,7 +143,7 @@ int run_restore(const char *json_text, uint64_t bytes, const char *plan, const c
 	    (r = record_parse("run.json", record, &run, err)) < 0 ||
 	    (r = json_get_string("run.json", record, "config", &config_text, err)) < 0 ||
 	    (r = record_lock(&lock, err)) < 0 || (r = make_next(record, config_text, plan, start, err)) < 0 ||
-	    (r = install_next(err)) < 0)
+	    (r = record_install(RECORD_NEXT, err)) < 0)
 		return r;
 	return run_load(ret_run, err);
 }

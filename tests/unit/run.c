@@ -191,6 +191,13 @@ static void test_notes(void **state)
 	assert_int_equal(json_get_double("run.json", json, "a", &number, &err), 0);
 	assert_true(number == 0.30000000000000004);
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "epochs")), 1);
+
+	/* null takes it away. */
+	assert_int_equal(run_note("{\"a\": null, \"never\": null}", &err), 0);
+	free(TAKE(text));
+	text = json_now();
+	assert_null(strstr(text, "\"a\""));
+	assert_null(strstr(text, "never"));
 }
 
 static void test_damaged_records(void **state)
@@ -357,6 +364,88 @@ static void test_archive_is_trimmed(void **state)
 	assert_int_equal(run_load_archived("", &(struct run){ 0 }, &err), -ENOENT);
 }
 
+/* Who asks at breakfast sees last night's run, which is in the archive by then. */
+static void test_archive_stays_current(void **state)
+{
+	CLEANUP(run_done) struct run now = { 0 }, archived = { 0 }, next = { 0 };
+	CLEANUP(free_ptr) char *before = NULL, *after = NULL, *noted = NULL;
+	char id[RUN_ID_BYTES], second[RUN_ID_BYTES], path[PATH_BYTES];
+	enum run_state found;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run_archive(&err), -ENOENT);
+	(void)begin(id);
+	assert_int_equal(run_archive(&err), -EPERM);
+	assert_non_null(strstr(err.text, " is running: only a run that is over"));
+	assert_int_equal(run_load_archived(id, &archived, &err), -ENOENT);
+	set_state(RUN_FINISHED);
+	before = json_now();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(run_archive(&err), 0);
+	assert_int_equal(run_load_archived(id, &archived, &err), 0);
+	assert_int_equal(run_load(&now, &err), 0);
+	assert_string_equal(now.id, id);
+	assert_int_equal(now.state, RUN_FINISHED);
+	assert_int_equal(run_state_get(&found, &err), 0);
+	assert_int_equal(found, RUN_FINISHED);
+	after = json_now();
+	assert_string_equal(before, after);
+	assert_int_equal(entries_of(path_of(PATH_ARCHIVE, NULL, path)), 1);
+
+	/* What comes after is written into the one record. */
+	assert_int_equal(run_note("{\"late\": 7}", &err), 0);
+	assert_int_equal(run_json_archived(id, &noted, &err), 0);
+	assert_non_null(strstr(noted, "\"late\":\t7"));
+	assert_int_equal(run_state_set(RUN_RUNNING, &err), -EPERM);
+
+	assert_false(begin(second));
+	assert_int_equal(run_load(&next, &err), 0);
+	assert_string_equal(next.id, second);
+	assert_int_equal(entries_of(path_of(PATH_ARCHIVE, NULL, path)), 1);
+}
+
+/* A person cleared the archive: there is no run, and the next one begins. */
+static void test_an_archive_that_is_gone(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	char id[RUN_ID_BYTES], path[PATH_BYTES], aside[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	set_state(RUN_FAILED);
+	assert_int_equal(run_archive(&err), 0);
+	(void)snprintf(aside, sizeof(aside), "%s/aside", root);
+	assert_int_equal(rename(path_of(PATH_ARCHIVE, NULL, path), aside), 0);
+	assert_int_equal(run_load(&run, &err), -ENOENT);
+	assert_false(begin(id));
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_int_equal(run.state, RUN_RUNNING);
+}
+
+/* However wrong the clock was when it came, the last run is no old one. */
+static void test_the_last_run_is_not_trimmed(void **state)
+{
+	const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	CLEANUP(run_done) struct run run = { 0 };
+	char id[RUN_ID_BYTES], name[16], path[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	for (unsigned i = 0; i < RUN_ARCHIVES_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "a-%u", i);
+		assert_int_equal(path_make(path_of(PATH_ARCHIVE, name, path), &err), 0);
+	}
+	set_state(RUN_FINISHED);
+	assert_int_equal(utimensat(AT_FDCWD, path_of(PATH_RUN, NULL, path), times, 0), 0);
+	assert_int_equal(run_archive(&err), 0);
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_string_equal(run.id, id);
+	assert_int_equal(entries_of(path_of(PATH_ARCHIVE, NULL, path)), RUN_ARCHIVES_MAX);
+}
+
 /* The weights come into the record with it, and it says whose they are; the archive does without them. */
 static void test_start(void **state)
 {
@@ -456,9 +545,12 @@ static void test_readers_see_one_record(void **state)
 		_exit(0);
 	}
 	for (unsigned i = 1; i <= RUNS; i++) {
+		struct error err = { 0 };
 		char name[32];
 
 		set_state(RUN_FINISHED);
+		if (i % 2)
+			assert_int_equal(run_archive(&err), 0);
 		(void)snprintf(name, sizeof(name), "n%u", i);
 		write_config(name, i, "scratch");
 		assert_false(begin(id));
@@ -518,6 +610,9 @@ int main(void)
 		TEST(test_parse),
 		TEST(test_restore_refuses),
 		TEST(test_archive_is_trimmed),
+		TEST(test_archive_stays_current),
+		TEST(test_an_archive_that_is_gone),
+		TEST(test_the_last_run_is_not_trimmed),
 		TEST(test_start),
 		TEST(test_begins_at_once),
 		TEST(test_readers_see_one_record),

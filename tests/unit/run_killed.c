@@ -78,6 +78,11 @@ static int finish(struct error *err)
 	return run_state_set(RUN_FINISHED, err);
 }
 
+static int archive(struct error *err)
+{
+	return run_archive(err);
+}
+
 static int note(struct error *err)
 {
 	return run_note("{\"left\": 2, \"right\": 2}", err);
@@ -126,6 +131,30 @@ static void both_notes_or_none(void)
 	assert_non_null(strstr(text, "\"left\""));
 }
 
+/* The first record is the current one, in the archive or not yet, and readers go on in any case. */
+static void still_current(void)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	struct error err = { 0 };
+
+	if (run_load(&run, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(run.id, first_id);
+	assert_int_equal(run.state, RUN_FINISHED);
+}
+
+/* Killed once more on a later day, the archive is still complete. */
+static void archived_next_time(void)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	struct error err = { 0 };
+
+	still_current();
+	assert_int_equal(run_archive(&err), 0);
+	assert_int_equal(run_load_archived(first_id, &run, &err), 0);
+	still_current();
+}
+
 /* The record with its plan, or none, and then kiln-oneshot begin brings it once more. */
 static void restored_or_none(void)
 {
@@ -160,7 +189,7 @@ static void archives_whole(void)
 static void next_begin_goes_on(void)
 {
 	CLEANUP(run_done) struct run run = { 0 }, archived = { 0 };
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], link[16];
 	struct error err = { 0 };
 
 	if (begin(&err) < 0 || run_load(&run, &err) < 0)
@@ -173,6 +202,8 @@ static void next_begin_goes_on(void)
 		assert_int_equal(access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK), 0);
 	}
 	assert_int_equal(access(path_of(PATH_RUNS, "next", path), F_OK), -1);
+	assert_int_equal(readlink(path_of(PATH_RUNS, "last", path), link, sizeof(link)), -1);
+	assert_int_equal(readlink(path_of(PATH_RUN, NULL, path), link, sizeof(link)), -1);
 	/* Nothing of a record that did not come about is in another. */
 	assert_int_equal(access(path_of(PATH_RUN, "plan", path), F_OK),
 			 strcmp(run.id, RESTORED_ID) == 0 ? 0 : -1);
@@ -293,6 +324,26 @@ static void test_begin_with_a_full_archive(void **state)
 	check_everywhere(begin, archives_whole);
 }
 
+static void test_archive(void **state)
+{
+	(void)state;
+	make_record(true);
+	enter("root");
+	check_everywhere(archive, still_current);
+	check_everywhere(archive, archived_next_time);
+}
+
+static void test_begin_after_an_archived_run(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	make_record(true);
+	assert_int_equal(run_archive(&err), 0);
+	enter("root");
+	check_everywhere(begin, old_or_new);
+}
+
 static void test_state(void **state)
 {
 	(void)state;
@@ -331,6 +382,8 @@ int main(void)
 		TEST(test_first_begin),
 		TEST(test_begin_after_a_final_run),
 		TEST(test_begin_with_a_full_archive),
+		TEST(test_archive),
+		TEST(test_begin_after_an_archived_run),
 		TEST(test_state),
 		TEST(test_note),
 		TEST(test_restore),
