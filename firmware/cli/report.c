@@ -63,6 +63,19 @@ static void print_epochs(const cJSON *record)
 	}
 }
 
+static void print_left_behind(const cJSON *record)
+{
+	const cJSON *left = cJSON_GetObjectItemCaseSensitive(record, "left_behind"), *name;
+
+	if (!left)
+		return;
+	printf("left behind  %.0f files, %.0f bytes, not in the store when the wait for it was over\n",
+	       number(left, "files"), number(left, "bytes"));
+	cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(left, "names"))
+		if (cJSON_IsString(name))
+			printf("             %s\n", name->valuestring);
+}
+
 static int print_report(const char *text, const char *sink_url, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -84,6 +97,7 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 		printf("\ntest accuracy %.2f %%, loss %.4f, %.0f rows\n", 100 * number(test, "accuracy"),
 		       number(test, "loss"), number(test, "rows"));
 	printf("\noutputs %s/%s\n", sink_url, id);
+	print_left_behind(record);
 	return 0;
 }
 

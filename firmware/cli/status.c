@@ -103,6 +103,28 @@ static void say_run(struct screen *screen)
 	say(screen, "progress", text);
 }
 
+static void say_left_behind(struct screen *screen)
+{
+	const cJSON *left = client_member(screen->status, "run.left_behind"), *name;
+	char a[48], b[48], text[1024];
+	const char *between = ": ";
+	size_t used;
+
+	if (!cJSON_IsObject(left))
+		return;
+	used = (size_t)snprintf(text, sizeof(text), "%s files, %s, not in the store yet",
+				figure(client_number(left, "files"), "%.0f", a),
+				size_of(client_number(left, "bytes"), b));
+	cJSON_ArrayForEach(name, client_member(left, "names")) {
+		if (!cJSON_IsString(name) || used >= sizeof(text))
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", between,
+					 name->valuestring);
+		between = ", ";
+	}
+	say(screen, "left", text);
+}
+
 static void say_rates(struct screen *screen)
 {
 	const cJSON *status = screen->status;
@@ -195,6 +217,7 @@ int client_print_status(const cJSON *status, FILE *out)
 	say_run(&screen);
 	say_rates(&screen);
 	say_checkpoint(&screen);
+	say_left_behind(&screen);
 	say_machine(&screen);
 	say_daemons(&screen);
 	return screen.lines;

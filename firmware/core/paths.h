@@ -16,7 +16,7 @@ enum path {
 	PATH_REVOKED,     /* /etc/kiln/revoked: SHA-256 of client certificates */
 	PATH_CREDENTIALS, /* /data/kiln/credentials */
 	PATH_RUNS,        /* /data/kiln/run: lock, current, archive */
-	PATH_RUN,         /* /data/kiln/run/current: run.json, state, want, config, plan */
+	PATH_RUN,         /* /data/kiln/run/current: run.json, state, want, config, plan; core/run.h */
 	PATH_ARCHIVE,     /* /data/kiln/run/archive */
 	PATH_SPOOL,       /* /data/kiln/spool: one folder a writer below it */
 	PATH_CACHE,       /* /data/kiln/cache */
@@ -27,6 +27,7 @@ enum path {
 	PATH_RING,        /* /run/kiln/huge/ring */
 	PATH_CONTROL,     /* /run/kiln/control.sock */
 	PATH_STEER,       /* /run/kiln-steer/socket */
+	PATH_ALARM,       /* /sys/class/rtc/rtc0/wakealarm: when a box that sleeps wakes up, rtc(4) */
 	PATH_KINDS,
 };
 

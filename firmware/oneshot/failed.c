@@ -33,6 +33,7 @@ static const char *meaning(const char *status)
 
 int oneshot_failed(int argc, char **argv)
 {
+	struct error err = { 0 };
 	enum run_state state;
 
 	(void)argc;
@@ -41,7 +42,8 @@ int oneshot_failed(int argc, char **argv)
 	log_err("%s ended with %s %s (%s): %s. Its journal says why; `kiln start` tries again",
 		given("MONITOR_UNIT"), given("MONITOR_EXIT_CODE"), given("MONITOR_EXIT_STATUS"),
 		given("MONITOR_SERVICE_RESULT"), meaning(given("MONITOR_EXIT_STATUS")));
-	if (run_state_get(&state, NULL) == 0)
-		log_notice("the run is %s", run_state_name(state));
-	return EX_OK;
+	if (run_state_get(&state, NULL) < 0)
+		return EX_OK;
+	log_notice("the run is %s", run_state_name(state));
+	return run_state_is_final(state) && run_archive(&err) < 0 ? fatal(&err) : EX_OK;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After a run: what kiln.conf wants of the box then, once the store has all of it.
+ * After a run: once the store has all of it, or the wait for that is over, a final record goes to the
+ * archive, and the box does what kiln.conf wants of it then.
  */
 #include "core/clock.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/night.h"
 #include "core/paths.h"
@@ -18,7 +20,7 @@
 #define POLL_S 1
 /* The box wakes this long before the next start: drivers, network and clock come up. */
 #define WAKE_EARLY_S 180
-#define WAKE_ALARM   "/sys/class/rtc/rtc0/wakealarm"
+#define NAMES_MAX    8u /* of files that stay behind */
 
 /* uploadd writes its page after each pass; a pass that began after the run came to rest has seen its last
  * file. Two pages: the first may be of a pass that began before. */
@@ -32,35 +34,129 @@ static bool is_uploaded(uint64_t *last_us, unsigned *pages, struct status *statu
 	return *pages > 2 && strcmp(status->phase, "watching") == 0;
 }
 
-static void wait_for_uploads(const char *run_id, uint64_t wait_min)
+/* False: no longer. `status` is kiln-uploadd's last word. */
+static bool wait_for_uploads(uint64_t wait_min, struct status *status)
 {
 	uint64_t start_us = clock_us(), last_us = 0;
-	struct status status = { .text = "it says nothing" };
 	unsigned pages = 0;
 
-	while (!is_uploaded(&last_us, &pages, &status)) {
-		if (clock_us() - start_us >= wait_min * 60 * 1000000) {
-			log_warning("%s: not all of it is in the store after %" PRIu64
-				    " minutes (kiln-uploadd: %s); the rest stays in the spool",
-				    run_id, wait_min, status.text);
-			return;
-		}
+	while (!is_uploaded(&last_us, &pages, status)) {
+		if (clock_us() - start_us >= wait_min * 60 * 1000000)
+			return false;
 		(void)sleep(POLL_S);
 	}
-	log_info("%s: all of it is in the store", run_id);
+	return true;
 }
+
+/* ---- What stays behind ---- */
+
+struct left {
+	bool any_stored;
+	uint64_t stored; /* the newest checkpoint in the store */
+	uint64_t files, bytes;
+	cJSON *names; /* of the first NAMES_MAX */
+};
+
+static int note_file(void *context, const char *name, uint64_t bytes)
+{
+	struct left *left = context;
+	int64_t step = spool_checkpoint_step(name);
+
+	/* It stays in the spool for traind's sake. */
+	if (step >= 0 && left->any_stored && (uint64_t)step <= left->stored)
+		return 0;
+	left->files++;
+	left->bytes += bytes;
+	if (left->files <= NAMES_MAX)
+		cJSON_AddItemToArray(left->names, cJSON_CreateString(name));
+	return 0;
+}
+
+static void say_left(const char *run_id, const struct left *left, const char *why)
+{
+	char names[NAMES_MAX * 64 + 32] = "";
+	const cJSON *name;
+	size_t used = 0;
+
+	cJSON_ArrayForEach(name, left->names) {
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+					 name->valuestring);
+		if (used >= sizeof(names))
+			break;
+	}
+	if (left->files > NAMES_MAX && used < sizeof(names))
+		(void)snprintf(names + used, sizeof(names) - used, ", and %" PRIu64 " more",
+			       left->files - NAMES_MAX);
+	log_warning("%s: %" PRIu64 " files of %" PRIu64 " bytes stay in the spool %s: %s", run_id,
+		    left->files, left->bytes, why, names);
+}
+
+static int note_left(const struct left *left, struct error *err)
+{
+	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	cJSON *behind = cJSON_AddObjectToObject(note, "left_behind");
+	int r;
+
+	if (!behind || !json_add_u64(behind, "at_s", (uint64_t)time(NULL)) ||
+	    !json_add_u64(behind, "files", left->files) || !json_add_u64(behind, "bytes", left->bytes) ||
+	    !cJSON_AddItemToObject(behind, "names", cJSON_Duplicate(left->names, true)))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = json_print(note, &text, err);
+	return r < 0 ? r : run_note(text, err);
+}
+
+struct report {
+	const char *run_id; /* the current run's */
+	const struct status *status;
+	const char *why;
+	struct error *err;
+};
+
+static int report_run(void *context, const char *run_id)
+{
+	CLEANUP(json_free) cJSON *names = cJSON_CreateArray();
+	const struct report *report = context;
+	const struct status_uploadd *uploadd = &report->status->uploadd;
+	struct left left = { .names = names };
+	bool current = strcmp(run_id, report->run_id) == 0;
+	int r;
+
+	left.any_stored = strcmp(run_id, report->status->run_id) == 0 &&
+			  (uploadd->checkpoint_step || uploadd->checkpoint_us);
+	left.stored = uploadd->checkpoint_step;
+	r = spool_list(run_id, note_file, &left, report->err);
+	if (r < 0 || !left.files)
+		return r;
+	say_left(run_id, &left, report->why);
+	return current ? note_left(&left, report->err) : 0;
+}
+
+/* Of every run; that of the current one goes into its record. */
+static int report_left(const char *run_id, uint64_t wait_min, const struct status *status, struct error *err)
+{
+	char why[sizeof(status->text) + 64];
+	struct report report = { run_id, status, why, err };
+
+	(void)snprintf(why, sizeof(why), "after %" PRIu64 " minutes (kiln-uploadd: %s)", wait_min,
+		       *status->text ? status->text : "it says nothing");
+	return spool_runs(report_run, &report, err);
+}
+
+/* ---- The box ---- */
 
 /* rtc(4): a set alarm is cleared before another is taken. */
 static int set_alarm(int64_t wake, struct error *err)
 {
-	char text[32];
+	char path[PATH_BYTES], text[32];
 
+	(void)path_of(PATH_ALARM, NULL, path);
 	for (int i = 0; i < 2; i++) {
-		CLEANUP(close_file) FILE *file = fopen(WAKE_ALARM, "we");
+		CLEANUP(close_file) FILE *file = fopen(path, "we");
 
 		(void)snprintf(text, sizeof(text), "%" PRId64 "\n", i ? wake : 0);
 		if (!file || fputs(text, file) < 0 || fflush(file) != 0)
-			return error_set(err, -EIO, WAKE_ALARM ": cannot set it to %s: %s", i ? text : "0",
+			return error_set(err, -EIO, "%s: cannot set it to %s: %s", path, i ? text : "0",
 					 strerror(errno));
 	}
 	return 0;
@@ -83,6 +179,7 @@ static int finished(struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
+	struct status status = { 0 };
 	char path[PATH_BYTES];
 	int r = run_load(&run, err);
 
@@ -93,9 +190,15 @@ static int finished(struct error *err)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	/* Whoever stopped it is still there. */
-	if (config.power.when_finished == POWER_NOTHING || run.state == RUN_STOPPED)
+	if (run.state == RUN_STOPPED)
 		return 0;
-	wait_for_uploads(run.id, config.power.upload_wait_min);
+	if (wait_for_uploads(config.power.upload_wait_min, &status))
+		log_info("%s: all of it is in the store", run.id);
+	else
+		r = report_left(run.id, config.power.upload_wait_min, &status, err);
+	if (r < 0 || (run_state_is_final(run.state) && (r = run_archive(err)) < 0) ||
+	    config.power.when_finished == POWER_NOTHING)
+		return r;
 	return rest(&config, err);
 }
 

@@ -49,9 +49,10 @@ int oneshot_resume(int argc, char **argv);
 int oneshot_unfinished(int argc, char **argv);
 /* nightly.c: exit 0 when the next run is a new one, made from kiln.conf, 1 when an unfinished one goes on. */
 int oneshot_new(int argc, char **argv);
-/* finished.c: a run has come to rest: wait for the uploads, then power.when_finished. */
+/* finished.c: a run has come to rest: wait for the uploads, say what stays behind, archive a final record,
+ * then power.when_finished. */
 int oneshot_finished(int argc, char **argv);
-/* failed.c: OnFailure= of the run's services: say which one and why. */
+/* failed.c: OnFailure= of the run's services: say which one and why; a final record goes to the archive. */
 int oneshot_failed(int argc, char **argv);
 /* hugepages.c: the pages of the current run's ring. */
 int oneshot_hugepages(int argc, char **argv);

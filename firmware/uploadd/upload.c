@@ -163,6 +163,22 @@ static int read_record(const struct upload *upload, char **ret_text, cJSON **ret
 	return 0;
 }
 
+/* All of it is in the store now, so nothing stays behind (core/run.h). */
+static int forget_left_behind(struct upload *upload, char **text, cJSON **record, struct error *err)
+{
+	static const char nothing[] = "{\"left_behind\": null}";
+	int r;
+
+	if (!cJSON_HasObjectItem(*record, "left_behind"))
+		return 0;
+	r = upload->archived ? run_note_archived(upload->run.id, nothing, err) : run_note(nothing, err);
+	if (r < 0)
+		return r;
+	free(TAKE(*text));
+	cJSON_Delete(TAKE(*record));
+	return read_record(upload, text, record, err);
+}
+
 static int upload_record(struct upload *upload, char **text, struct error *err)
 {
 	int r;
@@ -208,6 +224,8 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 		r = checkpoints_upload(upload, &scan.local, err);
 	}
 	free(scan.local.step);
+	if (r == 0)
+		r = forget_left_behind(upload, &text, &record, err);
 	if (r == 0)
 		r = upload_record(upload, &text, err);
 	report_retries(upload);

@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln-oneshot finished: it waits for the uploads, says what stays behind, archives the record, sets the alarm; and whoever
+# asks afterwards still hears of the run. uploadd here is a real one, PID 1 is not there.
+. "$(dirname "$0")/lib.sh"
+# Whatever goes wrong, this machine is not switched off.
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
+kiln=$KILN_BIN/kiln
+
+config() { # power
+	mkdir -p "$KILN_ROOT/etc/kiln"
+	cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-CONF
+		run: { name = "t"; at = "02:30"; zone = "UTC"; };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$sink"; };
+		power: { $1 };
+	CONF
+}
+
+begin() { # node, power
+	node "$1"
+	sink=$work/runs/$1
+	config "$2"
+	again
+}
+
+again() {
+	id=$("$KILN_BIN/kiln-oneshot" begin 2>"$work/begin.log")
+	runs=$KILN_ROOT/data/kiln/run
+	spool=$KILN_ROOT/data/kiln/spool/traind/$id record=$runs/current archived=$runs/archive/$id
+}
+
+rest() { # state
+	echo "$1" >"$record/state.new"
+	mv "$record/state.new" "$record/state"
+	: >"$record/finished"
+}
+
+finished() {
+	"$KILN_BIN/kiln-oneshot" finished 2>"$work/errors"
+	rc=$?
+	errors=$(cat "$work/errors")
+}
+
+start_uploadd() {
+	"$KILN_BIN/kiln-uploadd" "$@" 2>>"$KILN_ROOT/log" &
+	uploadd=$!
+}
+
+end_uploadd() {
+	kill -TERM $uploadd
+	wait $uploadd 2>/dev/null
+}
+
+left() { # member, of the record
+	python3 -c 'import json,sys; print(json.load(open(sys.argv[1])).get("left_behind", {}).get(sys.argv[2], ""))' \
+		"$record/run.json" "$1"
+}
+
+# ---- All of it is in the store ----
+begin all 'when_finished = "nothing";'
+"$KILN_BUILD/system/make_checkpoint" "$id" 10 1000
+rest finished
+start_uploadd
+finished
+is "$rc" 0 "after a run" "$errors"
+like "$errors" "$id: all of it is in the store" "it waits for uploadd, and says so"
+[ ! -e "$spool" ]
+ok $? "nothing is left in the spool by then" "$(find "$spool" 2>&1)"
+[ ! -e "$record/finished" ]
+ok $? "the mark is taken away"
+is "$(cat "$archived/state" 2>&1)" finished "the record is in the archive"
+is "$(left files)" "" "it says of nothing that it is left behind"
+like "$("$kiln" report --json)" "\"id\":.*\"$id\"" "kiln report: last night's run"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+wait_for 10 "$kiln" node
+like "$("$kiln" status)" "^state +finished" "kiln status: finished"
+like "$("$kiln" status)" "^run +$id" "and which run"
+is "$("$kiln" runs | grep -c "^$id  *finished")" 1 "kiln runs lists it once"
+like "$("$kiln" runs "$id")" '"state":.*"finished"' "kiln runs ID shows it"
+first=$id
+again
+[ "$id" != "$first" ] && [ -n "$id" ]
+ok $? "the next night begins a new run" "$(cat "$work/begin.log")"
+is "$(ls "$runs/archive")" "$first" "the last one stays in the archive"
+is "$("$kiln" runs | sed 1d | cut -d' ' -f1)" "$id
+$first" "kiln runs lists both, the newest first"
+kill $controld
+wait $controld 2>/dev/null
+end_uploadd
+
+# ---- A store that is away ----
+begin away 'when_finished = "nothing"; upload_wait_min = 0;'
+rm -rf "$sink" "$spool"
+: >"$sink" # no folder
+mkdir -p "$spool"/{checkpoints,model,logs/train}
+for name in checkpoints/ckpt-000000000010.safetensors logs/train/events.out.tfevents.1 model/{a,b,c,d,e,f,g}.bin; do
+	printf 12345 >"$spool/$name"
+done
+: >"$spool/model/x.tmp"
+rest finished
+finished
+is "$rc" 0 "a store that is away does not keep it for ever" "$errors"
+like "$errors" "$id: 9 files of 45 bytes stay in the spool after 0 minutes.*: checkpoints/ckpt-000000000010.safetensors, .*, and 1 more" \
+	"it names what stays behind"
+is "$(left files) $(left bytes)" "9 45" "the record says so" "$(cat "$record/run.json")"
+like "$(left names)" "^\['checkpoints/ckpt-000000000010.safetensors', 'logs/train/events.out.tfevents.1', 'model/a.bin', .*'model/f.bin'\]$" \
+	"by name"
+is "$(cat "$archived/state" 2>&1)" finished "and is in the archive all the same"
+like "$("$kiln" report)" "^left behind +9 files, 45 bytes" "kiln report says it, too"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+wait_for 10 "$kiln" node
+like "$("$kiln" status)" "^left +9 files, 45 B, not in the store yet: checkpoints/" "so does kiln status"
+kill $controld
+wait $controld 2>/dev/null
+# The next night: a new run, and what the first one left goes to the store from the archive.
+rm "$sink" "$spool/checkpoints"/*
+first=$id first_record=$archived
+again
+start_uploadd
+wait_for 30 test ! -e "$KILN_ROOT/data/kiln/spool/traind/$first"
+ok $? "when the store is back, uploadd brings it there from the archive" "$(cat "$KILN_ROOT/log")"
+is "$(cat "$sink/$first/model/a.bin" 2>&1)" 12345 "with every file"
+! grep -q left_behind "$sink/$first/run.json" "$first_record/run.json"
+ok $? "then nothing is left behind any more" "$(cat "$first_record/run.json")"
+end_uploadd
+
+# ---- Uploaded in the same night ----
+begin later 'when_finished = "nothing"; upload_wait_min = 0;'
+printf 12345 >"$spool/model/a.bin"
+rest finished
+finished
+is "$(left files)" 1 "one file is left behind"
+start_uploadd --drain
+wait $uploadd
+is "$? $(left files)" "0 " "uploaded while it is still the current run, the record no longer says so"
+like "$(cat "$sink/$id/run.json")" '"state":.*"finished"' "and the store has it"
+
+# ---- An unfinished run ----
+begin night 'when_finished = "nothing"; upload_wait_min = 0;'
+"$KILN_BUILD/system/make_checkpoint" "$id" 10 1000
+printf 12345 >"$spool/model/a.bin"
+"$KILN_BUILD/system/status_pages" "$id" training &
+pages=$!
+wait_for 10 test -e "$KILN_ROOT/run/kiln/status/uploadd/page"
+rest expired
+finished
+is "$rc" 0 "at the end of a night that did not suffice"
+is "$(left names)" "['model/a.bin']" "what uploadd has in the store is not left behind"
+[ ! -L "$record" ] && [ ! -e "$archived" ]
+ok $? "an unfinished run is not archived"
+kill $pages
+wait $pages 2>/dev/null
+rest stopped
+finished
+is "$rc $(cat "$record/state")" "0 stopped" "stopped by hand: nothing follows" "$errors"
+first=$id
+again
+is "$id" "$first" "begin goes on with it"
+
+# ---- A failed one ----
+begin failed 'when_finished = "nothing";'
+echo failed >"$record/state"
+"$KILN_BIN/kiln-oneshot" failed 2>"$work/errors"
+is "$? $(cat "$archived/state" 2>&1)" "0 failed" "a failed run goes to the archive" "$(cat "$work/errors")"
+begin stuck 'when_finished = "nothing";'
+"$KILN_BIN/kiln-oneshot" failed 2>"$work/errors"
+is "$? $(cat "$record/state")" "0 running" "one that only cannot go on does not" "$(cat "$work/errors")"
+[ ! -e "$archived" ]
+ok $? "and stays where it is"
+
+# ---- Suspend ----
+begin asleep 'when_finished = "suspend"; upload_wait_min = 0;'
+alarm=$KILN_ROOT/sys/class/rtc/rtc0/wakealarm
+rest finished
+finished
+is "$rc" 69 "no clock that could wake the box: it stays on" "$errors"
+like "$errors" "$alarm: cannot set it" "and it says why"
+is "$(cat "$archived/state" 2>&1)" finished "the record is in the archive before"
+mkdir -p "${alarm%/*}"
+echo 1 >"$alarm"
+rest_again() { : >"$record/finished"; }
+rest_again
+before=$(date +%s)
+finished
+like "$errors" 'cannot reach systemd over D-Bus' "then it asks systemd"
+next() { # the first 02:30 after a time
+	echo $((($1 - 9000) / 86400 * 86400 + 86400 + 9000 - 180))
+}
+found=$(cat "$alarm")
+[ "$found" = "$(next "$before")" ] || [ "$found" = "$(next "$(date +%s)")" ]
+ok $? "the alarm is three minutes before the next start" "found: $found
+expected: $(next "$before")"
