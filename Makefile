@@ -93,6 +93,7 @@ UNIT_TESTS  := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
 BENCHES     := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 TEST_HELPERS := $(patsubst tests/system/%.c,$(B)/system/%,$(wildcard tests/system/*.c))
+TEST_HELPERS += $(patsubst tests/system/%.c,$(B)/system/%.so,$(wildcard tests/system/preload/*.c))
 
 programs: $(PROGRAMS)
 tests: $(UNIT_TESTS) $(TEST_HELPERS)
@@ -139,6 +140,11 @@ $(B)/bench/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
 
 $(B)/system/%: $(B)/obj/tests/system/%.o $(ARCHIVES)
 	$(link)
+
+$(B)/system/preload/%.so: tests/system/preload/%.c
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CPPFLAGS) $(WARNINGS) -O2 -fPIC -shared -o $@ $<
 
 clean:
 	rm -rf build

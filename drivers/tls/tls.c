@@ -33,6 +33,7 @@ struct tls_link {
 	uint64_t peer;
 	bool wants_write;
 	char why[256]; /* we refused; "" = we did not */
+	char name[TLS_NAME_BYTES];
 };
 
 static const int suites[] = { MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
@@ -146,6 +147,20 @@ static int unit_of(const mbedtls_x509_crt *cert, const char *const *units)
 	return -1;
 }
 
+static void keep_name(struct tls_link *link, const mbedtls_x509_crt *cert)
+{
+	for (const mbedtls_x509_name *name = &cert->subject; name; name = name->next) {
+		size_t length = name->val.len < TLS_NAME_BYTES ? name->val.len : TLS_NAME_BYTES - 1;
+
+		if (MBEDTLS_OID_CMP(MBEDTLS_OID_AT_CN, &name->oid) != 0)
+			continue;
+		for (size_t i = 0; i < length; i++)
+			link->name[i] =
+				name->val.p[i] > 0x20 && name->val.p[i] < 0x7f ? (char)name->val.p[i] : '?';
+		link->name[length] = '\0';
+	}
+}
+
 /* A list that cannot be read lets nobody in: it may name anybody. */
 static bool is_revoked(struct tls_link *link, const char *fingerprint)
 {
@@ -164,14 +179,19 @@ static bool is_revoked(struct tls_link *link, const char *fingerprint)
 	return true;
 }
 
+static bool has_clock(const struct tls_options *options)
+{
+	return !options->clock_is_set || options->clock_is_set();
+}
+
 static void check_leaf(struct tls_link *link, const mbedtls_x509_crt *cert, uint32_t *flags)
 {
 	const struct tls_options *options = &link->tls->options;
 	char fingerprint[DIGEST_HEX_BYTES];
-	bool lenient;
 
 	digest_sha256(cert->raw.p, cert->raw.len, fingerprint);
 	link->peer = strtoull(strndupa(fingerprint, 16), NULL, 16);
+	keep_name(link, cert);
 	if (is_revoked(link, fingerprint))
 		*flags |= MBEDTLS_X509_BADCERT_REVOKED;
 	if (options->side == TLS_CLIENT)
@@ -184,11 +204,23 @@ static void check_leaf(struct tls_link *link, const mbedtls_x509_crt *cert, uint
 		(void)snprintf(link->why, sizeof(link->why), "the certificate's OU names no role");
 		*flags |= MBEDTLS_X509_BADCERT_OTHER;
 	}
-	lenient = link->unit == 0 && options->clock_is_set && !options->clock_is_set();
-	if (lenient)
+	*flags |= link->ca_dates;
+	if (!has_clock(options) && link->unit == 0)
 		*flags &= ~(uint32_t)DATE_FLAGS;
-	else
-		*flags |= link->ca_dates;
+}
+
+/* The first of the flags' sentences. */
+static void keep_reason(struct tls_link *link, uint32_t flags)
+{
+	size_t used;
+
+	(void)mbedtls_x509_crt_verify_info(link->why, sizeof(link->why), "", flags);
+	used = strcspn(link->why, "\n");
+	link->why[used] = '\0';
+	if ((flags & DATE_FLAGS) && !has_clock(&link->tls->options))
+		(void)snprintf(link->why + used, sizeof(link->why) - used,
+			       "; the clock is not set here: only the role %s needs no date",
+			       link->tls->options.units[0]);
 }
 
 /* From the authority down to the leaf, which decides. */
@@ -196,19 +228,15 @@ static int verify(void *context, mbedtls_x509_crt *cert, int depth, uint32_t *fl
 {
 	struct tls_link *link = context;
 	const struct tls_options *options = &link->tls->options;
-	size_t used;
 
-	if (depth > 0 && options->clock_is_set && !options->clock_is_set()) {
+	if (depth > 0 && !has_clock(options)) {
 		link->ca_dates |= *flags & DATE_FLAGS;
 		*flags &= ~(uint32_t)DATE_FLAGS;
 	}
 	if (depth == 0)
 		check_leaf(link, cert, flags);
-	used = strlen(link->why);
-	if (*flags && used == 0) {
-		(void)mbedtls_x509_crt_verify_info(link->why, sizeof(link->why), "", *flags);
-		link->why[strcspn(link->why, "\n")] = '\0';
-	}
+	if (*flags && !*link->why)
+		keep_reason(link, *flags);
 	return 0;
 }
 
@@ -290,6 +318,10 @@ static const char *alert_text(int alert)
 	case MBEDTLS_SSL_ALERT_MSG_NO_CERT:
 	case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
 		return "it found no certificate or no suite in common";
+	case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
+		return "our certificate is not for this use";
+	case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN:
+		return "our certificate is not valid yet by its clock, or is not one it can judge";
 	case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION:
 		return "it speaks TLS 1.2 alone";
 	default:
@@ -310,6 +342,10 @@ static int failed(struct tls_link *link, int r, struct error *err)
 						     MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE);
 		return error_set(err, -EACCES, "refused: there is no client certificate");
 	}
+	if (r == MBEDTLS_ERR_SSL_BAD_HS_PROTOCOL_VERSION)
+		return error_set(err, -EACCES, "refused: it offers no TLS 1.2, only something older");
+	if (r == MBEDTLS_ERR_SSL_NO_CIPHER_CHOSEN)
+		return error_set(err, -EACCES, "refused: it offers no suite of TLS 1.2 with ECDHE and AEAD");
 	if (r == MBEDTLS_ERR_SSL_CONN_EOF || r == MBEDTLS_ERR_NET_CONN_RESET)
 		return error_set(err, -ECONNRESET, "the other side ended the handshake");
 	mbedtls_strerror(r, text, sizeof(text));
@@ -334,6 +370,11 @@ int tls_unit(const struct tls_link *link)
 uint64_t tls_peer(const struct tls_link *link)
 {
 	return link->peer;
+}
+
+const char *tls_name(const struct tls_link *link)
+{
+	return link->name;
 }
 
 static ssize_t moved(struct tls_link *link, int r)

@@ -47,8 +47,12 @@ void tls_detachp(struct tls_link **link);
 MUST_CHECK int tls_handshake(struct tls_link *link, struct error *err);
 /* The client's OU, as an index into `units`; after the handshake. */
 int tls_unit(const struct tls_link *link);
-/* Names the client's certificate for keys and logs: the first 64 bits of its fingerprint. */
+/* Names the peer's certificate for keys: the first 64 bits of its fingerprint. */
 uint64_t tls_peer(const struct tls_link *link);
+#define TLS_NAME_BYTES 65u
+/* The same for logs: its CN, what is not printable ASCII as '?'; "" = it showed none. A mere claim before the
+ * handshake is over. */
+const char *tls_name(const struct tls_link *link);
 
 /* Bytes; 0 = the peer ended it; -EAGAIN; another negative errno: broken. A write that said -EAGAIN is
  * repeated with the same bytes. */

@@ -85,18 +85,11 @@ int method_run_resume(struct call *call, struct error *err)
 	return wish(call, RUN_RUNNING, err);
 }
 
-static int steered(struct call *call, int r, struct error *err)
-{
-	(void)call;
-	(void)err;
-	return r;
-}
-
 int method_run_stop(struct call *call, struct error *err)
 {
 	int r = wish(call, RUN_STOPPED, err);
 
-	return r < 0 || !control_flag(&call->request, "now") ? r : steer_say(call, "run.stop", steered, err);
+	return r < 0 || !control_flag(&call->request, "now") ? r : steer_say(call, "run.stop", NULL, err);
 }
 
 int method_checkpoint_now(struct call *call, struct error *err)

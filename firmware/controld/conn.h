@@ -26,6 +26,7 @@ struct conn {
 	int fd;
 	enum control_role role;
 	bool known;      /* false: who it is is still to be found out, by reading */
+	char who[128];   /* for the log: the user, or the certificate's name and the address */
 	uint64_t caller; /* idempotency keys are the caller's own: the user's id, the certificate's hash */
 };
 

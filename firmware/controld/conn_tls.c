@@ -12,17 +12,27 @@ struct conn_tls {
 	struct conn conn;
 	struct tls_link *link;
 	size_t pending; /* bytes of a write that is to be repeated as it was */
-	char peer[INET6_ADDRSTRLEN];
+	char address[INET6_ADDRSTRLEN];
 };
+
+static void name_it(struct conn_tls *self)
+{
+	const char *name = tls_name(self->link);
+
+	(void)snprintf(self->conn.who, sizeof(self->conn.who), "%s at %s", *name ? name : "a client",
+		       self->address);
+}
 
 static int greet(struct conn_tls *self)
 {
 	struct error err = { 0 };
 	int r = tls_handshake(self->link, &err);
 
+	if (r == -EAGAIN)
+		return r;
+	name_it(self);
 	if (r < 0) {
-		if (r != -EAGAIN)
-			log_warning("a client at %s: %s", self->peer, err.text);
+		log_warning("%s: %s", self->conn.who, err.text);
 		return r;
 	}
 	self->conn.role = (enum control_role)(CONTROL_VIEW + tls_unit(self->link));
@@ -71,11 +81,24 @@ static size_t conn_tls_buffered(const struct conn *conn)
 static const struct conn_type tls_type = { conn_tls_read, conn_tls_write, conn_tls_close,
 					   conn_tls_wants_write, conn_tls_buffered };
 
+/* An IPv4 client of our IPv6 socket by its own address. */
+static void keep_address(struct conn_tls *self)
+{
+	struct sockaddr_in6 address = { 0 };
+	socklen_t bytes = sizeof(address);
+	const struct in6_addr *from = &address.sin6_addr;
+	bool old;
+
+	if (getpeername(self->conn.fd, (struct sockaddr *)&address, &bytes) < 0)
+		return;
+	old = IN6_IS_ADDR_V4MAPPED(from);
+	(void)inet_ntop(old ? AF_INET : AF_INET6, &from->s6_addr[old ? 12 : 0], self->address,
+			sizeof(self->address));
+}
+
 int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err)
 {
 	struct conn_tls *self = calloc(1, sizeof(*self));
-	struct sockaddr_in6 address = { 0 };
-	socklen_t bytes = sizeof(address);
 	int r = self ? 0 : error_set(err, -ENOMEM, "no memory for a client"), one = 1;
 
 	if (r == 0)
@@ -87,8 +110,8 @@ int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err)
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	self->conn = (struct conn){ .type = &tls_type, .fd = fd };
-	if (getpeername(fd, (struct sockaddr *)&address, &bytes) == 0)
-		(void)inet_ntop(AF_INET6, &address.sin6_addr, self->peer, sizeof(self->peer));
+	keep_address(self);
+	name_it(self);
 	*ret_conn = &self->conn;
 	return 0;
 }

@@ -77,7 +77,10 @@ int conn_unix(int fd, struct conn **ret_conn, struct error *err)
 		(void)close(fd);
 		return r;
 	}
-	*conn = (struct conn){ &unix_type, fd, role_of(fd, &peer), true, peer.uid };
+	*conn = (struct conn){
+		.type = &unix_type, .fd = fd, .role = role_of(fd, &peer), .known = true, .caller = peer.uid
+	};
+	(void)snprintf(conn->who, sizeof(conn->who), "user %u", peer.uid);
 	*ret_conn = conn;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "controld/conn.h"
 #include "core/run.h"
 #include "core/status.h"
+#include "drivers/digest/digest.h"
 
 #include <sys/epoll.h>
 
@@ -32,9 +33,8 @@ struct recall {
 	struct recalled {
 		char key[CONTROL_KEY_MAX + 1];
 		uint64_t caller;
-		const struct control_method *method;
-		char *params;
-		cJSON *result;
+		char request[DIGEST_HEX_BYTES];
+		cJSON *result; /* NULL = an empty row */
 	} done[RECALL_MAX];
 	size_t next;
 };
@@ -51,6 +51,7 @@ struct listener {
 	struct source source;
 	struct server *server;
 	int fd; /* -1 = none */
+	size_t clients, clients_max;
 };
 
 struct server {
@@ -58,7 +59,7 @@ struct server {
 	struct tls *tls; /* of the remote ones */
 	int epoll_fd;
 	struct session *sessions;
-	size_t clients, subscribed, buffered; /* buffered: bytes that all sessions hold */
+	size_t subscribed, buffered; /* buffered: bytes that all sessions hold */
 	struct steer *steers;
 	struct recall recall;
 	struct watch watch[STATUS_DAEMONS];
@@ -100,7 +101,7 @@ void remote_open(struct server *server);
 void metrics_sweep(struct server *server, uint64_t now_ms);
 
 /* ---- session.c ---- */
-void session_begin(struct server *server, struct conn *conn);
+void session_begin(struct listener *listener, struct conn *conn);
 void session_end(struct session *session);
 /* The answer of a call that was CALL_LATER; r < 0: err and call->code say why not. */
 void session_answer(struct session *session, int r, const struct error *err);
@@ -132,6 +133,8 @@ MUST_CHECK int methods_run(struct call *call, struct error *err);
 /* 1: done before, *ret_result is a copy; 0: not yet; -EINVAL: done, but for another request. */
 MUST_CHECK int recall_find(const struct recall *recall, const struct call *call, cJSON **ret_result,
 			   struct error *err);
+/* Both have the same caller, key, method and parameters. */
+bool recall_is_same(const struct call *call, const struct call *other);
 void recall_keep(struct recall *recall, const struct call *call);
 void recall_done(struct recall *recall);
 
@@ -139,7 +142,10 @@ void recall_done(struct recall *recall);
 /* Say one word; gives CALL_LATER. `done`, where there is one, looks at how it went before the answer. */
 MUST_CHECK int steer_say(struct call *call, const char *word,
 			 int (*done)(struct call *call, int r, struct error *err), struct error *err);
-void steer_forget(struct server *server, const struct session *session); /* nobody waits any more */
+void steer_forget(struct server *server, struct session *session); /* nobody waits any more */
+/* A keyed call whose word is at work already, for a client that went since: CALL_LATER, its answer is this
+ * one's. 0: there is none; -EALREADY: that client still waits. */
+MUST_CHECK int steer_join(struct call *call, struct error *err);
 void steer_sweep(struct server *server, uint64_t now_ms);
 
 /* ---- watch.c ---- */
@@ -162,13 +168,14 @@ cJSON *journal_entry(struct sd_journal *journal, bool with_fields);
 MUST_CHECK int journal_tail(const char *unit, uint64_t lines, uint64_t priority, cJSON **ret_entries,
 			    struct error *err);
 
-/* ---- One function a method: status.c, runs.c, act.c, config.c, node.c, metrics.c, journal.c, events.c ----
- */
+/* ---- One function a method: status.c, runs.c, act.c, config.c, box.c, node.c, metrics.c, journal.c,
+ * events.c ---- */
 typedef int method_fn(struct call *call, struct error *err);
 method_fn method_status, method_run_list, method_run_show, method_run_start, method_run_stop,
 	method_run_pause, method_run_resume, method_checkpoint_list, method_checkpoint_now,
-	method_config_show, method_config_check, method_config_apply, method_log_tail,
-	method_events_subscribe, method_node_info, method_metrics;
+	method_config_show, method_config_check, method_config_apply, method_update_install,
+	method_factory_reset, method_power_off, method_log_tail, method_events_subscribe, method_node_info,
+	method_metrics;
 
 /* The kernel says that the clock is synchronised. */
 bool clock_is_set(void);

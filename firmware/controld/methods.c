@@ -19,6 +19,9 @@ static const struct {
 	{ "config.show", method_config_show },
 	{ "config.check", method_config_check },
 	{ "config.apply", method_config_apply },
+	{ "update.install", method_update_install },
+	{ "factory.reset", method_factory_reset },
+	{ "power.off", method_power_off },
 	{ "log.tail", method_log_tail },
 	{ "events.subscribe", method_events_subscribe },
 	{ "node.info", method_node_info },
@@ -57,6 +60,8 @@ int methods_run(struct call *call, struct error *err)
 			call->request.key = NULL; /* kept already */
 			return 0;
 		}
+		if ((r = steer_join(call, err)) != 0)
+			return r;
 	}
 	return function_of(call->request.method->name)(call, err);
 }

@@ -29,7 +29,7 @@ int server_add(struct server *server, int fd, struct source *source, uint32_t ev
 
 static void accept_some(struct source *source, uint32_t events)
 {
-	const struct listener *listener = (struct listener *)source;
+	struct listener *listener = (struct listener *)source;
 	struct server *server = listener->server;
 	struct error err = { 0 };
 
@@ -44,7 +44,7 @@ static void accept_some(struct source *source, uint32_t events)
 						: conn_tls(server->tls, fd, &conn, &err)) < 0)
 			log_debug("%s", err.text);
 		else
-			session_begin(server, conn);
+			session_begin(listener, conn);
 	}
 }
 
@@ -119,7 +119,11 @@ int server_open(struct server *server, struct error *err)
 	struct rlimit files;
 	int r;
 
-	*server = (struct server){ .local.fd = -1, .remote.fd = -1, .epoll_fd = -1 };
+	*server = (struct server){
+		.local = { .fd = -1, .clients_max = CONTROL_CLIENTS_MAX - CONTROL_REMOTE_MAX },
+		.remote = { .fd = -1, .clients_max = CONTROL_REMOTE_MAX },
+		.epoll_fd = -1,
+	};
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);

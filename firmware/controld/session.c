@@ -20,6 +20,7 @@ struct text {
 struct session {
 	struct source source;
 	struct server *server;
+	struct listener *listener;
 	struct session *next, **link;
 	struct conn *conn;
 	struct text in, out;
@@ -71,7 +72,8 @@ static bool text_grow(struct session *session, struct text *text, size_t bytes)
 
 		if (found == session || found->in.size + found->out.size == 0)
 			return false;
-		log_warning("a client is dropped: all of them together hold %zu bytes", server->buffered);
+		log_warning("%s: dropped: all clients together hold %zu bytes", found->conn->who,
+			    server->buffered);
 		session_end(found);
 	}
 	data = realloc(text->data, size);
@@ -87,9 +89,26 @@ static bool text_grow(struct session *session, struct text *text, size_t bytes)
 
 static void session_ready(struct source *source, uint32_t events);
 
-void session_begin(struct server *server, struct conn *conn)
+/* Why a client is told to go at once; NULL = it may stay. */
+static const char *unwelcome(const struct session *session, enum control_code *ret_code)
+{
+	const struct conn *conn = session->conn;
+
+	*ret_code = CONTROL_LIMIT;
+	if (session->listener->clients > session->listener->clients_max)
+		return "too many connections";
+	*ret_code = CONTROL_REFUSED;
+	if (conn->known && conn->role == CONTROL_NOBODY)
+		return "your user is in none of the groups kiln-view, kiln-operate, kiln-admin";
+	return NULL;
+}
+
+void session_begin(struct listener *listener, struct conn *conn)
 {
 	struct session *session = calloc(1, sizeof(*session));
+	struct server *server = listener->server;
+	enum control_code code;
+	const char *why;
 
 	if (!session || server_add(server, conn->fd, &session->source, EPOLLIN) < 0) {
 		free(session);
@@ -98,6 +117,7 @@ void session_begin(struct server *server, struct conn *conn)
 	}
 	session->source.ready = session_ready;
 	session->server = server;
+	session->listener = listener;
 	session->conn = conn;
 	session->interest = EPOLLIN;
 	session->since_ms = clock_ms();
@@ -106,24 +126,19 @@ void session_begin(struct server *server, struct conn *conn)
 	if (session->next)
 		session->next->link = &session->next;
 	server->sessions = session;
-	server->clients++;
-	if ((conn->known && conn->role == CONTROL_NOBODY) || server->clients > CONTROL_CLIENTS_MAX) {
-		bool nobody = server->clients <= CONTROL_CLIENTS_MAX;
-
-		/* To a stranger not even that: the handshake would come first. */
-		if (!conn->known) {
-			session_end(session);
-			return;
-		}
-
-		session->closes = true;
-		session_queue(session,
-			      control_reply_error(NULL, nobody ? CONTROL_REFUSED : CONTROL_LIMIT,
-						  nobody ? "your user is in none of the groups kiln-view, "
-							   "kiln-operate, kiln-admin"
-							 : "too many connections"));
-		go_on(session);
+	listener->clients++;
+	why = unwelcome(session, &code);
+	if (!why)
+		return;
+	log_warning("%s: refused: %s", conn->who, why);
+	/* To a stranger not even that: the handshake would come first. */
+	if (!conn->known) {
+		session_end(session);
+		return;
 	}
+	session->closes = true;
+	session_queue(session, control_reply_error(NULL, code, why));
+	go_on(session);
 }
 
 /* The memory goes at the end of the round: epoll may still name it in this one. */
@@ -144,7 +159,7 @@ void session_end(struct session *session)
 	*session->link = session->next;
 	if (session->next)
 		session->next->link = session->link;
-	server->clients--;
+	session->listener->clients--;
 	session->next = server->ended;
 	server->ended = session;
 }
@@ -213,6 +228,8 @@ static void queue_answer(struct session *session, int r, const struct error *err
 	struct call *call = &session->call;
 	char *line;
 
+	if (r < 0 && call->code == CONTROL_REFUSED)
+		log_warning("%s: refused: %s", session->conn->who, err->text);
 	if (r == 0 && call->request.key && call->request.method->acts)
 		recall_keep(&session->server->recall, call);
 	line = r == 0 ? control_reply(call->request.id, TAKE(call->result))
@@ -398,6 +415,12 @@ static void session_ready(struct source *source, uint32_t events)
 		session_end(session);
 }
 
+static void drop(struct session *session, const char *why, unsigned seconds)
+{
+	log_warning("%s: dropped: %s within %u s", session->conn->who, why, seconds);
+	session_end(session);
+}
+
 void session_sweep(struct session *session, uint64_t now_ms)
 {
 	uint64_t waited_s = (now_ms - session->since_ms) / 1000;
@@ -406,10 +429,10 @@ void session_sweep(struct session *session, uint64_t now_ms)
 		return;
 	if (!session->conn->known) {
 		if (waited_s >= CONTROL_REQUEST_S)
-			session_end(session);
+			drop(session, "no handshake", CONTROL_REQUEST_S);
 	} else if (session->out.bytes) {
 		if (waited_s >= CONTROL_REPLY_S)
-			session_end(session); /* it takes nothing */
+			drop(session, "it took none of its answer", CONTROL_REPLY_S);
 	} else if (session->busy) {
 		return; /* steer has its own time-out */
 	} else if (session->events) {

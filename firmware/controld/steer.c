@@ -18,7 +18,8 @@ struct steer {
 	struct source source;
 	struct server *server;
 	struct steer *next;
-	struct session *session; /* NULL: it left; the word was said all the same */
+	struct session *session; /* NULL: it left, and the word was said all the same */
+	struct call left;        /* by it; who asks again with the same key gets the answer */
 	int (*done)(struct call *call, int r, struct error *err);
 	int fd;
 	size_t bytes;
@@ -33,6 +34,8 @@ static void steer_free(struct steer *steer)
 	while (*link != steer)
 		link = &(*link)->next;
 	*link = steer->next;
+	control_request_done(&steer->left.request);
+	cJSON_Delete(steer->left.result);
 	(void)close(steer->fd);
 	free(steer);
 }
@@ -50,15 +53,10 @@ static int verdict(struct steer *steer, struct call *call, struct error *err)
 static void steer_end(struct steer *steer, bool timed_out)
 {
 	struct session *session = steer->session;
+	struct call *call = session ? session_call(session) : &steer->left;
 	struct error err = { 0 };
-	struct call *call;
 	int r;
 
-	if (!session) {
-		steer_free(steer);
-		return;
-	}
-	call = session_call(session);
 	if (timed_out) {
 		call->code = CONTROL_TIMEOUT;
 		r = error_set(&err, -ETIMEDOUT, "kiln-steer: no answer within %u s; it may still act",
@@ -68,8 +66,11 @@ static void steer_end(struct steer *steer, bool timed_out)
 	}
 	if (steer->done)
 		r = steer->done(call, r, &err);
+	if (!session && r == 0 && call->request.key)
+		recall_keep(&steer->server->recall, call);
 	steer_free(steer);
-	session_answer(session, r, &err);
+	if (session)
+		session_answer(session, r, &err);
 }
 
 static void steer_ready(struct source *source, uint32_t events)
@@ -145,7 +146,7 @@ int steer_say(struct call *call, const char *word, int (*done)(struct call *call
 	return CALL_LATER;
 }
 
-void steer_forget(struct server *server, const struct session *session)
+void steer_forget(struct server *server, struct session *session)
 {
 	struct steer *next;
 
@@ -153,9 +154,33 @@ void steer_forget(struct server *server, const struct session *session)
 		next = steer->next;
 		if (!session)
 			steer_free(steer);
-		else if (steer->session == session)
+		else if (steer->session == session) {
+			struct call *call = session_call(steer->session);
+
 			steer->session = NULL;
+			steer->left = *call;
+			*call = (struct call){ 0 };
+		}
 	}
+}
+
+int steer_join(struct call *call, struct error *err)
+{
+	struct steer *steer = call->server->steers;
+
+	while (steer && !recall_is_same(steer->session ? session_call(steer->session) : &steer->left, call))
+		steer = steer->next;
+	if (!steer)
+		return 0;
+	if (steer->session) {
+		call->code = CONTROL_STATE;
+		return error_set(err, -EALREADY, "%s: the request of this key is still at work",
+				 call->request.method->name);
+	}
+	steer->session = call->session;
+	call->result = TAKE(steer->left.result);
+	control_request_done(&steer->left.request);
+	return CALL_LATER;
 }
 
 void steer_sweep(struct server *server, uint64_t now_ms)

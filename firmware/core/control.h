@@ -32,6 +32,7 @@
 #define CONTROL_IDLE_S         3600u        /* between two requests */
 #define CONTROL_ACT_S          60u          /* that kiln-steer may take for a word */
 #define CONTROL_CLIENTS_MAX    1024u        /* connections at a time */
+#define CONTROL_REMOTE_MAX     256u         /* of them from other machines */
 #define CONTROL_SUBSCRIBED_MAX 32u          /* of them on events.subscribe */
 #define CONTROL_BUFFERS_MAX    (16u << 20)  /* bytes of all connections' lines together */
 #define CONTROL_PARAMS_MAX     4u

@@ -36,8 +36,9 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
-	  "schema (1), time_s, host, version, state, why, clock, run, progress, rates, loss, accuracy, "
-	  "checkpoint, retries, skipped_records, disk, temperatures, errors, daemons; null = not known",
+	  "schema (1), time_s, host, version, state, why, clock_set, run, progress, rates, loss, accuracy, "
+	  "validation_loss, validation_accuracy, checkpoint, fetch_retries, upload_retries, skipped_records, "
+	  "disk, temperatures, daemons, errors; null = not known",
 	  "which run, how far, how fast, how good, what is wrong" },
 	{ "run.list",
 	  CONTROL_VIEW,
@@ -110,6 +111,24 @@ const struct control_method control_methods[] = {
 	  { { "text", CONTROL_TEXT, true, 1, 131072, NULL, "the new kiln.conf" } },
 	  "changed: [{key, applies}], previous: where the old file is kept, reloaded",
 	  "check a configuration, keep the old one, put the new one in its place" },
+	{ "update.install",
+	  CONTROL_ADMIN,
+	  true,
+	  { { 0 } },
+	  "started: true; the log tells how it goes",
+	  "install the bundle that lies in /data/kiln/update" },
+	{ "factory.reset",
+	  CONTROL_ADMIN,
+	  true,
+	  { { 0 } },
+	  "started: true",
+	  "begin anew: all that this box holds is erased" },
+	{ "power.off",
+	  CONTROL_ADMIN,
+	  true,
+	  { { 0 } },
+	  "started: true",
+	  "stop everything, the run with a checkpoint, and switch the box off" },
 	{ "log.tail",
 	  CONTROL_VIEW,
 	  false,
@@ -183,10 +202,12 @@ void control_reference(FILE *out)
 		"[A-Za-z0-9_-]): what was done under a key is not done again.\n\n"
 		"Bounds: a request of at most %u KiB that arrives within %u s, an answer of at most %u MiB, "
 		"%u "
-		"connections, %u\nsubscribers. Who takes no byte of an answer for %u s is dropped.\n\n## "
-		"Methods\n",
+		"connections, %u\nof them from other machines, %u subscribers. Who takes no byte of an "
+		"answer for %u s is "
+		"dropped.\n\n## Methods\n",
 		CONTROL_PROTOCOL, CONTROL_KEY_MAX, CONTROL_REQUEST_MAX >> 10, CONTROL_REQUEST_S,
-		CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX, CONTROL_SUBSCRIBED_MAX, CONTROL_REPLY_S);
+		CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_SUBSCRIBED_MAX,
+		CONTROL_REPLY_S);
 	for (size_t i = 0; i < control_methods_count; i++)
 		reference_method(&control_methods[i], out);
 	fputs("\n## Errors\n\n| code | name | |\n| --- | --- | --- |\n", out);
@@ -202,7 +223,7 @@ void control_help(const struct control_method *method, FILE *out)
 	for (const struct control_param *param = method->params; param->name; param++) {
 		(void)snprintf(option, sizeof(option), "--%s%s", param->name,
 			       param->type == CONTROL_BOOLEAN ? "" : " VALUE");
-		fprintf(out, "  %-20s %s%s%s%s\n", option, param->help,
+		fprintf(out, "  %-22s %s%s%s%s\n", option, param->help,
 			param->type == CONTROL_BOOLEAN ? "" : " (",
 			param->type == CONTROL_BOOLEAN ? ""
 						       : control_allowed(param, allowed, sizeof(allowed)),

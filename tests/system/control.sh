@@ -87,6 +87,30 @@ is "$(want)" "running 7 3" "an old wish to stop is over"
 code 0 "stop now" "$kiln" stop --now
 is "$(tail -n 1 "$words")" run.stop "and the word is said"
 "$kiln" resume >/dev/null
+is "$(raw keys-many)" "199 200" "of many keys the newest are remembered, the oldest act anew"
+echo wait >"$answers"
+is "$(raw keys-at-work "$answers" "$words")" "state result result, said 1 times" \
+	"a key whose request is at work: who asks again takes its answer over, and nothing is done twice"
+
+# ---- The whole box ----
+for verb in "update:update.install" "factory-reset:factory.reset" "power off:power.off"; do
+	read -ra name <<<"${verb%%:*}"
+	: >"$words"
+	code 2 "${verb%%:*}: not without --yes where nobody can be asked" "$kiln" "${name[@]}"
+	like "$said" 'yes is needed' "and why"
+	printf 'no\n' | script -qec "$kiln ${verb%%:*}" /dev/null >"$work/asked"
+	is $? 1 "${verb%%:*}: asks on a terminal, and no is no"
+	like "$(cat "$work/asked")" 'this box: .*type yes to go on' "the question"
+	is "$(cat "$words")" "" "nothing was said to kiln-steer"
+	printf 'yes\n' | script -qec "$kiln ${verb%%:*}" /dev/null >"$work/asked"
+	is "$? $(cat "$words")" "0 ${verb#*:}" "yes is yes" "$(cat "$work/asked")"
+	code 0 "${verb%%:*} --yes" "$kiln" "${name[@]}" --yes
+	is "$(tail -n +2 "$words")" "${verb#*:}" "its word"
+done
+echo "error this system is not a Kiln image: it has no kiln-update.service" >"$answers"
+code 1 "an update where there is no image" "$kiln" update --yes
+like "$said" 'this system is not a Kiln image: it has no kiln-update.service' "and why"
+echo ok >"$answers"
 
 # ---- Status ----
 code 0 "without pages: running" "$kiln" status --json
@@ -98,27 +122,37 @@ wait_for 10 rates
 ok $? "rates are known after two samples"
 code 0 "status" "$kiln" status --json
 status=$said
-for want in schema=1 state='"running"' why='"traind says so\u001b[31m"' progress.epoch=1 progress.epochs=2 accuracy=0.5 validation_loss=null \
+for want in schema=1 state='"running"' why='"traind says so\u001b[31m"' progress.epochs=2 accuracy=0.5 validation_loss=null \
 	checkpoint.step=100 checkpoint.safe=true fetch_retries=7 skipped_records=3 \
 	daemons.traind.alive=true daemons.fetchd.phase='"working"'; do
 	is "$(field "${want%%=*}" <<<"$status")" "${want#*=}" "status: ${want%%=*}"
 done
-for want in progress.percent progress.eta_s rates.bytes_per_s rates.gpu_busy_percent rates.waiting_percent loss disk.free_bytes; do
+for want in progress.epoch progress.step progress.percent progress.eta_s rates.bytes_per_s rates.gpu_busy_percent rates.waiting_percent loss disk.free_bytes; do
 	like "$(field $want <<<"$status")" '^[0-9.]+$' "status: $want is a number"
 done
+is "$(python3 -c 'import json,sys
+print(*sorted({"protocol"} ^ set(json.loads(sys.argv[1])) ^ {w.split()[0] for w in sys.argv[2].split(";")[0].split(", ")}))' \
+	"$status" "$(sed -n '/^### `status`/,/^###/s/^Result: //p' config/control.md)")" "" "the reference names every member of status"
 code 0 "status for people" "$kiln" status
-like "$said" 'epoch 1 of 2, step 2[0-9][0-9], 2[0-9]\.[0-9] %' "progress"
-like "$said" 'step 100, 6[0-9] s ago, safely uploaded' "the checkpoint"
+like "$said" "^run +$run$" "the run"
+like "$said" '^why +traind says so' "why"
+like "$said" '^progress +epoch [12] of 2, step [0-9]+, [0-9.]+ %, [0-9.]+ (s|min) left$' "progress, with what is left"
+like "$said" '^rates +[0-9]+ records/s, [0-9.]+ [kM]?B/s, GPU busy [0-9.]+ %, waiting for data [0-9.]+ %$' "rates"
+like "$said" '^quality +loss 0\.[0-9]{4}, accuracy 50\.00 %, ' "loss and accuracy"
+like "$said" '^checkpoint +step 100, 6[0-9] s ago, safely uploaded; in the store: step 100$' "the checkpoint"
+like "$said" '^retries +7 fetching, 0 uploading; 3 records skipped$' "retries and skipped records"
+like "$said" '^disk +[0-9.]+ [kMGT]B of [0-9.]+ [kMGT]B free \([0-9.]+ %\)$' "the disk"
+like "$said" '^heat ' "temperatures, where there are sensors"
 ! grep -q $'\033' <<<"$said"
 ok $? "what a daemon says cannot steer the terminal"
 lines=$(timeout 3 "$kiln" watch)
-like "$lines" "^running $run step 2[0-9]+ 2[0-9.]+ % loss 0\.[0-9]+" "watch without a terminal: plain lines"
+like "$lines" "^running $run step [0-9]+ [0-9.]+ % loss 0\.[0-9]+" "watch without a terminal: plain lines"
 screen=$(timeout 4 script -qec "timeout 3 $kiln watch" /dev/null </dev/null)
 like "$screen" $'\033\\[[0-9]+F\033\\[J' "watch on a terminal redraws in its place"
-like "$screen" '\[██████████+░+\] 2[0-9.]+ %' "a progress bar"
+like "$screen" '\[██████████+░*\] [0-9.]+ %' "a progress bar"
 like "$screen" 'loss .*[▁▂▃▄▅▆▇█]' "a sparkline of the loss"
 metrics=$("$kiln" metrics)
-like "$metrics" '^kiln_step 2[0-9][0-9]$' "metrics: a gauge"
+like "$metrics" '^kiln_step [0-9]+$' "metrics: a gauge"
 like "$metrics" '^kiln_fetch_retries_total 7$' "metrics: a counter"
 is "$(tail -n 1 <<<"$metrics")" "# EOF" "metrics end as OpenMetrics asks"
 wait_for 30 grep -q '^kiln_step [0-9]' "$work/textfile/kiln.prom"
@@ -166,7 +200,11 @@ is "$(tar tzf "$work/support.tar.gz" | sort | tr '\n' ' ')" \
 	"checkpoints.json config.json log.json metrics.json node.json run.json runs.json status.json " "what it holds"
 
 # ---- Hostile clients ----
-is "$(raw pipelined | tr ' ' '\n' | sort | uniq -c | tr -s ' ')" " 50 result" "many requests at once, all answered"
+raw slow >"$work/slow" & # takes its time
+slow=$!
+is "$(raw pipelined | tr ' ' '\n' | sort | uniq -c | tr -s ' ')" " 500 result" "many requests at once, all answered"
+is "$(raw idle 500)" "501 results" "500 idle clients, one that is not"
+is "$(raw hold 200)" "result, dropped some" "more unfinished lines than there is memory for"
 is "$(raw split)" "result" "a request in pieces"
 is "$(raw half-closed)" "2 answers, then the end" "a client that only listens gets its answers"
 is "$(raw half-closed-cut)" "0 answers, then the end" "half a request is none"
@@ -174,6 +212,12 @@ is "$(raw 1mib)" "limit, then the end" "a line of 1 MiB"
 is "$(raw utf8)" "parse result" "bad UTF-8"
 is "$(raw deep)" "parse result" "100000 brackets"
 is "$(raw loris)" "timeout after 10-20 s" "a byte at a time"
+wait "$slow"
+is "$(cat "$work/slow")" "dropped after 20-60 s" "who takes no answer is dropped"
+like "$(cat "$work/controld.log")" 'user [0-9]+: dropped: it took none of its answer within 20 s' "and the log says so"
+peak=$(awk '/VmHWM/ { print $2 }' "/proc/$controld/status")
+[ "$peak" -lt 65536 ]
+ok $? "after all that the daemon never held 64 MiB" "$peak kB"
 
 # ---- The journal, with a journald of its own ----
 namespace=kilntest$$
@@ -244,9 +288,11 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	answers() { raw as 64910,64910,64901 | grep -q result; }
 	wait_for 10 answers
 	is "$(raw as 64910,64910)" "refused" "in no group: nothing"
-	is "$(raw as 64910,64910,64901)" "result refused refused" "kiln-view looks"
-	is "$(raw as 64910,64902)" "result result refused" "kiln-operate steers"
-	is "$(raw as 64910,64910,64901,64903)" "result result config" "kiln-admin configures"
+	is "$(raw as 64910,64910,64901)" "result refused refused refused refused refused" "kiln-view looks"
+	is "$(raw as 64910,64902)" "result result refused refused refused refused" "kiln-operate steers"
+	is "$(raw as 64910,64910,64901,64903)" "result result config result result result" "kiln-admin does everything"
+	like "$(cat "$work/controld.log")" 'user 64910: refused: .*none of the groups' "the log names who was refused"
+	like "$(cat "$work/controld.log")" 'user 64910: refused: power.off needs the role admin, yours is operate' "what, and why"
 	kill "$controld"
 else
 	skip "roles by group" "not root, or no mount namespaces"

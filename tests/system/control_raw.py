@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control protocol by hand, as no well-behaved client speaks it: control_raw.py SOCKET CASE [ARGUMENT]."""
+"""The control protocol by hand, as no well-behaved client speaks it: control_raw.py SOCKET CASE [ARGUMENT].
+
+SOCKET may be ADDRESS:PORT instead; then it is TLS with the certificate in KILN_PKI."""
 import json
 import os
+import select
 import socket
+import ssl
 import sys
 import time
 
@@ -11,10 +15,24 @@ STATUS = b'{"jsonrpc":"2.0","id":1,"method":"status"}\n'
 
 
 def dial():
-    s = socket.socket(socket.AF_UNIX)
-    s.settimeout(30)
-    s.connect(path)
-    return s
+    if ":" not in path:
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(30)
+        s.connect(path)
+        return s
+    address, port = path.rsplit(":", 1)
+    pki = os.environ["KILN_PKI"]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.load_verify_locations(f"{pki}/ca.crt")
+    context.load_cert_chain(f"{pki}/client.crt", f"{pki}/client.key")
+    s = socket.create_connection((address, int(port)), timeout=30)
+    return context.wrap_socket(s, server_hostname="box-1")
+
+
+def ask(s, method, **params):
+    s.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+    return lines(s, 1)[0]
 
 
 def lines(s, count):
@@ -52,7 +70,7 @@ def one(data, count=1):
 
 def cases():
     if case == "pipelined":
-        return one(STATUS * 50, 50)
+        return one(STATUS * 500, 500)  # over TLS in two records; one request lies in both
     if case == "split":
         s = dial()
         for i in range(len(STATUS)):
@@ -97,13 +115,82 @@ def cases():
             found.append(str(json.loads(lines(s, 1)[0])["result"]["checkpoint_seq"]))
         s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"run.pause","params":{"idempotency_key":"a"}}\n')
         return " ".join(found) + " " + words(lines(s, 1)[0])
+    if case == "keys-many":  # more than the daemon remembers
+        s = dial()
+        first = json.loads(ask(s, "checkpoint.now", idempotency_key="k0"))["result"]["checkpoint_seq"]
+        for i in range(1, 200):
+            ask(s, "checkpoint.now", idempotency_key=f"k{i}")
+        again = [json.loads(ask(s, "checkpoint.now", idempotency_key=k))["result"]["checkpoint_seq"] for k in ("k199", "k0")]
+        return " ".join(str(seq - first) for seq in again)
+    if case == "keys-at-work":  # kiln-steer holds its answer back as long as this file says "wait"
+        answers, words_said = sys.argv[3:5]
+
+        def said():
+            with open(words_said) as file:
+                return file.read().count("run.start")
+
+        def start():
+            s = dial()
+            send(s, b'{"jsonrpc":"2.0","id":1,"method":"run.start","params":{"idempotency_key":"at-work"}}\n')
+            return s
+
+        before = said()
+        first = start()
+        while said() == before:
+            time.sleep(0.05)
+        found = [words(lines(start(), 1)[0])]
+        first.close()
+        while True:  # until it is known that the first one left
+            third = start()
+            if not select.select([third], [], [], 1)[0]:
+                break
+            assert words(lines(third, 1)[0]) == "state"
+        with open(answers, "w") as file:
+            file.write("ok\n")
+        found.append(words(lines(third, 1)[0]))
+        found.append(words(lines(start(), 1)[0]))
+        return " ".join(found) + f", said {said() - before} times"
+    if case == "idle":  # N connections that say nothing, one that does, and then they do, too
+        idle = [dial() for _ in range(int(sys.argv[3]))]
+        found = [words(ask(dial(), "status"))]
+        found += [words(ask(s, "status")) for s in idle]
+        return f"{found.count('result')} results"
+    if case == "hold":  # N lines that never end; how many of their senders are let go
+        held = []
+        for _ in range(int(sys.argv[3])):
+            held.append(dial())
+            send(held[-1], b" " * (250 << 10))
+        found = words(ask(dial(), "status"))
+        gone = select.poll()
+        for s in held:
+            gone.register(s, select.POLLRDHUP)
+        return f"{found}, dropped {'some' if 0 < len(gone.poll(0)) < len(held) else 'none or all'}"
+    if case == "slow":  # asks, and takes no answer
+        s, gone = dial(), select.poll()
+        s.settimeout(1)
+        began = time.monotonic()
+        try:
+            for _ in range(200):
+                s.sendall(STATUS * 100)
+        except OSError:
+            pass
+        gone.register(s, select.POLLRDHUP)
+        dropped = bool(gone.poll(60000))
+        return f"{'dropped' if dropped else 'kept'} after {'20-60' if time.monotonic() - began > 19 else 'other'} s"
     if case == "as":  # another user: uid, gid, groups
         uid, gid, *groups = (int(n) for n in sys.argv[3].split(","))
         os.setgroups(groups)
         os.setgid(gid)
         os.setuid(uid)
         s, found = dial(), []
-        calls = ((b"status", b"{}"), (b"checkpoint.now", b"{}"), (b"config.apply", b'{"text":"x"}'))
+        calls = (
+            (b"status", b"{}"),
+            (b"checkpoint.now", b"{}"),
+            (b"config.apply", b'{"text":"x"}'),
+            (b"update.install", b"{}"),
+            (b"factory.reset", b"{}"),
+            (b"power.off", b"{}"),
+        )
         for method, params in calls:
             send(s, b'{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' % (method, params))
             found += [words(a) for a in lines(s, 1)]

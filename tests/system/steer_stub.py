@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kiln-steer's side of its socket: steer_stub.py SOCKET LOG ANSWERS. Notes each word; answers the line in ANSWERS."""
+"""kiln-steer's side of its socket: steer_stub.py SOCKET LOG ANSWERS. Notes each word; answers the line in ANSWERS,
+but waits as long as that is "wait"."""
 import os
 import socket
 import sys
+import time
 
 path, log, answers = sys.argv[1:]
 os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -15,5 +17,9 @@ while True:
     with client, open(log, "a") as words:
         words.write(client.makefile().readline())
         words.flush()
-        with open(answers, "rb") as answer:
-            client.sendall(answer.read())
+        while (answer := open(answers, "rb").read()) == b"wait\n":
+            time.sleep(0.05)
+        try:
+            client.sendall(answer)
+        except BrokenPipeError:
+            pass
