@@ -5,15 +5,49 @@
 #include <string.h>
 #include <time.h>
 
-static int act(int argc, char **argv, const char *method, const char *done)
+/* Take --yes out of the arguments. */
+static bool take_yes(int *argc, char **argv)
+{
+	int kept = 1;
+
+	for (int i = 1; i < *argc; i++)
+		if (strcmp(argv[i], "--yes") != 0)
+			argv[kept++] = argv[i];
+	if (kept == *argc)
+		return false;
+	*argc = kept;
+	return true;
+}
+
+/* CLI_OK: yes; else the exit code. */
+static int make_sure(const char *verb, const char *danger)
+{
+	const struct client_host *host = client_used();
+	char answer[16] = "";
+
+	if (!isatty(STDIN_FILENO) || (host && host->one_of_many))
+		return cli_usage(verb, "%s: --yes is needed where nobody can be asked", danger);
+	fprintf(stderr, "%s: %s; type yes to go on: ", host ? host->name : "this box", danger);
+	if (fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0)
+		return CLI_OK;
+	fputs("kiln: nothing was done\n", stderr);
+	return CLI_ERROR;
+}
+
+/* `danger`: nobody should call it by mistake, and why; NULL = they may. */
+static int act(int argc, char **argv, const char *method, const char *danger, const char *done)
 {
 	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
 	struct error err = { 0 };
-	bool json = false;
+	bool json = false, sure = !danger || take_yes(&argc, argv);
 	int r = client_arguments(argc, argv, method, NULL, &params, &json);
 
+	if (r < 0 && danger)
+		puts("It asks first, or wants --yes.");
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
+	if (!sure && (r = make_sure(argv[0], danger)) != CLI_OK)
+		return r;
 	if (client_ask(method, TAKE(params), &result, &err) < 0)
 		return client_error(&err);
 	if (json)
@@ -24,22 +58,49 @@ static int act(int argc, char **argv, const char *method, const char *done)
 
 int cli_start(int argc, char **argv)
 {
-	return act(argc, argv, "run.start", "started");
+	return act(argc, argv, "run.start", NULL, "started");
 }
 
 int cli_stop(int argc, char **argv)
 {
-	return act(argc, argv, "run.stop", "the run stops after this step and its checkpoint");
+	return act(argc, argv, "run.stop", NULL, "the run stops after this step and its checkpoint");
 }
 
 int cli_pause(int argc, char **argv)
 {
-	return act(argc, argv, "run.pause", "the run pauses after this step");
+	return act(argc, argv, "run.pause", NULL, "the run pauses after this step");
 }
 
 int cli_resume(int argc, char **argv)
 {
-	return act(argc, argv, "run.resume", "the run goes on");
+	return act(argc, argv, "run.resume", NULL, "the run goes on");
+}
+
+int cli_update(int argc, char **argv)
+{
+	return act(argc, argv, "update.install", "it installs the bundle that lies in /data/kiln/update",
+		   "the update is being installed");
+}
+
+int cli_factory_reset(int argc, char **argv)
+{
+	return act(argc, argv, "factory.reset", "all that it holds is erased", "the box is being reset");
+}
+
+int cli_power(int argc, char **argv)
+{
+	static char name[] = "power off";
+
+	if (argc > 1 && strcmp(argv[1], "off") == 0) {
+		argv[1] = name;
+		return act(argc - 1, argv + 1, "power.off", "it switches itself off",
+			   "the box is being switched off");
+	}
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		puts("Usage: kiln power off [OPTION...]");
+		return CLI_OK;
+	}
+	return cli_usage("power", "which: off?");
 }
 
 static int list_checkpoints(const cJSON *result)
@@ -66,14 +127,18 @@ static int list_checkpoints(const cJSON *result)
 
 int cli_checkpoint(int argc, char **argv)
 {
+	static char name[] = "checkpoint now";
 	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
 	struct error err = { 0 };
 	bool json = false, now = argc > 1 && strcmp(argv[1], "now") == 0;
 	bool named = now || (argc > 1 && strcmp(argv[1], "list") == 0);
 	int r;
 
-	if (now)
-		return act(argc - 1, argv + 1, "checkpoint.now", "a checkpoint is written after this step");
+	if (now) {
+		argv[1] = name;
+		return act(argc - 1, argv + 1, "checkpoint.now", NULL,
+			   "a checkpoint is written after this step");
+	}
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		printf("Usage: kiln checkpoint [list | now] [OPTION...]\n\n");
 	r = client_arguments(argc - named, argv + named, "checkpoint.list", NULL, &params, &json);

@@ -32,6 +32,9 @@ int cli_stop(int argc, char **argv);
 int cli_pause(int argc, char **argv);
 int cli_resume(int argc, char **argv);
 int cli_checkpoint(int argc, char **argv);
+int cli_update(int argc, char **argv);
+int cli_factory_reset(int argc, char **argv);
+int cli_power(int argc, char **argv);
 int cli_runs(int argc, char **argv);
 int cli_log(int argc, char **argv);
 int cli_node(int argc, char **argv);
@@ -45,7 +48,7 @@ int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, cha
 
 /* Print the error's sentence and give CLI_ERROR. */
 int cli_error(const struct error *err);
-/* Indented, to standard output. */
+/* To standard output: indented, or where many boxes are asked, one line. */
 int cli_print_json(const cJSON *json);
 /* "kiln VERB: TEXT" and where help is; gives CLI_USAGE. */
 int cli_usage(const char *verb, const char *format, ...) PRINTF(2, 3);

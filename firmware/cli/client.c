@@ -361,9 +361,9 @@ static void usage(const char *verb, const struct control_method *method, const c
 	       method->params[0].name || json ? " [OPTION...]" : "", method->help);
 	control_help(method, stdout);
 	if (method->acts)
-		printf("  %-20s the same key acts once\n", "--idempotency_key KEY");
+		printf("  %-22s the same key acts once\n", "--idempotency_key KEY");
 	if (json)
-		printf("  %-20s the answer as it is\n", "--json");
+		printf("  %-22s the answer as it is\n", "--json");
 	printf("\nMethod %s, role %s.\n", method->name, control_role_name(method->role));
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cli.h"
-#include "core/control.h"
+#include "cli/client.h"
 #include "core/log.h"
 #include "core/version.h"
 
@@ -12,32 +11,36 @@ static const struct verb {
 	const char *name, *summary;
 	int (*run)(int argc, char **argv);
 	const char *method; /* its row of the control protocol has the summary */
+	bool here;          /* asks no box */
 } verbs[] = {
-	{ "status", NULL, cli_status, "status" },
-	{ "watch", "the same, live", cli_watch, NULL },
-	{ "start", NULL, cli_start, "run.start" },
-	{ "stop", NULL, cli_stop, "run.stop" },
-	{ "pause", NULL, cli_pause, "run.pause" },
-	{ "resume", NULL, cli_resume, "run.resume" },
-	{ "checkpoint", "list the checkpoints, or write one now", cli_checkpoint, NULL },
-	{ "runs", NULL, cli_runs, "run.list" },
-	{ "log", NULL, cli_log, "log.tail" },
-	{ "node", NULL, cli_node, "node.info" },
-	{ "metrics", NULL, cli_metrics, "metrics" },
-	{ "support", "one redacted archive for whoever helps", cli_support, NULL },
-	{ "pki", "a certificate authority for --host", cli_pki, NULL },
-	{ "control", "the control protocol's reference", cli_control, NULL },
-	{ "config", "check, show, apply or document the configuration", cli_config, NULL },
-	{ "report", "what a run came to", cli_report, NULL },
-	{ "prep", "raw texts to shards in the store", cli_prep, NULL },
-	{ "predict", "what a trained network makes of texts", cli_predict, NULL },
+	{ "status", NULL, cli_status, "status", false },
+	{ "watch", "the same, live", cli_watch, NULL, false },
+	{ "start", NULL, cli_start, "run.start", false },
+	{ "stop", NULL, cli_stop, "run.stop", false },
+	{ "pause", NULL, cli_pause, "run.pause", false },
+	{ "resume", NULL, cli_resume, "run.resume", false },
+	{ "checkpoint", "list the checkpoints, or write one now", cli_checkpoint, NULL, false },
+	{ "runs", NULL, cli_runs, "run.list", false },
+	{ "log", NULL, cli_log, "log.tail", false },
+	{ "node", NULL, cli_node, "node.info", false },
+	{ "metrics", NULL, cli_metrics, "metrics", false },
+	{ "update", NULL, cli_update, "update.install", false },
+	{ "factory-reset", NULL, cli_factory_reset, "factory.reset", false },
+	{ "power", "power off: stop everything and switch the box off", cli_power, NULL, false },
+	{ "support", "one redacted archive for whoever helps", cli_support, NULL, false },
+	{ "pki", "a certificate authority for --host", cli_pki, NULL, true },
+	{ "control", "the control protocol's reference", cli_control, NULL, true },
+	{ "config", "check, show, apply or document the configuration", cli_config, NULL, false },
+	{ "report", "what a run came to", cli_report, NULL, true },
+	{ "prep", "raw texts to shards in the store", cli_prep, NULL, true },
+	{ "predict", "what a trained network makes of texts", cli_predict, NULL, true },
 };
 
 static void help(FILE *out)
 {
 	fputs("Usage: kiln [--host NAME=ADDRESS[:PORT],...] VERB [ARGUMENT...]\n\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-10s %s\n", verbs[i].name,
+		fprintf(out, "  %-14s %s\n", verbs[i].name,
 			verbs[i].method ? control_method_find(verbs[i].method)->help : verbs[i].summary);
 	fputs("\n--host asks other boxes by mutual TLS: ca.crt, client.crt and client.key lie in KILN_PKI, "
 	      "else "
@@ -102,7 +105,8 @@ static int run(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
-			return verbs[i].run(argc - 1, argv + 1);
+			return verbs[i].here && client_used() ? cli_usage(argv[1], "--host: it asks no box")
+							      : verbs[i].run(argc - 1, argv + 1);
 	fprintf(stderr, "kiln: there is no verb \"%s\"\n", argv[1]);
 	help(stderr);
 	return CLI_USAGE;

@@ -90,9 +90,10 @@ static void say_run(struct screen *screen)
 	say(screen, "box", client_text(status, "host"));
 	say(screen, "state", client_text(status, "state"));
 	say(screen, "why", client_text(status, "why"));
-	(void)snprintf(text, sizeof(text), "%s%s", client_text(status, "run.id"),
-		       cJSON_IsFalse(client_member(status, "clock_set")) ? "   (the clock is not set)" : "");
-	say(screen, "run", text);
+	say(screen, "run", client_text(status, "run.id"));
+	if (cJSON_IsFalse(client_member(status, "clock_set")))
+		say(screen, "clock",
+		    "not set: --host lets in certificates of the role view whatever their dates");
 	(void)snprintf(text, sizeof(text), "epoch %s of %s, step %s",
 		       figure(client_number(status, "progress.epoch"), "%.0f", a),
 		       figure(client_number(status, "progress.epochs"), "%.0f", b),
@@ -228,6 +229,12 @@ int cli_print_json(const cJSON *json)
 	CLEANUP(free_ptr) char *text = NULL;
 	struct error err = { 0 };
 
+	if (client_used() && client_used()->one_of_many) {
+		if (json_print_line(json, &text, &err) < 0)
+			return cli_error(&err);
+		fputs(text, stdout);
+		return CLI_OK;
+	}
 	if (json_print(json, &text, &err) < 0)
 		return cli_error(&err);
 	puts(text);

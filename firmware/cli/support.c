@@ -16,7 +16,7 @@
 static const char usage[] =
 	"Usage: kiln support [FILE]\n\n"
 	"Writes status, configuration, journal, run records, node and metrics to one redacted archive,\n"
-	"kiln-support-HOST-TIME.tar.gz without FILE.\n";
+	"kiln-support-BOX-TIME.tar.gz without FILE.\n";
 
 /* ---- Black out ---- */
 
@@ -168,11 +168,14 @@ static int write_all(struct archive *archive, struct client *client, struct erro
 
 static void default_name(char *out, size_t size)
 {
-	char host[65] = "box", stamp[32] = "";
+	char host[65] = "", stamp[32] = "";
 	time_t now = time(NULL);
 	struct tm tm;
 
-	(void)gethostname(host, sizeof(host) - 1);
+	if (client_used())
+		(void)snprintf(host, sizeof(host), "%s", client_used()->name);
+	else
+		(void)gethostname(host, sizeof(host) - 1);
 	host[strspn(host, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_")] = '\0';
 	if (gmtime_r(&now, &tm))
 		(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
@@ -212,9 +215,11 @@ int cli_support(int argc, char **argv)
 	}
 	if (argc > 2 || *file == '-')
 		return cli_usage("support", "\"%s\" is not expected here", argv[argc - 1]);
+	if (argc > 1 && client_used() && client_used()->one_of_many)
+		return cli_usage("support", "many boxes do not go into one file: no FILE then");
 	default_name(name, sizeof(name));
 	if (write_archive(file, &err) < 0)
-		return cli_error(&err);
+		return client_error(&err);
 	puts(file);
 	return CLI_OK;
 }

@@ -24,20 +24,31 @@ static int power_off(struct manager *manager, struct error *err)
 	return manager_start(manager, "poweroff.target", err);
 }
 
-static int not_here(struct manager *manager, struct error *err)
+/* What only an image brings. */
+static int start_of_image(struct manager *manager, const char *unit, struct error *err)
 {
-	(void)manager;
-	return error_set(err, -EOPNOTSUPP, "this system has no image that could be updated or reset");
+	int r = manager_start(manager, unit, err);
+
+	return r == -ENOENT ? error_set(err, r, "this system is not a Kiln image: it has no %s", unit) : r;
+}
+
+static int update(struct manager *manager, struct error *err)
+{
+	return start_of_image(manager, "kiln-update.service", err);
+}
+
+static int factory_reset(struct manager *manager, struct error *err)
+{
+	return start_of_image(manager, "kiln-factory-reset.service", err);
 }
 
 static const struct {
 	const char *word;
 	int (*act)(struct manager *manager, struct error *err);
 } words[] = {
-	{ "run.start", manager_start_run }, { "run.stop", stop_run },
-	{ "run.reset", manager_reset_run }, { "config.reload", manager_reload },
-	{ "update.install", not_here },     { "power.off", power_off },
-	{ "factory.reset", not_here },
+	{ "run.start", manager_start_run },  { "run.stop", stop_run },     { "run.reset", manager_reset_run },
+	{ "config.reload", manager_reload }, { "update.install", update }, { "power.off", power_off },
+	{ "factory.reset", factory_reset },
 };
 
 /* All of one line that ends with its newline, and nothing behind it. */
@@ -72,7 +83,7 @@ static int act(const char *word, struct error *err)
 		if (strcmp(word, words[i].word) != 0)
 			continue;
 		log_info("%s", word);
-		r = words[i].act == not_here ? 0 : manager_open(&manager, err);
+		r = manager_open(&manager, err);
 		return r < 0 ? r : words[i].act(manager, err);
 	}
 	return error_set(err, -EPROTO, "unknown word");
