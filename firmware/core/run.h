@@ -5,7 +5,8 @@
  *
  * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
  * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
- * where begin gave the run up (it had failed before it started), ends_s where run.ends_at is given; from
+ * where begin gave the run up (it had failed before it started), "overrides" {key: value} where run.start
+ * asked for other values than kiln.conf's, ends_s where run.ends_at is given; from
  * fetchd: plan_sha256, order_version; from kiln-oneshot finished: "left_behind" {at_s, files, bytes, names},
  * what was still in the spool when it no longer waited, until uploadd has it in the store; from traind:
  * "epochs" and "metrics" (an object an epoch {epoch, step, loss, accuracy, validation_loss,

@@ -116,13 +116,16 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 {
 	CLEANUP(store_closep) struct store *source = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(json_free) cJSON *overrides = NULL;
 	char hash[GRAPH_HASH_BYTES], path[PATH_BYTES] = "", room[PATH_BYTES];
 	struct run_start start;
 	bool adopted;
 	int r;
 
-	if ((r = overrides_apply(file, room, &file, err)) < 0 || (r = config_load(file, &config, err)) < 0 ||
-	    (r = check_model(&config, hash, err)) < 0 ||
+	if ((r = overrides_asked(&overrides, err)) < 0 ||
+	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0) ||
+	    (r = overrides_apply(file, overrides, room, &file, err)) < 0 ||
+	    (r = config_load(file, &config, err)) < 0 || (r = check_model(&config, hash, err)) < 0 ||
 	    (r = begin_store(&config, &config.source, &source, err)) < 0 ||
 	    (r = check_whole(source, err)) < 0)
 		return r;
@@ -133,9 +136,7 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
 		return r;
 	r = run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
-	if (r == 0)
-		overrides_done();
-	return r;
+	return r < 0 ? r : overrides_done(overrides, err);
 }
 
 /* An unfinished run is its frozen configuration's: kiln.conf may be anything by now. */
@@ -145,7 +146,9 @@ static int go_on(const char *file, bool brought, struct run *ret_run, struct err
 	bool adopted, any;
 	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
 
-	if (r < 0 || (r = begin_store(&ret_run->config, &ret_run->config.source, &source, err)) < 0 ||
+	/* What was asked of this very run may still lie there. */
+	if (r < 0 || (r = overrides_done(NULL, err)) < 0 ||
+	    (r = begin_store(&ret_run->config, &ret_run->config.source, &source, err)) < 0 ||
 	    (!*ret_run->plan_sha256 && (r = check_whole(source, err)) < 0) || brought ||
 	    (r = begin_store(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
 	    (r = spool_make(ret_run->id, err)) < 0)

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "core/json.h"
 #include "core/run.h"
 #include "core/spool.h"
 #include "drivers/store/store.h"
@@ -22,16 +23,21 @@ MUST_CHECK int begin_store(const struct config *config, const struct config_stor
 /* begin.c: the current record as it is now. */
 MUST_CHECK int begin_upload_record(struct store *sink, const char *run_id, struct error *err);
 
-/* overrides.c: what run.start asked of the next run (PATH_RUNS/next.json, core/run.h) in place of `file`'s
- * own: *ret_file is `file`, or a copy with it in `room`. -EINVAL a value that no run may have. */
-MUST_CHECK int overrides_apply(const char *file, char room[static PATH_BYTES], const char **ret_file,
-			       struct error *err);
-/* The run stands: the next one is kiln.conf's again. */
-void overrides_done(void);
+/* overrides.c: what run.start asked of one run alone, an object of keys and values; NULL = nothing. Before
+ * the run is begun it lies in PATH_RUNS/next.json, then in its run.json, for a run that takes its place. */
+MUST_CHECK int overrides_asked(cJSON **ret_list, struct error *err);
+MUST_CHECK int overrides_of_run(cJSON **ret_list, struct error *err);
+/* The configuration that `file` is with them, as text. -EBADMSG a key that is none of them. */
+MUST_CHECK int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err);
+/* *ret_file is `file`, or a copy with them in `room`. */
+MUST_CHECK int overrides_apply(const char *file, const cJSON *list, char room[static PATH_BYTES],
+			       const char **ret_file, struct error *err);
+/* The run stands and has them: the next one is kiln.conf's again. Killed before, it is begun once more. */
+MUST_CHECK int overrides_done(const cJSON *list, struct error *err);
 
 /* unstarted.c: whether an unfinished run has nothing yet, neither plan nor checkpoint, and kiln.conf is not
  * what it was begun with: what kept it from starting may be put right there, so it is not worth going on
- * with. */
+ * with. What run.start asked of it is no change, and holds for the run that takes its place. */
 MUST_CHECK bool unstarted_is_superseded(const char *file, const struct run *run);
 /* unstarted.c: such a run has failed; record and store get the reason. */
 MUST_CHECK int unstarted_give_up(const struct run *run, struct error *err);

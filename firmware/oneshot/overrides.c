@@ -10,6 +10,8 @@
 
 #define OVERRIDES_BYTES_MAX 65536u
 
+/* ---- One of them ---- */
+
 static int override(struct config *config, const char *path, const cJSON *list, const cJSON *item,
 		    struct error *err)
 {
@@ -31,49 +33,94 @@ static int override(struct config *config, const char *path, const cJSON *list, 
 			 path, key);
 }
 
-static int write_copy(const struct config *config, const char *path, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+/* ---- Which there are ---- */
 
-	if (!out)
-		return error_set(err, -ENOMEM, "%s: no memory", path);
-	config_print(config, out);
-	if (fclose(out) != 0)
-		return error_set(err, -ENOMEM, "%s: no memory", path);
-	return file_write_durable(path, text, bytes, err);
+static int take_list(const char *what, const char *text, uint64_t bytes, cJSON **ret_list, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	int r = json_parse(what, text, bytes, &json, err);
+
+	if (r == 0)
+		*ret_list = cJSON_DetachItemFromObjectCaseSensitive(json, "overrides");
+	return r;
 }
 
-int overrides_apply(const char *file, char room[static PATH_BYTES], const char **ret_file, struct error *err)
+int overrides_asked(cJSON **ret_list, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	CLEANUP(json_free) cJSON *json = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
-	const cJSON *list, *item;
 	char path[PATH_BYTES];
 	uint64_t bytes;
 	int r = file_read(path_of(PATH_RUNS, "next.json", path), OVERRIDES_BYTES_MAX, &text, &bytes, err);
 
-	*ret_file = file;
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0 || (r = json_parse(path, text, bytes, &json, err)) < 0 ||
-	    (r = config_load(file, &config, err)) < 0)
-		return r;
-	list = cJSON_GetObjectItemCaseSensitive(json, "overrides");
-	cJSON_ArrayForEach(item, list)
-		if ((r = override(&config, path, list, item, err)) < 0)
-			return r;
-	log_notice("%s: of this run alone", path);
-	*ret_file = path_of(PATH_RUNS, "next.conf", room);
-	return write_copy(&config, room, err); /* whoever loads it checks the bounds */
+	if (r == 0)
+		r = take_list(path, text, bytes, ret_list, err);
+	return r == -ENOENT ? 0 : r;
 }
 
-void overrides_done(void)
+int overrides_of_run(cJSON **ret_list, struct error *err)
 {
-	char path[PATH_BYTES];
+	CLEANUP(free_ptr) char *text = NULL;
+	int r = run_json(&text, err);
 
+	return r < 0 ? r : take_list("run.json", text, strlen(text), ret_list, err);
+}
+
+/* ---- What a configuration is with them ---- */
+
+int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	const cJSON *item;
+	size_t bytes;
+	FILE *out;
+	int r = config_load(file, &config, err);
+
+	if (r < 0)
+		return r;
+	cJSON_ArrayForEach(item, list)
+		if ((r = override(&config, "run.start", list, item, err)) < 0)
+			return r;
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return error_set(err, -ENOMEM, "%s: no memory", file);
+	config_print(&config, out);
+	if (fclose(out) != 0)
+		return error_set(err, -ENOMEM, "%s: no memory", file);
+	*ret_text = TAKE(text);
+	return 0;
+}
+
+int overrides_apply(const char *file, const cJSON *list, char room[static PATH_BYTES], const char **ret_file,
+		    struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	int r;
+
+	*ret_file = file;
+	if (!list)
+		return 0;
+	if ((r = overrides_print(file, list, &text, err)) < 0)
+		return r;
+	log_notice("%s with what run.start asked of this run alone", file);
+	*ret_file = path_of(PATH_RUNS, "next.conf", room);
+	return file_write_durable(room, text, strlen(text), err); /* whoever loads it checks the bounds */
+}
+
+int overrides_done(const cJSON *list, struct error *err)
+{
+	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	int r = 0;
+
+	if (list && !cJSON_AddItemToObject(note, "overrides", cJSON_Duplicate(list, true)))
+		r = error_set(err, -ENOMEM, "run.json: no memory");
+	if (r == 0 && list && (r = json_print(note, &text, err)) == 0)
+		r = run_note(text, err);
+	if (r < 0)
+		return r;
 	(void)unlink(path_of(PATH_RUNS, "next.json", path));
 	(void)unlink(path_of(PATH_RUNS, "next.conf", path));
+	return 0;
 }

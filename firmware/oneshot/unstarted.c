@@ -7,13 +7,29 @@
 
 #define CONFIG_BYTES_MAX (4u << 20)
 
+/* kiln.conf as it would be frozen now. */
+static int read_now(const char *file, char **ret_text, struct error *err)
+{
+	CLEANUP(json_free) cJSON *overrides = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	int r;
+
+	if ((r = file_read(file, CONFIG_BYTES_MAX, &text, NULL, err)) < 0 ||
+	    (r = overrides_of_run(&overrides, err)) < 0)
+		return r;
+	/* One that is wrong is another one. */
+	if (!overrides || overrides_print(file, overrides, ret_text, err) < 0)
+		*ret_text = TAKE(text);
+	return 0;
+}
+
 /* A kiln.conf that cannot be read is no other one. */
 static bool has_changed(const char *file)
 {
 	CLEANUP(free_ptr) char *now = NULL, *frozen = NULL;
 	char path[PATH_BYTES];
 
-	return file_read(file, CONFIG_BYTES_MAX, &now, NULL, NULL) == 0 &&
+	return read_now(file, &now, NULL) == 0 &&
 	       file_read(path_of(PATH_RUN, "config", path), CONFIG_BYTES_MAX, &frozen, NULL, NULL) == 0 &&
 	       strcmp(now, frozen) != 0;
 }

@@ -278,6 +278,45 @@ next '"model.loss": "x"'
 begin
 is "$rc" 65 "so is what may not be overridden" "$errors"
 
+# ---- The same, of a run that never started ----
+node again
+record=$KILN_ROOT/data/kiln/run/current
+mkdir -p "$KILN_ROOT/data/kiln/run"
+rm -r "$work/runs"
+config scratch
+sed -i 's/name = "t"/name = "again"/' "$work/kiln.conf"
+next '"run.epochs": 3, "run.start_from": "latest"'
+begin
+first=$said
+begin
+is "$rc $said" "0 $first" "kiln.conf is as it was: it goes on" "$errors"
+next '"run.epochs": 4'
+begin
+is "$rc $said $(ls "$KILN_ROOT/data/kiln/run")" "0 $first $(printf 'current\nlock')" \
+	"what was asked of a run that has begun counts for no other"
+echo 'run: {' >"$work/kiln.conf"
+begin
+is "$rc $(cat "$record/state")" "78 running" "a wrong kiln.conf leaves it as it is"
+config scratch
+sed -i 's/name = "t"/name = "again"; batch_rows = 64/' "$work/kiln.conf"
+begin
+[ "$rc" = 0 ] && [ "$said" != "$first" ]
+ok $? "kiln.conf has changed: a new run takes its place" "$said $errors"
+is "$(effective epochs) $(effective start_from) $(effective batch_rows)" '3 "latest" 64' "with what was asked of the first one"
+second=$said
+begin
+is "$rc $said" "0 $second" "which goes on in its turn"
+next '"run.epochs": 3, "run.start_from": "latest"'
+python3 -c 'import json, sys
+record = json.load(open(sys.argv[1]))
+del record["overrides"]
+json.dump(record, open(sys.argv[1], "w"))' "$record/run.json"
+begin
+is "$rc $(effective epochs) $(grep -c run.epochs "$record/run.json")" "0 3 1" "killed before the record had it: begun once more, with it" "$errors"
+put_state finished
+begin
+is "$rc $(effective epochs) $(effective start_from)" '0 5 "scratch"' "the run after it has kiln.conf's"
+
 # ---- Usage ----
 "$KILN_BIN/kiln-oneshot" begin --conf x >"$work/said" 2>&1
 is "$?" 64 "begin takes --config FILE and nothing else"
