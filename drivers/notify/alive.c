@@ -10,12 +10,17 @@
 #include <pthread.h>
 #include <systemd/sd-daemon.h>
 
-#define GOOD_US ((uint64_t)300 * 1000000) /* without a crash for so long, old failures are forgotten */
+#define MINUTE_US ((uint64_t)60 * 1000000)
 
 static struct {
 	struct alive_worker worker[ALIVE_WORKERS_MAX];
 	_Atomic unsigned workers;
 	uint64_t watchdog_us;
+	_Atomic uint64_t progress;
+	/* The pinging thread's: progress as it saw it last, when the minute in work began, minutes before it.
+	 */
+	uint64_t seen_progress, minute_us;
+	unsigned good_minutes;
 } alive;
 
 struct alive_worker *alive_worker(const char *name)
@@ -82,9 +87,31 @@ const char *alive_stuck(uint64_t now_us, uint64_t patience_us)
 	return NULL;
 }
 
+void alive_progress(void)
+{
+	/* relaxed: only that it changes matters. */
+	atomic_fetch_add_explicit(&alive.progress, 1, memory_order_relaxed);
+}
+
+bool alive_recovered(uint64_t now_us)
+{
+	uint64_t progress = atomic_load_explicit(&alive.progress, memory_order_relaxed);
+
+	if (progress == alive.seen_progress)
+		return false;
+	if (alive.seen_progress == 0) {
+		alive.minute_us = now_us;
+	} else if (now_us - alive.minute_us >= MINUTE_US) {
+		alive.minute_us = now_us;
+		alive.good_minutes++;
+	}
+	alive.seen_progress = progress;
+	return alive.good_minutes >= ALIVE_GOOD_MINUTES;
+}
+
 static void *ping(void *context)
 {
-	const uint64_t quarter_us = alive.watchdog_us / 4, begun_us = clock_us();
+	const uint64_t quarter_us = alive.watchdog_us / 4;
 	const struct timespec nap = { .tv_sec = (time_t)(quarter_us / 1000000),
 				      .tv_nsec = (long)(quarter_us % 1000000) * 1000 };
 	bool said = false, good = false;
@@ -99,7 +126,7 @@ static void *ping(void *context)
 		else if (!said)
 			log_err("%s stands still: the watchdog will end this process", stuck);
 		said = stuck != NULL;
-		if (!stuck && !good && now_us - begun_us >= GOOD_US) {
+		if (!good && alive_recovered(now_us)) {
 			back_off_forget();
 			good = true;
 		}

@@ -7,6 +7,10 @@
  * deadline. A thread of this module pings systemd while every worker moved lately or holds a lease that has
  * not run out. Without WATCHDOG_USEC in the environment nothing is pinged.
  *
+ * To be alive is not to get on: a worker that waits ticks, too. What forgives old crashes is progress, the
+ * work that a daemon is there for: a step of traind, a batch that fetchd put into the ring, a pass of uploadd
+ * that found everything in the store.
+ *
  * Order: alive_back_off -> alive_open -> alive_worker for each -> alive_tick and leases, any thread its own.
  */
 #pragma once
@@ -18,7 +22,8 @@
 #include <stdbool.h>
 
 #define ALIVE_WORKERS_MAX  264u
-#define ALIVE_DEGRADED_AT  5u   /* failures in a row after which status says so */
+#define ALIVE_DEGRADED_AT  5u   /* failures in a row from which on status says so */
+#define ALIVE_GOOD_MINUTES 5u   /* of progress, after which they are forgiven */
 #define ALIVE_BACK_OFF_MAX 300u /* s */
 
 struct alive_worker {
@@ -55,9 +60,17 @@ const char *alive_stuck(uint64_t now_us, uint64_t patience_us);
 /* Seconds to wait before the attempt that follows so many failures: 0, 1, 2, 4 ... ALIVE_BACK_OFF_MAX. */
 unsigned alive_back_off_s(uint32_t failures);
 
-/* First thing in main(): how often systemd restarted this service since it last ran well for five minutes;
- * wait accordingly, before READY=1, and tell systemd and the status page why. */
+/* First thing in main(): how often systemd restarted this service since its last ALIVE_GOOD_MINUTES of
+ * progress; wait accordingly, before READY=1, and tell systemd and the status page why. From
+ * ALIVE_DEGRADED_AT failures on every page of this process says so until they are forgiven. */
 void alive_back_off(enum status_daemon daemon);
+
+/* The daemon got on with its work; any thread. */
+void alive_progress(void);
+
+/* Whether there were ALIVE_GOOD_MINUTES in each of which there was progress since the minute before. For one
+ * thread only, which asks more often than that. */
+bool alive_recovered(uint64_t now_us);
 
 /* Log the error as the reason that the next process gives for its wait; the exit code, as fatal(). */
 int alive_fatal(enum status_daemon daemon, const struct error *err);

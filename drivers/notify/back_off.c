@@ -72,6 +72,7 @@ void back_off_forget(void)
 	int bytes = snprintf(text, sizeof(text), "%" PRIu32 "\n", our_restarts);
 	struct error err;
 
+	status_set_degraded("");
 	if (our_daemon != STATUS_DAEMONS && our_restarts > 0 &&
 	    file_write_durable(file_of(our_daemon, FORGIVEN_FILE, path), text, (uint64_t)bytes, &err) < 0)
 		log_warning("%s", err.text);
@@ -89,16 +90,38 @@ static void take_reason(enum status_daemon daemon, char *out, size_t size)
 	(void)unlink(path);
 }
 
+/* The run's, for status shows the pages of the current run. */
+static void name_run(struct status *status)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+
+	if (run_load(&run, NULL) == 0)
+		(void)snprintf(status->run_id, sizeof(status->run_id), "%s", run.id);
+}
+
+/* Why it waits, and what stays true of it when it runs again. */
+static void explain(uint32_t failures, const char *reason, struct status *status)
+{
+	char text[sizeof(status->text)];
+	bool degraded = failures >= ALIVE_DEGRADED_AT;
+
+	name_run(status);
+	(void)snprintf(status->phase, sizeof(status->phase), "%s", degraded ? "degraded" : "waiting");
+	(void)snprintf(status->text, sizeof(status->text),
+		       "failed %" PRIu32 " times, trying again in %u s: %.180s", failures,
+		       alive_back_off_s(failures), reason);
+	(void)snprintf(text, sizeof(text), "failed %" PRIu32 " times, the last time: %.180s", failures,
+		       reason);
+	status_set_degraded(degraded ? text : "");
+}
+
 static void wait_with(enum status_daemon daemon, uint32_t failures, const char *reason)
 {
 	struct status status = { 0 };
 	struct status_page *page = NULL;
 	unsigned wait_s = alive_back_off_s(failures);
-	bool degraded = failures > ALIVE_DEGRADED_AT;
 
-	(void)snprintf(status.phase, sizeof(status.phase), "%s", degraded ? "degraded" : "waiting");
-	(void)snprintf(status.text, sizeof(status.text),
-		       "failed %" PRIu32 " times, trying again in %u s: %.180s", failures, wait_s, reason);
+	explain(failures, reason, &status);
 	log_warning("%s", status.text);
 	(void)sd_notifyf(0, "STATUS=%s: %s\nEXTEND_TIMEOUT_USEC=%" PRIu64, status.phase, status.text,
 			 ((uint64_t)wait_s + START_S) * 1000000);

@@ -251,6 +251,8 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 
 		if (pages[i] && strcmp(pages[i]->phase, "degraded") == 0)
 			return (void)snprintf(out, size, "%s: %s", name, pages[i]->text), out;
+		if (pages[i] && *pages[i]->degraded)
+			return (void)snprintf(out, size, "%s: %s", name, pages[i]->degraded), out;
 		if (is_dead(view, pages[i]))
 			return (void)snprintf(out, size, "%s does not run: %s", name, pages[i]->text), out;
 	}

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,11 @@ struct status_page {
 	int fd;
 	uint64_t sequence, started_us;
 };
+
+static struct {
+	char text[sizeof(((struct status *)NULL)->degraded)];
+	_Atomic bool is;
+} degraded;
 
 static const char *const names[STATUS_DAEMONS] = { "fetchd", "traind", "uploadd" };
 
@@ -110,6 +116,13 @@ void status_closep(struct status_page **page)
 	*page = NULL;
 }
 
+void status_set_degraded(const char *text)
+{
+	if (*text)
+		(void)snprintf(degraded.text, sizeof(degraded.text), "%s", text);
+	atomic_store(&degraded.is, *text != '\0');
+}
+
 void status_write(struct status_page *page, struct status *status)
 {
 	struct copy copy = { .sequence = ++page->sequence };
@@ -119,6 +132,8 @@ void status_write(struct status_page *page, struct status *status)
 	status->pid = getpid();
 	status->started_us = page->started_us;
 	status->updated_us = wall_us();
+	(void)snprintf(status->degraded, sizeof(status->degraded), "%s",
+		       atomic_load(&degraded.is) ? degraded.text : "");
 	memcpy(&copy.status, status, sizeof(copy.status)); /* padding, too: the CRC is over bytes */
 	copy.crc = crc_of(&copy);
 	(void)!pwrite(page->fd, &copy, sizeof(copy), (off_t)(copy.sequence & 1) * COPY_BYTES);
@@ -143,5 +158,6 @@ int status_read(enum status_daemon daemon, struct status *ret_status, struct err
 	ret_status->run_id[sizeof(ret_status->run_id) - 1] = '\0';
 	ret_status->phase[sizeof(ret_status->phase) - 1] = '\0';
 	ret_status->text[sizeof(ret_status->text) - 1] = '\0';
+	ret_status->degraded[sizeof(ret_status->degraded) - 1] = '\0';
 	return 0;
 }

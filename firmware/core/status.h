@@ -13,7 +13,7 @@
 
 #include "core/run.h"
 
-#define STATUS_VERSION 1u
+#define STATUS_VERSION 2u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -50,6 +50,7 @@ struct status {
 	char run_id[RUN_ID_BYTES]; /* "" = none */
 	char phase[32];            /* one word: "waiting", "restoring", "training" ... */
 	char text[256];            /* what it does or waits for, or its last error, for a person */
+	char degraded[256];        /* why it is not well, whatever it does; "" = it is; set by status_write */
 	union {
 		struct status_fetchd fetchd;
 		struct status_traind traind;
@@ -66,6 +67,10 @@ MUST_CHECK int status_open(enum status_daemon daemon, struct status_page **ret_p
 void status_closep(struct status_page **page);
 /* One pwrite(2). What cannot be written is left out: status is never worth a run. */
 void status_write(struct status_page *page, struct status *status);
+
+/* From now on status_write() says in every page of this process why it is not well; "" = it is. One that says
+ * why comes before other threads begin; any of them may take it back. */
+void status_set_degraded(const char *text);
 
 /* The newest whole copy. Errors: -ENOENT no page; -EBADMSG no copy is whole, or of another version. */
 MUST_CHECK int status_read(enum status_daemon daemon, struct status *ret_status, struct error *err);

@@ -84,8 +84,10 @@ static void publish(struct producer *producer, struct pending *pending)
 	fill_header(pending, ring_geometry_of(ring));
 	ring_commit(ring);
 	count(producer, pending);
-	if (pending->kind != RING_ERROR)
+	if (pending->kind != RING_ERROR) {
+		alive_progress();
 		return;
+	}
 	log_err("%s", pending->err.text);
 	/* The last of its generation: what was claimed behind it is forgotten. */
 	ring_unclaim(ring);

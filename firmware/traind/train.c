@@ -206,6 +206,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	model_cursor_set(train->model, &behind);
 	train->checkpoint_due = split == SPLIT_TRAIN && every && model_step(train->model) % every == 0;
 	publish_batch(train, split, segment, batch.rows);
+	alive_progress();
 	r = release_done(train, false, err);
 	if (train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES)
 		alive_lease_end(train->worker);

@@ -191,6 +191,7 @@ static int run(struct uploader *uploader, struct error *err)
 		    strcmp(uploader->complete, uploader->current.run.id) == 0)
 			return 0;
 		if (r == 0) {
+			alive_progress();
 			back_off_ms = BACK_OFF_MS;
 			watch_wait(&uploader->watch, SCAN_MS);
 			continue;

@@ -168,6 +168,14 @@ ok $? "a degraded daemon: exit code 5"
 like "$("$kiln" status)" 'why +traind: traind says so' "and why"
 kill "$pages"
 wait "$pages" 2>/dev/null
+"$KILN_BUILD/system/status_pages" "$run" training 5 "failed 6 times, the last time: the device is lost" &
+pages=$!
+runs_again() { "$kiln" status | grep -q '^traind .*training: '; }
+wait_for 10 runs_again
+code 5 "it runs again after six failures: still degraded" "$kiln" status
+like "$said" 'why +fetchd: failed 6 times, the last time: the device is lost' "with the reason"
+kill "$pages"
+wait "$pages" 2>/dev/null
 rm -r "$KILN_ROOT/run/kiln/status"
 
 # ---- Runs, checkpoints, configuration ----

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three daemons as their status pages show them: status_pages RUN_ID PHASE [STEPS]. Their counters grow every
- * 100 ms, 1 step of 16 records and 4096 bytes each, of 2 epochs of 500 steps; they stand still after STEPS.
- * Until SIGTERM.
+ * Three daemons as their status pages show them: status_pages RUN_ID PHASE [STEPS [DEGRADED]]. Their counters
+ * grow every 100 ms, 1 step of 16 records and 4096 bytes each, of 2 epochs of 500 steps; they stand still
+ * after STEPS. Until SIGTERM.
  */
 #include "core/status.h"
 
@@ -56,6 +56,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	status_set_degraded(argc > 4 ? argv[4] : "");
 	for (int i = 0; i < STATUS_DAEMONS; i++)
 		if (status_open((enum status_daemon)i, &pages[i], &err) < 0)
 			return fprintf(stderr, "%s\n", err.text), 1;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/notify/alive.h"
+/* With the statics of back_off.c: nothing here is restarted by systemd. */
+#include "drivers/notify/back_off.c" // NOLINT(bugprone-suspicious-include)
+
 #include "core/clock.h"
-#include "core/paths.h"
+#include "tests/unit/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +17,6 @@
 
 #define S ((uint64_t)1000000)
 
-static char folder[] = "/tmp/kiln-alive-XXXXXX";
-
 /* What systemd would get; "" = nothing within a second. */
 static int notify_fd;
 
@@ -26,7 +26,7 @@ static void open_socket(void **state)
 	struct timeval second = { .tv_sec = 1 };
 
 	(void)state;
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", folder);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", root);
 	notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(notify_fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(setsockopt(notify_fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second)), 0);
@@ -68,6 +68,101 @@ static void test_reason(void **state)
 	/* Not under systemd: no pause, and the reason is spent. */
 	alive_back_off(STATUS_TRAIND);
 	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* Seconds of a process, and whether it had got on since the one before. */
+static void test_progress(void **state)
+{
+	(void)state;
+	/* It waits, however long. */
+	for (uint64_t s = 0; s < 3600; s += 5)
+		assert_false(alive_recovered(s * S));
+	/* Twice, with an hour between them, is no five minutes. */
+	alive_progress();
+	assert_false(alive_recovered(3600 * S));
+	alive_progress();
+	assert_false(alive_recovered(7200 * S));
+	for (uint64_t s = 7201; s < 9000; s++)
+		assert_false(alive_recovered(s * S));
+	/* From here on it works; the two waits count for a minute each. */
+	for (uint64_t s = 9000; s < 9000 + 180; s++) {
+		alive_progress();
+		assert_false(alive_recovered(s * S));
+	}
+	alive_progress();
+	assert_true(alive_recovered((9000 + 180) * S));
+}
+
+static void test_degraded(void **state)
+{
+	static const struct {
+		uint32_t failures;
+		const char *phase, *text, *degraded;
+	} cases[] = {
+		{ 1, "waiting", "failed 1 times, trying again in 1 s: it is lost", "" },
+		{ 4, "waiting", "failed 4 times, trying again in 8 s: it is lost", "" },
+		{ 5, "degraded", "failed 5 times, trying again in 16 s: it is lost",
+		  "failed 5 times, the last time: it is lost" },
+		{ 20, "degraded", "failed 20 times, trying again in 300 s: it is lost",
+		  "failed 20 times, the last time: it is lost" },
+	};
+	struct error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(status_closep) struct status_page *page = NULL;
+		struct status status = { 0 }, said = { .phase = "training" };
+
+		explain(cases[i].failures, "it is lost", &status);
+		assert_string_equal(status.phase, cases[i].phase);
+		assert_string_equal(status.text, cases[i].text);
+		/* It runs again, and says what it does. */
+		assert_int_equal(status_open(STATUS_TRAIND, &page, &err), 0);
+		status_write(page, &said);
+		assert_int_equal(status_read(STATUS_TRAIND, &said, &err), 0);
+		assert_string_equal(said.phase, "training");
+		assert_string_equal(said.degraded, cases[i].degraded);
+	}
+}
+
+/* The page of a run shows in its status; one of none would not. */
+static void test_the_page_is_the_runs(void **state)
+{
+	static const char config[] = "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n";
+	CLEANUP(run_done) struct run run = { 0 };
+	struct status status = { 0 };
+	char path[PATH_BYTES];
+	struct error err = { 0 };
+	bool adopted;
+
+	(void)state;
+	explain(1, "it is lost", &status);
+	assert_string_equal(status.run_id, "");
+	(void)snprintf(path, sizeof(path), "%s/kiln.conf", root);
+	assert_int_equal(file_write_durable(path, config, strlen(config), &err), 0);
+	assert_int_equal(run_begin(path, "", NULL, &run, &adopted, &err), 0);
+	explain(1, "it is lost", &status);
+	assert_string_equal(status.run_id, run.id);
+}
+
+static void test_forgiven(void **state)
+{
+	CLEANUP(status_closep) struct status_page *page = NULL;
+	struct status status = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(status_open(STATUS_TRAIND, &page, &err), 0);
+	assert_int_equal(forgiven(STATUS_TRAIND), 0);
+	our_daemon = STATUS_TRAIND;
+	our_restarts = 7;
+	explain(7, "it is lost", &status);
+	back_off_forget();
+	assert_int_equal(forgiven(STATUS_TRAIND), 7);
+	status_write(page, &status);
+	assert_int_equal(status_read(STATUS_TRAIND, &status, &err), 0);
+	assert_string_equal(status.degraded, "");
+	our_daemon = STATUS_DAEMONS;
 }
 
 /* The order of these is that of a process. */
@@ -121,33 +216,19 @@ static void test_pings(void **state)
 		;
 }
 
-static int enter(void **state)
-{
-	(void)state;
-	return mkdtemp(folder) && setenv("KILN_ROOT", folder, 1) == 0 ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-	char path[PATH_BYTES];
-
-	(void)state;
-	(void)snprintf(path, sizeof(path), "%s/notify", folder);
-	(void)unlink(path);
-	(void)path_of(PATH_STATUS, "traind", path);
-	while (rmdir(path) == 0 && strcmp(path, folder) != 0)
-		*strrchr(path, '/') = '\0';
-	return access(folder, F_OK) == 0 ? -1 : 0;
-}
-
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_back_off),
-		cmocka_unit_test(test_reason),
-		cmocka_unit_test(test_workers),
-		cmocka_unit_test(test_pings),
+		TEST(test_back_off),
+		TEST(test_reason),
+		TEST(test_progress),
+		TEST(test_degraded),
+		TEST(test_the_page_is_the_runs),
+		TEST(test_forgiven),
+		TEST(test_workers),
+		TEST(test_pings),
 	};
 
-	return cmocka_run_group_tests(tests, enter, leave);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

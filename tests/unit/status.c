@@ -62,6 +62,36 @@ static void test_what_is_written_is_read(void **state)
 	assert_int_equal(status_read(STATUS_FETCHD, &status, &err), -ENOENT);
 }
 
+/* Whatever the daemon says, until somebody takes it back. */
+static void test_degraded_stays(void **state)
+{
+	CLEANUP(status_closep) struct status_page *page = NULL, *later = NULL;
+	char longest[400];
+	struct status status;
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	status_set_degraded("failed 6 times");
+	assert_int_equal(status_open(STATUS_TRAIND, &page, &err), 0);
+	for (uint64_t step = 0; step < 3; step++) {
+		say(page, step);
+		assert_int_equal(status_read(STATUS_TRAIND, &status, &err), 0);
+		assert_string_equal(status.degraded, "failed 6 times");
+		assert_string_equal(status.phase, "training");
+	}
+	status_closep(&page);
+	status_set_degraded(longest);
+	assert_int_equal(status_open(STATUS_TRAIND, &later, &err), 0);
+	say(later, 4);
+	assert_int_equal(status_read(STATUS_TRAIND, &status, &err), 0);
+	assert_int_equal(strlen(status.degraded), sizeof(status.degraded) - 1);
+	status_set_degraded("");
+	say(later, 5);
+	assert_int_equal(status_read(STATUS_TRAIND, &status, &err), 0);
+	assert_string_equal(status.degraded, "");
+}
+
 static void test_the_next_writer_goes_on(void **state)
 {
 	CLEANUP(status_closep) struct status_page *page = NULL;
@@ -150,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_written_is_read),
+		cmocka_unit_test(test_degraded_stays),
 		cmocka_unit_test(test_the_next_writer_goes_on),
 		cmocka_unit_test(test_a_torn_copy_leaves_the_other),
 		cmocka_unit_test(test_another_version_is_refused),
