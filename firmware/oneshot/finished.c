@@ -174,32 +174,42 @@ static int rest(const struct config *config, struct error *err)
 	return manager_start(manager, off ? "poweroff.target" : "suspend.target", err);
 }
 
-/* The box's own configuration decides, not what the run was begun with. */
+static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
+{
+	struct status status = { 0 };
+	int r = 0;
+
+	if (wait_for_uploads(wait_min, &status))
+		log_info("%s: all of it is in the store", run->id);
+	else
+		r = report_left(run->id, wait_min, &status, err);
+	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
+}
+
+/* The box's own configuration decides, not what the run was begun with; while that is wrong the box stays on.
+ */
 static int finished(struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
-	struct status status = { 0 };
+	struct error put_away_err = { 0 };
 	char path[PATH_BYTES];
-	int r = run_load(&run, err);
+	int r = run_load(&run, err), put;
 
 	/* First, for a box that is switched on again must not go straight off once more. */
 	if (unlink(path_of(PATH_RUN, RUN_REST_FILE, path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
-	if (r < 0 || (r = config_load(config_path(0, NULL), &config, err)) < 0)
+	if (r < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	/* Whoever stopped it is still there. */
 	if (run.state == RUN_STOPPED)
 		return 0;
-	if (wait_for_uploads(config.power.upload_wait_min, &status))
-		log_info("%s: all of it is in the store", run.id);
-	else
-		r = report_left(run.id, config.power.upload_wait_min, &status, err);
-	if (r < 0 || (run_state_is_final(run.state) && (r = run_archive(err)) < 0) ||
-	    config.power.when_finished == POWER_NOTHING)
-		return r;
-	return rest(&config, err);
+	r = config_load(config_path(0, NULL), &config, err);
+	put = put_away(&run, (r < 0 ? &run.config : &config)->power.upload_wait_min, &put_away_err);
+	if (put < 0)
+		return error_set(err, put, "%s", put_away_err.text);
+	return r < 0 || config.power.when_finished == POWER_NOTHING ? r : rest(&config, err);
 }
 
 int oneshot_finished(int argc, char **argv)

@@ -171,6 +171,17 @@ is "$? $(cat "$record/state")" "0 running" "one that only cannot go on does not"
 [ ! -e "$archived" ]
 ok $? "and stays where it is"
 
+# ---- A kiln.conf that is wrong by now ----
+begin broken 'when_finished = "off"; upload_wait_min = 0;'
+echo 'run: {' >"$KILN_ROOT/etc/kiln/kiln.conf"
+rest finished
+finished
+is "$rc" 78 "a wrong kiln.conf (exit 78)"
+like "$errors" 'kiln.conf:2: syntax error' "it says where"
+is "$(cat "$archived/state" 2>&1)" finished "the record is in the archive all the same"
+! grep -qE 'D-Bus|when_finished' <<<"$errors"
+ok $? "and the box stays on" "$errors"
+
 # ---- Suspend ----
 begin asleep 'when_finished = "suspend"; upload_wait_min = 0;'
 alarm=$KILN_ROOT/sys/class/rtc/rtc0/wakealarm
