@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CRC-32C (Castagnoli, polynomial 0x1edc6f41 reflected: 0x82f63b78). By the CPU's instruction where it has
- * one, three streams at a time so that its latency is hidden; by tables otherwise.
+ * CRC-32C (Castagnoli, polynomial 0x1edc6f41 reflected: 0x82f63b78): ISA-L's, which folds by carry-less
+ * multiplication where the CPU can. A few bytes go by the CPU's own instruction, or by tables.
  */
 #pragma once
 

@@ -332,16 +332,12 @@ static int fill_missing(const struct example_feature *feature, uint8_t *out, str
 	return 0;
 }
 
-int example_parse(const struct example_schema *schema, const void *data, uint64_t bytes,
-		  void *const *ret_rows, struct error *err)
+static int parse_any(const struct example_schema *schema, struct wire example, void *const *ret_rows,
+		     struct error *err)
 {
 	struct parse parse = { .schema = schema };
-	struct wire example = { data, (const uint8_t *)data + bytes };
-	int r;
+	int r = walk_entries(example, note_entry, &parse, err);
 
-	if (example_parse_usual(schema, example, ret_rows))
-		return 0;
-	r = walk_entries(example, note_entry, &parse, err);
 	for (uint32_t i = 0; r == 0 && i < schema->features; i++) {
 		bool found = false;
 
@@ -351,6 +347,14 @@ int example_parse(const struct example_schema *schema, const void *data, uint64_
 			r = fill_missing(&schema->feature[i], ret_rows[i], err);
 	}
 	return r;
+}
+
+int example_parse(const struct example_schema *schema, const void *data, uint64_t bytes,
+		  void *const *ret_rows, struct error *err)
+{
+	struct wire example = { data, (const uint8_t *)data + bytes };
+
+	return example_parse_usual(schema, example, ret_rows) ? 0 : parse_any(schema, example, ret_rows, err);
 }
 
 /* ---- Describing ---- */

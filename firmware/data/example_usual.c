@@ -4,7 +4,7 @@
 /* A length-delimited field, its tag in one byte. */
 #define TAG(field) ((uint8_t)((field) << 3 | WIRE_BYTES))
 
-static bool open_field(struct wire *wire, uint8_t tag, struct wire *ret)
+WIRE_INLINE bool open_field(struct wire *wire, uint8_t tag, struct wire *ret)
 {
 	if (wire->at == wire->end || *wire->at != tag)
 		return false;
@@ -12,7 +12,7 @@ static bool open_field(struct wire *wire, uint8_t tag, struct wire *ret)
 	return read_bytes(wire, ret);
 }
 
-static bool read_floats(const struct example_feature *feature, struct wire list, void *out)
+WIRE_INLINE bool read_floats(const struct example_feature *feature, struct wire list, uint8_t *out)
 {
 	struct wire packed;
 
@@ -23,7 +23,7 @@ static bool read_floats(const struct example_feature *feature, struct wire list,
 	return true;
 }
 
-static bool read_integers(const struct example_feature *feature, struct wire list, uint8_t *out)
+WIRE_INLINE bool read_integers(const struct example_feature *feature, struct wire list, uint8_t *out)
 {
 	struct wire packed;
 
@@ -39,7 +39,7 @@ static bool read_integers(const struct example_feature *feature, struct wire lis
 	return packed.at == packed.end;
 }
 
-static bool read_byte_strings(const struct example_feature *feature, struct wire list, uint8_t *out)
+WIRE_INLINE bool read_byte_strings(const struct example_feature *feature, struct wire list, uint8_t *out)
 {
 	struct wire value;
 
@@ -51,7 +51,7 @@ static bool read_byte_strings(const struct example_feature *feature, struct wire
 	return list.at == list.end;
 }
 
-static bool read_value(const struct example_feature *feature, struct wire value, void *row)
+WIRE_INLINE bool read_value(const struct example_feature *feature, struct wire value, void *row)
 {
 	struct wire list;
 
@@ -69,7 +69,7 @@ static bool read_value(const struct example_feature *feature, struct wire value,
 }
 
 /* The schema's feature of this name, looked for from `first` on: records repeat their order. */
-static uint32_t find(const struct example_schema *schema, struct wire key, uint32_t first)
+WIRE_INLINE uint32_t find(const struct example_schema *schema, struct wire key, uint32_t first)
 {
 	for (uint32_t n = 0; n < schema->features; n++) {
 		uint32_t i = first + n < schema->features ? first + n : first + n - schema->features;

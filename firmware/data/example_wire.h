@@ -25,7 +25,11 @@ enum {
 enum { EXAMPLE_FEATURES = 1, FEATURES_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, LIST_VALUE = 1 };
 enum { FEATURE_BYTES = 1, FEATURE_FLOAT = 2, FEATURE_INT64 = 3 };
 
-/* A stretch of wire bytes still to be read. */
+/* A stretch of wire bytes still to be read. Where records are many, functions that take one are inlined by
+ * force: the two pointers then stay in registers. Stored as two and loaded as one pair, they would wait until
+ * every store before them, those into a cold slot, has left the processor: a third of decode's time. */
+#define WIRE_INLINE __attribute__((always_inline)) static inline
+
 struct wire {
 	const uint8_t *at, *end;
 };
@@ -36,7 +40,7 @@ static inline uint64_t wire_bytes(struct wire wire)
 }
 
 /* At most ten bytes; what they hold beyond 64 bits is dropped, as protobuf does. */
-static inline bool read_varint(struct wire *wire, uint64_t *ret)
+WIRE_INLINE bool read_varint(struct wire *wire, uint64_t *ret)
 {
 	uint64_t value = 0;
 
@@ -53,7 +57,7 @@ static inline bool read_varint(struct wire *wire, uint64_t *ret)
 }
 
 /* A length and as many bytes. */
-static inline bool read_bytes(struct wire *wire, struct wire *ret)
+WIRE_INLINE bool read_bytes(struct wire *wire, struct wire *ret)
 {
 	uint64_t length;
 

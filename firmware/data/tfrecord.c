@@ -59,6 +59,9 @@ int tfrecord_next(const void *buffer, uint64_t bytes, uint64_t offset, uint64_t 
 	ret_record->data = frame + TFRECORD_HEADER_BYTES;
 	ret_record->bytes = length;
 	ret_record->next = offset + TFRECORD_FRAME_BYTES + length;
+	tfrecord_ahead(ret_record->data + length, bytes - ret_record->next < TFRECORD_FRAME_BYTES + length
+							  ? bytes - ret_record->next
+							  : TFRECORD_FRAME_BYTES + length);
 	if (stored_crc(ret_record->data + length) != masked_crc(ret_record->data, length))
 		return error_set(err, -EILSEQ, "byte %" PRIu64 ": the data's CRC is 0x%08x, expected 0x%08x",
 				 offset, stored_crc(ret_record->data + length),
