@@ -7,7 +7,8 @@
  * --save     writes the cursor behind the last slot.
  * --revisit  after END_RUN goes back N times to a place it was at, and checks that the same slots follow:
  *            prints REVISITED N, or DIFFERS and both lines.
- * --rate     prints only rows, data bytes, seconds to the first slot and seconds in all, at the end.
+ * --rate     prints only rows, data bytes, seconds to the first slot and seconds in all since the reader's
+ *            start, at the end.
  * At END_RUN the run is set finished, as traind does, so that fetchd ends.
  */
 #include "core/paths.h"
@@ -175,10 +176,10 @@ static uint64_t data_bytes(const struct ring *ring, const struct ring_slot *slot
 }
 
 /* Until END_RUN, ERROR or enough; *cursor follows. */
-static void follow(struct ring *ring, const struct options *options, struct cursor *cursor)
+static void follow(struct ring *ring, const struct options *options, double start, struct cursor *cursor)
 {
 	uint64_t batches = 0, rows = 0, bytes = 0;
-	double start = seconds(), first = 0;
+	double first = 0;
 	uint32_t kind;
 
 	do {
@@ -209,6 +210,7 @@ int main(int argc, char **argv)
 {
 	struct options options = parse(argc, argv);
 	struct cursor cursor = { .version = CURSOR_VERSION };
+	double start = seconds();
 	struct ring *ring;
 	struct error err;
 
@@ -221,7 +223,7 @@ int main(int argc, char **argv)
 	}
 	ring = open_ring();
 	ring_attach(ring, &cursor);
-	follow(ring, &options, &cursor);
+	follow(ring, &options, start, &cursor);
 	if (options.save) {
 		FILE *file = fopen(options.save, "we");
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat]
- * Each record: sentence float[8], label int64[2] one-hot; learnable, and no two records alike. Record r of
- * shard s of a prefix is the same in every run. Gzip unless "plain"; "flat" records are all the same and
- * inflate manyfold.
+ * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat|gzip] [FLOATS]
+ * Each record: sentence float[FLOATS] (8), label int64[2] one-hot; learnable, and no two records alike.
+ * Record r of shard s of a prefix is the same in every run. Gzip unless "plain"; "flat" records are all the
+ * same and inflate manyfold.
  */
 #include "core/paths.h"
 #include "data/example.h"
@@ -13,11 +13,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DIMS 8
+#define FLOATS_MAX  512
+#define FRAME_BYTES 256 /* of one record, besides its floats */
 
-static const struct example_schema schema = {
+static struct example_schema schema = {
 	.features = 2,
-	.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = DIMS },
+	.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = 8 },
 		     { .name = "label", .dtype = EXAMPLE_INT64, .elements = 2 } }
 };
 
@@ -30,15 +31,15 @@ static float noise(uint64_t *state)
 static uint64_t one_record(uint64_t id, uint8_t *out, uint64_t capacity)
 {
 	uint64_t state = id * 7919 + 17, bytes;
-	float sentence[DIMS];
+	float sentence[FLOATS_MAX];
 	int64_t label[2] = { 0, 0 };
 	const void *rows[2] = { sentence, label };
 	float sum = 0;
-	uint8_t example[512];
+	uint8_t example[FLOATS_MAX * sizeof(float) + FRAME_BYTES];
 
-	for (int i = 0; i < DIMS; i++) {
+	for (uint64_t i = 0; i < schema.feature[0].elements; i++) {
 		sentence[i] = noise(&state);
-		sum += sentence[i] * (float)(i % 3 - 1);
+		sum += sentence[i] * (float)((int)(i % 3) - 1);
 	}
 	sentence[0] += (float)(id & UINT32_MAX) * 1e-9f;
 	label[sum > 0] = 1;
@@ -61,7 +62,11 @@ int main(int argc, char **argv)
 	flat = argc > 5 && strcmp(argv[5], "flat") == 0;
 	shards = strtoull(argv[3], NULL, 10);
 	records = strtoull(argv[4], NULL, 10);
-	capacity = records * 512 + 512;
+	if (argc > 6)
+		schema.feature[0].elements = strtoull(argv[6], NULL, 10);
+	if (schema.feature[0].elements > FLOATS_MAX)
+		return 2;
+	capacity = records * (schema.feature[0].elements * sizeof(float) + FRAME_BYTES);
 	plain = malloc(capacity);
 	if (!plain || path_make(argv[1], &err) < 0)
 		return 1;

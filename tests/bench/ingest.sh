@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the ingest benchmarks share: a scratch folder in memory, servers, a round of Kiln, rounds of its peers. Source it.
+# A round appends "records bytes seconds CPU-seconds" to $work/<who>; the bytes are those of the objects.
+# KILN_BENCH_ROUNDS rounds (7) of each, interleaved.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+rounds=${KILN_BENCH_ROUNDS:-7}
+work=$(mktemp -d /dev/shm/kiln-ingest-XXXXXX)
+TIMEFORMAT='%U %S'
+
+clean_up() {
+	local pids
+	pids=$(jobs -p)
+	[ -z "$pids" ] || kill $pids 2>/dev/null || true
+	[ ! -s "$work/nginx.pid" ] || kill "$(cat "$work/nginx.pid")"
+	[ ! -e "$work/s3" ] || tools/store/radosgw stop "$work/s3"
+	[ ! -e "$work/node" ] || KILN_ROOT=$work/node "$KILN_BIN/kiln-oneshot" release
+	rm -rf "$work"
+}
+trap clean_up EXIT
+
+# ---- Data ----
+
+shards() { # folder, shards, records each, "plain" or "gzip": 512 floats and 2 labels a record
+	"$KILN_BUILD/system/make_shards" "$work/$1" train "$2" "$3" "$4" 512
+}
+
+stored() { # folder: bytes of its files
+	du -sb --apparent-size "$work/$1"/* | awk '{ n += $1 } END { printf "%.0f", n }'
+}
+
+# ---- Servers ----
+
+start_radosgw() {
+	echo "starting a radosgw" >&2
+	KILN_S3_BYTES=$((6 << 30)) tools/store/radosgw start "$work/s3" >/dev/null
+	. "$work/s3/env"
+	source_url=s3://$KILN_S3_BUCKET endpoint=$KILN_S3_ENDPOINT
+	export S3_ENDPOINT=$endpoint AWS_REGION=us-east-1 S3_ENDPOINT_URL=$endpoint # for TensorFlow, for Streaming
+}
+
+upload() { # folder, copies of each file; its signed URLs come into $work/urls
+	"$python" tests/bench/bucket.py put "$work/$1" "$1" "${2:-1}"
+	"$python" tests/bench/bucket.py urls "$1" >"$work/urls"
+}
+
+# Files below $work as a bucket "kiln": to an unsigned list request nginx answers with a list that was written before.
+start_nginx() { # folder
+	local port
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	mkdir "$work/bucket"
+	mv "$work/$1" "$work/bucket/$1"
+	ln -s "$work/bucket/$1" "$work/$1"
+	python3 - "$work/bucket" "$1" >"$work/list.xml" <<-'PY'
+		import os, sys
+		bucket, folder = sys.argv[1:]
+		print('<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>kiln</Name>')
+		print("<IsTruncated>false</IsTruncated><EncodingType>url</EncodingType>")
+		for name in sorted(os.listdir(f"{bucket}/{folder}")):
+		    st = os.stat(f"{bucket}/{folder}/{name}")  # nginx makes its ETags of time and size
+		    print(f"<Contents><Key>{folder}/{name}</Key><Size>{st.st_size}</Size>")
+		    print(f"<ETag>\"{int(st.st_mtime):x}-{st.st_size:x}\"</ETag><LastModified>2020-01-01T00:00:00Z</LastModified></Contents>")
+		print("</ListBucketResult>")
+	PY
+	cat >"$work/nginx.conf" <<-CONF
+		user $(id -un) $(id -gn);
+		worker_processes auto;
+		pid $work/nginx.pid;
+		error_log $work/nginx.log;
+		events {}
+		http {
+			access_log off;
+			sendfile on;
+			tcp_nopush on;
+			keepalive_requests 1000000;
+			client_body_temp_path $work/tmp; proxy_temp_path $work/tmp; fastcgi_temp_path $work/tmp;
+			uwsgi_temp_path $work/tmp; scgi_temp_path $work/tmp;
+			default_type application/octet-stream;
+			server {
+				listen 127.0.0.1:$port;
+				location ~ ^/kiln/?$ { root $work; default_type application/xml; try_files /list.xml =404; }
+				location /kiln/ { alias $work/bucket/; }
+			}
+		}
+	CONF
+	/usr/sbin/nginx -c "$work/nginx.conf" -e "$work/nginx.log"
+	source_url=s3://kiln endpoint=http://127.0.0.1:$port
+	(cd "$work/bucket" && printf "$endpoint/kiln/%s\n" "$1"/*) >"$work/urls"
+}
+
+# ---- Rounds ----
+
+config() { # folder, epochs, more keys; what Kiln will read: $records an epoch
+	kiln_rows=$(($2 * ${records:?}))
+	kiln_bytes=$(($2 * $(stored "$1") * ${copies:-1}))
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "ingest"; epochs = $2; };
+		source: { url = "$source_url/$1"; endpoint = "$endpoint"; };
+		sink: { url = "file://$work/runs"; };
+		split: { test_glob = ""; validation_percent = 0; };
+		ring: { small_pages = true; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 512 ]; }, { name = "label"; dtype = "int64"; shape = [ ${labels:-2} ]; } );
+		model: { layers = ( { op = "dense"; units = ${labels:-2}; }, { op = "softmax"; } ); };
+		${3:-}
+	CONF
+}
+
+kiln_pass() {
+	local reader
+	"$KILN_BUILD/system/fetch_reader" --rate &
+	reader=$!
+	"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/log" || {
+		tail -n 3 "$KILN_ROOT/log" >&2
+		kill $reader
+	}
+	wait $reader
+}
+
+# From the start of fetchd to END_RUN, with all that both processes cost.
+kiln_round() {
+	local rows first wall user system
+	export KILN_ROOT=$work/node
+	rm -rf "$KILN_ROOT" "$work/runs"
+	mkdir -p "$KILN_ROOT"
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/begin.log" || cat "$work/begin.log" >&2
+	{ time kiln_pass >"$work/rate" 2>"$work/pass.log"; } 2>"$work/time"
+	cat "$work/pass.log" >&2
+	read -r rows _ first wall <"$work/rate"
+	read -r user system <"$work/time"
+	"$KILN_BIN/kiln-oneshot" release
+	[ "$rows" = "$kiln_rows" ] || {
+		echo "Kiln read $rows rows, there are $kiln_rows" >&2
+		return 1
+	}
+	echo "$rows $kiln_bytes $wall $(awk "BEGIN { print $user + $system }")" >>"$work/kiln"
+	echo "$first" >>"$work/first"
+}
+
+curl_round() { # times each object
+	local user system start end bytes url
+	for ((epoch = 0; epoch < $1; epoch++)); do
+		while read -r url; do printf 'url = "%s"\noutput = "/dev/null"\n' "$url"; done <"$work/urls"
+	done >"$work/curl.conf"
+	start=$(date +%s%N)
+	{ time curl -f -Z --parallel-max 8 --no-progress-meter -w '%{size_download}\n' -K "$work/curl.conf" >"$work/sizes" 2>"$work/curl.log"; } 2>"$work/time"
+	end=$(date +%s%N)
+	read -r user system <"$work/time"
+	bytes=$(awk '{ n += $1 } END { printf "%.0f", n }' "$work/sizes")
+	[ "$bytes" = "$kiln_bytes" ] || {
+		echo "curl read $bytes bytes, there are $kiln_bytes; $(tail -n 3 "$work/curl.log")" >&2
+		return 1
+	}
+	awk "BEGIN { print $kiln_rows, $bytes, ($end - $start) / 1e9, $user + $system }" >>"$work/curl"
+}
+
+python_round() { # peer, records it has to read, program and arguments
+	local rows wall cpu peer=$1 expected=$2
+	shift 2
+	read -r rows wall cpu <<<"$("$python" "$@" 2>"$work/$peer.log" || tail -n 3 "$work/$peer.log" >&2)"
+	[ "$rows" = "$expected" ] || {
+		echo "$peer read ${rows:-no} records of $expected" >&2
+		return 1
+	}
+	echo "$rows 0 $wall $cpu" >>"$work/$peer"
+}
+
+figures() { # name, peer, units
+	local name=$1 peer=$2
+	shift 2
+	python3 tests/bench/figures.py "$name" "$peer" "$work/kiln" "$work/$peer" "$@"
+}
