@@ -4,11 +4,11 @@
  * against the five GEMMs of the same step in OpenBLAS where that is installed. Verified against the float64
  * reference first. Rounds of both alternate; medians. Usage: step [ROUNDS] [STEPS]
  */
+#include "tests/bench/measure.h"
 #include "tests/reference.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <time.h>
 
 #define ROWS       128u
 #define INPUTS     512u
@@ -20,27 +20,6 @@ static float input[BATCHES][ROWS * INPUTS] __attribute__((aligned(4096)));
 static int64_t label[BATCHES][ROWS * CLASSES] __attribute__((aligned(4096)));
 static struct config_layer layers[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
 					RELU,       DROPOUT(0.2), DENSE(2),     SOFTMAX };
-
-static double now_us(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, uint32_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
-}
 
 static void must(int rc, const struct error *err)
 {

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the benchmarks in C share: a clock, and quantiles. */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+
+static inline double now_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static inline int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts the values. */
+static inline double quantile(double *values, size_t count, double share)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return values[(size_t)((double)(count - 1) * share)];
+}
+
+static inline double median(double *values, size_t count)
+{
+	return quantile(values, count, 0.5);
+}
