@@ -249,6 +249,13 @@ inactive() {
 }
 wait_for 20 inactive
 ok $? "the run's units are stopped" "$(inside systemctl status --no-pager kiln-run.target kiln-fetchd 2>&1)"
+archived() {
+	[ -L "$root/data/kiln/run/current" ] && [ "$(cat "$root"/data/kiln/run/archive/*/state)" = finished ]
+}
+wait_for 60 archived
+ok $? "its record goes to the archive" "$(inside systemctl status --no-pager -n 20 kiln-finished 2>&1)"
+inside kiln status >"$work/said" 2>&1
+like "$(cat "$work/said")" 'state +finished' "kiln status still tells of it"
 
 # ---- The same bits ----
 stored() {
