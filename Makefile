@@ -92,7 +92,8 @@ $(eval $(call program,kiln-controld,firmware/controld))
 UNIT_TESTS  := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
 BENCHES     := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
-TEST_HELPERS := $(patsubst tests/system/%.c,$(B)/system/%,$(wildcard tests/system/*.c))
+TEST_HELPERS := $(patsubst tests/system/%.c,$(B)/system/%,$(wildcard tests/system/*.c)) \
+	$(patsubst tests/system/preload/%.c,$(B)/system/%.so,$(wildcard tests/system/preload/*.c))
 TEST_HELPERS += $(patsubst tests/system/%.c,$(B)/system/%.so,$(wildcard tests/system/preload/*.c))
 
 programs: $(PROGRAMS)
@@ -140,6 +141,12 @@ $(B)/bench/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
 
 $(B)/system/%: $(B)/obj/tests/system/%.o $(ARCHIVES)
 	$(link)
+
+# For LD_PRELOAD: itself alone, whatever the flavour.
+$(B)/system/%.so: tests/system/preload/%.c
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu17 -O2 $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
 $(B)/system/preload/%.so: tests/system/preload/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Once 100 batches are in the ring, fetchd's own code asks for no more memory; libcurl's requests are counted apart.
+. "$(dirname "$0")/lib.sh"
+
+counted() { # column: 1 fetchd, 2 libcurl, 3 other libraries
+	od -A n -t d8 -w24 -N 24 "$work/counters" | awk -v column="$1" '{ print $column }'
+}
+
+fetch() { # name, source
+	node "$1"
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; epochs = 4; batch_rows = 32; };
+		source: { $2 };
+		sink: { url = "file://$work/runs/$1"; };
+		split: { validation_percent = 0; test_glob = ""; };
+		ring: { small_pages = true; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	CONF
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/begin.log"
+	head -c 4096 /dev/zero >"$work/counters"
+	LD_PRELOAD=$KILN_BUILD/system/allocations.so KILN_ALLOCATIONS=$work/counters "$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/log" &
+	fetchd=$!
+	timeout 60 "$reader" --rate --stop-after 100 --save "$work/cursor" >/dev/null
+	before=$(counted 1) libcurl_before=$(counted 2)
+	rows=$(timeout 60 "$reader" --rate --cursor "$work/cursor" --stop-after 1500 | cut -d' ' -f1)
+	after=$(counted 1) libcurl_after=$(counted 2)
+	kill -KILL $fetchd
+	wait $fetchd 2>/dev/null
+	[ "${rows:-0}" -ge $((1490 * 32)) ] && [ "$before" -gt 0 ] && [ "$before" = "$after" ]
+	ok $? "$1: fetchd asks for no memory in 1500 batches" \
+		"asked $before times before, $after after $rows rows: $(tail -n 3 "$KILN_ROOT/log")"
+}
+
+reader=$KILN_BUILD/system/fetch_reader
+"$KILN_BUILD/system/make_shards" "$work/data" train 16 1000 plain
+fetch "from files" "url = \"file://$work/data\";"
+
+if ! tools/store/radosgw check >/dev/null 2>&1; then
+	skip "from a server" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
+	exit
+fi
+cleanup() {
+	tools/store/radosgw stop "$work/rgw"
+}
+tools/store/radosgw start "$work/rgw" >/dev/null 2>"$work/rgw.log"
+ok $? "radosgw starts" "$(tail -n 5 "$work/rgw.log")"
+. "$work/rgw/env"
+for shard in "$work"/data/*; do
+	KILN_S3_ENDPOINT=$KILN_S3_ENDPOINT "$KILN_BUILD/system/store" upload "s3://$KILN_S3_BUCKET/data" "$(basename "$shard")" "$shard" >/dev/null
+done
+fetch "from a server" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";"
+[ "$libcurl_after" -gt "$libcurl_before" ]
+ok $? "while libcurl does" "$libcurl_before before, $libcurl_after after"
