@@ -2,7 +2,7 @@
 #include "drivers/notify/alive.h"
 
 #include "core/clock.h"
-#include "core/log.h"
+#include "core/events.h"
 #include "drivers/notify/back_off.h"
 #include "drivers/notify/notify.h"
 
@@ -124,7 +124,8 @@ static void *ping(void *context)
 		if (!stuck)
 			(void)sd_notify(0, "WATCHDOG=1");
 		else if (!said)
-			log_err("%s stands still: the watchdog will end this process", stuck);
+			event_send(&(struct event){ .id = EVENT_SERVICE_STUCK },
+				   "%s stands still: the watchdog will end this process", stuck);
 		said = stuck != NULL;
 		if (!good && alive_recovered(now_us)) {
 			back_off_forget();

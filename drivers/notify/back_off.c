@@ -6,6 +6,7 @@
  */
 #include "drivers/notify/back_off.h"
 
+#include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "drivers/manager/manager.h"
@@ -21,7 +22,7 @@
 #define START_S          120u /* what systemd may wait for READY=1 beyond the pause */
 
 static enum status_daemon our_daemon = STATUS_DAEMONS;
-static uint32_t our_restarts;
+static uint32_t our_restarts, our_failures; /* of these, what is not forgiven */
 
 static char *file_of(enum status_daemon daemon, const char *name, char out[static PATH_BYTES])
 {
@@ -76,6 +77,9 @@ void back_off_forget(void)
 	if (our_daemon != STATUS_DAEMONS && our_restarts > 0 &&
 	    file_write_durable(file_of(our_daemon, FORGIVEN_FILE, path), text, (uint64_t)bytes, &err) < 0)
 		log_warning("%s", err.text);
+	if (our_failures > 0)
+		event_send(&(struct event){ .id = EVENT_SERVICE_RECOVERED, .failures = our_failures },
+			   "running well again after %" PRIu32 " failures", our_failures);
 }
 
 static void take_reason(enum status_daemon daemon, char *out, size_t size)
@@ -122,7 +126,11 @@ static void wait_with(enum status_daemon daemon, uint32_t failures, const char *
 	unsigned wait_s = alive_back_off_s(failures);
 
 	explain(failures, reason, &status);
-	log_warning("%s", status.text);
+	event_send(&(struct event){ .id = failures >= ALIVE_DEGRADED_AT ? EVENT_SERVICE_DEGRADED
+									: EVENT_SERVICE_RESTARTED,
+				    .failures = failures,
+				    .seconds = wait_s },
+		   "%s", status.text);
 	(void)sd_notifyf(0, "STATUS=%s: %s\nEXTEND_TIMEOUT_USEC=%" PRIu64, status.phase, status.text,
 			 ((uint64_t)wait_s + START_S) * 1000000);
 	if (status_open(daemon, &page, NULL) == 0)
@@ -140,8 +148,9 @@ void alive_back_off(enum status_daemon daemon)
 	our_restarts = restarts(daemon);
 	take_reason(daemon, reason, sizeof(reason));
 	/* Started anew by somebody, NRestarts= is 0 again. */
-	if (our_restarts > old)
-		wait_with(daemon, our_restarts - old, reason);
+	our_failures = our_restarts > old ? our_restarts - old : 0;
+	if (our_failures)
+		wait_with(daemon, our_failures, reason);
 }
 
 int alive_fatal(enum status_daemon daemon, const struct error *err)

@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln log`: the journal's newest lines; with --follow, events as they come. */
+/* `kiln log`: the journal's newest lines, or events alone; with --follow, events as they come. */
 #include "cli/client.h"
+#include "core/events.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
+
+/* By the names that journalctl takes. */
+static void print_fields(const cJSON *fields)
+{
+	const cJSON *field;
+
+	cJSON_ArrayForEach(field, fields) {
+		CLEANUP(free_ptr)
+		char *text =
+			cJSON_IsString(field) ? strdup(field->valuestring) : cJSON_PrintUnformatted(field);
+
+		printf(" %s=", field->string);
+		client_print(text ? text : "-", stdout);
+	}
+}
 
 static void print_entry(const cJSON *entry)
 {
@@ -16,7 +32,10 @@ static void print_entry(const cJSON *entry)
 	if (localtime_r(&at, &tm))
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	printf("%s %s: ", when, client_text(entry, "unit"));
+	if (cJSON_IsString(client_member(entry, "event")))
+		printf("%s: ", client_text(entry, "event"));
 	client_print(client_text(entry, "message"), stdout);
+	print_fields(client_member(entry, "fields"));
 	(void)putchar('\n');
 }
 
@@ -56,8 +75,14 @@ int cli_log(int argc, char **argv)
 	const cJSON *entry;
 	int r;
 
+	if (argc == 2 && strcmp(argv[1], "reference") == 0) {
+		event_reference(stdout);
+		return CLI_OK;
+	}
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
-		printf("Usage: kiln log --follow [--since CURSOR]   events as they come\n");
+		printf("Usage: kiln log --follow [--event NAME] [--since CURSOR]   events as they come\n"
+		       "       kiln log reference   every event, its fields and its MESSAGE_ID, as "
+		       "Markdown\n");
 	r = client_arguments(argc - follows, argv + follows, method, NULL, &params, &json);
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;

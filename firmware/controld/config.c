@@ -2,6 +2,7 @@
 /* The one file: shown, checked, and replaced whole. A run that goes on keeps its frozen copy. */
 #include "core/config.h"
 #include "controld/controld.h"
+#include "core/events.h"
 #include "core/paths.h"
 #include "model/graph.h"
 
@@ -192,6 +193,22 @@ static int reloaded(struct call *call, int r, struct error *err)
 	return 0;
 }
 
+static void say_applied(const char *file, const cJSON *changed)
+{
+	char keys[512] = "";
+	const cJSON *line;
+
+	cJSON_ArrayForEach(line, changed) {
+		const cJSON *key = cJSON_GetObjectItemCaseSensitive(line, "key");
+		size_t used = strlen(keys);
+
+		(void)snprintf(keys + used, sizeof(keys) - used, " %s", cJSON_GetStringValue(key));
+	}
+	event_send(
+		&(struct event){ .id = EVENT_CONFIG_APPLIED, .count = (uint64_t)cJSON_GetArraySize(changed) },
+		"%s: replaced; changed:%s", file, *keys ? keys : " nothing");
+}
+
 int method_config_apply(struct call *call, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
@@ -202,14 +219,18 @@ int method_config_apply(struct call *call, struct error *err)
 
 	if ((fd = hold(text, path, err)) < 0)
 		return fd;
-	if ((r = check_file(call, path, err)) < 0)
+	if ((r = check_file(call, path, err)) < 0) {
+		event_send(&(struct event){ .id = EVENT_CONFIG_REFUSED }, "%s: not replaced: %s", file,
+			   err->text);
 		return r;
+	}
 	call->result = cJSON_CreateObject();
 	changed = changes(file, path);
 	if (!cJSON_AddItemToObject(call->result, "changed", changed))
 		return no_memory(err);
 	if ((r = replace(file, text, call->result, err)) < 0)
 		return r;
+	say_applied(file, changed);
 	if (!changed->child) {
 		(void)cJSON_AddTrueToObject(call->result, "reloaded");
 		return 0;

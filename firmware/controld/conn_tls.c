@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/conn.h"
-#include "core/log.h"
+#include "core/events.h"
 #include "drivers/tls/tls.h"
 
 #include <arpa/inet.h>
@@ -32,7 +32,8 @@ static int greet(struct conn_tls *self)
 		return r;
 	name_it(self);
 	if (r < 0) {
-		log_warning("%s: %s", self->conn.who, err.text);
+		event_send(&(struct event){ .id = EVENT_CLIENT_REFUSED, .client = self->conn.who }, "%s: %s",
+			   self->conn.who, err.text);
 		return r;
 	}
 	self->conn.role = (enum control_role)(CONTROL_VIEW + tls_unit(self->link));

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "controld/conn.h"
+#include "core/events.h"
 #include "core/run.h"
 #include "core/status.h"
 #include "drivers/digest/digest.h"
@@ -118,7 +119,8 @@ bool session_is_open(const struct session *session);
 
 /* ---- events.c ---- */
 struct events;
-MUST_CHECK int events_open(struct session *session, const char *since, bool *ret_lost,
+struct journal_filter;
+MUST_CHECK int events_open(struct session *session, const char *since, const struct journal_filter *filter,
 			   struct events **ret_events, struct error *err);
 /* Move what the journal has into the session's queue as far as there is room. */
 void events_pump(struct events *events);
@@ -158,14 +160,28 @@ double watch_rate(const struct server *server, enum status_daemon daemon, size_t
 
 /* ---- journal.c ---- */
 struct sd_journal;
-/* The box's journal, or below KILN_ROOT the one that lies there; our units' entries alone, of `unit` if not
- * NULL. */
-MUST_CHECK int journal_open(const char *unit, struct sd_journal **ret_journal, struct error *err);
+/* Which entries. */
+struct journal_filter {
+	const char *unit;              /* NULL = all of ours */
+	bool events;                   /* entries with a MESSAGE_ID of ours alone */
+	const struct event_row *event; /* one of them alone; NULL = all */
+	uint64_t priority;             /* this and graver ones */
+};
+
+/* The box's journal, or below KILN_ROOT the one that lies there: all of it. */
+MUST_CHECK int journal_open(struct sd_journal **ret_journal, struct error *err);
 void journal_closep(struct sd_journal **journal);
+/* From now on entries of our units alone, of these only what the filter lets through; the priority is the
+ * caller's to look at. */
+MUST_CHECK int journal_match(struct sd_journal *journal, const struct journal_filter *filter,
+			     struct error *err);
+/* The parameter "event" into the filter; -EINVAL and CONTROL_PARAMS where there is no such event. */
+MUST_CHECK int journal_event_param(struct call *call, struct journal_filter *filter, struct error *err);
 /* The entry that the journal stands at; NULL: no memory, or it is gone. */
 cJSON *journal_entry(struct sd_journal *journal, bool with_fields);
-/* Entries as an array, oldest first; unit NULL = all of ours. */
-MUST_CHECK int journal_tail(const char *unit, uint64_t lines, uint64_t priority, cJSON **ret_entries,
+/* The newest `lines` entries as an array, oldest first; an event's fields are there where the filter asks for
+ * events. */
+MUST_CHECK int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **ret_entries,
 			    struct error *err);
 
 /* ---- One function a method: status.c, runs.c, act.c, config.c, box.c, node.c, metrics.c, journal.c,

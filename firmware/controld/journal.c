@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/controld.h"
 
+#include <grp.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
 
 #define LINES_DEFAULT 50u
-#define FIELD_MAX     4096u /* bytes that are shown of a field */
-#define FIELDS_MAX    32
+#define FIELD_MAX     4096u      /* bytes that are shown of a field */
 #define TAIL_MAX      (3u << 20) /* bytes of messages in one answer */
 
 void journal_closep(struct sd_journal **journal)
@@ -17,63 +18,110 @@ void journal_closep(struct sd_journal **journal)
 	*journal = NULL;
 }
 
-/* What a unit said, or systemd about it. Below KILN_ROOT nothing is a unit: there the program's name counts.
- */
-static int match_unit(sd_journal *journal, const char *unit, size_t length, bool below_root)
+static int add_match(sd_journal *journal, const char *format, ...) PRINTF(2, 3);
+
+static int add_match(sd_journal *journal, const char *format, ...)
 {
 	char match[96];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(match, sizeof(match), format, args);
+	va_end(args);
+	return sd_journal_add_match(journal, match, 0);
+}
+
+/* What says so itself: root, and the group that our daemons have. Of a process that is gone by the time
+ * journald asks which unit it was of, as oneshots are, and of kiln-steer@N.service, with as many names as
+ * calls, nothing else tells. Below KILN_ROOT nothing is a unit. */
+static int match_name(sd_journal *journal, const char *unit, int length, bool below_root)
+{
+	const struct group *group = below_root ? NULL : getgrnam("kiln"); // NOLINT(concurrency-mt-unsafe)
 	int r;
 
-	if (below_root || strncmp(unit, "steer", length) == 0) {
-		(void)snprintf(match, sizeof(match), "SYSLOG_IDENTIFIER=kiln-%.*s", (int)length, unit);
-		if ((r = sd_journal_add_match(journal, match, 0)) < 0)
-			return r;
-		/* kiln-steer@N.service has as many names as calls; root alone may take its name. */
-		if (!below_root && (r = sd_journal_add_match(journal, "_UID=0", 0)) < 0)
-			return r;
-		return sd_journal_add_disjunction(journal);
-	}
-	(void)snprintf(match, sizeof(match), "_SYSTEMD_UNIT=kiln-%.*s.service", (int)length, unit);
-	if ((r = sd_journal_add_match(journal, match, 0)) < 0 ||
-	    (r = sd_journal_add_disjunction(journal)) < 0)
+	if ((r = add_match(journal, "SYSLOG_IDENTIFIER=kiln-%.*s", length, unit)) < 0 ||
+	    (!below_root && (r = add_match(journal, "_UID=0")) < 0) ||
+	    (r = sd_journal_add_disjunction(journal)) < 0 || !group)
 		return r;
-	(void)snprintf(match, sizeof(match), "UNIT=kiln-%.*s.service", (int)length, unit);
-	if ((r = sd_journal_add_match(journal, match, 0)) < 0 ||
-	    (r = sd_journal_add_match(journal, "_PID=1", 0)) < 0)
+	if ((r = add_match(journal, "SYSLOG_IDENTIFIER=kiln-%.*s", length, unit)) < 0 ||
+	    (r = add_match(journal, "_GID=%ju", (uintmax_t)group->gr_gid)) < 0)
 		return r;
 	return sd_journal_add_disjunction(journal);
 }
 
-static int match_units(sd_journal *journal, const char *units, bool below_root)
+/* What a unit said, or systemd about it. */
+static int match_unit(sd_journal *journal, const char *unit, int length, bool below_root)
 {
-	int r = 0;
+	int r = match_name(journal, unit, length, below_root);
 
-	while (r >= 0 && *units) {
-		size_t length = strcspn(units, "|");
+	if (r < 0 || below_root)
+		return r;
+	if ((r = add_match(journal, "_SYSTEMD_UNIT=kiln-%.*s.service", length, unit)) < 0 ||
+	    (r = sd_journal_add_disjunction(journal)) < 0 ||
+	    (r = add_match(journal, "UNIT=kiln-%.*s.service", length, unit)) < 0 ||
+	    (r = add_match(journal, "_PID=1")) < 0)
+		return r;
+	return sd_journal_add_disjunction(journal);
+}
 
-		r = match_unit(journal, units, length, below_root);
-		units += length + (units[length] == '|');
-	}
+static int match_events(sd_journal *journal, const struct event_row *event)
+{
+	int r = sd_journal_add_conjunction(journal);
+
+	for (size_t i = 0; r >= 0 && i < EVENT_MAX; i++)
+		if (!event || event == &event_rows[i])
+			r = add_match(journal, "MESSAGE_ID=%s", event_rows[i].message_id);
 	return r;
 }
 
-int journal_open(const char *unit, struct sd_journal **ret_journal, struct error *err)
+static bool is_below_root(void)
 {
-	CLEANUP(journal_closep) sd_journal *journal = NULL;
 	const char *root = getenv("KILN_ROOT");
-	bool below_root = root && *root;
+
+	return root && *root;
+}
+
+int journal_match(struct sd_journal *journal, const struct journal_filter *filter, struct error *err)
+{
+	const char *unit = filter->unit ? filter->unit : CONTROL_UNITS;
+	int r = 0;
+
+	while (r >= 0 && *unit) {
+		int length = (int)strcspn(unit, "|");
+
+		r = match_unit(journal, unit, length, is_below_root());
+		unit += length + (unit[length] == '|');
+	}
+	if (r >= 0 && filter->events)
+		r = match_events(journal, filter->event);
+	return r < 0 ? error_set(err, r, "the journal cannot be searched: %s", strerror(-r)) : 0;
+}
+
+int journal_open(struct sd_journal **ret_journal, struct error *err)
+{
 	char folder[4096];
 	int r;
 
-	(void)snprintf(folder, sizeof(folder), "%s/var/log/journal", below_root ? root : "");
-	r = below_root ? sd_journal_open_directory(&journal, folder, 0)
-		       : sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
-	if (r >= 0)
-		r = match_units(journal, unit ? unit : CONTROL_UNITS, below_root);
-	if (r < 0)
-		return error_set(err, r, "the journal cannot be read: %s", strerror(-r));
-	*ret_journal = TAKE(journal);
-	return 0;
+	(void)snprintf(folder, sizeof(folder), "%s/var/log/journal",
+		       is_below_root() ? getenv("KILN_ROOT") : "");
+	r = is_below_root() ? sd_journal_open_directory(ret_journal, folder, 0)
+			    : sd_journal_open(ret_journal, SD_JOURNAL_LOCAL_ONLY);
+	return r < 0 ? error_set(err, r, "the journal cannot be read: %s", strerror(-r)) : 0;
+}
+
+int journal_event_param(struct call *call, struct journal_filter *filter, struct error *err)
+{
+	const char *name = control_text(&call->request, "event", NULL);
+
+	if (!name)
+		return 0;
+	filter->events = true;
+	filter->event = event_by_name(name);
+	if (filter->event)
+		return 0;
+	call->code = CONTROL_PARAMS;
+	return error_set(err, -EINVAL, "%s: \"event\": there is no event \"%s\"", call->request.method->name,
+			 name);
 }
 
 /* ---- One entry ---- */
@@ -110,29 +158,42 @@ static void add_unit(cJSON *object, sd_journal *journal)
 	(void)cJSON_AddItemToObject(object, "unit", value ? json_string(value) : cJSON_CreateNull());
 }
 
-/* What the program gave besides: names in capitals, not the journal's own. */
-static void add_fields(cJSON *object, sd_journal *journal)
+/* As the table has them: who forges an event gives no other. */
+static bool add_event_field(cJSON *object, const struct event_field *field, const char *value)
 {
-	static const char *const known[] = { "MESSAGE", "MESSAGE_ID", "PRIORITY",  "SYSLOG_IDENTIFIER",
-					     "UNIT",    "CODE_FILE",  "CODE_LINE", "CODE_FUNC" };
+	char *end;
+
+	if (field->type == EVENT_TEXT)
+		return cJSON_AddItemToObject(object, field->name, json_string(value));
+	if (field->type == EVENT_COUNT)
+		return json_add_u64(object, field->name, strtoull(value, &end, 10));
+	return cJSON_AddNumberToObject(object, field->name, strtod(value, &end));
+}
+
+static void add_event_fields(cJSON *object, sd_journal *journal, const struct event_row *row)
+{
 	cJSON *fields = cJSON_AddObjectToObject(object, "fields");
-	const void *data;
-	size_t length;
-	int count = 0;
 
-	SD_JOURNAL_FOREACH_DATA(journal, data, length)
-	{
-		const char *text = data, *sign = memchr(text, '=', length);
-		CLEANUP(free_ptr) char *name = sign ? strndup(text, (size_t)(sign - text)) : NULL;
-		bool own = name && *name != '_' && count < FIELDS_MAX;
+	for (size_t i = 0; i < event_fields_count; i++) {
+		CLEANUP(free_ptr)
+		char *value = row->fields & 1u << i ? field_of(journal, event_fields[i].name) : NULL;
 
-		for (size_t i = 0; own && i < sizeof(known) / sizeof(known[0]); i++)
-			own = strcmp(name, known[i]) != 0;
-		if (!own || cJSON_HasObjectItem(fields, name))
-			continue;
-		add_field(fields, name, journal, name);
-		count++;
+		if (value)
+			(void)add_event_field(fields, &event_fields[i], value);
 	}
+}
+
+static void add_event(cJSON *object, sd_journal *journal, bool with_fields)
+{
+	CLEANUP(free_ptr) char *message_id = field_of(journal, "MESSAGE_ID");
+	const struct event_row *row = message_id ? event_by_message_id(message_id) : NULL;
+
+	(void)cJSON_AddItemToObject(object, "event",
+				    row ? cJSON_CreateString(row->name) : cJSON_CreateNull());
+	if (!row || !with_fields)
+		return;
+	(void)cJSON_AddStringToObject(object, "message_id", row->message_id);
+	add_event_fields(object, journal, row);
 }
 
 cJSON *journal_entry(struct sd_journal *journal, bool with_fields)
@@ -154,10 +215,7 @@ cJSON *journal_entry(struct sd_journal *journal, bool with_fields)
 		(void)cJSON_AddNullToObject(object, "priority");
 	add_field(object, "message", journal, "MESSAGE");
 	(void)cJSON_AddStringToObject(object, "cursor", cursor);
-	if (with_fields) {
-		add_field(object, "message_id", journal, "MESSAGE_ID");
-		add_fields(object, journal);
-	}
+	add_event(object, journal, with_fields);
 	return object;
 }
 
@@ -170,15 +228,15 @@ static bool is_grave_enough(sd_journal *journal, uint64_t priority)
 	return priority >= 7 || (text && *text >= '0' && *text <= '7' && (uint64_t)(*text - '0') <= priority);
 }
 
-int journal_tail(const char *unit, uint64_t lines, uint64_t priority, cJSON **ret_entries, struct error *err)
+int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **ret_entries, struct error *err)
 {
 	CLEANUP(journal_closep) sd_journal *journal = NULL;
 	cJSON *entries;
 	size_t looked = 0, bytes = 0;
 	uint64_t found = 0;
-	int r = journal_open(unit, &journal, err);
+	int r = journal_open(&journal, err);
 
-	if (r < 0)
+	if (r < 0 || (r = journal_match(journal, filter, err)) < 0)
 		return r;
 	entries = cJSON_CreateArray();
 	if (!entries || sd_journal_seek_tail(journal) < 0) {
@@ -187,7 +245,9 @@ int journal_tail(const char *unit, uint64_t lines, uint64_t priority, cJSON **re
 	}
 	/* Bounded also where nothing is grave enough: a day of lines, not a year. */
 	while (found < lines && looked++ < 20000 && bytes < TAIL_MAX && sd_journal_previous(journal) > 0) {
-		cJSON *entry = is_grave_enough(journal, priority) ? journal_entry(journal, false) : NULL;
+		cJSON *entry = is_grave_enough(journal, filter->priority)
+				       ? journal_entry(journal, filter->events)
+				       : NULL;
 		const char *message;
 
 		if (!entry)
@@ -203,11 +263,15 @@ int journal_tail(const char *unit, uint64_t lines, uint64_t priority, cJSON **re
 
 int method_log_tail(struct call *call, struct error *err)
 {
+	struct journal_filter filter = { .unit = control_text(&call->request, "unit", NULL),
+					 .events = control_flag(&call->request, "events"),
+					 .priority = control_integer(&call->request, "priority", 7) };
 	cJSON *entries = NULL;
-	int r = journal_tail(control_text(&call->request, "unit", NULL),
-			     control_integer(&call->request, "lines", LINES_DEFAULT),
-			     control_integer(&call->request, "priority", 7), &entries, err);
+	int r = journal_event_param(call, &filter, err);
 
+	if (r < 0)
+		return r;
+	r = journal_tail(&filter, control_integer(&call->request, "lines", LINES_DEFAULT), &entries, err);
 	if (r < 0) {
 		call->code = CONTROL_UNAVAILABLE;
 		return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/controld.h"
 #include "core/config.h"
+#include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "drivers/tls/tls.h"
@@ -72,7 +73,8 @@ void remote_open(struct server *server)
 	    (r = listen_on((uint16_t)config.control.port, &server->remote.fd, &err)) == 0)
 		r = server_listen(server, &server->remote, &err);
 	if (r < 0)
-		log_err("no answers to other machines: %s", err.text);
+		event_send(&(struct event){ .id = EVENT_REMOTE_UNAVAILABLE },
+			   "no answers to other machines: %s", err.text);
 	else
 		log_info("answering other machines on port %u", (unsigned)config.control.port);
 }

@@ -6,7 +6,7 @@
  */
 #include "controld/controld.h"
 #include "core/clock.h"
-#include "core/log.h"
+#include "core/events.h"
 
 #include <string.h>
 
@@ -72,8 +72,9 @@ static bool text_grow(struct session *session, struct text *text, size_t bytes)
 
 		if (found == session || found->in.size + found->out.size == 0)
 			return false;
-		log_warning("%s: dropped: all clients together hold %zu bytes", found->conn->who,
-			    server->buffered);
+		event_send(&(struct event){ .id = EVENT_CLIENT_DROPPED, .client = found->conn->who },
+			   "%s: dropped: all clients together hold %zu bytes", found->conn->who,
+			   server->buffered);
 		session_end(found);
 	}
 	data = realloc(text->data, size);
@@ -103,6 +104,12 @@ static const char *unwelcome(const struct session *session, enum control_code *r
 	return NULL;
 }
 
+static void say_refused(const struct conn *conn, const char *why)
+{
+	event_send(&(struct event){ .id = EVENT_CLIENT_REFUSED, .client = conn->who }, "%s: refused: %s",
+		   conn->who, why);
+}
+
 void session_begin(struct listener *listener, struct conn *conn)
 {
 	struct session *session = calloc(1, sizeof(*session));
@@ -130,7 +137,7 @@ void session_begin(struct listener *listener, struct conn *conn)
 	why = unwelcome(session, &code);
 	if (!why)
 		return;
-	log_warning("%s: refused: %s", conn->who, why);
+	say_refused(conn, why);
 	/* To a stranger not even that: the handshake would come first. */
 	if (!conn->known) {
 		session_end(session);
@@ -229,7 +236,7 @@ static void queue_answer(struct session *session, int r, const struct error *err
 	char *line;
 
 	if (r < 0 && call->code == CONTROL_REFUSED)
-		log_warning("%s: refused: %s", session->conn->who, err->text);
+		say_refused(session->conn, err->text);
 	if (r == 0 && call->request.key && call->request.method->acts)
 		recall_keep(&session->server->recall, call);
 	line = r == 0 ? control_reply(call->request.id, TAKE(call->result))
@@ -417,7 +424,8 @@ static void session_ready(struct source *source, uint32_t events)
 
 static void drop(struct session *session, const char *why, unsigned seconds)
 {
-	log_warning("%s: dropped: %s within %u s", session->conn->who, why, seconds);
+	event_send(&(struct event){ .id = EVENT_CLIENT_DROPPED, .client = session->conn->who },
+		   "%s: dropped: %s within %u s", session->conn->who, why, seconds);
 	session_end(session);
 }
 

@@ -220,12 +220,13 @@ static void add_daemons(cJSON *object, const struct view *view)
 
 static void add_errors(cJSON *object, struct server *server)
 {
+	static const struct journal_filter errors = { .priority = 3 };
 	uint64_t now = clock_ms();
 	cJSON *found = NULL;
 
 	if (!server->errors || now - server->journal_ms > ERRORS_MS) {
 		server->journal_ms = now;
-		if (journal_tail(NULL, ERRORS_SHOWN, 3, &found, NULL) < 0)
+		if (journal_tail(&errors, ERRORS_SHOWN, &found, NULL) < 0)
 			found = cJSON_CreateNull();
 		cJSON_Delete(server->errors);
 		server->errors = found;

@@ -9,7 +9,9 @@
  * `id` is a string of 1 .. 64 bytes or a whole number up to 2^53, and must be there; there are no batches and
  * no requests without an answer. Where a request was too broken to have one, the error's `id` is null. The
  * answers of one connection come in the order of its requests. After events.subscribe the connection carries
- * lines without an id: {"jsonrpc":"2.0","method":"event","params":{"protocol":1,"cursor":...}}.
+ * lines without an id: {"jsonrpc":"2.0","method":"event","params":{"protocol":1,"event":"run.begun",
+ * "cursor":...}}, and, where the journal lost entries before they could be sent, one of the method
+ * "events.lost"; what comes behind it goes on from the oldest entry that is left.
  *
  * Methods are the rows of control_methods[]: name, role, parameters with types and bounds, result, help. The
  * daemon's checks, `kiln help` and the reference in config/control.md come from it. A parameter that is not
@@ -26,7 +28,7 @@
 /* What one connection may cost. */
 #define CONTROL_REQUEST_MAX    (256u << 10) /* bytes of a line from a client, its "\n" included */
 #define CONTROL_REPLY_MAX      (4u << 20)   /* bytes of a line from the daemon */
-#define CONTROL_QUEUE_MAX      (256u << 10) /* bytes of events that wait for a subscriber */
+#define CONTROL_QUEUE_MAX      (256u << 10) /* bytes of events on their way to a subscriber */
 #define CONTROL_REQUEST_S      10u          /* from a line's first byte to its last */
 #define CONTROL_REPLY_S        20u          /* without a byte taken by the client, it is dropped */
 #define CONTROL_IDLE_S         3600u        /* between two requests */
@@ -35,13 +37,13 @@
 #define CONTROL_REMOTE_MAX     256u         /* of them from other machines */
 #define CONTROL_SUBSCRIBED_MAX 32u          /* of them on events.subscribe */
 #define CONTROL_BUFFERS_MAX    (16u << 20)  /* bytes of all connections' lines together */
-#define CONTROL_PARAMS_MAX     4u
+#define CONTROL_PARAMS_MAX     5u
 #define CONTROL_KEY_MAX        64u /* characters of an idempotency_key */
 
 /* Whose lines of the journal are shown: kiln-<word>.service. */
-#define CONTROL_UNITS                                                                                   \
-	"begin|config|controld|fetchd|hugepages|provision|resume|run-failed|run-finished|steer|traind|" \
-	"uploadd"
+#define CONTROL_UNITS                                                                                \
+	"begin|config|controld|fetchd|finished|hugepages|nightly|provision|resume|run-failed|steer|" \
+	"traind|uploadd"
 
 enum control_role { CONTROL_NOBODY, CONTROL_VIEW, CONTROL_OPERATE, CONTROL_ADMIN, CONTROL_ROLE_MAX };
 

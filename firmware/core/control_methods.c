@@ -31,6 +31,11 @@ const size_t control_errors_count = sizeof(control_errors) / sizeof(control_erro
 		"id", CONTROL_NAME, required, 1, RUN_ID_BYTES - 1, NULL, text \
 	}
 
+#define EVENT_PARAM                                                                                      \
+	{                                                                                                \
+		"event", CONTROL_TEXT, false, 1, 32, NULL, "one event's alone, by its name in events.md" \
+	}
+
 const struct control_method control_methods[] = {
 	{ "status",
 	  CONTROL_VIEW,
@@ -134,16 +139,20 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { "lines", CONTROL_INTEGER, false, 1, 1000, NULL, "default 50" },
 	    { "unit", CONTROL_WORD, false, 0, 0, CONTROL_UNITS, "one program's alone" },
-	    { "priority", CONTROL_INTEGER, false, 0, 7, NULL, "this and graver ones alone; 3 = errors" } },
-	  "entries: [{time_us, unit, priority, message, cursor}], oldest first",
+	    { "priority", CONTROL_INTEGER, false, 0, 7, NULL, "this and graver ones alone; 3 = errors" },
+	    { "events", CONTROL_BOOLEAN, false, 0, 0, NULL, "events alone, with their fields" },
+	    EVENT_PARAM },
+	  "entries: [{time_us, unit, priority, event, message, cursor}], oldest first; event: its name, null "
+	  "= no event; of events alone message_id and fields besides",
 	  "the journal's newest lines" },
 	{ "events.subscribe",
 	  CONTROL_VIEW,
 	  false,
-	  { { "since", CONTROL_TEXT, false, 1, 512, NULL, "a cursor; default: from now on" } },
-	  "subscribed: true, lost: the cursor is not in the journal any more; then a line an event: method "
-	  "\"event\" "
-	  "{cursor, time_us, unit, priority, message, message_id, fields}",
+	  { { "since", CONTROL_TEXT, false, 1, 512, NULL, "a cursor; default: from now on" }, EVENT_PARAM },
+	  "subscribed: true; then a line an event: method \"event\" {time_us, unit, priority, event, "
+	  "message, cursor, message_id, fields}; and \"events.lost\" with the last cursor where the journal "
+	  "does not "
+	  "hold what came behind it any more",
 	  "this connection gets the box's events as they come" },
 	{ "node.info",
 	  CONTROL_VIEW,

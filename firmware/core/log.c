@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
+#include "core/events.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
-#define LINE_MAX_BYTES 5120
+#define LINE_MAX_BYTES (LOG_TEXT_MAX + 120u)
 
 static const char *program_name = "kiln";
 static int level_max = LOG_INFO;
@@ -32,13 +35,31 @@ void log_open(const char *program)
 	level_max = level_from(getenv("KILN_LOG"));
 }
 
+const char *log_program(void)
+{
+	return program_name;
+}
+
+/* systemd.exec(5): "device:inode" of what systemd gave, which somebody may have replaced since. */
+bool log_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char text[64];
+	struct stat st;
+
+	if (!stream || fstat(STDERR_FILENO, &st) < 0)
+		return false;
+	(void)snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return strcmp(stream, text) == 0;
+}
+
 static int line_start(int level, char *line, size_t size)
 {
 	char clock[16] = "";
 	time_t now = time(NULL);
 	struct tm tm;
 
-	if (getenv("JOURNAL_STREAM"))
+	if (log_is_journal())
 		return snprintf(line, size, "<%d>", level);
 	if (localtime_r(&now, &tm))
 		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
@@ -66,6 +87,9 @@ void log_line(int level, const char *format, ...)
 
 int fatal(const struct error *err)
 {
-	log_err("%s", err->text);
-	return error_exit_code(err);
+	int code = error_exit_code(err);
+
+	event_send(&(struct event){ .id = EVENT_SERVICE_FAILED, .exit_status = (uint64_t)code }, "%s",
+		   err->text);
+	return code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/clock.h"
+#include "core/events.h"
 #include "core/log.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
@@ -74,6 +75,16 @@ static void count(struct producer *producer, const struct pending *pending)
 	fetchd->skipped += pending->skipped;
 }
 
+static void say_error(const struct producer *producer, const struct pending *pending)
+{
+	event_send(&(struct event){ .id = pending->err.code == -ESTALE ? EVENT_OBJECT_CHANGED
+								       : EVENT_SOURCE_FAILED,
+				    .run_id = producer->fetch->run.id,
+				    .key = pending->err_key,
+				    .offset = pending->err_offset },
+		   "%s", pending->err.text);
+}
+
 static void publish(struct producer *producer, struct pending *pending)
 {
 	struct ring *ring = producer->fetch->ring;
@@ -88,7 +99,7 @@ static void publish(struct producer *producer, struct pending *pending)
 		alive_progress();
 		return;
 	}
-	log_err("%s", pending->err.text);
+	say_error(producer, pending);
 	/* The last of its generation: what was claimed behind it is forgotten. */
 	ring_unclaim(ring);
 	producer->tail = producer->head - 1;

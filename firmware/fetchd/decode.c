@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/log.h"
+#include "core/events.h"
 #include "data/inflate.h"
 #include "data/tfrecord.h"
 #include "drivers/notify/alive.h"
@@ -150,18 +150,26 @@ static void settle(struct fetch *fetch, struct shard *shard)
 	}
 }
 
-static void log_skipped(const struct shard *shard)
+static void say_skipped(const struct fetch *fetch, const struct shard *shard)
 {
 	uint64_t bad = 0;
 
 	for (uint64_t i = 0; i < shard->records; i++)
 		bad += shard->record[i].bad;
 	if (shard->lost)
-		log_warning("%s; going on without the rest of the shard, behind %" PRIu64 " records",
-			    shard->err.text, shard->records);
+		event_send(&(struct event){ .id = EVENT_RECORDS_SKIPPED,
+					    .run_id = fetch->run.id,
+					    .key = shard->plan.key,
+					    .records = 0 },
+			   "%s; going on without the rest of the shard, behind %" PRIu64 " records",
+			   shard->err.text, shard->records);
 	else
-		log_warning("%s; skipping %" PRIu64 " of %" PRIu64 " records", shard->err.text, bad,
-			    shard->records);
+		event_send(&(struct event){ .id = EVENT_RECORDS_SKIPPED,
+					    .run_id = fetch->run.id,
+					    .key = shard->plan.key,
+					    .records = bad },
+			   "%s; skipping %" PRIu64 " of %" PRIu64 " records", shard->err.text, bad,
+			   shard->records);
 }
 
 /* Bad bytes are fetched once more before they count; then policy decides whether they may be left out. */
@@ -176,9 +184,12 @@ void decode_shard(struct fetch *fetch, struct shard *shard)
 		index_shard(fetch, shard);
 	again = shard->err.code == -EBADMSG && !shard->fetched_again;
 	if (again)
-		log_warning("%s; fetching it once more", shard->err.text);
+		event_send(&(struct event){ .id = EVENT_SHARD_REFETCHED,
+					    .run_id = fetch->run.id,
+					    .key = shard->plan.key },
+			   "%s; fetching it once more", shard->err.text);
 	else if (shard->err.code == -EBADMSG && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP)
-		log_skipped(shard);
+		say_skipped(fetch, shard);
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	if (again) {

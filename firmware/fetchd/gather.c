@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/log.h"
+#include "core/events.h"
 #include "data/tfrecord.h"
 #include "fetchd/fetch.h"
 
@@ -77,7 +77,11 @@ void gather_span(struct fetch *fetch, const struct span *span)
 		gather_row(fetch, columns, span->row + i, shard, record, &fault);
 	}
 	if (fault.skipped && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP)
-		log_warning("%s; skipping %u in this batch", fault.err.text, fault.skipped);
+		event_send(&(struct event){ .id = EVENT_RECORDS_SKIPPED,
+					    .run_id = fetch->run.id,
+					    .key = fault.key,
+					    .records = fault.skipped },
+			   "%s; skipping %u in this batch", fault.err.text, fault.skipped);
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	note_fault(fetch, span->pending, &fault);

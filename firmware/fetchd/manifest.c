@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/manifest.h"
 
+#include "core/events.h"
 #include "core/log.h"
 #include "fetchd/fetch.h"
 
@@ -121,7 +122,8 @@ int manifest_compare(struct store *source, const struct plan *plan, struct error
 	if (r == 0)
 		r = compare_all(source, &object, &comparison, err);
 	if (r == -EBADMSG || r == -ESTALE) {
-		log_warning("%s; going on without it", err->text);
+		event_send(&(struct event){ .id = EVENT_MANIFEST_DIFFERS, .count = 0 },
+			   "%s; going on without it", err->text);
 		return 0;
 	}
 	if (r < 0)
@@ -129,8 +131,9 @@ int manifest_compare(struct store *source, const struct plan *plan, struct error
 	for (int split = 0; split < SPLIT_MAX; split++)
 		shards += plan_shards(plan, (enum split)split);
 	if (comparison.differing || comparison.lines != shards)
-		log_warning(MANIFEST_NAME ": names %" PRIu64 " of the run's %" PRIu64 " shards, %" PRIu64
-					  " of them as others than the store lists",
-			    comparison.lines, shards, comparison.differing);
+		event_send(&(struct event){ .id = EVENT_MANIFEST_DIFFERS, .count = comparison.differing },
+			   MANIFEST_NAME ": names %" PRIu64 " of the run's %" PRIu64 " shards, %" PRIu64
+					 " of them as others than the store lists",
+			   comparison.lines, shards, comparison.differing);
 	return 0;
 }

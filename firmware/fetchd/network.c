@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
 #include "drivers/notify/alive.h"
 #include "fetchd/fetch.h"
@@ -174,8 +175,15 @@ static void report(struct source *source, bool idle, struct store_counters *last
 	atomic_store(&source->retries, store_counters_retries(&counters));
 	if (!idle)
 		return;
-	log_line(retried ? LOG_NOTICE : LOG_DEBUG, "%s: %s", store_url(source->store),
-		 store_counters_text(&counters, text));
+	(void)store_counters_text(&counters, text);
+	if (retried)
+		event_send(&(struct event){ .id = EVENT_SOURCE_RETRIED,
+					    .run_id = source->fetch->run.id,
+					    .url = store_url(source->store),
+					    .retries = store_counters_retries(&counters) },
+			   "%s: %s", store_url(source->store), text);
+	else
+		log_debug("%s: %s", store_url(source->store), text);
 	*last = counters;
 }
 

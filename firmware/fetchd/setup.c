@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "data/batch.h"
@@ -80,7 +81,8 @@ static int open_ring(struct fetch *fetch, struct error *err)
 	if (r < 0)
 		return r;
 	if (!huge)
-		log_warning("normal pages for the ring: %s", err->text);
+		event_send(&(struct event){ .id = EVENT_HUGEPAGES_SHORT, .run_id = fetch->run.id },
+			   "normal pages for the ring: %s", err->text);
 	r = ring_create(path, &geometry, RETIRE_WAIT_MS, &fetch->ring, err);
 	if (r == 0)
 		log_info("ring: %u slots of %" PRIu64 " bytes on %s", geometry.slots,

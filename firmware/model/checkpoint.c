@@ -26,7 +26,8 @@ static int note_newest(void *context, const char *name, uint64_t bytes)
 	return 0;
 }
 
-int checkpoint_open_newest(const char *run_id, void (*damaged)(const struct error *err),
+int checkpoint_open_newest(const char *run_id,
+			   void (*damaged)(const char *run_id, const char *name, const struct error *err),
 			   char path[static PATH_BYTES], struct safetensors **ret_file, struct error *err)
 {
 	for (;;) {
@@ -43,7 +44,7 @@ int checkpoint_open_newest(const char *run_id, void (*damaged)(const struct erro
 		r = safetensors_open(path, ret_file, &open_err);
 		if (r != -EBADMSG)
 			return r < 0 ? error_set(err, r, "%s", open_err.text) : 0;
-		damaged(&open_err);
+		damaged(run_id, name, &open_err);
 		if (unlink(path) < 0)
 			return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	}

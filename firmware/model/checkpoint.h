@@ -20,10 +20,12 @@
 bool checkpoint_is_parameter(const char *name);
 
 /* The newest checkpoint of a run in the spool whose bytes are whole, and its path. Each newer one, damaged,
- * is told to `damaged` and removed. Errors: -ENOENT there is none. */
-MUST_CHECK int checkpoint_open_newest(const char *run_id, void (*damaged)(const struct error *err),
-				      char path[static PATH_BYTES], struct safetensors **ret_file,
-				      struct error *err);
+ * is told to `damaged` and removed;
+ * `name` is its name in the spool. Errors: -ENOENT there is none. */
+MUST_CHECK int
+checkpoint_open_newest(const char *run_id,
+		       void (*damaged)(const char *run_id, const char *name, const struct error *err),
+		       char path[static PATH_BYTES], struct safetensors **ret_file, struct error *err);
 
 /* -EINVAL with found and expected unless the metadata has this value. `path` names the file in errors. */
 MUST_CHECK int checkpoint_expect(const char *path, const struct safetensors *file, const char *key,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
 #include "core/manifest.h"
 #include "core/night.h"
@@ -106,7 +107,8 @@ static int find_start(const struct config *config, const struct run *last, struc
 	}
 	ret_start->file = path;
 	if (r == 0 && !*path && *last->id)
-		log_warning("%s has no checkpoint; starting from scratch", last->id);
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_MISSING, .run_id = last->id },
+			   "%s has no checkpoint; starting from scratch", last->id);
 	return r;
 }
 
@@ -184,7 +186,8 @@ static int begin(const char *file, struct error *err)
 	    (r = begin_store(&run.config, &run.config.sink, &sink, err)) < 0 ||
 	    (r = begin_upload_record(sink, run.id, err)) < 0)
 		return r;
-	log_info("%s: %s", run.id, adopted ? "going on" : "begun");
+	event_send(&(struct event){ .id = adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN, .run_id = run.id },
+		   "%s: %s", run.id, adopted ? "going on" : "begun");
 	puts(run.id);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/log.h"
+#include "core/events.h"
 #include "core/paths.h"
 #include "core/spool.h"
 #include "model/checkpoint.h"
@@ -22,9 +22,10 @@ static int download(struct store *sink, const char *run_id, const char *name, co
 
 /* ---- The place to go on from ---- */
 
-static void warn_damaged(const struct error *err)
+static void warn_damaged(const char *run_id, const char *name, const struct error *err)
 {
-	log_warning("%s, going back to the one before", err->text);
+	event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED, .run_id = run_id, .key = name },
+		   "%s, going back to the one before", err->text);
 }
 
 int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, struct error *err)
@@ -43,10 +44,12 @@ int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, stru
 		return r;
 	*ret_any = *name;
 	if (*name)
-		log_notice("%s: no good checkpoint on this disk; going on from %s in the store", run_id,
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_BROUGHT, .run_id = run_id, .key = name },
+			   "%s: no good checkpoint on this disk; going on from %s in the store", run_id,
 			   name);
 	else
-		log_notice("%s: no checkpoint on this disk or in the store; starting from its beginning",
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_MISSING, .run_id = run_id },
+			   "%s: no checkpoint on this disk or in the store; starting from its beginning",
 			   run_id);
 	return 0;
 }
@@ -122,7 +125,8 @@ static int bring_its_start(struct store *sink, const struct run *run, char ret_p
 		return r;
 	r = bring_start(sink, run->start_run, ret_path, err);
 	if (r == 0 && !*ret_path)
-		log_warning("%s has no checkpoint any more; starting from scratch", run->start_run);
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_MISSING, .run_id = run->start_run },
+			   "%s has no checkpoint any more; starting from scratch", run->start_run);
 	return r;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
 #include "oneshot/oneshot.h"
 
@@ -39,9 +40,12 @@ int oneshot_failed(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	/* systemd.exec(5): of the unit whose OnFailure= this is. */
-	log_err("%s ended with %s %s (%s): %s. Its journal says why; `kiln start` tries again",
-		given("MONITOR_UNIT"), given("MONITOR_EXIT_CODE"), given("MONITOR_EXIT_STATUS"),
-		given("MONITOR_SERVICE_RESULT"), meaning(given("MONITOR_EXIT_STATUS")));
+	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
+				    .unit = given("MONITOR_UNIT"),
+				    .exit_status = strtoul(given("MONITOR_EXIT_STATUS"), NULL, 10) },
+		   "%s ended with %s %s (%s): %s. Its journal says why; `kiln start` tries again",
+		   given("MONITOR_UNIT"), given("MONITOR_EXIT_CODE"), given("MONITOR_EXIT_STATUS"),
+		   given("MONITOR_SERVICE_RESULT"), meaning(given("MONITOR_EXIT_STATUS")));
 	if (run_state_get(&state, NULL) < 0)
 		return EX_OK;
 	log_notice("the run is %s", run_state_name(state));

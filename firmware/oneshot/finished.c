@@ -4,6 +4,7 @@
  * archive, and the box does what kiln.conf wants of it then.
  */
 #include "core/clock.h"
+#include "core/events.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/night.h"
@@ -87,8 +88,12 @@ static void say_left(const char *run_id, const struct left *left, const char *wh
 	if (left->files > NAMES_MAX && used < sizeof(names))
 		(void)snprintf(names + used, sizeof(names) - used, ", and %" PRIu64 " more",
 			       left->files - NAMES_MAX);
-	log_warning("%s: %" PRIu64 " files of %" PRIu64 " bytes stay in the spool %s: %s", run_id,
-		    left->files, left->bytes, why, names);
+	event_send(&(struct event){ .id = EVENT_UPLOADS_LEFT,
+				    .run_id = run_id,
+				    .count = left->files,
+				    .bytes = left->bytes },
+		   "%s: %" PRIu64 " files of %" PRIu64 " bytes stay in the spool %s: %s", run_id, left->files,
+		   left->bytes, why, names);
 }
 
 static int note_left(const struct left *left, struct error *err)
@@ -162,7 +167,7 @@ static int set_alarm(int64_t wake, struct error *err)
 	return 0;
 }
 
-static int rest(const struct config *config, struct error *err)
+static int rest(const struct config *config, const char *run_id, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	bool off = config->power.when_finished == POWER_OFF;
@@ -170,7 +175,8 @@ static int rest(const struct config *config, struct error *err)
 
 	if (r < 0 || (r = manager_open(&manager, err)) < 0)
 		return r;
-	log_notice("power.when_finished = \"%s\"", off ? "off" : "suspend");
+	event_send(&(struct event){ .id = off ? EVENT_POWER_OFF : EVENT_POWER_SUSPEND, .run_id = run_id },
+		   "power.when_finished = \"%s\"", off ? "off" : "suspend");
 	return manager_start(manager, off ? "poweroff.target" : "suspend.target", err);
 }
 
@@ -209,7 +215,7 @@ static int finished(struct error *err)
 	put = put_away(&run, (r < 0 ? &run.config : &config)->power.upload_wait_min, &put_away_err);
 	if (put < 0)
 		return error_set(err, put, "%s", put_away_err.text);
-	return r < 0 || config.power.when_finished == POWER_NOTHING ? r : rest(&config, err);
+	return r < 0 || config.power.when_finished == POWER_NOTHING ? r : rest(&config, run.id, err);
 }
 
 int oneshot_finished(int argc, char **argv)

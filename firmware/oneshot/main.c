@@ -17,7 +17,7 @@ static const struct {
 	{ "nightly", "the timer: start a run if this is a night  [--clock-wait-s N]", oneshot_nightly },
 	{ "resume", "boot: start a run that was going on  [--clock-wait-s N]", oneshot_resume },
 	{ "finished", "a run rests: wait for its uploads, then power.when_finished", oneshot_finished },
-	{ "failed", "a run cannot go on: say why", oneshot_failed },
+	{ "run-failed", "a run cannot go on: say why", oneshot_failed },
 	{ "provision", "bind what lies on /data where programs look for it", oneshot_provision },
 	{ "keep-config", "keep a copy of a good kiln.conf  [--config FILE]", oneshot_keep_config },
 	{ "release", "give the ring's hugepages back to the system", oneshot_release },
@@ -28,10 +28,11 @@ int main(int argc, char **argv)
 	bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
 	FILE *out = help ? stdout : stderr;
 
-	log_open("oneshot");
 	for (size_t i = 0; argc >= 2 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(argv[1], verbs[i].name) == 0)
+		if (strcmp(argv[1], verbs[i].name) == 0) {
+			log_open(verbs[i].name);
 			return verbs[i].run(argc - 1, argv + 1);
+		}
 	fputs("Usage: kiln-oneshot VERB (kiln " KILN_VERSION ")\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		fprintf(out, "  %-11s %s\n", verbs[i].name, verbs[i].summary);

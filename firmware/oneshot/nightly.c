@@ -3,6 +3,7 @@
  * What the timer starts, and what boot starts: whether a run is to go on now. Both wait for the clock first,
  * for a night is a matter of local time; without it they take the clock as it was saved.
  */
+#include "core/events.h"
 #include "core/log.h"
 #include "core/night.h"
 #include "drivers/manager/manager.h"
@@ -30,7 +31,8 @@ static void wait_for_clock(unsigned wait_s)
 		clock = (struct timex){ 0 };
 	}
 	if (wait_s && waited == wait_s)
-		log_warning("the clock is not set after %u s, going on with what it says", wait_s);
+		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = wait_s },
+			   "the clock is not set after %u s, going on with what it says", wait_s);
 }
 
 static bool parse(int argc, char **argv, unsigned *ret_wait_s)
@@ -68,11 +70,13 @@ static int nightly(unsigned wait_s, struct error *err)
 	now = time(NULL);
 	late = now - night_start(&config, now);
 	if (!night_is(&config, now)) {
-		log_notice("no run: this is after run.ends_at = \"%s\"", config.run.ends_at);
+		event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
+			   "no run: this is after run.ends_at = \"%s\"", config.run.ends_at);
 		return 0;
 	}
 	if (late > LATE_S && !config.run.catch_up) {
-		log_notice("no run: run.at = \"%s\" was %jd minutes ago, and run.catch_up is off",
+		event_send(&(struct event){ .id = EVENT_NIGHT_MISSED, .seconds = (uint64_t)late },
+			   "no run: run.at = \"%s\" was %jd minutes ago, and run.catch_up is off",
 			   config.run.at, (intmax_t)late / 60);
 		return 0;
 	}
@@ -103,10 +107,12 @@ static int resume(unsigned wait_s, struct error *err)
 	if (run.ends_s)
 		wait_for_clock(wait_s);
 	if (run.ends_s && time(NULL) >= run.ends_s) {
-		log_notice("%s: its night is over; the next one goes on with its newest checkpoint", run.id);
+		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = run.id },
+			   "%s: its night is over; the next one goes on with its newest checkpoint", run.id);
 		return run_state_set(RUN_EXPIRED, err);
 	}
-	log_info("%s: going on after a reboot", run.id);
+	event_send(&(struct event){ .id = EVENT_RUN_REBOOTED, .run_id = run.id },
+		   "%s: going on after a reboot", run.id);
 	return start_run(err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/json.h"
-#include "core/log.h"
 #include "core/spool.h"
 #include "drivers/digest/digest.h"
 #include "model/safetensors.h"
@@ -59,7 +59,8 @@ static int read_latest(struct walk *walk, struct error *err)
 			      &bytes, err);
 
 	if (r == 0 && parse_latest(walk, key, text, bytes, err) < 0)
-		log_warning("%s, going by the names of the checkpoints", err->text);
+		event_send(&(struct event){ .id = EVENT_LATEST_DAMAGED, .run_id = walk->run_id },
+			   "%s, going by the names of the checkpoints", err->text);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -128,7 +129,8 @@ int stored_fetch(struct store *sink, const char *run_id, const char *path,
 		}
 		if (r != -EBADMSG && r != -ENOENT)
 			return r;
-		log_warning("%s, going back to the one before", err->text);
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED, .run_id = run_id, .key = name },
+			   "%s, going back to the one before", err->text);
 		(void)snprintf(tried + used, sizeof(tried) - used, "%s%s", used ? ", " : "", name);
 		if (walk.next != walk.latest)
 			walk.below = walk.next;

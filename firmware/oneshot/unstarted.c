@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "oneshot/oneshot.h"
@@ -72,7 +73,8 @@ int unstarted_give_up(const struct run *run, struct error *err)
 	if ((r = run_note("{\"reason\": \"it never started, and kiln.conf changed\"}", err)) < 0 ||
 	    (r = run_state_set(RUN_FAILED, err)) < 0)
 		return r;
-	log_notice("%s never started, and kiln.conf has changed since: a new run takes its place", run->id);
+	event_send(&(struct event){ .id = EVENT_RUN_REPLACED, .run_id = run->id },
+		   "%s never started, and kiln.conf has changed since: a new run takes its place", run->id);
 	if (begin_store(&run->config, &run->config.sink, &sink, &sink_err) < 0 ||
 	    begin_upload_record(sink, run->id, &sink_err) < 0)
 		log_warning("%s, leaving the record of %s there as it is", sink_err.text, run->id);

@@ -4,6 +4,7 @@
  * request: one word and a newline on standard input, one line on standard output, "ok" or "error TEXT". Root
  * without a capability, and a fixed table: no word names a unit or a path.
  */
+#include "core/events.h"
 #include "core/log.h"
 #include "drivers/manager/manager.h"
 
@@ -82,7 +83,7 @@ static int act(const char *word, struct error *err)
 
 		if (strcmp(word, words[i].word) != 0)
 			continue;
-		log_info("%s", word);
+		event_send(&(struct event){ .id = EVENT_STEER_ASKED, .word = word }, "%s", word);
 		r = manager_open(&manager, err);
 		return r < 0 ? r : words[i].act(manager, err);
 	}
@@ -103,6 +104,6 @@ int main(void)
 		if ((unsigned char)*c < 0x20)
 			*c = ' ';
 	printf("error %s\n", err.text);
-	log_warning("%s", err.text);
+	event_send(&(struct event){ .id = EVENT_STEER_REFUSED }, "%s", err.text);
 	return error_exit_code(&err);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
 #include "core/spool.h"
 #include "drivers/gpu/gpu.h"
@@ -36,6 +37,37 @@ static int open_all(struct train *train, struct error *err)
 	return saver_open(train, err);
 }
 
+static uint64_t step_of(const struct train *train)
+{
+	return train->model ? model_step(train->model) : 0;
+}
+
+static void say_stopped(const struct train *train, enum run_state rest)
+{
+	uint64_t step = step_of(train);
+
+	if (rest == RUN_EXPIRED)
+		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = train->run.id },
+			   "%s: the night is over, stopped at step %" PRIu64, train->run.id, step);
+	else if (rest == RUN_STOPPED)
+		event_send(&(struct event){ .id = EVENT_RUN_STOPPED, .run_id = train->run.id, .step = step },
+			   "%s: stopped at step %" PRIu64, train->run.id, step);
+	else
+		log_info("stopped at step %" PRIu64, step);
+}
+
+static int fail(const struct train *train, const struct error *why, struct error *err)
+{
+	int r = run_state_set(RUN_FAILED, err);
+
+	if (r == 0)
+		event_send(&(struct event){ .id = EVENT_RUN_FAILED,
+					    .run_id = train->run.id,
+					    .step = step_of(train) },
+			   "%s: failed at step %" PRIu64 ": %s", train->run.id, step_of(train), why->text);
+	return r;
+}
+
 /* Data that cannot be used ends the run; what may pass, or a person can put right, leaves it unfinished. */
 static int end(struct train *train, int result, struct error *err)
 {
@@ -49,10 +81,10 @@ static int end(struct train *train, int result, struct error *err)
 	report_close(train);
 	saver_close(train);
 	if (canceled)
-		log_info("stopped at step %" PRIu64, train->model ? model_step(train->model) : 0);
+		say_stopped(train, rest);
 	/* A signal alone is a reboot, or systemd's: the run goes on at the next start. */
 	if ((rest != RUN_RUNNING && run_state_set(rest, &state_err) < 0) ||
-	    (code == EX_DATAERR && run_state_set(RUN_FAILED, &state_err) < 0) ||
+	    (code == EX_DATAERR && fail(train, err, &state_err) < 0) ||
 	    ((rest != RUN_RUNNING || result == 0) && run_rest(&state_err) < 0))
 		log_err("%s", state_err.text);
 	model_close(train->model); /* until here the device may read batches in the ring */

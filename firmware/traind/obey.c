@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/clock.h"
+#include "core/events.h"
 #include "core/log.h"
 #include "traind/train.h"
 
@@ -55,7 +56,10 @@ static int pause_run(struct train *train, struct error *err)
 	saver_wait(train);
 	if ((r = run_state_set(RUN_PAUSED, err)) < 0)
 		return r;
-	log_notice("paused at step %" PRIu64, model_step(train->model));
+	event_send(&(struct event){ .id = EVENT_RUN_PAUSED,
+				    .run_id = train->run.id,
+				    .step = model_step(train->model) },
+		   "paused at step %" PRIu64, model_step(train->model));
 	publish_phase(train, "paused", "at step %" PRIu64 ", until run.resume", model_step(train->model));
 	while (want.state == RUN_PAUSED) {
 		if (night_is_over(train))
@@ -66,7 +70,10 @@ static int pause_run(struct train *train, struct error *err)
 	}
 	if (want.state == RUN_STOPPED)
 		return leave(train, RUN_STOPPED, "asked to stop", err);
-	log_notice("going on at step %" PRIu64, model_step(train->model));
+	event_send(&(struct event){ .id = EVENT_RUN_RESUMED,
+				    .run_id = train->run.id,
+				    .step = model_step(train->model) },
+		   "going on at step %" PRIu64, model_step(train->model));
 	r = run_state_set(RUN_RUNNING, err);
 	publish_phase(train, "training", "going on");
 	return r;

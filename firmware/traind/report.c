@@ -5,6 +5,7 @@
  * pass over each. Curves have the epoch as their step, as Keras writes them.
  */
 #include "core/clock.h"
+#include "core/events.h"
 #include "core/log.h"
 #include "core/spool.h"
 #include "traind/train.h"
@@ -208,6 +209,22 @@ bool report_may_wait(int code)
 
 /* ---- A segment's end ---- */
 
+static void say_segment(const struct train *train, enum split split, uint64_t epoch,
+			const struct model_metrics *metrics)
+{
+	event_send(&(struct event){ .id = EVENT_EPOCH_FINISHED,
+				    .run_id = train->run.id,
+				    .epoch = epoch,
+				    .split = split_names[split],
+				    .step = model_step(train->model),
+				    .loss = metrics->loss,
+				    .accuracy = metrics->accuracy,
+				    .records = metrics->rows },
+		   "epoch %" PRIu64 "/%" PRIu64 ": %s loss %.4f, accuracy %.4f, %" PRIu64 " rows", epoch,
+		   train->run.config.run.epochs, split_names[split], metrics->loss, metrics->accuracy,
+		   metrics->rows);
+}
+
 int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err)
 {
 	struct report *report = &train->report;
@@ -224,11 +241,11 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 	if (r < 0 && !report_may_wait(r))
 		return r;
 	if (r < 0)
-		log_warning("%s; going on, it will be written later", err->text);
-	log_info("epoch %" PRIu64 "/%" PRIu64 ": %s loss %.4f, accuracy %.4f, %" PRIu64 " rows",
-		 split == SPLIT_TEST ? train->run.config.run.epochs : segment + 1,
-		 train->run.config.run.epochs, split_names[split], metrics.loss, metrics.accuracy,
-		 metrics.rows);
+		event_send(&(struct event){ .id = EVENT_FIGURES_LATE,
+					    .run_id = train->run.id,
+					    .step = model_step(train->model) },
+			   "%s; going on, it will be written later", err->text);
+	say_segment(train, split, split == SPLIT_TEST ? train->run.config.run.epochs : segment + 1, &metrics);
 	return 0;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
+#include "core/spool.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -28,15 +30,16 @@ static int load_checkpoint(struct train *train, const char *path, const struct s
 	return 0;
 }
 
-static void warn_damaged(const struct error *err)
+static void warn_damaged(const char *run_id, const char *name, const struct error *err)
 {
-	log_warning("%s, going back to the one before", err->text);
+	event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED, .run_id = run_id, .key = name },
+		   "%s, going back to the one before", err->text);
 }
 
 static int restore_checkpoint(struct train *train, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], name[SPOOL_NAME_BYTES];
 	struct cursor cursor;
 	int r = checkpoint_open_newest(train->run.id, warn_damaged, path, &file, err);
 
@@ -48,8 +51,12 @@ static int restore_checkpoint(struct train *train, struct error *err)
 	train->saver.saved = true;
 	train->saver.saved_step = model_step(train->model);
 	model_cursor_get(train->model, &cursor);
-	log_info("going on from %s: %s %" PRIu64 ", batch %" PRIu64 ", step %" PRIu64, path,
-		 split_name(cursor.split), cursor.segment + 1, cursor.batch, cursor.step);
+	event_send(&(struct event){ .id = EVENT_CHECKPOINT_LOADED,
+				    .run_id = train->run.id,
+				    .step = cursor.step,
+				    .key = spool_checkpoint_name(cursor.step, name) },
+		   "going on from %s: %s %" PRIu64 ", batch %" PRIu64 ", step %" PRIu64, path,
+		   split_name(cursor.split), cursor.segment + 1, cursor.batch, cursor.step);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/log.h"
+#include "core/events.h"
 #include "core/spool.h"
 #include "traind/train.h"
 
@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define CONFIG_BYTES_MAX (4u << 20)
+#define MODEL_NAME       "model/model.safetensors"
 #define WRITE_LEASE_S    900u /* a checkpoint on the slowest disk */
 
 /* ---- The writer thread ---- */
@@ -78,6 +79,25 @@ static int write_snapshot(struct train *train, struct error *err)
 	return r;
 }
 
+static void say_written(const struct train *train)
+{
+	const struct saver *saver = &train->saver;
+	char name[SPOOL_NAME_BYTES];
+
+	(void)spool_checkpoint_name(saver->step, name);
+	event_send(&(struct event){ .id = saver->final ? EVENT_MODEL_WRITTEN : EVENT_CHECKPOINT_WRITTEN,
+				    .run_id = train->run.id,
+				    .step = saver->step,
+				    .key = saver->final ? MODEL_NAME : name },
+		   "step %" PRIu64 ": wrote %s", saver->step, strrchr(saver->path, '/') + 1);
+}
+
+static void say_failed(const struct train *train, uint64_t step, const struct error *err)
+{
+	event_send(&(struct event){ .id = EVENT_CHECKPOINT_FAILED, .run_id = train->run.id, .step = step },
+		   "step %" PRIu64 ": no checkpoint: %s; going on", step, err->text);
+}
+
 static void *saver_thread(void *context)
 {
 	struct train *train = context;
@@ -93,9 +113,9 @@ static void *saver_thread(void *context)
 			break;
 		(void)pthread_mutex_unlock(&saver->lock);
 		if (write_snapshot(train, &err) == 0)
-			log_info("step %" PRIu64 ": wrote %s", saver->step, strrchr(saver->path, '/') + 1);
+			say_written(train);
 		else if (!saver->final)
-			log_warning("step %" PRIu64 ": no checkpoint: %s; going on", saver->step, err.text);
+			say_failed(train, saver->step, &err);
 		(void)pthread_mutex_lock(&saver->lock);
 		saver->err = err;
 		if (err.code == 0 && !saver->final) {
@@ -160,7 +180,11 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 
 	if (is_busy(train, wait)) {
 		saver->skipped++;
-		log_notice("step %" PRIu64 ": the last checkpoint is still being written, skipping (%" PRIu64
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_SKIPPED,
+					    .run_id = train->run.id,
+					    .step = step,
+					    .count = saver->skipped },
+			   "step %" PRIu64 ": the last checkpoint is still being written, skipping (%" PRIu64
 			   " so far)",
 			   step, saver->skipped);
 		return 0;
@@ -171,7 +195,7 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 	if (r < 0 && !report_may_wait(r))
 		return r;
 	if (r < 0) {
-		log_warning("step %" PRIu64 ": no checkpoint: %s; going on", step, err->text);
+		say_failed(train, step, err);
 		return 0;
 	}
 	(void)spool_path(train->run.id, spool_checkpoint_name(step, name), saver->path);
@@ -184,7 +208,7 @@ int save_model(struct train *train, struct error *err)
 	int r;
 
 	(void)is_busy(train, true);
-	(void)spool_path(train->run.id, "model/model.safetensors", saver->path);
+	(void)spool_path(train->run.id, MODEL_NAME, saver->path);
 	r = hand_over(train, true, err);
 	if (r < 0)
 		return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/train.h"
 #include "core/clock.h"
+#include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
 
@@ -117,7 +118,8 @@ static int attach(struct train *train, struct error *err)
 		if (r < 0 && r != -ENOENT && r != -ESTALE && r != -EUCLEAN)
 			return r;
 		if (r == -EUCLEAN && !told)
-			log_warning("%s; waiting for fetchd to replace it", err->text);
+			event_send(&(struct event){ .id = EVENT_RING_DAMAGED, .run_id = train->run.id },
+				   "%s; waiting for fetchd to replace it", err->text);
 		told = r == -EUCLEAN;
 		ring_close(train->ring);
 		train->ring = NULL;
@@ -243,13 +245,19 @@ static int end_run(struct train *train, struct error *err)
 		if (r != -ENOSPC && r != -EDQUOT)
 			break;
 		if (!said_us)
-			log_warning("%s", err->text);
+			event_send(&(struct event){ .id = EVENT_DISK_FULL,
+						    .run_id = train->run.id,
+						    .step = model_step(train->model) },
+				   "%s", err->text);
 		nap(train, ROOM_WAIT_MS, "room on the disk", &said_us);
 		if ((r = stopped(err)) < 0)
 			return r;
 	}
 	if (r == 0)
-		log_info("%s: finished after %" PRIu64 " steps", train->run.id, model_step(train->model));
+		event_send(&(struct event){ .id = EVENT_RUN_FINISHED,
+					    .run_id = train->run.id,
+					    .step = model_step(train->model) },
+			   "%s: finished after %" PRIu64 " steps", train->run.id, model_step(train->model));
 	return r;
 }
 
@@ -306,6 +314,9 @@ int train_run(struct train *train, struct error *err)
 	/* Asked to stop between two batches: nothing is lost. In an evaluation the last checkpoint has this
 	 * step already, and the segment is evaluated again. */
 	if (r == -ECANCELED && save_checkpoint(train, true, &save_err) < 0)
-		log_warning("%s, going back to the last checkpoint", save_err.text);
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_FAILED,
+					    .run_id = train->run.id,
+					    .step = model_step(train->model) },
+			   "%s, going back to the last checkpoint", save_err.text);
 	return r;
 }

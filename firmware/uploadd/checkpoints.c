@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/json.h"
-#include "core/log.h"
 #include "model/safetensors.h"
 #include "uploadd/upload.h"
 
@@ -37,7 +37,8 @@ static int read_latest(struct upload *upload, struct error *err)
 		return r;
 	if (json_parse(UPLOAD_LATEST, text, bytes, &latest, err) < 0 ||
 	    json_get_u64(UPLOAD_LATEST, latest, "step", &upload->latest, err) < 0) {
-		log_warning("%s, writing it anew", err->text);
+		event_send(&(struct event){ .id = EVENT_LATEST_DAMAGED, .run_id = upload->run.id },
+			   "%s, writing it anew", err->text);
 		return 0;
 	}
 	upload->any_latest = true;
@@ -90,7 +91,10 @@ static bool is_whole(struct upload *upload, const char *name, uint64_t step)
 	if (safetensors_open(spool_path(upload->run.id, name, path), &file, &err) == 0)
 		return true;
 	if (err.code != -ENOENT && upload->warned_step != step + 1)
-		log_warning("%s, not uploading it", err.text);
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED,
+					    .run_id = upload->run.id,
+					    .key = name },
+			   "%s, not uploading it", err.text);
 	upload->warned_step = step + 1;
 	return false;
 }
@@ -116,7 +120,12 @@ static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_the
 	if (r < 0)
 		return r;
 	*ret_there = true;
-	log_info("checkpoint of step %" PRIu64 " is in the store, %" PRIu64 " bytes", step, bytes);
+	event_send(&(struct event){ .id = EVENT_CHECKPOINT_UPLOADED,
+				    .run_id = upload->run.id,
+				    .step = step,
+				    .key = name,
+				    .bytes = bytes },
+		   "checkpoint of step %" PRIu64 " is in the store, %" PRIu64 " bytes", step, bytes);
 	return 0;
 }
 

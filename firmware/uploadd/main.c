@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/events.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "drivers/notify/alive.h"
@@ -45,7 +46,8 @@ static void warn_left(struct uploader *uploader, const char *run_id)
 	for (uint32_t i = 0; i < uploader->warnings; i++)
 		if (strcmp(uploader->warned[i], run_id) == 0)
 			return;
-	log_warning("%s: %s, leaving it in the spool", run_id, uploader->err->text);
+	event_send(&(struct event){ .id = EVENT_UPLOADS_REFUSED, .run_id = run_id },
+		   "%s: %s, leaving it in the spool", run_id, uploader->err->text);
 	grown = realloc(uploader->warned, (uploader->warnings + 1) * sizeof(*grown));
 	if (!grown)
 		return;
@@ -118,8 +120,11 @@ static int pass(struct uploader *uploader, struct error *err)
 		r = upload_pass(current, &complete, err);
 	}
 	if (r == 0 && complete) {
-		log_info("%s: %s, all of it is in %s", current->run.id, run_state_name(current->run.state),
-			 store_url(current->store));
+		event_send(&(struct event){ .id = EVENT_UPLOADS_COMPLETE,
+					    .run_id = current->run.id,
+					    .url = store_url(current->store) },
+			   "%s: %s, all of it is in %s", current->run.id, run_state_name(current->run.state),
+			   store_url(current->store));
 		(void)snprintf(uploader->complete, sizeof(uploader->complete), "%s", current->run.id);
 	}
 	uploader->left = false;
@@ -173,6 +178,18 @@ static void publish(struct uploader *uploader, const char *phase, const char *te
 		status_write(uploader->page, &uploader->status);
 }
 
+/* The first failure is the event; those after it are on the way. */
+static void say_failing(const struct uploader *uploader, int back_off_ms)
+{
+	const char *text = uploader->err->text;
+
+	if (back_off_ms == (int)BACK_OFF_MS)
+		event_send(&(struct event){ .id = EVENT_UPLOADS_FAILING, .run_id = uploader->current.run.id },
+			   "%s, trying again in %d s", text, back_off_ms / 1000);
+	else
+		log_warning("%s, trying again in %d s", text, back_off_ms / 1000);
+}
+
 static int run(struct uploader *uploader, struct error *err)
 {
 	int back_off_ms = BACK_OFF_MS;
@@ -192,13 +209,17 @@ static int run(struct uploader *uploader, struct error *err)
 			return 0;
 		if (r == 0) {
 			alive_progress();
+			if (back_off_ms > (int)BACK_OFF_MS)
+				event_send(&(struct event){ .id = EVENT_UPLOADS_BACK,
+							    .run_id = uploader->current.run.id },
+					   "uploading works again");
 			back_off_ms = BACK_OFF_MS;
 			watch_wait(&uploader->watch, SCAN_MS);
 			continue;
 		}
 		if (!may_pass(err))
 			return r;
-		log_warning("%s, trying again in %d s", err->text, back_off_ms / 1000);
+		say_failing(uploader, back_off_ms);
 		notify_status("waiting: %s", err->text);
 		back_off(uploader, back_off_ms);
 		back_off_ms = 2 * back_off_ms < (int)BACK_OFF_MAX_MS ? 2 * back_off_ms : (int)BACK_OFF_MAX_MS;

@@ -230,13 +230,19 @@ ok $? "after all that the daemon never held 64 MiB" "$peak kB"
 # ---- The journal, with a journald of its own ----
 namespace=kilntest$$
 journal=/var/log/journal/$(cat /etc/machine-id 2>/dev/null).$namespace
-entry() { # message, message id, step
+message_id() { # event's name
+	sed -n "s/^| \`$1\` .*\`\([0-9a-f]*\)\` |\$/\1/p" config/events.md
+}
+entry() { # message, message id, step, how many of 1 KiB
 	python3 - "/run/systemd/journal.$namespace/socket" "$@" <<-'PY'
 		import socket, sys
 		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 		s.connect(sys.argv[1])
-		text = f"MESSAGE={sys.argv[2]}\nPRIORITY=3\nSYSLOG_IDENTIFIER=kiln-traind\nSTEP={sys.argv[4]}\n"
-		s.send((text + (f"MESSAGE_ID={sys.argv[3]}\n" if sys.argv[3] else "")).encode())
+		text = f"PRIORITY=3\nSYSLOG_IDENTIFIER=kiln-traind\nKILN_STEP={sys.argv[4]}\nKILN_RUN_ID=r\nKILN_LOSS=0.5\nOTHER=x\n"
+		text += f"MESSAGE_ID={sys.argv[3]}\n" if sys.argv[3] else ""
+		many = int(sys.argv[5]) if len(sys.argv) > 5 else 0
+		for i in range(max(1, many)):
+		    s.send((text + f"MESSAGE={sys.argv[2]}{'.' * 1024 if many else ''}\n").encode())
 	PY
 }
 cleanup() { rm -rf "/run/systemd/journal.$namespace" "$journal"; }
@@ -261,14 +267,29 @@ if [ -n "$journald" ] && [ -e "$journal/system.journal" ]; then
 	subscriber=$!
 	wait_for 10 grep -q '"subscribed": true' "$work/events"
 	entry "no event" "" 5
-	entry "saved" 0123456789abcdef0123456789abcdef 6
-	entry "uploaded" 0123456789abcdef0123456789abcdee 7
+	entry "somebody else's event" fc2e22bc6ee647b6b90729ab34a250b1 5
+	entry "saved" "$(message_id checkpoint.written)" 6
+	entry "uploaded" "$(message_id checkpoint.uploaded)" 7
 	wait "$subscriber"
 	is "$(cut -d' ' -f1,2 "$work/events" | sed 1d | tr '\n' ' ')" "saved 6 uploaded 7 done " \
-		"events come as they happen, and only events" "$(cat "$work/events")"
+		"events come as they happen, and only ours" "$(cat "$work/events")"
+	like "$("$kiln" log)" '^[-0-9]+ [:0-9]+ kiln-traind: checkpoint\.written: saved$' "log names events"
+	like "$("$kiln" log)" '^[-0-9]+ [:0-9]+ kiln-traind: no event$' "and shows lines as they are"
+	is "$("$kiln" log --events | cut -d' ' -f4-)" "checkpoint.written: saved KILN_RUN_ID=r KILN_STEP=6
+checkpoint.uploaded: uploaded KILN_RUN_ID=r KILN_STEP=7" "log --events: with the fields of the table, and no others"
+	is "$("$kiln" log --event checkpoint.uploaded --json | python3 -c 'import json, sys
+print(*[(e["event"], e["message_id"], e["fields"]) for e in json.load(sys.stdin)["entries"]])')" \
+		"('checkpoint.uploaded', '$(message_id checkpoint.uploaded)', {'KILN_RUN_ID': 'r', 'KILN_STEP': 7})" "one event, for machines"
+	code 1 "an event that there is not" "$kiln" log --event checkpoint.eaten
+	like "$said" 'there is no event "checkpoint.eaten"' "is refused by its name"
 	cursor=$(awk '/^saved/ { print $3 }' "$work/events")
 	is "$(raw subscribe 1 "$cursor" | sed -n '2s/ s=.*//p')" "uploaded 7" "a cursor resumes behind it"
-	like "$(raw subscribe 0 "${cursor/i=*;b=/i=ffff;b=}" | head -n 1)" 'lost|params' "a cursor that is gone is told"
+	line=$("$kiln" log --json | python3 -c 'import json, sys
+print(*[e["cursor"] for e in json.load(sys.stdin)["entries"] if e["message"] == "no event"])')
+	is "$(raw subscribe 2 "$line" | sed -n '2,$s/ s=.*//p' | tr '\n' ' ')" "saved 6 uploaded 7 " "a line's cursor does, too"
+	gone=$(sed 's/i=[^;]*;b=\([^;]*\).*;x=.*/i=1;b=\1;m=1;t=1;x=0/' <<<"$cursor")
+	is "$(raw subscribe 2 "$gone" | sed -n '2,$s/ s=.*//p' | tr '\n' ' ')" "lost saved 6 uploaded 7 " \
+		"a cursor that is gone: events.lost, then what there is"
 	is "$(raw subscribe 0 nonsense | grep -o '"name": "[a-z]*"')" '"name": "params"' "a cursor that is none is refused"
 	entry "AWS_SECRET_ACCESS_KEY=hunter2 from https://me:hunter2@store/x?X-Amz-Signature=hunter2&a=b Authorization: AWS4 hunter2" "" 8
 	shows_it() { "$kiln" log | grep -q hunter2; }
@@ -276,6 +297,35 @@ if [ -n "$journald" ] && [ -e "$journal/system.journal" ]; then
 	"$kiln" support "$work/second.tar.gz" >/dev/null && tar xzOf "$work/second.tar.gz" log.json >"$work/log.json"
 	grep -q 'https://\*\*\*@store' "$work/log.json" && ! grep -q hunter2 "$work/log.json"
 	ok $? "support blacks secrets out" "$(grep -o 'AWS_SECRET.*' "$work/log.json")"
+	# Our programs' own, with the journal that a service has.
+	: >"$work/stderr"
+	# shellcheck disable=SC2016
+	unshare -m sh -c 'exec 8<"$1" && mount -t tmpfs tmpfs /run/systemd && mkdir /run/systemd/journal &&
+		mount -c --bind /proc/$$/fd/8 /run/systemd/journal && shift && exec "$@"' sh "/run/systemd/journal.$namespace" \
+		env JOURNAL_STREAM="$(stat -c %d:%i "$work/stderr")" "$KILN_BIN/kiln-oneshot" begin >/dev/null 2>"$work/stderr"
+	adopted() { "$kiln" log --unit begin --events | grep -q "kiln-begin: run.adopted: $run: going on KILN_RUN_ID=$run\$"; }
+	wait_for 10 adopted
+	ok $? "an event goes to the journal" "$("$kiln" log --unit begin --events; cat "$work/stderr")"
+	! grep -q 'going on' "$work/stderr"
+	ok $? "and is no line besides"
+
+	# Slow, while the journal lets go of old files.
+	mkfifo "$work/fifo"
+	raw stalled 2000 <"$work/fifo" >"$work/stalled" &
+	subscriber=$!
+	exec 9>"$work/fifo"
+	wait_for 10 grep -q subscribed "$work/stalled"
+	entry "flood" "$(message_id checkpoint.written)" 8 2000
+	wait_for 10 grep -q full "$work/stalled"
+	kill -USR2 "$journald"
+	wait_for 10 compgen -G "$journal/system@*.journal"
+	rm "$journal"/system@*.journal
+	let_go() { ! ls -l "/proc/$controld/fd" | grep -q 'system@.*deleted'; }
+	wait_for 10 let_go
+	entry "the last" "$(message_id checkpoint.written)" 9
+	exec 9>&-
+	wait "$subscriber"
+	is "$(tail -n 1 "$work/stalled")" "1 lost, some came" "a slow subscriber is told what the journal lost, and goes on"
 	kill "$journald"
 else
 	skip "the journal" "no second systemd-journald can run here"
@@ -309,3 +359,5 @@ fi
 # ---- The reference ----
 "$kiln" control reference | cmp -s - config/control.md
 ok $? "config/control.md is what kiln control reference says"
+"$kiln" log reference | cmp -s - config/events.md
+ok $? "config/events.md is what kiln log reference says"

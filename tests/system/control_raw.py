@@ -2,12 +2,14 @@
 """The control protocol by hand, as no well-behaved client speaks it: control_raw.py SOCKET CASE [ARGUMENT].
 
 SOCKET may be ADDRESS:PORT instead; then it is TLS with the certificate in KILN_PKI."""
+import fcntl
 import json
 import os
 import select
 import socket
 import ssl
 import sys
+import termios
 import time
 
 path, case = sys.argv[1:3]
@@ -210,10 +212,32 @@ def cases():
                 left = int(sys.argv[3])
             else:
                 event = answer["params"]
-                print(event["message"], event["fields"].get("STEP"), event["cursor"], flush=True)
+                if answer["method"] == "events.lost":
+                    print("lost", event["cursor"], flush=True)
+                    continue
+                print(event["message"], event.get("fields", {}).get("KILN_STEP"), event["cursor"], flush=True)
                 left -= 1
             if left == 0:
                 return "done"
+        return "closed"
+    if case == "stalled":  # reads on once standard input ends, until the event "the last"
+        s, count, lost = dial(), 0, 0
+        s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"events.subscribe"}\n')
+        print("subscribed", words(lines(s, 1)[0]), flush=True)
+        waiting = 0
+        while waiting < 100000:
+            time.sleep(0.05)
+            waiting = int.from_bytes(fcntl.ioctl(s, termios.FIONREAD, bytes(4)), sys.byteorder)
+        print("full", flush=True)
+        sys.stdin.read()
+        for line in s.makefile("rb"):
+            answer = json.loads(line)
+            if answer["method"] == "events.lost":
+                lost += 1
+            elif answer["params"]["message"] == "the last":
+                return f"{lost} lost, {'some' if 0 < count < int(sys.argv[3]) else count} came"
+            else:
+                count += 1
         return "closed"
     raise SystemExit(f"no case {case}")
 
