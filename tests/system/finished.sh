@@ -163,10 +163,10 @@ is "$id" "$first" "begin goes on with it"
 # ---- A failed one ----
 begin failed 'when_finished = "nothing";'
 echo failed >"$record/state"
-"$KILN_BIN/kiln-oneshot" failed 2>"$work/errors"
+"$KILN_BIN/kiln-oneshot" run-failed 2>"$work/errors"
 is "$? $(cat "$archived/state" 2>&1)" "0 failed" "a failed run goes to the archive" "$(cat "$work/errors")"
 begin stuck 'when_finished = "nothing";'
-"$KILN_BIN/kiln-oneshot" failed 2>"$work/errors"
+"$KILN_BIN/kiln-oneshot" run-failed 2>"$work/errors"
 is "$? $(cat "$record/state")" "0 running" "one that only cannot go on does not" "$(cat "$work/errors")"
 [ ! -e "$archived" ]
 ok $? "and stays where it is"
