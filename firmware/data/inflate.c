@@ -3,13 +3,16 @@
 
 #include "data/tfrecord.h"
 
+#include <endian.h>
 #include <inttypes.h>
+#include <libdeflate.h>
 #include <limits.h>
 #include <string.h>
 #define ZLIB_CONST
 #include <zlib.h>
 
 #define GROW_FIRST 65536u
+#define RATIO_MAX  1032u      /* of deflate: 258 bytes for two bits */
 #define CHUNK_MAX  (1u << 30) /* zlib counts in 32 bits */
 
 /* A window of 32 KiB; +16 means gzip's wrapper (zlib.h, inflateInit2). */
@@ -38,22 +41,40 @@ struct growing {
 	uint64_t used, size, max;
 };
 
-static int grow(struct growing *out)
+static int no_room(const struct growing *out, struct error *err)
 {
-	uint64_t size = out->size ? out->size * 2 : GROW_FIRST;
+	return error_set(err, -E2BIG, "inflates to more than %" PRIu64 " bytes", out->max);
+}
+
+/* To `size` bytes or the most there may be. */
+static int grow(struct growing *out, uint64_t size, struct error *err)
+{
 	uint8_t *data;
 
 	if (size > out->max)
 		size = out->max;
-	if (size == out->size)
-		return -E2BIG;
+	if (size <= out->size)
+		return no_room(out, err);
 	data = realloc(out->data, size + 1);
 	if (!data)
-		return -ENOMEM;
+		return error_set(err, -ENOMEM, "no memory to inflate more than %" PRIu64 " bytes", out->used);
 	out->data = data;
 	out->size = size;
 	return 0;
 }
+
+static int grow_more(struct growing *out, struct error *err)
+{
+	return grow(out, out->size ? out->size * 2 : GROW_FIRST, err);
+}
+
+static int bytes_behind(uint64_t used, uint64_t bytes, struct error *err)
+{
+	return error_set(err, -EBADMSG, "byte %" PRIu64 ": %" PRIu64 " bytes behind the zlib stream", used,
+			 bytes - used);
+}
+
+/* ---- zlib: in pieces, so that it knows how far a broken stream was good ---- */
 
 /* Feed and drain once; both sides in pieces that zlib can count. */
 static int inflate_some(z_stream *stream, const uint8_t *in, uint64_t bytes, struct growing *out)
@@ -76,26 +97,23 @@ static int inflate_members(z_stream *stream, const uint8_t *in, uint64_t bytes, 
 {
 	for (;;) {
 		uint64_t used;
-		int r;
+		int r = out->used == out->size ? grow_more(out, err) : 0;
 
-		if (out->used == out->size && (r = grow(out)) == -ENOMEM)
-			return error_set(err, r, "no memory to inflate more than %" PRIu64 " bytes",
-					 out->used);
+		if (r == -ENOMEM)
+			return r;
 		r = inflate_some(stream, in, bytes, out);
 		used = (uint64_t)(stream->next_in - in);
 		if (r == Z_STREAM_END && used == bytes)
 			return 0;
 		if (r == Z_STREAM_END && !gzip)
-			return error_set(err, -EBADMSG,
-					 "byte %" PRIu64 ": %" PRIu64 " bytes behind the zlib stream", used,
-					 bytes - used);
+			return bytes_behind(used, bytes, err);
 		if (r == Z_STREAM_END && inflateReset(stream) == Z_OK)
 			continue;
 		if (r != Z_OK && r != Z_BUF_ERROR)
 			return error_set(err, -EBADMSG, "byte %" PRIu64 " of the compressed shard: %s", used,
 					 stream->msg ? stream->msg : "not a compressed stream");
 		if (out->used == out->max)
-			return error_set(err, -E2BIG, "inflates to more than %" PRIu64 " bytes", out->max);
+			return no_room(out, err);
 		if (used == bytes && out->used < out->size)
 			return error_set(err, -EBADMSG,
 					 "the compressed shard ends at byte %" PRIu64 " in mid-stream",
@@ -103,27 +121,98 @@ static int inflate_members(z_stream *stream, const uint8_t *in, uint64_t bytes, 
 	}
 }
 
-int inflate_into(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
-		 uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err)
+/* From byte `from` on, where a member starts. */
+static int inflate_carefully(const uint8_t *in, uint64_t from, uint64_t bytes, bool gzip, struct growing *out,
+			     struct error *err)
+{
+	z_stream stream = { .next_in = in + from };
+	int r;
+
+	if (inflateInit2(&stream, window_bits(gzip ? COMPRESSION_GZIP : COMPRESSION_ZLIB)) != Z_OK)
+		return error_set(err, -ENOMEM, "no memory for zlib");
+	r = inflate_members(&stream, in, bytes, gzip, out, err);
+	(void)inflateEnd(&stream);
+	return r;
+}
+
+/* ---- libdeflate: whole members, or nothing ---- */
+
+int inflater_open(struct inflater **ret_inflater, struct error *err)
+{
+	struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
+
+	if (!inflater)
+		return error_set(err, -ENOMEM, "no memory for libdeflate");
+	*ret_inflater = (struct inflater *)inflater;
+	return 0;
+}
+
+void inflater_closep(struct inflater **inflater)
+{
+	libdeflate_free_decompressor((struct libdeflate_decompressor *)*inflater);
+	*inflater = NULL;
+}
+
+/* Gzip ends with the length of its last member (RFC 1952 2.3.1): nearly always the whole. */
+static uint64_t likely_bytes(const uint8_t *in, uint64_t bytes, bool gzip)
+{
+	uint32_t last;
+
+	if (!gzip || bytes < sizeof(last))
+		return 0;
+	memcpy(&last, in + bytes - sizeof(last), sizeof(last));
+	return le32toh(last) / RATIO_MAX < bytes ? le32toh(last) : 0;
+}
+
+static int inflate_quickly(struct inflater *inflater, const uint8_t *in, uint64_t bytes, bool gzip,
+			   struct growing *out, struct error *err)
+{
+	struct libdeflate_decompressor *decompressor = (struct libdeflate_decompressor *)inflater;
+	uint64_t at = 0;
+	int r = 0;
+
+	do {
+		size_t used, made, room = out->size - out->used;
+		enum libdeflate_result result =
+			gzip ? libdeflate_gzip_decompress_ex(decompressor, in + at, bytes - at,
+							     out->data + out->used, room, &used, &made)
+			     : libdeflate_zlib_decompress_ex(decompressor, in + at, bytes - at,
+							     out->data + out->used, room, &used, &made);
+
+		if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
+			r = grow_more(out, err);
+			continue;
+		}
+		if (result != LIBDEFLATE_SUCCESS)
+			return inflate_carefully(in, at, bytes, gzip, out, err);
+		at += used;
+		out->used += made;
+		if (!gzip && at < bytes)
+			return bytes_behind(at, bytes, err);
+	} while (r == 0 && at < bytes);
+	return r;
+}
+
+int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes, enum compression compression,
+		 uint64_t max, uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err)
 {
 	bool gzip = compression == COMPRESSION_GZIP;
 	struct growing out = { .data = *buffer, .size = *capacity < max ? *capacity : max, .max = max };
-	z_stream stream = { .next_in = data };
-	int r;
+	uint64_t likely = likely_bytes(data, bytes, gzip);
+	int r = 0;
 
-	*ret_bytes = 0;
-	if (max == 0)
-		return error_set(err, -E2BIG, "inflates to more than 0 bytes");
-	if (inflateInit2(&stream, window_bits(compression)) != Z_OK)
-		return error_set(err, -ENOMEM, "no memory for zlib");
-	r = inflate_members(&stream, data, bytes, gzip, &out, err);
-	(void)inflateEnd(&stream);
+	if (!out.data || (likely > out.size && likely <= max))
+		r = grow(&out, likely > GROW_FIRST ? likely : GROW_FIRST, err);
+	if (r == 0)
+		r = inflate_quickly(inflater, data, bytes, gzip, &out, err);
 	*buffer = out.data;
 	if (out.size > *capacity)
 		*capacity = out.size;
 	*ret_bytes = out.used;
 	return r;
 }
+
+/* ---- Out ---- */
 
 int deflate_all(const void *data, uint64_t bytes, enum compression compression, int level, uint8_t **ret_data,
 		uint64_t *ret_bytes, struct error *err)

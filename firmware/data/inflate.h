@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole shards in and out of gzip and zlib. Pure functions on bytes.
+ *
+ * Inflating is libdeflate's work, the fastest of three on shards of Examples (tests/bench/inflate.c), which
+ * knows only whole members; zlib reads a broken one as far as it is good.
  */
 #pragma once
 
@@ -15,14 +18,20 @@ enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZLIB };
  * zlib by its header check. */
 enum compression compression_of(const void *data, uint64_t bytes);
 
+/* What inflating needs besides the buffers, kept from shard to shard: one a thread. Errors: -ENOMEM. */
+struct inflater;
+MUST_CHECK int inflater_open(struct inflater **ret_inflater, struct error *err);
+void inflater_closep(struct inflater **inflater); /* for CLEANUP(); accepts one of NULL */
+
 /* Inflate a whole shard (concatenated gzip members included), at most `max` bytes of it, into a buffer that
  * may be kept from shard to shard: *buffer holds *capacity bytes of malloc'ed memory (NULL and 0 at first),
- * is made larger when needed, never beyond `max`, and stays the caller's also on failure. Errors: -EBADMSG
- * truncated or corrupt: the sentence says where, and the first *ret_bytes of *buffer are what came before;
- * behind a wrong CRC of a whole stream that is all of it, so only the records' own CRCs vouch for it. -E2BIG
- * more than `max`; -ENOMEM. */
-MUST_CHECK int inflate_into(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
-			    uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err);
+ * is made larger when needed, never beyond `max` (nothing else is allocated for a good shard), and stays the
+ * caller's also on failure. Errors: -EBADMSG truncated or corrupt: the sentence says where, and the first
+ * *ret_bytes of *buffer are what came before; behind a wrong CRC of a whole stream that is all of it, so only
+ * the records' own CRCs vouch for it. -E2BIG more than `max`; -ENOMEM. */
+MUST_CHECK int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes,
+			    enum compression compression, uint64_t max, uint8_t **buffer, uint64_t *capacity,
+			    uint64_t *ret_bytes, struct error *err);
 
 /* Gzip or zlib in one piece (`level` 1..9; gzip without name and time: same bytes every time) into malloc'ed
  * memory. Errors: -E2BIG more than 1 GiB; -ENOMEM. */

@@ -42,17 +42,22 @@ static enum compression compression_of_shard(const struct shard *shard)
 }
 
 /* Inflates where needed. A corrupt stream leaves its good prefix behind the error. */
-static int make_plain(struct fetch *fetch, struct shard *shard, struct error *err)
+static int make_plain(struct fetch *fetch, struct inflater **inflater, struct shard *shard, struct error *err)
 {
 	enum compression compression = compression_of_shard(shard);
-	int r;
+	int r = 0;
 
 	shard->plain = shard->raw;
 	shard->plain_bytes = shard->plan.bytes;
 	if (compression == COMPRESSION_NONE)
 		return 0;
-	r = inflate_into(shard->raw, shard->plan.bytes, compression, room_of(fetch, shard->window),
-			 &shard->inflated, &shard->inflated_capacity, &shard->plain_bytes, err);
+	shard->plain_bytes = 0;
+	if (!*inflater)
+		r = inflater_open(inflater, err);
+	if (r == 0)
+		r = inflate_into(*inflater, shard->raw, shard->plan.bytes, compression,
+				 room_of(fetch, shard->window), &shard->inflated, &shard->inflated_capacity,
+				 &shard->plain_bytes, err);
 	shard->plain = shard->inflated;
 	return r == -E2BIG ? too_large(fetch, shard, err) : r;
 }
@@ -103,10 +108,10 @@ static int index_records(struct shard *shard, struct error *err)
 	}
 }
 
-static void index_shard(struct fetch *fetch, struct shard *shard)
+static void index_shard(struct fetch *fetch, struct inflater **inflater, struct shard *shard)
 {
 	struct error corrupt = { 0 }, err = { 0 };
-	int inflated = make_plain(fetch, shard, &corrupt), indexed = 0;
+	int inflated = make_plain(fetch, inflater, shard, &corrupt), indexed = 0;
 
 	shard->bad_offset = 0;
 	if (inflated == 0 || inflated == -EBADMSG)
@@ -173,7 +178,7 @@ static void say_skipped(const struct fetch *fetch, const struct shard *shard)
 }
 
 /* Bad bytes are fetched once more before they count; then policy decides whether they may be left out. */
-void decode_shard(struct fetch *fetch, struct shard *shard)
+static void decode_shard(struct fetch *fetch, struct inflater **inflater, struct shard *shard)
 {
 	bool again;
 
@@ -181,7 +186,7 @@ void decode_shard(struct fetch *fetch, struct shard *shard)
 	shard->lost = false;
 	shard->plain = shard->raw;
 	if (!shard->err.code)
-		index_shard(fetch, shard);
+		index_shard(fetch, inflater, shard);
 	again = shard->err.code == -EBADMSG && !shard->fetched_again;
 	if (again)
 		event_send(&(struct event){ .id = EVENT_SHARD_REFETCHED,
@@ -217,6 +222,7 @@ void *decode_thread(void *argument)
 {
 	struct fetch *fetch = argument;
 	struct alive_worker *worker = alive_worker("a decode thread");
+	struct inflater *inflater = NULL;
 
 	nic_pin(&fetch->cores.decode);
 	for (;; alive_lease_end(worker)) {
@@ -235,7 +241,7 @@ void *decode_thread(void *argument)
 		(void)pthread_mutex_unlock(&fetch->lock);
 		alive_lease(worker, NULL, SHARD_LEASE_S);
 		if (shard)
-			decode_shard(fetch, shard);
+			decode_shard(fetch, &inflater, shard);
 		else
 			gather_span(fetch, &span);
 	}

@@ -147,8 +147,6 @@ struct shard *queue_take(struct queue *queue); /* NULL when empty */
 
 /* decode.c */
 void *decode_thread(void *fetch);
-/* Inflate and index one shard, or send it to be fetched once more. */
-void decode_shard(struct fetch *fetch, struct shard *shard);
 
 /* gather.c */
 void gather_span(struct fetch *fetch, const struct span *span);

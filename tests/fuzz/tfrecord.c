@@ -9,6 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* A shard as it comes from the store: inflated when it says so, then every record. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
 	enum compression compression = compression_of(data, size);
 	const uint8_t *plain = data;
 	uint8_t *inflated = NULL;
@@ -16,7 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err;
 
 	if (compression != COMPRESSION_NONE) {
-		(void)!inflate_into(data, size, compression, 1 << 20, &inflated, &capacity, &bytes, &err);
+		if (inflater_open(&inflater, &err) < 0)
+			return 0;
+		(void)!inflate_into(inflater, data, size, compression, 1 << 20, &inflated, &capacity, &bytes,
+				    &err);
 		plain = inflated; /* as far as it was good */
 	}
 	for (;;) {

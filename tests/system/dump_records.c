@@ -158,6 +158,7 @@ static int dump_file(const struct dump *dump, const char *path, struct error *er
 	};
 	CLEANUP(free_ptr) char *data = NULL;
 	CLEANUP(free_ptr) uint8_t *inflated = NULL;
+	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
 	uint64_t bytes, capacity = 0, offset = 0;
 	enum compression compression;
 	struct tfrecord record;
@@ -170,7 +171,10 @@ static int dump_file(const struct dump *dump, const char *path, struct error *er
 	printf("{\"compression\":\"%s\"}\n", names[compression]);
 	plain = data;
 	if (compression != COMPRESSION_NONE) {
-		r = inflate_into(data, bytes, compression, FILE_MAX, &inflated, &capacity, &bytes, err);
+		r = inflater_open(&inflater, err);
+		if (r == 0)
+			r = inflate_into(inflater, data, bytes, compression, FILE_MAX, &inflated, &capacity,
+					 &bytes, err);
 		plain = inflated;
 	}
 	while (r == 0 && (r = tfrecord_next(plain, bytes, offset, UINT64_MAX, &record, err)) == 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/inflate.h"
 
+#include "core/cleanup.h"
 #include "data/tfrecord.h"
 
 #include <inttypes.h>
@@ -28,10 +29,12 @@ struct shard {
 static int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
 		       uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
 {
+	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
 	uint64_t capacity = 0;
 
 	*ret_data = NULL;
-	return inflate_into(data, bytes, compression, max, ret_data, &capacity, ret_bytes, err);
+	assert_int_equal(inflater_open(&inflater, err), 0);
+	return inflate_into(inflater, data, bytes, compression, max, ret_data, &capacity, ret_bytes, err);
 }
 
 static struct shard make(enum compression compression)
@@ -268,10 +271,12 @@ static void fill(uint8_t *plain, unsigned salt)
 static void buffer_is_kept(void **state)
 {
 	static uint8_t plain[PLAIN];
+	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
 	uint8_t *buffer = NULL, *kept = NULL;
 	uint64_t capacity = 0, used;
 
 	(void)state;
+	assert_int_equal(inflater_open(&inflater, NULL), 0);
 	for (unsigned salt = 0; salt < 4; salt++) {
 		uint64_t bytes = salt == 3 ? 10 : PLAIN, packed_bytes;
 		uint8_t *packed;
@@ -279,8 +284,8 @@ static void buffer_is_kept(void **state)
 		fill(plain, salt);
 		assert_int_equal(deflate_all(plain, bytes, COMPRESSION_GZIP, 6, &packed, &packed_bytes, NULL),
 				 0);
-		assert_int_equal(inflate_into(packed, packed_bytes, COMPRESSION_GZIP, 1 << 20, &buffer,
-					      &capacity, &used, NULL),
+		assert_int_equal(inflate_into(inflater, packed, packed_bytes, COMPRESSION_GZIP, 1 << 20,
+					      &buffer, &capacity, &used, NULL),
 				 0);
 		assert_int_equal(used, bytes);
 		assert_memory_equal(buffer, plain, bytes);
@@ -297,11 +302,13 @@ static void buffer_is_kept(void **state)
 static void limit_holds(void **state)
 {
 	static const uint64_t limits[] = { 0, 1, 1000, PLAIN / 2, PLAIN - 1, PLAIN, PLAIN + 1 };
+	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
 	static uint8_t plain[PLAIN];
 	uint64_t packed_bytes;
 	uint8_t *packed;
 
 	(void)state;
+	assert_int_equal(inflater_open(&inflater, NULL), 0);
 	fill(plain, 0);
 	assert_int_equal(deflate_all(plain, PLAIN, COMPRESSION_GZIP, 6, &packed, &packed_bytes, NULL), 0);
 	for (int kept = 0; kept < 2; kept++)
@@ -309,8 +316,8 @@ static void limit_holds(void **state)
 			uint64_t capacity = kept ? 2 * (uint64_t)PLAIN : 0, used;
 			uint8_t *buffer = kept ? malloc(capacity) : NULL;
 			struct error err = { 0 };
-			int r = inflate_into(packed, packed_bytes, COMPRESSION_GZIP, limits[i], &buffer,
-					     &capacity, &used, &err);
+			int r = inflate_into(inflater, packed, packed_bytes, COMPRESSION_GZIP, limits[i],
+					     &buffer, &capacity, &used, &err);
 
 			assert_int_equal(r, limits[i] < PLAIN ? -E2BIG : 0);
 			assert_true(used <= limits[i]);
