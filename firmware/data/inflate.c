@@ -201,8 +201,9 @@ int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes, en
 	uint64_t likely = likely_bytes(data, bytes, gzip);
 	int r = 0;
 
+	/* An eighth more: the next shards are about as large, and shall fit without another allocation. */
 	if (!out.data || (likely > out.size && likely <= max))
-		r = grow(&out, likely > GROW_FIRST ? likely : GROW_FIRST, err);
+		r = grow(&out, likely > GROW_FIRST ? likely + likely / 8 : GROW_FIRST, err);
 	if (r == 0)
 		r = inflate_quickly(inflater, data, bytes, gzip, &out, err);
 	*buffer = out.data;
