@@ -32,6 +32,7 @@ void obey_open(struct train *train)
 
 	(void)look(train, &want);
 	train->obey.checkpoint_seq = want.checkpoint_seq; /* asked of the process before this one */
+	train->obey.looked_us = 0;                        /* before the first step, too */
 }
 
 static int leave(struct train *train, enum run_state rest, const char *why, struct error *err)

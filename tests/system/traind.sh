@@ -314,6 +314,9 @@ is_phase() { # phase
 page() { # member
 	"$KILN_BUILD/system/show_status" traind "$1"
 }
+is_page() { # PID, phase
+	[ "$(page pid) $(page phase)" = "$1 $2" ]
+}
 steps_pass() {
 	[ "$(page step)" -gt "$1" ]
 }
@@ -343,6 +346,12 @@ echo '{' >"$record/want"
 wait_for 60 grep -q 'want.*; going on' "$KILN_ROOT/log"
 ok $? "a want that cannot be read is warned of" "$(tail -n 3 "$KILN_ROOT/log")"
 is "$(state)" paused "and changes nothing"
+want 2 paused 1
+kill -KILL $traind
+wait $traind 2>/dev/null
+start traind
+wait_for 60 is_page "$traind" paused
+is "$? $(page step)" "0 $paused_at" "killed while it is paused: it is paused again before its first step"
 want 3 running 1
 wait_for 60 steps_pass $((paused_at + 5))
 is "$? $(state)" "0 running" "the run goes on"
