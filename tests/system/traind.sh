@@ -132,6 +132,10 @@ start fetchd
 wait_for 60 at_step 20
 like "$(cat "$KILN_ROOT/log")" "starting from initial weights" "without a checkpoint it says that it starts from scratch"
 kill -STOP $traind
+is_still() { # PID: all of its threads
+	! grep -hq '^State:[[:space:]][^T]' /proc/"$1"/task/*/status
+}
+wait_for 20 is_still $traind
 bad=$(newest)
 printf 'x' | dd of="$bad" bs=1 seek=$(($(stat -c %s "$bad") - 100)) conv=notrunc 2>/dev/null
 before=$(find "$spool" | sort)

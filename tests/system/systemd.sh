@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Kiln under a real systemd, in a container, the short way: a night from the timer to its end; then a run without one, so
+# that no machine is too fast for it: killed, hung, paused, switched off in mid-run, stopped. Its last checkpoint is compared
+# with that of an undisturbed run. tests/soak does it at length.
+. "$(dirname "$0")/systemd_lib.sh"
+
+installed 200
+# traind alone: on a busy machine it may come to it unasked, and its restarts are what this test is about.
+drop_in kiln-traind.service Service WatchdogSec=4
+booted "it boots"
+units="kiln-run.target kiln-nightly.timer kiln-steer.socket kiln-finished.path run-kiln-huge.mount
+	$(cd "$root/usr/lib/systemd/system" && echo kiln-*.service)"
+verified=$(inside systemd-analyze verify --man=no ${units//@.service/@x.service} 2>&1 | grep -i kiln)
+is "$verified" "" "systemd-analyze verify has nothing to say"
+status_is 7
+ok $? "kiln status: idle" "$(cat "$work/status")"
+
+# ---- A night ----
+checkpoints='checkpoint: { every_steps = 20; keep = 2; };'
+config 2 "" "$checkpoints" >"$root/etc/kiln/kiln.conf"
+is "$(steer config.reload)" ok "config.reload, as kiln-control"
+timer_soon
+becomes 120 finished "the timer starts a run, and it finishes"
+rests "the run's units are stopped"
+says 30 "the journal says what became of it" 't-[0-9-]+: finished' -u kiln-finished
+stored() {
+	ls "$root"/data/kiln/store/runs/*/model/model.safetensors
+}
+wait_for 60 stored
+ok $? "the model is in the store"
+data_folder=$root/data/kiln/store/data runs_folder=$work/plain/runs
+config 2 "" "$checkpoints" >"$work/short.conf"
+plain_run short
+is "$(tensors "$(stored)")" "$(tensors "$work"/plain/runs/*/model/model.safetensors)" "it has the same weights, bit for bit"
+unset data_folder runs_folder
+
+# ---- A run that does not end by itself ----
+config 1000000 "" "$checkpoints" >"$root/data/long.conf"
+inside kiln config apply /data/long.conf >"$work/said" 2>&1
+ok $? "kiln config apply" "$(cat "$work/said")"
+inside kiln start >"$work/said" 2>&1
+ok $? "kiln start" "$(cat "$work/said")"
+becomes 60 running "another run begins"
+goes_on "it trains"
+fetchd=$(pid_of fetchd)
+kill_it traind KILL
+is "$(pid_of fetchd)" "$fetchd" "a trainer that crashes leaves the fetcher alone"
+goes_on "and the run goes on"
+inside kiln pause >"$work/said" 2>&1
+becomes 60 paused "kiln pause"
+held=$(newest)
+kill_it traind STOP
+says 30 "the watchdog ends what stands still" 'Watchdog timeout' -u kiln-traind
+is "$(state) $(newest)" "paused $held" "what was paused comes back paused"
+inside kiln resume >"$work/said" 2>&1
+goes_on "kiln resume"
+crash_up_to 6 traind
+wait_for 30 status_is 5
+ok $? "kiln status: degraded" "$(cat "$work/status")"
+like "$(cat "$work/status")" 'why +traind: failed 6 times, trying again in 32 s: killed, or crashed' "with the reason"
+echo 'run: { epochs = "none"; };' >"$root/etc/kiln/kiln.conf"
+power_off
+is "$(state)" running "the box goes down in mid-run"
+
+booted "it boots again"
+says 30 "the run goes on after it, whatever kiln.conf says by now" 'going on after a reboot' -b -u kiln-resume
+says 60 "from its newest checkpoint" 'going on from' -b -u kiln-traind
+goes_on "and it trains"
+inside kiln stop >"$work/said" 2>&1
+becomes 60 stopped "kiln stop"
+rests "the run's units are stopped"
+
+# ---- The same bits ----
+step=$(newest)
+checkpoint=$(find "$root/data/kiln/spool" -name "ckpt-*$step.safetensors" | tail -n 1)
+steps=$((9 * 200 / 32 + 1)) # of an epoch: one shard of ten is for validation
+data_folder=$root/data/kiln/store/data runs_folder=$work/long/runs
+config $((step / steps + 1)) "" "checkpoint: { every_steps = $step; keep = 10; };" >"$work/long.conf"
+plain_run long
+is "$(tensors "$checkpoint")" "$(tensors "$work"/long/runs/*/checkpoints/"${checkpoint##*/}")" \
+	"the same checkpoint, step $step, bit for bit"
