@@ -38,41 +38,57 @@ enum { PURPOSE_RECORDS = 1, PURPOSE_SHARDS, PURPOSE_SOURCE };
 /* A balanced Feistel network over the smallest even number of bits that holds n, walked until it lands below
  * n: a permutation of 0 .. n-1 (Black and Rogaway 2002, cycle walking); fewer than 4 walks on average. The
  * network alone makes even permutations only: by a bit of the key, 0 and 1 change places. */
-static uint64_t permute(uint64_t key, uint64_t n, uint64_t index)
+static struct order_permutation prepare(uint64_t key, uint64_t n)
 {
-	uint64_t mask, rounds, swap = key >> 63;
 	unsigned half = 1;
 
 	while (half < 32 && (UINT64_C(1) << (2 * half)) < n)
 		half++;
-	mask = (UINT64_C(1) << half) - 1;
-	rounds = half < 3 ? ROUNDS_SMALL : ROUNDS;
-	do {
-		uint64_t left = index >> half, right = index & mask;
+	return (struct order_permutation){ .key = key,
+					   .n = n,
+					   .mask = (UINT64_C(1) << half) - 1,
+					   .rounds = half < 3 ? ROUNDS_SMALL : ROUNDS,
+					   .half = half };
+}
 
-		for (uint64_t round = 0; round < rounds; round++) {
-			uint64_t next = left ^ (absorb(key + round * ROUND_STEP, right) & mask);
+uint64_t order_permuted(const struct order_permutation *permutation, uint64_t index)
+{
+	const struct order_permutation p = *permutation;
+
+	do {
+		uint64_t left = index >> p.half, right = index & p.mask;
+
+		for (uint64_t round = 0; round < p.rounds; round++) {
+			uint64_t next = left ^ (absorb(p.key + round * ROUND_STEP, right) & p.mask);
 
 			left = right;
 			right = next;
 		}
-		index = left << half | right;
+		index = left << p.half | right;
 		if (index < 2)
-			index ^= swap;
-	} while (index >= n);
+			index ^= p.key >> 63;
+	} while (index >= p.n);
 	return index;
+}
+
+struct order_permutation order_permutation(const struct order_key *key, uint64_t n)
+{
+	return prepare(digest(key, PURPOSE_RECORDS), n);
 }
 
 uint64_t order_permute(const struct order_key *key, uint64_t n, uint64_t index)
 {
-	return permute(digest(key, PURPOSE_RECORDS), n, index);
+	const struct order_permutation permutation = order_permutation(key, n);
+
+	return order_permuted(&permutation, index);
 }
 
 uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position)
 {
 	struct order_key key = { .seed = seed, .pass = pass, .source = source };
+	const struct order_permutation permutation = prepare(digest(&key, PURPOSE_SHARDS), shards);
 
-	return permute(digest(&key, PURPOSE_SHARDS), shards, position);
+	return order_permuted(&permutation, position);
 }
 
 uint64_t order_lane_shards(uint64_t shards, uint32_t lanes, uint32_t lane)

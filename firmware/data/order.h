@@ -23,6 +23,14 @@ struct order_key {
 /* The element at `index` of a keyed permutation of 0 .. n-1; index < n. */
 uint64_t order_permute(const struct order_key *key, uint64_t n, uint64_t index);
 
+/* The same for many elements: what depends on key and n alone is worked out once. */
+struct order_permutation {
+	uint64_t key, n, mask, rounds;
+	unsigned half;
+};
+struct order_permutation order_permutation(const struct order_key *key, uint64_t n);
+uint64_t order_permuted(const struct order_permutation *permutation, uint64_t index);
+
 /* Which shard (0 .. shards-1, in key order) stands at `position` of a pass. */
 uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position);
 
