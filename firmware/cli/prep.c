@@ -345,7 +345,7 @@ static int prepare(struct prep *prep, struct error *err)
 	if (r < 0)
 		return r;
 	if (prep->config_file)
-		cli_store_merge(&prep->where, &config.source);
+		cli_store_merge(&prep->where, &config.source[0].store);
 	parallel_threads((uint32_t)prep->threads);
 	if ((r = prep_check_output(&prep->where, err)) < 0 || (r = read_all(prep, err)) < 0 ||
 	    (r = make_vectors(prep, err)) < 0)

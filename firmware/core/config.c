@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config_reading.h"
 #include "core/config_scan.h"
+#include "core/cursor.h"
 #include "core/paths.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define CONFIG_BYTES_MAX (1u << 20)
@@ -58,6 +60,11 @@ unsigned config_line(const struct config *config, const char *key)
 	return found ? config_setting_source_line(found) : 1;
 }
 
+bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key)
+{
+	return memory->sources_given && strncmp(key->name, "source.", 7) == 0;
+}
+
 static void read_flat_keys(struct config_reading *reading, const config_setting_t *root)
 {
 	for (int i = 0; i < config_setting_length(root); i++) {
@@ -66,14 +73,15 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 
 		if (is_group(name))
 			read_group(reading, setting);
-		else if (strcmp(name, "schema") != 0)
+		else if (strcmp(name, "schema") != 0 && strcmp(name, "sources") != 0)
 			mistakes_add(
 				reading->mistakes, config_setting_source_line(setting),
 				"%s: found an unknown group, allowed: the groups of `kiln config reference`",
 				name);
 	}
 	for (size_t i = 0; i < config_keys_count; i++) {
-		if (reading->config->memory->given[i])
+		if (reading->config->memory->given[i] ||
+		    config_key_is_replaced(reading->config->memory, &config_keys[i]))
 			continue;
 		if (config_keys[i].fallback)
 			config_read_fallback(&config_keys[i], reading->config);
@@ -101,10 +109,29 @@ static void check_feature(struct config_reading *reading, const char *key, const
 			     "%s: found \"%s\", allowed: %s feature of `schema`", key, name, allowed);
 }
 
+/* The cursor has a place for each lane of each source, and a batch a row for each lane. */
+static void check_lanes(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	uint64_t lanes = config->order.lanes,
+		 most = CURSOR_PLACES_MAX / (config->sources ? config->sources : 1);
+
+	if (lanes > most)
+		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
+			     "order.lanes: found %" PRIu64 ", allowed with %u sources: 1 .. %" PRIu64, lanes,
+			     config->sources, most);
+	if (config->run.batch_rows > 0 && lanes > config->run.batch_rows)
+		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
+			     "order.lanes: found %" PRIu64 ", allowed: at most run.batch_rows, %" PRIu64,
+			     lanes, config->run.batch_rows);
+}
+
 /* What no single row can say. */
 static void check_together(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
+
+	check_lanes(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (feature_named(config, config->feature[i].name) != &config->feature[i])
@@ -115,6 +142,26 @@ static void check_together(struct config_reading *reading)
 		return;
 	check_feature(reading, "model.input", config->model.input, CONFIG_FLOAT32, "a float32");
 	check_feature(reading, "model.label", config->model.label, CONFIG_INT64, "an int64");
+}
+
+/* The list, else the group as a list of one. */
+static void read_sources(struct config_reading *reading)
+{
+	struct config *config = reading->config;
+	const config_setting_t *list = config_lookup(&config->memory->file, "sources");
+
+	if (list && config_lookup(&config->memory->file, "source"))
+		mistakes_add(reading->mistakes, config_setting_source_line(list),
+			     "sources: found beside source, allowed: one of them");
+	else if (list)
+		config_read_sources(reading, list);
+	if (list)
+		return;
+	config->sources = 1;
+	config->source[0].weight = 1;
+	config->source[0].train_glob = config->split.train_glob;
+	config->source[0].validation_glob = config->split.validation_glob;
+	config->source[0].test_glob = config->split.test_glob;
 }
 
 /* The file's own list, else the default's. */
@@ -131,7 +178,9 @@ static void read_all(struct config_reading *reading, struct config_memory *memor
 	struct config *config = reading->config;
 	unsigned before;
 
+	memory->sources_given = config_lookup(&memory->file, "sources") != NULL;
 	read_flat_keys(reading, config_root_setting(&memory->file));
+	read_sources(reading);
 	before = reading->mistakes->count;
 	config_read_schema(reading, list_of(memory, "schema", &memory->schema_given));
 	if (reading->mistakes->count > before)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define CONFIG_SOURCES_MAX    32u
 #define CONFIG_FEATURES_MAX   32u
 #define CONFIG_SHAPE_MAX      8u
 #define CONFIG_LAYERS_MAX     256u
@@ -29,13 +30,14 @@ enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
 enum config_bad_record { BAD_RECORD_STOP, BAD_RECORD_SKIP };
 enum config_remainder { REMAINDER_KEEP, REMAINDER_DROP };
+enum config_order_mode { ORDER_EXACT, ORDER_FAST };
 enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
 enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES };
 enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
-/* One object store location: source and sink have the same keys. */
+/* One object store location: every source and the sink have the same keys. */
 struct config_store {
 	const char *url;      /* s3://bucket/prefix or file:///dir */
 	const char *endpoint; /* https://host:port; "" = AWS by region */
@@ -45,6 +47,13 @@ struct config_store {
 	const char *ca_file;    /* "" = the system's */
 	int url_style;          /* enum config_url_style */
 	bool http2;
+};
+
+/* A place that shards come from. */
+struct config_source {
+	struct config_store store;
+	double weight;                                        /* share of the training rows, relative */
+	const char *train_glob, *validation_glob, *test_glob; /* keys below store.url; "" = none */
 };
 
 struct config_feature {
@@ -87,11 +96,14 @@ struct config {
 		const char *days, *at, *zone, *ends_at; /* core/night.h reads them */
 		bool catch_up;
 	} run;
-	struct config_store source, sink;
+	/* The group `source`, with the globs of `split`, or the list `sources`. */
+	uint32_t sources;
+	struct config_source source[CONFIG_SOURCES_MAX];
+	struct config_store sink;
 	struct {
-		const char *train_glob, *validation_glob, *test_glob; /* under source.url */
+		const char *train_glob, *validation_glob, *test_glob; /* of sources without their own */
 		int by;                                               /* enum config_split_by */
-		uint64_t validation_percent; /* of the train shards, the last ones in key order */
+		uint64_t validation_percent; /* of each source's train shards, the last ones in key order */
 	} split;
 	struct {
 		const char *nic;   /* interface name, "auto" */
@@ -179,7 +191,8 @@ void config_done(struct config *config);
 void config_print(const struct config *config, FILE *out);
 MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 
-/* The same as one JSON object: a member {value, default} for each key, "layers" and "schema" as lists;
+/* The same as one JSON object: a member {value, default} for each key; "layers", "schema" and, where
+ * given, "sources" as lists;
  * malloc'ed, the caller frees. */
 MUST_CHECK int config_show_json(const char *path, char **ret_text, struct error *err);
 

@@ -135,23 +135,21 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 
 int config_store_check(const struct config_store *store, struct error *err)
 {
-	for (size_t i = 0; i < config_keys_count; i++) {
-		const struct config_key *key = &config_keys[i];
+	for (size_t i = 0; i < config_source_keys_count; i++) {
+		const struct config_key *key = &config_source_keys[i];
 		bool is_place = key->type == KEY_URL || key->type == KEY_ENDPOINT || key->type == KEY_REGION;
 		char allowed[256];
 		const char *text;
 
-		if (strncmp(key->name, "source.", 7) != 0 || !is_place)
+		if (!is_place)
 			continue;
-		memcpy(&text, (const char *)store + key->offset - offsetof(struct config, source),
-		       sizeof(text));
+		memcpy(&text, (const char *)store + key->offset, sizeof(text));
 		if (!text)
 			text = "";
 		if ((key->type == KEY_REGION && !*text) || config_string_allowed(key, text))
 			continue;
 		config_allowed(key, allowed, sizeof(allowed));
-		return error_set(err, -EINVAL, "%s: found \"%.100s\", allowed: %s", key->name + 7, text,
-				 allowed);
+		return error_set(err, -EINVAL, "%s: found \"%.100s\", allowed: %s", key->name, text, allowed);
 	}
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config_keys.h"
+#include "core/cursor.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -16,61 +17,60 @@
 		0 \
 	}
 
-#define STORE_KEYS(group, member, what)                                                                   \
-	{ group ".url",                                                                                   \
-	  KEY_URL,                                                                                        \
-	  "",                                                                                             \
-	  NULL,                                                                                           \
-	  NO_BOUNDS,                                                                                      \
-	  NO_NAMES,                                                                                       \
-	  AT(member.url),                                                                                 \
-	  what ": s3://bucket/prefix, or file:///folder for the embedded store" },                        \
-		{ group ".endpoint",                                                                      \
+/* `FIELD` gives the offset of a member of struct config_store. */
+#define STORE_KEYS(prefix, FIELD, what)                                                                   \
+	{ prefix "url", KEY_URL,                                                                          \
+	  "",           NULL,                                                                             \
+	  NO_BOUNDS,    NO_NAMES,                                                                         \
+	  FIELD(url),   what ": s3://bucket/prefix, or file:///folder for the embedded store" },          \
+		{ prefix "endpoint",                                                                      \
 		  KEY_ENDPOINT,                                                                           \
 		  "",                                                                                     \
 		  "",                                                                                     \
 		  NO_BOUNDS,                                                                              \
 		  NO_NAMES,                                                                               \
-		  AT(member.endpoint),                                                                    \
+		  FIELD(endpoint),                                                                        \
 		  "S3 server, https://host:port or http://host:port; empty = AWS in `region`" },          \
-		{ group ".region",                                                                        \
+		{ prefix "region",                                                                        \
 		  KEY_REGION,                                                                             \
 		  "",                                                                                     \
 		  "us-east-1",                                                                            \
 		  NO_BOUNDS,                                                                              \
 		  NO_NAMES,                                                                               \
-		  AT(member.region),                                                                      \
+		  FIELD(region),                                                                          \
 		  "region that requests are signed for" },                                                \
-		{ group ".credential",                                                                    \
+		{ prefix "credential",                                                                    \
 		  KEY_NAME,                                                                               \
 		  "",                                                                                     \
 		  "",                                                                                     \
 		  NO_BOUNDS,                                                                              \
 		  NO_NAMES,                                                                               \
-		  AT(member.credential),                                                                  \
+		  FIELD(credential),                                                                      \
 		  "name of the credential; empty = AWS_ACCESS_KEY_ID and its kin, without them unsigned " \
 		  "requests" },                                                                           \
-		{ group ".ca_file",                                                                       \
+		{ prefix "ca_file",                                                                       \
 		  KEY_STRING,                                                                             \
 		  "",                                                                                     \
 		  "",                                                                                     \
 		  NO_BOUNDS,                                                                              \
 		  NO_NAMES,                                                                               \
-		  AT(member.ca_file),                                                                     \
+		  FIELD(ca_file),                                                                         \
 		  "PEM file of the certificate authorities to trust; empty = the system's" },             \
-		{ group ".url_style",                                                                     \
+		{ prefix "url_style",                                                                     \
 		  KEY_ENUM,                                                                               \
 		  "",                                                                                     \
 		  "auto",                                                                                 \
 		  NO_BOUNDS,                                                                              \
 		  { "auto", "path", "virtual" },                                                          \
-		  AT(member.url_style),                                                                   \
+		  FIELD(url_style),                                                                       \
 		  "where the bucket stands: in the path or in the host name; auto = path unless AWS" },   \
 	{                                                                                                 \
-		group ".http2", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(member.http2),             \
+		prefix "http2", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FIELD(http2),                 \
 			"allow HTTP/2; several HTTP/1.1 connections are faster with most stores"          \
 	}
 
+#define AT_SOURCE(member) AT(source[0].store.member)
+#define AT_SINK(member)   AT(sink.member)
 const struct config_key config_keys[] = {
 	{ "run.name", KEY_NAME, "", "kiln", NO_BOUNDS, NO_NAMES, AT(run.name),
 	  "first part of the run id, <name>-YYYYMMDD-HHMMSS" },
@@ -97,10 +97,10 @@ const struct config_key config_keys[] = {
 	  "local time at which an unfinished run rests until the next start; empty = none" },
 	{ "run.catch_up", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(run.catch_up),
 	  "a start that was missed, as the box was off: make up for it between at and ends_at" },
-	STORE_KEYS("source", source, "where the shards are"),
-	STORE_KEYS("sink", sink, "where checkpoints, curves and the model go"),
+	STORE_KEYS("source.", AT_SOURCE, "where the shards are"),
+	STORE_KEYS("sink.", AT_SINK, "where checkpoints, curves and the model go"),
 	{ "split.train_glob", KEY_STRING, "", "train-*", NO_BOUNDS, NO_NAMES, AT(split.train_glob),
-	  "training shards: keys below source.url that match" },
+	  "training shards: keys below the source's url that match" },
 	{ "split.validation_glob", KEY_STRING, "", "validation-*", NO_BOUNDS, NO_NAMES,
 	  AT(split.validation_glob), "validation shards, with split.by = \"prefix\"" },
 	{ "split.test_glob", KEY_STRING, "", "test-*", NO_BOUNDS, NO_NAMES, AT(split.test_glob),
@@ -147,8 +147,10 @@ const struct config_key config_keys[] = {
 	  "with bad_record = \"skip\": more than this stops the run after all" },
 	{ "order.window_shards", KEY_INT, "shards", "4", 1, 65536, NO_NAMES, AT(order.window_shards),
 	  "shards whose records are shuffled together" },
-	{ "order.lanes", KEY_INT, "", "1", 1, 1, NO_NAMES, AT(order.lanes),
-	  "lanes of the order; fixed for a run" },
+	{ "order.lanes", KEY_INT, "", "1", 1, CURSOR_PLACES_MAX, NO_NAMES, AT(order.lanes),
+	  "lanes that the shards are dealt to, each with windows of its own, for trainers to share; fixed "
+	  "for a "
+	  "run, and times the sources at most 32" },
 	{ "order.remainder",
 	  KEY_ENUM,
 	  "",
@@ -214,6 +216,22 @@ const struct config_key config_keys[] = {
 };
 const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
 static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");
+
+#define SOURCE(member)       offsetof(struct config_source, member)
+#define SOURCE_STORE(member) SOURCE(store.member)
+const struct config_key config_source_keys[] = {
+	STORE_KEYS("", SOURCE_STORE, "where its shards are"),
+	{ "weight", KEY_FLOAT, "", "1.0", 1e-6, 1e6, NO_NAMES, SOURCE(weight),
+	  "share of the training rows that come from it, relative to the others'" },
+	{ "train_glob", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, SOURCE(train_glob),
+	  "its training shards; left out: as in `split`, like the two below" },
+	{ "validation_glob", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, SOURCE(validation_glob),
+	  "its validation shards, with split.by = \"prefix\"; empty = none" },
+	{ "test_glob", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, SOURCE(test_glob),
+	  "its test shards; empty = none" },
+};
+const size_t config_source_keys_count = sizeof(config_source_keys) / sizeof(config_source_keys[0]);
+static_assert(offsetof(struct config_source, store) == 0, "the store's keys serve a store alone, too");
 
 #define FEATURE(member) offsetof(struct config_feature, member)
 const struct config_key config_feature_keys[] = {

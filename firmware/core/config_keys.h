@@ -28,13 +28,13 @@ enum key_type {
 };
 
 struct config_key {
-	const char *name; /* "group.key"; in the feature table just "key" */
+	const char *name; /* "group.key"; in the tables of lists just "key" */
 	enum key_type type;
 	const char *unit;     /* "" = a plain number or text */
 	const char *fallback; /* the default, strings without quotes; NULL = must be given */
 	double min, max;      /* KEY_INT and KEY_FLOAT */
 	const char *names[5]; /* KEY_ENUM, NULL-terminated */
-	size_t offset;        /* in struct config or struct config_feature */
+	size_t offset;        /* in struct config, or in what an element of the list is */
 	const char *help;
 };
 
@@ -42,6 +42,10 @@ struct config_key {
 
 extern const struct config_key config_keys[];
 extern const size_t config_keys_count;
+
+/* Keys of one element of `sources`; the store's come first. */
+extern const struct config_key config_source_keys[];
+extern const size_t config_source_keys_count;
 
 /* Keys of one element of `schema`. */
 extern const struct config_key config_feature_keys[];
@@ -57,9 +61,12 @@ struct config_memory {
 	config_t file, lists; /* the file; the default lists */
 	char *path;
 	bool given[CONFIG_KEYS_MAX];
-	bool schema_given, layers_given;
+	bool sources_given, schema_given, layers_given;
 	struct config_layer layer[CONFIG_LAYERS_MAX];
 };
+
+/* Whether it is one of `source`, while the file has `sources` in its place. */
+bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key);
 
 /* Words for "allowed": "an integer, 1 .. 4096" and the like. */
 void config_allowed(const struct config_key *key, char *out, size_t size);

@@ -7,6 +7,49 @@
 #define ELEMENTS_MAX (1 << 28) /* values of one feature in one record: 1 or 2 GiB */
 #define FILL_MAX     9007199254740991.0
 
+/* ---- An element whose keys stand in a table ---- */
+
+static void refuse_unknown(struct config_reading *reading, const config_setting_t *setting,
+			   const struct config_key *keys, size_t count, const char *besides)
+{
+	char allowed[256];
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < sizeof(allowed); i++)
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i ? ", " : "",
+					 keys[i].name);
+	mistakes_add(reading->mistakes, config_setting_source_line(setting),
+		     "%s%s: found an unknown key, allowed: %s%s%s", reading->list,
+		     config_setting_name(setting), allowed, *besides ? ", " : "", besides);
+}
+
+/* `besides`: a key that the caller reads itself, "" = none. */
+static void read_element(struct config_reading *reading, const config_setting_t *group,
+			 const struct config_key *keys, size_t count, const char *besides, void *element)
+{
+	for (int i = 0; i < config_setting_length(group); i++) {
+		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
+		const char *name = config_setting_name(setting);
+		const struct config_key *key = config_find_key(keys, count, "", name);
+
+		if (key)
+			config_read_value(reading, key, setting, element);
+		else if (strcmp(name, besides) != 0)
+			refuse_unknown(reading, setting, keys, count, besides);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (config_setting_get_member(group, keys[i].name))
+			continue;
+		if (keys[i].fallback)
+			config_read_fallback(&keys[i], element);
+		else
+			mistakes_add(reading->mistakes, config_setting_source_line(group),
+				     "%s%s: found nothing, it must be given", reading->list, keys[i].name);
+	}
+}
+
+/* ---- schema ---- */
+
 static void read_shape(struct config_reading *reading, const config_setting_t *shape,
 		       struct config_feature *feature)
 {
@@ -61,36 +104,11 @@ static void check_whole_fill(struct config_reading *reading, const config_settin
 static void read_feature(struct config_reading *reading, const config_setting_t *group,
 			 struct config_feature *feature)
 {
-	bool given[16] = { false };
+	const config_setting_t *shape = config_setting_get_member(group, "shape");
 
-	for (int i = 0; i < config_setting_length(group); i++) {
-		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
-		const char *name = config_setting_name(setting);
-		const struct config_key *key =
-			config_find_key(config_feature_keys, config_feature_keys_count, "", name);
-
-		if (key) {
-			given[key - config_feature_keys] = true;
-			config_read_value(reading, key, setting, feature);
-		} else if (strcmp(name, "shape") == 0) {
-			read_shape(reading, setting, feature);
-		} else {
-			mistakes_add(
-				reading->mistakes, config_setting_source_line(setting),
-				"schema.%s: found an unknown key, allowed: name, dtype, shape, missing, fill",
-				name);
-		}
-	}
-	for (size_t i = 0; i < config_feature_keys_count; i++) {
-		if (given[i])
-			continue;
-		if (config_feature_keys[i].fallback)
-			config_read_fallback(&config_feature_keys[i], feature);
-		else
-			mistakes_add(reading->mistakes, config_setting_source_line(group),
-				     "schema.%s: found nothing, it must be given",
-				     config_feature_keys[i].name);
-	}
+	read_element(reading, group, config_feature_keys, config_feature_keys_count, "shape", feature);
+	if (shape)
+		read_shape(reading, shape, feature);
 	if (feature->name)
 		check_feature_name(reading, group, feature->name);
 	if (feature->dtype == CONFIG_INT64)
@@ -102,6 +120,7 @@ void config_read_schema(struct config_reading *reading, const config_setting_t *
 	int count = config_setting_length(list);
 	char found[128];
 
+	reading->list = "schema.";
 	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_FEATURES_MAX) {
 		mistakes_add(reading->mistakes, config_setting_source_line(list),
 			     "schema: found %s, allowed: a list ( ) of 1 .. %u features",
@@ -118,6 +137,47 @@ void config_read_schema(struct config_reading *reading, const config_setting_t *
 			read_feature(reading, group, &reading->config->feature[reading->config->features++]);
 	}
 }
+
+/* ---- sources ---- */
+
+static void read_source(struct config_reading *reading, const config_setting_t *group)
+{
+	struct config *config = reading->config;
+	struct config_source *source = &config->source[config->sources++];
+
+	read_element(reading, group, config_source_keys, config_source_keys_count, "", source);
+	if (!config_setting_get_member(group, "train_glob"))
+		source->train_glob = config->split.train_glob;
+	if (!config_setting_get_member(group, "validation_glob"))
+		source->validation_glob = config->split.validation_glob;
+	if (!config_setting_get_member(group, "test_glob"))
+		source->test_glob = config->split.test_glob;
+}
+
+void config_read_sources(struct config_reading *reading, const config_setting_t *list)
+{
+	int count = config_setting_length(list);
+	char found[128];
+
+	reading->list = "sources.";
+	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_SOURCES_MAX) {
+		mistakes_add(reading->mistakes, config_setting_source_line(list),
+			     "sources: found %s, allowed: a list ( ) of 1 .. %u sources",
+			     config_found(list, found, sizeof(found)), CONFIG_SOURCES_MAX);
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
+
+		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
+			mistakes_add(reading->mistakes, config_setting_source_line(group),
+				     "sources: found %s, allowed: groups { ... }", config_type_name(group));
+		else
+			read_source(reading, group);
+	}
+}
+
+/* ---- model.layers ---- */
 
 static bool read_inputs(struct config_reading *reading, const config_setting_t *setting,
 			struct config_layer *layer)

@@ -11,6 +11,7 @@
 struct config_reading {
 	struct config *config;
 	struct mistakes *mistakes;
+	const char *list; /* "schema." and the like: what the keys of a list's elements are called by */
 };
 
 /* config_value.c */
@@ -33,5 +34,7 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 void config_read_fallback(const struct config_key *key, void *base);
 
 /* config_lists.c */
+/* Behind everything that is no list: a source without globs has those of `split`. */
+void config_read_sources(struct config_reading *reading, const config_setting_t *list);
 void config_read_schema(struct config_reading *reading, const config_setting_t *list);
 void config_read_layers(struct config_reading *reading, const config_setting_t *list);

@@ -55,14 +55,29 @@ static void print_value(FILE *out, const struct config_key *key, const void *bas
 	}
 }
 
-static void print_feature(FILE *out, const struct config_feature *feature)
+/* "{ key = value; ..." without the closing brace. */
+static void print_element(FILE *out, const struct config_key *keys, size_t count, const void *element)
 {
 	fputs("  { ", out);
-	for (size_t i = 0; i < config_feature_keys_count; i++) {
-		fprintf(out, "%s = ", config_feature_keys[i].name);
-		print_value(out, &config_feature_keys[i], feature);
+	for (size_t i = 0; i < count; i++) {
+		fprintf(out, "%s = ", keys[i].name);
+		print_value(out, &keys[i], element);
 		fputs("; ", out);
 	}
+}
+
+static void print_sources(FILE *out, const struct config *config)
+{
+	fputs("sources = (\n", out);
+	for (uint32_t i = 0; i < config->sources; i++) {
+		print_element(out, config_source_keys, config_source_keys_count, &config->source[i]);
+		fputs(i + 1 < config->sources ? "},\n" : "}\n);\n", out);
+	}
+}
+
+static void print_feature(FILE *out, const struct config_feature *feature)
+{
+	print_element(out, config_feature_keys, config_feature_keys_count, feature);
 	fputs("shape = [ ", out);
 	for (uint32_t i = 0; i < feature->rank; i++)
 		fprintf(out, "%s%" PRIu64, i ? ", " : "", feature->shape[i]);
@@ -134,9 +149,13 @@ static int group_length(const struct config_key *key)
 
 void config_print(const struct config *config, FILE *out)
 {
+	if (config->memory->sources_given)
+		print_sources(out, config);
 	for (size_t i = 0; i < config_keys_count; i++) {
 		const struct config_key *key = &config_keys[i];
 
+		if (config_key_is_replaced(config->memory, key))
+			continue;
 		if (opens_group(i))
 			fprintf(out, "%.*s: {\n", group_length(key), key->name);
 		fprintf(out, "  %s = ", key->name + group_length(key) + 1);
@@ -207,19 +226,32 @@ static void json_layers(cJSON *out, const struct config *config)
 	}
 }
 
+static cJSON *json_element(const struct config_key *keys, size_t count, const void *element)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	for (size_t i = 0; i < count; i++)
+		cJSON_AddItemToObject(item, keys[i].name, json_value(&keys[i], element));
+	return item;
+}
+
+static void json_sources(cJSON *out, const struct config *config)
+{
+	cJSON *list = cJSON_AddArrayToObject(out, "sources");
+
+	for (uint32_t i = 0; i < config->sources; i++)
+		cJSON_AddItemToArray(
+			list, json_element(config_source_keys, config_source_keys_count, &config->source[i]));
+}
+
 static void json_schema(cJSON *out, const struct config *config)
 {
 	cJSON *list = cJSON_AddArrayToObject(out, "schema");
 
 	for (uint32_t i = 0; i < config->features; i++) {
 		const struct config_feature *feature = &config->feature[i];
-		cJSON *item = cJSON_CreateObject();
-		cJSON *shape;
-
-		for (size_t k = 0; k < config_feature_keys_count; k++)
-			cJSON_AddItemToObject(item, config_feature_keys[k].name,
-					      json_value(&config_feature_keys[k], feature));
-		shape = cJSON_AddArrayToObject(item, "shape");
+		cJSON *item = json_element(config_feature_keys, config_feature_keys_count, feature);
+		cJSON *shape = cJSON_AddArrayToObject(item, "shape");
 		for (uint32_t d = 0; d < feature->rank; d++)
 			cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->shape[d]));
 		cJSON_AddItemToArray(list, item);
@@ -235,12 +267,17 @@ int config_show_json(const char *path, char **ret_text, struct error *err)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < config_keys_count; i++) {
-		cJSON *item = cJSON_CreateObject();
+		cJSON *item;
 
+		if (config_key_is_replaced(config.memory, &config_keys[i]))
+			continue;
+		item = cJSON_CreateObject();
 		cJSON_AddItemToObject(item, "value", json_value(&config_keys[i], &config));
 		cJSON_AddBoolToObject(item, "default", !config.memory->given[i]);
 		cJSON_AddItemToObject(root, config_keys[i].name, item);
 	}
+	if (config.memory->sources_given)
+		json_sources(root, &config);
 	json_layers(root, &config);
 	json_schema(root, &config);
 	return json_print(root, ret_text, err);
@@ -271,18 +308,46 @@ static void print_documented(FILE *out, const struct config_key *key, const char
 			end);
 }
 
+static void print_element_help(FILE *out, const struct config_key *keys, size_t count)
+{
+	int width = 8;
+
+	for (size_t i = 0; i < count; i++)
+		width = (int)strlen(keys[i].name) > width ? (int)strlen(keys[i].name) : width;
+	for (size_t i = 0; i < count; i++) {
+		const char *fallback = keys[i].fallback;
+		char allowed[256];
+
+		config_allowed(&keys[i], allowed, sizeof(allowed));
+		fprintf(out, "#   %-*s %s (%s)%s%s\n", width, keys[i].name, keys[i].help, allowed,
+			!fallback   ? "; must be given"
+			: *fallback ? "; default "
+				    : "",
+			fallback ? fallback : "");
+	}
+}
+
+/* In the place of the group `source`, whose keys they have, too. */
+static void print_source_help(FILE *out)
+{
+	size_t first = 0;
+
+	while (config_source_keys[first].type != KEY_FLOAT)
+		first++;
+	fputs("# Several sources, mixed by weight: in the place of `source` a list\n"
+	      "#   sources = ( { url = \"s3://bucket/a\"; weight = 2.0; }, { url = \"s3://bucket/b\"; } );\n"
+	      "# An epoch is one pass over the first; the others begin anew as often as they end. Each { } "
+	      "has "
+	      "the keys of `source`\n# and these:\n",
+	      out);
+	print_element_help(out, config_source_keys + first, config_source_keys_count - first);
+	fputs("\n", out);
+}
+
 static void print_feature_help(FILE *out)
 {
 	fputs("# What a record holds: one { } a feature, with these keys:\n", out);
-	for (size_t i = 0; i < config_feature_keys_count; i++) {
-		char allowed[256];
-
-		config_allowed(&config_feature_keys[i], allowed, sizeof(allowed));
-		fprintf(out, "#   %-8s %s (%s)%s%s\n", config_feature_keys[i].name,
-			config_feature_keys[i].help, allowed,
-			config_feature_keys[i].fallback ? "; default " : "; must be given",
-			config_feature_keys[i].fallback ? config_feature_keys[i].fallback : "");
-	}
+	print_element_help(out, config_feature_keys, config_feature_keys_count);
 	fputs("#   shape    sizes of its dimensions, [ ] for a single value\n", out);
 }
 
@@ -307,6 +372,8 @@ int config_reference(FILE *out, struct error *err)
 				config_default_layers);
 		if (closes_group(i))
 			fputs("};\n\n", out);
+		if (closes_group(i) && strncmp(key->name, "source.", 7) == 0)
+			print_source_help(out);
 	}
 	print_feature_help(out);
 	fputs(config_default_schema, out);

@@ -135,7 +135,7 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 		return;
 	config_allowed(key, allowed, sizeof(allowed));
 	mistakes_add(reading->mistakes, config_setting_source_line(setting), "%s%s: found %s, allowed: %s",
-		     strchr(key->name, '.') ? "" : "schema.", key->name,
+		     strchr(key->name, '.') ? "" : reading->list, key->name,
 		     config_found(setting, found, sizeof(found)), allowed);
 }
 

@@ -38,7 +38,10 @@ struct cursor {
 	uint32_t places;  /* used entries of place[] */
 	uint32_t ended;   /* 1: the run has no further segment */
 	struct cursor_place place[CURSOR_PLACES_MAX];
-	uint8_t reserved[CURSOR_BYTES - 56 - CURSOR_PLACES_MAX * sizeof(struct cursor_place)];
+	/* Rank `rank` of `world` that share the lanes: the places of other ranks' lanes are not to be
+	 * trusted. 0 and 0: of the whole run. */
+	uint32_t rank, world;
+	uint8_t reserved[CURSOR_BYTES - 64 - CURSOR_PLACES_MAX * sizeof(struct cursor_place)];
 };
 
 static_assert(sizeof(struct cursor) == CURSOR_BYTES, "the cursor is 1 KiB in files and shared memory");

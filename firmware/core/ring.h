@@ -68,15 +68,15 @@ struct ring_slot {
 	uint64_t generation;
 	uint32_t kind;       /* enum ring_kind */
 	uint32_t split;      /* enum split */
-	uint32_t rows;       /* rows in the columns */
-	uint32_t valid_rows; /* rows that are not empty (skipped records leave empty rows of weight 0) */
+	uint32_t rows;       /* rows in the columns: of several ranks that share the lanes, this rank's own */
+	uint32_t valid_rows; /* rows that are not empty (skipped records and ended lanes leave empty ones) */
 	uint64_t segment;    /* k-th segment of this split */
 	uint64_t batch;      /* index of this batch in its segment */
 	uint64_t total_batches, total_rows,
 		total_skipped; /* END_SEGMENT: of the segment; skipped: of the run so far */
 	uint32_t columns;
 	int32_t error_code; /* ERROR: negative errno */
-	uint64_t first_row; /* index in the segment of the first row: the counter of dropout and the like */
+	uint64_t first_row; /* index in the segment of the global batch's first row: dropout's counter */
 	uint8_t reserved[40];
 	struct cursor cursor; /* the place after this slot */
 	struct ring_column column[RING_COLUMNS_MAX];

@@ -8,7 +8,7 @@
 #include "core/ring.h"
 #include "data/example.h"
 
-/* uint8: 1 = a record that was skipped, its row counts for nothing. */
+/* uint8: 1 = a record that was skipped or a lane that has ended, the row counts for nothing. */
 #define BATCH_COLUMN_EMPTY "empty"
 
 /* Names are the config's. Errors: -EINVAL a feature is too large. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,9 +17,18 @@
 struct header {
 	uint64_t magic;
 	uint32_t version, reserved;
-	uint64_t shards[SPLIT_MAX];
 	uint64_t heap_bytes;
 	struct plan_settings settings;
+	uint64_t shards[PLAN_SOURCES_MAX][SPLIT_MAX];
+};
+
+/* One source; settings end with the filter. */
+struct header_1 {
+	uint64_t magic;
+	uint32_t version, reserved;
+	uint64_t shards[SPLIT_MAX];
+	uint64_t heap_bytes;
+	uint8_t settings[offsetof(struct plan_settings, skip_rows)];
 };
 
 /* key, etag and version stand one behind the other in the heap, each with its NUL. */
@@ -28,20 +38,24 @@ struct entry {
 	uint16_t key_bytes, etag_bytes, version_bytes, reserved[3];
 };
 static_assert(sizeof(struct entry) == 32, "entries are 32 bytes");
-static_assert(sizeof(struct header) == 608, "the header is 608 bytes, entries behind it are aligned");
+static_assert(sizeof(struct header) == 1376 && sizeof(struct header_1) == 608,
+	      "the headers' sizes, entries behind them are aligned");
 
 struct plan_writer {
 	FILE *entries, *heap; /* the heap in a second file until its start is known */
 	struct header header;
 	char path[PATH_BYTES];
 	char last_key[PATH_BYTES];
+	uint32_t source; /* of the last key */
+	enum split split;
 };
 
 struct plan {
 	const uint8_t *memory;
 	uint64_t bytes;
 	struct header header; /* our copy */
-	uint64_t first[SPLIT_MAX];
+	uint64_t header_bytes;
+	uint64_t first[PLAN_SOURCES_MAX][SPLIT_MAX];
 	const struct entry *entries;
 	const char *heap;
 };
@@ -94,7 +108,13 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 		return error_set(err, -EINVAL,
 				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes",
 				 shard->key, key, etag, version);
-	if (writer->header.shards[split] > 0 && strcmp(writer->last_key, shard->key) >= 0)
+	if (shard->source >= writer->header.settings.sources || shard->source < writer->source ||
+	    (shard->source == writer->source && split < writer->split))
+		return error_set(err, -EINVAL,
+				 "shard \"%s\" of source %u, split %u comes after source %u, split %u",
+				 shard->key, shard->source, split, writer->source, writer->split);
+	if (shard->source == writer->source && split == writer->split &&
+	    strcmp(writer->last_key, shard->key) >= 0)
 		return error_set(err, -EINVAL, "shard \"%s\" comes after \"%s\", expected bytewise key order",
 				 shard->key, writer->last_key);
 	(void)snprintf(writer->last_key, sizeof(writer->last_key), "%s", shard->key);
@@ -104,19 +124,23 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 	    fwrite(shard->version, version + 1, 1, writer->heap) != 1)
 		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
 	writer->header.heap_bytes += key + etag + version + 3;
-	writer->header.shards[split]++;
+	writer->header.shards[shard->source][split]++;
+	writer->source = shard->source;
+	writer->split = split;
 	return 0;
 }
 
 void plan_hold_out(struct plan_writer *writer, uint64_t shards)
 {
-	writer->header.shards[SPLIT_TRAIN] -= shards;
-	writer->header.shards[SPLIT_VALIDATION] += shards;
+	uint64_t *of = writer->header.shards[writer->source];
+
+	of[SPLIT_TRAIN] -= shards;
+	of[SPLIT_VALIDATION] += shards;
 }
 
-uint64_t plan_added(const struct plan_writer *writer, enum split split)
+uint64_t plan_added(const struct plan_writer *writer, uint32_t source, enum split split)
 {
-	return writer->header.shards[split];
+	return writer->header.shards[source][split];
 }
 
 static bool append_heap(struct plan_writer *writer)
@@ -176,8 +200,9 @@ static int check_settings(const char *path, const struct plan_settings *settings
 	if (settings->order_version != ORDER_VERSION || settings->lanes < 1 ||
 	    settings->lanes > CURSOR_PLACES_MAX || settings->sources < 1 ||
 	    settings->sources > PLAN_SOURCES_MAX || settings->sources * settings->lanes > CURSOR_PLACES_MAX ||
-	    settings->remainder > REMAINDER_DROP || settings->epochs < 1 || settings->window_shards < 1 ||
-	    settings->batch_rows < 1 || settings->batch_rows > UINT32_MAX)
+	    settings->remainder > REMAINDER_DROP || settings->mode > ORDER_FAST || settings->epochs < 1 ||
+	    settings->window_shards < 1 || settings->batch_rows < settings->lanes ||
+	    settings->batch_rows > UINT32_MAX)
 		return error_set(err, -EBADMSG,
 				 "%s: found order version %u, %u lanes, %u sources, %" PRIu64
 				 " epochs, windows of %" PRIu64 " shards, batches of %" PRIu64
@@ -194,32 +219,64 @@ static int check_settings(const char *path, const struct plan_settings *settings
 	return 0;
 }
 
-static int check_sizes(const char *path, const struct header *header, uint64_t file_bytes,
-		       uint64_t *ret_shards, struct error *err)
+/* The header as this version has it. */
+static int read_header(struct plan *plan, const char *path, struct error *err)
 {
-	uint64_t shards = 0;
+	struct header *header = &plan->header;
+	struct header_1 old;
 
-	if (header->magic != PLAN_MAGIC || header->version != PLAN_VERSION)
+	memcpy(&old, plan->memory, sizeof(old));
+	plan->header_bytes = old.version == 1 ? sizeof(old) : sizeof(*header);
+	if (old.magic != PLAN_MAGIC || old.version < 1 || old.version > PLAN_VERSION)
 		return error_set(err, -EBADMSG,
 				 "%s: found magic %016" PRIx64 " version %u, expected a plan of version %u",
-				 path, header->magic, header->version, PLAN_VERSION);
-	for (int i = 0; i < SPLIT_MAX; i++) {
-		if (header->shards[i] > PLAN_SHARDS_MAX)
-			return error_set(err, -EBADMSG, "%s: found %" PRIu64 " shards, at most %" PRIu64,
-					 path, header->shards[i], PLAN_SHARDS_MAX);
-		shards += header->shards[i];
+				 path, old.magic, old.version, PLAN_VERSION);
+	if (plan->bytes < plan->header_bytes)
+		return error_set(err, -EBADMSG, "%s: a file of %" PRIu64 " bytes, its header has %" PRIu64,
+				 path, plan->bytes, plan->header_bytes);
+	if (old.version != 1) {
+		memcpy(header, plan->memory, sizeof(*header));
+		return 0;
 	}
-	if (header->heap_bytes > file_bytes ||
-	    file_bytes != sizeof(*header) + shards * sizeof(struct entry) + header->heap_bytes)
+	header->heap_bytes = old.heap_bytes;
+	memcpy(&header->settings, old.settings, sizeof(old.settings));
+	memcpy(header->shards[0], old.shards, sizeof(old.shards));
+	if (header->settings.sources != 1)
+		return error_set(err, -EBADMSG, "%s: found version 1 with %u sources, it has one", path,
+				 header->settings.sources);
+	return 0;
+}
+
+/* Where each split of each source begins, and that all of it is there. */
+static int check_sizes(struct plan *plan, const char *path, uint64_t *ret_shards, struct error *err)
+{
+	const struct header *header = &plan->header;
+	uint64_t shards = 0;
+
+	for (uint32_t source = 0; source < PLAN_SOURCES_MAX; source++)
+		for (int split = 0; split < SPLIT_MAX; split++) {
+			uint64_t count = header->shards[source][split];
+
+			if (count > PLAN_SHARDS_MAX || (count > 0 && source >= header->settings.sources))
+				return error_set(err, -EBADMSG,
+						 "%s: found %" PRIu64 " shards of source %u, at most %" PRIu64
+						 " of each of %u",
+						 path, count, source, PLAN_SHARDS_MAX,
+						 header->settings.sources);
+			plan->first[source][split] = shards;
+			shards += count;
+		}
+	if (header->heap_bytes > plan->bytes ||
+	    plan->bytes != plan->header_bytes + shards * sizeof(struct entry) + header->heap_bytes)
 		return error_set(err, -EBADMSG,
-				 "%s: a file of %" PRIu64 " bytes, expected %zu + %" PRIu64
+				 "%s: a file of %" PRIu64 " bytes, expected %" PRIu64 " + %" PRIu64
 				 " entries + %" PRIu64 " bytes of keys",
-				 path, file_bytes, sizeof(*header), shards, header->heap_bytes);
+				 path, plan->bytes, plan->header_bytes, shards, header->heap_bytes);
 	*ret_shards = shards;
 	return 0;
 }
 
-static bool entry_fits(const struct plan *plan, const struct entry *entry)
+static bool entry_fits(const struct plan *plan, uint32_t source, const struct entry *entry)
 {
 	uint64_t bytes = (uint64_t)entry->key_bytes + entry->etag_bytes + entry->version_bytes + 3;
 	uint64_t heap_bytes = plan->header.heap_bytes;
@@ -228,28 +285,27 @@ static bool entry_fits(const struct plan *plan, const struct entry *entry)
 	if (entry->heap_offset > heap_bytes || bytes > heap_bytes - entry->heap_offset)
 		return false;
 	key = plan->heap + entry->heap_offset;
-	return entry->key_bytes > 0 && entry->source < plan->header.settings.sources &&
+	return entry->key_bytes > 0 && entry->source == source &&
 	       memchr(key, '\0', entry->key_bytes + 1u) == key + entry->key_bytes &&
 	       key[entry->key_bytes + 1u + entry->etag_bytes] == '\0' && key[bytes - 1] == '\0';
 }
 
-/* Every entry inside the heap, and each split in bytewise key order without a key twice. */
-static int check_entries(const struct plan *plan, const char *path, struct error *err)
+/* A split of a source: every entry inside the heap, in bytewise key order without a key twice. */
+static int check_entries(const struct plan *plan, const char *path, uint32_t source, enum split split,
+			 struct error *err)
 {
-	for (int split = 0; split < SPLIT_MAX; split++)
-		for (uint64_t i = 0; i < plan->header.shards[split]; i++) {
-			const struct entry *entry = &plan->entries[plan->first[split] + i];
+	uint64_t first = plan->first[source][split];
 
-			if (!entry_fits(plan, entry))
-				return error_set(err, -EBADMSG,
-						 "%s: entry %" PRIu64 " points outside the keys", path,
-						 plan->first[split] + i);
-			if (i > 0 &&
-			    strcmp(plan->heap + entry[-1].heap_offset, plan->heap + entry->heap_offset) >= 0)
-				return error_set(err, -EBADMSG,
-						 "%s: entry %" PRIu64 " is not in bytewise key order", path,
-						 plan->first[split] + i);
-		}
+	for (uint64_t i = 0; i < plan->header.shards[source][split]; i++) {
+		const struct entry *entry = &plan->entries[first + i];
+
+		if (!entry_fits(plan, source, entry))
+			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " points outside the keys", path,
+					 first + i);
+		if (i > 0 && strcmp(plan->heap + entry[-1].heap_offset, plan->heap + entry->heap_offset) >= 0)
+			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " is not in bytewise key order",
+					 path, first + i);
+	}
 	return 0;
 }
 
@@ -258,15 +314,16 @@ static int open_mapped(struct plan *plan, const char *path, struct error *err)
 	uint64_t shards = 0;
 	int r;
 
-	memcpy(&plan->header, plan->memory, sizeof(plan->header));
-	if ((r = check_sizes(path, &plan->header, plan->bytes, &shards, err)) < 0 ||
-	    (r = check_settings(path, &plan->header.settings, err)) < 0)
+	if ((r = read_header(plan, path, err)) < 0 ||
+	    (r = check_settings(path, &plan->header.settings, err)) < 0 ||
+	    (r = check_sizes(plan, path, &shards, err)) < 0)
 		return r;
-	plan->entries = (const struct entry *)(const void *)(plan->memory + sizeof(plan->header));
+	plan->entries = (const struct entry *)(const void *)(plan->memory + plan->header_bytes);
 	plan->heap = (const char *)(plan->entries + shards);
-	for (int i = 1; i < SPLIT_MAX; i++)
-		plan->first[i] = plan->first[i - 1] + plan->header.shards[i - 1];
-	return check_entries(plan, path, err);
+	for (uint32_t source = 0; r == 0 && source < plan->header.settings.sources; source++)
+		for (int split = 0; r == 0 && split < SPLIT_MAX; split++)
+			r = check_entries(plan, path, source, (enum split)split, err);
+	return r;
 }
 
 int plan_open(const char *path, struct plan **ret_plan, struct error *err)
@@ -281,9 +338,9 @@ int plan_open(const char *path, struct plan **ret_plan, struct error *err)
 		return error_set(err, -ENOMEM, "%s: no memory", path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
-	if ((uint64_t)st.st_size < sizeof(struct header))
+	if ((uint64_t)st.st_size < sizeof(struct header_1))
 		return error_set(err, -EBADMSG, "%s: %jd bytes, a plan has at least %zu", path,
-				 (intmax_t)st.st_size, sizeof(struct header));
+				 (intmax_t)st.st_size, sizeof(struct header_1));
 	memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (memory == MAP_FAILED)
 		return error_set(err, -errno, "%s: cannot map it: %s", path, strerror(errno));
@@ -317,15 +374,51 @@ const struct plan_settings *plan_settings_of(const struct plan *plan)
 
 uint64_t plan_shards(const struct plan *plan, enum split split)
 {
-	return plan->header.shards[split];
+	uint64_t shards = 0;
+
+	for (uint32_t source = 0; source < plan->header.settings.sources; source++)
+		shards += plan->header.shards[source][split];
+	return shards;
 }
 
-struct plan_shard plan_shard(const struct plan *plan, enum split split, uint64_t index)
+uint64_t plan_source_shards(const struct plan *plan, uint32_t source, enum split split)
 {
-	const struct entry *entry = &plan->entries[plan->first[split] + index];
+	return plan->header.shards[source][split];
+}
+
+uint64_t plan_windows(const struct plan *plan, uint32_t source, uint32_t lane, enum split split)
+{
+	const struct plan_settings *settings = &plan->header.settings;
+
+	return order_lane_windows(plan->header.shards[source][split], settings->lanes, lane,
+				  settings->window_shards);
+}
+
+bool plan_next_segment(const struct plan *plan, enum split *split, uint64_t *segment)
+{
+	if (*split == SPLIT_TRAIN && plan_shards(plan, SPLIT_VALIDATION) > 0) {
+		*split = SPLIT_VALIDATION;
+		return true;
+	}
+	if (*split != SPLIT_TEST && *segment + 1 < plan->header.settings.epochs) {
+		*split = SPLIT_TRAIN;
+		(*segment)++;
+		return true;
+	}
+	if (*split != SPLIT_TEST && plan_shards(plan, SPLIT_TEST) > 0) {
+		*split = SPLIT_TEST;
+		*segment = 0;
+		return true;
+	}
+	return false;
+}
+
+struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum split split, uint64_t index)
+{
+	const struct entry *entry = &plan->entries[plan->first[source][split] + index];
 	const char *key = plan->heap + entry->heap_offset;
 
-	assert(index < plan->header.shards[split]);
+	assert(index < plan->header.shards[source][split]);
 	return (struct plan_shard){ .key = key,
 				    .etag = key + entry->key_bytes + 1,
 				    .version = key + entry->key_bytes + entry->etag_bytes + 2,

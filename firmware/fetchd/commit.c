@@ -54,7 +54,7 @@ static void fill_header(struct pending *pending, const struct ring_geometry *geo
 	slot->first_row = pending->first_row;
 	slot->cursor = pending->cursor;
 	slot->rows = data ? pending->rows : 0;
-	slot->valid_rows = data ? pending->rows - pending->skipped : 0;
+	slot->valid_rows = data ? pending->rows - pending->skipped - pending->empty : 0;
 	if (pending->kind == RING_END_SEGMENT) {
 		slot->total_batches = pending->batch;
 		slot->total_rows = pending->first_row;
@@ -71,7 +71,7 @@ static void count(struct producer *producer, const struct pending *pending)
 
 	fetchd->segment = pending->segment;
 	fetchd->batch = pending->batch;
-	fetchd->records += pending->kind == RING_DATA ? pending->rows : 0;
+	fetchd->records += pending->kind == RING_DATA ? pending->rows - pending->empty : 0;
 	fetchd->skipped += pending->skipped;
 }
 
@@ -104,6 +104,7 @@ static void publish(struct producer *producer, struct pending *pending)
 	ring_unclaim(ring);
 	producer->tail = producer->head - 1;
 	producer->open = NULL;
+	producer->filling = false;
 	producer->closed = true;
 }
 
@@ -129,10 +130,14 @@ static bool publish_ready(struct producer *producer)
 
 static bool busy(const struct producer *producer)
 {
-	for (int i = 0; i < 2; i++)
-		if (producer->window[i].state == WINDOW_LOADING || producer->window[i].spans > 0)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < producer->fetch->streams; i++)
+		for (int k = 0; k < 2; k++) {
+			const struct window *window = &producer->fetch->stream[i].window[k];
+
+			if (window->state == WINDOW_LOADING)
+				return true;
+		}
+	return producer->fetch->spans > 0;
 }
 
 static void wait_progress(struct fetch *fetch)
@@ -148,7 +153,7 @@ static void wait_progress(struct fetch *fetch)
 	(void)pthread_cond_timedwait(&fetch->progress, &fetch->lock, &until);
 }
 
-/* Threads quiet, nothing claimed, both windows free. */
+/* Threads quiet, nothing claimed, all windows free. */
 static void quiesce(struct producer *producer)
 {
 	struct fetch *fetch = producer->fetch;
@@ -159,8 +164,10 @@ static void quiesce(struct producer *producer)
 	while (busy(producer))
 		wait_progress(fetch);
 	fetch->discard = false;
-	producer->window[0].state = producer->window[1].state = WINDOW_IDLE;
+	for (uint32_t i = 0; i < fetch->streams; i++)
+		fetch->stream[i].window[0].state = fetch->stream[i].window[1].state = WINDOW_IDLE;
 	producer->open = NULL;
+	producer->filling = false;
 	producer->head = producer->tail = 0;
 }
 
@@ -180,13 +187,12 @@ static void follow(struct producer *producer)
 	producer->generation = generation;
 	producer->closed = closed;
 	producer->skipped = 0;
-	if (!closed && cursor_check(fetch->plan, &from, &err) < 0) {
-		producer->cursor = (struct cursor){ .version = CURSOR_VERSION, .places = 1 };
+	if (!closed && cursor_check(fetch, &from, &err) < 0) {
+		producer->cursor = (struct cursor){ .version = CURSOR_VERSION };
 		(void)produce_error(producer, &err, NULL, 0);
 		return;
 	}
-	producer->cursor = from;
-	producer->cursor.places = 1;
+	produce_from(producer, &from);
 	log_info("generation %" PRIu64 ": from split %u, segment %" PRIu64 ", batch %" PRIu64, generation,
 		 from.split, from.segment, from.batch);
 	notify_status("filling the ring from segment %" PRIu64 ", batch %" PRIu64, from.segment, from.batch);
@@ -238,7 +244,7 @@ static void open_page(struct producer *producer)
 	(void)snprintf(producer->status.run_id, sizeof(producer->status.run_id), "%s", fetch->run.id);
 	(void)snprintf(producer->status.phase, sizeof(producer->status.phase), "fetching");
 	(void)snprintf(producer->status.text, sizeof(producer->status.text), "%s",
-		       fetch->run.config.source.url);
+		       fetch->run.config.source[0].store.url);
 }
 
 static void write_page(struct producer *producer)
@@ -264,7 +270,10 @@ int fetch_run(struct fetch *fetch, struct error *err)
 
 	producer = (struct producer){ .fetch = fetch, .closed = true };
 	producer.pending = calloc(fetch->run.config.ring.slots, sizeof(*producer.pending));
-	if (!producer.pending)
+	if (fetch->sources > 1)
+		producer.room = calloc((fetch->run.config.ring.slots + 1) * fetch->run.config.run.batch_rows,
+				       2 * sizeof(*producer.room));
+	if (!producer.pending || (fetch->sources > 1 && !producer.room))
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " slots",
 				 fetch->run.config.ring.slots);
 	open_page(&producer);

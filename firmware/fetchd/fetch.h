@@ -17,6 +17,7 @@
 #include "core/ring.h"
 #include "core/run.h"
 #include "data/example.h"
+#include "data/order.h"
 #include "data/plan.h"
 #include "drivers/nic/nic.h"
 #include "drivers/store/store.h"
@@ -36,7 +37,7 @@ struct record {
 	bool bad; /* its data CRC is wrong: the row stays empty */
 };
 
-/* A place that shards come from, with a network thread of its own. */
+/* What shards come from, with a network thread of its own. */
 struct source {
 	struct fetch *fetch;
 	struct store *store; /* its thread's */
@@ -67,13 +68,16 @@ struct shard {
 
 enum window_state { WINDOW_IDLE, WINDOW_LOADING, WINDOW_READY };
 
-/* A window of a segment. */
+/* A window of one pass over a split; the pass of an evaluation is 0. */
 struct place {
 	enum split split;
-	uint64_t segment, window;
+	uint64_t pass, window;
 };
 
+struct stream;
+
 struct window {
+	const struct stream *stream;
 	enum window_state state;
 	struct place place;
 	struct shard *shard;
@@ -85,14 +89,22 @@ struct window {
 	uint64_t spans; /* in flight */
 };
 
+/* One lane of one source: where it stands is cursor.place[place]. The window that rows are taken from and the
+ * one behind it are held. */
+struct stream {
+	uint32_t source, lane, place;
+	bool gave_rows; /* in this pass, as far as this process knows */
+	struct window window[2];
+};
+
 /* A slot between claim and commit. */
 struct pending {
 	struct ring_slot *slot;
 	enum ring_kind kind;
 	enum split split;
 	uint64_t segment, batch, first_row;
-	uint32_t rows, skipped;
-	uint32_t spans; /* in flight */
+	uint32_t rows, skipped, empty; /* empty: of lanes that have ended */
+	uint32_t spans;                /* in flight */
 	bool sealed;
 	struct cursor cursor;
 	struct error err; /* code 0 = good */
@@ -101,13 +113,20 @@ struct pending {
 	uint64_t err_offset;
 };
 
-/* Rows [row, row + count) of a slot come from offsets [offset, offset + count) of a window's order. */
+/* `count` rows of a slot come from offsets [offset, offset + count) of a window's order, or stay empty
+ * without a window. */
 struct span {
 	struct window *window;
 	struct pending *pending;
 	uint64_t offset;
-	uint32_t row, count;
+	const uint32_t *row; /* NULL = first, first + stride ... */
+	uint32_t first, stride, count;
 };
+
+static inline uint32_t span_row(const struct span *span, uint32_t i)
+{
+	return span->row ? span->row[i] : span->first + i * span->stride;
+}
 
 struct fetch {
 	struct run run;
@@ -116,15 +135,18 @@ struct fetch {
 	struct nic_cores cores;
 	struct example_schema schema;
 	uint64_t row_bytes[EXAMPLE_FEATURES_MAX];
-	uint64_t window_bytes; /* budget of one window: half of fetch.memory_bytes */
+	uint64_t window_bytes; /* budget of one window: fetch.memory_bytes over all there are */
 	struct source source[PLAN_SOURCES_MAX];
 	uint32_t sources;
+	uint32_t rank, world;                    /* of several trainers' fetchds that share the run's lanes */
+	struct stream stream[CURSOR_PLACES_MAX]; /* of this rank's lanes, by source, then lane */
+	uint32_t streams, lanes;                 /* lanes: this rank's */
 
 	pthread_mutex_t lock;
 	pthread_cond_t work, progress;
 	struct queue to_decode;
 	struct span span[FETCH_SPANS_MAX];
-	uint64_t spans_head, spans_tail;
+	uint64_t spans_head, spans_tail, spans; /* spans: handed out and not done */
 	bool discard; /* give up what is being fetched: another generation is wanted */
 };
 
@@ -132,7 +154,8 @@ struct fetch {
 MUST_CHECK int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err);
 
 /* manifest.c: what manifest.jsonl and the listing disagree in becomes warnings; no manifest is fine. */
-MUST_CHECK int manifest_compare(struct store *source, const struct plan *plan, struct error *err);
+MUST_CHECK int manifest_compare(struct store *store, const struct plan *plan, uint32_t source,
+				struct error *err);
 
 /* setup.c: schema, memory, ring, store and threads, after run, plan and cores are there. */
 MUST_CHECK int fetch_setup(struct fetch *fetch, struct error *err);
@@ -151,14 +174,27 @@ void *decode_thread(void *fetch);
 /* gather.c */
 void gather_span(struct fetch *fetch, const struct span *span);
 
-/* window.c: all with the lock held */
-uint64_t window_count(const struct plan *plan, enum split split);
+/* stream.c: all with the lock held */
+void streams_make(struct fetch *fetch);
+/* Load what each stream needs at this cursor and behind it, as far as there is room. Errors: -ENOMEM. */
+MUST_CHECK int streams_load(struct fetch *fetch, const struct cursor *cursor, struct error *err);
+/* The stream's window for a place; NULL = not loaded yet. */
+struct window *stream_window(struct stream *stream, struct place place);
+
+/* window.c: all with the lock held, but window_order() and window_record() */
 /* Start loading. Errors: -ENOMEM. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
 /* Called when the last of a window's shards is indexed. */
 void window_complete(struct window *window);
-/* The record at `offset` of the window's order. */
-const struct record *window_record(const struct fetch *fetch, const struct window *window, uint64_t offset,
+/* The window's order, for many records of it. */
+struct window_order {
+	const struct window *window;
+	struct order_permutation permutation;
+	bool shuffled;
+};
+struct window_order window_order(const struct fetch *fetch, const struct window *window);
+/* The record at `offset` of it. */
+const struct record *window_record(const struct window_order *order, uint64_t offset,
 				   const struct shard **ret_shard);
 /* The first shard that failed, or NULL. */
 const struct shard *window_failure(const struct window *window);

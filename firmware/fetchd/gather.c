@@ -26,6 +26,13 @@ static void note(struct row_fault *fault, uint32_t row, const struct shard *shar
 			fault->offset, text);
 }
 
+static void empty_row(const struct fetch *fetch, uint8_t *const *columns, uint32_t row)
+{
+	for (uint32_t i = 0; i < fetch->schema.features; i++)
+		memset(columns[i] + row * fetch->row_bytes[i], 0, fetch->row_bytes[i]);
+	columns[fetch->schema.features][row] = 1;
+}
+
 /* One record into row `row` of the columns. */
 static void gather_row(struct fetch *fetch, uint8_t *const *columns, uint32_t row, const struct shard *shard,
 		       const struct record *record, struct row_fault *fault)
@@ -39,11 +46,11 @@ static void gather_row(struct fetch *fetch, uint8_t *const *columns, uint32_t ro
 		rows[i] = columns[i] + row * fetch->row_bytes[i];
 	if (!record->bad)
 		r = example_parse(&fetch->schema, shard->plain + record->offset, record->bytes, rows, &err);
-	columns[features][row] = r < 0;
-	if (r == 0)
+	if (r == 0) {
+		columns[features][row] = 0;
 		return;
-	for (uint32_t i = 0; i < features; i++)
-		memset(rows[i], 0, fetch->row_bytes[i]);
+	}
+	empty_row(fetch, columns, row);
 	note(fault, row, shard, record, r, record->bad ? "its data CRC is wrong" : err.text);
 }
 
@@ -62,6 +69,19 @@ static void note_fault(const struct fetch *fetch, struct pending *pending, const
 	pending->skipped += fault->skipped;
 }
 
+static void gather_rows(struct fetch *fetch, const struct span *span, uint8_t *const *columns,
+			struct row_fault *fault)
+{
+	const struct window_order order = window_order(fetch, span->window);
+
+	for (uint32_t i = 0; i < span->count; i++) {
+		const struct shard *shard;
+		const struct record *record = window_record(&order, span->offset + i, &shard);
+
+		gather_row(fetch, columns, span_row(span, i), shard, record, fault);
+	}
+}
+
 void gather_span(struct fetch *fetch, const struct span *span)
 {
 	uint8_t *columns[EXAMPLE_FEATURES_MAX + 1];
@@ -70,12 +90,11 @@ void gather_span(struct fetch *fetch, const struct span *span)
 	fault.skipped = 0;
 	for (uint32_t i = 0; i <= fetch->schema.features; i++)
 		columns[i] = ring_column_data(fetch->ring, span->pending->slot, i);
-	for (uint32_t i = 0; i < span->count; i++) {
-		const struct shard *shard;
-		const struct record *record = window_record(fetch, span->window, span->offset + i, &shard);
-
-		gather_row(fetch, columns, span->row + i, shard, record, &fault);
-	}
+	if (span->window)
+		gather_rows(fetch, span, columns, &fault);
+	else
+		for (uint32_t i = 0; i < span->count; i++)
+			empty_row(fetch, columns, span_row(span, i));
 	if (fault.skipped && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP)
 		event_send(&(struct event){ .id = EVENT_RECORDS_SKIPPED,
 					    .run_id = fetch->run.id,
@@ -85,8 +104,10 @@ void gather_span(struct fetch *fetch, const struct span *span)
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	note_fault(fetch, span->pending, &fault);
+	fetch->spans--;
 	span->pending->spans--;
-	span->window->spans--;
+	if (span->window)
+		span->window->spans--;
 	(void)pthread_cond_signal(&fetch->progress);
 	(void)pthread_mutex_unlock(&fetch->lock);
 }

@@ -4,13 +4,41 @@
 #include "drivers/notify/notify.h"
 #include "fetchd/fetch.h"
 
-int main(void)
+#include <getopt.h>
+#include <string.h>
+#include <sysexits.h>
+
+/* --rank R --world N: this is the R-th (0 ..) of N trainers' fetchds, which share the run's lanes. */
+static bool parse(int argc, char **argv, struct fetch *fetch)
+{
+	static const struct option options[] = { { "rank", required_argument, NULL, 'r' },
+						 { "world", required_argument, NULL, 'w' },
+						 { 0 } };
+	int option;
+
+	fetch->world = 1;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		char *end = "?";
+		unsigned long value = option == '?' ? 0 : strtoul(optarg, &end, 10);
+
+		if (*end || value > CURSOR_PLACES_MAX)
+			return false;
+		*(option == 'r' ? &fetch->rank : &fetch->world) = (uint32_t)value;
+	}
+	return optind == argc && fetch->rank < fetch->world;
+}
+
+int main(int argc, char **argv)
 {
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				      .work = PTHREAD_COND_INITIALIZER,
 				      .progress = PTHREAD_COND_INITIALIZER };
 	struct error err = { 0 };
 
+	if (!parse(argc, argv, &fetch)) {
+		fputs("Usage: kiln-fetchd [--rank R --world N]\n", stderr);
+		return EX_USAGE;
+	}
 	log_open("fetchd");
 	alive_back_off(STATUS_FETCHD);
 	if (run_load(&fetch.run, &err) < 0)
@@ -22,7 +50,7 @@ int main(void)
 	    fetch_start_threads(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	alive_open();
-	notify_ready("fetching %s", config->source.url);
+	notify_ready("fetching %s", config->source[0].store.url);
 	if (fetch_run(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	return 0;

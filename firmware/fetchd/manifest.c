@@ -13,21 +13,23 @@
 
 struct comparison {
 	const struct plan *plan;
+	uint32_t source;
 	uint64_t lines, differing;
 };
 
 /* The shard of that key in a split; false when there is none. */
-static bool find_in_split(const struct plan *plan, enum split split, const char *key,
+static bool find_in_split(const struct comparison *comparison, enum split split, const char *key,
 			  struct plan_shard *ret_shard)
 {
-	uint64_t low = 0, high = plan_shards(plan, split);
+	uint64_t low = 0, high = plan_source_shards(comparison->plan, comparison->source, split);
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
-		int order = strcmp(plan_shard(plan, split, middle).key, key);
+		struct plan_shard shard = plan_shard(comparison->plan, comparison->source, split, middle);
+		int order = strcmp(shard.key, key);
 
 		if (order == 0) {
-			*ret_shard = plan_shard(plan, split, middle);
+			*ret_shard = shard;
 			return true;
 		}
 		if (order < 0)
@@ -38,10 +40,10 @@ static bool find_in_split(const struct plan *plan, enum split split, const char 
 	return false;
 }
 
-static bool find(const struct plan *plan, const char *key, struct plan_shard *ret_shard)
+static bool find(const struct comparison *comparison, const char *key, struct plan_shard *ret_shard)
 {
 	for (int split = 0; split < SPLIT_MAX; split++)
-		if (find_in_split(plan, (enum split)split, key, ret_shard))
+		if (find_in_split(comparison, (enum split)split, key, ret_shard))
 			return true;
 	return false;
 }
@@ -52,7 +54,7 @@ static void compare_line(struct comparison *comparison, const struct manifest_li
 	struct plan_shard shard;
 	bool size, etag;
 
-	if (!find(comparison->plan, line->key, &shard))
+	if (!find(comparison, line->key, &shard))
 		return;
 	comparison->lines++;
 	size = line->size != shard.bytes;
@@ -87,7 +89,7 @@ static int compare_lines(struct comparison *comparison, const char *text, uint64
 	return 0;
 }
 
-static int compare_all(struct store *source, const struct store_object *object, struct comparison *comparison,
+static int compare_all(struct store *store, const struct store_object *object, struct comparison *comparison,
 		       struct error *err)
 {
 	CLEANUP(free_ptr) char *text = malloc(PIECE_BYTES + MANIFEST_LINE_BYTES);
@@ -97,7 +99,7 @@ static int compare_all(struct store *source, const struct store_object *object, 
 		return error_set(err, -ENOMEM, MANIFEST_NAME ": no memory");
 	for (uint64_t offset = 0; offset < object->pin.bytes;) {
 		uint64_t left = object->pin.bytes - offset, bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
-		int r = store_get(source, MANIFEST_NAME, &object->pin, offset, text + left_over, bytes, err);
+		int r = store_get(store, MANIFEST_NAME, &object->pin, offset, text + left_over, bytes, err);
 
 		if (r < 0 || (r = compare_lines(comparison, text, left_over + bytes, &used, err)) < 0)
 			return r;
@@ -110,17 +112,17 @@ static int compare_all(struct store *source, const struct store_object *object, 
 	return 0;
 }
 
-int manifest_compare(struct store *source, const struct plan *plan, struct error *err)
+int manifest_compare(struct store *store, const struct plan *plan, uint32_t source, struct error *err)
 {
-	struct comparison comparison = { .plan = plan };
+	struct comparison comparison = { .plan = plan, .source = source };
 	uint64_t shards = 0;
 	struct store_object object;
-	int r = store_stat(source, MANIFEST_NAME, &object, err);
+	int r = store_stat(store, MANIFEST_NAME, &object, err);
 
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = compare_all(source, &object, &comparison, err);
+		r = compare_all(store, &object, &comparison, err);
 	if (r == -EBADMSG || r == -ESTALE) {
 		event_send(&(struct event){ .id = EVENT_MANIFEST_DIFFERS, .count = 0 },
 			   "%s; going on without it", err->text);
@@ -129,7 +131,7 @@ int manifest_compare(struct store *source, const struct plan *plan, struct error
 	if (r < 0)
 		return r;
 	for (int split = 0; split < SPLIT_MAX; split++)
-		shards += plan_shards(plan, (enum split)split);
+		shards += plan_source_shards(plan, source, (enum split)split);
 	if (comparison.differing || comparison.lines != shards)
 		event_send(&(struct event){ .id = EVENT_MANIFEST_DIFFERS, .count = comparison.differing },
 			   MANIFEST_NAME ": names %" PRIu64 " of the run's %" PRIu64 " shards, %" PRIu64

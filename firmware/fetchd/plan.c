@@ -12,6 +12,7 @@
 
 struct listing {
 	struct plan_writer *writer;
+	uint32_t source;
 	enum split split;
 	struct error *err;
 };
@@ -22,7 +23,8 @@ static int add_shard(void *context, const struct store_object *object)
 	struct plan_shard shard = { .key = object->key,
 				    .etag = object->pin.etag,
 				    .version = object->pin.version,
-				    .bytes = object->pin.bytes };
+				    .bytes = object->pin.bytes,
+				    .source = listing->source };
 
 	return plan_add(listing->writer, listing->split, &shard, listing->err);
 }
@@ -32,13 +34,15 @@ struct glob {
 	const char *key, *text;
 };
 
-static struct glob glob_of(const struct config *config, enum split split)
+static struct glob glob_of(const struct config *config, uint32_t source, enum split split)
 {
+	const struct config_source *from = &config->source[source];
+
 	if (split == SPLIT_TEST)
-		return (struct glob){ "split.test_glob", config->split.test_glob };
+		return (struct glob){ "split.test_glob", from->test_glob };
 	if (split == SPLIT_VALIDATION && config->split.by == SPLIT_BY_PREFIX)
-		return (struct glob){ "split.validation_glob", config->split.validation_glob };
-	return (struct glob){ "split.train_glob", config->split.train_glob };
+		return (struct glob){ "split.validation_glob", from->validation_glob };
+	return (struct glob){ "split.train_glob", from->train_glob };
 }
 
 /* Who names objects means them; only a test that nobody spoke of may be missing. */
@@ -49,13 +53,13 @@ static bool may_be_empty(enum split split, const char *glob)
 }
 
 static int list_split(const struct config *config, struct store *store, struct plan_writer *writer,
-		      enum split split, struct error *err)
+		      uint32_t source, enum split split, struct error *err)
 {
-	struct glob glob = glob_of(config, split);
-	struct listing listing = { writer, split, err };
+	struct glob glob = glob_of(config, source, split);
+	struct listing listing = { writer, source, split, err };
 	int r = *glob.text ? store_list(store, glob.text, add_shard, &listing, err) : 0;
 
-	if (r < 0 || plan_added(writer, split) > 0 || may_be_empty(split, glob.text))
+	if (r < 0 || plan_added(writer, source, split) > 0 || may_be_empty(split, glob.text))
 		return r;
 	return error_set(err, -ENOENT, "%s: no object matches %s \"%s\"", store_url(store), glob.key,
 			 glob.text);
@@ -71,31 +75,31 @@ static uint64_t held_out(uint64_t shards, uint64_t percent)
 	return count < shards ? count : shards - 1;
 }
 
-static int list_all(const struct config *config, struct store *store, struct plan_writer *writer,
-		    struct error *err)
+static int list_source(const struct config *config, struct store *store, struct plan_writer *writer,
+		       uint32_t source, struct error *err)
 {
-	int r = list_split(config, store, writer, SPLIT_TRAIN, err);
+	int r = list_split(config, store, writer, source, SPLIT_TRAIN, err);
 
 	if (r < 0)
 		return r;
 	if (config->split.by == SPLIT_BY_SHARD)
-		plan_hold_out(writer,
-			      held_out(plan_added(writer, SPLIT_TRAIN), config->split.validation_percent));
+		plan_hold_out(writer, held_out(plan_added(writer, source, SPLIT_TRAIN),
+					       config->split.validation_percent));
 	else
-		r = list_split(config, store, writer, SPLIT_VALIDATION, err);
-	return r < 0 ? r : list_split(config, store, writer, SPLIT_TEST, err);
+		r = list_split(config, store, writer, source, SPLIT_VALIDATION, err);
+	return r < 0 ? r : list_split(config, store, writer, source, SPLIT_TEST, err);
 }
 
 /* Figures of what was trained on say nothing. Both lists are in bytewise key order. */
-static int check_apart(const struct config *config, const struct plan *plan, enum split one, enum split other,
-		       struct error *err)
+static int check_apart(const struct config *config, const struct plan *plan, uint32_t source, enum split one,
+		       enum split other, struct error *err)
 {
-	struct glob a = glob_of(config, one), b = glob_of(config, other);
+	struct glob a = glob_of(config, source, one), b = glob_of(config, source, other);
 	uint64_t i = 0, j = 0;
 
-	while (i < plan_shards(plan, one) && j < plan_shards(plan, other)) {
-		const char *key = plan_shard(plan, one, i).key;
-		int order = strcmp(key, plan_shard(plan, other, j).key);
+	while (i < plan_source_shards(plan, source, one) && j < plan_source_shards(plan, source, other)) {
+		const char *key = plan_shard(plan, source, one, i).key;
+		int order = strcmp(key, plan_shard(plan, source, other, j).key);
 
 		if (order == 0)
 			return error_set(err, -EINVAL,
@@ -109,11 +113,19 @@ static int check_apart(const struct config *config, const struct plan *plan, enu
 	return 0;
 }
 
-static int check_splits(const struct config *config, const struct plan *plan, struct error *err)
+static int check_source(const struct config *config, const struct plan *plan, uint32_t source,
+			struct error *err)
 {
+	uint64_t shards = plan_source_shards(plan, source, SPLIT_TRAIN);
+
+	if (shards < config->order.lanes)
+		return error_set(err, -EINVAL,
+				 "order.lanes: found %" PRIu64 ", %s has %" PRIu64
+				 " train shards: at least one for each lane",
+				 config->order.lanes, config->source[source].store.url, shards);
 	for (int one = 0; one < SPLIT_MAX; one++)
 		for (int other = one + 1; other < SPLIT_MAX; other++) {
-			int r = check_apart(config, plan, (enum split)one, (enum split)other, err);
+			int r = check_apart(config, plan, source, (enum split)one, (enum split)other, err);
 
 			if (r < 0)
 				return r;
@@ -121,23 +133,46 @@ static int check_splits(const struct config *config, const struct plan *plan, st
 	return 0;
 }
 
-static int write_plan(const struct config *config, struct store *store, const char *path, struct error *err)
+static struct plan_settings settings_of(const struct config *config)
 {
 	struct plan_settings settings = { .order_version = ORDER_VERSION,
 					  .lanes = (uint32_t)config->order.lanes,
-					  .sources = 1,
+					  .sources = config->sources,
 					  .remainder = (uint32_t)config->order.remainder,
 					  .seed = config->run.seed,
 					  .epochs = config->run.epochs,
 					  .window_shards = config->order.window_shards,
-					  .batch_rows = config->run.batch_rows,
-					  .weight = { 1 } };
+					  .batch_rows = config->run.batch_rows };
+
+	for (uint32_t i = 0; i < config->sources; i++)
+		settings.weight[i] = config->source[i].weight;
+	return settings;
+}
+
+static int list_sources(const struct config *config, struct plan_writer *writer, struct error *err)
+{
+	const struct store_options options = store_options_of(config);
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
+		CLEANUP(store_closep) struct store *store = NULL;
+
+		r = store_open(&config->source[i].store, &options, &store, err);
+		if (r == 0)
+			r = list_source(config, store, writer, i, err);
+	}
+	return r;
+}
+
+static int write_plan(const struct config *config, const char *path, struct error *err)
+{
+	struct plan_settings settings = settings_of(config);
 	struct plan_writer *writer = NULL;
 	int r = plan_create(path, &settings, &writer, err);
 
 	if (r < 0)
 		return r;
-	r = list_all(config, store, writer, err);
+	r = list_sources(config, writer, err);
 	if (r < 0) {
 		plan_abandon(writer);
 		return r;
@@ -145,20 +180,33 @@ static int write_plan(const struct config *config, struct store *store, const ch
 	return plan_finish(writer, err);
 }
 
+static int check_sources(const struct config *config, const struct plan *plan, struct error *err)
+{
+	const struct store_options options = store_options_of(config);
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
+		CLEANUP(store_closep) struct store *store = NULL;
+
+		if ((r = check_source(config, plan, i, err)) == 0 &&
+		    (r = store_open(&config->source[i].store, &options, &store, err)) == 0)
+			r = manifest_compare(store, plan, i, err);
+	}
+	return r;
+}
+
 /* Made, uploaded, then noted in the record: a record that names a plan has it in the store. */
 static int make_plan(const struct run *run, const char *path, struct error *err)
 {
-	CLEANUP(store_closep) struct store *source = NULL, *sink = NULL;
+	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(plan_closep) struct plan *plan = NULL;
 	char key[STORE_KEY_MAX], note[128], sha256[DIGEST_HEX_BYTES];
 	struct store_options options = { 0 };
 	int r;
 
 	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
-	if ((r = store_open(&run->config.source, &options, &source, err)) < 0 ||
-	    (r = write_plan(&run->config, source, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
-	    (r = check_splits(&run->config, plan, err)) < 0 ||
-	    (r = manifest_compare(source, plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
+	if ((r = write_plan(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
+	    (r = check_sources(&run->config, plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
 	    (r = store_put_file(sink, key, path, NULL, err)) < 0)
 		return r;
@@ -179,14 +227,20 @@ static int check_plan(const struct run *run, const char *path, struct error *err
 	return 0;
 }
 
-/* The formats carry lanes and sources; this fetchd serves one of each. */
-static int check_served(const char *path, const struct plan_settings *settings, struct error *err)
+/* The plan was made for these sources; every lane of each has work. */
+static int check_served(const struct config *config, const char *path, const struct plan *plan,
+			struct error *err)
 {
-	if (settings->lanes == 1 && settings->sources == 1)
-		return 0;
-	return error_set(err, -EBADMSG,
-			 "%s: %u lanes of %u sources, this firmware serves one lane of one source", path,
-			 settings->lanes, settings->sources);
+	const struct plan_settings *settings = plan_settings_of(plan);
+
+	if (settings->sources != config->sources)
+		return error_set(err, -EBADMSG, "%s: %u sources, the configuration has %u", path,
+				 settings->sources, config->sources);
+	for (uint32_t i = 0; i < settings->sources; i++)
+		if (plan_source_shards(plan, i, SPLIT_TRAIN) < settings->lanes)
+			return error_set(err, -EBADMSG, "%s: source %u has fewer train shards than %u lanes",
+					 path, i, settings->lanes);
+	return 0;
 }
 
 int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)
@@ -199,11 +253,11 @@ int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)
 	if (r == 0)
 		r = plan_open(path, ret_plan, err);
 	if (r == 0)
-		r = check_served(path, plan_settings_of(*ret_plan), err);
+		r = check_served(&run->config, path, *ret_plan, err);
 	if (r < 0)
 		return r;
 	log_info("plan: %" PRIu64 " train, %" PRIu64 " validation, %" PRIu64 " test shards in %s",
 		 plan_shards(*ret_plan, SPLIT_TRAIN), plan_shards(*ret_plan, SPLIT_VALIDATION),
-		 plan_shards(*ret_plan, SPLIT_TEST), run->config.source.url);
+		 plan_shards(*ret_plan, SPLIT_TEST), run->config.source[0].store.url);
 	return 0;
 }

@@ -4,68 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- Places ---- */
-
-static struct place place_of(const struct cursor *cursor)
-{
-	return (struct place){ cursor->split, cursor->segment, cursor->place[0].window };
-}
-
-static bool same_place(struct place a, struct place b)
-{
-	return a.split == b.split && a.segment == b.segment && a.window == b.window;
-}
-
-/* train k, validation k, train k + 1 ... test 0; splits without shards are left out. False at the end of the
- * run. */
-static bool next_segment(const struct plan *plan, enum split *split, uint64_t *segment)
-{
-	if (*split == SPLIT_TRAIN && plan_shards(plan, SPLIT_VALIDATION) > 0) {
-		*split = SPLIT_VALIDATION;
-		return true;
-	}
-	if (*split != SPLIT_TEST && *segment + 1 < plan_settings_of(plan)->epochs) {
-		*split = SPLIT_TRAIN;
-		(*segment)++;
-		return true;
-	}
-	if (*split != SPLIT_TEST && plan_shards(plan, SPLIT_TEST) > 0) {
-		*split = SPLIT_TEST;
-		*segment = 0;
-		return true;
-	}
-	return false;
-}
-
-static bool next_place(const struct plan *plan, struct place *place)
-{
-	if (place->window + 1 < window_count(plan, place->split)) {
-		place->window++;
-		return true;
-	}
-	place->window = 0;
-	return next_segment(plan, &place->split, &place->segment);
-}
-
-int cursor_check(const struct plan *plan, const struct cursor *cursor, struct error *err)
-{
-	uint64_t segments = cursor->split == SPLIT_TEST ? 1 : plan_settings_of(plan)->epochs;
-
-	if (cursor->version == CURSOR_VERSION && cursor->split < SPLIT_MAX && cursor->places <= 1 &&
-	    (cursor->ended ||
-	     (cursor->segment < segments && plan_shards(plan, (enum split)cursor->split) > 0 &&
-	      cursor->place[0].window <= window_count(plan, (enum split)cursor->split))))
-		return 0;
-	return error_set(err, -EBADMSG,
-			 "the trainer asks for cursor version %u, split %u, segment %" PRIu64
-			 ", window %" PRIu64 " of %u places, which is no place of this plan",
-			 cursor->version, cursor->split, cursor->segment, cursor->place[0].window,
-			 cursor->places);
-}
-
 /* ---- Slots ---- */
 
-static enum step claim(struct producer *producer, enum ring_kind kind, struct pending **ret_pending)
+enum step produce_claim(struct producer *producer, enum ring_kind kind, struct pending **ret_pending)
 {
 	uint64_t slots = producer->fetch->run.config.ring.slots;
 	struct pending *pending = &producer->pending[producer->head % slots];
@@ -86,7 +27,7 @@ static enum step claim(struct producer *producer, enum ring_kind kind, struct pe
 	return STEP_DONE;
 }
 
-static void seal(struct producer *producer, struct pending *pending)
+void produce_seal(struct producer *producer, struct pending *pending)
 {
 	pending->cursor = producer->cursor;
 	pending->sealed = true;
@@ -95,7 +36,7 @@ static void seal(struct producer *producer, struct pending *pending)
 enum step produce_error(struct producer *producer, const struct error *err, const char *key, uint64_t offset)
 {
 	struct pending *pending = producer->open;
-	enum step step = pending ? STEP_DONE : claim(producer, RING_ERROR, &pending);
+	enum step step = pending ? STEP_DONE : produce_claim(producer, RING_ERROR, &pending);
 
 	if (step != STEP_DONE)
 		return step;
@@ -106,62 +47,58 @@ enum step produce_error(struct producer *producer, const struct error *err, cons
 		pending->err_key = key;
 		pending->err_offset = offset;
 	}
-	seal(producer, pending);
+	produce_seal(producer, pending);
 	producer->closed = true;
 	return STEP_DONE;
 }
 
-/* ---- Windows ---- */
-
-static struct window *spare(struct producer *producer)
+void produce_batch(struct producer *producer)
 {
-	return &producer->window[1 - producer->current];
+	struct cursor *cursor = &producer->cursor;
+
+	cursor->batch++;
+	cursor->rows += producer->batch.global_rows;
+	if (cursor->split == SPLIT_TRAIN)
+		cursor->step++;
+	produce_seal(producer, producer->open);
+	producer->open = NULL;
 }
 
-/* Load the window behind the current one, across segments, as soon as there is room. */
-static int load_ahead(struct producer *producer, struct error *err)
-{
-	struct place place = place_of(&producer->cursor);
-	struct window *window = spare(producer);
+/* ---- Rows ---- */
 
-	if (!next_place(producer->fetch->plan, &place) || window->state == WINDOW_LOADING ||
-	    window->spans > 0 || (window->state == WINDOW_READY && same_place(window->place, place)))
-		return 0;
-	return window_load(producer->fetch, window, place, err);
+static void hand_out(struct producer *producer, struct window *window, const struct share *share,
+		     uint64_t offset, uint32_t count)
+{
+	struct fetch *fetch = producer->fetch;
+
+	fetch->span[fetch->spans_head++ % FETCH_SPANS_MAX] =
+		(struct span){ .window = window,
+			       .pending = producer->open,
+			       .offset = offset,
+			       .row = share->row ? share->row + share->taken : NULL,
+			       .first = share->row ? 0 : share_row(share, share->taken),
+			       .stride = share->stride,
+			       .count = count };
+	if (window)
+		window->spans++;
+	fetch->spans++;
+	producer->open->spans++;
+	(void)pthread_cond_signal(&fetch->work);
 }
 
-/* Make the cursor's window the current one, loading it when neither holds it. */
-static enum step turn_to(struct producer *producer, struct error *err)
+static bool spans_full(const struct fetch *fetch)
 {
-	struct window *window = &producer->window[producer->current], *other = spare(producer);
-	struct place place = place_of(&producer->cursor);
-
-	if (window->state != WINDOW_IDLE && same_place(window->place, place))
-		return STEP_DONE;
-	if (other->state != WINDOW_IDLE && same_place(other->place, place)) {
-		producer->current = 1 - producer->current;
-		return STEP_DONE;
-	}
-	if (window->state == WINDOW_LOADING || window->spans > 0)
-		return STEP_WAIT_WORK;
-	return window_load(producer->fetch, window, place, err) < 0 ? produce_error(producer, err, NULL, 0)
-								    : STEP_DONE;
+	return fetch->spans_head - fetch->spans_tail == FETCH_SPANS_MAX;
 }
 
-/* The current window, loaded for the cursor's place. Anything but STEP_DONE with a window: come again. */
-static enum step need_window(struct producer *producer, struct window **ret_window)
+/* The window for a place, once it is whole. */
+static enum step need_window(struct producer *producer, struct stream *stream, struct place place,
+			     struct window **ret_window)
 {
+	struct window *window = stream_window(stream, place);
 	const struct shard *failure;
-	struct window *window;
-	struct error err = { 0 };
-	enum step step = turn_to(producer, &err);
 
-	if (step != STEP_DONE || producer->closed)
-		return step;
-	if (load_ahead(producer, &err) < 0)
-		return produce_error(producer, &err, NULL, 0);
-	window = &producer->window[producer->current];
-	if (window->state == WINDOW_LOADING)
+	if (!window || window->state == WINDOW_LOADING)
 		return STEP_WAIT_WORK;
 	failure = window_failure(window);
 	if (failure)
@@ -170,163 +107,275 @@ static enum step need_window(struct producer *producer, struct window **ret_wind
 	return STEP_DONE;
 }
 
-/* ---- Rows ---- */
-
-static void hand_out(struct producer *producer, struct window *window, uint32_t count)
+static enum step refuse_offset(struct producer *producer, uint64_t offset, const struct window *window)
 {
-	struct fetch *fetch = producer->fetch;
+	struct error err;
 
-	fetch->span[fetch->spans_head++ % FETCH_SPANS_MAX] =
-		(struct span){ .window = window,
-			       .pending = producer->open,
-			       .offset = producer->cursor.place[0].offset,
-			       .row = producer->open->rows,
-			       .count = count };
-	window->spans++;
-	producer->open->spans++;
-	producer->open->rows += count;
-	(void)pthread_cond_signal(&fetch->work);
+	(void)error_set(&err, -ESTALE,
+			"the cursor lies at row %" PRIu64 " of a window of %" PRIu64
+			": the data is not what it was",
+			offset, window->records);
+	return produce_error(producer, &err, NULL, 0);
 }
 
-static void batch_full(struct producer *producer)
+/* As many rows as the share still wants and the window at this place still has. */
+static enum step take_rows(struct producer *producer, struct stream *stream, struct place place,
+			   struct cursor_place *at, struct share *share)
 {
-	struct cursor *cursor = &producer->cursor;
-
-	cursor->batch++;
-	cursor->rows += producer->open->rows;
-	if (cursor->split == SPLIT_TRAIN)
-		cursor->step++;
-	seal(producer, producer->open);
-	producer->open = NULL;
-}
-
-/* As many rows as fit the open slot and the window still has. */
-static enum step hand_out_rows(struct producer *producer, struct window *window)
-{
-	struct cursor_place *place = &producer->cursor.place[0];
-	uint64_t batch_rows = plan_settings_of(producer->fetch->plan)->batch_rows;
-	uint64_t left = window->records - place->offset, room;
-
-	if (!producer->open) {
-		enum step step = claim(producer, RING_DATA, &producer->open);
-
-		if (step != STEP_DONE)
-			return step;
-	}
-	if (producer->fetch->spans_head - producer->fetch->spans_tail == FETCH_SPANS_MAX)
-		return STEP_WAIT_WORK;
-	room = batch_rows - producer->open->rows;
-	room = room < left ? room : left;
-	hand_out(producer, window, (uint32_t)room);
-	place->offset += room;
-	return STEP_DONE;
-}
-
-/* Rows of the current window into the open slot. */
-static enum step take_rows(struct producer *producer)
-{
-	struct cursor_place *place = &producer->cursor.place[0];
 	struct window *window = NULL;
-	enum step step = need_window(producer, &window);
-	struct error err = { 0 };
+	enum step step = need_window(producer, stream, place, &window);
+	uint64_t left;
+	uint32_t count;
 
 	if (step != STEP_DONE || !window)
 		return step;
-	if (place->offset > window->records) {
-		(void)error_set(&err, -ESTALE,
-				"the cursor lies at row %" PRIu64 " of a window of %" PRIu64
-				": the data is not what it was",
-				place->offset, window->records);
-		return produce_error(producer, &err, NULL, 0);
-	}
-	if (place->offset < window->records) {
-		step = hand_out_rows(producer, window);
-		if (step != STEP_DONE)
-			return step;
-	}
+	if (at->offset > window->records)
+		return refuse_offset(producer, at->offset, window);
+	left = window->records - at->offset;
+	count = left < share->limit - share->taken ? (uint32_t)left : share->limit - share->taken;
+	if (count > 0 && producer->open && spans_full(producer->fetch))
+		return STEP_WAIT_WORK;
+	if (count > 0 && producer->open)
+		hand_out(producer, window, share, at->offset, count);
+	stream->gave_rows |= count > 0;
+	share->taken += count;
+	at->offset += count;
 	/* One way to write each place: the end of a window is the start of the next. */
-	if (place->offset == window->records) {
-		place->window++;
-		place->offset = 0;
+	if (at->offset == window->records) {
+		at->window++;
+		at->offset = 0;
 		producer->cursor.skipped += window->lost;
 	}
-	if (producer->open && producer->open->rows == plan_settings_of(producer->fetch->plan)->batch_rows)
-		batch_full(producer);
 	return STEP_DONE;
 }
 
-/* ---- Segments ---- */
+/* A source other than the first begins its next pass. */
+static enum step next_pass(struct producer *producer, struct stream *stream, struct cursor_place *at)
+{
+	struct error err;
+
+	if (!stream->gave_rows) {
+		(void)error_set(&err, -EBADMSG, "%s: a whole pass over lane %u of %u gave no record",
+				store_url(producer->fetch->source[stream->source].store), stream->lane,
+				plan_settings_of(producer->fetch->plan)->lanes);
+		return produce_error(producer, &err, NULL, 0);
+	}
+	stream->gave_rows = false;
+	*at = (struct cursor_place){ .pass = at->pass + 1 };
+	return STEP_DONE;
+}
+
+/* STEP_DONE: the stream has done what it could for its share of a training batch. */
+static enum step fill_share(struct producer *producer, uint32_t index)
+{
+	struct stream *stream = &producer->fetch->stream[index];
+	struct share *share = &producer->batch.share[index];
+	struct cursor_place *at = &producer->cursor.place[stream->place];
+	uint64_t windows = plan_windows(producer->fetch->plan, stream->source, stream->lane, SPLIT_TRAIN);
+	enum step step = STEP_DONE;
+
+	while (step == STEP_DONE && !producer->closed && share->taken < share->limit) {
+		uint64_t pass = stream->source == 0 ? producer->cursor.segment : at->pass;
+
+		if (at->window < windows)
+			step = take_rows(producer, stream, (struct place){ SPLIT_TRAIN, pass, at->window },
+					 at, share);
+		else if (stream->source == 0)
+			deal_end(producer, index, share_row(share, share->taken));
+		else
+			step = next_pass(producer, stream, at);
+	}
+	return step;
+}
+
+/* Of a lane the first source comes first, which says where the lane ends. */
+static enum step fill_lane(struct producer *producer, uint32_t lane)
+{
+	uint32_t lanes = producer->fetch->lanes, streams = producer->fetch->streams;
+	enum step all = STEP_DONE;
+
+	for (uint32_t i = lane; i < streams && !producer->closed; i += lanes) {
+		enum step step = fill_share(producer, i);
+
+		all = step == STEP_DONE ? all : step;
+		if (i == lane && step != STEP_DONE)
+			break;
+	}
+	return all;
+}
+
+static enum step fill_training(struct producer *producer)
+{
+	enum step all = STEP_DONE;
+
+	for (uint32_t lane = 0; lane < producer->fetch->lanes && !producer->closed; lane++) {
+		enum step step = fill_lane(producer, lane);
+
+		all = step == STEP_DONE ? all : step;
+	}
+	return all;
+}
+
+static enum step fill_evaluation(struct producer *producer)
+{
+	struct share *share = &producer->batch.share[0];
+	enum step step = STEP_DONE;
+
+	while (step == STEP_DONE && !producer->closed && share->taken < share->limit) {
+		struct stream *stream = segment_evaluated(producer);
+		struct cursor_place *at;
+
+		if (!stream) {
+			share->limit = share->taken;
+			break;
+		}
+		at = &producer->cursor.place[stream->lane];
+		step = take_rows(producer, stream,
+				 (struct place){ (enum split)producer->cursor.split, 0, at->window }, at,
+				 share);
+	}
+	return step;
+}
+
+/* ---- Batches ---- */
+
+static enum step begin_batch(struct producer *producer)
+{
+	const struct plan_settings *settings = plan_settings_of(producer->fetch->plan);
+	uint64_t rows = settings->batch_rows, slot = producer->fetch->run.config.ring.slots;
+	bool train = producer->cursor.split == SPLIT_TRAIN;
+	enum step step;
+
+	if (producer->pass_over == 0) {
+		step = produce_claim(producer, RING_DATA, &producer->open);
+		if (step != STEP_DONE)
+			return step;
+		slot = (uint64_t)(producer->open - producer->pending);
+		if (train && settings->take_rows > 0 && settings->take_rows - producer->cursor.rows < rows)
+			rows = settings->take_rows - producer->cursor.rows;
+	} else if (producer->pass_over < rows) {
+		rows = producer->pass_over;
+	}
+	if (train)
+		deal_rows(producer, rows, producer->room + slot * 2 * settings->batch_rows);
+	else
+		deal_unseen(producer, rows);
+	producer->filling = true;
+	return STEP_DONE;
+}
+
+/* Rows below `rows` that nobody had anything for. */
+static enum step hand_out_empty(struct producer *producer, uint32_t rows)
+{
+	for (uint32_t i = 0; i < producer->fetch->streams; i++) {
+		struct share *share = &producer->batch.share[i];
+		uint32_t count = share_below(share, rows);
+
+		if (count <= share->taken)
+			continue;
+		if (spans_full(producer->fetch))
+			return STEP_WAIT_WORK;
+		hand_out(producer, NULL, share, 0, count - share->taken);
+		producer->open->empty += count - share->taken;
+		share->taken = count;
+	}
+	return STEP_DONE;
+}
+
+/* Every row is handed out, or there is none for it. The segment's last batch ends with its last row; when it
+ * is smaller than the others, segment_end() has the word. */
+static enum step finish_batch(struct producer *producer)
+{
+	struct batch *batch = &producer->batch;
+	uint32_t rows = batch->rows;
+	enum step step;
+
+	if (!producer->open) {
+		producer->pass_over -= batch->global_rows;
+		producer->filling = false;
+		return STEP_DONE;
+	}
+	if (segment_is_over(producer))
+		rows = deal_rows_taken(producer);
+	step = hand_out_empty(producer, rows);
+	if (step != STEP_DONE)
+		return step;
+	producer->open->rows = rows;
+	if (rows < batch->rows)
+		batch->global_rows = rows ? (uint32_t)deal_global(producer, rows - 1) : 0;
+	producer->filling = false;
+	if (batch->global_rows == plan_settings_of(producer->fetch->plan)->batch_rows)
+		produce_batch(producer);
+	return STEP_DONE;
+}
+
+static uint64_t rows_taken(const struct batch *batch, bool *ret_full, uint32_t streams)
+{
+	uint64_t taken = 0;
+
+	*ret_full = true;
+	for (uint32_t i = 0; i < streams; i++) {
+		taken += batch->share[i].taken;
+		*ret_full &= batch->share[i].taken >= batch->share[i].limit;
+	}
+	return taken;
+}
+
+static enum step fill_batch(struct producer *producer)
+{
+	uint32_t streams = producer->fetch->streams;
+	bool full;
+	uint64_t before = rows_taken(&producer->batch, &full, streams);
+	enum step step =
+		producer->cursor.split == SPLIT_TRAIN ? fill_training(producer) : fill_evaluation(producer);
+	uint64_t after = rows_taken(&producer->batch, &full, streams);
+
+	if (producer->closed || step == STEP_BROKEN)
+		return step;
+	if (full)
+		return finish_batch(producer);
+	return after > before ? STEP_DONE : step;
+}
+
+/* ---- One step ---- */
 
 static enum step end_run(struct producer *producer)
 {
 	struct pending *pending;
-	enum step step = claim(producer, RING_END_RUN, &pending);
+	enum step step = produce_claim(producer, RING_END_RUN, &pending);
 
 	if (step != STEP_DONE)
 		return step;
-	seal(producer, pending);
+	produce_seal(producer, pending);
 	producer->closed = true;
-	return STEP_DONE;
-}
-
-/* The run would end with its initial weights. */
-static enum step refuse_empty(struct producer *producer)
-{
-	const struct plan *plan = producer->fetch->plan;
-	const struct plan_settings *settings = plan_settings_of(plan);
-	struct error err;
-
-	(void)error_set(&err, -EBADMSG,
-			"the %" PRIu64
-			" train shards hold %u rows, too few for a batch: run.batch_rows is %" PRIu64
-			", order.remainder \"%s\"",
-			plan_shards(plan, SPLIT_TRAIN), producer->open ? producer->open->rows : 0,
-			settings->batch_rows, settings->remainder == REMAINDER_DROP ? "drop" : "keep");
-	return produce_error(producer, &err, NULL, 0);
-}
-
-/* All windows of the segment are taken: the last, smaller batch (which only training may drop), then
- * END_SEGMENT with the next segment's first place. */
-static enum step end_segment(struct producer *producer)
-{
-	const struct plan *plan = producer->fetch->plan;
-	struct cursor next = { .version = CURSOR_VERSION, .places = 1 };
-	struct pending *pending = producer->open;
-	enum split split = producer->cursor.split;
-	enum step step;
-
-	if (pending && (plan_settings_of(plan)->remainder == REMAINDER_KEEP || split != SPLIT_TRAIN)) {
-		batch_full(producer);
-		return STEP_DONE;
-	}
-	if (split == SPLIT_TRAIN && producer->cursor.batch == 0)
-		return refuse_empty(producer);
-	step = pending ? STEP_DONE : claim(producer, RING_END_SEGMENT, &pending);
-	if (step != STEP_DONE)
-		return step;
-	pending->kind = RING_END_SEGMENT;
-	pending->rows = 0;
-	producer->open = NULL;
-	next.segment = producer->cursor.segment;
-	next.ended = !next_segment(plan, &split, &next.segment);
-	next.split = split;
-	next.step = producer->cursor.step;
-	next.skipped = producer->cursor.skipped;
-	next.place[0].pass = split == SPLIT_TRAIN ? next.segment : 0;
-	producer->cursor = next;
-	seal(producer, pending);
 	return STEP_DONE;
 }
 
 enum step produce(struct producer *producer)
 {
-	const struct cursor *cursor = &producer->cursor;
+	struct error err;
 
 	if (producer->closed)
 		return STEP_WAIT_RING;
-	if (cursor->ended)
+	if (producer->cursor.ended)
 		return end_run(producer);
-	if (cursor->place[0].window >= window_count(producer->fetch->plan, (enum split)cursor->split))
-		return end_segment(producer);
-	return take_rows(producer);
+	if (streams_load(producer->fetch, &producer->cursor, &err) < 0)
+		return produce_error(producer, &err, NULL, 0);
+	if (producer->filling)
+		return fill_batch(producer);
+	/* A slot that is open but not full was the last. */
+	if (producer->open || segment_is_over(producer))
+		return segment_end(producer);
+	return begin_batch(producer);
+}
+
+void produce_from(struct producer *producer, const struct cursor *cursor)
+{
+	const struct plan_settings *settings = plan_settings_of(producer->fetch->plan);
+
+	producer->cursor = *cursor;
+	producer->cursor.places = settings->sources * settings->lanes;
+	for (uint32_t i = 0; i < producer->fetch->streams; i++)
+		producer->fetch->stream[i].gave_rows = true;
+	segment_begin(producer);
 }

@@ -3,11 +3,28 @@
  * The main thread's own: where production stands, and the slots between claim and commit.
  * Order: (producer_start -> (produce -> commit.c publishes what is whole)*)* for each generation. The lock is
  * held in every call. produce() does one small step and never sleeps.
+ *
+ * A training batch is dealt before it is filled: each row to its lane and, by weight, to a source of it. An
+ * evaluation takes one stream after the other, so that no row stays empty.
  */
 #pragma once
 
 #include "core/status.h"
 #include "fetchd/fetch.h"
+
+/* A stream's rows of the batch in work. */
+struct share {
+	const uint32_t *row; /* rows of the slot; NULL = first, first + stride ... */
+	uint32_t first, stride;
+	uint32_t rows, taken; /* dealt to it; handed out */
+	uint32_t limit;       /* of `rows`, those before the lane's end */
+};
+
+struct batch {
+	uint32_t global_rows;                  /* with the other ranks' */
+	uint32_t rows;                         /* this rank's: rows 0 .. rows - 1 of the slot */
+	struct share share[CURSOR_PLACES_MAX]; /* a stream each; an evaluation has one */
+};
 
 struct producer {
 	struct status_page *page; /* NULL: it cannot be written */
@@ -17,10 +34,12 @@ struct producer {
 	uint64_t generation;
 	bool closed;          /* the generation ended: END_RUN or ERROR was claimed */
 	struct cursor cursor; /* behind everything claimed so far, the open slot's rows not counted */
-	struct window window[2];
-	unsigned current;     /* the window that cursor.place[0] is in, when it is loaded for that place */
-	struct pending *open; /* the slot being filled with rows */
+	uint64_t pass_over;   /* rows of the segment still to be passed over */
+	bool filling;         /* `batch` is in work */
+	struct batch batch;
+	struct pending *open; /* the slot being filled; NULL while rows are passed over */
 	struct pending *pending;
+	uint32_t *room;      /* of each pending slot and of rows passed over: see deal_rows() */
 	uint64_t head, tail; /* pending[tail .. head) modulo slots, oldest first */
 	uint64_t skipped; /* rows, published in this generation; cursor.skipped holds what came before it */
 };
@@ -29,10 +48,46 @@ struct producer {
  * sense. */
 enum step { STEP_DONE, STEP_WAIT_RING, STEP_WAIT_WORK, STEP_BROKEN };
 
+/* produce.c */
 enum step produce(struct producer *producer);
-
+/* From a cursor that cursor_check() let pass. */
+void produce_from(struct producer *producer, const struct cursor *cursor);
 /* End the generation with an ERROR slot; `key` may be NULL. */
 enum step produce_error(struct producer *producer, const struct error *err, const char *key, uint64_t offset);
+/* Claim a slot for what comes next. */
+enum step produce_claim(struct producer *producer, enum ring_kind kind, struct pending **ret_pending);
+/* It carries the cursor as it is now. */
+void produce_seal(struct producer *producer, struct pending *pending);
+/* The open slot is the batch. */
+void produce_batch(struct producer *producer);
 
-/* Whether a cursor is a place of this plan. Errors: -EBADMSG what it says. */
-MUST_CHECK int cursor_check(const struct plan *plan, const struct cursor *cursor, struct error *err);
+/* deal.c: the rows of producer->batch. */
+/* Deal `global_rows` rows to the streams; `room`, for twice as many, keeps them where there are several
+ * sources. */
+void deal_rows(struct producer *producer, uint64_t global_rows, uint32_t *room);
+/* The same to whichever streams will have them. */
+void deal_unseen(struct producer *producer, uint64_t global_rows);
+/* Lane `lane` of this rank's (0 ..) has no rows from `row` on. */
+void deal_end(struct producer *producer, uint32_t lane, uint32_t row);
+/* Rows up to the last one that was handed out. */
+uint32_t deal_rows_taken(const struct producer *producer);
+uint32_t share_row(const struct share *share, uint32_t i);
+/* How many of a share's rows lie below `row`. */
+uint32_t share_below(const struct share *share, uint32_t row);
+/* Rows of the global batch up to this rank's row `row`, that one included. */
+uint64_t deal_global(const struct producer *producer, uint32_t row);
+
+/* segment.c */
+/* Whether a cursor is a place of the plan, and this rank's. Errors: -EBADMSG what it says. */
+MUST_CHECK int cursor_check(const struct fetch *fetch, const struct cursor *cursor, struct error *err);
+/* In training, a lane of this rank (0 ..) has no more rows: the first source's pass tells. */
+bool segment_lane_is_over(const struct producer *producer, uint32_t own);
+/* No further row belongs to the cursor's segment. */
+bool segment_is_over(struct producer *producer);
+/* The stream that an evaluation takes its next row from; NULL = none. */
+struct stream *segment_evaluated(struct producer *producer);
+/* The last, smaller batch, which lies in the open slot, then END_SEGMENT with the next segment's first place.
+ */
+enum step segment_end(struct producer *producer);
+/* What the segment at the cursor begins with. */
+void segment_begin(struct producer *producer);

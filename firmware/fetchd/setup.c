@@ -21,16 +21,18 @@ static int by_size_descending(const void *a, const void *b)
 }
 
 /* The most that any window of a split can hold as stored: its largest shards, since any may come together. */
-static int largest_window(const struct plan *plan, enum split split, uint64_t *ret_bytes, struct error *err)
+static int largest_window(const struct plan *plan, uint32_t source, enum split split, uint64_t *ret_bytes,
+			  struct error *err)
 {
-	uint64_t shards = plan_shards(plan, split), count = plan_settings_of(plan)->window_shards;
+	uint64_t shards = plan_source_shards(plan, source, split),
+		 count = plan_settings_of(plan)->window_shards;
 	CLEANUP(free_ptr) uint64_t *size = calloc(shards ? shards : 1, sizeof(*size));
 
 	*ret_bytes = 0;
 	if (!size)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " sizes", shards);
 	for (uint64_t i = 0; i < shards; i++)
-		size[i] = plan_shard(plan, split, i).bytes;
+		size[i] = plan_shard(plan, source, split, i).bytes;
 	qsort(size, shards, sizeof(*size), by_size_descending);
 	for (uint64_t i = 0; i < shards && i < count; i++)
 		if (__builtin_add_overflow(*ret_bytes, size[i], ret_bytes))
@@ -42,26 +44,28 @@ static int largest_window(const struct plan *plan, enum split split, uint64_t *r
  */
 static int check_memory(struct fetch *fetch, struct error *err)
 {
-	uint64_t bytes, worst = 0;
+	uint64_t bytes, worst = 0, windows = 2 * fetch->streams;
+	const struct plan_settings *settings = plan_settings_of(fetch->plan);
 
-	fetch->window_bytes = fetch->run.config.fetch.memory_bytes / 2;
-	for (int split = 0; split < SPLIT_MAX; split++) {
-		int r = largest_window(fetch->plan, (enum split)split, &bytes, err);
+	fetch->window_bytes = fetch->run.config.fetch.memory_bytes / windows;
+	for (uint32_t source = 0; source < settings->sources; source++)
+		for (int split = 0; split < SPLIT_MAX; split++) {
+			int r = largest_window(fetch->plan, source, (enum split)split, &bytes, err);
 
-		if (r < 0)
-			return r;
-		worst = bytes > worst ? bytes : worst;
-	}
+			if (r < 0)
+				return r;
+			worst = bytes > worst ? bytes : worst;
+		}
 	if (worst > fetch->window_bytes)
-		return error_set(
-			err, -EINVAL,
-			"fetch.memory_bytes: found %" PRIu64 ", two windows of %" PRIu64
-			" shards take up to %" PRIu64 " as stored: raise it, or lower order.window_shards",
-			fetch->run.config.fetch.memory_bytes, plan_settings_of(fetch->plan)->window_shards,
-			worst > UINT64_MAX / 2 ? UINT64_MAX : worst * 2);
-	log_info("windows: two of %" PRIu64 " shards, each up to %" PRIu64
+		return error_set(err, -EINVAL,
+				 "fetch.memory_bytes: found %" PRIu64 ", two windows of %" PRIu64
+				 " shards take up to %" PRIu64
+				 " as stored: raise it, or lower order.window_shards",
+				 fetch->run.config.fetch.memory_bytes, settings->window_shards,
+				 worst > UINT64_MAX / windows ? UINT64_MAX : worst * windows);
+	log_info("windows: %" PRIu64 " of %" PRIu64 " shards, each up to %" PRIu64
 		 " bytes as stored; with what they inflate to, below %" PRIu64,
-		 plan_settings_of(fetch->plan)->window_shards, worst, fetch->run.config.fetch.memory_bytes);
+		 windows, settings->window_shards, worst, fetch->run.config.fetch.memory_bytes);
 	return 0;
 }
 
@@ -99,15 +103,26 @@ static int open_stores(struct fetch *fetch, struct error *err)
 	struct store_options options = store_options_of(config);
 
 	options.connections = (uint32_t)config->fetch.connections;
-	fetch->sources = 1;
-	fetch->source[0].fetch = fetch;
-	return store_open(&config->source, &options, &fetch->source[0].store, err);
+	fetch->sources = config->sources;
+	for (uint32_t i = 0; i < fetch->sources; i++) {
+		int r = store_open(&config->source[i].store, &options, &fetch->source[i].store, err);
+
+		if (r < 0)
+			return r;
+		fetch->source[i].fetch = fetch;
+	}
+	return 0;
 }
 
 int fetch_setup(struct fetch *fetch, struct error *err)
 {
+	uint32_t lanes = plan_settings_of(fetch->plan)->lanes;
 	int r = batch_schema(&fetch->run.config, &fetch->schema, err);
 
+	if (fetch->world > lanes)
+		return error_set(err, -EINVAL, "--world: found %u, order.lanes is %u: a lane each at least",
+				 fetch->world, lanes);
+	streams_make(fetch);
 	for (uint32_t i = 0; r == 0 && i < fetch->schema.features; i++)
 		fetch->row_bytes[i] = example_row_bytes(&fetch->schema.feature[i]);
 	if (r == 0)

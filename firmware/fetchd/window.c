@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/order.h"
 #include "fetchd/fetch.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-uint64_t window_count(const struct plan *plan, enum split split)
-{
-	return order_lane_windows(plan_shards(plan, split), 1, 0, plan_settings_of(plan)->window_shards);
-}
-
 /* Train shards in the pass's order, the others in key order. */
-static uint64_t shard_at(const struct fetch *fetch, struct place place, uint64_t k)
+static struct plan_shard shard_at(const struct fetch *fetch, const struct stream *stream, struct place place,
+				  uint64_t k)
 {
 	const struct plan_settings *settings = plan_settings_of(fetch->plan);
-	uint64_t position = order_position(1, 0, settings->window_shards, place.window, k);
+	uint64_t shards = plan_source_shards(fetch->plan, stream->source, place.split);
+	uint64_t position =
+		order_position(settings->lanes, stream->lane, settings->window_shards, place.window, k);
 
-	if (place.split != SPLIT_TRAIN)
-		return position;
-	return order_shard(settings->seed, 0, place.segment, plan_shards(fetch->plan, place.split), position);
+	if (place.split == SPLIT_TRAIN)
+		position = order_shard(settings->seed, stream->source, place.pass, shards, position);
+	return plan_shard(fetch->plan, stream->source, place.split, position);
+}
+
+/* How many shards a place has: the last window of a pass may have fewer than the others. */
+static uint64_t shards_of(const struct fetch *fetch, const struct stream *stream, struct place place)
+{
+	const struct plan_settings *settings = plan_settings_of(fetch->plan);
+	uint64_t shards = plan_source_shards(fetch->plan, stream->source, place.split);
+	uint64_t left = order_lane_shards(shards, settings->lanes, stream->lane) -
+			place.window * settings->window_shards;
+
+	return left < settings->window_shards ? left : settings->window_shards;
 }
 
 static int reserve_window(struct window *window, uint64_t shards_max, struct error *err)
@@ -90,17 +98,16 @@ static int reserve_raw(struct window *window, struct error *err)
 int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err)
 {
 	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards;
-	uint64_t left = plan_shards(fetch->plan, place.split) - place.window * per_window;
 	int r = reserve_window(window, per_window, err);
 
 	if (r < 0)
 		return r;
 	window->state = WINDOW_IDLE;
 	window->place = place;
-	window->shards = left < per_window ? left : per_window;
+	window->shards = shards_of(fetch, window->stream, place);
 	window->bytes = window->lost = 0;
 	for (uint64_t k = 0; k < window->shards; k++) {
-		set_shard(fetch, window, k, plan_shard(fetch->plan, place.split, shard_at(fetch, place, k)));
+		set_shard(fetch, window, k, shard_at(fetch, window->stream, place, k));
 		/* fetch_setup() saw that no window's sum leaves the budget. */
 		window->bytes += window->shard[k].plan.bytes;
 	}
@@ -135,18 +142,28 @@ const struct shard *window_failure(const struct window *window)
 	return NULL;
 }
 
-const struct record *window_record(const struct fetch *fetch, const struct window *window, uint64_t offset,
+struct window_order window_order(const struct fetch *fetch, const struct window *window)
+{
+	struct window_order order = { .window = window, .shuffled = window->place.split == SPLIT_TRAIN };
+	struct order_key key = { .seed = plan_settings_of(fetch->plan)->seed,
+				 .pass = window->place.pass,
+				 .window = window->place.window,
+				 .source = window->stream->source,
+				 .lane = window->stream->lane };
+
+	if (order.shuffled)
+		order.permutation = order_permutation(&key, window->records);
+	return order;
+}
+
+const struct record *window_record(const struct window_order *order, uint64_t offset,
 				   const struct shard **ret_shard)
 {
+	const struct window *window = order->window;
 	uint64_t low = 0, high = window->shards;
 
-	if (window->place.split == SPLIT_TRAIN) {
-		struct order_key key = { .seed = plan_settings_of(fetch->plan)->seed,
-					 .pass = window->place.segment,
-					 .window = window->place.window };
-
-		offset = order_permute(&key, window->records, offset);
-	}
+	if (order->shuffled)
+		offset = order_permuted(&order->permutation, offset);
 	/* The last shard whose first record is not behind `offset`. */
 	while (high - low > 1) {
 		uint64_t middle = (low + high) / 2;

@@ -83,8 +83,6 @@ static void timer(struct units_file *file, const struct config *config, int64_t 
 
 static void add_credential(struct units_file *file, const char *name)
 {
-	if (!*name)
-		return;
 	add(file, "LoadCredential=");
 	add_string(file, name);
 	add(file, ":/data/kiln/credentials/");
@@ -92,15 +90,28 @@ static void add_credential(struct units_file *file, const char *name)
 	add(file, "\n");
 }
 
+/* Each once, and none for no name. */
+static uint32_t add_name(const char **names, uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return count;
+	names[count] = name;
+	return *name ? count + 1 : count;
+}
+
 static void credentials(struct units_file *file, const struct config *config)
 {
-	const char *source = config->source.credential, *sink = config->sink.credential;
+	const char *names[CONFIG_SOURCES_MAX + 1];
+	uint32_t count = 0;
 
-	if (*source || *sink)
+	for (uint32_t i = 0; i < config->sources; i++)
+		count = add_name(names, count, config->source[i].store.credential);
+	count = add_name(names, count, config->sink.credential);
+	if (count > 0)
 		add(file, "[Service]\n");
-	add_credential(file, source);
-	if (strcmp(source, sink) != 0)
-		add_credential(file, sink);
+	for (uint32_t i = 0; i < count; i++)
+		add_credential(file, names[i]);
 }
 
 /* Windows, requests in flight, and the ring where it lies on normal pages. */

@@ -49,7 +49,6 @@ static int check_start(const char *file, const struct run_start *start, const ch
 			    file);
 }
 
-/* For a run without a plan, which would take whatever lies there; one that has its plan goes by its pins. */
 static int check_whole(struct store *source, struct error *err)
 {
 	struct store_object object;
@@ -61,6 +60,22 @@ static int check_whole(struct store *source, struct error *err)
 				 ": kiln prep did not finish here; run it again",
 				 store_url(source));
 	return r == -ENOENT ? 0 : r;
+}
+
+/* Every source can be opened; `whole`: and is complete. That is for a run without a plan, which would take
+ * whatever lies there; one that has its plan goes by its pins. */
+static int check_sources(const struct config *config, bool whole, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
+		CLEANUP(store_closep) struct store *source = NULL;
+
+		r = begin_store(config, &config->source[i].store, &source, err);
+		if (r == 0 && whole)
+			r = check_whole(source, err);
+	}
+	return r;
 }
 
 int begin_upload_record(struct store *sink, const char *run_id, struct error *err)
@@ -116,7 +131,6 @@ static int find_start(const struct config *config, const struct run *last, struc
 static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
 		     struct error *err)
 {
-	CLEANUP(store_closep) struct store *source = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(json_free) cJSON *overrides = NULL;
 	char hash[GRAPH_HASH_BYTES], path[PATH_BYTES] = "", room[PATH_BYTES];
@@ -128,8 +142,7 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0) ||
 	    (r = overrides_apply(file, overrides, room, &file, err)) < 0 ||
 	    (r = config_load(file, &config, err)) < 0 || (r = check_model(&config, hash, err)) < 0 ||
-	    (r = begin_store(&config, &config.source, &source, err)) < 0 ||
-	    (r = check_whole(source, err)) < 0)
+	    (r = check_sources(&config, true, err)) < 0)
 		return r;
 	if (config.run.start_from == START_LATEST &&
 	    ((r = find_start(&config, last, &start, path, err)) < 0 ||
@@ -144,14 +157,13 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 /* An unfinished run is its frozen configuration's: kiln.conf may be anything by now. */
 static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
 {
-	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
+	CLEANUP(store_closep) struct store *sink = NULL;
 	bool adopted, any;
 	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
 
 	/* What was asked of this very run may still lie there. */
 	if (r < 0 || (r = overrides_done(NULL, err)) < 0 ||
-	    (r = begin_store(&ret_run->config, &ret_run->config.source, &source, err)) < 0 ||
-	    (!*ret_run->plan_sha256 && (r = check_whole(source, err)) < 0) || brought ||
+	    (r = check_sources(&ret_run->config, !*ret_run->plan_sha256, err)) < 0 || brought ||
 	    (r = begin_store(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
 	    (r = spool_make(ret_run->id, err)) < 0)
 		return r;
@@ -181,7 +193,7 @@ static int begin(const char *file, struct error *err)
 	adopted = unfinished && !unstarted_is_superseded(file, &last);
 	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
 	if (r < 0 || (r = note_end(&run, err)) < 0 || (r = spool_make(run.id, err)) < 0 ||
-	    (r = begin_store(&run.config, &run.config.source, &source, err)) < 0 ||
+	    (r = begin_store(&run.config, &run.config.source[0].store, &source, err)) < 0 ||
 	    (r = bring_encoder(source, run.id, err)) < 0 ||
 	    (r = begin_store(&run.config, &run.config.sink, &sink, err)) < 0 ||
 	    (r = begin_upload_record(sink, run.id, err)) < 0)

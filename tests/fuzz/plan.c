@@ -7,6 +7,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void use_split(const struct plan *plan, uint32_t source, enum split split, size_t size)
+{
+	for (uint64_t i = 0; i < plan_source_shards(plan, source, split); i++) {
+		struct plan_shard shard = plan_shard(plan, source, split, i);
+
+		if (strlen(shard.key) + strlen(shard.etag) + strlen(shard.version) > size)
+			abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = { 0 };
@@ -18,13 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	if (plan_open(path, &plan, &err) == 0) {
-		for (int split = 0; split < SPLIT_MAX; split++)
-			for (uint64_t i = 0; i < plan_shards(plan, (enum split)split); i++) {
-				struct plan_shard shard = plan_shard(plan, (enum split)split, i);
-
-				if (strlen(shard.key) + strlen(shard.etag) + strlen(shard.version) > size)
-					abort();
-			}
+		for (uint32_t source = 0; source < plan_settings_of(plan)->sources; source++)
+			for (int split = 0; split < SPLIT_MAX; split++)
+				use_split(plan, source, (enum split)split, size);
 		plan_close(plan);
 	} else if (!*err.text) {
 		abort();

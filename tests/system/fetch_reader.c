@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A trainer that only reads: fetch_reader [--cursor FILE] [--stop-after BATCHES] [--save FILE] [--revisit N]
- * [--rate] Attaches to the ring under KILN_ROOT at the cursor of FILE (the start without it), and prints a
- * line a slot: DATA split segment batch rows valid crc   |   END_SEGMENT split segment batches rows   |
- * END_RUN ERROR code key text
+ * [--rows] [--rate] Attaches to the ring under KILN_ROOT at the cursor of FILE (the start without it), and
+ * prints a line a slot: DATA split segment batch rows valid crc   |   END_SEGMENT split segment batches rows
+ * | END_RUN ERROR code key text
  * --save     writes the cursor behind the last slot.
  * --revisit  after END_RUN goes back N times to a place it was at, and checks that the same slots follow:
  *            prints REVISITED N, or DIFFERS and both lines.
+ * --rank R --world N   asks as one of several ranks
+ * --pace-ms  waits so long behind each slot
+ * --rows     prints behind each batch a line a row that is not empty: ROW split segment crc
  * --rate     prints only rows, data bytes, seconds to the first slot and seconds in all since the reader's
  *            start, at the end.
  * At END_RUN the run is set finished, as traind does, so that fetchd ends.
@@ -144,7 +147,9 @@ static int revisit(struct ring *ring, uint64_t times)
 struct options {
 	const char *save, *load;
 	uint64_t stop_after, revisit;
-	bool rate;
+	long pace_ms;
+	uint32_t rank, world;
+	bool rate, rows;
 };
 
 static struct options parse(int argc, char **argv)
@@ -152,8 +157,16 @@ static struct options parse(int argc, char **argv)
 	struct options options = { .stop_after = UINT64_MAX };
 
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--rate") == 0)
+		if (strcmp(argv[i], "--rank") == 0)
+			options.rank = (uint32_t)strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--world") == 0)
+			options.world = (uint32_t)strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--rate") == 0)
 			options.rate = true;
+		else if (strcmp(argv[i], "--pace-ms") == 0)
+			options.pace_ms = strtol(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--rows") == 0)
+			options.rows = true;
 		else if (strcmp(argv[i], "--cursor") == 0)
 			options.load = argv[++i];
 		else if (strcmp(argv[i], "--save") == 0)
@@ -175,6 +188,27 @@ static uint64_t data_bytes(const struct ring *ring, const struct ring_slot *slot
 	return bytes;
 }
 
+/* The last column says which rows are empty. */
+static void print_rows(const struct ring *ring, const struct ring_slot *slot)
+{
+	const struct ring_geometry *geometry = ring_geometry_of(ring);
+	uint32_t last = geometry->columns - 1;
+
+	for (uint32_t row = 0; slot->kind == RING_DATA && row < slot->rows; row++) {
+		uint32_t crc = 0;
+
+		if (((const uint8_t *)ring_column_data(ring, slot, last))[row])
+			continue;
+		for (uint32_t i = 0; i < last; i++) {
+			uint32_t bytes = geometry->column[i].row_bytes;
+
+			crc = crc32c(crc, (const uint8_t *)ring_column_data(ring, slot, i) + row * bytes,
+				     bytes);
+		}
+		printf("ROW %u %" PRIu64 " %08x\n", slot->split, slot->segment, crc);
+	}
+}
+
 /* Until END_RUN, ERROR or enough; *cursor follows. */
 static void follow(struct ring *ring, const struct options *options, double start, struct cursor *cursor)
 {
@@ -192,6 +226,8 @@ static void follow(struct ring *ring, const struct options *options, double star
 			line_of(ring, slot, line);
 			puts(line);
 		}
+		if (options->rows)
+			print_rows(ring, slot);
 		if (options->revisit)
 			remember(cursor, line);
 		if (kind == RING_DATA) {
@@ -201,6 +237,8 @@ static void follow(struct ring *ring, const struct options *options, double star
 		}
 		*cursor = slot->cursor;
 		ring_release(ring, slot);
+		if (options->pace_ms)
+			(void)nanosleep(&(struct timespec){ .tv_nsec = options->pace_ms * 1000000 }, NULL);
 	} while (kind != RING_END_RUN && kind != RING_ERROR && batches != options->stop_after);
 	if (options->rate)
 		printf("%" PRIu64 " %" PRIu64 " %.6f %.6f\n", rows, bytes, first, seconds() - start);
@@ -221,6 +259,8 @@ int main(int argc, char **argv)
 			return 1;
 		(void)fclose(file);
 	}
+	cursor.rank = options.rank;
+	cursor.world = options.world;
 	ring = open_ring();
 	ring_attach(ring, &cursor);
 	follow(ring, &options, start, &cursor);

@@ -288,7 +288,7 @@ static void test_schema(void **state)
 		{ "no group", STORES "schema = ( 3 );",
 		  "k.conf:2: schema: found an integer, allowed: groups { ... }" },
 		{ "a feature's keys", STORES "schema = ( {\n name = \"a\"; type = \"b\"; } );",
-		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, shape, missing, fill\n"
+		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, missing, fill, shape\n"
 		  "k.conf:2: schema.dtype: found nothing, it must be given" },
 		{ "a size of nothing",
 		  STORES "schema = ( { name = \"a\"; dtype = \"bytes\"; shape = [ 2, 0 ]; } );",
@@ -334,6 +334,61 @@ static void test_schema(void **state)
 
 	(void)state;
 	CHECK_REFUSALS(cases);
+}
+
+#define SINK "sink: { url = \"s3://bkt/c\"; };\n"
+
+static void test_sources(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "beside the group", STORES "sources = ( { url = \"file:///b\"; } );",
+		  "k.conf:2: sources: found beside source, allowed: one of them" },
+		{ "an empty list", SINK "sources = ( );",
+		  "k.conf:2: sources: found a list of 0, allowed: a list ( ) of 1 .. 32 sources" },
+		{ "no group", SINK "sources = ( \"file:///a\" );",
+		  "k.conf:2: sources: found a string, allowed: groups { ... }" },
+		{ "its keys",
+		  SINK
+		  "sources = ( {\n weight = 0.0; glob = \"*\"; }, { url = \"b\"; weight = 4294967296; } );",
+		  "k.conf:3: sources.weight: found 0.0, allowed: a number, 1e-06 .. 1e+06\n"
+		  "k.conf:3: sources.glob: found an unknown key, allowed: url, endpoint, region, credential, "
+		  "ca_file, url_style, http2, weight, train_glob, validation_glob, test_glob\n"
+		  "k.conf:2: sources.url: found nothing, it must be given\n"
+		  "k.conf:3: sources.url: found \"b\", allowed: s3://bucket[/prefix] or file:///folder; a "
+		  "bucket has 3 .. 255 characters of [A-Za-z0-9._-]\n"
+		  "k.conf:3: sources.weight: found 4294967296, allowed: a number, 1e-06 .. 1e+06" },
+		{ "more lanes than places",
+		  SINK "order: { lanes = 12; };\n"
+		       "sources = ( { url = \"file:///a\"; }, { url = \"file:///b\"; }, { url = "
+		       "\"file:///c\"; } );",
+		  "k.conf:2: order.lanes: found 12, allowed with 3 sources: 1 .. 10" },
+		{ "more lanes than rows", STORES "order: { lanes = 6; };\nrun: { batch_rows = 5; };",
+		  "k.conf:2: order.lanes: found 6, allowed: at most run.batch_rows, 5" },
+	};
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	assert_int_equal(load(STORES, sizeof(STORES) - 1, &config, &err), 0);
+	assert_int_equal(config.sources, 1);
+	assert_true(config.source[0].weight == 1);
+	assert_string_equal(config.source[0].train_glob, "train-*");
+	config_done(&config);
+#define TWO                                                                                                  \
+	SINK "split: { train_glob = \"t*\"; };\nsources = ( { url = \"file:///a\"; weight = 2.5; "           \
+	     "test_glob = \"\"; }, { url = \"s3://bkt/b\"; endpoint = \"http://h:1\"; train_glob = \"u*\"; " \
+	     "} );"
+	assert_int_equal(load(TWO, sizeof(TWO) - 1, &config, &err), 0);
+	assert_int_equal(config.sources, 2);
+	assert_true(config.source[0].weight == 2.5 && config.source[1].weight == 1);
+	assert_string_equal(config.source[0].train_glob, "t*");
+	assert_string_equal(config.source[0].test_glob, "");
+	assert_string_equal(config.source[0].store.endpoint, "");
+	assert_string_equal(config.source[1].store.url, "s3://bkt/b");
+	assert_string_equal(config.source[1].store.region, "us-east-1");
+	assert_string_equal(config.source[1].train_glob, "u*");
+	assert_string_equal(config.source[1].test_glob, "test-*");
 }
 
 static void test_layers(void **state)
@@ -527,7 +582,7 @@ static void test_values(void **state)
 
 	(void)state;
 	assert_int_equal(load(text, strlen(text), &config, &err), 0);
-	assert_string_equal(config.source.url, "file:///a");
+	assert_string_equal(config.source[0].store.url, "file:///a");
 	assert_string_equal(config.sink.url, "s3://bkt/c");
 	assert_string_equal(config.sink.region, "us-east-1");
 	assert_string_equal(config.run.name, "a");
@@ -756,6 +811,7 @@ int main(void)
 		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
 		cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_all_mistakes_at_once),
 		cmocka_unit_test(test_more_mistakes_than_fit),

@@ -55,7 +55,8 @@ static void add(struct plan_writer *writer, enum split split, const char *key)
 	assert_int_equal(plan_add(writer, split, &shard, NULL), 0);
 }
 
-/* Three train shards of which the last becomes validation, two test shards. */
+/* Three train shards of which the last becomes validation, and a test shard; a train shard of another source.
+ */
 static void write_small(void)
 {
 	struct plan_writer *writer;
@@ -65,13 +66,14 @@ static void write_small(void)
 	add(writer, SPLIT_TRAIN, "a b/\xc3\xa4+%");
 	add(writer, SPLIT_TRAIN, "b");
 	plan_hold_out(writer, 1);
-	assert_int_equal(plan_added(writer, SPLIT_VALIDATION), 1);
-	assert_int_equal(plan_add(writer, SPLIT_TEST,
+	assert_int_equal(plan_added(writer, 0, SPLIT_VALIDATION), 1);
+	add(writer, SPLIT_TEST, "Z");
+	assert_int_equal(plan_add(writer, SPLIT_TRAIN,
 				  &(struct plan_shard){
-					  .key = "A", .etag = "", .version = "v", .bytes = 1, .source = 1 },
+					  .key = "a", .etag = "", .version = "v", .bytes = 1, .source = 1 },
 				  NULL),
 			 0);
-	add(writer, SPLIT_TEST, "Z");
+	assert_int_equal(plan_added(writer, 1, SPLIT_TRAIN), 1);
 	assert_int_equal(plan_finish(writer, NULL), 0);
 }
 
@@ -84,13 +86,18 @@ static void comes_back(void **state)
 	write_small();
 	assert_int_equal(plan_open(path, &plan, NULL), 0);
 	assert_memory_equal(plan_settings_of(plan), &settings, sizeof(settings));
-	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), 2);
+	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), 3);
+	assert_int_equal(plan_source_shards(plan, 0, SPLIT_TRAIN), 2);
+	assert_int_equal(plan_source_shards(plan, 1, SPLIT_TRAIN), 1);
 	assert_int_equal(plan_shards(plan, SPLIT_VALIDATION), 1);
-	assert_int_equal(plan_shards(plan, SPLIT_TEST), 2);
-	assert_string_equal(plan_shard(plan, SPLIT_TRAIN, 1).key, "a b/\xc3\xa4+%");
-	assert_string_equal(plan_shard(plan, SPLIT_VALIDATION, 0).key, "b");
-	shard = plan_shard(plan, SPLIT_TEST, 0);
-	assert_string_equal(shard.key, "A");
+	assert_int_equal(plan_source_shards(plan, 1, SPLIT_VALIDATION), 0);
+	assert_int_equal(plan_shards(plan, SPLIT_TEST), 1);
+	assert_string_equal(plan_shard(plan, 0, SPLIT_TRAIN, 1).key, "a b/\xc3\xa4+%");
+	assert_string_equal(plan_shard(plan, 0, SPLIT_VALIDATION, 0).key, "b");
+	assert_string_equal(plan_shard(plan, 0, SPLIT_TEST, 0).key, "Z");
+	/* Keys of another source may be the same. */
+	shard = plan_shard(plan, 1, SPLIT_TRAIN, 0);
+	assert_string_equal(shard.key, "a");
 	assert_string_equal(shard.etag, "");
 	assert_string_equal(shard.version, "v");
 	assert_int_equal(shard.bytes, 1);
@@ -113,6 +120,13 @@ static void order_is_checked(void **state)
 	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &empty, &err), -EINVAL);
 	/* Each split has its own order. */
 	assert_int_equal(plan_add(writer, SPLIT_TEST, &before, &err), 0);
+	assert_int_equal(plan_add(writer, SPLIT_VALIDATION, &same, &err), -EINVAL);
+	before.source = 1;
+	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &before, &err), 0);
+	before.source = 2;
+	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &before, &err), -EINVAL);
+	assert_int_equal(plan_add(writer, SPLIT_TEST, &same, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "source 0, split 2 comes after source 1, split 0"));
 	plan_abandon(writer);
 }
 
@@ -139,7 +153,7 @@ static int open_bytes(const uint8_t *data, uint64_t bytes, struct error *err)
 }
 
 /* Offsets are those of struct header and struct entry in plan.c. */
-enum { AT_SHARDS = 16, AT_HEAP = 40, AT_SETTINGS = 48, AT_ENTRIES = 608, ENTRY = 32 };
+enum { AT_HEAP = 16, AT_SETTINGS = 24, AT_SHARDS = 608, AT_ENTRIES = 1376, ENTRY = 32 };
 #define SETTING(member) (AT_SETTINGS + offsetof(struct plan_settings, member))
 
 static const struct {
@@ -149,10 +163,12 @@ static const struct {
 	const char *words;
 } damages[] = {
 	{ "magic", 0, 1, 8, "expected a plan of version" },
-	{ "version", 8, 2, 4, "version 2" },
+	{ "version", 8, 3, 4, "version 3" },
+	{ "version 1 of two sources", 8, 1, 4, "version 1 with" },
 	{ "one shard more", AT_SHARDS, 3, 8, "a file of" },
 	{ "shards beyond all", AT_SHARDS, UINT64_MAX, 8, "at most" },
 	{ "a shard to another split", AT_SHARDS + 8, 0, 8, "a file of" },
+	{ "a shard of no source", AT_SHARDS + 48, 1, 8, "1 shards of source 2" },
 	{ "heap beyond the file", AT_HEAP, UINT64_MAX - 7, 8, "a file of" },
 	{ "order version", SETTING(order_version), 9, 4, "order version 9" },
 	{ "no lanes", SETTING(lanes), 0, 4, "0 lanes" },
@@ -170,7 +186,9 @@ static const struct {
 	{ "a filter", SETTING(filter), 'x', 1, "the filter \"x\"" },
 	{ "key outside", AT_ENTRIES, 1000, 8, "entry 0 points outside" },
 	{ "key wraps", AT_ENTRIES, UINT64_MAX, 8, "entry 0 points outside" },
-	{ "source unknown", AT_ENTRIES + 16, 2, 4, "entry 0 points outside" },
+	{ "another source's", AT_ENTRIES + 16, 1, 4, "entry 0 points outside" },
+	{ "mode", SETTING(mode), 2, 4, "cannot follow" },
+	{ "batches without a row for each lane", SETTING(batch_rows), 3, 8, "batches of 3" },
 	{ "key too long", AT_ENTRIES + 20, 2, 2, "entry 0 points outside" },
 	{ "empty key", AT_ENTRIES + 20, 0, 2, "entry 0 points outside" },
 	{ "version runs out of the heap", AT_ENTRIES + 4 * ENTRY + 24, 65535, 2, "entry 4 points outside" },
@@ -222,6 +240,41 @@ static void keys_out_of_order(void **state)
 	free(data);
 }
 
+/* ---- Version 1: one source, and settings that end with the filter ---- */
+
+static void version_1(void **state)
+{
+	enum { SETTINGS_1 = offsetof(struct plan_settings, skip_rows), AT_SETTINGS_1 = 48, HEADER_1 = 608 };
+	struct plan_settings old = settings;
+	struct plan_writer *writer;
+	struct plan *plan;
+	uint8_t *data, one[4096] = { 0 };
+	uint64_t bytes;
+
+	(void)state;
+	old.sources = 1;
+	old.filter[0] = '\0';
+	assert_int_equal(plan_create(path, &old, &writer, NULL), 0);
+	add(writer, SPLIT_TRAIN, "a");
+	add(writer, SPLIT_TRAIN, "b");
+	add(writer, SPLIT_TEST, "c");
+	assert_int_equal(plan_finish(writer, NULL), 0);
+	data = read_plan(&bytes);
+	memcpy(one, data, 8);
+	one[8] = 1;
+	memcpy(one + 16, data + AT_SHARDS, 24);
+	memcpy(one + 40, data + AT_HEAP, 8);
+	memcpy(one + AT_SETTINGS_1, data + AT_SETTINGS, SETTINGS_1);
+	memcpy(one + HEADER_1, data + AT_ENTRIES, bytes - AT_ENTRIES);
+	assert_int_equal(file_write_durable(path, one, HEADER_1 + bytes - AT_ENTRIES, NULL), 0);
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	assert_memory_equal(plan_settings_of(plan), &old, sizeof(old));
+	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), 2);
+	assert_string_equal(plan_shard(plan, 0, SPLIT_TEST, 0).key, "c");
+	plan_close(plan);
+	free(data);
+}
+
 /* ---- A million shards ---- */
 
 static uint64_t resident_peak_kib(void)
@@ -253,7 +306,7 @@ static void a_million(void **state)
 	assert_in_range(resident_peak_kib() - before, 0, 4096);
 	assert_int_equal(plan_open(path, &plan, NULL), 0);
 	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), SHARDS - SHARDS / 10);
-	assert_string_equal(plan_shard(plan, SPLIT_VALIDATION, SHARDS / 10 - 1).key, key);
+	assert_string_equal(plan_shard(plan, 0, SPLIT_VALIDATION, SHARDS / 10 - 1).key, key);
 	plan_close(plan);
 }
 
@@ -262,7 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_back),      cmocka_unit_test(order_is_checked),
 		cmocka_unit_test(damage_is_named), cmocka_unit_test(keys_out_of_order),
-		cmocka_unit_test(a_million),
+		cmocka_unit_test(version_1),       cmocka_unit_test(a_million),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

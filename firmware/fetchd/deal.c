@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Row j of a global batch comes from lane j mod lanes. A slot holds this rank's rows alone, in the same
+ * order: row j lies at (j / lanes) * own lanes + the lane's number among them.
+ */
+#include "fetchd/produce.h"
+
+#include <string.h>
+
+uint32_t share_row(const struct share *share, uint32_t i)
+{
+	return share->row ? share->row[i] : share->first + i * share->stride;
+}
+
+uint32_t share_below(const struct share *share, uint32_t row)
+{
+	uint32_t low = 0, high = share->rows;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (share_row(share, middle) < row)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t deal_global(const struct producer *producer, uint32_t row)
+{
+	const struct fetch *fetch = producer->fetch;
+	uint64_t lane = fetch->rank + (uint64_t)(row % fetch->lanes) * fetch->world;
+
+	return (uint64_t)(row / fetch->lanes) * plan_settings_of(fetch->plan)->lanes + lane + 1;
+}
+
+/* Rows of a lane among the first `rows` of a global batch. */
+static uint32_t lane_rows(uint64_t rows, uint64_t lanes, uint64_t lane)
+{
+	return rows > lane ? (uint32_t)((rows - lane - 1) / lanes + 1) : 0;
+}
+
+static void deal_lanes(struct producer *producer, uint64_t global_rows)
+{
+	struct batch *batch = &producer->batch;
+	const struct fetch *fetch = producer->fetch;
+	uint32_t lanes = plan_settings_of(fetch->plan)->lanes;
+
+	batch->rows = 0;
+	for (uint32_t own = 0; own < fetch->lanes; own++) {
+		uint32_t rows = lane_rows(global_rows, lanes, fetch->stream[own].lane);
+
+		batch->share[own] =
+			(struct share){ .first = own, .stride = fetch->lanes, .rows = rows, .limit = rows };
+		batch->rows += rows;
+	}
+}
+
+/* By weight, for each row by itself: a counting sort of the rows by stream. */
+static void deal_sources(struct producer *producer, uint32_t *room)
+{
+	const struct plan_settings *settings = plan_settings_of(producer->fetch->plan);
+	uint32_t own = producer->fetch->lanes, streams = producer->fetch->streams;
+	uint64_t before = settings->skip_rows - producer->pass_over + producer->cursor.rows;
+	uint32_t next[CURSOR_PLACES_MAX] = { 0 }, *sorted = room, *stream_of = room + producer->batch.rows;
+	struct share *share = producer->batch.share;
+
+	for (uint32_t i = 0; i < streams; i++)
+		share[i] = (struct share){ 0 };
+	for (uint32_t row = 0; row < producer->batch.rows; row++) {
+		uint32_t source = order_source(settings->seed, producer->cursor.segment,
+					       before + deal_global(producer, row) - 1, settings->weight,
+					       settings->sources);
+
+		stream_of[row] = source * own + row % own;
+		share[stream_of[row]].rows++;
+	}
+	for (uint32_t i = 0, first = 0; i < streams; i++) {
+		share[i].row = sorted + first;
+		share[i].limit = share[i].rows;
+		next[i] = first;
+		first += share[i].rows;
+	}
+	for (uint32_t row = 0; row < producer->batch.rows; row++)
+		sorted[next[stream_of[row]]++] = row;
+}
+
+void deal_rows(struct producer *producer, uint64_t global_rows, uint32_t *room)
+{
+	producer->batch.global_rows = (uint32_t)global_rows;
+	deal_lanes(producer, global_rows);
+	if (plan_settings_of(producer->fetch->plan)->sources > 1)
+		deal_sources(producer, room);
+	for (uint32_t own = 0; own < producer->fetch->lanes; own++)
+		if (segment_lane_is_over(producer, own))
+			deal_end(producer, own, 0);
+}
+
+void deal_unseen(struct producer *producer, uint64_t global_rows)
+{
+	struct batch *batch = &producer->batch;
+	uint32_t rows;
+
+	producer->batch.global_rows = (uint32_t)global_rows;
+	deal_lanes(producer, global_rows);
+	rows = batch->rows;
+	memset(batch->share, 0, sizeof(batch->share));
+	batch->share[0] = (struct share){ .stride = 1, .rows = rows, .limit = rows };
+}
+
+void deal_end(struct producer *producer, uint32_t lane, uint32_t row)
+{
+	struct batch *batch = &producer->batch;
+	uint32_t lanes = producer->fetch->lanes;
+
+	for (uint32_t i = lane; i < producer->fetch->streams; i += lanes)
+		batch->share[i].limit = share_below(&batch->share[i], row);
+}
+
+uint32_t deal_rows_taken(const struct producer *producer)
+{
+	uint32_t rows = 0;
+
+	for (uint32_t i = 0; i < producer->fetch->streams; i++) {
+		const struct share *share = &producer->batch.share[i];
+		uint32_t end = share->taken ? share_row(share, share->taken - 1) + 1 : 0;
+
+		rows = end > rows ? end : rows;
+	}
+	return rows;
+}

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Lanes: every record once an epoch whatever their number, the windows' size or the number of ranks that share them.
+. "$(dirname "$0")/lib.sh"
+make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
+shards=19 records=61
+
+config() { # name, order's keys, further keys of fetch
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; epochs = 2; batch_rows = ${batch_rows:-32}; };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { $2 };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		fetch: { ${3:-} };
+	CONF
+}
+
+begin() { # name, order's keys, further keys of fetch
+	node "$1"
+	config "$@"
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$KILN_ROOT/begin.log"
+}
+
+start_fetchd() { # arguments
+	"$KILN_BIN/kiln-fetchd" "$@" 2>>"$KILN_ROOT/fetchd.log" &
+	fetchd=$!
+}
+
+whole_run() { # name, order's keys, further keys of fetch: the reader's lines
+	begin "$@"
+	start_fetchd
+	timeout 60 "$reader" --rows
+	kill $fetchd 2>/dev/null
+	wait $fetchd
+}
+
+rows() { # split, segment, file: its records, sorted
+	grep "^ROW $1 $2 " "$3" | cut -d' ' -f4 | sort
+}
+
+"$make_shards" "$work/data" train $((shards + 2)) $records
+"$make_shards" "$work/data" test 3 40
+whole_run plain 'window_shards = 3;' >"$work/plain"
+is "$(rows 0 0 "$work/plain" | uniq | wc -l)" $((shards * records)) "no two records are alike"
+
+for lanes in 1 2 3 4 5 6; do
+	for window in 1 2 7; do
+		whole_run "l$lanes-$window" "lanes = $lanes; window_shards = $window;" 'decode_workers = 1;' >"$work/lanes"
+		same=0
+		for part in "0 0" "0 1" "1 0" "1 1" "2 0"; do
+			cmp -s <(rows $part "$work/plain") <(rows $part "$work/lanes") || same=1
+		done
+		[ "$(grep '^ROW 0 0' "$work/lanes" | cut -d' ' -f4 | sha256sum)" != "$(grep '^ROW 0 1' "$work/lanes" | cut -d' ' -f4 | sha256sum)" ] || same=1
+		tail -n 1 "$work/lanes" | grep -q END_RUN || same=1
+		ok $same "$lanes lanes, windows of $window shards: every record once a segment" "$(tail -n 3 "$KILN_ROOT/fetchd.log")"
+	done
+	whole_run "w$lanes" "lanes = $lanes; window_shards = 7;" 'decode_workers = 3;' >"$work/workers"
+	cmp -s "$work/lanes" "$work/workers"
+	ok $? "$lanes lanes: three workers give the slots that one gives"
+done
+
+is "$(awk '$1 == "END_SEGMENT" && $2 > 0 { print $2 $3 ":" $5 }' "$work/lanes" | xargs)" "10:122 11:122 20:120" \
+	"an evaluation has no empty rows"
+is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 32 { n++ } END { print n + 0 }' "$work/lanes")" 2 \
+	"only the last batch of an epoch is smaller"
+whole_run drop "lanes = 6; window_shards = 7; remainder = \"drop\";" >"$work/drop"
+is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 32 { n++ } END { print n + 0 }' "$work/drop")" 0 "and left out with remainder drop"
+
+# From any place the same rest: every cursor of the run is gone back to.
+begin revisit 'lanes = 5; window_shards = 2;'
+start_fetchd
+like "$(timeout 120 "$reader" --revisit 40 | tail -n 1)" '^REVISITED 40' "any place of a run of 5 lanes can be gone back to"
+wait $fetchd
+
+# fetchd killed in training, validation and test.
+lines=$(grep -vc ^ROW "$work/lanes")
+begin killed 'lanes = 6; window_shards = 7;'
+start_fetchd
+timeout 120 stdbuf -oL "$reader" --pace-ms 5 >"$work/killed" &
+follower=$!
+for at in '^DATA 0 0 9 ' '^DATA 1 0 1 ' '^DATA 0 1 20 ' '^END_SEGMENT 0 1 ' '^DATA 2 0 1 '; do
+	wait_for 60 grep -q "$at" "$work/killed"
+	kill -KILL $fetchd && wait $fetchd
+	start_fetchd
+done 2>/dev/null
+wait $follower
+cmp -s <(grep -v ^ROW "$work/lanes") "$work/killed"
+ok $? "killed in train, validation and test segments: the same slots" "$(wc -l <"$work/killed") of $lines lines"
+wait $fetchd 2>/dev/null
+
+refused() { # name, arguments of fetchd, order's keys, exit status, words
+	begin "refused$tap_n" "$3"
+	start_fetchd $2
+	wait_for 10 test ! -d /proc/$fetchd || kill -KILL $fetchd
+	wait $fetchd
+	is $? "$4" "$1: exit $4"
+	like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" "$5" "naming it"
+}
+refused "more lanes than train shards" '' 'lanes = 20;' 78 'order.lanes: found 20, file://.*data has 19 train shards'
+refused "more ranks than lanes" '--rank 2 --world 3' 'lanes = 2;' 78 'world: found 3, order.lanes is 2'
+refused "a rank that is none" '--rank 3 --world 3' 'lanes = 6;' 64 'Usage'
+
+# Elastic: 6 lanes shared by 1, then 3, then 2 ranks, changing in the middle of an epoch. A node a rank; what every rank
+# gave out is counted until its run ends.
+for rank in 0 1 2; do
+	begin "rank$rank" 'lanes = 6; window_shards = 2;'
+done
+plan() {
+	echo "$work/nodes/rank$1/data/kiln/run/current/plan"
+}
+stage() { # world, cursor or "-", batches, out: each rank gives that many batches; their rows go to $work/elastic
+	local world=$1 from=$2 pids=() cursors=() rank
+	for ((rank = 0; rank < world; rank++)); do
+		export KILN_ROOT=$work/nodes/rank$rank
+		start_fetchd --rank $rank --world $world
+		pids+=($fetchd)
+		cursors+=("$work/cursor$rank")
+		set --
+		[ "$from" = - ] || set -- "$@" --cursor "$from"
+		[ "$world" = 1 ] || set -- "$@" --rank $rank --world $world
+		timeout 60 "$reader" --rows "$@" --stop-after "$batches" --save "$work/cursor$rank" >"$work/stage$rank"
+		cat "$work/stage$rank" >>"$work/elastic"
+	done
+	kill -KILL "${pids[@]}" 2>/dev/null
+	wait "${pids[@]}" 2>/dev/null
+	"$KILN_BUILD/system/merge_cursors" "$(plan 0)" "$from" "$out" "${cursors[@]}"
+}
+: >"$work/elastic"
+batches=7 out=$work/merged1 stage 1 -
+batches=11 out=$work/merged2 stage 3 "$work/merged1"
+batches=6 out=$work/merged3 stage 2 "$work/merged2"
+ok $? "cursors of 1, 3 and 2 ranks can be merged"
+is "$(grep ^ROW "$work/elastic" | cut -d' ' -f4 | sort | uniq -d | wc -l)" 0 "none of them gave a record twice"
+batches=$((1 << 30)) out=$work/merged4 stage 2 "$work/merged3" 2>/dev/null
+cmp -s <(rows 0 0 "$work/plain") <(rows 0 0 "$work/elastic")
+ok $? "world 1, 3 and 2: every record of the epoch once" "$(rows 0 0 "$work/elastic" | uniq -d | wc -l) twice, $(rows 0 0 "$work/elastic" | uniq | wc -l) in all"
+cmp -s <(rows 0 1 "$work/plain") <(rows 0 1 "$work/elastic")
+ok $? "and of the next one"
+cmp -s <(cat "$(plan 0)") <(cat "$(plan 2)")
+ok $? "each made the same plan"
