@@ -213,7 +213,7 @@ int cli_support(int argc, char **argv)
 		fputs(usage, stdout);
 		return CLI_OK;
 	}
-	if (argc > 2 || *file == '-')
+	if (argc > 2 || (argc > 1 && *file == '-'))
 		return cli_usage("support", "\"%s\" is not expected here", argv[argc - 1]);
 	if (argc > 1 && client_used() && client_used()->one_of_many)
 		return cli_usage("support", "many boxes do not go into one file: no FILE then");

@@ -20,7 +20,7 @@ fetch() { # name, source
 	CONF
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/begin.log"
 	head -c 4096 /dev/zero >"$work/counters"
-	LD_PRELOAD=$KILN_BUILD/system/allocations.so KILN_ALLOCATIONS=$work/counters "$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/log" &
+	LD_PRELOAD=$KILN_BUILD/system/preload/allocations.so KILN_ALLOCATIONS=$work/counters "$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/log" &
 	fetchd=$!
 	timeout 60 "$reader" --rate --stop-after 100 --save "$work/cursor" >/dev/null
 	before=$(counted 1) libcurl_before=$(counted 2)
