@@ -29,6 +29,11 @@ stored() {
 }
 wait_for 60 stored
 ok $? "the model is in the store"
+run=$(event run.begun KILN_RUN_ID)
+steps=$(event run.finished KILN_STEP)
+is "$(event run.finished _SYSTEMD_UNIT KILN_RUN_ID)" "kiln-traind.service $run" "journalctl -o json: run.finished"
+like "$(event checkpoint.written _SYSTEMD_UNIT KILN_STEP)" "^kiln-traind.service $steps\$" "checkpoint.written, with its step"
+like "$(event checkpoint.uploaded _SYSTEMD_UNIT KILN_STEP)" "^kiln-uploadd.service $steps\$" "checkpoint.uploaded, too"
 data_folder=$root/data/kiln/store/data runs_folder=$work/plain/runs
 config 2 "" "$checkpoints" >"$work/short.conf"
 plain_run short
@@ -70,6 +75,10 @@ goes_on "and it trains"
 inside kiln stop >"$work/said" 2>&1
 becomes 60 stopped "kiln stop"
 rests "the run's units are stopped"
+for name in run.begun run.adopted run.paused run.resumed run.rebooted run.stopped run.finished epoch.finished \
+	uploads.complete service.restarted service.degraded config.applied steer.asked; do
+	like "$(inside kiln log --event "$name" --lines 1 2>&1)" " kiln-[a-z0-9@-]+: $name: " "kiln log: $name"
+done
 
 # ---- The same bits ----
 step=$(newest)

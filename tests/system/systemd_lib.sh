@@ -188,6 +188,12 @@ journal_has() { # extended regular expression, arguments of journalctl
 	grep -qE "$1" <<<"$(journal "${@:2}")"
 }
 
+event() { # name, fields...: those of each such entry, as machines get them
+	inside journalctl --no-pager -o json "MESSAGE_ID=$(sed -n "s/^| \`$1\` .*\`\([0-9a-f]*\)\` |\$/\1/p" config/events.md)" |
+		python3 -c 'import json, sys
+for line in sys.stdin: print(*(json.loads(line).get(f) for f in sys.argv[1:]))' "${@:2}"
+}
+
 says() { # seconds, name, extended regular expression, arguments of journalctl
 	wait_for "$1" journal_has "${@:3}"
 	ok $? "$2" "expected to match: $3
