@@ -205,7 +205,7 @@ static int write_archive(const char *file, struct error *err)
 
 int cli_support(int argc, char **argv)
 {
-	char name[160];
+	char name[160] = "";
 	const char *file = argc > 1 ? argv[1] : name;
 	struct error err = { 0 };
 
