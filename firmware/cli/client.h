@@ -53,5 +53,5 @@ void client_print(const char *text, FILE *out);
 
 /* What a box's state means for a script: CLI_OK, CLI_DEGRADED, CLI_FAILED or CLI_IDLE. */
 int client_state_code(const cJSON *status);
-/* The screen of `kiln status`; returns the number of lines. */
-int client_print_status(const cJSON *status, FILE *out);
+/* The screen of `kiln status`. */
+void client_print_status(const cJSON *status, FILE *out);

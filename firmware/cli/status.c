@@ -66,23 +66,16 @@ static const char *span_of(double seconds, char out[static 48])
 struct screen {
 	const cJSON *status;
 	FILE *out;
-	int lines;
 };
 
-static void end_line(struct screen *screen)
-{
-	(void)fputc('\n', screen->out);
-	screen->lines++;
-}
-
-static void say(struct screen *screen, const char *name, const char *text)
+static void say(const struct screen *screen, const char *name, const char *text)
 {
 	fprintf(screen->out, "%-11s", name);
 	client_print(text, screen->out);
-	end_line(screen);
+	(void)fputc('\n', screen->out);
 }
 
-static void say_run(struct screen *screen)
+static void say_run(const struct screen *screen)
 {
 	const cJSON *status = screen->status;
 	char a[48], b[48], c[48], text[512];
@@ -104,7 +97,7 @@ static void say_run(struct screen *screen)
 	say(screen, "progress", text);
 }
 
-static void say_left_behind(struct screen *screen)
+static void say_left_behind(const struct screen *screen)
 {
 	const cJSON *left = client_member(screen->status, "run.left_behind"), *name;
 	char a[48], b[48], text[1024];
@@ -126,7 +119,7 @@ static void say_left_behind(struct screen *screen)
 	say(screen, "left", text);
 }
 
-static void say_rates(struct screen *screen)
+static void say_rates(const struct screen *screen)
 {
 	const cJSON *status = screen->status;
 	char a[48], b[48], c[48], d[48], text[512];
@@ -145,7 +138,7 @@ static void say_rates(struct screen *screen)
 	say(screen, "quality", text);
 }
 
-static void say_checkpoint(struct screen *screen)
+static void say_checkpoint(const struct screen *screen)
 {
 	const cJSON *status = screen->status, *safe = client_member(status, "checkpoint.safe");
 	char a[48], b[48], c[48], text[512];
@@ -166,7 +159,7 @@ static void say_checkpoint(struct screen *screen)
 	say(screen, "retries", text);
 }
 
-static void say_machine(struct screen *screen)
+static void say_machine(const struct screen *screen)
 {
 	const cJSON *status = screen->status, *item;
 	char a[48], b[48], c[48], text[512];
@@ -187,7 +180,7 @@ static void say_machine(struct screen *screen)
 	say(screen, "heat", *text ? text : "-");
 }
 
-static void say_daemons(struct screen *screen)
+static void say_daemons(const struct screen *screen)
 {
 	const cJSON *item;
 	char text[640];
@@ -211,9 +204,9 @@ static void say_daemons(struct screen *screen)
 	}
 }
 
-int client_print_status(const cJSON *status, FILE *out)
+void client_print_status(const cJSON *status, FILE *out)
 {
-	struct screen screen = { status, out, 0 };
+	const struct screen screen = { status, out };
 
 	say_run(&screen);
 	say_rates(&screen);
@@ -221,7 +214,6 @@ int client_print_status(const cJSON *status, FILE *out)
 	say_left_behind(&screen);
 	say_machine(&screen);
 	say_daemons(&screen);
-	return screen.lines;
 }
 
 int cli_print_json(const cJSON *json)
@@ -270,7 +262,7 @@ int cli_status(int argc, char **argv)
 	else if (client_used() && client_used()->one_of_many)
 		print_brief(status);
 	else
-		(void)client_print_status(status, stdout);
+		client_print_status(status, stdout);
 	return client_state_code(status);
 }
 

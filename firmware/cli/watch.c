@@ -6,11 +6,13 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 
-#define PERIOD_S   1
-#define BAR_CELLS  50
-#define LOSSES_MAX 60
+#define PERIOD_S    1
+#define BAR_CELLS   50
+#define LOSSES_MAX  60
+#define BELOW_LINES 3 /* a blank one, the bar, the sparkline */
 
 static volatile sig_atomic_t asked_to_stop; /* set by a signal handler alone */
 
@@ -71,8 +73,20 @@ static void print_sparkline(const struct losses *losses)
 		(void)putchar('\n');
 }
 
+/* What a screen of this many rows has room for; the rest stays away. Gives the lines that were printed. */
+static int print_top(const char *text, int rows)
+{
+	int lines = 0;
+
+	for (const char *end; *text && lines < rows && (end = strchr(text, '\n')); text = end + 1, lines++)
+		(void)fwrite(text, 1, (size_t)(end + 1 - text), stdout);
+	return lines;
+}
+
+/* A line longer than the screen is cut, not wrapped: the count of lines must be the screen's. */
 static void redraw(const cJSON *status, const struct losses *losses, int *lines)
 {
+	struct winsize screen = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -81,11 +95,16 @@ static void redraw(const cJSON *status, const struct losses *losses, int *lines)
 		return;
 	if (*lines)
 		printf("\033[%dF\033[J", *lines); /* up, and all below it away */
-	*lines = client_print_status(status, out) + 3;
+	fputs("\033[?7l", stdout);
+	client_print_status(status, out);
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) < 0 || screen.ws_row <= BELOW_LINES + 1)
+		screen.ws_row = 24;
+	*lines = BELOW_LINES;
 	if (fclose(out) == 0)
-		fputs(text, stdout);
+		*lines += print_top(text, screen.ws_row - BELOW_LINES - 1);
 	print_bar(client_number(status, "progress.percent"));
 	print_sparkline(losses);
+	fputs("\033[?7h", stdout);
 	(void)fflush(stdout);
 }
 

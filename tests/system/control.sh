@@ -151,6 +151,8 @@ screen=$(timeout 4 script -qec "timeout 3 $kiln watch" /dev/null </dev/null)
 like "$screen" $'\033\\[[0-9]+F\033\\[J' "watch on a terminal redraws in its place"
 like "$screen" '\[██████████+░*\] [0-9.]+ %' "a progress bar"
 like "$screen" 'loss .*[▁▂▃▄▅▆▇█]' "a sparkline of the loss"
+screen=$(timeout 4 script -qec "stty cols 40 rows 12; timeout 3 $kiln watch" /dev/null </dev/null)
+like "$screen" $'\033\\[11F\033\\[J\033\\[\\?7l' "and on a small one, whose lines are cut"
 metrics=$("$kiln" metrics)
 like "$metrics" '^kiln_step [0-9]+$' "metrics: a gauge"
 like "$metrics" '^kiln_fetch_retries_total 7$' "metrics: a counter"

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A small run as an operator sees it while it goes on: what status says of it, checkpoints, pause, stop.
+. "$(dirname "$0")/lib.sh"
+node one
+kiln=$KILN_BIN/kiln
+cat >"$work/kiln.conf" <<-CONF
+	run: { name = "small"; epochs = 100000; batch_rows = 16; };
+	source: { url = "file://$work/store/data"; };
+	sink: { url = "file://$work/store/runs"; };
+	ring: { small_pages = true; };
+	device: { type = "cpu"; };
+	schema = ( { name = "sentence"; dtype = "float32"; shape = [ 64 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	model: { layers = ( { op = "dense"; units = 256; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+CONF
+awk 'BEGIN { for (i = 0; i < 400; i++) print (i % 2 ? "pos" : "neg") "\tthe film was " (i % 2 ? "grand" : "dull") " in part " i }' \
+	>"$work/reviews.tsv"
+"$kiln" prep "$work/reviews.tsv" --config "$work/kiln.conf" --dims 64 --records-per-shard 40 >"$work/prep.log" 2>&1
+ok $? "prep" "$(cat "$work/prep.log")"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1 &
+night=$!
+
+figure() { # path in status: its value, "null" where it is not known
+	"$kiln" status --json | python3 -c 'import json,sys
+v = json.load(sys.stdin)
+for k in sys.argv[1].split("."): v = v[k]
+print(json.dumps(v))' "$1"
+}
+known() { [[ "$(figure "$1")" =~ ^[0-9.e-]+$ ]]; }
+for path in rates.records_per_s rates.bytes_per_s progress.eta_s loss accuracy progress.epoch; do
+	wait_for 60 known $path
+	ok $? "status knows $path" "$("$kiln" status 2>&1; cat "$work/night.log")"
+done
+done_by() { # name, command that comes true
+	wait_for 60 "${@:2}"
+	ok $? "$1" "$("$kiln" status 2>&1)"
+}
+said=$("$kiln" status)
+is $? 0 "a run that goes on: exit code 0"
+like "$said" '^run +small-[0-9]{8}-[0-9]{6}$' "which run"
+like "$said" '^state +running$' "its state"
+like "$said" '^why +[^ -]' "why"
+like "$said" '^progress +epoch [0-9]+ of 100000, step [0-9]+, [0-9.]+ %, [0-9.]+ (s|min|h) left$' "how far, and how long yet"
+like "$said" '^rates +[1-9][0-9]* records/s, [0-9.]+ [kMG]?B/s, GPU busy [0-9.]+ %, waiting for data [0-9.]+ %$' "how fast"
+like "$said" '^quality +loss [0-9.]+, accuracy [0-9.]+ %' "how good"
+like "$said" '^(fetchd|traind|uploadd) +[a-z]+: ' "what each daemon says"
+like "$said" '^disk +[0-9.]+ [kMGT]?B of' "the disk"
+python3 -c 'import json,sys
+r = json.load(sys.stdin)["rates"]
+sys.exit(not (0 <= r["gpu_busy_percent"] <= 101 and 0 <= r["waiting_percent"] <= 101))' <<<"$("$kiln" status --json)"
+ok $? "shares are shares" "$("$kiln" status --json)"
+is_state() { [ "$(figure state)" = "\"$1\"" ]; }
+"$kiln" pause >/dev/null
+done_by "paused" is_state paused
+step=$(figure progress.step)
+"$kiln" checkpoint now >/dev/null
+safe() { [ "$(figure checkpoint.step) $(figure checkpoint.safe)" = "$step true" ]; }
+done_by "a checkpoint on demand is safely uploaded" safe
+like "$("$kiln" checkpoint)" "^$step +[0-9]+ +[0-9-]+ [0-9:]+ +yes\$" "and listed"
+like "$("$kiln" status)" "^checkpoint +step $step, .* ago, safely uploaded; in the store: step $step\$" "status says so"
+"$kiln" resume >/dev/null
+moved() { [ "$(figure progress.step)" -gt "$step" ]; }
+done_by "resumed, it goes on" moved
+"$kiln" watch >"$work/watched" &
+watch=$!
+wait_for 30 grep -q '^running small-' "$work/watched"
+"$kiln" stop >/dev/null
+done_by "stopped" is_state stopped
+wait "$watch"
+is $? 7 "watch ends with the run, by status' exit code"
+like "$(tail -n 1 "$work/watched")" '^stopped small-[0-9-]+ step [0-9]+' "its last line"
+"$kiln" status >/dev/null
+is $? 7 "stopped: nothing goes on"
+kill "$night"
+wait "$night"
