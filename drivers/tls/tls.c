@@ -50,6 +50,8 @@ static int rejected(struct error *err, const char *file, int code)
 {
 	char text[128];
 
+	if (code == MBEDTLS_ERR_PK_FILE_IO_ERROR)
+		return error_set(err, -EKEYREJECTED, "%s: cannot read it: %s", file, strerror(errno));
 	mbedtls_strerror(code, text, sizeof(text));
 	return error_set(err, -EKEYREJECTED, "%s: %s", file, text);
 }

@@ -55,9 +55,9 @@ static int apply(const char *file)
 
 	if (file_read(file, FILE_MAX, &text, NULL, &err) < 0)
 		return cli_error(&err);
-	if (!cJSON_AddStringToObject(params, "text", text) ||
-	    client_ask("config.apply", TAKE(params), &result, &err) < 0)
-		return cli_error(&err);
+	(void)cJSON_AddStringToObject(params, "text", text);
+	if (client_ask("config.apply", TAKE(params), &result, &err) < 0)
+		return client_error(&err);
 	cJSON_ArrayForEach(item, client_member(result, "changed"))
 		printf("%s: %s\n", client_text(item, "key"), client_text(item, "applies"));
 	if (cJSON_IsFalse(client_member(result, "reloaded"))) {

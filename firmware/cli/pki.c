@@ -15,8 +15,9 @@ static const char usage[] =
 	"admin\n"
 	"       kiln pki revoke FOLDER NAME                      put it on FOLDER/revoked\n\n"
 	"On a box, as root: ca.crt, NAME.crt and NAME.key become control-ca, control-crt and control-key in\n"
-	"/data/kiln/credentials, FOLDER/revoked becomes /etc/kiln/revoked, and kiln.conf says control.remote "
-	"= true.\n"
+	"/data/kiln/credentials, FOLDER/revoked becomes /etc/kiln/revoked, kiln.conf says control.remote = "
+	"true,\n"
+	"and then `systemctl restart kiln-controld`; a new list of revoked ones counts without that.\n"
 	"A person's become ca.crt, client.crt and client.key in ~/.kiln. ca.key stays where nobody gets at "
 	"it.\n";
 

@@ -75,18 +75,24 @@ static void say(const struct screen *screen, const char *name, const char *text)
 	(void)fputc('\n', screen->out);
 }
 
-static void say_run(const struct screen *screen)
+static void say_box(const struct screen *screen)
 {
 	const cJSON *status = screen->status;
-	char a[48], b[48], c[48], text[512];
 
 	say(screen, "box", client_text(status, "host"));
 	say(screen, "state", client_text(status, "state"));
 	say(screen, "why", client_text(status, "why"));
-	say(screen, "run", client_text(status, "run.id"));
 	if (cJSON_IsFalse(client_member(status, "clock_set")))
 		say(screen, "clock",
 		    "not set: --host lets in certificates of the role view whatever their dates");
+}
+
+static void say_progress(const struct screen *screen)
+{
+	const cJSON *status = screen->status;
+	char a[48], b[48], c[48], text[512];
+
+	say(screen, "run", client_text(status, "run.id"));
 	(void)snprintf(text, sizeof(text), "epoch %s of %s, step %s",
 		       figure(client_number(status, "progress.epoch"), "%.0f", a),
 		       figure(client_number(status, "progress.epochs"), "%.0f", b),
@@ -208,9 +214,12 @@ void client_print_status(const cJSON *status, FILE *out)
 {
 	const struct screen screen = { status, out };
 
-	say_run(&screen);
-	say_rates(&screen);
-	say_checkpoint(&screen);
+	say_box(&screen);
+	if (cJSON_IsObject(client_member(status, "run"))) {
+		say_progress(&screen);
+		say_rates(&screen);
+		say_checkpoint(&screen);
+	}
 	say_left_behind(&screen);
 	say_machine(&screen);
 	say_daemons(&screen);

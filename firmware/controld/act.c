@@ -186,13 +186,16 @@ int method_run_start(struct call *call, struct error *err)
 {
 	enum run_state state;
 	int r = run_state_get(&state, err);
+	bool goes_on = r == 0 && !run_state_is_final(state);
 
 	if (r < 0 && r != -ENOENT)
+		return r;
+	if (!goes_on && (r = config_is_good(call, config_path(0, NULL), err)) < 0)
 		return r;
 	call->result = cJSON_CreateObject();
 	if (!cJSON_AddTrueToObject(call->result, "started"))
 		return error_set(err, -ENOMEM, "no memory");
-	if (r == 0 && !run_state_is_final(state)) {
+	if (goes_on) {
 		if ((r = go_on(call, state, err)) < 0)
 			return r;
 	} else {

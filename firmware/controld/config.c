@@ -66,7 +66,7 @@ static void name_mistakes(const char *said, const char *path, struct error *err)
 }
 
 /* Every mistake at once, as `kiln config check` says them. */
-static int check_file(struct call *call, const char *path, struct error *err)
+int config_is_good(struct call *call, const char *path, struct error *err)
 {
 	CLEANUP(free_ptr) char *said = NULL;
 	size_t bytes;
@@ -113,7 +113,7 @@ int method_config_check(struct call *call, struct error *err)
 
 	if (text && (fd = hold(text, path, err)) < 0)
 		return fd;
-	r = check_file(call, text ? path : config_path(0, NULL), err);
+	r = config_is_good(call, text ? path : config_path(0, NULL), err);
 	if (r < 0)
 		return r;
 	call->result = cJSON_CreateObject();
@@ -144,6 +144,13 @@ static cJSON *values_of(const char *path)
 	return json;
 }
 
+/* As if it were not there: a key's value, or a list without members. */
+static bool is_default(const cJSON *item)
+{
+	return cJSON_IsArray(item) ? !item->child
+				   : cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "default"));
+}
+
 static cJSON *changes(const char *old_path, const char *new_path)
 {
 	CLEANUP(json_free) cJSON *old = values_of(old_path), *new = values_of(new_path);
@@ -151,9 +158,10 @@ static cJSON *changes(const char *old_path, const char *new_path)
 	const cJSON *item;
 
 	cJSON_ArrayForEach(item, new) {
+		const cJSON *before = cJSON_GetObjectItemCaseSensitive(old, item->string);
 		cJSON *line;
 
-		if (cJSON_Compare(cJSON_GetObjectItemCaseSensitive(old, item->string), item, true))
+		if (before ? cJSON_Compare(before, item, true) : is_default(item))
 			continue;
 		line = cJSON_CreateObject();
 		(void)cJSON_AddItemToObject(line, "key", json_string(item->string));
@@ -219,7 +227,7 @@ int method_config_apply(struct call *call, struct error *err)
 
 	if ((fd = hold(text, path, err)) < 0)
 		return fd;
-	if ((r = check_file(call, path, err)) < 0) {
+	if ((r = config_is_good(call, path, err)) < 0) {
 		event_send(&(struct event){ .id = EVENT_CONFIG_REFUSED }, "%s: not replaced: %s", file,
 			   err->text);
 		return r;

@@ -193,6 +193,8 @@ method_fn method_status, method_run_list, method_run_show, method_run_start, met
 	method_factory_reset, method_power_off, method_log_tail, method_events_subscribe, method_node_info,
 	method_metrics;
 
+/* Every mistake of the file at once, as `kiln config check` says them; CONTROL_CONFIG. */
+MUST_CHECK int config_is_good(struct call *call, const char *path, struct error *err);
 /* The kernel says that the clock is synchronised. */
 bool clock_is_set(void);
 /* The status object; NULL: no memory. */

@@ -9,22 +9,29 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #define BACKLOG 128
 
 /* Least first: the n-th is CONTROL_VIEW + n. */
 static const char *const units[] = { "view", "operate", "admin", NULL };
 
-/* systemd hands a credential over in a folder of its own; beside an installed Kiln it lies where they all do.
- */
-static char *credential_path(const char *name, char out[static PATH_BYTES])
+/* systemd hands a credential over in a folder of its own, "-" where there is none (kiln-controld.service);
+ * beside an installed Kiln it lies where they all do. */
+static int find_credential(const char *name, char ret_path[static PATH_BYTES], struct error *err)
 {
 	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	char source[PATH_BYTES];
+	struct stat st;
 
-	if (folder && snprintf(out, PATH_BYTES, "%s/%s", folder, name) < (int)PATH_BYTES &&
-	    access(out, R_OK) == 0)
-		return out;
-	return path_of(PATH_CREDENTIALS, name, out);
+	(void)path_of(PATH_CREDENTIALS, name, source);
+	(void)snprintf(ret_path, PATH_BYTES, "%s", source);
+	if (folder)
+		(void)snprintf(ret_path, PATH_BYTES, "%s/%s", folder, name);
+	if (stat(ret_path, &st) == 0 && st.st_size > 1)
+		return 0;
+	return error_set(err, -ENOENT, "there was no %s when this began; kiln pki --help tells what it is",
+			 source);
 }
 
 static int open_tls(struct server *server, struct error *err)
@@ -33,14 +40,19 @@ static int open_tls(struct server *server, struct error *err)
 	char ca[PATH_BYTES], cert[PATH_BYTES], key[PATH_BYTES];
 	const struct tls_options options = {
 		.side = TLS_SERVER,
-		.ca_file = credential_path("control-ca", ca),
-		.cert_file = credential_path("control-crt", cert),
-		.key_file = credential_path("control-key", key),
+		.ca_file = ca,
+		.cert_file = cert,
+		.key_file = key,
 		.revoked_file = path_of(PATH_REVOKED, NULL, revoked),
 		.units = units,
 		.clock_is_set = clock_is_set,
 	};
+	int r;
 
+	if ((r = find_credential("control-ca", ca, err)) < 0 ||
+	    (r = find_credential("control-crt", cert, err)) < 0 ||
+	    (r = find_credential("control-key", key, err)) < 0)
+		return r;
 	return tls_open(&options, &server->tls, err);
 }
 
@@ -67,7 +79,7 @@ void remote_open(struct server *server)
 
 	if (r == 0 && *config.control.metrics_dir)
 		server->metrics_dir = strdup(config.control.metrics_dir);
-	if (r == 0 && !config.control.remote)
+	if (r == -ENOENT || (r == 0 && !config.control.remote))
 		return;
 	if (r == 0 && (r = open_tls(server, &err)) == 0 &&
 	    (r = listen_on((uint16_t)config.control.port, &server->remote.fd, &err)) == 0)

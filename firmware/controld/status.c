@@ -5,6 +5,7 @@
  */
 #include "controld/controld.h"
 #include "core/clock.h"
+#include "core/config.h"
 #include "core/paths.h"
 #include "core/spool.h"
 #include "core/version.h"
@@ -21,6 +22,7 @@
 #define ERRORS_MS        5000u /* the journal is asked no more often */
 #define DISK_LOW_PERCENT 5.0
 #define DEAD_US          15000000u /* a restart takes less */
+#define BEGIN_S          60u       /* a device that is slow to open takes less */
 
 struct view {
 	struct server *server;
@@ -241,6 +243,15 @@ static bool is_dead(const struct view *view, const struct status *page)
 	return page && !watch_is_alive(page) && view->now_us > page->updated_us + DEAD_US;
 }
 
+/* Without a page of the trainer for this run: it never got so far. */
+static bool never_began(const struct view *view)
+{
+	uint64_t started_s;
+
+	return !view->traind && json_get_u64("run.json", view->record, "started_s", &started_s, NULL) == 0 &&
+	       view->now_us > (started_s + BEGIN_S) * 1000000u;
+}
+
 /* Why an unfinished run is not well; NULL = it is. */
 static const char *trouble(const struct view *view, char *out, size_t size)
 {
@@ -257,6 +268,8 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 		if (is_dead(view, pages[i]))
 			return (void)snprintf(out, size, "%s does not run: %s", name, pages[i]->text), out;
 	}
+	if (never_began(view))
+		return "kiln-traind has not begun; kiln log tells why";
 	if (cJSON_IsNumber(free_percent) && free_percent->valuedouble < DISK_LOW_PERCENT)
 		return (void)snprintf(out, size, "the disk has %.1f %% left", free_percent->valuedouble), out;
 	return NULL;
@@ -281,7 +294,9 @@ static void add_state(cJSON *object, const struct view *view, const struct error
 		return;
 	}
 	if (!view->record)
-		why = "there was no run yet";
+		why = access(config_path(0, NULL), F_OK) == 0
+			      ? "there was no run yet"
+			      : "there was no run yet, and there is no configuration: kiln config apply FILE";
 	else if (cJSON_IsString(reason))
 		why = reason->valuestring;
 	else if (view->traind && watch_is_alive(view->traind))

@@ -30,7 +30,6 @@ cat >"$work/kiln.conf" <<-CONF
 	control: { metrics_dir = "$work/textfile"; };
 CONF
 mkdir "$work/textfile"
-cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 "$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
 controld=$!
 wait_for 10 "$kiln" node
@@ -39,8 +38,20 @@ ok $? "controld listens" "$(cat "$work/controld.log")"
 is $? 69 "a second controld does not take the socket"
 
 # ---- No run yet ----
-code 7 "no run: idle" "$kiln" status
-like "$said" 'there was no run yet' "and why"
+code 7 "no run and no configuration: idle" "$kiln" status
+like "$said" 'there is no configuration: kiln config apply FILE' "and what to do"
+code 1 "no configuration: no start" "$kiln" start
+like "$said" 'kiln.conf: cannot read it' "and why"
+code 1 "the first configuration, without a kiln-steer" "$kiln" config apply "$work/kiln.conf"
+is "$(grep -v ^kiln: <<<"$said" | sort | cut -d: -f1 | tr '\n' ' ')" "control.metrics_dir layers run.epochs run.name schema sink.url source.url " \
+	"what it changes: what is not the default"
+like "$said" 'the file is in its place, its units are as they were: kiln-steer cannot be reached' "and what could not be done"
+kill "$controld"
+wait "$controld"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+wait_for 10 "$kiln" node
+like "$("$kiln" status)" '^why +there was no run yet$' "no run: why"
 code 1 "nothing to pause" "$kiln" pause
 like "$said" 'there is no run on this box yet' "and why"
 code 1 "no kiln-steer" "$kiln" start
@@ -115,6 +126,12 @@ echo ok >"$answers"
 # ---- Status ----
 code 0 "without pages: running" "$kiln" status --json
 is "$(field progress.step <<<"$said")" null "what no page says is null"
+record=$KILN_ROOT/data/kiln/run/current/run.json
+cp "$record" "$work/record"
+sed -i -E 's/("started_s":\s*)[0-9]+/\11/' "$record"
+code 5 "a trainer that never began: degraded" "$kiln" status
+like "$said" 'kiln-traind has not begun' "and why"
+cp "$work/record" "$record"
 "$KILN_BUILD/system/status_pages" "$run" training &
 pages=$!
 rates() { [ "$("$kiln" status --json | field rates.records_per_s)" != null ]; }

@@ -42,7 +42,6 @@ like "$(openssl x509 -in "$pki/view.crt" -noout -text)" 'TLS Web Client Authenti
 is "$(openssl verify -x509_strict -CAfile "$pki/ca.crt" "$pki/box-1.crt" "$pki/view.crt" 2>&1 | grep -c ': OK')" 2 "OpenSSL agrees with them"
 
 mkdir -p "$KILN_ROOT/etc/kiln" "$KILN_ROOT/data/kiln/credentials"
-cp "$pki/ca.crt" "$KILN_ROOT/data/kiln/credentials/control-ca"
 cp "$pki/box-1.crt" "$KILN_ROOT/data/kiln/credentials/control-crt"
 cp "$pki/box-1.key" "$KILN_ROOT/data/kiln/credentials/control-key"
 cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-CONF
@@ -51,6 +50,14 @@ cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-CONF
 	control: { remote = true; port = $port; };
 CONF
 "$KILN_BIN/kiln-oneshot" begin >/dev/null 2>&1
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+wait_for 10 "$kiln" status
+like "$(cat "$work/controld.log")" 'no answers to other machines: there was no .*/data/kiln/credentials/control-ca when this began' \
+	"without credentials it answers its own box, and says what is missing"
+kill "$controld"
+wait "$controld"
+cp "$pki/ca.crt" "$KILN_ROOT/data/kiln/credentials/control-ca"
 begin_controld() { # state of the clock, a variable or none
 	: >"$work/controld.log"
 	LD_PRELOAD=$KILN_BUILD/system/preload/clock.so KILN_TEST_CLOCK=$1 "$KILN_BIN/kiln-controld" 2>>"$work/controld.log" &
@@ -123,6 +130,7 @@ like "$(client -tls1_2 -cipher ECDHE-ECDSA-AES256-GCM-SHA384 "${mine[@]}")" 'Cip
 code 4 "a box with another name" env KILN_PKI="$work/as-view" "$kiln" --host "box-2=127.0.0.1:$port" status
 like "$said" 'Common Name|does not match' "and why"
 code 1 "no certificate of one's own" env KILN_PKI="$work/nothing" "$kiln" --host "box-1=127.0.0.1:$port" status
+like "$said" 'nothing/ca.crt: cannot read it: No such file' "and which"
 
 # ---- Many ----
 export KILN_PKI=$work/as-view
@@ -231,3 +239,5 @@ begin_controld 1970
 code 0 "1970: view passes" as view status
 like "$said" 'clock +not set' "1970: status says so"
 refused "1970: admin" admin 'not valid yet by its clock' 'validity starts in the future; the clock is not set here: only the role view needs no date'
+kill "$controld"
+wait "$controld"
