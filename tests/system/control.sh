@@ -124,11 +124,13 @@ like "$said" 'this system is not a Kiln image: it has no kiln-update.service' "a
 echo ok >"$answers"
 
 # ---- Status ----
-code 0 "without pages: running" "$kiln" status --json
-is "$(field progress.step <<<"$said")" null "what no page says is null"
 record=$KILN_ROOT/data/kiln/run/current/run.json
 cp "$record" "$work/record"
-sed -i -E 's/("started_s":\s*)[0-9]+/\11/' "$record"
+started() { sed -i -E "s/(\"started_s\":\s*)[0-9]+/\1$1/" "$record"; }
+started "$(date +%s)"
+code 0 "without pages: running" "$kiln" status --json
+is "$(field progress.step <<<"$said")" null "what no page says is null"
+started 1
 code 5 "a trainer that never began: degraded" "$kiln" status
 like "$said" 'kiln-traind has not begun' "and why"
 cp "$work/record" "$record"

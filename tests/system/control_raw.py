@@ -42,7 +42,7 @@ def lines(s, count):
     while len(found) < count:
         try:
             more = s.recv(1 << 16)
-        except ConnectionError:
+        except (ConnectionError, ssl.SSLEOFError):
             more = b""
         if not more:
             break
@@ -60,7 +60,7 @@ def words(answer):
 def send(s, data):
     try:
         s.sendall(data)
-    except (BrokenPipeError, ConnectionResetError):
+    except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
         pass
 
 

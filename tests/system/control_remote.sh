@@ -68,6 +68,7 @@ begin_controld set
 ok $? "controld listens" "$(cat "$work/controld.log")"
 
 # ---- Who is let in ----
+"$KILN_BUILD/system/status_pages" "$("$kiln" runs | awk '/running/ { print $1 }')" training &
 code 0 "view: status" as view status
 like "$said" 'state +running' "what it says"
 code 1 "view stops no run" as view stop
