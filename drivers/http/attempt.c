@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define READ_BUFFER_BYTES   (256L << 10)
+/* libcurl's most: against 256 KiB it saves a tenth of the CPU time a byte takes (tests/system/store
+ * get-rate). */
+#define READ_BUFFER_BYTES   (512L << 10)
 #define UPLOAD_BUFFER_BYTES (512L << 10)
 #define PATIENCE_MS         600000L
 #define REPLY_DISCARD_BYTES (1u << 20) /* of an error's body; then the connection is dropped */
@@ -177,6 +179,9 @@ void attempt_set_options(struct http_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, READ_BUFFER_BYTES);
+	/* Each connection by a look-up of its own: so they spread over an endpoint's addresses. */
+	(void)curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+	(void)curl_easy_setopt(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
 	(void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "kiln");
 	(void)curl_easy_setopt(easy, CURLOPT_PRIVATE, request);

@@ -17,12 +17,15 @@ struct http {
 	struct http_options options;
 	char *ca_file;
 	CURLM *multi;
-	CURL **idle; /* handles without a request */
-	uint32_t idle_count;
+	CURL **idle; /* handles without a request, of `handles` made so far */
+	uint32_t idle_count, handles;
 	struct http_list waiting; /* for a handle, in order of submission */
-	struct http_list active;
+	struct http_list active;  /* in order of beginning */
+	uint32_t active_count;
 	struct http_request *delayed; /* by due_ms */
 	atomic_bool woken;
+	struct pace pace;
+	uint64_t paced_bytes; /* of bytes_in, those the pace knows of */
 	struct http_counters counters;
 };
 

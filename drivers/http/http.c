@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#define URGENT_MAX 2u /* handles beyond the pace */
+
 static void list_append(struct http_list *list, struct http_request *request)
 {
 	request->next = NULL;
@@ -15,6 +17,23 @@ static void list_append(struct http_list *list, struct http_request *request)
 	else
 		list->first = request;
 	list->last = request;
+}
+
+static void list_prepend(struct http_list *list, struct http_request *request)
+{
+	request->next = list->first;
+	list->first = request;
+	if (!request->next)
+		list->last = request;
+}
+
+static struct http_request *list_take(struct http_list *list)
+{
+	struct http_request *request = list->first;
+
+	if (request)
+		list->first = request->next;
+	return request;
 }
 
 static void list_remove(struct http_list *list, struct http_request *request)
@@ -38,22 +57,32 @@ static void init_curl(void)
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+/* As the pace grows: one more idle handle. */
+static bool more_handles(struct http *http)
+{
+	CURL *easy = http->handles < http->options.connections_max + URGENT_MAX ? curl_easy_init() : NULL;
+
+	if (easy) {
+		http->idle[http->idle_count++] = easy;
+		http->handles++;
+	}
+	return easy;
+}
+
 static int open_handles(struct http *http)
 {
-	uint32_t count = http->options.connections;
+	uint32_t most = http->options.connections_max + URGENT_MAX;
 
-	http->idle = calloc(count, sizeof(CURL *));
+	http->idle = calloc(most, sizeof(CURL *));
 	http->multi = curl_multi_init();
 	if (!http->idle || !http->multi)
 		return -ENOMEM;
-	for (; http->idle_count < count; http->idle_count++) {
-		http->idle[http->idle_count] = curl_easy_init();
-		if (!http->idle[http->idle_count])
+	while (http->handles < http->options.connections)
+		if (!more_handles(http))
 			return -ENOMEM;
-	}
 	(void)curl_multi_setopt(http->multi, CURLMOPT_PIPELINING,
 				http->options.http2 ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
-	(void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)count);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)most);
 	return 0;
 }
 
@@ -80,6 +109,10 @@ int http_open(const struct http_options *options, struct http **ret_http, struct
 	if (!http)
 		return error_set(err, -ENOMEM, "no memory for HTTP connections");
 	http->options = *options;
+	if (http->options.connections_max < http->options.connections)
+		http->options.connections_max = http->options.connections;
+	pace_init(&http->pace, http->options.connections, http->options.connections_max,
+		  http->options.target_bytes_per_s);
 	http->ca_file =
 		strdup(options->ca_file && options->ca_file[0] ? options->ca_file : default_ca_file());
 	if (!http->ca_file || open_handles(http) < 0)
@@ -110,7 +143,20 @@ void http_closep(struct http **http)
 
 struct http_counters http_counters_of(const struct http *http)
 {
-	return http->counters;
+	struct http_counters counters = http->counters;
+
+	counters.at_once = pace_limit(&http->pace, clock_us());
+	return counters;
+}
+
+bool http_calm(const struct http *http)
+{
+	return !http->pace.failures && pace_limit(&http->pace, clock_us()) == http->pace.full;
+}
+
+struct http_request *http_in_flight(const struct http *http)
+{
+	return http->active.first;
 }
 
 /* ---- Attempts ---- */
@@ -151,9 +197,11 @@ static void start(struct http *http, struct http_request *request)
 		return;
 	}
 	http->counters.requests++;
+	request->started_us = clock_us();
 	request->easy = http->idle[--http->idle_count];
 	attempt_set_options(request);
 	list_append(&http->active, request);
+	http->active_count++;
 	(void)curl_multi_add_handle(http->multi, request->easy);
 }
 
@@ -163,22 +211,50 @@ static void detach(struct http *http, struct http_request *request)
 	http->idle[http->idle_count++] = request->easy;
 	request->easy = NULL;
 	list_remove(&http->active, request);
+	http->active_count--;
 	forget_headers(request);
 }
 
 /* ---- After an attempt ---- */
 
-static void delay(struct http *http, struct http_request *request, uint64_t retry_after_s)
+static void queue_delayed(struct http *http, struct http_request *request)
 {
 	struct http_request **at = &http->delayed;
-	uint64_t random_bits = 0;
 
-	(void)!getrandom(&random_bits, sizeof(random_bits), 0);
-	request->due_ms = clock_ms() + retry_delay_ms(request->failures - 1, random_bits, retry_after_s);
 	while (*at && (*at)->due_ms <= request->due_ms)
 		at = &(*at)->next;
 	request->next = *at;
 	*at = request;
+}
+
+static void delay(struct http *http, struct http_request *request, uint64_t retry_after_s)
+{
+	uint64_t now = clock_ms(), random_bits = 0;
+
+	(void)!getrandom(&random_bits, sizeof(random_bits), 0);
+	request->due_ms = now + retry_delay_ms(request->failures - 1, random_bits, retry_after_s);
+	request->not_before_ms = retry_after_s ? now + retry_delay_ms(0, 0, retry_after_s) : 0;
+	queue_delayed(http, request);
+}
+
+/* The endpoint is there again: what its absence delayed goes on within RETRY_BASE_MS, as the pace allows. */
+static void hurry(struct http *http)
+{
+	uint64_t random_bits = 0, until = clock_ms() + RETRY_BASE_MS;
+	struct http_request *request = http->delayed;
+
+	http->delayed = NULL;
+	while (request) {
+		struct http_request *next = request->next;
+
+		(void)!getrandom(&random_bits, sizeof(random_bits), 0);
+		if (request->due_ms > until)
+			request->due_ms = until - random_bits % RETRY_BASE_MS;
+		if (request->due_ms < request->not_before_ms)
+			request->due_ms = request->not_before_ms;
+		queue_delayed(http, request);
+		request = next;
+	}
 }
 
 static void end_attempt(struct http *http, struct http_request *request, CURLcode code)
@@ -188,6 +264,8 @@ static void end_attempt(struct http *http, struct http_request *request, CURLcod
 	long connects = 0;
 	int rc = attempt_outcome(request, code, &class);
 
+	if (pace_ended(&http->pace, rc < 0, class, request->started_us, clock_us()))
+		hurry(http);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_NUM_CONNECTS, &connects);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	http->counters.connections += (uint64_t)connects;
@@ -213,25 +291,37 @@ void http_submit(struct http *http, struct http_request *request)
 	request->failures = 0;
 	request->easy = NULL;
 	request->headers = NULL;
-	list_append(&http->waiting, request);
+	if (request->urgent)
+		list_prepend(&http->waiting, request);
+	else
+		list_append(&http->waiting, request);
+}
+
+/* An urgent one waits for a handle at most. */
+static bool may_start(struct http *http, uint32_t limit)
+{
+	const struct http_request *first = http->waiting.first;
+
+	return first && (http->active_count < limit || first->urgent) &&
+	       (http->idle_count || more_handles(http));
 }
 
 static void start_due(struct http *http)
 {
-	uint64_t now = http->delayed ? clock_ms() : 0;
+	uint64_t now_us = clock_us();
+	uint32_t limit = pace_limit(&http->pace, now_us);
 
-	while (http->delayed && http->delayed->due_ms <= now) {
+	while (http->delayed && http->delayed->due_ms <= now_us / 1000) {
 		struct http_request *request = http->delayed;
 
 		http->delayed = request->next;
 		list_append(&http->waiting, request);
 	}
-	while (http->waiting.first && http->idle_count) {
-		struct http_request *request = http->waiting.first;
-
-		http->waiting.first = request->next;
-		start(http, request);
-	}
+	while (may_start(http, limit))
+		start(http, list_take(&http->waiting));
+	pace_look(&http->pace, http->counters.bytes_in - http->paced_bytes,
+		  http->waiting.first && http->active_count >= limit, now_us);
+	http->paced_bytes = http->counters.bytes_in;
 }
 
 static int advance(struct http *http, struct error *err)
@@ -255,12 +345,15 @@ static int advance(struct http *http, struct error *err)
 	return 0;
 }
 
-static int poll_ms(const struct http *http, uint64_t now, uint64_t deadline)
+static int poll_ms(struct http *http, uint64_t now, uint64_t deadline)
 {
-	uint64_t until = deadline;
+	uint64_t until = deadline, now_us = clock_us(), rises_us;
 
-	if (http->waiting.first && http->idle_count)
+	if (may_start(http, pace_limit(&http->pace, now_us)))
 		return 0;
+	rises_us = http->waiting.first ? pace_rises_us(&http->pace, now_us) : UINT64_MAX;
+	if (rises_us != UINT64_MAX && rises_us / 1000 + 1 < until)
+		until = rises_us / 1000 + 1;
 	if (http->delayed && http->delayed->due_ms < until)
 		until = http->delayed->due_ms;
 	return until <= now ? 0 : until - now > 60000 ? 60000 : (int)(until - now);
@@ -304,12 +397,26 @@ void http_cancel_all(struct http *http)
 		detach(http, request);
 		cancel(request);
 	}
-	while ((request = http->waiting.first)) {
-		http->waiting.first = request->next;
+	while ((request = list_take(&http->waiting)))
 		cancel(request);
-	}
 	while ((request = http->delayed)) {
 		http->delayed = request->next;
 		cancel(request);
 	}
+}
+
+void http_drop(struct http *http, struct http_request *request)
+{
+	struct http_request **at = &http->delayed;
+
+	if (request->easy) {
+		detach(http, request);
+		return;
+	}
+	while (*at && *at != request)
+		at = &(*at)->next;
+	if (*at)
+		*at = request->next;
+	else
+		list_remove(&http->waiting, request);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP requests over one libcurl multi handle: connections are kept and used again, several requests run at
- * once, and a failed attempt waits in a timer queue for its next one while the others go on.
+ * HTTP requests to one endpoint over one libcurl multi handle: connections are kept and used again, as many
+ * requests run at once as the endpoint's pace (pace.h) says, and a failed attempt waits in a timer queue for
+ * its next one while the others go on. Each new connection looks the name up and takes one of its addresses
+ * at random; one that does not answer is passed over for the next.
  *
  * Order: http_open -> (http_submit -> http_drive until handler->done)* -> http_close. One thread; only
  * http_wake() may be called from others. Our own code allocates nothing a request, apart from libcurl's
@@ -15,7 +17,7 @@
 #pragma once
 
 #include "core/error.h"
-#include "drivers/http/retry.h"
+#include "drivers/http/pace.h"
 
 #define HTTP_URL_BYTES   16384u
 #define HTTP_REPLY_BYTES 4096u
@@ -24,7 +26,9 @@
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE, HTTP_METHOD_MAX };
 
 struct http_options {
-	uint32_t connections;
+	uint32_t connections;        /* at once, to begin with and at least ... */
+	uint32_t connections_max;    /* ... and at most */
+	uint64_t target_bytes_per_s; /* a rate that is enough; 0 = none is */
 	uint32_t attempts_max;
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s;
 	const char *ca_file; /* "" = the environment's CURL_CA_BUNDLE or SSL_CERT_FILE, else the system's */
@@ -34,6 +38,7 @@ struct http_options {
 struct http_counters {
 	uint64_t requests, bytes_in, bytes_out, connections;
 	uint64_t retries[RETRY_MAX]; /* by enum retry_class */
+	uint32_t at_once;            /* the pace now */
 };
 
 struct http;
@@ -57,6 +62,7 @@ struct http_request {
 	char *buffer; /* of `room` bytes, where data() is NULL; a longer body is -EBADMSG */
 	uint64_t room;
 	bool patient; /* the server may think for minutes before it answers */
+	bool urgent;  /* before all that wait, beyond the pace if need be */
 
 	/* Set by prepare(). */
 	enum http_method method;
@@ -70,13 +76,14 @@ struct http_request {
 	uint64_t received;            /* bytes of a 2xx body */
 	char reply[HTTP_REPLY_BYTES]; /* the beginning of any other body, NUL-terminated */
 	uint32_t reply_bytes;
-	uint32_t failures; /* attempts that failed; redirects do not count */
+	uint32_t failures;   /* attempts that failed; redirects do not count */
+	uint64_t started_us; /* the attempt in flight */
 
 	/* http.c's. */
 	struct http *http;
 	CURL *easy;
 	struct curl_slist *headers;
-	uint64_t body_sent, reply_seen, due_ms;
+	uint64_t body_sent, reply_seen, due_ms, not_before_ms;
 	bool head_seen;
 	int stopped; /* what head() or data() returned */
 	struct error err;
@@ -98,6 +105,12 @@ MUST_CHECK int http_drive(struct http *http, uint32_t timeout_ms, const bool *un
 void http_wake(struct http *http);
 /* Every request gets done(-ECANCELED) before this returns. */
 void http_cancel_all(struct http *http);
+/* One that was submitted and is not done: its memory is the owner's again, without done(). */
+void http_drop(struct http *http, struct http_request *request);
+/* Those in flight, the one begun first first, linked by `next`; good until the next call. */
+struct http_request *http_in_flight(const struct http *http);
+/* Nothing went wrong lately: the pace is the full one. */
+bool http_calm(const struct http *http);
 
 struct http_counters http_counters_of(const struct http *http);
 const char *http_method_name(enum http_method method);
