@@ -8,17 +8,12 @@
 
 /* ---- Requests ---- */
 
-static int s3_submit(struct store *store, struct store_request *request, struct error *err)
+struct s3_call *s3_call_of_request(struct s3_store *s3, struct store_request *request, struct error *err)
 {
-	struct s3_call *call;
+	struct s3_call *call = s3_call_new(s3, HTTP_GET, request->key, err);
 
-	if (!request->bytes) {
-		store_complete(store, request, 0);
-		return 0;
-	}
-	call = s3_call_new(s3_store_of(store), HTTP_GET, request->key, err);
 	if (!call)
-		return -ENOMEM;
+		return NULL;
 	call->request = request;
 	call->ranged = true;
 	call->offset = request->offset;
@@ -28,6 +23,20 @@ static int s3_submit(struct store *store, struct store_request *request, struct 
 	call->http.room = request->bytes;
 	if (call->pin && call->pin->version[0])
 		s3_call_query(call, "versionId", call->pin->version);
+	return call;
+}
+
+static int s3_submit(struct store *store, struct store_request *request, struct error *err)
+{
+	struct s3_call *call;
+
+	if (!request->bytes) {
+		store_complete(store, request, 0);
+		return 0;
+	}
+	call = s3_call_of_request(s3_store_of(store), request, err);
+	if (!call)
+		return -ENOMEM;
 	s3_call_start(call);
 	return 0;
 }
@@ -36,7 +45,10 @@ static int s3_drive(struct store *store, uint32_t timeout_ms, const struct store
 		    struct error *err)
 {
 	struct s3_store *s3 = s3_store_of(store);
+	uint64_t look_us = s3_hedge_look(s3);
 
+	if (look_us / 1000 < timeout_ms)
+		timeout_ms = (uint32_t)(look_us / 1000) + 1;
 	s3->completed = false;
 	s3->until = until;
 	return http_drive(s3->http, timeout_ms, &s3->completed, !until, err);
@@ -54,13 +66,17 @@ static void s3_cancel_all(struct store *store)
 
 static struct store_counters s3_counters(const struct store *store)
 {
-	struct http_counters http = http_counters_of(((const struct s3_store *)store)->http);
+	const struct s3_store *s3 = (const struct s3_store *)store;
+	struct http_counters http = http_counters_of(s3->http);
 
 	return (struct store_counters){
 		.requests = http.requests,
 		.bytes_in = http.bytes_in,
 		.bytes_out = http.bytes_out,
 		.connections = http.connections,
+		.at_once = http.at_once,
+		.hedged = s3->hedge.asked,
+		.hedges_won = s3->hedge.won,
 		.retries_connect = http.retries[RETRY_CONNECT],
 		.retries_timeout = http.retries[RETRY_TIMEOUT],
 		.retries_reset = http.retries[RETRY_RESET],
@@ -84,6 +100,7 @@ static void s3_close(struct store *store)
 	}
 	credential_clear(&s3->credential);
 	free(s3->seen.slots);
+	s3_hedge_done(&s3->hedge);
 	free(store->url);
 	free(s3);
 }
@@ -195,6 +212,8 @@ int store_s3_open(const struct config_store *where, const struct store_options *
 {
 	CLEANUP(s3_closep) struct s3_store *s3 = calloc(1, sizeof(*s3));
 	struct http_options http = { .connections = options->connections,
+				     .connections_max = options->connections_max,
+				     .target_bytes_per_s = options->target_bytes_per_s,
 				     .attempts_max = options->attempts_max,
 				     .connect_timeout_ms = options->connect_timeout_ms,
 				     .low_speed_bytes_per_s = options->low_speed_bytes_per_s,

@@ -6,6 +6,7 @@
  *     s3_call.c       one call: what is sent, signed for each attempt, and what its answer means
  *     s3_error.c      S3's error codes: errno, whether to try again, the sentence
  *     s3_redirect.c   where a call goes on after a 3xx, and ETags learned behind one
+ *     s3_hedge.c      the slowest range asked for a second time
  *     s3_object.c     stat, whole gets, single puts, delete
  *     s3_list.c       pages of keys
  *     s3_multipart.c  uploads in parts
@@ -36,6 +37,20 @@ struct s3_seen {
 	size_t room, used;
 };
 
+/* s3_hedge.c's. */
+#define S3_HEDGES_MAX    2u
+#define S3_HEDGE_SAMPLES 32u
+
+struct s3_hedge {
+	uint64_t took_us[S3_HEDGE_SAMPLES], samples; /* of the last ranges that came */
+	uint64_t bytes, asked, won;
+	struct s3_spare {
+		char *memory;
+		uint64_t room;
+		bool used;
+	} spare[S3_HEDGES_MAX];
+};
+
 struct s3_store {
 	struct store store;
 	struct http *http;
@@ -46,6 +61,7 @@ struct s3_store {
 	struct credential credential;
 	struct s3_call *idle;
 	struct s3_seen seen;
+	struct s3_hedge hedge;
 	bool completed; /* a request was: lets http_drive() return */
 	const struct store_request *until;
 };
@@ -82,6 +98,8 @@ struct s3_call {
 
 	/* s3_call.c's. */
 	struct store_request *request; /* of store_submit() */
+	struct s3_call *twin;          /* the other attempt at it, in flight */
+	struct s3_spare *spare;        /* where this one's bytes go first; NULL: to the request's buffer */
 	char location[HTTP_URL_BYTES]; /* verbatim, unsigned */
 	char host[S3_HOST_BYTES];      /* AWS's other endpoint for the bucket */
 	bool follow, redirected;
@@ -122,6 +140,21 @@ const char *s3_call_name(const struct s3_call *call, char out[static STORE_KEY_T
 /* Whole key. Errors: -EINVAL empty or too long. */
 MUST_CHECK int s3_full_key(const struct s3_store *s3, const char *key, char out[static S3_FULL_BYTES],
 			   struct error *err);
+
+/* ---- s3.c ---- */
+
+/* A call that gets what was asked of store_submit(), not started. NULL: -ENOMEM. */
+struct s3_call *s3_call_of_request(struct s3_store *s3, struct store_request *request, struct error *err);
+
+/* ---- s3_hedge.c ---- */
+
+/* Ask for the slowest range again where that is due. Microseconds until the next look, UINT64_MAX = after the
+ * next completion. */
+uint64_t s3_hedge_look(struct s3_store *s3);
+/* A call with a request ended. False: its twin decides, the call is gone. True: the request is completed so,
+ * and its bytes lie in its buffer. */
+bool s3_hedge_settle(struct s3_call *call, int result);
+void s3_hedge_done(struct s3_hedge *hedge);
 
 /* ---- s3_error.c ---- */
 

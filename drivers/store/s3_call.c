@@ -259,6 +259,8 @@ static void done(struct http_request *request, int result, const struct error *e
 	struct s3_store *s3 = call->s3;
 	char name[STORE_KEY_TEXT];
 
+	if (call->request && !s3_hedge_settle(call, result))
+		return;
 	call->result = result;
 	call->err = *err;
 	if (result < 0)

@@ -93,11 +93,12 @@ const char *store_counters_text(const struct store_counters *counters, char out[
 {
 	(void)snprintf(out, STORE_COUNTERS_TEXT,
 		       "requests=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64 " connections=%" PRIu64
-		       " retries: connect=%" PRIu64 " timeout=%" PRIu64 " reset=%" PRIu64 " server=%" PRIu64
-		       " slow_down=%" PRIu64,
+		       " at_once=%" PRIu64 " hedged=%" PRIu64 " won=%" PRIu64 " retries: connect=%" PRIu64
+		       " timeout=%" PRIu64 " reset=%" PRIu64 " server=%" PRIu64 " slow_down=%" PRIu64,
 		       counters->requests, counters->bytes_in, counters->bytes_out, counters->connections,
-		       counters->retries_connect, counters->retries_timeout, counters->retries_reset,
-		       counters->retries_server, counters->retries_slow_down);
+		       counters->at_once, counters->hedged, counters->hedges_won, counters->retries_connect,
+		       counters->retries_timeout, counters->retries_reset, counters->retries_server,
+		       counters->retries_slow_down);
 	return out;
 }
 

@@ -26,7 +26,10 @@
 struct store;
 
 struct store_options {
-	uint32_t connections;                                            /* at once, 0 = 8 */
+	uint32_t connections;        /* at once, to begin with, 0 = 8 */
+	uint32_t connections_max;    /* while more bring more; below `connections` = no more than those */
+	uint64_t target_bytes_per_s; /* a rate that is enough, 0 = none is */
+	uint32_t hedge_percent; /* of the bytes may be asked for twice where a range is slow, 0 = never */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
 	uint32_t attempts_max;                                           /* per request, 0 = default */
 	uint64_t part_bytes; /* multipart part size, at least 5 MiB, 0 = 8 MiB */
@@ -51,6 +54,8 @@ struct store_object {
 
 struct store_counters {
 	uint64_t requests, bytes_in, bytes_out, connections;
+	uint64_t at_once;            /* requests in flight that the endpoint is thought to bear now */
+	uint64_t hedged, hedges_won; /* ranges asked for twice; where the second was faster */
 	uint64_t retries_connect, retries_timeout, retries_reset, retries_server, retries_slow_down;
 };
 
@@ -62,7 +67,7 @@ const char *store_url(const struct store *store);
 struct store_counters store_counters_of(const struct store *store);
 
 /* For the log: "requests=3 bytes_in=20 ... retries: connect=0 timeout=0 reset=1 server=0 slow_down=0". */
-#define STORE_COUNTERS_TEXT 256u
+#define STORE_COUNTERS_TEXT 320u
 const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT]);
 /* Of all classes. */
 uint64_t store_counters_retries(const struct store_counters *counters);

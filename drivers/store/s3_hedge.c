@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A range that takes far longer than its like is asked for a second time, on another connection, into a
+ * buffer of our own; the first whole answer counts and the other attempt is dropped. So no two attempts ever
+ * write to the same memory, and the caller's is written by one of them at a time.
+ */
+#include "core/clock.h"
+#include "drivers/store/s3.h"
+
+#include <string.h>
+
+#define SLOW_MEDIANS  4u               /* a range that takes this many medians is slow ... */
+#define SLOW_LEAST_US UINT64_C(200000) /* ... but not below this: jitter */
+#define SAMPLES_LEAST (S3_HEDGE_SAMPLES / 4)
+#define NEVER         UINT64_MAX
+
+static struct s3_call *call_of(struct http_request *request)
+{
+	return (struct s3_call *)request;
+}
+
+/* ---- How long a range takes ---- */
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static uint64_t slow_us(const struct s3_hedge *hedge)
+{
+	uint64_t sorted[S3_HEDGE_SAMPLES], slow;
+	size_t count = hedge->samples < S3_HEDGE_SAMPLES ? hedge->samples : S3_HEDGE_SAMPLES;
+
+	if (count < SAMPLES_LEAST)
+		return NEVER;
+	memcpy(sorted, hedge->took_us, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_size);
+	slow = sorted[count / 2] * SLOW_MEDIANS;
+	return slow > SLOW_LEAST_US ? slow : SLOW_LEAST_US;
+}
+
+static void took(struct s3_hedge *hedge, uint64_t us)
+{
+	hedge->took_us[hedge->samples++ % S3_HEDGE_SAMPLES] = us;
+}
+
+/* ---- Asking twice ---- */
+
+static struct s3_spare *free_spare(struct s3_hedge *hedge, uint64_t bytes)
+{
+	for (size_t i = 0; i < S3_HEDGES_MAX; i++) {
+		struct s3_spare *spare = &hedge->spare[i];
+
+		if (spare->used)
+			continue;
+		if (spare->room < bytes) {
+			free(spare->memory);
+			spare->memory = malloc(bytes);
+			spare->room = spare->memory ? bytes : 0;
+		}
+		return spare->memory ? spare : NULL;
+	}
+	return NULL;
+}
+
+/* A range of its own is always in the budget, so that a small run's last range can be asked for twice. */
+static bool affordable(const struct s3_store *s3, uint64_t bytes)
+{
+	const struct s3_hedge *hedge = &s3->hedge;
+	uint64_t in = http_counters_of(s3->http).bytes_in;
+
+	return !hedge->bytes || hedge->bytes + bytes <= in / 100 * s3->store.options.hedge_percent;
+}
+
+static void ask_twice(struct s3_store *s3, struct s3_call *slow, struct s3_spare *spare)
+{
+	struct s3_call *twin = s3_call_of_request(s3, slow->request, NULL);
+
+	if (!twin)
+		return;
+	spare->used = true;
+	twin->spare = spare;
+	twin->http.buffer = spare->memory;
+	twin->http.urgent = true;
+	twin->twin = slow;
+	slow->twin = twin;
+	s3->hedge.bytes += slow->bytes;
+	s3->hedge.asked++;
+	s3_call_start(twin);
+}
+
+/* The range that is in flight for the longest time and was asked for once. */
+static struct s3_call *slowest(const struct s3_store *s3)
+{
+	for (struct http_request *at = http_in_flight(s3->http); at; at = at->next) {
+		struct s3_call *call = call_of(at);
+
+		if (call->request && !call->twin && !call->spare)
+			return call;
+	}
+	return NULL;
+}
+
+uint64_t s3_hedge_look(struct s3_store *s3)
+{
+	uint64_t now = clock_us(), slow = s3->store.options.hedge_percent ? slow_us(&s3->hedge) : NEVER;
+	struct s3_call *call = slow == NEVER || !http_calm(s3->http) ? NULL : slowest(s3);
+	struct s3_spare *spare;
+
+	if (!call)
+		return NEVER;
+	if (now - call->http.started_us < slow)
+		return slow - (now - call->http.started_us);
+	spare = affordable(s3, call->bytes) ? free_spare(&s3->hedge, call->bytes) : NULL;
+	if (spare)
+		ask_twice(s3, call, spare);
+	return slow;
+}
+
+/* ---- Which one counts ---- */
+
+static void give_back(struct s3_call *call)
+{
+	if (call->spare)
+		call->spare->used = false;
+	call->spare = NULL;
+}
+
+static void part(struct s3_call *call)
+{
+	call->twin->twin = NULL;
+	call->twin = NULL;
+}
+
+bool s3_hedge_settle(struct s3_call *call, int result)
+{
+	struct s3_call *twin = call->twin;
+
+	if (result < 0 && twin) {
+		part(call);
+		give_back(call);
+		s3_call_free(call);
+		return false;
+	}
+	if (twin) {
+		part(call);
+		give_back(twin);
+		http_drop(call->s3->http, &twin->http);
+		s3_call_free(twin);
+	}
+	if (result == 0)
+		took(&call->s3->hedge, clock_us() - call->http.started_us);
+	if (result == 0 && call->spare) {
+		memcpy(call->request->buffer, call->spare->memory, call->bytes);
+		call->s3->hedge.won++;
+	}
+	give_back(call);
+	return true;
+}
+
+void s3_hedge_done(struct s3_hedge *hedge)
+{
+	for (size_t i = 0; i < S3_HEDGES_MAX; i++)
+		free(hedge->spare[i].memory);
+}
