@@ -108,7 +108,8 @@ struct config {
 	struct {
 		const char *nic;   /* interface name, "auto" */
 		const char *cores; /* CPU list, "auto" */
-		uint64_t connections, part_bytes, decode_workers, memory_bytes;
+		uint64_t connections, part_bytes, target_bytes_per_s, hedge_percent, decode_workers,
+			memory_bytes;
 		uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s, attempts_max;
 		int bad_record; /* enum config_bad_record */
 		uint64_t skip_records_max;
@@ -182,6 +183,12 @@ MUST_CHECK int config_store_check(const struct config_store *store, struct error
 
 /* The line of a key, "group.key", in the config's file: else of its group, else the first. */
 unsigned config_line(const struct config *config, const char *key);
+
+/* Requests in flight at most and bytes of a ranged GET, as configured or, where that is 0, by the memory
+ * budget; what a connection takes beside its range: libcurl's buffer, and about as much in the kernel. */
+#define CONFIG_CONNECTION_BYTES (UINT64_C(1) << 20)
+uint64_t config_fetch_connections(const struct config *config);
+uint64_t config_fetch_part_bytes(const struct config *config);
 
 /* Free what the config owns; accepts a zeroed one. */
 void config_done(struct config *config);

@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define POLL_MS 1000
+#define POLL_MS           1000
+#define WINDOW_PARTS      16u
+#define WINDOW_PART_BYTES (UINT64_C(1) << 20)
 
 void queue_append(struct queue *queue, struct shard *shard)
 {
@@ -89,10 +91,24 @@ static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
 						     shard->plan.key, parts);
 }
 
+/* A window of small shards is cut finer, so that every connection has a part in it. */
+static uint64_t part_bytes_of(const struct fetch *fetch, const struct shard *shard)
+{
+	const struct config *config = &fetch->run.config;
+	uint64_t part_bytes = config_fetch_part_bytes(config), even;
+
+	if (config->fetch.part_bytes ||
+	    __builtin_mul_overflow(shard->plan.bytes, shard->window->shards, &even))
+		return part_bytes;
+	even /= WINDOW_PARTS;
+	even = even < WINDOW_PART_BYTES ? WINDOW_PART_BYTES : even;
+	return even < part_bytes ? even : part_bytes;
+}
+
 /* Every range of a shard at once; the store keeps as many in flight as it has connections. */
 static void submit(struct source *source, struct queue *flying, struct shard *shard)
 {
-	uint64_t part_bytes = source->fetch->run.config.fetch.part_bytes, bytes = shard->plan.bytes;
+	uint64_t part_bytes = part_bytes_of(source->fetch, shard), bytes = shard->plan.bytes;
 	uint64_t parts = bytes / part_bytes + (bytes % part_bytes != 0);
 	struct error err = { 0 };
 

@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RETIRE_WAIT_MS 5000u
+#define RETIRE_WAIT_MS    5000u
+#define CONNECTIONS_FIRST 8u /* until it is known whether more are faster */
 
 /* ---- Memory ---- */
 
@@ -102,8 +103,13 @@ static int open_stores(struct fetch *fetch, struct error *err)
 	const struct config *config = &fetch->run.config;
 	struct store_options options = store_options_of(config);
 
-	options.connections = (uint32_t)config->fetch.connections;
 	fetch->sources = config->sources;
+	options.connections_max = (uint32_t)config_fetch_connections(config) / fetch->sources;
+	options.connections_max = options.connections_max ? options.connections_max : 1;
+	options.connections =
+		options.connections_max < CONNECTIONS_FIRST ? options.connections_max : CONNECTIONS_FIRST;
+	options.target_bytes_per_s = config->fetch.target_bytes_per_s;
+	options.hedge_percent = (uint32_t)config->fetch.hedge_percent;
 	for (uint32_t i = 0; i < fetch->sources; i++) {
 		int r = store_open(&config->source[i].store, &options, &fetch->source[i].store, err);
 

@@ -114,7 +114,7 @@ static void credentials(struct units_file *file, const struct config *config)
 		add_credential(file, names[i]);
 }
 
-/* Windows, requests in flight, and the ring where it lies on normal pages. */
+/* Windows, connections, the ranges asked for twice, and the ring where it lies on normal pages. */
 static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
 {
 	struct ring_geometry geometry;
@@ -125,8 +125,9 @@ static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struc
 	if (r < 0)
 		return r;
 	batch_geometry(config, &schema, &geometry);
-	if (__builtin_mul_overflow(config->fetch.connections * 2, config->fetch.part_bytes, &parts) ||
-	    __builtin_add_overflow(bytes, parts, &bytes) ||
+	parts = config_fetch_connections(config) * CONFIG_CONNECTION_BYTES +
+		2 * config_fetch_part_bytes(config);
+	if (__builtin_add_overflow(bytes, parts, &bytes) ||
 	    __builtin_add_overflow(bytes, config->fetch.memory_bytes, &bytes) ||
 	    __builtin_add_overflow(bytes, ring_file_bytes(&geometry), &bytes))
 		bytes = INT64_MAX;

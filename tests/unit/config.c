@@ -237,7 +237,7 @@ static void test_integers_that_would_wrap(void **state)
 		  "schema = ( { name = \"sentence\"; dtype = \"float32\"; fill = 4294967296; },\n"
 		  "  { name = \"label\", dtype = \"int64\", fill = 4294967296 } );\n"
 		  "model = { layers = ( { op = \"relu\"; },\n { op = \"relu\"; x = 4294967296; } ); };\n"
-		  "fetch: { memory_bytes: 4294967296 part_bytes: 1 };",
+		  "fetch: { memory_bytes: 4294967296 part_bytes: -1 };",
 		  "k.conf:2: run.seed: found 4294967296, allowed: an integer, 0 .. 9007199254740992, with an "
 		  "L behind it beyond 32 bits\n"
 		  "k.conf:4: schema.fill: found 4294967296, allowed: a number, -3.40282e+38 .. 3.40282e+38, "
@@ -247,7 +247,7 @@ static void test_integers_that_would_wrap(void **state)
 		  "k.conf:8: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
 		  "1099511627776, with an L behind it beyond 32 bits\n"
 		  "k.conf:3: run.seed2: found an unknown key, allowed: the keys of `kiln config reference`\n"
-		  "k.conf:8: fetch.part_bytes: found 1, allowed: an integer, 65536 .. 1073741824" },
+		  "k.conf:8: fetch.part_bytes: found -1, allowed: an integer, 0 .. 1073741824" },
 	};
 
 	(void)state;
