@@ -315,7 +315,7 @@ static void start_due(struct http *http)
 		struct http_request *request = http->delayed;
 
 		http->delayed = request->next;
-		list_append(&http->waiting, request);
+		list_prepend(&http->waiting, request); /* it was there before the others */
 	}
 	while (may_start(http, limit))
 		start(http, list_take(&http->waiting));

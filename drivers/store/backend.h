@@ -34,6 +34,8 @@ struct store_ops {
 	int (*drive)(struct store *store, uint32_t timeout_ms, const struct store_request *until,
 		     struct error *err);
 	void (*wake)(struct store *store);
+	/* One that is in flight: the backend forgets it. */
+	void (*cancel)(struct store *store, struct store_request *request);
 	void (*cancel_all)(struct store *store);
 	struct store_counters (*counters)(const struct store *store);
 };

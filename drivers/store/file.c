@@ -214,6 +214,21 @@ static void file_wake(struct store *store)
 	(void)!write(file_store_of(store)->wake_fd, &one, sizeof(one));
 }
 
+static void file_cancel(struct store *store, struct store_request *request)
+{
+	struct file_store *file = file_store_of(store);
+	struct store_request *before = NULL;
+
+	for (struct store_request *at = file->queue; at != request; at = at->next)
+		before = at;
+	if (before)
+		before->next = request->next;
+	else
+		file->queue = request->next;
+	if (file->queue_last == request)
+		file->queue_last = before;
+}
+
 static void file_cancel_all(struct store *store)
 {
 	struct file_store *file = file_store_of(store);
@@ -254,6 +269,7 @@ static const struct store_ops file_ops = {
 	.submit = file_submit,
 	.drive = file_drive,
 	.wake = file_wake,
+	.cancel = file_cancel,
 	.cancel_all = file_cancel_all,
 	.counters = file_counters,
 };

@@ -37,6 +37,7 @@ static int s3_submit(struct store *store, struct store_request *request, struct 
 	call = s3_call_of_request(s3_store_of(store), request, err);
 	if (!call)
 		return -ENOMEM;
+	request->work = call;
 	s3_call_start(call);
 	return 0;
 }
@@ -57,6 +58,16 @@ static int s3_drive(struct store *store, uint32_t timeout_ms, const struct store
 static void s3_wake(struct store *store)
 {
 	http_wake(s3_store_of(store)->http);
+}
+
+static void s3_cancel(struct store *store, struct store_request *request)
+{
+	struct s3_call *call = request->work;
+
+	s3_hedge_drop_twin(call);
+	s3_hedge_give_back(call);
+	http_drop(s3_store_of(store)->http, &call->http);
+	s3_call_free(call);
 }
 
 static void s3_cancel_all(struct store *store)
@@ -123,6 +134,7 @@ static const struct store_ops s3_ops = {
 	.submit = s3_submit,
 	.drive = s3_drive,
 	.wake = s3_wake,
+	.cancel = s3_cancel,
 	.cancel_all = s3_cancel_all,
 	.counters = s3_counters,
 };

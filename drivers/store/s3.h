@@ -154,6 +154,10 @@ uint64_t s3_hedge_look(struct s3_store *s3);
 /* A call with a request ended. False: its twin decides, the call is gone. True: the request is completed so,
  * and its bytes lie in its buffer. */
 bool s3_hedge_settle(struct s3_call *call, int result);
+/* The other attempt at its request, if there is one, ends; its own spare buffer, if it has one, is free
+ * again. */
+void s3_hedge_drop_twin(struct s3_call *call);
+void s3_hedge_give_back(struct s3_call *call);
 void s3_hedge_done(struct s3_hedge *hedge);
 
 /* ---- s3_error.c ---- */

@@ -121,42 +121,52 @@ uint64_t s3_hedge_look(struct s3_store *s3)
 
 /* ---- Which one counts ---- */
 
-static void give_back(struct s3_call *call)
+void s3_hedge_give_back(struct s3_call *call)
 {
 	if (call->spare)
 		call->spare->used = false;
 	call->spare = NULL;
 }
 
-static void part(struct s3_call *call)
+static struct s3_call *part(struct s3_call *call)
 {
-	call->twin->twin = NULL;
+	struct s3_call *twin = call->twin;
+
 	call->twin = NULL;
+	if (twin)
+		twin->twin = NULL;
+	return twin;
+}
+
+void s3_hedge_drop_twin(struct s3_call *call)
+{
+	struct s3_call *twin = part(call);
+
+	if (!twin)
+		return;
+	s3_hedge_give_back(twin);
+	http_drop(call->s3->http, &twin->http);
+	s3_call_free(twin);
 }
 
 bool s3_hedge_settle(struct s3_call *call, int result)
 {
-	struct s3_call *twin = call->twin;
+	struct s3_call *twin = result < 0 ? part(call) : NULL;
 
-	if (result < 0 && twin) {
-		part(call);
-		give_back(call);
+	if (twin) {
+		twin->request->work = twin;
+		s3_hedge_give_back(call);
 		s3_call_free(call);
 		return false;
 	}
-	if (twin) {
-		part(call);
-		give_back(twin);
-		http_drop(call->s3->http, &twin->http);
-		s3_call_free(twin);
-	}
+	s3_hedge_drop_twin(call);
 	if (result == 0)
 		took(&call->s3->hedge, clock_us() - call->http.started_us);
 	if (result == 0 && call->spare) {
 		memcpy(call->request->buffer, call->spare->memory, call->bytes);
 		call->s3->hedge.won++;
 	}
-	give_back(call);
+	s3_hedge_give_back(call);
 	return true;
 }
 

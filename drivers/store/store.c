@@ -216,6 +216,16 @@ void store_wake(struct store *store)
 	store->ops->wake(store);
 }
 
+bool store_cancel(struct store *store, struct store_request *request)
+{
+	if (request->result == REQUEST_IN_FLIGHT)
+		store->ops->cancel(store, request);
+	else if (!take_done(store, request))
+		return false;
+	request->result = error_set(&request->err, -ECANCELED, "given up");
+	return true;
+}
+
 void store_cancel_all(struct store *store)
 {
 	store->ops->cancel_all(store);

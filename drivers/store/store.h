@@ -19,6 +19,8 @@
 #include "core/config.h"
 #include "core/error.h"
 
+#include <stdbool.h>
+
 #define STORE_KEY_MAX     1024u
 #define STORE_ETAG_MAX    128u
 #define STORE_VERSION_MAX 128u
@@ -113,6 +115,7 @@ struct store_request {
 	int result; /* filled at completion: 0 or a negative errno, with err */
 	struct error err;
 	struct store_request *next; /* the store's */
+	void *work;                 /* the backend's */
 };
 
 MUST_CHECK int store_submit(struct store *store, struct store_request *request, struct error *err);
@@ -122,6 +125,9 @@ MUST_CHECK int store_poll(struct store *store, uint32_t timeout_ms, struct store
 			  struct error *err);
 /* Make a store_poll() that sleeps in its own thread return; any thread may call. */
 void store_wake(struct store *store);
+/* Give up one request: its result is -ECANCELED, its memory the caller's again, and store_poll() will not
+ * return it. False: it is not there to be given up, as store_poll() has returned it. */
+bool store_cancel(struct store *store, struct store_request *request);
 /* Give up every request that store_poll() has not returned yet: its result is -ECANCELED and its memory the
  * caller's again when this returns; store_poll() will not return it. */
 void store_cancel_all(struct store *store);

@@ -196,7 +196,7 @@ struct window_order window_order(const struct fetch *fetch, const struct window 
 /* The record at `offset` of it. */
 const struct record *window_record(const struct window_order *order, uint64_t offset,
 				   const struct shard **ret_shard);
-/* The first shard that failed, or NULL. */
+/* The first shard that failed, one that was given up if there is no other, or NULL. */
 const struct shard *window_failure(const struct window *window);
 
 /* commit.c: until the run is final. */

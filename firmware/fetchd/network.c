@@ -68,12 +68,44 @@ static void queue_remove(struct queue *queue, struct shard *shard)
 		queue->last = before;
 }
 
-/* One of its parts is settled; the last sends the shard on. */
+static void give_up_parts(struct shard *shard, const struct shard *failed)
+{
+	if (shard != failed)
+		(void)error_set(&shard->err, -ECANCELED, "%s: given up, as %s failed", shard->plan.key,
+				failed->plan.key);
+	for (uint64_t i = 0; i < shard->parts_capacity && shard->parts_left > 0; i++)
+		shard->parts_left -= store_cancel(shard->source->store, &shard->part[i]);
+}
+
+/* Nothing else of its window is of use: all of it would go on asking a store that is gone. */
+static void give_up_window(struct queue *flying, const struct shard *failed)
+{
+	struct queue others = { 0 };
+	struct shard *shard;
+
+	while ((shard = queue_take(flying))) {
+		if (shard->window != failed->window) {
+			queue_append(&others, shard);
+			continue;
+		}
+		give_up_parts(shard, failed);
+		to_decoders(shard);
+	}
+	*flying = others;
+}
+
+/* One of its parts is settled; the last sends the shard on. An answer that made no sense is for the decoders
+ * to judge, as damage is: they may fetch the shard once more. */
 static void part_done(struct queue *flying, struct shard *shard, const struct error *err)
 {
+	shard->parts_left--;
 	if (err && !shard->err.code)
 		shard->err = *err;
-	if (--shard->parts_left > 0)
+	if (err && err->code != -EBADMSG) {
+		give_up_window(flying, shard);
+		return;
+	}
+	if (shard->parts_left > 0)
 		return;
 	queue_remove(flying, shard);
 	to_decoders(shard);
@@ -130,8 +162,10 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
 		request->buffer = shard->raw + request->offset;
 		request->context = shard;
-		if (store_submit(source->store, request, &err) < 0)
+		if (store_submit(source->store, request, &err) < 0) {
 			part_done(flying, shard, &err);
+			return;
+		}
 	}
 }
 
@@ -199,7 +233,8 @@ static void report(struct source *source, bool idle, struct store_counters *last
 					    .retries = store_counters_retries(&counters) },
 			   "%s: %s", store_url(source->store), text);
 	else
-		log_debug("%s: %s", store_url(source->store), text);
+		log_line(counters.hedged > last->hedged ? LOG_INFO : LOG_DEBUG, "%s: %s",
+			 store_url(source->store), text);
 	*last = counters;
 }
 

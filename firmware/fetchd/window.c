@@ -136,10 +136,17 @@ void window_complete(struct window *window)
 
 const struct shard *window_failure(const struct window *window)
 {
-	for (uint64_t k = 0; k < window->shards; k++)
-		if (window->shard[k].err.code)
+	const struct shard *given_up = NULL;
+
+	for (uint64_t k = 0; k < window->shards; k++) {
+		int code = window->shard[k].err.code;
+
+		if (code && code != -ECANCELED)
 			return &window->shard[k];
-	return NULL;
+		if (code)
+			given_up = &window->shard[k];
+	}
+	return given_up;
 }
 
 struct window_order window_order(const struct fetch *fetch, const struct window *window)
