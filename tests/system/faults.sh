@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Faults between fetchd and a real S3 server (Ceph's radosgw), made by fault_proxy.py: a run ends with the records of an
+# undisturbed one, in the same order, or stops with the sentence that says why. Then random schedules of faults, by seed:
+# KILN_FAULT_SEEDS of them (10).
+# shellcheck source=tests/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tools/store/radosgw
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
+cleanup() { "$tools" stop "$work/rgw"; }
+
+if ! "$tools" check >/dev/null 2>&1; then
+	skip 'faults' 'radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)'
+	exit
+fi
+"$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
+# shellcheck disable=SC1091
+. "$work/rgw/env"
+server=${KILN_S3_ENDPOINT##*:}
+
+"$KILN_BUILD/system/make_shards" "$work/data" train 6 8000 plain
+for file in "$work"/data/*; do
+	"$store" upload s3://kiln/data "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
+done
+
+start_proxy() { # name, faults, options...
+	mkdir -p "$work/$1"
+	proxied=$work/$1
+	[ -z "$2" ] || echo "$2" >"$proxied/faults"
+	/usr/bin/python3 tests/system/fault_proxy.py "$proxied" "$server" "${@:3}" >"$proxied/port" 2>"$proxied/err" &
+	proxy=$!
+	wait_for 20 test -s "$proxied/port"
+	port=$(cat "$proxied/port")
+}
+
+end_proxy() {
+	kill -KILL "$proxy"
+	wait "$proxy" 2>/dev/null
+}
+
+# The reader's lines in $work/NAME.out, fetchd's log in $KILN_ROOT/fetchd.log, seconds in $took.
+run() { # name, endpoint, other keys of fetch
+	local began=$SECONDS
+	node "$1"
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "t"; epochs = 1; batch_rows = 64; };
+		source: { url = "s3://kiln/data"; endpoint = "http://$2"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 2; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		fetch: { part_bytes = 65536; connect_timeout_ms = 2000; ${3:-low_speed_s = 1; attempts_max = 20;} };
+	CONF
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$work/$1.begin" 2>&1
+	"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/fetchd.log" &
+	fetchd=$!
+	timeout 60 "$reader" >"$work/$1.out" 2>"$work/$1.err"
+	took=$((SECONDS - began))
+	grep -q ^END_RUN "$work/$1.out" && wait_for 5 test ! -d /proc/$fetchd || kill -KILL $fetchd
+	wait $fetchd 2>/dev/null
+	"$KILN_BIN/kiln-oneshot" release
+}
+
+details() { # name
+	tail -n 3 "$work/$1.out" "$KILN_ROOT/fetchd.log" "$proxied/err" 2>&1
+	cat "$proxied/faults" 2>/dev/null
+}
+
+counters() {
+	grep 'source: requests=' "$KILN_ROOT/fetchd.log" | tail -n 1
+}
+
+# A run through these faults has the records of the undisturbed one, met the fault, and says so in its counters.
+same() { # what, counters (a regular expression; "" = none are logged), most seconds, faults, other keys
+	local name=same$tap_n met
+	start_proxy "$name" "$4"
+	run "$name" "127.0.0.1:$port" "${5:-}"
+	met=$(grep -cE '"fault": "[a-z]' "$proxied/requests")
+	end_proxy
+	cmp -s "$work/undisturbed.out" "$work/$name.out" && [ "$met" -gt 0 ] && [ "$took" -le "$3" ] && counters | grep -qE "${2:-^$}" || [ -z "$2$(counters)" ]
+	ok $? "$1" "took $took s, $met requests met a fault, expected $2; $(counters)
+$(details "$name")"
+}
+
+stops() { # what, regular expression of the last line, faults, extra keys
+	local name=stops$tap_n
+	start_proxy "$name" "$3"
+	run "$name" "127.0.0.1:$port" "${4:-}"
+	end_proxy
+	like "$(tail -n 1 "$work/$name.out")" "$2" "$1" || details "$name"
+}
+
+run undisturbed "127.0.0.1:$server" ''
+is "$(awk '$1 == "DATA" { n += $5 } END { print n }' "$work/undisturbed.out")" 48000 'without faults: every record once'
+
+# ---- What passes ----
+same 'connections reset at a byte' 'reset=[1-9]' 20 '[{"fault": "reset", "at": 30000, "from": 3, "count": 12}]'
+same 'short bodies' 'reset=[1-9]' 20 '[{"fault": "short", "at": 1, "from": 3, "count": 12}]'
+same 'no byte of an answer' 'reset=[1-9]' 20 '[{"fault": "short", "at": 0, "count": 3}]'
+same 'a stall is cut after the time-out' 'timeout=[1-9]' 20 '[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 1; hedge_percent = 0;'
+same 'or the range is asked for again before' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 \
+	'[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
+same 'so where it only drips' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 '[{"fault": "drip", "rate": 5000, "at": 1000, "from": 40, "count": 1}]'
+same '503, a burst' 'slow_down=[1-9]' 20 '[{"fault": "status", "from": 5, "count": 30}]'
+same '503 with Retry-After' 'slow_down=4' 20 '[{"fault": "status", "retry_after": 1, "from": 5, "count": 4}]'
+same '429' 'slow_down=[1-9]' 20 '[{"fault": "status", "status": 429, "from": 20, "count": 10}]'
+same '500' 'server=[1-9]' 20 '[{"fault": "status", "status": 500, "from": 5, "count": 30}]'
+same '307 to presigned URLs' '' 20 '[{"fault": "redirect"}]'
+same 'a wrong byte: fetched once more' 'requests=' 20 '[{"fault": "corrupt", "at": 5000, "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
+same 'another range: fetched once more' 'requests=' 20 '[{"fault": "range", "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
+
+# ---- How fast it is over ----
+over() { # what, seconds, fault
+	same "$1" 'requests=' 20 "$3"
+	/usr/bin/python3 - "$proxied/requests" "$2" <<-'PY'
+		import json, sys
+		data = [r for r in map(json.loads, open(sys.argv[1])) if "tfrecord" in r["path"]]
+		fault = max(r["t"] for r in data if r["fault"]) + float(sys.argv[2])
+		late = max(r["end"] for r in data) - fault
+		sys.exit(f"the last range ends {late:.1f} s after the fault" if late > 10 else 0)
+	PY
+	ok $? 'back within 10 s after it'
+}
+over 'nothing moves for 3 s' 3 '[{"fault": "dark", "seconds": 3, "from": 20, "count": 1}]'
+over 'every connection is refused for 3 s' 3 '[{"fault": "refuse", "seconds": 3, "from": 20, "count": 1}]'
+over '503 to everything for 3 s' 0 '[{"fault": "status", "seconds": 3, "from": 20}]'
+
+# ---- What does not pass ----
+stops 'If-Match ignored, another object: both pins are named' '^ERROR -116 .*changed: pinned [0-9]+ bytes, "[0-9a-f]+.*"; found "another"' \
+	'[{"fault": "etag", "from": 10}]'
+stops '403: bucket, key, code and message' '^ERROR -13 train-.* s3://kiln/data/train-.*403 AccessDenied: so it is' \
+	'[{"fault": "status", "status": 403, "from": 10}]'
+stops '500 for ever: given up after all attempts' '^ERROR -5 .*after 4 attempts.*500 InternalError: so it is' \
+	'[{"fault": "status", "status": 500, "from": 10}]' 'attempts_max = 4; low_speed_s = 1;'
+stops 'wrong bytes for ever' '^ERROR -74 train-.*CRC' '[{"fault": "corrupt", "at": 0, "from": 10}]'
+stops 'another range for ever' '^ERROR -74 .*asked for bytes [0-9]+-[0-9]+, the answer has .bytes 1' '[{"fault": "range", "from": 10}]'
+stops 'ranges ignored' '^ERROR -74 .*ignores ranges' '[{"fault": "all", "from": 10}]'
+
+# ---- Random schedules ----
+for ((seed = 1; seed <= ${KILN_FAULT_SEEDS:-10}; seed++)); do
+	name=seed$seed
+	start_proxy "$name" '' --seed "$seed"
+	run "$name" "127.0.0.1:$port" ''
+	end_proxy
+	cmp -s "$work/undisturbed.out" "$work/$name.out"
+	ok $? "faults of seed $seed: the same records in the same order ($took s)" "$(details "$name")"
+	rm -rf "$KILN_ROOT" "$work/$name"* "$work/runs/$name"
+done
