@@ -5,7 +5,8 @@
     fault_proxy.py DIR PORT [--listen ADDRESS]... [--seed N]
 
 Forwards to 127.0.0.1:PORT. Prints its own port, the same on every address (default 127.0.0.1), when ready. Requests are
-logged to DIR/requests when they are over, one JSON a line, with the fault they met.
+logged to DIR/requests when they are over, one JSON a line, with the fault they met. Servers that answer as no working one
+does are faulty_s3.py's; what is cut below TLS, proxy.py's.
 
 DIR/faults holds the faults, a JSON list, read again whenever it changed; --seed makes one that leaves a run's records as they
 are. Each is an object, and a request meets the first that fits:
@@ -17,12 +18,13 @@ are. Each is an object, and a request meets the first that fits:
              redirect  307 to the same, unsigned, on another port
              reset     the connection, at byte `at` of the body
              short     closed at byte `at`
-             stall     nothing more from byte `at`, until the client goes; `upload`: of the request's body
+             stall     nothing more from byte `at`, until the client goes; `upload`: of the request's body. Makes DIR/stalled
              drip      `rate` bytes/s from byte `at`
              corrupt   the byte `at` is another
              range     a Content-Range that begins with byte 1
              etag      another ETag, and If-Match is not passed on
              all       Range is not passed on
+             close     each connection after its answer
              dark      nothing moves on any connection for `seconds`; none is refused
              refuse    every connection is reset, new ones are refused, for `seconds`
 """
@@ -234,6 +236,8 @@ class Client:
             headers = [(k, re.sub(r"\d+-", "1-", v) if k.lower() == "content-range" else v) for k, v in headers]
         if fault.get("fault") == "etag":
             headers = [(k, '"another"' if k.lower() == "etag" else v) for k, v in headers]
+        if fault.get("fault") == "close":
+            headers.append(("Connection", "close"))
         self.answer(reply.status, reply.reason, headers)
         if method == "HEAD" or reply.status in (204, 304):
             reply.read()
@@ -282,6 +286,8 @@ class Client:
         reply = self.ask(method, target, headers, length, fault)
         note["status"] = reply.status
         note["bytes"] = self.pass_reply(method, reply, fault)
+        if fault.get("fault") == "close":
+            raise Gone
 
     def run(self):
         note = {}

@@ -3,6 +3,8 @@
 # Faults between fetchd and a real S3 server (Ceph's radosgw), made by fault_proxy.py: a run ends with the records of an
 # undisturbed one, in the same order, or stops with the sentence that says why. Then random schedules of faults, by seed:
 # KILN_FAULT_SEEDS of them (10).
+# A mount namespace holds the names of the test's own.
+[ -n "${KILN_NAMES+x}" ] || { KILN_NAMES=$(unshare --mount true 2>&1 && echo yes) && export KILN_NAMES && exec unshare --mount "$0"; }
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tools/store/radosgw
@@ -13,7 +15,7 @@ if ! "$tools" check >/dev/null 2>&1; then
 	skip 'faults' 'radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)'
 	exit
 fi
-"$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
+KILN_S3_NAME=kiln.test "$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
 # shellcheck disable=SC1091
 . "$work/rgw/env"
 server=${KILN_S3_ENDPOINT##*:}
@@ -109,6 +111,20 @@ same '500' 'server=[1-9]' 20 '[{"fault": "status", "status": 500, "from": 5, "co
 same '307 to presigned URLs' '' 20 '[{"fault": "redirect"}]'
 same 'a wrong byte: fetched once more' 'requests=' 20 '[{"fault": "corrupt", "at": 5000, "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
 same 'another range: fetched once more' 'requests=' 20 '[{"fault": "range", "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
+
+# ---- All addresses of a name ----
+{ cat /etc/hosts && printf '127.0.0.%d kiln.test\n' 2 3 4 5; } >"$work/hosts"
+if [ "$KILN_NAMES" = yes ] && mount --bind "$work/hosts" /etc/hosts; then
+	start_proxy addresses '[{"fault": "close"}]' --listen 127.0.0.2 --listen 127.0.0.3 --listen 127.0.0.4
+	run addresses "kiln.test:$port" ''
+	end_proxy
+	is "$(grep -o '127[.]0[.]0[.][0-9]' "$proxied/requests" | sort -u | xargs)" '127.0.0.2 127.0.0.3 127.0.0.4' \
+		'connections spread over the addresses of a name'
+	cmp -s "$work/undisturbed.out" "$work/addresses.out" && [ -z "$(counters)" ]
+	ok $? 'one more, where nobody listens, costs not even a retry' "$(counters) $(details addresses)"
+else
+	skip 'addresses of a name' 'no mount namespace can be made here'
+fi
 
 # ---- How fast it is over ----
 over() { # what, seconds, fault

@@ -3,10 +3,8 @@
 """An S3 server that does what it should not: the key names the fault. Not a stand-in for a real server (that is
 tools/store/radosgw): every case here is one that a working server does not show.
 
-    faulty_s3.py serve DIR            prints "PORT OTHER_PORT TLS_PORT" when ready (TLS with DIR/server.pem and server.key);
-                                      requests are logged to DIR/requests, one JSON a line
-    faulty_s3.py relay DIR PORT TEXT  forwards to 127.0.0.1:PORT; prints its own port; once TEXT was seen in what a client
-                                      sends, makes DIR/stalled and forwards nothing more
+    faulty_s3.py DIR    prints "PORT OTHER_PORT TLS_PORT" when ready (TLS with DIR/server.pem and server.key); requests are
+                        logged to DIR/requests, one JSON a line
 """
 import hashlib
 import http.server
@@ -243,31 +241,4 @@ def serve(folder):
     servers[0].serve_forever()
 
 
-def relay(folder, port, text):
-    stalled = threading.Event()
-    listener = socket.create_server(("127.0.0.1", 0))
-    print(listener.getsockname()[1], flush=True)
-
-    def forward(source, sink, watch):
-        tail = b""
-        while data := source.recv(65536):
-            if watch and text in tail + data:
-                stalled.set()
-                open(os.path.join(folder, "stalled"), "w").close()
-            if stalled.is_set():
-                threading.Event().wait()
-            tail = data[-len(text):]
-            sink.sendall(data)
-        sink.close()
-
-    while True:
-        client = listener.accept()[0]
-        server = socket.create_connection(("127.0.0.1", int(port)))
-        threading.Thread(target=forward, args=(client, server, True), daemon=True).start()
-        threading.Thread(target=forward, args=(server, client, False), daemon=True).start()
-
-
-if sys.argv[1] == "serve":
-    serve(sys.argv[2])
-else:
-    relay(sys.argv[2], sys.argv[3], sys.argv[4].encode())
+serve(sys.argv[1])

@@ -11,7 +11,7 @@ n=0 failed=0
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
 	-keyout "$dir/server.key" -out "$dir/server.pem" 2>/dev/null
-coproc SERVER { exec /usr/bin/python3 "$tests/faulty_s3.py" serve "$dir"; }
+coproc SERVER { exec /usr/bin/python3 "$tests/faulty_s3.py" "$dir"; }
 server=$SERVER_PID
 read -r port other tls <&"${SERVER[0]}"
 export KILN_S3_ENDPOINT=http://127.0.0.1:$port

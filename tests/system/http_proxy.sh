@@ -10,7 +10,7 @@ export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret KILN_ATTEMPTS=2
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
 	-keyout "$work/server.key" -out "$work/server.pem" 2>/dev/null
-/usr/bin/python3 tests/system/faulty_s3.py serve "$work" >"$work/ports" &
+/usr/bin/python3 tests/system/faulty_s3.py "$work" >"$work/ports" &
 start_proxy() { # name, options...
 	mkdir "$work/$1"
 	/usr/bin/python3 tests/system/proxy.py "$work/$1" "${@:2}" >"$work/$1/port" &

@@ -127,7 +127,8 @@ AWS_ACCESS_KEY_ID=x KILN_S3_CREDENTIAL=file expect 'a credential file' delete k 
 KILN_S3_CREDENTIAL=absent expect 'a credential that is nowhere' list x "EKEYREJECTED .*absent"
 
 # ---- Killed in mid-part ----
-coproc RELAY { exec /usr/bin/python3 "$tests/faulty_s3.py" relay "$dir" "${http##*:}" 'partNumber=3'; }
+echo '[{"match": "partNumber=3", "fault": "stall", "upload": true}]' >"$dir/faults"
+coproc RELAY { exec /usr/bin/python3 "$tests/fault_proxy.py" "$dir" "${http##*:}"; }
 relay=$RELAY_PID
 read -r port <&"${RELAY[0]}"
 head -c 20971520 /dev/urandom >"$dir/file"
