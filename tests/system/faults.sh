@@ -70,7 +70,7 @@ details() { # name
 }
 
 counters() {
-	grep 'source: requests=' "$KILN_ROOT/fetchd.log" | tail -n 1
+	grep ': requests=' "$KILN_ROOT/fetchd.log" | tail -n 1
 }
 
 # A run through these faults has the records of the undisturbed one, met the fault, and says so in its counters.
@@ -103,7 +103,7 @@ same 'no byte of an answer' 'reset=[1-9]' 20 '[{"fault": "short", "at": 0, "coun
 same 'a stall is cut after the time-out' 'timeout=[1-9]' 20 '[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 1; hedge_percent = 0;'
 same 'or the range is asked for again before' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 \
 	'[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
-same 'so where it only drips' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 '[{"fault": "drip", "rate": 5000, "at": 1000, "from": 40, "count": 1}]'
+same 'so where it only drips' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 '[{"fault": "drip", "rate": 5000, "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
 same '503, a burst' 'slow_down=[1-9]' 20 '[{"fault": "status", "from": 5, "count": 30}]'
 same '503 with Retry-After' 'slow_down=4' 20 '[{"fault": "status", "retry_after": 1, "from": 5, "count": 4}]'
 same '429' 'slow_down=[1-9]' 20 '[{"fault": "status", "status": 429, "from": 20, "count": 10}]'
