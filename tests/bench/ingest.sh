@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the ingest benchmarks share: a scratch folder in memory, servers, a round of Kiln, rounds of its peers. Source it.
-# A round appends "records bytes seconds CPU-seconds" to $work/<who>; the bytes are those of the objects.
+# A round appends "records bytes seconds CPU-seconds" to $work/<who>; the bytes are those of the objects. Who is a peer, kiln,
+# or sustained: Kiln from the end of its first epoch to that of its last but one (whose CPU-seconds are not known apart).
 # KILN_BENCH_ROUNDS rounds (7) of each, interleaved.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -118,14 +119,14 @@ kiln_pass() {
 
 # From the start of fetchd to END_RUN, with all that both processes cost.
 kiln_round() {
-	local rows first wall user system
+	local rows first wall epochs seconds user system
 	export KILN_ROOT=$work/node
 	rm -rf "$KILN_ROOT" "$work/runs"
 	mkdir -p "$KILN_ROOT"
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/begin.log" || cat "$work/begin.log" >&2
 	{ time kiln_pass >"$work/rate" 2>"$work/pass.log"; } 2>"$work/time"
 	cat "$work/pass.log" >&2
-	read -r rows _ first wall <"$work/rate"
+	read -r rows _ first wall epochs seconds <"$work/rate"
 	read -r user system <"$work/time"
 	"$KILN_BIN/kiln-oneshot" release
 	[ "$rows" = "$kiln_rows" ] || {
@@ -134,6 +135,7 @@ kiln_round() {
 	}
 	echo "$rows $kiln_bytes $wall $(awk "BEGIN { print $user + $system }")" >>"$work/kiln"
 	echo "$first" >>"$work/first"
+	[ "$epochs" = 0 ] || echo "$((epochs * records)) $((epochs * kiln_bytes / (kiln_rows / records))) $seconds 0" >>"$work/sustained"
 }
 
 curl_round() { # times each object
@@ -164,8 +166,8 @@ python_round() { # peer, records it has to read, program and arguments
 	echo "$rows 0 $wall $cpu" >>"$work/$peer"
 }
 
-figures() { # name, peer, units
-	local name=$1 peer=$2
-	shift 2
-	python3 tests/bench/figures.py "$name" "$peer" "$work/kiln" "$work/$peer" "$@"
+figures() { # name, kiln or sustained, peer, units
+	local name=$1 kiln=$2 peer=$3
+	shift 3
+	python3 tests/bench/figures.py "$name" "$peer" "$work/$kiln" "$work/$peer" "$@"
 }

@@ -10,8 +10,9 @@
  * --rank R --world N   asks as one of several ranks
  * --pace-ms  waits so long behind each slot
  * --rows     prints behind each batch a line a row that is not empty: ROW split segment crc
- * --rate     prints only rows, data bytes, seconds to the first slot and seconds in all since the reader's
- *            start, at the end.
+ * --rate     prints only, at the end: rows, data bytes, seconds to the first slot and in all since the
+ *            reader's start; then how many segments there were between the end of the first one and that of
+ *            the last but one, and their seconds: the rate without start and end.
  * At END_RUN the run is set finished, as traind does, so that fetchd ends.
  */
 #include "core/paths.h"
@@ -212,8 +213,8 @@ static void print_rows(const struct ring *ring, const struct ring_slot *slot)
 /* Until END_RUN, ERROR or enough; *cursor follows. */
 static void follow(struct ring *ring, const struct options *options, double start, struct cursor *cursor)
 {
-	uint64_t batches = 0, rows = 0, bytes = 0;
-	double first = 0;
+	double first = 0, first_end = 0, last_end = 0, end_before = 0;
+	uint64_t batches = 0, rows = 0, bytes = 0, segments = 0;
 	uint32_t kind;
 
 	do {
@@ -235,13 +236,20 @@ static void follow(struct ring *ring, const struct options *options, double star
 			rows += slot->rows;
 			bytes += data_bytes(ring, slot);
 		}
+		if (kind == RING_END_SEGMENT) {
+			end_before = last_end;
+			last_end = seconds();
+			first_end = segments++ ? first_end : last_end;
+		}
 		*cursor = slot->cursor;
 		ring_release(ring, slot);
 		if (options->pace_ms)
 			(void)nanosleep(&(struct timespec){ .tv_nsec = options->pace_ms * 1000000 }, NULL);
 	} while (kind != RING_END_RUN && kind != RING_ERROR && batches != options->stop_after);
 	if (options->rate)
-		printf("%" PRIu64 " %" PRIu64 " %.6f %.6f\n", rows, bytes, first, seconds() - start);
+		printf("%" PRIu64 " %" PRIu64 " %.6f %.6f %" PRIu64 " %.6f\n", rows, bytes, first,
+		       seconds() - start, segments > 2 ? segments - 2 : 0,
+		       segments > 2 ? end_before - first_end : 0);
 }
 
 int main(int argc, char **argv)
