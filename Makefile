@@ -107,7 +107,7 @@ $(B)/obj/%.o: %.c Makefile
 	@echo "  CC    $<"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/gen/%.o: $(B)/gen/%.c
+$(B)/obj/gen/%.o: $(B)/gen/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
