@@ -20,6 +20,10 @@ ok $? "kiln status: idle" "$(cat "$work/status")"
 checkpoints='checkpoint: { every_steps = 20; keep = 2; };'
 config 2 "" "$checkpoints" >"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "config.reload, as kiln-control"
+for word in update factory-reset; do
+	is "$(inside kiln $word --yes 2>&1)" "kiln: kiln-steer: this system is not a Kiln image: it has no kiln-$word.service" \
+		"kiln $word: not on a system that is no image"
+done
 timer_soon
 becomes 120 finished "the timer starts a run, and it finishes"
 rests "the run's units are stopped"
