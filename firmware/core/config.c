@@ -108,7 +108,11 @@ static void check_feature(struct config_reading *reading, const char *key, const
 {
 	const struct config_feature *feature = name ? feature_named(reading->config, name) : NULL;
 
-	if (name && (!feature || feature->dtype != dtype))
+	if (name && feature && feature->values_max > 0)
+		mistakes_add(reading->mistakes, config_line(reading->config, key),
+			     "%s: found \"%s\", which is ragged, allowed: %s feature of a fixed shape", key,
+			     name, allowed);
+	else if (name && (!feature || feature->dtype != dtype))
 		mistakes_add(reading->mistakes, config_line(reading->config, key),
 			     "%s: found \"%s\", allowed: %s feature of `schema`", key, name, allowed);
 }

@@ -34,6 +34,7 @@ enum config_order_mode { ORDER_EXACT, ORDER_FAST };
 enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
 enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES };
 enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
+enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
@@ -61,7 +62,9 @@ struct config_feature {
 	int dtype; /* enum config_dtype */
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];
-	int missing; /* enum config_missing */
+	int missing;                    /* enum config_missing */
+	uint64_t values_max, bytes_max; /* values_max: 0 = the shape says how many, else ragged */
+	int overflow;                   /* enum config_overflow */
 	double fill; /* value of a missing feature where `missing` allows it; an integer of 53 bits for int64
 		      */
 };

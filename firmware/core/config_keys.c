@@ -261,6 +261,18 @@ const struct config_key config_feature_keys[] = {
 	  "a record without it: an error, or filled with `fill`" },
 	{ "fill", KEY_FLOAT, "", "0.0", -FLT_MAX, FLT_MAX, NO_NAMES, FEATURE(fill),
 	  "value of a missing feature, for int64 an integer" },
+	{ "values_max", KEY_INT, "", "0", 0, 1 << 28, NO_NAMES, FEATURE(values_max),
+	  "instead of shape: a ragged feature of up to so many numbers, none where it is missing" },
+	{ "bytes_max", KEY_INT, "", "65536", 1, 1 << 28, NO_NAMES, FEATURE(bytes_max),
+	  "longest value of dtype \"bytes\"" },
+	{ "overflow",
+	  KEY_ENUM,
+	  "",
+	  "error",
+	  NO_BOUNDS,
+	  { "error", "truncate" },
+	  FEATURE(overflow),
+	  "what is beyond values_max or bytes_max: a bad record, or cut off" },
 };
 const size_t config_feature_keys_count = sizeof(config_feature_keys) / sizeof(config_feature_keys[0]);
 

@@ -2,9 +2,11 @@
 #include "core/config_reading.h"
 #include "core/ring.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define ELEMENTS_MAX (1 << 28) /* values of one feature in one record: 1 or 2 GiB */
+#define RAGGED_PART  "/splits" /* its columns' names are longer by this */
 #define FILL_MAX     9007199254740991.0
 
 /* ---- An element whose keys stand in a table ---- */
@@ -101,6 +103,34 @@ static void check_whole_fill(struct config_reading *reading, const config_settin
 			     config_found(setting, found, sizeof(found)), -FILL_MAX, FILL_MAX);
 }
 
+static unsigned line_of(const config_setting_t *group, const char *key)
+{
+	const config_setting_t *setting = config_setting_get_member(group, key);
+
+	return config_setting_source_line(setting ? setting : group);
+}
+
+/* Where rows differ in length, what else is said of their number is wrong. */
+static void check_ragged(struct config_reading *reading, const config_setting_t *group,
+			 const struct config_feature *feature)
+{
+	if (feature->dtype == CONFIG_BYTES)
+		mistakes_add(reading->mistakes, line_of(group, "values_max"),
+			     "schema.values_max: found %" PRIu64 ", allowed with dtype \"bytes\": 0",
+			     feature->values_max);
+	if (feature->rank > 0)
+		mistakes_add(reading->mistakes, line_of(group, "shape"),
+			     "schema.shape: found %u sizes, allowed beside values_max: [ ]", feature->rank);
+	if (feature->missing == MISSING_DEFAULT)
+		mistakes_add(reading->mistakes, line_of(group, "missing"),
+			     "schema.missing: found \"default\", allowed beside values_max: nothing, as a "
+			     "record without the feature has no values of it");
+	if (feature->name && strlen(feature->name) > RING_NAME_MAX - sizeof(RAGGED_PART))
+		mistakes_add(reading->mistakes, line_of(group, "name"),
+			     "schema.name: found \"%.100s\", allowed beside values_max: 1 .. %zu bytes",
+			     feature->name, RING_NAME_MAX - sizeof(RAGGED_PART));
+}
+
 static void read_feature(struct config_reading *reading, const config_setting_t *group,
 			 struct config_feature *feature)
 {
@@ -113,6 +143,8 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 		check_feature_name(reading, group, feature->name);
 	if (feature->dtype == CONFIG_INT64)
 		check_whole_fill(reading, group, feature->fill);
+	if (feature->values_max > 0)
+		check_ragged(reading, group, feature);
 }
 
 void config_read_schema(struct config_reading *reading, const config_setting_t *list)

@@ -3,7 +3,35 @@
 
 #include <string.h>
 
-#define BYTES_VALUE_MAX 65536u /* longest bytes feature */
+/* Whether this is the name of one of the other's two columns. */
+static bool is_column_of(const struct example_feature *ragged, const char *name)
+{
+	size_t bytes = strlen(ragged->name);
+
+	return ragged->values_max && strncmp(name, ragged->name, bytes) == 0 &&
+	       (strcmp(name + bytes, BATCH_SPLITS) == 0 || strcmp(name + bytes, BATCH_VALUES) == 0);
+}
+
+static int check_columns(const struct example_schema *schema, struct error *err)
+{
+	uint32_t columns = 1; /* BATCH_COLUMN_EMPTY */
+
+	for (uint32_t i = 0; i < schema->features; i++) {
+		columns += schema->feature[i].values_max ? 2 : 1;
+		for (uint32_t k = 0; k < schema->features; k++)
+			if (is_column_of(&schema->feature[i], schema->feature[k].name))
+				return error_set(
+					err, -EINVAL,
+					"schema: \"%s\" is the name of a column of the ragged \"%s\"",
+					schema->feature[k].name, schema->feature[i].name);
+	}
+	if (columns > RING_COLUMNS_MAX)
+		return error_set(
+			err, -EINVAL,
+			"schema: its features take %u columns, a ragged one two, and the ring has %u",
+			columns, RING_COLUMNS_MAX);
+	return 0;
+}
 
 int batch_schema(const struct config *config, struct example_schema *ret_schema, struct error *err)
 {
@@ -25,9 +53,25 @@ int batch_schema(const struct config *config, struct example_schema *ret_schema,
 						  .elements = elements,
 						  .optional = from->missing == MISSING_DEFAULT,
 						  .fill = from->fill,
-						  .bytes_max = BYTES_VALUE_MAX };
+						  .bytes_max = from->bytes_max,
+						  .values_max = from->values_max,
+						  .truncate = from->overflow == OVERFLOW_TRUNCATE };
+		if (elements > UINT32_MAX / (from->bytes_max + 8) && from->dtype == CONFIG_BYTES)
+			return error_set(err, -EINVAL, "schema: \"%s\" takes more than 4 GiB a row",
+					 from->name);
 	}
-	return 0;
+	return check_columns(ret_schema, err);
+}
+
+static void add_column(struct ring_geometry *geometry, const char *name, const char *part, uint32_t dtype,
+		       uint64_t row_bytes, uint64_t capacity)
+{
+	struct ring_column_spec *column = &geometry->column[geometry->columns++];
+
+	(void)snprintf(column->name, sizeof(column->name), "%s%s", name, part);
+	column->dtype = dtype;
+	column->row_bytes = (uint32_t)row_bytes;
+	column->capacity = capacity;
 }
 
 void batch_geometry(const struct config *config, const struct example_schema *schema,
@@ -39,14 +83,118 @@ void batch_geometry(const struct config *config, const struct example_schema *sc
 	memset(ret_geometry, 0, sizeof(*ret_geometry));
 	ret_geometry->slots = (uint32_t)config->ring.slots;
 	for (uint32_t i = 0; i < schema->features; i++) {
-		struct ring_column_spec *column = &ret_geometry->column[ret_geometry->columns++];
-		uint64_t row_bytes = example_row_bytes(&schema->feature[i]);
+		const struct example_feature *feature = &schema->feature[i];
+		uint64_t row_bytes = example_row_bytes(feature);
 
-		(void)snprintf(column->name, sizeof(column->name), "%s", schema->feature[i].name);
-		column->dtype = dtypes[schema->feature[i].dtype];
-		column->row_bytes = (uint32_t)row_bytes;
-		column->capacity = rows * row_bytes;
+		if (feature->values_max) {
+			add_column(ret_geometry, feature->name, BATCH_SPLITS, RING_INT64, sizeof(int64_t),
+				   (rows + 1) * sizeof(int64_t));
+			add_column(ret_geometry, feature->name, BATCH_VALUES, dtypes[feature->dtype], 0,
+				   rows * row_bytes);
+		} else {
+			add_column(ret_geometry, feature->name, "", dtypes[feature->dtype], row_bytes,
+				   rows * row_bytes);
+		}
 	}
-	ret_geometry->column[ret_geometry->columns++] =
-		(struct ring_column_spec){ BATCH_COLUMN_EMPTY, RING_UINT8, 1, rows };
+	add_column(ret_geometry, BATCH_COLUMN_EMPTY, "", RING_UINT8, 1, rows);
+}
+
+/* ---- Slots ---- */
+
+struct batch_slot batch_slot(const struct example_schema *schema, const struct ring *ring,
+			     const struct ring_slot *slot)
+{
+	struct batch_slot batch = { .schema = schema };
+	uint32_t column = 0;
+
+	for (uint32_t i = 0; i < schema->features; i++) {
+		if (schema->feature[i].values_max)
+			batch.splits[i] = ring_column_data(ring, slot, column++);
+		batch.values[i] = ring_column_data(ring, slot, column++);
+		batch.row_bytes[i] = example_row_bytes(&schema->feature[i]);
+	}
+	batch.empty = ring_column_data(ring, slot, column);
+	return batch;
+}
+
+int batch_parse(const struct batch_slot *batch, uint32_t row, const void *record, uint64_t bytes,
+		struct error *err)
+{
+	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
+	void *rows[EXAMPLE_FEATURES_MAX];
+	int r;
+
+	for (uint32_t i = 0; i < batch->schema->features; i++) {
+		rows[i] = batch->values[i] + row * batch->row_bytes[i];
+		if (batch->splits[i]) {
+			ragged[i] = (struct example_ragged){ &batch->splits[i][row + 1], rows[i] };
+			rows[i] = &ragged[i];
+		}
+	}
+	r = example_parse(batch->schema, record, bytes, rows, err);
+	batch->empty[row] = 0;
+	if (r < 0)
+		batch_empty_row(batch, row);
+	return r;
+}
+
+void batch_empty_row(const struct batch_slot *batch, uint32_t row)
+{
+	for (uint32_t i = 0; i < batch->schema->features; i++)
+		if (batch->splits[i])
+			batch->splits[i][row + 1] = 0;
+		else
+			memset(batch->values[i] + row * batch->row_bytes[i], 0, batch->row_bytes[i]);
+	batch->empty[row] = 1;
+}
+
+bool batch_is_ragged(const struct example_schema *schema)
+{
+	for (uint32_t i = 0; i < schema->features; i++)
+		if (schema->feature[i].values_max)
+			return true;
+	return false;
+}
+
+/* The counts lie in memory that the reader may write, too: none is taken for more than a row holds. */
+static uint64_t pack_column(const struct example_feature *feature, int64_t *splits, uint8_t *values,
+			    uint32_t rows)
+{
+	uint64_t row_bytes = example_row_bytes(feature), value_bytes = row_bytes / feature->values_max,
+		 at = 0;
+
+	splits[0] = 0;
+	for (uint32_t row = 0; row < rows; row++) {
+		uint64_t count = (uint64_t)splits[row + 1];
+
+		if (count > feature->values_max)
+			count = feature->values_max;
+		memmove(values + at * value_bytes, values + row * row_bytes, count * value_bytes);
+		at += count;
+		splits[row + 1] = (int64_t)at;
+	}
+	return at * value_bytes;
+}
+
+void batch_pack(const struct batch_slot *batch, uint32_t rows,
+		uint64_t ret_bytes[static EXAMPLE_FEATURES_MAX])
+{
+	for (uint32_t i = 0; i < batch->schema->features; i++)
+		if (batch->splits[i])
+			ret_bytes[i] = pack_column(&batch->schema->feature[i], batch->splits[i],
+						   batch->values[i], rows);
+}
+
+void batch_set_bytes(const struct example_schema *schema, const struct ring_geometry *geometry,
+		     const uint64_t packed[static EXAMPLE_FEATURES_MAX], struct ring_slot *slot)
+{
+	uint32_t column = 0;
+
+	for (uint32_t i = 0; i < geometry->columns; i++)
+		slot->column[i].bytes = (uint64_t)slot->rows * geometry->column[i].row_bytes;
+	for (uint32_t i = 0; slot->rows > 0 && i < schema->features; i++, column++)
+		if (schema->feature[i].values_max) {
+			slot->column[column++].bytes += sizeof(int64_t);
+			slot->column[column].bytes = packed[i];
+		}
 }

@@ -57,9 +57,9 @@ uint64_t example_row_bytes(const struct example_feature *feature)
 {
 	switch (feature->dtype) {
 	case EXAMPLE_FLOAT32:
-		return feature->elements * sizeof(float);
+		return values_max(feature) * sizeof(float);
 	case EXAMPLE_INT64:
-		return feature->elements * sizeof(int64_t);
+		return values_max(feature) * sizeof(int64_t);
 	default:
 		return feature->elements * bytes_stride(feature);
 	}
@@ -71,12 +71,12 @@ uint64_t example_row_bytes(const struct example_feature *feature)
 struct row {
 	const struct example_feature *feature;
 	uint8_t *out;
-	uint64_t count; /* values seen, stored up to feature->elements */
+	uint64_t count; /* values seen, stored as far as there is room */
 };
 
 static bool store_float(struct row *row, const uint8_t *bits)
 {
-	if (row->count < row->feature->elements)
+	if (row->count < values_max(row->feature))
 		memcpy(row->out + row->count * sizeof(float), bits, sizeof(float));
 	row->count++;
 	return true;
@@ -84,7 +84,7 @@ static bool store_float(struct row *row, const uint8_t *bits)
 
 static bool store_int64(struct row *row, uint64_t value)
 {
-	if (row->count < row->feature->elements)
+	if (row->count < values_max(row->feature))
 		memcpy(row->out + row->count * sizeof(value), &value, sizeof(value));
 	row->count++;
 	return true;
@@ -92,7 +92,7 @@ static bool store_int64(struct row *row, uint64_t value)
 
 static bool store_bytes(struct row *row, const struct wire *value)
 {
-	if (wire_bytes(*value) > row->feature->bytes_max)
+	if (wire_bytes(*value) > row->feature->bytes_max && !row->feature->truncate)
 		return false;
 	if (row->count < row->feature->elements)
 		put_bytes_value(row->feature, row->out + row->count * bytes_stride(row->feature), *value);
@@ -198,8 +198,22 @@ static int malformed(const struct example_feature *feature, struct error *err)
 			 feature->dtype == EXAMPLE_BYTES ? " or longer than the schema allows" : "");
 }
 
+/* What a row of `found` values holds, or why it may not. */
+static int take_count(const struct example_feature *feature, uint64_t found, uint64_t *ret_count,
+		      struct error *err)
+{
+	if (feature->values_max == 0 && found != feature->elements)
+		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, expected %" PRIu64,
+				 feature->name, found, feature->elements);
+	if (feature->values_max > 0 && found > feature->values_max && !feature->truncate)
+		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, at most %" PRIu64,
+				 feature->name, found, feature->values_max);
+	*ret_count = found < values_max(feature) ? found : values_max(feature);
+	return 0;
+}
+
 static int read_feature(const struct example_feature *feature, struct wire value, uint8_t *out,
-			bool *ret_found, struct error *err)
+			bool *ret_found, uint64_t *ret_count, struct error *err)
 {
 	struct row row = { .feature = feature, .out = out };
 	uint32_t kind, wanted = kind_of_dtype[feature->dtype];
@@ -214,10 +228,7 @@ static int read_feature(const struct example_feature *feature, struct wire value
 				 kind_names[kind], kind_names[wanted]);
 	if (!read_lists(value, kind, &row))
 		return malformed(feature, err);
-	if (row.count != feature->elements)
-		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, expected %" PRIu64,
-				 feature->name, row.count, feature->elements);
-	return 0;
+	return take_count(feature, row.count, ret_count, err);
 }
 
 /* ---- The map ---- */
@@ -332,20 +343,32 @@ static int fill_missing(const struct example_feature *feature, uint8_t *out, str
 	return 0;
 }
 
+static int parse_feature(const struct parse *parse, uint32_t i, void *row, struct error *err)
+{
+	const struct example_feature *feature = &parse->schema->feature[i];
+	struct example_ragged *ragged = feature->values_max ? row : NULL;
+	uint8_t *out = ragged ? ragged->values : row;
+	uint64_t count = 0;
+	bool found = false;
+	int r = 0;
+
+	if (parse->found[i])
+		r = read_feature(feature, parse->value[i], out, &found, &count, err);
+	if (r == 0 && ragged)
+		*ragged->count = (int64_t)count;
+	else if (r == 0 && !found)
+		r = fill_missing(feature, out, err);
+	return r;
+}
+
 static int parse_any(const struct example_schema *schema, struct wire example, void *const *ret_rows,
 		     struct error *err)
 {
 	struct parse parse = { .schema = schema };
 	int r = walk_entries(example, note_entry, &parse, err);
 
-	for (uint32_t i = 0; r == 0 && i < schema->features; i++) {
-		bool found = false;
-
-		if (parse.found[i])
-			r = read_feature(&schema->feature[i], parse.value[i], ret_rows[i], &found, err);
-		if (r == 0 && !found)
-			r = fill_missing(&schema->feature[i], ret_rows[i], err);
-	}
+	for (uint32_t i = 0; r == 0 && i < schema->features; i++)
+		r = parse_feature(&parse, i, ret_rows[i], err);
 	return r;
 }
 

@@ -12,12 +12,18 @@ WIRE_INLINE bool open_field(struct wire *wire, uint8_t tag, struct wire *ret)
 	return read_bytes(wire, ret);
 }
 
+/* What a list holds of packed numbers; an empty list has no such field. */
+WIRE_INLINE bool open_packed(struct wire list, struct wire *ret)
+{
+	*ret = list;
+	return list.at == list.end || (open_field(&list, TAG(LIST_VALUE), ret) && list.at == list.end);
+}
+
 WIRE_INLINE bool read_floats(const struct example_feature *feature, struct wire list, uint8_t *out)
 {
 	struct wire packed;
 
-	if (!open_field(&list, TAG(LIST_VALUE), &packed) || list.at != list.end ||
-	    wire_bytes(packed) != feature->elements * sizeof(float))
+	if (!open_packed(list, &packed) || wire_bytes(packed) != feature->elements * sizeof(float))
 		return false;
 	memcpy(out, packed.at, wire_bytes(packed));
 	return true;
@@ -27,7 +33,7 @@ WIRE_INLINE bool read_integers(const struct example_feature *feature, struct wir
 {
 	struct wire packed;
 
-	if (!open_field(&list, TAG(LIST_VALUE), &packed) || list.at != list.end)
+	if (!open_packed(list, &packed))
 		return false;
 	for (uint64_t i = 0; i < feature->elements; i++, out += sizeof(uint64_t)) {
 		uint64_t value;
@@ -44,11 +50,56 @@ WIRE_INLINE bool read_byte_strings(const struct example_feature *feature, struct
 	struct wire value;
 
 	for (uint64_t i = 0; i < feature->elements; i++, out += bytes_stride(feature)) {
-		if (!open_field(&list, TAG(LIST_VALUE), &value) || wire_bytes(value) > feature->bytes_max)
+		if (!open_field(&list, TAG(LIST_VALUE), &value) ||
+		    (wire_bytes(value) > feature->bytes_max && !feature->truncate))
 			return false;
 		put_bytes_value(feature, out, value);
 	}
 	return list.at == list.end;
+}
+
+/* As many as there are, up to what there is room for. */
+WIRE_INLINE bool read_ragged_floats(const struct example_feature *feature, struct wire list,
+				    const struct example_ragged *row)
+{
+	struct wire packed;
+	uint64_t count;
+
+	if (!open_packed(list, &packed) || wire_bytes(packed) % sizeof(float))
+		return false;
+	count = wire_bytes(packed) / sizeof(float);
+	if (count > feature->values_max) {
+		if (!feature->truncate)
+			return false;
+		count = feature->values_max;
+	}
+	memcpy(row->values, packed.at, count * sizeof(float));
+	*row->count = (int64_t)count;
+	return true;
+}
+
+WIRE_INLINE bool read_ragged_integers(const struct example_feature *feature, struct wire list,
+				      const struct example_ragged *row)
+{
+	struct wire packed;
+	uint64_t count = 0;
+
+	if (!open_packed(list, &packed))
+		return false;
+	while (packed.at < packed.end) {
+		uint64_t value;
+
+		if (!read_varint(&packed, &value))
+			return false;
+		if (count == feature->values_max) {
+			if (!feature->truncate)
+				return false;
+			continue; /* what is cut off must be sound, too */
+		}
+		memcpy((uint8_t *)row->values + count++ * sizeof(value), &value, sizeof(value));
+	}
+	*row->count = (int64_t)count;
+	return true;
 }
 
 WIRE_INLINE bool read_value(const struct example_feature *feature, struct wire value, void *row)
@@ -58,10 +109,12 @@ WIRE_INLINE bool read_value(const struct example_feature *feature, struct wire v
 	switch (feature->dtype) {
 	case EXAMPLE_FLOAT32:
 		return open_field(&value, TAG(FEATURE_FLOAT), &list) && value.at == value.end &&
-		       read_floats(feature, list, row);
+		       (feature->values_max ? read_ragged_floats(feature, list, row)
+					    : read_floats(feature, list, row));
 	case EXAMPLE_INT64:
 		return open_field(&value, TAG(FEATURE_INT64), &list) && value.at == value.end &&
-		       read_integers(feature, list, row);
+		       (feature->values_max ? read_ragged_integers(feature, list, row)
+					    : read_integers(feature, list, row));
 	default:
 		return open_field(&value, TAG(FEATURE_BYTES), &list) && value.at == value.end &&
 		       read_byte_strings(feature, list, row);

@@ -68,15 +68,22 @@ WIRE_INLINE bool read_bytes(struct wire *wire, struct wire *ret)
 	return true;
 }
 
+/* How many values a row has room for. */
+static inline uint64_t values_max(const struct example_feature *feature)
+{
+	return feature->values_max ? feature->values_max : feature->elements;
+}
+
 /* The column's value: a length in 32 bits, the bytes, zeros up to the width of the longest. */
 static inline uint64_t bytes_stride(const struct example_feature *feature)
 {
 	return sizeof(uint32_t) + (feature->bytes_max + 3) / 4 * 4;
 }
 
+/* Beyond bytes_max it is cut off. */
 static inline void put_bytes_value(const struct example_feature *feature, uint8_t *out, struct wire value)
 {
-	uint64_t bytes = wire_bytes(value);
+	uint64_t bytes = wire_bytes(value) < feature->bytes_max ? wire_bytes(value) : feature->bytes_max;
 	uint32_t length = (uint32_t)bytes;
 
 	memcpy(out, &length, sizeof(length));

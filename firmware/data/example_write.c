@@ -49,6 +49,15 @@ static void put_header(struct out *out, uint8_t field, uint64_t length)
 	put_varint(out, length);
 }
 
+/* Of a row: where its values are and how many. */
+static const uint8_t *values_of(const struct example_feature *feature, const void *row, uint64_t *ret_count)
+{
+	const struct example_ragged *ragged = row;
+
+	*ret_count = feature->values_max ? (uint64_t)*ragged->count : feature->elements;
+	return feature->values_max ? ragged->values : row;
+}
+
 static const uint8_t *bytes_value(const struct example_feature *feature, const uint8_t *row, uint64_t index,
 				  uint32_t *ret_length)
 {
@@ -59,15 +68,16 @@ static const uint8_t *bytes_value(const struct example_feature *feature, const u
 }
 
 /* The list message: packed numbers in one field, bytes one field each. */
-static void put_list(struct out *out, const struct example_feature *feature, const uint8_t *row)
+static void put_list(struct out *out, const struct example_feature *feature, const void *row)
 {
-	struct out count = { 0 };
-	uint64_t packed = feature->elements * sizeof(float);
+	struct out bytes = { 0 };
+	uint64_t count;
+	const uint8_t *values = values_of(feature, row, &count);
 
 	if (feature->dtype == EXAMPLE_BYTES) {
-		for (uint64_t i = 0; i < feature->elements; i++) {
+		for (uint64_t i = 0; i < count; i++) {
 			uint32_t length;
-			const uint8_t *value = bytes_value(feature, row, i, &length);
+			const uint8_t *value = bytes_value(feature, values, i, &length);
 
 			put_header(out, 1, length);
 			put(out, value, length);
@@ -75,25 +85,25 @@ static void put_list(struct out *out, const struct example_feature *feature, con
 		return;
 	}
 	if (feature->dtype == EXAMPLE_FLOAT32) {
-		put_header(out, 1, packed);
-		put(out, row, packed);
+		put_header(out, 1, count * sizeof(float));
+		put(out, values, count * sizeof(float));
 		return;
 	}
 	for (int pass = 0; pass < 2; pass++) {
-		struct out *target = pass ? out : &count;
+		struct out *target = pass ? out : &bytes;
 
 		if (pass)
-			put_header(out, 1, count.used);
-		for (uint64_t i = 0; i < feature->elements; i++) {
+			put_header(out, 1, bytes.used);
+		for (uint64_t i = 0; i < count; i++) {
 			uint64_t value;
 
-			memcpy(&value, row + i * sizeof(value), sizeof(value));
+			memcpy(&value, values + i * sizeof(value), sizeof(value));
 			put_varint(target, value);
 		}
 	}
 }
 
-static void put_entry(struct out *out, const struct example_feature *feature, const uint8_t *row)
+static void put_entry(struct out *out, const struct example_feature *feature, const void *row)
 {
 	static const uint8_t kind[] = { [EXAMPLE_FLOAT32] = 2, [EXAMPLE_INT64] = 3, [EXAMPLE_BYTES] = 1 };
 	struct out list = { 0 };

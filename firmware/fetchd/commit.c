@@ -2,6 +2,7 @@
 #include "core/clock.h"
 #include "core/events.h"
 #include "core/log.h"
+#include "data/batch.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "fetchd/produce.h"
@@ -42,7 +43,7 @@ static void spend_budget(struct producer *producer, struct pending *pending)
 				pending->cursor.skipped, max);
 }
 
-static void fill_header(struct pending *pending, const struct ring_geometry *geometry)
+static void fill_header(const struct fetch *fetch, struct pending *pending)
 {
 	struct ring_slot *slot = pending->slot;
 	bool data = pending->kind == RING_DATA;
@@ -60,8 +61,13 @@ static void fill_header(struct pending *pending, const struct ring_geometry *geo
 		slot->total_rows = pending->first_row;
 		slot->total_skipped = pending->cursor.skipped;
 	}
-	for (uint32_t i = 0; i < geometry->columns; i++)
-		slot->column[i].bytes = (uint64_t)slot->rows * geometry->column[i].row_bytes;
+	/* A worker has done it, but for a batch that was found to have ended after its last row was in. */
+	if (data && !pending->packed && batch_is_ragged(&fetch->schema)) {
+		struct batch_slot batch = batch_slot(&fetch->schema, fetch->ring, slot);
+
+		batch_pack(&batch, slot->rows, pending->packed_bytes);
+	}
+	batch_set_bytes(&fetch->schema, ring_geometry_of(fetch->ring), pending->packed_bytes, slot);
 }
 
 /* For the page: what is in the ring now. */
@@ -92,7 +98,7 @@ static void publish(struct producer *producer, struct pending *pending)
 	spend_budget(producer, pending);
 	if (pending->err.code)
 		fill_error(ring, pending);
-	fill_header(pending, ring_geometry_of(ring));
+	fill_header(producer->fetch, pending);
 	ring_commit(ring);
 	count(producer, pending);
 	if (pending->kind != RING_ERROR) {

@@ -105,7 +105,8 @@ struct pending {
 	uint64_t segment, batch, first_row;
 	uint32_t rows, skipped, empty; /* empty: of lanes that have ended */
 	uint32_t spans;                /* in flight */
-	bool sealed;
+	bool sealed, packed;           /* packed: its ragged columns, into so many bytes by feature */
+	uint64_t packed_bytes[EXAMPLE_FEATURES_MAX];
 	struct cursor cursor;
 	struct error err; /* code 0 = good */
 	uint32_t err_row;
@@ -134,7 +135,6 @@ struct fetch {
 	struct ring *ring;
 	struct nic_cores cores;
 	struct example_schema schema;
-	uint64_t row_bytes[EXAMPLE_FEATURES_MAX];
 	uint64_t window_bytes; /* budget of one window: fetch.memory_bytes over all there are */
 	struct source source[PLAN_SOURCES_MAX];
 	uint32_t sources;

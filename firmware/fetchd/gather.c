@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/events.h"
+#include "data/batch.h"
 #include "data/tfrecord.h"
 #include "fetchd/fetch.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#define GATHER_ROWS 128u /* whose places are looked up at once */
 
 /* The first faulty row of a span, and how many there are. */
 struct row_fault {
@@ -26,32 +29,21 @@ static void note(struct row_fault *fault, uint32_t row, const struct shard *shar
 			fault->offset, text);
 }
 
-static void empty_row(const struct fetch *fetch, uint8_t *const *columns, uint32_t row)
-{
-	for (uint32_t i = 0; i < fetch->schema.features; i++)
-		memset(columns[i] + row * fetch->row_bytes[i], 0, fetch->row_bytes[i]);
-	columns[fetch->schema.features][row] = 1;
-}
-
-/* One record into row `row` of the columns. */
-static void gather_row(struct fetch *fetch, uint8_t *const *columns, uint32_t row, const struct shard *shard,
+/* One record into row `row`. */
+static void gather_row(const struct batch_slot *batch, uint32_t row, const struct shard *shard,
 		       const struct record *record, struct row_fault *fault)
 {
-	uint32_t features = fetch->schema.features;
-	void *rows[EXAMPLE_FEATURES_MAX];
 	struct error err;
-	int r = -EBADMSG;
+	int r;
 
-	for (uint32_t i = 0; i < features; i++)
-		rows[i] = columns[i] + row * fetch->row_bytes[i];
-	if (!record->bad)
-		r = example_parse(&fetch->schema, shard->plain + record->offset, record->bytes, rows, &err);
-	if (r == 0) {
-		columns[features][row] = 0;
+	if (record->bad) {
+		batch_empty_row(batch, row);
+		note(fault, row, shard, record, -EBADMSG, "its data CRC is wrong");
 		return;
 	}
-	empty_row(fetch, columns, row);
-	note(fault, row, shard, record, r, record->bad ? "its data CRC is wrong" : err.text);
+	r = batch_parse(batch, row, shard->plain + record->offset, record->bytes, &err);
+	if (r < 0)
+		note(fault, row, shard, record, r, err.text);
 }
 
 /* The first row's fault is the one that is told, whichever worker finds its own first. The lock is held. */
@@ -69,32 +61,53 @@ static void note_fault(const struct fetch *fetch, struct pending *pending, const
 	pending->skipped += fault->skipped;
 }
 
-static void gather_rows(struct fetch *fetch, const struct span *span, uint8_t *const *columns,
+/* Places first; then each record is asked for while the one before it is parsed, as they lie anywhere. */
+static void gather_rows(struct fetch *fetch, const struct span *span, const struct batch_slot *batch,
 			struct row_fault *fault)
 {
 	const struct window_order order = window_order(fetch, span->window);
+	const struct record *record[GATHER_ROWS];
+	const struct shard *shard[GATHER_ROWS];
 
-	for (uint32_t i = 0; i < span->count; i++) {
-		const struct shard *shard;
-		const struct record *record = window_record(&order, span->offset + i, &shard);
+	for (uint32_t first = 0; first < span->count; first += GATHER_ROWS) {
+		uint32_t left = span->count - first, rows = left < GATHER_ROWS ? left : GATHER_ROWS;
 
-		gather_row(fetch, columns, span_row(span, i), shard, record, fault);
+		for (uint32_t i = 0; i < rows; i++)
+			record[i] = window_record(&order, span->offset + first + i, &shard[i]);
+		for (uint32_t i = 0; i < rows; i++) {
+			if (i + 1 < rows)
+				tfrecord_ahead(shard[i + 1]->plain + record[i + 1]->offset,
+					       record[i + 1]->bytes);
+			gather_row(batch, span_row(span, first + i), shard[i], record[i], fault);
+		}
 	}
+}
+
+/* The last rows of a sealed slot are in: what is left to do, while its other spans are no more. The lock is
+ * held. */
+static void pack_slot(struct fetch *fetch, struct pending *pending, const struct batch_slot *batch)
+{
+	uint32_t rows = pending->rows;
+
+	pending->spans++;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	batch_pack(batch, rows, pending->packed_bytes);
+	(void)pthread_mutex_lock(&fetch->lock);
+	pending->spans--;
+	pending->packed = true;
 }
 
 void gather_span(struct fetch *fetch, const struct span *span)
 {
-	uint8_t *columns[EXAMPLE_FEATURES_MAX + 1];
+	struct batch_slot batch = batch_slot(&fetch->schema, fetch->ring, span->pending->slot);
 	struct row_fault fault;
 
 	fault.skipped = 0;
-	for (uint32_t i = 0; i <= fetch->schema.features; i++)
-		columns[i] = ring_column_data(fetch->ring, span->pending->slot, i);
 	if (span->window)
-		gather_rows(fetch, span, columns, &fault);
+		gather_rows(fetch, span, &batch, &fault);
 	else
 		for (uint32_t i = 0; i < span->count; i++)
-			empty_row(fetch, columns, span_row(span, i));
+			batch_empty_row(&batch, span_row(span, i));
 	if (fault.skipped && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP)
 		event_send(&(struct event){ .id = EVENT_RECORDS_SKIPPED,
 					    .run_id = fetch->run.id,
@@ -104,8 +117,10 @@ void gather_span(struct fetch *fetch, const struct span *span)
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	note_fault(fetch, span->pending, &fault);
-	fetch->spans--;
 	span->pending->spans--;
+	if (span->pending->spans == 0 && span->pending->sealed && batch_is_ragged(&fetch->schema))
+		pack_slot(fetch, span->pending, &batch);
+	fetch->spans--;
 	if (span->window)
 		span->window->spans--;
 	(void)pthread_cond_signal(&fetch->progress);

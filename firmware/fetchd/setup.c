@@ -129,8 +129,6 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 		return error_set(err, -EINVAL, "--world: found %u, order.lanes is %u: a lane each at least",
 				 fetch->world, lanes);
 	streams_make(fetch);
-	for (uint32_t i = 0; r == 0 && i < fetch->schema.features; i++)
-		fetch->row_bytes[i] = example_row_bytes(&fetch->schema.feature[i]);
 	if (r == 0)
 		r = check_memory(fetch, err);
 	if (r == 0)

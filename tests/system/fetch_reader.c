@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A trainer that only reads: fetch_reader [--cursor FILE] [--stop-after BATCHES] [--save FILE] [--revisit N]
- * [--rows] [--rate] Attaches to the ring under KILN_ROOT at the cursor of FILE (the start without it), and
- * prints a line a slot: DATA split segment batch rows valid crc   |   END_SEGMENT split segment batches rows
- * | END_RUN ERROR code key text
+ * [--rows] [--columns] [--rate] Attaches to the ring under KILN_ROOT at the cursor of FILE (the start without
+ * it), and prints a line a slot: DATA split segment batch rows valid crc   |   END_SEGMENT split segment
+ * batches rows | END_RUN ERROR code key text
  * --save     writes the cursor behind the last slot.
  * --revisit  after END_RUN goes back N times to a place it was at, and checks that the same slots follow:
  *            prints REVISITED N, or DIFFERS and both lines.
  * --rank R --world N   asks as one of several ranks
  * --pace-ms  waits so long behind each slot
  * --rows     prints behind each batch a line a row that is not empty: ROW split segment crc
+ * --columns  prints behind each batch a line a column: COLUMN name dtype bytes-in-hex
  * --rate     prints only, at the end: rows, data bytes, seconds to the first slot and in all since the
  *            reader's start; then how many segments there were between the end of the first one and that of
  *            the last but one, and their seconds: the rate without start and end.
@@ -150,7 +151,7 @@ struct options {
 	uint64_t stop_after, revisit;
 	long pace_ms;
 	uint32_t rank, world;
-	bool rate, rows;
+	bool rate, rows, columns;
 };
 
 static struct options parse(int argc, char **argv)
@@ -168,6 +169,8 @@ static struct options parse(int argc, char **argv)
 			options.pace_ms = strtol(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--rows") == 0)
 			options.rows = true;
+		else if (strcmp(argv[i], "--columns") == 0)
+			options.columns = true;
 		else if (strcmp(argv[i], "--cursor") == 0)
 			options.load = argv[++i];
 		else if (strcmp(argv[i], "--save") == 0)
@@ -210,6 +213,20 @@ static void print_rows(const struct ring *ring, const struct ring_slot *slot)
 	}
 }
 
+static void print_columns(const struct ring *ring, const struct ring_slot *slot)
+{
+	const struct ring_geometry *geometry = ring_geometry_of(ring);
+
+	for (uint32_t i = 0; slot->kind == RING_DATA && i < geometry->columns; i++) {
+		const uint8_t *data = ring_column_data(ring, slot, i);
+
+		printf("COLUMN %s %u ", geometry->column[i].name, geometry->column[i].dtype);
+		for (uint64_t k = 0; k < slot->column[i].bytes; k++)
+			printf("%02x", data[k]);
+		putchar('\n');
+	}
+}
+
 /* Until END_RUN, ERROR or enough; *cursor follows. */
 static void follow(struct ring *ring, const struct options *options, double start, struct cursor *cursor)
 {
@@ -229,6 +246,8 @@ static void follow(struct ring *ring, const struct options *options, double star
 		}
 		if (options->rows)
 			print_rows(ring, slot);
+		if (options->columns)
+			print_columns(ring, slot);
 		if (options->revisit)
 			remember(cursor, line);
 		if (kind == RING_DATA) {

@@ -288,7 +288,8 @@ static void test_schema(void **state)
 		{ "no group", STORES "schema = ( 3 );",
 		  "k.conf:2: schema: found an integer, allowed: groups { ... }" },
 		{ "a feature's keys", STORES "schema = ( {\n name = \"a\"; type = \"b\"; } );",
-		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, missing, fill, shape\n"
+		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, missing, fill, "
+		  "values_max, bytes_max, overflow, shape\n"
 		  "k.conf:2: schema.dtype: found nothing, it must be given" },
 		{ "a size of nothing",
 		  STORES "schema = ( { name = \"a\"; dtype = \"bytes\"; shape = [ 2, 0 ]; } );",
@@ -330,6 +331,41 @@ static void test_schema(void **state)
 		  STORES "run: { seeed = 3; };\nmodel: { input = \"nope\"; };",
 		  "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config reference`\n"
 		  "k.conf:3: model.input: found \"nope\", allowed: a float32 feature of `schema`" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_ragged_schema(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "a ragged feature with what fixed ones have",
+		  STORES "schema = ( " FEATURE("sentence", "float32") ", " FEATURE(
+			  "label",
+			  "int64") ",\n{ name = \"a\"; dtype = \"bytes\"; values_max = 5; },\n"
+				   "{ name = \"b\"; dtype = \"int64\"; values_max = 5; shape = [ 2 ];\n"
+				   "missing = \"default\"; } );",
+		  "k.conf:3: schema.values_max: found 5, allowed with dtype \"bytes\": 0\n"
+		  "k.conf:4: schema.shape: found 1 sizes, allowed beside values_max: [ ]\n"
+		  "k.conf:5: schema.missing: found \"default\", allowed beside values_max: nothing, as a "
+		  "record "
+		  "without the feature has no values of it" },
+		{ "a ragged feature whose columns' names are too long",
+		  STORES "schema = ( " FEATURE("sentence", "float32") ", " FEATURE(
+			  "label", "int64") ",\n{ name = "
+					    "\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee1234567\"; "
+					    "dtype = \"int64\"; values_max = 5; } );",
+		  "k.conf:3: schema.name: found "
+		  "\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee1234567\", "
+		  "allowed beside values_max: 1 .. 56 bytes" },
+		{ "a ragged input, which the trainer does not know",
+		  STORES "schema = ( " FEATURE(
+			  "label",
+			  "int64") ", { name = \"sentence\"; dtype = \"float32\"; values_max = 9; } );",
+		  "k.conf:1: model.input: found \"sentence\", which is ragged, allowed: a float32 feature of "
+		  "a "
+		  "fixed shape" },
 	};
 
 	(void)state;
@@ -811,6 +847,7 @@ int main(void)
 		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
 		cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_ragged_schema),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_all_mistakes_at_once),
