@@ -54,16 +54,25 @@ static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, st
 	(void)snprintf(shard->pin.version, sizeof(shard->pin.version), "%s", plan.version);
 }
 
+/* An eighth more than a shard needs: the next ones are about as large, and shall fit without another
+ * allocation. */
+static uint64_t raw_bytes(const struct shard *shard, bool roomy)
+{
+	uint64_t bytes = shard->plan.bytes;
+
+	return bytes <= shard->raw_capacity ? shard->raw_capacity : roomy ? bytes + bytes / 8 : bytes;
+}
+
 /* What the kept buffers will hold when every shard's stored bytes have their room. */
-static uint64_t kept_bytes(const struct window *window)
+static uint64_t kept_bytes(const struct window *window, bool roomy)
 {
 	uint64_t bytes = 0;
 
 	for (uint64_t k = 0; k < window->shards; k++) {
 		const struct shard *shard = &window->shard[k];
 
-		bytes += shard->raw_capacity > shard->plan.bytes ? shard->raw_capacity : shard->plan.bytes;
-		bytes += shard->inflated_capacity + shard->records_capacity * sizeof(*shard->record);
+		bytes += raw_bytes(shard, roomy) + shard->inflated_capacity +
+			 shard->records_capacity * sizeof(*shard->record);
 	}
 	return bytes;
 }
@@ -78,19 +87,21 @@ static void drop_buffers(struct shard *shard)
 	shard->raw_capacity = shard->inflated_capacity = shard->records_capacity = 0;
 }
 
-static int reserve_raw(struct window *window, struct error *err)
+static int reserve_raw(struct window *window, bool roomy, struct error *err)
 {
 	for (uint64_t k = 0; k < window->shards; k++) {
 		struct shard *shard = &window->shard[k];
 
-		if (shard->plan.bytes <= shard->raw_capacity)
+		uint64_t bytes = raw_bytes(shard, roomy);
+
+		if (bytes == shard->raw_capacity)
 			continue;
 		free(shard->raw);
-		shard->raw = malloc(shard->plan.bytes);
-		shard->raw_capacity = shard->raw ? shard->plan.bytes : 0;
+		shard->raw = malloc(bytes);
+		shard->raw_capacity = shard->raw ? bytes : 0;
 		if (!shard->raw)
 			return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", shard->plan.key,
-					 shard->plan.bytes);
+					 bytes);
 	}
 	return 0;
 }
@@ -99,6 +110,7 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 {
 	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards;
 	int r = reserve_window(window, per_window, err);
+	bool roomy;
 
 	if (r < 0)
 		return r;
@@ -111,10 +123,11 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 		/* fetch_setup() saw that no window's sum leaves the budget. */
 		window->bytes += window->shard[k].plan.bytes;
 	}
-	if (kept_bytes(window) > fetch->window_bytes)
+	roomy = kept_bytes(window, true) <= fetch->window_bytes;
+	if (kept_bytes(window, roomy) > fetch->window_bytes)
 		for (uint64_t k = 0; k < per_window; k++)
 			drop_buffers(&window->shard[k]);
-	r = reserve_raw(window, err);
+	r = reserve_raw(window, roomy, err);
 	if (r < 0)
 		return r;
 	window->loading = window->shards;

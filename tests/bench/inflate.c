@@ -33,6 +33,8 @@ struct slot {
 	int64_t label[ROWS][LABELS_MAX];
 };
 
+static const struct order_key key = { .seed = 44 };
+
 struct bench {
 	struct example_schema schema;
 	struct inflater *inflater;
@@ -70,16 +72,10 @@ static bool index_records(struct bench *bench)
 	}
 }
 
-static const struct tfrecord *record_at(const struct bench *bench, uint64_t n)
-{
-	struct order_key key = { .seed = 44 };
-
-	return &bench->record[order_permute(&key, bench->records, n)];
-}
-
 /* As gather.c does: places first, then each record is asked for before the one at hand is parsed. */
 static bool gather(struct bench *bench)
 {
+	const struct order_permutation order = order_permutation(&key, bench->records);
 	const struct tfrecord *record[ROWS];
 
 	for (uint64_t first = 0; first < bench->records; first += ROWS) {
@@ -87,7 +83,7 @@ static bool gather(struct bench *bench)
 		struct slot *slot = &bench->slots[first / ROWS % SLOTS];
 
 		for (uint64_t i = 0; i < rows; i++)
-			record[i] = record_at(bench, first + i);
+			record[i] = &bench->record[order_permuted(&order, first + i)];
 		for (uint64_t i = 0; i < rows; i++) {
 			void *columns[] = { slot->sentence[i], slot->label[i] };
 
@@ -189,7 +185,7 @@ static bool verified(struct bench *bench)
 	     n < bench->records; n++) {
 		const struct slot *slot = &bench->slots[n / ROWS % SLOTS];
 		const void *rows[] = { slot->sentence[n % ROWS], slot->label[n % ROWS] };
-		const struct tfrecord *record = record_at(bench, n);
+		const struct tfrecord *record = &bench->record[order_permute(&key, bench->records, n)];
 
 		if (example_write(&bench->schema, rows, again, 1u << 16) != record->bytes ||
 		    memcmp(again, record->data, record->bytes) != 0)

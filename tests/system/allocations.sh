@@ -36,6 +36,8 @@ fetch() { # name, source
 reader=$KILN_BUILD/system/fetch_reader
 "$KILN_BUILD/system/make_shards" "$work/data" train 16 1000 plain
 fetch "from files" "url = \"file://$work/data\";"
+"$KILN_BUILD/system/make_shards" "$work/gzip" train 16 1000
+fetch "from gzip files" "url = \"file://$work/gzip\";"
 
 if ! tools/store/radosgw check >/dev/null 2>&1; then
 	skip "from a server" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
