@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Killed at any system call, a change of the run record leaves the old record or the new one, and the next
- * begin goes on from there. Each case runs in a child that is stopped before every system call in turn and
- * killed there, on a fresh copy of the same folder.
+ * begin goes on from there. Each case is killed before every system call in turn, on a fresh copy of the same
+ * folder.
  */
 #include "core/paths.h"
 #include "core/run.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include <cmocka.h>
 
-#define CALLS_MAX   5000u /* of one change; far from what any takes */
-#define NO_PTRACE   99
+#include "killed.h"
+
 #define RESTORED_ID "night-20250102-030405"
 
 static const char config[] = "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n"
@@ -211,41 +208,12 @@ static void next_begin_goes_on(void)
 
 /* ---- Killing ---- */
 
-/* False: it came to its end before that call. */
-static bool killed_at(int (*act)(struct error *err), unsigned call)
-{
-	int status;
-	pid_t child = fork();
-
-	if (child == 0) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-			_exit(NO_PTRACE);
-		(void)raise(SIGSTOP);
-		_exit(act(NULL) < 0 ? EXIT_FAILURE : 0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	/* Each call stops twice, on its way in and out; it has not been done at the first. */
-	for (unsigned stop = 0; WIFSTOPPED(status) && stop < 2 * call + 1; stop++) {
-		assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
-		assert_int_equal(waitpid(child, &status, 0), child);
-	}
-	if (WIFSTOPPED(status)) {
-		assert_int_equal(kill(child, SIGKILL), 0);
-		assert_int_equal(waitpid(child, &status, 0), child);
-		return true;
-	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PTRACE)
-		skip();
-	assert_int_equal(status, 0);
-	return false;
-}
-
 static void check_everywhere(int (*act)(struct error *err), void (*check)(void))
 {
 	unsigned call = 0;
 	bool killed = true;
 
-	for (; killed && call < CALLS_MAX; call++) {
+	for (; killed && call < KILLED_CALLS_MAX; call++) {
 		shell("rm -rf %s/root && cp -a %s/template %s/root");
 		killed = killed_at(act, call);
 		check();

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole objects of a store on a disk of this box. The files are all there is: no index can disagree with
+ * them.
+ *
+ *     objects/ab/abcd...    an object's bytes, named by SHA-256 of endpoint, bucket, key and pin; the xattr
+ *                           user.kiln holds its length, a CRC-32 and those four
+ *     tree/HOST/BUCKET/KEY  symbolic links to them under readable names, for any other program; best effort
+ *     new/                  files that are being written
+ *     pins.json             what is never evicted: pins.h
+ *
+ * A file appears by rename with its label, synchronised: whoever is killed, or whatever power is cut, leaves
+ * it whole or not at all. It is never changed. Any process may add, read and remove at any time; a file that
+ * is removed stays good for who has it mapped.
+ *
+ * Order: cache_open -> (cache_map -> cache_view_done; cache_create -> cache_append* -> cache_commit;
+ * cache_remove) -> cache_closep. A struct cache has no state besides its folder: any thread may call with it.
+ * Everything blocks on the disk. What to keep is the caller's, who
+ * finds list.h of help.
+ */
+#pragma once
+
+#include "drivers/store/store.h"
+
+#define CACHE_NAME_BYTES 65u /* 64 hex digits and a NUL */
+
+struct cache;
+
+/* One object: where, which, and the pin that it must have. */
+struct cache_object {
+	const char *endpoint; /* as configured; "" = AWS */
+	const char *bucket;
+	const char *key; /* the whole one, a source's prefix included */
+	const struct store_pin *pin;
+};
+
+/* Whether a store's objects can be cached: s3://, and of a pin, whether it tells versions apart. */
+bool cache_takes_store(const struct config_store *store);
+bool cache_takes_pin(const struct store_pin *pin);
+
+/* An object of a store: `room` gets the parts of its url that are not strings of their own. */
+struct cache_room {
+	char bucket[CONFIG_BUCKET_MAX + 1], key[CONFIG_PREFIX_MAX + 1 + STORE_KEY_MAX + 1];
+};
+struct cache_object cache_object_of(const struct config_store *store, const char *key,
+				    const struct store_pin *pin, struct cache_room *room);
+
+/* The folder; CACHE_WRITE makes it, and sees whether it takes files with extended attributes.
+ * Errors: -errno; -ENOENT there is none to read; -EOPNOTSUPP the file system has no extended attributes. */
+enum cache_use { CACHE_READ, CACHE_WRITE };
+MUST_CHECK int cache_open(const char *folder, enum cache_use use, struct cache **ret_cache,
+			  struct error *err);
+void cache_closep(struct cache **cache);
+const char *cache_folder(const struct cache *cache);
+
+/* The name of its file. */
+void cache_name(const struct cache_object *object, char ret_name[static CACHE_NAME_BYTES]);
+
+/* ---- Reading ---- */
+
+/* A mapping of a whole object. */
+struct cache_view {
+	const uint8_t *data; /* NULL = none */
+	uint64_t bytes;
+	uint32_t crc32;
+	int fd; /* while it is read ahead */
+};
+
+/* Map an object and note the use. Returns 1, or 0 where it is not there.
+ * Errors: -EBADMSG label or length are not the object's: the file is removed; -errno. */
+MUST_CHECK int cache_map(const struct cache *cache, const struct cache_object *object,
+			 struct cache_view *ret_view, struct error *err);
+/* Start reading [offset, offset + bytes) from the disk, as far as the object goes; does not wait. */
+void cache_read_ahead(const struct cache_view *view, uint64_t offset, uint64_t bytes);
+/* Wait until they are in memory, where the kernel keeps them as long as there is room: what is read again
+ * later and fails then is a SIGBUS. Errors: -EIO. */
+MUST_CHECK int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, struct error *err);
+/* Whether the bytes have the CRC of the label. Records with checksums of their own need it not. */
+bool cache_is_sound(const struct cache_view *view);
+/* Unmap; accepts a zeroed one. */
+void cache_view_done(struct cache_view *view);
+
+/* Note a use without reading. Returns 1, or 0 where it is not there. */
+int cache_touch(const struct cache *cache, const struct cache_object *object);
+
+/* ---- Writing ---- */
+
+struct cache_writer;
+MUST_CHECK int cache_create(const struct cache *cache, const struct cache_object *object,
+			    struct cache_writer **ret_writer, struct error *err);
+/* The next bytes of it. Errors: -ENOSPC the disk is full; -errno. */
+MUST_CHECK int cache_append(struct cache_writer *writer, const void *data, uint64_t bytes, struct error *err);
+/* It stands; frees the writer, also on failure. Errors: -EBADMSG fewer or more bytes than the pin has. */
+MUST_CHECK int cache_commit(struct cache_writer *writer, struct error *err);
+/* Nothing was written. Accepts one of NULL. */
+void cache_abandonp(struct cache_writer **writer);
+
+/* Remove a file and its link. What is not there is no error. */
+int cache_remove(const struct cache *cache, const char name[static CACHE_NAME_BYTES], struct error *err);
+/* Remove what killed writers left, and links that lead nowhere. */
+void cache_sweep(const struct cache *cache);
+
+/* ---- All of it ---- */
+
+struct cache_item {
+	const char *name; /* of the file */
+	uint64_t bytes;
+	int64_t used_s;                                 /* Unix time of the last use */
+	const char *endpoint, *bucket, *key, *pin_text; /* as labelled */
+};
+
+/* Calls `each` for every file in no order; non-zero stops and is returned. Files without a good label are
+ * removed where the folder is open for writing. Errors: -errno of a folder. */
+MUST_CHECK int cache_each(const struct cache *cache,
+			  int (*each)(void *context, const struct cache_item *item), void *context,
+			  struct error *err);
+
+/* A mark that changes when cache_changed() was called, by any process: who adds and removes says so, so that
+ * the others count anew. */
+uint64_t cache_mark(const struct cache *cache);
+void cache_changed(const struct cache *cache);
+
+/* Bytes that the file system has free for us. */
+uint64_t cache_free_bytes(const struct cache *cache);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cache/list.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static int reserve(struct cache_list *list, struct error *err)
+{
+	size_t capacity = list->capacity ? list->capacity * 2 : 256;
+	struct cache_held *larger;
+
+	if (list->count < list->capacity)
+		return 0;
+	larger = realloc(list->item, capacity * sizeof(*larger));
+	if (!larger)
+		return error_set(err, -ENOMEM, "no memory for a list of %zu files of the cache", capacity);
+	list->item = larger;
+	list->capacity = capacity;
+	return 0;
+}
+
+static int add(struct cache_list *list, const char *name, uint64_t bytes, int64_t used_s, uint64_t place,
+	       struct error *err)
+{
+	struct cache_held *held;
+	int r = reserve(list, err);
+
+	if (r < 0)
+		return r;
+	held = &list->item[list->count++];
+	*held = (struct cache_held){ .bytes = bytes, .used_s = used_s, .place = place };
+	memcpy(held->name, name, CACHE_NAME_BYTES);
+	list->bytes += bytes;
+	return 0;
+}
+
+int cache_list_add(struct cache_list *list, const char name[static CACHE_NAME_BYTES], uint64_t bytes,
+		   uint64_t place, struct error *err)
+{
+	return add(list, name, bytes, time(NULL), place, err);
+}
+
+struct reading {
+	struct cache_list *list;
+	uint64_t (*place)(void *context, const struct cache_item *item);
+	void *context;
+	struct error *err;
+};
+
+static int add_item(void *context, const struct cache_item *item)
+{
+	struct reading *reading = context;
+
+	return add(reading->list, item->name, item->bytes, item->used_s,
+		   reading->place(reading->context, item), reading->err);
+}
+
+int cache_list_read(struct cache_list *list, const struct cache *cache,
+		    uint64_t (*place)(void *context, const struct cache_item *item), void *context,
+		    struct error *err)
+{
+	struct reading reading = { list, place, context, err };
+
+	list->count = 0;
+	list->bytes = 0;
+	return cache_each(cache, add_item, &reading, err);
+}
+
+void cache_list_done(struct cache_list *list)
+{
+	free(list->item);
+	*list = (struct cache_list){ 0 };
+}
+
+static int by_rank_descending(const void *a, const void *b)
+{
+	const struct cache_held *x = a, *y = b;
+
+	return x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0;
+}
+
+uint64_t cache_list_evict(struct cache_list *list, const struct cache *cache, uint64_t least, uint64_t most,
+			  double (*rank)(void *context, const struct cache_held *held), void *context)
+{
+	uint64_t there = 0, freed = 0;
+	size_t gone = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct cache_held *held = &list->item[i];
+
+		held->rank = held->place == CACHE_PINNED ? -1 : rank(context, held);
+		there += held->rank >= 0 ? held->bytes : 0;
+	}
+	if (there < least)
+		return 0;
+	qsort(list->item, list->count, sizeof(*list->item), by_rank_descending);
+	while (gone < list->count && list->item[gone].rank >= 0 && freed < most) {
+		/* What cannot be removed is not ours; it counts as gone until the folder is read again. */
+		(void)cache_remove(cache, list->item[gone].name, NULL);
+		freed += list->item[gone++].bytes;
+	}
+	memmove(list->item, list->item + gone, (list->count - gone) * sizeof(*list->item));
+	list->count -= gone;
+	list->bytes -= freed;
+	return freed;
+}

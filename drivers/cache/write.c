@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/paths.h"
+#include "drivers/cache/internal.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libdeflate.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+struct cache_writer {
+	const struct cache *cache;
+	int fd;
+	char temporary[64]; /* "" = renamed */
+	uint64_t bytes, expected;
+	size_t label_bytes;
+	union {
+		struct cache_label label;
+		char room[CACHE_LABEL_MAX];
+	};
+};
+
+void cache_abandonp(struct cache_writer **writer)
+{
+	struct cache_writer *w = *writer;
+
+	if (!w)
+		return;
+	if (*w->temporary)
+		(void)unlinkat(w->cache->fd, w->temporary, 0);
+	close_fd(&w->fd);
+	free(w);
+	*writer = NULL;
+}
+
+/* The lock tells cache_sweep() that it is alive. */
+static int make_file(struct cache_writer *w, struct error *err)
+{
+	static atomic_uint count;
+	char path[sizeof(w->temporary)];
+
+	(void)snprintf(path, sizeof(path), "new/%d-%u", (int)getpid(), atomic_fetch_add(&count, 1));
+	w->fd = openat(w->cache->fd, path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664);
+	if (w->fd < 0 || flock(w->fd, LOCK_EX | LOCK_NB) < 0)
+		return error_set(err, -errno, "%s/%s: cannot make it: %s", w->cache->folder, path,
+				 strerror(errno));
+	memcpy(w->temporary, path, sizeof(path));
+	return 0;
+}
+
+int cache_create(const struct cache *cache, const struct cache_object *object,
+		 struct cache_writer **ret_writer, struct error *err)
+{
+	CLEANUP(cache_abandonp) struct cache_writer *w = calloc(1, sizeof(*w));
+	size_t bytes;
+	int r;
+
+	if (!w)
+		return error_set(err, -ENOMEM, "no memory for a file of the cache");
+	w->fd = -1;
+	w->cache = cache;
+	w->expected = object->pin->bytes;
+	w->label.magic = CACHE_LABEL_MAGIC;
+	w->label.bytes = object->pin->bytes;
+	bytes = cache_identity(object, w->label.identity, sizeof(w->room) - sizeof(w->label));
+	if (bytes == 0)
+		return error_set(err, -ENAMETOOLONG, "%s: its names are too long for a label", object->key);
+	w->label_bytes = sizeof(w->label) + bytes;
+	r = make_file(w, err);
+	if (r == 0)
+		*ret_writer = TAKE(w);
+	return r;
+}
+
+/* Writing to the disk begins at once, so that cache_commit() waits for little. */
+int cache_append(struct cache_writer *w, const void *data, uint64_t bytes, struct error *err)
+{
+	int r = file_write_all(w->fd, data, bytes);
+
+	if (r < 0)
+		return error_set(err, r, "%s/%s: cannot write %" PRIu64 " bytes: %s", w->cache->folder,
+				 w->temporary, bytes, strerror(-r));
+	(void)sync_file_range(w->fd, (off_t)w->bytes, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+	w->label.crc32 = libdeflate_crc32(w->label.crc32, data, bytes);
+	w->bytes += bytes;
+	return 0;
+}
+
+static int publish(struct cache_writer *w, const struct cache_item *item, struct error *err)
+{
+	char path[CACHE_PATH_BYTES], folder[CACHE_PATH_BYTES];
+
+	(void)cache_path(item->name, path);
+	(void)snprintf(folder, sizeof(folder), "objects/%.2s", item->name);
+	if (mkdirat(w->cache->fd, folder, 0775) < 0 && errno != EEXIST)
+		return error_set(err, -errno, "%s/%s: cannot make the folder: %s", w->cache->folder, folder,
+				 strerror(errno));
+	if (fsetxattr(w->fd, CACHE_XATTR, &w->label, w->label_bytes, 0) < 0 || fsync(w->fd) < 0 ||
+	    renameat(w->cache->fd, w->temporary, w->cache->fd, path) < 0)
+		return error_set(err, -errno, "%s/%s: cannot write it: %s", w->cache->folder, path,
+				 strerror(errno));
+	*w->temporary = '\0';
+	cache_link(w->cache, item);
+	return 0;
+}
+
+int cache_commit(struct cache_writer *writer, struct error *err)
+{
+	CLEANUP(cache_abandonp) struct cache_writer *w = writer;
+	char name[CACHE_NAME_BYTES];
+	struct cache_item item = { .name = name };
+
+	if (w->bytes != w->expected)
+		return error_set(err, -EBADMSG, "%s/%s: %" PRIu64 " bytes were written of %" PRIu64,
+				 w->cache->folder, w->temporary, w->bytes, w->expected);
+	(void)cache_label_parse(&w->label, w->label_bytes, &item);
+	cache_name_of_identity(w->label.identity, w->label_bytes - sizeof(w->label), name);
+	return publish(w, &item, err);
+}
