@@ -71,6 +71,27 @@ uint64_t order_permuted(const struct order_permutation *permutation, uint64_t in
 	return index;
 }
 
+/* The index whose image this is: each step of order_permuted() undone, last first. */
+static uint64_t index_of(const struct order_permutation *permutation, uint64_t image)
+{
+	const struct order_permutation p = *permutation;
+
+	do {
+		if (image < 2)
+			image ^= p.key >> 63;
+		uint64_t left = image >> p.half, right = image & p.mask;
+
+		for (uint64_t round = p.rounds; round-- > 0;) {
+			uint64_t before = right ^ (absorb(p.key + round * ROUND_STEP, left) & p.mask);
+
+			right = left;
+			left = before;
+		}
+		image = left << p.half | right;
+	} while (image >= p.n);
+	return image;
+}
+
 struct order_permutation order_permutation(const struct order_key *key, uint64_t n)
 {
 	return prepare(digest(key, PURPOSE_RECORDS), n);
@@ -83,12 +104,25 @@ uint64_t order_permute(const struct order_key *key, uint64_t n, uint64_t index)
 	return order_permuted(&permutation, index);
 }
 
-uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position)
+static struct order_permutation shards_of_pass(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards)
 {
 	struct order_key key = { .seed = seed, .pass = pass, .source = source };
-	const struct order_permutation permutation = prepare(digest(&key, PURPOSE_SHARDS), shards);
+
+	return prepare(digest(&key, PURPOSE_SHARDS), shards);
+}
+
+uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position)
+{
+	const struct order_permutation permutation = shards_of_pass(seed, source, pass, shards);
 
 	return order_permuted(&permutation, position);
+}
+
+uint64_t order_shard_position(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t shard)
+{
+	const struct order_permutation permutation = shards_of_pass(seed, source, pass, shards);
+
+	return index_of(&permutation, shard);
 }
 
 uint64_t order_lane_shards(uint64_t shards, uint32_t lanes, uint32_t lane)

@@ -33,6 +33,8 @@ uint64_t order_permuted(const struct order_permutation *permutation, uint64_t in
 
 /* Which shard (0 .. shards-1, in key order) stands at `position` of a pass. */
 uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position);
+/* The other way round: at which position a shard stands. */
+uint64_t order_shard_position(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t shard);
 
 /* Shards and windows of one lane in a pass. */
 uint64_t order_lane_shards(uint64_t shards, uint32_t lanes, uint32_t lane);

@@ -425,3 +425,24 @@ struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum spli
 				    .bytes = entry->bytes,
 				    .source = entry->source };
 }
+
+bool plan_find(const struct plan *plan, uint32_t source, enum split split, const char *key,
+	       uint64_t *ret_index)
+{
+	uint64_t low = 0, high = plan_source_shards(plan, source, split);
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		int order = strcmp(plan_shard(plan, source, split, middle).key, key);
+
+		if (order == 0) {
+			*ret_index = middle;
+			return true;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}

@@ -7,7 +7,8 @@
  * Writing: plan_create -> plan_add* (source by source; of each train, then validation, then test; each of
  * these in bytewise key order) -> plan_finish
  * Reading: plan_open -> plan_shard -> plan_close
- * Cost: the writer streams, a few KiB however many shards; open reads the file once; plan_shard is O(1).
+ * Cost: the writer streams, a few KiB however many shards; open reads the file once; plan_shard is O(1),
+ * plan_find O(log shards).
  */
 #pragma once
 
@@ -66,6 +67,9 @@ const struct plan_settings *plan_settings_of(const struct plan *plan);
 uint64_t plan_shards(const struct plan *plan, enum split split); /* of all sources */
 uint64_t plan_source_shards(const struct plan *plan, uint32_t source, enum split split);
 struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum split split, uint64_t index);
+/* Where a key stands among the shards of a source's split. False: it is none of them. */
+bool plan_find(const struct plan *plan, uint32_t source, enum split split, const char *key,
+	       uint64_t *ret_index);
 /* Windows of one lane of a source in a pass. */
 uint64_t plan_windows(const struct plan *plan, uint32_t source, uint32_t lane, enum split split);
 

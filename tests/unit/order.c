@@ -141,6 +141,25 @@ static double chi_square(const unsigned *count, unsigned cells, double expected,
 	return sum / freedom;
 }
 
+/* A position and the shard that stands there say the same. */
+static void positions_come_back(void **state)
+{
+	static const uint64_t large[] = { 1000, 4096, 4097, 1000000, 1u << 24 };
+
+	(void)state;
+	for (uint64_t n = 1; n <= 70; n++)
+		for (uint64_t pass = 0; pass < 20; pass++)
+			for (uint64_t i = 0; i < n; i++)
+				assert_int_equal(
+					order_shard_position(44, 1, pass, n, order_shard(44, 1, pass, n, i)),
+					i);
+	for (size_t k = 0; k < sizeof(large) / sizeof(large[0]); k++)
+		for (uint64_t i = 0; i < 1000; i++)
+			assert_int_equal(
+				order_shard(7, 0, i, large[k], order_shard_position(7, 0, i, large[k], i)),
+				i);
+}
+
 /* A few shards: every order is as likely as any other. */
 static void small_orders_even(void **state)
 {
@@ -359,10 +378,15 @@ static void ranks_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(vectors),           cmocka_unit_test(each_once),
-		cmocka_unit_test(small_orders_even), cmocka_unit_test(places_even),
-		cmocka_unit_test(keys_differ),       cmocka_unit_test(sources_by_weight),
-		cmocka_unit_test(shards_dealt),      cmocka_unit_test(ranks_change),
+		cmocka_unit_test(vectors),
+		cmocka_unit_test(each_once),
+		cmocka_unit_test(positions_come_back),
+		cmocka_unit_test(small_orders_even),
+		cmocka_unit_test(places_even),
+		cmocka_unit_test(keys_differ),
+		cmocka_unit_test(sources_by_weight),
+		cmocka_unit_test(shards_dealt),
+		cmocka_unit_test(ranks_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

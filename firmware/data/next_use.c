@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/next_use.h"
+#include "data/order.h"
+
+#include <math.h>
+
+#define HELD 2u /* windows that may have been read: the cursor's, and the one behind it */
+
+/* A shard's place in a pass. */
+struct stand {
+	uint32_t lane;
+	uint64_t window;
+	double share; /* of the lane's pass that comes before it */
+};
+
+static double share_of(const struct plan *plan, uint32_t source, enum split split, uint32_t lane,
+		       uint64_t window)
+{
+	uint64_t windows = plan_windows(plan, source, lane, split);
+
+	return windows > 0 ? (double)window / (double)windows : 0;
+}
+
+static struct stand stand_at(const struct plan *plan, uint32_t source, enum split split, uint64_t position)
+{
+	const struct plan_settings *settings = plan_settings_of(plan);
+	struct stand stand = { .lane = (uint32_t)(position % settings->lanes),
+			       .window = position / settings->lanes / settings->window_shards };
+
+	stand.share = share_of(plan, source, split, stand.lane, stand.window);
+	return stand;
+}
+
+static struct stand stand_in_pass(const struct plan *plan, uint32_t source, uint64_t pass, uint64_t index)
+{
+	uint64_t shards = plan_source_shards(plan, source, SPLIT_TRAIN);
+
+	return stand_at(plan, source, SPLIT_TRAIN,
+			order_shard_position(plan_settings_of(plan)->seed, source, pass, shards, index));
+}
+
+/* The first source's passes are the segments; the others have passes of their own, as many as it takes. */
+static bool has_pass(const struct plan *plan, uint32_t source, uint64_t pass)
+{
+	return source > 0 || pass < plan_settings_of(plan)->epochs;
+}
+
+static double train_use(const struct plan *plan, const struct cursor *cursor, uint32_t source, uint64_t index,
+			bool read)
+{
+	uint32_t lanes = plan_settings_of(plan)->lanes;
+	const struct cursor_place *place = &cursor->place[(size_t)source * lanes], *at;
+	uint64_t pass = source > 0 ? place->pass : cursor->segment;
+	struct stand stand, next;
+
+	if (cursor->split != SPLIT_TRAIN && source == 0) {
+		/* The lane's place is that of the evaluation. */
+		if (cursor->split == SPLIT_TEST || !has_pass(plan, source, ++pass))
+			return INFINITY;
+		stand = stand_in_pass(plan, source, pass, index);
+		if (!read || stand.window > 0)
+			return stand.share;
+		return has_pass(plan, source, pass + 1)
+			       ? 1 + stand_in_pass(plan, source, pass + 1, index).share
+			       : INFINITY;
+	}
+	for (uint32_t lane = 1; source > 0 && lane < lanes; lane++)
+		pass = place[lane].pass < pass ? place[lane].pass : pass;
+	stand = stand_in_pass(plan, source, pass, index);
+	at = &place[stand.lane];
+	if (stand.window >= at->window + (read ? HELD : 0) && (source == 0 || at->pass == pass))
+		return stand.share - share_of(plan, source, SPLIT_TRAIN, stand.lane, at->window);
+	if (!has_pass(plan, source, pass + 1))
+		return INFINITY;
+	next = stand_in_pass(plan, source, pass + 1, index);
+	return 1 + next.share - share_of(plan, source, SPLIT_TRAIN, next.lane, place[next.lane].window);
+}
+
+/* An evaluation reads a lane's sources one after the other; the place's pass says which it is at. */
+static bool is_ahead(const struct cursor_place *at, uint32_t source, uint64_t window, bool read)
+{
+	return source > at->pass + read || (source == at->pass && window >= at->window + (read ? HELD : 0));
+}
+
+static double evaluation_use(const struct plan *plan, const struct cursor *cursor, uint32_t source,
+			     enum split split, uint64_t index, bool read)
+{
+	struct stand stand = stand_at(plan, source, split, index);
+	double now =
+		cursor->split == SPLIT_TRAIN ? share_of(plan, 0, SPLIT_TRAIN, 0, cursor->place[0].window) : 1;
+	uint64_t epochs = plan_settings_of(plan)->epochs;
+	bool held = read && stand.window == 0; /* while another segment's last window is taken from */
+
+	if (cursor->split == split && is_ahead(&cursor->place[stand.lane], source, stand.window, read))
+		return 0;
+	if (cursor->split == SPLIT_TEST)
+		return INFINITY;
+	if (split == SPLIT_TEST)
+		return held ? INFINITY : (double)(epochs - cursor->segment) - now;
+	if (cursor->split == SPLIT_TRAIN && !held)
+		return 1 - now;
+	return cursor->segment + 1 < epochs ? 2 - now : INFINITY;
+}
+
+double next_use(const struct plan *plan, const struct cursor *cursor, uint32_t source, enum split split,
+		uint64_t index, bool read)
+{
+	if (cursor->ended)
+		return INFINITY;
+	return split == SPLIT_TRAIN ? train_use(plan, cursor, source, index, read)
+				    : evaluation_use(plan, cursor, source, split, index, read);
+}
