@@ -286,6 +286,11 @@ int config_check(const char *path, void (*check)(const struct config *config, st
 	return r;
 }
 
+uint64_t config_fetch_cache_backlog_bytes(const struct config *config)
+{
+	return config->fetch.cache_bytes > 0 ? config->fetch.memory_bytes / 8 : 0;
+}
+
 void config_done(struct config *config)
 {
 	if (!config->memory)

@@ -116,6 +116,7 @@ struct config {
 		uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s, attempts_max;
 		int bad_record; /* enum config_bad_record */
 		uint64_t skip_records_max;
+		uint64_t cache_bytes, cache_spare_bytes;
 	} fetch;
 	struct {
 		uint64_t window_shards, lanes;
@@ -183,6 +184,9 @@ MUST_CHECK int config_check(const char *path,
 /* The forms of url, endpoint and region, for a store that comes from elsewhere than a loaded config; endpoint
  * and region may be NULL or empty. -EINVAL: key, found, allowed. */
 MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
+
+/* Beside the windows, of shards that wait to be written to the cache. */
+uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
 
 /* The line of a key, "group.key", in the config's file: else of its group, else the first. */
 unsigned config_line(const struct config *config, const char *key);

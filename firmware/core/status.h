@@ -13,7 +13,7 @@
 
 #include "core/run.h"
 
-#define STATUS_VERSION 2u
+#define STATUS_VERSION 3u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -21,6 +21,8 @@ struct status_fetchd {
 	uint64_t segment, batch;   /* the place in the run that was committed last */
 	uint64_t records, skipped; /* committed; left out by policy */
 	uint64_t bytes, retries;   /* received from the store; requests tried again, all classes */
+	/* Shards read from the cache and their bytes; those not there; those written to it. */
+	uint64_t cache_hits, cache_bytes, cache_misses, cache_kept;
 };
 
 struct status_traind {

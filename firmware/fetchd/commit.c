@@ -264,6 +264,7 @@ static void write_page(struct producer *producer)
 		producer->status.fetchd.bytes += atomic_load(&fetch->source[i].bytes_in);
 		producer->status.fetchd.retries += atomic_load(&fetch->source[i].retries);
 	}
+	cache_count(fetch, &producer->status.fetchd);
 	status_write(producer->page, &producer->status);
 	producer->written_us = clock_us();
 }
@@ -283,6 +284,7 @@ int fetch_run(struct fetch *fetch, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " slots",
 				 fetch->run.config.ring.slots);
 	open_page(&producer);
+	fetch->cursor = &producer.cursor;
 	for (;; alive_tick(worker)) {
 		bool idle;
 
@@ -295,7 +297,9 @@ int fetch_run(struct fetch *fetch, struct error *err)
 		(void)pthread_mutex_unlock(&fetch->lock);
 		if (r < 0)
 			return r;
-		if (ring_writer_wait(fetch->ring, RING_WAIT_MS) == -ETIMEDOUT && run_is_final())
+		if (ring_writer_wait(fetch->ring, RING_WAIT_MS) == -ETIMEDOUT && run_is_final()) {
+			cache_end(fetch);
 			return 0;
+		}
 	}
 }

@@ -38,7 +38,7 @@ static enum compression compression_of_shard(const struct shard *shard)
 
 	if (shard->plan.bytes == 0 && end && strcmp(end, ".gz") == 0)
 		return COMPRESSION_GZIP;
-	return compression_of(shard->raw, shard->plan.bytes);
+	return compression_of(shard->stored, shard->plan.bytes);
 }
 
 /* Inflates where needed. A corrupt stream leaves its good prefix behind the error. */
@@ -47,15 +47,17 @@ static int make_plain(struct fetch *fetch, struct inflater **inflater, struct sh
 	enum compression compression = compression_of_shard(shard);
 	int r = 0;
 
-	shard->plain = shard->raw;
+	shard->plain = shard->stored;
 	shard->plain_bytes = shard->plan.bytes;
 	if (compression == COMPRESSION_NONE)
 		return 0;
 	shard->plain_bytes = 0;
+	if (!cache_shard_is_sound(shard))
+		return error_set(err, -EBADMSG, "its checksum is not its label's");
 	if (!*inflater)
 		r = inflater_open(inflater, err);
 	if (r == 0)
-		r = inflate_into(*inflater, shard->raw, shard->plan.bytes, compression,
+		r = inflate_into(*inflater, shard->stored, shard->plan.bytes, compression,
 				 room_of(fetch, shard->window), &shard->inflated, &shard->inflated_capacity,
 				 &shard->plain_bytes, err);
 	shard->plain = shard->inflated;
@@ -133,7 +135,7 @@ static void account(const struct fetch *fetch, struct shard *shard)
 	struct window *window = shard->window;
 
 	window->bytes += shard->records * sizeof(*shard->record);
-	if (shard->plain != shard->raw)
+	if (shard->plain != shard->stored)
 		window->bytes += shard->plain_bytes;
 	if (window->bytes > fetch->window_bytes && !shard->err.code)
 		(void)too_large(fetch, shard, &shard->err);
@@ -143,12 +145,15 @@ static void account(const struct fetch *fetch, struct shard *shard)
 static void settle(struct fetch *fetch, struct shard *shard)
 {
 	struct window *window = shard->window;
+	bool good = !shard->err.code && fetch->cache;
 
 	if (shard->err.code == -EBADMSG && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP) {
 		shard->err.code = 0;
 		window->lost += shard->lost;
 	}
 	account(fetch, shard);
+	if (good)
+		cache_keep(shard);
 	if (--window->loading == 0) {
 		window_complete(window);
 		(void)pthread_cond_signal(&fetch->progress);
@@ -177,28 +182,42 @@ static void say_skipped(const struct fetch *fetch, const struct shard *shard)
 			   shard->records);
 }
 
-/* Bad bytes are fetched once more before they count; then policy decides whether they may be left out. */
+/* What the disk did to the cache's copy is no fault of the object's. False: there is no room for it. */
+static bool fetch_again(const struct fetch *fetch, struct shard *shard)
+{
+	bool cached = shard->cached;
+
+	event_send(&(struct event){ .id = EVENT_SHARD_REFETCHED,
+				    .run_id = fetch->run.id,
+				    .key = shard->plan.key },
+		   "%s%s; fetching it once more", cached ? "the cache's copy of " : "", shard->err.text);
+	if (!cached) {
+		shard->fetched_again = true;
+		return true;
+	}
+	cache_forget(shard);
+	return shard_reserve(shard, &shard->err) == 0;
+}
+
+/* Bad bytes are fetched once more, past the cache, before they count; then policy decides whether they may be
+ * left out. */
 static void decode_shard(struct fetch *fetch, struct inflater **inflater, struct shard *shard)
 {
 	bool again;
 
 	shard->records = 0;
 	shard->lost = false;
-	shard->plain = shard->raw;
+	shard->plain = shard->stored;
 	if (!shard->err.code)
 		index_shard(fetch, inflater, shard);
-	again = shard->err.code == -EBADMSG && !shard->fetched_again;
+	again = shard->err.code == -EBADMSG && (shard->cached || !shard->fetched_again);
 	if (again)
-		event_send(&(struct event){ .id = EVENT_SHARD_REFETCHED,
-					    .run_id = fetch->run.id,
-					    .key = shard->plan.key },
-			   "%s; fetching it once more", shard->err.text);
+		again = fetch_again(fetch, shard);
 	else if (shard->err.code == -EBADMSG && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP)
 		say_skipped(fetch, shard);
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	if (again) {
-		shard->fetched_again = true;
 		shard->err.code = 0;
 		network_fetch(shard);
 	} else {

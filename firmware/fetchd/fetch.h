@@ -16,9 +16,11 @@
 
 #include "core/ring.h"
 #include "core/run.h"
+#include "core/status.h"
 #include "data/example.h"
 #include "data/order.h"
 #include "data/plan.h"
+#include "drivers/cache/cache.h"
 #include "drivers/nic/nic.h"
 #include "drivers/store/store.h"
 
@@ -53,7 +55,10 @@ struct shard {
 	struct store_pin pin;
 	uint8_t *raw, *inflated; /* as fetched; as inflated */
 	uint64_t raw_capacity, inflated_capacity;
-	const uint8_t *plain; /* one of them */
+	struct cache_view view; /* of its file in the cache, or none */
+	bool cached;            /* it was not fetched */
+	const uint8_t *stored;  /* as the store has it: raw, or the view's */
+	const uint8_t *plain;   /* one of them */
 	uint64_t plain_bytes;
 	struct record *record;
 	uint64_t records, records_capacity;
@@ -87,6 +92,8 @@ struct window {
 	uint64_t lost;  /* shards whose rest is left out */
 	uint64_t bytes; /* stored, inflated and index of this window's shards so far */
 	uint64_t spans; /* in flight */
+	uint64_t keeps; /* shards of it that the cache writes */
+	bool roomy;     /* its buffers may be larger than what is stored */
 };
 
 /* One lane of one source: where it stands is cursor.place[place]. The window that rows are taken from and the
@@ -147,7 +154,9 @@ struct fetch {
 	struct queue to_decode;
 	struct span span[FETCH_SPANS_MAX];
 	uint64_t spans_head, spans_tail, spans; /* spans: handed out and not done */
-	bool discard; /* give up what is being fetched: another generation is wanted */
+	bool discard;                /* give up what is being fetched: another generation is wanted */
+	const struct cursor *cursor; /* the producer's; NULL = not yet */
+	struct fetch_cache *cache;   /* NULL = none */
 };
 
 /* plan.c: the run's plan, made and uploaded at its first start, opened and checked afterwards. */
@@ -165,6 +174,8 @@ MUST_CHECK int fetch_start_threads(struct fetch *fetch, struct error *err);
 void *network_thread(void *source);
 /* Queue a shard for fetching from its source; the lock is held. */
 void network_fetch(struct shard *shard);
+/* All its bytes are there, or its error is: it is the decoders'. The lock is not held. */
+void network_done(struct shard *shard);
 void queue_append(struct queue *queue, struct shard *shard);
 struct shard *queue_take(struct queue *queue); /* NULL when empty */
 
@@ -174,6 +185,26 @@ void *decode_thread(void *fetch);
 /* gather.c */
 void gather_span(struct fetch *fetch, const struct span *span);
 
+/* cache.c, keep.c: see cache.h. */
+/* Open the cache of the configuration, if there is one; what is wrong with it is a warning. */
+void cache_begin(struct fetch *fetch);
+MUST_CHECK int cache_start_threads(struct fetch *fetch, struct error *err);
+/* Wait a little for what is still to be written. */
+void cache_end(struct fetch *fetch);
+/* Whether the cache is to be asked for it before its source, and may keep it. */
+bool cache_takes_shard(const struct shard *shard);
+/* Look it up, then queue it for its source; the lock is held. */
+void cache_fetch(struct shard *shard);
+/* Whether a file of the cache has its checksum. */
+bool cache_shard_is_sound(const struct shard *shard);
+/* Its file is damaged: remove it. The lock is not held. */
+void cache_forget(struct shard *shard);
+/* It is good: write it some time. The lock is held. */
+void cache_keep(struct shard *shard);
+/* The window is wanted for other shards; the lock is held. False: as soon as `progress` is signalled. */
+bool cache_lets_go(struct window *window);
+void cache_count(const struct fetch *fetch, struct status_fetchd *status);
+
 /* stream.c: all with the lock held */
 void streams_make(struct fetch *fetch);
 /* Load what each stream needs at this cursor and behind it, as far as there is room. Errors: -ENOMEM. */
@@ -181,9 +212,13 @@ MUST_CHECK int streams_load(struct fetch *fetch, const struct cursor *cursor, st
 /* The stream's window for a place; NULL = not loaded yet. */
 struct window *stream_window(struct stream *stream, struct place place);
 
-/* window.c: all with the lock held, but window_order() and window_record() */
+/* window.c: with the lock held, but for window_order(), window_record() and the shards' memory */
 /* Start loading. Errors: -ENOMEM. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
+/* Room for a shard's stored bytes; none; hand them over to be freed by the caller. Whoever has the shard. */
+MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
+void shard_release(struct shard *shard);
+uint8_t *shard_take_raw(struct shard *shard);
 /* Called when the last of a window's shards is indexed. */
 void window_complete(struct window *window);
 /* The window's order, for many records of it. */

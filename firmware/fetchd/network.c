@@ -39,7 +39,7 @@ void network_fetch(struct shard *shard)
 	store_wake(shard->source->store);
 }
 
-static void to_decoders(struct shard *shard)
+void network_done(struct shard *shard)
 {
 	struct fetch *fetch = shard->source->fetch;
 
@@ -89,7 +89,7 @@ static void give_up_window(struct queue *flying, const struct shard *failed)
 			continue;
 		}
 		give_up_parts(shard, failed);
-		to_decoders(shard);
+		network_done(shard);
 	}
 	*flying = others;
 }
@@ -108,7 +108,7 @@ static void part_done(struct queue *flying, struct shard *shard, const struct er
 	if (shard->parts_left > 0)
 		return;
 	queue_remove(flying, shard);
-	to_decoders(shard);
+	network_done(shard);
 }
 
 static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
@@ -147,7 +147,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 	if (reserve_parts(shard, parts, &err) < 0)
 		shard->err = err;
 	if (shard->err.code || parts == 0) {
-		to_decoders(shard);
+		network_done(shard);
 		return;
 	}
 	queue_append(flying, shard);
@@ -172,7 +172,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 static void give_up(struct shard *shard)
 {
 	(void)error_set(&shard->err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
-	to_decoders(shard);
+	network_done(shard);
 }
 
 static void give_up_all(struct source *source, struct queue *flying)

@@ -133,7 +133,11 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 		r = check_memory(fetch, err);
 	if (r == 0)
 		r = open_ring(fetch, err);
-	return r < 0 ? r : open_stores(fetch, err);
+	if (r == 0)
+		r = open_stores(fetch, err);
+	if (r == 0)
+		cache_begin(fetch);
+	return r;
 }
 
 int fetch_start_threads(struct fetch *fetch, struct error *err)
@@ -158,5 +162,5 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 	log_info("network thread on cores %s (%s%s), %" PRIu64 " decode workers on cores %s", network,
 		 *fetch->cores.nic ? fetch->cores.nic : "no default route",
 		 fetch->cores.known ? "" : ", which does not say what is near: all cores", workers, decode);
-	return 0;
+	return cache_start_threads(fetch, err);
 }

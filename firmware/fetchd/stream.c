@@ -103,7 +103,7 @@ static struct window *free_window(struct stream *stream, const struct place *pla
 
 		for (unsigned k = 0; k < places; k++)
 			wanted |= window->state != WINDOW_IDLE && same_place(window->place, place[k]);
-		if (!wanted && window->state != WINDOW_LOADING && window->spans == 0)
+		if (!wanted && window->state != WINDOW_LOADING && window->spans == 0 && cache_lets_go(window))
 			return window;
 	}
 	return NULL;

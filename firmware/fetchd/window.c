@@ -47,7 +47,7 @@ static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, st
 	shard->window = window;
 	shard->source = &fetch->source[plan.source];
 	shard->plan = plan;
-	shard->fetched_again = false;
+	shard->fetched_again = shard->cached = false;
 	shard->err.code = 0;
 	shard->pin.bytes = plan.bytes;
 	(void)snprintf(shard->pin.etag, sizeof(shard->pin.etag), "%s", plan.etag);
@@ -87,15 +87,11 @@ static void drop_buffers(struct shard *shard)
 	shard->raw_capacity = shard->inflated_capacity = shard->records_capacity = 0;
 }
 
-static int reserve_raw(struct window *window, bool roomy, struct error *err)
+int shard_reserve(struct shard *shard, struct error *err)
 {
-	for (uint64_t k = 0; k < window->shards; k++) {
-		struct shard *shard = &window->shard[k];
+	uint64_t bytes = raw_bytes(shard, shard->window->roomy);
 
-		uint64_t bytes = raw_bytes(shard, roomy);
-
-		if (bytes == shard->raw_capacity)
-			continue;
+	if (bytes != shard->raw_capacity) {
 		free(shard->raw);
 		shard->raw = malloc(bytes);
 		shard->raw_capacity = shard->raw ? bytes : 0;
@@ -103,14 +99,46 @@ static int reserve_raw(struct window *window, bool roomy, struct error *err)
 			return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", shard->plan.key,
 					 bytes);
 	}
+	shard->stored = shard->raw;
 	return 0;
+}
+
+uint8_t *shard_take_raw(struct shard *shard)
+{
+	shard->raw_capacity = 0;
+	shard->stored = NULL;
+	return TAKE(shard->raw);
+}
+
+void shard_release(struct shard *shard)
+{
+	free(shard_take_raw(shard));
+}
+
+/* What may be in the cache gets its room when it is not. */
+static int reserve_raw(struct window *window, struct error *err)
+{
+	for (uint64_t k = 0; k < window->shards; k++) {
+		int r = cache_takes_shard(&window->shard[k]) ? 0 : shard_reserve(&window->shard[k], err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void fetch_shard(struct shard *shard)
+{
+	if (cache_takes_shard(shard))
+		cache_fetch(shard);
+	else
+		network_fetch(shard);
 }
 
 int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err)
 {
 	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards;
 	int r = reserve_window(window, per_window, err);
-	bool roomy;
 
 	if (r < 0)
 		return r;
@@ -123,17 +151,17 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 		/* fetch_setup() saw that no window's sum leaves the budget. */
 		window->bytes += window->shard[k].plan.bytes;
 	}
-	roomy = kept_bytes(window, true) <= fetch->window_bytes;
-	if (kept_bytes(window, roomy) > fetch->window_bytes)
+	window->roomy = kept_bytes(window, true) <= fetch->window_bytes;
+	if (kept_bytes(window, window->roomy) > fetch->window_bytes)
 		for (uint64_t k = 0; k < per_window; k++)
 			drop_buffers(&window->shard[k]);
-	r = reserve_raw(window, roomy, err);
+	r = reserve_raw(window, err);
 	if (r < 0)
 		return r;
 	window->loading = window->shards;
 	window->state = WINDOW_LOADING;
 	for (uint64_t k = 0; k < window->shards; k++)
-		network_fetch(&window->shard[k]);
+		fetch_shard(&window->shard[k]);
 	return 0;
 }
 

@@ -114,7 +114,8 @@ static void credentials(struct units_file *file, const struct config *config)
 		add_credential(file, names[i]);
 }
 
-/* Windows, connections, the ranges asked for twice, and the ring where it lies on normal pages. */
+/* Windows, what waits for the cache, connections, the ranges asked for twice, and the ring where it lies on
+ * normal pages. */
 static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
 {
 	struct ring_geometry geometry;
@@ -129,6 +130,7 @@ static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struc
 		2 * config_fetch_part_bytes(config);
 	if (__builtin_add_overflow(bytes, parts, &bytes) ||
 	    __builtin_add_overflow(bytes, config->fetch.memory_bytes, &bytes) ||
+	    __builtin_add_overflow(bytes, config_fetch_cache_backlog_bytes(config), &bytes) ||
 	    __builtin_add_overflow(bytes, ring_file_bytes(&geometry), &bytes))
 		bytes = INT64_MAX;
 	*ret_bytes = bytes < INT64_MAX ? bytes : INT64_MAX;

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/cache.h"
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/notify/alive.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* Shards looked up before the first of them is read: their beginnings are on the way from the disk then. */
+#define READ_BATCH 16u
+/* The kernel takes no more than a request of its block device at once (force_page_cache_readahead). */
+#define READ_STEP_BYTES  (UINT64_C(1) << 20)
+#define READ_AHEAD_BYTES (UINT64_C(32) << 20)
+#define READ_LEASE_S     900u
+#define END_WAIT_S       10
+
+struct cache_object cache_object_of_job(const struct fetch *fetch, uint32_t source, const char *key,
+					const struct store_pin *pin, struct cache_room *room)
+{
+	return cache_object_of(&fetch->run.config.source[source].store, key, pin, room);
+}
+
+bool cache_takes_shard(const struct shard *shard)
+{
+	const struct fetch *fetch = shard->source->fetch;
+
+	return fetch->cache && cache_takes_store(&fetch->run.config.source[shard->plan.source].store) &&
+	       cache_takes_pin(&shard->pin);
+}
+
+static struct cache_object object_of(const struct shard *shard, struct cache_room *room)
+{
+	return cache_object_of_job(shard->source->fetch, shard->plan.source, shard->plan.key, &shard->pin,
+				   room);
+}
+
+/* ---- The reader ---- */
+
+static bool given_up(struct fetch *fetch)
+{
+	bool discard;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	discard = fetch->discard;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return discard;
+}
+
+static void read_ahead(const struct cache_view *view, uint64_t offset, uint64_t bytes)
+{
+	for (uint64_t end = offset + bytes; offset < end && offset < view->bytes; offset += READ_STEP_BYTES)
+		cache_read_ahead(view, offset, READ_STEP_BYTES);
+}
+
+/* All of it into memory, while the disk reads on. */
+static int read_in(struct fetch *fetch, struct shard *shard, struct error *err)
+{
+	for (uint64_t at = 0; at < shard->view.bytes; at += READ_STEP_BYTES) {
+		int r;
+
+		if (given_up(fetch))
+			return error_set(err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
+		read_ahead(&shard->view, at + READ_AHEAD_BYTES, READ_STEP_BYTES);
+		r = cache_read(&shard->view, at, READ_STEP_BYTES, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void missed(struct fetch_cache *cache, struct shard *shard)
+{
+	struct error err = { 0 };
+
+	atomic_fetch_add(&cache->misses, 1);
+	if (shard_reserve(shard, &err) < 0) {
+		shard->err = err;
+		network_done(shard);
+		return;
+	}
+	(void)pthread_mutex_lock(&cache->fetch->lock);
+	network_fetch(shard);
+	(void)pthread_mutex_unlock(&cache->fetch->lock);
+}
+
+static void found(struct fetch_cache *cache, struct shard *shard)
+{
+	shard->cached = true;
+	atomic_fetch_add(&cache->hits, 1);
+	atomic_fetch_add(&cache->bytes, shard->plan.bytes);
+	network_done(shard);
+}
+
+/* What waits to be written is as good as written. */
+static bool copy_unwritten(struct fetch_cache *cache, struct shard *shard, const char *name)
+{
+	struct fetch *fetch = cache->fetch;
+	struct keep_job *job;
+	struct error err;
+	bool copied = false;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	job = keep_borrow(cache, name);
+	(void)pthread_mutex_unlock(&fetch->lock);
+	if (!job)
+		return false;
+	if (shard_reserve(shard, &err) == 0) {
+		memcpy(shard->raw, job->data, shard->plan.bytes);
+		copied = true;
+	}
+	(void)pthread_mutex_lock(&fetch->lock);
+	keep_put_back(cache, job);
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return copied;
+}
+
+/* True: it is mapped, and its beginning on the way. Everything else is dealt with. */
+static bool look_up(struct fetch_cache *cache, struct shard *shard)
+{
+	char name[CACHE_NAME_BYTES];
+	struct cache_room room;
+	struct cache_object object = object_of(shard, &room);
+	struct error err = { 0 };
+	int r;
+
+	cache_name(&object, name);
+	if (copy_unwritten(cache, shard, name)) {
+		found(cache, shard);
+		return false;
+	}
+	r = cache_map(cache->cache, &object, &shard->view, &err);
+	if (r < 0)
+		log_warning("%s: %s, fetching it", shard->plan.key, err.text);
+	if (r != 1) {
+		missed(cache, shard);
+		return false;
+	}
+	/* What an earlier pass brought over the network would lie idle beside the kernel's pages. */
+	shard_release(shard);
+	read_ahead(&shard->view, 0, READ_AHEAD_BYTES);
+	return true;
+}
+
+static void read_one(struct fetch_cache *cache, struct shard *shard)
+{
+	struct error err = { 0 };
+	int r = read_in(cache->fetch, shard, &err);
+
+	if (r == 0) {
+		shard->stored = shard->view.data;
+		found(cache, shard);
+	} else if (r == -ECANCELED) {
+		shard->err = err;
+		network_done(shard);
+	} else {
+		log_warning("%s: %s/%s: %s, fetching it", shard->plan.key, cache_folder(cache->cache),
+			    "objects", err.text);
+		cache_forget(shard);
+		missed(cache, shard);
+	}
+}
+
+/* Waits for work; at most READ_BATCH shards. */
+static unsigned take_batch(struct fetch_cache *cache, struct shard *batch[static READ_BATCH],
+			   struct alive_worker *worker)
+{
+	struct fetch *fetch = cache->fetch;
+	unsigned count = 0;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	while (!cache->to_read.first) {
+		struct timespec until;
+
+		(void)clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		(void)pthread_cond_timedwait(&cache->read, &fetch->lock, &until);
+		alive_tick(worker);
+	}
+	while (count < READ_BATCH && (batch[count] = queue_take(&cache->to_read)))
+		count++;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return count;
+}
+
+static void *read_thread(void *argument)
+{
+	struct fetch_cache *cache = argument;
+	struct alive_worker *worker = alive_worker("the cache's reader");
+
+	nic_pin(&cache->fetch->cores.decode);
+	for (;; alive_lease_end(worker)) {
+		struct shard *batch[READ_BATCH], *there[READ_BATCH];
+		unsigned count = take_batch(cache, batch, worker), hits = 0;
+
+		alive_lease(worker, NULL, READ_LEASE_S);
+		for (unsigned i = 0; i < count; i++) {
+			cache_view_done(&batch[i]->view);
+			if (look_up(cache, batch[i]))
+				there[hits++] = batch[i];
+		}
+		for (unsigned i = 0; i < hits; i++)
+			read_one(cache, there[i]);
+	}
+	return NULL;
+}
+
+/* ---- What the others call ---- */
+
+void cache_fetch(struct shard *shard)
+{
+	struct fetch_cache *cache = shard->source->fetch->cache;
+
+	queue_append(&cache->to_read, shard);
+	(void)pthread_cond_signal(&cache->read);
+}
+
+bool cache_shard_is_sound(const struct shard *shard)
+{
+	return !shard->view.data || cache_is_sound(&shard->view);
+}
+
+void cache_forget(struct shard *shard)
+{
+	const struct fetch_cache *cache = shard->source->fetch->cache;
+	struct cache_room room;
+	struct cache_object object = object_of(shard, &room);
+	char name[CACHE_NAME_BYTES];
+
+	cache_name(&object, name);
+	(void)cache_remove(cache->cache, name, NULL);
+	cache_view_done(&shard->view);
+	shard->cached = false;
+}
+
+void cache_count(const struct fetch *fetch, struct status_fetchd *status)
+{
+	const struct fetch_cache *cache = fetch->cache;
+
+	if (!cache)
+		return;
+	status->cache_hits = atomic_load(&cache->hits);
+	status->cache_misses = atomic_load(&cache->misses);
+	status->cache_bytes = atomic_load(&cache->bytes);
+	status->cache_kept = atomic_load(&cache->kept);
+}
+
+static bool any_cached_source(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->sources; i++)
+		if (cache_takes_store(&config->source[i].store))
+			return true;
+	return false;
+}
+
+/* A cache is a help, never a condition. */
+void cache_begin(struct fetch *fetch)
+{
+	const struct config *config = &fetch->run.config;
+	struct fetch_cache *cache;
+	char folder[PATH_BYTES];
+	struct error err;
+
+	if (config->fetch.cache_bytes == 0 || !any_cached_source(config))
+		return;
+	cache = calloc(1, sizeof(*cache));
+	if (!cache || cache_open(path_of(PATH_CACHE, NULL, folder), CACHE_WRITE, &cache->cache, &err) < 0) {
+		log_warning("going on without a cache: %s", cache ? err.text : "no memory");
+		free(cache);
+		return;
+	}
+	cache->fetch = fetch;
+	cache->backlog_max = config_fetch_cache_backlog_bytes(config);
+	(void)pthread_cond_init(&cache->read, NULL);
+	(void)pthread_cond_init(&cache->keep, NULL);
+	fetch->cache = cache;
+	log_info("cache: %" PRIu64 " bytes in %s", config->fetch.cache_bytes, folder);
+}
+
+int cache_start_threads(struct fetch *fetch, struct error *err)
+{
+	pthread_t thread;
+
+	if (!fetch->cache)
+		return 0;
+	if (pthread_create(&thread, NULL, read_thread, fetch->cache) != 0 ||
+	    pthread_create(&thread, NULL, keep_thread, fetch->cache) != 0)
+		return error_set(err, -EAGAIN, "cannot start the cache's threads");
+	return 0;
+}
+
+/* The last windows' shards are for the next run. */
+void cache_end(struct fetch *fetch)
+{
+	struct fetch_cache *cache = fetch->cache;
+	struct timespec until;
+
+	if (!cache)
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += END_WAIT_S;
+	(void)pthread_mutex_lock(&fetch->lock);
+	while (cache->at != cache->head &&
+	       pthread_cond_timedwait(&fetch->progress, &fetch->lock, &until) != ETIMEDOUT)
+		;
+	(void)pthread_mutex_unlock(&fetch->lock);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fetchd and its cache: two threads, so that neither the network nor the decoders wait for the disk.
+ *
+ *   reader   cache.c: looks a shard up before its source is asked. What is there is mapped, read in ahead of
+ *            need and given to the decoders as it lies; they find damage by the records' checksums, or, where
+ *            it is compressed, by the file's own.
+ *   keeper   keep.c: writes shards that came over the network and were good. It writes from their windows; a
+ *            window that is wanted for the next shards does not wait: the keeper takes the bytes over while
+ *            its backlog has room, else it gives up. Evicts what the run reads last, keeps the disk from
+ *            filling up, and counts anew when other processes changed the folder.
+ *
+ * The shared members and the jobs are under fetch->lock.
+ */
+#pragma once
+
+#include "drivers/cache/list.h"
+#include "drivers/cache/pins.h"
+#include "fetchd/fetch.h"
+
+#define KEEP_JOBS_MAX 1024u
+
+/* A shard to be written. */
+struct keep_job {
+	struct shard *shard; /* its window has the bytes; NULL = they are the job's own, or written */
+	const uint8_t *data; /* NULL = written */
+	uint8_t *own;
+	uint32_t source;
+	const char *key; /* the plan's */
+	struct store_pin pin;
+	char name[CACHE_NAME_BYTES];
+	uint32_t readers; /* copying from it */
+	atomic_bool given_up;
+	bool busy, written, done; /* the keeper is at it; all its bytes are in a file; it is over */
+};
+
+struct fetch_cache {
+	struct fetch *fetch;
+	struct cache *cache;
+	pthread_cond_t read, keep;
+	struct queue to_read;
+	struct keep_job job[KEEP_JOBS_MAX];
+	uint64_t head, at, tail; /* modulo: the next free one, the one in work, the oldest not reaped */
+	uint64_t backlog_bytes, backlog_max;
+	atomic_uint_fast64_t hits, misses, bytes, kept, passed_over;
+
+	/* The keeper's own. */
+	struct cache_list list;
+	struct cache_pins pins;
+	uint64_t mark, read_us, pause_until_us;
+	struct cursor cursor; /* where the run stood when it was looked */
+	double rank_below;
+};
+
+struct cache_object cache_object_of_job(const struct fetch *fetch, uint32_t source, const char *key,
+					const struct store_pin *pin, struct cache_room *room);
+
+/* keep.c */
+void *keep_thread(void *cache);
+/* The bytes of an object that waits to be written: held until keep_put_back(). NULL: there is none. The lock
+ * is held in both. */
+struct keep_job *keep_borrow(struct fetch_cache *cache, const char name[static CACHE_NAME_BYTES]);
+void keep_put_back(struct fetch_cache *cache, struct keep_job *job);

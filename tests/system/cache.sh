@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The cache between fetchd and a real S3 server (Ceph's radosgw): what is asked of the server, counted by fault_proxy.py, and
+# what is done about a small budget, damage, a full disk and a folder that cannot be written.
+. "$(dirname "$0")/lib.sh"
+store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tools/store/radosgw
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
+cleanup() {
+	"$tools" stop "$work/rgw"
+	for mounted in full denied; do
+		umount "$work/nodes/$mounted/data/kiln/cache" 2>/dev/null
+	done
+}
+
+if ! "$tools" check >/dev/null 2>&1; then
+	skip 'cache' 'radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)'
+	exit
+fi
+if ! python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$work"; then
+	skip 'cache' "$work has no extended attributes"
+	exit
+fi
+"$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
+# shellcheck disable=SC1091
+. "$work/rgw/env"
+
+# 10 train shards of which one is held out, 2 of the test: about 130 kB each, the tests' compressed.
+shards=12
+"$KILN_BUILD/system/make_shards" "$work/data" train 10 1000 plain
+"$KILN_BUILD/system/make_shards" "$work/data" test 2 2000
+for file in "$work"/data/*; do
+	"$store" upload s3://kiln/data "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
+done
+shard_bytes=$(stat -c %s "$work/data/train-00000-of-00010.tfrecord")
+
+mkdir "$work/proxy"
+/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
+wait_for 20 test -s "$work/proxy/port"
+endpoint=http://127.0.0.1:$(cat "$work/proxy/port")
+
+config() { # keys of fetch
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; epochs = ${epochs:-3}; batch_rows = 64; };
+		source: { url = "s3://kiln/data"; endpoint = "$endpoint"; };
+		sink: { url = "file://$work/runs/$name"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 2; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		fetch: { $1 };
+	CONF
+}
+
+# The reader's lines in $work/NAME.out; $asked: requests for shards; $objects: how many of them differ.
+run() { # name, keys of fetch
+	name=$1
+	node "${node:-$1}"
+	cache=$KILN_ROOT/data/kiln/cache
+	config "$2"
+	: >"$KILN_ROOT/fetchd.log"
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/$name.begin" 2>&1
+	local before
+	before=$(wc -l <"$work/proxy/requests")
+	"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/fetchd.log" &
+	fetchd=$!
+	timeout 100 "$reader" ${pace:-} >"$work/$name.out" 2>"$work/$name.err"
+	grep -q ^END_RUN "$work/$name.out" && wait_for 20 test ! -d /proc/$fetchd || kill -KILL $fetchd
+	wait $fetchd 2>/dev/null
+	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"GET /kiln/data/[^"?]*tfrecord[^"?]*|"path": "/kiln/data/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
+	asked=$(wc -l <"$work/$name.asked")
+	objects=$(sort -u "$work/$name.asked" | wc -l)
+}
+
+same() { # what
+	cmp -s "$work/none.out" "$work/$name.out"
+	ok $? "$1" "$(tail -n 3 "$work/$name.out" "$KILN_ROOT/fetchd.log" 2>&1)"
+}
+
+log_says() { # regular expression, what
+	like "$(cat "$KILN_ROOT/fetchd.log")" "$1" "$2"
+}
+
+held_bytes() {
+	find "$cache/objects" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'
+}
+
+held() {
+	find "$cache/objects" -type f | wc -l
+}
+
+run none ''
+is "$asked $objects" "$((3 * 10 + 2)) $shards" 'without a cache every pass asks the store'
+
+# ---- A cache that holds all ----
+run all 'cache_bytes = 100000000;'
+same 'with one the same slots come'
+is "$asked $objects" "$shards $shards" 'each shard is asked for once: the second epoch makes no request'
+is "$(held)" "$shards" 'all of them are kept'
+is "$(find "$cache/new" -type f | wc -l)" 0 'and nothing else'
+cmp -s "$work/data/train-00003-of-00010.tfrecord" "$cache/tree/127.0.0.1:${endpoint##*:}/kiln/data/train-00003-of-00010.tfrecord"
+ok $? 'under their names, too' "$(find "$cache/tree")"
+node=all run again 'cache_bytes = 100000000;'
+same 'the next run has the same slots'
+is "$asked" 0 'and makes no request for a shard at all'
+
+# ---- Damage ----
+file_of() { # shard
+	readlink -f "$cache/tree/127.0.0.1:${endpoint##*:}/kiln/data/$1"
+}
+damage() { # file, byte
+	printf '\377' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+plain=train-00004-of-00010.tfrecord compressed=test-00001-of-00002.tfrecord.gz
+damage "$(file_of $plain)" 5000
+damage "$(file_of $compressed)" 1000
+truncate -s 100 "$(file_of train-00006-of-00010.tfrecord)"
+python3 -c 'import os, sys; os.removexattr(sys.argv[1], "user.kiln")' "$(file_of train-00007-of-00010.tfrecord)"
+node=all run damaged 'cache_bytes = 100000000;'
+same 'damaged files are found out: the same slots'
+is "$(sed 's,.*/,,' "$work/damaged.asked" | sort | xargs)" \
+	"test-00001-of-00002.tfrecord.gz train-00004-of-00010.tfrecord train-00006-of-00010.tfrecord train-00007-of-00010.tfrecord" \
+	'and fetched, those alone, once'
+log_says "the cache's copy of $plain: byte [0-9]+: the data's CRC .*; fetching it once more" 'the log says which'
+log_says "the cache's copy of $compressed: its checksum is not its label's" 'and of a compressed one why'
+is "$(held)" "$shards" 'they are kept anew'
+node=all run mended 'cache_bytes = 100000000;'
+is "$asked" 0 'for good'
+
+# ---- A budget ----
+budget=$((5 * shard_bytes + 1000))
+pace='--pace-ms 2' run small "cache_bytes = $budget;"
+same 'a budget for half of them: the same slots'
+[ "$asked" -lt 27 ] && [ "$asked" -ge "$shards" ]
+ok $? 'some requests are saved' "asked $asked times for $shards shards"
+[ "$(held_bytes)" -le "$budget" ] && [ "$(held)" -ge 4 ]
+ok $? 'and the budget is kept, and used' "$(held) files, $(held_bytes) of $budget bytes"
+run tiny 'cache_bytes = 1000;'
+same 'a budget for none of them: the same slots'
+is "$(held)" 0 'and none kept'
+
+# ---- Killed while it fills the cache ----
+name=killed node killed
+cache=$KILN_ROOT/data/kiln/cache
+epochs=3 config 'cache_bytes = 100000000;'
+"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/begin" 2>&1
+"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/fetchd.log" &
+fetchd=$!
+timeout 100 "$reader" --pace-ms 5 >"$work/killed.out" 2>"$work/killed.err" &
+follower=$! kills=0
+for count in 1 3 6; do
+	wait_for 60 eval '[ $(held) -ge $count ] || [ ! -d /proc/$follower ]'
+	kill -KILL $fetchd 2>/dev/null && kills=$((kills + 1))
+	wait $fetchd 2>/dev/null
+	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/fetchd.log" &
+	fetchd=$!
+done
+wait $follower
+wait_for 20 test ! -d /proc/$fetchd || kill -KILL $fetchd
+wait $fetchd 2>/dev/null
+same "killed $kills times while it fills: the same slots"
+is "$(held) $(find "$cache/new" -type f | wc -l)" "$shards 0" 'the cache is whole, nothing is left behind'
+
+# ---- Disks that do not play along ----
+small_disk() { # node, bytes
+	name=$1
+	node "$1"
+	mkdir -p "$KILN_ROOT/data/kiln/cache"
+	mount -t tmpfs -o "size=$2" kiln-test "$KILN_ROOT/data/kiln/cache" 2>/dev/null &&
+		python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$KILN_ROOT/data/kiln/cache"
+}
+if small_disk full 600k; then
+	run full 'cache_bytes = 100000000; cache_spare_bytes = 0;'
+	same 'a disk that is full: the same slots'
+	[ "$(held)" -ge 1 ] && ! grep -qE ' [34]<?:.*No space' "$KILN_ROOT/fetchd.log"
+	ok $? 'with what fits' "$(held) files; $(tail -n 3 "$KILN_ROOT/fetchd.log")"
+	run full 'cache_bytes = 100000000; cache_spare_bytes = 400000;'
+	same 'where less of it is to be taken: the same slots'
+	free=$(($(stat -f -c '%a * %S' "$cache")))
+	[ "$free" -ge 400000 ]
+	ok $? 'the cache has shrunk' "$free bytes are free"
+else
+	skip 'a full disk' 'no tmpfs with extended attributes can be mounted here'
+fi
+if small_disk denied 1m && mount -o remount,ro "$KILN_ROOT/data/kiln/cache"; then
+	run denied 'cache_bytes = 100000000;'
+	same 'a folder that cannot be written: the same slots'
+	log_says 'going on without a cache: .*Read-only file system' 'and a warning'
+else
+	skip 'a folder that cannot be written' 'nothing can be mounted here'
+fi
