@@ -58,7 +58,9 @@ def dataset():
     if sys.argv[1] == "s3torchconnector":
         return Records(sys.argv[2])
     from streaming import StreamingDataset
+    from streaming.base.util import clean_stale_shared_memory
 
+    clean_stale_shared_memory()  # what an earlier round noted about its cache
     return StreamingDataset(remote=sys.argv[2], local=sys.argv[3], shuffle=True, batch_size=128)
 
 
