@@ -51,23 +51,26 @@ static struct order_permutation prepare(uint64_t key, uint64_t n)
 					   .half = half };
 }
 
+/* Once through the network. */
+static inline uint64_t walk(struct order_permutation p, uint64_t index)
+{
+	uint64_t left = index >> p.half, right = index & p.mask;
+
+	for (uint64_t round = 0; round < p.rounds; round++) {
+		uint64_t next = left ^ (absorb(p.key + round * ROUND_STEP, right) & p.mask);
+
+		left = right;
+		right = next;
+	}
+	index = left << p.half | right;
+	return index < 2 ? index ^ p.key >> 63 : index;
+}
+
 uint64_t order_permuted(const struct order_permutation *permutation, uint64_t index)
 {
-	const struct order_permutation p = *permutation;
-
-	do {
-		uint64_t left = index >> p.half, right = index & p.mask;
-
-		for (uint64_t round = 0; round < p.rounds; round++) {
-			uint64_t next = left ^ (absorb(p.key + round * ROUND_STEP, right) & p.mask);
-
-			left = right;
-			right = next;
-		}
-		index = left << p.half | right;
-		if (index < 2)
-			index ^= p.key >> 63;
-	} while (index >= p.n);
+	do
+		index = walk(*permutation, index);
+	while (index >= permutation->n);
 	return index;
 }
 
@@ -90,6 +93,29 @@ static uint64_t index_of(const struct order_permutation *permutation, uint64_t i
 		image = left << p.half | right;
 	} while (image >= p.n);
 	return image;
+}
+
+/* All walk at once, so that the processor works on several; those that have not landed are kept together
+ * without a branch, as none could be foretold. */
+void order_permuted_run(const struct order_permutation *permutation, uint64_t first, uint32_t count,
+			uint64_t *ret_index)
+{
+	const struct order_permutation p = *permutation;
+	uint32_t walking[ORDER_RUN_MAX], left = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		ret_index[i] = walk(p, first + i);
+		walking[left] = i;
+		left += ret_index[i] >= p.n;
+	}
+	for (uint32_t on = 0; left > 0; left = on, on = 0)
+		for (uint32_t k = 0; k < left; k++) {
+			uint32_t i = walking[k];
+
+			ret_index[i] = walk(p, ret_index[i]);
+			walking[on] = i;
+			on += ret_index[i] >= p.n;
+		}
 }
 
 struct order_permutation order_permutation(const struct order_key *key, uint64_t n)

@@ -30,6 +30,10 @@ struct order_permutation {
 };
 struct order_permutation order_permutation(const struct order_key *key, uint64_t n);
 uint64_t order_permuted(const struct order_permutation *permutation, uint64_t index);
+/* Those at `first` .. first + count - 1, below n; count <= ORDER_RUN_MAX. In half the time of one by one. */
+#define ORDER_RUN_MAX 128u
+void order_permuted_run(const struct order_permutation *permutation, uint64_t first, uint32_t count,
+			uint64_t *ret_index);
 
 /* Which shard (0 .. shards-1, in key order) stands at `position` of a pass. */
 uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position);

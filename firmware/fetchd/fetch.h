@@ -212,7 +212,7 @@ MUST_CHECK int streams_load(struct fetch *fetch, const struct cursor *cursor, st
 /* The stream's window for a place; NULL = not loaded yet. */
 struct window *stream_window(struct stream *stream, struct place place);
 
-/* window.c: with the lock held, but for window_order(), window_record() and the shards' memory */
+/* window.c: with the lock held, but for window_order(), window_records() and the shards' memory */
 /* Start loading. Errors: -ENOMEM. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
 /* Room for a shard's stored bytes; none; hand them over to be freed by the caller. Whoever has the shard. */
@@ -228,9 +228,14 @@ struct window_order {
 	bool shuffled;
 };
 struct window_order window_order(const struct fetch *fetch, const struct window *window);
-/* The record at `offset` of it. */
-const struct record *window_record(const struct window_order *order, uint64_t offset,
-				   const struct shard **ret_shard);
+struct window_record {
+	const struct shard *shard;
+	const struct record *record;
+};
+/* The records at `first` .. first + count - 1 of it; count <= WINDOW_RECORDS_MAX. */
+#define WINDOW_RECORDS_MAX ORDER_RUN_MAX
+void window_records(const struct window_order *order, uint64_t first, uint32_t count,
+		    struct window_record *ret_record);
 /* The first shard that failed, one that was given up if there is no other, or NULL. */
 const struct shard *window_failure(const struct window *window);
 

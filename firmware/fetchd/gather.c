@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define GATHER_ROWS 128u /* whose places are looked up at once */
-
 /* The first faulty row of a span, and how many there are. */
 struct row_fault {
 	uint32_t row, skipped;
@@ -17,33 +15,32 @@ struct row_fault {
 	uint64_t offset;
 };
 
-static void note(struct row_fault *fault, uint32_t row, const struct shard *shard,
-		 const struct record *record, int code, const char *text)
+static void note(struct row_fault *fault, uint32_t row, struct window_record from, int code, const char *text)
 {
 	if (fault->skipped++ > 0)
 		return;
 	fault->row = row;
-	fault->key = shard->plan.key;
-	fault->offset = record->offset - TFRECORD_HEADER_BYTES;
-	(void)error_set(&fault->err, code, "%s: record at byte %" PRIu64 ": %s", shard->plan.key,
-			fault->offset, text);
+	fault->key = from.shard->plan.key;
+	fault->offset = from.record->offset - TFRECORD_HEADER_BYTES;
+	(void)error_set(&fault->err, code, "%s: record at byte %" PRIu64 ": %s", fault->key, fault->offset,
+			text);
 }
 
 /* One record into row `row`. */
-static void gather_row(const struct batch_slot *batch, uint32_t row, const struct shard *shard,
-		       const struct record *record, struct row_fault *fault)
+static void gather_row(const struct batch_slot *batch, uint32_t row, struct window_record from,
+		       struct row_fault *fault)
 {
 	struct error err;
 	int r;
 
-	if (record->bad) {
+	if (from.record->bad) {
 		batch_empty_row(batch, row);
-		note(fault, row, shard, record, -EBADMSG, "its data CRC is wrong");
+		note(fault, row, from, -EBADMSG, "its data CRC is wrong");
 		return;
 	}
-	r = batch_parse(batch, row, shard->plain + record->offset, record->bytes, &err);
+	r = batch_parse(batch, row, from.shard->plain + from.record->offset, from.record->bytes, &err);
 	if (r < 0)
-		note(fault, row, shard, record, r, err.text);
+		note(fault, row, from, r, err.text);
 }
 
 /* The first row's fault is the one that is told, whichever worker finds its own first. The lock is held. */
@@ -66,19 +63,18 @@ static void gather_rows(struct fetch *fetch, const struct span *span, const stru
 			struct row_fault *fault)
 {
 	const struct window_order order = window_order(fetch, span->window);
-	const struct record *record[GATHER_ROWS];
-	const struct shard *shard[GATHER_ROWS];
+	struct window_record record[WINDOW_RECORDS_MAX];
 
-	for (uint32_t first = 0; first < span->count; first += GATHER_ROWS) {
-		uint32_t left = span->count - first, rows = left < GATHER_ROWS ? left : GATHER_ROWS;
+	for (uint32_t first = 0; first < span->count; first += WINDOW_RECORDS_MAX) {
+		uint32_t left = span->count - first,
+			 rows = left < WINDOW_RECORDS_MAX ? left : WINDOW_RECORDS_MAX;
 
-		for (uint32_t i = 0; i < rows; i++)
-			record[i] = window_record(&order, span->offset + first + i, &shard[i]);
+		window_records(&order, span->offset + first, rows, record);
 		for (uint32_t i = 0; i < rows; i++) {
 			if (i + 1 < rows)
-				tfrecord_ahead(shard[i + 1]->plain + record[i + 1]->offset,
-					       record[i + 1]->bytes);
-			gather_row(batch, span_row(span, first + i), shard[i], record[i], fault);
+				tfrecord_ahead(record[i + 1].shard->plain + record[i + 1].record->offset,
+					       record[i + 1].record->bytes);
+			gather_row(batch, span_row(span, first + i), record[i], fault);
 		}
 	}
 }

@@ -204,23 +204,27 @@ struct window_order window_order(const struct fetch *fetch, const struct window 
 	return order;
 }
 
-const struct record *window_record(const struct window_order *order, uint64_t offset,
-				   const struct shard **ret_shard)
+void window_records(const struct window_order *order, uint64_t first, uint32_t count,
+		    struct window_record *ret_record)
 {
 	const struct window *window = order->window;
-	uint64_t low = 0, high = window->shards;
+	uint64_t offset[WINDOW_RECORDS_MAX];
 
 	if (order->shuffled)
-		offset = order_permuted(&order->permutation, offset);
-	/* The last shard whose first record is not behind `offset`. */
-	while (high - low > 1) {
-		uint64_t middle = (low + high) / 2;
+		order_permuted_run(&order->permutation, first, count, offset);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t low = 0, high = window->shards, at = order->shuffled ? offset[i] : first + i;
 
-		if (window->first[middle] <= offset)
-			low = middle;
-		else
-			high = middle;
+		/* The last shard whose first record is not behind it. */
+		while (high - low > 1) {
+			uint64_t middle = (low + high) / 2;
+
+			if (window->first[middle] <= at)
+				low = middle;
+			else
+				high = middle;
+		}
+		ret_record[i].shard = &window->shard[low];
+		ret_record[i].record = &window->shard[low].record[at - window->first[low]];
 	}
-	*ret_shard = &window->shard[low];
-	return &window->shard[low].record[offset - window->first[low]];
 }

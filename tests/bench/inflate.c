@@ -77,13 +77,15 @@ static bool gather(struct bench *bench)
 {
 	const struct order_permutation order = order_permutation(&key, bench->records);
 	const struct tfrecord *record[ROWS];
+	uint64_t place[ROWS];
 
 	for (uint64_t first = 0; first < bench->records; first += ROWS) {
 		uint64_t left = bench->records - first, rows = left < ROWS ? left : ROWS;
 		struct slot *slot = &bench->slots[first / ROWS % SLOTS];
 
+		order_permuted_run(&order, first, (uint32_t)rows, place);
 		for (uint64_t i = 0; i < rows; i++)
-			record[i] = &bench->record[order_permuted(&order, first + i)];
+			record[i] = &bench->record[place[i]];
 		for (uint64_t i = 0; i < rows; i++) {
 			void *columns[] = { slot->sentence[i], slot->label[i] };
 

@@ -160,6 +160,29 @@ static void positions_come_back(void **state)
 				i);
 }
 
+/* Runs of every length, anywhere: the same as one by one. */
+static void runs_equal_single_ones(void **state)
+{
+	static const uint64_t sizes[] = { 1, 2, 3, 5, 17, 64, 500, 1025, 30000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct order_key key = { .seed = i, .pass = 3, .window = 7 };
+		struct order_permutation permutation = order_permutation(&key, sizes[i]);
+		uint64_t run[ORDER_RUN_MAX];
+		uint32_t count = 0;
+
+		for (uint64_t first = 0; first < sizes[i]; first += count) {
+			count = (uint32_t)(first * 7 % ORDER_RUN_MAX + 1);
+			if (count > sizes[i] - first)
+				count = (uint32_t)(sizes[i] - first);
+			order_permuted_run(&permutation, first, count, run);
+			for (uint32_t k = 0; k < count; k++)
+				assert_int_equal(run[k], order_permute(&key, sizes[i], first + k));
+		}
+	}
+}
+
 /* A few shards: every order is as likely as any other. */
 static void small_orders_even(void **state)
 {
@@ -381,6 +404,7 @@ int main(void)
 		cmocka_unit_test(vectors),
 		cmocka_unit_test(each_once),
 		cmocka_unit_test(positions_come_back),
+		cmocka_unit_test(runs_equal_single_ones),
 		cmocka_unit_test(small_orders_even),
 		cmocka_unit_test(places_even),
 		cmocka_unit_test(keys_differ),
