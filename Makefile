@@ -213,7 +213,8 @@ test-system: programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
 	 tests/run $(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
 
-# Long ones: a run of minutes under a real systemd in a container, killed, stopped, steered and rebooted.
+# Long ones: a run of minutes under a real systemd in a container, killed, stopped, steered and rebooted; 500 random
+# schedules of network faults.
 SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 \
@@ -249,7 +250,7 @@ help:
 	@echo "  make deps                  install the Debian packages that building needs"
 	@echo "  make lint                  format, clang-tidy, include arrows, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
-	@echo "  make test-soak             under a real systemd, for minutes"
+	@echo "  make test-soak             under a real systemd, and 500 schedules of network faults, for minutes each"
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
