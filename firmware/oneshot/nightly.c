@@ -98,12 +98,16 @@ int oneshot_nightly(int argc, char **argv)
 static int resume(unsigned wait_s, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
+	struct run_want want;
 	int r = run_load(&run, err);
 
 	if (r == -ENOENT)
 		return 0;
-	if (r < 0 || (run.state != RUN_RUNNING && run.state != RUN_PAUSED))
+	if (r < 0 || (run.state != RUN_RUNNING && run.state != RUN_PAUSED && run.state != RUN_STOPPING))
 		return r;
+	/* The power went before the trainer had obeyed. */
+	if (run_want_get(&want, err) == 0 && want.state == RUN_STOPPED)
+		return run_state_set(RUN_STOPPED, err);
 	if (run.ends_s)
 		wait_for_clock(wait_s);
 	if (run.ends_s && time(NULL) >= run.ends_s) {

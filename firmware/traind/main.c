@@ -68,11 +68,21 @@ static int fail(const struct train *train, const struct error *why, struct error
 	return r;
 }
 
+/* systemd's signal may come before the wish to stop was looked at. */
+static enum run_state rest_of(const struct train *train)
+{
+	struct run_want want;
+
+	if (train->rest == RUN_RUNNING && run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
+		return RUN_STOPPED;
+	return train->rest;
+}
+
 /* Data that cannot be used ends the run; what may pass, or a person can put right, leaves it unfinished. */
 static int end(struct train *train, int result, struct error *err)
 {
 	bool canceled = result == -ECANCELED;
-	enum run_state rest = canceled ? train->rest : RUN_RUNNING;
+	enum run_state rest = canceled ? rest_of(train) : RUN_RUNNING;
 	struct error state_err;
 	int code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
 

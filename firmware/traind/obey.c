@@ -37,7 +37,11 @@ void obey_open(struct train *train)
 
 static int leave(struct train *train, enum run_state rest, const char *why, struct error *err)
 {
+	struct error state_err;
+
 	train->rest = rest;
+	if (rest == RUN_STOPPED && run_state_set(RUN_STOPPING, &state_err) < 0)
+		log_warning("%s", state_err.text);
 	return error_set(err, -ECANCELED, "%s", why);
 }
 

@@ -224,6 +224,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	int r = release_done(train, true, err);
 
 	ring_release(train->ring, slot);
+	alive_lease_end(train->worker); /* of a split with too few batches to be warm */
 	if (r < 0 || (r = report_segment(train, split, segment, err)) < 0 ||
 	    (r = model_metrics_reset(train->model, err)) < 0)
 		return r;

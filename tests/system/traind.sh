@@ -366,3 +366,18 @@ begin wanted
 [ ! -e "$record/want" ]
 ok $? "the next begin goes on, whatever was wanted then" "$(cat "$record/want" 2>&1)"
 stop_fetchd
+
+# ---- A wish to stop is not forgotten, whoever comes first ----
+start fetchd
+start traind
+wait_for 60 is_phase training
+kill -STOP $traind
+want 5 stopped 1
+kill -TERM $traind
+kill -CONT $traind
+wait $traind
+is "$? $(state)" "0 stopped" "systemd's signal before the wish was seen: stopped all the same"
+stop_fetchd
+echo running >"$record/state"
+"$KILN_BIN/kiln-oneshot" resume 2>>"$KILN_ROOT/log"
+is "$? $(state)" "0 stopped" "the power went in between: it is not gone on with at boot"
