@@ -226,5 +226,7 @@ void window_records(const struct window_order *order, uint64_t first, uint32_t c
 		}
 		ret_record[i].shard = &window->shard[low];
 		ret_record[i].record = &window->shard[low].record[at - window->first[low]];
+		/* It may lie anywhere in a large index; a quarter of a gather's time was the wait for it. */
+		__builtin_prefetch(ret_record[i].record);
 	}
 }

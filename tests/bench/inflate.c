@@ -84,8 +84,10 @@ static bool gather(struct bench *bench)
 		struct slot *slot = &bench->slots[first / ROWS % SLOTS];
 
 		order_permuted_run(&order, first, (uint32_t)rows, place);
-		for (uint64_t i = 0; i < rows; i++)
+		for (uint64_t i = 0; i < rows; i++) {
 			record[i] = &bench->record[place[i]];
+			__builtin_prefetch(record[i]);
+		}
 		for (uint64_t i = 0; i < rows; i++) {
 			void *columns[] = { slot->sentence[i], slot->label[i] };
 
