@@ -132,7 +132,7 @@ const struct config_key config_keys[] = {
 	{ "fetch.decode_workers", KEY_INT, "threads", "0", 0, 256, NO_NAMES, AT(fetch.decode_workers),
 	  "threads that inflate, check and parse; 0 = by the number of cores" },
 	{ "fetch.memory_bytes", KEY_INT, "bytes", "2147483648", 1048576, 1024 * GIB, NO_NAMES,
-	  AT(fetch.memory_bytes), "budget of the two windows held inflated" },
+	  AT(fetch.memory_bytes), "budget of the windows held inflated; what does not fit of those ahead lies in the cache folder" },
 	{ "fetch.connect_timeout_ms", KEY_INT, "ms", "5000", 100, 600000, NO_NAMES,
 	  AT(fetch.connect_timeout_ms), "longest wait for a connection" },
 	{ "fetch.low_speed_bytes_per_s", KEY_INT, "bytes/s", "1024", 1, GIB, NO_NAMES,

@@ -37,6 +37,7 @@ enum compression compression_of(const void *data, uint64_t bytes)
 }
 
 struct growing {
+	struct inflate_output *output;
 	uint8_t *data;
 	uint64_t used, size, max;
 };
@@ -49,16 +50,16 @@ static int no_room(const struct growing *out, struct error *err)
 /* To `size` bytes or the most there may be. */
 static int grow(struct growing *out, uint64_t size, struct error *err)
 {
-	uint8_t *data;
+	int r;
 
 	if (size > out->max)
 		size = out->max;
 	if (size <= out->size)
 		return no_room(out, err);
-	data = realloc(out->data, size + 1);
-	if (!data)
-		return error_set(err, -ENOMEM, "no memory to inflate more than %" PRIu64 " bytes", out->used);
-	out->data = data;
+	r = out->output->grow(out->output, out->used, size, err);
+	if (r < 0)
+		return r;
+	out->data = out->output->data;
 	out->size = size;
 	return 0;
 }
@@ -99,7 +100,7 @@ static int inflate_members(z_stream *stream, const uint8_t *in, uint64_t bytes, 
 		uint64_t used;
 		int r = out->used == out->size ? grow_more(out, err) : 0;
 
-		if (r == -ENOMEM)
+		if (r < 0 && r != -E2BIG)
 			return r;
 		r = inflate_some(stream, in, bytes, out);
 		used = (uint64_t)(stream->next_in - in);
@@ -193,11 +194,14 @@ static int inflate_quickly(struct inflater *inflater, const uint8_t *in, uint64_
 	return r;
 }
 
-int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes, enum compression compression,
-		 uint64_t max, uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err)
+int inflate_to(struct inflater *inflater, const void *data, uint64_t bytes, enum compression compression,
+	       uint64_t max, struct inflate_output *output, uint64_t *ret_bytes, struct error *err)
 {
 	bool gzip = compression == COMPRESSION_GZIP;
-	struct growing out = { .data = *buffer, .size = *capacity < max ? *capacity : max, .max = max };
+	struct growing out = { .output = output,
+			       .data = output->data,
+			       .size = output->capacity < max ? output->capacity : max,
+			       .max = max };
 	uint64_t likely = likely_bytes(data, bytes, gzip);
 	int r = 0;
 
@@ -206,10 +210,29 @@ int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes, en
 		r = grow(&out, likely > GROW_FIRST ? likely + likely / 8 : GROW_FIRST, err);
 	if (r == 0)
 		r = inflate_quickly(inflater, data, bytes, gzip, &out, err);
-	*buffer = out.data;
-	if (out.size > *capacity)
-		*capacity = out.size;
 	*ret_bytes = out.used;
+	return r;
+}
+
+static int grow_memory(struct inflate_output *output, uint64_t used, uint64_t bytes, struct error *err)
+{
+	uint8_t *data = realloc(output->data, bytes + 1);
+
+	if (!data)
+		return error_set(err, -ENOMEM, "no memory to inflate more than %" PRIu64 " bytes", used);
+	output->data = data;
+	output->capacity = bytes;
+	return 0;
+}
+
+int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes, enum compression compression,
+		 uint64_t max, uint8_t **buffer, uint64_t *capacity, uint64_t *ret_bytes, struct error *err)
+{
+	struct inflate_output output = { .data = *buffer, .capacity = *capacity, .grow = grow_memory };
+	int r = inflate_to(inflater, data, bytes, compression, max, &output, ret_bytes, err);
+
+	*buffer = output.data;
+	*capacity = output.capacity;
 	return r;
 }
 

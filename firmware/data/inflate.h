@@ -23,12 +23,24 @@ struct inflater;
 MUST_CHECK int inflater_open(struct inflater **ret_inflater, struct error *err);
 void inflater_closep(struct inflater **inflater); /* for CLEANUP(); accepts one of NULL */
 
-/* Inflate a whole shard (concatenated gzip members included), at most `max` bytes of it, into a buffer that
- * may be kept from shard to shard: *buffer holds *capacity bytes of malloc'ed memory (NULL and 0 at first),
- * is made larger when needed, never beyond `max` (nothing else is allocated for a good shard), and stays the
- * caller's also on failure. Errors: -EBADMSG truncated or corrupt: the sentence says where, and the first
- * *ret_bytes of *buffer are what came before; behind a wrong CRC of a whole stream that is all of it, so only
- * the records' own CRCs vouch for it. -E2BIG more than `max`; -ENOMEM. */
+/* Where inflated bytes go: `capacity` bytes at `data`, NULL and 0 at first, kept from shard to shard. `grow`
+ * makes room for `bytes` bytes, the first `used` of which stay; *output is as it was when it fails. */
+struct inflate_output {
+	uint8_t *data;
+	uint64_t capacity;
+	int (*grow)(struct inflate_output *output, uint64_t used, uint64_t bytes, struct error *err);
+};
+
+/* Inflate a whole shard (concatenated gzip members included), at most `max` bytes of it, into *output, which
+ * is made larger when needed, never beyond `max` (nothing else is allocated for a good shard). Errors:
+ * -EBADMSG truncated or corrupt: the sentence says where, and the first *ret_bytes of the output are what
+ * came before; behind a wrong CRC of a whole stream that is all of it, so only the records' own CRCs vouch
+ * for it. -E2BIG more than `max`; those of `grow`. */
+MUST_CHECK int inflate_to(struct inflater *inflater, const void *data, uint64_t bytes,
+			  enum compression compression, uint64_t max, struct inflate_output *output,
+			  uint64_t *ret_bytes, struct error *err);
+
+/* The same into *capacity bytes of malloc'ed memory, which stay the caller's also on failure; -ENOMEM. */
 MUST_CHECK int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes,
 			    enum compression compression, uint64_t max, uint8_t **buffer, uint64_t *capacity,
 			    uint64_t *ret_bytes, struct error *err);

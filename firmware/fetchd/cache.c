@@ -107,7 +107,7 @@ static bool copy_unwritten(struct fetch_cache *cache, struct shard *shard, const
 	if (!job)
 		return false;
 	if (shard_reserve(shard, &err) == 0) {
-		memcpy(shard->raw, job->data, shard->plan.bytes);
+		memcpy(shard->raw.output.data, job->data, shard->plan.bytes);
 		copied = true;
 	}
 	(void)pthread_mutex_lock(&fetch->lock);

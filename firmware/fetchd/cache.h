@@ -24,7 +24,7 @@
 struct keep_job {
 	struct shard *shard; /* its window has the bytes; NULL = they are the job's own, or written */
 	const uint8_t *data; /* NULL = written */
-	uint8_t *own;
+	struct buffer own;
 	uint32_t source;
 	const char *key; /* the plan's */
 	struct store_pin pin;

@@ -2,6 +2,7 @@
 #include "core/clock.h"
 #include "core/events.h"
 #include "core/log.h"
+#include "core/paths.h"
 #include "data/batch.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
@@ -222,6 +223,21 @@ static bool run_is_final(void)
 	return run_state_get(&state, &err) == 0 && run_state_is_final(state);
 }
 
+/* Once: it goes on as long as the windows are so large. */
+static void say_spilled(struct producer *producer)
+{
+	const struct budget *budget = &producer->fetch->budget;
+	uint64_t bytes = atomic_load_explicit(&budget->spilled, memory_order_relaxed);
+	char folder[PATH_BYTES];
+
+	if (bytes == 0 || producer->said_spilled)
+		return;
+	producer->said_spilled = true;
+	log_notice("windows ahead do not fit fetch.memory_bytes, %" PRIu64 ": %" PRIu64
+		   " bytes of them lie in %s",
+		   budget->max, bytes, path_of(PATH_CACHE, NULL, folder));
+}
+
 /* One turn of the loop, the lock held. True when only the reader can bring news. */
 static bool turn(struct producer *producer, int *ret_broken, struct error *err)
 {
@@ -229,6 +245,7 @@ static bool turn(struct producer *producer, int *ret_broken, struct error *err)
 
 	follow(producer);
 	step = produce(producer);
+	say_spilled(producer);
 	*ret_broken = check_ring(producer->fetch, step, err);
 	if (*ret_broken < 0 || publish_ready(producer) || step == STEP_DONE)
 		return false;

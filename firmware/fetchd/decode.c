@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#define SHARD_LEASE_S 900u /* the largest shard on a slow core */
+#define SHARD_LEASE_S     900u /* the largest shard on a slow core */
+#define INDEX_FIRST_BYTES (1024 * sizeof(struct record))
 
 /* What this shard may take besides its stored bytes, which are counted already. */
 static uint64_t room_of(struct fetch *fetch, const struct window *window)
@@ -19,16 +20,15 @@ static uint64_t room_of(struct fetch *fetch, const struct window *window)
 	(void)pthread_mutex_lock(&fetch->lock);
 	used = window->bytes;
 	(void)pthread_mutex_unlock(&fetch->lock);
-	return used < fetch->window_bytes ? fetch->window_bytes - used : 0;
+	return used < fetch->budget.max ? fetch->budget.max - used : 0;
 }
 
 static int too_large(const struct fetch *fetch, const struct shard *shard, struct error *err)
 {
-	return error_set(
-		err, -EINVAL,
-		"%s: with it, a window of %" PRIu64 " shards takes more than %" PRIu64
-		" bytes inflated, half of fetch.memory_bytes: raise it, or lower order.window_shards",
-		shard->plan.key, shard->window->shards, fetch->window_bytes);
+	return error_set(err, -EINVAL,
+			 "%s: with it, a window of %" PRIu64 " shards takes more than %" PRIu64
+			 " bytes inflated, fetch.memory_bytes: raise it, or lower order.window_shards",
+			 shard->plan.key, shard->window->shards, fetch->budget.max);
 }
 
 /* Nothing is a shard without records, unless its name says gzip, which has a header even then: it was cut. */
@@ -57,24 +57,24 @@ static int make_plain(struct fetch *fetch, struct inflater **inflater, struct sh
 	if (!*inflater)
 		r = inflater_open(inflater, err);
 	if (r == 0)
-		r = inflate_into(*inflater, shard->stored, shard->plan.bytes, compression,
-				 room_of(fetch, shard->window), &shard->inflated, &shard->inflated_capacity,
-				 &shard->plain_bytes, err);
-	shard->plain = shard->inflated;
+		r = inflate_to(*inflater, shard->stored, shard->plan.bytes, compression,
+			       room_of(fetch, shard->window), &shard->inflated.output, &shard->plain_bytes,
+			       err);
+	shard->plain = shard->inflated.output.data;
 	return r == -E2BIG ? too_large(fetch, shard, err) : r;
 }
 
 static int add_record(struct shard *shard, const struct tfrecord *record, bool bad, struct error *err)
 {
-	if (shard->records == shard->records_capacity) {
-		uint64_t capacity = shard->records_capacity ? shard->records_capacity * 2 : 1024;
-		struct record *larger = realloc(shard->record, capacity * sizeof(*larger));
+	uint64_t used = shard->records * sizeof(*shard->record), capacity = shard->index.output.capacity;
 
-		if (!larger)
-			return error_set(err, -ENOMEM, "no memory for %" PRIu64 " records", capacity);
-		shard->record = larger;
-		shard->records_capacity = capacity;
+	if (capacity - used < sizeof(*shard->record)) {
+		int r = buffer_grow(&shard->index, used, capacity ? capacity * 2 : INDEX_FIRST_BYTES, err);
+
+		if (r < 0)
+			return r;
 	}
+	shard->record = (struct record *)(void *)shard->index.output.data;
 	shard->record[shard->records++] = (struct record){ .offset = (uint64_t)(record->data - shard->plain),
 							   .bytes = (uint32_t)record->bytes,
 							   .bad = bad };
@@ -104,8 +104,9 @@ static int index_records(struct shard *shard, struct error *err)
 		shard->lost = r == -EBADMSG;
 		if (shard->lost)
 			return fault;
-		if (add_record(shard, &record, r < 0, err) < 0)
-			return -ENOMEM;
+		r = add_record(shard, &record, r < 0, err);
+		if (r < 0)
+			return r;
 		offset = record.next;
 	}
 }
@@ -137,7 +138,7 @@ static void account(const struct fetch *fetch, struct shard *shard)
 	window->bytes += shard->records * sizeof(*shard->record);
 	if (shard->plain != shard->stored)
 		window->bytes += shard->plain_bytes;
-	if (window->bytes > fetch->window_bytes && !shard->err.code)
+	if (window->bytes > fetch->budget.max && !shard->err.code)
 		(void)too_large(fetch, shard, &shard->err);
 }
 

@@ -9,8 +9,8 @@
  *   decode workers  decode.c, gather.c: inflate and index shards; gather spans of rows into a slot's columns
  *
  * One mutex guards everything below it in struct fetch, and the windows' states. Workers sleep on `work`, the
- * main thread on `progress`. Buffers are made as the first windows need them and kept; their sum is held
- * below fetch.memory_bytes.
+ * main thread on `progress`. Buffers are made as the first windows need them and kept; what does not
+ * fit fetch.memory_bytes, of the windows ahead as a rule, lies on disk (buffer.h).
  */
 #pragma once
 
@@ -23,6 +23,7 @@
 #include "drivers/cache/cache.h"
 #include "drivers/nic/nic.h"
 #include "drivers/store/store.h"
+#include "fetchd/buffer.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -53,15 +54,14 @@ struct shard {
 	struct source *source;
 	struct plan_shard plan;
 	struct store_pin pin;
-	uint8_t *raw, *inflated; /* as fetched; as inflated */
-	uint64_t raw_capacity, inflated_capacity;
-	struct cache_view view; /* of its file in the cache, or none */
-	bool cached;            /* it was not fetched */
-	const uint8_t *stored;  /* as the store has it: raw, or the view's */
-	const uint8_t *plain;   /* one of them */
+	struct buffer raw, inflated, index; /* as fetched; as inflated; of its records */
+	struct cache_view view;             /* of its file in the cache, or none */
+	bool cached;                        /* it was not fetched */
+	const uint8_t *stored;              /* as the store has it: raw, or the view's */
+	const uint8_t *plain;               /* stored or inflated */
 	uint64_t plain_bytes;
-	struct record *record;
-	uint64_t records, records_capacity;
+	struct record *record; /* in `index` */
+	uint64_t records;
 	struct store_request *part;
 	uint64_t parts_capacity, parts_left;
 	bool fetched_again;
@@ -142,7 +142,7 @@ struct fetch {
 	struct ring *ring;
 	struct nic_cores cores;
 	struct example_schema schema;
-	uint64_t window_bytes; /* budget of one window: fetch.memory_bytes over all there are */
+	struct budget budget; /* fetch.memory_bytes: of all windows, and the most that one may take */
 	struct source source[PLAN_SOURCES_MAX];
 	uint32_t sources;
 	uint32_t rank, world;                    /* of several trainers' fetchds that share the run's lanes */
@@ -218,7 +218,7 @@ MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct pl
 /* Room for a shard's stored bytes; none; hand them over to be freed by the caller. Whoever has the shard. */
 MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
 void shard_release(struct shard *shard);
-uint8_t *shard_take_raw(struct shard *shard);
+struct buffer shard_take_raw(struct shard *shard);
 /* Called when the last of a window's shards is indexed. */
 void window_complete(struct window *window);
 /* The window's order, for many records of it. */

@@ -27,9 +27,9 @@ static void reap(struct fetch_cache *cache)
 
 		if (!job->done || job->readers > 0)
 			return;
-		if (job->own)
+		if (job->own.output.data)
 			cache->backlog_bytes -= job->pin.bytes;
-		free(TAKE(job->own));
+		buffer_drop(&job->own);
 		cache->tail++;
 	}
 }
@@ -60,7 +60,7 @@ void cache_keep(struct shard *shard)
 	}
 	job = &cache->job[cache->head % KEEP_JOBS_MAX];
 	*job = (struct keep_job){ .shard = shard,
-				  .data = shard->raw,
+				  .data = shard->raw.output.data,
 				  .source = shard->plan.source,
 				  .key = shard->plan.key,
 				  .pin = shard->pin };

@@ -160,7 +160,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		request->pin = &shard->pin;
 		request->offset = i * part_bytes;
 		request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
-		request->buffer = shard->raw + request->offset;
+		request->buffer = shard->raw.output.data + request->offset;
 		request->context = shard;
 		if (store_submit(source->store, request, &err) < 0) {
 			part_done(flying, shard, &err);

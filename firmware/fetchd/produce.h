@@ -30,6 +30,7 @@ struct producer {
 	struct status_page *page; /* NULL: it cannot be written */
 	struct status status;
 	uint64_t written_us;
+	bool said_spilled;
 	struct fetch *fetch;
 	uint64_t generation;
 	bool closed;          /* the generation ended: END_RUN or ERROR was claimed */

@@ -45,10 +45,10 @@ static int largest_window(const struct plan *plan, uint32_t source, enum split s
  */
 static int check_memory(struct fetch *fetch, struct error *err)
 {
-	uint64_t bytes, worst = 0, windows = 2 * fetch->streams;
+	uint64_t bytes, worst = 0, max = fetch->run.config.fetch.memory_bytes;
 	const struct plan_settings *settings = plan_settings_of(fetch->plan);
 
-	fetch->window_bytes = fetch->run.config.fetch.memory_bytes / windows;
+	fetch->budget.max = max;
 	for (uint32_t source = 0; source < settings->sources; source++)
 		for (int split = 0; split < SPLIT_MAX; split++) {
 			int r = largest_window(fetch->plan, source, (enum split)split, &bytes, err);
@@ -57,16 +57,16 @@ static int check_memory(struct fetch *fetch, struct error *err)
 				return r;
 			worst = bytes > worst ? bytes : worst;
 		}
-	if (worst > fetch->window_bytes)
+	if (worst > max)
 		return error_set(err, -EINVAL,
-				 "fetch.memory_bytes: found %" PRIu64 ", two windows of %" PRIu64
-				 " shards take up to %" PRIu64
+				 "fetch.memory_bytes: found %" PRIu64 ", a window of %" PRIu64
+				 " shards takes up to %" PRIu64
 				 " as stored: raise it, or lower order.window_shards",
-				 fetch->run.config.fetch.memory_bytes, settings->window_shards,
-				 worst > UINT64_MAX / windows ? UINT64_MAX : worst * windows);
-	log_info("windows: %" PRIu64 " of %" PRIu64 " shards, each up to %" PRIu64
-		 " bytes as stored; with what they inflate to, below %" PRIu64,
-		 windows, settings->window_shards, worst, fetch->run.config.fetch.memory_bytes);
+				 max, settings->window_shards, worst);
+	log_info("windows: %u of %" PRIu64 " shards, each up to %" PRIu64
+		 " bytes as stored; with what they inflate to, %" PRIu64
+		 " of memory; what does not fit lies on disk",
+		 2 * fetch->streams, settings->window_shards, worst, max);
 	return 0;
 }
 

@@ -29,15 +29,20 @@ static uint64_t shards_of(const struct fetch *fetch, const struct stream *stream
 	return left < settings->window_shards ? left : settings->window_shards;
 }
 
-static int reserve_window(struct window *window, uint64_t shards_max, struct error *err)
+static int reserve_window(struct fetch *fetch, struct window *window, uint64_t shards_max, struct error *err)
 {
 	if (window->shard)
 		return 0;
-	window->shard = calloc(shards_max, sizeof(*window->shard));
 	window->first = calloc(shards_max, sizeof(*window->first));
-	return window->shard && window->first
-		       ? 0
-		       : error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
+	window->shard = calloc(shards_max, sizeof(*window->shard));
+	if (!window->shard || !window->first)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
+	for (uint64_t k = 0; k < shards_max; k++) {
+		buffer_init(&window->shard[k].raw, &fetch->budget);
+		buffer_init(&window->shard[k].inflated, &fetch->budget);
+		buffer_init(&window->shard[k].index, &fetch->budget);
+	}
+	return 0;
 }
 
 static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, struct plan_shard plan)
@@ -58,9 +63,9 @@ static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, st
  * allocation. */
 static uint64_t raw_bytes(const struct shard *shard, bool roomy)
 {
-	uint64_t bytes = shard->plan.bytes;
+	uint64_t bytes = shard->plan.bytes, kept = shard->raw.output.capacity;
 
-	return bytes <= shard->raw_capacity ? shard->raw_capacity : roomy ? bytes + bytes / 8 : bytes;
+	return bytes <= kept ? kept : roomy ? bytes + bytes / 8 : bytes;
 }
 
 /* What the kept buffers will hold when every shard's stored bytes have their room. */
@@ -71,48 +76,47 @@ static uint64_t kept_bytes(const struct window *window, bool roomy)
 	for (uint64_t k = 0; k < window->shards; k++) {
 		const struct shard *shard = &window->shard[k];
 
-		bytes += raw_bytes(shard, roomy) + shard->inflated_capacity +
-			 shard->records_capacity * sizeof(*shard->record);
+		bytes += raw_bytes(shard, roomy) + shard->inflated.output.capacity +
+			 shard->index.output.capacity;
 	}
 	return bytes;
 }
 
-static void drop_buffers(struct shard *shard)
+/* Buffers grow to the largest shard each has seen: above a window's part of the budget they begin anew. */
+static void make_room(struct fetch *fetch, struct window *window, uint64_t shards_max)
 {
-	free(shard->raw);
-	free(shard->inflated);
-	free(shard->record);
-	shard->raw = shard->inflated = NULL;
-	shard->record = NULL;
-	shard->raw_capacity = shard->inflated_capacity = shard->records_capacity = 0;
+	uint64_t part = fetch->budget.max / (2 * (uint64_t)fetch->streams);
+
+	window->roomy = kept_bytes(window, true) <= part;
+	if (kept_bytes(window, window->roomy) <= part)
+		return;
+	for (uint64_t k = 0; k < shards_max; k++) {
+		buffer_drop(&window->shard[k].raw);
+		buffer_drop(&window->shard[k].inflated);
+		buffer_drop(&window->shard[k].index);
+	}
 }
 
 int shard_reserve(struct shard *shard, struct error *err)
 {
-	uint64_t bytes = raw_bytes(shard, shard->window->roomy);
+	int r = buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->window->roomy), err);
 
-	if (bytes != shard->raw_capacity) {
-		free(shard->raw);
-		shard->raw = malloc(bytes);
-		shard->raw_capacity = shard->raw ? bytes : 0;
-		if (!shard->raw)
-			return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", shard->plan.key,
-					 bytes);
-	}
-	shard->stored = shard->raw;
+	if (r < 0)
+		return error_prefix(err, "%s", shard->plan.key);
+	shard->stored = shard->raw.output.data;
 	return 0;
 }
 
-uint8_t *shard_take_raw(struct shard *shard)
+struct buffer shard_take_raw(struct shard *shard)
 {
-	shard->raw_capacity = 0;
 	shard->stored = NULL;
-	return TAKE(shard->raw);
+	return buffer_take(&shard->raw);
 }
 
 void shard_release(struct shard *shard)
 {
-	free(shard_take_raw(shard));
+	shard->stored = NULL;
+	buffer_drop(&shard->raw);
 }
 
 /* What may be in the cache gets its room when it is not. */
@@ -138,7 +142,7 @@ static void fetch_shard(struct shard *shard)
 int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err)
 {
 	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards;
-	int r = reserve_window(window, per_window, err);
+	int r = reserve_window(fetch, window, per_window, err);
 
 	if (r < 0)
 		return r;
@@ -151,10 +155,7 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 		/* fetch_setup() saw that no window's sum leaves the budget. */
 		window->bytes += window->shard[k].plan.bytes;
 	}
-	window->roomy = kept_bytes(window, true) <= fetch->window_bytes;
-	if (kept_bytes(window, window->roomy) > fetch->window_bytes)
-		for (uint64_t k = 0; k < per_window; k++)
-			drop_buffers(&window->shard[k]);
+	make_room(fetch, window, per_window);
 	r = reserve_raw(window, err);
 	if (r < 0)
 		return r;

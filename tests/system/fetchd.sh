@@ -225,19 +225,19 @@ mkdir "$data"
 whole_run nothing '' error >"$work/empty"
 like "$(tail -n 1 "$work/empty")" '^ERROR -74 .*1 train shards hold 0 rows, too few' "and no records at all are no run"
 
-# Memory is a budget: 1 MiB, two windows.
+# Memory is a budget: 1 MiB, which every window must fit by itself.
 data=$work/budget_data
-"$make_shards" "$data" train 4 4000 plain
+"$make_shards" "$data" train 4 5000 plain
 begin small 'memory_bytes = 1048576;'
 start_fetchd
 wait $fetchd
 is $? 78 "windows that cannot fit as stored: exit 78"
-like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" 'fetch.memory_bytes: found 1048576, two windows of 3 shards take up to [0-9]+' \
+like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" 'fetch.memory_bytes: found 1048576, a window of 3 shards takes up to [0-9]+' \
 	"with what was found and what is needed"
 rm "$data"/*
-"$make_shards" "$data" train 4 4000 flat
+"$make_shards" "$data" train 4 5000 flat
 whole_run inflated 'memory_bytes = 1048576;' error >"$work/inflated"
-like "$(tail -n 1 "$work/inflated")" '^ERROR -22 train-.*takes more than 524288 bytes inflated' "nor inflated"
+like "$(tail -n 1 "$work/inflated")" '^ERROR -22 train-.*takes more than 1048576 bytes inflated' "nor inflated"
 
 # The manifest is a hint.
 data=$work/data

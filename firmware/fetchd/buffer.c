@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/buffer.h"
+
+#include "core/paths.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- The account ---- */
+
+static bool take_memory(struct budget *budget, uint64_t bytes)
+{
+	/* relaxed: a counter that guards nothing else. */
+	uint64_t memory = atomic_load_explicit(&budget->memory, memory_order_relaxed);
+
+	do {
+		if (bytes > budget->max || memory > budget->max - bytes)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&budget->memory, &memory, memory + bytes,
+							memory_order_relaxed, memory_order_relaxed));
+	return true;
+}
+
+static void give_back(struct budget *budget, bool spilled, uint64_t bytes)
+{
+	if (!budget)
+		return;
+	atomic_fetch_sub_explicit(spilled ? &budget->spilled : &budget->memory, bytes, memory_order_relaxed);
+}
+
+/* ---- On disk ---- */
+
+/* Without a name from the start, so that a killed process leaves nothing. */
+static int open_unnamed(const char *folder)
+{
+	char path[PATH_BYTES];
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	path_of(PATH_CACHE, "spill-XXXXXX", path);
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		(void)unlink(path);
+	return fd;
+}
+
+static int map_file(uint64_t bytes, uint8_t **ret_data, struct error *err)
+{
+	char folder[PATH_BYTES];
+	CLEANUP(close_fd) int fd = -1;
+	uint8_t *data;
+	int r;
+
+	path_of(PATH_CACHE, NULL, folder);
+	r = path_make(folder, err);
+	if (r < 0)
+		return r;
+	fd = open_unnamed(folder);
+	r = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+	if (r != 0)
+		return error_set(err, -r,
+				 "%s: cannot spill %" PRIu64
+				 " bytes of a window there, which fetch.memory_bytes leaves no room for: %s",
+				 folder, bytes, strerror(r));
+	data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED)
+		return error_set(err, -errno, "%s: cannot map %" PRIu64 " bytes: %s", folder, bytes,
+				 strerror(errno));
+	*ret_data = data;
+	return 0;
+}
+
+static int move_to_file(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err)
+{
+	struct budget *budget = buffer->budget;
+	uint8_t *data;
+	int r = map_file(bytes, &data, err);
+
+	if (r < 0)
+		return r;
+	if (used > 0)
+		memcpy(data, buffer->output.data, used);
+	buffer_drop(buffer);
+	buffer->output.data = data;
+	buffer->output.capacity = bytes;
+	buffer->spilled = true;
+	atomic_fetch_add_explicit(&budget->spilled, bytes, memory_order_relaxed);
+	return 0;
+}
+
+/* ---- Buffers ---- */
+
+int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err)
+{
+	uint64_t more = bytes - buffer->output.capacity;
+	uint8_t *data;
+
+	if (bytes <= buffer->output.capacity)
+		return 0;
+	if (buffer->spilled || !take_memory(buffer->budget, more))
+		return move_to_file(buffer, used, bytes, err);
+	data = used > 0 ? realloc(buffer->output.data, bytes) : malloc(bytes);
+	if (!data) {
+		give_back(buffer->budget, false, more);
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes of a window", bytes);
+	}
+	if (used == 0)
+		free(buffer->output.data);
+	buffer->output.data = data;
+	buffer->output.capacity = bytes;
+	return 0;
+}
+
+static int grow_output(struct inflate_output *output, uint64_t used, uint64_t bytes, struct error *err)
+{
+	return buffer_grow((struct buffer *)output, used, bytes, err);
+}
+static_assert(offsetof(struct buffer, output) == 0, "grow_output() gets the buffer's output");
+
+void buffer_init(struct buffer *buffer, struct budget *budget)
+{
+	*buffer = (struct buffer){ .output.grow = grow_output, .budget = budget };
+}
+
+struct buffer buffer_take(struct buffer *buffer)
+{
+	struct buffer taken = *buffer;
+
+	give_back(buffer->budget, buffer->spilled, buffer->output.capacity);
+	taken.budget = NULL;
+	buffer_init(buffer, buffer->budget);
+	return taken;
+}
+
+void buffer_drop(struct buffer *buffer)
+{
+	give_back(buffer->budget, buffer->spilled, buffer->output.capacity);
+	if (buffer->spilled)
+		(void)munmap(buffer->output.data, buffer->output.capacity);
+	else
+		free(buffer->output.data);
+	buffer_init(buffer, buffer->budget);
+}

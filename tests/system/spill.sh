@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Windows that do not fit fetch.memory_bytes: those ahead lie on disk, and the order stays the same.
+. "$(dirname "$0")/lib.sh"
+make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
+
+begin() { # name, data, order's keys, fetch's keys
+	node "$1"
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; epochs = 2; batch_rows = 32; };
+		source: { url = "file://$work/$2"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { $3 };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		fetch: { $4 };
+	CONF
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$KILN_ROOT/begin.log"
+}
+
+start_fetchd() {
+	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/fetchd.log" &
+	fetchd=$!
+}
+
+whole_run() { # name, data, order's keys, fetch's keys
+	begin "$@"
+	start_fetchd
+	timeout 60 "$reader"
+	wait_for 10 test ! -d /proc/$fetchd || kill -KILL $fetchd
+	wait $fetchd 2>/dev/null
+}
+spilled='windows ahead do not fit fetch.memory_bytes, 1[05][0-9]+: [0-9]+ bytes of them lie in .*/data/kiln/cache'
+
+"$make_shards" "$work/plain" train 12 4000 plain
+"$make_shards" "$work/plain" test 2 100 plain
+"$make_shards" "$work/gzip" train 12 4000
+for kind in plain gzip; do
+	memory=$([ $kind = plain ] && echo 1048576 || echo 1572864)
+	for lanes in 1 4; do
+		keys="lanes = $lanes; window_shards = 2;"
+		whole_run "$kind-$lanes" $kind "$keys" '' >"$work/roomy"
+		! grep -q 'lie in' "$KILN_ROOT/fetchd.log"
+		ok $? "$kind, $lanes lanes: nothing lies on disk while there is room"
+		whole_run "$kind-$lanes-tight" $kind "$keys" "memory_bytes = $memory;" >"$work/tight"
+		like "$(cat "$KILN_ROOT/fetchd.log")" "$spilled" "$kind, $lanes lanes: what does not fit lies on disk"
+		cmp -s "$work/roomy" "$work/tight" && grep -q END_RUN "$work/tight"
+		ok $? "$kind, $lanes lanes: the slots are the same"
+		is "$(ls "$KILN_ROOT/data/kiln/cache" 2>/dev/null | grep -c spill)" 0 "$kind, $lanes lanes: and no file is left"
+	done
+done
+
+# A disk without room: an error that says so, and the run goes on once there is some.
+begin full plain 'window_shards = 2;' 'memory_bytes = 1048576;'
+cache=$KILN_ROOT/data/kiln/cache
+mkdir -p "$cache"
+if mount -t tmpfs -o size=256k none "$cache" 2>/dev/null; then
+	cleanup() { umount "$cache"; }
+	start_fetchd
+	like "$(timeout 60 "$reader" | tail -n 1)" \
+		'^ERROR -28 +train-.*: .*/data/kiln/cache: cannot spill [0-9]+ bytes .*fetch.memory_bytes.*No space left on device' \
+		"a full disk is named, and what was wanted of it"
+	mount -o remount,size=64m "$cache"
+	timeout 60 "$reader" >"$work/tight"
+	whole_run room plain 'window_shards = 2;' '' >"$work/roomy"
+	cmp -s "$work/roomy" "$work/tight"
+	ok $? "with room again the next reader gets the whole run"
+else
+	skip "a full disk is named, and what was wanted of it" "tmpfs cannot be mounted here"
+fi
