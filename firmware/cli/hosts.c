@@ -63,6 +63,9 @@ static void print_said(const struct asked *asked)
 	while ((line = strsep(&at, "\n")))
 		if (*line || at)
 			fprintf(out, "%s: %s\n", asked->host.name, line);
+	if (lseek(asked->said, 0, SEEK_END) > SAID_MAX)
+		fprintf(stderr, "%s: cut after %u bytes; ask it alone for the rest\n", asked->host.name,
+			SAID_MAX);
 }
 
 static void ask(struct asked *asked, int (*run)(int argc, char **argv), int argc, char **argv)
@@ -103,21 +106,30 @@ static void wait_for_all(struct asked *asked, int count)
 		}
 }
 
-/* Hosts without an answer come first: 3 some, 4 all. Then the worst of what the others said. */
+/* Hosts without an answer come first: 3 some, 4 all. Then the worst of what the others said,
+ * 7 only where all are idle. */
 static int sum_up(const struct asked *asked, int count)
 {
-	int lost = 0, worst = CLI_OK;
+	int lost = 0, idle = 0, worst = CLI_OK;
 
 	for (int i = 0; i < count; i++) {
 		lost += asked[i].code == CLI_NO_HOST;
 		if (asked[i].code == CLI_ERROR || asked[i].code == CLI_USAGE)
 			return asked[i].code;
+		idle += asked[i].code == CLI_IDLE;
 		if (asked[i].code != CLI_IDLE && asked[i].code > worst)
 			worst = asked[i].code;
 	}
 	if (lost)
 		return lost == count ? CLI_NO_HOST : CLI_SOME_HOSTS;
-	return worst == CLI_OK && count && asked[0].code == CLI_IDLE ? CLI_IDLE : worst;
+	return idle == count ? CLI_IDLE : worst;
+}
+
+/* It would be killed with all it said unread. argv[1] is the verb. */
+static bool never_ends(int argc, char **argv)
+{
+	return argc > 1 && (strcmp(argv[1], "watch") == 0 ||
+			    (strcmp(argv[1], "log") == 0 && argc > 2 && strcmp(argv[2], "--follow") == 0));
 }
 
 int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, char **argv)
@@ -139,6 +151,10 @@ int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, cha
 	if (count == 1) {
 		client_use(&asked[0].host);
 		return run(argc, argv);
+	}
+	if (never_ends(argc, argv)) {
+		fprintf(stderr, "kiln: --host: %s goes on and on, expected one host for it\n", argv[1]);
+		return CLI_USAGE;
 	}
 	for (int i = 0; i < count; i++)
 		ask(&asked[i], run, argc, argv);

@@ -142,6 +142,12 @@ static void say_rates(const struct screen *screen)
 		       figure(client_number(status, "validation_loss"), "%.4f", c),
 		       figure(100 * client_number(status, "validation_accuracy"), "%.2f", d));
 	say(screen, "quality", text);
+	if (!cJSON_IsObject(client_member(status, "run.metrics.test")))
+		return;
+	(void)snprintf(text, sizeof(text), "loss %s, accuracy %s %%",
+		       figure(client_number(status, "run.metrics.test.loss"), "%.4f", a),
+		       figure(100 * client_number(status, "run.metrics.test.accuracy"), "%.2f", b));
+	say(screen, "test", text);
 }
 
 static void say_checkpoint(const struct screen *screen)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define TEXT_MAX     131072u
 #define MISTAKES_MAX 65536u
@@ -86,6 +87,30 @@ int config_is_good(struct call *call, const char *path, struct error *err)
 		said[MISTAKES_MAX] = '\0';
 	name_mistakes(said, path, err);
 	return r;
+}
+
+/* Looked at anew whenever the file is another one. */
+const char *config_mistake(struct server *server)
+{
+	const char *file = config_path(0, NULL);
+	struct call call = { .server = server };
+	struct error err = { 0 };
+	struct stat st;
+
+	if (stat(file, &st) < 0) {
+		server->config_said[0] = '\0';
+		server->config_stamp = (struct timespec){ 0 };
+		return NULL;
+	}
+	if (st.st_mtim.tv_sec != server->config_stamp.tv_sec ||
+	    st.st_mtim.tv_nsec != server->config_stamp.tv_nsec) {
+		server->config_stamp = st.st_mtim;
+		server->config_said[0] = '\0';
+		if (config_is_good(&call, file, &err) < 0)
+			(void)snprintf(server->config_said, sizeof(server->config_said), "%.*s",
+				       (int)strcspn(err.text, "\n"), err.text);
+	}
+	return *server->config_said ? server->config_said : NULL;
 }
 
 /* The text as a file that nobody else sees. */

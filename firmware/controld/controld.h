@@ -19,6 +19,7 @@
 #include "drivers/digest/digest.h"
 
 #include <sys/epoll.h>
+#include <time.h>
 
 /* What epoll knows: each descriptor's owner begins with one. */
 struct source {
@@ -65,11 +66,13 @@ struct server {
 	struct recall recall;
 	struct watch watch[STATUS_DAEMONS];
 	uint64_t swept_ms, journal_ms;
-	cJSON *errors;         /* the journal's last ones, as of journal_ms */
-	char *metrics_dir;     /* NULL = no textfile */
-	uint64_t metrics_ms;   /* when it was written last */
-	bool metrics_failed;   /* and that was said */
-	struct session *ended; /* freed at the end of the round */
+	cJSON *errors;                /* the journal's last ones, as of journal_ms */
+	char *metrics_dir;            /* NULL = no textfile */
+	uint64_t metrics_ms;          /* when it was written last */
+	bool metrics_failed;          /* and that was said */
+	struct timespec config_stamp; /* of the kiln.conf that config_said tells of */
+	char config_said[512];        /* its first mistake, "" = none */
+	struct session *ended;        /* freed at the end of the round */
 };
 
 struct call {
@@ -171,8 +174,7 @@ struct journal_filter {
 /* The box's journal, or below KILN_ROOT the one that lies there: all of it. */
 MUST_CHECK int journal_open(struct sd_journal **ret_journal, struct error *err);
 void journal_closep(struct sd_journal **journal);
-/* From now on entries of our units alone, of these only what the filter lets through; the priority is the
- * caller's to look at. */
+/* From now on entries of our units alone, of these only what the filter lets through. */
 MUST_CHECK int journal_match(struct sd_journal *journal, const struct journal_filter *filter,
 			     struct error *err);
 /* The parameter "event" into the filter; -EINVAL and CONTROL_PARAMS where there is no such event. */
@@ -195,6 +197,8 @@ method_fn method_status, method_run_list, method_run_show, method_run_start, met
 
 /* Every mistake of the file at once, as `kiln config check` says them; CONTROL_CONFIG. */
 MUST_CHECK int config_is_good(struct call *call, const char *path, struct error *err);
+/* The first mistake of kiln.conf as it is now; NULL = there is none, or no file. */
+const char *config_mistake(struct server *server);
 /* The kernel says that the clock is synchronised. */
 bool clock_is_set(void);
 /* The status object; NULL: no memory. */

@@ -9,6 +9,7 @@
 
 #define LINES_DEFAULT 50u
 #define FIELD_MAX     4096u      /* bytes that are shown of a field */
+#define LOOKED_MAX    20000u     /* entries, with those that cannot be read */
 #define TAIL_MAX      (3u << 20) /* bytes of messages in one answer */
 
 void journal_closep(struct sd_journal **journal)
@@ -74,6 +75,16 @@ static int match_events(sd_journal *journal, const struct event_row *event)
 	return r;
 }
 
+/* The journal's index finds them: of a year of lines few are grave. */
+static int match_priorities(sd_journal *journal, uint64_t priority)
+{
+	int r = sd_journal_add_conjunction(journal);
+
+	for (unsigned i = 0; r >= 0 && i <= priority; i++)
+		r = add_match(journal, "PRIORITY=%u", i);
+	return r;
+}
+
 static bool is_below_root(void)
 {
 	const char *root = getenv("KILN_ROOT");
@@ -94,6 +105,8 @@ int journal_match(struct sd_journal *journal, const struct journal_filter *filte
 	}
 	if (r >= 0 && filter->events)
 		r = match_events(journal, filter->event);
+	if (r >= 0 && filter->priority < 7)
+		r = match_priorities(journal, filter->priority);
 	return r < 0 ? error_set(err, r, "the journal cannot be searched: %s", strerror(-r)) : 0;
 }
 
@@ -221,13 +234,6 @@ cJSON *journal_entry(struct sd_journal *journal, bool with_fields)
 
 /* ---- The newest lines ---- */
 
-static bool is_grave_enough(sd_journal *journal, uint64_t priority)
-{
-	CLEANUP(free_ptr) char *text = field_of(journal, "PRIORITY");
-
-	return priority >= 7 || (text && *text >= '0' && *text <= '7' && (uint64_t)(*text - '0') <= priority);
-}
-
 int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **ret_entries, struct error *err)
 {
 	CLEANUP(journal_closep) sd_journal *journal = NULL;
@@ -243,11 +249,9 @@ int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **re
 		cJSON_Delete(entries);
 		return error_set(err, -EIO, "the journal cannot be read");
 	}
-	/* Bounded also where nothing is grave enough: a day of lines, not a year. */
-	while (found < lines && looked++ < 20000 && bytes < TAIL_MAX && sd_journal_previous(journal) > 0) {
-		cJSON *entry = is_grave_enough(journal, filter->priority)
-				       ? journal_entry(journal, filter->events)
-				       : NULL;
+	while (found < lines && looked++ < LOOKED_MAX && bytes < TAIL_MAX &&
+	       sd_journal_previous(journal) > 0) {
+		cJSON *entry = journal_entry(journal, filter->events);
 		const char *message;
 
 		if (!entry)

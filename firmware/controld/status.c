@@ -22,7 +22,8 @@
 #define ERRORS_MS        5000u /* the journal is asked no more often */
 #define DISK_LOW_PERCENT 5.0
 #define DEAD_US          15000000u /* a restart takes less */
-#define BEGIN_S          60u       /* a device that is slow to open takes less */
+#define REASON_MAX       65536u
+#define BEGIN_S          60u /* a device that is slow to open takes less */
 
 struct view {
 	struct server *server;
@@ -96,20 +97,55 @@ static void add_run(cJSON *object, const struct view *view)
 	add_count(run, "epochs_done", true, (uint64_t)cJSON_GetArraySize(epochs));
 }
 
+/* A number in the record's last epoch, NaN = it does not say. Its pages are gone once a run has ended. */
+static double noted(const struct view *view, const char *key)
+{
+	const cJSON *epochs = cJSON_GetObjectItemCaseSensitive(view->record, "epochs");
+	const cJSON *last = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(last, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+/* Without a page: whole epochs, as the record has them. */
+static void add_noted_progress(cJSON *progress, const struct view *view)
+{
+	const cJSON *noted_epochs = cJSON_GetObjectItemCaseSensitive(view->record, "epochs");
+	double done = cJSON_GetArraySize(noted_epochs), epochs = NAN;
+	CLEANUP(run_done) struct run run = { 0 };
+
+	if (view->record && run_load(&run, NULL) == 0)
+		epochs = (double)run.config.run.epochs;
+	add_number(progress, "epoch", done > 0 ? done : NAN);
+	add_number(progress, "epochs", epochs);
+	add_number(progress, "step", noted(view, "step"));
+	(void)cJSON_AddNullToObject(progress, "epoch_step");
+	(void)cJSON_AddNullToObject(progress, "epoch_steps");
+	if (strcmp(view->state, "finished") == 0)
+		add_number(progress, "percent", 100);
+	else
+		add_number(progress, "percent",
+			   done > 0 && epochs > 0 ? fmin(100, 100 * done / epochs) : NAN);
+	(void)cJSON_AddNullToObject(progress, "eta_s");
+}
+
 static void add_progress(cJSON *object, const struct view *view)
 {
 	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
 	double steps = page ? (double)page->epochs * (double)page->epoch_steps : 0;
-	double rate = view->traind
-			      ? watch_rate(view->server, STATUS_TRAIND, offsetof(struct status, traind.step))
-			      : NAN;
+	double rate =
+		page ? watch_rate(view->server, STATUS_TRAIND, offsetof(struct status, traind.step)) : NAN;
 	cJSON *progress = cJSON_AddObjectToObject(object, "progress");
 
-	add_count(progress, "epoch", page, page ? page->epoch + 1 : 0);
-	add_count(progress, "epochs", page, page ? page->epochs : 0);
-	add_count(progress, "step", page, page ? page->step : 0);
-	add_count(progress, "epoch_step", page, page ? page->epoch_step : 0);
-	add_count(progress, "epoch_steps", page && page->epoch_steps, page ? page->epoch_steps : 0);
+	if (!page) {
+		add_noted_progress(progress, view);
+		return;
+	}
+	add_count(progress, "epoch", true, page->epoch + 1);
+	add_count(progress, "epochs", true, page->epochs);
+	add_count(progress, "step", true, page->step);
+	add_count(progress, "epoch_step", true, page->epoch_step);
+	add_count(progress, "epoch_steps", page->epoch_steps, page->epoch_steps);
 	add_number(progress, "percent", steps > 0 ? fmin(100, 100 * (double)page->step / steps) : NAN);
 	add_number(progress, "eta_s",
 		   steps > 0 && rate > 0 ? fmax(0, (steps - (double)page->step) / rate) : NAN);
@@ -138,10 +174,11 @@ static void add_quality(cJSON *object, const struct view *view)
 {
 	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
 
-	add_number(object, "loss", page ? page->loss : NAN);
-	add_number(object, "accuracy", page ? page->accuracy : NAN);
-	add_number(object, "validation_loss", page ? page->validation_loss : NAN);
-	add_number(object, "validation_accuracy", page ? page->validation_accuracy : NAN);
+	add_number(object, "loss", page ? page->loss : noted(view, "loss"));
+	add_number(object, "accuracy", page ? page->accuracy : noted(view, "accuracy"));
+	add_number(object, "validation_loss", page ? page->validation_loss : noted(view, "validation_loss"));
+	add_number(object, "validation_accuracy",
+		   page ? page->validation_accuracy : noted(view, "validation_accuracy"));
 }
 
 /* ---- Checkpoints ---- */
@@ -252,12 +289,31 @@ static bool never_began(const struct view *view)
 	       view->now_us > (started_s + BEGIN_S) * 1000000u;
 }
 
+/* What keeps a run from beginning or going on, whatever the record says of the last one; NULL = nothing. */
+static const char *obstacle(struct server *server, char *out, size_t size)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	const char *mistake = config_mistake(server);
+	char path[PATH_BYTES];
+
+	if (mistake)
+		return mistake;
+	if (file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), REASON_MAX, &text, NULL, NULL) < 0)
+		return NULL;
+	(void)snprintf(out, size, "the run does not begin: %s", text);
+	return out;
+}
+
 /* Why an unfinished run is not well; NULL = it is. */
 static const char *trouble(const struct view *view, char *out, size_t size)
 {
 	const struct status *pages[] = { view->fetchd, view->traind, view->uploadd };
 	const cJSON *free_percent = cJSON_GetObjectItemCaseSensitive(view->disk, "free_percent");
+	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(view->record, "reason");
+	const char *why;
 
+	if (cJSON_IsString(reason))
+		return reason->valuestring;
 	for (int i = 0; i < STATUS_DAEMONS; i++) {
 		const char *name = status_daemon_name((enum status_daemon)i);
 
@@ -268,6 +324,8 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 		if (is_dead(view, pages[i]))
 			return (void)snprintf(out, size, "%s does not run: %s", name, pages[i]->text), out;
 	}
+	if ((why = obstacle(view->server, out, size)))
+		return why;
 	if (never_began(view))
 		return "kiln-traind has not begun; kiln log tells why";
 	if (cJSON_IsNumber(free_percent) && free_percent->valuedouble < DISK_LOW_PERCENT)
@@ -278,7 +336,7 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 static void add_state(cJSON *object, const struct view *view, const struct error *record_error)
 {
 	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(view->record, "reason");
-	char text[512];
+	char text[1024];
 	const char *why = NULL;
 	bool active = strcmp(view->state, "running") == 0 || strcmp(view->state, "paused") == 0 ||
 		      strcmp(view->state, "stopping") == 0;
@@ -288,7 +346,8 @@ static void add_state(cJSON *object, const struct view *view, const struct error
 		add_text(object, "why", record_error->text);
 		return;
 	}
-	if (active && (why = trouble(view, text, sizeof(text)))) {
+	why = active ? trouble(view, text, sizeof(text)) : obstacle(view->server, text, sizeof(text));
+	if (why) {
 		add_text(object, "state", "degraded");
 		add_text(object, "why", why);
 		return;

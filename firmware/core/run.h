@@ -5,7 +5,8 @@
  *
  * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
  * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
- * where begin gave the run up (it had failed before it started), "overrides" {key: value} where run.start
+ * where begin gave the run up (it had failed before it started) or a program of an unfinished one ended for
+ * good (kiln-oneshot run-failed, until begin goes on with it), "overrides" {key: value} where run.start
  * asked for other values than kiln.conf's, ends_s where run.ends_at is given; from
  * fetchd: plan_sha256, order_version; from kiln-oneshot finished: "left_behind" {at_s, files, bytes, names},
  * what was still in the spool when it no longer waited, until uploadd has it in the store; from traind:
@@ -41,6 +42,8 @@
 /* In PATH_RUN: the run has come to rest and its trainer has ended; kiln-finished.path waits for it. begin and
  * kiln-oneshot finished remove it. */
 #define RUN_REST_FILE "finished"
+/* In PATH_RUNS: why the last `kiln-oneshot begin` failed, as text; one that succeeds removes it. */
+#define RUN_UNBEGUN_FILE "unbegun"
 
 enum run_state {
 	RUN_RUNNING,

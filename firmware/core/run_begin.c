@@ -84,6 +84,24 @@ static int make_new_run(const char *config_file, const char *last_id, const stru
 
 /* ---- What kiln-oneshot begin calls ---- */
 
+/* Why a program of it ended for good holds until it is tried again. */
+static int forget_reason(struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+	int r;
+
+	if ((r = file_read(path_of(PATH_RUN, "run.json", path), RECORD_BYTES_MAX, &text, &bytes, err)) < 0 ||
+	    (r = json_parse(path, text, bytes, &record, err)) < 0)
+		return r;
+	if (!cJSON_HasObjectItem(record, "reason"))
+		return 0;
+	cJSON_DeleteItemFromObjectCaseSensitive(record, "reason");
+	return record_write_json(path, record, err);
+}
+
 /* To stop was meant for the night before; to pause holds until it is taken back. */
 static int adopt(struct run *run, struct error *err)
 {
@@ -94,8 +112,8 @@ static int adopt(struct run *run, struct error *err)
 	if (run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
 		(void)unlink(path_of(PATH_RUN, "want", path));
 	(void)unlink(path_of(PATH_RUN, RUN_REST_FILE, path));
-	if (run->state == RUN_RUNNING)
-		return 0;
+	if ((r = forget_reason(err)) < 0 || run->state == RUN_RUNNING)
+		return r;
 	r = record_write_state(path_of(PATH_RUN, "state", path), RUN_RUNNING, err);
 	if (r == 0)
 		run->state = RUN_RUNNING;

@@ -204,13 +204,28 @@ static int begin(const char *file, struct error *err)
 	return 0;
 }
 
+/* For status, which shows the last run where this one never came to be. */
+static void note_failure(int r, const struct error *err)
+{
+	char path[PATH_BYTES];
+
+	(void)path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path);
+	if (r == 0)
+		(void)unlink(path);
+	else if (file_write_durable(path, err->text, strlen(err->text), NULL) < 0)
+		log_warning("%s: cannot be written; status will not tell why the run did not begin", path);
+}
+
 int oneshot_begin(int argc, char **argv)
 {
 	struct error err = { 0 };
+	int r;
 
 	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--config") != 0)) {
 		fputs("Usage: kiln-oneshot begin [--config FILE]\n", stderr);
 		return EX_USAGE;
 	}
-	return begin(config_path(argc, argv), &err) < 0 ? fatal(&err) : EX_OK;
+	r = begin(config_path(argc, argv), &err);
+	note_failure(r, &err);
+	return r < 0 ? fatal(&err) : EX_OK;
 }

@@ -32,6 +32,23 @@ static const char *meaning(const char *status)
 	return "it cannot go on";
 }
 
+/* Until begin takes the run up again. What cannot be noted stands in the journal. */
+static void note_reason(void)
+{
+	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	struct error err = { 0 };
+	char reason[256];
+
+	(void)snprintf(reason, sizeof(reason),
+		       "%s ended with %s %s (%s): %s; kiln log tells why, kiln start tries again",
+		       given("MONITOR_UNIT"), given("MONITOR_EXIT_CODE"), given("MONITOR_EXIT_STATUS"),
+		       given("MONITOR_SERVICE_RESULT"), meaning(given("MONITOR_EXIT_STATUS")));
+	(void)cJSON_AddItemToObject(note, "reason", json_string(reason));
+	if (json_print(note, &text, &err) < 0 || run_note(text, &err) < 0)
+		log_warning("%s; status will not tell why the run halted", err.text);
+}
+
 int oneshot_failed(int argc, char **argv)
 {
 	struct error err = { 0 };
@@ -49,5 +66,7 @@ int oneshot_failed(int argc, char **argv)
 	if (run_state_get(&state, NULL) < 0)
 		return EX_OK;
 	log_notice("the run is %s", run_state_name(state));
+	if (!run_state_is_final(state))
+		note_reason();
 	return run_state_is_final(state) && run_archive(&err) < 0 ? fatal(&err) : EX_OK;
 }

@@ -200,7 +200,8 @@ begin
 is "$rc" 78 "run.start_from = latest with other layers: refused (exit 78)" "$errors"
 like "$errors" "kiln.conf: run.start_from = .latest., but model and optimizer are not those .*: $second: graph_hash: found [0-9a-f]{64}, expected [0-9a-f]{64}" "saying so"
 is "$(cat "$record/state") $(cat "$record/run.json")" "finished $before" "the last run stays as it was"
-is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock')" "and nothing is left beside it"
+is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock\nunbegun')" "and nothing is left beside it but why"
+like "$(cat "$record/../unbegun")" "graph_hash: found" "for status to show"
 sed -i 's/latest/scratch/' "$work/kiln.conf"
 begin
 is "$rc" 0 "from scratch it begins" "$errors"

@@ -199,6 +199,51 @@ kill "$pages"
 wait "$pages" 2>/dev/null
 rm -r "$KILN_ROOT/run/kiln/status"
 
+# ---- A run that ended: its daemons' pages are gone ----
+cp "$record" "$work/record"
+python3 - "$record" <<-'PY'
+	import json, sys
+	r = json.load(open(sys.argv[1]))
+	r["epochs"] = [{"epoch": 0, "step": 50, "loss": 0.7, "accuracy": 0.5},
+	               {"epoch": 1, "step": 100, "loss": 0.25, "accuracy": 0.75, "validation_loss": 0.5, "validation_accuracy": 0.625}]
+	r["metrics"] = {"test": {"loss": 0.375, "accuracy": 0.875, "rows": 8}}
+	json.dump(r, open(sys.argv[1], "w"))
+PY
+echo finished >"${record%/*}/state"
+code 7 "a finished run without pages" "$kiln" status
+like "$said" '^progress +epoch 2 of 2, step 100, 100.0 %' "its record tells how far it came"
+like "$said" '^quality +loss 0.2500, accuracy 75.00 %, validation loss 0.5000, accuracy 62.50 %$' "how good it was"
+like "$said" '^test +loss 0.3750, accuracy 87.50 %$' "and its test"
+is "$("$kiln" status --json | field run.metrics.test.accuracy)" 0.875 "also for programs"
+echo stopped >"${record%/*}/state"
+sed -i '0,/epochs = 2/s//epochs = 8/' "${record%/*}/config"
+like "$("$kiln" status)" '^progress +epoch 2 of 8, step 100, 25.0 %' "a stopped one: its share"
+sed -i '0,/epochs = 8/s//epochs = 2/' "${record%/*}/config"
+cp "$work/record" "$record"
+started "$(date +%s)"
+echo running >"${record%/*}/state"
+MONITOR_UNIT=kiln-traind.service MONITOR_EXIT_CODE=exited MONITOR_EXIT_STATUS=77 MONITOR_SERVICE_RESULT=exit-code \
+	"$KILN_BIN/kiln-oneshot" run-failed 2>"$work/errors"
+code 5 "a run that halted: degraded" "$kiln" status
+like "$said" '^why +kiln-traind.service ended with exited 77 \(exit-code\): refused, or not found; ' "and why"
+"$KILN_BIN/kiln-oneshot" begin >"$work/begin.log" 2>&1
+code 0 "begun again: running" "$kiln" status
+mv "$work/store" "$work/away" && touch "$work/store"
+"$KILN_BIN/kiln-oneshot" begin >"$work/begin.log" 2>&1
+code 5 "a run that does not begin: degraded" "$kiln" status
+like "$said" '^why +the run does not begin: ' "and why"
+rm "$work/store" && mv "$work/away" "$work/store"
+"$KILN_BIN/kiln-oneshot" begin >"$work/begin.log" 2>&1
+started "$(date +%s)"
+code 0 "it begins: running" "$kiln" status
+cp "$KILN_ROOT/etc/kiln/kiln.conf" "$work/good.conf"
+sed -i 's/epochs = 2/epochs = 0/' "$KILN_ROOT/etc/kiln/kiln.conf"
+code 5 "a wrong kiln.conf: degraded" "$kiln" status
+like "$said" '^why +kiln.conf:1: run.epochs: found 0' "and its first mistake"
+cp "$work/good.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+started "$(date +%s)"
+code 0 "a good one: running" "$kiln" status
+
 # ---- Runs, checkpoints, configuration ----
 code 0 "runs" "$kiln" runs
 like "$said" "^$run +running" "the run is listed"

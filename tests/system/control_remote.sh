@@ -140,6 +140,15 @@ like "$said" '^box-1: running, ' "a line of the one"
 like "$said" '^box-2: .*refused' "a line of the other"
 code 4 "none answers" "$kiln" --host "a=127.0.0.1:1,b=127.0.0.1:1" status
 code 0 "both answer" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" status
+cp "$KILN_ROOT/data/kiln/run/current/state" "$work/state"
+echo stopped >"$KILN_ROOT/data/kiln/run/current/state"
+code 7 "all are idle" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" status
+cp "$work/state" "$KILN_ROOT/data/kiln/run/current/state"
+for verb in watch "log --follow"; do
+	read -ra words <<<"$verb"
+	code 2 "$verb of many" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" "${words[@]}"
+	like "$said" "${words[0]} goes on and on, expected one host" "and why"
+done
 code 2 "no address" "$kiln" --host "box-1" status
 code 2 "a verb that is done here asks no box" "$kiln" --host "box-1=127.0.0.1:$port" pki init "$work/third"
 said=$("$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" status --json)
