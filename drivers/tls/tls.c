@@ -28,9 +28,9 @@ struct tls_link {
 	struct tls *tls;
 	mbedtls_ssl_context ssl;
 	int fd;
-	int unit;          /* -1 = none yet */
-	uint32_t ca_dates; /* date flags of the authority, while the clock is not set */
-	uint64_t peer;
+	int unit;                           /* -1 = none yet */
+	uint32_t ca_dates;                  /* date flags of the authority, while the clock is not set */
+	char fingerprint[DIGEST_HEX_BYTES]; /* the peer's; "" = none yet */
 	bool wants_write;
 	char why[256]; /* we refused; "" = we did not */
 	char name[TLS_NAME_BYTES];
@@ -189,12 +189,10 @@ static bool has_clock(const struct tls_options *options)
 static void check_leaf(struct tls_link *link, const mbedtls_x509_crt *cert, uint32_t *flags)
 {
 	const struct tls_options *options = &link->tls->options;
-	char fingerprint[DIGEST_HEX_BYTES];
 
-	digest_sha256(cert->raw.p, cert->raw.len, fingerprint);
-	link->peer = strtoull(strndupa(fingerprint, 16), NULL, 16);
+	digest_sha256(cert->raw.p, cert->raw.len, link->fingerprint);
 	keep_name(link, cert);
-	if (is_revoked(link, fingerprint))
+	if (is_revoked(link, link->fingerprint))
 		*flags |= MBEDTLS_X509_BADCERT_REVOKED;
 	if (options->side == TLS_CLIENT)
 		return;
@@ -371,7 +369,12 @@ int tls_unit(const struct tls_link *link)
 
 uint64_t tls_peer(const struct tls_link *link)
 {
-	return link->peer;
+	return strtoull(strndupa(link->fingerprint, 16), NULL, 16);
+}
+
+bool tls_is_revoked(struct tls_link *link)
+{
+	return is_revoked(link, link->fingerprint);
 }
 
 const char *tls_name(const struct tls_link *link)

@@ -49,6 +49,8 @@ MUST_CHECK int tls_handshake(struct tls_link *link, struct error *err);
 int tls_unit(const struct tls_link *link);
 /* Names the peer's certificate for keys: the first 64 bits of its fingerprint. */
 uint64_t tls_peer(const struct tls_link *link);
+/* Whether it is revoked by now; after the handshake. */
+bool tls_is_revoked(struct tls_link *link);
 #define TLS_NAME_BYTES 65u
 /* The same for logs: its CN, what is not printable ASCII as '?'; "" = it showed none. A mere claim before the
  * handshake is over. */

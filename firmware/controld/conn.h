@@ -19,6 +19,8 @@ struct conn_type {
 	/* What epoll cannot know; NULL where the descriptor is all there is. */
 	bool (*wants_write)(const struct conn *conn);
 	size_t (*buffered)(const struct conn *conn);
+	/* Whether who it is may not be here any more; NULL where that does not change. */
+	bool (*is_revoked)(struct conn *conn);
 };
 
 struct conn {

@@ -79,8 +79,13 @@ static size_t conn_tls_buffered(const struct conn *conn)
 	return conn->known ? tls_buffered(((const struct conn_tls *)conn)->link) : 0;
 }
 
-static const struct conn_type tls_type = { conn_tls_read, conn_tls_write, conn_tls_close,
-					   conn_tls_wants_write, conn_tls_buffered };
+static bool conn_tls_is_revoked(struct conn *conn)
+{
+	return conn->known && tls_is_revoked(((struct conn_tls *)conn)->link);
+}
+
+static const struct conn_type tls_type = { conn_tls_read,        conn_tls_write,    conn_tls_close,
+					   conn_tls_wants_write, conn_tls_buffered, conn_tls_is_revoked };
 
 /* An IPv4 client of our IPv6 socket by its own address. */
 static void keep_address(struct conn_tls *self)

@@ -66,13 +66,14 @@ struct server {
 	struct recall recall;
 	struct watch watch[STATUS_DAEMONS];
 	uint64_t swept_ms, journal_ms;
-	cJSON *errors;                /* the journal's last ones, as of journal_ms */
-	char *metrics_dir;            /* NULL = no textfile */
-	uint64_t metrics_ms;          /* when it was written last */
-	bool metrics_failed;          /* and that was said */
-	struct timespec config_stamp; /* of the kiln.conf that config_said tells of */
-	char config_said[512];        /* its first mistake, "" = none */
-	struct session *ended;        /* freed at the end of the round */
+	cJSON *errors;                 /* the journal's last ones, as of journal_ms */
+	char *metrics_dir;             /* NULL = no textfile */
+	uint64_t metrics_ms;           /* when it was written last */
+	bool metrics_failed;           /* and that was said */
+	struct timespec revoked_stamp; /* of the list that the sessions were held against */
+	struct timespec config_stamp;  /* of the kiln.conf that config_said tells of */
+	char config_said[512];         /* its first mistake, "" = none */
+	struct session *ended;         /* freed at the end of the round */
 };
 
 struct call {
@@ -113,6 +114,8 @@ struct call *session_call(struct session *session);
 void session_free_ended(struct server *server);
 /* Time-outs; may end it. */
 void session_sweep(struct session *session, uint64_t now_ms);
+/* Ends it where its client was revoked since. */
+void session_check(struct session *session);
 struct session *session_next(struct session *session);
 /* Bytes that the queue of events still takes; queue one line, which is consumed (NULL closes it). */
 size_t session_room(const struct session *session);

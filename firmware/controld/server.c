@@ -166,6 +166,24 @@ static void stop_ready(struct source *source, uint32_t events)
 	((struct stop *)source)->asked = true;
 }
 
+/* A connection may last for days: who was revoked meanwhile does not stay. */
+static void check_revoked(struct server *server)
+{
+	struct session *next;
+	struct stat st = { 0 };
+	char path[PATH_BYTES];
+
+	if (stat(path_of(PATH_REVOKED, NULL, path), &st) < 0 ||
+	    (st.st_mtim.tv_sec == server->revoked_stamp.tv_sec &&
+	     st.st_mtim.tv_nsec == server->revoked_stamp.tv_nsec))
+		return;
+	server->revoked_stamp = st.st_mtim;
+	for (struct session *session = server->sessions; session; session = next) {
+		next = session_next(session);
+		session_check(session);
+	}
+}
+
 static void sweep(struct server *server)
 {
 	uint64_t now = clock_ms();
@@ -177,6 +195,7 @@ static void sweep(struct server *server)
 	watch_sample(server);
 	steer_sweep(server, now);
 	metrics_sweep(server, now);
+	check_revoked(server);
 	for (struct session *session = server->sessions; session; session = next) {
 		next = session_next(session);
 		session_sweep(session, now);

@@ -429,6 +429,16 @@ static void drop(struct session *session, const char *why, unsigned seconds)
 	session_end(session);
 }
 
+void session_check(struct session *session)
+{
+	if (!session->conn || !session->conn->type->is_revoked ||
+	    !session->conn->type->is_revoked(session->conn))
+		return;
+	event_send(&(struct event){ .id = EVENT_CLIENT_DROPPED, .client = session->conn->who },
+		   "%s: dropped: the certificate is revoked", session->conn->who);
+	session_end(session);
+}
+
 void session_sweep(struct session *session, uint64_t now_ms)
 {
 	uint64_t waited_s = (now_ms - session->since_ms) / 1000;

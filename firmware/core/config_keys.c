@@ -132,7 +132,8 @@ const struct config_key config_keys[] = {
 	{ "fetch.decode_workers", KEY_INT, "threads", "0", 0, 256, NO_NAMES, AT(fetch.decode_workers),
 	  "threads that inflate, check and parse; 0 = by the number of cores" },
 	{ "fetch.memory_bytes", KEY_INT, "bytes", "2147483648", 1048576, 1024 * GIB, NO_NAMES,
-	  AT(fetch.memory_bytes), "budget of the windows held inflated; what does not fit of those ahead lies in the cache folder" },
+	  AT(fetch.memory_bytes),
+	  "budget of the windows held inflated; what does not fit of those ahead lies in the cache folder" },
 	{ "fetch.connect_timeout_ms", KEY_INT, "ms", "5000", 100, 600000, NO_NAMES,
 	  AT(fetch.connect_timeout_ms), "longest wait for a connection" },
 	{ "fetch.low_speed_bytes_per_s", KEY_INT, "bytes/s", "1024", 1, GIB, NO_NAMES,
@@ -222,7 +223,8 @@ const struct config_key config_keys[] = {
 	  "answer `kiln --host` by mutual TLS, too; the credentials control-ca, control-crt, control-key" },
 	{ "control.port", KEY_INT, "", "7443", 1, 65535, NO_NAMES, AT(control.port), "TCP port for it" },
 	{ "control.metrics_dir", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, AT(control.metrics_dir),
-	  "folder that gets kiln.prom every 15 s, for node_exporter's textfile collector; empty = none" },
+	  "folder that gets kiln.prom every 15 s, for node_exporter's textfile collector: /run/kiln/metrics; "
+	  "empty = none" },
 };
 const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
 static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");

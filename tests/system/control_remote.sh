@@ -109,7 +109,14 @@ refused "two OUs" two 'OU names no role' 'OU names no role'
 issue server /O=kiln/OU=admin/CN=server 10 serverAuth
 refused "a certificate for servers" server 'certificate is not for this use' 'extendedKeyUsage'
 code 0 "revoke" "$kiln" pki revoke "$pki" operate
+as operate watch >"$work/watched" 2>&1 &
+watch=$!
+wait_for 10 grep -q running "$work/watched"
 cp "$pki/revoked" "$KILN_ROOT/etc/kiln/revoked"
+wait_for 10 grep -q 'operate at 127.0.0.1: dropped: the certificate is revoked' "$work/controld.log"
+ok $? "who is revoked is dropped" "$(cat "$work/controld.log")"
+wait "$watch"
+is $? 4 "and knows that its connection ended" "$(tail -n 3 "$work/watched")"
 refused "revoked" operate 'is revoked there' 'the certificate is revoked'
 code 0 "the others are not" as view status
 client() { openssl s_client -connect "127.0.0.1:$port" -CAfile "$pki/ca.crt" "$@" </dev/null 2>&1; }
