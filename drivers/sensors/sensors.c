@@ -2,11 +2,9 @@
 #include "drivers/sensors/sensors.h"
 
 #include <glob.h>
-#include <stdbool.h>
 #include <string.h>
 
-/* The first line of a file. */
-static bool line_of(const char *path, char *out, size_t size)
+bool sensors_line(const char *path, char *out, size_t size)
 {
 	CLEANUP(close_file) FILE *file = fopen(path, "re");
 
@@ -23,9 +21,9 @@ static void name_of(const char *input, char out[static SENSORS_NAME_BYTES])
 	size_t stem = strlen(input) - strlen("input");
 
 	(void)snprintf(path, sizeof(path), "%.*s/name", (int)folder, input);
-	(void)line_of(path, chip, sizeof(chip));
+	(void)sensors_line(path, chip, sizeof(chip));
 	(void)snprintf(path, sizeof(path), "%.*slabel", (int)stem, input);
-	if (!line_of(path, label, sizeof(label)))
+	if (!sensors_line(path, label, sizeof(label)))
 		(void)snprintf(label, sizeof(label), "%.*s", (int)(stem - folder - 2), input + folder + 1);
 	(void)snprintf(out, SENSORS_NAME_BYTES, "%s %s", chip, label);
 }
@@ -41,7 +39,7 @@ void sensors_temperatures(const char *root, void (*each)(void *context, const ch
 		for (size_t i = 0; i < found.gl_pathc; i++) {
 			double value;
 
-			if (!line_of(found.gl_pathv[i], text, sizeof(text)))
+			if (!sensors_line(found.gl_pathv[i], text, sizeof(text)))
 				continue;
 			value = strtod(text, &end);
 			if (end == text || *end)

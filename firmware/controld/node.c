@@ -13,24 +13,14 @@
 
 #define TEMPERATURES_MAX 64
 
-static bool line_of(const char *path, char *out, size_t size)
-{
-	CLEANUP(close_file) FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(out, (int)size, file))
-		return false;
-	out[strcspn(out, "\n")] = '\0';
-	return true;
-}
-
 /* A file with one whole number; null where there is none. */
 static void add_number_of(cJSON *object, const char *key, const char *path)
 {
 	char text[32], *end;
 	long long value;
 
-	if (line_of(path, text, sizeof(text)) && (value = strtoll(text, &end, 10), end > text && !*end) &&
-	    value >= 0)
+	if (sensors_line(path, text, sizeof(text)) &&
+	    (value = strtoll(text, &end, 10), end > text && !*end) && value >= 0)
 		(void)json_add_u64(object, key, (uint64_t)value);
 	else
 		(void)cJSON_AddNullToObject(object, key);
@@ -94,7 +84,7 @@ static cJSON *nics(void)
 			nic = cJSON_CreateObject();
 			(void)cJSON_AddItemToObject(nic, "name", json_string(name));
 			(void)snprintf(path, sizeof(path), "%s/operstate", folder);
-			(void)line_of(path, state, sizeof(state));
+			(void)sensors_line(path, state, sizeof(state));
 			(void)cJSON_AddItemToObject(nic, "state", json_string(state));
 			(void)snprintf(path, sizeof(path), "%s/speed", folder);
 			add_number_of(nic, "speed_mbit_per_s", path);
