@@ -202,8 +202,6 @@ method_fn method_status, method_run_list, method_run_show, method_run_start, met
 MUST_CHECK int config_is_good(struct call *call, const char *path, struct error *err);
 /* The first mistake of kiln.conf as it is now; NULL = there is none, or no file. */
 const char *config_mistake(struct server *server);
-/* The kernel says that the clock is synchronised. */
-bool clock_is_set(void);
 /* The status object; NULL: no memory. */
 cJSON *status_object(struct server *server);
 /* {total_bytes, free_bytes, free_percent} of the data disk, and [{name, celsius}]. */

@@ -14,7 +14,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/timex.h>
 #include <time.h>
 
 #define SCHEMA           1
@@ -362,13 +361,6 @@ static void add_state(cJSON *object, const struct view *view, const struct error
 		why = view->traind->text;
 	add_text(object, "state", view->state);
 	add_text(object, "why", why);
-}
-
-bool clock_is_set(void)
-{
-	struct timex now = { 0 };
-
-	return adjtimex(&now) >= 0 && !(now.status & STA_UNSYNC);
 }
 
 static const struct status *page_of(struct server *server, enum status_daemon daemon, const char *run_id)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time that only moves forward (CLOCK_MONOTONIC); only differences mean anything.
+ * Time that only moves forward (CLOCK_MONOTONIC), of which only differences mean anything; and whether the time
+ * of day can be trusted.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/timex.h>
 #include <time.h>
 
 static inline uint64_t clock_ns(void)
@@ -23,4 +26,13 @@ static inline uint64_t clock_us(void)
 static inline uint64_t clock_ms(void)
 {
 	return clock_ns() / 1000000;
+}
+
+/* Whether something that keeps the time of day right says so: STA_UNSYNC until then, adjtimex(2). A sandbox that
+ * forbids the question makes it unset: needs rootfs/systemd/sandbox/clock.conf. */
+static inline bool clock_is_set(void)
+{
+	struct timex now = { 0 };
+
+	return adjtimex(&now) >= 0 && !(now.status & STA_UNSYNC);
 }

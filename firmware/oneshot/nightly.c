@@ -3,6 +3,7 @@
  * What the timer starts, and what boot starts: whether a run is to go on now. Both wait for the clock first,
  * for a night is a matter of local time; without it they take the clock as it was saved.
  */
+#include "core/clock.h"
 #include "core/events.h"
 #include "core/log.h"
 #include "core/night.h"
@@ -10,7 +11,6 @@
 #include "oneshot/oneshot.h"
 
 #include <string.h>
-#include <sys/timex.h>
 #include <sysexits.h>
 #include <time.h>
 
@@ -19,16 +19,13 @@
 
 static void wait_for_clock(unsigned wait_s)
 {
-	struct timex clock = { 0 };
 	unsigned waited = 0;
 
-	/* STA_UNSYNC until something that keeps the clock right says so, adjtimex(2). */
-	while (adjtimex(&clock) == TIME_ERROR && (clock.status & STA_UNSYNC) && waited < wait_s) {
+	while (!clock_is_set() && waited < wait_s) {
 		if (waited == 0)
 			log_info("waiting at most %u s for the clock to be set", wait_s);
 		(void)sleep(1);
 		waited++;
-		clock = (struct timex){ 0 };
 	}
 	if (wait_s && waited == wait_s)
 		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = wait_s },
