@@ -19,7 +19,8 @@
 #define FORGIVEN_FILE    "restarts" /* how many of NRestarts= count no longer */
 #define REASON_FILE      "reason"   /* why the last process ended, in its own words */
 #define REASON_BYTES_MAX 8192u
-#define START_S          120u /* what systemd may wait for READY=1 beyond the pause */
+#define START_S          300u /* EXTEND_TIMEOUT_USEC= replaces TimeoutStartSec=: the largest, kiln-traind's */
+#define UNKNOWN_WAIT_S   5u   /* while nobody says how often it was restarted */
 
 static enum status_daemon our_daemon = STATUS_DAEMONS;
 static uint32_t our_restarts, our_failures; /* of these, what is not forgiven */
@@ -40,21 +41,21 @@ unsigned alive_back_off_s(uint32_t failures)
 }
 
 /* The unit's name is not asked for: ProtectProc= hides what sd_pid_get_unit(3) reads. */
-static uint32_t restarts(enum status_daemon daemon)
+static bool restarts(enum status_daemon daemon, uint32_t *ret_count)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	struct error err;
-	uint32_t count;
 	char unit[64];
 
 	if (!getenv("NOTIFY_SOCKET") || !getenv("INVOCATION_ID"))
-		return 0;
+		return false;
 	(void)snprintf(unit, sizeof(unit), "kiln-%s.service", status_daemon_name(daemon));
-	if (manager_open(&manager, &err) < 0 || manager_restarts(manager, unit, &count, &err) < 0) {
-		log_warning("%s; going on without a pause", err.text);
-		return 0;
+	if (manager_open(&manager, &err) < 0 || manager_restarts(manager, unit, ret_count, &err) < 0) {
+		log_warning("%s; waiting %u s, however often it failed", err.text, UNKNOWN_WAIT_S);
+		(void)sleep(UNKNOWN_WAIT_S);
+		return false;
 	}
-	return count;
+	return true;
 }
 
 static uint32_t forgiven(enum status_daemon daemon)
@@ -141,13 +142,17 @@ static void wait_with(enum status_daemon daemon, uint32_t failures, const char *
 
 void alive_back_off(enum status_daemon daemon)
 {
-	char reason[256];
+	char reason[256], path[PATH_BYTES];
 	uint32_t old = forgiven(daemon);
 
 	our_daemon = daemon;
-	our_restarts = restarts(daemon);
 	take_reason(daemon, reason, sizeof(reason));
-	/* Started anew by somebody, NRestarts= is 0 again. */
+	/* Started anew by somebody, or reset: NRestarts= began at 0 again, and what is forgiven lies before
+	 * that. */
+	if (restarts(daemon, &our_restarts) && our_restarts < old) {
+		(void)unlink(file_of(daemon, FORGIVEN_FILE, path));
+		old = 0;
+	}
 	our_failures = our_restarts > old ? our_restarts - old : 0;
 	if (our_failures)
 		wait_with(daemon, our_failures, reason);

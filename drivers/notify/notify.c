@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/notify/notify.h"
 
+#include "core/clock.h"
+
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <systemd/sd-daemon.h>
 
 #define STATUS_BYTES 512
@@ -26,4 +30,15 @@ void notify_status(const char *format, ...)
 	(void)vsnprintf(status, sizeof(status), format, args);
 	va_end(args);
 	(void)sd_notifyf(0, "STATUS=%s", status);
+}
+
+void notify_extend(unsigned seconds)
+{
+	static _Atomic uint64_t said_us;
+	uint64_t now_us = clock_us(), last_us = atomic_load(&said_us);
+
+	if ((last_us && now_us - last_us < 1000000) ||
+	    !atomic_compare_exchange_strong(&said_us, &last_us, now_us))
+		return;
+	(void)sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64, (uint64_t)seconds * 1000000);
 }

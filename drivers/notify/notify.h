@@ -11,3 +11,6 @@
 void notify_ready(const char *format, ...) PRINTF(1, 2);
 /* STATUS= at each change of phase. */
 void notify_status(const char *format, ...) PRINTF(1, 2);
+/* Before READY=1, of a wait that gets on: so many seconds from now instead of what is left of
+ * TimeoutStartSec=. Any thread, as often as it likes: systemd hears it once a second. */
+void notify_extend(unsigned seconds);

@@ -3,11 +3,13 @@
 #include "core/paths.h"
 #include "data/order.h"
 #include "drivers/digest/digest.h"
+#include "drivers/notify/notify.h"
 #include "fetchd/fetch.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#define LISTING_S         300u     /* pages without a match are silent */
 #define TEST_GLOB_DEFAULT "test-*" /* as config_keys.c has it */
 
 struct listing {
@@ -26,6 +28,7 @@ static int add_shard(void *context, const struct store_object *object)
 				    .bytes = object->pin.bytes,
 				    .source = listing->source };
 
+	notify_extend(LISTING_S);
 	return plan_add(listing->writer, listing->split, &shard, listing->err);
 }
 
@@ -57,7 +60,10 @@ static int list_split(const struct config *config, struct store *store, struct p
 {
 	struct glob glob = glob_of(config, source, split);
 	struct listing listing = { writer, source, split, err };
-	int r = *glob.text ? store_list(store, glob.text, add_shard, &listing, err) : 0;
+	int r;
+
+	notify_extend(LISTING_S);
+	r = *glob.text ? store_list(store, glob.text, add_shard, &listing, err) : 0;
 
 	if (r < 0 || plan_added(writer, source, split) > 0 || may_be_empty(split, glob.text))
 		return r;

@@ -4,6 +4,7 @@
 #include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
+#include "drivers/notify/notify.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #define ROOM_WAIT_MS  1000u
 #define SAY_EVERY_US  300000000u
 #define RING_WAIT_MS  1000u
+#define WAIT_S        300u    /* for systemd, from each look on */
 #define COLUMN_EMPTY  "empty" /* see fetchd: 1 = skipped record */
 #define COLUMN_ABSENT UINT32_MAX
 
@@ -32,6 +34,7 @@ static void nap(struct train *train, uint32_t ms, const char *what, uint64_t *sa
 		publish_phase(train, "waiting", "for %s", what);
 		*said_us = now;
 	}
+	notify_extend(WAIT_S);
 	(void)nanosleep(&pause, NULL);
 	alive_tick(train->worker);
 }

@@ -3,6 +3,7 @@
 #include "drivers/notify/back_off.c" // NOLINT(bugprone-suspicious-include)
 
 #include "core/clock.h"
+#include "drivers/notify/notify.h"
 #include "tests/unit/scratch.h"
 
 #include <setjmp.h>
@@ -165,6 +166,18 @@ static void test_forgiven(void **state)
 	our_daemon = STATUS_DAEMONS;
 }
 
+static void test_extend(void **state)
+{
+	open_socket(state);
+	notify_extend(7);
+	assert_string_equal(heard(), "EXTEND_TIMEOUT_USEC=7000000");
+	(void)usleep(1100 * 1000);
+	notify_extend(8);
+	notify_extend(9);
+	assert_string_equal(heard(), "EXTEND_TIMEOUT_USEC=8000000");
+	assert_string_equal(heard(), ""); /* not again within a second */
+}
+
 /* The order of these is that of a process. */
 static void test_workers(void **state)
 {
@@ -227,6 +240,7 @@ int main(void)
 		TEST(test_the_page_is_the_runs),
 		TEST(test_forgiven),
 		TEST(test_workers),
+		TEST(test_extend),
 		TEST(test_pings),
 	};
 
