@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/manager/manager.h"
 
-#include <stdarg.h>
+#include "core/clock.h"
+#include "core/paths.h"
+#include "core/run.h"
+
 #include <string.h>
 #include <systemd/sd-bus.h>
+#include <time.h>
+#include <unistd.h>
 
 #define SERVICE   "org.freedesktop.systemd1"
 #define OBJECT    "/org/freedesktop/systemd1"
 #define INTERFACE "org.freedesktop.systemd1.Manager"
+
+#define REST_WAIT_MS 10000u /* for a run that comes to rest */
+#define REST_POLL_MS 50u
 
 struct manager {
 	sd_bus *bus;
@@ -73,6 +81,11 @@ int manager_stop(struct manager *manager, const char *unit, struct error *err)
 	return call(manager, "StopUnit", unit, "replace", err);
 }
 
+int manager_power(struct manager *manager, const char *target, struct error *err)
+{
+	return call(manager, "StartUnit", target, "replace-irreversibly", err);
+}
+
 int manager_reset_failed(struct manager *manager, const char *unit, struct error *err)
 {
 	int r = call(manager, "ResetFailedUnit", unit, NULL, err);
@@ -113,9 +126,64 @@ int manager_reset_run(struct manager *manager, struct error *err)
 	return 0;
 }
 
+/* ---- Start a run ---- */
+
+/* Whether a unit's ActiveState= is this. */
+static int state_is(struct manager *manager, const char *unit, const char *state, struct error *err)
+{
+	CLEANUP(free_ptr) char *path = NULL, *found = NULL;
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
+
+	if (r >= 0)
+		r = sd_bus_get_property_string(manager->bus, SERVICE, path, SERVICE ".Unit", "ActiveState",
+					       &error, &found);
+	if (r < 0)
+		(void)error_set(err, r, "%s: cannot read ActiveState: %s", unit,
+				error.message ? error.message : strerror(-r));
+	sd_bus_error_free(&error);
+	return r < 0 ? r : strcmp(found, state) == 0;
+}
+
+static bool is_marked(void)
+{
+	char path[PATH_BYTES];
+
+	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
+}
+
+/* Its last trainer is gone, its target still there. One that crashed is "activating". */
+static int is_resting(struct manager *manager, struct error *err)
+{
+	int r = state_is(manager, MANAGER_RUN_UNIT, "active", err);
+
+	if (r > 0)
+		r = state_is(manager, "kiln-traind.service", "inactive", err);
+	return r;
+}
+
+/* To start a target that is still active does nothing, and kiln-finished, which Conflicts= with it, would
+ * then stop all. So the old run ends first: kiln-finished takes the mark away once everything is stopped. */
+static int end_resting(struct manager *manager, struct error *err)
+{
+	const struct timespec nap = { .tv_nsec = REST_POLL_MS * 1000000L };
+	uint64_t since_ms = clock_ms();
+	int r = is_marked() ? 1 : is_resting(manager, err);
+
+	if (r <= 0 || (r = manager_stop(manager, MANAGER_RUN_UNIT, err)) < 0)
+		return r;
+	while ((r = state_is(manager, MANAGER_RUN_UNIT, "inactive", err)) >= 0 && (r == 0 || is_marked()) &&
+	       clock_ms() - since_ms < REST_WAIT_MS)
+		(void)nanosleep(&nap, NULL);
+	return r < 0 ? r : 0;
+}
+
 int manager_start_run(struct manager *manager, struct error *err)
 {
-	int r = manager_reset_run(manager, err);
+	int r = end_resting(manager, err);
 
-	return r < 0 ? r : manager_start(manager, MANAGER_RUN_UNIT, err);
+	if (r < 0 || (r = manager_reset_run(manager, err)) < 0 ||
+	    (r = call(manager, "RestartUnit", "kiln-uploadd.service", "replace", err)) < 0)
+		return r;
+	return manager_start(manager, MANAGER_RUN_UNIT, err);
 }

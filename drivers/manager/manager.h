@@ -22,6 +22,8 @@ void manager_closep(struct manager **manager);
 /* Queue a unit's start or stop. Starting what runs, or stopping what does not, is no error. */
 MUST_CHECK int manager_start(struct manager *manager, const char *unit, struct error *err);
 MUST_CHECK int manager_stop(struct manager *manager, const char *unit, struct error *err);
+/* Queue the start of poweroff.target or suspend.target; no other job takes its place. */
+MUST_CHECK int manager_power(struct manager *manager, const char *target, struct error *err);
 /* Forget a unit's failure and its count of restarts; a unit that is not loaded has none. */
 MUST_CHECK int manager_reset_failed(struct manager *manager, const char *unit, struct error *err);
 /* Run the generators and read every unit again. */
@@ -32,6 +34,8 @@ MUST_CHECK int manager_restarts(struct manager *manager, const char *unit, uint3
 				struct error *err);
 
 /* Start a run: each unit of kiln-run.target without its old failures, then the target. */
+/* Before: a run that comes to rest just now ends (at most 10 s). kiln-uploadd starts anew, for credentials
+ * may have come since. */
 MUST_CHECK int manager_start_run(struct manager *manager, struct error *err);
 MUST_CHECK int manager_reset_run(struct manager *manager, struct error *err);
 #define MANAGER_RUN_UNIT "kiln-run.target"

@@ -22,7 +22,7 @@ static int stop_run(struct manager *manager, struct error *err)
 
 static int power_off(struct manager *manager, struct error *err)
 {
-	return manager_start(manager, "poweroff.target", err);
+	return manager_power(manager, "poweroff.target", err);
 }
 
 /* What only an image brings. */
