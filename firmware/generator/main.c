@@ -60,17 +60,30 @@ static int write_file(const char *folder, const struct units_file *file, struct 
 	return r < 0 ? error_set(err, r, "%s: cannot write it: %s", path, strerror(-r)) : 0;
 }
 
+static struct units_file files[UNITS_KINDS];
+
+/* Every text before the first is written: drop-ins of two configurations fit nobody. */
+static int make(const char *path, int64_t now, struct config *ret_config, struct error *err)
+{
+	int r = config_load(path, ret_config, err);
+
+	for (int kind = 0; r == 0 && kind < UNITS_KINDS; kind++)
+		r = units_write(ret_config, (enum units_kind)kind, now, &files[kind], err);
+	return r;
+}
+
 /* 1: there is none to go by. */
-static int load(struct config *ret_config, struct error *err)
+static int load(int64_t now, struct config *ret_config, struct error *err)
 {
 	char path[PATH_BYTES], good[PATH_BYTES + 8];
-	int r = config_load(path_of(PATH_CONFIG, NULL, path), ret_config, err);
+	int r = make(path_of(PATH_CONFIG, NULL, path), now, ret_config, err);
 
 	if (r == 0 || r == -ENOENT)
 		return r < 0;
 	say_mistakes(err);
+	config_done(ret_config);
 	(void)snprintf(good, sizeof(good), "%s" CONFIG_GOOD_SUFFIX, path);
-	if (config_load(good, ret_config, err) < 0) {
+	if (make(good, now, ret_config, err) < 0) {
 		say(LOG_ERR, "%s cannot be used, and there is no good one before it: no run starts by itself",
 		    path);
 		return 1;
@@ -93,7 +106,6 @@ static void warn_of_gap(const struct config *config, int64_t now)
 int main(int argc, char **argv)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	static struct units_file file;
 	struct error err = { 0 };
 	int64_t now = time(NULL);
 
@@ -102,12 +114,11 @@ int main(int argc, char **argv)
 		fputs("Usage: kiln-generator NORMAL EARLY LATE   systemd.generator(7)\n", stderr);
 		return EX_USAGE;
 	}
-	if (load(&config, &err))
+	if (load(now, &config, &err))
 		return EX_OK;
 	warn_of_gap(&config, now);
 	for (int kind = 0; kind < UNITS_KINDS; kind++)
-		if (units_write(&config, (enum units_kind)kind, now, &file, &err) < 0 ||
-		    (*file.text && write_file(argv[1], &file, &err) < 0)) {
+		if (*files[kind].text && write_file(argv[1], &files[kind], &err) < 0) {
 			say_mistakes(&err);
 			return EX_IOERR;
 		}
