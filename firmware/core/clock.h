@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time that only moves forward (CLOCK_MONOTONIC), of which only differences mean anything; and whether the time
- * of day can be trusted.
+ * Time that only moves forward (CLOCK_MONOTONIC), of which only differences mean anything; and whether the
+ * time of day can be trusted.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ static inline uint64_t clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
-/* Whether something that keeps the time of day right says so: STA_UNSYNC until then, adjtimex(2). A sandbox that
- * forbids the question makes it unset: needs rootfs/systemd/sandbox/clock.conf. */
+/* Whether something that keeps the time of day right says so: STA_UNSYNC until then, adjtimex(2). A sandbox
+ * that forbids the question makes it unset: needs rootfs/systemd/sandbox/clock.conf. */
 static inline bool clock_is_set(void)
 {
 	struct timex now = { 0 };

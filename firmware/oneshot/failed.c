@@ -68,5 +68,5 @@ int oneshot_failed(int argc, char **argv)
 	log_notice("the run is %s", run_state_name(state));
 	if (!run_state_is_final(state))
 		note_reason();
-	return run_state_is_final(state) && run_archive(&err) < 0 ? fatal(&err) : EX_OK;
+	return run_state_is_final(state) && finished_rest(&err) < 0 ? fatal(&err) : EX_OK;
 }

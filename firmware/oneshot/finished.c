@@ -177,7 +177,7 @@ static int rest(const struct config *config, const char *run_id, struct error *e
 		return r;
 	event_send(&(struct event){ .id = off ? EVENT_POWER_OFF : EVENT_POWER_SUSPEND, .run_id = run_id },
 		   "power.when_finished = \"%s\"", off ? "off" : "suspend");
-	return manager_start(manager, off ? "poweroff.target" : "suspend.target", err);
+	return manager_power(manager, off ? "poweroff.target" : "suspend.target", err);
 }
 
 static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
@@ -194,7 +194,7 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 
 /* The box's own configuration decides, not what the run was begun with; while that is wrong the box stays on.
  */
-static int finished(struct error *err)
+int finished_rest(struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
@@ -224,5 +224,5 @@ int oneshot_finished(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	return finished(&err) < 0 ? fatal(&err) : EX_OK;
+	return finished_rest(&err) < 0 ? fatal(&err) : EX_OK;
 }

@@ -7,6 +7,7 @@
 #include "core/events.h"
 #include "core/log.h"
 #include "core/night.h"
+#include "core/paths.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/oneshot.h"
 
@@ -58,6 +59,7 @@ static int start_run(struct error *err)
 static int nightly(unsigned wait_s, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
+	char path[PATH_BYTES];
 	int64_t now, late;
 	int r = config_load(config_path(0, NULL), &config, err);
 
@@ -77,6 +79,9 @@ static int nightly(unsigned wait_s, struct error *err)
 			   config.run.at, (intmax_t)late / 60);
 		return 0;
 	}
+	/* What was asked of one run that was never begun is not asked of tonight's. */
+	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
+		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	return start_run(err);
 }
 

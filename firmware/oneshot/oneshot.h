@@ -58,7 +58,9 @@ int oneshot_new(int argc, char **argv);
 /* finished.c: a run has come to rest: wait for the uploads, say what stays behind, archive a final record,
  * then power.when_finished. */
 int oneshot_finished(int argc, char **argv);
-/* failed.c: OnFailure= of the run's services: say which one and why; a final record goes to the archive. */
+MUST_CHECK int finished_rest(struct error *err);
+/* failed.c: OnFailure= of the run's services: say which one and why; with a final record the night is over,
+ * and all of the above follows. */
 int oneshot_failed(int argc, char **argv);
 /* hugepages.c: the pages of the current run's ring. */
 int oneshot_hugepages(int argc, char **argv);

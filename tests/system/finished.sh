@@ -161,10 +161,11 @@ again
 is "$id" "$first" "begin goes on with it"
 
 # ---- A failed one ----
-begin failed 'when_finished = "nothing";'
+begin failed 'when_finished = "suspend"; upload_wait_min = 0;'
 echo failed >"$record/state"
 "$KILN_BIN/kiln-oneshot" run-failed 2>"$work/errors"
-is "$? $(cat "$archived/state" 2>&1)" "0 failed" "a failed run goes to the archive" "$(cat "$work/errors")"
+is "$? $(cat "$archived/state" 2>&1)" "69 failed" "a failed run goes to the archive" "$(cat "$work/errors")"
+like "$(cat "$work/errors")" 'wakealarm: cannot set it' "then the box does what it does after any run"
 begin stuck 'when_finished = "nothing";'
 "$KILN_BIN/kiln-oneshot" run-failed 2>"$work/errors"
 is "$? $(cat "$record/state")" "0 running" "one that only cannot go on does not" "$(cat "$work/errors")"
