@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/timex.h>
 #include <time.h>
+#include <unistd.h>
 
 static inline uint64_t clock_ns(void)
 {
@@ -29,10 +30,14 @@ static inline uint64_t clock_ms(void)
 }
 
 /* Whether something that keeps the time of day right says so: STA_UNSYNC until then, adjtimex(2). A sandbox
- * that forbids the question makes it unset: needs rootfs/systemd/sandbox/clock.conf. */
+ * with ProtectClock= forbids the question: there systemd-timesyncd's mark counts, and without it the clock is
+ * not set.
+ */
 static inline bool clock_is_set(void)
 {
 	struct timex now = { 0 };
 
-	return adjtimex(&now) >= 0 && !(now.status & STA_UNSYNC);
+	if (adjtimex(&now) < 0)
+		return access("/run/systemd/timesync/synchronized", F_OK) == 0;
+	return !(now.status & STA_UNSYNC);
 }
