@@ -20,7 +20,7 @@ for unit in nightly resume; do
 done
 # Its sandbox does not let it ask.
 says() { # true or false
-	inside kiln status --json | grep -qiE "\"clock_set\":[[:space:]]*$1"
+	grep -qE "\"clock_set\":[[:space:]]*$1" <<<"$(inside kiln status --json)"
 }
 wait_for 30 says false
 ok $? "kiln-controld: not set" "$(inside kiln status --json 2>&1)"
