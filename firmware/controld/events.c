@@ -166,7 +166,7 @@ int events_open(struct session *session, const char *since, const struct journal
 
 int method_events_subscribe(struct call *call, struct error *err)
 {
-	struct journal_filter filter = { .events = true };
+	struct journal_filter filter = { .events = true, .priority = LOG_DEBUG };
 	struct events *events;
 	int r;
 
