@@ -207,12 +207,13 @@ static int begin(const char *file, struct error *err)
 /* For status, which shows the last run where this one never came to be. */
 static void note_failure(int r, const struct error *err)
 {
-	char path[PATH_BYTES];
+	char folder[PATH_BYTES], path[PATH_BYTES];
 
 	(void)path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path);
 	if (r == 0)
 		(void)unlink(path);
-	else if (file_write_durable(path, err->text, strlen(err->text), NULL) < 0)
+	else if (path_make(path_of(PATH_RUNS, NULL, folder), NULL) < 0 ||
+		 file_write_durable(path, err->text, strlen(err->text), NULL) < 0)
 		log_warning("%s: cannot be written; status will not tell why the run did not begin", path);
 }
 
