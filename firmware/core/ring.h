@@ -118,6 +118,10 @@ bool ring_intact(const struct ring *ring);
  * back. */
 uint64_t ring_held_bytes(const char *path);
 
+/* Remove the file at `path`, so that the next writer makes a new one. None there is no error.
+ * Errors: -EBUSY a writer or a reader holds it. */
+MUST_CHECK int ring_discard(const char *path, struct error *err);
+
 /* Open the ring at `path` as its writer: takes over a whole file of the same geometry, else marks an old one
  * retired, waits for the reader's lock (at most `wait_ms`), gives its pages back, and makes a new one
  * (temporary name, fallocate, rename; mode 0660). Blocks: only for an old ring's reader. Errors: -EBUSY

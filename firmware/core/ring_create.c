@@ -201,6 +201,21 @@ uint64_t ring_held_bytes(const char *path)
 	return bytes;
 }
 
+int ring_discard(const char *path, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	int r;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	if ((r = ring_lock(fd, RING_LOCK_WRITER)) < 0 || (r = ring_lock(fd, RING_LOCK_READER)) < 0)
+		return error_set(err, r, "%s: %s", path,
+				 r == -EBUSY ? "a writer or a reader holds it" : strerror(-r));
+	return give_back(path, fd, err);
+}
+
 int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
 		struct ring **ret_ring, struct error *err)
 {

@@ -33,10 +33,15 @@ static int hugepages(struct error *err)
 	if (r < 0 || (r = batch_schema(&run.config, &schema, err)) < 0 ||
 	    (r = nic_cores_find("", run.config.fetch.nic, run.config.fetch.cores, &cores, err)) < 0)
 		return r;
+	/* One that fetchd or traind works on must not vanish under the mount that follows. */
+	r = ring_discard(path_of(PATH_RING, NULL, path), err);
+	if (r == -EBUSY)
+		log_notice("%s: it stays on the pages it has", err->text);
+	if (r < 0)
+		return r == -EBUSY ? 0 : r;
 	batch_geometry(&run.config, &schema, &geometry);
 	node = hugepage_node_of_core("", first_core(&cores.network));
-	r = hugepage_node_reserve("", node, ring_file_bytes(&geometry),
-				  ring_held_bytes(path_of(PATH_RING, NULL, path)), &pages, err);
+	r = hugepage_node_reserve("", node, ring_file_bytes(&geometry), ring_held_bytes(path), &pages, err);
 	if (r == 0)
 		log_info("node %d: %" PRIu64 " pages of 2 MiB, for a ring of %" PRIu64 " bytes", node, pages,
 			 ring_file_bytes(&geometry));

@@ -356,6 +356,24 @@ static void the_group_may_read_whatever_the_umask(void **state)
 	assert_int_equal(st.st_mode & 0777, 0660);
 }
 
+static void only_an_idle_ring_is_discarded(void **state)
+{
+	struct ring *w = writer(), *r = reader();
+	struct error err;
+
+	(void)state;
+	ring_close(w);
+	assert_int_equal(ring_discard(path, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "a writer or a reader holds it"));
+	w = writer();
+	ring_close(r);
+	assert_int_equal(ring_discard(path, &err), -EBUSY);
+	ring_close(w);
+	assert_int_equal(ring_discard(path, &err), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(ring_discard(path, &err), 0);
+}
+
 static void one_writer_and_one_reader(void **state)
 {
 	struct ring *w = writer(), *r = reader(), *other;
@@ -448,6 +466,7 @@ int main(void)
 		cmocka_unit_test_setup(an_error_carries_its_record, fresh),
 		cmocka_unit_test_setup(waits_end_at_once_when_there_is_news, fresh),
 		cmocka_unit_test_setup(one_writer_and_one_reader, fresh),
+		cmocka_unit_test_setup(only_an_idle_ring_is_discarded, fresh),
 		cmocka_unit_test_setup(writers_that_start_at_once, fresh),
 		cmocka_unit_test_setup(what_a_killed_writer_left_is_no_obstacle, fresh),
 		cmocka_unit_test_setup(the_group_may_read_whatever_the_umask, fresh),
