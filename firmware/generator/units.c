@@ -76,7 +76,8 @@ static void timer(struct units_file *file, const struct config *config, int64_t 
 	add_string(file, config->run.zone);
 	add(file, "\n");
 	add_gaps(file, config, now);
-	add(file, "Persistent=%s\n", config->run.catch_up ? "yes" : "no");
+	/* kiln-oneshot nightly decides on a start that was missed, and says so. */
+	add(file, "Persistent=yes\n");
 }
 
 /* ---- The services ---- */

@@ -56,6 +56,14 @@ static int start_run(struct error *err)
 
 /* ---- The timer ---- */
 
+static int64_t uptime_s(void)
+{
+	struct timespec up = { 0 };
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &up);
+	return up.tv_sec;
+}
+
 static int nightly(unsigned wait_s, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -73,7 +81,7 @@ static int nightly(unsigned wait_s, struct error *err)
 			   "no run: this is after run.ends_at = \"%s\"", config.run.ends_at);
 		return 0;
 	}
-	if (late > LATE_S && !config.run.catch_up) {
+	if ((late > LATE_S || late > uptime_s()) && !config.run.catch_up) {
 		event_send(&(struct event){ .id = EVENT_NIGHT_MISSED, .seconds = (uint64_t)late },
 			   "no run: run.at = \"%s\" was %jd minutes ago, and run.catch_up is off",
 			   config.run.at, (intmax_t)late / 60);
