@@ -6,6 +6,7 @@
 #include "drivers/notify/alive.h"
 #include "drivers/tls/tls.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -100,6 +101,9 @@ static int listen_socket(int *ret_fd, struct error *err)
 				 "found %d descriptors from the service manager, expected one "
 				 "listening Unix stream socket",
 				 count);
+	/* systemd's sockets block, and we take what waits until there is no more. */
+	if (fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK) < 0)
+		return error_set(err, -errno, "the service manager's socket: %s", strerror(errno));
 	*ret_fd = SD_LISTEN_FDS_START;
 	return 0;
 }
