@@ -5,9 +5,11 @@
 #include "model/graph.h"
 
 #include <string.h>
+#include <sysexits.h>
 
 static const char usage[] =
-	"Usage: kiln config check [FILE]          every mistake at once: file, line, key, found, allowed\n"
+	"Usage: kiln config check [FILE]          every mistake at once: file, line, key, found, allowed; "
+	"exit 78\n"
 	"       kiln config show [FILE] [--json]  the values in effect, defaults marked\n"
 	"       kiln config apply FILE            put it in the place of the box's own\n"
 	"       kiln config reference             every key with unit, default, bounds and help\n\n"
@@ -17,7 +19,7 @@ static int check(const char *file)
 {
 	/* Layers, loss and optimizer are the model's tables. */
 	if (config_check(file, graph_check, stderr) < 0)
-		return CLI_ERROR;
+		return EX_CONFIG; /* kiln-config.service's, too: final */
 	printf("%s: good\n", file);
 	return CLI_OK;
 }

@@ -327,6 +327,6 @@ ok $? "kiln config reference is config/kiln.conf"
 ok $? "what kiln config show prints is good" "$(cat "$work/said")"
 echo 'run: { epoch = 1; };' >>"$work/shown.conf"
 "$KILN_BIN/kiln" config check "$work/shown.conf" >"$work/said" 2>&1
-is "$?" 1 "kiln config check of a wrong file exits with 1"
+is "$?" 78 "kiln config check of a wrong file exits with 78"
 "$KILN_BIN/kiln" config check a b >/dev/null 2>&1
 is "$?" 2 "and with 2 when called wrongly"
