@@ -24,6 +24,14 @@ MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reu
  * far as it is free. Nothing to do is no error. Errors: -EBUSY a process still uses it; -EPERM we may not. */
 MUST_CHECK int hugepage_release(const char *folder, struct error *err);
 
+/* ---- memory.c ---- */
+
+/* Zeroed memory of this process for `bytes` bytes, from a 2 MiB boundary on: on 2 MiB pages where the kernel
+ * has some when it is first touched (they are not the pool's), normal ones else, and for what lies behind the
+ * last whole one, so that no more is taken than asked for. To be given to munmap(). NULL: there is no memory.
+ */
+MUST_CHECK void *hugepage_map(uint64_t bytes);
+
 /* ---- node.c: before a run, by root. `root` stands before /sys ("" on a real box). ---- */
 
 /* The memory node of a core, 0 where the kernel does not say. */

@@ -2,6 +2,7 @@
 #include "fetchd/buffer.h"
 
 #include "core/paths.h"
+#include "drivers/hugepage/hugepage.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -30,6 +31,21 @@ static void give_back(struct budget *budget, bool spilled, uint64_t bytes)
 	if (!budget)
 		return;
 	atomic_fetch_sub_explicit(spilled ? &budget->spilled : &budget->memory, bytes, memory_order_relaxed);
+}
+
+/* ---- In memory: records are read in random order, what is large lies on 2 MiB pages ---- */
+
+static void *take_pages(uint64_t bytes)
+{
+	return bytes >= HUGEPAGE_BYTES ? hugepage_map(bytes) : malloc(bytes);
+}
+
+static void free_pages(const struct buffer *buffer)
+{
+	if (buffer->spilled || buffer->output.capacity >= HUGEPAGE_BYTES)
+		(void)munmap(buffer->output.data, buffer->output.capacity);
+	else
+		free(buffer->output.data);
 }
 
 /* ---- On disk ---- */
@@ -104,13 +120,14 @@ int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct err
 		return 0;
 	if (buffer->spilled || !take_memory(buffer->budget, more))
 		return move_to_file(buffer, used, bytes, err);
-	data = used > 0 ? realloc(buffer->output.data, bytes) : malloc(bytes);
+	data = take_pages(bytes);
 	if (!data) {
 		give_back(buffer->budget, false, more);
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes of a window", bytes);
 	}
-	if (used == 0)
-		free(buffer->output.data);
+	if (used > 0)
+		memcpy(data, buffer->output.data, used);
+	free_pages(buffer);
 	buffer->output.data = data;
 	buffer->output.capacity = bytes;
 	return 0;
@@ -140,9 +157,6 @@ struct buffer buffer_take(struct buffer *buffer)
 void buffer_drop(struct buffer *buffer)
 {
 	give_back(buffer->budget, buffer->spilled, buffer->output.capacity);
-	if (buffer->spilled)
-		(void)munmap(buffer->output.data, buffer->output.capacity);
-	else
-		free(buffer->output.data);
+	free_pages(buffer);
 	buffer_init(buffer, buffer->budget);
 }

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -150,6 +151,31 @@ static void normal_pages_where_they_are_allowed(void **state)
 	assert_int_equal(access(note, F_OK), -1);
 }
 
+/* Whatever the kernel's pages are like: aligned, zeroed, and not a byte behind the last normal page. */
+static void mapped_memory_is_aligned_and_ends(void **state)
+{
+	static const uint64_t sizes[] = { 1, 4096, HUGEPAGE_BYTES - 1, HUGEPAGE_BYTES,
+					  3 * HUGEPAGE_BYTES + 4097 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), kept = (sizes[i] + page - 1) / page * page;
+		uint8_t *data = hugepage_map(sizes[i]);
+
+		assert_non_null(data);
+		assert_int_equal((uintptr_t)data % HUGEPAGE_BYTES, 0);
+		for (uint64_t at = 0; at < sizes[i]; at++)
+			assert_true(data[at] == 0);
+		data[0] = data[sizes[i] - 1] = 1;
+		assert_int_equal(msync(data, kept, MS_ASYNC), 0);
+		assert_int_equal(msync(data + kept, page, MS_ASYNC), -1);
+		assert_int_equal(munmap(data, sizes[i]), 0);
+		assert_int_equal(msync(data, page, MS_ASYNC), -1);
+	}
+	assert_null(hugepage_map(UINT64_MAX));
+	assert_null(hugepage_map(UINT64_MAX - 2 * HUGEPAGE_BYTES));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +184,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_files_hold_counts_as_free, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(too_many_are_refused_by_number, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(normal_pages_where_they_are_allowed, make_root, remove_root),
+		cmocka_unit_test(mapped_memory_is_aligned_and_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
