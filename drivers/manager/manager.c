@@ -99,20 +99,63 @@ int manager_reload(struct manager *manager, struct error *err)
 	return call(manager, "Reload", NULL, NULL, err);
 }
 
-int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts, struct error *err)
+/* `type` is sd-bus's letter for *ret, which is the caller's to free where that is a string. */
+static int get(struct manager *manager, const char *unit, const char *interface, const char *name, char type,
+	       void *ret, struct error *err)
 {
 	CLEANUP(free_ptr) char *path = NULL;
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
 
-	if (r >= 0)
-		r = sd_bus_get_property_trivial(manager->bus, SERVICE, path, SERVICE ".Service", "NRestarts",
-						&error, 'u', ret_restarts);
+	if (r >= 0 && type == 's')
+		r = sd_bus_get_property_string(manager->bus, SERVICE, path, interface, name, &error, ret);
+	else if (r >= 0)
+		r = sd_bus_get_property_trivial(manager->bus, SERVICE, path, interface, name, &error, type,
+						ret);
 	if (r < 0)
-		(void)error_set(err, r, "%s: cannot read NRestarts: %s", unit,
+		(void)error_set(err, r, "%s: cannot read %s: %s", unit, name,
 				error.message ? error.message : strerror(-r));
 	sd_bus_error_free(&error);
 	return r < 0 ? r : 0;
+}
+
+int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts, struct error *err)
+{
+	return get(manager, unit, SERVICE ".Service", "NRestarts", 'u', ret_restarts, err);
+}
+
+/* Whether a unit's ActiveState= is this. */
+static int state_is(struct manager *manager, const char *unit, const char *state, struct error *err)
+{
+	CLEANUP(free_ptr) char *found = NULL;
+	int r = get(manager, unit, SERVICE ".Unit", "ActiveState", 's', &found, err);
+
+	return r < 0 ? r : strcmp(found, state) == 0;
+}
+
+int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure, struct error *err)
+{
+	static const char *const units[] = { "kiln-config.service", "kiln-begin.service",
+					     "kiln-fetchd.service", "kiln-traind.service" };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		CLEANUP(free_ptr) char *result = NULL;
+		struct manager_failure failure = { .unit = units[i] };
+		int r = state_is(manager, units[i], "failed", err);
+
+		if (r < 0)
+			return r;
+		if (r == 0)
+			continue;
+		if ((r = get(manager, units[i], SERVICE ".Service", "Result", 's', &result, err)) < 0 ||
+		    (r = get(manager, units[i], SERVICE ".Service", "ExecMainStatus", 'i',
+			     &failure.exit_status, err)) < 0)
+			return r;
+		(void)snprintf(failure.result, sizeof(failure.result), "%s", result);
+		*ret_failure = failure;
+		return 0;
+	}
+	return error_set(err, -ENOENT, "none of the run's services has failed");
 }
 
 int manager_reset_run(struct manager *manager, struct error *err)
@@ -127,23 +170,6 @@ int manager_reset_run(struct manager *manager, struct error *err)
 }
 
 /* ---- Start a run ---- */
-
-/* Whether a unit's ActiveState= is this. */
-static int state_is(struct manager *manager, const char *unit, const char *state, struct error *err)
-{
-	CLEANUP(free_ptr) char *path = NULL, *found = NULL;
-	sd_bus_error error = SD_BUS_ERROR_NULL;
-	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
-
-	if (r >= 0)
-		r = sd_bus_get_property_string(manager->bus, SERVICE, path, SERVICE ".Unit", "ActiveState",
-					       &error, &found);
-	if (r < 0)
-		(void)error_set(err, r, "%s: cannot read ActiveState: %s", unit,
-				error.message ? error.message : strerror(-r));
-	sd_bus_error_free(&error);
-	return r < 0 ? r : strcmp(found, state) == 0;
-}
 
 static bool is_marked(void)
 {

@@ -33,8 +33,18 @@ MUST_CHECK int manager_reload(struct manager *manager, struct error *err);
 MUST_CHECK int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts,
 				struct error *err);
 
-/* Start a run: each unit of kiln-run.target without its old failures, then the target. */
-/* Before: a run that comes to rest just now ends (at most 10 s). kiln-uploadd starts anew, for credentials
+struct manager_failure {
+	const char *unit;    /* static */
+	char result[32];     /* systemd.exec(5), $SERVICE_RESULT: "exit-code", "signal" ... */
+	int32_t exit_status; /* of its main process, 0 where another one failed */
+};
+
+/* Which of the run's services ended for good, the first in the order they start in. -ENOENT: none did. */
+MUST_CHECK int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure,
+				   struct error *err);
+
+/* Start a run: each unit of kiln-run.target without its old failures, then the target.
+ * Before: a run that comes to rest just now ends (at most 10 s). kiln-uploadd starts anew, for credentials
  * may have come since. */
 MUST_CHECK int manager_start_run(struct manager *manager, struct error *err);
 MUST_CHECK int manager_reset_run(struct manager *manager, struct error *err);

@@ -229,6 +229,18 @@ int run_note(const char *json_object, struct error *err)
 	return note(NULL, json_object, err);
 }
 
+int run_reason_set(const char *reason, struct error *err)
+{
+	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	int r;
+
+	if (!cJSON_AddItemToObject(members, "reason", json_string(reason)))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = json_print(members, &text, err);
+	return r < 0 ? r : run_note(text, err);
+}
+
 int run_note_archived(const char *id, const char *json_object, struct error *err)
 {
 	return note(id, json_object, err);

@@ -5,15 +5,14 @@
  *
  * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
  * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
- * where begin gave the run up (it had failed before it started) or a program of an unfinished one ended for
- * good (kiln-oneshot run-failed, until begin goes on with it), "overrides" {key: value} where run.start
- * asked for other values than kiln.conf's, ends_s where run.ends_at is given; from
- * fetchd: plan_sha256, order_version; from kiln-oneshot finished: "left_behind" {at_s, files, bytes, names},
- * what was still in the spool when it no longer waited, until uploadd has it in the store; from traind:
- * "epochs" and "metrics" (an object an epoch {epoch, step, loss, accuracy, validation_loss,
- * validation_accuracy}; {train, validation, test} of the last passes, each {loss, accuracy, rows}). In the
- * store it has "state" besides: begin puts it there before the first batch, uploadd again whenever it
- * changed, last when the run is final. So run.json alone is enough to go on on a new disk.
+ * where it failed, or a program of an unfinished one ended for good (kiln-oneshot run-failed, until begin
+ * goes on with it), "overrides" {key: value} where run.start asked for other values than kiln.conf's, ends_s
+ * where run.ends_at is given; from fetchd: plan_sha256, order_version; from kiln-oneshot finished:
+ * "left_behind" {at_s, files, bytes, names}, what was still in the spool when it no longer waited, until
+ * uploadd has it in the store; from traind: "epochs" and "metrics" (an object an epoch {epoch, step, loss,
+ * accuracy, validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each {loss,
+ * accuracy, rows}). In the store it has "state" besides: begin puts it there before the first batch, uploadd
+ * again whenever it changed, last when the run is final. So run.json alone is enough to go on on a new disk.
  *
  * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
  * `next` becomes `current`. A final one goes there by itself when its night is over: `current` is a link to
@@ -126,6 +125,9 @@ MUST_CHECK int run_want_set(const struct run_want *want, struct error *err);
  * ...); null takes one away. */
 MUST_CHECK int run_note(const char *json_object, struct error *err);
 MUST_CHECK int run_note_archived(const char *id, const char *json_object, struct error *err);
+
+/* run_note() of "reason" alone. */
+MUST_CHECK int run_reason_set(const char *reason, struct error *err);
 
 /* run.json's text with the state of now as "state"; the caller frees. Its frozen configuration is the member
  * "config", so that it alone is enough to go on on a new disk. begin uploads it, uploadd again when the run

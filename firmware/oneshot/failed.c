@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/events.h"
 #include "core/log.h"
+#include "drivers/manager/manager.h"
 #include "oneshot/oneshot.h"
 
-#include <string.h>
+#include <inttypes.h>
 #include <sysexits.h>
 
-static const char *given(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : "unknown";
-}
+#define NEXT "kiln log tells why, kiln start tries again"
 
 /* What a final exit code means, core/error.h. */
-static const char *meaning(const char *status)
+static const char *meaning(int32_t status)
 {
 	static const struct {
 		int code;
@@ -27,46 +23,45 @@ static const char *meaning(const char *status)
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (atoi(status) == codes[i].code)
+		if (status == codes[i].code)
 			return codes[i].text;
 	return "it cannot go on";
 }
 
-/* Until begin takes the run up again. What cannot be noted stands in the journal. */
-static void note_reason(void)
+/* Asked of systemd: its MONITOR_ variables stay unset where several units name this one in OnFailure=. */
+static void say_which(char *out, size_t size)
 {
-	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	struct manager_failure failure = { .unit = "unknown" };
 	struct error err = { 0 };
-	char reason[256];
 
-	(void)snprintf(reason, sizeof(reason),
-		       "%s ended with %s %s (%s): %s; kiln log tells why, kiln start tries again",
-		       given("MONITOR_UNIT"), given("MONITOR_EXIT_CODE"), given("MONITOR_EXIT_STATUS"),
-		       given("MONITOR_SERVICE_RESULT"), meaning(given("MONITOR_EXIT_STATUS")));
-	(void)cJSON_AddItemToObject(note, "reason", json_string(reason));
-	if (json_print(note, &text, &err) < 0 || run_note(text, &err) < 0)
-		log_warning("%s; status will not tell why the run halted", err.text);
+	if (manager_open(&manager, &err) < 0 || manager_run_failure(manager, &failure, &err) < 0)
+		(void)snprintf(out, size, "which service ended is not known: %.300s; " NEXT, err.text);
+	else
+		(void)snprintf(out, size, "%s ended with %" PRId32 " (%s): %s; " NEXT, failure.unit,
+			       failure.exit_status, failure.result, meaning(failure.exit_status));
+	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
+				    .unit = failure.unit,
+				    .exit_status = (uint64_t)failure.exit_status },
+		   "%s", out);
 }
 
 int oneshot_failed(int argc, char **argv)
 {
+	char reason[512];
 	struct error err = { 0 };
 	enum run_state state;
 
 	(void)argc;
 	(void)argv;
-	/* systemd.exec(5): of the unit whose OnFailure= this is. */
-	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
-				    .unit = given("MONITOR_UNIT"),
-				    .exit_status = strtoul(given("MONITOR_EXIT_STATUS"), NULL, 10) },
-		   "%s ended with %s %s (%s): %s. Its journal says why; `kiln start` tries again",
-		   given("MONITOR_UNIT"), given("MONITOR_EXIT_CODE"), given("MONITOR_EXIT_STATUS"),
-		   given("MONITOR_SERVICE_RESULT"), meaning(given("MONITOR_EXIT_STATUS")));
+	say_which(reason, sizeof(reason));
 	if (run_state_get(&state, NULL) < 0)
 		return EX_OK;
 	log_notice("the run is %s", run_state_name(state));
-	if (!run_state_is_final(state))
-		note_reason();
-	return run_state_is_final(state) && finished_rest(&err) < 0 ? fatal(&err) : EX_OK;
+	if (run_state_is_final(state))
+		return finished_rest(&err) < 0 ? fatal(&err) : EX_OK;
+	/* Until begin takes the run up again. What cannot be noted stands in the journal. */
+	if (run_reason_set(reason, &err) < 0)
+		log_warning("%s; status will not tell why the run halted", err.text);
+	return EX_OK;
 }

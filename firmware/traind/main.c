@@ -58,8 +58,11 @@ static void say_stopped(const struct train *train, enum run_state rest)
 
 static int fail(const struct train *train, const struct error *why, struct error *err)
 {
-	int r = run_state_set(RUN_FAILED, err);
+	int r;
 
+	if (run_reason_set(why->text, err) < 0)
+		log_warning("%s; the run fails without its reason", err->text);
+	r = run_state_set(RUN_FAILED, err);
 	if (r == 0)
 		event_send(&(struct event){ .id = EVENT_RUN_FAILED,
 					    .run_id = train->run.id,

@@ -282,6 +282,7 @@ begin bad
 run_to_end
 is "$code $(state)" "65 failed" "corrupt data: exit 65, state failed"
 like "$(tail -n 1 "$KILN_ROOT/log")" "traind: .*train-00002.*byte 0" "naming object and byte"
+like "$(record_json 'r["reason"]')" "train-00002.*byte 0" "and so does the run's record"
 stop_fetchd
 
 # ---- NaN: without a relu that could die, weights feed on each other ----
