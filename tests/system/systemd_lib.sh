@@ -33,8 +33,11 @@ make_root() {
 	for unit in fetchd traind uploadd controld begin config; do
 		drop_in "kiln-$unit.service" Service MemoryMax=infinity TimeoutAbortSec=1
 	done
-	# The pool of pages is this machine's.
-	drop_in kiln-hugepages.service Service ReadOnlyPaths=/sys
+	# The pool of pages is this machine's: what the container sees is an empty one.
+	local pool=$root/usr/share/no-pages/node0/hugepages/hugepages-2048kB
+	mkdir -p "$pool"
+	echo 0 | tee "$pool"/{nr,free,resv}_hugepages >/dev/null
+	drop_in kiln-hugepages.service Service BindReadOnlyPaths=/usr/share/no-pages:/sys/devices/system/node
 	systemctl --root="$root" preset kiln-{provision,resume,uploadd,controld}.service kiln-steer.socket kiln-finished.path \
 		kiln-nightly.timer >/dev/null 2>&1
 	clock_wait 0
@@ -215,14 +218,16 @@ timer_soon() {
 	inside sh -c "printf '[Timer]\nOnCalendar=\nOnCalendar=%s\n' \"\$(date -u -d '+2 sec' '+%Y-%m-%d %H:%M:%S UTC')\" \
 		>/run/systemd/system/kiln-nightly.timer.d/90-test.conf"
 	is "$(steer config.reload)" ok "a time for the timer"
+	# A time of its own does not come again, unlike those of a configuration.
+	[ "$(inside systemctl show -P SubState kiln-nightly.timer)" != elapsed ] || inside systemctl restart kiln-nightly.timer
 }
 
 # ---- Runs ----
 
-# data_folder and runs_folder stand for the embedded store's, where they are set.
+# Where they are set: data_folder and runs_folder stand for the embedded store's, run_at for now.
 config() { # epochs, further keys of run, further groups
 	cat <<-CONF
-		run: { name = "t"; epochs = $1; batch_rows = 32; at = "$(date -u +%H:%M)"; zone = "UTC"; ${2:-} };
+		run: { name = "t"; epochs = $1; batch_rows = 32; at = "${run_at:-$(date -u +%H:%M)}"; zone = "UTC"; ${2:-} };
 		source: { url = "file://${data_folder:-/data/kiln/store/data}"; };
 		sink: { url = "file://${runs_folder:-/data/kiln/store/runs}"; };
 		ring: { small_pages = true; };
@@ -252,10 +257,12 @@ is_state() {
 	[ "$(state)" = "$1" ]
 }
 
-becomes() { # seconds, state, name
+becomes() { # seconds, state, name; what does not run needs no further tests
 	wait_for "$1" is_state "$2"
-	ok $? "$3" "state $(state), newest checkpoint $(newest)
+	local rc=$?
+	ok $rc "$3" "state $(state), newest checkpoint $(newest)
 $(journal -b -n 40)"
+	[ $rc = 0 ] || [ "$2" != running ] || exit
 }
 
 rests() { # name
