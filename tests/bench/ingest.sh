@@ -2,7 +2,7 @@
 # What the ingest benchmarks share: a scratch folder in memory, servers, a round of Kiln, rounds of its peers. Source it.
 # A round appends "records bytes seconds CPU-seconds" to $work/<who>; the bytes are those of the objects. Who is a peer, kiln,
 # or sustained: Kiln from the end of its first epoch to that of its last but one (whose CPU-seconds are not known apart).
-# KILN_BENCH_ROUNDS rounds (7) of each, interleaved.
+# KILN_BENCH_ROUNDS rounds (7) of each, interleaved. A benchmark's own node_made() puts into a new node what it needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 rounds=${KILN_BENCH_ROUNDS:-7}
@@ -123,6 +123,7 @@ kiln_round() {
 	export KILN_ROOT=$work/node
 	rm -rf "$KILN_ROOT" "$work/runs"
 	mkdir -p "$KILN_ROOT"
+	! declare -F node_made >/dev/null || node_made
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/begin.log" || cat "$work/begin.log" >&2
 	{ time kiln_pass >"$work/rate" 2>"$work/pass.log"; } 2>"$work/time"
 	cat "$work/pass.log" >&2
