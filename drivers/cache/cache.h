@@ -8,6 +8,10 @@
  *     tree/HOST/BUCKET/KEY  symbolic links to them under readable names, for any other program; best effort
  *     new/                  files that are being written
  *     pins.json             what is never evicted: pins.h
+ *     preload.json          how the last preload goes, written by kiln-oneshot preload: state (running,
+ * finished, failed), text, started_us, updated_s; objects, bytes: what there is to have; objects_done,
+ * bytes_done: what is there by now; objects_fetched, bytes_fetched: of these, what came from the store;
+ * left_out: no room; failed: not to be had
  *
  * A file appears by rename with its label, synchronised: whoever is killed, or whatever power is cut, leaves
  * it whole or not at all. It is never changed. Any process may add, read and remove at any time; a file that
@@ -22,7 +26,8 @@
 
 #include "drivers/store/store.h"
 
-#define CACHE_NAME_BYTES 65u /* 64 hex digits and a NUL */
+#define CACHE_PRELOAD_FILE "preload.json"
+#define CACHE_NAME_BYTES   65u /* 64 hex digits and a NUL */
 
 struct cache;
 
@@ -37,6 +42,9 @@ struct cache_object {
 /* Whether a store's objects can be cached: s3://, and of a pin, whether it tells versions apart. */
 bool cache_takes_store(const struct config_store *store);
 bool cache_takes_pin(const struct store_pin *pin);
+
+/* However they are written. */
+bool cache_same_endpoint(const char *one, const char *other);
 
 /* An object of a store: `room` gets the parts of its url that are not strings of their own. */
 struct cache_room {

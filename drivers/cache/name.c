@@ -43,16 +43,27 @@ static void pin_text(const struct store_pin *pin, char out[static CACHE_PIN_TEXT
 		(void)snprintf(out, CACHE_PIN_TEXT_BYTES, "%" PRIu64 " %s", pin->bytes, pin->etag);
 }
 
+static int endpoint_bytes(const char *endpoint)
+{
+	size_t bytes = strlen(endpoint);
+
+	return (int)(bytes > 0 && endpoint[bytes - 1] == '/' ? bytes - 1 : bytes);
+}
+
+bool cache_same_endpoint(const char *one, const char *other)
+{
+	int bytes = endpoint_bytes(one);
+
+	return bytes == endpoint_bytes(other) && strncmp(one, other, (size_t)bytes) == 0;
+}
+
 size_t cache_identity(const struct cache_object *object, char *out, size_t size)
 {
-	size_t endpoint_bytes = strlen(object->endpoint);
 	char pin[CACHE_PIN_TEXT_BYTES];
 	int bytes;
 
-	if (endpoint_bytes > 0 && object->endpoint[endpoint_bytes - 1] == '/')
-		endpoint_bytes--;
 	pin_text(object->pin, pin);
-	bytes = snprintf(out, size, "%.*s%c%s%c%s%c%s", (int)endpoint_bytes, object->endpoint, 0,
+	bytes = snprintf(out, size, "%.*s%c%s%c%s%c%s", endpoint_bytes(object->endpoint), object->endpoint, 0,
 			 object->bucket, 0, object->key, 0, pin);
 	return (size_t)bytes < size ? (size_t)bytes + 1 : 0;
 }

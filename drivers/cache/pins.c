@@ -37,7 +37,7 @@ void cache_pins_done(struct cache_pins *pins)
 
 static bool same(const struct cache_pin *a, const struct cache_pin *b)
 {
-	return strcmp(a->endpoint, b->endpoint) == 0 && strcmp(a->bucket, b->bucket) == 0 &&
+	return cache_same_endpoint(a->endpoint, b->endpoint) && strcmp(a->bucket, b->bucket) == 0 &&
 	       strcmp(a->prefix, b->prefix) == 0;
 }
 
@@ -82,7 +82,7 @@ int cache_pins_set(struct cache_pins *pins, const struct cache_pin *pin, bool on
 
 bool cache_pin_covers(const struct cache_pin *pin, const struct cache_item *item)
 {
-	return strcmp(pin->endpoint, item->endpoint) == 0 && strcmp(pin->bucket, item->bucket) == 0 &&
+	return cache_same_endpoint(pin->endpoint, item->endpoint) && strcmp(pin->bucket, item->bucket) == 0 &&
 	       strncmp(pin->prefix, item->key, strlen(pin->prefix)) == 0;
 }
 

@@ -42,6 +42,7 @@ int cli_metrics(int argc, char **argv);
 int cli_support(int argc, char **argv);
 int cli_control(int argc, char **argv);
 int cli_pki(int argc, char **argv);
+int cli_cache(int argc, char **argv);
 
 /* `kiln --host NAME=ADDRESS[:PORT],... VERB`: the verb for each of them at a time; gives the exit code. */
 int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, char **argv);

@@ -24,6 +24,7 @@ static const struct verb {
 	{ "log", NULL, cli_log, "log.tail", false },
 	{ "node", NULL, cli_node, "node.info", false },
 	{ "metrics", NULL, cli_metrics, "metrics", false },
+	{ "cache", "what the cache of shards holds; preload, pin, drop", cli_cache, NULL, false },
 	{ "update", NULL, cli_update, "update.install", false },
 	{ "factory-reset", NULL, cli_factory_reset, "factory.reset", false },
 	{ "power", "power off: stop everything and switch the box off", cli_power, NULL, false },

@@ -171,6 +171,19 @@ static void say_checkpoint(const struct screen *screen)
 	say(screen, "retries", text);
 }
 
+static void say_cache(const struct screen *screen)
+{
+	const cJSON *cache = client_member(screen->status, "cache");
+	double hits = client_number(cache, "hits"), misses = client_number(cache, "misses");
+	char a[48], text[256];
+
+	if (!cJSON_IsObject(cache))
+		return;
+	(void)snprintf(text, sizeof(text), "%.0f of %.0f shards from this box's disk, %s", hits,
+		       hits + misses, size_of(client_number(cache, "hit_bytes"), a));
+	say(screen, "cache", text);
+}
+
 static void say_machine(const struct screen *screen)
 {
 	const cJSON *status = screen->status, *item;
@@ -224,6 +237,7 @@ void client_print_status(const cJSON *status, FILE *out)
 	if (cJSON_IsObject(client_member(status, "run"))) {
 		say_progress(&screen);
 		say_rates(&screen);
+		say_cache(&screen);
 		say_checkpoint(&screen);
 	}
 	say_left_behind(&screen);

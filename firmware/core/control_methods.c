@@ -42,7 +42,8 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "schema (1), time_s, host, version, state, why, clock_set, run, progress, rates, loss, accuracy, "
-	  "validation_loss, validation_accuracy, checkpoint, fetch_retries, upload_retries, skipped_records, "
+	  "validation_loss, validation_accuracy, checkpoint, cache, fetch_retries, upload_retries, "
+	  "skipped_records, "
 	  "disk, temperatures, daemons, errors; null = not known",
 	  "which run, how far, how fast, how good, what is wrong" },
 	{ "run.list",
@@ -116,6 +117,39 @@ const struct control_method control_methods[] = {
 	  { { "text", CONTROL_TEXT, true, 1, 131072, NULL, "the new kiln.conf" } },
 	  "changed: [{key, applies}], previous: where the old file is kept, reloaded",
 	  "check a configuration, keep the old one, put the new one in its place" },
+	{ "cache.status",
+	  CONTROL_VIEW,
+	  false,
+	  { { 0 } },
+	  "time_s, objects, bytes, pinned_objects, pinned_bytes, budget_bytes, spare_bytes, free_bytes; "
+	  "pins: [{url, "
+	  "objects, bytes}]; run: {hits, hit_bytes, misses, kept}, null = without a cache; preload: how the "
+	  "last "
+	  "one "
+	  "goes: {state, text, started_us, updated_s, objects, bytes, objects_done, bytes_done, "
+	  "objects_fetched, "
+	  "bytes_fetched, left_out, failed}, null = there was none",
+	  "what the cache of shards holds" },
+	{ "cache.preload",
+	  CONTROL_OPERATE,
+	  true,
+	  { { 0 } },
+	  "started: true; cache.status tells how it goes",
+	  "fill the cache with what the next run reads" },
+	{ "cache.pin",
+	  CONTROL_OPERATE,
+	  true,
+	  { { "prefix", CONTROL_TEXT, true, 6, 1300, NULL, "s3://bucket/prefix, in a source's bucket" },
+	    { "remove", CONTROL_BOOLEAN, false, 0, 0, NULL, "evict them again like any other" } },
+	  "changed, pins: how many there are",
+	  "never evict the objects below a prefix" },
+	{ "cache.drop",
+	  CONTROL_OPERATE,
+	  true,
+	  { { "prefix", CONTROL_TEXT, false, 6, 1300, NULL, "s3://bucket/prefix: what lies below it" },
+	    { "all", CONTROL_BOOLEAN, false, 0, 0, NULL, "everything" } },
+	  "objects, bytes: what was removed",
+	  "remove objects from the cache, and their pins" },
 	{ "update.install",
 	  CONTROL_ADMIN,
 	  true,

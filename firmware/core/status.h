@@ -21,7 +21,8 @@ struct status_fetchd {
 	uint64_t segment, batch;   /* the place in the run that was committed last */
 	uint64_t records, skipped; /* committed; left out by policy */
 	uint64_t bytes, retries;   /* received from the store; requests tried again, all classes */
-	/* Shards read from the cache and their bytes; those not there; those written to it. */
+	uint64_t cached;           /* 1: there is a cache */
+	/* Shards read from it and their bytes; those not there; those written to it. */
 	uint64_t cache_hits, cache_bytes, cache_misses, cache_kept;
 };
 

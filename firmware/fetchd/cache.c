@@ -240,6 +240,7 @@ void cache_count(const struct fetch *fetch, struct status_fetchd *status)
 
 	if (!cache)
 		return;
+	status->cached = 1;
 	status->cache_hits = atomic_load(&cache->hits);
 	status->cache_misses = atomic_load(&cache->misses);
 	status->cache_bytes = atomic_load(&cache->bytes);

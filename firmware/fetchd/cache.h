@@ -61,3 +61,18 @@ void *keep_thread(void *cache);
  * is held in both. */
 struct keep_job *keep_borrow(struct fetch_cache *cache, const char name[static CACHE_NAME_BYTES]);
 void keep_put_back(struct fetch_cache *cache, struct keep_job *job);
+
+/* room.c: the keeper's thread, without the lock. */
+/* Read the folder and the pins, the first time or where others changed them. */
+MUST_CHECK int room_reread(struct fetch_cache *cache, bool first, struct error *err);
+/* What the list remembers of a file; the context is the cache. */
+uint64_t room_place(void *context, const struct cache_item *item);
+/* True: there is room for so many bytes that were just read, made of what comes later than they come again.
+ */
+MUST_CHECK bool room_make(struct fetch_cache *cache, uint64_t bytes, uint64_t place);
+/* We changed the folder ourselves. */
+void room_changed(struct fetch_cache *cache);
+/* The disk is for checkpoints first. */
+void room_shrink(struct fetch_cache *cache);
+/* The disk had less room than it said: make about so much. */
+void room_give_up(struct fetch_cache *cache, uint64_t bytes);

@@ -18,7 +18,15 @@ struct units_file {
 	char text[UNITS_TEXT_BYTES];
 };
 
-enum units_kind { UNITS_TIMER, UNITS_FETCHD, UNITS_TRAIND, UNITS_UPLOADD, UNITS_BEGIN, UNITS_KINDS };
+enum units_kind {
+	UNITS_TIMER,
+	UNITS_FETCHD,
+	UNITS_TRAIND,
+	UNITS_UPLOADD,
+	UNITS_BEGIN,
+	UNITS_PRELOAD,
+	UNITS_KINDS
+};
 
 /* The drop-in of one unit; `now` decides which gaps of local time are near. An empty text: it needs none.
  * Errors: -E2BIG. */

@@ -141,9 +141,9 @@ static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struc
 int units_write(const struct config *config, enum units_kind kind, int64_t now, struct units_file *ret_file,
 		struct error *err)
 {
-	static const char *const units[] = { "kiln-nightly.timer", "kiln-fetchd.service",
+	static const char *const units[] = { "kiln-nightly.timer",  "kiln-fetchd.service",
 					     "kiln-traind.service", "kiln-uploadd.service",
-					     "kiln-begin.service" };
+					     "kiln-begin.service",  "kiln-preload.service" };
 	uint64_t bytes;
 	int r;
 

@@ -66,6 +66,9 @@ int oneshot_failed(int argc, char **argv);
 int oneshot_hugepages(int argc, char **argv);
 /* provision.c: bind what lies on /data where programs look for it. */
 int oneshot_provision(int argc, char **argv);
+/* preload.c: the objects that the next run reads, and pinned ones, from the store into the cache; how it goes
+ * is in the cache's preload.json. [--config FILE] */
+int oneshot_preload(int argc, char **argv);
 /* keep_config.c: copy kiln.conf, as it was checked, for kiln-generator. */
 int oneshot_keep_config(int argc, char **argv);
 

@@ -43,13 +43,18 @@ static int factory_reset(struct manager *manager, struct error *err)
 	return start_of_image(manager, "kiln-factory-reset.service", err);
 }
 
+static int preload(struct manager *manager, struct error *err)
+{
+	return manager_start(manager, "kiln-preload.service", err);
+}
+
 static const struct {
 	const char *word;
 	int (*act)(struct manager *manager, struct error *err);
 } words[] = {
 	{ "run.start", manager_start_run },  { "run.stop", stop_run },     { "run.reset", manager_reset_run },
 	{ "config.reload", manager_reload }, { "update.install", update }, { "power.off", power_off },
-	{ "factory.reset", factory_reset },
+	{ "factory.reset", factory_reset },  { "cache.preload", preload },
 };
 
 /* All of one line that ends with its newline, and nothing behind it. */

@@ -188,3 +188,94 @@ if small_disk denied 1m && mount -o remount,ro "$KILN_ROOT/data/kiln/cache"; the
 else
 	skip 'a folder that cannot be written' 'nothing can be mounted here'
 fi
+
+# ---- The verbs ----
+kiln=$KILN_BIN/kiln
+code() { # expected exit code, name, command...
+	local expected=$1 name=$2
+	shift 2
+	said=$("$@" 2>&1)
+	is $? "$expected" "$name" "$said"
+}
+member() { # path below the cache's status
+	"$kiln" cache --json | python3 -c 'import json, sys
+v = json.load(sys.stdin)
+for k in sys.argv[1].split("."): v = v[int(k)] if isinstance(v, list) else v[k]
+print(v)' "$1"
+}
+name=verbs
+node verbs
+cache=$KILN_ROOT/data/kiln/cache
+config 'cache_bytes = 100000000;'
+mkdir -p "$KILN_ROOT/etc/kiln"
+cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+wait_for 10 "$kiln" node
+code 1 'status without a cache' "$kiln" cache
+like "$said" 'data/kiln/cache: No such file' 'says so'
+code 2 'a wrong word' "$kiln" cache fill
+code 1 'preload without kiln-steer' "$kiln" cache preload
+like "$said" 'kiln-steer cannot be reached' 'and why'
+code 1 'a prefix elsewhere' "$kiln" cache pin s3://other/x
+like "$said" 'no source of kiln.conf lies in the bucket "other"' 'and why'
+code 1 'a prefix that is none' "$kiln" cache pin /kiln/data
+like "$said" 'expected s3://bucket/prefix' 'and why'
+
+"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+is $? 0 'preload' "$(tail -n 3 "$work/preload.log")"
+is "$(held)" "$shards" 'has everything'
+is "$(member preload.state) $(member preload.objects_done) $(member preload.objects_fetched) $(member preload.bytes_done)" \
+	"finished 12 12 $(held_bytes)" 'and says so'
+requests=$(wc -l <"$work/proxy/requests")
+"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+is "$(tail -n +$((requests + 1)) "$work/proxy/requests" | grep -c tfrecord) $(member preload.objects_fetched)" '0 0' 'a second time fetches nothing'
+node=verbs run preloaded 'cache_bytes = 100000000;'
+same 'a run after it: the same slots'
+is "$asked" 0 'without a request for a shard'
+
+code 0 'pin' "$kiln" cache pin s3://kiln/data/train-0000
+code 0 'pin once more' "$kiln" cache pin s3://kiln/data/train-0000
+like "$said" 'it was so already' 'changes nothing'
+is "$(member pins.0.url) $(member pins.0.objects) $(member pinned_objects)" 's3://kiln/data/train-0000 10 10' 'status counts what it holds'
+like "$("$kiln" cache)" 'pinned +s3://kiln/data/train-0000  10 objects' 'for people, too'
+# Room for the 10 pinned ones alone: a run keeps nothing else, and does not evict them.
+node=verbs run pinned "cache_bytes = $((10 * shard_bytes + 1000));"
+same 'a run with what is pinned: the same slots'
+is "$(find "$cache/tree" -name 'train-*' | wc -l)" 10 'which stays'
+cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+code 0 'unpin' "$kiln" cache pin --remove s3://kiln/data/train-0000
+is "$(member pinned_objects)" 0 'nothing is pinned'
+code 0 'drop' "$kiln" cache drop s3://kiln/data/test-
+is "$(find "$cache/tree" -name 'test-*' | wc -l)" 0 'it is gone'
+code 1 'drop of nothing said' "$kiln" cache drop
+like "$said" 'either a prefix or all' 'is refused'
+code 0 'drop all' "$kiln" cache drop --all
+is "$(held) $(find "$cache/tree" -type l | wc -l)" '0 0' 'leaves nothing'
+
+# Less room than there are objects, an older one in the way.
+sed -i "s/cache_bytes = [0-9]*/cache_bytes = $((6 * shard_bytes + 1000))/" "$KILN_ROOT/etc/kiln/kiln.conf"
+"$kiln" cache pin s3://kiln/data/test- >/dev/null
+"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+is $? 0 'preload into a small cache' "$(tail -n 3 "$work/preload.log")"
+[ "$(held_bytes)" -le $((6 * shard_bytes + 1000)) ] && [ "$(find "$cache/tree" -name 'test-*' | wc -l)" = 2 ] && [ "$(held)" -ge 5 ]
+ok $? 'what is pinned comes first, then what fits' "$(find "$cache/tree" -type l)"
+like "$(member preload.text)" 'for the others there is no room' 'and it says so'
+"$kiln" cache drop --all >/dev/null
+sed -i "s/cache_bytes = [0-9]*/cache_bytes = 0/" "$KILN_ROOT/etc/kiln/kiln.conf"
+"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+is $? 78 'preload without a cache: exit 78'
+sed -i "s/cache_bytes = [0-9]*/cache_bytes = 100000000/; s,$endpoint,http://127.0.0.1:1," "$KILN_ROOT/etc/kiln/kiln.conf"
+sed -i 's/fetch: {/fetch: { attempts_max = 1;/' "$KILN_ROOT/etc/kiln/kiln.conf"
+"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+is $? 69 'preload from a store that is away: exit 69'
+is "$(member preload.state)" failed 'and status says so'
+
+# The unit is kiln-steer's to start; here its word starts it.
+sed -i "s,http://127.0.0.1:1,$endpoint," "$KILN_ROOT/etc/kiln/kiln.conf"
+echo ok >"$work/answers"
+: >"$work/words"
+python3 tests/system/steer_stub.py "$KILN_ROOT/run/kiln-steer/socket" "$work/words" "$work/answers" &
+{ wait_for 20 grep -q cache.preload "$work/words" && exec "$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"; } &
+wait_for 10 test -S "$KILN_ROOT/run/kiln-steer/socket"
+code 0 'kiln cache preload' "$kiln" cache preload
+like "$said" 'finished, .*: 12 of 12 objects' 'waits until it is done' "$(cat "$work/words" "$work/preload.log")"

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/preload.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/notify/notify.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#define NOTE_US    500000u
+#define GLOB_MAX   (2 * CONFIG_PREFIX_MAX + 2)
+#define FAILED_MAX 100u /* objects that could not be had */
+
+/* What preload.json says; drivers/cache/cache.h. */
+struct counts {
+	uint64_t objects, bytes;         /* that there are */
+	uint64_t done, bytes_done;       /* of them, in the cache by now */
+	uint64_t fetched, bytes_fetched; /* of these, from the store */
+	uint64_t left_out, failed;       /* no room; not to be had */
+};
+
+struct preload {
+	struct config config;
+	struct cache *cache;
+	struct cache_list list;
+	struct cache_pins pins;
+	struct counts counts;
+	int64_t started_s;
+	uint64_t started_us; /* Unix time, both */
+	uint64_t noted_us;
+	struct fetcher *fetcher; /* of the store in work; NULL: it is only counted */
+	const struct config_store *where;
+	bool pinned; /* what is in work */
+	struct error *err;
+};
+
+/* ---- Progress ---- */
+
+static void note(struct preload *p, const char *state, const char *text)
+{
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *line = NULL;
+	const struct counts *c = &p->counts;
+	char path[PATH_BYTES];
+	struct error err;
+
+	p->noted_us = clock_us();
+	(void)cJSON_AddStringToObject(json, "state", state);
+	(void)cJSON_AddItemToObject(json, "text", json_string(text));
+	(void)json_add_u64(json, "started_us", p->started_us);
+	(void)json_add_u64(json, "updated_s", (uint64_t)time(NULL));
+	(void)json_add_u64(json, "objects", c->objects);
+	(void)json_add_u64(json, "bytes", c->bytes);
+	(void)json_add_u64(json, "objects_done", c->done);
+	(void)json_add_u64(json, "bytes_done", c->bytes_done);
+	(void)json_add_u64(json, "objects_fetched", c->fetched);
+	(void)json_add_u64(json, "bytes_fetched", c->bytes_fetched);
+	(void)json_add_u64(json, "left_out", c->left_out);
+	(void)json_add_u64(json, "failed", c->failed);
+	if (json_print_line(json, &line, &err) < 0 ||
+	    file_write_durable(path_of(PATH_CACHE, CACHE_PRELOAD_FILE, path), line, strlen(line), &err) < 0)
+		log_warning("%s", err.text);
+}
+
+static void note_now_and_then(struct preload *p)
+{
+	if (clock_us() - p->noted_us < NOTE_US)
+		return;
+	note(p, "running", "");
+	notify_status("%" PRIu64 " of %" PRIu64 " objects", p->counts.done, p->counts.objects);
+}
+
+/* ---- Room ---- */
+
+static uint64_t place_of(void *context, const struct cache_item *item)
+{
+	const struct preload *p = context;
+
+	return cache_pins_cover(&p->pins, item) ? CACHE_PINNED : 0;
+}
+
+/* What this very preload wants stays; of the rest, the longest unused goes first. */
+static double age(void *context, const struct cache_held *held)
+{
+	const struct preload *p = context;
+
+	return held->used_s >= p->started_s ? -1 : (double)(p->started_s - held->used_s);
+}
+
+static bool make_room(struct preload *p, uint64_t bytes)
+{
+	uint64_t free = cache_free_bytes(p->cache), spare = p->config.fetch.cache_spare_bytes;
+	uint64_t usable = p->list.bytes + (free > spare ? free - spare : 0), wanted = p->list.bytes + bytes;
+
+	if (usable > p->config.fetch.cache_bytes)
+		usable = p->config.fetch.cache_bytes;
+	if (wanted <= usable)
+		return true;
+	return bytes <= usable &&
+	       cache_list_evict(&p->list, p->cache, wanted - usable, wanted - usable, age, p) > 0;
+}
+
+/* ---- Objects ---- */
+
+static int fetched(void *context, const struct cache_object *object, int r, const struct error *err)
+{
+	struct preload *p = context;
+
+	if (r == 0) {
+		p->counts.fetched++;
+		p->counts.done++;
+		p->counts.bytes_fetched += object->pin->bytes;
+		p->counts.bytes_done += object->pin->bytes;
+		note_now_and_then(p);
+		return 0;
+	}
+	log_warning("%s: %s", object->key, err->text);
+	p->counts.failed++;
+	if ((r == -ENOENT || r == -ESTALE) && p->counts.failed < FAILED_MAX)
+		return 0;
+	*p->err = *err;
+	return r;
+}
+
+static int count(struct preload *p, const struct cache_object *object)
+{
+	p->counts.objects++;
+	p->counts.bytes += object->pin->bytes;
+	if (cache_touch(p->cache, object)) {
+		p->counts.done++;
+		p->counts.bytes_done += object->pin->bytes;
+	}
+	return 0;
+}
+
+static int bring(struct preload *p, const struct cache_object *object, const char *key)
+{
+	char name[CACHE_NAME_BYTES];
+	int r;
+
+	if (cache_touch(p->cache, object))
+		return 0;
+	if (!make_room(p, object->pin->bytes)) {
+		p->counts.left_out++;
+		return 0;
+	}
+	/* Counted from here on, that the next ones leave it its room. */
+	cache_name(object, name);
+	r = cache_list_add(&p->list, name, object->pin->bytes, p->pinned ? CACHE_PINNED : 0, p->err);
+	return r < 0 ? r : fetcher_add(p->fetcher, key, object->pin, fetched, p, p->err);
+}
+
+static int each_object(void *context, const struct store_object *found)
+{
+	struct preload *p = context;
+	struct cache_room room;
+	struct cache_object object = cache_object_of(p->where, found->key, &found->pin, &room);
+
+	if (!cache_takes_pin(&found->pin))
+		return 0;
+	return p->fetcher ? bring(p, &object, found->key) : count(p, &object);
+}
+
+/* ---- What the next run reads, and what is pinned ---- */
+
+static int list(struct preload *p, const struct config_store *where, const char *glob, bool fetch)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct store_options options = store_options_of(&p->config);
+	int r;
+
+	if (!*glob)
+		return 0;
+	p->where = where;
+	if ((r = store_open(where, &options, &store, p->err)) < 0 ||
+	    (fetch && (r = fetcher_open(&p->config, where, p->cache, &p->fetcher, p->err)) < 0))
+		return r;
+	r = store_list(store, glob, each_object, p, p->err);
+	if (r == 0 && p->fetcher)
+		r = fetcher_finish(p->fetcher, fetched, p, p->err);
+	fetcher_closep(&p->fetcher);
+	return r;
+}
+
+/* A prefix as a glob: fnmatch(3) takes the character behind a backslash as it is. */
+static void glob_of(const char *prefix, char out[static GLOB_MAX])
+{
+	size_t used = 0;
+
+	for (; *prefix && used + 4 < GLOB_MAX; prefix++) {
+		if (strchr("*?[\\", *prefix))
+			out[used++] = '\\';
+		out[used++] = *prefix;
+	}
+	(void)snprintf(out + used, GLOB_MAX - used, "*");
+}
+
+static int list_pins(struct preload *p, const struct config_store *source, bool fetch)
+{
+	struct config_store bucket = *source;
+	char url[sizeof("s3://") + CONFIG_BUCKET_MAX], glob[GLOB_MAX];
+	struct cache_room room;
+	struct cache_object top = cache_object_of(source, "", &(struct store_pin){ 0 }, &room);
+	int r = 0;
+
+	(void)snprintf(url, sizeof(url), "s3://%s", top.bucket);
+	bucket.url = url;
+	p->pinned = true;
+	for (size_t i = 0; r == 0 && i < p->pins.count; i++) {
+		const struct cache_pin *pin = &p->pins.pin[i];
+
+		if (strcmp(pin->bucket, top.bucket) != 0 ||
+		    !cache_same_endpoint(pin->endpoint, source->endpoint))
+			continue;
+		glob_of(pin->prefix, glob);
+		r = list(p, &bucket, glob, fetch);
+	}
+	p->pinned = false;
+	return r;
+}
+
+/* What is pinned comes first: there may not be room for all. */
+static int list_all(struct preload *p, bool fetch)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < p->config.sources; i++)
+		if (cache_takes_store(&p->config.source[i].store))
+			r = list_pins(p, &p->config.source[i].store, fetch);
+	for (uint32_t i = 0; r == 0 && i < p->config.sources; i++) {
+		const struct config_source *source = &p->config.source[i];
+
+		if (!cache_takes_store(&source->store))
+			continue;
+		if ((r = list(p, &source->store, source->train_glob, fetch)) == 0 &&
+		    p->config.split.by == SPLIT_BY_PREFIX)
+			r = list(p, &source->store, source->validation_glob, fetch);
+		if (r == 0)
+			r = list(p, &source->store, source->test_glob, fetch);
+	}
+	return r;
+}
+
+/* Counted first, which notes a use of what is there, so that nothing of it has to go. */
+static int preload(struct preload *p)
+{
+	char folder[PATH_BYTES];
+	int r;
+
+	if (p->config.fetch.cache_bytes == 0)
+		return error_set(p->err, -EINVAL, "fetch.cache_bytes is 0: there is no cache to fill");
+	r = cache_open(path_of(PATH_CACHE, NULL, folder), CACHE_WRITE, &p->cache, p->err);
+	if (r < 0)
+		return r;
+	cache_sweep(p->cache);
+	note(p, "running", "");
+	if ((r = cache_pins_load(p->cache, &p->pins, p->err)) < 0 || (r = list_all(p, false)) < 0 ||
+	    (r = cache_list_read(&p->list, p->cache, place_of, p, p->err)) < 0)
+		return r;
+	note(p, "running", "");
+	r = list_all(p, true);
+	cache_changed(p->cache);
+	if (r == 0 && p->counts.failed > 0)
+		r = error_set(p->err, -ENOENT, "%" PRIu64 " of %" PRIu64 " objects could not be had",
+			      p->counts.failed, p->counts.objects);
+	return r;
+}
+
+static void say_done(struct preload *p)
+{
+	const struct counts *c = &p->counts;
+	char text[256];
+
+	(void)snprintf(text, sizeof(text),
+		       "%" PRIu64 " of %" PRIu64 " objects are in the cache, %" PRIu64 " bytes; %" PRIu64
+		       " came from the store now%s",
+		       c->done, c->objects, c->bytes_done, c->fetched,
+		       c->left_out ? "; for the others there is no room below fetch.cache_bytes" : "");
+	note(p, "finished", text);
+	log_notice("%s", text);
+}
+
+static uint64_t unix_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000;
+}
+
+int oneshot_preload(int argc, char **argv)
+{
+	static struct error err;
+	struct preload p = { .started_s = time(NULL), .started_us = unix_us(), .err = &err };
+	int r = config_load(config_path(argc, argv), &p.config, &err);
+
+	if (r == 0)
+		r = preload(&p);
+	if (r == 0)
+		say_done(&p);
+	else if (p.cache)
+		note(&p, "failed", err.text);
+	fetcher_closep(&p.fetcher);
+	cache_list_done(&p.list);
+	cache_pins_done(&p.pins);
+	cache_closep(&p.cache);
+	config_done(&p.config);
+	return r < 0 ? fatal(&err) : EX_OK;
+}

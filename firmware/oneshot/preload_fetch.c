@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/preload.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define POLL_MS    1000
+#define RANGES_MAX 16u /* a buffer each, in a unit of 1 GiB */
+
+/* An object on its way: freed when its last range is settled. */
+struct item {
+	char key[STORE_KEY_MAX + 1];
+	struct store_pin pin;
+	struct cache_writer *writer;
+	struct error err; /* code 0 = good so far */
+};
+
+/* One range of it, in a ring in the order they were asked for. */
+struct range {
+	struct store_request request;
+	struct item *item;
+	char *buffer;
+	bool done, last;
+};
+
+struct fetcher {
+	struct config_store where;
+	const struct cache *cache;
+	struct store *store;
+	uint64_t range_bytes;
+	uint32_t ranges;
+	struct item *current; /* some of its ranges are not asked for yet */
+	uint64_t head, tail;
+	struct range range[];
+};
+
+static void item_free(struct item *item)
+{
+	if (item)
+		cache_abandonp(&item->writer);
+	free(item);
+}
+
+void fetcher_closep(struct fetcher **fetcher)
+{
+	struct fetcher *f = *fetcher;
+
+	if (!f)
+		return;
+	store_close(f->store);
+	item_free(f->current);
+	for (; f->tail != f->head; f->tail++) {
+		struct range *range = &f->range[f->tail % f->ranges];
+
+		if (range->last)
+			item_free(range->item);
+	}
+	for (uint32_t i = 0; i < f->ranges; i++)
+		free(f->range[i].buffer);
+	free(f);
+	*fetcher = NULL;
+}
+
+int fetcher_open(const struct config *config, const struct config_store *where, const struct cache *cache,
+		 struct fetcher **ret_fetcher, struct error *err)
+{
+	struct store_options options = store_options_of(config);
+	uint64_t connections = config_fetch_connections(config);
+	uint32_t ranges = connections < RANGES_MAX ? (uint32_t)connections : RANGES_MAX;
+	CLEANUP(fetcher_closep)
+	struct fetcher *f = calloc(1, sizeof(*f) + ranges * sizeof(f->range[0]));
+	int r;
+
+	if (!f)
+		return error_set(err, -ENOMEM, "no memory for %u ranges", ranges);
+	f->where = *where;
+	f->cache = cache;
+	f->range_bytes = config_fetch_part_bytes(config);
+	f->ranges = ranges;
+	options.connections = ranges;
+	for (uint32_t i = 0; i < ranges; i++)
+		if (!(f->range[i].buffer = malloc(f->range_bytes)))
+			return error_set(err, -ENOMEM, "no memory for %u ranges of %" PRIu64 " bytes", ranges,
+					 f->range_bytes);
+	if ((r = store_open(where, &options, &f->store, err)) < 0)
+		return r;
+	*ret_fetcher = TAKE(f);
+	return 0;
+}
+
+static struct cache_object object_of(const struct fetcher *f, const struct item *item,
+				     struct cache_room *room)
+{
+	return cache_object_of(&f->where, item->key, &item->pin, room);
+}
+
+static int over(struct fetcher *f, struct item *item, fetched_fn *each, void *context)
+{
+	struct cache_room room;
+	struct cache_object object = object_of(f, item, &room);
+	int r = item->err.code;
+
+	if (r == 0)
+		r = cache_commit(TAKE(item->writer), &item->err);
+	r = each(context, &object, r, &item->err);
+	item_free(item);
+	return r;
+}
+
+static void take_range(struct range *range)
+{
+	struct item *item = range->item;
+
+	if (item->err.code)
+		return;
+	if (range->request.result < 0)
+		item->err = range->request.err;
+	else
+		(void)!cache_append(item->writer, range->buffer, range->request.bytes, &item->err);
+}
+
+/* The oldest range, whatever it takes. */
+static int settle_oldest(struct fetcher *f, fetched_fn *each, void *context, struct error *err)
+{
+	struct range *oldest = &f->range[f->tail % f->ranges];
+	int r;
+
+	while (!oldest->done) {
+		struct store_request *done = NULL;
+
+		r = store_poll(f->store, POLL_MS, &done, err);
+		if (r < 0)
+			return r;
+		if (done)
+			((struct range *)done->context)->done = true;
+	}
+	f->tail++;
+	take_range(oldest);
+	return oldest->last ? over(f, oldest->item, each, context) : 0;
+}
+
+static void submit(struct fetcher *f, struct item *item, uint64_t offset)
+{
+	struct range *range = &f->range[f->head++ % f->ranges];
+	uint64_t left = item->pin.bytes - offset;
+
+	range->item = item;
+	range->last = left <= f->range_bytes;
+	range->request = (struct store_request){ .key = item->key,
+						 .pin = &item->pin,
+						 .offset = offset,
+						 .bytes = range->last ? left : f->range_bytes,
+						 .buffer = range->buffer,
+						 .context = range };
+	/* Of no bytes nothing is asked; what cannot be asked is over. */
+	range->done = range->request.bytes == 0 || item->err.code;
+	if (range->done)
+		return;
+	range->request.result = store_submit(f->store, &range->request, &range->request.err);
+	range->done = range->request.result < 0;
+}
+
+int fetcher_add(struct fetcher *f, const char *key, const struct store_pin *pin, fetched_fn *each,
+		void *context, struct error *err)
+{
+	struct item *item = calloc(1, sizeof(*item));
+	struct cache_object object;
+	struct cache_room room;
+	uint64_t offset = 0;
+
+	if (!item)
+		return error_set(err, -ENOMEM, "no memory for an object");
+	(void)snprintf(item->key, sizeof(item->key), "%s", key);
+	item->pin = *pin;
+	object = object_of(f, item, &room);
+	(void)!cache_create(f->cache, &object, &item->writer, &item->err);
+	f->current = item;
+	do {
+		int r = f->head - f->tail == f->ranges ? settle_oldest(f, each, context, err) : 0;
+
+		if (r != 0)
+			return r;
+		submit(f, item, offset);
+		offset += f->range_bytes;
+	} while (offset < pin->bytes);
+	f->current = NULL;
+	return 0;
+}
+
+int fetcher_finish(struct fetcher *f, fetched_fn *each, void *context, struct error *err)
+{
+	int r = 0;
+
+	while (r == 0 && f->tail != f->head)
+		r = settle_oldest(f, each, context, err);
+	return r;
+}
