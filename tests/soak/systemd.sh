@@ -84,8 +84,11 @@ archived() {
 }
 wait_for 60 archived
 ok $? "its record goes to the archive" "$(inside systemctl status --no-pager -n 20 kiln-finished 2>&1)"
+status_is 5
+like "$(cat "$work/status")" 'why +kiln.conf:1: run.epochs: found "none"' "kiln status: what is wrong with kiln.conf"
+config "$epochs" "" "$checkpoints" >"$root/etc/kiln/kiln.conf"
 status_is 7
-like "$(cat "$work/status")" 'state +finished' "kiln status still tells of it"
+like "$(cat "$work/status")" 'state +finished' "put right: of the run"
 
 # ---- The same bits ----
 stored() {

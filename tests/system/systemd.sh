@@ -11,8 +11,11 @@ drop_in kiln-traind.service Service WatchdogSec=4
 booted "it boots"
 units="kiln-run.target kiln-nightly.timer kiln-steer.socket kiln-finished.path run-kiln-huge.mount
 	$(cd "$root/usr/lib/systemd/system" && echo kiln-*.service)"
-verified=$(inside systemd-analyze verify --man=no ${units//@.service/@x.service} 2>&1 | grep -i kiln)
-is "$verified" "" "systemd-analyze verify has nothing to say"
+verify() { # also what the generator wrote, which it would not look for
+	inside env SYSTEMD_UNIT_PATH=/run/systemd/generator: systemd-analyze verify --man=no ${units//@.service/@x.service} 2>&1 |
+		grep -i kiln
+}
+is "$(verify)" "" "systemd-analyze verify has nothing to say"
 status_is 7
 ok $? "kiln status: idle" "$(cat "$work/status")"
 
@@ -44,6 +47,18 @@ plain_run short
 is "$(tensors "$(stored)")" "$(tensors "$work"/plain/runs/*/model/model.safetensors)" "it has the same weights, bit for bit"
 unset data_folder runs_folder
 
+# ---- What the generator writes ----
+config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints" |
+	sed 's/sink: {/sink: { credential = "store";/; s/device: {/device: { cores = "0";/' >"$root/data/all.conf"
+inside kiln config apply /data/all.conf >"$work/said" 2>&1
+ok $? "kiln config apply, with all that makes lines of units" "$(cat "$work/said")"
+is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
+	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service fetchd.service nightly.timer traind.service uploadd.service | sed 's/ $//')" \
+	"the generator wrote a drop-in for each unit that it has lines for"
+is "$(verify)" "" "systemd-analyze verify has nothing to say of them"
+inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.d/50-kiln.conf'
+like "$(verify)" 'kiln-nightly.timer.d/50-kiln.conf:.*never' "it would, of a wrong one"
+
 # ---- A run that does not end by itself ----
 config 1000000 "" "$checkpoints" >"$root/data/long.conf"
 inside kiln config apply /data/long.conf >"$work/said" 2>&1
@@ -52,6 +67,21 @@ inside kiln start >"$work/said" 2>&1
 ok $? "kiln start" "$(cat "$work/said")"
 becomes 60 running "another run begins"
 goes_on "it trains"
+# ---- Who talks to the network steers nothing ----
+refused() { # name, method of systemd's manager, arguments
+	like "$(inside setpriv --reuid=kiln-fetch --regid=kiln --init-groups busctl call org.freedesktop.systemd1 \
+		/org/freedesktop/systemd1 org.freedesktop.systemd1.Manager "${@:2}" 2>&1)" 'authentication required|Access denied' "$1"
+}
+like "$(inside setpriv --reuid=kiln-fetch --regid=kiln --init-groups busctl get-property org.freedesktop.systemd1 \
+	/org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Version 2>&1)" '^s "' "kiln-fetchd's user reaches systemd over D-Bus"
+refused "it may not start a unit" StartUnit ss kiln-nightly.service replace
+refused "nor stop one" StopUnit ss kiln-run.target replace
+refused "nor make one" StartTransientUnit 'ssa(sv)a(sa(sv))' kiln-x.service replace 0 0
+refused "nor reload them" Reload
+like "$(steer run.start kiln-fetch)" 'Permission denied' "nor call kiln-steer"
+is "$(inside stat -c '%U:%G %a' /run/kiln-steer/socket)" "root:kiln-steer 660" "whose socket is for the group kiln-steer"
+is "$(inside getent group kiln-steer | cut -d: -f4)" kiln-control "in which is kiln-controld's user alone"
+
 fetchd=$(pid_of fetchd)
 kill_it traind KILL
 is "$(pid_of fetchd)" "$fetchd" "a trainer that crashes leaves the fetcher alone"
