@@ -101,6 +101,8 @@ static void say_progress(const struct screen *screen)
 		       figure(client_number(status, "progress.percent"), "%.1f", a),
 		       span_of(client_number(status, "progress.eta_s"), b));
 	say(screen, "progress", text);
+	if (strcmp(client_text(status, "order"), "fast") == 0)
+		say(screen, "order", "fast: records as they arrive; a resumed run may repeat or miss some");
 }
 
 static void say_left_behind(const struct screen *screen)

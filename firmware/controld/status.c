@@ -402,6 +402,7 @@ cJSON *status_object(struct server *server)
 	add_rates(object, &view);
 	add_quality(object, &view);
 	add_checkpoint(object, &view);
+	add_text(object, "order", !view.fetchd ? NULL : view.fetchd->fetchd.fast ? "fast" : "exact");
 	(void)cJSON_AddItemToObject(object, "cache", cache_of_run(view.fetchd));
 	add_count(object, "fetch_retries", view.fetchd, view.fetchd ? view.fetchd->fetchd.retries : 0);
 	add_count(object, "upload_retries", view.uploadd, view.uploadd ? view.uploadd->uploadd.retries : 0);

@@ -119,8 +119,11 @@ struct config {
 		uint64_t cache_bytes, cache_spare_bytes;
 	} fetch;
 	struct {
+		int mode; /* enum config_order_mode */
 		uint64_t window_shards, lanes;
-		int remainder; /* enum config_remainder */
+		int remainder;      /* enum config_remainder */
+		const char *filter; /* core/filter.h reads it */
+		uint64_t skip_rows, take_rows;
 	} order;
 	struct {
 		uint64_t slots;

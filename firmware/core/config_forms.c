@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The forms of strings: names, places in stores, CPU lists. */
 #include "core/config_reading.h"
+#include "core/filter.h"
 #include "core/night.h"
 
 #include <arpa/inet.h>
@@ -109,6 +110,7 @@ bool config_is_clean(const char *text)
 
 bool config_string_allowed(const struct config_key *key, const char *text)
 {
+	struct filter filter;
 	unsigned value;
 
 	switch (key->type) {
@@ -128,6 +130,8 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 		return night_time_parse(text, &value) && (*text || (key->fallback && !*key->fallback));
 	case KEY_ZONE:
 		return night_zone_exists(text);
+	case KEY_FILTER:
+		return config_is_clean(text) && (!*text || filter_parse(text, &filter));
 	default:
 		return config_is_clean(text);
 	}

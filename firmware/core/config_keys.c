@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config_keys.h"
 #include "core/cursor.h"
+#include "core/filter.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -156,6 +157,16 @@ const struct config_key config_keys[] = {
 	  "budget of the cache on this box's disk, for s3:// sources; 0 = no cache" },
 	{ "fetch.cache_spare_bytes", KEY_INT, "bytes", "1073741824", 0, INT53, NO_NAMES,
 	  AT(fetch.cache_spare_bytes), "left free on that disk for checkpoints: the cache shrinks first" },
+	{ "order.mode",
+	  KEY_ENUM,
+	  "",
+	  "exact",
+	  NO_BOUNDS,
+	  { "exact", "fast" },
+	  AT(order.mode),
+	  "each record in its place every time, or as its shard arrives: then a run that is resumed may "
+	  "repeat "
+	  "or miss some" },
 	{ "order.window_shards", KEY_INT, "shards", "4", 1, 65536, NO_NAMES, AT(order.window_shards),
 	  "shards whose records are shuffled together" },
 	{ "order.lanes", KEY_INT, "", "1", 1, CURSOR_PLACES_MAX, NO_NAMES, AT(order.lanes),
@@ -170,6 +181,12 @@ const struct config_key config_keys[] = {
 	  { "keep", "drop" },
 	  AT(order.remainder),
 	  "the last, smaller batch of a pass: train on it or drop it" },
+	{ "order.filter", KEY_FILTER, "", "", NO_BOUNDS, NO_NAMES, AT(order.filter),
+	  "records that count, by the value of a feature; empty = all" },
+	{ "order.skip_rows", KEY_INT, "rows", "0", 0, INT53, NO_NAMES, AT(order.skip_rows),
+	  "training rows at the start of each epoch that are passed over" },
+	{ "order.take_rows", KEY_INT, "rows", "0", 0, INT53, NO_NAMES, AT(order.take_rows),
+	  "training rows of each epoch at most, behind those; 0 = all" },
 	{ "ring.slots", KEY_INT, "batches", "8", 4, 4096, NO_NAMES, AT(ring.slots),
 	  "batches between fetchd and traind" },
 	{ "ring.small_pages", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(ring.small_pages),
@@ -346,6 +363,9 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 		break;
 	case KEY_ZONE:
 		(void)snprintf(out, size, "a zone of /usr/share/zoneinfo such as \"Europe/Berlin\"");
+		break;
+	case KEY_FILTER:
+		(void)snprintf(out, size, "%s, or nothing", FILTER_ALLOWED);
 		break;
 	case KEY_ENUM:
 		(void)allowed_names(key, out, size);

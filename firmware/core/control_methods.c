@@ -42,7 +42,7 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "schema (1), time_s, host, version, state, why, clock_set, run, progress, rates, loss, accuracy, "
-	  "validation_loss, validation_accuracy, checkpoint, cache, fetch_retries, upload_retries, "
+	  "validation_loss, validation_accuracy, checkpoint, order, cache, fetch_retries, upload_retries, "
 	  "skipped_records, "
 	  "disk, temperatures, daemons, errors; null = not known",
 	  "which run, how far, how fast, how good, what is wrong" },

@@ -13,7 +13,7 @@
 
 #include "core/run.h"
 
-#define STATUS_VERSION 3u
+#define STATUS_VERSION 5u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -24,6 +24,7 @@ struct status_fetchd {
 	uint64_t cached;           /* 1: there is a cache */
 	/* Shards read from it and their bytes; those not there; those written to it. */
 	uint64_t cache_hits, cache_bytes, cache_misses, cache_kept;
+	uint64_t fast; /* 1: records come as they arrive, by order.mode */
 };
 
 struct status_traind {

@@ -197,6 +197,8 @@ static bool weights_fit(const struct plan_settings *settings)
 
 static int check_settings(const char *path, const struct plan_settings *settings, struct error *err)
 {
+	struct filter filter;
+
 	if (settings->order_version != ORDER_VERSION || settings->lanes < 1 ||
 	    settings->lanes > CURSOR_PLACES_MAX || settings->sources < 1 ||
 	    settings->sources > PLAN_SOURCES_MAX || settings->sources * settings->lanes > CURSOR_PLACES_MAX ||
@@ -212,9 +214,10 @@ static int check_settings(const char *path, const struct plan_settings *settings
 	if (!weights_fit(settings))
 		return error_set(err, -EBADMSG, "%s: a weight of its %u sources is not a number above 0",
 				 path, settings->sources);
-	if (*settings->filter)
+	if (settings->filter[sizeof(settings->filter) - 1] ||
+	    (*settings->filter && !filter_parse(settings->filter, &filter)))
 		return error_set(err, -EBADMSG,
-				 "%s: found the filter \"%.*s\", this firmware takes every record", path,
+				 "%s: found the filter \"%.*s\", which this firmware cannot follow", path,
 				 (int)sizeof(settings->filter), settings->filter);
 	return 0;
 }

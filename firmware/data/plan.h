@@ -14,6 +14,7 @@
 
 #include "core/cursor.h"
 #include "core/error.h"
+#include "core/filter.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,14 +23,13 @@
 #define PLAN_VERSION     2u                           /* version 1, of one source, is read as well */
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
-#define PLAN_FILTER_MAX  256u
 
 /* What fixes the order besides the shards. */
 struct plan_settings {
 	uint32_t order_version, lanes, sources, remainder; /* remainder: enum config_remainder */
 	uint64_t seed, epochs, window_shards, batch_rows;
 	double weight[PLAN_SOURCES_MAX]; /* of the sources in use: finite, > 0 */
-	char filter[PLAN_FILTER_MAX];    /* which records count, as data/filter.h reads it; "" = all */
+	char filter[FILTER_BYTES];       /* which records count, as core/filter.h reads it; "" = all */
 	/* Of an epoch's rows, the first `skip_rows` are passed over and at most `take_rows` (0 = all) of the
 	 * others are trained on. */
 	uint64_t skip_rows, take_rows;

@@ -265,9 +265,14 @@ static void open_page(struct producer *producer)
 	if (status_open(STATUS_FETCHD, &producer->page, &err) < 0)
 		log_warning("no status page: %s", err.text);
 	(void)snprintf(producer->status.run_id, sizeof(producer->status.run_id), "%s", fetch->run.id);
+	producer->status.fetchd.fast = fetch->fast;
 	(void)snprintf(producer->status.phase, sizeof(producer->status.phase), "fetching");
-	(void)snprintf(producer->status.text, sizeof(producer->status.text), "%s",
-		       fetch->run.config.source[0].store.url);
+	if (fetch->sources > 1)
+		(void)snprintf(producer->status.text, sizeof(producer->status.text), "%s and %u more",
+			       fetch->run.config.source[0].store.url, fetch->sources - 1);
+	else
+		(void)snprintf(producer->status.text, sizeof(producer->status.text), "%s",
+			       fetch->run.config.source[0].store.url);
 }
 
 static void write_page(struct producer *producer)

@@ -81,9 +81,18 @@ static int add_record(struct shard *shard, const struct tfrecord *record, bool b
 	return 0;
 }
 
+/* Whether it is one of order.filter's. What cannot be told of a record makes it a bad one. */
+static int is_wanted(const struct fetch *fetch, const struct tfrecord *record, uint64_t offset,
+		     struct error *err)
+{
+	int r = fetch->filtered ? filter_match(&fetch->filter, record->data, record->bytes, err) : 1;
+
+	return r < 0 ? error_prefix(err, "record at byte %" PRIu64, offset) : r;
+}
+
 /* Every record's place. A bad data CRC marks its record; a bad length ends the shard (shard->lost). Returns
  * the first fault. */
-static int index_records(struct shard *shard, struct error *err)
+static int index_records(const struct fetch *fetch, struct shard *shard, struct error *err)
 {
 	uint64_t offset = 0;
 	int fault = 0;
@@ -93,20 +102,26 @@ static int index_records(struct shard *shard, struct error *err)
 		struct error one = { 0 };
 		int r = tfrecord_next(shard->plain, shard->plain_bytes, offset, UINT32_MAX, &record, &one);
 
+		bool broken = r == -EBADMSG;
+
 		if (r == -ENODATA)
 			return fault;
+		if (r == 0)
+			r = is_wanted(fetch, &record, offset, &one);
 		if (r < 0 && fault == 0) {
 			fault = -EBADMSG;
 			*err = one;
 			err->code = -EBADMSG;
 			shard->bad_offset = offset;
 		}
-		shard->lost = r == -EBADMSG;
-		if (shard->lost)
+		shard->lost = broken;
+		if (broken)
 			return fault;
-		r = add_record(shard, &record, r < 0, err);
-		if (r < 0)
-			return r;
+		if (r != 0) {
+			r = add_record(shard, &record, r < 0, err);
+			if (r < 0)
+				return r;
+		}
 		offset = record.next;
 	}
 }
@@ -118,7 +133,7 @@ static void index_shard(struct fetch *fetch, struct inflater **inflater, struct 
 
 	shard->bad_offset = 0;
 	if (inflated == 0 || inflated == -EBADMSG)
-		indexed = index_records(shard, &err);
+		indexed = index_records(fetch, shard, &err);
 	/* The inflate error is the cause of what the index then finds. */
 	if (inflated < 0) {
 		shard->err = corrupt;
@@ -155,10 +170,7 @@ static void settle(struct fetch *fetch, struct shard *shard)
 	account(fetch, shard);
 	if (good)
 		cache_keep(shard);
-	if (--window->loading == 0) {
-		window_complete(window);
-		(void)pthread_cond_signal(&fetch->progress);
-	}
+	window_arrived(fetch, window, shard);
 }
 
 static void say_skipped(const struct fetch *fetch, const struct shard *shard)

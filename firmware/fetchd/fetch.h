@@ -18,6 +18,7 @@
 #include "core/run.h"
 #include "core/status.h"
 #include "data/example.h"
+#include "data/filter.h"
 #include "data/order.h"
 #include "data/plan.h"
 #include "drivers/cache/cache.h"
@@ -87,13 +88,19 @@ struct window {
 	struct place place;
 	struct shard *shard;
 	uint64_t shards, loading; /* of them, not yet indexed */
-	uint64_t *first;          /* index in the window of each shard's first record */
+	/* The shards whose records can be taken, and the index in the window of each one's first record: all
+	 * at once, or with order.mode "fast" in the order in which they came. */
+	uint32_t *taken;
+	uint64_t *first;
+	uint32_t arrived;
 	uint64_t records;
-	uint64_t lost;  /* shards whose rest is left out */
-	uint64_t bytes; /* stored, inflated and index of this window's shards so far */
-	uint64_t spans; /* in flight */
-	uint64_t keeps; /* shards of it that the cache writes */
-	bool roomy;     /* its buffers may be larger than what is stored */
+	const struct shard *failed; /* NULL = none so far */
+	uint64_t lost;              /* shards whose rest is left out */
+	uint64_t bytes;             /* stored, inflated and index of this window's shards so far */
+	uint64_t spans;             /* in flight */
+	uint64_t keeps;             /* shards of it that the cache writes */
+	bool eager;                 /* its shards' records can be taken before all have arrived */
+	bool roomy;                 /* its buffers may be larger than what is stored */
 };
 
 /* One lane of one source: where it stands is cursor.place[place]. The window that rows are taken from and the
@@ -129,6 +136,7 @@ struct span {
 	uint64_t offset;
 	const uint32_t *row; /* NULL = first, first + stride ... */
 	uint32_t first, stride, count;
+	uint32_t arrived; /* of the window, when it was handed out */
 };
 
 static inline uint32_t span_row(const struct span *span, uint32_t i)
@@ -142,6 +150,8 @@ struct fetch {
 	struct ring *ring;
 	struct nic_cores cores;
 	struct example_schema schema;
+	struct filter filter;
+	bool filtered, fast;  /* fast: by order.mode */
 	struct budget budget; /* fetch.memory_bytes: of all windows, and the most that one may take */
 	struct source source[PLAN_SOURCES_MAX];
 	uint32_t sources;
@@ -212,22 +222,28 @@ MUST_CHECK int streams_load(struct fetch *fetch, const struct cursor *cursor, st
 /* The stream's window for a place; NULL = not loaded yet. */
 struct window *stream_window(struct stream *stream, struct place place);
 
-/* window.c: with the lock held, but for window_order(), window_records() and the shards' memory */
+/* window.c: with the lock held, but for window_records() and the shards' memory */
 /* Start loading. Errors: -ENOMEM. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
 /* Room for a shard's stored bytes; none; hand them over to be freed by the caller. Whoever has the shard. */
 MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
 void shard_release(struct shard *shard);
 struct buffer shard_take_raw(struct shard *shard);
-/* Called when the last of a window's shards is indexed. */
-void window_complete(struct window *window);
-/* The window's order, for many records of it. */
+/* One of its shards is indexed, or has failed. */
+void window_arrived(struct fetch *fetch, struct window *window, const struct shard *shard);
+/* The first shard that failed, one that was given up if there is no other, or NULL. Of a window that is still
+ * loading: the first that came. */
+const struct shard *window_failure(const struct window *window);
+
+/* records.c: a window's order, for many records of a span. */
 struct window_order {
 	const struct window *window;
+	struct order_key key;
 	struct order_permutation permutation;
+	uint32_t arrived;
 	bool shuffled;
 };
-struct window_order window_order(const struct fetch *fetch, const struct window *window);
+struct window_order window_order(const struct fetch *fetch, const struct span *span);
 struct window_record {
 	const struct shard *shard;
 	const struct record *record;
@@ -236,8 +252,5 @@ struct window_record {
 #define WINDOW_RECORDS_MAX ORDER_RUN_MAX
 void window_records(const struct window_order *order, uint64_t first, uint32_t count,
 		    struct window_record *ret_record);
-/* The first shard that failed, one that was given up if there is no other, or NULL. */
-const struct shard *window_failure(const struct window *window);
-
 /* commit.c: until the run is final. */
 MUST_CHECK int fetch_run(struct fetch *fetch, struct error *err);

@@ -62,7 +62,7 @@ static void note_fault(const struct fetch *fetch, struct pending *pending, const
 static void gather_rows(struct fetch *fetch, const struct span *span, const struct batch_slot *batch,
 			struct row_fault *fault)
 {
-	const struct window_order order = window_order(fetch, span->window);
+	const struct window_order order = window_order(fetch, span);
 	struct window_record record[WINDOW_RECORDS_MAX];
 
 	for (uint32_t first = 0; first < span->count; first += WINDOW_RECORDS_MAX) {

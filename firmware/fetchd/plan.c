@@ -148,8 +148,12 @@ static struct plan_settings settings_of(const struct config *config)
 					  .seed = config->run.seed,
 					  .epochs = config->run.epochs,
 					  .window_shards = config->order.window_shards,
-					  .batch_rows = config->run.batch_rows };
+					  .batch_rows = config->run.batch_rows,
+					  .skip_rows = config->order.skip_rows,
+					  .take_rows = config->order.take_rows,
+					  .mode = (uint32_t)config->order.mode };
 
+	(void)snprintf(settings.filter, sizeof(settings.filter), "%s", config->order.filter);
 	for (uint32_t i = 0; i < config->sources; i++)
 		settings.weight[i] = config->source[i].weight;
 	return settings;

@@ -78,6 +78,7 @@ static void hand_out(struct producer *producer, struct window *window, const str
 			       .row = share->row ? share->row + share->taken : NULL,
 			       .first = share->row ? 0 : share_row(share, share->taken),
 			       .stride = share->stride,
+			       .arrived = window ? window->arrived : 0,
 			       .count = count };
 	if (window)
 		window->spans++;
@@ -91,14 +92,14 @@ static bool spans_full(const struct fetch *fetch)
 	return fetch->spans_head - fetch->spans_tail == FETCH_SPANS_MAX;
 }
 
-/* The window for a place, once it is whole. */
+/* The window for a place, once its records can be taken. */
 static enum step need_window(struct producer *producer, struct stream *stream, struct place place,
 			     struct window **ret_window)
 {
 	struct window *window = stream_window(stream, place);
 	const struct shard *failure;
 
-	if (!window || window->state == WINDOW_LOADING)
+	if (!window || (window->state == WINDOW_LOADING && !window->eager))
 		return STEP_WAIT_WORK;
 	failure = window_failure(window);
 	if (failure)
@@ -129,6 +130,8 @@ static enum step take_rows(struct producer *producer, struct stream *stream, str
 
 	if (step != STEP_DONE || !window)
 		return step;
+	if (window->state == WINDOW_LOADING && at->offset >= window->records)
+		return STEP_WAIT_WORK;
 	if (at->offset > window->records)
 		return refuse_offset(producer, at->offset, window);
 	left = window->records - at->offset;
@@ -141,7 +144,7 @@ static enum step take_rows(struct producer *producer, struct stream *stream, str
 	share->taken += count;
 	at->offset += count;
 	/* One way to write each place: the end of a window is the start of the next. */
-	if (at->offset == window->records) {
+	if (window->state == WINDOW_READY && at->offset == window->records) {
 		at->window++;
 		at->offset = 0;
 		producer->cursor.skipped += window->lost;

@@ -111,14 +111,18 @@ static enum step refuse_empty(struct producer *producer)
 {
 	const struct plan *plan = producer->fetch->plan;
 	const struct plan_settings *settings = plan_settings_of(plan);
+	char besides[FILTER_BYTES + 64] = "";
 	struct error err;
 
-	(void)error_set(&err, -EBADMSG,
-			"the %" PRIu64
-			" train shards hold %u rows, too few for a batch: run.batch_rows is %" PRIu64
-			", order.remainder \"%s\"",
-			plan_shards(plan, SPLIT_TRAIN), producer->open ? producer->open->rows : 0,
-			settings->batch_rows, settings->remainder == REMAINDER_DROP ? "drop" : "keep");
+	if (settings->skip_rows || *settings->filter)
+		(void)snprintf(besides, sizeof(besides), ", order.skip_rows %" PRIu64 ", order.filter \"%s\"",
+			       settings->skip_rows, settings->filter);
+	(void)error_set(
+		&err, -EBADMSG,
+		"the %" PRIu64 " train shards hold %u rows, too few for a batch: run.batch_rows is %" PRIu64
+		", order.remainder \"%s\"%s",
+		plan_shards(plan, SPLIT_TRAIN), producer->open ? producer->open->rows : 0,
+		settings->batch_rows, settings->remainder == REMAINDER_DROP ? "drop" : "keep", besides);
 	return produce_error(producer, &err, NULL, 0);
 }
 

@@ -128,6 +128,9 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 	if (fetch->world > lanes)
 		return error_set(err, -EINVAL, "--world: found %u, order.lanes is %u: a lane each at least",
 				 fetch->world, lanes);
+	fetch->fast = plan_settings_of(fetch->plan)->mode == ORDER_FAST;
+	/* plan_open() has read it once. */
+	fetch->filtered = filter_parse(plan_settings_of(fetch->plan)->filter, &fetch->filter);
 	streams_make(fetch);
 	if (r == 0)
 		r = check_memory(fetch, err);

@@ -34,8 +34,9 @@ static int reserve_window(struct fetch *fetch, struct window *window, uint64_t s
 	if (window->shard)
 		return 0;
 	window->first = calloc(shards_max, sizeof(*window->first));
+	window->taken = calloc(shards_max, sizeof(*window->taken));
 	window->shard = calloc(shards_max, sizeof(*window->shard));
-	if (!window->shard || !window->first)
+	if (!window->shard || !window->first || !window->taken)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
 	for (uint64_t k = 0; k < shards_max; k++) {
 		buffer_init(&window->shard[k].raw, &fetch->budget);
@@ -149,7 +150,10 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 	window->state = WINDOW_IDLE;
 	window->place = place;
 	window->shards = shards_of(fetch, window->stream, place);
-	window->bytes = window->lost = 0;
+	window->bytes = window->lost = window->records = 0;
+	window->arrived = 0;
+	window->failed = NULL;
+	window->eager = fetch->fast && place.split == SPLIT_TRAIN;
 	for (uint64_t k = 0; k < window->shards; k++) {
 		set_shard(fetch, window, k, shard_at(fetch, window->stream, place, k));
 		/* fetch_setup() saw that no window's sum leaves the budget. */
@@ -166,20 +170,35 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 	return 0;
 }
 
-void window_complete(struct window *window)
+static void take_shard(struct window *window, uint32_t k)
 {
-	window->records = 0;
-	for (uint64_t k = 0; k < window->shards; k++) {
-		window->first[k] = window->records;
-		window->records += window->shard[k].records;
-	}
-	window->state = WINDOW_READY;
+	window->taken[window->arrived] = k;
+	window->first[window->arrived] = window->records;
+	window->records += window->shard[k].records;
+	window->arrived++;
+}
+
+void window_arrived(struct fetch *fetch, struct window *window, const struct shard *shard)
+{
+	window->loading--;
+	if (window->eager && shard->err.code && !window->failed)
+		window->failed = shard;
+	if (window->eager && !shard->err.code)
+		take_shard(window, (uint32_t)(shard - window->shard));
+	for (uint32_t k = 0; !window->eager && window->loading == 0 && k < window->shards; k++)
+		take_shard(window, k);
+	if (window->loading == 0)
+		window->state = WINDOW_READY;
+	if (window->loading == 0 || window->eager)
+		(void)pthread_cond_signal(&fetch->progress);
 }
 
 const struct shard *window_failure(const struct window *window)
 {
 	const struct shard *given_up = NULL;
 
+	if (window->state == WINDOW_LOADING)
+		return window->failed;
 	for (uint64_t k = 0; k < window->shards; k++) {
 		int code = window->shard[k].err.code;
 
@@ -189,45 +208,4 @@ const struct shard *window_failure(const struct window *window)
 			given_up = &window->shard[k];
 	}
 	return given_up;
-}
-
-struct window_order window_order(const struct fetch *fetch, const struct window *window)
-{
-	struct window_order order = { .window = window, .shuffled = window->place.split == SPLIT_TRAIN };
-	struct order_key key = { .seed = plan_settings_of(fetch->plan)->seed,
-				 .pass = window->place.pass,
-				 .window = window->place.window,
-				 .source = window->stream->source,
-				 .lane = window->stream->lane };
-
-	if (order.shuffled)
-		order.permutation = order_permutation(&key, window->records);
-	return order;
-}
-
-void window_records(const struct window_order *order, uint64_t first, uint32_t count,
-		    struct window_record *ret_record)
-{
-	const struct window *window = order->window;
-	uint64_t offset[WINDOW_RECORDS_MAX];
-
-	if (order->shuffled)
-		order_permuted_run(&order->permutation, first, count, offset);
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t low = 0, high = window->shards, at = order->shuffled ? offset[i] : first + i;
-
-		/* The last shard whose first record is not behind it. */
-		while (high - low > 1) {
-			uint64_t middle = (low + high) / 2;
-
-			if (window->first[middle] <= at)
-				low = middle;
-			else
-				high = middle;
-		}
-		ret_record[i].shard = &window->shard[low];
-		ret_record[i].record = &window->shard[low].record[at - window->first[low]];
-		/* It may lie anywhere in a large index; a quarter of a gather's time was the wait for it. */
-		__builtin_prefetch(ret_record[i].record);
-	}
 }

@@ -184,6 +184,7 @@ static const struct {
 	{ "weight NaN", SETTING(weight), UINT64_C(0x7ff8000000000000), 8, "weight" },
 	{ "weight infinite", SETTING(weight) + 8, UINT64_C(0x7ff0000000000000), 8, "weight" },
 	{ "a filter", SETTING(filter), 'x', 1, "the filter \"x\"" },
+	{ "a filter without end", SETTING(filter) + 255, 'x', 1, "the filter \"\"" },
 	{ "key outside", AT_ENTRIES, 1000, 8, "entry 0 points outside" },
 	{ "key wraps", AT_ENTRIES, UINT64_MAX, 8, "entry 0 points outside" },
 	{ "another source's", AT_ENTRIES + 16, 1, 4, "entry 0 points outside" },

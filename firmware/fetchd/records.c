@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of a window's records. As a rule all of a window are permuted together. With order.mode "fast"
+ * each shard's are permuted by themselves, and the shards stand as they came.
+ */
+#include "fetchd/fetch.h"
+
+static struct order_key key_of(const struct fetch *fetch, const struct window *window)
+{
+	return (struct order_key){ .seed = plan_settings_of(fetch->plan)->seed,
+				   .pass = window->place.pass,
+				   .window = window->place.window,
+				   .source = window->stream->source,
+				   .lane = window->stream->lane };
+}
+
+struct window_order window_order(const struct fetch *fetch, const struct span *span)
+{
+	const struct window *window = span->window;
+	struct window_order order = { .window = window,
+				      .shuffled = window->place.split == SPLIT_TRAIN,
+				      .arrived = span->arrived,
+				      .key = key_of(fetch, window) };
+
+	if (order.shuffled && !window->eager)
+		order.permutation = order_permutation(&order.key, window->records);
+	return order;
+}
+
+static void records_exactly(const struct window_order *order, uint64_t first, uint32_t count,
+			    struct window_record *ret_record)
+{
+	const struct window *window = order->window;
+	uint64_t offset[WINDOW_RECORDS_MAX];
+
+	if (order->shuffled)
+		order_permuted_run(&order->permutation, first, count, offset);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t low = 0, high = window->shards, at = order->shuffled ? offset[i] : first + i;
+
+		/* The last shard whose first record is not behind it. */
+		while (high - low > 1) {
+			uint64_t middle = (low + high) / 2;
+
+			if (window->first[middle] <= at)
+				low = middle;
+			else
+				high = middle;
+		}
+		ret_record[i].shard = &window->shard[low];
+		ret_record[i].record = &window->shard[low].record[at - window->first[low]];
+		/* It may lie anywhere in a large index; a quarter of a gather's time was the wait for it. */
+		__builtin_prefetch(ret_record[i].record);
+	}
+}
+
+static struct order_permutation shard_order(const struct window_order *order, uint32_t k)
+{
+	struct order_key key = order->key;
+
+	key.window = key.window << 32 | k;
+	return order_permutation(&key, order->window->shard[k].records);
+}
+
+static void records_as_they_came(const struct window_order *order, uint64_t first, uint32_t count,
+				 struct window_record *ret_record)
+{
+	const struct window *window = order->window;
+	struct order_permutation permutation = { 0 };
+	uint32_t shard = UINT32_MAX, at = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t index;
+
+		while (at + 1 < order->arrived && window->first[at + 1] <= first + i)
+			at++;
+		if (shard != window->taken[at]) {
+			shard = window->taken[at];
+			permutation = shard_order(order, shard);
+		}
+		index = order_permuted(&permutation, first + i - window->first[at]);
+		ret_record[i].shard = &window->shard[shard];
+		ret_record[i].record = &window->shard[shard].record[index];
+	}
+}
+
+void window_records(const struct window_order *order, uint64_t first, uint32_t count,
+		    struct window_record *ret_record)
+{
+	if (order->window->eager)
+		records_as_they_came(order, first, count, ret_record);
+	else
+		records_exactly(order, first, count, ret_record);
+}
