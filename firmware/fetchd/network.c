@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define POLL_MS           1000
-#define WINDOW_PARTS      16u
-#define WINDOW_PART_BYTES (UINT64_C(1) << 20)
+#define CONNECTIONS_LEAST 8u /* what a store begins with */
+#define CONNECTION_PARTS  2u
+#define PART_LEAST_BYTES  (UINT64_C(1) << 20)
 
 void queue_append(struct queue *queue, struct shard *shard)
 {
@@ -123,18 +124,20 @@ static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
 						     shard->plan.key, parts);
 }
 
-/* A window of small shards is cut finer, so that every connection has a part in it. */
+/* Large ones cost less, but every connection that the store bears is to have a few of a window's. */
 static uint64_t part_bytes_of(const struct fetch *fetch, const struct shard *shard)
 {
 	const struct config *config = &fetch->run.config;
-	uint64_t part_bytes = config_fetch_part_bytes(config), even;
+	uint64_t most = config_fetch_part_bytes(config), at_once, even;
 
 	if (config->fetch.part_bytes ||
 	    __builtin_mul_overflow(shard->plan.bytes, shard->window->shards, &even))
-		return part_bytes;
-	even /= WINDOW_PARTS;
-	even = even < WINDOW_PART_BYTES ? WINDOW_PART_BYTES : even;
-	return even < part_bytes ? even : part_bytes;
+		return most;
+	at_once = store_counters_of(shard->source->store).at_once;
+	at_once = at_once < CONNECTIONS_LEAST ? CONNECTIONS_LEAST : at_once;
+	even /= at_once * CONNECTION_PARTS;
+	even = even < PART_LEAST_BYTES ? PART_LEAST_BYTES : even;
+	return even < most ? even : most;
 }
 
 /* Every range of a shard at once; the store keeps as many in flight as it has connections. */

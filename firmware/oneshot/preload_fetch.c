@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define POLL_MS    1000
-#define RANGES_MAX 16u /* a buffer each, in a unit of 1 GiB */
+#define POLL_MS         1000
+#define RANGES_MAX      16u /* a buffer each, in a unit of 1 GiB */
+#define RANGE_BYTES_MAX (UINT64_C(16) << 20)
 
 /* An object on its way: freed when its last range is settled. */
 struct item {
@@ -76,6 +77,8 @@ int fetcher_open(const struct config *config, const struct config_store *where, 
 	f->where = *where;
 	f->cache = cache;
 	f->range_bytes = config_fetch_part_bytes(config);
+	if (f->range_bytes > RANGE_BYTES_MAX)
+		f->range_bytes = RANGE_BYTES_MAX;
 	f->ranges = ranges;
 	options.connections = ranges;
 	for (uint32_t i = 0; i < ranges; i++)
