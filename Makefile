@@ -186,7 +186,7 @@ lint: deps-test
 
 # One entry is LABEL:COMMAND; tests/run runs them in this order.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
-THREADED     := ring_stress
+THREADED     := crc32c ring_stress
 test-entries  = lint:tools/tap\ lint\ make\ -s\ lint \
 	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
 	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/crc32c.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,9 +73,31 @@ static void continues_at_every_byte(void **state)
 		assert_int_equal(crc32c(crc32c(0, bytes, n), bytes + n, sizeof(bytes) - n), whole);
 }
 
+static void *crc_of_check(void *crc)
+{
+	*(uint32_t *)crc = crc32c(0, "123456789", 9);
+	return NULL;
+}
+
+/* The first calls of a process, at once (for `tsan`): this test stands before the others. */
+static void first_calls_of_several_threads(void **state)
+{
+	pthread_t thread[4];
+	uint32_t crc[4] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, crc_of_check, &crc[i]), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(pthread_join(thread[i], NULL), 0);
+		assert_int_equal(crc[i], 0xe3069283);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_calls_of_several_threads),
 		cmocka_unit_test(known_answers),
 		cmocka_unit_test(fast_ones_equal_tables),
 		cmocka_unit_test(continues_at_every_byte),
