@@ -65,6 +65,11 @@ unsigned alive_back_off_s(uint32_t failures);
  * ALIVE_DEGRADED_AT failures on every page of this process says so until they are forgiven. */
 void alive_back_off(enum status_daemon daemon);
 
+/* The same for kiln-NAME.service, which does one thing and ends: nothing is forgiven, it has no page, and to
+ * its restarts come the failures of this process, which tries again by itself. False: no systemd looks after
+ * it, so that it has one try, without a wait. */
+bool alive_back_off_oneshot(const char *name, uint32_t failures, const char *reason);
+
 /* The daemon got on with its work; any thread. */
 void alive_progress(void);
 

@@ -40,16 +40,21 @@ unsigned alive_back_off_s(uint32_t failures)
 	return failures <= 9 ? 1u << (failures - 1) : ALIVE_BACK_OFF_MAX;
 }
 
+static bool is_supervised(void)
+{
+	return getenv("NOTIFY_SOCKET") && getenv("INVOCATION_ID");
+}
+
 /* The unit's name is not asked for: ProtectProc= hides what sd_pid_get_unit(3) reads. */
-static bool restarts(enum status_daemon daemon, uint32_t *ret_count)
+static bool restarts(const char *name, uint32_t *ret_count)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	struct error err;
 	char unit[64];
 
-	if (!getenv("NOTIFY_SOCKET") || !getenv("INVOCATION_ID"))
+	if (!is_supervised())
 		return false;
-	(void)snprintf(unit, sizeof(unit), "kiln-%s.service", status_daemon_name(daemon));
+	(void)snprintf(unit, sizeof(unit), "kiln-%s.service", name);
 	if (manager_open(&manager, &err) < 0 || manager_restarts(manager, unit, ret_count, &err) < 0) {
 		log_warning("%s; waiting %u s, however often it failed", err.text, UNKNOWN_WAIT_S);
 		(void)sleep(UNKNOWN_WAIT_S);
@@ -104,6 +109,12 @@ static void name_run(struct status *status)
 		(void)snprintf(status->run_id, sizeof(status->run_id), "%s", run.id);
 }
 
+static void say_wait(uint32_t failures, const char *reason, char *out, size_t size)
+{
+	(void)snprintf(out, size, "failed %" PRIu32 " times, trying again in %u s: %.180s", failures,
+		       alive_back_off_s(failures), reason);
+}
+
 /* Why it waits, and what stays true of it when it runs again. */
 static void explain(uint32_t failures, const char *reason, struct status *status)
 {
@@ -112,32 +123,36 @@ static void explain(uint32_t failures, const char *reason, struct status *status
 
 	name_run(status);
 	(void)snprintf(status->phase, sizeof(status->phase), "%s", degraded ? "degraded" : "waiting");
-	(void)snprintf(status->text, sizeof(status->text),
-		       "failed %" PRIu32 " times, trying again in %u s: %.180s", failures,
-		       alive_back_off_s(failures), reason);
+	say_wait(failures, reason, status->text, sizeof(status->text));
 	(void)snprintf(text, sizeof(text), "failed %" PRIu32 " times, the last time: %.180s", failures,
 		       reason);
 	status_set_degraded(degraded ? text : "");
+}
+
+static void tell(uint32_t failures, const char *phase, const char *text)
+{
+	unsigned wait_s = alive_back_off_s(failures);
+
+	event_send(&(struct event){ .id = failures >= ALIVE_DEGRADED_AT ? EVENT_SERVICE_DEGRADED
+									: EVENT_SERVICE_RESTARTED,
+				    .failures = failures,
+				    .seconds = wait_s },
+		   "%s", text);
+	(void)sd_notifyf(0, "STATUS=%s: %s\nEXTEND_TIMEOUT_USEC=%" PRIu64, phase, text,
+			 ((uint64_t)wait_s + START_S) * 1000000);
 }
 
 static void wait_with(enum status_daemon daemon, uint32_t failures, const char *reason)
 {
 	struct status status = { 0 };
 	struct status_page *page = NULL;
-	unsigned wait_s = alive_back_off_s(failures);
 
 	explain(failures, reason, &status);
-	event_send(&(struct event){ .id = failures >= ALIVE_DEGRADED_AT ? EVENT_SERVICE_DEGRADED
-									: EVENT_SERVICE_RESTARTED,
-				    .failures = failures,
-				    .seconds = wait_s },
-		   "%s", status.text);
-	(void)sd_notifyf(0, "STATUS=%s: %s\nEXTEND_TIMEOUT_USEC=%" PRIu64, status.phase, status.text,
-			 ((uint64_t)wait_s + START_S) * 1000000);
+	tell(failures, status.phase, status.text);
 	if (status_open(daemon, &page, NULL) == 0)
 		status_write(page, &status);
 	status_closep(&page);
-	(void)sleep(wait_s);
+	(void)sleep(alive_back_off_s(failures));
 }
 
 void alive_back_off(enum status_daemon daemon)
@@ -149,13 +164,28 @@ void alive_back_off(enum status_daemon daemon)
 	take_reason(daemon, reason, sizeof(reason));
 	/* Started anew by somebody, or reset: NRestarts= began at 0 again, and what is forgiven lies before
 	 * that. */
-	if (restarts(daemon, &our_restarts) && our_restarts < old) {
+	if (restarts(status_daemon_name(daemon), &our_restarts) && our_restarts < old) {
 		(void)unlink(file_of(daemon, FORGIVEN_FILE, path));
 		old = 0;
 	}
 	our_failures = our_restarts > old ? our_restarts - old : 0;
 	if (our_failures)
 		wait_with(daemon, our_failures, reason);
+}
+
+bool alive_back_off_oneshot(const char *name, uint32_t failures, const char *reason)
+{
+	char text[256];
+	uint32_t before = 0;
+
+	if (restarts(name, &before))
+		failures += before;
+	if (failures > 0 && is_supervised()) {
+		say_wait(failures, reason, text, sizeof(text));
+		tell(failures, failures >= ALIVE_DEGRADED_AT ? "degraded" : "waiting", text);
+		(void)sleep(alive_back_off_s(failures));
+	}
+	return is_supervised();
 }
 
 int alive_fatal(enum status_daemon daemon, const struct error *err)

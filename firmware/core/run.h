@@ -41,7 +41,8 @@
 /* In PATH_RUN: the run has come to rest and its trainer has ended; kiln-finished.path waits for it. begin and
  * kiln-oneshot finished remove it. */
 #define RUN_REST_FILE "finished"
-/* In PATH_RUNS: why the last `kiln-oneshot begin` failed, as text; one that succeeds removes it. */
+/* In PATH_RUNS: why the last `kiln-oneshot begin` failed, as text; one that succeeds removes it. While it is
+ * there `kiln-oneshot unfinished` lets nobody work on the current run. */
 #define RUN_UNBEGUN_FILE "unbegun"
 
 enum run_state {

@@ -4,6 +4,7 @@
 #include "core/manifest.h"
 #include "core/night.h"
 #include "core/spool.h"
+#include "drivers/notify/alive.h"
 #include "model/checkpoint.h"
 #include "model/graph.h"
 #include "oneshot/oneshot.h"
@@ -217,16 +218,29 @@ static void note_failure(int r, const struct error *err)
 		log_warning("%s: cannot be written; status will not tell why the run did not begin", path);
 }
 
+/* It stays in this process: to systemd a start that fails is over, and those who wait for it would have had
+ * their turn. */
+static int begin_at_last(const char *file, struct error *err)
+{
+	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
+	int r;
+
+	for (uint32_t failures = 1;; failures++) {
+		r = begin(file, err);
+		note_failure(r, err);
+		if (r == 0 || !again || error_exit_code(err) != EX_UNAVAILABLE)
+			return r;
+		again = alive_back_off_oneshot("begin", failures, err->text);
+	}
+}
+
 int oneshot_begin(int argc, char **argv)
 {
 	struct error err = { 0 };
-	int r;
 
 	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--config") != 0)) {
 		fputs("Usage: kiln-oneshot begin [--config FILE]\n", stderr);
 		return EX_USAGE;
 	}
-	r = begin(config_path(argc, argv), &err);
-	note_failure(r, &err);
-	return r < 0 ? fatal(&err) : EX_OK;
+	return begin_at_last(config_path(argc, argv), &err) < 0 ? fatal(&err) : EX_OK;
 }

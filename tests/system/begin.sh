@@ -202,9 +202,15 @@ like "$errors" "kiln.conf: run.start_from = .latest., but model and optimizer ar
 is "$(cat "$record/state") $(cat "$record/run.json")" "finished $before" "the last run stays as it was"
 is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock\nunbegun')" "and nothing is left beside it but why"
 like "$(cat "$record/../unbegun")" "graph_hash: found" "for status to show"
+put_state running
+"$KILN_BIN/kiln-oneshot" unfinished
+is "$?" 1 "meanwhile nobody may work on a run"
+put_state finished
 sed -i 's/latest/scratch/' "$work/kiln.conf"
 begin
 is "$rc" 0 "from scratch it begins" "$errors"
+"$KILN_BIN/kiln-oneshot" unfinished
+is "$?" 0 "and may be worked on"
 [ ! -e "$record/start.safetensors" ]
 ok $? "without them"
 

@@ -53,7 +53,7 @@ config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints"
 inside kiln config apply /data/all.conf >"$work/said" 2>&1
 ok $? "kiln config apply, with all that makes lines of units" "$(cat "$work/said")"
 is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
-	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service fetchd.service nightly.timer traind.service uploadd.service | sed 's/ $//')" \
+	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service fetchd.service nightly.timer preload.service traind.service uploadd.service | sed 's/ $//')" \
 	"the generator wrote a drop-in for each unit that it has lines for"
 is "$(verify)" "" "systemd-analyze verify has nothing to say of them"
 inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.d/50-kiln.conf'
@@ -63,9 +63,26 @@ like "$(verify)" 'kiln-nightly.timer.d/50-kiln.conf:.*never' "it would, of a wro
 config 1000000 "" "$checkpoints" >"$root/data/long.conf"
 inside kiln config apply /data/long.conf >"$work/said" 2>&1
 ok $? "kiln config apply" "$(cat "$work/said")"
+mv "$root"/data/kiln/store/{runs,away}
+touch "$root/data/kiln/store/runs"
 inside kiln start >"$work/said" 2>&1
-ok $? "kiln start" "$(cat "$work/said")"
-becomes 60 running "another run begins"
+ok $? "kiln start, while the store cannot be used" "$(cat "$work/said")"
+begin_says() { # extended regular expression
+	grep -qE "$1" <<<"$(property begin StatusText)"
+}
+wait_for 60 begin_says '^waiting: failed 3 times, trying again in 4 s: .*runs'
+ok $? "kiln-begin waits, and why" "$(property begin StatusText)"
+is "$(event service.restarted _SYSTEMD_UNIT KILN_FAILURES KILN_SECONDS | grep begin | tr '\n' ' ')" \
+	"kiln-begin.service 1 1 kiln-begin.service 2 2 kiln-begin.service 3 4 " "1, 2, 4 s"
+is "$(inside systemctl is-active kiln-fetchd kiln-traind | sort -u)" inactive "nobody works meanwhile"
+inside kill -KILL "$(pid_of begin)"
+wait_for 60 begin_says '^waiting: failed 1 times, trying again in 1 s: killed, or crashed'
+ok $? "a crash counts like that" "$(property begin StatusText)"
+rm "$root/data/kiln/store/runs"
+mv "$root"/data/kiln/store/{away,runs}
+becomes 60 running "then another run begins"
+wait_for 60 is_active kiln-fetchd kiln-traind
+ok $? "and they work"
 goes_on "it trains"
 # ---- Who talks to the network steers nothing ----
 refused() { # name, method of systemd's manager, arguments
