@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/http/attempt.h"
+#include "core/clock.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,11 +28,22 @@ const char *http_method_name(enum http_method method)
 
 /* ---- What libcurl calls ---- */
 
+static void note_answer(const struct http_request *request)
+{
+	curl_off_t until_us = 0;
+
+	(void)curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &until_us);
+	request->times->connected_us = request->times->sent_us + (uint64_t)until_us;
+	request->times->answered_us = clock_us();
+}
+
 static int see_head(struct http_request *request)
 {
 	if (request->head_seen)
 		return 0;
 	request->head_seen = true;
+	if (request->times)
+		note_answer(request);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &request->status);
 	if (request->status / 100 == 2 && request->handler->head)
 		request->stopped = request->handler->head(request, &request->err);

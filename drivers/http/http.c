@@ -146,6 +146,7 @@ struct http_counters http_counters_of(const struct http *http)
 	struct http_counters counters = http->counters;
 
 	counters.at_once = pace_limit(&http->pace, clock_us());
+	counters.pace = pace_reason(&http->pace, clock_us());
 	return counters;
 }
 
@@ -198,6 +199,11 @@ static void start(struct http *http, struct http_request *request)
 	}
 	http->counters.requests++;
 	request->started_us = clock_us();
+	if (request->times)
+		*request->times =
+			(struct http_times){ .first_us = request->times->first_us ? request->times->first_us
+										  : request->started_us,
+					     .sent_us = request->started_us };
 	request->easy = http->idle[--http->idle_count];
 	attempt_set_options(request);
 	list_append(&http->active, request);

@@ -18,6 +18,7 @@
 
 #include "core/error.h"
 #include "drivers/http/pace.h"
+#include "drivers/http/times.h"
 
 #define HTTP_URL_BYTES   16384u
 #define HTTP_REPLY_BYTES 4096u
@@ -38,7 +39,8 @@ struct http_options {
 struct http_counters {
 	uint64_t requests, bytes_in, bytes_out, connections;
 	uint64_t retries[RETRY_MAX]; /* by enum retry_class */
-	uint32_t at_once;            /* the pace now */
+	uint32_t at_once;            /* the pace now ... */
+	const char *pace;            /* ... and why it is that */
 };
 
 struct http;
@@ -61,8 +63,9 @@ struct http_request {
 	const struct http_handler *handler;
 	char *buffer; /* of `room` bytes, where data() is NULL; a longer body is -EBADMSG */
 	uint64_t room;
-	bool patient; /* the server may think for minutes before it answers */
-	bool urgent;  /* before all that wait, beyond the pace if need be */
+	bool patient;             /* the server may think for minutes before it answers */
+	bool urgent;              /* before all that wait, beyond the pace if need be */
+	struct http_times *times; /* or NULL: filled as it goes on */
 
 	/* Set by prepare(). */
 	enum http_method method;

@@ -56,6 +56,20 @@ uint64_t pace_rises_us(const struct pace *pace, uint64_t now_us)
 	return now_us - pace->slow_us < PACE_HOLD_US ? pace->slow_us + PACE_HOLD_US : now_us + STEP_US;
 }
 
+const char *pace_reason(const struct pace *pace, uint64_t now_us)
+{
+	if (is_dark(pace))
+		return "the endpoint does not answer: one at a time asks whether it is back";
+	if (risen(pace, now_us) < pace->full)
+		return "the endpoint asked for fewer; rising again";
+	if (pace->trial)
+		return pace->trial == PACE_MORE ? "trying whether more are faster"
+						: "trying whether fewer are as fast";
+	if (pace->full == pace->most)
+		return "as many as may be";
+	return pace->next_us ? "more were no faster" : "nothing has waited for a connection long enough";
+}
+
 /* ---- More and fewer ---- */
 
 static void set_full(struct pace *pace, uint32_t full)

@@ -57,6 +57,9 @@ uint32_t pace_limit(const struct pace *pace, uint64_t now_us);
 /* When the limit rises by itself; UINT64_MAX = not. */
 uint64_t pace_rises_us(const struct pace *pace, uint64_t now_us);
 
+/* Why it is that many, for a person. */
+const char *pace_reason(const struct pace *pace, uint64_t now_us);
+
 /* Bytes arrived since the last call; `full`: as many are in flight as may be, and others wait. */
 void pace_look(struct pace *pace, uint64_t bytes, bool full, uint64_t now_us);
 

@@ -38,6 +38,8 @@ static int s3_submit(struct store *store, struct store_request *request, struct 
 	if (!call)
 		return -ENOMEM;
 	request->work = call;
+	request->times = (struct http_times){ 0 };
+	call->http.times = &request->times; /* a second asking has none: it would hide how slow this one is */
 	s3_call_start(call);
 	return 0;
 }
@@ -86,6 +88,7 @@ static struct store_counters s3_counters(const struct store *store)
 		.bytes_out = http.bytes_out,
 		.connections = http.connections,
 		.at_once = http.at_once,
+		.pace = http.pace,
 		.hedged = s3->hedge.asked,
 		.hedges_won = s3->hedge.won,
 		.retries_connect = http.retries[RETRY_CONNECT],

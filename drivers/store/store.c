@@ -168,6 +168,11 @@ int store_submit(struct store *store, struct store_request *request, struct erro
 	return store->ops->submit(store, request, err);
 }
 
+bool store_is_in_flight(const struct store_request *request)
+{
+	return request->result == REQUEST_IN_FLIGHT;
+}
+
 void store_complete(struct store *store, struct store_request *request, int result)
 {
 	request->result = result;

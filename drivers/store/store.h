@@ -18,6 +18,7 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "drivers/http/times.h"
 
 #include <stdbool.h>
 
@@ -56,7 +57,8 @@ struct store_object {
 
 struct store_counters {
 	uint64_t requests, bytes_in, bytes_out, connections;
-	uint64_t at_once;            /* requests in flight that the endpoint is thought to bear now */
+	uint64_t at_once;            /* requests in flight that the endpoint is thought to bear now ... */
+	const char *pace;            /* ... and why; NULL on file:// */
 	uint64_t hedged, hedges_won; /* ranges asked for twice; where the second was faster */
 	uint64_t retries_connect, retries_timeout, retries_reset, retries_server, retries_slow_down;
 };
@@ -112,7 +114,8 @@ struct store_request {
 	uint64_t offset, bytes;
 	void *buffer;
 	void *context;
-	int result; /* filled at completion: 0 or a negative errno, with err */
+	struct http_times times; /* filled as it goes on; file:// fills nothing */
+	int result;              /* filled at completion: 0 or a negative errno, with err */
 	struct error err;
 	struct store_request *next; /* the store's */
 	void *work;                 /* the backend's */
@@ -123,6 +126,8 @@ MUST_CHECK int store_submit(struct store *store, struct store_request *request, 
  * non-NULL. */
 MUST_CHECK int store_poll(struct store *store, uint32_t timeout_ms, struct store_request **ret_done,
 			  struct error *err);
+/* It was submitted, and is neither done nor given up. */
+bool store_is_in_flight(const struct store_request *request);
 /* Make a store_poll() that sleeps in its own thread return; any thread may call. */
 void store_wake(struct store *store);
 /* Give up one request: its result is -ECANCELED, its memory the caller's again, and store_poll() will not

@@ -38,6 +38,7 @@ int cli_power(int argc, char **argv);
 int cli_runs(int argc, char **argv);
 int cli_log(int argc, char **argv);
 int cli_node(int argc, char **argv);
+int cli_stalls(int argc, char **argv);
 int cli_metrics(int argc, char **argv);
 int cli_support(int argc, char **argv);
 int cli_control(int argc, char **argv);

@@ -23,6 +23,7 @@ static const struct verb {
 	{ "runs", NULL, cli_runs, "run.list", false },
 	{ "log", NULL, cli_log, "log.tail", false },
 	{ "node", NULL, cli_node, "node.info", false },
+	{ "stalls", NULL, cli_stalls, "stalls", false },
 	{ "metrics", NULL, cli_metrics, "metrics", false },
 	{ "cache", "what the cache of shards holds; preload, pin, drop", cli_cache, NULL, false },
 	{ "update", NULL, cli_update, "update.install", false },

@@ -189,14 +189,15 @@ cJSON *journal_entry(struct sd_journal *journal, bool with_fields);
 MUST_CHECK int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **ret_entries,
 			    struct error *err);
 
-/* ---- One function a method: status.c, runs.c, act.c, config.c, cache.c, box.c, node.c, metrics.c,
+/* ---- One function a method: status.c, runs.c, act.c, config.c, cache.c, box.c, node.c, stalls.c, metrics.c,
  * journal.c, events.c ---- */
 typedef int method_fn(struct call *call, struct error *err);
 method_fn method_status, method_run_list, method_run_show, method_run_start, method_run_stop,
 	method_run_pause, method_run_resume, method_checkpoint_list, method_checkpoint_now,
 	method_config_show, method_config_check, method_config_apply, method_update_install,
 	method_cache_status, method_cache_preload, method_cache_pin, method_cache_drop, method_factory_reset,
-	method_power_off, method_log_tail, method_events_subscribe, method_node_info, method_metrics;
+	method_power_off, method_log_tail, method_events_subscribe, method_node_info, method_stalls,
+	method_metrics;
 
 /* Every mistake of the file at once, as `kiln config check` says them; CONTROL_CONFIG. */
 MUST_CHECK int config_is_good(struct call *call, const char *path, struct error *err);
@@ -206,6 +207,8 @@ const char *config_mistake(struct server *server);
 cJSON *status_object(struct server *server);
 /* {hits, hit_bytes, misses, kept} of fetchd's page, null where it has no cache. */
 cJSON *cache_of_run(const struct status *page);
+/* What the reader of the ring waited for; without a page of fetchd "run" is null and all there is. */
+cJSON *stalls_object(const struct status *fetchd, const struct status *traind);
 /* {total_bytes, free_bytes, free_percent} of the data disk, and [{name, celsius}]. */
 cJSON *node_disk(void);
 cJSON *node_temperatures(void);

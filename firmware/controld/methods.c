@@ -29,6 +29,7 @@ static const struct {
 	{ "log.tail", method_log_tail },
 	{ "events.subscribe", method_events_subscribe },
 	{ "node.info", method_node_info },
+	{ "stalls", method_stalls },
 	{ "metrics", method_metrics },
 };
 #define METHODS (sizeof(methods) / sizeof(methods[0]))

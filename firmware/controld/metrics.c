@@ -105,6 +105,18 @@ static void write_temperatures(const cJSON *status, FILE *out)
 	}
 }
 
+static void write_stalls(const cJSON *status, FILE *out)
+{
+	const cJSON *item;
+
+	fputs("# TYPE kiln_stall_seconds counter\n# UNIT kiln_stall_seconds seconds\n"
+	      "# HELP kiln_stall_seconds The trainer waited for data, by what it waited for.\n",
+	      out);
+	cJSON_ArrayForEach(item, member(status, "fetch.stages"))
+		fprintf(out, "kiln_stall_seconds_total{stage=\"%s\"} %.17g\n",
+			cJSON_GetStringValue(member(item, "stage")), member(item, "waited_s")->valuedouble);
+}
+
 static char *metrics_text(const cJSON *status)
 {
 	char *text = NULL;
@@ -117,6 +129,7 @@ static char *metrics_text(const cJSON *status)
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		write_metric(&metrics[i], status, out);
 	write_temperatures(status, out);
+	write_stalls(status, out);
 	fputs("# EOF\n", out);
 	if (fclose(out) == 0)
 		return text;

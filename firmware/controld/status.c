@@ -407,6 +407,7 @@ cJSON *status_object(struct server *server)
 	add_count(object, "fetch_retries", view.fetchd, view.fetchd ? view.fetchd->fetchd.retries : 0);
 	add_count(object, "upload_retries", view.uploadd, view.uploadd ? view.uploadd->uploadd.retries : 0);
 	add_count(object, "skipped_records", view.fetchd, view.fetchd ? view.fetchd->fetchd.skipped : 0);
+	(void)cJSON_AddItemToObject(object, "fetch", stalls_object(view.fetchd, view.traind));
 	(void)cJSON_AddItemToObject(object, "disk", disk);
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());
 	add_daemons(object, &view);

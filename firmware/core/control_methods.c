@@ -43,8 +43,7 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "schema (1), time_s, host, version, state, why, clock_set, run, progress, rates, loss, accuracy, "
 	  "validation_loss, validation_accuracy, checkpoint, order, cache, fetch_retries, upload_retries, "
-	  "skipped_records, "
-	  "disk, temperatures, daemons, errors; null = not known",
+	  "skipped_records, fetch as stalls gives it, disk, temperatures, daemons, errors; null = not known",
 	  "which run, how far, how fast, how good, what is wrong" },
 	{ "run.list",
 	  CONTROL_VIEW,
@@ -194,6 +193,15 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "host, version, kernel, system, cores, memory, hugepages, gpu, nics, disk, temperatures",
 	  "the machine" },
+	{ "stalls",
+	  CONTROL_VIEW,
+	  false,
+	  { { 0 } },
+	  "run, null and alone where nothing fetched since the box started; observed_s, device_waited_s, "
+	  "stages: "
+	  "[{stage, waited_s, means}], in a shard's order; ring_full_s, now: {stage, key} or null; tuning: "
+	  "what fetching chose and why",
+	  "why the device waits for data, by stage" },
 	{ "metrics", CONTROL_VIEW, false, { { 0 } }, "content_type, text", "figures as OpenMetrics text" },
 };
 const size_t control_methods_count = sizeof(control_methods) / sizeof(control_methods[0]);

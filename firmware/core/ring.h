@@ -150,6 +150,9 @@ void ring_unclaim(struct ring *ring);
  * column[].bytes. */
 void ring_commit(struct ring *ring);
 
+/* Whether the reader sleeps because it has no slot. */
+bool ring_reader_waits(const struct ring *ring);
+
 /* Sleep until the reader has released a slot since the last claim, or made a request since the last
  * ring_request(), or the time (at most 1 s) is over. Returns 0, also when nothing happened, or -ETIMEDOUT. */
 int ring_writer_wait(struct ring *ring, uint32_t timeout_ms);

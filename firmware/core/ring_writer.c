@@ -101,6 +101,12 @@ void ring_commit(struct ring *ring)
 	ring_bell_ring(&control->head_bell);
 }
 
+bool ring_reader_waits(const struct ring *ring)
+{
+	/* relaxed: for statistics only. */
+	return atomic_load_explicit(&ring->control->head_bell.waits, memory_order_relaxed);
+}
+
 int ring_writer_wait(struct ring *ring, uint32_t timeout_ms)
 {
 	struct ring_control *control = ring->control;

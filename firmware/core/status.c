@@ -41,6 +41,16 @@ const char *status_daemon_name(enum status_daemon daemon)
 	return names[daemon];
 }
 
+const char *status_stage_name(enum stall_stage stage)
+{
+	static const char *const stages[] = { "list",    "cache",      "queue",    "retry",
+					      "connect", "first_byte", "transfer", "worker",
+					      "inflate", "parse",      "gather" };
+	static_assert(sizeof(stages) / sizeof(stages[0]) == STALL_STAGES, "a name for each stage");
+
+	return stages[stage];
+}
+
 static uint64_t wall_us(void)
 {
 	struct timespec now;

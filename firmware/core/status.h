@@ -13,9 +13,25 @@
 
 #include "core/run.h"
 
-#define STATUS_VERSION 5u
+#define STATUS_VERSION 6u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
+
+/* What a trainer with an empty ring waits for, in the order in which a shard passes through it. */
+enum stall_stage {
+	STALL_LIST,       /* the plan: the source's keys */
+	STALL_CACHE,      /* the disk cache reads it */
+	STALL_QUEUE,      /* for its turn among the requests in flight */
+	STALL_RETRY,      /* attempts that failed, and the waits between them */
+	STALL_CONNECT,    /* name, TCP, TLS; a connection that is kept takes no time */
+	STALL_FIRST_BYTE, /* the server thinks */
+	STALL_TRANSFER,
+	STALL_WORKER, /* all bytes are there, and every decode worker has other work */
+	STALL_INFLATE,
+	STALL_PARSE,  /* checksums, and where each record lies */
+	STALL_GATHER, /* records into the slot */
+	STALL_STAGES
+};
 
 struct status_fetchd {
 	uint64_t segment, batch;   /* the place in the run that was committed last */
@@ -25,6 +41,16 @@ struct status_fetchd {
 	/* Shards read from it and their bytes; those not there; those written to it. */
 	uint64_t cache_hits, cache_bytes, cache_misses, cache_kept;
 	uint64_t fast; /* 1: records come as they arrive, by order.mode */
+	/* The reader waited for a slot, by what it waited for; the writer waited for a free one. */
+	uint64_t stalled_us[STALL_STAGES], full_us;
+	uint32_t stalled;      /* it waits now: for stage stalled - 1; 0 = it does not */
+	char stalled_key[128]; /* the shard, cut; "" = none in particular */
+	/* What is chosen as it goes: requests in flight, and why; decode workers in use, and why; bytes asked
+	 * for at once by one request; bytes of windows in memory and on disk. */
+	uint32_t at_once, at_once_max, workers, workers_max;
+	uint64_t part_bytes, memory_bytes, spilled_bytes;
+	uint64_t hedged, hedges_won; /* ranges asked for twice; where the second was faster */
+	char pace_reason[96], workers_reason[96];
 };
 
 struct status_traind {
@@ -65,6 +91,8 @@ struct status {
 struct status_page; /* a writer's */
 
 const char *status_daemon_name(enum status_daemon daemon);
+/* "list", "first_byte" ... */
+const char *status_stage_name(enum stall_stage stage);
 
 /* Make or take over the daemon's page. Errors: -errno of the file. */
 MUST_CHECK int status_open(enum status_daemon daemon, struct status_page **ret_page, struct error *err);

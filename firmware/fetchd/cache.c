@@ -74,6 +74,7 @@ static void missed(struct fetch_cache *cache, struct shard *shard)
 {
 	struct error err = { 0 };
 
+	shard_leaves(shard, STALL_CACHE);
 	atomic_fetch_add(&cache->misses, 1);
 	if (shard_reserve(shard, &err) < 0) {
 		shard->err = err;
@@ -87,6 +88,7 @@ static void missed(struct fetch_cache *cache, struct shard *shard)
 
 static void found(struct fetch_cache *cache, struct shard *shard)
 {
+	shard_leaves(shard, STALL_CACHE);
 	shard->cached = true;
 	atomic_fetch_add(&cache->hits, 1);
 	atomic_fetch_add(&cache->bytes, shard->plan.bytes);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WAIT_MS      50 /* for the workers; a reader's new wish is seen this late at most */
+#define WAIT_MS      10 /* for the workers; a reader's new wish, or wait, is seen this late at most */
 #define PAGE_US      250000
 #define RING_WAIT_MS 1000 /* for the reader; a run that is over is seen this late at most */
 
@@ -244,6 +244,7 @@ static bool turn(struct producer *producer, int *ret_broken, struct error *err)
 	enum step step;
 
 	follow(producer);
+	stall_look(producer);
 	step = produce(producer);
 	say_spilled(producer);
 	*ret_broken = check_ring(producer->fetch, step, err);
@@ -275,11 +276,12 @@ static void open_page(struct producer *producer)
 			       fetch->run.config.source[0].store.url);
 }
 
-static void write_page(struct producer *producer)
+static void write_page(struct producer *producer, bool now)
 {
 	struct fetch *fetch = producer->fetch;
+	struct status page;
 
-	if (!producer->page || clock_us() - producer->written_us < PAGE_US)
+	if (!producer->page || (!now && clock_us() - producer->written_us < PAGE_US))
 		return;
 	producer->status.fetchd.bytes = producer->status.fetchd.retries = 0;
 	for (uint32_t i = 0; i < fetch->sources; i++) {
@@ -287,8 +289,22 @@ static void write_page(struct producer *producer)
 		producer->status.fetchd.retries += atomic_load(&fetch->source[i].retries);
 	}
 	cache_count(fetch, &producer->status.fetchd);
-	status_write(producer->page, &producer->status);
+	tune_workers(producer);
+	tune_show(producer, &producer->status.fetchd);
+	page = producer->status;
+	stall_show(producer, &page.fetchd);
+	status_write(producer->page, &page);
 	producer->written_us = clock_us();
+}
+
+static int wait_for_reader(struct producer *producer)
+{
+	uint64_t began_us = clock_us();
+	int r = ring_writer_wait(producer->fetch->ring, RING_WAIT_MS);
+
+	if (!producer->closed)
+		producer->status.fetchd.full_us += clock_us() - began_us;
+	return r;
 }
 
 int fetch_run(struct fetch *fetch, struct error *err)
@@ -305,6 +321,8 @@ int fetch_run(struct fetch *fetch, struct error *err)
 	if (!producer.pending || (fetch->sources > 1 && !producer.room))
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " slots",
 				 fetch->run.config.ring.slots);
+	tune_begin(&producer);
+	producer.status.fetchd.stalled_us[STALL_LIST] = fetch->listed_us;
 	open_page(&producer);
 	fetch->cursor = &producer.cursor;
 	for (;; alive_tick(worker)) {
@@ -312,14 +330,16 @@ int fetch_run(struct fetch *fetch, struct error *err)
 
 		(void)pthread_mutex_lock(&fetch->lock);
 		do {
-			write_page(&producer);
+			write_page(&producer, false);
 			alive_tick(worker);
 			idle = turn(&producer, &r, err);
 		} while (!idle && r == 0);
 		(void)pthread_mutex_unlock(&fetch->lock);
 		if (r < 0)
 			return r;
-		if (ring_writer_wait(fetch->ring, RING_WAIT_MS) == -ETIMEDOUT && run_is_final()) {
+		if (wait_for_reader(&producer) == -ETIMEDOUT && run_is_final()) {
+			stall_say(&producer);
+			write_page(&producer, true);
 			cache_end(fetch);
 			return 0;
 		}

@@ -42,10 +42,10 @@ static enum compression compression_of_shard(const struct shard *shard)
 }
 
 /* Inflates where needed. A corrupt stream leaves its good prefix behind the error. */
-static int make_plain(struct fetch *fetch, struct inflater **inflater, struct shard *shard, struct error *err)
+static int make_plain(struct fetch *fetch, struct inflater *inflater, struct shard *shard, struct error *err)
 {
 	enum compression compression = compression_of_shard(shard);
-	int r = 0;
+	int r;
 
 	shard->plain = shard->stored;
 	shard->plain_bytes = shard->plan.bytes;
@@ -54,12 +54,8 @@ static int make_plain(struct fetch *fetch, struct inflater **inflater, struct sh
 	shard->plain_bytes = 0;
 	if (!cache_shard_is_sound(shard))
 		return error_set(err, -EBADMSG, "its checksum is not its label's");
-	if (!*inflater)
-		r = inflater_open(inflater, err);
-	if (r == 0)
-		r = inflate_to(*inflater, shard->stored, shard->plan.bytes, compression,
-			       room_of(fetch, shard->window), &shard->inflated.output, &shard->plain_bytes,
-			       err);
+	r = inflate_to(inflater, shard->stored, shard->plan.bytes, compression, room_of(fetch, shard->window),
+		       &shard->inflated.output, &shard->plain_bytes, err);
 	shard->plain = shard->inflated.output.data;
 	return r == -E2BIG ? too_large(fetch, shard, err) : r;
 }
@@ -126,11 +122,12 @@ static int index_records(const struct fetch *fetch, struct shard *shard, struct 
 	}
 }
 
-static void index_shard(struct fetch *fetch, struct inflater **inflater, struct shard *shard)
+static void index_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard)
 {
 	struct error corrupt = { 0 }, err = { 0 };
 	int inflated = make_plain(fetch, inflater, shard, &corrupt), indexed = 0;
 
+	shard_leaves(shard, STALL_INFLATE);
 	shard->bad_offset = 0;
 	if (inflated == 0 || inflated == -EBADMSG)
 		indexed = index_records(fetch, shard, &err);
@@ -170,6 +167,7 @@ static void settle(struct fetch *fetch, struct shard *shard)
 	account(fetch, shard);
 	if (good)
 		cache_keep(shard);
+	shard_leaves(shard, STALL_PARSE);
 	window_arrived(fetch, window, shard);
 }
 
@@ -214,10 +212,11 @@ static bool fetch_again(const struct fetch *fetch, struct shard *shard)
 
 /* Bad bytes are fetched once more, past the cache, before they count; then policy decides whether they may be
  * left out. */
-static void decode_shard(struct fetch *fetch, struct inflater **inflater, struct shard *shard)
+static void decode_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard)
 {
 	bool again;
 
+	shard_leaves(shard, STALL_WORKER);
 	shard->records = 0;
 	shard->lost = false;
 	shard->plain = shard->stored;
@@ -240,30 +239,46 @@ static void decode_shard(struct fetch *fetch, struct inflater **inflater, struct
 }
 
 /* Rows first: they feed the ring; the next window can wait. */
-static void wait_for_work(struct fetch *fetch, struct alive_worker *worker)
+static void wait_for_work(struct fetch *fetch, struct alive_worker *worker, pthread_cond_t *which)
 {
 	struct timespec until;
 
 	(void)clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec++;
-	(void)pthread_cond_timedwait(&fetch->work, &fetch->lock, &until);
+	(void)pthread_cond_timedwait(which, &fetch->lock, &until);
 	alive_tick(worker);
+}
+
+/* At once, not at the first shard that needs it: nothing is asked of the allocator later. */
+static struct inflater *open_inflater(void)
+{
+	struct inflater *inflater;
+	struct error err;
+
+	if (inflater_open(&inflater, &err) < 0)
+		_exit(alive_fatal(STATUS_FETCHD, &err));
+	return inflater;
 }
 
 void *decode_thread(void *argument)
 {
 	struct fetch *fetch = argument;
 	struct alive_worker *worker = alive_worker("a decode thread");
-	struct inflater *inflater = NULL;
+	struct inflater *inflater = open_inflater();
+	uint32_t mine;
 
 	nic_pin(&fetch->cores.decode);
+	(void)pthread_mutex_lock(&fetch->lock);
+	mine = fetch->workers_begun++;
+	(void)pthread_mutex_unlock(&fetch->lock);
 	for (;; alive_lease_end(worker)) {
 		struct shard *shard = NULL;
 		struct span span = { 0 };
 
 		(void)pthread_mutex_lock(&fetch->lock);
-		while (fetch->spans_head == fetch->spans_tail && !fetch->to_decode.first)
-			wait_for_work(fetch, worker);
+		while (mine >= fetch->workers ||
+		       (fetch->spans_head == fetch->spans_tail && !fetch->to_decode.first))
+			wait_for_work(fetch, worker, mine < fetch->workers ? &fetch->work : &fetch->rested);
 		if (fetch->spans_head != fetch->spans_tail)
 			span = fetch->span[fetch->spans_tail++ % FETCH_SPANS_MAX];
 		else
@@ -273,7 +288,7 @@ void *decode_thread(void *argument)
 		(void)pthread_mutex_unlock(&fetch->lock);
 		alive_lease(worker, NULL, SHARD_LEASE_S);
 		if (shard)
-			decode_shard(fetch, &inflater, shard);
+			decode_shard(fetch, inflater, shard);
 		else
 			gather_span(fetch, &span);
 	}

@@ -46,7 +46,9 @@ struct source {
 	struct fetch *fetch;
 	struct store *store; /* its thread's */
 	struct queue to_fetch;
-	atomic_uint_fast64_t bytes_in, retries; /* what the store counted */
+	atomic_uint_fast64_t bytes_in, retries; /* what the store counted ... */
+	atomic_uint_fast64_t at_once, hedged, hedges_won;
+	const char *_Atomic pace; /* ... and chose; NULL = nothing */
 };
 
 /* One shard of a window: its bytes and where its records are. Buffers are kept from window to window. */
@@ -69,7 +71,8 @@ struct shard {
 	bool lost;        /* records behind a bad length or a broken stream are left out, by policy */
 	struct error err; /* code 0 = good */
 	uint64_t bad_offset;
-	struct shard *next; /* in the queue it waits in, or among those in flight */
+	atomic_uint_fast64_t left_us[STALL_STAGES]; /* when it left each stage, clock_us(); 0 = it did not */
+	struct shard *next;                         /* in the queue it waits in, or among those in flight */
 };
 
 enum window_state { WINDOW_IDLE, WINDOW_LOADING, WINDOW_READY };
@@ -88,6 +91,7 @@ struct window {
 	struct place place;
 	struct shard *shard;
 	uint64_t shards, loading; /* of them, not yet indexed */
+	const struct shard *last; /* the last that arrived */
 	/* The shards whose records can be taken, and the index in the window of each one's first record: all
 	 * at once, or with order.mode "fast" in the order in which they came. */
 	uint32_t *taken;
@@ -160,13 +164,18 @@ struct fetch {
 	uint32_t streams, lanes;                 /* lanes: this rank's */
 
 	pthread_mutex_t lock;
-	pthread_cond_t work, progress;
+	pthread_cond_t work, progress, rested; /* rested: workers that may take none */
 	struct queue to_decode;
 	struct span span[FETCH_SPANS_MAX];
 	uint64_t spans_head, spans_tail, spans; /* spans: handed out and not done */
-	bool discard;                /* give up what is being fetched: another generation is wanted */
-	const struct cursor *cursor; /* the producer's; NULL = not yet */
-	struct fetch_cache *cache;   /* NULL = none */
+	bool discard;                  /* give up what is being fetched: another generation is wanted */
+	uint32_t workers, workers_max; /* decode workers that may take work; all of them */
+	uint32_t workers_begun;
+	uint32_t connections_max;        /* a source */
+	atomic_uint_fast64_t part_bytes; /* of the newest shard's ranges */
+	uint64_t listed_us;              /* what the plan took */
+	const struct cursor *cursor;     /* the producer's; NULL = not yet */
+	struct fetch_cache *cache;       /* NULL = none */
 };
 
 /* plan.c: the run's plan, made and uploaded at its first start, opened and checked afterwards. */
@@ -194,6 +203,11 @@ void *decode_thread(void *fetch);
 
 /* gather.c */
 void gather_span(struct fetch *fetch, const struct span *span);
+
+/* stall.c: where a shard's time goes; any thread that has it. */
+void shard_leaves(struct shard *shard, enum stall_stage stage);
+void shard_notes_request(struct shard *shard, const struct http_times *times);
+void shard_forgets(struct shard *shard);
 
 /* cache.c, keep.c: see cache.h. */
 /* Open the cache of the configuration, if there is one; what is wrong with it is a warning. */

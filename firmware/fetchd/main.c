@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
 #include "core/log.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
@@ -32,7 +33,8 @@ int main(int argc, char **argv)
 {
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				      .work = PTHREAD_COND_INITIALIZER,
-				      .progress = PTHREAD_COND_INITIALIZER };
+				      .progress = PTHREAD_COND_INITIALIZER,
+				      .rested = PTHREAD_COND_INITIALIZER };
 	struct error err = { 0 };
 
 	if (!parse(argc, argv, &fetch)) {
@@ -44,10 +46,13 @@ int main(int argc, char **argv)
 	if (run_load(&fetch.run, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	const struct config *config = &fetch.run.config;
+	uint64_t began_us = clock_us();
 
 	if (nic_cores_find("", config->fetch.nic, config->fetch.cores, &fetch.cores, &err) < 0 ||
-	    fetch_plan(&fetch.run, &fetch.plan, &err) < 0 || fetch_setup(&fetch, &err) < 0 ||
-	    fetch_start_threads(&fetch, &err) < 0)
+	    fetch_plan(&fetch.run, &fetch.plan, &err) < 0)
+		return alive_fatal(STATUS_FETCHD, &err);
+	fetch.listed_us = clock_us() - began_us;
+	if (fetch_setup(&fetch, &err) < 0 || fetch_start_threads(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	alive_open();
 	notify_ready("fetching %s", config->source[0].store.url);

@@ -97,9 +97,12 @@ static void give_up_window(struct queue *flying, const struct shard *failed)
 
 /* One of its parts is settled; the last sends the shard on. An answer that made no sense is for the decoders
  * to judge, as damage is: they may fetch the shard once more. */
-static void part_done(struct queue *flying, struct shard *shard, const struct error *err)
+static void part_done(struct queue *flying, struct store_request *part, const struct error *err)
 {
+	struct shard *shard = part->context;
+
 	shard->parts_left--;
+	shard_notes_request(shard, &part->times);
 	if (err && !shard->err.code)
 		shard->err = *err;
 	if (err && err->code != -EBADMSG) {
@@ -109,6 +112,7 @@ static void part_done(struct queue *flying, struct shard *shard, const struct er
 	if (shard->parts_left > 0)
 		return;
 	queue_remove(flying, shard);
+	shard_leaves(shard, STALL_TRANSFER);
 	network_done(shard);
 }
 
@@ -154,6 +158,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		return;
 	}
 	queue_append(flying, shard);
+	atomic_store(&source->fetch->part_bytes, part_bytes);
 	shard->parts_left = parts;
 	for (uint64_t i = 0; i < parts; i++) {
 		struct store_request *request = &shard->part[i];
@@ -166,7 +171,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		request->buffer = shard->raw.output.data + request->offset;
 		request->context = shard;
 		if (store_submit(source->store, request, &err) < 0) {
-			part_done(flying, shard, &err);
+			part_done(flying, request, &err);
 			return;
 		}
 	}
@@ -226,6 +231,10 @@ static void report(struct source *source, bool idle, struct store_counters *last
 
 	atomic_store(&source->bytes_in, counters.bytes_in);
 	atomic_store(&source->retries, store_counters_retries(&counters));
+	atomic_store(&source->at_once, counters.at_once);
+	atomic_store(&source->hedged, counters.hedged);
+	atomic_store(&source->hedges_won, counters.hedges_won);
+	atomic_store(&source->pace, counters.pace);
 	if (!idle)
 		return;
 	(void)store_counters_text(&counters, text);
@@ -239,6 +248,17 @@ static void report(struct source *source, bool idle, struct store_counters *last
 		log_line(counters.hedged > last->hedged ? LOG_INFO : LOG_DEBUG, "%s: %s",
 			 store_url(source->store), text);
 	*last = counters;
+}
+
+/* For those who ask while it lasts: how far each shard's first unfinished range is. */
+static void note_slow(const struct queue *flying)
+{
+	for (struct shard *shard = flying->first; shard; shard = shard->next)
+		for (uint64_t i = 0; i < shard->parts_capacity; i++)
+			if (shard->part[i].context == shard && store_is_in_flight(&shard->part[i])) {
+				shard_notes_request(shard, &shard->part[i].times);
+				break;
+			}
 }
 
 void *network_thread(void *argument)
@@ -258,9 +278,12 @@ void *network_thread(void *argument)
 			(void)error_prefix(&err, "network");
 			_exit(alive_fatal(STATUS_FETCHD, &err));
 		}
-		if (!done)
+		if (!done) {
+			note_slow(&flying);
+			report(source, false, &last);
 			continue;
-		part_done(&flying, done->context, done->result < 0 ? &done->err : NULL);
+		}
+		part_done(&flying, done, done->result < 0 ? &done->err : NULL);
 		report(source, !flying.first, &last);
 	}
 	return NULL;

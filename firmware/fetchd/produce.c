@@ -99,8 +99,10 @@ static enum step need_window(struct producer *producer, struct stream *stream, s
 	struct window *window = stream_window(stream, place);
 	const struct shard *failure;
 
-	if (!window || (window->state == WINDOW_LOADING && !window->eager))
+	if (!window || (window->state == WINDOW_LOADING && !window->eager)) {
+		stall_lacks(producer, stream, place);
 		return STEP_WAIT_WORK;
+	}
 	failure = window_failure(window);
 	if (failure)
 		return produce_error(producer, &failure->err, failure->plan.key, failure->bad_offset);
@@ -130,8 +132,11 @@ static enum step take_rows(struct producer *producer, struct stream *stream, str
 
 	if (step != STEP_DONE || !window)
 		return step;
-	if (window->state == WINDOW_LOADING && at->offset >= window->records)
+	if (window->state == WINDOW_LOADING && at->offset >= window->records) {
+		stall_lacks(producer, stream, place);
 		return STEP_WAIT_WORK;
+	}
+	stall_has(producer, window);
 	if (at->offset > window->records)
 		return refuse_offset(producer, at->offset, window);
 	left = window->records - at->offset;

@@ -26,11 +26,30 @@ struct batch {
 	struct share share[CURSOR_PLACES_MAX]; /* a stream each; an evaluation has one */
 };
 
+/* The reader's wait for the ring, and the window that is missing. When it ends, its time is laid on the notes
+ * of the shard that came last. */
+struct stall {
+	bool waits, lacks, lacked; /* lacks: in this turn; lacked: since */
+	uint64_t since_us;         /* not charged to a stage yet */
+	struct stream *stream;
+	struct place place;
+};
+
+/* How many decode workers take work: as many as there are until the ring is full for long, one more whenever
+ * the reader waits for them. */
+struct tune {
+	uint32_t least, calm;                                /* not fewer; looks in a row without a wait */
+	uint64_t looked_us, decoding_us, waited_us, full_us; /* at the last look */
+	const char *reason;
+};
+
 struct producer {
 	struct status_page *page; /* NULL: it cannot be written */
 	struct status status;
 	uint64_t written_us;
 	bool said_spilled;
+	struct stall stall;
+	struct tune tune;
 	struct fetch *fetch;
 	uint64_t generation;
 	bool closed;          /* the generation ended: END_RUN or ERROR was claimed */
@@ -92,3 +111,20 @@ struct stream *segment_evaluated(struct producer *producer);
 enum step segment_end(struct producer *producer);
 /* What the segment at the cursor begins with. */
 void segment_begin(struct producer *producer);
+
+/* stall.c */
+/* At each turn, before the producer's step. */
+void stall_look(struct producer *producer);
+/* A window is missing; it is there. */
+void stall_lacks(struct producer *producer, struct stream *stream, struct place place);
+void stall_has(struct producer *producer, const struct window *window);
+/* Into the log, at the end. */
+void stall_say(const struct producer *producer);
+/* What is waited for now. */
+void stall_show(const struct producer *producer, struct status_fetchd *status);
+
+/* tune.c */
+void tune_begin(struct producer *producer);
+/* Once a second, whoever calls. */
+void tune_workers(struct producer *producer);
+void tune_show(const struct producer *producer, struct status_fetchd *status);

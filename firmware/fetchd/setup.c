@@ -108,6 +108,7 @@ static int open_stores(struct fetch *fetch, struct error *err)
 	options.connections_max = options.connections_max ? options.connections_max : 1;
 	options.connections =
 		options.connections_max < CONNECTIONS_FIRST ? options.connections_max : CONNECTIONS_FIRST;
+	fetch->connections_max = options.connections_max;
 	options.target_bytes_per_s = config->fetch.target_bytes_per_s;
 	options.hedge_percent = (uint32_t)config->fetch.hedge_percent;
 	for (uint32_t i = 0; i < fetch->sources; i++) {
@@ -151,6 +152,7 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 
 	if (workers == 0)
 		workers = (uint64_t)CPU_COUNT(&fetch->cores.decode);
+	fetch->workers = fetch->workers_max = (uint32_t)workers;
 	for (uint64_t i = 0; i < workers + fetch->sources; i++) {
 		int r = i < workers
 				? pthread_create(&thread, NULL, decode_thread, fetch)

@@ -55,6 +55,7 @@ static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, st
 	shard->plan = plan;
 	shard->fetched_again = shard->cached = false;
 	shard->err.code = 0;
+	shard_forgets(shard);
 	shard->pin.bytes = plan.bytes;
 	(void)snprintf(shard->pin.etag, sizeof(shard->pin.etag), "%s", plan.etag);
 	(void)snprintf(shard->pin.version, sizeof(shard->pin.version), "%s", plan.version);
@@ -181,6 +182,7 @@ static void take_shard(struct window *window, uint32_t k)
 void window_arrived(struct fetch *fetch, struct window *window, const struct shard *shard)
 {
 	window->loading--;
+	window->last = shard;
 	if (window->eager && shard->err.code && !window->failed)
 		window->failed = shard;
 	if (window->eager && !shard->err.code)

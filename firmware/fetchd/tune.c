@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
+#include "core/log.h"
+#include "fetchd/produce.h"
+
+#include <string.h>
+
+#define LOOK_US    1000000u
+#define STALLED_US 10000u  /* in a second: the workers are too few */
+#define FULL_US    900000u /* in a second: they have hardly anything to do ... */
+#define CALM_LOOKS 10u     /* ... for so long, and one of them rests */
+
+static uint64_t decoding_us(const struct status_fetchd *status)
+{
+	uint64_t sum = 0;
+
+	for (int stage = STALL_WORKER; stage <= STALL_GATHER; stage++)
+		sum += status->stalled_us[stage];
+	return sum;
+}
+
+static uint64_t waited_us(const struct status_fetchd *status)
+{
+	uint64_t sum = 0;
+
+	for (int stage = 0; stage < STALL_STAGES; stage++)
+		sum += status->stalled_us[stage];
+	return sum;
+}
+
+static void set_workers(struct producer *producer, uint32_t workers, const char *reason)
+{
+	struct fetch *fetch = producer->fetch;
+
+	log_info("decode workers: %u of %u, %s", workers, fetch->workers_max, reason);
+	fetch->workers = workers;
+	producer->tune.reason = reason;
+	(void)pthread_cond_broadcast(&fetch->rested);
+}
+
+void tune_workers(struct producer *producer)
+{
+	const struct status_fetchd *status = &producer->status.fetchd;
+	struct fetch *fetch = producer->fetch;
+	struct tune *tune = &producer->tune;
+	uint64_t now_us = clock_us(), decoding = decoding_us(status), waited = waited_us(status);
+	bool calm;
+
+	if (now_us - tune->looked_us < LOOK_US)
+		return;
+	calm = waited == tune->waited_us && status->full_us - tune->full_us > FULL_US;
+	tune->calm = calm ? tune->calm + 1 : 0;
+	if (decoding - tune->decoding_us > STALLED_US && fetch->workers < fetch->workers_max) {
+		/* That was one too few: not again in this process. */
+		tune->least = fetch->workers + 1;
+		set_workers(producer, fetch->workers + 1, "the trainer waited for them");
+	} else if (tune->calm >= CALM_LOOKS && fetch->workers > tune->least) {
+		tune->calm = 0;
+		set_workers(producer, fetch->workers - 1, "the ring was full all the time");
+	}
+	tune->looked_us = now_us;
+	tune->decoding_us = decoding;
+	tune->waited_us = waited;
+	tune->full_us = status->full_us;
+}
+
+void tune_begin(struct producer *producer)
+{
+	const struct fetch *fetch = producer->fetch;
+	bool fixed = fetch->run.config.fetch.decode_workers > 0;
+
+	producer->tune = (struct tune){ .least = fixed ? fetch->workers_max : 1,
+					.reason = fixed ? "fetch.decode_workers says so" : "one a core" };
+}
+
+/* The first source's pace speaks for the others, which may each have their own. */
+void tune_show(const struct producer *producer, struct status_fetchd *status)
+{
+	const struct fetch *fetch = producer->fetch;
+	const char *pace = atomic_load(&fetch->source[0].pace);
+
+	status->at_once = status->at_once_max = 0;
+	status->hedged = status->hedges_won = 0;
+	for (uint32_t i = 0; i < fetch->sources; i++) {
+		const struct source *source = &fetch->source[i];
+
+		status->at_once += (uint32_t)atomic_load(&source->at_once);
+		status->hedged += atomic_load(&source->hedged);
+		status->hedges_won += atomic_load(&source->hedges_won);
+		status->at_once_max += fetch->connections_max;
+	}
+	status->part_bytes = atomic_load(&fetch->part_bytes);
+	status->workers = fetch->workers;
+	status->workers_max = fetch->workers_max;
+	status->memory_bytes = atomic_load(&fetch->budget.memory);
+	status->spilled_bytes = atomic_load(&fetch->budget.spilled);
+	(void)snprintf(status->pace_reason, sizeof(status->pace_reason), "%s", pace ? pace : "");
+	(void)snprintf(status->workers_reason, sizeof(status->workers_reason), "%s", producer->tune.reason);
+}

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln stalls: a reader that waits for data is told which stage it waits for, while it lasts and afterwards, by faults
+# between fetchd and a real S3 server (Ceph's radosgw); and what fetchd chose, and why.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tools/store/radosgw kiln=$KILN_BIN/kiln
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
+cleanup() { "$tools" stop "$work/rgw"; }
+
+if ! "$tools" check >/dev/null 2>&1; then
+	skip 'stalls' 'radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)'
+	exit
+fi
+"$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
+# shellcheck disable=SC1091
+. "$work/rgw/env"
+server=${KILN_S3_ENDPOINT##*:}
+
+"$KILN_BUILD/system/make_shards" "$work/data" train 4 8000 plain
+for file in "$work"/data/*; do
+	"$store" upload s3://kiln/data "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
+done
+
+begin() { # name, faults, keys of fetch, options of the reader...
+	node "$1"
+	mkdir -p "$work/$1.proxy"
+	echo "$2" >"$work/$1.proxy/faults"
+	/usr/bin/python3 tests/system/fault_proxy.py "$work/$1.proxy" "$server" >"$work/$1.proxy/port" 2>"$work/$1.proxy/err" &
+	proxy=$!
+	wait_for 20 test -s "$work/$1.proxy/port"
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "t"; epochs = 1; batch_rows = 64; };
+		source: { url = "s3://kiln/data"; endpoint = "http://127.0.0.1:$(cat "$work/$1.proxy/port")"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 2; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		fetch: { part_bytes = 65536; hedge_percent = 0; $3 };
+	CONF
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$work/$1.begin" 2>&1
+	"$KILN_BIN/kiln-controld" 2>"$work/$1.controld" &
+	controld=$!
+	"$KILN_BIN/kiln-fetchd" 2>"$work/$1.fetchd" &
+	fetchd=$!
+	timeout 120 "$reader" "${@:4}" >"$work/$1.out" 2>"$work/$1.err" &
+	reading=$!
+}
+
+# Its last word on the run stays when fetchd has ended.
+end() { # name
+	wait $reading
+	wait $fetchd
+	"$kiln" stalls --json >"$work/$1.json" 2>&1
+	"$kiln" stalls >"$work/$1.text" 2>&1
+	kill $controld $proxy
+	wait $controld $proxy 2>/dev/null
+	"$KILN_BIN/kiln-oneshot" release
+	grep -q ^END_RUN "$work/$1.out"
+	ok $? "$1: the run goes through" "$(tail -n 3 "$work/$1".{out,err,fetchd,begin} 2>&1)"
+}
+
+of_json() { # expression of s: the stage's seconds, d: the answer
+	/usr/bin/python3 -c 'import json, sys
+d = json.load(sys.stdin)
+s = {x["stage"]: x["waited_s"] for x in d.get("stages", [])}
+print('"$1"')'
+}
+worst() { of_json 'max((v, k) for k, v in s.items() if k != "list")[1]' <"$work/$1.json"; }
+waits_for() { [[ "$("$kiln" stalls --json | of_json 'd["run"] and d["now"] and d["now"]["stage"]')" =~ ^($1)$ ]]; }
+key_is_known() { [[ "$("$kiln" stalls --json | of_json 'd["run"] and d["now"] and d["now"]["key"]')" =~ ^train-.*tfrecord$ ]]; }
+
+begin dripping '[{"fault": "drip", "rate": 20000, "from": 20, "count": 1}]' 'low_speed_s = 60;'
+wait_for 30 waits_for transfer
+ok $? 'while an answer drips: it waits for the transfer' "$("$kiln" stalls)"
+wait_for 30 key_is_known
+ok $? 'and of which shard' "$("$kiln" stalls --json)"
+like "$("$kiln" stalls)" '^now +the trainer waits: transfer of train-.*tfrecord' 'so kiln stalls says'
+like "$("$kiln" status --json)" '"fetch":' 'status has it besides'
+like "$("$kiln" metrics)" '^kiln_stall_seconds_total[{]stage="transfer"[}] [0-9.]+' 'and metrics'
+end dripping
+is "$(worst dripping)" transfer 'afterwards: most of the wait was for the transfer'
+like "$(cat "$work/dripping.text")" '^most of it +the network, or the store' 'which kiln stalls puts into words'
+like "$(cat "$work/dripping.text")" '^requests +[0-9]+ of at most [0-9]+, 0[.]1 MiB each: [a-z]' 'what was chosen, and why'
+like "$(cat "$work/dripping.text")" '^workers +[0-9]+ of [0-9]+: [a-z]' 'and of the workers'
+like "$(grep 'waited' "$work/dripping.fetchd")" 'the reader waited .*transfer [0-9.]+ s' 'the log keeps it'
+
+begin refused '[{"fault": "refuse", "seconds": 4, "from": 20, "count": 1}]' 'connect_timeout_ms = 2000;'
+wait_for 30 waits_for 'connect|retry'
+ok $? 'while connections are refused: it waits for one' "$("$kiln" stalls)"
+end refused
+like "$(worst refused)" '^(retry|connect)$' 'afterwards: most of it went into attempts that failed'
+
+begin dark '[{"fault": "stall", "at": 0, "from": 20, "count": 1}]' 'low_speed_s = 3;'
+end dark
+is "$(worst dark)" retry 'an answer that never came: most of it went into that attempt'
+
+begin slow '[]' '' --pace-ms 40
+end slow
+of_json 's' <"$work/slow.json" >"$work/slow.stages"
+is "$(of_json 'd["ring_full_s"] > 10 * (sum(s.values()) - s["list"])' <"$work/slow.json")" True \
+	'a slow reader: the ring was full, and it hardly waited' 
+
+node idle
+"$KILN_BIN/kiln-controld" 2>"$work/idle.controld" &
+controld=$!
+wait_for 20 "$kiln" node >/dev/null 2>&1
+like "$("$kiln" stalls; echo "code $?")" 'no run fetches.*
+code 7' 'an idle box says so, and exits with 7'
+kill $controld
+wait $controld 2>/dev/null
