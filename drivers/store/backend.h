@@ -52,6 +52,9 @@ int store_file_open(const struct config_store *where, const struct store_options
 int store_s3_open(const struct config_store *where, const struct store_options *options,
 		  struct store **ret_store, struct error *err);
 
+/* A blocking call goes on: say so to whom it matters. */
+void store_awake(const struct store *store);
+
 /* Store the result and queue the request for store_poll(). */
 void store_complete(struct store *store, struct store_request *request, int result);
 

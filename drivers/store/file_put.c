@@ -48,6 +48,7 @@ struct source {
 	const char *data; /* or NULL: */
 	int fd;
 	uint64_t bytes;
+	const struct store *store;
 };
 
 static int copy_data(int to, const char *data, uint64_t bytes)
@@ -63,15 +64,15 @@ static int copy_data(int to, const char *data, uint64_t bytes)
 	return 0;
 }
 
-static int copy_file(int to, int from, uint64_t bytes)
+static int copy_file(int to, const struct source *source)
 {
 	CLEANUP(free_ptr) char *chunk = malloc(COPY_BYTES);
 
 	if (!chunk)
 		return -ENOMEM;
-	for (uint64_t done = 0; done < bytes;) {
-		uint64_t left = bytes - done;
-		ssize_t got = pread(from, chunk, left < COPY_BYTES ? left : COPY_BYTES, (off_t)done);
+	for (uint64_t done = 0; done < source->bytes; store_awake(source->store)) {
+		uint64_t left = source->bytes - done;
+		ssize_t got = pread(source->fd, chunk, left < COPY_BYTES ? left : COPY_BYTES, (off_t)done);
 		int rc = got < 0 ? -errno : got == 0 ? -ESTALE : copy_data(to, chunk, (uint64_t)got);
 
 		if (rc < 0)
@@ -85,7 +86,7 @@ static int write_and_rename(const char *path, const char *temporary, int fd, con
 {
 	char folder[FILE_PATH_BYTES];
 	int rc = source->data || !source->bytes ? copy_data(fd, source->data, source->bytes)
-						: copy_file(fd, source->fd, source->bytes);
+						: copy_file(fd, source);
 
 	if (rc < 0)
 		return rc;
@@ -137,7 +138,7 @@ static int put_source(struct file_store *file, const char *key, const struct sou
 
 int file_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
 {
-	struct source source = { .data = data, .fd = -1, .bytes = bytes };
+	struct source source = { .data = data, .fd = -1, .bytes = bytes, .store = store };
 
 	return put_source(file_store_of(store), key, &source, err);
 }
@@ -145,7 +146,7 @@ int file_put(struct store *store, const char *key, const void *data, uint64_t by
 int file_put_file(struct store *store, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
 		  struct error *err)
 {
-	struct source source = { .fd = fd, .bytes = bytes };
+	struct source source = { .fd = fd, .bytes = bytes, .store = store };
 	struct store_hashes hashes = { .ret_sha256 = ret_sha256 };
 	int rc = ret_sha256 ? store_hash_file(fd, 0, bytes, &hashes, NULL, NULL, err) : 0;
 

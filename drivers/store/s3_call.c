@@ -334,6 +334,7 @@ int s3_call_wait(struct s3_call *call, struct error *err)
 	while (!call->done) {
 		int rc = http_drive(call->s3->http, DRIVE_MS, &call->done, false, err);
 
+		store_awake(&call->s3->store);
 		if (rc < 0) {
 			http_cancel_all(call->s3->http);
 			return rc;

@@ -173,6 +173,12 @@ bool store_is_in_flight(const struct store_request *request)
 	return request->result == REQUEST_IN_FLIGHT;
 }
 
+void store_awake(const struct store *store)
+{
+	if (store->options.awake)
+		store->options.awake(store->options.awake_context);
+}
+
 void store_complete(struct store *store, struct store_request *request, int result)
 {
 	request->result = result;
@@ -244,6 +250,7 @@ static int wait_for(struct store *store, struct store_request *request, struct e
 	while (request->result == REQUEST_IN_FLIGHT) {
 		int rc = store->ops->drive(store, 1000, request, err);
 
+		store_awake(store);
 		if (rc < 0) {
 			store_cancel_all(store); /* the request may lie on our caller's stack */
 			return rc;

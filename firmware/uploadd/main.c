@@ -12,7 +12,6 @@
 
 #define SCAN_MS         2000u
 #define BACK_OFF_MS     1000u
-#define PASS_LEASE_S    7200u /* the store's own time-outs end a transfer that stands still */
 #define BACK_OFF_MAX_MS 60000u
 
 struct uploader {
@@ -70,7 +69,7 @@ static int pass_archived(void *context, const char *run_id)
 		return 0;
 	r = run_load_archived(run_id, &run, uploader->err);
 	if (r == 0)
-		r = upload_open(&upload, &run, true, uploader->err);
+		r = upload_open(&upload, &run, true, uploader->worker, uploader->err);
 	if (r == 0) {
 		r = upload_pass(&upload, &complete, uploader->err);
 		upload_close(&upload);
@@ -103,7 +102,7 @@ static int open_current(struct uploader *uploader, struct error *err)
 		return 0;
 	}
 	upload_close(current);
-	r = upload_open(current, &run, false, err);
+	r = upload_open(current, &run, false, uploader->worker, err);
 	if (r == 0)
 		notify_status("uploading %s to %s", current->run.id, store_url(current->store));
 	return r;
@@ -197,7 +196,7 @@ static int run(struct uploader *uploader, struct error *err)
 	for (;;) {
 		int r;
 
-		alive_lease(uploader->worker, NULL, PASS_LEASE_S);
+		alive_lease(uploader->worker, NULL, UPLOAD_QUIET_S);
 		r = pass(uploader, err);
 		alive_lease_end(uploader->worker);
 		publish(uploader, r < 0 || uploader->left ? "waiting" : "watching",

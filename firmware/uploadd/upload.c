@@ -13,9 +13,14 @@
 
 /* ---- Open and close ---- */
 
-static int open_store(struct upload *upload, struct error *err)
+static void renew_lease(void *worker)
 {
-	const struct store_options options = store_options_of(&upload->run.config);
+	alive_lease(worker, NULL, UPLOAD_QUIET_S);
+}
+
+static int open_store(struct upload *upload, struct alive_worker *worker, struct error *err)
+{
+	struct store_options options = store_options_of(&upload->run.config);
 	struct config_store where = upload->run.config.sink;
 	char url[PATH_BYTES];
 	size_t length = strlen(where.url);
@@ -24,16 +29,19 @@ static int open_store(struct upload *upload, struct error *err)
 	(void)snprintf(url, sizeof(url), "%s%s%s", where.url,
 		       length && where.url[length - 1] == '/' ? "" : "/", upload->run.id);
 	where.url = url;
+	options.awake = renew_lease;
+	options.awake_context = worker;
 	return store_open(&where, &options, &upload->store, err);
 }
 
-int upload_open(struct upload *upload, struct run *run, bool archived, struct error *err)
+int upload_open(struct upload *upload, struct run *run, bool archived, struct alive_worker *worker,
+		struct error *err)
 {
 	int aborted, r;
 
 	*upload = (struct upload){ .run = *run, .archived = archived };
 	*run = (struct run){ 0 };
-	r = open_store(upload, err);
+	r = open_store(upload, worker, err);
 	if (r == 0) {
 		aborted = store_abort_stale(upload->store, err);
 		if (aborted > 0)

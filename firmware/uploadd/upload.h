@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/run.h"
 #include "core/spool.h"
+#include "drivers/notify/alive.h"
 #include "drivers/store/store.h"
 
 #define UPLOAD_LATEST "checkpoints/latest.json"
@@ -44,8 +45,13 @@ struct upload {
 	uint64_t warned_step; /* the damaged checkpoint that was warned of */
 };
 
-/* Takes the run over. Aborts what an earlier process left unfinished. */
-MUST_CHECK int upload_open(struct upload *upload, struct run *run, bool archived, struct error *err);
+/* The longest that a pass may say nothing: a write of the slowest disk. */
+#define UPLOAD_QUIET_S 300u
+
+/* Takes the run over. Aborts what an earlier process left unfinished. `worker` gets its lease renewed while
+ * the store is waited for. */
+MUST_CHECK int upload_open(struct upload *upload, struct run *run, bool archived, struct alive_worker *worker,
+			   struct error *err);
 void upload_close(struct upload *upload);
 
 /* Everything that is new goes to the store. *ret_complete: the run is final, all of it is in the store, and
