@@ -101,14 +101,21 @@ static uint32_t add_name(const char **names, uint32_t count, const char *name)
 	return *name ? count + 1 : count;
 }
 
-static void credentials(struct units_file *file, const struct config *config)
+enum stores {
+	STORES_SOURCES = 1u << 0,
+	STORES_SINK = 1u << 1,
+};
+
+/* Of the stores that the service talks to alone: with one that is missing it does not start. */
+static void credentials(struct units_file *file, const struct config *config, unsigned stores)
 {
 	const char *names[CONFIG_SOURCES_MAX + 1];
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < config->sources; i++)
+	for (uint32_t i = 0; stores & STORES_SOURCES && i < config->sources; i++)
 		count = add_name(names, count, config->source[i].store.credential);
-	count = add_name(names, count, config->sink.credential);
+	if (stores & STORES_SINK)
+		count = add_name(names, count, config->sink.credential);
 	if (count > 0)
 		add(file, "[Service]\n");
 	for (uint32_t i = 0; i < count; i++)
@@ -156,7 +163,8 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 		r = fetchd_memory(config, &bytes, err);
 		if (r < 0)
 			return r;
-		credentials(ret_file, config);
+		/* The plan goes into the store beside the run. */
+		credentials(ret_file, config, STORES_SOURCES | STORES_SINK);
 		add(ret_file, "[Service]\nMemoryMax=%" PRIu64 "\n", bytes);
 		break;
 	case UNITS_TRAIND:
@@ -166,8 +174,14 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 			add(ret_file, "\n");
 		}
 		break;
+	case UNITS_UPLOADD:
+		credentials(ret_file, config, STORES_SINK);
+		break;
+	case UNITS_PRELOAD:
+		credentials(ret_file, config, STORES_SOURCES);
+		break;
 	default:
-		credentials(ret_file, config);
+		credentials(ret_file, config, STORES_SOURCES | STORES_SINK);
 		break;
 	}
 	if (strlen(ret_file->text) + 1 >= sizeof(ret_file->text))

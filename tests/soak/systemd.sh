@@ -94,8 +94,8 @@ like "$(cat "$work/status")" 'state +finished' "put right: of the run"
 stored() {
 	ls "$root"/data/kiln/store/runs/*/model/model.safetensors
 }
-wait_for 30 stored
-ok $? "the model is in the store"
+wait_for 120 stored
+ok $? "the model is in the store" "$(journal -b -u kiln-uploadd)"
 data_folder=$root/data/kiln/store/data runs_folder=$work/plain/runs
 config "$epochs" "" "$checkpoints" >"$work/plain.conf"
 plain_run plain

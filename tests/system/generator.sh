@@ -41,9 +41,15 @@ is "$(drop_in kiln-nightly.timer)" "[Timer]
 OnCalendar=
 OnCalendar=Mon,Tue,Wed,Sun *-*-* 01:15:00 Asia/Tokyo
 Persistent=yes" "the timer"
+store=LoadCredential=store:/data/kiln/credentials/store results=LoadCredential=results:/data/kiln/credentials/results
+is "$(drop_in kiln-begin.service)" "[Service]
+$store
+$results" "credentials by name"
+like "$(drop_in kiln-fetchd.service | tr '\n' ' ')" "$store $results " "the fetcher's: it stores the plan, too"
 is "$(drop_in kiln-uploadd.service)" "[Service]
-LoadCredential=store:/data/kiln/credentials/store
-LoadCredential=results:/data/kiln/credentials/results" "credentials by name"
+$results" "the uploader's: the sink's alone"
+is "$(drop_in kiln-preload.service)" "[Service]
+$store" "what fills the cache: the sources' alone"
 is "$(drop_in kiln-traind.service)" "[Service]
 CPUAffinity=
 CPUAffinity=2-3" "the trainer's cores"
