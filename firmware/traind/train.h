@@ -62,6 +62,8 @@ struct publish {
 	uint64_t written_us;
 	uint64_t batch_us,
 		waited_us; /* when the last batch came, 0 = none since a pause; waited since then */
+	enum split split;  /* of the last batch */
+	uint64_t segment;
 };
 
 struct obey {

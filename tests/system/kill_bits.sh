@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # fetchd, traind and uploadd killed at random points of one run, again and again: the final weights are those of the
-# run that nobody disturbed, bit for bit, and what every reader of the store may see is whole.
+# run that nobody disturbed, bit for bit, and what every reader of the store may see is whole. Then fetchd and traind killed in
+# each kind of segment.
 # KILN_SEEDS: one run a seed (default "1 2 3").
 . "$(dirname "$0")/lib.sh"
 kills_wanted=20
+data=$work/data epochs='epochs = 40; batch_rows = 32;' split=''
 seeds=${KILN_SEEDS:-1 2 3}
 
 config() { # name
 	cat >"$work/kiln.conf" <<-CONF
-		run: { name = "t"; epochs = 40; batch_rows = 32; };
-		source: { url = "file://$work/data"; };
+		run: { name = "t"; $epochs };
+		source: { url = "file://$data"; };
+		split: { $split };
 		sink: { url = "file://$work/runs/$1"; };
 		ring: { small_pages = true; };
 		order: { window_shards = 3; };
@@ -60,20 +63,31 @@ progress() { # the newest checkpoint's step on this disk
 }
 
 # Kill only what runs, and only after there was progress since the last kill of this daemon: each lands in real work.
-run() { # name, seed or ""
-	local victims=(traind fetchd uploadd) victim now
-	last=-1
-	declare -gA ended=() killed=([traind]=0 [fetchd]=0 [uploadd]=0)
-	kills=0 gave_up=0
+start_all() { # name
+	declare -gA ended=()
+	gave_up=0
 	begin "$1"
-	[ -z "$2" ] || RANDOM=$2
 	start fetchd
 	start traind
 	start uploadd
-	until [ "${#ended[@]}" = 3 ] || [ $SECONDS -gt $deadline ]; do
-		for name in fetchd traind uploadd; do
-			[ -n "${ended[$name]:-}" ] || tend $name
-		done
+}
+
+tend_all() {
+	local name
+	for name in fetchd traind uploadd; do
+		[ -n "${ended[$name]:-}" ] || tend $name
+	done
+	[ "${#ended[@]}" != 3 ] && [ $SECONDS -le $deadline ]
+}
+
+run() { # name, seed or ""
+	local victims=(traind fetchd uploadd) victim now
+	last=-1
+	declare -gA killed=([traind]=0 [fetchd]=0 [uploadd]=0)
+	kills=0
+	[ -z "$2" ] || RANDOM=$2
+	start_all "$1"
+	while tend_all; do
 		now=$(progress)
 		if [ -n "$2" ] && [ $kills -lt $kills_wanted ] && [ "${now:-0}" != "$last" ] && [ "$(state)" = running ]; then
 			sleep 0.0$((RANDOM % 10))
@@ -121,3 +135,57 @@ for seed in $seeds; do
 	is "$(epochs "seed$seed")" "$(epochs undisturbed)" "seed $seed: the same losses and accuracies, digit for digit"
 done
 echo "{\"name\":\"kill-bits\",\"case\":\"$kills_wanted kills a run, seeds $seeds\",\"value\":$same,\"unit\":\"equal\",\"peer\":\"undisturbed run\",\"peer_value\":1,\"ratio\":$same}"
+
+# ---- In each kind of segment ----
+"$KILN_BUILD/system/make_shards" "$work/long" train 4 4000
+"$KILN_BUILD/system/make_shards" "$work/long" validation 2 40000
+"$KILN_BUILD/system/make_shards" "$work/long" test 2 40000
+data=$work/long epochs='epochs = 2; batch_rows = 16;' split='by = "prefix";'
+deadline=$((SECONDS + 240))
+
+page() { # daemon, member
+	"$KILN_BUILD/system/show_status" "$1" "$2" 2>/dev/null
+}
+
+is_in() { # split
+	[ "$(page traind pid)" = "${pid[traind]}" ] && [[ $(page traind text) = "$1 "* ]]
+}
+
+resumed() { # the split of each place that a fetchd began at
+	sed -n 's/.*generation [0-9]*: from split \([0-9]\),.*/\1/p' "$KILN_ROOT/log"
+}
+
+kill_in() { # split, its number, victim
+	local before
+	until is_in "$1"; do
+		tend_all || break
+		sleep 0.01
+	done
+	kill -KILL "${pid[$3]}"
+	wait "${pid[$3]}" 2>/dev/null
+	before=$(resumed | wc -l)
+	if [ "$3" = traind ]; then
+		is_in "$1"
+		ok $? "traind was killed in a segment of $1" "$(page traind text)"
+		start traind
+	else
+		start fetchd
+		more() { [ "$(resumed | wc -l)" -gt "$before" ]; }
+		wait_for 60 more
+		is "$(resumed | sed -n "$((before + 1))p")" "$2" "fetchd was killed in a segment of $1"
+	fi
+}
+
+run calm ''
+is "$gave_up $(state)" "0 finished" "a run with long validation and test segments"
+start_all segments
+for split_of in 'train 0' 'validation 1' 'test 2'; do
+	for victim in fetchd traind; do
+		# shellcheck disable=SC2086
+		kill_in $split_of $victim
+	done
+done
+while tend_all; do sleep 0.02; done
+is "$gave_up $(state)" "0 finished" "it finishes after a kill of each in each kind of segment"
+is "$(weights segments)" "$(weights calm)" "with the same weights, bit for bit"
+is "$(epochs segments)" "$(epochs calm)" "and the same losses and accuracies"
