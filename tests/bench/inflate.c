@@ -3,8 +3,10 @@
  * A gzip shard of Examples to rows of ring-like slots by one worker, as fetchd does it: read, inflated,
  * indexed with both CRCs, then its records in the order of a pass parsed into the columns. Beside it, in the
  * same rounds, the inflate library alone on the same bytes, and the libraries that were not chosen. Verified
- * before it is timed. Usage: inflate CASE LABELS SHARD: 512 floats "sentence" and LABELS int64 "label" a
- * record
+ * before it is timed.
+ * Usage: inflate SHARD LABELS CASE    512 floats "sentence" and LABELS int64 "label" a record
+ *        inflate SHARD                makes one
+ *        inflate alone SHARD...       records of 2 labels, and the library's CPU-seconds for one pass
  */
 #include "data/inflate.h"
 #include "data/example.h"
@@ -282,20 +284,50 @@ static int make(const char *path)
 	return fwrite(packed, 1, bytes, file) == bytes && fflush(file) == 0 ? 0 : 1;
 }
 
+static bool load(struct bench *bench, const char *path)
+{
+	CLEANUP(close_file) FILE *file = fopen(path, "rbe");
+
+	if (!file || fseek(file, 0, SEEK_END) < 0)
+		return false;
+	bench->packed_bytes = (uint64_t)ftell(file);
+	free(bench->packed);
+	bench->packed = malloc(bench->packed_bytes);
+	if (!bench->slots)
+		bench->slots = calloc(SLOTS, sizeof(*bench->slots));
+	rewind(file);
+	return bench->packed && bench->slots &&
+	       fread(bench->packed, 1, bench->packed_bytes, file) == bench->packed_bytes &&
+	       (bench->inflater || inflater_open(&bench->inflater, NULL) == 0);
+}
+
+static int alone(char **path)
+{
+	struct bench bench = { .schema = schema_of(2) };
+	uint64_t records = 0;
+	double took = 0;
+
+	for (; *path; path++) {
+		double start;
+
+		if (!load(&bench, *path) || !ours(&bench))
+			return 1;
+		records += bench.records;
+		start = seconds();
+		if (by_libdeflate(&bench) != bench.plain_bytes)
+			return 1;
+		took += seconds() - start;
+	}
+	return printf("%" PRIu64 " %.6f\n", records, took) < 0;
+}
+
 static int run(const char *path, uint64_t labels, const char *label)
 {
 	struct bench bench = { .schema = schema_of(labels) };
-	CLEANUP(close_file) FILE *file = fopen(path, "rbe");
 
-	if (!file || labels == 0 || labels > LABELS_MAX || fseek(file, 0, SEEK_END) < 0)
+	if (labels == 0 || labels > LABELS_MAX)
 		return 2;
-	bench.packed_bytes = (uint64_t)ftell(file);
-	bench.packed = malloc(bench.packed_bytes);
-	bench.slots = calloc(SLOTS, sizeof(*bench.slots));
-	rewind(file);
-	if (!bench.packed || !bench.slots ||
-	    fread(bench.packed, 1, bench.packed_bytes, file) != bench.packed_bytes ||
-	    inflater_open(&bench.inflater, NULL) < 0)
+	if (!load(&bench, path))
 		return 1;
 	if (!verified(&bench)) {
 		(void)fprintf(stderr, "inflate: %s is not what was written\n", path);
@@ -307,6 +339,8 @@ static int run(const char *path, uint64_t labels, const char *label)
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && strcmp(argv[1], "alone") == 0)
+		return alone(argv + 2);
 	if (argc == 2)
 		return make(argv[1]);
 	return argc == 4 ? run(argv[1], strtoull(argv[2], NULL, 10), argv[3]) : 2;

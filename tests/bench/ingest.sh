@@ -156,6 +156,19 @@ curl_round() { # times each object
 	awk "BEGIN { print $kiln_rows, $bytes, ($end - $start) / 1e9, $user + $system }" >>"$work/curl"
 }
 
+# What no client of this server can go above, and no loader of these gzip shards below.
+limit_rounds() { # folder
+	local rows cpu
+	curl_round "${epochs:-1}"
+	read -r rows cpu <<<"$("$KILN_BUILD/bench/inflate" alone "$work/$1"/*)"
+	echo "$rows 0 $cpu $cpu" >>"$work/libdeflate"
+}
+
+limit_figures() { # name
+	figures "$1" kiln curl records/s
+	figures "$1" kiln libdeflate records/CPU-s
+}
+
 python_round() { # peer, records it has to read, program and arguments
 	local rows wall cpu peer=$1 expected=$2
 	shift 2
