@@ -11,6 +11,8 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
+#define SAMPLE_PAGES 16u /* of cache_is_resident() */
+
 /* ---- The folder ---- */
 
 /* Whether files here can be made and labelled. */
@@ -196,9 +198,52 @@ int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, s
 			 offset + bytes, strerror(errno));
 }
 
-bool cache_is_sound(const struct cache_view *view)
+/* Of every sixteenth page: what was read in order is there or not in large pieces. */
+bool cache_is_resident(const struct cache_view *view)
 {
-	return libdeflate_crc32(0, view->data, view->bytes) == view->crc32;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), asked = 0, found = 0;
+
+	for (uint64_t at = 0; at < view->bytes; at += SAMPLE_PAGES * page) {
+		unsigned char there = 0;
+
+		if (mincore((void *)(uintptr_t)(view->data + at), 1, &there) < 0)
+			return false;
+		found += there & 1;
+		asked++;
+	}
+	return found * 10 >= asked * 9;
+}
+
+int cache_read_direct(const struct cache_view *view, uint64_t offset, uint64_t bytes, void *to,
+		      struct error *err)
+{
+	uint64_t done = 0;
+	int flags = fcntl(view->fd, F_GETFL);
+
+	bytes = within(view, offset, bytes);
+	if (flags < 0 || (!(flags & O_DIRECT) && fcntl(view->fd, F_SETFL, flags | O_DIRECT) < 0))
+		return error_set(err, -EINVAL, "cannot be read past the kernel's memory: %s",
+				 strerror(errno));
+	while (done < bytes) {
+		uint64_t left = bytes - done + CACHE_DIRECT_ALIGN - 1;
+		ssize_t got = pread(view->fd, (uint8_t *)to + done, left - left % CACHE_DIRECT_ALIGN,
+				    (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && errno == EINVAL)
+			return error_set(err, -EINVAL, "cannot be read past the kernel's memory");
+		if (got <= 0)
+			return error_set(err, -EIO, "cannot read at byte %" PRIu64 ": %s", offset + done,
+					 got < 0 ? strerror(errno) : "it became shorter");
+		done += (uint64_t)got;
+	}
+	return 0;
+}
+
+bool cache_is_sound(const struct cache_view *view, const void *data)
+{
+	return libdeflate_crc32(0, data, view->bytes) == view->crc32;
 }
 
 void cache_view_done(struct cache_view *view)

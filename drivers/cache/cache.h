@@ -83,8 +83,17 @@ void cache_read_ahead(const struct cache_view *view, uint64_t offset, uint64_t b
 /* Wait until they are in memory, where the kernel keeps them as long as there is room: what is read again
  * later and fails then is a SIGBUS. Errors: -EIO. */
 MUST_CHECK int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, struct error *err);
-/* Whether the bytes have the CRC of the label. Records with checksums of their own need it not. */
-bool cache_is_sound(const struct cache_view *view);
+/* Whether nearly all of it is in memory already. */
+bool cache_is_resident(const struct cache_view *view);
+/* Read [offset, offset + bytes) past the kernel's memory into `to`. `offset` and `to` are multiples of
+ * CACHE_DIRECT_ALIGN, and so is the room behind `to`: of what lies behind the object's end nothing, or
+ * anything, is written. Errors: -EINVAL the file system cannot; -EIO. */
+#define CACHE_DIRECT_ALIGN 4096u
+MUST_CHECK int cache_read_direct(const struct cache_view *view, uint64_t offset, uint64_t bytes, void *to,
+				 struct error *err);
+/* Whether the object's bytes, which `data` are, have the CRC of the label. Records with checksums of their
+ * own need it not. */
+bool cache_is_sound(const struct cache_view *view, const void *data);
 /* Unmap; accepts a zeroed one. */
 void cache_view_done(struct cache_view *view);
 

@@ -2,6 +2,7 @@
 #include "fetchd/cache.h"
 #include "core/log.h"
 #include "core/paths.h"
+#include "drivers/hugepage/hugepage.h"
 #include "drivers/notify/alive.h"
 
 #include <inttypes.h>
@@ -13,8 +14,12 @@
 /* The kernel takes no more than a request of its block device at once (force_page_cache_readahead). */
 #define READ_STEP_BYTES  (UINT64_C(1) << 20)
 #define READ_AHEAD_BYTES (UINT64_C(32) << 20)
-#define READ_LEASE_S     900u
-#define END_WAIT_S       10
+/* Past the kernel's memory: as much at once as makes a disk's queue full. Smaller shards are read ahead
+ * together. */
+#define DIRECT_STEP_BYTES  (UINT64_C(8) << 20)
+#define DIRECT_LEAST_BYTES HUGEPAGE_BYTES
+#define READ_LEASE_S       900u
+#define END_WAIT_S         10
 
 struct cache_object cache_object_of_job(const struct fetch *fetch, uint32_t source, const char *key,
 					const struct store_pin *pin, struct cache_room *room)
@@ -54,7 +59,7 @@ static void read_ahead(const struct cache_view *view, uint64_t offset, uint64_t 
 		cache_read_ahead(view, offset, READ_STEP_BYTES);
 }
 
-/* All of it into memory, while the disk reads on. */
+/* All of it into the kernel's memory, while the disk reads on. */
 static int read_in(struct fetch *fetch, struct shard *shard, struct error *err)
 {
 	for (uint64_t at = 0; at < shard->view.bytes; at += READ_STEP_BYTES) {
@@ -67,7 +72,34 @@ static int read_in(struct fetch *fetch, struct shard *shard, struct error *err)
 		if (r < 0)
 			return r;
 	}
+	shard->stored = shard->view.data;
 	return 0;
+}
+
+/* All of it into the shard's own. */
+static int read_direct(struct fetch *fetch, struct shard *shard, struct error *err)
+{
+	for (uint64_t at = 0; at < shard->view.bytes; at += DIRECT_STEP_BYTES) {
+		int r;
+
+		if (given_up(fetch))
+			return error_set(err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
+		r = cache_read_direct(&shard->view, at, DIRECT_STEP_BYTES, shard->raw.output.data + at, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The way through the kernel's memory costs a copy, and the limit of that memory is for us about what the
+ * windows take: only what is there already, or is small enough to stay there, goes it. True: the shard has
+ * its room, of 2 MiB pages. */
+static bool goes_direct(const struct fetch_cache *cache, struct shard *shard)
+{
+	struct error err;
+
+	return !cache->fits && shard->view.bytes >= DIRECT_LEAST_BYTES && !cache_is_resident(&shard->view) &&
+	       shard_reserve(shard, &err) == 0 && !shard->raw.spilled;
 }
 
 static void missed(struct fetch_cache *cache, struct shard *shard)
@@ -139,6 +171,8 @@ static bool look_up(struct fetch_cache *cache, struct shard *shard)
 		missed(cache, shard);
 		return false;
 	}
+	if (goes_direct(cache, shard))
+		return true;
 	/* What an earlier pass brought over the network would lie idle beside the kernel's pages. */
 	shard_release(shard);
 	read_ahead(&shard->view, 0, READ_AHEAD_BYTES);
@@ -148,10 +182,13 @@ static bool look_up(struct fetch_cache *cache, struct shard *shard)
 static void read_one(struct fetch_cache *cache, struct shard *shard)
 {
 	struct error err = { 0 };
-	int r = read_in(cache->fetch, shard, &err);
+	int r = shard->stored ? read_direct(cache->fetch, shard, &err) : -EINVAL;
 
+	if (r == -EINVAL) {
+		shard_release(shard);
+		r = read_in(cache->fetch, shard, &err);
+	}
 	if (r == 0) {
-		shard->stored = shard->view.data;
 		found(cache, shard);
 	} else if (r == -ECANCELED) {
 		shard->err = err;
@@ -220,7 +257,7 @@ void cache_fetch(struct shard *shard)
 
 bool cache_shard_is_sound(const struct shard *shard)
 {
-	return !shard->view.data || cache_is_sound(&shard->view);
+	return !shard->view.data || cache_is_sound(&shard->view, shard->stored);
 }
 
 void cache_forget(struct shard *shard)
@@ -257,6 +294,22 @@ static bool any_cached_source(const struct config *config)
 	return false;
 }
 
+/* Whether the kernel can keep all of the run's objects in the memory that the windows do not need then. */
+static bool fits_memory(const struct fetch *fetch)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t source = 0; source < fetch->run.config.sources; source++)
+		for (int split = 0; split < SPLIT_MAX; split++)
+			for (uint64_t i = plan_source_shards(fetch->plan, source, (enum split)split);
+			     i-- > 0;) {
+				bytes += plan_shard(fetch->plan, source, (enum split)split, i).bytes;
+				if (bytes > fetch->budget.max / 2)
+					return false;
+			}
+	return true;
+}
+
 /* A cache is a help, never a condition. */
 void cache_begin(struct fetch *fetch)
 {
@@ -274,6 +327,7 @@ void cache_begin(struct fetch *fetch)
 		return;
 	}
 	cache->fetch = fetch;
+	cache->fits = fits_memory(fetch);
 	cache->backlog_max = config_fetch_cache_backlog_bytes(config);
 	(void)pthread_cond_init(&cache->read, NULL);
 	(void)pthread_cond_init(&cache->keep, NULL);

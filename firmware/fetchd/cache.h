@@ -2,9 +2,9 @@
 /*
  * fetchd and its cache: two threads, so that neither the network nor the decoders wait for the disk.
  *
- *   reader   cache.c: looks a shard up before its source is asked. What is there is mapped, read in ahead of
- *            need and given to the decoders as it lies; they find damage by the records' checksums, or, where
- *            it is compressed, by the file's own.
+ *   reader   cache.c: looks a shard up before its source is asked. What is there is read into the shard's own
+ *            memory, past the kernel's; or, where that has it already, mapped and given to the decoders as it
+ *            lies. They find damage by the records' checksums, or, where it is compressed, by the file's own.
  *   keeper   keep.c: writes shards that came over the network and were good. It writes from their windows; a
  *            window that is wanted for the next shards does not wait: the keeper takes the bytes over while
  *            its backlog has room, else it gives up. Evicts what the run reads last, keeps the disk from
@@ -39,6 +39,7 @@ struct fetch_cache {
 	struct cache *cache;
 	pthread_cond_t read, keep;
 	struct queue to_read;
+	bool fits; /* the kernel's memory can keep all that this run reads */
 	struct keep_job job[KEEP_JOBS_MAX];
 	uint64_t head, at, tail; /* modulo: the next free one, the one in work, the oldest not reaped */
 	uint64_t backlog_bytes, backlog_max;

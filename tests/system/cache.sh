@@ -41,7 +41,7 @@ endpoint=http://127.0.0.1:$(cat "$work/proxy/port")
 config() { # keys of fetch
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; epochs = ${epochs:-3}; batch_rows = 64; };
-		source: { url = "s3://kiln/data"; endpoint = "$endpoint"; };
+		source: { url = "s3://kiln/${source:-data}"; endpoint = "$endpoint"; };
 		sink: { url = "file://$work/runs/$name"; };
 		ring: { small_pages = true; };
 		order: { window_shards = 2; };
@@ -66,13 +66,13 @@ run() { # name, keys of fetch
 	timeout 100 "$reader" ${pace:-} >"$work/$name.out" 2>"$work/$name.err"
 	grep -q ^END_RUN "$work/$name.out" && wait_for 20 test ! -d /proc/$fetchd || kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
-	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"GET /kiln/data/[^"?]*tfrecord[^"?]*|"path": "/kiln/data/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
+	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"(GET |path": ")/kiln/(data|large)/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
 	asked=$(wc -l <"$work/$name.asked")
 	objects=$(sort -u "$work/$name.asked" | wc -l)
 }
 
 same() { # what
-	cmp -s "$work/none.out" "$work/$name.out"
+	cmp -s "$work/${expected:-none}.out" "$work/$name.out"
 	ok $? "$1" "$(tail -n 3 "$work/$name.out" "$KILN_ROOT/fetchd.log" 2>&1)"
 }
 
@@ -125,6 +125,42 @@ log_says "the cache's copy of $compressed: its checksum is not its label's" 'and
 is "$(held)" "$shards" 'they are kept anew'
 node=all run mended 'cache_bytes = 100000000;'
 is "$asked" 0 'for good'
+
+# ---- Large ones, of 3 MB each, more than the kernel is trusted to keep: read past its memory ----
+"$KILN_BUILD/system/make_shards" "$work/large" train 5 30000 plain
+for file in "$work"/large/*; do
+	"$store" upload s3://kiln/large "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
+done
+source=large memory='memory_bytes = 24000000; part_bytes = 8000000;'
+run expected "$memory"
+expected=expected
+run large "$memory cache_bytes = 100000000;"
+same 'large ones: the same slots'
+is "$asked $objects" "5 5" 'each is asked for once'
+pages() {
+	fincore --bytes --noheadings --output PAGES "$cache"/objects/*/* | awk '{ n += $1 } END { print n }'
+}
+forget() {
+	sync "$cache"/objects/*/*
+	for file in "$cache"/objects/*/*; do dd if="$file" iflag=nocache count=0 status=none; done
+}
+forget
+if [ "$(pages)" != 0 ]; then
+	skip 'reading past the memory' "the file system below $work forgets nothing"
+else
+	node=large run direct "$memory cache_bytes = 100000000;"
+	same 'read past the memory: the same slots'
+	is "$asked $(pages)" "0 0" 'no request is made, and nothing of them is in memory'
+	damage "$(readlink -f "$cache/tree/127.0.0.1:${endpoint##*:}/kiln/large/train-00002-of-00005.tfrecord")" 2500000
+	forget
+	node=large run direct_damaged "$memory cache_bytes = 100000000;"
+	same 'a damaged one is found out: the same slots'
+	is "$(sed 's,.*/,,' "$work/direct_damaged.asked" | sort -u)" 'train-00002-of-00005.tfrecord' 'and fetched, that alone'
+fi
+cat "$cache"/objects/*/* >/dev/null
+node=large run resident "$memory cache_bytes = 100000000;"
+same 'from memory, where it has them: the same slots'
+unset source expected
 
 # ---- A budget ----
 budget=$((5 * shard_bytes + 1000))

@@ -130,7 +130,7 @@ static int whole(const struct cache *cache, const char *key)
 	if (r < 0)
 		fail_msg("%s", err.text);
 	if (r == 1) {
-		assert_true(cache_is_sound(&view));
+		assert_true(cache_is_sound(&view, view.data));
 		assert_memory_equal(view.data, bytes, sizeof(bytes));
 	}
 	return r;
