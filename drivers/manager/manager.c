@@ -13,6 +13,7 @@
 #define SERVICE   "org.freedesktop.systemd1"
 #define OBJECT    "/org/freedesktop/systemd1"
 #define INTERFACE "org.freedesktop.systemd1.Manager"
+#define TIMEDATE  "org.freedesktop.timedate1"
 
 #define REST_WAIT_MS 10000u /* for a run that comes to rest */
 #define REST_POLL_MS 50u
@@ -156,6 +157,21 @@ int manager_run_failure(struct manager *manager, struct manager_failure *ret_fai
 		return 0;
 	}
 	return error_set(err, -ENOENT, "none of the run's services has failed");
+}
+
+int manager_clock_is_set(struct manager *manager, bool *ret_set, struct error *err)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	int set = 0, r = sd_bus_get_property_trivial(manager->bus, TIMEDATE, "/org/freedesktop/timedate1",
+						     TIMEDATE, "NTPSynchronized", &error, 'b', &set);
+
+	if (r < 0)
+		(void)error_set(err, r, "systemd-timedated: cannot read NTPSynchronized: %s",
+				error.message ? error.message : strerror(-r));
+	else
+		*ret_set = set != 0;
+	sd_bus_error_free(&error);
+	return r < 0 ? r : 0;
 }
 
 int manager_reset_run(struct manager *manager, struct error *err)

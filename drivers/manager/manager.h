@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MANAGER_WAIT_S 20u
@@ -42,6 +43,10 @@ struct manager_failure {
 /* Which of the run's services ended for good, the first in the order they start in. -ENOENT: none did. */
 MUST_CHECK int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure,
 				   struct error *err);
+
+/* Whether the kernel says that something keeps the clock right; systemd-timedated asks it for those who may
+ * not. */
+MUST_CHECK int manager_clock_is_set(struct manager *manager, bool *ret_set, struct error *err);
 
 /* Start a run: each unit of kiln-run.target without its old failures, then the target.
  * Before: a run that comes to rest just now ends (at most 10 s). kiln-uploadd starts anew, for credentials

@@ -203,6 +203,8 @@ method_fn method_status, method_run_list, method_run_show, method_run_start, met
 MUST_CHECK int config_is_good(struct call *call, const char *path, struct error *err);
 /* The first mistake of kiln.conf as it is now; NULL = there is none, or no file. */
 const char *config_mistake(struct server *server);
+/* Something keeps the clock right. What systemd says of it is up to a minute old. */
+bool clock_is_set(void);
 /* The status object; NULL: no memory. */
 cJSON *status_object(struct server *server);
 /* {hits, hit_bytes, misses, kept} of fetchd's page, null where it has no cache. */

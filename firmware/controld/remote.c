@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/controld.h"
-#include "core/clock.h"
 #include "core/config.h"
 #include "core/events.h"
 #include "core/log.h"

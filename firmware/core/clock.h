@@ -5,11 +5,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include <errno.h>
 #include <stdint.h>
 #include <sys/timex.h>
 #include <time.h>
-#include <unistd.h>
 
 static inline uint64_t clock_ns(void)
 {
@@ -29,15 +28,17 @@ static inline uint64_t clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
-/* Whether something that keeps the time of day right says so: STA_UNSYNC until then, adjtimex(2). A sandbox
- * with ProtectClock= forbids the question: there systemd-timesyncd's mark counts, and without it the clock is
- * not set.
- */
-static inline bool clock_is_set(void)
+#define CLOCK_ERROR_MAX_US \
+	16000000 /* the kernel's NTP_PHASE_LIMIT: nobody told it of a smaller error lately */
+
+/* 1: something keeps the time of day right, and tells the kernel; 0: nothing does; -errno: a sandbox with
+ * ProtectClock= forbids the question. Not STA_UNSYNC: chrony sets it where the kernel is to leave the RTC
+ * alone. */
+static inline int clock_synced(void)
 {
 	struct timex now = { 0 };
 
 	if (adjtimex(&now) < 0)
-		return access("/run/systemd/timesync/synchronized", F_OK) == 0;
-	return !(now.status & STA_UNSYNC);
+		return -errno;
+	return now.maxerror < CLOCK_ERROR_MAX_US;
 }

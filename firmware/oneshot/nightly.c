@@ -22,7 +22,7 @@ static void wait_for_clock(unsigned wait_s)
 {
 	unsigned waited = 0;
 
-	while (!clock_is_set() && waited < wait_s) {
+	while (clock_synced() <= 0 && waited < wait_s) {
 		if (waited == 0)
 			log_info("waiting at most %u s for the clock to be set", wait_s);
 		(void)sleep(1);

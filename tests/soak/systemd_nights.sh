@@ -11,8 +11,11 @@ later() { # minutes: the time of day then
 	date -u -d "$1 min" +%H:%M
 }
 # A clock that nobody keeps right is waited for; where the kernel knows better there is nothing to wait for.
-unset_clock() {
-	python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512)) != 5)'
+unset_clock() { # the kernel's maximum error, adjtimex(2), is 16 s
+	python3 -c 'import ctypes, struct, sys
+state = ctypes.create_string_buffer(512)
+ctypes.CDLL(None).adjtimex(state)
+sys.exit(struct.unpack_from("l", state, 24)[0] < 16000000)'
 }
 waited() { # unit
 	if unset_clock; then

@@ -19,6 +19,7 @@ int adjtimex(struct timex *ret_state)
 {
 	memset(ret_state, 0, sizeof(*ret_state));
 	ret_state->status = clock_is("set") ? 0 : STA_UNSYNC;
+	ret_state->maxerror = clock_is("set") ? 0 : 16000000;
 	return clock_is("set") ? TIME_OK : TIME_ERROR;
 }
 
