@@ -49,7 +49,7 @@ unset data_folder runs_folder
 
 # ---- What the generator writes ----
 config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints" |
-	sed 's/sink: {/sink: { credential = "store";/; s/device: {/device: { cores = "0";/' >"$root/data/all.conf"
+	sed 's/source: {/& credential = "data";/; s/sink: {/& credential = "store";/; s/device: {/device: { cores = "0";/' >"$root/data/all.conf"
 inside kiln config apply /data/all.conf >"$work/said" 2>&1
 ok $? "kiln config apply, with all that makes lines of units" "$(cat "$work/said")"
 is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
