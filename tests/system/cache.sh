@@ -134,9 +134,13 @@ done
 source=large memory='memory_bytes = 24000000; part_bytes = 8000000;'
 run expected "$memory"
 expected=expected
-run large "$memory cache_bytes = 100000000;"
-same 'large ones: the same slots'
-is "$asked $objects" "5 5" 'each is asked for once'
+# What the disk cannot take as fast as it comes is left for the next time.
+for ((i = 0; i < 10; i++)); do
+	run large "$memory cache_bytes = 100000000;"
+	same 'large ones: the same slots'
+	[ "$(held)" = 5 ] && break
+done
+is "$(held)" 5 'all of them are kept, some by a later run perhaps'
 pages() {
 	fincore --bytes --noheadings --output PAGES "$cache"/objects/*/* | awk '{ n += $1 } END { print n }'
 }
