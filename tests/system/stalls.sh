@@ -96,7 +96,7 @@ begin dark '[{"fault": "stall", "at": 0, "from": 20, "count": 1}]' 'low_speed_s 
 end dark
 is "$(worst dark)" retry 'an answer that never came: most of it went into that attempt'
 
-begin slow '[]' '' --pace-ms 40
+begin slow '[]' '' --pace-ms 10
 end slow
 of_json 's' <"$work/slow.json" >"$work/slow.stages"
 is "$(of_json 'd["ring_full_s"] > 10 * (sum(s.values()) - s["list"])' <"$work/slow.json")" True \
