@@ -15,7 +15,7 @@ halted() { # name, extended regular expression: kiln-run-failed's words
 	says 60 "$1: it is said which service ended, and why" "$2" -b -u kiln-run-failed
 	wait_for 60 is_down kiln-run.target kiln-traind kiln-fetchd kiln-begin
 	ok $? "$1: the target is down" "$(inside systemctl list-units --no-pager 'kiln-*')"
-	is_active kiln-controld kiln-uploadd
+	wait_for 60 is_active kiln-controld kiln-uploadd # which a start restarts
 	ok $? "$1: kiln-controld and kiln-uploadd are up" "$(inside systemctl list-units --no-pager 'kiln-*')"
 }
 
