@@ -314,14 +314,25 @@ def write(note):
 
 # ---- Listening ----
 
-def listen(address, port):
+def bind(address, port):
+    """Who connects is refused until it listens."""
     while True:
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            return socket.create_server((address, port), backlog=128)
+            sock.bind((address, port))
+            return sock
         except OSError:  # the port is another's on this address
+            sock.close()
             if not port:
                 raise
             time.sleep(0.01)
+
+
+def listen(address, port):
+    sock = bind(address, port)
+    sock.listen(128)
+    return sock
 
 
 def accept(listener, address, port, other_port):
@@ -330,8 +341,9 @@ def accept(listener, address, port, other_port):
             threading.Thread(target=Client(listener.accept()[0], address, other_port).run, daemon=True).start()
         elif time.monotonic() < weather.refuse_until:
             listener.close()
+            listener = bind(address, port)
             time.sleep(max(0, weather.refuse_until - time.monotonic()))
-            listener = listen(address, port)
+            listener.listen(128)
 
 
 if options.seed is not None:

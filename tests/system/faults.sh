@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Faults between fetchd and a real S3 server (Ceph's radosgw), made by fault_proxy.py: a run ends with the records of an
 # undisturbed one, in the same order, or stops with the sentence that says why. Then random schedules of faults, by seed:
-# KILN_FAULT_SEEDS of them (10).
+# KILN_FAULT_SEEDS of them (10). They wait more than they work: KILN_FAULT_JOBS of them (6) run beside each other.
 # A mount namespace holds the names of the test's own.
 [ -n "${KILN_NAMES+x}" ] || { KILN_NAMES=$(unshare --mount true 2>&1 && echo yes) && export KILN_NAMES && exec unshare --mount "$0"; }
 # shellcheck source=tests/system/lib.sh
@@ -24,6 +24,33 @@ server=${KILN_S3_ENDPOINT##*:}
 for file in "$work"/data/*; do
 	"$store" upload s3://kiln/data "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
 done
+
+# A case beside others, in a shell of its own; collect() says how all of them ended, in their order.
+parts=0
+part() { # command...
+	while [ "$(jobs -rp | wc -l)" -ge "${KILN_FAULT_JOBS:-6}" ]; do wait -n; done
+	parts=$((parts + 1))
+	("$@") >"$work/part$parts" 2>&1 &
+}
+
+collect() {
+	local n line
+	wait
+	for ((n = 1; n <= parts; n++)); do
+		while IFS= read -r line; do
+			case $line in
+			ok\ * | not\ ok\ *)
+				tap_n=$((tap_n + 1))
+				[[ $line = ok* ]] || tap_failed=1
+				echo "${line%%ok*}ok $tap_n - ${line#*ok * - }"
+				;;
+			*) echo "$line" ;;
+			esac
+		done <"$work/part$n"
+		grep -qE '^(not )?ok ' "$work/part$n" || ok 1 "part $n says how it ended" "$(cat "$work/part$n")"
+	done
+	parts=0
+}
 
 start_proxy() { # name, faults, options...
 	mkdir -p "$work/$1"
@@ -75,7 +102,7 @@ counters() {
 
 # A run through these faults has the records of the undisturbed one, met the fault, and says so in its counters.
 same() { # what, counters (a regular expression; "" = none are logged), most seconds, faults, other keys
-	local name=same$tap_n counters=${2:-^$} met again bad=0
+	local name=same$parts counters=${2:-^$} met again bad=0
 	start_proxy "$name" "$4"
 	run "$name" "127.0.0.1:$port" "${5:-}"
 	met=$(grep -cE '"fault": "[a-z]' "$proxied/requests")
@@ -90,7 +117,7 @@ $(details "$name")"
 }
 
 stops() { # what, regular expression of the last line, faults, extra keys
-	local name=stops$tap_n
+	local name=stops$parts
 	start_proxy "$name" "$3"
 	run "$name" "127.0.0.1:$port" "${4:-}"
 	end_proxy
@@ -101,24 +128,24 @@ run undisturbed "127.0.0.1:$server" ''
 is "$(awk '$1 == "DATA" { n += $5 } END { print n }' "$work/undisturbed.out")" 48000 'without faults: every record once'
 
 # ---- What passes ----
-same 'connections reset at a byte' 'reset=[1-9]' 20 '[{"fault": "reset", "at": 30000, "from": 3, "count": 12}]'
-same 'short bodies' 'reset=[1-9]' 20 '[{"fault": "short", "at": 1, "from": 3, "count": 12}]'
-same 'no byte of an answer' 'reset=[1-9]' 20 '[{"fault": "short", "at": 0, "count": 3}]'
-same 'a stall is cut after the time-out' 'timeout=[1-9]' 20 '[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 1; hedge_percent = 0;'
-same 'or the range is asked for again before' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 \
+part same 'connections reset at a byte' 'reset=[1-9]' 20 '[{"fault": "reset", "at": 30000, "from": 3, "count": 12}]'
+part same 'short bodies' 'reset=[1-9]' 20 '[{"fault": "short", "at": 1, "from": 3, "count": 12}]'
+part same 'no byte of an answer' 'reset=[1-9]' 20 '[{"fault": "short", "at": 0, "count": 3}]'
+part same 'a stall is cut after the time-out' 'timeout=[1-9]' 20 '[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 1; hedge_percent = 0;'
+part same 'or the range is asked for again before' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 \
 	'[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
-same 'so where it only drips' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 '[{"fault": "drip", "rate": 5000, "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
-same '503, a burst' 'slow_down=[1-9]' 20 '[{"fault": "status", "from": 5, "count": 30}]'
-same '503 with Retry-After' 'slow_down=4' 20 '[{"fault": "status", "retry_after": 1, "from": 5, "count": 4}]'
-same '429' 'slow_down=[1-9]' 20 '[{"fault": "status", "status": 429, "from": 20, "count": 10}]'
-same '500' 'server=[1-9]' 20 '[{"fault": "status", "status": 500, "from": 5, "count": 30}]'
-same '307 to presigned URLs' '' 20 '[{"fault": "redirect"}]'
-same 'a wrong byte: fetched once more' 'requests=' 20 '[{"fault": "corrupt", "at": 5000, "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
-same 'another range: fetched once more' 'requests=' 20 '[{"fault": "range", "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
+part same 'so where it only drips' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 '[{"fault": "drip", "rate": 5000, "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
+part same '503, a burst' 'slow_down=[1-9]' 20 '[{"fault": "status", "from": 5, "count": 30}]'
+part same '503 with Retry-After' 'slow_down=4' 20 '[{"fault": "status", "retry_after": 1, "from": 5, "count": 4}]'
+part same '429' 'slow_down=[1-9]' 20 '[{"fault": "status", "status": 429, "from": 20, "count": 10}]'
+part same '500' 'server=[1-9]' 20 '[{"fault": "status", "status": 500, "from": 5, "count": 30}]'
+part same '307 to presigned URLs' '' 20 '[{"fault": "redirect"}]'
+part same 'a wrong byte: fetched once more' 'requests=' 20 '[{"fault": "corrupt", "at": 5000, "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
+part same 'another range: fetched once more' 'requests=' 20 '[{"fault": "range", "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
 
 # ---- All addresses of a name ----
 { cat /etc/hosts && printf '127.0.0.%d kiln.test\n' 2 3 4 5; } >"$work/hosts"
-if [ "$KILN_NAMES" = yes ] && mount --bind "$work/hosts" /etc/hosts; then
+addresses() {
 	start_proxy addresses '[{"fault": "close"}]' --listen 127.0.0.2 --listen 127.0.0.3 --listen 127.0.0.4
 	run addresses "kiln.test:$port" ''
 	end_proxy
@@ -126,8 +153,11 @@ if [ "$KILN_NAMES" = yes ] && mount --bind "$work/hosts" /etc/hosts; then
 		'connections spread over the addresses of a name'
 	cmp -s "$work/undisturbed.out" "$work/addresses.out" && [ -z "$(counters)" ]
 	ok $? 'one more, where nobody listens, costs not even a retry' "$(counters) $(details addresses)"
+}
+if [ "$KILN_NAMES" = yes ] && mount --bind "$work/hosts" /etc/hosts; then
+	part addresses
 else
-	skip 'addresses of a name' 'no mount namespace can be made here'
+	part skip 'addresses of a name' 'no mount namespace can be made here'
 fi
 
 # ---- How fast it is over ----
@@ -142,28 +172,32 @@ over() { # what, seconds, fault
 	PY
 	ok $? 'back within 10 s after it'
 }
-over 'nothing moves for 3 s' 3 '[{"fault": "dark", "seconds": 3, "from": 20, "count": 1}]'
-over 'every connection is refused for 3 s' 3 '[{"fault": "refuse", "seconds": 3, "from": 20, "count": 1}]'
-over '503 to everything for 3 s' 0 '[{"fault": "status", "seconds": 3, "from": 20}]'
+part over 'nothing moves for 3 s' 3 '[{"fault": "dark", "seconds": 3, "from": 20, "count": 1}]'
+part over 'every connection is refused for 3 s' 3 '[{"fault": "refuse", "seconds": 3, "from": 20, "count": 1}]'
+part over '503 to everything for 3 s' 0 '[{"fault": "status", "seconds": 3, "from": 20}]'
 
 # ---- What does not pass ----
-stops 'If-Match ignored, another object: both pins are named' '^ERROR -116 .*changed: pinned [0-9]+ bytes, "[0-9a-f]+.*"; found "another"' \
+part stops 'If-Match ignored, another object: both pins are named' '^ERROR -116 .*changed: pinned [0-9]+ bytes, "[0-9a-f]+.*"; found "another"' \
 	'[{"fault": "etag", "from": 10}]'
-stops '403: bucket, key, code and message' '^ERROR -13 train-.* s3://kiln/data/train-.*403 AccessDenied: so it is' \
+part stops '403: bucket, key, code and message' '^ERROR -13 train-.* s3://kiln/data/train-.*403 AccessDenied: so it is' \
 	'[{"fault": "status", "status": 403, "from": 10}]'
-stops '500 for ever: given up after all attempts' '^ERROR -5 .*after 4 attempts.*500 InternalError: so it is' \
+part stops '500 for ever: given up after all attempts' '^ERROR -5 .*after 4 attempts.*500 InternalError: so it is' \
 	'[{"fault": "status", "status": 500, "from": 10}]' 'attempts_max = 4; low_speed_s = 1;'
-stops 'wrong bytes for ever' '^ERROR -74 train-.*CRC' '[{"fault": "corrupt", "at": 0, "from": 10}]'
-stops 'another range for ever' '^ERROR -74 .*asked for bytes [0-9]+-[0-9]+, the answer has .bytes 1' '[{"fault": "range", "from": 10}]'
-stops 'ranges ignored' '^ERROR -74 .*ignores ranges' '[{"fault": "all", "from": 10}]'
+part stops 'wrong bytes for ever' '^ERROR -74 train-.*CRC' '[{"fault": "corrupt", "at": 0, "from": 10}]'
+part stops 'another range for ever' '^ERROR -74 .*asked for bytes [0-9]+-[0-9]+, the answer has .bytes 1' '[{"fault": "range", "from": 10}]'
+part stops 'ranges ignored' '^ERROR -74 .*ignores ranges' '[{"fault": "all", "from": 10}]'
 
 # ---- Random schedules ----
-for ((seed = 1; seed <= ${KILN_FAULT_SEEDS:-10}; seed++)); do
-	name=seed$seed
-	start_proxy "$name" '' --seed "$seed"
+schedule() { # seed
+	local name=seed$1
+	start_proxy "$name" '' --seed "$1"
 	run "$name" "127.0.0.1:$port" ''
 	end_proxy
 	cmp -s "$work/undisturbed.out" "$work/$name.out"
-	ok $? "faults of seed $seed: the same records in the same order ($took s)" "$(details "$name")"
-	rm -rf "$KILN_ROOT" "$work/$name"* "$work/runs/$name"
+	ok $? "faults of seed $1: the same records in the same order ($took s)" "$(details "$name")"
+	rm -rf "$KILN_ROOT" "$work/$name" "$work/$name".* "$work/runs/$name"
+}
+for ((seed = 1; seed <= ${KILN_FAULT_SEEDS:-10}; seed++)); do
+	part schedule "$seed"
 done
+collect
