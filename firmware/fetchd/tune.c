@@ -35,6 +35,8 @@ static void set_workers(struct producer *producer, uint32_t workers, const char 
 	log_info("decode workers: %u of %u, %s", workers, fetch->workers_max, reason);
 	fetch->workers = workers;
 	producer->tune.reason = reason;
+	/* One that is to rest must not sleep where it would take a signal that another waits for. */
+	(void)pthread_cond_broadcast(&fetch->work);
 	(void)pthread_cond_broadcast(&fetch->rested);
 }
 
