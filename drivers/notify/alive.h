@@ -79,3 +79,6 @@ bool alive_recovered(uint64_t now_us);
 
 /* Log the error as the reason that the next process gives for its wait; the exit code, as fatal(). */
 int alive_fatal(enum status_daemon daemon, const struct error *err);
+
+/* That reason, until the daemon begins again; false: it said none. */
+bool alive_last_words(enum status_daemon daemon, char *out, size_t size);

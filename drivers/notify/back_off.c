@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * systemd restarts at once and for ever; the pause between attempts is the program's own, for systemd 252 has
- * none that grows. Two files beside the status page outlive the process, not the service
- * (RuntimeDirectoryPreserve=restart).
+ * none that grows. What is forgiven lies beside the status page and outlives the process, not the service
+ * (RuntimeDirectoryPreserve=restart); its last words lie with the runs, for they outlive both.
  */
 #include "drivers/notify/back_off.h"
 
@@ -17,7 +17,6 @@
 #include <systemd/sd-daemon.h>
 
 #define FORGIVEN_FILE    "restarts" /* how many of NRestarts= count no longer */
-#define REASON_FILE      "reason"   /* why the last process ended, in its own words */
 #define REASON_BYTES_MAX 8192u
 #define START_S          300u /* EXTEND_TIMEOUT_USEC= replaces TimeoutStartSec=: the largest, kiln-traind's */
 #define UNKNOWN_WAIT_S   5u   /* while nobody says how often it was restarted */
@@ -88,16 +87,33 @@ void back_off_forget(void)
 			   "running well again after %" PRIu32 " failures", our_failures);
 }
 
-static void take_reason(enum status_daemon daemon, char *out, size_t size)
+/* "PATH_RUNS/reason-traind": why the last process ended, in its own words. */
+static char *reason_of(enum status_daemon daemon, char out[static PATH_BYTES])
+{
+	char tail[64];
+
+	(void)snprintf(tail, sizeof(tail), "reason-%s", status_daemon_name(daemon));
+	return path_of(PATH_RUNS, tail, out);
+}
+
+bool alive_last_words(enum status_daemon daemon, char *out, size_t size)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 
-	if (file_read(file_of(daemon, REASON_FILE, path), REASON_BYTES_MAX, &text, NULL, NULL) < 0)
+	if (file_read(reason_of(daemon, path), REASON_BYTES_MAX, &text, NULL, NULL) < 0)
+		return false;
+	(void)snprintf(out, size, "%s", text);
+	return true;
+}
+
+static void take_reason(enum status_daemon daemon, char *out, size_t size)
+{
+	char path[PATH_BYTES];
+
+	if (!alive_last_words(daemon, out, size))
 		(void)snprintf(out, size, "killed, or crashed");
-	else
-		(void)snprintf(out, size, "%s", text);
-	(void)unlink(path);
+	(void)unlink(reason_of(daemon, path));
 }
 
 /* The run's, for status shows the pages of the current run. */
@@ -192,7 +208,7 @@ int alive_fatal(enum status_daemon daemon, const struct error *err)
 {
 	char path[PATH_BYTES];
 
-	if (file_write_durable(file_of(daemon, REASON_FILE, path), err->text, strlen(err->text), NULL) < 0)
+	if (file_write_durable(reason_of(daemon, path), err->text, strlen(err->text), NULL) < 0)
 		log_debug("%s: cannot write it", path);
 	return fatal(err);
 }

@@ -9,6 +9,7 @@
 #include "core/paths.h"
 #include "core/spool.h"
 #include "core/version.h"
+#include "drivers/notify/alive.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -279,13 +280,31 @@ static bool is_dead(const struct view *view, const struct status *page)
 	return page && !watch_is_alive(page) && view->now_us > page->updated_us + DEAD_US;
 }
 
-/* Without a page of the trainer for this run: it never got so far. */
-static bool never_began(const struct view *view)
+/* Every daemon had the time to begin. */
+static bool is_under_way(const struct view *view)
 {
 	uint64_t started_s;
 
-	return !view->traind && json_get_u64("run.json", view->record, "started_s", &started_s, NULL) == 0 &&
+	return json_get_u64("run.json", view->record, "started_s", &started_s, NULL) == 0 &&
 	       view->now_us > (started_s + BEGIN_S) * 1000000u;
+}
+
+/* The run goes on without uploadd, which ends for good over what waiting does not put right, and takes its
+ * page along; NULL = it is there. */
+static const char *no_uploads(const struct view *view, char *out, size_t size)
+{
+	const struct status *page = watch_newest(view->server, STATUS_UPLOADD);
+	char words[512];
+
+	if (page && watch_is_alive(page))
+		return NULL;
+	if (alive_last_words(STATUS_UPLOADD, words, sizeof(words)))
+		(void)snprintf(out, size, "uploadd ended: %s", words);
+	else if (!page && is_under_way(view))
+		(void)snprintf(out, size, "kiln-uploadd does not run; kiln log tells why");
+	else
+		return NULL;
+	return out;
 }
 
 /* What keeps a run from beginning or going on, whatever the record says of the last one; NULL = nothing. */
@@ -325,8 +344,11 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 	}
 	if ((why = obstacle(view->server, out, size)))
 		return why;
-	if (never_began(view))
+	/* Without a page for this run it never got so far. */
+	if (!view->traind && is_under_way(view))
 		return "kiln-traind has not begun; kiln log tells why";
+	if ((why = no_uploads(view, out, size)))
+		return why;
 	if (cJSON_IsNumber(free_percent) && free_percent->valuedouble < DISK_LOW_PERCENT)
 		return (void)snprintf(out, size, "the disk has %.1f %% left", free_percent->valuedouble), out;
 	return NULL;

@@ -227,6 +227,30 @@ code 5 "a run that halted: degraded" "$kiln" status
 like "$said" '^why +which service ended is not known: ' "and why, as far as there is a systemd to ask"
 "$KILN_BIN/kiln-oneshot" begin >"$work/begin.log" 2>&1
 code 0 "begun again: running" "$kiln" status
+frozen=${record%/*}/config
+cp "$frozen" "$work/frozen"
+sed -i 's,^sink: .*,sink: { url = "file:///proc/none"; };,' "$frozen"
+code 77 "uploads that the store refuses" "$KILN_BIN/kiln-uploadd"
+rm -r "$KILN_ROOT/run/kiln/status/uploadd" # as systemd does
+code 5 "the run goes on without them: degraded" "$kiln" status
+like "$said" '^why +uploadd ended: .*/proc/none.*: ' "and why, in uploadd's own words"
+rm "$KILN_ROOT/data/kiln/run/reason-uploadd"
+code 0 "nobody uploads, and the run is new" "$kiln" status
+started 1
+"$KILN_BUILD/system/status_pages" "$run" training &
+pages=$!
+is_running() { "$kiln" status >/dev/null; }
+wait_for 10 is_running
+ok $? "everybody is there: running" "$("$kiln" status)"
+rm -r "$KILN_ROOT/run/kiln/status/uploadd"
+code 5 "nobody uploads, for long: degraded" "$kiln" status
+like "$said" '^why +kiln-uploadd does not run; kiln log tells why' "and why"
+kill "$pages"
+wait "$pages" 2>/dev/null
+rm -r "$KILN_ROOT/run/kiln/status"
+cp "$work/frozen" "$frozen"
+cp "$work/record" "$record"
+started "$(date +%s)"
 mv "$work/store" "$work/away" && touch "$work/store"
 "$KILN_BIN/kiln-oneshot" begin >"$work/begin.log" 2>&1
 code 5 "a run that does not begin: degraded" "$kiln" status

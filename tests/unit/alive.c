@@ -57,18 +57,18 @@ static void test_back_off(void **state)
 static void test_reason(void **state)
 {
 	struct error err = { 0 };
-	char path[PATH_BYTES];
-	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES], text[100];
 
 	(void)state;
-	assert_int_equal(path_make(path_of(PATH_STATUS, "traind", path), &err), 0);
+	assert_int_equal(path_make(path_of(PATH_RUNS, NULL, path), &err), 0);
 	(void)error_set(&err, -ENODEV, "the device is lost");
 	assert_int_equal(alive_fatal(STATUS_TRAIND, &err), EX_UNAVAILABLE);
-	assert_int_equal(file_read(path_of(PATH_STATUS, "traind/reason", path), 100, &text, NULL, &err), 0);
+	assert_true(alive_last_words(STATUS_TRAIND, text, sizeof(text)));
 	assert_string_equal(text, "the device is lost");
+	assert_false(alive_last_words(STATUS_FETCHD, text, sizeof(text)));
 	/* Not under systemd: no pause, and the reason is spent. */
 	alive_back_off(STATUS_TRAIND);
-	assert_int_equal(access(path, F_OK), -1);
+	assert_false(alive_last_words(STATUS_TRAIND, text, sizeof(text)));
 }
 
 /* Seconds of a process, and whether it had got on since the one before. */
