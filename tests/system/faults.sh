@@ -135,7 +135,7 @@ part same 'a stall is cut after the time-out' 'timeout=[1-9]' 20 '[{"fault": "st
 part same 'or the range is asked for again before' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 \
 	'[{"fault": "stall", "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
 part same 'so where it only drips' 'hedged=[1-9][0-9]* won=[1-9].* timeout=0' 20 '[{"fault": "drip", "rate": 5000, "at": 1000, "from": 40, "count": 1}]' 'low_speed_s = 30;'
-part same '503, a burst' 'slow_down=[1-9]' 20 '[{"fault": "status", "from": 5, "count": 30}]'
+part same '503, a burst' 'slow_down=[1-9]' 20 '[{"fault": "status", "from": 5, "count": 15}]'
 part same '503 with Retry-After' 'slow_down=4' 20 '[{"fault": "status", "retry_after": 1, "from": 5, "count": 4}]'
 part same '429' 'slow_down=[1-9]' 20 '[{"fault": "status", "status": 429, "from": 20, "count": 10}]'
 part same '500' 'server=[1-9]' 20 '[{"fault": "status", "status": 500, "from": 5, "count": 30}]'
