@@ -43,13 +43,12 @@ static int bind(const char *kept, const char *seen, struct error *err)
 int oneshot_provision(int argc, char **argv)
 {
 	struct error err = { 0 };
-	int code = EX_OK;
 
 	(void)argc;
 	(void)argv;
-	/* The configuration first; a clock that is not kept is no reason to go without it. */
-	for (size_t i = 0; i < sizeof(bindings) / sizeof(bindings[0]); i++)
+	/* A clock that is not kept is no reason to go without the configuration, and its units. */
+	for (size_t i = 1; i < sizeof(bindings) / sizeof(bindings[0]); i++)
 		if (bind(bindings[i].kept, bindings[i].seen, &err) < 0)
-			code = fatal(&err);
-	return code;
+			log_err("%s", err.text);
+	return bind(bindings[0].kept, bindings[0].seen, &err) < 0 ? fatal(&err) : EX_OK;
 }

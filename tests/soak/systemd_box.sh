@@ -37,6 +37,15 @@ booted "it boots with another image"
 is "$(inside systemctl show -P LastTriggerUSec kiln-nightly.timer)" "$last" "the timer knows when it elapsed last"
 is "$(inside cat /var/lib/systemd/timesync/clock)" kept "and timesync its clock"
 like "$(inside systemctl show -P NextElapseUSecRealtime kiln-nightly.timer)" '03:33:00' "and the next time is the configuration's"
+power_off
+rm -rf "$root"/var/lib/systemd/timesync
+touch "$root/var/lib/systemd/timesync"
+booted "it boots where a folder cannot be bound"
+like "$(inside systemctl show -P NextElapseUSecRealtime kiln-nightly.timer)" '03:33:00' "the configuration counts all the same"
+like "$(journal -u kiln-provision)" 'timesync' "and the log names the folder"
+power_off
+rm "$root/var/lib/systemd/timesync"
+booted "and once more without it"
 
 # ---- Hugepages: first there are none to be had ----
 pool=/sys/kernel/mm/hugepages/hugepages-2048kB
