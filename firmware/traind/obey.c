@@ -50,6 +50,13 @@ static bool night_is_over(const struct train *train)
 	return train->run.ends_s && time(NULL) >= train->run.ends_s;
 }
 
+static int must_leave(struct train *train, const struct run_want *want, struct error *err)
+{
+	if (want->state == RUN_STOPPED)
+		return leave(train, RUN_STOPPED, "asked to stop", err);
+	return night_is_over(train) ? leave(train, RUN_EXPIRED, "the night is over", err) : 0;
+}
+
 /* Everything is on the disk while it waits, so the box may be switched off. */
 static int pause_run(struct train *train, struct error *err)
 {
@@ -66,15 +73,13 @@ static int pause_run(struct train *train, struct error *err)
 				    .step = model_step(train->model) },
 		   "paused at step %" PRIu64, model_step(train->model));
 	publish_phase(train, "paused", "at step %" PRIu64 ", until run.resume", model_step(train->model));
-	while (want.state == RUN_PAUSED) {
-		if (night_is_over(train))
-			return leave(train, RUN_EXPIRED, "the night is over", err);
+	while ((r = must_leave(train, &want, err)) == 0 && want.state == RUN_PAUSED) {
 		if ((r = train_nap(train, LOOK_US / 1000, err)) < 0)
 			return r;
 		(void)look(train, &want);
 	}
-	if (want.state == RUN_STOPPED)
-		return leave(train, RUN_STOPPED, "asked to stop", err);
+	if (r < 0)
+		return r;
 	event_send(&(struct event){ .id = EVENT_RUN_RESUMED,
 				    .run_id = train->run.id,
 				    .step = model_step(train->model) },
@@ -84,9 +89,19 @@ static int pause_run(struct train *train, struct error *err)
 	return r;
 }
 
+int obey_early(struct train *train, struct error *err)
+{
+	struct run_want want;
+	bool known = look(train, &want);
+
+	train->obey.looked_us = 0; /* and once more before the first step */
+	return known ? must_leave(train, &want, err) : 0;
+}
+
 int obey(struct train *train, struct error *err)
 {
 	struct run_want want;
+	int r;
 
 	alive_tick(train->worker);
 	if (clock_us() - train->obey.looked_us < LOOK_US || !look(train, &want))
@@ -94,9 +109,6 @@ int obey(struct train *train, struct error *err)
 	if (want.checkpoint_seq != train->obey.checkpoint_seq)
 		train->checkpoint_due = true;
 	train->obey.checkpoint_seq = want.checkpoint_seq;
-	if (want.state == RUN_STOPPED)
-		return leave(train, RUN_STOPPED, "asked to stop", err);
-	if (night_is_over(train))
-		return leave(train, RUN_EXPIRED, "the night is over", err);
-	return want.state == RUN_PAUSED ? pause_run(train, err) : 0;
+	r = must_leave(train, &want, err);
+	return r == 0 && want.state == RUN_PAUSED ? pause_run(train, err) : r;
 }

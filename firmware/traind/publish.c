@@ -116,4 +116,6 @@ void publish_waited(struct train *train, uint64_t us)
 {
 	train->publish.status.traind.waited_us += us;
 	train->publish.waited_us += us;
+	if (clock_us() - train->publish.written_us >= PUBLISH_US)
+		write_page(train);
 }

@@ -56,6 +56,8 @@ int train_wait_plan(struct train *train, struct error *err)
 		struct run now = { 0 };
 		int r = stopped(err);
 
+		if (r == 0)
+			r = obey_early(train, err);
 		if (r == 0 && !*train->run.plan_sha256)
 			r = run_load(&now, err);
 		if (r < 0)
@@ -113,6 +115,8 @@ static int attach(struct train *train, struct error *err)
 	train->ring = NULL;
 	for (;;) {
 		r = stopped(err);
+		if (r == 0)
+			r = obey(train, err);
 		if (r < 0)
 			return r;
 		r = ring_open(path_of(PATH_RING, NULL, path), &train->ring, err);
@@ -151,18 +155,29 @@ static int release_done(struct train *train, bool all, struct error *err)
 	return 0;
 }
 
+/* One that is due, or asked for, before the next batch changes the weights. */
+static int take_checkpoint(struct train *train, struct error *err)
+{
+	int r = train->checkpoint_due ? save_checkpoint(train, false, err) : 0;
+
+	train->checkpoint_due = false;
+	return r;
+}
+
 static int next_slot(struct train *train, const struct ring_slot **ret_slot, struct error *err)
 {
 	for (;;) {
 		int r = stopped(err);
 
+		if (r == 0)
+			r = obey(train, err);
 		if (r < 0)
 			return r;
 		r = ring_next(train->ring, ret_slot, err);
 		if (r == -EAGAIN || r == -EPIPE) {
 			int released = release_done(train, true, err);
 
-			if (released < 0)
+			if (released < 0 || (released = take_checkpoint(train, err)) < 0)
 				return released;
 		} else {
 			return r;
@@ -196,11 +211,8 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 		.first_row = slot->first_row,
 		.ticket = (void *)(uintptr_t)slot, /* comes back to ring_release(), which does not write */
 	};
-	int r = 0;
+	int r = take_checkpoint(train, err);
 
-	if (train->checkpoint_due)
-		r = save_checkpoint(train, false, err);
-	train->checkpoint_due = false;
 	if (train->warm[split] < WARM_BATCHES)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (r == 0)
@@ -284,10 +296,8 @@ static int run_slots(struct train *train, struct error *err)
 {
 	for (;;) {
 		const struct ring_slot *slot = NULL;
-		int r = obey(train, err);
+		int r = next_slot(train, &slot, err);
 
-		if (r == 0)
-			r = next_slot(train, &slot, err);
 		if (r < 0)
 			return r;
 		switch (slot->kind) {

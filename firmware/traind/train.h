@@ -137,8 +137,10 @@ void report_close(struct train *train);
 
 /* obey.c */
 void obey_open(struct train *train);
-/* Between two batches: looks a few times a second, takes the checkpoint that was asked for, waits while the
- * run is to be paused. -ECANCELED the run is to stop. */
+/* Before there is anything to checkpoint. -ECANCELED the run is to stop. */
+MUST_CHECK int obey_early(struct train *train, struct error *err);
+/* Between two batches, and while none comes: looks a few times a second, takes the checkpoint that was asked
+ * for, waits while the run is to be paused. -ECANCELED the run is to stop. */
 MUST_CHECK int obey(struct train *train, struct error *err);
 
 /* publish.c: what traind says of itself (core/status.h); never worth a run. */

@@ -368,6 +368,46 @@ begin wanted
 ok $? "the next begin goes on, whatever was wanted then" "$(cat "$record/want" 2>&1)"
 stop_fetchd
 
+# ---- A trainer that waits for data obeys, too ----
+waits_without_data() { # fetchd stands still, and the ring is empty
+	local at
+	at=$(page step)
+	sleep 1
+	[ "$(page step)" = "$at" ]
+}
+newest_is_here() {
+	[ "$(newest)" = "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$(page step)")" ]
+}
+start fetchd
+start traind
+wait_for 60 is_page "$traind" training
+kill -STOP $fetchd
+wait_for 60 waits_without_data
+want 11 running 11
+wait_for 20 newest_is_here
+ok $? "without data: a checkpoint is taken when it is asked for" "$(newest), at step $(page step)"
+want 12 paused 11
+wait_for 20 is_phase paused
+is "$? $(state)" "0 paused" "it pauses"
+want 13 running 11
+wait_for 20 is_phase training
+is "$? $(state)" "0 running" "goes on"
+want 14 stopped 11
+wait_for 20 test ! -d /proc/$traind
+is "$? $(state)" "0 stopped" "and stops"
+wait $traind 2>/dev/null
+kill -CONT $fetchd
+stop_fetchd
+begin wanted
+"$KILN_BIN/kiln-oneshot" release
+start traind
+wait_for 20 is_page "$traind" waiting
+want 15 stopped 0
+wait_for 20 test ! -d /proc/$traind
+is "$? $(state)" "0 stopped" "without a ring it stops, too"
+wait $traind 2>/dev/null
+begin wanted
+
 # ---- A wish to stop is not forgotten, whoever comes first ----
 start fetchd
 start traind
