@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/events.h"
 #include "core/log.h"
+#include "core/paths.h"
 #include "drivers/manager/manager.h"
+#include "drivers/notify/alive.h"
 #include "oneshot/oneshot.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <sysexits.h>
 
-#define NEXT "kiln log tells why, kiln start tries again"
+#define NEXT           "kiln start tries again"
+#define WORDS_MAX      8192u
+#define BAD_CREDENTIAL 243 /* systemd.exec(5), EXIT_CREDENTIALS: the program itself never ran */
 
 /* What a final exit code means, core/error.h. */
 static const char *meaning(int32_t status)
@@ -19,7 +24,7 @@ static const char *meaning(int32_t status)
 		{ EX_DATAERR, "data that cannot be used" },
 		{ EX_NOPERM, "refused, or not found" },
 		{ EX_CONFIG, "a wrong configuration" },
-		{ 243, "a credential is missing" }, /* systemd.exec(5), EXIT_CREDENTIALS */
+		{ BAD_CREDENTIAL, "a credential is missing" },
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
@@ -28,18 +33,41 @@ static const char *meaning(int32_t status)
 	return "it cannot go on";
 }
 
+/* What it said itself: which object, where, and what was found. */
+static void words_of(const struct manager_failure *failure, char *out, size_t size)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES], unit[64];
+
+	(void)snprintf(out, size, "kiln log tells why");
+	if (failure->exit_status == BAD_CREDENTIAL)
+		return;
+	if (strcmp(failure->unit, "kiln-begin.service") == 0 &&
+	    file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), WORDS_MAX, &text, NULL, NULL) == 0)
+		(void)snprintf(out, size, "%s", text);
+	for (int i = 0; i < STATUS_DAEMONS; i++) {
+		(void)snprintf(unit, sizeof(unit), "kiln-%s.service",
+			       status_daemon_name((enum status_daemon)i));
+		if (strcmp(failure->unit, unit) == 0)
+			(void)alive_last_words((enum status_daemon)i, out, size);
+	}
+}
+
 /* Asked of systemd: its MONITOR_ variables stay unset where several units name this one in OnFailure=. */
 static void say_which(char *out, size_t size)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	struct manager_failure failure = { .unit = "unknown" };
 	struct error err = { 0 };
+	char words[600];
 
-	if (manager_open(&manager, &err) < 0 || manager_run_failure(manager, &failure, &err) < 0)
+	if (manager_open(&manager, &err) < 0 || manager_run_failure(manager, &failure, &err) < 0) {
 		(void)snprintf(out, size, "which service ended is not known: %.300s; " NEXT, err.text);
-	else
-		(void)snprintf(out, size, "%s ended with %" PRId32 " (%s): %s; " NEXT, failure.unit,
-			       failure.exit_status, failure.result, meaning(failure.exit_status));
+	} else {
+		words_of(&failure, words, sizeof(words));
+		(void)snprintf(out, size, "%s ended with %" PRId32 " (%s): %s; %s; " NEXT, failure.unit,
+			       failure.exit_status, failure.result, meaning(failure.exit_status), words);
+	}
 	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
 				    .unit = failure.unit,
 				    .exit_status = (uint64_t)failure.exit_status },
@@ -48,7 +76,7 @@ static void say_which(char *out, size_t size)
 
 int oneshot_failed(int argc, char **argv)
 {
-	char reason[512];
+	char reason[1024];
 	struct error err = { 0 };
 	enum run_state state;
 

@@ -118,6 +118,27 @@ goes_on "and trains"
 status_is 0
 ok $? "kiln status: well" "$(cat "$work/status")"
 
+inside kiln stop >"$work/said" 2>&1
+becomes 60 stopped "it stops"
+rests "its units are stopped"
+
+# ---- What is not there ----
+echo failed >"$root/data/kiln/run/current/state"
+config 1000000 "" "$every split: { by = \"prefix\"; };" >"$conf"
+is "$(steer config.reload)" ok "a split that no object is of"
+start "a run with it"
+halted "nothing there" 'kiln-fetchd.service ended with 77 \(exit-code\): refused, or not found'
+status_is 5
+ok $? "kiln status: degraded" "$(cat "$work/status")"
+like "$(cat "$work/status")" 'why +kiln-fetchd.service ended with 77 .*: no object matches split.validation_glob.*; kiln start' \
+	"and why, in the daemon's own words"
+cp "$work/good.conf" "$conf"
+start "put right: kiln start"
+becomes 60 running "a new run begins"
+goes_on "and trains"
+status_is 0
+ok $? "kiln status: well" "$(cat "$work/status")"
+
 # ---- Who waits for a connection ----
 inside systemctl stop kiln-controld
 inside sh -c 'printf "[Socket]\nListenStream=/run/kiln/control.sock\nSocketMode=0666\n" >/run/systemd/system/kiln-controld.socket'
