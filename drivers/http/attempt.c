@@ -95,6 +95,8 @@ static void keep_data(struct http_request *request, const char *data, size_t byt
 		copy_to_memory(to, data, bytes);
 	else
 		memcpy(to, data, bytes);
+	if (request->handler->kept)
+		request->handler->kept(request, data, bytes);
 }
 
 static size_t on_data(char *data, size_t one, size_t bytes, void *context)

@@ -51,6 +51,8 @@ struct http_handler {
 	int (*head)(struct http_request *request, struct error *err); /* or NULL */
 	int (*data)(struct http_request *request, const char *data, size_t bytes,
 		    struct error *err); /* or NULL */
+	/* Or NULL: `data` was put into the buffer, behind the `received` bytes before it. */
+	void (*kept)(struct http_request *request, const char *data, size_t bytes);
 	/* 0, HTTP_AGAIN, or a negative errno; then *retry, which comes in as the status alone suggests,
 	 * decides. */
 	int (*judge)(struct http_request *request, enum retry_class *retry, struct error *err);

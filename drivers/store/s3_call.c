@@ -234,6 +234,15 @@ static int data(struct http_request *request, const char *bytes, size_t count, s
 	return call->data(call, bytes, count, err);
 }
 
+static void kept(struct http_request *request, const char *bytes, size_t count)
+{
+	struct s3_call *call = call_of(request);
+	struct store_request *asked = call->request;
+
+	if (asked && asked->arrived && !call->spare)
+		asked->arrived(asked, request->received, bytes, count);
+}
+
 static int judge(struct http_request *request, enum retry_class *retry, struct error *err)
 {
 	struct s3_call *call = call_of(request);
@@ -280,7 +289,7 @@ static void done(struct http_request *request, int result, const struct error *e
 /* ---- Calls ---- */
 
 static const struct http_handler to_buffer = {
-	.prepare = prepare, .head = head, .judge = judge, .done = done
+	.prepare = prepare, .head = head, .kept = kept, .judge = judge, .done = done
 };
 static const struct http_handler to_data = {
 	.prepare = prepare, .head = head, .data = data, .judge = judge, .done = done

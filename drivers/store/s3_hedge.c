@@ -164,6 +164,8 @@ bool s3_hedge_settle(struct s3_call *call, int result)
 		took(&call->s3->hedge, clock_us() - call->http.started_us);
 	if (result == 0 && call->spare) {
 		memcpy(call->request->buffer, call->spare->memory, call->bytes);
+		if (call->request->arrived)
+			call->request->arrived(call->request, 0, call->spare->memory, call->bytes);
 		call->s3->hedge.won++;
 	}
 	s3_hedge_give_back(call);

@@ -118,6 +118,10 @@ struct store_request {
 	uint64_t offset, bytes;
 	void *buffer;
 	void *context;
+	/* Or NULL: bytes [from, from + bytes) of the range have been put into the buffer, and are `data`,
+	 * too, during the call. From store_poll(). An attempt that begins anew begins with 0 again, and what
+	 * was there before means nothing. A backend without network may not call it. */
+	void (*arrived)(struct store_request *request, uint64_t from, const void *data, uint64_t bytes);
 	struct http_times times; /* filled as it goes on; file:// fills nothing */
 	int result;              /* filled at completion: 0 or a negative errno, with err */
 	struct error err;

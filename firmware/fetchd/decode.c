@@ -60,17 +60,44 @@ static int make_plain(struct fetch *fetch, struct inflater *inflater, struct sha
 	return r == -E2BIG ? too_large(fetch, shard, err) : r;
 }
 
-static int add_record(struct shard *shard, const struct tfrecord *record, bool bad, struct error *err)
+static int make_index_room(struct shard *shard, uint64_t records, struct error *err)
 {
-	uint64_t used = shard->records * sizeof(*shard->record), capacity = shard->index.output.capacity;
+	uint64_t used = shard->records * sizeof(*shard->record), more = records * sizeof(*shard->record),
+		 room = shard->index.output.capacity;
+	int r;
 
-	if (capacity - used < sizeof(*shard->record)) {
-		int r = buffer_grow(&shard->index, used, capacity ? capacity * 2 : INDEX_FIRST_BYTES, err);
+	if (room - used >= more)
+		return 0;
+	room = room ? room * 2 : INDEX_FIRST_BYTES;
+	r = buffer_grow(&shard->index, used, room - used >= more ? room : used + more, err);
+	shard->record = (struct record *)(void *)shard->index.output.data;
+	return r;
+}
+
+/* What was indexed as it arrived, from this offset on. */
+static int add_arrivals(struct shard *shard, uint64_t *offset, uint64_t *part, struct error *err)
+{
+	const struct arrival *arrival;
+
+	while ((arrival = arrival_at(shard, *offset, part))) {
+		int r = make_index_room(shard, arrival->records, err);
 
 		if (r < 0)
 			return r;
+		memcpy(shard->record + shard->records, arrival->record,
+		       arrival->records * sizeof(*shard->record));
+		shard->records += arrival->records;
+		*offset = arrival->at;
 	}
-	shard->record = (struct record *)(void *)shard->index.output.data;
+	return 0;
+}
+
+static int add_record(struct shard *shard, const struct tfrecord *record, bool bad, struct error *err)
+{
+	int r = make_index_room(shard, 1, err);
+
+	if (r < 0)
+		return r;
 	shard->record[shard->records++] = (struct record){ .offset = (uint64_t)(record->data - shard->plain),
 							   .bytes = (uint32_t)record->bytes,
 							   .bad = bad };
@@ -90,16 +117,19 @@ static int is_wanted(const struct fetch *fetch, const struct tfrecord *record, u
  * the first fault. */
 static int index_records(const struct fetch *fetch, struct shard *shard, struct error *err)
 {
-	uint64_t offset = 0;
+	uint64_t offset = 0, part = 0;
 	int fault = 0;
 
 	for (;;) {
 		struct tfrecord record;
 		struct error one = { 0 };
-		int r = tfrecord_next(shard->plain, shard->plain_bytes, offset, UINT32_MAX, &record, &one);
+		int r = add_arrivals(shard, &offset, &part, err);
+		bool broken;
 
-		bool broken = r == -EBADMSG;
-
+		if (r < 0)
+			return r;
+		r = tfrecord_next(shard->plain, shard->plain_bytes, offset, UINT32_MAX, &record, &one);
+		broken = r == -EBADMSG;
 		if (r == -ENODATA)
 			return fault;
 		if (r == 0)

@@ -51,6 +51,17 @@ struct source {
 	const char *_Atomic pace; /* ... and chose; NULL = nothing */
 };
 
+/* What is indexed of a range: [first, at) of the shard are whole records, all of them good. */
+struct arrival {
+	struct buffer index;
+	struct record *record; /* in `index` */
+	uint64_t records;
+	uint64_t begin, end; /* what has arrived of the shard in this range */
+	uint64_t first, at;  /* ARRIVAL_NOWHERE: no record's beginning was found before `at` */
+	bool over;
+};
+#define ARRIVAL_NOWHERE UINT64_MAX
+
 /* One shard of a window: its bytes and where its records are. Buffers are kept from window to window. */
 struct shard {
 	struct window *window;
@@ -66,7 +77,8 @@ struct shard {
 	struct record *record; /* in `index` */
 	uint64_t records;
 	struct store_request *part;
-	uint64_t parts_capacity, parts_left;
+	struct arrival *arrival; /* of each part */
+	uint64_t parts_capacity, parts, parts_left;
 	bool fetched_again;
 	bool lost;        /* records behind a bad length or a broken stream are left out, by policy */
 	struct error err; /* code 0 = good */
@@ -197,6 +209,15 @@ void network_fetch(struct shard *shard);
 void network_done(struct shard *shard);
 void queue_append(struct queue *queue, struct shard *shard);
 struct shard *queue_take(struct queue *queue); /* NULL when empty */
+
+/* arrive.c */
+/* The request for a part is about to be submitted. */
+void arrival_expect(struct shard *shard, uint64_t part);
+/* The indexed run that begins at this offset of the shard's plain bytes, or NULL. Offsets rise from call to
+ * call; `part` begins with 0 and is kept. */
+const struct arrival *arrival_at(const struct shard *shard, uint64_t offset, uint64_t *part);
+uint64_t arrivals_kept_bytes(const struct shard *shard);
+void arrivals_drop(struct shard *shard);
 
 /* decode.c */
 void *decode_thread(void *fetch);

@@ -119,13 +119,17 @@ static void part_done(struct queue *flying, struct store_request *part, const st
 static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
 {
 	if (parts > shard->parts_capacity) {
+		arrivals_drop(shard);
 		free(shard->part);
+		free(shard->arrival);
 		shard->part = calloc(parts, sizeof(*shard->part));
-		shard->parts_capacity = shard->part ? parts : 0;
+		shard->arrival = calloc(parts, sizeof(*shard->arrival));
+		shard->parts_capacity = shard->part && shard->arrival ? parts : 0;
 	}
-	return shard->part || parts == 0 ? 0
-					 : error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " requests",
-						     shard->plan.key, parts);
+	return shard->parts_capacity >= parts
+		       ? 0
+		       : error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " requests", shard->plan.key,
+				   parts);
 }
 
 /* Large ones cost less, but every connection that the store bears is to have a few of a window's. */
@@ -159,7 +163,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 	}
 	queue_append(flying, shard);
 	atomic_store(&source->fetch->part_bytes, part_bytes);
-	shard->parts_left = parts;
+	shard->parts = shard->parts_left = parts;
 	for (uint64_t i = 0; i < parts; i++) {
 		struct store_request *request = &shard->part[i];
 
@@ -170,6 +174,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
 		request->buffer = shard->raw.output.data + request->offset;
 		request->context = shard;
+		arrival_expect(shard, i);
 		if (store_submit(source->store, request, &err) < 0) {
 			part_done(flying, request, &err);
 			return;

@@ -53,6 +53,7 @@ static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, st
 	shard->window = window;
 	shard->source = &fetch->source[plan.source];
 	shard->plan = plan;
+	shard->parts = 0;
 	shard->fetched_again = shard->cached = false;
 	shard->err.code = 0;
 	shard_forgets(shard);
@@ -79,7 +80,7 @@ static uint64_t kept_bytes(const struct window *window, bool roomy)
 		const struct shard *shard = &window->shard[k];
 
 		bytes += raw_bytes(shard, roomy) + shard->inflated.output.capacity +
-			 shard->index.output.capacity;
+			 shard->index.output.capacity + arrivals_kept_bytes(shard);
 	}
 	return bytes;
 }
@@ -96,6 +97,7 @@ static void make_room(struct fetch *fetch, struct window *window, uint64_t shard
 		buffer_drop(&window->shard[k].raw);
 		buffer_drop(&window->shard[k].inflated);
 		buffer_drop(&window->shard[k].index);
+		arrivals_drop(&window->shard[k]);
 	}
 }
 
