@@ -187,6 +187,38 @@ int manager_reset_run(struct manager *manager, struct error *err)
 
 /* ---- Start a run ---- */
 
+static int has_job(struct manager *manager, const char *unit, struct error *err)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	sd_bus_message *answer = NULL;
+	uint32_t job = 0;
+	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
+
+	if (r >= 0)
+		r = sd_bus_get_property(manager->bus, SERVICE, path, SERVICE ".Unit", "Job", &error, &answer,
+					"(uo)");
+	if (r >= 0)
+		r = sd_bus_message_read(answer, "(uo)", &job, NULL);
+	if (r < 0)
+		(void)error_set(err, r, "%s: cannot read Job: %s", unit,
+				error.message ? error.message : strerror(-r));
+	sd_bus_message_unref(answer);
+	sd_bus_error_free(&error);
+	return r < 0 ? r : job != 0;
+}
+
+int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err)
+{
+	/* While kiln-begin waits, the target's own start does. */
+	int r = state_is(manager, MANAGER_RUN_UNIT, "active", err);
+
+	if (r == 0)
+		r = has_job(manager, MANAGER_RUN_UNIT, err);
+	*ret_started = r > 0;
+	return r < 0 ? r : 0;
+}
+
 static bool is_marked(void)
 {
 	char path[PATH_BYTES];

@@ -52,5 +52,7 @@ MUST_CHECK int manager_clock_is_set(struct manager *manager, bool *ret_set, stru
  * Before: a run that comes to rest just now ends (at most 10 s). kiln-uploadd starts anew, for credentials
  * may have come since. */
 MUST_CHECK int manager_start_run(struct manager *manager, struct error *err);
+/* Whether a run was started, be it that it waits yet, and none has stopped it since. */
+MUST_CHECK int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err);
 MUST_CHECK int manager_reset_run(struct manager *manager, struct error *err);
 #define MANAGER_RUN_UNIT "kiln-run.target"

@@ -387,6 +387,20 @@ int run_load_archived(const char *id, struct run *ret_run, struct error *err)
 	return load(id, ret_run, err);
 }
 
+int run_expire(const struct run *seen, bool *ret_expired, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(run_done) struct run now = { 0 };
+	char path[PATH_BYTES];
+	int r;
+
+	if ((r = record_lock(&lock, err)) < 0 || (r = run_load(&now, err)) < 0)
+		return r;
+	*ret_expired =
+		strcmp(now.id, seen->id) == 0 && now.ends_s == seen->ends_s && now.state == seen->state;
+	return *ret_expired ? record_write_state(path_of(PATH_RUN, "state", path), RUN_EXPIRED, err) : 0;
+}
+
 void run_done(struct run *run)
 {
 	config_done(&run->config);

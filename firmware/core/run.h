@@ -103,6 +103,9 @@ MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
 /* A final state stays: -EPERM for any other after it. */
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);
 
+/* Its night is over: expired, unless somebody has taken it up, or ended it, since `seen` was loaded. */
+MUST_CHECK int run_expire(const struct run *seen, bool *ret_expired, struct error *err);
+
 /* A final record goes to the archive and stays the current one. Free when it is there already.
  * Errors: -EPERM it is unfinished. */
 MUST_CHECK int run_archive(struct error *err);

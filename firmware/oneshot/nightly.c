@@ -105,29 +105,57 @@ int oneshot_nightly(int argc, char **argv)
 
 /* ---- Boot ---- */
 
-static int resume(unsigned wait_s, struct error *err)
+static bool is_interrupted(const struct run *run)
 {
+	return run->state == RUN_RUNNING || run->state == RUN_PAUSED || run->state == RUN_STOPPING;
+}
+
+static int expire(const struct run *run, struct error *err)
+{
+	bool expired;
+	int r = run_expire(run, &expired, err);
+
+	if (r == 0 && expired)
+		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = run->id },
+			   "%s: its night is over; the next one goes on with its newest checkpoint", run->id);
+	return r;
+}
+
+/* As things are now. */
+static int go_on(struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
 	CLEANUP(run_done) struct run run = { 0 };
 	struct run_want want;
+	bool started;
 	int r = run_load(&run, err);
 
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0 || (run.state != RUN_RUNNING && run.state != RUN_PAUSED && run.state != RUN_STOPPING))
+	if (r < 0 || !is_interrupted(&run))
 		return r;
 	/* The power went before the trainer had obeyed. */
 	if (run_want_get(&want, err) == 0 && want.state == RUN_STOPPED)
 		return run_state_set(RUN_STOPPED, err);
-	if (run.ends_s)
-		wait_for_clock(wait_s);
-	if (run.ends_s && time(NULL) >= run.ends_s) {
-		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = run.id },
-			   "%s: its night is over; the next one goes on with its newest checkpoint", run.id);
-		return run_state_set(RUN_EXPIRED, err);
-	}
+	if ((r = manager_open(&manager, err)) < 0 ||
+	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
+		return r;
+	if (run.ends_s && time(NULL) >= run.ends_s)
+		return expire(&run, err);
 	event_send(&(struct event){ .id = EVENT_RUN_REBOOTED, .run_id = run.id },
 		   "%s: going on after a reboot", run.id);
-	return start_run(err);
+	return manager_start_run(manager, err);
+}
+
+/* Whoever is there may start or stop a run while the clock is waited for. */
+static int resume(unsigned wait_s, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	int r = run_load(&run, err);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0 && is_interrupted(&run) && run.ends_s)
+		wait_for_clock(wait_s);
+	return r < 0 ? r : go_on(err);
 }
 
 int oneshot_resume(int argc, char **argv)

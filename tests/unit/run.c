@@ -364,6 +364,32 @@ static void test_archive_is_trimmed(void **state)
 	assert_int_equal(run_load_archived("", &(struct run){ 0 }, &err), -ENOENT);
 }
 
+/* Whoever judges by a record that has changed since leaves it as it is. */
+static void test_expire(void **state)
+{
+	CLEANUP(run_done) struct run seen = { 0 }, now = { 0 };
+	struct error err = { 0 };
+	char id[RUN_ID_BYTES];
+	bool expired;
+
+	(void)state;
+	(void)begin(id);
+	assert_int_equal(run_load(&seen, &err), 0);
+	assert_int_equal(run_note("{\"ends_s\": 2000000000}", &err), 0);
+	assert_int_equal(run_expire(&seen, &expired, &err), 0);
+	assert_false(expired);
+	set_state(RUN_STOPPED);
+	assert_int_equal(run_load(&now, &err), 0);
+	set_state(RUN_RUNNING);
+	assert_int_equal(run_expire(&now, &expired, &err), 0);
+	assert_false(expired);
+	now.state = RUN_RUNNING;
+	assert_int_equal(run_expire(&now, &expired, &err), 0);
+	assert_true(expired);
+	assert_int_equal(run_state_get(&now.state, &err), 0);
+	assert_int_equal(now.state, RUN_EXPIRED);
+}
+
 /* Who asks at breakfast sees last night's run, which is in the archive by then. */
 static void test_archive_stays_current(void **state)
 {
@@ -610,6 +636,7 @@ int main(void)
 		TEST(test_parse),
 		TEST(test_restore_refuses),
 		TEST(test_archive_is_trimmed),
+		TEST(test_expire),
 		TEST(test_archive_stays_current),
 		TEST(test_an_archive_that_is_gone),
 		TEST(test_the_last_run_is_not_trimmed),

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Under a real systemd, in a container: what was meant to go on when the power went, and what is asked meanwhile.
+. "$(dirname "$0")/systemd_lib.sh"
+every='checkpoint: { every_steps = 20; keep = 2; };'
+conf=$root/etc/kiln/kiln.conf
+record=$root/data/kiln/run/current
+
+# A machine whose clock nobody sets: at boot it is waited for.
+unset_clock() {
+	cp "$KILN_BUILD/system/preload/clock.so" "$root/usr/lib/test-clock.so"
+	drop_in kiln-resume.service Service Environment=LD_PRELOAD=/usr/lib/test-clock.so Environment=KILN_TEST_CLOCK=unset
+}
+nspawn_options=("--system-call-filter=adjtimex clock_adjtime")
+installed 200
+unset_clock
+config 1000000 "" "$every" >"$conf"
+booted "it boots"
+inside kiln start >"$work/said" 2>&1
+becomes 60 running "a run"
+goes_on "it trains"
+
+# ---- Started while the clock is waited for ----
+power_off
+is "$(state)" running "the box goes down in mid-run"
+sed -i "1s/{/{\"ends_s\": $(date -d '-1 min' +%s),/" "$record/run.json"
+clock_wait 10
+booted "it boots again, when the night is over"
+resumes() { [ "$(property resume ActiveState)" = active ]; }
+resumed() { [ "$(property resume ActiveState)" = inactive ]; }
+wait_for 10 resumes
+ok $? "kiln-resume waits for the clock" "$(journal -b -u kiln-resume)"
+inside kiln start >"$work/said" 2>&1
+ok $? "kiln start meanwhile" "$(cat "$work/said")"
+wait_for 60 is_active kiln-traind
+wait_for 60 resumed
+says 30 "kiln-resume has waited" 'the clock is not set after 10 s' -b -u kiln-resume
+is "$(state) $(inside systemctl is-active kiln-run.target)" "running active" "and leaves the run that was started alone"
+goes_on "which trains"
