@@ -263,6 +263,17 @@ static void hurry(struct http *http)
 	}
 }
 
+static bool may_try_again(const struct http *http, const struct http_request *request, enum retry_class class)
+{
+	bool passes = class == RETRY_CONNECT || class == RETRY_TIMEOUT || class == RETRY_RESET ||
+		      class == RETRY_SLOW_DOWN;
+
+	if (class == RETRY_NEVER)
+		return false;
+	return request->failures < http->options.attempts_max ||
+	       (passes && clock_ms() - request->failed_ms < http->options.patience_ms);
+}
+
 static void end_attempt(struct http *http, struct http_request *request, CURLcode code)
 {
 	enum retry_class class;
@@ -276,10 +287,11 @@ static void end_attempt(struct http *http, struct http_request *request, CURLcod
 	(void)curl_easy_getinfo(request->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	http->counters.connections += (uint64_t)connects;
 	detach(http, request);
-	request->failures += rc < 0;
+	if (rc < 0 && request->failures++ == 0)
+		request->failed_ms = clock_ms();
 	if (rc == HTTP_AGAIN) {
 		list_append(&http->waiting, request);
-	} else if (rc < 0 && class != RETRY_NEVER && request->failures < http->options.attempts_max) {
+	} else if (rc < 0 && may_try_again(http, request, class)) {
 		http->counters.retries[class]++;
 		delay(http, request, retry_after_s > 0 ? (uint64_t)retry_after_s : 0);
 	} else {

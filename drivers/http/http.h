@@ -31,6 +31,9 @@ struct http_options {
 	uint32_t connections_max;    /* ... and at most */
 	uint64_t target_bytes_per_s; /* a rate that is enough; 0 = none is */
 	uint32_t attempts_max;
+	/* A server that gives no answer, or asks to come later, is there again some time: a request is not
+	 * given up before so long after its first failure, however many attempts that takes. */
+	uint64_t patience_ms;
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s;
 	const char *ca_file; /* "" = the environment's CURL_CA_BUNDLE or SSL_CERT_FILE, else the system's */
 	bool http2;
@@ -88,7 +91,7 @@ struct http_request {
 	struct http *http;
 	CURL *easy;
 	struct curl_slist *headers;
-	uint64_t body_sent, reply_seen, due_ms, not_before_ms;
+	uint64_t body_sent, reply_seen, due_ms, not_before_ms, failed_ms;
 	bool head_seen;
 	int stopped; /* what head() or data() returned */
 	struct error err;

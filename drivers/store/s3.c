@@ -230,6 +230,7 @@ int store_s3_open(const struct config_store *where, const struct store_options *
 				     .connections_max = options->connections_max,
 				     .target_bytes_per_s = options->target_bytes_per_s,
 				     .attempts_max = options->attempts_max,
+				     .patience_ms = options->patience_ms,
 				     .connect_timeout_ms = options->connect_timeout_ms,
 				     .low_speed_bytes_per_s = options->low_speed_bytes_per_s,
 				     .low_speed_s = options->low_speed_s,

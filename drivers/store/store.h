@@ -35,7 +35,8 @@ struct store_options {
 	uint32_t hedge_percent; /* of the bytes may be asked for twice where a range is slow, 0 = never */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
 	uint32_t attempts_max;                                           /* per request, 0 = default */
-	uint64_t part_bytes; /* multipart part size, at least 5 MiB, 0 = 8 MiB */
+	uint64_t patience_ms; /* but more where the server is away: not given up before, 0 = never more */
+	uint64_t part_bytes;  /* multipart part size, at least 5 MiB, 0 = 8 MiB */
 	/* What a blocking call says now and then, at least once a second while it waits for the network: that
 	 * it is alive. NULL = to nobody. */
 	void (*awake)(void *context);

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define RETIRE_WAIT_MS    5000u
-#define CONNECTIONS_FIRST 8u /* until it is known whether more are faster */
+#define PATIENCE_MS       120000u /* with a store that is away in mid-run: a restart would not bring it back */
+#define CONNECTIONS_FIRST 8u      /* until it is known whether more are faster */
 
 /* ---- Memory ---- */
 
@@ -110,6 +111,7 @@ static int open_stores(struct fetch *fetch, struct error *err)
 		options.connections_max < CONNECTIONS_FIRST ? options.connections_max : CONNECTIONS_FIRST;
 	fetch->connections_max = options.connections_max;
 	options.target_bytes_per_s = config->fetch.target_bytes_per_s;
+	options.patience_ms = PATIENCE_MS;
 	options.hedge_percent = (uint32_t)config->fetch.hedge_percent;
 	for (uint32_t i = 0; i < fetch->sources; i++) {
 		int r = store_open(&config->source[i].store, &options, &fetch->source[i].store, err);
