@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 /* Shards looked up before the first of them is read: their beginnings are on the way from the disk then. */
 #define READ_BATCH 16u
@@ -19,7 +18,7 @@
 #define DIRECT_STEP_BYTES  (UINT64_C(8) << 20)
 #define DIRECT_LEAST_BYTES HUGEPAGE_BYTES
 #define READ_LEASE_S       900u
-#define END_WAIT_S         10
+#define END_WAIT_MS        10000u
 
 struct cache_object cache_object_of_job(const struct fetch *fetch, uint32_t source, const char *key,
 					const struct store_pin *pin, struct cache_room *room)
@@ -210,11 +209,7 @@ static unsigned take_batch(struct fetch_cache *cache, struct shard *batch[static
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	while (!cache->to_read.first) {
-		struct timespec until;
-
-		(void)clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		(void)pthread_cond_timedwait(&cache->read, &fetch->lock, &until);
+		fetch_wait(fetch, &cache->read, IDLE_MS);
 		alive_tick(worker);
 	}
 	while (count < READ_BATCH && (batch[count] = queue_take(&cache->to_read)))
@@ -351,15 +346,12 @@ int cache_start_threads(struct fetch *fetch, struct error *err)
 void cache_end(struct fetch *fetch)
 {
 	struct fetch_cache *cache = fetch->cache;
-	struct timespec until;
+	uint64_t until_ms = clock_ms() + END_WAIT_MS;
 
 	if (!cache)
 		return;
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += END_WAIT_S;
 	(void)pthread_mutex_lock(&fetch->lock);
-	while (cache->at != cache->head &&
-	       pthread_cond_timedwait(&fetch->progress, &fetch->lock, &until) != ETIMEDOUT)
-		;
+	while (cache->at != cache->head && clock_ms() < until_ms)
+		fetch_wait(fetch, &fetch->progress, IDLE_MS);
 	(void)pthread_mutex_unlock(&fetch->lock);
 }

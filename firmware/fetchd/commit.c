@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define WAIT_MS      10 /* for the workers; a reader's new wish, or wait, is seen this late at most */
 #define PAGE_US      250000
@@ -149,15 +148,7 @@ static bool busy(const struct producer *producer)
 
 static void wait_progress(struct fetch *fetch)
 {
-	struct timespec until;
-
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_MS * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000L;
-	}
-	(void)pthread_cond_timedwait(&fetch->progress, &fetch->lock, &until);
+	fetch_wait(fetch, &fetch->progress, WAIT_MS);
 }
 
 /* Threads quiet, nothing claimed, all windows free. */

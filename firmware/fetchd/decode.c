@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define SHARD_LEASE_S     900u /* the largest shard on a slow core */
 #define INDEX_FIRST_BYTES (1024 * sizeof(struct record))
@@ -184,13 +183,13 @@ static void account(const struct fetch *fetch, struct shard *shard)
 		(void)too_large(fetch, shard, &shard->err);
 }
 
-/* The lock is held. */
-static void settle(struct fetch *fetch, struct shard *shard)
+/* `skip`: what is bad in it is left out. The lock is held. */
+static void settle(struct fetch *fetch, struct shard *shard, bool skip)
 {
 	struct window *window = shard->window;
 	bool good = !shard->err.code && fetch->cache;
 
-	if (shard->err.code == -EBADMSG && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP) {
+	if (skip) {
 		shard->err.code = 0;
 		window->lost += shard->lost;
 	}
@@ -241,29 +240,32 @@ static bool fetch_again(const struct fetch *fetch, struct shard *shard)
 }
 
 /* Bad bytes are fetched once more, past the cache, before they count; then policy decides whether they may be
- * left out. */
+ * left out. An answer that made no sense is none of the records': it ends the run, whatever the policy. */
 static void decode_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard)
 {
-	bool again;
+	bool arrived = !shard->err.code, again, skip;
 
 	shard_leaves(shard, STALL_WORKER);
 	shard->records = 0;
 	shard->lost = false;
 	shard->plain = shard->stored;
-	if (!shard->err.code)
+	if (arrived)
 		index_shard(fetch, inflater, shard);
 	again = shard->err.code == -EBADMSG && (shard->cached || !shard->fetched_again);
 	if (again)
 		again = fetch_again(fetch, shard);
-	else if (shard->err.code == -EBADMSG && fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP)
+	skip = !again && arrived && shard->err.code == -EBADMSG &&
+	       fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP;
+	if (skip)
 		say_skipped(fetch, shard);
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	if (again) {
 		shard->err.code = 0;
+		shard_forgets(shard);
 		network_fetch(shard);
 	} else {
-		settle(fetch, shard);
+		settle(fetch, shard, skip);
 	}
 	(void)pthread_mutex_unlock(&fetch->lock);
 }
@@ -271,11 +273,7 @@ static void decode_shard(struct fetch *fetch, struct inflater *inflater, struct 
 /* Rows first: they feed the ring; the next window can wait. */
 static void wait_for_work(struct fetch *fetch, struct alive_worker *worker, pthread_cond_t *which)
 {
-	struct timespec until;
-
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec++;
-	(void)pthread_cond_timedwait(which, &fetch->lock, &until);
+	fetch_wait(fetch, which, IDLE_MS);
 	alive_tick(worker);
 }
 

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "core/clock.h"
 #include "core/ring.h"
 #include "core/run.h"
 #include "core/status.h"
@@ -30,6 +31,7 @@
 #include <stdatomic.h>
 
 #define FETCH_SPANS_MAX 1024u
+#define IDLE_MS         1000u /* a thread without work looks, and ticks, this often */
 
 struct queue {
 	struct shard *first, *last;
@@ -189,6 +191,17 @@ struct fetch {
 	const struct cursor *cursor;     /* the producer's; NULL = not yet */
 	struct fetch_cache *cache;       /* NULL = none */
 };
+
+/* Sleep until it is signalled, or for `ms`; the lock is held. By the clock that nobody sets: a step back of
+ * the time of day would hold all threads up, and the watchdog end them. */
+static inline void fetch_wait(struct fetch *fetch, pthread_cond_t *which, uint32_t ms)
+{
+	uint64_t until_ns = clock_ns() + (uint64_t)ms * 1000000;
+	struct timespec until = { .tv_sec = (time_t)(until_ns / 1000000000),
+				  .tv_nsec = (long)(until_ns % 1000000000) };
+
+	(void)pthread_cond_clockwait(which, &fetch->lock, CLOCK_MONOTONIC, &until);
+}
 
 /* plan.c: the run's plan, made and uploaded at its first start, opened and checked afterwards. */
 MUST_CHECK int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err);

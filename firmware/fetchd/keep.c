@@ -195,11 +195,8 @@ static void try_keep(struct fetch_cache *cache, struct keep_job *job)
 static void rest(struct fetch_cache *cache, struct alive_worker *worker)
 {
 	struct fetch *fetch = cache->fetch;
-	struct timespec until;
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec++;
-	(void)pthread_cond_timedwait(&cache->keep, &fetch->lock, &until);
+	fetch_wait(fetch, &cache->keep, IDLE_MS);
 	alive_tick(worker);
 	if (cache->at != cache->head)
 		return;

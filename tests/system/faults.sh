@@ -128,6 +128,8 @@ run undisturbed "127.0.0.1:$server" ''
 is "$(awk '$1 == "DATA" { n += $5 } END { print n }' "$work/undisturbed.out")" 48000 'without faults: every record once'
 
 # ---- What passes ----
+part same 'a server that is away for 30 s, with the usual attempts' 'connect=[1-9]' 58 '[{"fault": "refuse", "seconds": 30, "from": 20, "count": 1}]' 'hedge_percent = 0;'
+part same 'a network that is dead for 30 s, likewise' 'timeout=[1-9]' 58 '[{"fault": "dark", "seconds": 30, "from": 20, "count": 1}]' 'low_speed_s = 2;'
 part same 'connections reset at a byte' 'reset=[1-9]' 20 '[{"fault": "reset", "at": 30000, "from": 3, "count": 12}]'
 part same 'short bodies' 'reset=[1-9]' 20 '[{"fault": "short", "at": 1, "from": 3, "count": 12}]'
 part same 'no byte of an answer' 'reset=[1-9]' 20 '[{"fault": "short", "at": 0, "count": 3}]'
@@ -185,6 +187,8 @@ part stops '500 for ever: given up after all attempts' '^ERROR -5 .*after 4 atte
 	'[{"fault": "status", "status": 500, "from": 10}]' 'attempts_max = 4; low_speed_s = 1;'
 part stops 'wrong bytes for ever' '^ERROR -74 train-.*CRC' '[{"fault": "corrupt", "at": 0, "from": 10}]'
 part stops 'another range for ever' '^ERROR -74 .*asked for bytes [0-9]+-[0-9]+, the answer has .bytes 1' '[{"fault": "range", "from": 10}]'
+part stops 'another range for ever is no bad record' '^ERROR -74 .*asked for bytes [0-9]+-[0-9]+, the answer has .bytes 1' \
+	'[{"fault": "range", "from": 10}]' 'bad_record = "skip"; skip_records_max = 1000000;'
 part stops 'ranges ignored' '^ERROR -74 .*ignores ranges' '[{"fault": "all", "from": 10}]'
 
 # ---- Random schedules ----
