@@ -11,11 +11,8 @@ int client_state_code(const cJSON *status)
 	static const struct {
 		const char *state;
 		int code;
-	} codes[] = { { "running", CLI_OK },
-		      { "paused", CLI_OK },
-		      { "stopping", CLI_OK },
-		      { "degraded", CLI_DEGRADED },
-		      { "failed", CLI_FAILED } };
+	} codes[] = { { "beginning", CLI_OK }, { "running", CLI_OK },        { "paused", CLI_OK },
+		      { "stopping", CLI_OK },  { "degraded", CLI_DEGRADED }, { "failed", CLI_FAILED } };
 	const char *state = client_text(status, "state");
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)

@@ -89,6 +89,7 @@ int method_run_stop(struct call *call, struct error *err)
 {
 	int r = wish(call, RUN_STOPPED, err);
 
+	beginning_forget(call->server);
 	return r < 0 || !control_flag(&call->request, "now") ? r : steer_say(call, "run.stop", NULL, err);
 }
 
@@ -157,10 +158,11 @@ static int started(struct call *call, int r, struct error *err)
 {
 	char path[PATH_BYTES];
 
-	(void)call;
 	(void)err;
-	if (r < 0 && r != -ETIMEDOUT)
+	if (r < 0 && r != -ETIMEDOUT) {
 		(void)unlink(path_of(PATH_RUNS, "next.json", path));
+		beginning_forget(call->server);
+	}
 	return r;
 }
 
@@ -204,6 +206,7 @@ int method_run_start(struct call *call, struct error *err)
 		if ((r = write_overrides(call, err)) < 0)
 			return r;
 	}
+	beginning_mark(call->server, goes_on);
 	r = steer_say(call, "run.start", started, err);
 	return r < 0 ? started(call, r, err) : r;
 }

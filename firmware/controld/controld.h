@@ -9,6 +9,7 @@
  *     steer     one word to kiln-steer and its answer             steer.c
  *     recall    what was done under which key                     recall.c
  *     watch     samples of the status pages, for rates            watch.c
+ *     beginning a run was asked for, and is not there yet         beginning.c
  */
 #pragma once
 
@@ -49,6 +50,15 @@ struct watch {
 	size_t count;
 };
 
+/* What run.start asked for. */
+struct beginning {
+	char run_id[RUN_ID_BYTES]; /* the current run then, "" = none */
+	bool goes_on;              /* it is the one that was asked for */
+	bool failed;               /* the attempt before had, which begin takes back */
+	struct timespec since;     /* as files are stamped */
+	uint64_t since_ms;         /* 0 = nothing was asked for, or it came to something */
+};
+
 struct listener {
 	struct source source;
 	struct server *server;
@@ -65,6 +75,7 @@ struct server {
 	struct steer *steers;
 	struct recall recall;
 	struct watch watch[STATUS_DAEMONS];
+	struct beginning beginning;
 	uint64_t swept_ms, journal_ms;
 	cJSON *errors;                 /* the journal's last ones, as of journal_ms */
 	char *metrics_dir;             /* NULL = no textfile */
@@ -163,6 +174,13 @@ const struct status *watch_newest(const struct server *server, enum status_daemo
 bool watch_is_alive(const struct status *status);
 /* Growth a second of a counter at this offset in struct status; NaN = not known. */
 double watch_rate(const struct server *server, enum status_daemon daemon, size_t offset);
+
+/* ---- beginning.c ---- */
+/* A run is asked for: the current one `goes_on`, or makes room for a new one. */
+void beginning_mark(struct server *server, bool goes_on);
+void beginning_forget(struct server *server);
+/* It was asked for while run_id was the current one, and begin has not decided yet. */
+bool beginning_is(struct server *server, const char *run_id);
 
 /* ---- journal.c ---- */
 struct sd_journal;

@@ -44,7 +44,7 @@ static const struct metric {
 };
 
 static const char *const states[] = { "idle",    "running",  "paused", "stopping", "stopped",
-				      "expired", "finished", "failed", "degraded" };
+				      "expired", "finished", "failed", "degraded", "beginning" };
 
 static const cJSON *member(const cJSON *object, const char *path)
 {

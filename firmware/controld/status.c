@@ -30,6 +30,7 @@ struct view {
 	cJSON *record; /* NULL = no run */
 	char id[RUN_ID_BYTES];
 	const char *state;
+	bool begins; /* what run.start asked for; a record is there where that goes on */
 	const struct status *fetchd, *traind, *uploadd; /* of this run, NULL = no page says */
 	const cJSON *disk;
 	uint64_t now_us;
@@ -362,9 +363,14 @@ static void add_state(cJSON *object, const struct view *view, const struct error
 	bool active = strcmp(view->state, "running") == 0 || strcmp(view->state, "paused") == 0 ||
 		      strcmp(view->state, "stopping") == 0;
 
-	if (!view->record && record_error->code != -ENOENT) {
+	if (!view->record && record_error->code && record_error->code != -ENOENT) {
 		add_text(object, "state", "degraded");
 		add_text(object, "why", record_error->text);
+		return;
+	}
+	if (view->begins) {
+		add_text(object, "state", "beginning");
+		add_text(object, "why", "a run was asked for, and kiln-begin is at it");
 		return;
 	}
 	why = active ? trouble(view, text, sizeof(text)) : obstacle(view->server, text, sizeof(text));
@@ -407,6 +413,11 @@ cJSON *status_object(struct server *server)
 	}
 	watch_sample(server);
 	read_record(&view, &err);
+	if ((view.begins = beginning_is(server, view.id)) && !server->beginning.goes_on) {
+		cJSON_Delete(TAKE(view.record)); /* the last run's */
+		view.id[0] = '\0';
+		view.state = "idle";
+	}
 	view.fetchd = page_of(server, STATUS_FETCHD, view.id);
 	view.traind = page_of(server, STATUS_TRAIND, view.id);
 	view.uploadd = page_of(server, STATUS_UPLOADD, view.id);

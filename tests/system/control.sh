@@ -66,6 +66,8 @@ python3 tests/system/steer_stub.py "$KILN_ROOT/run/kiln-steer/socket" "$words" "
 wait_for 10 test -S "$KILN_ROOT/run/kiln-steer/socket"
 code 0 "start with overrides" "$kiln" start --epochs 3 --start_from latest
 is "$(cat "$words")" run.start "one word to kiln-steer"
+code 0 "until it begins: the first run" "$kiln" status
+like "$said" '^state +beginning$' "is beginning"
 is "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1])))' "$KILN_ROOT/data/kiln/run/next.json")" \
 	"{'overrides': {'run.epochs': 3, 'run.start_from': 'latest'}, 'version': 1}" "overrides for begin"
 echo "error kiln-begin.service failed" >"$answers"
@@ -215,7 +217,30 @@ like "$said" '^progress +epoch 2 of 2, step 100, 100.0 %' "its record tells how 
 like "$said" '^quality +loss 0.2500, accuracy 75.00 %, validation loss 0.5000, accuracy 62.50 %$' "how good it was"
 like "$said" '^test +loss 0.3750, accuracy 87.50 %$' "and its test"
 is "$("$kiln" status --json | field run.metrics.test.accuracy)" 0.875 "also for programs"
+code 0 "start another" "$kiln" start
+code 0 "until it begins status is not the last run's" "$kiln" status
+like "$said" '^state +beginning$' "but beginning"
+! grep -q "$run" <<<"$said"
+ok $? "of no run yet" "$said"
+timeout 3 "$kiln" watch >"$work/watched"
+is "$? $(cat "$work/watched")" "124 beginning - step - - % loss -" "and watch waits for it"
+echo "the store is away" >"$KILN_ROOT/data/kiln/run/unbegun" # as begin does
+code 5 "it cannot: degraded" "$kiln" status
+like "$said" '^why +the run does not begin: the store is away' "and why"
+code 0 "start it once more" "$kiln" start
+code 0 "why the last attempt failed is over" "$kiln" status
+rm "$KILN_ROOT/data/kiln/run/unbegun"
+echo "error kiln-begin.service failed" >"$answers"
+code 1 "a start that kiln-steer refuses" "$kiln" start
+echo ok >"$answers"
+code 7 "leaves the last run's" "$kiln" status
 echo stopped >"${record%/*}/state"
+code 0 "start one that stopped" "$kiln" start
+code 0 "until it goes on" "$kiln" status
+like "$said" "^run +$run$" "status shows how far it came"
+like "$said" '^state +beginning$' "and that it begins"
+code 0 "stop it before" "$kiln" stop
+code 7 "it stays as it was" "$kiln" status
 sed -i '0,/epochs = 2/s//epochs = 8/' "${record%/*}/config"
 like "$("$kiln" status)" '^progress +epoch 2 of 8, step 100, 25.0 %' "a stopped one: its share"
 sed -i '0,/epochs = 8/s//epochs = 2/' "${record%/*}/config"
