@@ -155,6 +155,7 @@ static int keep(struct fetch_cache *cache, struct keep_job *job, struct error *e
 
 	if (r < 0)
 		return r;
+	room_shrink(cache);
 	place = room_place(cache, &item);
 	if (!room_make(cache, job->pin.bytes, place)) {
 		atomic_fetch_add(&cache->passed_over, 1);

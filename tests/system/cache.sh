@@ -47,7 +47,7 @@ config() { # keys of fetch
 		order: { window_shards = 2; };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
-		fetch: { $1 };
+		fetch: { hedge_percent = 0; $1 };
 	CONF
 }
 
