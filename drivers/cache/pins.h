@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pins.json in the cache's folder: prefixes whose objects are never evicted. kiln-controld writes it; who
- * evicts reads it, again whenever it changed.
+ * pins.json in the cache's folder: prefixes whose objects are never evicted. An object is what the store has
+ * now: of a key whose version the evicting program knows, from its plan or listing, other versions are as if
+ * not pinned. kiln-controld writes it; who evicts reads it, again whenever it changed.
  */
 #pragma once
 

@@ -41,14 +41,17 @@ static bool is_planned(const struct fetch *fetch, const struct plan_shard *shard
 	return memcmp(own, name, CACHE_NAME_BYTES) == 0;
 }
 
-static uint64_t place_in_source(const struct fetch *fetch, uint32_t source, const struct cache_item *item)
+/* `ret_known`, where it is true, says that the plan has the object, be it in another version. */
+static uint64_t place_in_source(const struct fetch *fetch, uint32_t source, const struct cache_item *item,
+				bool *ret_known)
 {
 	struct store_pin none = { 0 };
 	struct cache_room room;
 	struct cache_object top = cache_object_of_job(fetch, source, "", &none, &room);
 	size_t prefix_bytes = strlen(top.key);
 
-	if (strcmp(item->bucket, top.bucket) != 0 || strncmp(item->key, top.key, prefix_bytes) != 0)
+	if (!cache_same_endpoint(item->endpoint, top.endpoint) || strcmp(item->bucket, top.bucket) != 0 ||
+	    strncmp(item->key, top.key, prefix_bytes) != 0)
 		return PLACE_NONE;
 	for (int split = 0; split < SPLIT_MAX; split++) {
 		struct plan_shard shard;
@@ -56,6 +59,7 @@ static uint64_t place_in_source(const struct fetch *fetch, uint32_t source, cons
 
 		if (!plan_find(fetch->plan, source, (enum split)split, item->key + prefix_bytes, &index))
 			continue;
+		*ret_known = true;
 		shard = plan_shard(fetch->plan, source, (enum split)split, index);
 		if (is_planned(fetch, &shard, item->name))
 			return place_of(source, (enum split)split, index);
@@ -67,13 +71,13 @@ uint64_t room_place(void *context, const struct cache_item *item)
 {
 	const struct fetch_cache *cache = context;
 	uint64_t place = PLACE_NONE;
+	bool known = false;
 
-	if (cache_pins_cover(&cache->pins, item))
-		return CACHE_PINNED;
 	for (uint32_t i = 0; i < cache->fetch->sources && place == PLACE_NONE; i++)
 		if (cache_takes_store(&cache->fetch->run.config.source[i].store))
-			place = place_in_source(cache->fetch, i, item);
-	return place;
+			place = place_in_source(cache->fetch, i, item, &known);
+	/* An older version of what the plan has is of use to nobody, pin or not. */
+	return (place != PLACE_NONE || !known) && cache_pins_cover(&cache->pins, item) ? CACHE_PINNED : place;
 }
 
 /* ---- Room ---- */

@@ -33,7 +33,8 @@ struct preload {
 	uint64_t noted_us;
 	struct fetcher *fetcher; /* of the store in work; NULL: it is only counted */
 	const struct config_store *where;
-	bool pinned; /* what is in work */
+	/* The pin in work, or, of a source, all of them: what those before it cover was listed with them. */
+	size_t pin;
 	struct error *err;
 };
 
@@ -75,11 +76,33 @@ static void note_now_and_then(struct preload *p)
 
 /* ---- Room ---- */
 
+/* The first source whose store a pin lies in; NULL: none's. */
+static const struct config_source *source_of_pin(const struct preload *p, const struct cache_pin *pin)
+{
+	for (uint32_t i = 0; i < p->config.sources; i++) {
+		const struct config_source *source = &p->config.source[i];
+		struct cache_room room;
+
+		if (cache_takes_store(&source->store) &&
+		    cache_same_endpoint(pin->endpoint, source->store.endpoint) &&
+		    strcmp(pin->bucket,
+			   cache_object_of(&source->store, "", &(struct store_pin){ 0 }, &room).bucket) == 0)
+			return source;
+	}
+	return NULL;
+}
+
+/* Of a pin that was listed, what the listing has: the count noted a use of that. An older version of an
+ * object, or one that the store has no more, is of use to nobody. */
 static uint64_t place_of(void *context, const struct cache_item *item)
 {
 	const struct preload *p = context;
 
-	return cache_pins_cover(&p->pins, item) ? CACHE_PINNED : 0;
+	for (size_t i = 0; i < p->pins.count; i++)
+		if (cache_pin_covers(&p->pins.pin[i], item) &&
+		    (item->used_s >= p->started_s || !source_of_pin(p, &p->pins.pin[i])))
+			return CACHE_PINNED;
+	return 0;
 }
 
 /* What this very preload wants stays; of the rest, the longest unused goes first. */
@@ -149,7 +172,8 @@ static int bring(struct preload *p, const struct cache_object *object, const cha
 	}
 	/* Counted from here on, that the next ones leave it its room. */
 	cache_name(object, name);
-	r = cache_list_add(&p->list, name, object->pin->bytes, p->pinned ? CACHE_PINNED : 0, p->err);
+	r = cache_list_add(&p->list, name, object->pin->bytes, p->pin < p->pins.count ? CACHE_PINNED : 0,
+			   p->err);
 	return r < 0 ? r : fetcher_add(p->fetcher, key, object->pin, fetched, p, p->err);
 }
 
@@ -158,9 +182,15 @@ static int each_object(void *context, const struct store_object *found)
 	struct preload *p = context;
 	struct cache_room room;
 	struct cache_object object = cache_object_of(p->where, found->key, &found->pin, &room);
+	const struct cache_item item = { .endpoint = object.endpoint,
+					 .bucket = object.bucket,
+					 .key = object.key };
 
 	if (!cache_takes_pin(&found->pin))
 		return 0;
+	for (size_t i = 0; i < p->pin; i++)
+		if (cache_pin_covers(&p->pins.pin[i], &item))
+			return 0;
 	return p->fetcher ? bring(p, &object, found->key) : count(p, &object);
 }
 
@@ -198,28 +228,19 @@ static void glob_of(const char *prefix, char out[static GLOB_MAX])
 	(void)snprintf(out + used, GLOB_MAX - used, "*");
 }
 
-static int list_pins(struct preload *p, const struct config_store *source, bool fetch)
+static int list_pin(struct preload *p, const struct cache_pin *pin, bool fetch)
 {
-	struct config_store bucket = *source;
+	const struct config_source *source = source_of_pin(p, pin);
 	char url[sizeof("s3://") + CONFIG_BUCKET_MAX], glob[GLOB_MAX];
-	struct cache_room room;
-	struct cache_object top = cache_object_of(source, "", &(struct store_pin){ 0 }, &room);
-	int r = 0;
+	struct config_store bucket;
 
-	(void)snprintf(url, sizeof(url), "s3://%s", top.bucket);
+	if (!source)
+		return 0;
+	bucket = source->store;
+	(void)snprintf(url, sizeof(url), "s3://%s", pin->bucket);
 	bucket.url = url;
-	p->pinned = true;
-	for (size_t i = 0; r == 0 && i < p->pins.count; i++) {
-		const struct cache_pin *pin = &p->pins.pin[i];
-
-		if (strcmp(pin->bucket, top.bucket) != 0 ||
-		    !cache_same_endpoint(pin->endpoint, source->endpoint))
-			continue;
-		glob_of(pin->prefix, glob);
-		r = list(p, &bucket, glob, fetch);
-	}
-	p->pinned = false;
-	return r;
+	glob_of(pin->prefix, glob);
+	return list(p, &bucket, glob, fetch);
 }
 
 /* What is pinned comes first: there may not be room for all. */
@@ -227,9 +248,9 @@ static int list_all(struct preload *p, bool fetch)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < p->config.sources; i++)
-		if (cache_takes_store(&p->config.source[i].store))
-			r = list_pins(p, &p->config.source[i].store, fetch);
+	for (p->pin = 0; p->pin < p->pins.count; p->pin++)
+		if ((r = list_pin(p, &p->pins.pin[p->pin], fetch)) < 0)
+			return r;
 	for (uint32_t i = 0; r == 0 && i < p->config.sources; i++) {
 		const struct config_source *source = &p->config.source[i];
 

@@ -66,7 +66,7 @@ run() { # name, keys of fetch
 	timeout 100 "$reader" ${pace:-} >"$work/$name.out" 2>"$work/$name.err"
 	grep -q ^END_RUN "$work/$name.out" && wait_for 20 test ! -d /proc/$fetchd || kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
-	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"(GET |path": ")/kiln/(data|large)/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
+	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"(GET |path": ")/kiln/(data|large|again)/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
 	asked=$(wc -l <"$work/$name.asked")
 	objects=$(sort -u "$work/$name.asked" | wc -l)
 }
@@ -178,8 +178,40 @@ run tiny 'cache_bytes = 1000;'
 same 'a budget for none of them: the same slots'
 is "$(held)" 0 'and none kept'
 
+# ---- Pinned, and uploaded anew every night: what was pinned of the last night gives way ----
+again() { # what, preload or run
+	local records=$((1000 - ++nights)) stale=0 file
+	rm -rf "$work/again"
+	"$KILN_BUILD/system/make_shards" "$work/again" train 10 $records plain
+	for file in "$work"/again/*; do
+		"$store" upload s3://kiln/again "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
+	done
+	if [ "$2" = run ]; then
+		node=again source=again epochs=2 run "again$nights" "cache_bytes = $budget;"
+		is "$asked $objects" '10 10' "$1: each is asked for once"
+	else
+		cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+		sleep 1 # uses are noted by the second
+		"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+		is $? 0 "$1: preload" "$(cat "$work/preload.log")"
+	fi
+	for file in "$work"/again/*; do
+		cmp -s "$file" "$cache/tree/127.0.0.1:${endpoint##*:}/kiln/again/${file##*/}" || stale=$((stale + 1))
+	done
+	is "$stale $(held)" '0 10' "$1: the cache has all of them, and nothing else"
+}
+budget=$((10 * shard_bytes + 1000)) nights=0
+node again
+mkdir -p "$KILN_ROOT/data/kiln/cache" "$KILN_ROOT/etc/kiln"
+echo '{"version": 1, "pins": [{"endpoint": "'"$endpoint"'", "bucket": "kiln", "prefix": "again/"}]}' \
+	>"$KILN_ROOT/data/kiln/cache/pins.json"
+again 'pinned' run
+again 'uploaded anew' run
+again 'uploaded once more' preload
+
 # ---- Killed while it fills the cache ----
-name=killed node killed
+name=killed
+node killed
 cache=$KILN_ROOT/data/kiln/cache
 epochs=3 config 'cache_bytes = 100000000;'
 "$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/begin" 2>&1
@@ -282,6 +314,14 @@ like "$("$kiln" cache)" 'pinned +s3://kiln/data/train-0000  10 objects' 'for peo
 node=verbs run pinned "cache_bytes = $((10 * shard_bytes + 1000));"
 same 'a run with what is pinned: the same slots'
 is "$(find "$cache/tree" -name 'train-*' | wc -l)" 10 'which stays'
+for prefix in data/ data/train-; do
+	"$kiln" cache pin s3://kiln/$prefix >/dev/null
+done
+"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+is "$(member preload.objects) $(member preload.objects_done)" '12 12' 'preload counts an object once, however often it is pinned'
+for prefix in data/ data/train-; do
+	"$kiln" cache pin --remove s3://kiln/$prefix >/dev/null
+done
 cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 code 0 'unpin' "$kiln" cache pin --remove s3://kiln/data/train-0000
 is "$(member pinned_objects)" 0 'nothing is pinned'
