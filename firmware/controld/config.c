@@ -155,7 +155,9 @@ static const char *applies(const char *key)
 
 	for (size_t i = 0; i < sizeof(schedule) / sizeof(schedule[0]); i++)
 		if (strncmp(key, schedule[i], strlen(schedule[i])) == 0)
-			return strcmp(schedule[i], "control.") == 0 ? "restart of kiln-controld" : "now";
+			return strcmp(schedule[i], "control.") == 0
+				       ? "at the next boot, or systemctl restart kiln-controld on the box"
+				       : "now";
 	return "next run";
 }
 

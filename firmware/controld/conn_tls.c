@@ -90,16 +90,22 @@ static const struct conn_type tls_type = { conn_tls_read,        conn_tls_write,
 /* An IPv4 client of our IPv6 socket by its own address. */
 static void keep_address(struct conn_tls *self)
 {
-	struct sockaddr_in6 address = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in old;
+		struct sockaddr_in6 ip;
+	} address = { 0 };
 	socklen_t bytes = sizeof(address);
-	const struct in6_addr *from = &address.sin6_addr;
-	bool old;
+	const struct in6_addr *from = &address.ip.sin6_addr;
+	const void *old = NULL;
 
-	if (getpeername(self->conn.fd, (struct sockaddr *)&address, &bytes) < 0)
+	if (getpeername(self->conn.fd, &address.any, &bytes) < 0)
 		return;
-	old = IN6_IS_ADDR_V4MAPPED(from);
-	(void)inet_ntop(old ? AF_INET : AF_INET6, &from->s6_addr[old ? 12 : 0], self->address,
-			sizeof(self->address));
+	if (address.any.sa_family == AF_INET)
+		old = &address.old.sin_addr;
+	else if (IN6_IS_ADDR_V4MAPPED(from))
+		old = &from->s6_addr[12];
+	(void)inet_ntop(old ? AF_INET : AF_INET6, old ? old : from, self->address, sizeof(self->address));
 }
 
 int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err)

@@ -56,26 +56,50 @@ static int open_tls(struct server *server, struct error *err)
 	return tls_open(&options, &server->tls, err);
 }
 
+/* Both families by one socket, or IPv4 alone where the kernel has no other. */
 static int listen_on(uint16_t port, int *ret_fd, struct error *err)
 {
+	const struct sockaddr_in6 ip = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	const struct sockaddr_in old = { .sin_family = AF_INET, .sin_port = htons(port) };
 	CLEANUP(close_fd) int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	bool has_ip = fd >= 0 || errno != EAFNOSUPPORT;
 	int one = 1, zero = 0;
 
-	if (fd < 0 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) < 0 ||
+	if (!has_ip)
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || (has_ip && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) < 0) ||
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
-	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
+	    bind(fd, has_ip ? (const struct sockaddr *)&ip : (const struct sockaddr *)&old,
+		 has_ip ? sizeof(ip) : sizeof(old)) < 0 ||
+	    listen(fd, BACKLOG) < 0)
 		return error_set(err, -errno, "port %u: cannot listen: %s", port, strerror(errno));
 	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* A mistake in kiln.conf must not lock out those who would put it right from afar. */
+static int load(struct config *ret_config, struct error *err)
+{
+	const char *file = config_path(0, NULL);
+	char good[PATH_BYTES];
+	int r = config_load(file, ret_config, err);
+
+	if (r == 0 || r == -ENOENT)
+		return r;
+	config_done(ret_config);
+	*ret_config = (struct config){ 0 };
+	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
+	if (config_load(good, ret_config, NULL) < 0)
+		return r;
+	log_warning("%s cannot be used: control.* is that of the last good one, %s", file, good);
 	return 0;
 }
 
 void remote_open(struct server *server)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	const char *file = config_path(0, NULL);
 	struct error err = { 0 };
-	int r = config_load(file, &config, &err);
+	int r = load(&config, &err);
 
 	if (r == 0 && *config.control.metrics_dir)
 		server->metrics_dir = strdup(config.control.metrics_dir);

@@ -58,9 +58,9 @@ like "$(cat "$work/controld.log")" 'no answers to other machines: there was no .
 kill "$controld"
 wait "$controld"
 cp "$pki/ca.crt" "$KILN_ROOT/data/kiln/credentials/control-ca"
-begin_controld() { # state of the clock, a variable or none
+begin_controld() { # state of the clock, further libraries to preload
 	: >"$work/controld.log"
-	LD_PRELOAD=$KILN_BUILD/system/preload/clock.so KILN_TEST_CLOCK=$1 "$KILN_BIN/kiln-controld" 2>>"$work/controld.log" &
+	LD_PRELOAD=$KILN_BUILD/system/preload/clock.so:${2:-} KILN_TEST_CLOCK=$1 "$KILN_BIN/kiln-controld" 2>>"$work/controld.log" &
 	controld=$!
 	wait_for 10 grep -q "on port $port" "$work/controld.log"
 }
@@ -256,5 +256,25 @@ begin_controld 1970
 code 0 "1970: view passes" as view status
 like "$said" 'clock +not set' "1970: status says so"
 refused "1970: admin" admin 'not valid yet by its clock' 'validity starts in the future; the clock is not set here: only the role view needs no date'
+kill "$controld"
+wait "$controld"
+
+# ---- What must not lock anybody out ----
+file=$KILN_ROOT/etc/kiln/kiln.conf
+cp "$file" "$file.good"
+echo 'run: { epochs = "none"; };' >"$file"
+begin_controld set "$KILN_BUILD/system/preload/no_ipv6.so"
+like "$(cat "$work/controld.log")" 'kiln.conf cannot be used: control.\* is that of the last good one, .*kiln.conf.good' \
+	"a wrong kiln.conf, and no IPv6: it listens, and says by what"
+code 5 "others are answered" as view status
+like "$said" 'run.epochs: found "none"' "and told what is wrong"
+code 1 "by IPv4 too, view is view" as view stop
+like "$(cat "$work/controld.log")" 'view at 127.0.0.1: refused' "who it was, by address"
+sed 's/control: {/& metrics_dir = "\/run\/kiln";/' "$file.good" >"$work/right.conf"
+as admin config apply "$work/right.conf" >"$work/said" 2>&1 # there is no kiln-steer
+like "$(cat "$work/said")" '^control.remote: at the next boot, or systemctl restart kiln-controld on the box' \
+	"it is put right from afar, and what counts when is said"
+cmp -s "$work/right.conf" "$file"
+ok $? "it is in its place" "$(cat "$work/said")"
 kill "$controld"
 wait "$controld"
