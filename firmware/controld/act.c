@@ -85,12 +85,36 @@ int method_run_resume(struct call *call, struct error *err)
 	return wish(call, RUN_RUNNING, err);
 }
 
+/* kiln-begin is gone, and nobody else works on a run that has not begun. */
+static int not_begun(struct call *call, int r, struct error *err)
+{
+	enum run_state state;
+
+	(void)call;
+	if (r < 0)
+		return r;
+	run_asked_over(true);
+	if (run_state_get(&state, NULL) < 0 || state >= RUN_STOPPED)
+		return 0;
+	return run_state_set(RUN_STOPPED, err);
+}
+
 int method_run_stop(struct call *call, struct error *err)
 {
-	int r = wish(call, RUN_STOPPED, err);
+	static const struct run_want nothing = { .state = RUN_STOPPED };
+	bool now = control_flag(&call->request, "now"), asked;
+	enum run_state state;
+	int64_t since;
+	int r = run_state_get(&state, NULL);
 
 	beginning_forget(call->server);
-	return r < 0 || !control_flag(&call->request, "now") ? r : steer_say(call, "run.stop", NULL, err);
+	asked = run_asked_get(&since, NULL) == 0;
+	/* Of a run that is only asked for there is no record that could hold the wish. */
+	if ((now || asked) && (r == -ENOENT || (r == 0 && run_state_is_final(state))))
+		r = result_of(call, &nothing, err);
+	else
+		r = wish(call, RUN_STOPPED, err);
+	return r < 0 || !(now || asked) ? r : steer_say(call, "run.stop", asked ? not_begun : NULL, err);
 }
 
 int method_checkpoint_now(struct call *call, struct error *err)
@@ -206,6 +230,7 @@ int method_run_start(struct call *call, struct error *err)
 		if ((r = write_overrides(call, err)) < 0)
 			return r;
 	}
+	run_asked_over(false);
 	beginning_mark(call->server, goes_on);
 	r = steer_say(call, "run.start", started, err);
 	return r < 0 ? started(call, r, err) : r;

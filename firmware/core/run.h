@@ -44,6 +44,9 @@
 /* In PATH_RUNS: why the last `kiln-oneshot begin` failed, as text; one that succeeds removes it. While it is
  * there `kiln-oneshot unfinished` lets nobody work on the current run. */
 #define RUN_UNBEGUN_FILE "unbegun"
+/* In PATH_RUNS: a run was asked for, and `kiln-oneshot begin` has neither begun it nor given it up. It alone
+ * writes it; whoever asks anew, or stops the run, removes it. */
+#define RUN_ASKED_FILE "asked"
 
 enum run_state {
 	RUN_RUNNING,
@@ -124,6 +127,15 @@ struct run_want {
 /* Without a wish: RUN_RUNNING and zeros. Errors: -EBADMSG damaged. */
 MUST_CHECK int run_want_get(struct run_want *ret_want, struct error *err);
 MUST_CHECK int run_want_set(const struct run_want *want, struct error *err);
+
+/* A wish to stop that was meant for the night before is over; to pause holds until it is taken back. */
+void run_want_forget_stop(void);
+
+/* RUN_ASKED_FILE: since when (Unix time), by which the end of its night is found. -ENOENT: none is asked for.
+ * over: it is not any more; `forgotten`: nor is there anything to say of it. */
+MUST_CHECK int run_asked_get(int64_t *ret_since_s, struct error *err);
+MUST_CHECK int run_asked_set(int64_t since_s, struct error *err);
+void run_asked_over(bool forgotten);
 
 /* Add or replace top-level members of run.json from a JSON object's text (plan_sha256, epochs, test, device,
  * ...); null takes one away. */

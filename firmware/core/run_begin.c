@@ -102,15 +102,14 @@ static int forget_reason(struct error *err)
 	return record_write_json(path, record, err);
 }
 
-/* To stop was meant for the night before; to pause holds until it is taken back. */
 static int adopt(struct run *run, struct error *err)
 {
-	struct run_want want;
 	char path[PATH_BYTES];
 	int r;
 
-	if (run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
-		(void)unlink(path_of(PATH_RUN, "want", path));
+	/* It was obeyed; one of a run that goes on is not yet. */
+	if (run->state == RUN_STOPPED)
+		run_want_forget_stop();
 	(void)unlink(path_of(PATH_RUN, RUN_REST_FILE, path));
 	if ((r = forget_reason(err)) < 0 || run->state == RUN_RUNNING)
 		return r;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WANT_BYTES_MAX 4096u
 
@@ -55,4 +56,49 @@ int run_want_set(const struct run_want *want, struct error *err)
 			     want->seq, want->checkpoint_seq, run_state_name(want->state));
 
 	return file_write_durable(path_of(PATH_RUN, "want", path), text, (uint64_t)bytes, err);
+}
+
+void run_want_forget_stop(void)
+{
+	struct run_want want;
+	char path[PATH_BYTES];
+
+	if (run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
+		(void)unlink(path_of(PATH_RUN, "want", path));
+}
+
+/* ---- Asked for ---- */
+
+int run_asked_get(int64_t *ret_since_s, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES], *end;
+	int r = file_read(path_of(PATH_RUNS, RUN_ASKED_FILE, path), 32, &text, NULL, err);
+
+	if (r < 0)
+		return r;
+	*ret_since_s = strtoll(text, &end, 10);
+	return end != text && *end == '\n'
+		       ? 0
+		       : error_set(err, -EBADMSG, "%s: found \"%.32s\", expected a time", path, text);
+}
+
+int run_asked_set(int64_t since_s, struct error *err)
+{
+	char path[PATH_BYTES], text[32];
+	int bytes = snprintf(text, sizeof(text), "%" PRId64 "\n", since_s);
+	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+
+	return r < 0 ? r
+		     : file_write_durable(path_of(PATH_RUNS, RUN_ASKED_FILE, path), text, (uint64_t)bytes,
+					  err);
+}
+
+void run_asked_over(bool forgotten)
+{
+	char path[PATH_BYTES];
+
+	(void)unlink(path_of(PATH_RUNS, RUN_ASKED_FILE, path));
+	if (forgotten)
+		(void)unlink(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path));
 }

@@ -171,17 +171,17 @@ static int go_on(const char *file, bool brought, struct run *ret_run, struct err
 	return bring_checkpoint(sink, ret_run->id, &any, err);
 }
 
-/* A run that goes on has until the end of this night. */
-static int note_end(const struct run *run, struct error *err)
+/* It has until the end of the night in which it was asked for. */
+static int note_end(const struct run *run, int64_t since, struct error *err)
 {
-	int64_t ends = night_end(&run->config, time(NULL));
+	int64_t ends = night_end(&run->config, since);
 	char note[64];
 
 	(void)snprintf(note, sizeof(note), "{\"ends_s\": %" PRId64 "}", ends);
 	return ends == run->ends_s ? 0 : run_note(note, err);
 }
 
-static int begin(const char *file, struct error *err)
+static int begin(const char *file, int64_t since, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
@@ -193,7 +193,7 @@ static int begin(const char *file, struct error *err)
 	unfinished = *last.id && !run_state_is_final(last.state);
 	adopted = unfinished && !unstarted_is_superseded(file, &last);
 	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
-	if (r < 0 || (r = note_end(&run, err)) < 0 || (r = spool_make(run.id, err)) < 0 ||
+	if (r < 0 || (r = note_end(&run, since, err)) < 0 || (r = spool_make(run.id, err)) < 0 ||
 	    (r = begin_store(&run.config, &run.config.source[0].store, &source, err)) < 0 ||
 	    (r = bring_encoder(source, run.id, err)) < 0 ||
 	    (r = begin_store(&run.config, &run.config.sink, &sink, err)) < 0 ||
@@ -218,18 +218,31 @@ static void note_failure(int r, const struct error *err)
 		log_warning("%s: cannot be written; status will not tell why the run did not begin", path);
 }
 
+/* Of the first attempt; it survives a crash and a power cut. */
+static int take_up(int64_t *ret_since, struct error *err)
+{
+	if (run_asked_get(ret_since, NULL) == 0)
+		return 0;
+	*ret_since = time(NULL);
+	return run_asked_set(*ret_since, err);
+}
+
 /* It stays in this process: to systemd a start that fails is over, and those who wait for it would have had
  * their turn. */
 static int begin_at_last(const char *file, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
+	int64_t since;
 	int r;
 
 	for (uint32_t failures = 1;; failures++) {
-		r = begin(file, err);
+		if ((r = take_up(&since, err)) == 0)
+			r = begin(file, since, err);
 		note_failure(r, err);
-		if (r == 0 || !again || error_exit_code(err) != EX_UNAVAILABLE)
+		if (r == 0 || !again || error_exit_code(err) != EX_UNAVAILABLE) {
+			run_asked_over(false);
 			return r;
+		}
 		again = alive_back_off_oneshot("begin", failures, err->text);
 	}
 }

@@ -90,6 +90,8 @@ static int nightly(unsigned wait_s, struct error *err)
 	/* What was asked of one run that was never begun is not asked of tonight's. */
 	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	run_asked_over(false);
+	run_want_forget_stop();
 	return start_run(err);
 }
 

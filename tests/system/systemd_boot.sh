@@ -37,3 +37,35 @@ wait_for 60 resumed
 says 30 "kiln-resume has waited" 'the clock is not set after 10 s' -b -u kiln-resume
 is "$(state) $(inside systemctl is-active kiln-run.target)" "running active" "and leaves the run that was started alone"
 goes_on "which trains"
+
+# ---- Stopped before it began ----
+runs=$root/data/kiln/store/runs
+store_away() { # the store: no attempt of kiln-begin succeeds
+	mv "$runs" "$work/away" && touch "$runs"
+}
+store_back() {
+	rm "$runs" && mv "$work/away" "$runs"
+}
+waits() { grep -q '^waiting: failed' <<<"$(property begin StatusText)"; }
+stopped() { # name, options of kiln stop
+	inside kiln start >"$work/said" 2>&1
+	wait_for 60 waits
+	ok $? "$1: kiln-begin waits for the store" "$(journal -b -u kiln-begin -n 5)"
+	inside kiln stop "${@:2}" >"$work/said" 2>&1
+	ok $? "kiln stop ${*:2}" "$(cat "$work/said")"
+	wait_for 30 is_down kiln-begin kiln-run.target
+	ok $? "it waits no longer" "$(inside systemctl status --no-pager kiln-begin 2>&1)"
+	wait_for 10 test ! -e "$record/../asked"
+	ok $? "nothing is asked for any more" "$(ls "$record/..")"
+}
+inside kiln stop >"$work/said" 2>&1
+becomes 60 stopped "kiln stop, while it trains"
+rests "its units are stopped"
+store_away
+stopped "an unfinished run"
+wait_for 10 is_state stopped
+ok $? "the run is stopped" "$(state)"
+echo failed >"$record/state"
+stopped "a new run" --now
+is "$(state)" failed "the last one stays as it was"
+store_back
