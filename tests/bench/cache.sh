@@ -1,10 +1,7 @@
-#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Shards of 128 MiB that are in the cache, on a real disk, into the ring: fetchd -> ring -> a reader that only looks. They came
-# from nginx, which has none of them any more. Cold, the kernel keeps none of them in memory: against `dd iflag=direct` of the
-# same files, Kiln's clock running from the start of fetchd. Warm, it keeps them all: against `cat` of them to /dev/null on one
-# core, both by the CPU-seconds that they take. KILN_BENCH_DISK is a folder on the disk (/var/tmp).
-. "$(dirname "$0")/ingest.sh"
+# What the cache's benchmarks share: shards of 128 MiB that are in the cache, on a real disk. They came from nginx, which has
+# none of them any more. KILN_BENCH_DISK is a folder on the disk (/var/tmp). Source it.
+. "$(dirname "${BASH_SOURCE[0]}")/ingest.sh"
 disk=$(mktemp -d "${KILN_BENCH_DISK:-/var/tmp}/kiln-cache-XXXXXX")
 trap 'rm -rf "$disk"; clean_up' EXIT
 records=$((16 * 63732))
@@ -53,18 +50,3 @@ stored() { echo "$pass_bytes"; }
 rm -r "$work"/bucket/plain
 rm "$work/kiln" "$work/first"
 export -f dd_each
-for ((round = 0; round < rounds; round++)); do
-	forget
-	config plain 1 "$cache"
-	kiln_round
-	forget
-	peer_round dd bash -c 'dd_each "$@"' dd
-done
-mv "$work/kiln" "$work/cold"
-figures cache-cold cold dd GB/s CPU-s/GB
-for ((round = 0; round < rounds; round++)); do
-	config plain 3 "$cache"
-	kiln_round
-	peer_round cat cat
-done
-figures cache-warm kiln cat GB/s CPU-s/GB
