@@ -214,7 +214,8 @@ test-system: programs tests
 	 tests/run $(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
 
 # Long ones: a run of minutes under a real systemd in a container, killed, stopped, steered and rebooted; there, too, what
-# ends a run, nights that end or are missed, and what a box keeps and does after a run; 500 random schedules of network faults.
+# ends a run, nights that end or are missed, and what a box keeps and does after a run; 500 random schedules of network
+# faults; the daemons under ThreadSanitizer.
 SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 \
