@@ -116,6 +116,9 @@ static int check_label(const struct cache_object *object, int fd, struct cache_v
 
 	if (fstat(fd, &st) < 0)
 		return error_set(err, -errno, "%s", strerror(errno));
+	if (label_bytes < 0 && label_bytes != -ENODATA && label_bytes != -ERANGE)
+		return error_set(err, (int)label_bytes, "cannot read its label: %s",
+				 strerror((int)-label_bytes));
 	if (label_bytes < 0 || (size_t)label_bytes != sizeof(found.label) + bytes ||
 	    found.label.magic != CACHE_LABEL_MAGIC || memcmp(found.label.identity, identity, bytes) != 0)
 		return error_set(err, -EBADMSG, "its label is not the object's");

@@ -49,9 +49,9 @@ static bool is_name(const char *text)
 	       strspn(text, "0123456789abcdef") == CACHE_NAME_BYTES - 1;
 }
 
-/* The item of a file; false where it is none, or gone. */
-static bool read_item(const struct cache *cache, const char *name, union label *label,
-		      struct cache_item *ret_item)
+/* 1, or 0 where it is none, or -errno where that cannot be told now: then it may be a good one. */
+static int item_of(const struct cache *cache, const char *name, union label *label,
+		   struct cache_item *ret_item)
 {
 	char path[CACHE_PATH_BYTES];
 	CLEANUP(close_fd)
@@ -59,15 +59,28 @@ static bool read_item(const struct cache *cache, const char *name, union label *
 	ssize_t bytes = fd < 0 ? -errno : cache_label_read(fd, &label->label);
 	struct stat st;
 
-	if (bytes < 0 || !cache_label_parse(&label->label, (size_t)bytes, ret_item) || fstat(fd, &st) < 0 ||
-	    (uint64_t)st.st_size != ret_item->bytes) {
-		if (cache->use == CACHE_WRITE)
-			(void)unlinkat(cache->fd, path, 0);
-		return false;
-	}
+	if (bytes < 0)
+		return bytes == -ENODATA || bytes == -ERANGE || bytes == -ELOOP ? 0 : (int)bytes;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!cache_label_parse(&label->label, (size_t)bytes, ret_item) ||
+	    (uint64_t)st.st_size != ret_item->bytes)
+		return 0;
 	ret_item->name = name;
 	ret_item->used_s = st.st_mtim.tv_sec;
-	return true;
+	return 1;
+}
+
+/* The item of a file; false where there is none, which is removed then. */
+static bool read_item(const struct cache *cache, const char *name, union label *label,
+		      struct cache_item *ret_item)
+{
+	char path[CACHE_PATH_BYTES];
+	int r = item_of(cache, name, label, ret_item);
+
+	if (r == 0 && cache->use == CACHE_WRITE)
+		(void)unlinkat(cache->fd, cache_path(name, path), 0);
+	return r == 1;
 }
 
 int cache_each(const struct cache *cache, int (*each)(void *context, const struct cache_item *item),
