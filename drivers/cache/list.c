@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cache/list.h"
+#include "core/clock.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+
+#define REST_COSTS 10u /* between two readings, in the time that one takes */
 
 static int reserve(struct cache_list *list, struct error *err)
 {
@@ -61,10 +64,31 @@ int cache_list_read(struct cache_list *list, const struct cache *cache,
 		    struct error *err)
 {
 	struct reading reading = { list, place, context, err };
+	uint64_t began_us = clock_us();
+	int r;
 
 	list->count = 0;
 	list->bytes = 0;
-	return cache_each(cache, add_item, &reading, err);
+	list->mark = cache_mark(cache);
+	r = cache_each(cache, add_item, &reading, err);
+	list->read_us = clock_us();
+	list->cost_us = list->read_us - began_us;
+	return r;
+}
+
+bool cache_list_is_stale(const struct cache_list *list, const struct cache *cache)
+{
+	return cache_mark(cache) != list->mark && clock_us() - list->read_us >= REST_COSTS * list->cost_us;
+}
+
+/* A mark that others moved stays another one than the list's. */
+void cache_list_changed(struct cache_list *list, const struct cache *cache)
+{
+	bool ours = cache_mark(cache) == list->mark;
+
+	cache_changed(cache);
+	if (ours)
+		list->mark = cache_mark(cache);
 }
 
 void cache_list_done(struct cache_list *list)

@@ -20,6 +20,7 @@ struct cache_list {
 	struct cache_held *item;
 	size_t count, capacity;
 	uint64_t bytes;
+	uint64_t mark, read_us, cost_us; /* of the folder when it was read; when that was; how long it took */
 };
 
 /* Read the folder anew; `place` says what the caller wants to remember of each, CACHE_PINNED that it is never
@@ -28,6 +29,10 @@ struct cache_list {
 MUST_CHECK int cache_list_read(struct cache_list *list, const struct cache *cache,
 			       uint64_t (*place)(void *context, const struct cache_item *item), void *context,
 			       struct error *err);
+/* Others changed the folder since, and reading it again now would not be most of what is done. */
+bool cache_list_is_stale(const struct cache_list *list, const struct cache *cache);
+/* We changed the folder, and the list with it: tell the others. */
+void cache_list_changed(struct cache_list *list, const struct cache *cache);
 /* One that was just committed. Errors: -ENOMEM. */
 MUST_CHECK int cache_list_add(struct cache_list *list, const char name[static CACHE_NAME_BYTES],
 			      uint64_t bytes, uint64_t place, struct error *err);

@@ -48,7 +48,7 @@ struct fetch_cache {
 	/* The keeper's own. */
 	struct cache_list list;
 	struct cache_pins pins;
-	uint64_t mark, read_us, pause_until_us;
+	uint64_t pause_until_us;
 	struct cursor cursor; /* where the run stood when it was looked */
 	double rank_below;
 };
@@ -71,9 +71,7 @@ uint64_t room_place(void *context, const struct cache_item *item);
 /* True: there is room for so many bytes that were just read, made of what comes later than they come again.
  */
 MUST_CHECK bool room_make(struct fetch_cache *cache, uint64_t bytes, uint64_t place);
-/* We changed the folder ourselves. */
-void room_changed(struct fetch_cache *cache);
-/* The disk is for checkpoints first. */
+/* The disk is for checkpoints first, and others fill the cache, too. */
 void room_shrink(struct fetch_cache *cache);
 /* The disk had less room than it said: make about so much. */
 void room_give_up(struct fetch_cache *cache, uint64_t bytes);

@@ -170,7 +170,7 @@ static int keep(struct fetch_cache *cache, struct keep_job *job, struct error *e
 	if ((r = cache_commit(TAKE(writer), err)) < 0)
 		return r;
 	atomic_fetch_add(&cache->kept, 1);
-	room_changed(cache);
+	cache_list_changed(&cache->list, cache->cache);
 	return cache_list_add(&cache->list, job->name, job->pin.bytes, place, err);
 }
 
@@ -196,12 +196,15 @@ static void try_keep(struct fetch_cache *cache, struct keep_job *job)
 static void rest(struct fetch_cache *cache, struct alive_worker *worker)
 {
 	struct fetch *fetch = cache->fetch;
+	struct error err = { 0 };
 
 	fetch_wait(fetch, &cache->keep, IDLE_MS);
 	alive_tick(worker);
 	if (cache->at != cache->head)
 		return;
 	(void)pthread_mutex_unlock(&fetch->lock);
+	if (room_reread(cache, false, &err) < 0)
+		log_warning("%s", err.text);
 	room_shrink(cache);
 	(void)pthread_mutex_lock(&fetch->lock);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the cache holds for which shard of the plan, and what is evicted for another: the keeper's own. */
-#include "core/clock.h"
 #include "core/log.h"
 #include "data/next_use.h"
 #include "fetchd/cache.h"
@@ -10,10 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#define REREAD_US     10000000u /* at most so often */
-#define SLACK_PARTS   64u       /* of the budget: made free at once, so that not each file sorts the list */
-#define RANK_NEVER    1e9       /* in this run; behind it, how long ago it was used */
-#define RANK_STRANGER 1e12      /* of no plan of this run's */
+#define SLACK_PARTS   64u  /* of the budget: made free at once, so that not each file sorts the list */
+#define RANK_NEVER    1e9  /* in this run; behind it, how long ago it was used */
+#define RANK_STRANGER 1e12 /* of no plan of this run's */
 
 /* ---- Which shard of the plan a file is ---- */
 
@@ -115,22 +113,12 @@ static void look(struct fetch_cache *cache)
 /* Other processes add and remove; controld changes the pins. */
 int room_reread(struct fetch_cache *cache, bool first, struct error *err)
 {
-	uint64_t mark = cache_mark(cache->cache), now = clock_us();
-	bool pins = cache_pins_changed(cache->cache, &cache->pins);
-
-	if (!first && !pins && (mark == cache->mark || now - cache->read_us < REREAD_US))
+	if (!first && !cache_pins_changed(cache->cache, &cache->pins) &&
+	    !cache_list_is_stale(&cache->list, cache->cache))
 		return 0;
-	cache->read_us = now;
-	cache->mark = mark;
 	if (cache_pins_load(cache->cache, &cache->pins, err) < 0)
 		log_warning("pins of the cache: %s", err->text);
 	return cache_list_read(&cache->list, cache->cache, room_place, cache, err);
-}
-
-void room_changed(struct fetch_cache *cache)
-{
-	cache_changed(cache->cache);
-	cache->mark = cache_mark(cache->cache);
 }
 
 /* The budget, or less where the disk has not as much to give. */
@@ -154,7 +142,7 @@ static bool evict(struct fetch_cache *cache, uint64_t least, uint64_t most)
 	look(cache);
 	freed = cache_list_evict(&cache->list, cache->cache, least, most, rank, cache);
 	if (freed > 0)
-		room_changed(cache);
+		cache_list_changed(&cache->list, cache->cache);
 	return freed >= least;
 }
 
@@ -180,7 +168,7 @@ bool room_make(struct fetch_cache *cache, uint64_t bytes, uint64_t place)
 		     wanted - usable + cache->fetch->run.config.fetch.cache_bytes / SLACK_PARTS);
 }
 
-/* The disk is for checkpoints first. */
+/* The disk is for checkpoints first, and others fill the cache, too. */
 void room_shrink(struct fetch_cache *cache)
 {
 	uint64_t usable = usable_bytes(cache);
@@ -189,7 +177,7 @@ void room_shrink(struct fetch_cache *cache)
 		return;
 	cache->rank_below = 0;
 	if (evict(cache, 1, cache->list.bytes - usable))
-		log_notice("cache: made smaller, to %" PRIu64 " bytes, as its disk is nearly full",
+		log_notice("cache: made smaller, to %" PRIu64 " bytes: its budget or its disk allows no more",
 			   cache->list.bytes);
 }
 

@@ -26,6 +26,7 @@ struct preload {
 	struct config config;
 	struct cache *cache;
 	struct cache_list list;
+	uint64_t coming; /* bytes on their way, not in the list */
 	struct cache_pins pins;
 	struct counts counts;
 	int64_t started_s;
@@ -113,33 +114,60 @@ static double age(void *context, const struct cache_held *held)
 	return held->used_s >= p->started_s ? -1 : (double)(p->started_s - held->used_s);
 }
 
-static bool make_room(struct preload *p, uint64_t bytes)
+static uint64_t usable_bytes(const struct preload *p)
 {
 	uint64_t free = cache_free_bytes(p->cache), spare = p->config.fetch.cache_spare_bytes;
-	uint64_t usable = p->list.bytes + (free > spare ? free - spare : 0), wanted = p->list.bytes + bytes;
+	uint64_t usable = p->list.bytes + (free > spare ? free - spare : 0);
 
-	if (usable > p->config.fetch.cache_bytes)
-		usable = p->config.fetch.cache_bytes;
-	if (wanted <= usable)
-		return true;
-	return bytes <= usable &&
-	       cache_list_evict(&p->list, p->cache, wanted - usable, wanted - usable, age, p) > 0;
+	return usable < p->config.fetch.cache_bytes ? usable : p->config.fetch.cache_bytes;
+}
+
+/* A run may fill the cache at the same time. */
+static int make_room(struct preload *p, uint64_t bytes, bool *ret_room)
+{
+	uint64_t usable, wanted;
+	int r = 0;
+
+	if (cache_list_is_stale(&p->list, p->cache))
+		r = cache_list_read(&p->list, p->cache, place_of, p, p->err);
+	usable = usable_bytes(p);
+	wanted = p->list.bytes + p->coming + bytes;
+	*ret_room = wanted <= usable;
+	if (r < 0 || *ret_room || p->coming + bytes > usable)
+		return r;
+	*ret_room = cache_list_evict(&p->list, p->cache, wanted - usable, wanted - usable, age, p) > 0;
+	if (*ret_room)
+		cache_list_changed(&p->list, p->cache);
+	return 0;
 }
 
 /* ---- Objects ---- */
+
+static int arrived(struct preload *p, const struct cache_object *object)
+{
+	const struct cache_item item = { .endpoint = object->endpoint,
+					 .bucket = object->bucket,
+					 .key = object->key,
+					 .used_s = p->started_s };
+	char name[CACHE_NAME_BYTES];
+
+	p->counts.fetched++;
+	p->counts.done++;
+	p->counts.bytes_fetched += object->pin->bytes;
+	p->counts.bytes_done += object->pin->bytes;
+	note_now_and_then(p);
+	cache_name(object, name);
+	cache_list_changed(&p->list, p->cache);
+	return cache_list_add(&p->list, name, object->pin->bytes, place_of(p, &item), p->err);
+}
 
 static int fetched(void *context, const struct cache_object *object, int r, const struct error *err)
 {
 	struct preload *p = context;
 
-	if (r == 0) {
-		p->counts.fetched++;
-		p->counts.done++;
-		p->counts.bytes_fetched += object->pin->bytes;
-		p->counts.bytes_done += object->pin->bytes;
-		note_now_and_then(p);
-		return 0;
-	}
+	p->coming -= object->pin->bytes;
+	if (r == 0)
+		return arrived(p, object);
 	log_warning("%s: %s", object->key, err->text);
 	p->counts.failed++;
 	if ((r == -ENOENT || r == -ESTALE) && p->counts.failed < FAILED_MAX)
@@ -161,20 +189,18 @@ static int count(struct preload *p, const struct cache_object *object)
 
 static int bring(struct preload *p, const struct cache_object *object, const char *key)
 {
-	char name[CACHE_NAME_BYTES];
+	bool room = false;
 	int r;
 
 	if (cache_touch(p->cache, object))
 		return 0;
-	if (!make_room(p, object->pin->bytes)) {
-		p->counts.left_out++;
-		return 0;
+	r = make_room(p, object->pin->bytes, &room);
+	if (r < 0 || !room) {
+		p->counts.left_out += !room;
+		return r;
 	}
-	/* Counted from here on, that the next ones leave it its room. */
-	cache_name(object, name);
-	r = cache_list_add(&p->list, name, object->pin->bytes, p->pin < p->pins.count ? CACHE_PINNED : 0,
-			   p->err);
-	return r < 0 ? r : fetcher_add(p->fetcher, key, object->pin, fetched, p, p->err);
+	p->coming += object->pin->bytes;
+	return fetcher_add(p->fetcher, key, object->pin, fetched, p, p->err);
 }
 
 static int each_object(void *context, const struct store_object *found)
@@ -283,7 +309,6 @@ static int preload(struct preload *p)
 		return r;
 	note(p, "running", "");
 	r = list_all(p, true);
-	cache_changed(p->cache);
 	if (r == 0 && p->counts.failed > 0)
 		r = error_set(p->err, -ENOENT, "%" PRIu64 " of %" PRIu64 " objects could not be had",
 			      p->counts.failed, p->counts.objects);

@@ -209,6 +209,24 @@ again 'pinned' run
 again 'uploaded anew' run
 again 'uploaded once more' preload
 
+# ---- Filled by preload under a run that has less of it: the run sees that, and keeps to its budget ----
+name=beside budget=$((5 * shard_bytes + 1000))
+node beside
+cache=$KILN_ROOT/data/kiln/cache
+mkdir -p "$KILN_ROOT/etc/kiln"
+config "cache_bytes = $budget;"
+"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/begin" 2>&1
+"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/fetchd.log" &
+fetchd=$!
+timeout 100 "$reader" --stop-after 1 >/dev/null
+sed 's/cache_bytes = [0-9]*/cache_bytes = 100000000/' "$work/kiln.conf" >"$KILN_ROOT/etc/kiln/kiln.conf"
+"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
+like "$(cat "$work/preload.log")" 'of 12 objects are in the cache' 'preload fills a cache beside a run'
+wait_for 30 eval '[ $(held_bytes) -le $budget ]'
+ok $? 'which makes it as small as its own budget' "$(held_bytes) bytes; $(tail -n 3 "$KILN_ROOT/fetchd.log")"
+kill -KILL $fetchd
+wait $fetchd 2>/dev/null
+
 # ---- Killed while it fills the cache ----
 name=killed
 node killed

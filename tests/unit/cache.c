@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -410,6 +411,65 @@ static void test_pins(void **state)
 	assert_int_equal(pins.count, 1);
 }
 
+static int count_item(void *context, const struct cache_item *item)
+{
+	(void)item;
+	++*(unsigned *)context;
+	return 0;
+}
+
+/* Too many open files is no fault of the file that could not be opened. */
+static void test_no_descriptors(void **state)
+{
+	struct rlimit limit, few;
+	struct error err = { 0 };
+	unsigned found = 0;
+	int next, r, mapped;
+
+	(void)state;
+	need_cache();
+	write_one("a", "text");
+	next = dup(0);
+	assert_true(next >= 0);
+	assert_int_equal(close(next), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){ (rlim_t)next + 2, limit.rlim_max }; /* the two folders */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	r = cache_each(cache, count_item, &found, &err);
+	few.rlim_cur = (rlim_t)next;
+	(void)setrlimit(RLIMIT_NOFILE, &few);
+	mapped = map_one("a", "text");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(r, 0);
+	assert_int_equal(found, 0);
+	assert_int_equal(mapped, -EMFILE);
+	assert_int_equal(map_one("a", "text"), 1);
+}
+
+/* Of two who add to a list each, each sees what the other added, also after a change of its own. */
+static void test_stale_list(void **state)
+{
+	CLEANUP(cache_list_done) struct cache_list list = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	need_cache();
+	write_one("a", "text");
+	assert_int_equal(cache_list_read(&list, cache, place_by_key, NULL, &err), 0);
+	cache_list_changed(&list, cache);
+	assert_false(cache_list_is_stale(&list, cache));
+	(void)usleep(20000); /* files' times go in steps */
+	write_one("b", "text");
+	cache_changed(cache);
+	cache_list_changed(&list, cache);
+	for (unsigned i = 0; i < 1000 && !cache_list_is_stale(&list, cache); i++)
+		(void)usleep(10000);
+	assert_true(cache_list_is_stale(&list, cache));
+	assert_int_equal(cache_list_read(&list, cache, place_by_key, NULL, &err), 0);
+	assert_int_equal(list.count, 2);
+	assert_false(cache_list_is_stale(&list, cache));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -424,6 +484,8 @@ int main(void)
 		TEST(test_links_conflict),
 		TEST(test_evict),
 		TEST(test_pins),
+		TEST(test_no_descriptors),
+		TEST(test_stale_list),
 	};
 
 	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
