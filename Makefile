@@ -163,7 +163,10 @@ deps:
 deps-test:
 	@tools/deps/install build store test
 
-install: programs
+# Into a root of its own only what was built: its packages are its own, too.
+install: deps
+	$(if $(DESTDIR),,@tools/deps/install box)
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kiln $(DESTDIR)/etc/kiln
 	install -m 755 $(B)/bin/kiln $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(filter-out $(B)/bin/kiln,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/kiln/
@@ -247,7 +250,7 @@ help:
 	@echo "  make test                  install, build, run all tests"
 	@echo
 	@echo "  make                       programs into $(B)/bin    (CC=clang; FLAVOUR=release|asan|tsan|coverage; V=1)"
-	@echo "  make install               DESTDIR= PREFIX=/usr"
+	@echo "  make install               install what is missing, build, install    (DESTDIR= PREFIX=/usr)"
 	@echo "  make deps                  install the Debian packages that building needs"
 	@echo "  make lint                  format, clang-tidy, include arrows, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
