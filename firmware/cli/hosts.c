@@ -106,22 +106,24 @@ static void wait_for_all(struct asked *asked, int count)
 		}
 }
 
-/* Hosts without an answer come first: 3 some, 4 all. Then the worst of what the others said,
- * 7 only where all are idle. */
+/* Hosts without an answer come first: 3 some, 4 all. Then those that refused, 1 or 2; then the worst of what
+ * the others said, 7 only where all are idle. */
 static int sum_up(const struct asked *asked, int count)
 {
-	int lost = 0, idle = 0, worst = CLI_OK;
+	int lost = 0, idle = 0, error = CLI_OK, worst = CLI_OK;
 
 	for (int i = 0; i < count; i++) {
 		lost += asked[i].code == CLI_NO_HOST;
 		if (asked[i].code == CLI_ERROR || asked[i].code == CLI_USAGE)
-			return asked[i].code;
+			error = asked[i].code;
 		idle += asked[i].code == CLI_IDLE;
 		if (asked[i].code != CLI_IDLE && asked[i].code > worst)
 			worst = asked[i].code;
 	}
 	if (lost)
 		return lost == count ? CLI_NO_HOST : CLI_SOME_HOSTS;
+	if (error)
+		return error;
 	return idle == count ? CLI_IDLE : worst;
 }
 

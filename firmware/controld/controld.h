@@ -80,7 +80,7 @@ struct server {
 	cJSON *errors;                 /* the journal's last ones, as of journal_ms */
 	char *metrics_dir;             /* NULL = no textfile */
 	uint64_t metrics_ms;           /* when it was written last */
-	bool metrics_failed;           /* and that was said */
+	char metrics_error[256];       /* why that failed, "" = it did not */
 	struct timespec revoked_stamp; /* of the list that the sessions were held against */
 	struct timespec config_stamp;  /* of the kiln.conf that config_said tells of */
 	char config_said[512];         /* its first mistake, "" = none */

@@ -154,9 +154,9 @@ void metrics_sweep(struct server *server, uint64_t now_ms)
 		return;
 	(void)snprintf(path, sizeof(path), "%s/kiln.prom", server->metrics_dir);
 	r = file_write_durable(path, text, strlen(text), &err);
-	if (r < 0 && !server->metrics_failed)
+	if (r < 0 && !*server->metrics_error)
 		log_warning("%s, trying again every %u s", err.text, TEXTFILE_MS / 1000);
-	server->metrics_failed = r < 0;
+	(void)snprintf(server->metrics_error, sizeof(server->metrics_error), "%.255s", r < 0 ? err.text : "");
 }
 
 int method_metrics(struct call *call, struct error *err)

@@ -374,6 +374,11 @@ static void add_state(cJSON *object, const struct view *view, const struct error
 		return;
 	}
 	why = active ? trouble(view, text, sizeof(text)) : obstacle(view->server, text, sizeof(text));
+	/* Who looks at metrics alone would go by the last ones. */
+	if (!why && *view->server->metrics_error) {
+		(void)snprintf(text, sizeof(text), "control.metrics_dir: %s", view->server->metrics_error);
+		why = text;
+	}
 	if (why) {
 		add_text(object, "state", "degraded");
 		add_text(object, "why", why);

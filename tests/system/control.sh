@@ -48,6 +48,15 @@ is "$(grep -v ^kiln: <<<"$said" | sort | cut -d: -f1 | tr '\n' ' ')" "control.me
 like "$said" 'the file is in its place, its units are as they were: kiln-steer cannot be reached' "and what could not be done"
 kill "$controld"
 wait "$controld"
+rmdir "$work/textfile" && touch "$work/textfile"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+says_why() { "$kiln" status | grep -q '^why *control.metrics_dir: .*kiln.prom.*: '; }
+wait_for 10 says_why
+code 5 "metrics that cannot be written: degraded, and why" "$kiln" status
+rm "$work/textfile" && mkdir "$work/textfile"
+kill "$controld"
+wait "$controld"
 "$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
 controld=$!
 wait_for 10 "$kiln" node

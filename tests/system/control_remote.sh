@@ -146,6 +146,9 @@ code 3 "one of two answers" "$kiln" --host "box-1=127.0.0.1:$port,box-2=127.0.0.
 like "$said" '^box-1: running, ' "a line of the one"
 like "$said" '^box-2: .*refused' "a line of the other"
 code 4 "none answers" "$kiln" --host "a=127.0.0.1:1,b=127.0.0.1:1" status
+code 3 "one refuses, one does not answer" "$kiln" --host "box-1=127.0.0.1:$port,box-2=127.0.0.1:1" stop
+like "$said" '^box-1: .*needs the role operate' "a line of the one"
+code 1 "one refuses, the other too" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" stop
 code 0 "both answer" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" status
 cp "$KILN_ROOT/data/kiln/run/current/state" "$work/state"
 echo stopped >"$KILN_ROOT/data/kiln/run/current/state"
