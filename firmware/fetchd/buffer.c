@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define MAKE_ROOM_MAX 3u /* others take of it, too */
+
 /* ---- The account ---- */
 
 static bool take_memory(struct budget *budget, uint64_t bytes)
@@ -111,7 +113,7 @@ static int move_to_file(struct buffer *buffer, uint64_t used, uint64_t bytes, st
 
 /* ---- Buffers ---- */
 
-int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err)
+int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err)
 {
 	uint64_t more = bytes - buffer->output.capacity;
 	uint8_t *data;
@@ -131,6 +133,24 @@ int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct err
 	buffer->output.data = data;
 	buffer->output.capacity = bytes;
 	return 0;
+}
+
+bool buffer_lacks_disk(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT;
+}
+
+int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err)
+{
+	struct budget *budget = buffer->budget;
+	int r = buffer_try(buffer, used, bytes, err);
+
+	for (unsigned i = 0; i < MAKE_ROOM_MAX && buffer_lacks_disk(r) && budget->make_room; i++) {
+		if (!budget->make_room(budget->context, bytes))
+			return r;
+		r = buffer_try(buffer, used, bytes, err);
+	}
+	return r;
 }
 
 static int grow_output(struct inflate_output *output, uint64_t used, uint64_t bytes, struct error *err)

@@ -13,6 +13,9 @@
 struct budget {
 	uint64_t max;
 	atomic_uint_fast64_t memory, spilled; /* bytes in use */
+	/* Who may give room on a full disk, or NULL: waits; true where some was given. */
+	bool (*make_room)(void *context, uint64_t bytes);
+	void *context;
 };
 
 struct buffer {
@@ -21,9 +24,13 @@ struct buffer {
 	bool spilled;
 };
 
-/* Room for `bytes` bytes, the first `used` of which stay. Errors: -ENOSPC and the like, naming the folder,
- * how much was wanted and fetch.memory_bytes; -ENOMEM. The buffer is as it was then. */
+/* Room for `bytes` bytes, the first `used` of which stay; budget->make_room is called for a full disk.
+ * Errors: -ENOSPC and the like, naming the folder, how much was wanted and fetch.memory_bytes; -ENOMEM. The
+ * buffer is as it was then. */
 MUST_CHECK int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err);
+/* The same, but a full disk is left as it is: for who must not wait. */
+MUST_CHECK int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err);
+bool buffer_lacks_disk(int r); /* that error, of both */
 /* Empty, as after buffer_init(). Accepts a zeroed one. */
 void buffer_drop(struct buffer *buffer);
 /* The bytes leave the account: the caller's, to be dropped. The buffer is empty. */

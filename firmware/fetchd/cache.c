@@ -326,6 +326,9 @@ void cache_begin(struct fetch *fetch)
 	cache->backlog_max = config_fetch_cache_backlog_bytes(config);
 	(void)pthread_cond_init(&cache->read, NULL);
 	(void)pthread_cond_init(&cache->keep, NULL);
+	(void)pthread_cond_init(&cache->room, NULL);
+	fetch->budget.make_room = keep_make_room;
+	fetch->budget.context = cache;
 	fetch->cache = cache;
 	log_info("cache: %" PRIu64 " bytes in %s", config->fetch.cache_bytes, folder);
 }

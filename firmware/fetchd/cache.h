@@ -37,12 +37,16 @@ struct keep_job {
 struct fetch_cache {
 	struct fetch *fetch;
 	struct cache *cache;
-	pthread_cond_t read, keep;
+	pthread_cond_t read, keep, room;
 	struct queue to_read;
 	bool fits; /* the kernel's memory can keep all that this run reads */
 	struct keep_job job[KEEP_JOBS_MAX];
 	uint64_t head, at, tail; /* modulo: the next free one, the one in work, the oldest not reaped */
 	uint64_t backlog_bytes, backlog_max;
+	/* For windows that spill onto a full disk: how often it was asked and answered, for how much, and
+	 * whether the last answer gave any. */
+	uint64_t room_asked, room_answered, room_wanted;
+	bool room_given;
 	atomic_uint_fast64_t hits, misses, bytes, kept, passed_over;
 
 	/* The keeper's own. */
@@ -63,6 +67,9 @@ void *keep_thread(void *cache);
 struct keep_job *keep_borrow(struct fetch_cache *cache, const char name[static CACHE_NAME_BYTES]);
 void keep_put_back(struct fetch_cache *cache, struct keep_job *job);
 
+/* A budget's make_room(); the lock is not held. */
+bool keep_make_room(void *cache, uint64_t bytes);
+
 /* room.c: the keeper's thread, without the lock. */
 /* Read the folder and the pins, the first time or where others changed them. */
 MUST_CHECK int room_reread(struct fetch_cache *cache, bool first, struct error *err);
@@ -73,5 +80,5 @@ uint64_t room_place(void *context, const struct cache_item *item);
 MUST_CHECK bool room_make(struct fetch_cache *cache, uint64_t bytes, uint64_t place);
 /* The disk is for checkpoints first, and others fill the cache, too. */
 void room_shrink(struct fetch_cache *cache);
-/* The disk had less room than it said: make about so much. */
-void room_give_up(struct fetch_cache *cache, uint64_t bytes);
+/* The disk had less room than it said: make about so much. False: there was nothing to remove. */
+bool room_give_up(struct fetch_cache *cache, uint64_t bytes);

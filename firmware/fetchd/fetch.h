@@ -118,6 +118,7 @@ struct window {
 	uint64_t spans;             /* in flight */
 	uint64_t keeps;             /* shards of it that the cache writes */
 	bool eager;                 /* its shards' records can be taken before all have arrived */
+	bool alone;                 /* it was loaded once more, when the stream's other one was given up */
 	bool roomy;                 /* its buffers may be larger than what is stored */
 };
 
@@ -271,8 +272,12 @@ MUST_CHECK int streams_load(struct fetch *fetch, const struct cursor *cursor, st
 struct window *stream_window(struct stream *stream, struct place place);
 
 /* window.c: with the lock held, but for window_records() and the shards' memory */
-/* Start loading. Errors: -ENOMEM. */
+/* Start loading. Errors: -ENOMEM. A full disk is the window's failure. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
+/* Whether it failed as it had to spill onto a full disk: it may do better alone. */
+bool window_lacks_disk(const struct window *window);
+/* Free its memory. */
+void window_drop(const struct fetch *fetch, struct window *window);
 /* Room for a shard's stored bytes; none; hand them over to be freed by the caller. Whoever has the shard. */
 MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
 void shard_release(struct shard *shard);

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#define PIECE_BYTES (UINT64_C(4) << 20) /* between two looks at whether it is still wanted */
-#define LEASE_S     900u
-#define PAUSE_US    60000000u /* after a disk said no */
+#define PIECE_BYTES  (UINT64_C(4) << 20) /* between two looks at whether it is still wanted */
+#define LEASE_S      900u
+#define PAUSE_US     60000000u /* after a disk said no */
+#define MAKE_ROOM_US 10000000u /* a file may be in work */
 
 /* ---- Jobs: the lock is held ---- */
 
@@ -121,6 +122,44 @@ void keep_put_back(struct fetch_cache *cache, struct keep_job *job)
 	reap(cache);
 }
 
+/* ---- Room for windows that spill ---- */
+
+bool keep_make_room(void *context, uint64_t bytes)
+{
+	struct fetch_cache *cache = context;
+	struct fetch *fetch = cache->fetch;
+	uint64_t until_us = clock_us() + MAKE_ROOM_US, mine;
+	bool given;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	mine = ++cache->room_asked;
+	cache->room_wanted += bytes;
+	(void)pthread_cond_signal(&cache->keep);
+	while (cache->room_answered < mine && clock_us() < until_us)
+		fetch_wait(fetch, &cache->room, IDLE_MS);
+	given = cache->room_answered >= mine && cache->room_given;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return given;
+}
+
+/* The lock is held. Nothing is kept for a while: it would take the room again. */
+static void give_room(struct fetch_cache *cache)
+{
+	uint64_t asked = cache->room_asked, bytes = cache->room_wanted;
+	bool given;
+
+	if (asked == cache->room_answered)
+		return;
+	cache->room_wanted = 0;
+	(void)pthread_mutex_unlock(&cache->fetch->lock);
+	given = room_give_up(cache, bytes);
+	cache->pause_until_us = clock_us() + PAUSE_US;
+	(void)pthread_mutex_lock(&cache->fetch->lock);
+	cache->room_answered = asked;
+	cache->room_given = given;
+	(void)pthread_cond_broadcast(&cache->room);
+}
+
 /* ---- The keeper ---- */
 
 static int write_pieces(struct fetch_cache *cache, struct keep_job *job, struct cache_writer *writer,
@@ -189,7 +228,7 @@ static void try_keep(struct fetch_cache *cache, struct keep_job *job)
 	log_warning("%s: cannot be kept: %s; going on without", job->key, err.text);
 	/* Next time there is less. */
 	if (r == -ENOSPC || r == -EDQUOT)
-		room_give_up(cache, job->pin.bytes);
+		(void)room_give_up(cache, job->pin.bytes);
 	cache->pause_until_us = clock_us() + PAUSE_US;
 }
 
@@ -198,8 +237,10 @@ static void rest(struct fetch_cache *cache, struct alive_worker *worker)
 	struct fetch *fetch = cache->fetch;
 	struct error err = { 0 };
 
-	fetch_wait(fetch, &cache->keep, IDLE_MS);
+	if (cache->room_asked == cache->room_answered)
+		fetch_wait(fetch, &cache->keep, IDLE_MS);
 	alive_tick(worker);
+	give_room(cache);
 	if (cache->at != cache->head)
 		return;
 	(void)pthread_mutex_unlock(&fetch->lock);
@@ -238,6 +279,7 @@ void *keep_thread(void *argument)
 			rest(cache, worker);
 		struct keep_job *job = &cache->job[cache->at % KEEP_JOBS_MAX];
 
+		give_room(cache);
 		job->busy = true;
 		(void)pthread_mutex_unlock(&fetch->lock);
 		alive_lease(worker, NULL, LEASE_S);

@@ -99,7 +99,7 @@ static enum step need_window(struct producer *producer, struct stream *stream, s
 	struct window *window = stream_window(stream, place);
 	const struct shard *failure;
 
-	if (!window || (window->state == WINDOW_LOADING && !window->eager)) {
+	if (!window || (window->state == WINDOW_LOADING && !window->eager) || window_lacks_disk(window)) {
 		stall_lacks(producer, stream, place);
 		return STEP_WAIT_WORK;
 	}

@@ -181,8 +181,8 @@ void room_shrink(struct fetch_cache *cache)
 			   cache->list.bytes);
 }
 
-void room_give_up(struct fetch_cache *cache, uint64_t bytes)
+bool room_give_up(struct fetch_cache *cache, uint64_t bytes)
 {
 	cache->rank_below = 0;
-	(void)evict(cache, 1, bytes);
+	return evict(cache, 1, bytes);
 }

@@ -94,6 +94,11 @@ struct window *stream_window(struct stream *stream, struct place place)
 	return NULL;
 }
 
+static bool is_free(struct window *window)
+{
+	return window->state != WINDOW_LOADING && window->spans == 0 && cache_lets_go(window);
+}
+
 /* A window that nobody works on and that holds none of the places. */
 static struct window *free_window(struct stream *stream, const struct place *place, unsigned places)
 {
@@ -103,10 +108,25 @@ static struct window *free_window(struct stream *stream, const struct place *pla
 
 		for (unsigned k = 0; k < places; k++)
 			wanted |= window->state != WINDOW_IDLE && same_place(window->place, place[k]);
-		if (!wanted && window->state != WINDOW_LOADING && window->spans == 0 && cache_lets_go(window))
+		if (!wanted && is_free(window))
 			return window;
 	}
 	return NULL;
+}
+
+/* The window that rows are taken from, without the one behind it: there is no disk for what is ahead. */
+static int load_alone(struct fetch *fetch, struct stream *stream, struct window *window, struct error *err)
+{
+	struct window *other = &stream->window[window == &stream->window[0]];
+	int r;
+
+	if (!is_free(window) || !is_free(other))
+		return 0;
+	window_drop(fetch, other);
+	window_drop(fetch, window);
+	r = window_load(fetch, window, window->place, err);
+	window->alone = true;
+	return r;
 }
 
 static int load(struct fetch *fetch, struct stream *stream, const struct cursor *cursor, struct error *err)
@@ -115,10 +135,12 @@ static int load(struct fetch *fetch, struct stream *stream, const struct cursor 
 	unsigned places = places_wanted(fetch, cursor, stream, place);
 
 	for (unsigned i = 0; i < places; i++) {
-		struct window *window;
+		struct window *window = stream_window(stream, place[i]);
 		int r;
 
-		if (stream_window(stream, place[i]))
+		if (window && i == 0 && window_lacks_disk(window))
+			return load_alone(fetch, stream, window, err);
+		if (window)
 			continue;
 		window = free_window(stream, place, places);
 		if (!window)

@@ -85,6 +85,16 @@ static uint64_t kept_bytes(const struct window *window, bool roomy)
 	return bytes;
 }
 
+static void drop_buffers(struct window *window, uint64_t shards)
+{
+	for (uint64_t k = 0; k < shards; k++) {
+		buffer_drop(&window->shard[k].raw);
+		buffer_drop(&window->shard[k].inflated);
+		buffer_drop(&window->shard[k].index);
+		arrivals_drop(&window->shard[k]);
+	}
+}
+
 /* Buffers grow to the largest shard each has seen: above a window's part of the budget they begin anew. */
 static void make_room(struct fetch *fetch, struct window *window, uint64_t shards_max)
 {
@@ -93,22 +103,34 @@ static void make_room(struct fetch *fetch, struct window *window, uint64_t shard
 	window->roomy = kept_bytes(window, true) <= part;
 	if (kept_bytes(window, window->roomy) <= part)
 		return;
-	for (uint64_t k = 0; k < shards_max; k++) {
-		buffer_drop(&window->shard[k].raw);
-		buffer_drop(&window->shard[k].inflated);
-		buffer_drop(&window->shard[k].index);
-		arrivals_drop(&window->shard[k]);
-	}
+	drop_buffers(window, shards_max);
 }
 
-int shard_reserve(struct shard *shard, struct error *err)
+void window_drop(const struct fetch *fetch, struct window *window)
 {
-	int r = buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->window->roomy), err);
+	if (window->shard)
+		drop_buffers(window, plan_settings_of(fetch->plan)->window_shards);
+	window->state = WINDOW_IDLE;
+}
 
+bool window_lacks_disk(const struct window *window)
+{
+	const struct shard *failure = window->state == WINDOW_READY ? window_failure(window) : NULL;
+
+	return failure && buffer_lacks_disk(failure->err.code) && !window->eager && !window->alone;
+}
+
+static int reserved(struct shard *shard, int r, struct error *err)
+{
 	if (r < 0)
 		return error_prefix(err, "%s", shard->plan.key);
 	shard->stored = shard->raw.output.data;
 	return 0;
+}
+
+int shard_reserve(struct shard *shard, struct error *err)
+{
+	return reserved(shard, buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->window->roomy), err), err);
 }
 
 struct buffer shard_take_raw(struct shard *shard)
@@ -123,12 +145,19 @@ void shard_release(struct shard *shard)
 	buffer_drop(&shard->raw);
 }
 
-/* What may be in the cache gets its room when it is not. */
+/* What may be in the cache gets its room when it is not. A full disk is the shard's error, which matters when
+ * its rows are needed. */
 static int reserve_raw(struct window *window, struct error *err)
 {
 	for (uint64_t k = 0; k < window->shards; k++) {
-		int r = cache_takes_shard(&window->shard[k]) ? 0 : shard_reserve(&window->shard[k], err);
+		struct shard *shard = &window->shard[k];
+		int r = 0;
 
+		if (!cache_takes_shard(shard))
+			r = reserved(shard, buffer_try(&shard->raw, 0, raw_bytes(shard, window->roomy), err),
+				     err);
+		if (buffer_lacks_disk(r))
+			shard->err = *err;
 		if (r < 0)
 			return r;
 	}
@@ -155,6 +184,7 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 	window->shards = shards_of(fetch, window->stream, place);
 	window->bytes = window->lost = window->records = 0;
 	window->arrived = 0;
+	window->alone = false;
 	window->failed = NULL;
 	window->eager = fetch->fast && place.split == SPLIT_TRAIN;
 	for (uint64_t k = 0; k < window->shards; k++) {
@@ -164,6 +194,11 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 	}
 	make_room(fetch, window, per_window);
 	r = reserve_raw(window, err);
+	if (buffer_lacks_disk(r)) {
+		window->loading = 0;
+		window->state = WINDOW_READY;
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	window->loading = window->shards;

@@ -7,7 +7,7 @@ store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tool
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
 cleanup() {
 	"$tools" stop "$work/rgw"
-	for mounted in full denied; do
+	for mounted in full denied spilled; do
 		umount "$work/nodes/$mounted/data/kiln/cache" 2>/dev/null
 	done
 }
@@ -66,7 +66,7 @@ run() { # name, keys of fetch
 	timeout 100 "$reader" ${pace:-} >"$work/$name.out" 2>"$work/$name.err"
 	grep -q ^END_RUN "$work/$name.out" && wait_for 20 test ! -d /proc/$fetchd || kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
-	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"(GET |path": ")/kiln/(data|large|again)/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
+	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"(GET |path": ")/kiln/(data|large|again|more)/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
 	asked=$(wc -l <"$work/$name.asked")
 	objects=$(sort -u "$work/$name.asked" | wc -l)
 }
@@ -270,6 +270,21 @@ if small_disk full 600k; then
 	ok $? 'the cache has shrunk' "$free bytes are free"
 else
 	skip 'a full disk' 'no tmpfs with extended attributes can be mounted here'
+fi
+# Windows spill to the same disk, and come first.
+if small_disk spilled 12m; then
+	source=large run spilled 'cache_bytes = 100000000; cache_spare_bytes = 0;'
+	[ "$(held)" -ge 3 ]
+	ok $? 'a disk that the cache fills' "$(held) files"
+	for file in "$work"/large/*; do
+		"$store" upload s3://kiln/more "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
+	done
+	source=more run roomy ''
+	source=more expected=roomy node=spilled run tight 'memory_bytes = 8000000; cache_bytes = 100000000; cache_spare_bytes = 0;'
+	expected=roomy same 'has room for windows that spill: the same slots'
+	log_says 'bytes of them lie in' 'which they did'
+else
+	skip 'a disk that the cache fills' 'no tmpfs with extended attributes can be mounted here'
 fi
 if small_disk denied 1m && mount -o remount,ro "$KILN_ROOT/data/kiln/cache"; then
 	run denied 'cache_bytes = 100000000;'
