@@ -143,6 +143,12 @@ static int make_room(struct preload *p, uint64_t bytes, bool *ret_room)
 
 /* ---- Objects ---- */
 
+static void is_there(struct preload *p, const struct cache_object *object)
+{
+	p->counts.done++;
+	p->counts.bytes_done += object->pin->bytes;
+}
+
 static int arrived(struct preload *p, const struct cache_object *object)
 {
 	const struct cache_item item = { .endpoint = object->endpoint,
@@ -152,9 +158,8 @@ static int arrived(struct preload *p, const struct cache_object *object)
 	char name[CACHE_NAME_BYTES];
 
 	p->counts.fetched++;
-	p->counts.done++;
 	p->counts.bytes_fetched += object->pin->bytes;
-	p->counts.bytes_done += object->pin->bytes;
+	is_there(p, object);
 	note_now_and_then(p);
 	cache_name(object, name);
 	cache_list_changed(&p->list, p->cache);
@@ -180,10 +185,8 @@ static int count(struct preload *p, const struct cache_object *object)
 {
 	p->counts.objects++;
 	p->counts.bytes += object->pin->bytes;
-	if (cache_touch(p->cache, object)) {
-		p->counts.done++;
-		p->counts.bytes_done += object->pin->bytes;
-	}
+	if (cache_touch(p->cache, object))
+		is_there(p, object);
 	return 0;
 }
 
@@ -192,8 +195,10 @@ static int bring(struct preload *p, const struct cache_object *object, const cha
 	bool room = false;
 	int r;
 
-	if (cache_touch(p->cache, object))
+	if (cache_touch(p->cache, object)) {
+		is_there(p, object);
 		return 0;
+	}
 	r = make_room(p, object->pin->bytes, &room);
 	if (r < 0 || !room) {
 		p->counts.left_out += !room;
@@ -308,6 +313,8 @@ static int preload(struct preload *p)
 	    (r = cache_list_read(&p->list, p->cache, place_of, p, p->err)) < 0)
 		return r;
 	note(p, "running", "");
+	/* A run may evict some that were there. */
+	p->counts.done = p->counts.bytes_done = 0;
 	r = list_all(p, true);
 	if (r == 0 && p->counts.failed > 0)
 		r = error_set(p->err, -ENOENT, "%" PRIu64 " of %" PRIu64 " objects could not be had",

@@ -221,7 +221,7 @@ fetchd=$!
 timeout 100 "$reader" --stop-after 1 >/dev/null
 sed 's/cache_bytes = [0-9]*/cache_bytes = 100000000/' "$work/kiln.conf" >"$KILN_ROOT/etc/kiln/kiln.conf"
 "$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
-like "$(cat "$work/preload.log")" 'of 12 objects are in the cache' 'preload fills a cache beside a run'
+like "$(cat "$work/preload.log")" '[: ]12 of 12 objects are in the cache' 'preload fills a cache beside a run'
 wait_for 30 eval '[ $(held_bytes) -le $budget ]'
 ok $? 'which makes it as small as its own budget' "$(held_bytes) bytes; $(tail -n 3 "$KILN_ROOT/fetchd.log")"
 kill -KILL $fetchd
