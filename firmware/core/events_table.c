@@ -175,7 +175,7 @@ const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_NIGHT_MISSED] = { "night.missed", "2b6d021f65bc4fae8fd74641e8960354", LOG_NOTICE, SECONDS,
 				 "the box was off at run.at, and run.catch_up is off; seconds: since then" },
 	[EVENT_NIGHT_OVER] = { "night.over", "97b30d35559244efb355ab98c61a212f", LOG_NOTICE, 0,
-			       "the timer elapsed after run.ends_at" },
+			       "run.ends_at came before a run could begin" },
 	[EVENT_CLOCK_UNSET] = { "clock.unset", "8f0765a2e58a4879b348726d70a700fe", LOG_WARNING, SECONDS,
 				"nothing set the clock in this time; the saved one counts" },
 	[EVENT_SERVICE_RESTARTED] = { "service.restarted", "2e27b1259943465b94b085f7925dc20b", LOG_WARNING,

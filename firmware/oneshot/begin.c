@@ -227,8 +227,8 @@ static int take_up(int64_t *ret_since, struct error *err)
 	return run_asked_set(*ret_since, err);
 }
 
-/* It stays in this process: to systemd a start that fails is over, and those who wait for it would have had
- * their turn. */
+/* 1: its night is over. It stays in this process: to systemd a start that fails is over, and those who wait
+ * for it would have had their turn. */
 static int begin_at_last(const char *file, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
@@ -236,8 +236,11 @@ static int begin_at_last(const char *file, struct error *err)
 	int r;
 
 	for (uint32_t failures = 1;; failures++) {
-		if ((r = take_up(&since, err)) == 0)
+		if ((r = take_up(&since, err)) == 0) {
+			if (asked_is_over(file, since))
+				return (r = asked_give_up(err)) < 0 ? r : 1;
 			r = begin(file, since, err);
+		}
 		note_failure(r, err);
 		if (r == 0 || !again || error_exit_code(err) != EX_UNAVAILABLE) {
 			run_asked_over(false);
@@ -250,10 +253,12 @@ static int begin_at_last(const char *file, struct error *err)
 int oneshot_begin(int argc, char **argv)
 {
 	struct error err = { 0 };
+	int r;
 
 	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--config") != 0)) {
 		fputs("Usage: kiln-oneshot begin [--config FILE]\n", stderr);
 		return EX_USAGE;
 	}
-	return begin_at_last(config_path(argc, argv), &err) < 0 ? fatal(&err) : EX_OK;
+	r = begin_at_last(config_path(argc, argv), &err);
+	return r < 0 ? fatal(&err) : r > 0 ? EXIT_NIGHT_OVER : EX_OK;
 }

@@ -53,8 +53,9 @@ static void words_of(const struct manager_failure *failure, char *out, size_t si
 	}
 }
 
-/* Asked of systemd: its MONITOR_ variables stay unset where several units name this one in OnFailure=. */
-static void say_which(char *out, size_t size)
+/* False: none failed, the night is over. Asked of systemd: its MONITOR_ variables stay unset where several
+ * units name this one in OnFailure=. */
+static bool say_which(char *out, size_t size)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	struct manager_failure failure = { .unit = "unknown" };
@@ -68,10 +69,13 @@ static void say_which(char *out, size_t size)
 		(void)snprintf(out, size, "%s ended with %" PRId32 " (%s): %s; %s; " NEXT, failure.unit,
 			       failure.exit_status, failure.result, meaning(failure.exit_status), words);
 	}
+	if (failure.exit_status == EXIT_NIGHT_OVER)
+		return false;
 	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
 				    .unit = failure.unit,
 				    .exit_status = (uint64_t)failure.exit_status },
 		   "%s", out);
+	return true;
 }
 
 int oneshot_failed(int argc, char **argv)
@@ -79,14 +83,15 @@ int oneshot_failed(int argc, char **argv)
 	char reason[1024];
 	struct error err = { 0 };
 	enum run_state state;
+	bool failed;
 
 	(void)argc;
 	(void)argv;
-	say_which(reason, sizeof(reason));
+	failed = say_which(reason, sizeof(reason));
 	if (run_state_get(&state, NULL) < 0)
 		return EX_OK;
 	log_notice("the run is %s", run_state_name(state));
-	if (run_state_is_final(state))
+	if (!failed || run_state_is_final(state))
 		return finished_rest(&err) < 0 ? fatal(&err) : EX_OK;
 	/* Until begin takes the run up again. What cannot be noted stands in the journal. */
 	if (run_reason_set(reason, &err) < 0)

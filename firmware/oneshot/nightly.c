@@ -107,43 +107,34 @@ int oneshot_nightly(int argc, char **argv)
 
 /* ---- Boot ---- */
 
-static bool is_interrupted(const struct run *run)
-{
-	return run->state == RUN_RUNNING || run->state == RUN_PAUSED || run->state == RUN_STOPPING;
-}
-
-static int expire(const struct run *run, struct error *err)
-{
-	bool expired;
-	int r = run_expire(run, &expired, err);
-
-	if (r == 0 && expired)
-		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = run->id },
-			   "%s: its night is over; the next one goes on with its newest checkpoint", run->id);
-	return r;
-}
-
-/* As things are now. */
+/* As things are now. What was only asked for ends with its night; begin finds the rest. */
 static int go_on(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	CLEANUP(run_done) struct run run = { 0 };
 	struct run_want want;
-	bool started;
+	bool asked, interrupted, started;
+	int64_t since;
 	int r = run_load(&run, err);
 
-	if (r < 0 || !is_interrupted(&run))
-		return r;
+	asked = run_asked_get(&since, NULL) == 0;
+	interrupted = r == 0 && is_interrupted(&run);
+	if (!asked && !interrupted)
+		return r == -ENOENT ? 0 : r;
 	/* The power went before the trainer had obeyed. */
-	if (run_want_get(&want, err) == 0 && want.state == RUN_STOPPED)
+	if (interrupted && run_want_get(&want, err) == 0 && want.state == RUN_STOPPED) {
+		run_asked_over(true);
 		return run_state_set(RUN_STOPPED, err);
+	}
 	if ((r = manager_open(&manager, err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
 		return r;
-	if (run.ends_s && time(NULL) >= run.ends_s)
+	if (asked && asked_is_over(config_path(0, NULL), since))
+		return asked_give_up(err);
+	if (!asked && run.ends_s && time(NULL) >= run.ends_s)
 		return expire(&run, err);
 	event_send(&(struct event){ .id = EVENT_RUN_REBOOTED, .run_id = run.id },
-		   "%s: going on after a reboot", run.id);
+		   "%s: going on after a reboot", interrupted ? run.id : "a run that was asked for");
 	return manager_start_run(manager, err);
 }
 
@@ -151,13 +142,12 @@ static int go_on(struct error *err)
 static int resume(unsigned wait_s, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	int r = run_load(&run, err);
+	int64_t since;
 
-	if (r == -ENOENT)
-		return 0;
-	if (r == 0 && is_interrupted(&run) && run.ends_s)
+	if (run_asked_get(&since, NULL) == 0 ||
+	    (run_load(&run, NULL) == 0 && is_interrupted(&run) && run.ends_s))
 		wait_for_clock(wait_s);
-	return r < 0 ? r : go_on(err);
+	return go_on(err);
 }
 
 int oneshot_resume(int argc, char **argv)

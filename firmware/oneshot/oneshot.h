@@ -42,6 +42,18 @@ MUST_CHECK bool unstarted_is_superseded(const char *file, const struct run *run)
 /* unstarted.c: such a run has failed; record and store get the reason. */
 MUST_CHECK int unstarted_give_up(const struct run *run, struct error *err);
 
+/* asked.c: whether the night of the run that was asked for `since` is over, by the configuration it would
+ * have: an unfinished one's own, else that of `file`. */
+MUST_CHECK bool asked_is_over(const char *file, int64_t since);
+/* asked.c: it is not asked for any more, and rests where it had begun before. */
+MUST_CHECK int asked_give_up(struct error *err);
+/* asked.c: it goes on unless somebody says otherwise. */
+bool is_interrupted(const struct run *run);
+/* asked.c: run_expire(), and an event. */
+MUST_CHECK int expire(const struct run *run, struct error *err);
+/* What begin ends with then; nothing has failed, and kiln-run-failed does what follows a night. */
+#define EXIT_NIGHT_OVER 79
+
 /* release.c: no run will come back: unmount the ring's folder, give its hugepages back to the system. */
 int oneshot_release(int argc, char **argv);
 

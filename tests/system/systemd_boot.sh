@@ -4,6 +4,7 @@
 . "$(dirname "$0")/systemd_lib.sh"
 every='checkpoint: { every_steps = 20; keep = 2; };'
 conf=$root/etc/kiln/kiln.conf
+run_at=$(date -u -d '+6 hours' +%H:%M) # the timer keeps out of it
 record=$root/data/kiln/run/current
 
 # A machine whose clock nobody sets: at boot it is waited for.
@@ -46,7 +47,7 @@ store_away() { # the store: no attempt of kiln-begin succeeds
 store_back() {
 	rm "$runs" && mv "$work/away" "$runs"
 }
-waits() { grep -q '^waiting: failed' <<<"$(property begin StatusText)"; }
+waits() { [ -e "$record/../asked" ] && grep -q '^waiting: failed' <<<"$(property begin StatusText)"; }
 stopped() { # name, options of kiln stop
 	inside kiln start >"$work/said" 2>&1
 	wait_for 60 waits
@@ -67,5 +68,40 @@ wait_for 10 is_state stopped
 ok $? "the run is stopped" "$(state)"
 echo failed >"$record/state"
 stopped "a new run" --now
-is "$(state)" failed "the last one stays as it was"
+like "$(state)" '^(failed|stopped)$' "it rests, however far begin came"
+
+# ---- The power goes before it began ----
+inside kiln start >"$work/said" 2>&1
+wait_for 60 waits
+power_off
+ok $? "a start that waits, and the box goes down" "$(ls "$record/..")"
+store_back
+clock_wait 0
+booted "it boots again"
+becomes 60 running "the run that was asked for begins"
+says 30 "and the journal says so" 'going on after a reboot' -b -u kiln-resume
+goes_on "it trains"
+inside kiln stop >"$work/said" 2>&1
+becomes 60 stopped "kiln stop"
+rests "its units are stopped"
+
+# ---- The night ends before it began ----
+echo failed >"$record/state"
+store_away
+config 1000000 "ends_at = \"$(date -u -d '+2 hours' +%H:%M)\";" "$every" >"$conf"
+inside kiln start >"$work/said" 2>&1
+wait_for 60 waits
+date -d '-1 day' +%s >"$record/../asked"
+says 60 "it is given up" 'no run: run.ends_at came before the one that was asked for could begin' -b -u kiln-begin
+wait_for 30 is_down kiln-begin kiln-run.target
+ok $? "its units are stopped" "$(inside systemctl status --no-pager kiln-begin kiln-run.target 2>&1)"
+like "$(state) $(ls "$record/.." | grep -xE 'asked|unbegun')" '^(failed|expired) $' "nothing is left of it"
+inside kiln start >"$work/said" 2>&1
+wait_for 60 waits
+power_off
+date -d '-1 day' +%s >"$record/../asked"
+booted "it boots again, when the night is over"
+says 30 "then it is given up, too" 'no run: run.ends_at came before' -b -u kiln-resume
+wait_for 10 test ! -e "$record/../asked"
+like "$(state) $(ls "$record/.." | grep -xE 'asked|unbegun')" '^(failed|expired) $' "nothing is left of it"
 store_back

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run that was asked for has its night, too: after its end nobody begins it. */
+#include "core/events.h"
+#include "core/night.h"
+#include "oneshot/oneshot.h"
+
+#include <time.h>
+
+bool asked_is_over(const char *file, int64_t since)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(config_done) struct config config = { 0 };
+	const struct config *which = &run.config;
+	int64_t ends;
+
+	if (run_load(&run, NULL) < 0 || run_state_is_final(run.state)) {
+		/* What is wrong with it is begin's to report. */
+		if (config_load(file, &config, NULL) < 0)
+			return false;
+		which = &config;
+	}
+	ends = night_end(which, since);
+	return ends && time(NULL) >= ends;
+}
+
+bool is_interrupted(const struct run *run)
+{
+	return run->state == RUN_RUNNING || run->state == RUN_PAUSED || run->state == RUN_STOPPING;
+}
+
+int expire(const struct run *run, struct error *err)
+{
+	bool expired;
+	int r = run_expire(run, &expired, err);
+
+	if (r == 0 && expired)
+		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = run->id },
+			   "%s: its night is over; the next one goes on with its newest checkpoint", run->id);
+	return r;
+}
+
+int asked_give_up(struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+
+	event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
+		   "no run: run.ends_at came before the one that was asked for could begin");
+	run_asked_over(true);
+	return run_load(&run, NULL) == 0 && is_interrupted(&run) ? expire(&run, err) : 0;
+}
