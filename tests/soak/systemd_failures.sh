@@ -139,6 +139,21 @@ goes_on "and trains"
 status_is 0
 ok $? "kiln status: well" "$(cat "$work/status")"
 
+# ---- A store that refuses uploads in mid-run ----
+runs=$root/data/kiln/store/runs
+owner=$(stat -c %u:%g "$runs")
+chown -R 0:0 "$runs" && chmod -R go-w "$runs"
+wait_for 60 status_is 5
+ok $? "uploads that are refused: degraded" "$(cat "$work/status")"
+like "$(cat "$work/status")" "why +uploadd ended: .*/store/runs/.*: Permission denied" "and why, in uploadd's own words"
+is "$(property uploadd ExecMainStatus)" 77 "it is not tried again"
+goes_on "the run goes on"
+chown -R "$owner" "$runs" && chmod -R ug+w "$runs"
+start "put right: kiln start"
+wait_for 60 status_is 0
+ok $? "kiln status: well" "$(cat "$work/status")"
+goes_on "and trains"
+
 # ---- Who waits for a connection ----
 inside systemctl stop kiln-controld
 inside sh -c 'printf "[Socket]\nListenStream=/run/kiln/control.sock\nSocketMode=0666\n" >/run/systemd/system/kiln-controld.socket'
