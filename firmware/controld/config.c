@@ -198,11 +198,12 @@ static cJSON *changes(const char *old_path, const char *new_path)
 	return list;
 }
 
-/* The old file's bytes beside the new one's, both whole. */
+/* The old file's bytes beside the new one's, both whole; and the new one's once more, for those who fall back
+ * on it where somebody's editor comes next. */
 static int replace(const char *file, const char *text, cJSON *result, struct error *err)
 {
 	CLEANUP(free_ptr) char *old = NULL;
-	char previous[PATH_BYTES];
+	char previous[PATH_BYTES], good[PATH_BYTES];
 	uint64_t bytes;
 	int r = file_read(file, TEXT_MAX * 8u, &old, &bytes, err);
 
@@ -216,7 +217,9 @@ static int replace(const char *file, const char *text, cJSON *result, struct err
 	} else {
 		(void)cJSON_AddNullToObject(result, "previous");
 	}
-	return file_write_durable(file, text, strlen(text), err);
+	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
+	r = file_write_durable(good, text, strlen(text), err);
+	return r < 0 ? r : file_write_durable(file, text, strlen(text), err);
 }
 
 /* The file is in its place: that its units were not made anew is said, and is no failure. */

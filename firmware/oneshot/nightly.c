@@ -12,6 +12,7 @@
 #include "oneshot/oneshot.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <time.h>
 
@@ -64,18 +65,51 @@ static int64_t uptime_s(void)
 	return up.tv_sec;
 }
 
+/* An unfinished run has its nights whatever kiln.conf says by now: by the last good one, as the timer, or by
+ * its own. */
+static int load_nights(const char *file, struct config *ret_config, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	char good[PATH_BYTES], path[PATH_BYTES];
+	int r = config_load(file, ret_config, err);
+
+	if (r == 0 || run_load(&run, NULL) < 0 || run_state_is_final(run.state))
+		return r;
+	log_warning("%s", err->text);
+	config_done(ret_config);
+	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
+	if (config_load(good, ret_config, NULL) == 0)
+		return 0;
+	config_done(ret_config);
+	return config_load(path_of(PATH_RUN, "config", path), ret_config, err);
+}
+
+/* That start lies before the configuration which names it: nobody missed it. Within its minute it is meant.
+ */
+static bool is_older_than(int64_t start, const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) == 0 && start + 60 <= st.st_mtim.tv_sec;
+}
+
 static int nightly(unsigned wait_s, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
+	const char *file = config_path(0, NULL);
 	char path[PATH_BYTES];
 	int64_t now, late;
-	int r = config_load(config_path(0, NULL), &config, err);
+	int r = load_nights(file, &config, err);
 
 	if (r < 0)
 		return r;
 	wait_for_clock(wait_s);
 	now = time(NULL);
 	late = now - night_start(&config, now);
+	if (is_older_than(now - late, file)) {
+		log_info("no run: run.at = \"%s\" was past when %s was written", config.run.at, file);
+		return 0;
+	}
 	if (!night_is(&config, now)) {
 		event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
 			   "no run: this is after run.ends_at = \"%s\"", config.run.ends_at);

@@ -205,3 +205,36 @@ found=$(cat "$alarm")
 [ "$found" = "$(next "$before")" ] || [ "$found" = "$(next "$(date +%s)")" ]
 ok $? "the alarm is three minutes before the next start" "found: $found
 expected: $(next "$before")"
+
+# ---- The timer elapses ----
+node timer
+sink=$work/runs/timer
+config 'when_finished = "nothing";'
+conf=$KILN_ROOT/etc/kiln/kiln.conf
+sed -i 's/zone = /catch_up = true; zone = /' "$conf"
+again
+nightly() {
+	errors=$("$KILN_BIN/kiln-oneshot" nightly 2>&1)
+	rc=$?
+}
+touch -d '2 days ago' "$conf"
+nightly
+like "$errors" 'cannot reach systemd over D-Bus' "a night: systemd is asked for a run"
+touch "$conf"
+[ "$(date -u +%H:%M)" != 02:30 ] || sleep 60
+nightly
+is "$rc" 0 "but not for a start before kiln.conf was written" "$errors"
+like "$errors" 'no run: run.at = "02:30" was past when .*kiln.conf was written' "and it says so"
+echo 'run: {' >"$conf"
+touch -d '2 days ago' "$conf"
+nightly
+like "$errors" 'cannot reach systemd over D-Bus' "a wrong kiln.conf: an unfinished run has its nights"
+like "$errors" 'kiln.conf:2: syntax error' "the mistake is said"
+echo 'run: { name = "t"; at = "02:30"; ends_at = "02:31"; zone = "UTC"; catch_up = true; };
+source: { url = "file:///a"; }; sink: { url = "file:///b"; };' >"$conf.good"
+nightly
+is "$rc" 0 "by the last good one, where there is one" "$errors"
+like "$errors" 'this is after run.ends_at = "02:31"' "whose night is over"
+rest finished
+nightly
+is "$rc" 78 "no new run begins by a wrong kiln.conf" "$errors"
