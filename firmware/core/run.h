@@ -112,6 +112,7 @@ MUST_CHECK int run_expire(const struct run *seen, bool *ret_expired, struct erro
 /* A final record goes to the archive and stays the current one. Free when it is there already.
  * Errors: -EPERM it is unfinished. */
 MUST_CHECK int run_archive(struct error *err);
+bool run_is_archived(void);
 
 /* The trainer's last word: the state is what it stays until somebody begins again. */
 MUST_CHECK int run_rest(struct error *err);

@@ -76,7 +76,7 @@ static int trim_archive(const char *kept, struct error *err)
 	return r;
 }
 
-static bool is_archived(void)
+bool run_is_archived(void)
 {
 	char path[PATH_BYTES];
 	struct stat st;
@@ -89,7 +89,7 @@ int record_archive(const char *id, struct error *err)
 	char from[PATH_BYTES], to[PATH_BYTES];
 	int r = path_make(path_of(PATH_ARCHIVE, NULL, to), err);
 
-	if (r < 0 || is_archived())
+	if (r < 0 || run_is_archived())
 		return r;
 	(void)unlink(path_of(PATH_RUN, RUN_START_FILE, from));
 	r = file_rename_durable(path_of(PATH_RUN, NULL, from), path_of(PATH_ARCHIVE, id, to), err);
@@ -119,7 +119,7 @@ int run_archive(struct error *err)
 	if (!run_state_is_final(run.state))
 		return error_set(err, -EPERM, "%s is %s: only a run that is over goes to the archive", run.id,
 				 run_state_name(run.state));
-	if (is_archived())
+	if (run_is_archived())
 		return 0;
 	if ((r = make_link(run.id, err)) < 0 || (r = record_archive(run.id, err)) < 0)
 		return r;

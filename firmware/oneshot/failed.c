@@ -92,7 +92,7 @@ int oneshot_failed(int argc, char **argv)
 		return EX_OK;
 	log_notice("the run is %s", run_state_name(state));
 	if (!failed || run_state_is_final(state))
-		return finished_rest(&err) < 0 ? fatal(&err) : EX_OK;
+		return finished_rest(true, &err) < 0 ? fatal(&err) : EX_OK;
 	/* Until begin takes the run up again. What cannot be noted stands in the journal. */
 	if (run_reason_set(reason, &err) < 0)
 		log_warning("%s; status will not tell why the run halted", err.text);

@@ -194,7 +194,7 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 
 /* The box's own configuration decides, not what the run was begun with; while that is wrong the box stays on.
  */
-int finished_rest(struct error *err)
+int finished_rest(bool power, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
@@ -215,14 +215,19 @@ int finished_rest(struct error *err)
 	put = put_away(&run, (r < 0 ? &run.config : &config)->power.upload_wait_min, &put_away_err);
 	if (put < 0)
 		return error_set(err, put, "%s", put_away_err.text);
-	return r < 0 || config.power.when_finished == POWER_NOTHING ? r : rest(&config, run.id, err);
+	return r < 0 || !power || config.power.when_finished == POWER_NOTHING ? r
+									      : rest(&config, run.id, err);
 }
 
 int oneshot_finished(int argc, char **argv)
 {
 	struct error err = { 0 };
+	char path[PATH_BYTES];
+	bool power;
 
 	(void)argc;
 	(void)argv;
-	return finished_rest(&err) < 0 ? fatal(&err) : EX_OK;
+	/* Without the mark it was begun before a power cut, and whoever switched the box on wants it on. */
+	power = access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
+	return finished_rest(power, &err) < 0 ? fatal(&err) : EX_OK;
 }

@@ -141,6 +141,21 @@ int oneshot_nightly(int argc, char **argv)
 
 /* ---- Boot ---- */
 
+/* The power went before a run that is over was put away. */
+static int put_away(struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	bool started;
+	int r;
+
+	if (run_is_archived())
+		return 0;
+	if ((r = manager_open(&manager, err)) < 0 ||
+	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
+		return r;
+	return manager_start(manager, "kiln-finished.service", err);
+}
+
 /* As things are now. What was only asked for ends with its night; begin finds the rest. */
 static int go_on(struct error *err)
 {
@@ -154,7 +169,7 @@ static int go_on(struct error *err)
 	asked = run_asked_get(&since, NULL) == 0;
 	interrupted = r == 0 && is_interrupted(&run);
 	if (!asked && !interrupted)
-		return r == -ENOENT ? 0 : r;
+		return r == -ENOENT ? 0 : r < 0 || !run_state_is_final(run.state) ? r : put_away(err);
 	/* The power went before the trainer had obeyed. */
 	if (interrupted && run_want_get(&want, err) == 0 && want.state == RUN_STOPPED) {
 		run_asked_over(true);

@@ -70,7 +70,8 @@ int oneshot_new(int argc, char **argv);
 /* finished.c: a run has come to rest: wait for the uploads, say what stays behind, archive a final record,
  * then power.when_finished. */
 int oneshot_finished(int argc, char **argv);
-MUST_CHECK int finished_rest(struct error *err);
+/* `power`: what power.when_finished says follows, too. */
+MUST_CHECK int finished_rest(bool power, struct error *err);
 /* failed.c: OnFailure= of the run's services: say which one and why; with a final record the night is over,
  * and all of the above follows. */
 int oneshot_failed(int argc, char **argv);

@@ -323,6 +323,8 @@ is "$said" "run.epochs: next run" "what changed, and when it counts"
 is "$(tail -n 1 "$words")" config.reload "the units are made anew"
 cmp -s "$work/good.conf" "$KILN_ROOT/etc/kiln/kiln.conf" && cmp -s "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf.previous"
 ok $? "the old one is kept beside it"
+cmp -s "$work/good.conf" "$KILN_ROOT/etc/kiln/kiln.conf.good"
+ok $? "the new one is the last good one"
 
 # ---- Support ----
 sed -i 's|^source.*|source: { url = "s3://bucket/data"; endpoint = "https://store.example:9000"; };|' "$KILN_ROOT/etc/kiln/kiln.conf"

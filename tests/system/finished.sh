@@ -206,6 +206,16 @@ found=$(cat "$alarm")
 ok $? "the alarm is three minutes before the next start" "found: $found
 expected: $(next "$before")"
 
+# ---- The power goes before it is put away ----
+begin cut 'when_finished = "suspend"; upload_wait_min = 0;'
+echo finished >"$record/state"
+like "$("$KILN_BIN/kiln-oneshot" resume 2>&1)" 'cannot reach systemd over D-Bus' "at boot kiln-finished is asked for"
+finished
+is "$rc $(cat "$archived/state" 2>&1)" "0 finished" "without a mark the record is archived all the same" "$errors"
+! grep -qE 'D-Bus|wakealarm|when_finished' <<<"$errors"
+ok $? "and the box stays on" "$errors"
+is "$("$KILN_BIN/kiln-oneshot" resume 2>&1)" "" "once it is archived boot has nothing to do"
+
 # ---- The timer elapses ----
 node timer
 sink=$work/runs/timer

@@ -105,3 +105,13 @@ says 30 "then it is given up, too" 'no run: run.ends_at came before' -b -u kiln-
 wait_for 10 test ! -e "$record/../asked"
 like "$(state) $(ls "$record/.." | grep -xE 'asked|unbegun')" '^(failed|expired) $' "nothing is left of it"
 store_back
+
+# ---- The power goes before a run that is over was put away ----
+rm -f "$record/finished"
+echo finished >"$record/state"
+test ! -L "$record"
+ok $? "a record that is not archived"
+power_off
+booted "it boots again"
+wait_for 60 test -L "$record"
+ok $? "kiln-finished archives it" "$(journal -b -u kiln-resume -u kiln-finished)"
