@@ -24,6 +24,7 @@ is "$? $(cmp "$conf" "$root/data/next.conf")" "0 " "kiln config apply replaces t
 like "$(inside systemctl show -P NextElapseUSecRealtime kiln-nightly.timer)" '04:44:00' "and the timer's time"
 inside kiln config apply /etc/kiln/kiln.conf.previous >"$work/said" 2>&1
 is "$? $(grep -o '03:33' "$conf")" "0 03:33" "the file before it lies beside it" "$(cat "$work/said")"
+touch -d '2 days ago' "$conf" # a start before it was written is not missed
 timer_soon
 becomes 120 finished "the timer starts a run, and it finishes"
 rests "its units are stopped"
