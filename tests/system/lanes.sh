@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Lanes: every record once an epoch whatever their number, the windows' size or the number of ranks that share them.
-. "$(dirname "$0")/lib.sh"
-make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
+. "$(dirname "$0")/fetch_lib.sh"
 shards=19 records=61
 
 config() { # name, order's keys, further keys of fetch
@@ -18,40 +17,17 @@ config() { # name, order's keys, further keys of fetch
 	CONF
 }
 
-begin() { # name, order's keys, further keys of fetch
-	node "$1"
-	config "$@"
-	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$KILN_ROOT/begin.log"
-}
-
-start_fetchd() { # arguments
-	"$KILN_BIN/kiln-fetchd" "$@" 2>>"$KILN_ROOT/fetchd.log" &
-	fetchd=$!
-}
-
-whole_run() { # name, order's keys, further keys of fetch: the reader's lines
-	begin "$@"
-	start_fetchd
-	timeout 60 "$reader" --rows
-	kill $fetchd 2>/dev/null
-	wait $fetchd
-}
-
-rows() { # split, segment, file: its records, sorted
-	grep "^ROW $1 $2 " "$3" | cut -d' ' -f4 | sort
-}
-
 "$make_shards" "$work/data" train $((shards + 2)) $records
 "$make_shards" "$work/data" test 3 40
 whole_run plain 'window_shards = 3;' >"$work/plain"
-is "$(rows 0 0 "$work/plain" | uniq | wc -l)" $((shards * records)) "no two records are alike"
+is "$(sorted 0 0 "$work/plain" | uniq | wc -l)" $((shards * records)) "no two records are alike"
 
 for lanes in 1 2 3 4 5 6; do
 	for window in 1 2 7; do
 		whole_run "l$lanes-$window" "lanes = $lanes; window_shards = $window;" 'decode_workers = 1;' >"$work/lanes"
 		same=0
 		for part in "0 0" "0 1" "1 0" "1 1" "2 0"; do
-			cmp -s <(rows $part "$work/plain") <(rows $part "$work/lanes") || same=1
+			cmp -s <(sorted $part "$work/plain") <(sorted $part "$work/lanes") || same=1
 		done
 		[ "$(grep '^ROW 0 0' "$work/lanes" | cut -d' ' -f4 | sha256sum)" != "$(grep '^ROW 0 1' "$work/lanes" | cut -d' ' -f4 | sha256sum)" ] || same=1
 		tail -n 1 "$work/lanes" | grep -q END_RUN || same=1
@@ -71,22 +47,12 @@ is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 32 { n++ } END { print n + 0 }' "$wo
 
 # From any place the same rest: every cursor of the run is gone back to.
 begin revisit 'lanes = 5; window_shards = 2;'
-start_fetchd
-like "$(timeout 120 "$reader" --revisit 40 | tail -n 1)" '^REVISITED 40' "any place of a run of 5 lanes can be gone back to"
-wait $fetchd
+revisited 40 "any place of a run of 5 lanes can be gone back to"
 
 # fetchd killed in training, validation and test.
 lines=$(grep -vc ^ROW "$work/lanes")
 begin killed 'lanes = 6; window_shards = 7;'
-start_fetchd
-timeout 120 stdbuf -oL "$reader" --pace-ms 5 >"$work/killed" &
-follower=$!
-for at in '^DATA 0 0 9 ' '^DATA 1 0 1 ' '^DATA 0 1 20 ' '^END_SEGMENT 0 1 ' '^DATA 2 0 1 '; do
-	wait_for 60 grep -q "$at" "$work/killed"
-	kill -KILL $fetchd && wait $fetchd
-	start_fetchd
-done 2>/dev/null
-wait $follower
+killed_at '^DATA 0 0 9 ' '^DATA 1 0 1 ' '^DATA 0 1 20 ' '^END_SEGMENT 0 1 ' '^DATA 2 0 1 '
 cmp -s <(grep -v ^ROW "$work/lanes") "$work/killed"
 ok $? "killed in train, validation and test segments: the same slots" "$(wc -l <"$work/killed") of $lines lines"
 wait $fetchd 2>/dev/null
@@ -135,9 +101,9 @@ batches=6 out=$work/merged3 stage 2 "$work/merged2"
 ok $? "cursors of 1, 3 and 2 ranks can be merged"
 is "$(grep ^ROW "$work/elastic" | cut -d' ' -f4 | sort | uniq -d | wc -l)" 0 "none of them gave a record twice"
 batches=$((1 << 30)) out=$work/merged4 stage 2 "$work/merged3" 2>/dev/null
-cmp -s <(rows 0 0 "$work/plain") <(rows 0 0 "$work/elastic")
-ok $? "world 1, 3 and 2: every record of the epoch once" "$(rows 0 0 "$work/elastic" | uniq -d | wc -l) twice, $(rows 0 0 "$work/elastic" | uniq | wc -l) in all"
-cmp -s <(rows 0 1 "$work/plain") <(rows 0 1 "$work/elastic")
+cmp -s <(sorted 0 0 "$work/plain") <(sorted 0 0 "$work/elastic")
+ok $? "world 1, 3 and 2: every record of the epoch once" "$(sorted 0 0 "$work/elastic" | uniq -d | wc -l) twice, $(sorted 0 0 "$work/elastic" | uniq | wc -l) in all"
+cmp -s <(sorted 0 1 "$work/plain") <(sorted 0 1 "$work/elastic")
 ok $? "and of the next one"
 cmp -s <(cat "$(plan 0)") <(cat "$(plan 2)")
 ok $? "each made the same plan"

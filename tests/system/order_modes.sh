@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # order.filter, skip_rows, take_rows and mode: which records of an epoch are trained on, and in which order.
-. "$(dirname "$0")/lib.sh"
-data=$work/data make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
+. "$(dirname "$0")/fetch_lib.sh"
+data=$work/data
 
-begin() { # name, order's keys, fetch's keys
-	node "$1"
+config() { # name, order's keys, fetch's keys
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; epochs = 2; batch_rows = 32; };
 		source: { url = "file://$data"; };
@@ -17,24 +16,6 @@ begin() { # name, order's keys, fetch's keys
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		fetch: { ${3:-} };
 	CONF
-	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$KILN_ROOT/begin.log"
-}
-
-start_fetchd() {
-	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/fetchd.log" &
-	fetchd=$!
-}
-
-whole_run() { # name, order's keys, fetch's keys: the reader's lines
-	begin "$@"
-	start_fetchd
-	timeout 60 "$reader" --rows
-	kill $fetchd 2>/dev/null
-	wait $fetchd
-}
-
-rows() { # split, segment, file: its records in order
-	grep "^ROW $1 $2 " "$3" | cut -d' ' -f4
 }
 
 "$make_shards" "$data" train 14 70
@@ -62,18 +43,16 @@ data=$work/data
 whole_run ones 'filter = "label[1] == 1";' >"$work/ones"
 whole_run zeros 'filter = "label[1] == 0";' >"$work/zeros"
 for part in "0 0" "0 1" "1 0"; do
-	cmp -s <(rows $part "$work/all" | sort) <({ rows $part "$work/ones"; rows $part "$work/zeros"; } | sort) &&
+	cmp -s <(sorted $part "$work/all") <({ rows $part "$work/ones"; rows $part "$work/zeros"; } | sort) &&
 		[ "$(rows $part "$work/ones" | wc -l)" -gt 0 ] && [ "$(rows $part "$work/zeros" | wc -l)" -gt 0 ]
 	ok $? "segment $part: those with the label and those without it are all" \
 		"$(rows $part "$work/ones" | wc -l) and $(rows $part "$work/zeros" | wc -l)"
 done
 whole_run ones-lanes 'filter = "label[1] == 1"; lanes = 4;' >"$work/other"
-cmp -s <(rows 0 1 "$work/ones" | sort) <(rows 0 1 "$work/other" | sort)
+cmp -s <(sorted 0 1 "$work/ones") <(sorted 0 1 "$work/other")
 ok $? "the same records with 4 lanes"
 begin revisit 'filter = "sentence[0] < 0.2"; lanes = 2;'
-start_fetchd
-like "$(timeout 120 "$reader" --revisit 20 | tail -n 1)" '^REVISITED 20' "any place of a filtered run can be gone back to"
-wait $fetchd
+revisited 20 "any place of a filtered run can be gone back to"
 whole_run none 'filter = "label[0] == 5";' >"$work/other"
 like "$(tail -n 1 "$work/other")" '^ERROR -74 .*hold 0 rows.*order.filter "label\[0\] == 5"' "a filter that leaves nothing is named"
 whole_run several 'filter = "label == 1";' >"$work/other"
@@ -100,9 +79,7 @@ whole_run dropped 'skip_rows = 333; take_rows = 200; remainder = "drop";' >"$wor
 cmp -s <(rows 0 1 "$work/taken" | head -n 192) <(rows 0 1 "$work/other")
 ok $? "in 6 with remainder drop"
 begin revisit-taken 'skip_rows = 333; take_rows = 200; lanes = 3;'
-start_fetchd
-like "$(timeout 120 "$reader" --revisit 20 | tail -n 1)" '^REVISITED 20' "any place of such a run can be gone back to"
-wait $fetchd
+revisited 20 "any place of such a run can be gone back to"
 whole_run beyond 'skip_rows = 2000;' >"$work/other"
 like "$(tail -n 1 "$work/other")" '^ERROR -74 .*too few for a batch.*order.skip_rows 2000' "more than there is leaves nothing"
 
@@ -111,9 +88,9 @@ for lanes in 1 3; do
 	whole_run "fast-$lanes" "mode = \"fast\"; lanes = $lanes;" >"$work/fast"
 	same=0
 	for part in "0 0" "0 1"; do
-		cmp -s <(rows $part "$work/all" | sort) <(rows $part "$work/fast" | sort) || same=1
+		cmp -s <(sorted $part "$work/all") <(sorted $part "$work/fast") || same=1
 	done
-	cmp -s <(rows 1 0 "$work/all" | sort) <(rows 1 0 "$work/fast" | sort) || same=1
+	cmp -s <(sorted 1 0 "$work/all") <(sorted 1 0 "$work/fast") || same=1
 	ok $same "fast, $lanes lanes: every record once an epoch"
 	[ "$(rows 0 0 "$work/fast" | sha256sum)" != "$(rows 0 0 "$work/all" | sha256sum)" ] &&
 		[ "$(rows 0 0 "$work/fast" | sha256sum)" != "$(rows 0 1 "$work/fast" | sha256sum)" ]
@@ -122,7 +99,7 @@ done
 
 whole_run fast-drop 'mode = "fast"; remainder = "drop";' >"$work/fast"
 is "$(rows 0 1 "$work/fast" | sort -u | wc -l) $(rows 0 1 "$work/fast" | wc -l)" "896 896" "fast, remainder drop: 28 batches of 32, no record twice"
-[ -z "$(comm -13 <(rows 0 1 "$work/all" | sort) <(rows 0 1 "$work/fast" | sort))" ]
+[ -z "$(comm -13 <(sorted 0 1 "$work/all") <(sorted 0 1 "$work/fast"))" ]
 ok $? "and none of another pass"
 
 begin stopped 'mode = "fast";'
@@ -134,7 +111,7 @@ start_fetchd
 timeout 60 "$reader" --rows --cursor "$work/cursor" >"$work/tail"
 wait $fetchd
 is "$(tail -n 1 "$work/tail")" END_RUN "a fast run goes on after fetchd was killed"
-missing=$(comm -23 <(rows 0 0 "$work/all" | sort) <(cat "$work/head" "$work/tail" | grep '^ROW 0 0' | cut -d' ' -f4 | sort -u) | wc -l)
+missing=$(comm -23 <(sorted 0 0 "$work/all") <(cat "$work/head" "$work/tail" | grep '^ROW 0 0' | cut -d' ' -f4 | sort -u) | wc -l)
 [ "$missing" -le 210 ]
 ok $? "and misses records of one window at most" "$missing of 910"
 

@@ -1,11 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Several sources mixed by weight: proportions, passes, the same order every time, from any place, with any lanes.
-. "$(dirname "$0")/lib.sh"
-make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
+. "$(dirname "$0")/fetch_lib.sh"
 
-begin() { # name, order's keys, fetch's keys
-	node "$1"
+config() { # name, order's keys, fetch's keys
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; epochs = 2; batch_rows = 32; };
 		sources = ( { url = "file://$work/a"; weight = 3.0; },
@@ -17,24 +15,6 @@ begin() { # name, order's keys, fetch's keys
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		fetch: { ${3:-} };
 	CONF
-	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$KILN_ROOT/begin.log"
-}
-
-start_fetchd() {
-	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/fetchd.log" &
-	fetchd=$!
-}
-
-whole_run() { # name, order's keys, fetch's keys: the reader's lines
-	begin "$@"
-	start_fetchd
-	timeout 60 "$reader" --rows
-	kill $fetchd 2>/dev/null
-	wait $fetchd
-}
-
-rows() { # file, split[, segment]: its records, in order
-	grep "^ROW $2 ${3:-}" "$1" | cut -d' ' -f4
 }
 
 # The keys of both are the same, what they hold is not.
@@ -62,7 +42,7 @@ for one in a b; do
 	timeout 60 "$reader" --rows >"$work/only-$one"
 	wait $fetchd
 	for split in 0 1 2; do
-		rows "$work/only-$one" $split | sort >"$work/$one$split"
+		sorted $split "$work/only-$one" >"$work/$one$split"
 	done
 done
 is "$(cat "$work/a0" "$work/b0" | sort | uniq -d | wc -l) $(wc -l <"$work/a0") $(wc -l <"$work/b0")" "0 1100 70" \
@@ -72,18 +52,18 @@ for lanes in 1 3; do
 	whole_run "lanes$lanes" "lanes = $lanes; window_shards = 2;" 'decode_workers = 1;' >"$work/lanes$lanes"
 	like "$(tail -n 1 "$work/lanes$lanes")" END_RUN "$lanes lanes: a run ends" "$(tail -n 2 "$KILN_ROOT/fetchd.log")"
 	for epoch in 0 1; do
-		cmp -s "$work/a0" <(rows "$work/lanes$lanes" 0 $epoch | grep -Ff "$work/a0" | sort)
+		cmp -s "$work/a0" <(sorted 0 $epoch "$work/lanes$lanes" | grep -Ff "$work/a0")
 		ok $? "$lanes lanes: epoch $epoch is one pass over the first source"
-		count=$(rows "$work/lanes$lanes" 0 $epoch | grep -cFf "$work/b0")
+		count=$(rows 0 $epoch "$work/lanes$lanes" | grep -cFf "$work/b0")
 		[ "$count" -gt 300 ] && [ "$count" -lt 434 ]
 		ok $? "$lanes lanes: about one row of four from the second" "$count beside 1100"
 	done
-	counts=$(rows "$work/lanes$lanes" 0 | grep -Ff "$work/b0" | sort | uniq -c | awk '{ print $1 }' | sort -n)
+	counts=$(sorted 0 "$work/lanes$lanes" | grep -Ff "$work/b0" | uniq -c | awk '{ print $1 }' | sort -n)
 	lowest=$(head -n 1 <<<"$counts") highest=$(tail -n 1 <<<"$counts")
 	[ "$(wc -l <<<"$counts")" = 70 ] && [ "$lowest" -ge 5 ] && [ $((highest - lowest)) -le $((lanes == 1 ? 1 : 5)) ]
 	ok $? "$lanes lanes: its passes are whole and go on from epoch to epoch" "each record $lowest to $highest times"
 	for split in 1 2; do
-		cmp -s <(sort "$work/a$split" "$work/b$split") <(rows "$work/lanes$lanes" $split $((split == 1)) | sort)
+		cmp -s <(sort "$work/a$split" "$work/b$split") <(sorted $split $((split == 1)) "$work/lanes$lanes")
 		ok $? "$lanes lanes: split $split holds each record of both once"
 	done
 	whole_run "workers$lanes" "lanes = $lanes; window_shards = 2;" 'decode_workers = 3;' >"$work/other"
@@ -92,20 +72,10 @@ for lanes in 1 3; do
 done
 
 begin revisit 'lanes = 2; window_shards = 2;'
-start_fetchd
-like "$(timeout 120 "$reader" --revisit 40 | tail -n 1)" '^REVISITED 40' "any place of such a run can be gone back to"
-wait $fetchd
+revisited 40 "any place of such a run can be gone back to"
 
 begin killed 'lanes = 3; window_shards = 2;'
-start_fetchd
-timeout 120 stdbuf -oL "$reader" --pace-ms 5 >"$work/killed" &
-follower=$!
-for at in '^DATA 0 0 20 ' '^DATA 1 0 1 ' '^DATA 0 1 5 ' '^DATA 2 0 1 '; do
-	wait_for 60 grep -q "$at" "$work/killed"
-	kill -KILL $fetchd && wait $fetchd
-	start_fetchd
-done 2>/dev/null
-wait $follower
+killed_at '^DATA 0 0 20 ' '^DATA 1 0 1 ' '^DATA 0 1 5 ' '^DATA 2 0 1 '
 cmp -s <(grep -v ^ROW "$work/lanes3") "$work/killed"
 ok $? "killed in train, validation and test segments: the same slots" \
 	"$(wc -l <"$work/killed") of $(grep -vc ^ROW "$work/lanes3") lines"
