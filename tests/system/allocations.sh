@@ -39,19 +39,8 @@ fetch "from files" "url = \"file://$work/data\";"
 "$KILN_BUILD/system/make_shards" "$work/gzip" train 16 1000
 fetch "from gzip files" "url = \"file://$work/gzip\";"
 
-if ! tools/store/radosgw check >/dev/null 2>&1; then
-	skip "from a server" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
-	exit
-fi
-cleanup() {
-	tools/store/radosgw stop "$work/rgw"
-}
-tools/store/radosgw start "$work/rgw" >/dev/null 2>"$work/rgw.log"
-ok $? "radosgw starts" "$(tail -n 5 "$work/rgw.log")"
-. "$work/rgw/env"
-for shard in "$work"/data/*; do
-	KILN_S3_ENDPOINT=$KILN_S3_ENDPOINT "$KILN_BUILD/system/store" upload "s3://$KILN_S3_BUCKET/data" "$(basename "$shard")" "$shard" >/dev/null
-done
+start_radosgw "from a server"
+upload "$work/data" "s3://$KILN_S3_BUCKET/data"
 fetch "from a server" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";"
 [ "$libcurl_after" -gt "$libcurl_before" ]
 ok $? "while libcurl does" "$libcurl_before before, $libcurl_after after"

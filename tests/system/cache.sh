@@ -3,34 +3,24 @@
 # The cache between fetchd and a real S3 server (Ceph's radosgw): what is asked of the server, counted by fault_proxy.py, and
 # what is done about a small budget, damage, a full disk and a folder that cannot be written.
 . "$(dirname "$0")/lib.sh"
-store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tools/store/radosgw
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
+reader=$KILN_BUILD/system/fetch_reader
 cleanup() {
-	"$tools" stop "$work/rgw"
 	for mounted in full denied spilled; do
 		umount "$work/nodes/$mounted/data/kiln/cache" 2>/dev/null
 	done
 }
 
-if ! "$tools" check >/dev/null 2>&1; then
-	skip 'cache' 'radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)'
-	exit
-fi
 if ! python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$work"; then
 	skip 'cache' "$work has no extended attributes"
 	exit
 fi
-"$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
-# shellcheck disable=SC1091
-. "$work/rgw/env"
+start_radosgw 'cache'
 
 # 10 train shards of which one is held out, 2 of the test: about 130 kB each, the tests' compressed.
 shards=12
 "$KILN_BUILD/system/make_shards" "$work/data" train 10 1000 plain
 "$KILN_BUILD/system/make_shards" "$work/data" test 2 2000
-for file in "$work"/data/*; do
-	"$store" upload s3://kiln/data "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
-done
+upload "$work/data" s3://kiln/data
 shard_bytes=$(stat -c %s "$work/data/train-00000-of-00010.tfrecord")
 
 mkdir "$work/proxy"
@@ -128,9 +118,7 @@ is "$asked" 0 'for good'
 
 # ---- Large ones, of 3 MB each, more than the kernel is trusted to keep: read past its memory ----
 "$KILN_BUILD/system/make_shards" "$work/large" train 5 30000 plain
-for file in "$work"/large/*; do
-	"$store" upload s3://kiln/large "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
-done
+upload "$work/large" s3://kiln/large
 source=large memory='memory_bytes = 24000000; part_bytes = 8000000;'
 run expected "$memory"
 expected=expected
@@ -183,9 +171,7 @@ again() { # what, preload or run
 	local records=$((1000 - ++nights)) stale=0 file
 	rm -rf "$work/again"
 	"$KILN_BUILD/system/make_shards" "$work/again" train 10 $records plain
-	for file in "$work"/again/*; do
-		"$store" upload s3://kiln/again "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
-	done
+	upload "$work/again" s3://kiln/again
 	if [ "$2" = run ]; then
 		node=again source=again epochs=2 run "again$nights" "cache_bytes = $budget;"
 		is "$asked $objects" '10 10' "$1: each is asked for once"
@@ -276,9 +262,7 @@ if small_disk spilled 12m; then
 	source=large run spilled 'cache_bytes = 100000000; cache_spare_bytes = 0;'
 	[ "$(held)" -ge 3 ]
 	ok $? 'a disk that the cache fills' "$(held) files"
-	for file in "$work"/large/*; do
-		"$store" upload s3://kiln/more "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
-	done
+	upload "$work/large" s3://kiln/more
 	source=more run roomy ''
 	source=more expected=roomy node=spilled run tight 'memory_bytes = 8000000; cache_bytes = 100000000; cache_spare_bytes = 0;'
 	expected=roomy same 'has room for windows that spill: the same slots'

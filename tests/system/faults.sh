@@ -7,23 +7,12 @@
 [ -n "${KILN_NAMES+x}" ] || { KILN_NAMES=$(unshare --mount true 2>&1 && echo yes) && export KILN_NAMES && exec unshare --mount "$0"; }
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
-store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tools/store/radosgw
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
-cleanup() { "$tools" stop "$work/rgw"; }
-
-if ! "$tools" check >/dev/null 2>&1; then
-	skip 'faults' 'radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)'
-	exit
-fi
-KILN_S3_NAME=kiln.test "$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
-# shellcheck disable=SC1091
-. "$work/rgw/env"
+reader=$KILN_BUILD/system/fetch_reader
+KILN_S3_NAME=kiln.test start_radosgw 'faults'
 server=${KILN_S3_ENDPOINT##*:}
 
 "$KILN_BUILD/system/make_shards" "$work/data" train 6 8000 plain
-for file in "$work"/data/*; do
-	"$store" upload s3://kiln/data "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
-done
+upload "$work/data" s3://kiln/data
 
 # A case beside others, in a shell of its own; collect() says how all of them ended, in their order.
 parts=0

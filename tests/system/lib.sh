@@ -50,6 +50,25 @@ wait_for() { # seconds, command...
 	done
 }
 
+# A real S3 server (Ceph's radosgw) until the test ends, in the environment; where none is installed the test ends here.
+start_radosgw() { # what needs it; KILN_S3_NAME is tools/store/radosgw's
+	if ! tools/store/radosgw check >/dev/null 2>&1; then
+		skip "$1" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
+		exit
+	fi
+	unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
+	tools/store/radosgw start "$work/rgw" >"$work/rgw.log" 2>&1 || { ok 1 "radosgw starts" "$(tail -n 5 "$work/rgw.log")"; exit; }
+	# shellcheck disable=SC1091
+	. "$work/rgw/env"
+}
+
+upload() { # folder, URL: its files
+	local file
+	for file in "$1"/*; do
+		"$KILN_BUILD/system/store" upload "$2" "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
+	done
+}
+
 finish() {
 	local pids node
 	pids=$(jobs -p)
@@ -59,6 +78,7 @@ finish() {
 		KILN_ROOT=${node%/} "$KILN_BIN/kiln-oneshot" release
 	done
 	type cleanup >/dev/null 2>&1 && cleanup
+	[ ! -e "$work/rgw" ] || tools/store/radosgw stop "$work/rgw"
 	rm -rf "$work"
 	echo "1..$tap_n"
 	exit $tap_failed

@@ -4,23 +4,12 @@
 # between fetchd and a real S3 server (Ceph's radosgw); and what fetchd chose, and why.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
-store=$KILN_BUILD/system/store reader=$KILN_BUILD/system/fetch_reader tools=tools/store/radosgw kiln=$KILN_BIN/kiln
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
-cleanup() { "$tools" stop "$work/rgw"; }
-
-if ! "$tools" check >/dev/null 2>&1; then
-	skip 'stalls' 'radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)'
-	exit
-fi
-"$tools" start "$work/rgw" >"$work/start" 2>&1 || { ok 1 'radosgw starts' "$(cat "$work/start")"; exit; }
-# shellcheck disable=SC1091
-. "$work/rgw/env"
+reader=$KILN_BUILD/system/fetch_reader kiln=$KILN_BIN/kiln
+start_radosgw 'stalls'
 server=${KILN_S3_ENDPOINT##*:}
 
 "$KILN_BUILD/system/make_shards" "$work/data" train 4 8000 plain
-for file in "$work"/data/*; do
-	"$store" upload s3://kiln/data "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"
-done
+upload "$work/data" s3://kiln/data
 
 begin() { # name, faults, keys of fetch, options of the reader...
 	node "$1"

@@ -197,19 +197,7 @@ is "$(latest step)" 10 "the earlier night's checkpoint came to the store"
 like "$(cat "$stored/run.json")" '"state":.*"finished"' "and its record"
 
 # ---- Killed in the middle of parts, against a real S3 server ----
-if ! tools/store/radosgw check >/dev/null 2>&1; then
-	skip "killed in the middle of parts" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
-	exit
-fi
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN
-cleanup() {
-	tools/store/radosgw stop "$work/rgw"
-}
-tools/store/radosgw start "$work/rgw" >"$work/rgw.log" 2>&1
-ok $? "radosgw starts" "$(tail -n 5 "$work/rgw.log")"
-# shellcheck disable=SC1091
-. "$work/rgw/env"
-export KILN_S3_ENDPOINT AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+start_radosgw "killed in the middle of parts"
 s3=s3://$KILN_S3_BUCKET
 begin parts 2
 "$make_checkpoint" "$id" 1 60000000
