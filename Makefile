@@ -241,6 +241,13 @@ bench-%: deps-test programs tests benches
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/bench/run-$* | tee build/results/$*.jsonl
 
+# Where fetchd's instructions go; at once, and in build/results.
+profile: deps
+	@tools/deps/install bench profile
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs $(B)/system/make_shards $(B)/system/fetch_reader
+	@mkdir -p build/results
+	@set -o pipefail; KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/bench/profile-fetch | tee build/results/profile-fetch.txt
+
 help:
 	@echo "Kiln: firmware that trains every night, unattended."
 	@echo
@@ -258,9 +265,10 @@ help:
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
+	@echo "  make profile               where fetchd's instructions go, by callgrind, and by perf where it works"
 	@echo "  make clean                 remove build/"
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop fuzz bench help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop fuzz bench profile help
 .SECONDARY:
