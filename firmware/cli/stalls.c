@@ -64,6 +64,10 @@ static int print_stalls(const cJSON *stalls)
 	       client_number(stalls, "tuning.hedged"), client_number(stalls, "tuning.hedges_won"));
 	printf("%-11s%.0f of %.0f: %s\n", "workers", client_number(stalls, "tuning.workers"),
 	       client_number(stalls, "tuning.workers_max"), client_text(stalls, "tuning.workers_why"));
+	printf("%-11s%.0f of at most %.0f windows: %s\n", "read ahead",
+	       client_number(stalls, "tuning.windows_ahead"),
+	       client_number(stalls, "tuning.windows_ahead_max"),
+	       client_text(stalls, "tuning.windows_ahead_why"));
 	printf("%-11s%.0f MiB in memory, %.0f MiB on disk\n", "windows",
 	       client_number(stalls, "tuning.windows_memory_bytes") / (1 << 20),
 	       client_number(stalls, "tuning.windows_disk_bytes") / (1 << 20));

@@ -39,6 +39,11 @@ static const struct metric {
 	{ "kiln_fetch_retries", "counter", "fetch_retries", "Requests that were repeated." },
 	{ "kiln_upload_retries", "counter", "upload_retries", "Uploads that were repeated." },
 	{ "kiln_skipped_records", "counter", "skipped_records", "Records that policy left out." },
+	{ "kiln_fetch_requests_in_flight", "gauge", "fetch.tuning.requests_in_flight",
+	  "Requests to the store at once, as measured stalls ask for." },
+	{ "kiln_fetch_workers", "gauge", "fetch.tuning.workers", "Decode workers in use." },
+	{ "kiln_fetch_windows_ahead", "gauge", "fetch.tuning.windows_ahead",
+	  "Windows of a stream read behind the one in use." },
 	{ "kiln_disk_free_bytes", "gauge", "disk.free_bytes", "Free on the data disk." },
 	{ "kiln_disk_total_bytes", "gauge", "disk.total_bytes", "Size of the data disk." },
 };

@@ -64,6 +64,9 @@ static cJSON *tuning(const struct status_fetchd *page)
 	(void)json_add_u64(object, "workers", page->workers);
 	(void)json_add_u64(object, "workers_max", page->workers_max);
 	(void)cJSON_AddItemToObject(object, "workers_why", json_string(page->workers_reason));
+	(void)json_add_u64(object, "windows_ahead", page->ahead);
+	(void)json_add_u64(object, "windows_ahead_max", page->ahead_max);
+	(void)cJSON_AddItemToObject(object, "windows_ahead_why", json_string(page->ahead_reason));
 	(void)json_add_u64(object, "windows_memory_bytes", page->memory_bytes);
 	(void)json_add_u64(object, "windows_disk_bytes", page->spilled_bytes);
 	return object;

@@ -13,7 +13,7 @@
 
 #include "core/run.h"
 
-#define STATUS_VERSION 6u
+#define STATUS_VERSION 7u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -46,11 +46,12 @@ struct status_fetchd {
 	uint32_t stalled;      /* it waits now: for stage stalled - 1; 0 = it does not */
 	char stalled_key[128]; /* the shard, cut; "" = none in particular */
 	/* What is chosen as it goes: requests in flight, and why; decode workers in use, and why; bytes asked
-	 * for at once by one request; bytes of windows in memory and on disk. */
-	uint32_t at_once, at_once_max, workers, workers_max;
+	 * for at once by one request; bytes of windows in memory and on disk; windows of each stream that are
+	 * read behind the one in use, the most that the memory allows, and why. */
+	uint32_t at_once, at_once_max, workers, workers_max, ahead, ahead_max;
 	uint64_t part_bytes, memory_bytes, spilled_bytes;
 	uint64_t hedged, hedges_won; /* ranges asked for twice; where the second was faster */
-	char pace_reason[96], workers_reason[96];
+	char pace_reason[96], workers_reason[96], ahead_reason[96];
 };
 
 struct status_traind {

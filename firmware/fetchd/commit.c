@@ -137,7 +137,7 @@ static bool publish_ready(struct producer *producer)
 static bool busy(const struct producer *producer)
 {
 	for (uint32_t i = 0; i < producer->fetch->streams; i++)
-		for (int k = 0; k < 2; k++) {
+		for (uint32_t k = 0; k < producer->fetch->stream[i].windows; k++) {
 			const struct window *window = &producer->fetch->stream[i].window[k];
 
 			if (window->state == WINDOW_LOADING)
@@ -163,7 +163,8 @@ static void quiesce(struct producer *producer)
 		wait_progress(fetch);
 	fetch->discard = false;
 	for (uint32_t i = 0; i < fetch->streams; i++)
-		fetch->stream[i].window[0].state = fetch->stream[i].window[1].state = WINDOW_IDLE;
+		for (uint32_t k = 0; k < fetch->stream[i].windows; k++)
+			fetch->stream[i].window[k].state = WINDOW_IDLE;
 	producer->open = NULL;
 	producer->filling = false;
 	producer->head = producer->tail = 0;
@@ -280,7 +281,7 @@ static void write_page(struct producer *producer, bool now)
 		producer->status.fetchd.retries += atomic_load(&fetch->source[i].retries);
 	}
 	cache_count(fetch, &producer->status.fetchd);
-	tune_workers(producer);
+	tune_look(producer);
 	tune_show(producer, &producer->status.fetchd);
 	page = producer->status;
 	stall_show(producer, &page.fetchd);

@@ -123,11 +123,14 @@ struct window {
 };
 
 /* One lane of one source: where it stands is cursor.place[place]. The window that rows are taken from and the
- * one behind it are held. */
+ * one behind it are held, and of the same pass what is read further ahead: fetch->ahead behind the first. */
+#define AHEAD_LEAST 1u
+#define AHEAD_MAX   31u
 struct stream {
 	uint32_t source, lane, place;
-	bool gave_rows; /* in this pass, as far as this process knows */
-	struct window window[2];
+	bool gave_rows;   /* in this pass, as far as this process knows */
+	uint32_t windows; /* that may hold something: the first of `window` */
+	struct window window[1 + AHEAD_MAX];
 };
 
 /* A slot between claim and commit. */
@@ -186,6 +189,8 @@ struct fetch {
 	bool discard;                  /* give up what is being fetched: another generation is wanted */
 	uint32_t workers, workers_max; /* decode workers that may take work; all of them */
 	uint32_t workers_begun;
+	uint32_t ahead;                  /* windows of a stream behind the one in use */
+	uint64_t window_most;            /* bytes: what the largest window took so far */
 	uint32_t connections_max;        /* a source */
 	atomic_uint_fast64_t part_bytes; /* of the newest shard's ranges */
 	uint64_t listed_us;              /* what the plan took */
@@ -266,6 +271,9 @@ void cache_count(const struct fetch *fetch, struct status_fetchd *status);
 
 /* stream.c: all with the lock held */
 void streams_make(struct fetch *fetch);
+/* The most that fetch->ahead may be: what the memory holds without the disk, and where that is not known yet
+ * the least; and the reason. */
+uint32_t streams_ahead_max(const struct fetch *fetch, const char **ret_reason);
 /* Load what each stream needs at this cursor and behind it, as far as there is room. Errors: -ENOMEM. */
 MUST_CHECK int streams_load(struct fetch *fetch, const struct cursor *cursor, struct error *err);
 /* The stream's window for a place; NULL = not loaded yet. */

@@ -36,11 +36,12 @@ struct stall {
 };
 
 /* How many decode workers take work: as many as there are until the ring is full for long, one more whenever
- * the reader waits for them. */
+ * the reader waits for them. How many windows are read ahead: one until the reader waits for one to arrive,
+ * twice as many each time, as long as the memory holds them. */
 struct tune {
-	uint32_t least, calm;                                /* not fewer; looks in a row without a wait */
-	uint64_t looked_us, decoding_us, waited_us, full_us; /* at the last look */
-	const char *reason;
+	uint32_t least, calm; /* not fewer; looks in a row without a wait */
+	uint64_t looked_us, arriving_us, decoding_us, waited_us, full_us; /* at the last look */
+	const char *reason, *ahead_reason;
 };
 
 struct producer {
@@ -126,5 +127,5 @@ void stall_show(const struct producer *producer, struct status_fetchd *status);
 /* tune.c */
 void tune_begin(struct producer *producer);
 /* Once a second, whoever calls. */
-void tune_workers(struct producer *producer);
+void tune_look(struct producer *producer);
 void tune_show(const struct producer *producer, struct status_fetchd *status);

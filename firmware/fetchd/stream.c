@@ -71,24 +71,34 @@ static bool next_place(const struct fetch *fetch, const struct cursor *cursor, c
 	return place_behind(fetch, cursor, stream, place);
 }
 
-/* The place that rows are taken from and the one behind it; returns how many there are. */
+/* The place that rows are taken from, the one behind it and, of the same pass, those further ahead; returns
+ * how many there are. Another pass begins with a shard that this one may be about to put into the cache. */
 static unsigned places_wanted(const struct fetch *fetch, const struct cursor *cursor,
-			      const struct stream *stream, struct place place[static 2])
+			      const struct stream *stream, struct place place[static 1 + AHEAD_MAX])
 {
+	uint64_t windows;
+	unsigned places = 1;
 	bool now = cursor->split == SPLIT_TRAIN ? train_place(fetch, cursor, stream, &place[0])
 						: evaluation_place(fetch, cursor, stream, &place[0]);
 
 	if (!now)
 		return place_behind(fetch, cursor, stream, &place[0]);
 	place[1] = place[0];
-	return 1 + next_place(fetch, cursor, stream, &place[1]);
+	if (!next_place(fetch, cursor, stream, &place[1]))
+		return places;
+	windows = windows_of(fetch, stream, place[0].split);
+	for (places = 2; places <= fetch->ahead && place[0].window + places < windows; places++) {
+		place[places] = place[0];
+		place[places].window += places;
+	}
+	return places;
 }
 
 /* ---- Loading it ---- */
 
 struct window *stream_window(struct stream *stream, struct place place)
 {
-	for (int i = 0; i < 2; i++)
+	for (uint32_t i = 0; i < stream->windows; i++)
 		if (stream->window[i].state != WINDOW_IDLE && same_place(stream->window[i].place, place))
 			return &stream->window[i];
 	return NULL;
@@ -99,31 +109,51 @@ static bool is_free(struct window *window)
 	return window->state != WINDOW_LOADING && window->spans == 0 && cache_lets_go(window);
 }
 
-/* A window that nobody works on and that holds none of the places. */
-static struct window *free_window(struct stream *stream, const struct place *place, unsigned places)
+/* Nobody works on it, and it holds none of the places. */
+static bool is_of_no_use(struct window *window, const struct place *place, unsigned places)
 {
-	for (int i = 0; i < 2; i++) {
-		struct window *window = &stream->window[i];
-		bool wanted = false;
+	for (unsigned i = 0; i < places; i++)
+		if (window->state != WINDOW_IDLE && same_place(window->place, place[i]))
+			return false;
+	return is_free(window);
+}
 
-		for (unsigned k = 0; k < places; k++)
-			wanted |= window->state != WINDOW_IDLE && same_place(window->place, place[k]);
-		if (!wanted && is_free(window))
-			return window;
+static struct window *free_window(const struct fetch *fetch, struct stream *stream, const struct place *place,
+				  unsigned places)
+{
+	for (uint32_t i = 0; i <= fetch->ahead; i++) {
+		if (i == stream->windows)
+			stream->windows++;
+		if (is_of_no_use(&stream->window[i], place, places))
+			return &stream->window[i];
 	}
 	return NULL;
 }
 
-/* The window that rows are taken from, without the one behind it: there is no disk for what is ahead. */
+/* Less is read ahead than was: those that are too many give their memory back, one after the other. */
+static void give_back(const struct fetch *fetch, struct stream *stream, const struct place *place,
+		      unsigned places)
+{
+	while (stream->windows > 1 + fetch->ahead) {
+		struct window *last = &stream->window[stream->windows - 1];
+
+		if (!is_of_no_use(last, place, places))
+			return;
+		window_drop(fetch, last);
+		stream->windows--;
+	}
+}
+
+/* The window that rows are taken from, without those behind it: there is no disk for what is ahead. */
 static int load_alone(struct fetch *fetch, struct stream *stream, struct window *window, struct error *err)
 {
-	struct window *other = &stream->window[window == &stream->window[0]];
 	int r;
 
-	if (!is_free(window) || !is_free(other))
-		return 0;
-	window_drop(fetch, other);
-	window_drop(fetch, window);
+	for (uint32_t i = 0; i < stream->windows; i++)
+		if (!is_free(&stream->window[i]))
+			return 0;
+	for (uint32_t i = 0; i < stream->windows; i++)
+		window_drop(fetch, &stream->window[i]);
 	r = window_load(fetch, window, window->place, err);
 	window->alone = true;
 	return r;
@@ -131,9 +161,10 @@ static int load_alone(struct fetch *fetch, struct stream *stream, struct window 
 
 static int load(struct fetch *fetch, struct stream *stream, const struct cursor *cursor, struct error *err)
 {
-	struct place place[2];
+	struct place place[1 + AHEAD_MAX];
 	unsigned places = places_wanted(fetch, cursor, stream, place);
 
+	give_back(fetch, stream, place, places);
 	for (unsigned i = 0; i < places; i++) {
 		struct window *window = stream_window(stream, place[i]);
 		int r;
@@ -142,7 +173,7 @@ static int load(struct fetch *fetch, struct stream *stream, const struct cursor 
 			return load_alone(fetch, stream, window, err);
 		if (window)
 			continue;
-		window = free_window(stream, place, places);
+		window = free_window(fetch, stream, place, places);
 		if (!window)
 			return 0;
 		r = window_load(fetch, window, place[i], err);
@@ -150,6 +181,36 @@ static int load(struct fetch *fetch, struct stream *stream, const struct cursor 
 			return r;
 	}
 	return 0;
+}
+
+static uint64_t most_windows(const struct fetch *fetch)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < fetch->streams; i++)
+		for (int split = 0; split < SPLIT_MAX; split++) {
+			uint64_t windows = windows_of(fetch, &fetch->stream[i], (enum split)split);
+
+			most = windows > most ? windows : most;
+		}
+	return most;
+}
+
+uint32_t streams_ahead_max(const struct fetch *fetch, const char **ret_reason)
+{
+	uint64_t room = fetch->window_most ? fetch->budget.max / fetch->window_most / fetch->streams : 0;
+	uint64_t windows = most_windows(fetch), most = AHEAD_MAX + 1;
+
+	*ret_reason = "that is the most";
+	if (windows < most) {
+		*ret_reason = "a pass has no more windows";
+		most = windows;
+	}
+	if (room < most || atomic_load(&fetch->budget.spilled) > 0) {
+		*ret_reason = "fetch.memory_bytes holds no more windows";
+		most = atomic_load(&fetch->budget.spilled) > 0 ? 0 : room;
+	}
+	return most > AHEAD_LEAST ? (uint32_t)most - 1 : AHEAD_LEAST;
 }
 
 int streams_load(struct fetch *fetch, const struct cursor *cursor, struct error *err)
@@ -174,7 +235,8 @@ void streams_make(struct fetch *fetch)
 			stream->source = source;
 			stream->lane = lane;
 			stream->place = source * settings->lanes + lane;
-			stream->window[0].stream = stream->window[1].stream = stream;
+			for (uint32_t i = 0; i <= AHEAD_MAX; i++)
+				stream->window[i].stream = stream;
 		}
 	fetch->lanes = fetch->streams / settings->sources;
 }

@@ -10,20 +10,11 @@
 #define FULL_US    900000u /* in a second: they have hardly anything to do ... */
 #define CALM_LOOKS 10u     /* ... for so long, and one of them rests */
 
-static uint64_t decoding_us(const struct status_fetchd *status)
+static uint64_t waited_us(const struct status_fetchd *status, enum stall_stage first, enum stall_stage last)
 {
 	uint64_t sum = 0;
 
-	for (int stage = STALL_WORKER; stage <= STALL_GATHER; stage++)
-		sum += status->stalled_us[stage];
-	return sum;
-}
-
-static uint64_t waited_us(const struct status_fetchd *status)
-{
-	uint64_t sum = 0;
-
-	for (int stage = 0; stage < STALL_STAGES; stage++)
+	for (int stage = first; stage <= (int)last; stage++)
 		sum += status->stalled_us[stage];
 	return sum;
 }
@@ -40,16 +31,13 @@ static void set_workers(struct producer *producer, uint32_t workers, const char 
 	(void)pthread_cond_broadcast(&fetch->rested);
 }
 
-void tune_workers(struct producer *producer)
+static void tune_workers(struct producer *producer, uint64_t decoding, uint64_t waited)
 {
 	const struct status_fetchd *status = &producer->status.fetchd;
 	struct fetch *fetch = producer->fetch;
 	struct tune *tune = &producer->tune;
-	uint64_t now_us = clock_us(), decoding = decoding_us(status), waited = waited_us(status);
 	bool calm;
 
-	if (now_us - tune->looked_us < LOOK_US)
-		return;
 	calm = waited == tune->waited_us && status->full_us - tune->full_us > FULL_US;
 	tune->calm = calm ? tune->calm + 1 : 0;
 	if (decoding - tune->decoding_us > STALLED_US && fetch->workers < fetch->workers_max) {
@@ -60,7 +48,48 @@ void tune_workers(struct producer *producer)
 		tune->calm = 0;
 		set_workers(producer, fetch->workers - 1, "the ring was full all the time");
 	}
+}
+
+static void set_ahead(struct producer *producer, uint32_t ahead, const char *reason)
+{
+	log_info("windows read ahead: %u a stream, %s", ahead, reason);
+	producer->fetch->ahead = ahead;
+	producer->tune.ahead_reason = reason;
+}
+
+/* A store that takes its time is asked for more at once. */
+static void tune_ahead(struct producer *producer, uint64_t arriving)
+{
+	struct fetch *fetch = producer->fetch;
+	const char *limit;
+	uint32_t most = streams_ahead_max(fetch, &limit);
+
+	if (fetch->ahead > most)
+		set_ahead(producer, most, limit);
+	else if (arriving - producer->tune.arriving_us <= STALLED_US)
+		return;
+	else if (fetch->ahead < most)
+		set_ahead(producer, fetch->ahead < most / 2 ? fetch->ahead * 2 : most,
+			  "the trainer waited for windows to arrive");
+	else
+		producer->tune.ahead_reason = limit;
+}
+
+void tune_look(struct producer *producer)
+{
+	const struct status_fetchd *status = &producer->status.fetchd;
+	struct tune *tune = &producer->tune;
+	uint64_t now_us = clock_us(), arriving, decoding, waited;
+
+	if (now_us - tune->looked_us < LOOK_US)
+		return;
+	arriving = waited_us(status, STALL_CACHE, STALL_TRANSFER);
+	decoding = waited_us(status, STALL_WORKER, STALL_GATHER);
+	waited = waited_us(status, STALL_LIST, STALL_GATHER);
+	tune_workers(producer, decoding, waited);
+	tune_ahead(producer, arriving);
 	tune->looked_us = now_us;
+	tune->arriving_us = arriving;
 	tune->decoding_us = decoding;
 	tune->waited_us = waited;
 	tune->full_us = status->full_us;
@@ -68,18 +97,20 @@ void tune_workers(struct producer *producer)
 
 void tune_begin(struct producer *producer)
 {
-	const struct fetch *fetch = producer->fetch;
+	struct fetch *fetch = producer->fetch;
 	bool fixed = fetch->run.config.fetch.decode_workers > 0;
 
 	producer->tune = (struct tune){ .least = fixed ? fetch->workers_max : 1,
-					.reason = fixed ? "fetch.decode_workers says so" : "one a core" };
+					.reason = fixed ? "fetch.decode_workers says so" : "one a core",
+					.ahead_reason = "the next one" };
+	fetch->ahead = AHEAD_LEAST;
 }
 
 /* The first source's pace speaks for the others, which may each have their own. */
 void tune_show(const struct producer *producer, struct status_fetchd *status)
 {
 	const struct fetch *fetch = producer->fetch;
-	const char *pace = atomic_load(&fetch->source[0].pace);
+	const char *pace = atomic_load(&fetch->source[0].pace), *limit;
 
 	status->at_once = status->at_once_max = 0;
 	status->hedged = status->hedges_won = 0;
@@ -94,8 +125,11 @@ void tune_show(const struct producer *producer, struct status_fetchd *status)
 	status->part_bytes = atomic_load(&fetch->part_bytes);
 	status->workers = fetch->workers;
 	status->workers_max = fetch->workers_max;
+	status->ahead = fetch->ahead;
+	status->ahead_max = streams_ahead_max(fetch, &limit);
 	status->memory_bytes = atomic_load(&fetch->budget.memory);
 	status->spilled_bytes = atomic_load(&fetch->budget.spilled);
 	(void)snprintf(status->pace_reason, sizeof(status->pace_reason), "%s", pace ? pace : "");
 	(void)snprintf(status->workers_reason, sizeof(status->workers_reason), "%s", producer->tune.reason);
+	(void)snprintf(status->ahead_reason, sizeof(status->ahead_reason), "%s", producer->tune.ahead_reason);
 }

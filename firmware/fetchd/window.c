@@ -98,7 +98,7 @@ static void drop_buffers(struct window *window, uint64_t shards)
 /* Buffers grow to the largest shard each has seen: above a window's part of the budget they begin anew. */
 static void make_room(struct fetch *fetch, struct window *window, uint64_t shards_max)
 {
-	uint64_t part = fetch->budget.max / (2 * (uint64_t)fetch->streams);
+	uint64_t part = fetch->budget.max / ((1 + (uint64_t)fetch->ahead) * fetch->streams);
 
 	window->roomy = kept_bytes(window, true) <= part;
 	if (kept_bytes(window, window->roomy) <= part)
@@ -208,6 +208,14 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 	return 0;
 }
 
+/* What so large a window takes of the budget: it is for streams_ahead_max(). */
+static void measure(struct fetch *fetch, const struct window *window)
+{
+	uint64_t bytes = kept_bytes(window, window->roomy);
+
+	fetch->window_most = bytes > fetch->window_most ? bytes : fetch->window_most;
+}
+
 static void take_shard(struct window *window, uint32_t k)
 {
 	window->taken[window->arrived] = k;
@@ -226,8 +234,10 @@ void window_arrived(struct fetch *fetch, struct window *window, const struct sha
 		take_shard(window, (uint32_t)(shard - window->shard));
 	for (uint32_t k = 0; !window->eager && window->loading == 0 && k < window->shards; k++)
 		take_shard(window, k);
-	if (window->loading == 0)
+	if (window->loading == 0) {
 		window->state = WINDOW_READY;
+		measure(fetch, window);
+	}
 	if (window->loading == 0 || window->eager)
 		(void)pthread_cond_signal(&fetch->progress);
 }

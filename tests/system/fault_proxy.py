@@ -20,6 +20,7 @@ are. Each is an object, and a request meets the first that fits:
              short     closed at byte `at`
              stall     nothing more from byte `at`, until the client goes; `upload`: of the request's body. Makes DIR/stalled
              drip      `rate` bytes/s from byte `at`
+             late      passed on after `ms` milliseconds
              corrupt   the byte `at` is another
              range     a Content-Range that begins with byte 1
              etag      another ETag, and If-Match is not passed on
@@ -283,6 +284,8 @@ class Client:
                 pass
             self.refuse(fault) if fault["fault"] == "status" else self.redirect(method, target, headers)
             return
+        if fault.get("fault") == "late":
+            time.sleep(fault["ms"] / 1000)
         reply = self.ask(method, target, headers, length, fault)
         note["status"] = reply.status
         note["bytes"] = self.pass_reply(method, reply, fault)
