@@ -5,20 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Take --yes out of the arguments. */
-static bool take_yes(int *argc, char **argv)
-{
-	int kept = 1;
-
-	for (int i = 1; i < *argc; i++)
-		if (strcmp(argv[i], "--yes") != 0)
-			argv[kept++] = argv[i];
-	if (kept == *argc)
-		return false;
-	*argc = kept;
-	return true;
-}
-
 /* CLI_OK: yes; else the exit code. */
 static int make_sure(const char *verb, const char *danger)
 {
@@ -39,7 +25,7 @@ static int act(int argc, char **argv, const char *method, const char *danger, co
 {
 	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
 	struct error err = { 0 };
-	bool json = false, sure = !danger || take_yes(&argc, argv);
+	bool json = false, sure = !danger || client_flag(&argc, argv, "--yes");
 	int r = client_arguments(argc, argv, method, NULL, &params, &json);
 
 	if (r < 0 && danger)
@@ -103,7 +89,7 @@ int cli_power(int argc, char **argv)
 	return cli_usage("power", "which: off?");
 }
 
-static int list_checkpoints(const cJSON *result)
+static int print_checkpoints(const cJSON *result)
 {
 	const cJSON *item;
 
@@ -128,11 +114,8 @@ static int list_checkpoints(const cJSON *result)
 int cli_checkpoint(int argc, char **argv)
 {
 	static char name[] = "checkpoint now";
-	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
-	struct error err = { 0 };
-	bool json = false, now = argc > 1 && strcmp(argv[1], "now") == 0;
+	bool now = argc > 1 && strcmp(argv[1], "now") == 0;
 	bool named = now || (argc > 1 && strcmp(argv[1], "list") == 0);
-	int r;
 
 	if (now) {
 		argv[1] = name;
@@ -141,10 +124,5 @@ int cli_checkpoint(int argc, char **argv)
 	}
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		printf("Usage: kiln checkpoint [list | now] [OPTION...]\n\n");
-	r = client_arguments(argc - named, argv + named, "checkpoint.list", NULL, &params, &json);
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("checkpoint.list", TAKE(params), &result, &err) < 0)
-		return client_error(&err);
-	return json ? cli_print_json(result) : list_checkpoints(result);
+	return client_verb(argc - named, argv + named, "checkpoint.list", NULL, print_checkpoints);
 }

@@ -40,7 +40,7 @@ static void print_preload(const cJSON *preload)
 	putchar('\n');
 }
 
-static void print_status(const cJSON *result)
+static int print_status(const cJSON *result)
 {
 	const cJSON *pin, *run = client_member(result, "run");
 
@@ -59,23 +59,12 @@ static void print_status(const cJSON *result)
 		printf("  %.0f objects, %.3f GB\n", client_number(pin, "objects"), giga(pin, "bytes"));
 	}
 	print_preload(client_member(result, "preload"));
+	return CLI_OK;
 }
 
 static int status(int argc, char **argv)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
-	struct error err = { 0 };
-	bool json = false;
-	int r = client_arguments(argc, argv, "cache.status", NULL, &params, &json);
-
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("cache.status", TAKE(params), &result, &err) < 0)
-		return client_error(&err);
-	if (json)
-		return cli_print_json(result);
-	print_status(result);
-	return CLI_OK;
+	return client_verb(argc, argv, "cache.status", NULL, print_status);
 }
 
 /* ---- preload ---- */
@@ -140,24 +129,11 @@ static int wait_for_preload(double before_us, bool json)
 	return CLI_ERROR;
 }
 
-static bool take_flag(int *argc, char **argv, const char *flag)
-{
-	int kept = 1;
-
-	for (int i = 1; i < *argc; i++)
-		if (strcmp(argv[i], flag) != 0)
-			argv[kept++] = argv[i];
-	if (kept == *argc)
-		return false;
-	*argc = kept;
-	return true;
-}
-
 static int preload(int argc, char **argv)
 {
 	CLEANUP(json_free) cJSON *params = NULL, *before = NULL, *result = NULL;
 	struct error err = { 0 };
-	bool json = false, no_wait = take_flag(&argc, argv, "--no-wait");
+	bool json = false, no_wait = client_flag(&argc, argv, "--no-wait");
 	int r = client_arguments(argc, argv, "cache.preload", NULL, &params, &json);
 	double before_us = 0;
 
@@ -175,38 +151,26 @@ static int preload(int argc, char **argv)
 
 /* ---- pin, drop ---- */
 
+static int print_pinned(const cJSON *result)
+{
+	puts(cJSON_IsTrue(client_member(result, "changed")) ? "done" : "it was so already");
+	return CLI_OK;
+}
+
 static int pin(int argc, char **argv)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
-	struct error err = { 0 };
-	bool json = false;
-	int r = client_arguments(argc, argv, "cache.pin", "prefix", &params, &json);
+	return client_verb(argc, argv, "cache.pin", "prefix", print_pinned);
+}
 
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("cache.pin", TAKE(params), &result, &err) < 0)
-		return client_error(&err);
-	if (json)
-		return cli_print_json(result);
-	puts(cJSON_IsTrue(client_member(result, "changed")) ? "done" : "it was so already");
+static int print_dropped(const cJSON *result)
+{
+	printf("%.0f objects removed, %.3f GB\n", client_number(result, "objects"), giga(result, "bytes"));
 	return CLI_OK;
 }
 
 static int drop(int argc, char **argv)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
-	struct error err = { 0 };
-	bool json = false;
-	int r = client_arguments(argc, argv, "cache.drop", "prefix", &params, &json);
-
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("cache.drop", TAKE(params), &result, &err) < 0)
-		return client_error(&err);
-	if (json)
-		return cli_print_json(result);
-	printf("%.0f objects removed, %.3f GB\n", client_number(result, "objects"), giga(result, "bytes"));
-	return CLI_OK;
+	return client_verb(argc, argv, "cache.drop", "prefix", print_dropped);
 }
 
 int cli_cache(int argc, char **argv)

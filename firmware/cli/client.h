@@ -43,6 +43,12 @@ MUST_CHECK int client_ask(const char *method, cJSON *params, cJSON **ret_result,
  * --help was answered; CLI_USAGE: it was said what is wrong. */
 int client_arguments(int argc, char **argv, const char *method, const char *positional, cJSON **ret_params,
 		     bool *ret_json);
+/* Take it out of the arguments, wherever it is: whether it was there. */
+bool client_flag(int *argc, char **argv, const char *flag);
+/* A whole verb: client_arguments with --json, client_ask, and the result as JSON or by `print`. Gives the
+ * exit code, which else is print's. */
+int client_verb(int argc, char **argv, const char *method, const char *positional,
+		int (*print)(const cJSON *result));
 
 /* Members of a result for people: path "a.b"; "-" and NaN where it is null or not there. */
 const cJSON *client_member(const cJSON *object, const char *path);

@@ -66,13 +66,19 @@ static int follow(cJSON *params, bool json)
 	return client_error(&err);
 }
 
+static int print_entries(const cJSON *result)
+{
+	const cJSON *entry;
+
+	cJSON_ArrayForEach(entry, client_member(result, "entries"))
+		print_entry(entry);
+	return CLI_OK;
+}
+
 int cli_log(int argc, char **argv)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
+	CLEANUP(json_free) cJSON *params = NULL;
 	bool json = false, follows = argc > 1 && strcmp(argv[1], "--follow") == 0;
-	const char *method = follows ? "events.subscribe" : "log.tail";
-	struct error err = { 0 };
-	const cJSON *entry;
 	int r;
 
 	if (argc == 2 && strcmp(argv[1], "reference") == 0) {
@@ -83,16 +89,10 @@ int cli_log(int argc, char **argv)
 		printf("Usage: kiln log --follow [--event NAME] [--since CURSOR]   events as they come\n"
 		       "       kiln log reference   every event, its fields and its MESSAGE_ID, as "
 		       "Markdown\n");
-	r = client_arguments(argc - follows, argv + follows, method, NULL, &params, &json);
+	if (!follows)
+		return client_verb(argc, argv, "log.tail", NULL, print_entries);
+	r = client_arguments(argc - 1, argv + 1, "events.subscribe", NULL, &params, &json);
 	if (r != CLI_OK)
 		return r < 0 ? CLI_OK : r;
-	if (follows)
-		return follow(TAKE(params), json);
-	if (client_ask(method, TAKE(params), &result, &err) < 0)
-		return client_error(&err);
-	if (json)
-		return cli_print_json(result);
-	cJSON_ArrayForEach(entry, client_member(result, "entries"))
-		print_entry(entry);
-	return CLI_OK;
+	return follow(TAKE(params), json);
 }

@@ -21,26 +21,21 @@ static void print_run(const cJSON *run)
 		printf("%7.2f %%\n", 100 * accuracy);
 }
 
-int cli_runs(int argc, char **argv)
+static int print_runs(const cJSON *result)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
-	const char *method = argc > 1 && argv[1][0] != '-' ? "run.show" : "run.list";
-	struct error err = { 0 };
-	const cJSON *run;
-	bool json = false;
-	int r = client_arguments(argc, argv, method, "id", &params, &json);
+	const cJSON *run = client_member(result, "run");
 
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask(method, TAKE(params), &result, &err) < 0)
-		return client_error(&err);
-	if (json)
-		return cli_print_json(result);
-	run = client_member(result, "run");
 	if (run)
 		return cli_print_json(run);
 	printf("%-40s  %-9s  %6s  %8s  %9s\n", "run", "state", "epochs", "loss", "accuracy");
 	cJSON_ArrayForEach(run, client_member(result, "runs"))
 		print_run(run);
 	return CLI_OK;
+}
+
+int cli_runs(int argc, char **argv)
+{
+	const char *method = argc > 1 && argv[1][0] != '-' ? "run.show" : "run.list";
+
+	return client_verb(argc, argv, method, "id", print_runs);
 }

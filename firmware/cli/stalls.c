@@ -76,14 +76,5 @@ static int print_stalls(const cJSON *stalls)
 
 int cli_stalls(int argc, char **argv)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *stalls = NULL;
-	struct error err = { 0 };
-	bool json = false;
-	int r = client_arguments(argc, argv, "stalls", NULL, &params, &json);
-
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("stalls", TAKE(params), &stalls, &err) < 0)
-		return client_error(&err);
-	return json ? cli_print_json(stalls) : print_stalls(stalls);
+	return client_verb(argc, argv, "stalls", NULL, print_stalls);
 }

@@ -318,16 +318,7 @@ static int print_node(const cJSON *node)
 
 int cli_node(int argc, char **argv)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *node = NULL;
-	struct error err = { 0 };
-	bool json = false;
-	int r = client_arguments(argc, argv, "node.info", NULL, &params, &json);
-
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("node.info", TAKE(params), &node, &err) < 0)
-		return client_error(&err);
-	return json ? cli_print_json(node) : print_node(node);
+	return client_verb(argc, argv, "node.info", NULL, print_node);
 }
 
 int cli_metrics(int argc, char **argv)
