@@ -183,8 +183,11 @@ like "$screen" '\[██████████+░*\] [0-9.]+ %' "a progress b
 like "$screen" 'loss .*[▁▂▃▄▅▆▇█]' "a sparkline of the loss"
 screen=$(timeout 4 script -qec "stty cols 40 rows 12; timeout 3 $kiln watch" /dev/null </dev/null)
 like "$screen" $'\033\\[11F\033\\[J\033\\[\\?7l' "and on a small one, whose lines are cut"
-metrics=$("$kiln" metrics)
-like "$metrics" '^kiln_step [0-9]+$' "metrics: a gauge"
+step_now() { "$kiln" status --json | field progress.step; }
+before=$(step_now) metrics=$("$kiln" metrics) after=$(step_now)
+step=$(sed -n 's/^kiln_step //p' <<<"$metrics")
+[ "$before" -le "$step" ] && [ "$step" -le "$after" ]
+ok $? "metrics: a gauge, which is status' own" "$before, ${step:-none}, $after"
 like "$metrics" '^kiln_fetch_retries_total 7$' "metrics: a counter"
 is "$(tail -n 1 <<<"$metrics")" "# EOF" "metrics end as OpenMetrics asks"
 wait_for 30 grep -q '^kiln_step [0-9]' "$work/textfile/kiln.prom"
