@@ -134,12 +134,41 @@ static void check_lanes(struct config_reading *reading)
 			     lanes, config->run.batch_rows);
 }
 
+static bool is_given(const struct config *config, const char *key)
+{
+	return config_lookup(&config->memory->file, key) != NULL;
+}
+
+/* One of three ways; the default one steps back where another is named. */
+static void choose_checkpoints(struct config_reading *reading)
+{
+	static const char *const keys[] = { "checkpoint.every_steps", "checkpoint.every_minutes",
+					    "checkpoint.auto" };
+	struct config *config = reading->config;
+	const char *first = NULL;
+
+	if (!is_given(config, keys[2]) && (is_given(config, keys[0]) || is_given(config, keys[1])))
+		config->checkpoint.automatic = false;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const bool chosen[] = { config->checkpoint.every_steps > 0,
+					config->checkpoint.every_minutes > 0, config->checkpoint.automatic };
+
+		if (chosen[i] && first)
+			mistakes_add(reading->mistakes, config_line(config, keys[i]),
+				     "%s: found beside %s on line %u, allowed: one of them", keys[i], first,
+				     config_line(config, first));
+		else if (chosen[i])
+			first = keys[i];
+	}
+}
+
 /* What no single row can say. */
 static void check_together(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
 
 	check_lanes(reading);
+	choose_checkpoints(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (feature_named(config, config->feature[i].name) != &config->feature[i])

@@ -148,8 +148,11 @@ struct config {
 		const char *cores;    /* CPU list, "auto" */
 	} device;
 	struct {
-		uint64_t every_steps; /* 0 = only at the end of each epoch */
-		uint64_t keep;        /* newest checkpoints kept in the store, besides the best */
+		/* Besides the end of each epoch, at most one of them: 0 and false = not so. */
+		uint64_t every_steps;
+		double every_minutes;
+		bool automatic; /* checkpoint.auto */
+		uint64_t keep;  /* newest checkpoints kept in the store, besides the best */
 	} checkpoint;
 	struct {
 		int when_finished; /* enum config_power */

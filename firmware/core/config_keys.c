@@ -223,7 +223,12 @@ const struct config_key config_keys[] = {
 	{ "device.cores", KEY_CPUS, "", "auto", NO_BOUNDS, NO_NAMES, AT(device.cores),
 	  "CPU list of the trainer; auto = all" },
 	{ "checkpoint.every_steps", KEY_INT, "steps", "0", 0, INT53, NO_NAMES, AT(checkpoint.every_steps),
-	  "a checkpoint every so many steps besides the end of each epoch; 0 = none" },
+	  "besides the end of each epoch, a checkpoint every so many steps; this or one of the next two" },
+	{ "checkpoint.every_minutes", KEY_FLOAT, "min", "0.0", 0, 525600, NO_NAMES,
+	  AT(checkpoint.every_minutes), "a checkpoint every so many minutes; 0 = none" },
+	{ "checkpoint.auto", KEY_BOOL, "", "true", NO_BOUNDS, NO_NAMES, AT(checkpoint.automatic),
+	  "checkpoints as often as 1 % of the time pays for; left out: unless one of the two above is "
+	  "given" },
 	{ "checkpoint.keep", KEY_INT, "checkpoints", "3", 1, 10000, NO_NAMES, AT(checkpoint.keep),
 	  "newest checkpoints kept in the store, besides the best" },
 	{ "power.when_finished",

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define FORM_BYTES 128u
+
 static const struct model_tensor *find(const struct model_tensor *tensors, uint32_t count, const char *name)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -57,30 +59,64 @@ bool checkpoint_is_parameter(const char *name)
 	return strncmp(name, "optimizer/", 10) != 0 && strncmp(name, "state/", 6) != 0;
 }
 
+/* "F32 [8, 16]". */
+static const char *form_of(const struct model_tensor *tensor, char out[static FORM_BYTES])
+{
+	size_t used = (size_t)snprintf(out, FORM_BYTES, "%s [", tensor->dtype);
+
+	for (uint32_t i = 0; i < tensor->rank && used < FORM_BYTES; i++)
+		used += (size_t)snprintf(out + used, FORM_BYTES - used, "%s%" PRIu64, i ? ", " : "",
+					 tensor->shape[i]);
+	if (used < FORM_BYTES)
+		(void)snprintf(out + used, FORM_BYTES - used, "]");
+	return out;
+}
+
+/* -EBADMSG with both forms where the file's tensor, or NULL, is not as the model wants it. */
+static int check_form(const char *path, const struct model_tensor *wanted, const struct model_tensor *found,
+		      struct error *err)
+{
+	char expected[FORM_BYTES], form[FORM_BYTES];
+
+	if (found && strcmp(found->dtype, wanted->dtype) == 0 && found->rank == wanted->rank &&
+	    memcmp(found->shape, wanted->shape, found->rank * sizeof(found->shape[0])) == 0)
+		return 0;
+	return error_set(err, -EBADMSG, "%s: %s: found %s, expected %s", path, wanted->name,
+			 found ? form_of(found, form) : "nothing", form_of(wanted, expected));
+}
+
+/* Every tensor that is wanted, each as it is wanted. */
+static int check_forms(const struct model *model, const char *path, const struct safetensors *file,
+		       bool parameters_alone, struct error *err)
+{
+	uint32_t wanted_count, count;
+	const struct model_tensor *wanted = model_tensors(model, &wanted_count),
+				  *found = safetensors_tensors(file, &count);
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < wanted_count; i++)
+		if (!parameters_alone || checkpoint_is_parameter(wanted[i].name))
+			r = check_form(path, &wanted[i], find(found, count, wanted[i].name), err);
+	return r;
+}
+
 int checkpoint_load(struct model *model, const char *path, const struct safetensors *file,
 		    bool parameters_alone, struct error *err)
 {
 	uint32_t wanted_count, count;
 	const struct model_tensor *wanted = model_tensors(model, &wanted_count),
 				  *found = safetensors_tensors(file, &count);
+	int r = safetensors_require_crcs(file, err);
 
-	for (uint32_t i = 0; i < wanted_count; i++) {
+	if (r == 0)
+		r = check_forms(model, path, file, parameters_alone, err);
+	for (uint32_t i = 0; r == 0 && i < wanted_count; i++) {
 		const struct model_tensor *tensor = find(found, count, wanted[i].name);
-		int r;
 
-		if (parameters_alone && !checkpoint_is_parameter(wanted[i].name))
-			continue;
-		if (!tensor || strcmp(tensor->dtype, wanted[i].dtype) != 0 ||
-		    tensor->rank != wanted[i].rank ||
-		    memcmp(tensor->shape, wanted[i].shape, tensor->rank * sizeof(tensor->shape[0])) != 0)
-			return error_set(err, -EBADMSG, "%s: %s: found %s, expected %s of %" PRIu64 " bytes",
-					 path, wanted[i].name, tensor ? "another type or shape" : "nothing",
-					 wanted[i].dtype, wanted[i].bytes);
-		r = model_tensor_load(model, tensor->name, tensor->data, tensor->bytes, err);
-		if (r < 0)
-			return r;
+		if (tensor && (!parameters_alone || checkpoint_is_parameter(tensor->name)))
+			r = model_tensor_load(model, tensor->name, tensor->data, tensor->bytes, err);
 	}
-	return 0;
+	return r;
 }
 
 int checkpoint_expect(const char *path, const struct safetensors *file, const char *key, const char *expected,
@@ -92,4 +128,19 @@ int checkpoint_expect(const char *path, const struct safetensors *file, const ch
 		return 0;
 	return error_set(err, -EINVAL, "%s: %s: found %.200s, expected %s", path, key,
 			 found ? found : "nothing", expected);
+}
+
+int checkpoint_expect_graph(const struct model *model, const char *path, const struct safetensors *file,
+			    bool parameters_alone, struct error *err)
+{
+	struct error hash_err, form_err;
+	int r = checkpoint_expect(path, file, "graph_hash", model_graph_hash(model), &hash_err);
+
+	if (r == 0)
+		return 0;
+	if (check_forms(model, path, file, parameters_alone, &form_err) < 0)
+		return error_set(err, r, "%s; %s", hash_err.text, form_err.text + strlen(path) + 2);
+	return error_set(err, r,
+			 "%s; each tensor fits, so a layer without any, the loss or the optimizer differs",
+			 hash_err.text);
 }

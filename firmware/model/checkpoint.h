@@ -31,7 +31,12 @@ checkpoint_open_newest(const char *run_id,
 MUST_CHECK int checkpoint_expect(const char *path, const struct safetensors *file, const char *key,
 				 const char *expected, struct error *err);
 
+/* The same for the graph hash; the text also names the first tensor that differs. */
+MUST_CHECK int checkpoint_expect_graph(const struct model *model, const char *path,
+				       const struct safetensors *file, bool parameters_alone,
+				       struct error *err);
+
 /* Every tensor of the model's state, or its parameters alone, from the file. Blocks.
- * Errors: -EBADMSG one is missing or of another type or shape; the model is then half loaded. */
+ * Errors: -EBADMSG one is missing, has no CRC, or is of another type or shape. */
 MUST_CHECK int checkpoint_load(struct model *model, const char *path, const struct safetensors *file,
 			       bool parameters_alone, struct error *err);

@@ -203,6 +203,19 @@ static int check_crcs(const struct safetensors *file, struct error *err)
 	return 0;
 }
 
+int safetensors_require_crcs(const struct safetensors *file, struct error *err)
+{
+	for (uint32_t i = 0; i < file->tensors; i++) {
+		char key[SAFETENSORS_CRC_KEY_BYTES];
+
+		(void)snprintf(key, sizeof(key), SAFETENSORS_CRC_PREFIX "%s", file->tensor[i].name);
+		if (!safetensors_value(file, key))
+			return error_set(err, -EBADMSG, "%s: %.200s: found no CRC, expected %.200s",
+					 file->what, file->tensor[i].name, key);
+	}
+	return 0;
+}
+
 static int parse(struct safetensors *file, const uint8_t *data, uint64_t bytes, struct error *err)
 {
 	uint64_t header = 0;

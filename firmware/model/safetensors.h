@@ -38,6 +38,9 @@ MUST_CHECK int safetensors_parse(const char *what, const void *data, uint64_t by
 void safetensors_close(struct safetensors *file);
 void safetensors_closep(struct safetensors **file); /* for CLEANUP() */
 
+/* -EBADMSG with the first tensor that has no CRC: whoever wrote the file with one for each has lost it. */
+MUST_CHECK int safetensors_require_crcs(const struct safetensors *file, struct error *err);
+
 /* The metadata's value, or NULL. */
 const char *safetensors_value(const struct safetensors *file, const char *key);
 /* Every tensor, in the order of its data. */

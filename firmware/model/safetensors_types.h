@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-#define SAFETENSORS_CRC_PREFIX "crc32c/"
-#define SAFETENSORS_WIDTH_MAX  8u
+#define SAFETENSORS_CRC_PREFIX    "crc32c/"
+#define SAFETENSORS_CRC_KEY_BYTES 256u
+#define SAFETENSORS_WIDTH_MAX     8u
 
 /* Bytes of one element of a type by its name in the format, 0 for an unknown one. */
 uint32_t safetensors_width(const char *dtype);

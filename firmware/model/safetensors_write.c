@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define CRC_KEY_BYTES 256u
-
 /* Indices of the tensors, widest type first, else as they came. */
 static uint32_t *data_order(const struct model_tensor *tensors, uint32_t count)
 {
@@ -32,7 +30,7 @@ static int add_metadata(cJSON *header, const struct model_tensor *tensors, uint3
 	for (uint32_t i = 0; whole && i < note_count; i++)
 		whole = cJSON_AddStringToObject(metadata, notes[i].key, notes[i].value);
 	for (uint32_t i = 0; whole && i < tensor_count; i++) {
-		char key[CRC_KEY_BYTES], value[16];
+		char key[SAFETENSORS_CRC_KEY_BYTES], value[16];
 
 		(void)snprintf(key, sizeof(key), SAFETENSORS_CRC_PREFIX "%s", tensors[i].name);
 		(void)snprintf(value, sizeof(value), "%08" PRIx32,
@@ -108,7 +106,7 @@ static int check_arguments(const char *path, const struct model_tensor *tensors,
 		for (uint32_t d = 0; d < tensors[i].rank; d++)
 			bytes *= tensors[i].shape[d];
 		if (!bytes || bytes != tensors[i].bytes ||
-		    strlen(tensors[i].name) + sizeof(SAFETENSORS_CRC_PREFIX) > CRC_KEY_BYTES)
+		    strlen(tensors[i].name) + sizeof(SAFETENSORS_CRC_PREFIX) > SAFETENSORS_CRC_KEY_BYTES)
 			return error_set(err, -EINVAL, "%s: tensor %.200s: %" PRIu64 " bytes of type %s",
 					 path, tensors[i].name, tensors[i].bytes, tensors[i].dtype);
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
 #include "core/events.h"
 #include "core/log.h"
 #include "core/spool.h"
@@ -34,6 +35,7 @@ static int open_all(struct train *train, struct error *err)
 		return r;
 	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
 		 gpu_description(train->gpu));
+	train->cadence = cadence_of(config, clock_us());
 	return saver_open(train, err);
 }
 

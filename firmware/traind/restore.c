@@ -15,7 +15,7 @@ static int load_checkpoint(struct train *train, const char *path, const struct s
 
 	if ((r = checkpoint_expect(path, file, "format", CHECKPOINT_FORMAT, err)) < 0 ||
 	    (r = checkpoint_expect(path, file, "version", CHECKPOINT_VERSION, err)) < 0 ||
-	    (r = checkpoint_expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
+	    (r = checkpoint_expect_graph(train->model, path, file, false, err)) < 0 ||
 	    (r = checkpoint_expect(path, file, "data_hash", train->run.plan_sha256, err)) < 0 ||
 	    (r = checkpoint_load(train->model, path, file, false, err)) < 0)
 		return r;
@@ -67,7 +67,7 @@ static int restore_start(struct train *train, const char *path, struct error *er
 	int r;
 
 	if ((r = safetensors_open(path, &file, err)) < 0 ||
-	    (r = checkpoint_expect(path, file, "graph_hash", model_graph_hash(train->model), err)) < 0 ||
+	    (r = checkpoint_expect_graph(train->model, path, file, true, err)) < 0 ||
 	    (r = checkpoint_load(train->model, path, file, true, err)) < 0)
 		return r;
 	log_info("starting with the weights of %s", safetensors_value(file, "run_id"));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
 #include "core/events.h"
 #include "core/spool.h"
 #include "traind/train.h"
@@ -63,11 +64,22 @@ static int write_model(const struct train *train, const struct model_tensor *ten
 	}
 }
 
-static int write_snapshot(struct train *train, struct error *err)
+static uint64_t thread_cpu_us(void)
 {
+	struct timespec used = { 0 };
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
+
+/* *ret_worked_us: the wait for the copy, which the device's queue makes, and this thread's CPU time. */
+static int write_snapshot(struct train *train, uint64_t *ret_worked_us, struct error *err)
+{
+	const uint64_t start_us = clock_us(), start_cpu_us = thread_cpu_us();
 	const struct model_tensor *tensors;
 	uint32_t count;
 	int r = model_snapshot_tensors(train->model, &tensors, &count, err);
+	const uint64_t copied_us = clock_us() - start_us, copied_cpu_us = thread_cpu_us() - start_cpu_us;
 
 	/* The batches before the snapshot are through: what they read was whole, or may not be kept. */
 	if (r == 0 && train->ring && !ring_intact(train->ring))
@@ -76,6 +88,7 @@ static int write_snapshot(struct train *train, struct error *err)
 		r = train->saver.final ? write_model(train, tensors, count, err)
 				       : write_checkpoint(train, tensors, count, err);
 	model_snapshot_release(train->model);
+	*ret_worked_us = copied_us + thread_cpu_us() - start_cpu_us - copied_cpu_us;
 	return r;
 }
 
@@ -106,18 +119,20 @@ static void *saver_thread(void *context)
 	(void)pthread_mutex_lock(&saver->lock);
 	for (;;) {
 		struct error err = { 0 };
+		uint64_t worked_us = 0;
 
 		while (!saver->busy && !saver->quit)
 			(void)pthread_cond_wait(&saver->change, &saver->lock);
 		if (!saver->busy)
 			break;
 		(void)pthread_mutex_unlock(&saver->lock);
-		if (write_snapshot(train, &err) == 0)
+		if (write_snapshot(train, &worked_us, &err) == 0)
 			say_written(train);
 		else if (!saver->final)
 			say_failed(train, saver->step, &err);
 		(void)pthread_mutex_lock(&saver->lock);
 		saver->err = err;
+		saver->worked_us = worked_us;
 		if (err.code == 0 && !saver->final) {
 			saver->saved = true;
 			saver->saved_step = saver->step;
@@ -171,10 +186,27 @@ static int hand_over(struct train *train, bool final, struct error *err)
 	return 0;
 }
 
+bool save_is_due(struct train *train)
+{
+	struct saver *saver = &train->saver;
+	uint64_t worked_us;
+	bool busy;
+
+	(void)pthread_mutex_lock(&saver->lock);
+	worked_us = saver->worked_us;
+	busy = saver->busy;
+	(void)pthread_mutex_unlock(&saver->lock);
+	/* What it costs is known when it is written. */
+	if (busy && !train->cadence.every_steps)
+		return false;
+	cadence_cost(&train->cadence, saver->stalled_us, worked_us);
+	return cadence_is_due(&train->cadence, model_step(train->model), clock_us());
+}
+
 int save_checkpoint(struct train *train, bool wait, struct error *err)
 {
 	struct saver *saver = &train->saver;
-	uint64_t step = model_step(train->model);
+	uint64_t step = model_step(train->model), start_us = clock_us();
 	char name[SPOOL_NAME_BYTES];
 	int r;
 
@@ -199,7 +231,10 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 		return 0;
 	}
 	(void)spool_path(train->run.id, spool_checkpoint_name(step, name), saver->path);
-	return hand_over(train, false, err);
+	r = hand_over(train, false, err);
+	cadence_taken(&train->cadence, clock_us());
+	saver->stalled_us = clock_us() - start_us;
+	return r;
 }
 
 int save_model(struct train *train, struct error *err)

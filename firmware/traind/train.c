@@ -199,7 +199,7 @@ static int next_slot(struct train *train, const struct ring_slot **ret_slot, str
 /* The header is the peer's memory: read once, before the slot is given back. */
 static int take_batch(struct train *train, const struct ring_slot *slot, struct error *err)
 {
-	const uint64_t every = train->run.config.checkpoint.every_steps, segment = slot->segment;
+	const uint64_t segment = slot->segment;
 	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
 	const struct cursor behind = slot->cursor;
 	const struct model_batch batch = {
@@ -221,7 +221,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	if (r < 0)
 		return r;
 	model_cursor_set(train->model, &behind);
-	train->checkpoint_due = split == SPLIT_TRAIN && every && model_step(train->model) % every == 0;
+	train->checkpoint_due = split == SPLIT_TRAIN && save_is_due(train);
 	publish_batch(train, split, segment, batch.rows);
 	alive_progress();
 	r = release_done(train, false, err);

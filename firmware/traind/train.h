@@ -19,6 +19,7 @@
 #include "core/run.h"
 #include "core/status.h"
 #include "drivers/notify/alive.h"
+#include "model/cadence.h"
 #include "model/checkpoint.h"
 #include "model/model.h"
 #include "model/tfevents.h"
@@ -26,8 +27,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A snapshot on its way to the disk. The lock guards `busy`, `quit` and `err`; the rest belongs to the
- * thread while busy, to the main thread otherwise. */
+/* A snapshot on its way to the disk. The lock guards `busy`, `quit`, `err` and `worked_us`; the rest belongs
+ * to the thread while busy, to the main thread otherwise, `stalled_us` always. */
 struct saver {
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -38,6 +39,8 @@ struct saver {
 	char path[PATH_BYTES];
 	struct error err;              /* of the last file */
 	uint64_t skipped;              /* snapshots not taken because the last one was still being written */
+	uint64_t worked_us;            /* copy and CPU time that the last file took */
+	uint64_t stalled_us;           /* the main thread's, for it */
 	bool saved;                    /* the checkpoint of `saved_step` is on the disk */
 	uint64_t saved_step, saved_us; /* Unix time */
 };
@@ -82,7 +85,8 @@ struct train {
 	struct model *model;
 	struct ring *ring;
 	uint32_t input, label, empty; /* columns */
-	bool checkpoint_due;          /* checkpoint.every_steps is reached; taken before the next batch */
+	bool checkpoint_due;          /* taken before the next batch */
+	struct cadence cadence;
 	struct saver saver;
 	struct report report;
 	struct publish publish;
@@ -109,6 +113,8 @@ MUST_CHECK int restore(struct train *train, struct error *err);
 
 /* save.c */
 MUST_CHECK int saver_open(struct train *train, struct error *err);
+/* Behind a training step: whether a checkpoint is due by steps or time. */
+bool save_is_due(struct train *train);
 /* Takes a snapshot and lets the thread write the checkpoint of this step, unless that one is there already.
  * While the thread is busy: waits with `wait`, else skips and counts. A file that could not be written is
  * logged and training goes on. No checkpoint is ahead of the reports: while those cannot be written, there is

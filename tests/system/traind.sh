@@ -259,7 +259,35 @@ run_until 100 KILL
 sed -i 's/units = 16/units = 24/' "$record/config"
 run_to_end
 is "$code $(state)" "78 running" "a checkpoint of another network is refused"
-like "$(tail -n 1 "$KILN_ROOT/log")" "graph_hash: found .*, expected" "naming both hashes"
+like "$(tail -n 1 "$KILN_ROOT/log")" "graph_hash: found .*, expected .*; dense/kernel: found F32 \\[8, 16\\], expected F32 \\[8, 24\\]" \
+	"naming both hashes and what differs"
+sed -i 's/units = 24/units = 16/' "$record/config"
+"$make_checkpoint" "$id" 999999 1000
+before=$(find "$spool/checkpoints" | sort)
+run_to_end
+is "$code $(state)" "78 running" "a file that is no checkpoint is refused"
+like "$(tail -n 1 "$KILN_ROOT/log")" "ckpt-000000999999.safetensors: format: found nothing, expected kiln/checkpoint" "by name"
+is "$(find "$spool/checkpoints" | sort)" "$before" "and nothing is removed"
+rm "$spool/checkpoints/ckpt-000000999999.safetensors"
+
+# ---- Another learning rate between two nights ----
+sed -i 's/optimizer: { /&learning_rate = 0.0005; /' "$record/config"
+run_to_end
+is "$code $(state)" "0 finished" "other configuration than graph and data may change"
+like "$(cat "$KILN_ROOT/log")" "going on from .*ckpt-" "and the run goes on where it was"
+[ "$(model_bits)" != "$expected" ]
+ok $? "with the new learning rate"
+stop_fetchd
+
+# ---- Checkpoints by time ----
+config timed "$data" '' ''
+sed -i 's/epochs = 12/epochs = 200/; s/every_steps = 20/every_minutes = 0.0001/' "$work/timed.conf"
+node timed
+begin timed
+run_until 4000 TERM
+between=$(sed -n 's/.*step \([0-9]*\): wrote ckpt.*/\1/p' "$KILN_ROOT/log" | awk '$1 % 338' | wc -l)
+[ "$code $(state)" = "0 running" ] && [ "$between" -ge 2 ] # one is that of the stop
+ok $? "checkpoints by time are written between the ends of epochs, too" "$code, $(state), $between of them"
 stop_fetchd
 
 # ---- Weights of the last run ----

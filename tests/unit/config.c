@@ -337,6 +337,53 @@ static void test_schema(void **state)
 	CHECK_REFUSALS(cases);
 }
 
+#define FAULTY(label, text, line, one, other, other_line)                                     \
+	{                                                                                     \
+		label, STORES text,                                                           \
+			"k.conf:" line ": checkpoint." one ": found beside checkpoint." other \
+			" on line " other_line ", allowed: one of them"                       \
+	}
+
+static void test_checkpoints(void **state)
+{
+	static const struct refusal cases[] = {
+		FAULTY("steps and minutes", "checkpoint: { every_steps = 20;\nevery_minutes = 5; };", "3",
+		       "every_minutes", "every_steps", "2"),
+		FAULTY("minutes and auto", "checkpoint: {\nauto = true;\n every_minutes = 0.5; };", "3",
+		       "auto", "every_minutes", "4"),
+		FAULTY("auto and steps", "checkpoint: { every_steps = 7;\n auto = true; };", "3", "auto",
+		       "every_steps", "2"),
+	};
+	static const struct {
+		const char *text;
+		uint64_t every_steps;
+		double every_minutes;
+		bool automatic;
+	} good[] = {
+		{ "", 0, 0, true },
+		{ "checkpoint: { every_steps = 20; };", 20, 0, false },
+		{ "checkpoint: { every_minutes = 0.5; };", 0, 0.5, false },
+		{ "checkpoint: { every_steps = 0; };", 0, 0, false },
+		{ "checkpoint: { auto = false; };", 0, 0, false },
+		{ "checkpoint: { every_steps = 0; every_minutes = 0.0; auto = true; };", 0, 0, true },
+		{ "checkpoint: { every_steps = 3; every_minutes = 0.0; auto = false; };", 3, 0, false },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		CLEANUP(config_done) struct config config = { 0 };
+		struct error err = { 0 };
+		char text[256];
+
+		(void)snprintf(text, sizeof(text), STORES "%s", good[i].text);
+		assert_int_equal(load(text, strlen(text), &config, &err), 0);
+		assert_int_equal(config.checkpoint.every_steps, good[i].every_steps);
+		assert_true(config.checkpoint.every_minutes == good[i].every_minutes);
+		assert_int_equal(config.checkpoint.automatic, good[i].automatic);
+	}
+}
+
 static void test_ragged_schema(void **state)
 {
 	static const struct refusal cases[] = {
@@ -847,6 +894,7 @@ int main(void)
 		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
 		cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_checkpoints),
 		cmocka_unit_test(test_ragged_schema),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_layers),
