@@ -71,6 +71,29 @@ UNUSED_OK static void close_device(struct gpu *gpu)
 	{                                                                \
 		.key = (k), .type = ATTRIBUTE_FLOAT, .f = (v), .line = 7 \
 	}
+#define BOOL_ATTRIBUTE(k, v)                                            \
+	{                                                               \
+		.key = (k), .type = ATTRIBUTE_BOOL, .i = (v), .line = 7 \
+	}
+#define TEXT_ATTRIBUTE(k, v)                                              \
+	{                                                                 \
+		.key = (k), .type = ATTRIBUTE_STRING, .s = (v), .line = 7 \
+	}
+#define INTS_ATTRIBUTE(k, n, ...)                                                                    \
+	{                                                                                            \
+		.key = (k), .type = ATTRIBUTE_INTS, .items = (n), .item = { __VA_ARGS__ }, .line = 7 \
+	}
+/* A layer of any op: OP("conv2d", INPUTS("a", "b"), ATTRIBUTES(2, INT_ATTRIBUTE(...), ...)). */
+#define OP(o, ...)                                              \
+	{                                                       \
+		.op = (o), .name = "", .line = 6, ##__VA_ARGS__ \
+	}
+#define NAMED(o, n, ...)                                         \
+	{                                                        \
+		.op = (o), .name = (n), .line = 6, ##__VA_ARGS__ \
+	}
+#define INPUTS_OF(n, ...)  .inputs = (n), .input = { __VA_ARGS__ }
+#define ATTRIBUTES(n, ...) .attributes = (n), .attribute = { __VA_ARGS__ }
 #define DENSE(n)                                                                                        \
 	{                                                                                               \
 		.op = "dense", .name = "", .attributes = 1, .attribute = { INT_ATTRIBUTE("units", n) }, \
@@ -195,57 +218,103 @@ UNUSED_OK static void reference_load(struct reference *reference, const struct m
 		for (uint32_t i = 0; i < graph->tensors; i++) {
 			const struct tensor *tensor = graph_at(graph, i);
 
-			if (tensor->role != ROLE_PARAMETER || strcmp(tensor->name, tensors[t].name) != 0)
+			if ((tensor->role != ROLE_PARAMETER && tensor->role != ROLE_STATE) ||
+			    strcmp(tensor->name, tensors[t].name) != 0)
 				continue;
 			for (uint64_t e = 0; e < tensor->elements; e++)
 				reference->value[i][e] = (double)((const float *)tensors[t].data)[e];
 		}
 }
 
+/* Dropout, batch statistics and gradients as training makes them; what a frozen parameter would get is not
+ * asked for. */
 static struct op_reference call_of(const struct reference *reference, const struct node *node,
 				   const struct model_batch *batch, bool training, uint64_t step)
 {
 	const struct graph *graph = reference->graph;
-	struct op_reference call = { .node = node,
+	struct op_reference call = { .graph = graph,
+				     .node = node,
 				     .rows = batch->rows,
 				     .inputs = graph_at(graph, node->input[0])->elements,
 				     .outputs = graph_at(graph, node->output)->elements,
-				     .x = reference->value[node->input[0]],
 				     .y = reference->value[node->output],
+				     .empty = batch->empty,
 				     .training = training,
 				     .seed = graph->config->run.seed,
 				     .step = step,
 				     .first_row = batch->first_row };
 
-	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++)
-		if (node->parameter[i] != GRAPH_NO_TENSOR) {
-			call.parameter[i] = reference->value[node->parameter[i]];
+	for (uint32_t i = 0; i < node->inputs; i++)
+		call.x[i] = reference->value[node->input[i]];
+	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++) {
+		if (node->parameter[i] == GRAPH_NO_TENSOR)
+			continue;
+		call.parameter[i] = reference->value[node->parameter[i]];
+		if (graph_at(graph, node->parameter[i])->trainable)
 			call.dparameter[i] = reference->gradient[node->parameter[i]];
-		}
+	}
 	return call;
 }
 
-/* Forward and loss; with `training` also every gradient. Straight chains only, as every row of the table
- * makes them. */
+static uint64_t numbers_of(const struct graph *graph, uint32_t tensor, uint64_t rows)
+{
+	return graph_at(graph, tensor)->elements * (graph_at(graph, tensor)->rows ? rows : 1);
+}
+
+/* Several consumers of a tensor: their gradients add. */
+static void reference_backward(struct reference *reference, const struct node *node,
+			       const struct model_batch *batch, uint64_t step)
+{
+	const struct graph *graph = reference->graph;
+	struct op_reference call = call_of(reference, node, batch, true, step);
+
+	call.dy = reference->gradient[node->output];
+	for (uint32_t i = 0; i < node->inputs; i++)
+		if (graph_at(graph, node->input[i])->trainable)
+			call.dx[i] = zeros(numbers_of(graph, node->input[i], batch->rows));
+	node->op->reference(&call);
+	for (uint32_t i = 0; i < node->inputs; i++) {
+		for (uint64_t e = 0; call.dx[i] && e < numbers_of(graph, node->input[i], batch->rows); e++)
+			reference->gradient[node->input[i]][e] += call.dx[i][e];
+		free(call.dx[i]);
+	}
+}
+
+static void reference_feed(struct reference *reference, const struct model_batch *batch)
+{
+	const struct graph *graph = reference->graph;
+
+	for (uint32_t i = 0; i < graph->inputs; i++) {
+		const uint32_t input = graph->input[i];
+
+		for (uint64_t e = 0; e < numbers_of(graph, input, batch->rows); e++)
+			reference->value[input][e] = graph_at(graph, input)->dtype == DTYPE_I64
+							     ? (double)((const int64_t *)batch->input[i])[e]
+							     : (double)((const float *)batch->input[i])[e];
+	}
+	for (uint32_t i = 0; i < graph->tensors; i++)
+		if (graph_at(graph, i)->role == ROLE_ACTIVATION)
+			memset(reference->gradient[i], 0,
+			       numbers_of(graph, i, graph->batch_rows) * sizeof(double));
+}
+
+/* Forward and loss; with `training` also every gradient. */
 UNUSED_OK static void reference_pass(struct reference *reference, const struct model_batch *batch,
 				     bool training, uint64_t step)
 {
 	const struct graph *graph = reference->graph;
 	const struct node *last = &graph->node[graph->nodes - 1];
-	const uint64_t inputs = graph_at(graph, graph->input)->elements,
-		       classes = graph_at(graph, graph->label)->elements;
 	double *row_loss = zeros(batch->rows), *row_correct = zeros(batch->rows);
 
-	for (uint64_t i = 0; i < batch->rows * inputs; i++)
-		reference->value[graph->input][i] = (double)((const float *)batch->input)[i];
+	reference_feed(reference, batch);
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		const struct op_reference call = call_of(reference, &graph->node[i], batch, training, step);
 
 		graph->node[i].op->reference(&call);
 	}
-	graph->loss->reference(batch->rows, classes, reference->value[last->input[0]], batch->label,
-			       batch->empty, row_loss, row_correct,
-			       training ? reference->gradient[last->input[0]] : NULL);
+	graph->loss->reference(batch->rows, graph_at(graph, graph->label)->elements,
+			       reference->value[last->input[0]], batch->label, batch->empty, row_loss,
+			       row_correct, training ? reference->gradient[last->input[0]] : NULL);
 	reference->loss_sum = reference->correct_sum = 0;
 	for (uint64_t r = 0; r < batch->rows; r++) {
 		reference->loss_sum += row_loss[r];
@@ -253,15 +322,9 @@ UNUSED_OK static void reference_pass(struct reference *reference, const struct m
 	}
 	free(row_loss);
 	free(row_correct);
-	for (uint32_t i = graph->nodes - 1; training && i-- > 0;) {
-		struct op_reference call = call_of(reference, &graph->node[i], batch, training, step);
-
-		call.dy = reference->gradient[graph->node[i].output];
-		call.dx = graph->node[i].input[0] == graph->input
-				  ? NULL
-				  : reference->gradient[graph->node[i].input[0]];
-		graph->node[i].op->reference(&call);
-	}
+	for (uint32_t i = graph->nodes - 1; training && i-- > 0;)
+		if (graph_at(graph, graph->node[i].output)->trainable)
+			reference_backward(reference, &graph->node[i], batch, step);
 }
 
 /* One training step; `step` counts those before it. */
@@ -272,7 +335,7 @@ UNUSED_OK static void reference_train(struct reference *reference, const struct 
 
 	reference_pass(reference, batch, true, step);
 	for (uint32_t i = 0; i < graph->tensors; i++)
-		if (graph_at(graph, i)->role == ROLE_PARAMETER)
+		if (graph_at(graph, i)->role == ROLE_PARAMETER && graph_at(graph, i)->trainable)
 			graph->optimizer->reference(graph->config, step + 1, graph_at(graph, i)->elements,
 						    reference->gradient[i], reference->value[i],
 						    reference->slot[0][i], reference->slot[1][i]);

@@ -130,6 +130,7 @@ static int load_file(struct predict *predict, struct error *err)
 
 static int load_model(struct predict *predict, struct error *err)
 {
+	struct model_input input[MODEL_INPUTS_MAX];
 	int r = load_file(predict, err);
 
 	if (r < 0 ||
@@ -143,7 +144,13 @@ static int load_model(struct predict *predict, struct error *err)
 	    (r = checkpoint_expect(predict->model_name, predict->file, "graph_hash",
 				   model_graph_hash(predict->model), err)) < 0)
 		return r;
-	predict->dims = model_input_elements(predict->model);
+	if (model_inputs(predict->model, input) != 1 || input[0].dtype != CONFIG_FLOAT32)
+		return error_set(
+			err, -EINVAL,
+			"%s: the network takes more than one vector of numbers a text, or other than "
+			"float32",
+			predict->model_name);
+	predict->dims = input[0].row_bytes / sizeof(float);
 	predict->classes = model_classes(predict->model);
 	return checkpoint_load(predict->model, predict->model_name, predict->file, true, err);
 }
@@ -329,7 +336,8 @@ static int answer(const struct predict *predict, struct error *err)
 	if (predict->rows == 0)
 		return 0;
 	if ((r = encode(predict, vectors, err)) < 0 ||
-	    (r = model_predict(predict->model, vectors, predict->rows, probabilities, err)) < 0)
+	    (r = model_predict(predict->model, (const void *const[]){ vectors }, predict->rows, probabilities,
+			       err)) < 0)
 		return r;
 	for (uint32_t i = 0; i < predict->rows; i++)
 		print_answer(predict, i, probabilities + i * predict->classes);

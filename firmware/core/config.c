@@ -103,18 +103,30 @@ static const struct config_feature *feature_named(const struct config *config, c
 	return NULL;
 }
 
-static void check_feature(struct config_reading *reading, const char *key, const char *name, int dtype,
-			  const char *allowed)
+/* Which of them a layer can read, the table of layers says. */
+static void check_input(struct config_reading *reading, const char *name)
+{
+	const struct config_feature *feature = name ? feature_named(reading->config, name) : NULL;
+
+	if (name && (!feature || feature->dtype == CONFIG_BYTES))
+		mistakes_add(reading->mistakes, config_line(reading->config, "model.input"),
+			     "model.input: found \"%s\", allowed: a float32 or int64 feature of `schema`",
+			     name);
+}
+
+static void check_label(struct config_reading *reading, const char *name)
 {
 	const struct config_feature *feature = name ? feature_named(reading->config, name) : NULL;
 
 	if (name && feature && feature->values_max > 0)
-		mistakes_add(reading->mistakes, config_line(reading->config, key),
-			     "%s: found \"%s\", which is ragged, allowed: %s feature of a fixed shape", key,
-			     name, allowed);
-	else if (name && (!feature || feature->dtype != dtype))
-		mistakes_add(reading->mistakes, config_line(reading->config, key),
-			     "%s: found \"%s\", allowed: %s feature of `schema`", key, name, allowed);
+		mistakes_add(
+			reading->mistakes, config_line(reading->config, "model.label"),
+			"model.label: found \"%s\", which is ragged, allowed: an int64 feature of a fixed "
+			"shape",
+			name);
+	else if (name && (!feature || feature->dtype != CONFIG_INT64))
+		mistakes_add(reading->mistakes, config_line(reading->config, "model.label"),
+			     "model.label: found \"%s\", allowed: an int64 feature of `schema`", name);
 }
 
 /* The cursor has a place for each lane of each source, and a batch a row for each lane. */
@@ -177,8 +189,8 @@ static void check_together(struct config_reading *reading)
 				     config->feature[i].name);
 	if (config->features == 0)
 		return;
-	check_feature(reading, "model.input", config->model.input, CONFIG_FLOAT32, "a float32");
-	check_feature(reading, "model.label", config->model.label, CONFIG_INT64, "an int64");
+	check_input(reading, config->model.input);
+	check_label(reading, config->model.label);
 }
 
 /* The list, else the group as a list of one. */

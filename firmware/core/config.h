@@ -73,10 +73,19 @@ struct config_feature {
 struct config_attribute {
 	const char *key;
 	/* UNREAD: a mistake, noted already; no loaded config has one. */
-	enum { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_BOOL, ATTRIBUTE_STRING, ATTRIBUTE_UNREAD } type;
+	enum {
+		ATTRIBUTE_INT,
+		ATTRIBUTE_FLOAT,
+		ATTRIBUTE_BOOL,
+		ATTRIBUTE_STRING,
+		ATTRIBUTE_INTS,
+		ATTRIBUTE_UNREAD
+	} type;
 	int64_t i;
 	double f;
 	const char *s;
+	uint32_t items; /* INTS: [ 3, 3 ] */
+	int64_t item[CONFIG_SHAPE_MAX];
 	unsigned line;
 };
 
@@ -173,7 +182,7 @@ struct config {
  */
 const char *config_path(int argc, char **argv);
 
-/* Read and check a file. A config that is loaded has a float32 feature for model.input, an int64 one for
+/* Read and check a file. A config that is loaded has a number feature for model.input, an int64 one for
  * model.label, and at least one layer.
  * Errors: -EINVAL with every mistake on a line of its own (core/mistakes.h), as far as the text holds them,
  * then how many there are besides; -ENOENT, -EACCES and the like when it cannot be read. Syntax errors,

@@ -234,6 +234,28 @@ static bool read_inputs(struct config_reading *reading, const config_setting_t *
 	return true;
 }
 
+static void read_integers(struct config_reading *reading, const config_setting_t *setting,
+			  struct config_attribute *attribute)
+{
+	int count = config_setting_length(setting);
+	bool whole = count >= 1 && count <= (int)CONFIG_SHAPE_MAX;
+
+	attribute->type = ATTRIBUTE_INTS;
+	for (int i = 0; whole && i < count; i++) {
+		const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
+
+		whole = config_setting_type(element) == CONFIG_TYPE_INT ||
+			config_setting_type(element) == CONFIG_TYPE_INT64;
+		attribute->item[attribute->items++] = config_setting_get_int64(element);
+	}
+	if (whole)
+		return;
+	mistakes_add(reading->mistakes, attribute->line,
+		     "model.layers.%s: found %s of %d elements, allowed: [ ] of 1 .. %u integers",
+		     attribute->key, config_type_name(setting), count, CONFIG_SHAPE_MAX);
+	attribute->type = ATTRIBUTE_UNREAD;
+}
+
 static void read_attribute(struct config_reading *reading, const config_setting_t *setting,
 			   struct config_layer *layer)
 {
@@ -269,9 +291,13 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 				     "model.layers.%s: found a control character, allowed: none",
 				     attribute->key);
 		break;
+	case CONFIG_TYPE_ARRAY:
+		read_integers(reading, setting, attribute);
+		break;
 	default:
 		mistakes_add(reading->mistakes, attribute->line,
-			     "model.layers.%s: found %s, allowed: a number, truth value or string",
+			     "model.layers.%s: found %s, allowed: a number, truth value, string or [ ] of "
+			     "integers",
 			     attribute->key, config_type_name(setting));
 		attribute->type = ATTRIBUTE_UNREAD;
 		break;

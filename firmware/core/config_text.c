@@ -84,6 +84,15 @@ static void print_feature(FILE *out, const struct config_feature *feature)
 	fputs(" ]; }", out);
 }
 
+static void print_integers(FILE *out, const struct config_attribute *attribute)
+{
+	for (uint32_t i = 0; i < attribute->items; i++) {
+		fputs(i ? ", " : "[ ", out);
+		print_integer(out, attribute->item[i]);
+	}
+	fputs(" ]", out);
+}
+
 static void print_layer(FILE *out, const struct config_layer *layer)
 {
 	fprintf(out, "    { op = \"%s\"; ", layer->op);
@@ -104,6 +113,8 @@ static void print_layer(FILE *out, const struct config_layer *layer)
 			fputs(attribute->i ? "true" : "false", out);
 		else if (attribute->type == ATTRIBUTE_INT)
 			print_integer(out, attribute->i);
+		else if (attribute->type == ATTRIBUTE_INTS)
+			print_integers(out, attribute);
 		else
 			print_float(out, attribute->f);
 		fputs("; ", out);
@@ -197,6 +208,28 @@ static cJSON *json_value(const struct config_key *key, const void *base)
 	}
 }
 
+static void json_attribute(cJSON *out, const struct config_attribute *attribute)
+{
+	cJSON *list;
+
+	switch (attribute->type) {
+	case ATTRIBUTE_STRING:
+		cJSON_AddStringToObject(out, attribute->key, attribute->s);
+		break;
+	case ATTRIBUTE_BOOL:
+		cJSON_AddBoolToObject(out, attribute->key, (int)attribute->i);
+		break;
+	case ATTRIBUTE_INTS:
+		list = cJSON_AddArrayToObject(out, attribute->key);
+		for (uint32_t i = 0; i < attribute->items; i++)
+			cJSON_AddItemToArray(list, cJSON_CreateNumber((double)attribute->item[i]));
+		break;
+	default:
+		cJSON_AddNumberToObject(out, attribute->key, attribute->f);
+		break;
+	}
+}
+
 static void json_layers(cJSON *out, const struct config *config)
 {
 	cJSON *list = cJSON_AddArrayToObject(out, "layers");
@@ -212,16 +245,8 @@ static void json_layers(cJSON *out, const struct config *config)
 			cJSON_AddItemToObject(
 				item, "inputs",
 				cJSON_CreateStringArray((const char **)layer->input, (int)layer->inputs));
-		for (uint32_t a = 0; a < layer->attributes; a++) {
-			const struct config_attribute *attribute = &layer->attribute[a];
-
-			if (attribute->type == ATTRIBUTE_STRING)
-				cJSON_AddStringToObject(item, attribute->key, attribute->s);
-			else if (attribute->type == ATTRIBUTE_BOOL)
-				cJSON_AddBoolToObject(item, attribute->key, (int)attribute->i);
-			else
-				cJSON_AddNumberToObject(item, attribute->key, attribute->f);
-		}
+		for (uint32_t a = 0; a < layer->attributes; a++)
+			json_attribute(item, &layer->attribute[a]);
 		cJSON_AddItemToArray(list, item);
 	}
 }

@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define VALUE_BYTES 160u
+#define VALUE_BYTES 320u
 
 static void found_text(const struct config_attribute *found, char out[static VALUE_BYTES])
 {
+	size_t used = 0;
+
 	switch (found->type) {
 	case ATTRIBUTE_INT:
 		(void)snprintf(out, VALUE_BYTES, "%" PRId64, found->i);
@@ -20,6 +22,13 @@ static void found_text(const struct config_attribute *found, char out[static VAL
 		return;
 	case ATTRIBUTE_STRING:
 		(void)snprintf(out, VALUE_BYTES, "\"%.100s\"", found->s);
+		return;
+	case ATTRIBUTE_INTS:
+		for (uint32_t i = 0; i < found->items && used < VALUE_BYTES; i++)
+			used += (size_t)snprintf(out + used, VALUE_BYTES - used, "%s%" PRId64,
+						 i ? ", " : "[ ", found->item[i]);
+		if (used < VALUE_BYTES)
+			(void)snprintf(out + used, VALUE_BYTES - used, " ]");
 		return;
 	case ATTRIBUTE_UNREAD:
 		return;
@@ -40,6 +49,11 @@ static void allowed_text(const struct attribute_spec *spec, char out[static VALU
 			       spec->kind == ATTRIBUTE_IS_INT ? "an integer" : "a number", spec->min,
 			       spec->max_open ? "<" : "<=", spec->max);
 		return;
+	case ATTRIBUTE_IS_INTS:
+		(void)snprintf(out, VALUE_BYTES, "%s[ ] of %u .. %u integers, each %.12g <= x <= %.12g",
+			       spec->items_min == spec->items_max ? "one integer for all, or " : "",
+			       spec->items_min, spec->items_max, spec->min, spec->max);
+		return;
 	case ATTRIBUTE_IS_NAME:
 		for (uint32_t i = 0; spec->names[i] && used < VALUE_BYTES; i++)
 			used += (size_t)snprintf(out + used, VALUE_BYTES - used, "%s\"%s\"", i ? ", " : "",
@@ -53,10 +67,33 @@ static bool within(const struct attribute_spec *spec, double x)
 	return x >= spec->min && (spec->max_open ? x < spec->max : x <= spec->max);
 }
 
+/* One integer stands for all of a list whose length is fixed. */
+static bool take_integers(const struct attribute_spec *spec, const struct config_attribute *found,
+			  struct attribute *value)
+{
+	const bool one = found->type == ATTRIBUTE_INT && spec->items_min == spec->items_max;
+
+	if (!one && (found->type != ATTRIBUTE_INTS || found->items < spec->items_min ||
+		     found->items > spec->items_max))
+		return false;
+	value->items = one ? spec->items_max : found->items;
+	for (uint32_t i = 0; i < value->items; i++) {
+		value->item[i] = one ? found->i : found->item[i];
+		if (!within(spec, (double)value->item[i]))
+			return false;
+	}
+	return true;
+}
+
 static bool take(const struct attribute_spec *spec, const struct config_attribute *found,
 		 struct attribute *value)
 {
-	*value = (struct attribute){ .i = found->i, .f = found->f, .b = found->i != 0, .s = found->s };
+	*value = (struct attribute){ .i = found->i,
+				     .f = found->f,
+				     .b = found->i != 0,
+				     .s = found->s,
+				     .items = 1,
+				     .item = { found->i } };
 	switch (spec->kind) {
 	case ATTRIBUTE_IS_BOOL:
 		return found->type == ATTRIBUTE_BOOL;
@@ -65,6 +102,8 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 	case ATTRIBUTE_IS_FLOAT:
 		return (found->type == ATTRIBUTE_INT || found->type == ATTRIBUTE_FLOAT) &&
 		       within(spec, found->f);
+	case ATTRIBUTE_IS_INTS:
+		return take_integers(spec, found, value);
 	case ATTRIBUTE_IS_NAME:
 		for (uint32_t i = 0; found->type == ATTRIBUTE_STRING && spec->names[i]; i++)
 			if (!strcmp(spec->names[i], found->s))
@@ -73,6 +112,9 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 	}
 	return false;
 }
+
+/* Of every layer with parameters. */
+static const struct attribute_spec trainable = { .key = "trainable", .kind = ATTRIBUTE_IS_BOOL };
 
 static void note_unknown(const struct node *node, const struct config_attribute *found,
 			 struct mistakes *mistakes)
@@ -83,31 +125,59 @@ static void note_unknown(const struct node *node, const struct config_attribute 
 	for (uint32_t i = 0; i < node->op->attributes && used < sizeof(allowed); i++)
 		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
 					 node->op->attribute[i].key);
+	if (node->op->parameters && used < sizeof(allowed))
+		(void)snprintf(allowed + used, sizeof(allowed) - used, ", %s", trainable.key);
 	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed of %s: %s",
 		     found->key, node->op->name, allowed);
+}
+
+/* A wrong value leaves zeros. */
+static void read_value(const struct attribute_spec *spec, const struct config_attribute *found,
+		       struct attribute *value, struct mistakes *mistakes)
+{
+	char text[VALUE_BYTES], allowed[VALUE_BYTES];
+
+	if (found->type == ATTRIBUTE_UNREAD || take(spec, found, value))
+		return;
+	*value = (struct attribute){ 0 };
+	found_text(found, text);
+	allowed_text(spec, allowed);
+	mistakes_add(mistakes, found->line, "model.layers.%s: found %s, allowed: %s", found->key, text,
+		     allowed);
 }
 
 static void read_one(struct node *node, const struct config_attribute *found, bool *seen,
 		     struct mistakes *mistakes)
 {
 	for (uint32_t i = 0; i < node->op->attributes; i++) {
-		const struct attribute_spec *spec = &node->op->attribute[i];
-		char value[VALUE_BYTES], allowed[VALUE_BYTES];
-
-		if (strcmp(spec->key, found->key) != 0)
+		if (strcmp(node->op->attribute[i].key, found->key) != 0)
 			continue;
 		seen[i] = true;
-		if (found->type == ATTRIBUTE_UNREAD || take(spec, found, &node->attribute[i]))
-			return;
-		node->attribute[i] = (struct attribute){ 0 };
-		found_text(found, value);
-		allowed_text(spec, allowed);
-		mistakes_add(mistakes, found->line, "model.layers.%s: found %s, allowed: %s", found->key,
-			     value, allowed);
+		read_value(&node->op->attribute[i], found, &node->attribute[i], mistakes);
+		return;
+	}
+	if (node->op->parameters && !strcmp(found->key, trainable.key)) {
+		struct attribute value = { 0 };
+
+		read_value(&trainable, found, &value, mistakes);
+		node->trainable = value.b;
 		return;
 	}
 	if (found->type != ATTRIBUTE_UNREAD)
 		note_unknown(node, found, mistakes);
+}
+
+static struct attribute fallback_of(const struct attribute_spec *spec)
+{
+	struct attribute value = { .i = (int64_t)spec->fallback,
+				   .f = spec->fallback,
+				   .b = spec->fallback != 0,
+				   .s = spec->fallback_name,
+				   .items = spec->items_min ? spec->items_min : 1 };
+
+	for (uint32_t i = 0; i < value.items; i++)
+		value.item[i] = value.i;
+	return value;
 }
 
 void attributes_read(struct node *node, const struct config_layer *layer, struct mistakes *mistakes)
@@ -127,9 +197,6 @@ void attributes_read(struct node *node, const struct config_layer *layer, struct
 			mistakes_add(mistakes, node->line, "model.layers.%s: found nothing, allowed: %s",
 				     spec->key, allowed);
 		else
-			node->attribute[i] = (struct attribute){ .i = (int64_t)spec->fallback,
-								 .f = spec->fallback,
-								 .b = spec->fallback != 0,
-								 .s = spec->fallback_name };
+			node->attribute[i] = fallback_of(spec);
 	}
 }

@@ -25,29 +25,29 @@ static const struct tile *choose(bool cpu, uint64_t n)
 	return n > 16 ? &cpu_tiles[1] : &cpu_tiles[2];
 }
 
-static struct argument size_of(uint64_t constant)
+static struct argument size_of(uint64_t constant, uint64_t per_row)
 {
 	if (constant == GEMM_ROWS)
-		return (struct argument)AT(ROWS);
+		return (struct argument)ROWS_TIMES(per_row);
 	return (struct argument)INT(constant);
 }
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm)
 {
 	const struct tile *tile = choose(plan->cpu, gemm->n);
-	const uint64_t seed = plan->graph->config->run.seed;
+	const uint64_t seed = plan->graph->config->run.seed, per_row = gemm->per_row ? gemm->per_row : 1;
 	struct launch launch = {
 		.kernel = tile->kernel,
-		.groups = { { .constant = gemm->m, .per_row = gemm->m == GEMM_ROWS, .tile = tile->rows },
+		.groups = { { .constant = gemm->m, .per_row = gemm->m == GEMM_ROWS ? per_row : 0, .tile = tile->rows },
 			    { .constant = gemm->n, .tile = tile->columns } },
 		.arguments = GEMM_ARGUMENTS,
 		.argument = {
 			[GEMM_A] = IN(gemm->a),
 			[GEMM_B] = IN(gemm->b),
 			[GEMM_C] = OUT(gemm->c),
-			[GEMM_M] = size_of(gemm->m),
+			[GEMM_M] = size_of(gemm->m, per_row),
 			[GEMM_N] = INT(gemm->n),
-			[GEMM_K] = size_of(gemm->k),
+			[GEMM_K] = size_of(gemm->k, per_row),
 			[GEMM_STRIDE_ROW] = INT(gemm->a_transposed ? 1 : gemm->k),
 			[GEMM_STRIDE_K] = INT(gemm->a_transposed ? gemm->m : 1),
 			[GEMM_EPILOGUE] = UINT(gemm->add ? EPILOGUE_ADD : 0u),

@@ -17,6 +17,7 @@
 struct gemm {
 	uint32_t a, b, c;  /* tensors */
 	uint64_t m, n, k;  /* constants, or GEMM_ROWS for m or k */
+	uint64_t per_row;  /* GEMM_ROWS means so many for each row; 0: one */
 	bool a_transposed; /* A is stored as [K, M] */
 	bool add;          /* C += */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/graph.h"
-#include "drivers/digest/digest.h"
 
+#include "data/batch.h"
+#include "drivers/digest/digest.h"
 #include "model/attributes.h"
 #include "model/layout.h"
 #include "model/losses.h"
@@ -45,6 +46,7 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 	added = &graph->tensor[graph->tensors];
 	*added = *tensor;
 	added->gradient = GRAPH_NO_TENSOR;
+	added->splits = tensor->splits ? tensor->splits : GRAPH_NO_TENSOR;
 	added->offset = UINT64_MAX;
 	added->elements = 1;
 	for (uint32_t i = 0; i < added->rank; i++)
@@ -53,23 +55,111 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 	return graph->tensors++;
 }
 
+uint64_t tensor_outer(const struct tensor *tensor)
+{
+	uint64_t outer = 1;
+
+	for (uint32_t i = 0; i + 1 < tensor->rank; i++)
+		outer *= tensor->shape[i];
+	return outer;
+}
+
+uint64_t tensor_last(const struct tensor *tensor)
+{
+	return tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
+}
+
+const char *shape_text(const struct tensor *tensor, char out[static SHAPE_TEXT_BYTES])
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < tensor->rank; i++)
+		used += (size_t)snprintf(out + used, SHAPE_TEXT_BYTES - used, "%s%" PRIu64, i ? ", " : "[",
+					 tensor->shape[i]);
+	(void)snprintf(out + used, SHAPE_TEXT_BYTES - used, tensor->rank ? "]" : "[]");
+	return out;
+}
+
 /* ---- Features ---- */
 
-/* Without such a feature, which config_load() refuses: a tensor that nothing is known of. */
-static uint32_t batch_tensor(struct graph *graph, const char *name, enum role role, enum dtype dtype)
+static const struct config_feature *feature_named(const struct config *config, const char *name)
 {
-	const struct config *config = graph->config;
+	for (uint32_t i = 0; name && i < config->features; i++)
+		if (!strcmp(config->feature[i].name, name))
+			return &config->feature[i];
+	return NULL;
+}
+
+/* Without such a feature, which config_load() refuses: a tensor that nothing is known of. */
+static struct tensor batch_tensor(const struct graph *graph, const char *name, enum role role)
+{
+	const struct config_feature *feature = feature_named(graph->config, name);
 	struct tensor tensor = {
-		.dtype = dtype, .role = role, .arena = ARENA_BATCH, .rows = true, .rank = 1
+		.role = role, .arena = ARENA_BATCH, .rows = true, .rank = 1, .feature = feature
 	};
 
-	for (uint32_t i = 0; name && i < config->features; i++)
-		if (!strcmp(config->feature[i].name, name)) {
-			tensor.rank = config->feature[i].rank;
-			memcpy(tensor.shape, config->feature[i].shape, sizeof(tensor.shape));
-		}
+	if (feature) {
+		tensor.dtype = feature->dtype == CONFIG_INT64 ? DTYPE_I64 : DTYPE_F32;
+		tensor.rank = feature->rank;
+		memcpy(tensor.shape, feature->shape, sizeof(tensor.shape));
+	}
 	(void)snprintf(tensor.name, sizeof(tensor.name), "%s", name ? name : "");
-	return graph_tensor(graph, &tensor);
+	return tensor;
+}
+
+static uint32_t note_input(struct graph *graph, const struct tensor *tensor)
+{
+	graph->input[graph->inputs] = graph_tensor(graph, tensor);
+	return graph->input[graph->inputs++];
+}
+
+/* As it lies in the ring: the values of a ragged feature are beside the splits that say whose they are. */
+static uint32_t ragged_input(struct graph *graph, const struct config_feature *feature)
+{
+	struct tensor values = batch_tensor(graph, feature->name, ROLE_INPUT);
+	struct tensor splits = { .dtype = DTYPE_I64,
+				 .role = ROLE_INPUT,
+				 .arena = ARENA_BATCH,
+				 .rank = 1,
+				 .shape = { graph->batch_rows + 1 } };
+
+	(void)snprintf(splits.name, sizeof(splits.name), "%s" BATCH_SPLITS, feature->name);
+	(void)snprintf(values.name, sizeof(values.name), "%s" BATCH_VALUES, feature->name);
+	values.splits = note_input(graph, &splits);
+	values.rows = false;
+	values.rank = 1;
+	values.shape[0] = graph->batch_rows * feature->values_max;
+	return note_input(graph, &values);
+}
+
+/* A feature as a graph input, noted at its first use. GRAPH_NO_TENSOR: no such feature, or the label. */
+static uint32_t feature_input(struct graph *graph, const char *name)
+{
+	const struct config_feature *feature = feature_named(graph->config, name);
+	struct tensor tensor;
+
+	for (uint32_t i = 0; feature && i < graph->inputs; i++)
+		if (graph_at(graph, graph->input[i])->feature == feature)
+			return graph->input[i];
+	if (!feature || feature == graph_at(graph, graph->label)->feature || feature->dtype == CONFIG_BYTES ||
+	    graph->inputs + 2 > GRAPH_INPUTS_MAX)
+		return GRAPH_NO_TENSOR;
+	if (feature->values_max)
+		return ragged_input(graph, feature);
+	tensor = batch_tensor(graph, name, ROLE_INPUT);
+	return note_input(graph, &tensor);
+}
+
+static void add_batch(struct graph *graph)
+{
+	const struct tensor label = batch_tensor(graph, graph->config->model.label, ROLE_LABEL),
+			    empty = { .name = "empty", .dtype = DTYPE_U8, .role = ROLE_EMPTY, .rows = true },
+			    unknown = batch_tensor(graph, NULL, ROLE_INPUT);
+
+	graph->label = graph_tensor(graph, &label);
+	graph->empty = graph_tensor(graph, &empty);
+	if (feature_input(graph, graph->config->model.input) == GRAPH_NO_TENSOR)
+		(void)note_input(graph, &unknown);
 }
 
 /* ---- Nodes ---- */
@@ -108,11 +198,10 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 				     node->name, graph->node[i].line);
 }
 
-static bool find_input(const struct graph *graph, const char *name, uint32_t *ret_tensor)
+static bool find_input(struct graph *graph, const char *name, uint32_t *ret_tensor)
 {
 	bool unknown = false;
 
-	*ret_tensor = graph->input;
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		unknown |= !graph->node[i].op;
 		if (!strcmp(graph->node[i].name, name)) {
@@ -120,51 +209,153 @@ static bool find_input(const struct graph *graph, const char *name, uint32_t *re
 			return true;
 		}
 	}
+	*ret_tensor = feature_input(graph, name);
+	if (*ret_tensor != GRAPH_NO_TENSOR)
+		return true;
 	/* It may be the one whose op is wrong, which names it. */
-	return unknown || !strcmp(name, graph_at(graph, graph->input)->name);
+	*ret_tensor = graph->input[0];
+	return unknown;
+}
+
+static void refuse_input(const struct graph *graph, const struct node *node, const char *name,
+			 struct mistakes *mistakes)
+{
+	const struct config *config = graph->config;
+	char features[256] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < config->features && used < sizeof(features); i++)
+		if (&config->feature[i] != graph_at(graph, graph->label)->feature &&
+		    config->feature[i].dtype != CONFIG_BYTES)
+			used += (size_t)snprintf(features + used, sizeof(features) - used, "%s\"%s\"",
+						 used ? ", " : "", config->feature[i].name);
+	mistakes_add(mistakes, node->line,
+		     "model.layers.inputs: found \"%.100s\", allowed: an earlier layer or a feature, %s",
+		     name, features);
+}
+
+/* What the op can read. Nothing is said of what is not known. */
+static bool check_input(const struct node *node, const struct tensor *input, struct mistakes *mistakes)
+{
+	const bool ragged = input->splits != GRAPH_NO_TENSOR;
+
+	if (!input->elements || (input->dtype == node->op->reads && ragged == node->op->ragged))
+		return true;
+	mistakes_add(mistakes, node->line, "model.layers.inputs: found '%s' of %s%s, allowed of %s: %s%s",
+		     input->name, ragged ? "ragged " : "", dtype_name(input->dtype), node->op->name,
+		     node->op->ragged ? "ragged " : "", dtype_name(node->op->reads));
+	return false;
+}
+
+static bool count_inputs(const struct node *node, uint32_t inputs, struct mistakes *mistakes)
+{
+	const uint32_t least = node->op->inputs, most = node->op->inputs_max ? node->op->inputs_max : least;
+
+	if (inputs >= least && inputs <= most)
+		return true;
+	if (least == most)
+		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed of %s: %u", inputs,
+			     node->op->name, least);
+	else
+		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed of %s: %u .. %u",
+			     inputs, node->op->name, least, most);
+	return false;
 }
 
 /* After a mistake the node has no inputs. */
-static void connect_node(const struct graph *graph, struct node *node, const struct config_layer *layer,
+static void connect_node(struct graph *graph, struct node *node, const struct config_layer *layer,
 			 struct mistakes *mistakes)
 {
-	uint32_t inputs = layer->inputs ? layer->inputs : 1;
+	const uint32_t inputs = layer->inputs ? layer->inputs : 1;
 
-	if (inputs != node->op->inputs) {
-		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed of %s: %u", inputs,
-			     node->op->name, node->op->inputs);
+	if (!count_inputs(node, inputs, mistakes))
 		return;
-	}
 	node->inputs = inputs;
-	node->input[0] = graph->nodes ? graph->node[graph->nodes - 1].output : graph->input;
+	node->input[0] = graph->nodes ? graph->node[graph->nodes - 1].output : graph->input[0];
 	for (uint32_t i = 0; i < layer->inputs; i++)
 		if (!find_input(graph, layer->input[i], &node->input[i])) {
-			mistakes_add(
-				mistakes, node->line,
-				"model.layers.inputs: found \"%.100s\", allowed: an earlier layer or \"%s\"",
-				layer->input[i], graph_at(graph, graph->input)->name);
+			refuse_input(graph, node, layer->input[i], mistakes);
 			node->inputs = 0;
 		}
+	for (uint32_t i = 0; i < node->inputs; i++)
+		if (!check_input(node, graph_at(graph, node->input[i]), mistakes))
+			node->inputs = 0;
+}
+
+static uint64_t dimension_of(const struct graph *graph, const struct node *node,
+			     const struct dimension *dimension)
+{
+	switch (dimension->kind) {
+	case DIM_INPUT_LAST:
+		return tensor_last(graph_at(graph, node->input[0]));
+	case DIM_OUTPUT_LAST:
+		return tensor_last(graph_at(graph, node->output));
+	case DIM_ATTRIBUTE:
+		return (uint64_t)node->attribute[dimension->attribute].item[dimension->item];
+	case DIM_END:
+		break;
+	}
+	return 0;
 }
 
 static void add_parameters(struct graph *graph, struct node *node)
 {
 	for (uint32_t i = 0; i < node->op->parameters; i++) {
 		const struct parameter_spec *spec = &node->op->parameter[i];
-		struct tensor tensor = { .role = ROLE_PARAMETER, .arena = ARENA_STATE, .trainable = true };
+		struct tensor tensor = { .role = spec->state ? ROLE_STATE : ROLE_PARAMETER,
+					 .arena = ARENA_STATE,
+					 .trainable = !spec->state && node->trainable };
 
 		if (spec->only_if >= 0 && !node->attribute[spec->only_if].b)
 			continue;
-		for (; spec->shape[tensor.rank] != DIM_END; tensor.rank++)
-			tensor.shape[tensor.rank] = spec->shape[tensor.rank] == DIM_UNITS
-							    ? graph_at(graph, node->output)->elements
-							    : graph_at(graph, node->input[0])->elements;
-		tensor.initializer = node->attribute[spec->initializer].s;
+		for (; spec->shape[tensor.rank].kind != DIM_END; tensor.rank++)
+			tensor.shape[tensor.rank] = dimension_of(graph, node, &spec->shape[tensor.rank]);
+		tensor.initializer = spec->initial ? spec->initial : node->attribute[spec->initializer].s;
 		(void)snprintf(tensor.name, sizeof(tensor.name), "%s/%s", node->name, spec->name);
 		node->parameter[i] = graph_tensor(graph, &tensor);
 		node->parameters = i + 1;
-		graph->parameters += graph_at(graph, node->parameter[i])->elements;
+		if (tensor.trainable)
+			graph->parameters += graph_at(graph, node->parameter[i])->elements;
+		else
+			graph->frozen += graph_at(graph, node->parameter[i])->elements;
 	}
+}
+
+/* Freeze: what no trainable parameter lies below has no gradient. */
+static bool depends_on_training(const struct graph *graph, const struct node *node)
+{
+	for (uint32_t i = 0; i < node->inputs; i++)
+		if (graph_at(graph, node->input[i])->trainable)
+			return true;
+	for (uint32_t i = 0; i < node->parameters; i++)
+		if (node->parameter[i] != GRAPH_NO_TENSOR && graph_at(graph, node->parameter[i])->trainable)
+			return true;
+	return false;
+}
+
+static bool inputs_known(const struct graph *graph, const struct node *node)
+{
+	for (uint32_t i = 0; i < node->inputs; i++)
+		if (!graph_at(graph, node->input[i])->elements)
+			return false;
+	return node->inputs > 0;
+}
+
+/* Kernels count in 32 bits. */
+static void check_size(const struct graph *graph, const struct node *node, const struct tensor *output,
+		       struct mistakes *mistakes)
+{
+	uint64_t elements = graph->batch_rows;
+
+	for (uint32_t i = 0; i < output->rank; i++)
+		if (__builtin_mul_overflow(elements, output->shape[i], &elements) || elements > INT32_MAX) {
+			mistakes_add(
+				mistakes, node->line,
+				"model.layers: found more than %d numbers in the output of '%s' for %" PRIu64
+				" rows, allowed: so many",
+				INT32_MAX, node->name, graph->batch_rows);
+			return;
+		}
 }
 
 static void check_shape(struct graph *graph, struct node *node, struct tensor *output,
@@ -174,6 +365,8 @@ static void check_shape(struct graph *graph, struct node *node, struct tensor *o
 
 	if (node->op->shape(graph, node, output, &err) < 0)
 		mistakes_add(mistakes, node->line, "model.layers.inputs: %s", err.text);
+	else
+		check_size(graph, node, output, mistakes);
 }
 
 /* A mistake leaves the output's size at 0: unknown, and nothing more is said of it. */
@@ -185,6 +378,7 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++)
 		node->parameter[i] = GRAPH_NO_TENSOR;
 	node->line = layer->line;
+	node->trainable = true;
 	node->op = layer->op ? op_find(layer->op) : NULL;
 	if (layer->op && !node->op)
 		mistakes_add(mistakes, layer->line, "model.layers.op: found \"%s\", allowed: %s", layer->op,
@@ -194,12 +388,13 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 		attributes_read(node, layer, mistakes);
 		connect_node(graph, node, layer, mistakes);
 	}
-	if (node->inputs)
+	if (inputs_known(graph, node))
 		check_shape(graph, node, &output, mistakes);
 	(void)snprintf(output.name, sizeof(output.name), "%s", node->name);
 	node->output = graph_tensor(graph, &output);
-	if (node->inputs)
+	if (graph_at(graph, node->output)->elements)
 		add_parameters(graph, node);
+	graph->tensor[node->output].trainable = depends_on_training(graph, node);
 	graph->nodes++;
 }
 
@@ -233,12 +428,17 @@ static void check_output(struct graph *graph, struct mistakes *mistakes)
 		mistakes_add(mistakes, last->line,
 			     "model.layers.op: found \"%s\" as the last, allowed with loss %s: \"%s\"",
 			     last->op->name, graph->loss->name, graph->loss->output_op);
-	else if (label->elements && output->elements && label->elements != output->elements)
+	else if (label->elements && output->elements &&
+		 (label->elements != output->elements || tensor_outer(output) != 1))
 		mistakes_add(mistakes, last->line,
 			     "model.layers: found %" PRIu64 " outputs, allowed: %" PRIu64
 			     ", the classes of label '%s'",
 			     output->elements, label->elements, label->name);
 	check_consumers(graph, mistakes);
+	if (!mistakes->count && !graph->parameters)
+		mistakes_add(mistakes, last->line,
+			     "model.layers: found nothing to learn, allowed: a layer whose parameters are "
+			     "not frozen");
 }
 
 /* ---- Hash ---- */
@@ -269,6 +469,28 @@ static void append_shape(struct text *text, const struct tensor *tensor)
 		append(text, "%s%" PRIu64, i ? "x" : "", tensor->shape[i]);
 }
 
+static void append_attribute(struct text *text, const struct attribute_spec *spec,
+			     const struct attribute *attribute)
+{
+	append(text, " %s=", spec->key);
+	switch (spec->kind) {
+	case ATTRIBUTE_IS_INT:
+	case ATTRIBUTE_IS_BOOL:
+		append(text, "%" PRId64, attribute->i);
+		break;
+	case ATTRIBUTE_IS_FLOAT:
+		append(text, "%.17g", attribute->f);
+		break;
+	case ATTRIBUTE_IS_NAME:
+		append(text, "%s", attribute->s);
+		break;
+	case ATTRIBUTE_IS_INTS:
+		for (uint32_t i = 0; i < attribute->items; i++)
+			append(text, "%s%" PRId64, i ? "x" : "", attribute->item[i]);
+		break;
+	}
+}
+
 static void append_node(struct text *text, const struct graph *graph, const struct node *node)
 {
 	append(text, "node %s %s", node->op->name, node->name);
@@ -276,10 +498,28 @@ static void append_node(struct text *text, const struct graph *graph, const stru
 		append(text, " <%s", graph_at(graph, node->input[i])->name);
 	for (uint32_t i = 0; i < node->op->attributes; i++)
 		if (node->op->attribute[i].hashed)
-			append(text, " %s=%" PRId64, node->op->attribute[i].key, node->attribute[i].i);
+			append_attribute(text, &node->op->attribute[i], &node->attribute[i]);
+	if (!node->trainable)
+		append(text, " frozen");
 	append(text, " >");
 	append_shape(text, graph_at(graph, node->output));
 	append(text, "\n");
+}
+
+/* Those besides model.input, and that one where it is no plain float32: values of a ragged feature by its
+ * name, as their number is the batch's. */
+static void append_other_inputs(struct text *text, const struct graph *graph)
+{
+	for (uint32_t i = 0; i < graph->inputs; i++) {
+		const struct tensor *input = graph_at(graph, graph->input[i]);
+
+		if (i == 0 && input->dtype == DTYPE_F32 && input->rows)
+			continue;
+		append(text, "input %s %s ", input->name, dtype_name(input->dtype));
+		if (input->rows)
+			append_shape(text, input);
+		append(text, "\n");
+	}
 }
 
 static int hash_graph(struct graph *graph, struct error *err)
@@ -291,8 +531,9 @@ static int hash_graph(struct graph *graph, struct error *err)
 	if (!room)
 		return error_set(err, -ENOMEM, "graph hash: out of memory");
 	append(&text, "kiln graph 1\ninput ");
-	append_shape(&text, graph_at(graph, graph->input));
+	append_shape(&text, graph_at(graph, graph->input[0]));
 	append(&text, "\n");
+	append_other_inputs(&text, graph);
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		append_node(&text, graph, &graph->node[i]);
 	append(&text, "loss %s\noptimizer %s slots %u\n", graph->loss->name, graph->optimizer->name,
@@ -322,12 +563,9 @@ static void find_tables(struct graph *graph, struct mistakes *mistakes)
 static void describe(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
-	const struct tensor empty = { .name = "empty", .dtype = DTYPE_U8, .role = ROLE_EMPTY, .rows = true };
 
 	find_tables(graph, mistakes);
-	graph->input = batch_tensor(graph, config->model.input, ROLE_INPUT, DTYPE_F32);
-	graph->label = batch_tensor(graph, config->model.label, ROLE_LABEL, DTYPE_I64);
-	graph->empty = graph_tensor(graph, &empty);
+	add_batch(graph);
 	graph->node = calloc(CONFIG_LAYERS_MAX, sizeof(*graph->node));
 	if (!graph->node)
 		abort(); /* as in graph_tensor() */
@@ -339,7 +577,7 @@ static void describe(struct graph *graph, struct mistakes *mistakes)
 
 void graph_check(const struct config *config, struct mistakes *mistakes)
 {
-	struct graph graph = { .config = config, .training = true };
+	struct graph graph = { .config = config, .training = true, .batch_rows = config->run.batch_rows };
 
 	describe(&graph, mistakes);
 	graph_done(&graph);

@@ -2,10 +2,11 @@
 /*
  * What a model is, before any device: tensors and nodes, built and checked from the config.
  *
- * A node names its inputs, so a residual is an ordinary two-input node. Every float tensor lies in one of
- * three arenas; offsets are fixed here, so that the state arena is one copy and the parameters of one
- * optimizer launch lie together: parameters | slot 0 of each | slot 1 of each | metric sums, step, cursor |
- * faults Slots and gradients mirror the layout of the parameters.
+ * A node names its inputs, earlier nodes or features of the batch, so a residual is an ordinary two-input
+ * node. Activations are [rows, shape...], images NHWC. Every float tensor lies in one of three arenas;
+ * offsets are fixed here, so that the state arena is one copy and the parameters of one optimizer launch lie
+ * together: parameters to learn | slot 0 of each | slot 1 of each | frozen parameters | layers' state |
+ * metric sums, step, cursor | faults. Slots and gradients mirror the layout of the parameters to learn.
  */
 #pragma once
 
@@ -16,8 +17,9 @@
 
 #define GRAPH_NAME_BYTES     192u
 #define GRAPH_LAYER_NAME_MAX 96u
-#define GRAPH_ATTRIBUTES_MAX 8u
+#define GRAPH_ATTRIBUTES_MAX CONFIG_ATTRIBUTES_MAX
 #define GRAPH_PARAMETERS_MAX 4u
+#define GRAPH_INPUTS_MAX     16u /* of the batch; a ragged feature is two */
 #define GRAPH_SLOTS_MAX      2u
 #define GRAPH_HASH_BYTES     65u
 #define GRAPH_NO_TENSOR      UINT32_MAX
@@ -44,6 +46,7 @@ enum role {
 	ROLE_ACTIVATION,
 	ROLE_GRADIENT,
 	ROLE_PARAMETER,
+	ROLE_STATE, /* what a layer keeps and does not learn: moving averages, statistics of the data */
 	ROLE_SLOT,
 	ROLE_STAT,    /* metric sums */
 	ROLE_COUNTER, /* step and cursor: mirrored on the host, written before a snapshot */
@@ -58,14 +61,17 @@ struct tensor {
 	enum dtype dtype;
 	enum role role;
 	enum arena arena;
-	bool rows; /* the first dimension is the batch's rows; shape[] holds the others */
-	bool trainable;
+	bool rows;      /* the first dimension is the batch's rows; shape[] holds the others */
+	bool trainable; /* a parameter to learn, or an activation made with one: it has a gradient */
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];
 	uint64_t elements; /* product of shape[]: of one row where `rows` */
 	uint64_t offset, bytes;
-	uint32_t gradient;       /* tensor, or GRAPH_NO_TENSOR */
-	const char *initializer; /* parameters only */
+	uint32_t gradient;                    /* tensor, or GRAPH_NO_TENSOR */
+	const char *initializer;              /* parameters and state only */
+	const struct config_feature *feature; /* of the batch's inputs */
+	uint32_t splits; /* of the values of a ragged input: the tensor of its row splits [rows + 1]; 0 makes
+			  * GRAPH_NO_TENSOR */
 };
 
 struct attribute {
@@ -73,6 +79,8 @@ struct attribute {
 	double f;
 	bool b;
 	const char *s;
+	uint32_t items; /* of a list; a single integer is a list of one */
+	int64_t item[CONFIG_SHAPE_MAX];
 };
 
 struct node {
@@ -83,6 +91,7 @@ struct node {
 	uint32_t output;
 	uint32_t parameters, parameter[GRAPH_PARAMETERS_MAX];
 	struct attribute attribute[GRAPH_ATTRIBUTES_MAX]; /* in the order of the op's specs */
+	bool trainable;                                   /* false: its parameters are frozen */
 };
 
 struct graph {
@@ -92,14 +101,15 @@ struct graph {
 	uint32_t tensors, tensors_room, nodes;
 	struct tensor *tensor;
 	struct node *node;
-	uint32_t input, label, empty, output;
+	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* of the batch; the first is config.model.input */
+	uint32_t label, empty, output;
 	/* Training only, GRAPH_NO_TENSOR otherwise: */
 	uint32_t row_loss, row_correct; /* what the loss kernel leaves */
 	uint32_t loss_sum, correct_sum, rows_sum, step, cursor;
 	uint32_t fault, chunk_fault; /* see kernels/metrics.cl */
 	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];
 	uint64_t arena_bytes[ARENA_MAX];
-	uint64_t parameters; /* numbers to learn */
+	uint64_t parameters, frozen; /* numbers to learn; numbers that stay, and layers' state */
 	uint64_t batch_rows;
 	bool training;
 	char hash[GRAPH_HASH_BYTES];
@@ -122,6 +132,15 @@ static inline const struct tensor *graph_at(const struct graph *graph, uint32_t 
 {
 	return &graph->tensor[tensor];
 }
+
+/* Product of the dimensions of a row but for the last: rows * outer rows of the last dimension. */
+uint64_t tensor_outer(const struct tensor *tensor);
+/* The last dimension: features, channels, classes. */
+uint64_t tensor_last(const struct tensor *tensor);
+
+/* "[28, 28, 1]" for messages; returns `out`. */
+#define SHAPE_TEXT_BYTES 176u
+const char *shape_text(const struct tensor *tensor, char out[static SHAPE_TEXT_BYTES]);
 
 uint32_t dtype_bytes(enum dtype dtype);
 /* The name safetensors uses: F32, I64, U32, U8. */

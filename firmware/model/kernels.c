@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/kernels.h"
 
-/* Made by the Makefile from kernels/NAME.cl. */
-#define KERNEL_SOURCE(name)                \
-	extern const char kernel_##name[]; \
-	extern const size_t kernel_##name##_bytes
+/* Made by the Makefile from kernels/NAME.cl, and built in this order: philox and gemm first, as the others
+ * use their functions and names. */
+#define SOURCES(each) \
+	each(philox) each(gemm) each(gemm_tiled) each(elements) each(softmax) each(metrics) each(update)
 
-KERNEL_SOURCE(philox);
-KERNEL_SOURCE(gemm);
-KERNEL_SOURCE(gemm_tiled);
-KERNEL_SOURCE(elements);
-KERNEL_SOURCE(softmax);
-KERNEL_SOURCE(metrics);
-KERNEL_SOURCE(update);
+#define DECLARE(name)                      \
+	extern const char kernel_##name[]; \
+	extern const size_t kernel_##name##_bytes;
+SOURCES(DECLARE)
 
 struct update_shape update_shape(bool cpu)
 {
@@ -21,16 +18,8 @@ struct update_shape update_shape(bool cpu)
 
 int kernels_build(struct gpu *gpu, struct gpu_program **ret_program, struct error *err)
 {
-	/* philox and gemm first: the others use their functions and names. */
-	const struct gpu_source sources[] = {
-		{ "philox.cl", kernel_philox, kernel_philox_bytes },
-		{ "gemm.cl", kernel_gemm, kernel_gemm_bytes },
-		{ "gemm_tiled.cl", kernel_gemm_tiled, kernel_gemm_tiled_bytes },
-		{ "elements.cl", kernel_elements, kernel_elements_bytes },
-		{ "softmax.cl", kernel_softmax, kernel_softmax_bytes },
-		{ "metrics.cl", kernel_metrics, kernel_metrics_bytes },
-		{ "update.cl", kernel_update, kernel_update_bytes },
-	};
+#define SOURCE(name) { #name ".cl", kernel_##name, kernel_##name##_bytes },
+	const struct gpu_source sources[] = { SOURCES(SOURCE) };
 	const struct update_shape shape = update_shape(gpu_is_cpu(gpu));
 	char options[128];
 

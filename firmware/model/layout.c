@@ -2,6 +2,7 @@
 #include "model/layout.h"
 
 #include "core/cursor.h"
+#include "model/ops.h"
 #include "model/optimizers.h"
 
 static uint32_t add(struct graph *graph, const char *name, enum role role, enum dtype dtype,
@@ -15,6 +16,15 @@ static uint32_t add(struct graph *graph, const char *name, enum role role, enum 
 	return graph_tensor(graph, &tensor);
 }
 
+/* Another shape of the same bytes: what is stored into its gradient goes into its input's. */
+static bool is_view(const struct graph *graph, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		if (graph->node[i].output == tensor)
+			return graph->node[i].op->view;
+	return false;
+}
+
 static void add_gradients(struct graph *graph)
 {
 	const uint32_t count = graph->tensors;
@@ -23,13 +33,19 @@ static void add_gradients(struct graph *graph)
 		struct tensor tensor = graph->tensor[i];
 		uint32_t gradient;
 
-		if (tensor.role != ROLE_ACTIVATION && tensor.role != ROLE_PARAMETER)
+		if (!tensor.trainable || is_view(graph, i))
 			continue;
 		tensor.arena = tensor.role == ROLE_PARAMETER ? ARENA_GRADIENT : ARENA_WORK;
 		tensor.role = ROLE_GRADIENT;
+		tensor.trainable = false;
+		tensor.initializer = NULL;
 		gradient = graph_tensor(graph, &tensor);
 		graph->tensor[i].gradient = gradient;
 	}
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		if (graph->node[i].op->view)
+			graph->tensor[graph->node[i].output].gradient =
+				graph_at(graph, graph->node[i].input[0])->gradient;
 }
 
 static void add_slot(struct graph *graph, const char *slot)
@@ -39,10 +55,11 @@ static void add_slot(struct graph *graph, const char *slot)
 	for (uint32_t i = 0; i < count; i++) {
 		struct tensor tensor = graph->tensor[i];
 
-		if (tensor.role != ROLE_PARAMETER)
+		if (tensor.role != ROLE_PARAMETER || !tensor.trainable)
 			continue;
 		tensor.role = ROLE_SLOT;
 		tensor.trainable = false;
+		tensor.initializer = NULL;
 		/* Layer names are bounded, so it fits. */
 		(void)snprintf(tensor.name, sizeof(tensor.name), "optimizer/%.12s/%.120s", slot,
 			       graph->tensor[i].name);
@@ -50,19 +67,25 @@ static void add_slot(struct graph *graph, const char *slot)
 	}
 }
 
-static void place(struct graph *graph, enum arena arena, enum role role)
+static void place_some(struct graph *graph, enum arena arena, enum role role, bool trainable_alone)
 {
 	uint64_t *used = &graph->arena_bytes[arena];
 
 	for (uint32_t i = 0; i < graph->tensors; i++) {
 		struct tensor *tensor = &graph->tensor[i];
 
-		if (tensor->arena != arena || tensor->role != role || tensor->offset != UINT64_MAX)
+		if (tensor->arena != arena || tensor->role != role || tensor->offset != UINT64_MAX ||
+		    (trainable_alone && !tensor->trainable))
 			continue;
 		tensor->offset = *used;
 		*used = (*used + tensor->bytes + TENSOR_SLACK + TENSOR_ALIGN - 1) / TENSOR_ALIGN *
 			TENSOR_ALIGN;
 	}
+}
+
+static void place(struct graph *graph, enum arena arena, enum role role)
+{
+	place_some(graph, arena, role, false);
 }
 
 static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, uint64_t bytes)
@@ -74,7 +97,7 @@ static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, u
 	return index;
 }
 
-/* Parameters come first in the state arena, gradients and slots repeat their layout. */
+/* Trainable parameters come first in the state arena, gradients and slots repeat their layout. */
 static void add_regions(struct graph *graph, uint64_t bytes)
 {
 	const uint32_t slots = graph->optimizer->slots(graph->config);
@@ -105,12 +128,16 @@ static void add_sums(struct graph *graph, uint64_t parameter_bytes)
 
 void layout_state(struct graph *graph)
 {
-	static const enum role order[] = { ROLE_SLOT, ROLE_STAT, ROLE_COUNTER, ROLE_WORK };
+	static const enum role order[] = { ROLE_SLOT, ROLE_PARAMETER, ROLE_STATE,
+					   ROLE_STAT, ROLE_COUNTER,   ROLE_WORK };
 	uint64_t parameter_bytes;
 
-	place(graph, ARENA_STATE, ROLE_PARAMETER);
-	if (!graph->training)
+	place_some(graph, ARENA_STATE, ROLE_PARAMETER, true);
+	if (!graph->training) {
+		place(graph, ARENA_STATE, ROLE_PARAMETER);
+		place(graph, ARENA_STATE, ROLE_STATE);
 		return;
+	}
 	parameter_bytes = graph->arena_bytes[ARENA_STATE];
 	add_gradients(graph);
 	for (uint32_t s = 0; s < graph->optimizer->slots(graph->config); s++)

@@ -7,8 +7,8 @@
 
 #include "model/graph.h"
 
-/* Parameters; with graph->training also gradients, slots, sums, counters, faults and the regions that one
- * optimizer launch covers. */
+/* Parameters and layers' state; with graph->training also gradients, slots, sums, counters, faults and the
+ * regions that one optimizer launch covers. */
 void layout_state(struct graph *graph);
 /* Activations, their gradients, scratch. */
 void layout_work(struct graph *graph);

@@ -17,7 +17,7 @@
 static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
 {
 	for (uint32_t i = 0; i < nodes; i++)
-		plan->graph->node[i].op->forward(plan, &plan->graph->node[i], training);
+		op_emit_forward(plan, &plan->graph->node[i], training);
 }
 
 /* Sums, counts and the look for NaN; `chunks` 0 when no parameter changed. */
@@ -43,7 +43,7 @@ static void emit_train(struct plan *plan)
 	emit_forward(plan, graph->nodes - 1, true);
 	graph->loss->emit(plan, true);
 	for (uint32_t i = graph->nodes - 1; i-- > 0;)
-		graph->node[i].op->backward(plan, &graph->node[i]);
+		op_emit_backward(plan, &graph->node[i]);
 	graph->optimizer->emit(plan);
 	emit_metrics(plan, graph_at(graph, graph->chunk_fault)->elements);
 }
@@ -70,6 +70,20 @@ static void emit_plans(struct model *model)
 
 /* ---- Open and close ---- */
 
+/* Where batches are written to on devices that do not read host memory. */
+static int make_batch_buffers(struct model *model, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	int rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->label)->bytes, &model->label, err);
+
+	if (rc == 0)
+		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->empty)->bytes, &model->empty, err);
+	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
+		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->input[i])->bytes, &model->input[i],
+				       err);
+	return rc;
+}
+
 static int make_buffers(struct model *model, struct error *err)
 {
 	const struct graph *graph = &model->graph;
@@ -79,15 +93,8 @@ static int make_buffers(struct model *model, struct error *err)
 		if (graph->arena_bytes[arena])
 			rc = gpu_buffer_create(model->gpu, graph->arena_bytes[arena], &model->arena[arena],
 					       err);
-	if (rc == 0 && !gpu_is_cpu(model->gpu)) {
-		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->input)->bytes, &model->input, err);
-		if (rc == 0)
-			rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->label)->bytes,
-					       &model->label, err);
-		if (rc == 0)
-			rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->empty)->bytes,
-					       &model->empty, err);
-	}
+	if (rc == 0 && !gpu_is_cpu(model->gpu))
+		rc = make_batch_buffers(model, err);
 	model->part = calloc(graph->tensors, sizeof(void *));
 	if (rc == 0 && !model->part)
 		rc = error_set(err, -ENOMEM, "model: out of memory");
@@ -151,7 +158,8 @@ void model_close(struct model *model)
 		gpu_buffer_free(model->part[i]);
 	for (uint32_t i = 0; i < ARENA_MAX; i++)
 		gpu_buffer_free(model->arena[i]);
-	gpu_buffer_free(model->input);
+	for (uint32_t i = 0; i < GRAPH_INPUTS_MAX; i++)
+		gpu_buffer_free(model->input[i]);
 	gpu_buffer_free(model->label);
 	gpu_buffer_free(model->empty);
 	gpu_program_free(model->program);
@@ -190,12 +198,12 @@ static int wrap_host(struct model *model, const void *host, uint64_t bytes, stru
 	return 0;
 }
 
-/* Host memory of `rows` rows of a batch tensor -> what kernels read. */
+/* Host memory of `rows` rows of a batch tensor, or all of one that has none, -> what kernels read. */
 static int feed(struct model *model, uint32_t tensor, const void *host, uint64_t rows,
 		struct gpu_buffer *device, struct gpu_buffer **ret_buffer, struct error *err)
 {
 	const struct tensor *what = graph_at(&model->graph, tensor);
-	const uint64_t bytes = rows * what->elements * dtype_bytes(what->dtype);
+	const uint64_t bytes = what->rows ? rows * what->elements * dtype_bytes(what->dtype) : what->bytes;
 
 	if (!host)
 		return 0;
@@ -203,6 +211,17 @@ static int feed(struct model *model, uint32_t tensor, const void *host, uint64_t
 		return wrap_host(model, host, bytes, ret_buffer, err);
 	*ret_buffer = device;
 	return gpu_write(model->gpu, device, 0, host, bytes, false, err);
+}
+
+static int feed_inputs(struct model *model, const void *const *input, uint64_t rows,
+		       struct plan_values *values, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
+		rc = feed(model, graph->input[i], input[i], rows, model->input[i], &values->input[i], err);
+	return rc;
 }
 
 static int feed_batch(struct model *model, const struct model_batch *batch, struct plan_values *values,
@@ -222,7 +241,7 @@ static int feed_batch(struct model *model, const struct model_batch *batch, stru
 		.step = (uint32_t)model->step,
 		.rate = (float)graph->optimizer->rate(model->config, model->step + 1),
 	};
-	rc = feed(model, graph->input, batch->input, batch->rows, model->input, &values->input, err);
+	rc = feed_inputs(model, batch->input, batch->rows, values, err);
 	if (rc == 0)
 		rc = feed(model, graph->label, batch->label, batch->rows, model->label, &values->label, err);
 	if (rc == 0)
@@ -379,25 +398,38 @@ int model_metrics_reset(struct model *model, struct error *err)
 	return gpu_write(model->gpu, model->arena[ARENA_STATE], offset, zeros, bytes, false, err);
 }
 
-int model_predict(struct model *model, const float *input, uint64_t rows, float *ret_probabilities,
+/* The inputs from row `first` on. */
+static void skip_rows(const struct graph *graph, const void *const *input, uint64_t first,
+		      const void **ret_input)
+{
+	for (uint32_t i = 0; i < graph->inputs; i++) {
+		const struct tensor *tensor = graph_at(graph, graph->input[i]);
+
+		ret_input[i] =
+			(const uint8_t *)input[i] + first * tensor->elements * dtype_bytes(tensor->dtype);
+	}
+}
+
+int model_predict(struct model *model, const void *const *input, uint64_t rows, float *ret_outputs,
 		  struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	const uint64_t inputs = model_input_elements(model), classes = model_classes(model);
+	const uint64_t outputs = graph_at(graph, graph->output)->elements;
+	const uint32_t from = plan_source(&model->predict, graph->output);
 	int rc = 0;
 
 	for (uint64_t first = 0; rc == 0 && first < rows; first += graph->batch_rows) {
 		const uint64_t count = rows - first < graph->batch_rows ? rows - first : graph->batch_rows;
 		struct plan_values values = { .rows = (int32_t)count, .valid_rows = (int32_t)count };
+		const void *part[GRAPH_INPUTS_MAX];
 
-		rc = feed(model, graph->input, input + first * inputs, count, model->input, &values.input,
-			  err);
+		skip_rows(graph, input, first, part);
+		rc = feed_inputs(model, part, count, &values, err);
 		if (rc == 0)
 			rc = plan_run(&model->predict, model->gpu, &values, err);
 		if (rc == 0)
-			rc = gpu_read(model->gpu, model->part[graph->output], 0,
-				      ret_probabilities + first * classes, count * classes * sizeof(float),
-				      NULL, err);
+			rc = gpu_read(model->gpu, model->part[from], 0, ret_outputs + first * outputs,
+				      count * outputs * sizeof(float), NULL, err);
 	}
 	return rc;
 }
@@ -407,9 +439,25 @@ const char *model_graph_hash(const struct model *model)
 	return model->graph.hash;
 }
 
-uint64_t model_input_elements(const struct model *model)
+uint32_t model_inputs(const struct model *model, struct model_input ret_inputs[static MODEL_INPUTS_MAX])
 {
-	return graph_at(&model->graph, model->graph.input)->elements;
+	const struct graph *graph = &model->graph;
+
+	static_assert(MODEL_INPUTS_MAX == GRAPH_INPUTS_MAX, "each input of the graph is one of the batch");
+	for (uint32_t i = 0; i < graph->inputs; i++) {
+		const struct tensor *tensor = graph_at(graph, graph->input[i]);
+		const bool values = tensor->splits != GRAPH_NO_TENSOR;
+
+		ret_inputs[i] = (struct model_input){
+			.name = tensor->name,
+			.dtype = tensor->dtype == DTYPE_I64 ? CONFIG_INT64 : CONFIG_FLOAT32,
+			.row_bytes =
+				values ? 0
+				       : (tensor->rows ? tensor->elements : 1) * dtype_bytes(tensor->dtype),
+			.bytes = tensor->bytes,
+		};
+	}
+	return graph->inputs;
 }
 
 uint64_t model_classes(const struct model *model)

@@ -19,12 +19,24 @@
 struct gpu;
 struct model;
 
+#define MODEL_INPUTS_MAX 16u
+
+/* What a batch must bring: a column of the ring (data/batch.h). A ragged feature is two, its splits and its
+ * values. */
+struct model_input {
+	const char *name;
+	enum config_dtype dtype;
+	uint64_t row_bytes; /* of splits, 8; of values, 0 */
+	uint64_t bytes;     /* for config.run.batch_rows rows */
+};
+
 /* One batch. Pointers are host memory (a ring slot); on a CPU device they are used in place, so they must
  * stay until model_batch_done() hands the ticket back. */
 struct model_batch {
-	const void *input; /* float32 [rows, input elements]; rows marked empty hold finite numbers (zeros) */
-	const void *label; /* int64 [rows, classes] one-hot */
-	const uint8_t *empty; /* one byte a row, 1 = skipped record (weight 0); NULL = none */
+	const void *input[MODEL_INPUTS_MAX]; /* as model_inputs() lists them; rows marked empty hold finite
+					      * numbers (zeros) */
+	const void *label;                   /* int64 [rows, classes] one-hot */
+	const uint8_t *empty;                /* one byte a row, 1 = skipped record (weight 0); NULL = none */
 	uint32_t rows,
 		valid_rows; /* 1 <= rows <= config.run.batch_rows; valid_rows = rows that are not empty */
 	uint64_t first_row; /* index of row 0 in the global order of the segment: dropout's counter */
@@ -82,8 +94,9 @@ uint64_t model_step(const struct model *model);
 MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err);
 MUST_CHECK int model_metrics_reset(struct model *model, struct error *err);
 
-/* Probabilities for `rows` rows (any number), [rows, classes]. Blocks. */
-MUST_CHECK int model_predict(struct model *model, const float *input, uint64_t rows, float *ret_probabilities,
+/* What the last layer makes of `rows` rows (with ragged inputs at most a batch, else any number): [rows,
+ * outputs]. `input` as in struct model_batch. Blocks. */
+MUST_CHECK int model_predict(struct model *model, const void *const *input, uint64_t rows, float *ret_outputs,
 			     struct error *err);
 
 /* Copy the state arena aside on the queue, between two steps. -EBUSY while the last snapshot is not released:
@@ -107,6 +120,7 @@ MUST_CHECK int model_tensor_load(struct model *model, const char *name, const vo
 void model_cursor_set(struct model *model, const struct cursor *cursor);
 void model_cursor_get(const struct model *model, struct cursor *ret_cursor);
 
-uint64_t model_input_elements(const struct model *model);
+/* How many there are; the first is config.model.input. Names live as long as the model. */
+uint32_t model_inputs(const struct model *model, struct model_input ret_inputs[static MODEL_INPUTS_MAX]);
 uint64_t model_classes(const struct model *model);
 uint64_t model_parameters(const struct model *model);

@@ -74,6 +74,25 @@ uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add)
 	return gradient;
 }
 
+uint32_t plan_work(struct plan *plan, const struct node *node, const char *name, const struct tensor *shape)
+{
+	struct tensor tensor = *shape;
+
+	tensor.role = ROLE_WORK;
+	tensor.arena = ARENA_WORK;
+	(void)snprintf(tensor.name, sizeof(tensor.name), "%s/%s", node->name, name);
+	for (uint32_t i = 0; i < plan->graph->tensors; i++)
+		if (graph_at(plan->graph, i)->role == ROLE_WORK &&
+		    !strcmp(graph_at(plan->graph, i)->name, tensor.name))
+			return i;
+	return graph_tensor(plan->graph, &tensor);
+}
+
+uint32_t plan_source(const struct plan *plan, uint32_t tensor)
+{
+	return tensor < plan->tables ? plan->alias[tensor] : tensor;
+}
+
 /* ---- Binding and running ---- */
 
 static bool is_tensor(const struct argument *argument)
@@ -115,8 +134,9 @@ int plan_bind(struct plan *plan, struct gpu_program *program, struct gpu_buffer 
 static struct gpu_buffer *batch_buffer(const struct graph *graph, const struct plan_values *values,
 				       uint32_t tensor)
 {
-	if (tensor == graph->input)
-		return values->input;
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		if (tensor == graph->input[i])
+			return values->input[i];
 	return tensor == graph->label ? values->label : values->empty;
 }
 
@@ -154,9 +174,16 @@ static int set_arguments(const struct plan *plan, struct launch *launch, const s
 
 		if (value) {
 			const void *last = step_value(&plan->last, argument->kind);
+			int32_t rows = values->rows;
 
-			if (!plan->bound || memcmp(value, last, sizeof(uint32_t)) != 0)
-				rc = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
+			if (plan->bound && memcmp(value, last, sizeof(uint32_t)) == 0)
+				continue;
+			if (argument->kind == ARGUMENT_ROWS && argument->u > 1) {
+				rows *= (int32_t)argument
+						->u; /* graph_build() holds every product below 2^31 */
+				value = &rows;
+			}
+			rc = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
 		} else if (is_tensor(argument) && graph_at(graph, argument->tensor)->arena == ARENA_BATCH) {
 			rc = gpu_kernel_set_buffer(launch->object, i,
 						   batch_buffer(graph, values, argument->tensor), err);

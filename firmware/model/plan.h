@@ -21,7 +21,7 @@ enum argument_kind {
 	ARGUMENT_INT, /* constants */
 	ARGUMENT_UINT,
 	ARGUMENT_FLOAT,
-	ARGUMENT_ROWS, /* known at each step, see struct plan_values */
+	ARGUMENT_ROWS, /* known at each step, see struct plan_values; times `u`, 0 is once */
 	ARGUMENT_VALID_ROWS,
 	ARGUMENT_ROW_WEIGHT,
 	ARGUMENT_FIRST_ROW,
@@ -54,7 +54,8 @@ struct launch {
 
 /* What changes from step to step. */
 struct plan_values {
-	struct gpu_buffer *input, *label, *empty; /* empty NULL: every row counts */
+	struct gpu_buffer *input[GRAPH_INPUTS_MAX]; /* as in graph->input */
+	struct gpu_buffer *label, *empty;           /* empty NULL: every row counts */
 	int32_t rows, valid_rows;
 	float row_weight; /* 1 / valid rows, 0 without any */
 	uint32_t first_row, step;
@@ -83,6 +84,12 @@ void plan_alias(struct plan *plan, uint32_t tensor, uint32_t source);
 /* The gradient tensor of an activation for storing into: the first store writes, later ones add (*ret_add).
  * GRAPH_NO_TENSOR: nobody needs it. */
 uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add);
+
+/* Scratch of a node, "<node>/<name>", of shape->dtype, rank, shape and rows. The same tensor in every pass
+ * and at every call: a forward pass may leave there what backward needs. */
+uint32_t plan_work(struct plan *plan, const struct node *node, const char *name, const struct tensor *shape);
+/* What reading `tensor` means at the end of the pass. */
+uint32_t plan_source(const struct plan *plan, uint32_t tensor);
 
 /* One pass over the launches: bias, relu, dropout and their gradients move into the GEMM before them. */
 void plan_fuse(struct plan *plan);
@@ -120,6 +127,12 @@ MUST_CHECK int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_va
 #define AT(what)                        \
 	{                               \
 		.kind = ARGUMENT_##what \
+	}
+
+/* Rows of the batch times a constant: rows of the last dimension. */
+#define ROWS_TIMES(n)                                     \
+	{                                                 \
+		.kind = ARGUMENT_ROWS, .u = (uint32_t)(n) \
 	}
 
 /* One work-item an element of [rows, columns], in groups of ELEMENT_GROUP. */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const enum role exported[] = { ROLE_PARAMETER, ROLE_SLOT, ROLE_STAT, ROLE_COUNTER };
+static const enum role exported[] = { ROLE_PARAMETER, ROLE_STATE, ROLE_SLOT, ROLE_STAT, ROLE_COUNTER };
 
 static void list(struct model *model, enum role role)
 {
@@ -55,8 +55,7 @@ int state_fault(const struct model *model, const struct fault *fault, struct err
 	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {
 		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
 
-		if (tensor->role == ROLE_PARAMETER && at >= tensor->offset &&
-		    at < tensor->offset + tensor->bytes)
+		if (tensor->trainable && at >= tensor->offset && at < tensor->offset + tensor->bytes)
 			return error_set(err, -EDOM,
 					 "step %u: %s became NaN or infinite, first seen in element %" PRIu64,
 					 fault->step, tensor->name, (at - tensor->offset) / sizeof(float));
@@ -74,7 +73,7 @@ int model_init(struct model *model, struct error *err)
 	for (uint32_t i = 0; i < model->tensors; i++) {
 		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
 
-		if (tensor->role == ROLE_PARAMETER)
+		if (tensor->initializer)
 			initializer_fill(tensor->initializer, model->config->run.seed, tensor->name,
 					 tensor->rank, tensor->shape, tensor->elements,
 					 (float *)(void *)(state + tensor->offset));

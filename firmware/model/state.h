@@ -44,8 +44,9 @@ struct model {
 	struct graph graph;
 	struct gpu_program *program;
 	struct plan train, evaluate, predict;
-	struct gpu_buffer *arena[ARENA_MAX], **part; /* part: by tensor */
-	struct gpu_buffer *input, *label, *empty;    /* not on CPU devices: where batches are written to */
+	struct gpu_buffer *arena[ARENA_MAX], **part;                /* part: by tensor */
+	struct gpu_buffer *input[GRAPH_INPUTS_MAX], *label, *empty; /* not on CPU devices: where batches are
+								     * written to */
 	struct wrap wrap[WRAPS_MAX];
 	struct flight flight[MODEL_TICKETS_MAX];
 	uint64_t given, completed, handed_back; /* batches; flight[n % MODEL_TICKETS_MAX] is batch n */

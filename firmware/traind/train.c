@@ -73,31 +73,43 @@ int train_wait_plan(struct train *train, struct error *err)
 
 /* ---- The ring ---- */
 
-static uint32_t find_column(const struct train *train, const char *name, uint32_t dtype, uint64_t row_bytes)
+static uint32_t find_column(const struct train *train, const char *name, uint32_t dtype, uint64_t row_bytes,
+			    uint64_t bytes)
 {
 	const struct ring_geometry *geometry = ring_geometry_of(train->ring);
-	const uint64_t rows = train->run.config.run.batch_rows;
 
 	for (uint32_t i = 0; i < geometry->columns; i++)
 		if (strcmp(geometry->column[i].name, name) == 0 && geometry->column[i].dtype == dtype &&
-		    geometry->column[i].row_bytes == row_bytes &&
-		    geometry->column[i].capacity >= rows * row_bytes)
+		    geometry->column[i].row_bytes == row_bytes && geometry->column[i].capacity >= bytes)
 			return i;
 	return COLUMN_ABSENT;
+}
+
+static bool find_inputs(struct train *train)
+{
+	struct model_input input[MODEL_INPUTS_MAX];
+
+	train->inputs = model_inputs(train->model, input);
+	for (uint32_t i = 0; i < train->inputs; i++) {
+		train->input[i] = find_column(train, input[i].name,
+					      input[i].dtype == CONFIG_INT64 ? RING_INT64 : RING_FLOAT32,
+					      input[i].row_bytes, input[i].bytes);
+		if (train->input[i] == COLUMN_ABSENT)
+			return false;
+	}
+	return true;
 }
 
 /* A ring of another run's schema is there until fetchd has made its own. */
 static bool is_ours(struct train *train)
 {
 	const struct config *config = &train->run.config;
+	const uint64_t rows = config->run.batch_rows,
+		       label_bytes = model_classes(train->model) * sizeof(int64_t);
 
-	train->input = find_column(train, config->model.input, RING_FLOAT32,
-				   model_input_elements(train->model) * sizeof(float));
-	train->label = find_column(train, config->model.label, RING_INT64,
-				   model_classes(train->model) * sizeof(int64_t));
-	train->empty = find_column(train, COLUMN_EMPTY, RING_UINT8, 1);
-	return train->input != COLUMN_ABSENT && train->label != COLUMN_ABSENT &&
-	       train->empty != COLUMN_ABSENT;
+	train->label = find_column(train, config->model.label, RING_INT64, label_bytes, rows * label_bytes);
+	train->empty = find_column(train, COLUMN_EMPTY, RING_UINT8, 1, rows);
+	return find_inputs(train) && train->label != COLUMN_ABSENT && train->empty != COLUMN_ABSENT;
 }
 
 /* Open the ring and ask for the batch behind the state's cursor. What cannot be used there, an older
@@ -202,8 +214,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	const uint64_t segment = slot->segment;
 	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
 	const struct cursor behind = slot->cursor;
-	const struct model_batch batch = {
-		.input = ring_column_data(train->ring, slot, train->input),
+	struct model_batch batch = {
 		.label = ring_column_data(train->ring, slot, train->label),
 		.empty = ring_column_data(train->ring, slot, train->empty),
 		.rows = slot->rows,
@@ -213,6 +224,8 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	};
 	int r = take_checkpoint(train, err);
 
+	for (uint32_t i = 0; i < train->inputs; i++)
+		batch.input[i] = ring_column_data(train->ring, slot, train->input[i]);
 	if (train->warm[split] < WARM_BATCHES)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (r == 0)

@@ -84,8 +84,8 @@ struct train {
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;
-	uint32_t input, label, empty; /* columns */
-	bool checkpoint_due;          /* taken before the next batch */
+	uint32_t inputs, input[MODEL_INPUTS_MAX], label, empty; /* columns */
+	bool checkpoint_due;                                    /* taken before the next batch */
 	struct cadence cadence;
 	struct saver saver;
 	struct report report;

@@ -33,7 +33,7 @@ static struct model_batch batch_at(uint64_t step)
 {
 	const uint64_t b = step % BATCHES;
 
-	return (struct model_batch){ .input = input[b],
+	return (struct model_batch){ .input = { input[b] },
 				     .label = label[b],
 				     .rows = ROWS,
 				     .valid_rows = ROWS,

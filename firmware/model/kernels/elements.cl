@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Element by element over [rows, columns], forward beside backward. Work-group: 64 items, one element each; `add` = 1
- * adds to the gradient that is there. References: relu's and dropout's reference() in ops.c. Exact, but for dropout's one
- * product: 2^-24 relative.
+ * adds to the gradient that is there. References: reference() of the rows in ops/activation.c, ops/dropout.c and
+ * ops/join.c. Exact, but for dropout's one product and each addition: 2^-24 relative.
  */
 
 #define ELEMENT_GROUP 64
@@ -39,6 +39,28 @@ ELEMENTS dropout(__global const float *x, __global float *y, int add, int rows, 
 			dropout_keeps(i % columns, row, step, layer, key_low, key_high, threshold);
 
 		y[i] = (keeps ? x[i] * scale : 0) + (add ? y[i] : 0);
+	}
+}
+
+/* y = a + b */
+ELEMENTS add_two(__global const float *a, __global const float *b, __global float *y, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns)
+		y[i] = a[i] + b[i];
+}
+
+/* to[r * to_stride + to_at + c] (+)= from[r * from_stride + from_at + c] */
+ELEMENTS copy_columns(__global const float *from, __global float *to, int add, int rows, int columns,
+		      int from_stride, int from_at, int to_stride, int to_at)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const size_t r = i / columns, c = i % columns, t = r * to_stride + to_at + c;
+
+		to[t] = from[r * from_stride + from_at + c] + (add ? to[t] : 0);
 	}
 }
 

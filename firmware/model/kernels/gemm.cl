@@ -9,7 +9,7 @@
  *
  * Reduction class: each sum runs over k in order with one fma a term, whatever the tile; column sums in chunks of
  * COLUMN_CHUNK rows, then over the chunks.
- * Reference: dense's reference() in ops.c. Tolerance: K * 2^-24 of the sum of absolute products (one rounding a term).
+ * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products (one rounding a term).
  */
 
 #define EPILOGUE_BIAS    1u
