@@ -102,15 +102,36 @@ int cache_touch(const struct cache *cache, const struct cache_object *object);
 
 /* ---- Writing ---- */
 
-struct cache_writer;
+/* What a file's xattr holds: this, then the identity. */
+#define CACHE_LABEL_MAX 3072u /* ext4 without ea_inode keeps less than 4 KiB a file */
+struct cache_label {
+	uint32_t magic, crc32;
+	uint64_t bytes;
+	char identity[]; /* endpoint, bucket, key, pin, each with its NUL */
+};
+
+/* In the caller's memory, so that nothing is allocated a file; zeroed = none. The members are write.c's. */
+struct cache_writer {
+	const struct cache *cache; /* NULL = none, or it is over */
+	int fd;
+	char temporary[64]; /* "" = renamed */
+	uint64_t bytes, expected;
+	size_t label_bytes;
+	union {
+		struct cache_label label;
+		char room[CACHE_LABEL_MAX];
+	};
+};
+
+/* Errors: -ENAMETOOLONG; -errno: there is no writer then. */
 MUST_CHECK int cache_create(const struct cache *cache, const struct cache_object *object,
-			    struct cache_writer **ret_writer, struct error *err);
+			    struct cache_writer *writer, struct error *err);
 /* The next bytes of it. Errors: -ENOSPC the disk is full; -errno. */
 MUST_CHECK int cache_append(struct cache_writer *writer, const void *data, uint64_t bytes, struct error *err);
-/* It stands; frees the writer, also on failure. Errors: -EBADMSG fewer or more bytes than the pin has. */
+/* It stands; the writer is over, also on failure. Errors: -EBADMSG fewer or more bytes than the pin has. */
 MUST_CHECK int cache_commit(struct cache_writer *writer, struct error *err);
-/* Nothing was written. Accepts one of NULL. */
-void cache_abandonp(struct cache_writer **writer);
+/* Nothing was written. Accepts one that is none, or over. */
+void cache_abandon(struct cache_writer *writer);
 
 /* Remove a file and its link. What is not there is no error. */
 int cache_remove(const struct cache *cache, const char name[static CACHE_NAME_BYTES], struct error *err);

@@ -7,7 +7,6 @@
 #include <limits.h>
 
 #define CACHE_XATTR          "user.kiln"
-#define CACHE_LABEL_MAX      3072u /* ext4 without ea_inode keeps less than 4 KiB a file */
 #define CACHE_PIN_TEXT_BYTES (STORE_ETAG_MAX + 32u)
 #define CACHE_LINK_TEMPORARY "tree/%new-" /* no escaped name begins so */
 
@@ -17,12 +16,6 @@ struct cache {
 	char folder[];
 };
 
-/* What a file's xattr holds: this, then the identity. */
-struct cache_label {
-	uint32_t magic, crc32;
-	uint64_t bytes;
-	char identity[]; /* endpoint, bucket, key, pin, each with its NUL */
-};
 #define CACHE_LABEL_MAGIC UINT32_C(0x31434b4b) /* "KKC1" */
 
 /* The object's identity into `out`; its length, or 0 where it does not fit. */

@@ -6,20 +6,20 @@
 #include <string.h>
 #include <time.h>
 
+#define LIST_FIRST 256u
 #define REST_COSTS 10u /* between two readings, in the time that one takes */
 
-static int reserve(struct cache_list *list, struct error *err)
+int cache_list_reserve(struct cache_list *list, size_t files, struct error *err)
 {
-	size_t capacity = list->capacity ? list->capacity * 2 : 256;
 	struct cache_held *larger;
 
-	if (list->count < list->capacity)
+	if (files <= list->capacity)
 		return 0;
-	larger = realloc(list->item, capacity * sizeof(*larger));
+	larger = files <= SIZE_MAX / sizeof(*larger) ? realloc(list->item, files * sizeof(*larger)) : NULL;
 	if (!larger)
-		return error_set(err, -ENOMEM, "no memory for a list of %zu files of the cache", capacity);
+		return error_set(err, -ENOMEM, "no memory for a list of %zu files of the cache", files);
 	list->item = larger;
-	list->capacity = capacity;
+	list->capacity = files;
 	return 0;
 }
 
@@ -27,7 +27,9 @@ static int add(struct cache_list *list, const char *name, uint64_t bytes, int64_
 	       struct error *err)
 {
 	struct cache_held *held;
-	int r = reserve(list, err);
+	int r = list->count < list->capacity
+			? 0
+			: cache_list_reserve(list, list->capacity ? list->capacity * 2 : LIST_FIRST, err);
 
 	if (r < 0)
 		return r;

@@ -23,6 +23,8 @@ struct cache_list {
 	uint64_t mark, read_us, cost_us; /* of the folder when it was read; when that was; how long it took */
 };
 
+/* Room for so many files, which are not there yet. Errors: -ENOMEM. */
+MUST_CHECK int cache_list_reserve(struct cache_list *list, size_t files, struct error *err);
 /* Read the folder anew; `place` says what the caller wants to remember of each, CACHE_PINNED that it is never
  * evicted. */
 #define CACHE_PINNED UINT64_MAX

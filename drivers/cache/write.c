@@ -11,29 +11,14 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-struct cache_writer {
-	const struct cache *cache;
-	int fd;
-	char temporary[64]; /* "" = renamed */
-	uint64_t bytes, expected;
-	size_t label_bytes;
-	union {
-		struct cache_label label;
-		char room[CACHE_LABEL_MAX];
-	};
-};
-
-void cache_abandonp(struct cache_writer **writer)
+void cache_abandon(struct cache_writer *w)
 {
-	struct cache_writer *w = *writer;
-
-	if (!w)
+	if (!w->cache)
 		return;
 	if (*w->temporary)
 		(void)unlinkat(w->cache->fd, w->temporary, 0);
 	close_fd(&w->fd);
-	free(w);
-	*writer = NULL;
+	w->cache = NULL;
 }
 
 /* The lock tells cache_sweep() that it is alive. */
@@ -51,27 +36,21 @@ static int make_file(struct cache_writer *w, struct error *err)
 	return 0;
 }
 
-int cache_create(const struct cache *cache, const struct cache_object *object,
-		 struct cache_writer **ret_writer, struct error *err)
+int cache_create(const struct cache *cache, const struct cache_object *object, struct cache_writer *w,
+		 struct error *err)
 {
-	CLEANUP(cache_abandonp) struct cache_writer *w = calloc(1, sizeof(*w));
 	size_t bytes;
 	int r;
 
-	if (!w)
-		return error_set(err, -ENOMEM, "no memory for a file of the cache");
-	w->fd = -1;
-	w->cache = cache;
-	w->expected = object->pin->bytes;
+	*w = (struct cache_writer){ .cache = cache, .fd = -1, .expected = object->pin->bytes };
 	w->label.magic = CACHE_LABEL_MAGIC;
 	w->label.bytes = object->pin->bytes;
 	bytes = cache_identity(object, w->label.identity, sizeof(w->room) - sizeof(w->label));
-	if (bytes == 0)
-		return error_set(err, -ENAMETOOLONG, "%s: its names are too long for a label", object->key);
 	w->label_bytes = sizeof(w->label) + bytes;
-	r = make_file(w, err);
-	if (r == 0)
-		*ret_writer = TAKE(w);
+	r = bytes > 0 ? make_file(w, err)
+		      : error_set(err, -ENAMETOOLONG, "%s: its names are too long for a label", object->key);
+	if (r < 0)
+		cache_abandon(w);
 	return r;
 }
 
@@ -107,16 +86,25 @@ static int publish(struct cache_writer *w, const struct cache_item *item, struct
 	return 0;
 }
 
-int cache_commit(struct cache_writer *writer, struct error *err)
+static int check_length(const struct cache_writer *w, struct error *err)
 {
-	CLEANUP(cache_abandonp) struct cache_writer *w = writer;
+	if (w->bytes == w->expected)
+		return 0;
+	return error_set(err, -EBADMSG, "%s/%s: %" PRIu64 " bytes were written of %" PRIu64, w->cache->folder,
+			 w->temporary, w->bytes, w->expected);
+}
+
+int cache_commit(struct cache_writer *w, struct error *err)
+{
 	char name[CACHE_NAME_BYTES];
 	struct cache_item item = { .name = name };
+	int r = check_length(w, err);
 
-	if (w->bytes != w->expected)
-		return error_set(err, -EBADMSG, "%s/%s: %" PRIu64 " bytes were written of %" PRIu64,
-				 w->cache->folder, w->temporary, w->bytes, w->expected);
-	(void)cache_label_parse(&w->label, w->label_bytes, &item);
-	cache_name_of_identity(w->label.identity, w->label_bytes - sizeof(w->label), name);
-	return publish(w, &item, err);
+	if (r == 0) {
+		(void)cache_label_parse(&w->label, w->label_bytes, &item);
+		cache_name_of_identity(w->label.identity, w->label_bytes - sizeof(w->label), name);
+		r = publish(w, &item, err);
+	}
+	cache_abandon(w);
+	return r;
 }

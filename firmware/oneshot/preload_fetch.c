@@ -12,7 +12,7 @@
 struct item {
 	char key[STORE_KEY_MAX + 1];
 	struct store_pin pin;
-	struct cache_writer *writer;
+	struct cache_writer writer;
 	struct error err; /* code 0 = good so far */
 };
 
@@ -38,7 +38,7 @@ struct fetcher {
 static void item_free(struct item *item)
 {
 	if (item)
-		cache_abandonp(&item->writer);
+		cache_abandon(&item->writer);
 	free(item);
 }
 
@@ -104,7 +104,7 @@ static int over(struct fetcher *f, struct item *item, fetched_fn *each, void *co
 	int r = item->err.code;
 
 	if (r == 0)
-		r = cache_commit(TAKE(item->writer), &item->err);
+		r = cache_commit(&item->writer, &item->err);
 	r = each(context, &object, r, &item->err);
 	item_free(item);
 	return r;
@@ -119,7 +119,7 @@ static void take_range(struct range *range)
 	if (range->request.result < 0)
 		item->err = range->request.err;
 	else
-		(void)!cache_append(item->writer, range->buffer, range->request.bytes, &item->err);
+		(void)!cache_append(&item->writer, range->buffer, range->request.bytes, &item->err);
 }
 
 /* The oldest range, whatever it takes. */

@@ -57,11 +57,11 @@ static struct cache_object object(const char *key, const char *text)
 static void write_one(const char *key, const char *text)
 {
 	struct cache_object o = object(key, text);
-	CLEANUP(cache_abandonp) struct cache_writer *writer = NULL;
+	CLEANUP(cache_abandon) struct cache_writer writer = { 0 };
 	struct error err = { 0 };
 
 	if (cache_create(cache, &o, &writer, &err) < 0 ||
-	    cache_append(writer, text, strlen(text), &err) < 0 || cache_commit(TAKE(writer), &err) < 0)
+	    cache_append(&writer, text, strlen(text), &err) < 0 || cache_commit(&writer, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -230,18 +230,18 @@ static void test_write_and_read(void **state)
 static void test_abandoned(void **state)
 {
 	struct cache_object o = object("k", "hello");
-	struct cache_writer *writer = NULL;
+	struct cache_writer writer = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
 	need_cache();
 	assert_int_equal(cache_create(cache, &o, &writer, &err), 0);
-	assert_int_equal(cache_append(writer, "hel", 3, &err), 0);
-	cache_abandonp(&writer);
+	assert_int_equal(cache_append(&writer, "hel", 3, &err), 0);
+	cache_abandon(&writer);
 	assert_int_equal(files_below("new"), 0);
 	assert_int_equal(cache_create(cache, &o, &writer, &err), 0);
-	assert_int_equal(cache_append(writer, "hel", 3, &err), 0);
-	assert_int_equal(cache_commit(TAKE(writer), &err), -EBADMSG);
+	assert_int_equal(cache_append(&writer, "hel", 3, &err), 0);
+	assert_int_equal(cache_commit(&writer, &err), -EBADMSG);
 	assert_int_equal(files_below(""), 0);
 }
 
@@ -291,7 +291,7 @@ static void test_remove_and_sweep(void **state)
 {
 	struct cache_object o = object("k", "hello");
 	char name[CACHE_NAME_BYTES], path[PATH_BYTES];
-	CLEANUP(cache_abandonp) struct cache_writer *alive = NULL;
+	CLEANUP(cache_abandon) struct cache_writer alive = { 0 };
 	struct error err = { 0 };
 
 	(void)state;

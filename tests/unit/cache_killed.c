@@ -55,15 +55,15 @@ static struct cache_object object(const char *key)
 static int write_one(const char *key, struct error *err)
 {
 	CLEANUP(cache_closep) struct cache *cache = NULL;
-	CLEANUP(cache_abandonp) struct cache_writer *writer = NULL;
+	CLEANUP(cache_abandon) struct cache_writer writer = { 0 };
 	struct cache_object o = object(key);
 	int r;
 
 	if ((r = open_cache(&cache, err)) < 0 || (r = cache_create(cache, &o, &writer, err)) < 0 ||
-	    (r = cache_append(writer, bytes, 5, err)) < 0 ||
-	    (r = cache_append(writer, bytes + 5, sizeof(bytes) - 5, err)) < 0)
+	    (r = cache_append(&writer, bytes, 5, err)) < 0 ||
+	    (r = cache_append(&writer, bytes + 5, sizeof(bytes) - 5, err)) < 0)
 		return r;
-	return cache_commit(TAKE(writer), err);
+	return cache_commit(&writer, err);
 }
 
 static int write_new(struct error *err)
