@@ -151,13 +151,13 @@ uint64_t arrivals_kept_bytes(const struct shard *shard)
 {
 	uint64_t bytes = 0;
 
-	for (uint64_t i = 0; i < shard->parts_capacity; i++)
+	for (uint64_t i = 0; i < shard->parts_used; i++)
 		bytes += shard->arrival[i].index.output.capacity;
 	return bytes;
 }
 
 void arrivals_drop(struct shard *shard)
 {
-	for (uint64_t i = 0; i < shard->parts_capacity; i++)
+	for (uint64_t i = 0; i < shard->parts_used; i++)
 		buffer_drop(&shard->arrival[i].index);
 }

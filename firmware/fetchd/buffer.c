@@ -44,10 +44,26 @@ static void *take_pages(uint64_t bytes)
 
 static void free_pages(const struct buffer *buffer)
 {
-	if (buffer->spilled || buffer->output.capacity >= HUGEPAGE_BYTES)
-		(void)munmap(buffer->output.data, buffer->output.capacity);
+	if (buffer->spilled || buffer->room >= HUGEPAGE_BYTES)
+		(void)munmap(buffer->output.data, buffer->room);
 	else
 		free(buffer->output.data);
+}
+
+/* Whole pages between the ends of what malloc() gave. */
+static void forget_pages(const struct buffer *buffer)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)buffer->output.data,
+		  first = (begin + page - 1) & ~(page - 1), end = (begin + buffer->room) & ~(page - 1);
+
+	if (end > first)
+		(void)madvise(buffer->output.data + (first - begin), end - first, MADV_DONTNEED);
+}
+
+static void set_place(struct buffer *buffer, uint8_t *data, uint64_t bytes)
+{
+	buffer->output.data = data;
+	buffer->output.capacity = buffer->room = bytes;
 }
 
 /* ---- On disk ---- */
@@ -104,8 +120,7 @@ static int move_to_file(struct buffer *buffer, uint64_t used, uint64_t bytes, st
 	if (used > 0)
 		memcpy(data, buffer->output.data, used);
 	buffer_drop(buffer);
-	buffer->output.data = data;
-	buffer->output.capacity = bytes;
+	set_place(buffer, data, bytes);
 	buffer->spilled = true;
 	atomic_fetch_add_explicit(&budget->spilled, bytes, memory_order_relaxed);
 	return 0;
@@ -122,6 +137,10 @@ int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct erro
 		return 0;
 	if (buffer->spilled || !take_memory(buffer->budget, more))
 		return move_to_file(buffer, used, bytes, err);
+	if (bytes <= buffer->room) {
+		buffer->output.capacity = bytes;
+		return 0;
+	}
 	data = take_pages(bytes);
 	if (!data) {
 		give_back(buffer->budget, false, more);
@@ -130,8 +149,7 @@ int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct erro
 	if (used > 0)
 		memcpy(data, buffer->output.data, used);
 	free_pages(buffer);
-	buffer->output.data = data;
-	buffer->output.capacity = bytes;
+	set_place(buffer, data, bytes);
 	return 0;
 }
 
@@ -164,14 +182,50 @@ void buffer_init(struct buffer *buffer, struct budget *budget)
 	*buffer = (struct buffer){ .output.grow = grow_output, .budget = budget };
 }
 
-struct buffer buffer_take(struct buffer *buffer)
+struct buffer buffer_place(uint64_t bytes)
+{
+	struct buffer place = { .output.data = take_pages(bytes) };
+
+	place.room = place.output.data ? bytes : 0;
+	return place;
+}
+
+void buffer_rest(struct buffer *buffer)
+{
+	if (buffer->spilled) {
+		buffer_drop(buffer);
+		return;
+	}
+	if (buffer->output.capacity == 0)
+		return;
+	give_back(buffer->budget, false, buffer->output.capacity);
+	forget_pages(buffer);
+	buffer->output.capacity = 0;
+}
+
+static void replace(struct buffer *buffer, struct buffer place)
+{
+	buffer_init(buffer, buffer->budget);
+	buffer->output.data = place.output.data;
+	buffer->room = place.room;
+}
+
+struct buffer buffer_take(struct buffer *buffer, struct buffer place)
 {
 	struct buffer taken = *buffer;
 
 	give_back(buffer->budget, buffer->spilled, buffer->output.capacity);
 	taken.budget = NULL;
-	buffer_init(buffer, buffer->budget);
+	replace(buffer, place);
 	return taken;
+}
+
+void buffer_expect(struct buffer *buffer, uint64_t bytes)
+{
+	if (bytes <= buffer->room)
+		return;
+	buffer_drop(buffer);
+	replace(buffer, buffer_place(bytes));
 }
 
 void buffer_drop(struct buffer *buffer)

@@ -19,7 +19,9 @@ struct budget {
 };
 
 struct buffer {
-	struct inflate_output output; /* its data and capacity */
+	struct inflate_output
+		output; /* its data; its capacity, which is in the account: none while it rests */
+	uint64_t room;  /* of the place at its data: it grows so far without another */
 	struct budget *budget;
 	bool spilled;
 };
@@ -31,8 +33,16 @@ MUST_CHECK int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes,
 /* The same, but a full disk is left as it is: for who must not wait. */
 MUST_CHECK int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err);
 bool buffer_lacks_disk(int r); /* that error, of both */
+/* Nothing of it is needed, and so many bytes may be soon: a place for them, of no account yet. Without memory
+ * there is none. */
+void buffer_expect(struct buffer *buffer, uint64_t bytes);
 /* Empty, as after buffer_init(). Accepts a zeroed one. */
 void buffer_drop(struct buffer *buffer);
-/* The bytes leave the account: the caller's, to be dropped. The buffer is empty. */
-struct buffer buffer_take(struct buffer *buffer);
+/* Its memory is the kernel's again and leaves the account, its place stays. One on disk is dropped. */
+void buffer_rest(struct buffer *buffer);
+/* The bytes leave the account: the caller's, to rest or to be dropped. The buffer goes on with `place`, one
+ * that rests or is empty. */
+struct buffer buffer_take(struct buffer *buffer, struct buffer place);
 void buffer_init(struct buffer *buffer, struct budget *budget);
+/* One that rests, with so much room, of no account; without memory, one of none. */
+struct buffer buffer_place(uint64_t bytes);

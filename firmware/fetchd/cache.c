@@ -289,20 +289,20 @@ static bool any_cached_source(const struct config *config)
 	return false;
 }
 
-/* Whether the kernel can keep all of the run's objects in the memory that the windows do not need then. */
-static bool fits_memory(const struct fetch *fetch)
+/* As many as the backlog holds of average size, each for the largest. They rest: it costs no memory. */
+static void make_spares(struct fetch_cache *cache, const struct extent *extent)
 {
-	uint64_t bytes = 0;
+	uint64_t average = extent->shards ? extent->bytes / extent->shards : 0,
+		 wanted = average ? cache->backlog_max / average : 0;
 
-	for (uint32_t source = 0; source < fetch->run.config.sources; source++)
-		for (int split = 0; split < SPLIT_MAX; split++)
-			for (uint64_t i = plan_source_shards(fetch->plan, source, (enum split)split);
-			     i-- > 0;) {
-				bytes += plan_shard(fetch->plan, source, (enum split)split, i).bytes;
-				if (bytes > fetch->budget.max / 2)
-					return false;
-			}
-	return true;
+	wanted = wanted < extent->shards ? wanted : extent->shards;
+	while (cache->spares < KEEP_JOBS_MAX && cache->spares < wanted) {
+		struct buffer place = buffer_place(extent->largest);
+
+		if (!place.room)
+			return;
+		cache->spare[cache->spares++] = place;
+	}
 }
 
 /* A cache is a help, never a condition. */
@@ -322,8 +322,11 @@ void cache_begin(struct fetch *fetch)
 		return;
 	}
 	cache->fetch = fetch;
-	cache->fits = fits_memory(fetch);
+	cache->fits = fetch->extent.bytes <= fetch->budget.max / 2;
 	cache->backlog_max = config_fetch_cache_backlog_bytes(config);
+	make_spares(cache, &fetch->extent);
+	if (cache_list_reserve(&cache->list, fetch->extent.shards, &err) < 0)
+		log_warning("cache: %s", err.text);
 	(void)pthread_cond_init(&cache->read, NULL);
 	(void)pthread_cond_init(&cache->keep, NULL);
 	(void)pthread_cond_init(&cache->room, NULL);

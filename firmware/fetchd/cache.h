@@ -39,10 +39,14 @@ struct fetch_cache {
 	struct cache *cache;
 	pthread_cond_t read, keep, room;
 	struct queue to_read;
-	bool fits; /* the kernel's memory can keep all that this run reads */
+	bool fits; /* the kernel can keep all that this run reads, in memory that the windows do not need then
+		    */
 	struct keep_job job[KEEP_JOBS_MAX];
 	uint64_t head, at, tail; /* modulo: the next free one, the one in work, the oldest not reaped */
 	uint64_t backlog_bytes, backlog_max;
+	/* Places for a shard each, made at the start: what a window gets for bytes that a job takes over. */
+	struct buffer spare[KEEP_JOBS_MAX];
+	uint32_t spares;
 	/* For windows that spill onto a full disk: how often it was asked and answered, for how much, and
 	 * whether the last answer gave any. */
 	uint64_t room_asked, room_answered, room_wanted;

@@ -79,8 +79,8 @@ struct shard {
 	struct record *record; /* in `index` */
 	uint64_t records;
 	struct store_request *part;
-	struct arrival *arrival; /* of each part */
-	uint64_t parts_capacity, parts, parts_left;
+	struct arrival *arrival;                           /* of each part */
+	uint64_t parts_max, parts_used, parts, parts_left; /* used: the most it has had so far */
 	bool fetched_again;
 	bool lost;        /* records behind a bad length or a broken stream are left out, by policy */
 	struct error err; /* code 0 = good */
@@ -166,6 +166,11 @@ static inline uint32_t span_row(const struct span *span, uint32_t i)
 	return span->row ? span->row[i] : span->first + i * span->stride;
 }
 
+/* All shards of the plan. */
+struct extent {
+	uint64_t shards, bytes, largest;
+};
+
 struct fetch {
 	struct run run;
 	struct plan *plan;
@@ -173,6 +178,7 @@ struct fetch {
 	struct nic_cores cores;
 	struct example_schema schema;
 	struct filter filter;
+	struct extent extent;
 	bool filtered, fast;  /* fast: by order.mode */
 	struct budget budget; /* fetch.memory_bytes: of all windows, and the most that one may take */
 	struct source source[PLAN_SOURCES_MAX];
@@ -222,6 +228,8 @@ MUST_CHECK int fetch_start_threads(struct fetch *fetch, struct error *err);
 
 /* network.c */
 void *network_thread(void *source);
+/* Requests for any shard of the plan. Errors: -ENOMEM. */
+MUST_CHECK int network_reserve(const struct fetch *fetch, struct shard *shard, struct error *err);
 /* Queue a shard for fetching from its source; the lock is held. */
 void network_fetch(struct shard *shard);
 /* All its bytes are there, or its error is: it is the decoders'. The lock is not held. */
@@ -286,10 +294,11 @@ MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct pl
 bool window_lacks_disk(const struct window *window);
 /* Free its memory. */
 void window_drop(const struct fetch *fetch, struct window *window);
-/* Room for a shard's stored bytes; none; hand them over to be freed by the caller. Whoever has the shard. */
+/* Room for a shard's stored bytes; none, for now; hand them over for a place that the next ones may lie in.
+ * Whoever has the shard. */
 MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
 void shard_release(struct shard *shard);
-struct buffer shard_take_raw(struct shard *shard);
+struct buffer shard_take_raw(struct shard *shard, struct buffer place);
 /* One of its shards is indexed, or has failed. */
 void window_arrived(struct fetch *fetch, struct window *window, const struct shard *shard);
 /* The first shard that failed, one that was given up if there is no other, or NULL. Of a window that is still

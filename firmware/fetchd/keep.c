@@ -15,6 +15,14 @@
 
 /* ---- Jobs: the lock is held ---- */
 
+static void take_back(struct fetch_cache *cache, struct keep_job *job)
+{
+	cache->backlog_bytes -= job->pin.bytes;
+	buffer_rest(&job->own);
+	if (job->own.output.data)
+		cache->spare[cache->spares++] = job->own;
+}
+
 static void reap(struct fetch_cache *cache)
 {
 	while (cache->tail != cache->at) {
@@ -23,8 +31,7 @@ static void reap(struct fetch_cache *cache)
 		if (!job->done || job->readers > 0)
 			return;
 		if (job->own.output.data)
-			cache->backlog_bytes -= job->pin.bytes;
-		buffer_drop(&job->own);
+			take_back(cache, job);
 		cache->tail++;
 	}
 }
@@ -69,9 +76,12 @@ void cache_keep(struct shard *shard)
 /* The job takes the bytes over from the window, or gives up. False: the window has to wait for that. */
 static bool let_go(struct fetch_cache *cache, struct keep_job *job)
 {
-	if (cache->backlog_bytes + job->pin.bytes <= cache->backlog_max) {
+	bool spilled = job->shard->raw.spilled; /* which goes as it came: no place is given for it */
+
+	if ((spilled || cache->spares > 0) && cache->backlog_bytes + job->pin.bytes <= cache->backlog_max) {
 		cache->backlog_bytes += job->pin.bytes;
-		job->own = shard_take_raw(job->shard);
+		job->own = shard_take_raw(job->shard,
+					  spilled ? (struct buffer){ 0 } : cache->spare[--cache->spares]);
 		job->shard->window->keeps--;
 		job->shard = NULL;
 		return true;
@@ -182,7 +192,7 @@ static int write_pieces(struct fetch_cache *cache, struct keep_job *job, struct 
 
 static int keep(struct fetch_cache *cache, struct keep_job *job, struct error *err)
 {
-	CLEANUP(cache_abandonp) struct cache_writer *writer = NULL;
+	CLEANUP(cache_abandon) struct cache_writer writer = { 0 };
 	struct cache_room room;
 	struct cache_object object =
 		cache_object_of_job(cache->fetch, job->source, job->key, &job->pin, &room);
@@ -201,12 +211,12 @@ static int keep(struct fetch_cache *cache, struct keep_job *job, struct error *e
 		return 0;
 	}
 	if ((r = cache_create(cache->cache, &object, &writer, err)) < 0 ||
-	    (r = write_pieces(cache, job, writer, err)) < 0)
+	    (r = write_pieces(cache, job, &writer, err)) < 0)
 		return r;
 	(void)pthread_mutex_lock(&cache->fetch->lock);
 	job->written = true;
 	(void)pthread_mutex_unlock(&cache->fetch->lock);
-	if ((r = cache_commit(TAKE(writer), err)) < 0)
+	if ((r = cache_commit(&writer, err)) < 0)
 		return r;
 	atomic_fetch_add(&cache->kept, 1);
 	cache_list_changed(&cache->list, cache->cache);

@@ -4,6 +4,7 @@
 #include "drivers/notify/alive.h"
 #include "fetchd/fetch.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ static void give_up_parts(struct shard *shard, const struct shard *failed)
 	if (shard != failed)
 		(void)error_set(&shard->err, -ECANCELED, "%s: given up, as %s failed", shard->plan.key,
 				failed->plan.key);
-	for (uint64_t i = 0; i < shard->parts_capacity && shard->parts_left > 0; i++)
+	for (uint64_t i = 0; i < shard->parts && shard->parts_left > 0; i++)
 		shard->parts_left -= store_cancel(shard->source->store, &shard->part[i]);
 }
 
@@ -116,54 +117,59 @@ static void part_done(struct queue *flying, struct store_request *part, const st
 	network_done(shard);
 }
 
-static int reserve_parts(struct shard *shard, uint64_t parts, struct error *err)
-{
-	if (parts > shard->parts_capacity) {
-		arrivals_drop(shard);
-		free(shard->part);
-		free(shard->arrival);
-		shard->part = calloc(parts, sizeof(*shard->part));
-		shard->arrival = calloc(parts, sizeof(*shard->arrival));
-		shard->parts_capacity = shard->part && shard->arrival ? parts : 0;
-	}
-	return shard->parts_capacity >= parts
-		       ? 0
-		       : error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " requests", shard->plan.key,
-				   parts);
-}
-
 /* Large ones cost less, but every connection that the store bears is to have a few of a window's. */
-static uint64_t part_bytes_of(const struct fetch *fetch, const struct shard *shard)
+static uint64_t part_bytes_of(const struct fetch *fetch, uint64_t shard_bytes, uint64_t shards,
+			      uint64_t at_once)
 {
 	const struct config *config = &fetch->run.config;
-	uint64_t most = config_fetch_part_bytes(config), at_once, even;
+	uint64_t most = config_fetch_part_bytes(config), even;
 
-	if (config->fetch.part_bytes ||
-	    __builtin_mul_overflow(shard->plan.bytes, shard->window->shards, &even))
+	if (config->fetch.part_bytes || __builtin_mul_overflow(shard_bytes, shards, &even))
 		return most;
-	at_once = store_counters_of(shard->source->store).at_once;
 	at_once = at_once < CONNECTIONS_LEAST ? CONNECTIONS_LEAST : at_once;
 	even /= at_once * CONNECTION_PARTS;
 	even = even < PART_LEAST_BYTES ? PART_LEAST_BYTES : even;
 	return even < most ? even : most;
 }
 
+static uint64_t parts_of(uint64_t bytes, uint64_t part_bytes)
+{
+	return bytes / part_bytes + (bytes % part_bytes != 0);
+}
+
+/* As many as the largest has when it is alone in its window and every connection is in use; one more, where
+ * ranges do not come out even. */
+int network_reserve(const struct fetch *fetch, struct shard *shard, struct error *err)
+{
+	uint64_t bytes = fetch->extent.largest;
+	uint64_t parts = 1 + parts_of(bytes, part_bytes_of(fetch, bytes, 1, fetch->connections_max));
+
+	shard->part = calloc(parts, sizeof(*shard->part));
+	shard->arrival = calloc(parts, sizeof(*shard->arrival));
+	if (!shard->part || !shard->arrival)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " requests a shard", parts);
+	shard->parts_max = parts;
+	return 0;
+}
+
 /* Every range of a shard at once; the store keeps as many in flight as it has connections. */
 static void submit(struct source *source, struct queue *flying, struct shard *shard)
 {
-	uint64_t part_bytes = part_bytes_of(source->fetch, shard), bytes = shard->plan.bytes;
-	uint64_t parts = bytes / part_bytes + (bytes % part_bytes != 0);
+	uint64_t bytes = shard->plan.bytes;
+	uint64_t part_bytes = part_bytes_of(source->fetch, bytes, shard->window->shards,
+					    store_counters_of(source->store).at_once);
+	uint64_t parts = parts_of(bytes, part_bytes);
 	struct error err = { 0 };
 
-	if (reserve_parts(shard, parts, &err) < 0)
-		shard->err = err;
 	if (shard->err.code || parts == 0) {
 		network_done(shard);
 		return;
 	}
+	assert(parts <= shard->parts_max);
 	queue_append(flying, shard);
 	atomic_store(&source->fetch->part_bytes, part_bytes);
 	shard->parts = shard->parts_left = parts;
+	shard->parts_used = parts > shard->parts_used ? parts : shard->parts_used;
 	for (uint64_t i = 0; i < parts; i++) {
 		struct store_request *request = &shard->part[i];
 
@@ -259,7 +265,7 @@ static void report(struct source *source, bool idle, struct store_counters *last
 static void note_slow(const struct queue *flying)
 {
 	for (struct shard *shard = flying->first; shard; shard = shard->next)
-		for (uint64_t i = 0; i < shard->parts_capacity; i++)
+		for (uint64_t i = 0; i < shard->parts; i++)
 			if (shard->part[i].context == shard && store_is_in_flight(&shard->part[i])) {
 				shard_notes_request(shard, &shard->part[i].times);
 				break;

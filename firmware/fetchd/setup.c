@@ -22,10 +22,21 @@ static int by_size_descending(const void *a, const void *b)
 	return *x < *y ? 1 : *x > *y ? -1 : 0;
 }
 
+/* The largest come first. */
+static void note_extent(struct extent *extent, const uint64_t *size, uint64_t shards)
+{
+	extent->shards += shards;
+	for (uint64_t i = 0; i < shards; i++)
+		extent->bytes += size[i];
+	if (shards > 0 && size[0] > extent->largest)
+		extent->largest = size[0];
+}
+
 /* The most that any window of a split can hold as stored: its largest shards, since any may come together. */
-static int largest_window(const struct plan *plan, uint32_t source, enum split split, uint64_t *ret_bytes,
+static int largest_window(struct fetch *fetch, uint32_t source, enum split split, uint64_t *ret_bytes,
 			  struct error *err)
 {
+	const struct plan *plan = fetch->plan;
 	uint64_t shards = plan_source_shards(plan, source, split),
 		 count = plan_settings_of(plan)->window_shards;
 	CLEANUP(free_ptr) uint64_t *size = calloc(shards ? shards : 1, sizeof(*size));
@@ -36,6 +47,7 @@ static int largest_window(const struct plan *plan, uint32_t source, enum split s
 	for (uint64_t i = 0; i < shards; i++)
 		size[i] = plan_shard(plan, source, split, i).bytes;
 	qsort(size, shards, sizeof(*size), by_size_descending);
+	note_extent(&fetch->extent, size, shards);
 	for (uint64_t i = 0; i < shards && i < count; i++)
 		if (__builtin_add_overflow(*ret_bytes, size[i], ret_bytes))
 			*ret_bytes = UINT64_MAX;
@@ -52,7 +64,7 @@ static int check_memory(struct fetch *fetch, struct error *err)
 	fetch->budget.max = max;
 	for (uint32_t source = 0; source < settings->sources; source++)
 		for (int split = 0; split < SPLIT_MAX; split++) {
-			int r = largest_window(fetch->plan, source, (enum split)split, &bytes, err);
+			int r = largest_window(fetch, source, (enum split)split, &bytes, err);
 
 			if (r < 0)
 				return r;
@@ -113,6 +125,7 @@ static int open_stores(struct fetch *fetch, struct error *err)
 	options.target_bytes_per_s = config->fetch.target_bytes_per_s;
 	options.patience_ms = PATIENCE_MS;
 	options.hedge_percent = (uint32_t)config->fetch.hedge_percent;
+	options.hedge_bytes = config_fetch_part_bytes(config);
 	for (uint32_t i = 0; i < fetch->sources; i++) {
 		int r = store_open(&config->source[i].store, &options, &fetch->source[i].store, err);
 

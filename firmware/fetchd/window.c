@@ -39,6 +39,10 @@ static int reserve_window(struct fetch *fetch, struct window *window, uint64_t s
 	if (!window->shard || !window->first || !window->taken)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
 	for (uint64_t k = 0; k < shards_max; k++) {
+		int r = network_reserve(fetch, &window->shard[k], err);
+
+		if (r < 0)
+			return r;
 		buffer_init(&window->shard[k].raw, &fetch->budget);
 		buffer_init(&window->shard[k].inflated, &fetch->budget);
 		buffer_init(&window->shard[k].index, &fetch->budget);
@@ -68,7 +72,9 @@ static uint64_t raw_bytes(const struct shard *shard, bool roomy)
 {
 	uint64_t bytes = shard->plan.bytes, kept = shard->raw.output.capacity;
 
-	return bytes <= kept ? kept : roomy ? bytes + bytes / 8 : bytes;
+	if (bytes <= kept)
+		return kept;
+	return roomy && bytes > shard->raw.room ? bytes + bytes / 8 : bytes;
 }
 
 /* What the kept buffers will hold when every shard's stored bytes have their room. */
@@ -133,27 +139,29 @@ int shard_reserve(struct shard *shard, struct error *err)
 	return reserved(shard, buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->window->roomy), err), err);
 }
 
-struct buffer shard_take_raw(struct shard *shard)
+struct buffer shard_take_raw(struct shard *shard, struct buffer place)
 {
 	shard->stored = NULL;
-	return buffer_take(&shard->raw);
+	return buffer_take(&shard->raw, place);
 }
 
 void shard_release(struct shard *shard)
 {
 	shard->stored = NULL;
-	buffer_drop(&shard->raw);
+	buffer_rest(&shard->raw);
 }
 
-/* What may be in the cache gets its room when it is not. A full disk is the shard's error, which matters when
- * its rows are needed. */
+/* What may be in the cache gets its room when it is not, and the place for that now. A full disk is the
+ * shard's error, which matters when its rows are needed. */
 static int reserve_raw(struct window *window, struct error *err)
 {
 	for (uint64_t k = 0; k < window->shards; k++) {
 		struct shard *shard = &window->shard[k];
 		int r = 0;
 
-		if (!cache_takes_shard(shard))
+		if (cache_takes_shard(shard))
+			buffer_expect(&shard->raw, raw_bytes(shard, window->roomy));
+		else
 			r = reserved(shard, buffer_try(&shard->raw, 0, raw_bytes(shard, window->roomy), err),
 				     err);
 		if (buffer_lacks_disk(r))

@@ -7,14 +7,16 @@ counted() { # column: 1 fetchd, 2 libcurl, 3 other libraries
 	od -A n -t d8 -w24 -N 24 "$work/counters" | awk -v column="$1" '{ print $column }'
 }
 
-fetch() { # name, source
+fetch() { # name, source, keys of fetch
 	node "$1"
 	cat >"$work/kiln.conf" <<-CONF
-		run: { name = "t"; epochs = 4; batch_rows = 32; };
+		run: { name = "t"; epochs = 13; batch_rows = 128; };
 		source: { $2 };
 		sink: { url = "file://$work/runs/$1"; };
 		split: { validation_percent = 0; test_glob = ""; };
 		ring: { small_pages = true; };
+		order: { window_shards = 8; };
+		fetch: { ${3:-} };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 	CONF
@@ -26,14 +28,15 @@ fetch() { # name, source
 	before=$(counted 1) libcurl_before=$(counted 2)
 	rows=$(timeout 60 "$reader" --rate --cursor "$work/cursor" --stop-after 1500 | cut -d' ' -f1)
 	after=$(counted 1) libcurl_after=$(counted 2)
+	hits=$("$show_status" fetchd cache_hits) kept=$("$show_status" fetchd cache_kept)
 	kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
-	[ "${rows:-0}" -ge $((1490 * 32)) ] && [ "$before" -gt 0 ] && [ "$before" = "$after" ]
+	[ "${rows:-0}" -ge $((1490 * 128)) ] && [ "$before" -gt 0 ] && [ "$before" = "$after" ]
 	ok $? "$1: fetchd asks for no memory in 1500 batches" \
 		"asked $before times before, $after after $rows rows: $(tail -n 3 "$KILN_ROOT/log")"
 }
 
-reader=$KILN_BUILD/system/fetch_reader
+reader=$KILN_BUILD/system/fetch_reader show_status=$KILN_BUILD/system/show_status
 "$KILN_BUILD/system/make_shards" "$work/data" train 16 1000 plain
 fetch "from files" "url = \"file://$work/data\";"
 "$KILN_BUILD/system/make_shards" "$work/gzip" train 16 1000
@@ -44,3 +47,8 @@ upload "$work/data" "s3://$KILN_S3_BUCKET/data"
 fetch "from a server" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";"
 [ "$libcurl_after" -gt "$libcurl_before" ]
 ok $? "while libcurl does" "$libcurl_before before, $libcurl_after after"
+# Half of it fits the cache: shards come from either, are written and evicted all the time.
+shard_bytes=$(stat -c %s "$work/data/train-00000-of-00016.tfrecord")
+fetch "churning" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";" "cache_bytes = $((8 * shard_bytes));"
+[ "$hits" -gt 0 ] && [ "$kept" -gt 16 ]
+ok $? "while the cache gives shards and keeps others" "$hits of them came from it, $kept were written"

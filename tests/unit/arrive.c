@@ -57,7 +57,7 @@ static void make_shard(struct shard *shard, uint64_t size)
 				 .part = request,
 				 .arrival = arrival,
 				 .parts = PARTS,
-				 .parts_capacity = PARTS,
+				 .parts_used = PARTS,
 				 .plain = raw,
 				 .raw.output = { .data = raw, .capacity = SHARD_BYTES } };
 	memset(raw, 0, sizeof(raw));
