@@ -245,6 +245,8 @@ int store_s3_open(const struct config_store *where, const struct store_options *
 		return error_set(err, -ENOMEM, "no memory for a store");
 	rc = http_open(&http, &s3->http, err);
 	if (rc == 0)
+		rc = s3_hedge_open(&s3->hedge, options, err);
+	if (rc == 0)
 		rc = configure(s3, where, err);
 	if (rc < 0)
 		return rc;

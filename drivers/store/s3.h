@@ -45,8 +45,7 @@ struct s3_hedge {
 	uint64_t took_us[S3_HEDGE_SAMPLES], samples; /* of the last ranges that came */
 	uint64_t bytes, asked, won;
 	struct s3_spare {
-		char *memory;
-		uint64_t room;
+		char *memory; /* of hedge_bytes */
 		bool used;
 	} spare[S3_HEDGES_MAX];
 };
@@ -148,6 +147,8 @@ struct s3_call *s3_call_of_request(struct s3_store *s3, struct store_request *re
 
 /* ---- s3_hedge.c ---- */
 
+/* Errors: -ENOMEM. */
+MUST_CHECK int s3_hedge_open(struct s3_hedge *hedge, const struct store_options *options, struct error *err);
 /* Ask for the slowest range again where that is due. Microseconds until the next look, UINT64_MAX = after the
  * next completion. */
 uint64_t s3_hedge_look(struct s3_store *s3);

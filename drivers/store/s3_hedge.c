@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "drivers/store/s3.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define SLOW_MEDIANS  4u               /* a range that takes this many medians is slow ... */
@@ -48,20 +49,11 @@ static void took(struct s3_hedge *hedge, uint64_t us)
 
 /* ---- Asking twice ---- */
 
-static struct s3_spare *free_spare(struct s3_hedge *hedge, uint64_t bytes)
+static struct s3_spare *free_spare(struct s3_hedge *hedge)
 {
-	for (size_t i = 0; i < S3_HEDGES_MAX; i++) {
-		struct s3_spare *spare = &hedge->spare[i];
-
-		if (spare->used)
-			continue;
-		if (spare->room < bytes) {
-			free(spare->memory);
-			spare->memory = malloc(bytes);
-			spare->room = spare->memory ? bytes : 0;
-		}
-		return spare->memory ? spare : NULL;
-	}
+	for (size_t i = 0; i < S3_HEDGES_MAX; i++)
+		if (!hedge->spare[i].used)
+			return &hedge->spare[i];
 	return NULL;
 }
 
@@ -71,6 +63,8 @@ static bool affordable(const struct s3_store *s3, uint64_t bytes)
 	const struct s3_hedge *hedge = &s3->hedge;
 	uint64_t in = http_counters_of(s3->http).bytes_in;
 
+	if (bytes > s3->store.options.hedge_bytes)
+		return false;
 	return !hedge->bytes || hedge->bytes + bytes <= in / 100 * s3->store.options.hedge_percent;
 }
 
@@ -113,7 +107,7 @@ uint64_t s3_hedge_look(struct s3_store *s3)
 		return NEVER;
 	if (now - call->http.started_us < slow)
 		return slow - (now - call->http.started_us);
-	spare = affordable(s3, call->bytes) ? free_spare(&s3->hedge, call->bytes) : NULL;
+	spare = affordable(s3, call->bytes) ? free_spare(&s3->hedge) : NULL;
 	if (spare)
 		ask_twice(s3, call, spare);
 	return slow;
@@ -170,6 +164,20 @@ bool s3_hedge_settle(struct s3_call *call, int result)
 	}
 	s3_hedge_give_back(call);
 	return true;
+}
+
+/* It is touched by the first range that is asked for twice. */
+int s3_hedge_open(struct s3_hedge *hedge, const struct store_options *options, struct error *err)
+{
+	if (!options->hedge_percent || !options->hedge_bytes)
+		return 0;
+	for (size_t i = 0; i < S3_HEDGES_MAX; i++) {
+		hedge->spare[i].memory = malloc(options->hedge_bytes);
+		if (!hedge->spare[i].memory)
+			return error_set(err, -ENOMEM, "no memory for ranges of %" PRIu64 " bytes",
+					 options->hedge_bytes);
+	}
+	return 0;
 }
 
 void s3_hedge_done(struct s3_hedge *hedge)

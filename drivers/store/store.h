@@ -32,7 +32,8 @@ struct store_options {
 	uint32_t connections;        /* at once, to begin with, 0 = 8 */
 	uint32_t connections_max;    /* while more bring more; below `connections` = no more than those */
 	uint64_t target_bytes_per_s; /* a rate that is enough, 0 = none is */
-	uint32_t hedge_percent; /* of the bytes may be asked for twice where a range is slow, 0 = never */
+	uint32_t hedge_percent; /* of the bytes may be asked for twice where a range is slow, 0 = never ... */
+	uint64_t hedge_bytes;   /* ... and none that is larger: room for them is made by store_open() */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
 	uint32_t attempts_max;                                           /* per request, 0 = default */
 	uint64_t patience_ms; /* but more where the server is away: not given up before, 0 = never more */
