@@ -28,13 +28,17 @@ const char *http_method_name(enum http_method method)
 
 /* ---- What libcurl calls ---- */
 
-static void note_answer(const struct http_request *request)
+/* It has a connection, and is sent next: said now, for those who ask while the server thinks. */
+static int on_connected(void *userdata, char *to, char *from, int to_port, int from_port)
 {
-	curl_off_t until_us = 0;
+	const struct http_request *request = userdata;
 
-	(void)curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &until_us);
-	request->times->connected_us = request->times->sent_us + (uint64_t)until_us;
-	request->times->answered_us = clock_us();
+	(void)to;
+	(void)from;
+	(void)to_port;
+	(void)from_port;
+	request->times->connected_us = clock_us();
+	return CURL_PREREQFUNC_OK;
 }
 
 static int see_head(struct http_request *request)
@@ -43,7 +47,7 @@ static int see_head(struct http_request *request)
 		return 0;
 	request->head_seen = true;
 	if (request->times)
-		note_answer(request);
+		request->times->answered_us = clock_us();
 	(void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &request->status);
 	if (request->status / 100 == 2 && request->handler->head)
 		request->stopped = request->handler->head(request, &request->err);
@@ -247,6 +251,10 @@ void attempt_set_options(struct http_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_READDATA, request);
 	(void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
 	(void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, request);
+	if (request->times) {
+		(void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+		(void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
+	}
 	if (http->ca_file[0])
 		(void)curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
 	set_limits(easy, &http->options, request->patient);

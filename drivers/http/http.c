@@ -240,6 +240,8 @@ static void delay(struct http *http, struct http_request *request, uint64_t retr
 	(void)!getrandom(&random_bits, sizeof(random_bits), 0);
 	request->due_ms = now + retry_delay_ms(request->failures - 1, random_bits, retry_after_s);
 	request->not_before_ms = retry_after_s ? now + retry_delay_ms(0, 0, retry_after_s) : 0;
+	if (request->times)
+		request->times->connected_us = request->times->answered_us = 0;
 	queue_delayed(http, request);
 }
 

@@ -9,6 +9,6 @@
 struct http_times {
 	uint64_t first_us;     /* its first attempt began */
 	uint64_t sent_us;      /* the attempt began */
-	uint64_t connected_us; /* it had a connection */
+	uint64_t connected_us; /* it had a connection; between attempts it has none */
 	uint64_t answered_us;  /* the answer's first byte came */
 };

@@ -19,6 +19,7 @@ are. Each is an object, and a request meets the first that fits:
              reset     the connection, at byte `at` of the body
              short     closed at byte `at`
              stall     nothing more from byte `at`, until the client goes; `upload`: of the request's body. Makes DIR/stalled
+             hold      nothing of it until DIR/released is there, then as it is. Makes DIR/held
              drip      `rate` bytes/s from byte `at`
              late      passed on after `ms` milliseconds
              corrupt   the byte `at` is another
@@ -284,6 +285,8 @@ class Client:
                 pass
             self.refuse(fault) if fault["fault"] == "status" else self.redirect(method, target, headers)
             return
+        if fault.get("fault") == "hold":
+            self.hold()
         if fault.get("fault") == "late":
             time.sleep(fault["ms"] / 1000)
         reply = self.ask(method, target, headers, length, fault)
@@ -291,6 +294,12 @@ class Client:
         note["bytes"] = self.pass_reply(method, reply, fault)
         if fault.get("fault") == "close":
             raise Gone
+
+    @staticmethod
+    def hold():
+        open(os.path.join(options.dir, "held"), "w").close()
+        while not os.path.exists(os.path.join(options.dir, "released")):
+            time.sleep(0.01)
 
     def run(self):
         note = {}

@@ -75,6 +75,28 @@ like "$(cat "$work/dripping.text")" '^requests +[0-9]+ of at most [0-9]+, 0[.]1 
 like "$(cat "$work/dripping.text")" '^workers +[0-9]+ of [0-9]+: [a-z]' 'and of the workers'
 like "$(grep 'waited' "$work/dripping.fetchd")" 'the reader waited .*transfer [0-9.]+ s' 'the log keeps it'
 
+# ---- Held until kiln stalls has told the wait ----
+told() { # stage: it has waited a second for it
+	[ "$("$kiln" stalls --json | of_json "s[\"$1\"] >= 1")" = True ]
+}
+kept() { # name, stage: and that stays
+	is "$(of_json "s[\"$2\"] >= 1" <"$work/$1.json")" True "afterwards that is kept" "$(of_json s <"$work/$1.json")"
+}
+begin thinking '[{"fault": "hold", "from": 20, "count": 1}]' 'low_speed_s = 60;'
+wait_for 30 told first_byte && waits_for first_byte
+ok $? 'while the store thinks: it waits for the first byte' "$("$kiln" stalls)"
+touch "$work/thinking.proxy/released"
+end thinking
+kept thinking first_byte
+
+begin listing '[{"match": "GET /kiln/?[?].*list-type", "fault": "hold", "count": 1}]' 'low_speed_s = 60;'
+wait_for 30 test -e "$work/listing.proxy/held"
+ok $? 'the list is asked for' "$(cat "$work/listing.proxy/requests")"
+sleep 1 # as long it is held at least
+touch "$work/listing.proxy/released"
+end listing
+kept listing list
+
 begin refused '[{"fault": "refuse", "seconds": 4, "from": 20, "count": 1}]' 'connect_timeout_ms = 2000;'
 wait_for 30 waits_for 'connect|retry'
 ok $? 'while connections are refused: it waits for one' "$("$kiln" stalls)"
