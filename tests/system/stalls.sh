@@ -1,40 +1,39 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln stalls: a reader that waits for data is told which stage it waits for, while it lasts and afterwards, by faults
-# between fetchd and a real S3 server (Ceph's radosgw); and what fetchd chose, and why.
+# kiln stalls: a reader that waits for data is told which stage it waits for, while it lasts and afterwards, by stages that
+# are held, and by faults between fetchd and a real S3 server (Ceph's radosgw); and what fetchd chose, and why.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$KILN_BUILD/system/fetch_reader kiln=$KILN_BIN/kiln
-start_radosgw 'stalls'
-server=${KILN_S3_ENDPOINT##*:}
 
-"$KILN_BUILD/system/make_shards" "$work/data" train 4 8000 plain
-upload "$work/data" s3://kiln/data
+start() { # name, source, floats of a record, keys of fetch, options of the reader...
+	node "$1"
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "t"; epochs = 1; batch_rows = 64; };
+		source: { $2 };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 2; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ $3 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		fetch: { part_bytes = 65536; hedge_percent = 0; $4 };
+	CONF
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$work/$1.begin" 2>&1
+	"$KILN_BIN/kiln-controld" 2>"$work/$1.controld" &
+	controld=$!
+	LD_PRELOAD=${preload:-} "$KILN_BIN/kiln-fetchd" 2>"$work/$1.fetchd" &
+	fetchd=$!
+	timeout 120 stdbuf -oL "$reader" "${@:5}" >"$work/$1.out" 2>"$work/$1.err" &
+	reading=$!
+}
 
 begin() { # name, faults, keys of fetch, options of the reader...
-	node "$1"
 	mkdir -p "$work/$1.proxy"
 	echo "$2" >"$work/$1.proxy/faults"
 	/usr/bin/python3 tests/system/fault_proxy.py "$work/$1.proxy" "$server" >"$work/$1.proxy/port" 2>"$work/$1.proxy/err" &
 	proxy=$!
 	wait_for 20 test -s "$work/$1.proxy/port"
-	cat >"$work/$1.conf" <<-CONF
-		run: { name = "t"; epochs = 1; batch_rows = 64; };
-		source: { url = "s3://kiln/data"; endpoint = "http://127.0.0.1:$(cat "$work/$1.proxy/port")"; };
-		sink: { url = "file://$work/runs/$1"; };
-		ring: { small_pages = true; };
-		order: { window_shards = 2; };
-		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
-		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
-		fetch: { part_bytes = 65536; hedge_percent = 0; $3 };
-	CONF
-	"$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$work/$1.begin" 2>&1
-	"$KILN_BIN/kiln-controld" 2>"$work/$1.controld" &
-	controld=$!
-	"$KILN_BIN/kiln-fetchd" 2>"$work/$1.fetchd" &
-	fetchd=$!
-	timeout 120 "$reader" "${@:4}" >"$work/$1.out" 2>"$work/$1.err" &
-	reading=$!
+	start "$1" "url = \"s3://kiln/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/$1.proxy/port")\";" 8 "${@:3}"
 }
 
 # Its last word on the run stays when fetchd has ended.
@@ -43,8 +42,8 @@ end() { # name
 	wait $fetchd
 	"$kiln" stalls --json >"$work/$1.json" 2>&1
 	"$kiln" stalls >"$work/$1.text" 2>&1
-	kill $controld $proxy
-	wait $controld $proxy 2>/dev/null
+	kill $controld ${proxy:-}
+	wait $controld ${proxy:-} 2>/dev/null
 	"$KILN_BIN/kiln-oneshot" release
 	grep -q ^END_RUN "$work/$1.out"
 	ok $? "$1: the run goes through" "$(tail -n 3 "$work/$1".{out,err,fetchd,begin} 2>&1)"
@@ -59,6 +58,63 @@ print('"$1"')'
 worst() { of_json 'max((v, k) for k, v in s.items() if k != "list")[1]' <"$work/$1.json"; }
 waits_for() { [[ "$("$kiln" stalls --json | of_json 'd["run"] and d["now"] and d["now"]["stage"]')" =~ ^($1)$ ]]; }
 key_is_known() { [[ "$("$kiln" stalls --json | of_json 'd["run"] and d["now"] and d["now"]["key"]')" =~ ^train-.*tfrecord$ ]]; }
+
+# What is held is held until kiln stalls has told the wait.
+told() { # stage: it has waited a second for it
+	[ "$("$kiln" stalls --json | of_json "s[\"$1\"] >= 1")" = True ]
+}
+kept() { # name, stage: and that stays
+	is "$(of_json "s[\"$2\"] >= 1" <"$work/$1.json")" True "afterwards that is kept" "$(of_json s <"$work/$1.json")"
+}
+
+# ---- What this box's own cores do ----
+export KILN_HOLD=$work/hold
+mkdir "$KILN_HOLD"
+"$KILN_BUILD/system/make_shards" "$work/gzip" train 40 200 gzip 512
+held() { # name, options of the reader...
+	preload=$KILN_BUILD/system/preload/hold.so start "$1" "url = \"file://$work/gzip\";" 512 '' "${@:2}"
+}
+for one in inflate:inflate crc:parse; do
+	touch "$KILN_HOLD/${one%:*}"
+	held "${one#*:}"
+	wait_for 30 told "${one#*:}" && waits_for "${one#*:}"
+	ok $? "while a shard is in ${one%:*}: it waits for stage ${one#*:}" "$("$kiln" stalls)"
+	rm "$KILN_HOLD/${one%:*}"
+	end "${one#*:}"
+	kept "${one#*:}" "${one#*:}"
+done
+
+# One worker rests when the ring is full all the time, and is back when the reader had to wait for the others.
+workers() { "$kiln" stalls --json | of_json 'd["tuning"]["workers"], d["tuning"]["workers_max"], d["tuning"]["workers_why"]'; }
+reader_is() { # STOP, CONT
+	kill "-$1" "$(pgrep -P $reading)"
+}
+held tuned --pace-ms 50
+wait_for 30 grep -q ^DATA "$work/tuned.out"
+most=$("$kiln" stalls --json | of_json 'd["tuning"]["workers_max"]')
+if [ "$most" -gt 1 ]; then
+	reader_is STOP
+	wait_for 60 grep -q "decode workers: $((most - 1)) of $most, the ring was full all the time" "$work/tuned.fetchd"
+	ok $? 'a reader that takes nothing: one decode worker less' "$(cat "$work/tuned.fetchd")"
+	touch "$KILN_HOLD/inflate"
+	reader_is CONT
+	wait_for 30 told inflate
+	reader_is STOP
+	rm "$KILN_HOLD/inflate"
+	wait_for 30 grep -q "decode workers: [0-9]* of $most, the trainer waited for them" "$work/tuned.fetchd"
+	ok $? 'one that had to wait for them: one more' "$(cat "$work/tuned.fetchd")"
+	like "$(workers)" 'the trainer waited for them' 'status has the reason'
+	reader_is CONT
+else
+	skip 'decode workers follow the waits' 'one core'
+fi
+end tuned
+
+# ---- A store behind faults ----
+start_radosgw 'faults of a store'
+server=${KILN_S3_ENDPOINT##*:}
+"$KILN_BUILD/system/make_shards" "$work/data" train 4 8000 plain
+upload "$work/data" s3://kiln/data
 
 begin dripping '[{"fault": "drip", "rate": 20000, "from": 20, "count": 1}]' 'low_speed_s = 60;'
 wait_for 30 waits_for transfer
@@ -75,13 +131,6 @@ like "$(cat "$work/dripping.text")" '^requests +[0-9]+ of at most [0-9]+, 0[.]1 
 like "$(cat "$work/dripping.text")" '^workers +[0-9]+ of [0-9]+: [a-z]' 'and of the workers'
 like "$(grep 'waited' "$work/dripping.fetchd")" 'the reader waited .*transfer [0-9.]+ s' 'the log keeps it'
 
-# ---- Held until kiln stalls has told the wait ----
-told() { # stage: it has waited a second for it
-	[ "$("$kiln" stalls --json | of_json "s[\"$1\"] >= 1")" = True ]
-}
-kept() { # name, stage: and that stays
-	is "$(of_json "s[\"$2\"] >= 1" <"$work/$1.json")" True "afterwards that is kept" "$(of_json s <"$work/$1.json")"
-}
 begin thinking '[{"fault": "hold", "from": 20, "count": 1}]' 'low_speed_s = 60;'
 wait_for 30 told first_byte && waits_for first_byte
 ok $? 'while the store thinks: it waits for the first byte' "$("$kiln" stalls)"
