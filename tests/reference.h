@@ -135,6 +135,10 @@ UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t
 	config.optimizer.beta_1 = 0.9;
 	config.optimizer.beta_2 = 0.999;
 	config.optimizer.epsilon = 1e-7;
+	config.optimizer.schedule = "constant";
+	config.optimizer.gradient_accumulation_steps = 1;
+	config.optimizer.ema_momentum = 0.99;
+	config.model.sample_weight = "";
 	return config;
 }
 
@@ -169,8 +173,8 @@ UNUSED_OK static void fill_batch(uint64_t seed, uint64_t rows, uint64_t inputs, 
 struct reference {
 	const struct graph *graph;
 	double **value, **gradient; /* by tensor */
-	double **slot[GRAPH_SLOTS_MAX];
-	double loss_sum, correct_sum; /* of the last batch */
+	double **slot[GRAPH_SLOTS_MAX], **accumulator, **average;
+	double loss_sum, correct_sum; /* of the last batch, the penalty included */
 };
 
 static double *zeros(uint64_t count)
@@ -184,11 +188,11 @@ static double *zeros(uint64_t count)
 
 UNUSED_OK static void reference_open(struct reference *reference, const struct graph *graph)
 {
-	double ***const tables[] = { &reference->value, &reference->gradient, &reference->slot[0],
-				     &reference->slot[1] };
+	double ***const tables[] = { &reference->value,   &reference->gradient,    &reference->slot[0],
+				     &reference->slot[1], &reference->accumulator, &reference->average };
 
 	*reference = (struct reference){ .graph = graph };
-	for (size_t t = 0; t < 4; t++) {
+	for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++) {
 		*tables[t] = calloc(graph->tensors, sizeof(void *));
 		for (uint32_t i = 0; i < graph->tensors; i++)
 			(*tables[t])[i] = zeros(graph_at(graph, i)->elements *
@@ -198,10 +202,10 @@ UNUSED_OK static void reference_open(struct reference *reference, const struct g
 
 UNUSED_OK static void reference_close(struct reference *reference)
 {
-	double **const tables[] = { reference->value, reference->gradient, reference->slot[0],
-				    reference->slot[1] };
+	double **const tables[] = { reference->value,   reference->gradient,    reference->slot[0],
+				    reference->slot[1], reference->accumulator, reference->average };
 
-	for (size_t t = 0; t < 4; t++) {
+	for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++) {
 		for (uint32_t i = 0; i < reference->graph->tensors; i++)
 			free(tables[t][i]);
 		free(tables[t]);
@@ -298,6 +302,27 @@ static void reference_feed(struct reference *reference, const struct model_batch
 			       numbers_of(graph, i, graph->batch_rows) * sizeof(double));
 }
 
+static bool is_learnt(const struct reference *reference, uint32_t tensor)
+{
+	const struct tensor *what = graph_at(reference->graph, tensor);
+
+	return what->role == ROLE_PARAMETER && what->trainable;
+}
+
+static double reference_penalty(const struct reference *reference)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < reference->graph->tensors; i++) {
+		const struct tensor *tensor = graph_at(reference->graph, i);
+
+		for (uint64_t e = 0; is_learnt(reference, i) && e < tensor->elements; e++)
+			sum += tensor->l1 * fabs(reference->value[i][e]) +
+			       tensor->l2 * reference->value[i][e] * reference->value[i][e];
+	}
+	return sum;
+}
+
 /* Forward and loss; with `training` also every gradient. */
 UNUSED_OK static void reference_pass(struct reference *reference, const struct model_batch *batch,
 				     bool training, uint64_t step)
@@ -320,6 +345,7 @@ UNUSED_OK static void reference_pass(struct reference *reference, const struct m
 		reference->loss_sum += row_loss[r];
 		reference->correct_sum += row_correct[r];
 	}
+	reference->loss_sum += batch->valid_rows * reference_penalty(reference);
 	free(row_loss);
 	free(row_correct);
 	for (uint32_t i = graph->nodes - 1; training && i-- > 0;)
@@ -327,18 +353,85 @@ UNUSED_OK static void reference_pass(struct reference *reference, const struct m
 			reference_backward(reference, &graph->node[i], batch, step);
 }
 
+/* Penalties, accumulation and clipvalue: gradients.h. Returns the squared norm. */
+static double reference_prepare(struct reference *reference, uint32_t tensor, bool update)
+{
+	const struct config *config = reference->graph->config;
+	const struct tensor *what = graph_at(reference->graph, tensor);
+	const double limit = config->optimizer.clipvalue,
+		     share = 1 / (double)config->optimizer.gradient_accumulation_steps;
+	double square = 0;
+
+	for (uint64_t e = 0; e < what->elements; e++) {
+		double *g = &reference->gradient[tensor][e], *sum = &reference->accumulator[tensor][e];
+		const double w = reference->value[tensor][e];
+
+		*sum += *g + what->l1 * (w > 0 ? 1 : w < 0 ? -1 : 0) + 2 * what->l2 * w;
+		if (!update)
+			continue;
+		*g = *sum * share;
+		*sum = 0;
+		*g = limit > 0 ? fmax(fmin(*g, limit), -limit) : *g;
+		square += *g * *g;
+	}
+	return square;
+}
+
+static void reference_scale(struct reference *reference, uint32_t tensor, double norm, double most)
+{
+	for (uint64_t e = 0; norm > most && e < graph_at(reference->graph, tensor)->elements; e++)
+		reference->gradient[tensor][e] *= most / norm;
+}
+
+/* What the step behind `step` others does to gradients and parameters. */
+UNUSED_OK static void reference_update(struct reference *reference, uint64_t step)
+{
+	const struct graph *graph = reference->graph;
+	const struct config *config = graph->config;
+	const uint64_t batches = config->optimizer.gradient_accumulation_steps, updates = step / batches,
+		       every = config->optimizer.ema_overwrite_frequency;
+	const double rate = optimizer_learning_rate(config, graph->optimizer, step),
+		     decay = optimizer_weight_decay(config, graph->optimizer),
+		     momentum = updates ? config->optimizer.ema_momentum : 0;
+	const bool update = (step + 1) % batches == 0;
+	double square = 0;
+
+	for (uint32_t i = 0; i < graph->tensors; i++) {
+		if (!is_learnt(reference, i))
+			continue;
+		const double own = reference_prepare(reference, i, update);
+
+		square += own;
+		if (config->optimizer.clipnorm > 0)
+			reference_scale(reference, i, sqrt(own), config->optimizer.clipnorm);
+	}
+	for (uint32_t i = 0; i < graph->tensors; i++) {
+		const uint64_t elements = graph_at(graph, i)->elements;
+		double *w = reference->value[i], *average = reference->average[i];
+
+		if (!is_learnt(reference, i))
+			continue;
+		if (update && config->optimizer.global_clipnorm > 0)
+			reference_scale(reference, i, sqrt(square), config->optimizer.global_clipnorm);
+		for (uint64_t e = 0; update && e < elements; e++)
+			w[e] -= w[e] * rate * decay;
+		if (update)
+			graph->optimizer->reference(config, rate, updates + 1, elements,
+						    reference->gradient[i], w, reference->slot[0][i],
+						    reference->slot[1][i]);
+		for (uint64_t e = 0; config->optimizer.use_ema && e < elements; e++) {
+			average[e] = momentum * average[e] + (1 - momentum) * w[e];
+			w[e] = every && (updates + 1) % every == 0 ? average[e] : w[e];
+		}
+	}
+}
+
 /* One training step; `step` counts those before it. */
 UNUSED_OK static void reference_train(struct reference *reference, const struct model_batch *batch,
 				      uint64_t step)
 {
-	const struct graph *graph = reference->graph;
-
 	reference_pass(reference, batch, true, step);
-	for (uint32_t i = 0; i < graph->tensors; i++)
-		if (graph_at(graph, i)->role == ROLE_PARAMETER && graph_at(graph, i)->trainable)
-			graph->optimizer->reference(graph->config, step + 1, graph_at(graph, i)->elements,
-						    reference->gradient[i], reference->value[i],
-						    reference->slot[0][i], reference->slot[1][i]);
+	reference_update(reference, step);
 }
 
 /* ---- One plan by itself ---- */
@@ -383,6 +476,15 @@ UNUSED_OK static uint32_t harness_tensor(struct harness *harness, enum dtype dty
 	return graph_tensor(&harness->graph, &tensor);
 }
 
+UNUSED_OK static void harness_put(struct harness *harness, uint32_t tensor, const void *data)
+{
+	struct error err = { 0 };
+
+	harness_must(gpu_write(harness->gpu, harness->part[tensor], 0, data,
+			       graph_at(&harness->graph, tensor)->bytes, true, &err),
+		     &err);
+}
+
 UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *program)
 {
 	struct graph *graph = &harness->graph;
@@ -402,16 +504,10 @@ UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *
 						     layout_part_bytes(graph_at(graph, i)), &harness->part[i],
 						     &err),
 				     &err);
+	for (uint32_t i = 0; i < graph->tensors; i++)
+		if (graph_at(graph, i)->constant)
+			harness_put(harness, i, graph_at(graph, i)->constant);
 	harness_must(plan_bind(&harness->plan, program, harness->part, &err), &err);
-}
-
-UNUSED_OK static void harness_put(struct harness *harness, uint32_t tensor, const void *data)
-{
-	struct error err = { 0 };
-
-	harness_must(gpu_write(harness->gpu, harness->part[tensor], 0, data,
-			       graph_at(&harness->graph, tensor)->bytes, true, &err),
-		     &err);
 }
 
 UNUSED_OK static void harness_get(struct harness *harness, uint32_t tensor, void *data)

@@ -20,6 +20,7 @@
 #define CONFIG_LAYERS_MAX     256u
 #define CONFIG_INPUTS_MAX     8u
 #define CONFIG_ATTRIBUTES_MAX 16u
+#define CONFIG_NUMBERS_MAX    4096u
 /* Characters of what a store's url, endpoint and region name. */
 #define CONFIG_BUCKET_MAX 255u
 #define CONFIG_PREFIX_MAX 1023u
@@ -37,6 +38,12 @@ enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
 enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
+
+/* A list of numbers, [ 0.1, 2 ]. */
+struct config_numbers {
+	uint32_t count;
+	const double *at;
+};
 
 /* One object store location: every source and the sink have the same keys. */
 struct config_store {
@@ -143,6 +150,10 @@ struct config {
 	struct {
 		const char *input, *label; /* feature names */
 		const char *loss;
+		double label_smoothing;
+		struct config_numbers class_weights; /* by class; none = each counts 1 */
+		const char *sample_weight;           /* feature name, "" = none */
+		uint64_t top_k;                      /* 0 = no such metric */
 		uint32_t layers;
 		struct config_layer *layer;
 	} model;
@@ -150,6 +161,18 @@ struct config {
 		const char *name; /* a row of the model's optimizer table */
 		double learning_rate, beta_1, beta_2, epsilon, momentum;
 		bool nesterov;
+		double weight_decay;
+		const char *schedule; /* a row of the model's schedule table */
+		uint64_t warmup_steps;
+		double warmup_from;
+		uint64_t decay_steps;
+		double alpha;
+		struct config_numbers boundaries, values;
+		double clipvalue, clipnorm, global_clipnorm; /* 0 = none */
+		uint64_t gradient_accumulation_steps;
+		bool use_ema;
+		double ema_momentum;
+		uint64_t ema_overwrite_frequency; /* 0 = never */
 	} optimizer;
 	struct {
 		const char *platform; /* "auto" or part of the name */

@@ -26,6 +26,7 @@ enum key_type {
 	KEY_ZONE,     /* const char *, a zone of the system's zoneinfo */
 	KEY_FILTER,   /* const char *, a condition on a feature's value, or empty */
 	KEY_ENUM,     /* int, index into `names` */
+	KEY_NUMBERS,  /* struct config_numbers, each within the bounds */
 };
 
 struct config_key {
@@ -33,13 +34,13 @@ struct config_key {
 	enum key_type type;
 	const char *unit;     /* "" = a plain number or text */
 	const char *fallback; /* the default, strings without quotes; NULL = must be given */
-	double min, max;      /* KEY_INT and KEY_FLOAT */
+	double min, max;      /* KEY_INT, KEY_FLOAT, KEY_NUMBERS */
 	const char *names[5]; /* KEY_ENUM, NULL-terminated */
 	size_t offset;        /* in struct config, or in what an element of the list is */
 	const char *help;
 };
 
-#define CONFIG_KEYS_MAX 96u
+#define CONFIG_KEYS_MAX 160u
 
 extern const struct config_key config_keys[];
 extern const size_t config_keys_count;
@@ -64,6 +65,8 @@ struct config_memory {
 	bool given[CONFIG_KEYS_MAX];
 	bool sources_given, schema_given, layers_given;
 	struct config_layer layer[CONFIG_LAYERS_MAX];
+	double number[CONFIG_NUMBERS_MAX]; /* of all keys that are lists of them */
+	uint32_t numbers;
 };
 
 /* Whether it is one of `source`, while the file has `sources` in its place. */

@@ -31,6 +31,16 @@ static void print_string(FILE *out, const char *text)
 	fputc('"', out);
 }
 
+static void print_numbers(FILE *out, const struct config_numbers *numbers)
+{
+	fputs("[ ", out);
+	for (uint32_t i = 0; i < numbers->count; i++) {
+		fputs(i ? ", " : "", out);
+		print_float(out, numbers->at[i]);
+	}
+	fputs(numbers->count ? " ]" : "]", out);
+}
+
 /* One value as libconfig text. */
 static void print_value(FILE *out, const struct config_key *key, const void *base)
 {
@@ -48,6 +58,9 @@ static void print_value(FILE *out, const struct config_key *key, const void *bas
 		break;
 	case KEY_ENUM:
 		print_string(out, key->names[*(const int *)at]);
+		break;
+	case KEY_NUMBERS:
+		print_numbers(out, at);
 		break;
 	default:
 		print_string(out, *(const char *const *)at);
@@ -190,6 +203,15 @@ int config_show(const char *path, FILE *out, struct error *err)
 	return r;
 }
 
+static cJSON *json_numbers(const struct config_numbers *numbers)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (uint32_t i = 0; i < numbers->count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(numbers->at[i]));
+	return list;
+}
+
 static cJSON *json_value(const struct config_key *key, const void *base)
 {
 	const void *at = (const char *)base + key->offset;
@@ -203,6 +225,8 @@ static cJSON *json_value(const struct config_key *key, const void *base)
 		return cJSON_CreateBool(*(const bool *)at);
 	case KEY_ENUM:
 		return cJSON_CreateString(key->names[*(const int *)at]);
+	case KEY_NUMBERS:
+		return json_numbers(at);
 	default:
 		return cJSON_CreateString(*(const char *const *)at);
 	}
@@ -313,7 +337,9 @@ int config_show_json(const char *path, char **ret_text, struct error *err)
 static void print_documented(FILE *out, const struct config_key *key, const char *indent, const char *end)
 {
 	char allowed[256];
-	bool quoted = key->type != KEY_INT && key->type != KEY_FLOAT && key->type != KEY_BOOL;
+	bool plain = key->type == KEY_INT || key->type == KEY_FLOAT || key->type == KEY_BOOL;
+	const char *before = plain ? "" : key->type == KEY_NUMBERS ? "[ " : "\"";
+	const char *behind = plain ? "" : key->type == KEY_NUMBERS ? "]" : "\"";
 	bool wide =
 		key->type == KEY_INT && strtoull(key->fallback ? key->fallback : "", NULL, 10) > INT32_MAX;
 	const char *name = strchr(key->name, '.') ? strchr(key->name, '.') + 1 : key->name;
@@ -322,8 +348,8 @@ static void print_documented(FILE *out, const struct config_key *key, const char
 	fprintf(out, "%s# %s.\n%s# %s%s%s%s\n", indent, key->help, indent, allowed,
 		*key->unit ? "; unit: " : "", key->unit, key->fallback ? "" : "; must be given");
 	if (key->fallback)
-		fprintf(out, "%s%s = %s%s%s%s%s\n", indent, name, quoted ? "\"" : "", key->fallback,
-			quoted ? "\"" : "", wide ? "L" : "", end);
+		fprintf(out, "%s%s = %s%s%s%s%s\n", indent, name, before, key->fallback, behind,
+			wide ? "L" : "", end);
 	else
 		fprintf(out, "%s%s = \"%s\"%s\n", indent, name,
 			key->type == KEY_URL

@@ -126,12 +126,39 @@ static bool store_value(const struct config_key *key, const config_setting_t *se
 	}
 }
 
+/* A number's row says what one of them may be; an empty list has no type of its own. */
+static bool store_numbers(struct config_memory *memory, const struct config_key *key,
+			  const config_setting_t *setting, void *target)
+{
+	const int count = config_setting_length(setting);
+	struct config_numbers numbers = { .at = &memory->number[memory->numbers] };
+	const struct config_key one = { .type = KEY_FLOAT, .min = key->min, .max = key->max };
+
+	if (config_setting_type(setting) != CONFIG_TYPE_ARRAY ||
+	    (uint32_t)count > CONFIG_NUMBERS_MAX - memory->numbers)
+		return false;
+	for (; numbers.count < (uint32_t)count; numbers.count++)
+		if (!store_number(&one, config_setting_get_elem(setting, numbers.count),
+				  &memory->number[memory->numbers + numbers.count]))
+			return false;
+	memory->numbers += numbers.count;
+	memcpy(target, &numbers, sizeof(numbers));
+	return true;
+}
+
+static bool store(struct config_reading *reading, const struct config_key *key,
+		  const config_setting_t *setting, void *target)
+{
+	return key->type == KEY_NUMBERS ? store_numbers(reading->config->memory, key, setting, target)
+					: store_value(key, setting, target);
+}
+
 void config_read_value(struct config_reading *reading, const struct config_key *key,
 		       const config_setting_t *setting, void *base)
 {
 	char allowed[256], found[128];
 
-	if (store_value(key, setting, (char *)base + key->offset))
+	if (store(reading, key, setting, (char *)base + key->offset))
 		return;
 	config_allowed(key, allowed, sizeof(allowed));
 	mistakes_add(reading->mistakes, config_setting_source_line(setting), "%s%s: found %s, allowed: %s",
@@ -165,6 +192,9 @@ void config_read_fallback(const struct config_key *key, void *base)
 		for (int i = 0; i < 5 && key->names[i]; i++)
 			if (strcmp(text, key->names[i]) == 0)
 				memcpy(target, &i, sizeof(i));
+		break;
+	case KEY_NUMBERS:
+		memset(target, 0, sizeof(struct config_numbers));
 		break;
 	default:
 		memcpy(target, &text, sizeof(text));

@@ -126,7 +126,10 @@ static void note_unknown(const struct node *node, const struct config_attribute 
 		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
 					 node->op->attribute[i].key);
 	if (node->op->parameters && used < sizeof(allowed))
-		(void)snprintf(allowed + used, sizeof(allowed) - used, ", %s", trainable.key);
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s", trainable.key);
+	for (uint32_t i = 0; i < node->op->parameters && used < sizeof(allowed); i++)
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s_l1, %s_l2",
+					 node->op->parameter[i].name, node->op->parameter[i].name);
 	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed of %s: %s",
 		     found->key, node->op->name, allowed);
 }
@@ -146,6 +149,27 @@ static void read_value(const struct attribute_spec *spec, const struct config_at
 		     allowed);
 }
 
+/* "kernel_l2" and the like, of every op with parameters: Keras's kernel_regularizer=L2(x). Returns whether it
+ * is one. */
+static bool read_penalty(struct node *node, const struct config_attribute *found, struct mistakes *mistakes)
+{
+	static const struct attribute_spec spec = { .kind = ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e6 };
+
+	for (uint32_t i = 0; i < node->op->parameters; i++) {
+		const char *name = node->op->parameter[i].name;
+		const char *kind = found->key + strlen(name);
+		struct attribute factor = { 0 };
+
+		if (strncmp(found->key, name, strlen(name)) != 0 ||
+		    (strcmp(kind, "_l1") != 0 && strcmp(kind, "_l2") != 0))
+			continue;
+		read_value(&spec, found, &factor, mistakes);
+		(kind[2] == '1' ? node->l1 : node->l2)[i] = factor.f;
+		return true;
+	}
+	return false;
+}
+
 static void read_one(struct node *node, const struct config_attribute *found, bool *seen,
 		     struct mistakes *mistakes)
 {
@@ -163,7 +187,7 @@ static void read_one(struct node *node, const struct config_attribute *found, bo
 		node->trainable = value.b;
 		return;
 	}
-	if (found->type != ATTRIBUTE_UNREAD)
+	if (!read_penalty(node, found, mistakes) && found->type != ATTRIBUTE_UNREAD)
 		note_unknown(node, found, mistakes);
 }
 

@@ -48,6 +48,7 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 	added->gradient = GRAPH_NO_TENSOR;
 	added->splits = tensor->splits ? tensor->splits : GRAPH_NO_TENSOR;
 	added->offset = UINT64_MAX;
+	added->constant = NULL;
 	added->elements = 1;
 	for (uint32_t i = 0; i < added->rank; i++)
 		added->elements *= added->shape[i];
@@ -311,6 +312,8 @@ static void add_parameters(struct graph *graph, struct node *node)
 		for (; spec->shape[tensor.rank].kind != DIM_END; tensor.rank++)
 			tensor.shape[tensor.rank] = dimension_of(graph, node, &spec->shape[tensor.rank]);
 		tensor.initializer = spec->initial ? spec->initial : node->attribute[spec->initializer].s;
+		tensor.l1 = node->l1[i];
+		tensor.l2 = node->l2[i];
 		(void)snprintf(tensor.name, sizeof(tensor.name), "%s/%s", node->name, spec->name);
 		node->parameter[i] = graph_tensor(graph, &tensor);
 		node->parameters = i + 1;
@@ -554,9 +557,7 @@ static void find_tables(struct graph *graph, struct mistakes *mistakes)
 	if (loss && !graph->loss)
 		mistakes_add(mistakes, config_line(config, "model.loss"),
 			     "model.loss: found \"%.100s\", allowed: %s", loss, loss_names());
-	if (optimizer && !graph->optimizer)
-		mistakes_add(mistakes, config_line(config, "optimizer.name"),
-			     "optimizer.name: found \"%.100s\", allowed: %s", optimizer, optimizer_names());
+	optimizer_check(config, mistakes);
 }
 
 /* Everything but what needs it to be right: layout and hash. */
@@ -605,6 +606,8 @@ int graph_build(const struct config *config, bool training, struct graph *ret_gr
 
 void graph_done(struct graph *graph)
 {
+	for (uint32_t i = 0; i < graph->tensors; i++)
+		free(graph->tensor[i].constant);
 	free(graph->tensor);
 	free(graph->node);
 	*graph = (struct graph){ 0 };

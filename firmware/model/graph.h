@@ -72,6 +72,8 @@ struct tensor {
 	const struct config_feature *feature; /* of the batch's inputs */
 	uint32_t splits; /* of the values of a ragged input: the tensor of its row splits [rows + 1]; 0 makes
 			  * GRAPH_NO_TENSOR */
+	double l1, l2;   /* parameters only: penalties */
+	void *constant;  /* malloc'ed, the graph's: what it holds from the start; NULL = nothing */
 };
 
 struct attribute {
@@ -90,8 +92,17 @@ struct node {
 	uint32_t inputs, input[CONFIG_INPUTS_MAX];
 	uint32_t output;
 	uint32_t parameters, parameter[GRAPH_PARAMETERS_MAX];
+	double l1[GRAPH_PARAMETERS_MAX], l2[GRAPH_PARAMETERS_MAX];
 	struct attribute attribute[GRAPH_ATTRIBUTES_MAX]; /* in the order of the op's specs */
 	bool trainable;                                   /* false: its parameters are frozen */
+};
+
+/* See gradients.h; tensors, but for the first line. */
+struct gradients {
+	bool prepared, penalized;
+	uint64_t chunks, tensors;
+	uint32_t chunk, span, penalty_of;
+	uint32_t chunk_penalty, chunk_square, scale, penalty;
 };
 
 struct graph {
@@ -108,6 +119,8 @@ struct graph {
 	uint32_t loss_sum, correct_sum, rows_sum, step, cursor;
 	uint32_t fault, chunk_fault; /* see kernels/metrics.cl */
 	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];
+	uint32_t accumulator_region, average_region; /* or GRAPH_NO_TENSOR */
+	struct gradients gradients;
 	uint64_t arena_bytes[ARENA_MAX];
 	uint64_t parameters, frozen; /* numbers to learn; numbers that stay, and layers' state */
 	uint64_t batch_rows;

@@ -2,6 +2,7 @@
 #include "model/layout.h"
 
 #include "core/cursor.h"
+#include "model/gradients.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
 
@@ -67,6 +68,26 @@ static void add_slot(struct graph *graph, const char *slot)
 	}
 }
 
+static bool accumulates(const struct graph *graph)
+{
+	return graph->config->optimizer.gradient_accumulation_steps > 1;
+}
+
+static bool averages(const struct graph *graph)
+{
+	return graph->config->optimizer.use_ema;
+}
+
+static void add_slots(struct graph *graph)
+{
+	for (uint32_t s = 0; s < graph->optimizer->slots(graph->config); s++)
+		add_slot(graph, graph->optimizer->slot[s]);
+	if (accumulates(graph))
+		add_slot(graph, "accumulator");
+	if (averages(graph))
+		add_slot(graph, "average");
+}
+
 static void place_some(struct graph *graph, enum arena arena, enum role role, bool trainable_alone)
 {
 	uint64_t *used = &graph->arena_bytes[arena];
@@ -101,11 +122,18 @@ static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, u
 static void add_regions(struct graph *graph, uint64_t bytes)
 {
 	const uint32_t slots = graph->optimizer->slots(graph->config);
+	uint64_t end = bytes;
 
 	graph->parameter_region = region(graph, ARENA_STATE, 0, bytes);
 	graph->gradient_region = region(graph, ARENA_GRADIENT, 0, bytes);
-	for (uint32_t s = 0; s < slots; s++)
-		graph->slot_region[s] = region(graph, ARENA_STATE, (1 + s) * bytes, bytes);
+	for (uint32_t s = 0; s < slots; s++, end += bytes)
+		graph->slot_region[s] = region(graph, ARENA_STATE, end, bytes);
+	if (accumulates(graph)) {
+		graph->accumulator_region = region(graph, ARENA_STATE, end, bytes);
+		end += bytes;
+	}
+	if (averages(graph))
+		graph->average_region = region(graph, ARENA_STATE, end, bytes);
 }
 
 static void add_sums(struct graph *graph, uint64_t parameter_bytes)
@@ -132,6 +160,7 @@ void layout_state(struct graph *graph)
 					   ROLE_STAT, ROLE_COUNTER,   ROLE_WORK };
 	uint64_t parameter_bytes;
 
+	graph->accumulator_region = graph->average_region = GRAPH_NO_TENSOR;
 	place_some(graph, ARENA_STATE, ROLE_PARAMETER, true);
 	if (!graph->training) {
 		place(graph, ARENA_STATE, ROLE_PARAMETER);
@@ -140,13 +169,13 @@ void layout_state(struct graph *graph)
 	}
 	parameter_bytes = graph->arena_bytes[ARENA_STATE];
 	add_gradients(graph);
-	for (uint32_t s = 0; s < graph->optimizer->slots(graph->config); s++)
-		add_slot(graph, graph->optimizer->slot[s]);
+	add_slots(graph);
 	add_sums(graph, parameter_bytes);
 	place(graph, ARENA_GRADIENT, ROLE_GRADIENT);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		place(graph, ARENA_STATE, order[i]);
 	add_regions(graph, parameter_bytes);
+	gradients_layout(graph);
 }
 
 void layout_work(struct graph *graph)

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "model/gemm.h"
+#include "model/gradients.h"
 #include "model/kernels.h"
 #include "model/layout.h"
 #include "model/losses.h"
@@ -24,15 +25,18 @@ static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
 static void emit_metrics(struct plan *plan, uint64_t chunks)
 {
 	const struct graph *graph = plan->graph;
+	const struct argument penalty = graph->gradients.penalized
+						? (struct argument)IN(graph->gradients.penalty)
+						: (struct argument)AT(NULL);
 
 	plan_emit(plan,
 		  &(struct launch){
 			  .kernel = "metrics",
-			  .arguments = 11,
+			  .arguments = 12,
 			  .argument = { IN(graph->row_loss), IN(graph->row_correct), AT(ROWS), AT(VALID_ROWS),
 					INOUT(graph->loss_sum), INOUT(graph->correct_sum),
-					INOUT(graph->rows_sum), IN(graph->chunk_fault), INT(chunks), AT(STEP),
-					INOUT(graph->fault) },
+					INOUT(graph->rows_sum), penalty, IN(graph->chunk_fault), INT(chunks),
+					AT(STEP), INOUT(graph->fault) },
 		  });
 }
 
@@ -44,7 +48,7 @@ static void emit_train(struct plan *plan)
 	graph->loss->emit(plan, true);
 	for (uint32_t i = graph->nodes - 1; i-- > 0;)
 		op_emit_backward(plan, &graph->node[i]);
-	graph->optimizer->emit(plan);
+	optimizer_emit(plan);
 	emit_metrics(plan, graph_at(graph, graph->chunk_fault)->elements);
 }
 
@@ -61,11 +65,14 @@ static void emit_plans(struct model *model)
 	plan_init(&model->evaluate, graph, cpu);
 	emit_forward(&model->evaluate, graph->nodes - 1, false);
 	graph->loss->emit(&model->evaluate, false);
+	gradients_emit_penalty(&model->evaluate);
 	emit_metrics(&model->evaluate, 0);
 	plan_fuse(&model->evaluate);
 	plan_init(&model->train, graph, cpu);
 	emit_train(&model->train);
 	plan_fuse(&model->train);
+	plan_init(&model->final, graph, cpu);
+	optimizer_emit_final(&model->final);
 }
 
 /* ---- Open and close ---- */
@@ -104,13 +111,16 @@ static int make_buffers(struct model *model, struct error *err)
 		if (tensor->arena != ARENA_BATCH)
 			rc = gpu_buffer_part(model->arena[tensor->arena], tensor->offset,
 					     layout_part_bytes(tensor), &model->part[i], err);
+		if (rc == 0 && tensor->constant)
+			rc = gpu_write(model->gpu, model->part[i], 0, tensor->constant, tensor->bytes, true,
+				       err);
 	}
 	return rc;
 }
 
 static int open_model(struct model *model, bool training, struct error *err)
 {
-	struct plan *const plans[3] = { &model->predict, &model->evaluate, &model->train };
+	struct plan *const plans[4] = { &model->predict, &model->evaluate, &model->train, &model->final };
 	int rc = graph_build(model->config, training, &model->graph, err);
 
 	if (rc < 0)
@@ -120,7 +130,7 @@ static int open_model(struct model *model, bool training, struct error *err)
 	rc = kernels_build(model->gpu, &model->program, err);
 	if (rc == 0)
 		rc = make_buffers(model, err);
-	for (size_t i = 0; rc == 0 && i < 3; i++)
+	for (size_t i = 0; rc == 0 && i < 4; i++)
 		rc = plan_bind(plans[i], model->program, model->part, err);
 	return rc == 0 ? state_open(model, err) : rc;
 }
@@ -149,6 +159,7 @@ void model_close(struct model *model)
 	for (uint32_t i = 0; i < MODEL_TICKETS_MAX; i++)
 		gpu_event_free(&model->flight[i].event);
 	state_close(model);
+	plan_done(&model->final);
 	plan_done(&model->train);
 	plan_done(&model->evaluate);
 	plan_done(&model->predict);
@@ -239,8 +250,8 @@ static int feed_batch(struct model *model, const struct model_batch *batch, stru
 		.row_weight = batch->valid_rows ? 1.0f / (float)batch->valid_rows : 0,
 		.first_row = (uint32_t)batch->first_row,
 		.step = (uint32_t)model->step,
-		.rate = (float)graph->optimizer->rate(model->config, model->step + 1),
 	};
+	optimizer_values(graph, model->step, values);
 	rc = feed_inputs(model, batch->input, batch->rows, values, err);
 	if (rc == 0)
 		rc = feed(model, graph->label, batch->label, batch->rows, model->label, &values->label, err);
@@ -329,6 +340,14 @@ int model_train(struct model *model, const struct model_batch *batch, struct err
 int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err)
 {
 	return run(model, &model->evaluate, batch, err);
+}
+
+int model_finalize(struct model *model, struct error *err)
+{
+	struct plan_values values;
+
+	optimizer_final_values(&values);
+	return plan_run(&model->final, model->gpu, &values, err);
 }
 
 int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct error *err)

@@ -5,7 +5,8 @@
  * in-order queue.
  *
  * Order: gpu_open -> model_open -> (model_init | model_tensor_load*) -> (model_train | model_evaluate |
- * model_metrics | model_metrics_reset | model_batch_done | model_snapshot | model_cursor_set)* -> model_close
+ * model_finalize | model_metrics | model_metrics_reset | model_batch_done | model_snapshot |
+ * model_cursor_set)* -> model_close
  * -> gpu_close. One thread, except model_snapshot_tensors() and model_snapshot_release(), which one other
  * thread may call. Same build, same device, same seed, same batches: same bits, whatever was snapshotted or
  * loaded in between.
@@ -83,6 +84,9 @@ MUST_CHECK int model_init(struct model *model, struct error *err);
 MUST_CHECK int model_train(struct model *model, const struct model_batch *batch, struct error *err);
 /* Loss and accuracy only; dropout is off, nothing is learnt, the step stays. */
 MUST_CHECK int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err);
+/* Training is over: with optimizer.use_ema the parameters become their moving average, as at the end of
+ * Keras's fit(), for what is evaluated and snapshotted from here on. Again: nothing more changes. */
+MUST_CHECK int model_finalize(struct model *model, struct error *err);
 /* The ticket of the oldest batch not yet handed back, once the device is done with its memory. NULL: none is
  * ready. `wait` blocks for it. */
 MUST_CHECK int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct error *err);

@@ -1,151 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/optimizers.h"
 
+#include "model/gradients.h"
 #include "model/kernels.h"
-#include "model/plan.h"
+#include "model/optimizers/rows.h"
+#include "model/schedules.h"
 
-#include <math.h>
 #include <string.h>
 
-static struct extent per_run(const struct plan *plan, uint64_t vectors)
+struct extent optimizer_groups(const struct plan *plan, uint64_t vectors)
 {
 	const struct update_shape shape = update_shape(plan->cpu);
 
 	return (struct extent){ .constant = vectors, .tile = (uint64_t)shape.group * shape.run };
 }
 
-static uint64_t region_vectors(const struct plan *plan)
+uint64_t optimizer_vectors(const struct plan *plan)
 {
 	return graph_at(plan->graph, plan->graph->parameter_region)->elements / 16;
 }
 
-/* keras.io/api/optimizers: each has its own default. */
-#define ADAM_RATE 0.001
-#define SGD_RATE  0.01
+/* ---- The table ---- */
 
-static double learning_rate(const struct config *config, double own)
-{
-	return config->optimizer.learning_rate > 0 ? config->optimizer.learning_rate : own;
-}
-
-/* ---- adam (Kingma and Ba, 2015), as Keras writes it ---- */
-
-static uint32_t adam_slots(const struct config *config)
-{
-	(void)config;
-	return 2;
-}
-
-static void adam_emit(struct plan *plan)
-{
-	const struct graph *graph = plan->graph;
-	const struct config *config = graph->config;
-	const uint64_t vectors = region_vectors(plan);
-
-	plan_emit(plan, &(struct launch){
-				.kernel = "adam",
-				.groups = { per_run(plan, vectors) },
-				.arguments = 10,
-				.argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
-					      INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
-					      UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
-					      FLOAT(1 - config->optimizer.beta_1),
-					      FLOAT(1 - config->optimizer.beta_2),
-					      FLOAT(config->optimizer.epsilon) },
-			});
-}
-
-static double adam_rate(const struct config *config, uint64_t t)
-{
-	return learning_rate(config, ADAM_RATE) * sqrt(1 - pow(config->optimizer.beta_2, (double)t)) /
-	       (1 - pow(config->optimizer.beta_1, (double)t));
-}
-
-static void adam_reference(const struct config *config, uint64_t t, uint64_t n, const double *gradient,
-			   double *parameter, double *m, double *v)
-{
-	const double b1 = config->optimizer.beta_1, b2 = config->optimizer.beta_2;
-	const double alpha = adam_rate(config, t);
-
-	for (uint64_t i = 0; i < n; i++) {
-		m[i] = b1 * m[i] + (1 - b1) * gradient[i];
-		v[i] = b2 * v[i] + (1 - b2) * gradient[i] * gradient[i];
-		parameter[i] -= alpha * m[i] / (sqrt(v[i]) + config->optimizer.epsilon);
-	}
-}
-
-/* ---- sgd, with Keras's momentum and Nesterov's ---- */
-
-static uint32_t sgd_slots(const struct config *config)
-{
-	return config->optimizer.momentum > 0;
-}
-
-static void sgd_emit(struct plan *plan)
-{
-	const struct graph *graph = plan->graph;
-	const struct config *config = graph->config;
-	const uint64_t vectors = region_vectors(plan);
-
-	if (!sgd_slots(config)) {
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "sgd",
-				  .groups = { per_run(plan, vectors) },
-				  .arguments = 5,
-				  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
-						UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE) },
-			  });
-		return;
-	}
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "sgd_momentum",
-			  .groups = { per_run(plan, vectors) },
-			  .arguments = 8,
-			  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
-					INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
-					OUT(graph->chunk_fault), AT(RATE), FLOAT(config->optimizer.momentum),
-					INT(config->optimizer.nesterov) },
-		  });
-}
-
-static double sgd_rate(const struct config *config, uint64_t t)
-{
-	(void)t;
-	return learning_rate(config, SGD_RATE);
-}
-
-static void sgd_reference(const struct config *config, uint64_t t, uint64_t n, const double *gradient,
-			  double *parameter, double *m, double *unused)
-{
-	const double rate = sgd_rate(config, t), momentum = config->optimizer.momentum;
-
-	(void)unused;
-	for (uint64_t i = 0; i < n; i++) {
-		if (!sgd_slots(config)) {
-			parameter[i] -= rate * gradient[i];
-			continue;
-		}
-		m[i] = momentum * m[i] - rate * gradient[i];
-		parameter[i] += config->optimizer.nesterov ? momentum * m[i] - rate * gradient[i] : m[i];
-	}
-}
-
-static const struct optimizer optimizers[] = {
-	{ "adam", { "m", "v" }, adam_slots, adam_emit, adam_rate, adam_reference },
-	{ "sgd", { "m" }, sgd_slots, sgd_emit, sgd_rate, sgd_reference },
-};
+static const struct optimizer *const optimizers[] = { &optimizer_adam, &optimizer_adamw, &optimizer_sgd,
+						      NULL };
 
 const struct optimizer *optimizer_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(optimizers) / sizeof(*optimizers); i++)
-		if (!strcmp(optimizers[i].name, name))
-			return &optimizers[i];
+	for (size_t i = 0; optimizers[i]; i++)
+		if (!strcmp(optimizers[i]->name, name))
+			return optimizers[i];
 	return NULL;
 }
 
 const char *optimizer_names(void)
 {
-	return "adam, sgd";
+	return "adam, adamw, sgd";
+}
+
+/* As Keras: they would undo one another. */
+static void check_clips(const struct config *config, struct mistakes *mistakes)
+{
+	const struct {
+		const char *key;
+		double value;
+	} clips[] = { { "optimizer.clipvalue", config->optimizer.clipvalue },
+		      { "optimizer.clipnorm", config->optimizer.clipnorm },
+		      { "optimizer.global_clipnorm", config->optimizer.global_clipnorm } };
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(clips) / sizeof(*clips); i++) {
+		if (!(clips[i].value > 0))
+			continue;
+		if (first)
+			mistakes_add(mistakes, config_line(config, clips[i].key),
+				     "%s: found beside %s, allowed: one of clipvalue, clipnorm and "
+				     "global_clipnorm",
+				     clips[i].key, first);
+		else
+			first = clips[i].key;
+	}
+}
+
+void optimizer_check(const struct config *config, struct mistakes *mistakes)
+{
+	const char *name = config->optimizer.name;
+
+	if (name && !optimizer_find(name))
+		mistakes_add(mistakes, config_line(config, "optimizer.name"),
+			     "optimizer.name: found \"%.100s\", allowed: %s", name, optimizer_names());
+	schedule_check(config, mistakes);
+	check_clips(config, mistakes);
+	if (config->optimizer.ema_overwrite_frequency && !config->optimizer.use_ema)
+		mistakes_add(mistakes, config_line(config, "optimizer.ema_overwrite_frequency"),
+			     "optimizer.ema_overwrite_frequency: found without use_ema, allowed: with it");
+}
+
+/* ---- Rates ---- */
+
+double optimizer_learning_rate(const struct config *config, const struct optimizer *optimizer, uint64_t step)
+{
+	return schedule_rate(config, optimizer->learning_rate, step);
+}
+
+double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer)
+{
+	return config->optimizer.weight_decay > 0 ? config->optimizer.weight_decay : optimizer->weight_decay;
+}
+
+/* Keras's average is taken behind each batch, also while gradients accumulate, and is a copy until the first
+ * update after the first. */
+void optimizer_values(const struct graph *graph, uint64_t step, struct plan_values *values)
+{
+	const struct config *config = graph->config;
+	const struct optimizer *optimizer = graph->optimizer;
+	const uint64_t batches = config->optimizer.gradient_accumulation_steps, updates = step / batches,
+		       every = config->optimizer.ema_overwrite_frequency;
+	const double rate = optimizer_learning_rate(config, optimizer, step);
+
+	values->update = (step + 1) % batches == 0;
+	values->rate =
+		(float)(optimizer->correction ? rate * optimizer->correction(config, updates + 1) : rate);
+	values->decay = (float)(rate * optimizer_weight_decay(config, optimizer));
+	values->average_momentum = updates ? (float)config->optimizer.ema_momentum : 0;
+	values->average_replaces = every && (updates + 1) % every == 0;
+}
+
+/* ---- Launches ---- */
+
+static void emit_average(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+	const uint64_t vectors = optimizer_vectors(plan);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "average",
+			  .groups = { optimizer_groups(plan, vectors) },
+			  .arguments = 5,
+			  .argument = { INOUT(graph->parameter_region), INOUT(graph->average_region),
+					UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM), AT(AVERAGE_REPLACES) },
+		  });
+}
+
+void optimizer_emit(struct plan *plan)
+{
+	gradients_emit(plan);
+	plan->graph->optimizer->emit(plan);
+	if (plan->graph->average_region != GRAPH_NO_TENSOR)
+		emit_average(plan);
+}
+
+void optimizer_emit_final(struct plan *plan)
+{
+	if (plan->graph->average_region != GRAPH_NO_TENSOR)
+		emit_average(plan);
+}
+
+void optimizer_final_values(struct plan_values *values)
+{
+	*values = (struct plan_values){ .average_momentum = 1, .average_replaces = 1 };
 }

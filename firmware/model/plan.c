@@ -156,6 +156,14 @@ static const void *step_value(const struct plan_values *values, enum argument_ki
 		return &values->step;
 	case ARGUMENT_RATE:
 		return &values->rate;
+	case ARGUMENT_DECAY:
+		return &values->decay;
+	case ARGUMENT_UPDATE:
+		return &values->update;
+	case ARGUMENT_AVERAGE_MOMENTUM:
+		return &values->average_momentum;
+	case ARGUMENT_AVERAGE_REPLACES:
+		return &values->average_replaces;
 	default:
 		return NULL;
 	}
@@ -208,7 +216,8 @@ int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *value
 					     groups_of(&launch->groups[1], (uint64_t)values->rows) };
 		int rc = set_arguments(plan, launch, values, err);
 
-		if (rc == 0)
+		/* Its arguments follow the step all the same: `last` says what they hold. */
+		if (rc == 0 && (values->update || !launch->on_update))
 			rc = gpu_launch(gpu, launch->object, groups, err);
 		if (rc < 0)
 			return rc;

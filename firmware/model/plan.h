@@ -27,6 +27,10 @@ enum argument_kind {
 	ARGUMENT_FIRST_ROW,
 	ARGUMENT_STEP,
 	ARGUMENT_RATE,
+	ARGUMENT_DECAY,
+	ARGUMENT_UPDATE,
+	ARGUMENT_AVERAGE_MOMENTUM,
+	ARGUMENT_AVERAGE_REPLACES,
 };
 
 struct argument {
@@ -46,6 +50,7 @@ struct extent {
 
 struct launch {
 	const char *kernel;
+	bool on_update; /* left out of steps that only accumulate gradients */
 	struct extent groups[2];
 	uint32_t arguments;
 	struct argument argument[PLAN_ARGUMENTS_MAX];
@@ -59,7 +64,11 @@ struct plan_values {
 	int32_t rows, valid_rows;
 	float row_weight; /* 1 / valid rows, 0 without any */
 	uint32_t first_row, step;
-	float rate; /* optimizer.rate() of this step */
+	/* optimizer_values() of this step: */
+	float rate, decay; /* learning rate with its correction; learning rate * weight decay */
+	int32_t update;    /* parameters change */
+	float average_momentum;
+	int32_t average_replaces;
 };
 
 struct plan {

@@ -43,7 +43,7 @@ struct model {
 	const struct config *config;
 	struct graph graph;
 	struct gpu_program *program;
-	struct plan train, evaluate, predict;
+	struct plan train, evaluate, predict, final;
 	struct gpu_buffer *arena[ARENA_MAX], **part;                /* part: by tensor */
 	struct gpu_buffer *input[GRAPH_INPUTS_MAX], *label, *empty; /* not on CPU devices: where batches are
 								     * written to */

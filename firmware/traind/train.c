@@ -228,6 +228,8 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 		batch.input[i] = ring_column_data(train->ring, slot, train->input[i]);
 	if (train->warm[split] < WARM_BATCHES)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
+	if (r == 0 && split == SPLIT_TEST)
+		r = model_finalize(train->model, err);
 	if (r == 0)
 		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
 					 : model_evaluate(train->model, &batch, err);
@@ -268,6 +270,8 @@ static int end_run(struct train *train, struct error *err)
 	uint64_t said_us = 0;
 	int r;
 
+	if ((r = model_finalize(train->model, err)) < 0)
+		return r;
 	for (;;) {
 		if ((r = report_write(train, err)) == 0 && (r = save_model(train, err)) == 0)
 			r = run_state_set(RUN_FINISHED, err);

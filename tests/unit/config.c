@@ -88,6 +88,15 @@ static void test_keys(void **state)
 		{ "a group for a string", STORES "fetch: { nic = { }; };",
 		  "k.conf:2: fetch.nic: found a group, allowed: a string without control characters" },
 
+		{ "a number for a list", STORES "optimizer: { values = 0.1; };",
+		  "k.conf:2: optimizer.values: found 0.1, allowed: a list [ ] of numbers, 0 .. 1e+06" },
+		{ "a list with a number out of bounds", STORES "optimizer: { values = [ 0.1, -1.0 ]; };",
+		  "k.conf:2: optimizer.values: found a list of 2, allowed: a list [ ] of numbers, 0 .. "
+		  "1e+06" },
+		{ "a list of words", STORES "optimizer: { boundaries = [ \"a\" ]; };",
+		  "k.conf:2: optimizer.boundaries: found a list of 1, allowed: a list [ ] of numbers, 0 .. "
+		  "9.0072e+15" },
+
 		{ "an integer beyond 2^53", STORES "run: { seed = 9007199254740993L; };",
 		  "k.conf:2: run.seed: found 9007199254740993, allowed: an integer, 0 .. 9007199254740992" },
 		{ "a word that is none of them", STORES "run: { start_from = \"last\"; };",
@@ -588,7 +597,7 @@ static void test_check_with_the_model(void **state)
 		    "[A-Za-z0-9_-]\n"
 		    "k.conf:6: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`\n"
 		    "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
-		    "k.conf:4: optimizer.name: found \"zz\", allowed: adam, sgd\n"
+		    "k.conf:4: optimizer.name: found \"zz\", allowed: adam, adamw, sgd\n"
 		    "k.conf:8: model.layers.unitz: found an unknown key, allowed of dense: op, name, "
 		    "inputs, units, use_bias, \n"
 		    "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
@@ -663,7 +672,8 @@ static void test_values(void **state)
 	static const char text[] = STORES
 		"run: { name = \"a\"; seed = 9007199254740992L; epochs = 0x10; start_from = \"latest\"; };\n"
 		"ring: { small_pages = true; };\n"
-		"optimizer: { learning_rate = 1; beta_1 = 5e-1; beta_2 = .30000000000000004; };\n"
+		"optimizer: { learning_rate = 1; beta_1 = 5e-1; beta_2 = .30000000000000004; "
+		"boundaries = [ 5, 70 ]; values = [ 0.5, 1e-3, 0.0 ]; };\n"
 		"schema = ( { name = \"x y\"; dtype = \"float32\"; shape = [ 2, 3 ]; missing = \"default\"; "
 		"fill = -1; },\n  { name = \"label\"; dtype = \"int64\"; } );\n"
 		"model: { input = \"x y\"; layers = (\n"
@@ -687,6 +697,11 @@ static void test_values(void **state)
 	assert_true(config.optimizer.learning_rate == 1.0);
 	assert_true(config.optimizer.beta_1 == 0.5);
 	assert_true(config.optimizer.beta_2 == .30000000000000004);
+	assert_int_equal(config.optimizer.boundaries.count, 2);
+	assert_true(config.optimizer.boundaries.at[0] == 5 && config.optimizer.boundaries.at[1] == 70);
+	assert_int_equal(config.optimizer.values.count, 3);
+	assert_true(config.optimizer.values.at[0] == 0.5 && config.optimizer.values.at[1] == 1e-3);
+	assert_int_equal(config.model.class_weights.count, 0);
 	assert_true(config.fetch.memory_bytes == 2147483648u);
 
 	assert_int_equal(config.features, 2);
@@ -835,7 +850,8 @@ static void test_odd_values_are_shown_as_they_are(void **state)
 	static const char text[] = STORES
 		"run: { seed = 9007199254740992L; };\n"
 		"split: { train_glob = \"a\\\"b\\\\c \xc3\xbc*\"; };\n"
-		"optimizer: { learning_rate = 0.1; epsilon = 1e-300; momentum = 0.30000000000000004; };\n"
+		"optimizer: { learning_rate = 0.1; epsilon = 1e-300; momentum = 0.30000000000000004; "
+		"values = [ 1e-9, 0.30000000000000004 ]; };\n"
 		"model: { layers = ( { op = \"dense\"; inputs = [ \"a\\\\\", \"b\" ]; units = -3000000000L; "
 		"rate = 1e22; name = \"x\"; on = true; s = \"\\\"\"; } ); };";
 

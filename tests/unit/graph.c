@@ -40,6 +40,9 @@ static struct config_layer wrong[][4] = {
 	{ LAYER("dropout", ONE(FLOAT_ATTRIBUTE("rate", -0.5))) },
 	{ LAYER("dropout", ONE(TEXT_ATTRIBUTE("rate", "high"))) },
 	{ LAYER("relu", ONE(INT_ATTRIBUTE("alpha", 1))) },
+	{ LAYER("relu", ONE(FLOAT_ATTRIBUTE("kernel_l2", 0.1))) },
+	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), FLOAT_ATTRIBUTE("kernel_l2", -0.1))) },
+	{ LAYER("dense", TWO(INT_ATTRIBUTE("units", 2), FLOAT_ATTRIBUTE("kernel_l3", 0.1))) },
 	{ DENSE(2) },
 	{ DENSE(3), SOFTMAX },
 	{ DENSE(2), { .op = "softmax", .name = "out", .inputs = 1, .input = { "nothing" }, .line = 9 } },
@@ -79,6 +82,9 @@ static const char *const texts[] = {
 	"7: model.layers.rate: found -0.5, allowed: a number 0 <= x < 1",
 	"7: model.layers.rate: found \"high\", allowed: a number 0 <= x < 1",
 	"7: model.layers.alpha: found an unknown key, allowed of relu: op, name, inputs",
+	"7: model.layers.kernel_l2: found an unknown key, allowed of relu: op, name, inputs",
+	"7: model.layers.kernel_l2: found -0.1, allowed: a number 0 <= x <= 1000000",
+	"7: model.layers.kernel_l3: found an unknown key, allowed of dense: op, name, inputs, units, ",
 	"6: model.layers.op: found \"dense\" as the last, allowed with loss ",
 	"6: model.layers: found 3 outputs, allowed: 2, the classes of label 'label'",
 	"9: model.layers.inputs: found \"nothing\", allowed: an earlier layer or a feature, \"sentence\"",
@@ -139,8 +145,18 @@ static void test_mistakes_around_layers(void **state)
 	expect(&config, "model.loss: found \"mse\", allowed: categorical_crossentropy");
 	config.model.loss = "categorical_crossentropy";
 	config.optimizer.name = "lion";
-	expect(&config, "optimizer.name: found \"lion\", allowed: adam, sgd");
+	expect(&config, "optimizer.name: found \"lion\", allowed: adam, adamw, sgd");
 	config.optimizer.name = "adam";
+	config.optimizer.clipnorm = config.optimizer.global_clipnorm = 1;
+	expect(&config,
+	       "k.conf:1: optimizer.global_clipnorm: found beside optimizer.clipnorm, allowed: one of "
+	       "clipvalue, clipnorm and global_clipnorm");
+	config.optimizer.clipvalue = 1;
+	expect(&config, "optimizer.clipnorm: found beside optimizer.clipvalue, allowed: one of");
+	config.optimizer.clipvalue = config.optimizer.clipnorm = config.optimizer.global_clipnorm = 0;
+	config.optimizer.ema_overwrite_frequency = 5;
+	expect(&config, "optimizer.ema_overwrite_frequency: found without use_ema, allowed: with it");
+	config.optimizer.ema_overwrite_frequency = 0;
 	config.feature[0].rank = 2;
 	config.feature[0].shape[1] = 3;
 	expect(&config, "k.conf:6: model.layers: found 16 outputs, allowed: 2, the classes of label 'label'");

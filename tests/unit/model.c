@@ -171,6 +171,28 @@ static void test_sgd_follows_reference(void **state)
 	follows_reference(&config);
 }
 
+/* Everything at once that comes between the gradients and the update, and what the loss says of it. */
+static void test_update_follows_reference(void **state)
+{
+	struct config_layer net[] = { DENSE(70), RELU, DENSE(3), SOFTMAX };
+	struct config config = model_config(net, 4, INPUTS, CLASSES, ROWS);
+
+	(void)state;
+	net[0].attribute[net[0].attributes++] = (struct config_attribute)FLOAT_ATTRIBUTE("kernel_l2", 0.01);
+	net[0].attribute[net[0].attributes++] = (struct config_attribute)FLOAT_ATTRIBUTE("kernel_l1", 0.001);
+	net[2].attribute[net[2].attributes++] = (struct config_attribute)FLOAT_ATTRIBUTE("bias_l2", 0.1);
+	follows_reference(&config);
+	config.optimizer.name = "adamw";
+	config.optimizer.gradient_accumulation_steps = 2;
+	config.optimizer.global_clipnorm = 0.1;
+	config.optimizer.use_ema = true;
+	config.optimizer.ema_overwrite_frequency = 2;
+	config.optimizer.schedule = "cosine";
+	config.optimizer.decay_steps = 8;
+	config.optimizer.warmup_steps = 2;
+	follows_reference(&config);
+}
+
 static void test_learns(void **state)
 {
 	const struct config config = small_config();
@@ -221,13 +243,11 @@ static void test_same_seed_same_bits(void **state)
 }
 
 /* Kill and resume at every step of a short run: what a checkpoint holds is all there is. */
-static void test_resume_continues_bits(void **state)
+static void resumes(const struct config *config)
 {
-	const struct config config = small_config();
-	struct model *straight = open_model(&config, true), *resumed = open_model(&config, true);
+	struct model *straight = open_model(config, true), *resumed = open_model(config, true);
 	struct error err = { 0 };
 
-	(void)state;
 	must(model_init(straight, &err), &err);
 	for (uint64_t cut = 0; cut < 6; cut++) {
 		const struct cursor place = { .version = CURSOR_VERSION, .step = cut, .batch = 77 + cut };
@@ -251,6 +271,80 @@ static void test_resume_continues_bits(void **state)
 	}
 	model_close(straight);
 	model_close(resumed);
+}
+
+static void test_resume_continues_bits(void **state)
+{
+	const struct config config = small_config();
+
+	(void)state;
+	resumes(&config);
+}
+
+/* The same with what gradients gathered so far, and the average. */
+static void test_resume_between_updates(void **state)
+{
+	struct config config = small_config();
+
+	config.optimizer.gradient_accumulation_steps = 4;
+	config.optimizer.clipnorm = 0.5;
+	config.optimizer.use_ema = true;
+	(void)state;
+	resumes(&config);
+}
+
+/* The average becomes the model; again: it stays. */
+static void test_finalize(void **state)
+{
+	struct config config = small_config();
+	struct error err = { 0 };
+	struct model *model;
+	const struct model_tensor *tensors;
+	float average[INPUTS * 70], parameter[INPUTS * 70];
+	uint32_t count = 0;
+
+	(void)state;
+	config.optimizer.use_ema = true;
+	model = open_model(&config, true);
+	must(model_init(model, &err), &err);
+	train(model, 0, 5);
+	tensors = snapshot(model, &count);
+	memcpy(parameter, tensors[0].data, sizeof(parameter));
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(tensors[i].name, "optimizer/average/dense/kernel"))
+			memcpy(average, tensors[i].data, sizeof(average));
+	model_snapshot_release(model);
+	assert_memory_not_equal(parameter, average, sizeof(average));
+	for (int time = 0; time < 2; time++) {
+		must(model_finalize(model, &err), &err);
+		tensors = snapshot(model, &count);
+		assert_memory_equal(tensors[0].data, average, sizeof(average));
+		model_snapshot_release(model);
+	}
+	model_close(model);
+	/* Without an average nothing changes. */
+	config.optimizer.use_ema = false;
+	model = open_model(&config, true);
+	must(model_init(model, &err), &err);
+	train(model, 0, 5);
+	must(model_finalize(model, &err), &err);
+	assert_memory_equal(snapshot(model, &count)[0].data, parameter, sizeof(parameter));
+	model_snapshot_release(model);
+	model_close(model);
+}
+
+/* A step of the article's network on a CPU device: eleven of GEMMs, transposes and loss (tests/unit/ops.c),
+ * the update, the metrics. */
+static void test_launches(void **state)
+{
+	struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
+					  RELU,       DROPOUT(0.2), DENSE(2),     SOFTMAX };
+	const struct config config = model_config(article, 8, 512, 2, 128);
+	struct model *model = open_model(&config, true);
+
+	(void)state;
+	assert_in_range(model->train.launches, 3, 13);
+	model_close(model);
 }
 
 /* Fewer rows, and rows that do not count: as the reference has it. */
@@ -489,9 +583,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adam_follows_reference),
 		cmocka_unit_test(test_sgd_follows_reference),
+		cmocka_unit_test(test_update_follows_reference),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_same_seed_same_bits),
 		cmocka_unit_test(test_resume_continues_bits),
+		cmocka_unit_test(test_resume_between_updates),
+		cmocka_unit_test(test_finalize),
+		cmocka_unit_test(test_launches),
 		cmocka_unit_test(test_partial_batch),
 		cmocka_unit_test(test_evaluate_and_predict),
 		cmocka_unit_test(test_nan_is_found),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every optimizer's kernel against its float64 reference over several steps, and the faults it reports. */
+/* Every optimizer and all that comes before it against the float64 reference over several steps, and the
+ * faults it reports. */
 #include "tests/reference.h"
+
+#include "model/gradients.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,44 +26,98 @@ static struct config base_config(void)
 static void open_plan(struct harness *h, const struct config *config)
 {
 	harness_open(h, gpu, config, true);
-	h->graph.optimizer->emit(&h->plan);
+	optimizer_emit(&h->plan);
 	harness_bind(h, program);
 }
 
-static void run_step(struct harness *h, uint64_t t)
+/* `step` counts those before it. */
+static void run_step(struct harness *h, uint64_t step)
 {
-	const struct plan_values values = { .rows = 4,
-					    .rate = (float)h->graph.optimizer->rate(h->graph.config, t) };
+	struct plan_values values = { .rows = 4 };
 
+	optimizer_values(&h->graph, step, &values);
 	harness_run(h, &values);
 }
 
-static void follows(const struct config *config)
+static bool is_parameter(const struct harness *h, uint32_t tensor)
 {
-	static float parameter[COUNT], gradient[COUNT];
-	static double p[COUNT], g[COUNT], slot0[COUNT], slot1[COUNT];
+	return graph_at(&h->graph, tensor)->role == ROLE_PARAMETER;
+}
+
+/* The same numbers to the device and to the reference. */
+static void put_noise(struct harness *h, uint32_t tensor, double *reference, double size, uint64_t *seed)
+{
+	static float numbers[COUNT];
+
+	for (uint32_t e = 0; e < graph_at(&h->graph, tensor)->elements; e++) {
+		numbers[e] = e % 5 ? (float)(noise(seed) * size) : 0; /* some are zero, as behind a relu */
+		reference[e] = (double)numbers[e];
+	}
+	harness_put(h, tensor, numbers);
+}
+
+static void compare(struct harness *h, uint32_t tensor, const double *wanted, uint64_t step)
+{
+	static float found[COUNT];
+	double most = 1e-3;
+
+	harness_get(h, tensor, found);
+	for (uint32_t e = 0; e < graph_at(&h->graph, tensor)->elements; e++)
+		most = fmax(most, fabs(wanted[e]));
+	for (uint32_t e = 0; e < graph_at(&h->graph, tensor)->elements; e++)
+		if (!(fabs((double)found[e] - wanted[e]) <= 2e-6 * most))
+			fail_msg("step %lu: %s[%u] is %.9g, not %.9g", step,
+				 graph_at(&h->graph, tensor)->name, e, (double)found[e], wanted[e]);
+}
+
+static uint32_t slot_of(const struct harness *h, const char *slot, uint32_t parameter)
+{
+	char name[GRAPH_NAME_BYTES];
+
+	(void)snprintf(name, sizeof(name), "optimizer/%s/%.100s", slot, graph_at(&h->graph, parameter)->name);
+	for (uint32_t i = 0; i < h->graph.tensors; i++)
+		if (!strcmp(graph_at(&h->graph, i)->name, name))
+			return i;
+	fail_msg("no tensor %s", name);
+	return GRAPH_NO_TENSOR;
+}
+
+/* Seven steps of every parameter from gradients of `size`. */
+static void follows_from(const struct config *config, double size)
+{
+	struct reference reference;
 	struct harness h;
 	uint64_t seed = 1;
 
 	open_plan(&h, config);
-	const uint32_t kernel = h.graph.node[0].parameter[0];
-
-	memset(slot0, 0, sizeof(slot0));
-	memset(slot1, 0, sizeof(slot1));
-	for (uint32_t i = 0; i < COUNT; i++)
-		p[i] = (double)(parameter[i] = (float)noise(&seed));
-	harness_put(&h, kernel, parameter);
-	for (uint64_t t = 1; t <= 6; t++) {
-		for (uint32_t i = 0; i < COUNT; i++) /* some gradients are zero, as behind a relu */
-			g[i] = (double)(gradient[i] = i % 5 ? (float)noise(&seed) * 0.1f : 0.0f);
-		harness_put(&h, graph_at(&h.graph, kernel)->gradient, gradient);
-		run_step(&h, t);
-		h.graph.optimizer->reference(config, t, COUNT, g, p, slot0, slot1);
+	reference_open(&reference, &h.graph);
+	for (uint32_t i = 0; i < h.graph.tensors; i++)
+		if (is_parameter(&h, i))
+			put_noise(&h, i, reference.value[i], 1, &seed);
+	for (uint64_t step = 0; step < 7; step++) {
+		for (uint32_t i = 0; i < h.graph.tensors; i++)
+			if (is_parameter(&h, i))
+				put_noise(&h, graph_at(&h.graph, i)->gradient, reference.gradient[i], size,
+					  &seed);
+		run_step(&h, step);
+		reference_update(&reference, step);
+		for (uint32_t i = 0; i < h.graph.tensors; i++) {
+			if (!is_parameter(&h, i))
+				continue;
+			compare(&h, i, reference.value[i], step);
+			if (config->optimizer.use_ema)
+				compare(&h, slot_of(&h, "average", i), reference.average[i], step);
+			if (config->optimizer.gradient_accumulation_steps > 1)
+				compare(&h, slot_of(&h, "accumulator", i), reference.accumulator[i], step);
+		}
 	}
-	harness_get(&h, kernel, parameter);
-	for (uint32_t i = 0; i < COUNT; i++)
-		assert_near(parameter[i], p[i], 2e-6);
+	reference_close(&reference);
 	harness_close(&h);
+}
+
+static void follows(const struct config *config)
+{
+	follows_from(config, 0.1);
 }
 
 static void test_adam(void **state)
@@ -76,6 +133,18 @@ static void test_adam(void **state)
 	follows(&config);
 }
 
+static void test_adamw(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.name = "adamw";
+	config.optimizer.learning_rate = 0.1;
+	follows(&config);
+	config.optimizer.weight_decay = 0.5;
+	follows(&config);
+}
+
 static void test_sgd(void **state)
 {
 	struct config config = base_config();
@@ -84,10 +153,125 @@ static void test_sgd(void **state)
 	config.optimizer.name = "sgd";
 	config.optimizer.learning_rate = 0.1;
 	follows(&config);
+	config.optimizer.weight_decay = 0.3;
+	follows(&config);
 	config.optimizer.momentum = 0.9;
 	follows(&config);
 	config.optimizer.nesterov = true;
 	follows(&config);
+}
+
+/* Gradients that reach the limit and gradients that do not. */
+static void test_clips(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.name = "sgd";
+	config.optimizer.learning_rate = 0.1;
+	config.optimizer.clipvalue = 0.05;
+	follows(&config);
+	config.optimizer.clipvalue = 0;
+	config.optimizer.clipnorm = 1; /* the kernel's norm is about 5, the bias's 0.3 */
+	follows(&config);
+	config.optimizer.clipnorm = 0;
+	config.optimizer.global_clipnorm = 1;
+	follows(&config);
+	config.optimizer.global_clipnorm = 100;
+	follows(&config);
+}
+
+static void test_accumulation(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.gradient_accumulation_steps = 3;
+	follows(&config);
+	config.optimizer.clipvalue = 0.03;
+	config.optimizer.use_ema = true;
+	config.optimizer.ema_momentum = 0.8;
+	follows(&config);
+}
+
+static void test_average(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.use_ema = true;
+	config.optimizer.learning_rate = 0.1;
+	follows(&config);
+	config.optimizer.ema_momentum = 0.5;
+	config.optimizer.ema_overwrite_frequency = 3;
+	follows(&config);
+}
+
+static struct config_layer penalized[] = {
+	{ .op = "dense",
+	  .name = "",
+	  .attributes = 4,
+	  .attribute = { INT_ATTRIBUTE("units", UNITS), FLOAT_ATTRIBUTE("kernel_l1", 0.02),
+			 FLOAT_ATTRIBUTE("kernel_l2", 0.05), FLOAT_ATTRIBUTE("bias_l2", 0.3) },
+	  .line = 6 },
+	SOFTMAX
+};
+
+/* Also beside what comes behind them. */
+static void test_penalties(void **state)
+{
+	struct config config = model_config(penalized, 2, INPUTS, UNITS, 4);
+
+	(void)state;
+	config.optimizer.name = "sgd";
+	config.optimizer.learning_rate = 0.1;
+	follows(&config);
+	config.optimizer.gradient_accumulation_steps = 2;
+	config.optimizer.global_clipnorm = 1;
+	follows(&config);
+}
+
+/* Where the launches leave it for the loss; known by hand. */
+static void test_penalty_sum(void **state)
+{
+	static float ones[COUNT];
+	const struct config config = model_config(penalized, 2, INPUTS, UNITS, 4);
+	const struct plan_values values = { .rows = 4 };
+	struct harness h;
+	float sum = 0;
+
+	(void)state;
+	harness_open(&h, gpu, &config, true);
+	gradients_emit_penalty(&h.plan);
+	harness_bind(&h, program);
+	for (uint32_t e = 0; e < COUNT; e++)
+		ones[e] = e % 2 ? -1 : 1;
+	harness_put(&h, h.graph.node[0].parameter[0], ones);
+	harness_put(&h, h.graph.node[0].parameter[1], ones);
+	harness_run(&h, &values);
+	harness_get(&h, h.graph.gradients.penalty, &sum);
+	assert_near(sum, COUNT * 0.07 + UNITS * 0.3, 1e-3);
+	harness_close(&h);
+}
+
+/* Nothing is asked for: the update alone is launched. */
+static void test_launches(void **state)
+{
+	struct config config = base_config();
+	struct harness h;
+
+	(void)state;
+	harness_open(&h, gpu, &config, true);
+	optimizer_emit(&h.plan);
+	assert_int_equal(h.plan.launches, 1);
+	harness_close(&h);
+	config.optimizer.global_clipnorm = 1;
+	config.optimizer.gradient_accumulation_steps = 2;
+	config.optimizer.use_ema = true;
+	harness_open(&h, gpu, &config, true);
+	optimizer_emit(&h.plan);
+	assert_int_equal(h.plan.launches, 5);
+	harness_close(&h);
 }
 
 /* Worked out by hand from Keras's documentation: w = 1, g = 0.5 then -0.25, all defaults but learning_rate =
@@ -112,12 +296,11 @@ static void test_known_values(void **state)
 		double w = 1, slot0 = 0, slot1 = 0, g[2] = { 0.5, -0.25 };
 
 		config.optimizer.name = cases[c].name;
-		config.optimizer.learning_rate = 0.1;
 		config.optimizer.momentum = cases[c].momentum;
 		config.optimizer.nesterov = cases[c].nesterov;
 		for (uint64_t t = 1; t <= 2; t++) {
 			optimizer_find(cases[c].name)
-				->reference(&config, t, 1, &g[t - 1], &w, &slot0, &slot1);
+				->reference(&config, 0.1, t, 1, &g[t - 1], &w, &slot0, &slot1);
 			assert_near(w, cases[c].after[t - 1], 1e-6);
 		}
 	}
@@ -129,9 +312,38 @@ static void test_own_rates(void **state)
 
 	(void)state;
 	config.optimizer.learning_rate = 0; /* not given */
-	assert_near(optimizer_find("sgd")->rate(&config, 1), 0.01, 1e-12);
-	config.optimizer.beta_1 = config.optimizer.beta_2 = 0;
-	assert_near(optimizer_find("adam")->rate(&config, 1), 0.001, 1e-12);
+	assert_near(optimizer_learning_rate(&config, optimizer_find("sgd"), 1), 0.01, 1e-12);
+	assert_near(optimizer_learning_rate(&config, optimizer_find("adam"), 1), 0.001, 1e-12);
+	assert_near(optimizer_weight_decay(&config, optimizer_find("adam")), 0, 0);
+	assert_near(optimizer_weight_decay(&config, optimizer_find("adamw")), 0.004, 1e-12);
+	config.optimizer.weight_decay = 0.1;
+	assert_near(optimizer_weight_decay(&config, optimizer_find("sgd")), 0.1, 1e-12);
+}
+
+/* What a step's launches take: updates are counted by the accumulated ones, rates by batches. */
+static void test_values(void **state)
+{
+	struct config config = base_config();
+	struct graph graph;
+	struct plan_values values = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	config.optimizer.gradient_accumulation_steps = 2;
+	config.optimizer.use_ema = true;
+	config.optimizer.ema_overwrite_frequency = 2;
+	config.optimizer.schedule = "cosine";
+	config.optimizer.decay_steps = 10;
+	config.optimizer.beta_1 = config.optimizer.beta_2 = 0; /* no correction */
+	assert_int_equal(graph_build(&config, true, &graph, &err), 0);
+	for (uint64_t step = 0; step < 8; step++) {
+		optimizer_values(&graph, step, &values);
+		assert_int_equal(values.update, step % 2);
+		assert_near(values.rate, 0.5e-3 * (1 + cos(M_PI * (double)step / 10)), 1e-9);
+		assert_near(values.average_momentum, step < 2 ? 0 : 0.99, 1e-7);
+		assert_int_equal(values.average_replaces, step / 2 % 2);
+	}
+	graph_done(&graph);
 }
 
 /* A NaN anywhere is noted with its element; everything else stays clean, the padding too. */
@@ -153,7 +365,7 @@ static void test_faults(void **state)
 		memset(gradient, 0, sizeof(gradient));
 		gradient[places[i]] = NAN;
 		harness_put(&h, graph_at(&h.graph, h.graph.node[0].parameter[0])->gradient, gradient);
-		run_step(&h, 1);
+		run_step(&h, 0);
 		harness_get(&h, h.graph.chunk_fault, faults);
 		for (uint32_t c = 0; c < chunks->elements; c++)
 			if (faults[c]) {
@@ -186,8 +398,12 @@ static int close_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_adam),         cmocka_unit_test(test_sgd),
-		cmocka_unit_test(test_known_values), cmocka_unit_test(test_own_rates),
+		cmocka_unit_test(test_adam),         cmocka_unit_test(test_adamw),
+		cmocka_unit_test(test_sgd),          cmocka_unit_test(test_clips),
+		cmocka_unit_test(test_accumulation), cmocka_unit_test(test_average),
+		cmocka_unit_test(test_penalties),    cmocka_unit_test(test_penalty_sum),
+		cmocka_unit_test(test_launches),     cmocka_unit_test(test_known_values),
+		cmocka_unit_test(test_own_rates),    cmocka_unit_test(test_values),
 		cmocka_unit_test(test_faults),
 	};
 

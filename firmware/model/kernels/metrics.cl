@@ -2,6 +2,7 @@
 /*
  * The end of a pass, one work-item: adds the batch to the metric sums and looks for numbers that are NaN or infinite.
  *   loss_sum [2] += row losses, as sum and compensation (Kahan); correct_sum, rows_sum: exact integers
+ *   A penalty of the parameters, null: none, is part of each valid row's loss.
  *   fault [4] = {what, step, element, 0}: what 0 = none, 1 = the loss, 2 = a parameter; the first fault stays
  * `step` counts the steps before; fault's counts this one too, if it is a training step (chunks > 0).
  * chunk_fault [chunks] is what the optimizer's kernel left: 0, or 1 + index of a bad element of its chunk.
@@ -20,7 +21,7 @@ bool not_finite(float x)
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 metrics(__global const float *row_loss, __global const uint *row_correct, int rows, int valid_rows,
 	__global float *loss_sum, __global long *correct_sum, __global long *rows_sum,
-	__global const uint *chunk_fault, int chunks, uint step, __global uint *fault)
+	__global const float *penalty, __global const uint *chunk_fault, int chunks, uint step, __global uint *fault)
 {
 	float total = 0;
 	uint correct = 0;
@@ -34,6 +35,9 @@ metrics(__global const float *row_loss, __global const uint *row_correct, int ro
 		}
 		total += part;
 	}
+
+	if (penalty)
+		total += *penalty * valid_rows;
 
 	const float term = total - loss_sum[1];
 	const float sum = loss_sum[0] + term;

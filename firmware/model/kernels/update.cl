@@ -24,10 +24,12 @@ void note_fault(uint16 most, __global const float *P, size_t first, size_t end, 
 			*chunk_fault = 1 + (uint)e;
 }
 
+/* Weight decay first, in every kernel: p -= p * decay, decay = learning rate * weight decay. */
+
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
  * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
 UPDATE adam(__global float *P, __global const float *G, __global float *M, __global float *V, uint vectors,
-	    __global uint *chunk_fault, float rate, float one_minus_beta_1, float one_minus_beta_2, float epsilon)
+	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1, float one_minus_beta_2, float epsilon)
 {
 	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
@@ -38,6 +40,7 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 
 		m += (g - m) * one_minus_beta_1;
 		v += (g * g - v) * one_minus_beta_2;
+		p -= p * decay;
 		p -= rate * m / (sqrt(v) + epsilon);
 		vstore16(m, i, M);
 		vstore16(v, i, V);
@@ -48,13 +51,17 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 }
 
 /* p -= rate * g */
-UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate)
+UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
+	   float decay)
 {
 	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
 	for (size_t i = first; i < end; i++) {
-		const float16 p = vload16(i, P) - rate * vload16(i, G);
+		float16 p = vload16(i, P);
+
+		p -= p * decay;
+		p -= rate * vload16(i, G);
 
 		vstore16(p, i, P);
 		most = max(most, EXPONENTS(p));
@@ -64,7 +71,7 @@ UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global ui
 
 /* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
 UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *M, uint vectors,
-		    __global uint *chunk_fault, float rate, float momentum, int nesterov)
+		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov)
 {
 	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
@@ -72,11 +79,28 @@ UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *
 	for (size_t i = first; i < end; i++) {
 		const float16 step = rate * vload16(i, G);
 		const float16 m = momentum * vload16(i, M) - step;
-		const float16 p = vload16(i, P) + (nesterov ? momentum * m - step : m);
+		float16 p = vload16(i, P);
+
+		p -= p * decay;
+		p += nesterov ? momentum * m - step : m;
 
 		vstore16(m, i, M);
 		vstore16(p, i, P);
 		most = max(most, EXPONENTS(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
+}
+
+/* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. No fault that p has not had. */
+UPDATE average(__global float *P, __global float *A, uint vectors, float momentum, int replaces)
+{
+	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+
+	for (size_t i = first; i < end; i++) {
+		const float16 a = momentum * vload16(i, A) + (1 - momentum) * vload16(i, P);
+
+		vstore16(a, i, A);
+		if (replaces)
+			vstore16(a, i, P);
+	}
 }

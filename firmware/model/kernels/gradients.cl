@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Between the backward pass and the optimizer: see model/gradients.h. P, G, A: parameters, gradients and what is
+ * accumulated of them, regions of one layout; chunk [chunks] = {first float16, float16s, tensor, 0}, at most
+ * CHUNK_VECTORS of one tensor.
+ *
+ * Reduction class: a work-group of GRADIENT_GROUP items a chunk, item i takes vectors i, i + GRADIENT_GROUP, ... by
+ * number of the vector, then the 16 numbers of a vector by halves, then the items in order. A tensor's chunks in the
+ * same way, the tensors in order. Reference: reference_gradients() in tests/reference.h. Tolerance: 2^-20 relative.
+ */
+
+#define GRADIENT_GROUP 64
+#define GRADIENTS      __kernel __attribute__((reqd_work_group_size(GRADIENT_GROUP, 1, 1))) void
+
+float vector_sum(float16 x)
+{
+	const float8 a = x.lo + x.hi;
+	const float4 b = a.lo + a.hi;
+
+	return (b.x + b.z) + (b.y + b.w);
+}
+
+/* All items get the sum. */
+float group_sum(float x, __local float *part)
+{
+	float sum = 0;
+
+	barrier(CLK_LOCAL_MEM_FENCE);
+	part[get_local_id(0)] = x;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int i = 0; i < GRADIENT_GROUP; i++)
+		sum += part[i];
+	return sum;
+}
+
+/* G may be null: the penalties alone. A null: nothing accumulates. penalty_of [tensors] = {l1, l2}, null: none.
+ * `share`: 1 / batches accumulated; limit 0: none. A NaN passes every comparison. */
+GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global float *A, __global const uint4 *chunk,
+			    __global const float2 *penalty_of, __global float *chunk_penalty,
+			    __global float *chunk_square, int update, float share, float limit)
+{
+	__local float part[GRADIENT_GROUP];
+	const uint4 c = chunk[get_group_id(0)];
+	const float2 l = penalty_of ? penalty_of[c.z] : (float2)(0);
+	float16 penalty = 0, square = 0;
+
+	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP) {
+		float16 g = G ? vload16(i, G) : (float16)(0);
+
+		if (l.x > 0 || l.y > 0) {
+			const float16 p = vload16(i, P);
+
+			penalty += l.x * fabs(p) + l.y * p * p;
+			g += l.x * sign(p) + 2 * l.y * p;
+		}
+		if (!G)
+			continue;
+		if (A) {
+			g += vload16(i, A);
+			vstore16(update ? (float16)(0) : g, i, A);
+			g *= share;
+		}
+		if (limit > 0) {
+			g = g > limit ? (float16)(limit) : g;
+			g = g < -limit ? (float16)(-limit) : g;
+		}
+		square += g * g;
+		vstore16(g, i, G);
+	}
+
+	const float penalties = group_sum(vector_sum(penalty), part);
+	const float squares = group_sum(vector_sum(square), part);
+
+	if (get_local_id(0) == 0) {
+		chunk_penalty[get_group_id(0)] = penalties;
+		chunk_square[get_group_id(0)] = squares;
+	}
+}
+
+/* One work-group. span [tensors] = {first chunk, chunks}.
+ *   scale = clipnorm / max(norm of the tensor, clipnorm), or global_clipnorm / max(norm of all, global_clipnorm)
+ *   penalty = sum of all */
+GRADIENTS gradient_sums(__global const float *chunk_penalty, __global const float *chunk_square,
+			__global const uint2 *span, int tensors, float clipnorm, float global_clipnorm,
+			__global float *scale, __global float *penalty)
+{
+	__local float part[GRADIENT_GROUP];
+	const uint item = get_local_id(0);
+	float penalties = 0, squares = 0;
+
+	for (int t = 0; t < tensors; t++) {
+		const uint2 s = span[t];
+		float p = 0, q = 0;
+
+		for (uint c = s.x + item; c < s.x + s.y; c += GRADIENT_GROUP) {
+			p += chunk_penalty[c];
+			q += chunk_square[c];
+		}
+		penalties += group_sum(p, part);
+		q = group_sum(q, part);
+		squares += q;
+		if (item == 0)
+			scale[t] = sqrt(q) > clipnorm ? clipnorm / sqrt(q) : 1;
+	}
+	if (item != 0)
+		return;
+	*penalty = penalties;
+	if (global_clipnorm > 0)
+		for (int t = 0; t < tensors; t++)
+			scale[t] = sqrt(squares) > global_clipnorm ? global_clipnorm / sqrt(squares) : 1;
+}
+
+GRADIENTS scale_gradients(__global float *G, __global const uint4 *chunk, __global const float *scale)
+{
+	const uint4 c = chunk[get_group_id(0)];
+	const float s = scale[c.z];
+
+	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP)
+		vstore16(vload16(i, G) * s, i, G);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of the table in optimizers.c, one file a family, and what their kernels share. */
+#pragma once
+
+#include "model/optimizers.h"
+#include "model/plan.h"
+
+extern const struct optimizer optimizer_adam, optimizer_adamw, optimizer_sgd;
+
+/* Work-groups over `vectors` float16, as update_shape() has them. */
+struct extent optimizer_groups(const struct plan *plan, uint64_t vectors);
+/* float16 of the parameter region. */
+uint64_t optimizer_vectors(const struct plan *plan);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Learning rates step by step, as Keras has them, and keys that do not go together. No device. */
+#include "tests/reference.h"
+
+#include "model/schedules.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the three above first. */
+#include <cmocka.h>
+
+static const double boundaries[] = { 10, 20 }, values[] = { 0.1, 0.05, 0.01 }, descending[] = { 20, 10 },
+		    broken[] = { 10, 20.5 };
+static struct config_layer layers[] = { DENSE(2), SOFTMAX };
+
+static struct config base_config(void)
+{
+	struct config config = model_config(layers, 2, 3, 2, 4);
+
+	config.optimizer.learning_rate = 0.1;
+	return config;
+}
+
+struct point {
+	uint64_t step;
+	double rate;
+};
+
+static void follows(const struct config *config, const struct point *point, size_t points)
+{
+	for (size_t i = 0; i < points; i++)
+		if (!(fabs(schedule_rate(config, 7, point[i].step) - point[i].rate) < 1e-7))
+			fail_msg("step %lu: %.9g, not %.9g", point[i].step,
+				 schedule_rate(config, 7, point[i].step), point[i].rate);
+}
+#define FOLLOWS(config, ...)                                   \
+	follows(config, (const struct point[]){ __VA_ARGS__ }, \
+		sizeof((const struct point[]){ __VA_ARGS__ }) / sizeof(struct point))
+
+static void test_constant(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	FOLLOWS(&config, { 0, 0.1 }, { 1, 0.1 }, { 1000000, 0.1 });
+	config.optimizer.learning_rate = 0; /* the optimizer's own */
+	FOLLOWS(&config, { 0, 7 }, { 5, 7 });
+	config.optimizer.warmup_steps = 4;
+	config.optimizer.warmup_from = 3;
+	FOLLOWS(&config, { 0, 3 }, { 1, 4 }, { 3, 6 }, { 4, 7 }, { 5, 7 });
+}
+
+/* keras.optimizers.schedules.PiecewiseConstantDecay([10, 20], [0.1, 0.05, 0.01]) */
+static void test_step(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.schedule = "step";
+	config.optimizer.boundaries = (struct config_numbers){ 2, boundaries };
+	config.optimizer.values = (struct config_numbers){ 3, values };
+	FOLLOWS(&config, { 0, 0.1 }, { 10, 0.1 }, { 11, 0.05 }, { 20, 0.05 }, { 21, 0.01 }, { 1000, 0.01 });
+	config.optimizer.warmup_steps = 5;
+	FOLLOWS(&config, { 0, 0 }, { 4, 0.08 }, { 5, 0.1 }, { 15, 0.1 }, { 16, 0.05 });
+}
+
+/* keras.optimizers.schedules.CosineDecay(0.1, 100, alpha=0.1), and (0.01, 100, warmup_target=0.1,
+ * warmup_steps=8) */
+static void test_cosine(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.schedule = "cosine";
+	config.optimizer.decay_steps = 100;
+	config.optimizer.alpha = 0.1;
+	FOLLOWS(&config, { 0, 0.1 }, { 1, 0.09997779131 }, { 50, 0.055 }, { 99, 0.01002220623 },
+		{ 100, 0.01 }, { 1000, 0.01 });
+	config.optimizer.alpha = 0;
+	config.optimizer.warmup_steps = 8;
+	config.optimizer.warmup_from = 0.01;
+	FOLLOWS(&config, { 0, 0.01 }, { 1, 0.02125 }, { 7, 0.08875 }, { 8, 0.1 }, { 9, 0.09997532517 },
+		{ 58, 0.05 }, { 108, 0 }, { 500, 0 });
+}
+
+static void expect(const struct config *config, const char *text)
+{
+	struct graph graph;
+	struct error err = { 0 };
+
+	assert_int_equal(graph_build(config, true, &graph, &err), -EINVAL);
+	if (!strstr(err.text, text))
+		fail_msg("found \"%s\"\nwanted \"%s\"", err.text, text);
+}
+
+static void test_mistakes(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.schedule = "linear";
+	expect(&config, "k.conf:1: optimizer.schedule: found \"linear\", allowed: constant, step, cosine");
+	config.optimizer.schedule = "cosine";
+	expect(&config, "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": 1 at least");
+	config.optimizer.schedule = "constant";
+	config.optimizer.decay_steps = 5;
+	expect(&config, "optimizer.decay_steps: found with schedule \"constant\", allowed: with \"cosine\"");
+	config.optimizer.decay_steps = 0;
+	config.optimizer.schedule = "step";
+	expect(&config, "optimizer.boundaries: found nothing, allowed with schedule \"step\": one at least");
+	config.optimizer.boundaries = (struct config_numbers){ 2, boundaries };
+	config.optimizer.values = (struct config_numbers){ 2, values };
+	expect(&config, "optimizer.values: found 2, allowed: 3, one more than boundaries");
+	config.optimizer.values.count = 3;
+	config.optimizer.boundaries.at = descending;
+	expect(&config, "optimizer.boundaries: found 10, allowed: ascending whole steps");
+	config.optimizer.boundaries.at = broken;
+	expect(&config, "optimizer.boundaries: found 20.5, allowed: ascending whole steps");
+	config.optimizer.boundaries.at = boundaries;
+	config.optimizer.schedule = "constant";
+	expect(&config, "optimizer.boundaries: found with schedule \"constant\", allowed: with \"step\"");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_step),
+		cmocka_unit_test(test_cosine),
+		cmocka_unit_test(test_mistakes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
