@@ -98,8 +98,7 @@ static const char *const texts[] = {
 	"6: model.layers.inputs: found 'sentence' of shape [8], allowed beside 'dense' of [3]: the same",
 	"6: model.layers.inputs: found 'sentence' of shape [8], allowed beside 'sentence' of [8]: one ",
 	"6: model.layers.inputs: found 'sentence' of shape [8], allowed: one whose 8 numbers ",
-	"7: model.layers.target_shape: found [ -2, 4 ], allowed: [ ] of 1 .. 8 integers, each -1 <= x <= "
-	"1073741824",
+	"7: model.layers.target_shape: found [ -2, 4 ], allowed: [ ] of 1 .. 8 integers, each -1 <= x ",
 	"7: model.layers.target_shape: found 8, allowed: [ ] of 1 .. 8 integers, ",
 	"7: model.layers.trainable: found 0, allowed: true or false",
 	"7: model.layers.trainable: found an unknown key, allowed of relu: op, name, inputs",

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same small nets in TensorFlow and in Kiln, from the same weights on the same batches. A row a layer, loss or
+optimizer. Each of the first STEPS steps starts from TensorFlow's weights, slots and layers' state: what is behind it
+differs by at most 1e-5 of a tensor's largest number, gradients by 1e-4, prediction and loss by 1e-5. Then FREE_STEPS steps
+without looking at each other: at most 1e-3."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import keras
+import numpy as np
+import safetensors.numpy
+import tensorflow as tf
+from keras import layers as K
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
+STEPS, FREE_STEPS, ROWS = 5, 100, 16
+CONFIG = """
+run: {{ name = "t"; batch_rows = {rows}; }};
+source: {{ url = "file:///nowhere"; }};
+sink: {{ url = "file:///nowhere"; }};
+optimizer: {{ {optimizer} }};
+schema = ( {schema} );
+model: {{ input = "{input}"; loss = "{loss}"; layers = ( {layers} ); }};
+"""
+
+
+# ---- What rows are made of -------------------------------------------------------------------------------------------
+
+class Optimizer:
+    """Its keys in kiln.conf, Keras's, and the attribute of Keras's that holds each slot."""
+
+    def __init__(self, conf, make, **slots):
+        self.conf, self.make, self.slots = conf, make, slots
+
+
+class Loss:
+    """Its name in kiln.conf, the layer Kiln wants last, Keras's loss of what is before that layer, and that layer as a
+    function. `label(rng, rows)` makes labels, `label_shape` is that of the schema."""
+
+    def __init__(self, name, last, keras_loss, activation, label_shape, label, label_dtype="int64"):
+        self.name, self.last, self.keras_loss, self.activation = name, last, keras_loss, activation
+        self.label_shape, self.label, self.label_dtype = label_shape, label, label_dtype
+
+
+class Row:
+    """`layers`: kiln.conf's, less the last; `build(inputs)`: the same in Keras, of a dict of inputs by feature. Layers have
+    the same names in both. `features`: name -> (dtype, shape of a row, function of (rng, shape) or None). `limits`
+    replaces those above, by the name of what is compared; each such row says why."""
+
+    def __init__(self, name, layers, build, features=None, loss=None, optimizer=None, limits=None):
+        self.name, self.layers, self.build = name, layers, build
+        self.features = features or {"sentence": ("float32", [12], None)}
+        self.loss, self.optimizer, self.limits = loss or CATEGORICAL, optimizer or ADAM, limits or {}
+
+
+def one_hot(classes):
+    return lambda rng, rows: np.eye(classes, dtype=np.int64)[rng.integers(0, classes, rows)]
+
+
+def chain(*made):
+    """A Sequential model's build()."""
+    def build(inputs):
+        x = next(iter(inputs.values()))
+        for layer in made:
+            x = layer()(x)
+        return x
+    return build
+
+
+def dense(units, name="dense", **more):
+    return lambda: K.Dense(units, name=name, **more)
+
+
+ADAM = Optimizer('name = "adam";', lambda: keras.optimizers.Adam(), m="_momentums", v="_velocities")
+CATEGORICAL = Loss("categorical_crossentropy", '{ op = "softmax"; }',
+                   keras.losses.CategoricalCrossentropy(from_logits=True), tf.nn.softmax, [5], one_hot(5))
+IMAGE = {"sentence": ("float32", [6, 5, 3], None)}
+
+
+# ---- The rows --------------------------------------------------------------------------------------------------------
+
+def residual(inputs):
+    a = K.Dense(9, name="a")(inputs["sentence"])
+    b = K.Dense(9, name="b")(K.ReLU(name="relu")(a))
+    return K.Dense(5, name="out")(K.Add(name="add")([b, a]))
+
+
+def joined(inputs):
+    a = K.Dense(7, name="a")(inputs["sentence"])
+    b = K.Dense(4, name="b")(inputs["age"])
+    return K.Dense(5, name="out")(K.Concatenate(name="concatenate")([a, b, inputs["age"]]))
+
+
+LAYERS = [
+    Row("dense, relu", '{ op = "dense"; units = 32; }, { op = "relu"; }, { op = "dense"; units = 5; }',
+        chain(dense(32), lambda: K.ReLU(), dense(5, "dense_1"))),
+    Row("dense without bias", '{ op = "dense"; units = 5; use_bias = false; }', chain(dense(5, use_bias=False))),
+    Row("add", '{ op = "dense"; name = "a"; units = 9; }, { op = "relu"; }, { op = "dense"; name = "b"; units = 9; }, '
+        '{ op = "add"; inputs = [ "b", "a" ]; }, { op = "dense"; name = "out"; units = 5; }', residual),
+    Row("concatenate, two features", '{ op = "dense"; name = "a"; units = 7; }, '
+        '{ op = "dense"; name = "b"; units = 4; inputs = [ "age" ]; }, '
+        '{ op = "concatenate"; inputs = [ "a", "b", "age" ]; }, { op = "dense"; name = "out"; units = 5; }', joined,
+        features={"sentence": ("float32", [12], None), "age": ("float32", [3], None)}),
+    Row("dense on the last dimension, reshape, flatten",
+        '{ op = "dense"; name = "a"; units = 4; }, { op = "reshape"; target_shape = [ 10, -1 ]; }, '
+        '{ op = "relu"; }, { op = "dense"; name = "b"; units = 3; }, { op = "flatten"; }, { op = "dense"; name = "out"; units = 5; }',
+        chain(dense(4, "a"), lambda: K.Reshape([10, -1]), lambda: K.ReLU(), dense(3, "b"), lambda: K.Flatten(), dense(5, "out")),
+        features=IMAGE),
+    Row("softmax inside", '{ op = "dense"; name = "a"; units = 8; }, { op = "softmax"; }, { op = "dense"; name = "out"; units = 5; }',
+        chain(dense(8, "a"), lambda: K.Softmax(), dense(5, "out"))),
+]
+
+TWO = '{ op = "dense"; name = "a"; units = 16; }, { op = "relu"; }, { op = "dense"; name = "out"; units = 5; }'
+TWO_KERAS = chain(dense(16, "a"), lambda: K.ReLU(), dense(5, "out"))
+OPTIMIZERS = [
+    Row("sgd", TWO, TWO_KERAS, optimizer=Optimizer('name = "sgd";', lambda: keras.optimizers.SGD())),
+    Row("sgd, momentum", TWO, TWO_KERAS,
+        optimizer=Optimizer('name = "sgd"; momentum = 0.9;', lambda: keras.optimizers.SGD(momentum=0.9), m="momentums")),
+    Row("sgd, Nesterov", TWO, TWO_KERAS,
+        optimizer=Optimizer('name = "sgd"; momentum = 0.9; nesterov = true; learning_rate = 0.05;',
+                            lambda: keras.optimizers.SGD(0.05, momentum=0.9, nesterov=True), m="momentums")),
+    Row("adam, own rates", TWO, TWO_KERAS,
+        optimizer=Optimizer('name = "adam"; learning_rate = 0.003; beta_1 = 0.8; beta_2 = 0.99; epsilon = 1e-5;',
+                            lambda: keras.optimizers.Adam(0.003, 0.8, 0.99, 1e-5), m="_momentums", v="_velocities")),
+]
+
+LOSSES = []
+
+ROWS_OF_ALL = LAYERS + OPTIMIZERS + LOSSES
+
+
+# ---- TensorFlow ------------------------------------------------------------------------------------------------------
+
+def make_batches(row, rng, steps):
+    batches = {name: (make or (lambda rng, shape: rng.standard_normal(shape)))(rng, [steps, ROWS, *shape]).astype(dtype)
+               for name, (dtype, shape, make) in row.features.items()}
+    batches["label"] = np.stack([row.loss.label(rng, ROWS) for _ in range(steps)]).astype(row.loss.label_dtype)
+    return batches
+
+
+def weights_of(model):
+    return {f"{layer.name}/{weight.name}": weight for layer in model.layers for weight in layer.weights
+            if weight.dtype.startswith("float")}
+
+
+class Peer:
+    def __init__(self, row):
+        keras.backend.clear_session()
+        keras.utils.set_random_seed(44)
+        inputs = {name: keras.Input(shape, dtype=dtype, name=name) for name, (dtype, shape, _) in row.features.items()}
+        self.row = row
+        self.model = keras.Model(inputs, row.build(inputs))
+        self.optimizer = row.optimizer.make()
+        self.optimizer.build(self.model.trainable_variables)
+        self.names = {id(v): n for n, v in weights_of(self.model).items()}
+
+    def state(self):
+        """As a checkpoint has it."""
+        state = {name: weight.numpy().copy() for name, weight in weights_of(self.model).items()}
+        for slot, attribute in self.row.optimizer.slots.items():
+            for variable, value in zip(self.model.trainable_variables, getattr(self.optimizer, attribute)):
+                state[f"optimizer/{slot}/{self.names[id(variable)]}"] = value.numpy().copy()
+        state["state/step"] = np.array([int(self.optimizer.iterations.numpy())], np.int64)
+        return state
+
+    def predict(self, batch):
+        return self.row.loss.activation(self.model(batch, training=False)).numpy().reshape(ROWS, -1)
+
+    def step(self, batch, label):
+        """Loss and gradients by name."""
+        with tf.GradientTape() as tape:
+            loss = self.row.loss.keras_loss(label, self.model(batch, training=True))
+            loss += tf.add_n(self.model.losses) if self.model.losses else 0.0
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        return float(loss), {self.names[id(v)]: np.array(tf.convert_to_tensor(g))
+                             for v, g in zip(self.model.trainable_variables, gradients)}
+
+
+# ---- Both ------------------------------------------------------------------------------------------------------------
+
+def config_of(row):
+    kinds = {**{n: (d, s) for n, (d, s, _) in row.features.items()}, "label": (row.loss.label_dtype, row.loss.label_shape)}
+    schema = ", ".join(f'{{ name = "{n}"; dtype = "{d}"; shape = [ {", ".join(map(str, s))} ]; }}'
+                       for n, (d, s) in kinds.items())
+    last = ", " + row.loss.last if row.loss.last else ""
+    return CONFIG.format(rows=ROWS, optimizer=row.optimizer.conf, schema=schema, input=next(iter(row.features)),
+                         loss=row.loss.name, layers=row.layers + last)
+
+
+def kiln(row, work, tensors):
+    with open(f"{work}/kiln.conf", "w") as out:
+        out.write(config_of(row))
+    safetensors.numpy.save_file({n: np.ascontiguousarray(t) for n, t in tensors.items()}, f"{work}/in.safetensors")
+    done = subprocess.run([f"{BUILD}/system/train_steps", f"{work}/kiln.conf", f"{work}/in.safetensors",
+                           f"{work}/out.safetensors"], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return safetensors.numpy.load_file(f"{work}/out.safetensors")
+
+
+class Comparison:
+    def __init__(self, row):
+        self.row, self.worst, self.wrong = row, {}, []
+
+    def look(self, kind, limit, what, found, wanted):
+        limit = self.row.limits.get(kind, limit)
+        found, wanted = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
+        if found.size != wanted.size:
+            self.wrong.append(f"{what}: {found.shape}, not {wanted.shape}")
+            return
+        difference = np.max(np.abs(found.reshape(-1) - wanted.reshape(-1)), initial=0)
+        ratio = difference / max(np.max(np.abs(wanted), initial=0), 1e-6)
+        self.worst[kind] = max(self.worst.get(kind, 0), ratio)
+        if not ratio <= limit:
+            self.wrong.append(f"{what}: differs by {ratio:.2e}, allowed: {limit:.0e}")
+
+
+def compare_steps(row, work, rng, comparison):
+    peer, batches = Peer(row), make_batches(row, rng, STEPS)
+    tensors, wanted = {f"batch/{n}": b for n, b in batches.items()}, []
+    for i in range(STEPS):
+        tensors.update({f"at/{i}/{n}": t for n, t in peer.state().items()})
+        batch = {n: b[i] for n, b in batches.items() if n != "label"}
+        prediction = peer.predict(batch)
+        loss, gradients = peer.step(batch, batches["label"][i])
+        wanted.append((prediction, loss, gradients, peer.state()))
+    found = kiln(row, work, tensors)
+    for i, (prediction, loss, gradients, state) in enumerate(wanted):
+        comparison.look("output", 1e-5, f"prediction {i}", found[f"output/{i}"], prediction)
+        comparison.look("loss", 1e-5, f"loss {i}", found["loss"][i], loss)
+        for name, gradient in gradients.items():
+            comparison.look("gradient", 1e-4, f"gradient {i} of {name}", found[f"gradient/{i}/{name}"], gradient)
+        for name, tensor in state.items():
+            comparison.look("step", 1e-5, f"step {i}: {name}", found[f"after/{i}/{name}"], tensor)
+
+
+def compare_free(row, work, rng, comparison):
+    peer, batches = Peer(row), make_batches(row, rng, FREE_STEPS)
+    tensors = {**{f"batch/{n}": b for n, b in batches.items()}, **{f"at/0/{n}": t for n, t in peer.state().items()}}
+    for i in range(FREE_STEPS):
+        peer.step({n: b[i] for n, b in batches.items() if n != "label"}, batches["label"][i])
+    found = kiln(row, work, tensors)
+    for name, weight in weights_of(peer.model).items():
+        comparison.look("free", 1e-3, f"{FREE_STEPS} steps: {name}", found[f"after/{FREE_STEPS - 1}/{name}"],
+                        weight.numpy())
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="kiln-parity-")
+    os.environ["KILN_ROOT"] = work
+    os.environ.setdefault("POCL_CACHE_DIR", os.path.join(ROOT, "build/kernels"))
+    os.makedirs(os.environ["POCL_CACHE_DIR"], exist_ok=True)
+    rows = [row for row in ROWS_OF_ALL if not sys.argv[1:] or any(word in row.name for word in sys.argv[1:])]
+    failed = False
+    for number, row in enumerate(rows, 1):
+        rng, comparison = np.random.default_rng(zlib.crc32(row.name.encode())), Comparison(row)
+        try:
+            compare_steps(row, work, rng, comparison)
+            compare_free(row, work, rng, comparison)
+        except RuntimeError as error:
+            comparison.wrong.append(str(error))
+        worst = ", ".join(f"{kind} {ratio:.1e}" for kind, ratio in comparison.worst.items())
+        print(f"{'not ok' if comparison.wrong else 'ok'} {number} - as TensorFlow: {row.name} # {worst}", flush=True)
+        for line in comparison.wrong[:8]:
+            print("# " + line.strip().replace("\n", "\n# "))
+        failed |= bool(comparison.wrong)
+    print(f"1..{len(rows)}")
+    shutil.rmtree(work)
+    return failed
+
+
+sys.exit(main())
