@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lanes: every record once an epoch whatever their number, the windows' size or the number of ranks that share them.
+# Lanes: every record once an epoch whatever their number or the windows' size. Ranks that share them: elastic.sh.
 . "$(dirname "$0")/fetch_lib.sh"
 shards=19 records=61
 
@@ -68,42 +68,3 @@ refused() { # name, arguments of fetchd, order's keys, exit status, words
 refused "more lanes than train shards" '' 'lanes = 20;' 78 'order.lanes: found 20, file://.*data has 19 train shards'
 refused "more ranks than lanes" '--rank 2 --world 3' 'lanes = 2;' 78 'world: found 3, order.lanes is 2'
 refused "a rank that is none" '--rank 3 --world 3' 'lanes = 6;' 64 'Usage'
-
-# Elastic: 6 lanes shared by 1, then 3, then 2 ranks, changing in the middle of an epoch. A node a rank; what every rank
-# gave out is counted until its run ends.
-for rank in 0 1 2; do
-	begin "rank$rank" 'lanes = 6; window_shards = 2;'
-done
-plan() {
-	echo "$work/nodes/rank$1/data/kiln/run/current/plan"
-}
-stage() { # world, cursor or "-", batches, out: each rank gives that many batches; their rows go to $work/elastic
-	local world=$1 from=$2 pids=() cursors=() rank
-	for ((rank = 0; rank < world; rank++)); do
-		export KILN_ROOT=$work/nodes/rank$rank
-		start_fetchd --rank $rank --world $world
-		pids+=($fetchd)
-		cursors+=("$work/cursor$rank")
-		set --
-		[ "$from" = - ] || set -- "$@" --cursor "$from"
-		[ "$world" = 1 ] || set -- "$@" --rank $rank --world $world
-		timeout 60 "$reader" --rows "$@" --stop-after "$batches" --save "$work/cursor$rank" >"$work/stage$rank"
-		cat "$work/stage$rank" >>"$work/elastic"
-	done
-	kill -KILL "${pids[@]}" 2>/dev/null
-	wait "${pids[@]}" 2>/dev/null
-	"$KILN_BUILD/system/merge_cursors" "$(plan 0)" "$from" "$out" "${cursors[@]}"
-}
-: >"$work/elastic"
-batches=7 out=$work/merged1 stage 1 -
-batches=11 out=$work/merged2 stage 3 "$work/merged1"
-batches=6 out=$work/merged3 stage 2 "$work/merged2"
-ok $? "cursors of 1, 3 and 2 ranks can be merged"
-is "$(grep ^ROW "$work/elastic" | cut -d' ' -f4 | sort | uniq -d | wc -l)" 0 "none of them gave a record twice"
-batches=$((1 << 30)) out=$work/merged4 stage 2 "$work/merged3" 2>/dev/null
-cmp -s <(sorted 0 0 "$work/plain") <(sorted 0 0 "$work/elastic")
-ok $? "world 1, 3 and 2: every record of the epoch once" "$(sorted 0 0 "$work/elastic" | uniq -d | wc -l) twice, $(sorted 0 0 "$work/elastic" | uniq | wc -l) in all"
-cmp -s <(sorted 0 1 "$work/plain") <(sorted 0 1 "$work/elastic")
-ok $? "and of the next one"
-cmp -s <(cat "$(plan 0)") <(cat "$(plan 2)")
-ok $? "each made the same plan"
