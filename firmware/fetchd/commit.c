@@ -146,8 +146,19 @@ static bool busy(const struct producer *producer)
 	return producer->fetch->spans > 0;
 }
 
+/* Not as each span is handed out: who wakes then waits for the lock. */
+static void tell_workers(struct fetch *fetch)
+{
+	if (fetch->unsaid == 1)
+		(void)pthread_cond_signal(&fetch->work);
+	else if (fetch->unsaid > 1)
+		(void)pthread_cond_broadcast(&fetch->work);
+	fetch->unsaid = 0;
+}
+
 static void wait_progress(struct fetch *fetch)
 {
+	tell_workers(fetch);
 	fetch_wait(fetch, &fetch->progress, WAIT_MS);
 }
 
@@ -326,6 +337,7 @@ int fetch_run(struct fetch *fetch, struct error *err)
 			alive_tick(worker);
 			idle = turn(&producer, &r, err);
 		} while (!idle && r == 0);
+		tell_workers(fetch);
 		(void)pthread_mutex_unlock(&fetch->lock);
 		if (r < 0)
 			return r;

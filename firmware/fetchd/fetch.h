@@ -192,6 +192,7 @@ struct fetch {
 	struct queue to_decode;
 	struct span span[FETCH_SPANS_MAX];
 	uint64_t spans_head, spans_tail, spans; /* spans: handed out and not done */
+	uint64_t unsaid, whole;        /* spans since the workers were told; slots since the producer was */
 	bool discard;                  /* give up what is being fetched: another generation is wanted */
 	uint32_t workers, workers_max; /* decode workers that may take work; all of them */
 	uint32_t workers_begun;

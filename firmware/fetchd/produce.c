@@ -84,7 +84,7 @@ static void hand_out(struct producer *producer, struct window *window, const str
 		window->spans++;
 	fetch->spans++;
 	producer->open->spans++;
-	(void)pthread_cond_signal(&fetch->work);
+	fetch->unsaid++;
 }
 
 static bool spans_full(const struct fetch *fetch)
