@@ -91,6 +91,24 @@ struct ring_error {
 	uint64_t offset;          /* byte in the object */
 };
 
+/* A record that was left out by policy, or what follows in its shard: by the plan's index of the shard. */
+#define RING_QUARANTINED_MAX  170u
+#define RING_QUARANTINED_REST UINT32_MAX
+struct ring_quarantined {
+	uint64_t shard, offset; /* offset: in the inflated bytes */
+	uint32_t row;           /* that stays empty; RING_QUARANTINED_REST: all of the shard from there on */
+	uint16_t source, split;
+};
+static_assert(sizeof(struct ring_quarantined) == 24, "left-out records are 24 bytes");
+
+/* What the column "quarantine" of a DATA, END_SEGMENT or ERROR slot holds, as far as column[].bytes goes: it
+ * comes with the cursor that counts the same records, so that a checkpoint of both has each of them once. */
+struct ring_quarantine {
+	uint32_t records, more; /* more: those that did not fit */
+	struct ring_quarantined record[RING_QUARANTINED_MAX];
+};
+static_assert(sizeof(struct ring_quarantine) <= RING_COLUMN_ALIGN, "the list takes one page of a slot");
+
 enum ring_pages { RING_HUGE_PAGES = 1, RING_SMALL_PAGES };
 
 struct ring;

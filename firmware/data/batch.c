@@ -12,9 +12,14 @@ static bool is_column_of(const struct example_feature *ragged, const char *name)
 	       (strcmp(name + bytes, BATCH_SPLITS) == 0 || strcmp(name + bytes, BATCH_VALUES) == 0);
 }
 
-static int check_columns(const struct example_schema *schema, struct error *err)
+static bool has_quarantine(const struct config *config)
 {
-	uint32_t columns = 1; /* BATCH_COLUMN_EMPTY */
+	return config->fetch.bad_record == BAD_RECORD_SKIP;
+}
+
+static int check_columns(const struct example_schema *schema, uint32_t own, struct error *err)
+{
+	uint32_t columns = own;
 
 	for (uint32_t i = 0; i < schema->features; i++) {
 		columns += schema->feature[i].values_max ? 2 : 1;
@@ -60,7 +65,8 @@ int batch_schema(const struct config *config, struct example_schema *ret_schema,
 			return error_set(err, -EINVAL, "schema: \"%s\" takes more than 4 GiB a row",
 					 from->name);
 	}
-	return check_columns(ret_schema, err);
+	/* BATCH_COLUMN_EMPTY, and the quarantine's. */
+	return check_columns(ret_schema, 1 + has_quarantine(config), err);
 }
 
 static void add_column(struct ring_geometry *geometry, const char *name, const char *part, uint32_t dtype,
@@ -97,6 +103,9 @@ void batch_geometry(const struct config *config, const struct example_schema *sc
 		}
 	}
 	add_column(ret_geometry, BATCH_COLUMN_EMPTY, "", RING_UINT8, 1, rows);
+	if (has_quarantine(config))
+		add_column(ret_geometry, BATCH_COLUMN_QUARANTINE, "", RING_UINT8, 0,
+			   sizeof(struct ring_quarantine));
 }
 
 /* ---- Slots ---- */
@@ -113,7 +122,9 @@ struct batch_slot batch_slot(const struct example_schema *schema, const struct r
 		batch.values[i] = ring_column_data(ring, slot, column++);
 		batch.row_bytes[i] = example_row_bytes(&schema->feature[i]);
 	}
-	batch.empty = ring_column_data(ring, slot, column);
+	batch.empty = ring_column_data(ring, slot, column++);
+	if (column < ring_geometry_of(ring)->columns)
+		batch.quarantine = ring_column_data(ring, slot, column);
 	return batch;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How records lie in the ring: a column a feature of the schema, two for a ragged one, then
- * BATCH_COLUMN_EMPTY.
+ * BATCH_COLUMN_EMPTY and, with fetch.bad_record = "skip", BATCH_COLUMN_QUARANTINE.
  *
  * Filling a slot: batch_slot, then each row by batch_parse() or batch_empty_row(), by any number of threads
  * and in any order, then batch_pack() once. Until then row i of a ragged column lies at i times its most
@@ -15,6 +15,8 @@
 
 /* uint8: 1 = a record that was skipped or a lane that has ended, the row counts for nothing. */
 #define BATCH_COLUMN_EMPTY "empty"
+/* uint8, no bytes a row: a struct ring_quarantine. */
+#define BATCH_COLUMN_QUARANTINE "quarantine"
 
 #define BATCH_SPLITS "/splits"
 #define BATCH_VALUES "/values"
@@ -35,6 +37,7 @@ struct batch_slot {
 	int64_t *splits[EXAMPLE_FEATURES_MAX]; /* of a ragged one, else NULL */
 	uint64_t row_bytes[EXAMPLE_FEATURES_MAX];
 	uint8_t *empty;
+	struct ring_quarantine *quarantine; /* NULL = the ring has none */
 };
 struct batch_slot batch_slot(const struct example_schema *schema, const struct ring *ring,
 			     const struct ring_slot *slot);
@@ -48,6 +51,6 @@ bool batch_is_ragged(const struct example_schema *schema);
 /* Moves the values of ragged columns together, after the last of `rows` rows is in. Bytes by feature. */
 void batch_pack(const struct batch_slot *batch, uint32_t rows,
 		uint64_t ret_bytes[static EXAMPLE_FEATURES_MAX]);
-/* column[].bytes of a slot from its rows and what batch_pack() gave. */
+/* column[].bytes of a slot from its rows and what batch_pack() gave; of BATCH_COLUMN_QUARANTINE 0. */
 void batch_set_bytes(const struct example_schema *schema, const struct ring_geometry *geometry,
 		     const uint64_t packed[static EXAMPLE_FEATURES_MAX], struct ring_slot *slot);

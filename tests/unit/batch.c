@@ -158,8 +158,11 @@ static void geometry(void **state)
 			 { "text", RING_UINT8, 16, 160 },
 			 { "x/splits", RING_INT64, 8, 11 * 8 },
 			 { "x/values", RING_FLOAT32, 0, 10 * 3 * 4 },
-			 { BATCH_COLUMN_EMPTY, RING_UINT8, 1, 10 } };
-	struct config config = { .run.batch_rows = 10, .ring.slots = 4, .features = 3 };
+			 { BATCH_COLUMN_EMPTY, RING_UINT8, 1, 10 },
+			 { BATCH_COLUMN_QUARANTINE, RING_UINT8, 0, 4088 } };
+	struct config config = {
+		.run.batch_rows = 10, .ring.slots = 4, .features = 3, .fetch.bad_record = BAD_RECORD_SKIP
+	};
 	struct example_schema made;
 	struct ring_geometry ring;
 	struct ring_slot slot = { .rows = 6 };
@@ -187,6 +190,10 @@ static void geometry(void **state)
 	assert_int_equal(slot.column[3].bytes, 7 * 8);
 	assert_int_equal(slot.column[4].bytes, 12);
 	assert_int_equal(slot.column[5].bytes, 6);
+	assert_int_equal(slot.column[6].bytes, 0);
+	config.fetch.bad_record = BAD_RECORD_STOP;
+	batch_geometry(&config, &made, &ring);
+	assert_int_equal(ring.columns, sizeof(expected) / sizeof(expected[0]) - 1);
 }
 
 static void schemas_that_are_none(void **state)
