@@ -17,19 +17,22 @@ static int compare(const struct ring_quarantined *a, const struct ring_quarantin
 
 void quarantine_note(struct ring_quarantine *page, const struct ring_quarantined *record)
 {
-	uint32_t at = page->records;
+	/* It may lie in memory that the reader may write, too. */
+	uint32_t records = page->records < RING_QUARANTINED_MAX ? page->records : RING_QUARANTINED_MAX;
+	uint32_t at = records;
 
 	while (at > 0 && compare(record, &page->record[at - 1]) < 0)
 		at--;
-	if (page->records == RING_QUARANTINED_MAX)
+	if (records == RING_QUARANTINED_MAX)
 		page->more++;
 	else
-		page->records++;
-	if (at < page->records) {
+		records++;
+	if (at < records) {
 		memmove(&page->record[at + 1], &page->record[at],
-			(page->records - 1 - at) * sizeof(page->record[0]));
+			(records - 1 - at) * sizeof(page->record[0]));
 		page->record[at] = *record;
 	}
+	page->records = records;
 }
 
 uint64_t quarantine_bytes(const struct ring_quarantine *page)
