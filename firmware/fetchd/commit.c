@@ -43,7 +43,7 @@ static void spend_budget(struct producer *producer, struct pending *pending)
 				pending->cursor.skipped, max);
 }
 
-static void fill_header(const struct fetch *fetch, struct pending *pending)
+static void fill_header(struct fetch *fetch, struct pending *pending)
 {
 	struct ring_slot *slot = pending->slot;
 	bool data = pending->kind == RING_DATA;
@@ -68,6 +68,7 @@ static void fill_header(const struct fetch *fetch, struct pending *pending)
 		batch_pack(&batch, slot->rows, pending->packed_bytes);
 	}
 	batch_set_bytes(&fetch->schema, ring_geometry_of(fetch->ring), pending->packed_bytes, slot);
+	quarantine_seal(fetch, pending);
 }
 
 /* For the page: what is in the ring now. */
@@ -197,6 +198,7 @@ static void follow(struct producer *producer)
 	producer->generation = generation;
 	producer->closed = closed;
 	producer->skipped = 0;
+	memset(&fetch->unplaced, 0, sizeof(fetch->unplaced));
 	if (!closed && cursor_check(fetch, &from, &err) < 0) {
 		producer->cursor = (struct cursor){ .version = CURSOR_VERSION };
 		(void)produce_error(producer, &err, NULL, 0);

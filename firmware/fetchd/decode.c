@@ -140,6 +140,7 @@ static int index_records(const struct fetch *fetch, struct shard *shard, struct 
 			shard->bad_offset = offset;
 		}
 		shard->lost = broken;
+		shard->lost_at = offset;
 		if (broken)
 			return fault;
 		if (r != 0) {
@@ -163,6 +164,7 @@ static void index_shard(struct fetch *fetch, struct inflater *inflater, struct s
 	/* The inflate error is the cause of what the index then finds. */
 	if (inflated < 0) {
 		shard->err = corrupt;
+		shard->lost_at = shard->lost ? shard->lost_at : shard->plain_bytes;
 		shard->lost = true;
 	} else if (indexed < 0) {
 		shard->err = err;

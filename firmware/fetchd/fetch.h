@@ -82,7 +82,8 @@ struct shard {
 	struct arrival *arrival;                           /* of each part */
 	uint64_t parts_max, parts_used, parts, parts_left; /* used: the most it has had so far */
 	bool fetched_again;
-	bool lost;        /* records behind a bad length or a broken stream are left out, by policy */
+	bool lost;        /* records behind a bad length or a broken stream are left out, by policy ... */
+	uint64_t lost_at; /* ... from this byte of the plain ones on */
 	struct error err; /* code 0 = good */
 	uint64_t bad_offset;
 	atomic_uint_fast64_t left_us[STALL_STAGES]; /* when it left each stage, clock_us(); 0 = it did not */
@@ -202,6 +203,7 @@ struct fetch {
 	atomic_uint_fast64_t part_bytes; /* of the newest shard's ranges */
 	uint64_t listed_us;              /* what the plan took */
 	const struct cursor *cursor;     /* the producer's; NULL = not yet */
+	struct ring_quarantine unplaced; /* lost while rows were passed over: the next slot's */
 	struct fetch_cache *cache;       /* NULL = none */
 };
 
@@ -249,6 +251,19 @@ void arrivals_drop(struct shard *shard);
 
 /* decode.c */
 void *decode_thread(void *fetch);
+
+/* A record and the shard it is of. */
+struct window_record {
+	const struct shard *shard;
+	const struct record *record;
+};
+
+/* quarantine.c: what a slot leaves out, by policy; nothing where the policy is to stop. The lock is held. */
+void quarantine_begin(struct fetch *fetch, struct pending *pending);
+void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, struct window_record record);
+/* What the window lost of its shards, in the slot, or with none in the next that begins. */
+void quarantine_lost(struct fetch *fetch, struct pending *pending, const struct window *window);
+void quarantine_seal(struct fetch *fetch, struct pending *pending);
 
 /* gather.c */
 void gather_span(struct fetch *fetch, const struct span *span);
@@ -315,10 +330,6 @@ struct window_order {
 	bool shuffled;
 };
 struct window_order window_order(const struct fetch *fetch, const struct span *span);
-struct window_record {
-	const struct shard *shard;
-	const struct record *record;
-};
 /* The records at `first` .. first + count - 1 of it; count <= WINDOW_RECORDS_MAX. */
 #define WINDOW_RECORDS_MAX ORDER_RUN_MAX
 void window_records(const struct window_order *order, uint64_t first, uint32_t count,

@@ -11,6 +11,8 @@
 
 /* The first faulty row of a span, and how many there are. */
 struct row_fault {
+	struct fetch *fetch;
+	struct pending *pending;
 	uint32_t row, skipped;
 	struct error err;
 	const char *key;
@@ -19,6 +21,9 @@ struct row_fault {
 
 static void note(struct row_fault *fault, uint32_t row, struct window_record from, int code, const char *text)
 {
+	(void)pthread_mutex_lock(&fault->fetch->lock);
+	quarantine_row(fault->fetch, fault->pending, row, from);
+	(void)pthread_mutex_unlock(&fault->fetch->lock);
 	if (fault->skipped++ > 0)
 		return;
 	fault->row = row;
@@ -112,6 +117,8 @@ void gather_span(struct fetch *fetch, const struct span *span)
 	struct row_fault fault;
 	bool tell;
 
+	fault.fetch = fetch;
+	fault.pending = span->pending;
 	fault.skipped = 0;
 	if (span->window)
 		gather_rows(fetch, span, &batch, &fault);

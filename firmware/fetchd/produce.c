@@ -23,6 +23,7 @@ enum step produce_claim(struct producer *producer, enum ring_kind kind, struct p
 	pending->batch = producer->cursor.batch;
 	pending->first_row = producer->cursor.rows;
 	producer->head++;
+	quarantine_begin(producer->fetch, pending);
 	*ret_pending = pending;
 	return STEP_DONE;
 }
@@ -153,6 +154,7 @@ static enum step take_rows(struct producer *producer, struct stream *stream, str
 		at->window++;
 		at->offset = 0;
 		producer->cursor.skipped += window->lost;
+		quarantine_lost(producer->fetch, producer->open, window);
 	}
 	return STEP_DONE;
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/quarantine.h"
+#include "data/batch.h"
+#include "data/tfrecord.h"
+#include "fetchd/fetch.h"
+
+#include <string.h>
+
+static struct ring_quarantine *page_of(struct fetch *fetch, struct pending *pending)
+{
+	if (fetch->run.config.fetch.bad_record != BAD_RECORD_SKIP)
+		return NULL;
+	return pending ? batch_slot(&fetch->schema, fetch->ring, pending->slot).quarantine : &fetch->unplaced;
+}
+
+void quarantine_begin(struct fetch *fetch, struct pending *pending)
+{
+	struct ring_quarantine *page = page_of(fetch, pending);
+
+	if (!page)
+		return;
+	*page = fetch->unplaced;
+	memset(&fetch->unplaced, 0, sizeof(fetch->unplaced));
+}
+
+/* The plan has every shard: the keys are its own. */
+static struct ring_quarantined entry(const struct fetch *fetch, const struct shard *shard)
+{
+	enum split split = shard->window->place.split;
+	struct ring_quarantined record = { .source = (uint16_t)shard->plan.source, .split = (uint16_t)split };
+
+	(void)plan_find(fetch->plan, shard->plan.source, split, shard->plan.key, &record.shard);
+	return record;
+}
+
+void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, struct window_record from)
+{
+	struct ring_quarantine *page = page_of(fetch, pending);
+	struct ring_quarantined record;
+
+	if (!page)
+		return;
+	record = entry(fetch, from.shard);
+	record.row = row;
+	record.offset = from.record->offset - TFRECORD_HEADER_BYTES;
+	quarantine_note(page, &record);
+}
+
+void quarantine_lost(struct fetch *fetch, struct pending *pending, const struct window *window)
+{
+	struct ring_quarantine *page = page_of(fetch, pending);
+
+	for (uint64_t k = 0; page && window->lost > 0 && k < window->shards; k++) {
+		const struct shard *shard = &window->shard[k];
+		struct ring_quarantined record;
+
+		if (!shard->lost)
+			continue;
+		record = entry(fetch, shard);
+		record.row = RING_QUARANTINED_REST;
+		record.offset = shard->lost_at;
+		quarantine_note(page, &record);
+	}
+}
+
+void quarantine_seal(struct fetch *fetch, struct pending *pending)
+{
+	const struct ring_quarantine *page = page_of(fetch, pending);
+
+	if (page)
+		pending->slot->column[ring_geometry_of(fetch->ring)->columns - 1].bytes =
+			quarantine_bytes(page);
+}
