@@ -30,8 +30,8 @@ static int open_all(struct train *train, struct error *err)
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0 ||
 	    (r = gpu_open(config->device.platform, config->device.type, &train->gpu, err)) < 0 ||
 	    (r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
-	    (r = train_wait_plan(train, err)) < 0 || (r = restore(train, err)) < 0 ||
-	    (r = report_open(train, err)) < 0)
+	    (r = train_wait_plan(train, err)) < 0 || (r = quarantine_open(train, err)) < 0 ||
+	    (r = restore(train, err)) < 0 || (r = report_open(train, err)) < 0)
 		return r;
 	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
 		 gpu_description(train->gpu));
@@ -95,6 +95,7 @@ static int end(struct train *train, int result, struct error *err)
 	/* The state comes last: whoever sees it finds every file. */
 	report_close(train);
 	saver_close(train);
+	quarantine_close(train);
 	if (canceled)
 		say_stopped(train, rest);
 	/* A signal alone is a reboot, or systemd's: the run goes on at the next start. */

@@ -2,7 +2,8 @@
 /*
  * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, validation_loss,
  * validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy, rows}, of the last
- * pass over each. Curves have the epoch as their step, as Keras writes them.
+ * pass over each; "quarantine", quarantine_json(), where records were left out. Curves have the epoch as
+ * their step, as Keras writes them.
  */
 #include "core/clock.h"
 #include "core/events.h"
@@ -177,20 +178,30 @@ static int write_curve(struct train *train, int split, struct error *err)
 	}
 }
 
-static int note(struct report *report, struct error *err)
+static int note(struct train *train, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	struct report *report = &train->report;
+	cJSON *quarantine;
 	CLEANUP(free_ptr) char *text = NULL;
 	int r;
 
 	if (!cJSON_AddItemReferenceToObject(object, "epochs", report->epochs) ||
 	    !cJSON_AddItemReferenceToObject(object, "metrics", report->metrics))
 		return error_set(err, -ENOMEM, "run.json: no memory");
+	quarantine = quarantine_json(train);
+	if (quarantine)
+		(void)cJSON_AddItemToObject(object, "quarantine", quarantine);
 	r = json_print(object, &text, err);
 	if (r == 0)
 		r = run_note(text, err);
 	report->noted = r == 0;
 	return r;
+}
+
+void report_quarantine(struct train *train)
+{
+	train->report.noted = false;
 }
 
 int report_write(struct train *train, struct error *err)
@@ -199,7 +210,7 @@ int report_write(struct train *train, struct error *err)
 
 	for (int split = 0; r == 0 && split < SPLIT_TEST; split++)
 		r = write_curve(train, split, err);
-	return r < 0 || train->report.noted ? r : note(&train->report, err);
+	return r < 0 || train->report.noted ? r : note(train, err);
 }
 
 bool report_may_wait(int code)

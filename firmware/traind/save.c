@@ -24,9 +24,20 @@ static int write_checkpoint(const struct train *train, const struct model_tensor
 		{ "data_hash", train->run.plan_sha256 },
 		{ "run_id", train->run.id },
 	};
+	const char *text = train->saver.quarantine;
+	CLEANUP(free_ptr) struct model_tensor *all = calloc(count + 1, sizeof(*all));
 
-	return safetensors_write(train->saver.path, tensors, count, notes, sizeof(notes) / sizeof(notes[0]),
-				 err);
+	if (!all)
+		return error_set(err, -ENOMEM, "%s: no memory", train->saver.path);
+	memcpy(all, tensors, count * sizeof(*all));
+	if (text)
+		all[count++] = (struct model_tensor){ .name = QUARANTINE_TENSOR,
+						      .dtype = "U8",
+						      .rank = 1,
+						      .shape = { strlen(text) },
+						      .data = text,
+						      .bytes = strlen(text) };
+	return safetensors_write(train->saver.path, all, count, notes, sizeof(notes) / sizeof(notes[0]), err);
 }
 
 /* With the configuration, so that the file alone is enough to build the network again. */
@@ -170,11 +181,24 @@ void saver_wait(struct train *train)
 	(void)is_busy(train, true);
 }
 
+/* The list as it is now, for the thread, which is idle. */
+static int print_quarantine(struct train *train, struct error *err)
+{
+	CLEANUP(json_free) cJSON *list = quarantine_json(train);
+
+	free(TAKE(train->saver.quarantine));
+	if (!list && train->quarantine.records > 0)
+		return error_set(err, -ENOMEM, "the quarantine list: no memory");
+	return list ? json_print_line(list, &train->saver.quarantine, err) : 0;
+}
+
 static int hand_over(struct train *train, bool final, struct error *err)
 {
 	struct saver *saver = &train->saver;
-	int r = model_snapshot(train->model, err);
+	int r = print_quarantine(train, err);
 
+	if (r == 0)
+		r = model_snapshot(train->model, err);
 	if (r < 0)
 		return r;
 	(void)pthread_mutex_lock(&saver->lock);
@@ -275,4 +299,5 @@ void saver_close(struct train *train)
 	(void)pthread_mutex_unlock(&saver->lock);
 	(void)pthread_join(saver->thread, NULL);
 	saver->started = false;
+	free(TAKE(saver->quarantine));
 }

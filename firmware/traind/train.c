@@ -4,6 +4,7 @@
 #include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
+#include "data/batch.h"
 #include "drivers/notify/notify.h"
 
 #include <inttypes.h>
@@ -14,8 +15,7 @@
 #define ROOM_WAIT_MS  1000u
 #define SAY_EVERY_US  300000000u
 #define RING_WAIT_MS  1000u
-#define WAIT_S        300u    /* for systemd, from each look on */
-#define COLUMN_EMPTY  "empty" /* see fetchd: 1 = skipped record */
+#define WAIT_S        300u /* for systemd, from each look on */
 #define COLUMN_ABSENT UINT32_MAX
 
 static int stopped(struct error *err)
@@ -108,8 +108,11 @@ static bool is_ours(struct train *train)
 		       label_bytes = model_classes(train->model) * sizeof(int64_t);
 
 	train->label = find_column(train, config->model.label, RING_INT64, label_bytes, rows * label_bytes);
-	train->empty = find_column(train, COLUMN_EMPTY, RING_UINT8, 1, rows);
-	return find_inputs(train) && train->label != COLUMN_ABSENT && train->empty != COLUMN_ABSENT;
+	train->empty = find_column(train, BATCH_COLUMN_EMPTY, RING_UINT8, 1, rows);
+	train->left_out =
+		find_column(train, BATCH_COLUMN_QUARANTINE, RING_UINT8, 0, sizeof(struct ring_quarantine));
+	return find_inputs(train) && train->label != COLUMN_ABSENT && train->empty != COLUMN_ABSENT &&
+	       (!train->quarantine.plan || train->left_out != COLUMN_ABSENT);
 }
 
 /* Open the ring and ask for the batch behind the state's cursor. What cannot be used there, an older
@@ -233,6 +236,8 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	if (r == 0)
 		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
 					 : model_evaluate(train->model, &batch, err);
+	if (r == 0)
+		r = quarantine_take(train, slot, err);
 	if (r < 0)
 		return r;
 	model_cursor_set(train->model, &behind);
@@ -251,8 +256,10 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
 	const uint64_t segment = slot->segment, batches = slot->total_batches;
 	struct cursor behind = slot->cursor;
-	int r = release_done(train, true, err);
+	int r = quarantine_take(train, slot, err);
 
+	if (r == 0)
+		r = release_done(train, true, err);
 	ring_release(train->ring, slot);
 	alive_lease_end(train->worker); /* of a split with too few batches to be warm */
 	if (r < 0 || (r = report_segment(train, split, segment, err)) < 0 ||
@@ -300,6 +307,8 @@ static int refuse(struct train *train, const struct ring_slot *slot, struct erro
 	struct ring_error record = *ring_error_data(train->ring, slot);
 	int code = slot->error_code < 0 && slot->error_code >= -4095 ? slot->error_code : -EIO;
 
+	if (quarantine_take(train, slot, err) == 0 && report_write(train, err) < 0)
+		log_warning("%s", err->text);
 	record.text[sizeof(record.text) - 1] = '\0';
 	record.key[sizeof(record.key) - 1] = '\0';
 	ring_release(train->ring, slot);

@@ -6,6 +6,7 @@
  *   report.c                 what an epoch came to: log, event files, run record
  *   restore.c                the state to start with
  *   obey.c                   what the operator wants of the run, between two batches
+ *   quarantine.c             which records were left out
  *   publish.c                the status page
  *   save.c, its own thread   writes snapshots into the spool while training goes on
  *
@@ -18,6 +19,7 @@
 #include "core/ring.h"
 #include "core/run.h"
 #include "core/status.h"
+#include "data/plan.h"
 #include "drivers/notify/alive.h"
 #include "model/cadence.h"
 #include "model/checkpoint.h"
@@ -37,6 +39,7 @@ struct saver {
 	bool final; /* the finished model: parameters alone */
 	uint64_t step;
 	char path[PATH_BYTES];
+	char *quarantine;              /* its text, as of the snapshot; NULL = nothing is left out */
 	struct error err;              /* of the last file */
 	uint64_t skipped;              /* snapshots not taken because the last one was still being written */
 	uint64_t worked_us;            /* copy and CPU time that the last file took */
@@ -69,6 +72,15 @@ struct publish {
 	uint64_t segment;
 };
 
+/* Each record that was left out so far once, and how often one came that there was no room for. */
+#define QUARANTINE_MAX 256u
+struct quarantine {
+	struct plan *plan; /* NULL = nothing is left out: by policy the run stops */
+	struct ring_quarantined record[QUARANTINE_MAX];
+	uint32_t records;
+	uint64_t more;
+};
+
 struct obey {
 	uint64_t looked_us, checkpoint_seq;
 	bool unreadable; /* and that was said */
@@ -84,11 +96,12 @@ struct train {
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;
-	uint32_t inputs, input[MODEL_INPUTS_MAX], label, empty; /* columns */
-	bool checkpoint_due;                                    /* taken before the next batch */
+	uint32_t inputs, input[MODEL_INPUTS_MAX], label, empty, left_out; /* columns */
+	bool checkpoint_due;                                              /* taken before the next batch */
 	struct cadence cadence;
 	struct saver saver;
 	struct report report;
+	struct quarantine quarantine;
 	struct publish publish;
 	struct obey obey;
 	enum run_state rest; /* what -ECANCELED makes of the run; RUN_RUNNING: it goes on after a start */
@@ -127,11 +140,28 @@ void saver_wait(struct train *train);
 /* Waits for the thread and ends it. */
 void saver_close(struct train *train);
 
+/* quarantine.c */
+#define QUARANTINE_TENSOR "state/quarantine"
+/* Before restore(), behind train_wait_plan(). */
+MUST_CHECK int quarantine_open(struct train *train, struct error *err);
+void quarantine_close(struct train *train);
+/* What a checkpoint has of it. Errors: -EBADMSG. */
+MUST_CHECK int quarantine_restore(struct train *train, const char *path, const struct safetensors *file,
+				  struct error *err);
+/* A slot leaves records out: with its cursor, they are the state's. Errors: -EUCLEAN the peer's memory makes
+ * no sense. */
+MUST_CHECK int quarantine_take(struct train *train, const struct ring_slot *slot, struct error *err);
+/* {records: [{source, split, shard, key, offset, rest}], more}: source and shard count from 0, shard in the
+ * plan's split; with `rest` all of the shard from there on. NULL: it is empty, or there is no memory. */
+cJSON *quarantine_json(const struct train *train);
+
 /* report.c */
 const char *split_name(uint32_t split);
 MUST_CHECK int report_open(struct train *train, struct error *err);
 /* Behind the last batch of a segment. What a disk does not take is kept, and training goes on. */
 MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);
+/* The quarantine list has more than was written. */
+void report_quarantine(struct train *train);
 /* Everything said about the segments so far is on the disk when this returns 0. */
 MUST_CHECK int report_write(struct train *train, struct error *err);
 /* Whether this error of report_write() is the disk's and not the run's: it is full or broken. */
