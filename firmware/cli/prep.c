@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep.h"
 #include "cli/cli.h"
-#include "cli/encode.h"
 #include "cli/parallel.h"
 #include "core/paths.h"
-#include "drivers/digest/digest.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -15,20 +13,30 @@
 static const char usage[] =
 	"Usage: kiln prep INPUT... (--output URL | --config FILE) [OPTION...]\n\n"
 	"Turns labelled texts into TFRecord shards with features sentence float[512] and label int64[K]\n"
-	"(one-hot). INPUT is a file of label<TAB>text lines (gzip or not), the Large Movie Review Dataset's\n"
-	"tar, or a folder with aclImdb_v1.tar.gz or with train.tsv[.gz] and test.tsv[.gz]; a path, or a key\n"
-	"below s3:// or file:///.\n\n"
+	"(one-hot), or with --tokens into ragged tokens int64; labelled images into image float[28,28,1] (0 "
+	"to 1)\n"
+	"and label int64[1]. INPUT is a file of label<TAB>text lines (gzip or not), the Large Movie Review\n"
+	"Dataset's tar, an IDX file of images whose labels lie beside it, as MNIST's do (gzip or not), or a "
+	"folder\n"
+	"with aclImdb_v1.tar.gz, with train.tsv[.gz] and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] "
+	"and\n"
+	"t10k-images-idx3-ubyte[.gz]; a path, or a key below s3:// or file:///.\n\n"
 	"  --output URL           where the shards go: s3://bucket/prefix or file:///folder\n"
 	"  --config FILE          take url, endpoint, region and credential from this kiln.conf's `source`\n"
 	"  --endpoint URL, --region NAME, --credential NAME, --ca-file FILE\n"
 	"                         of the store; as in kiln.conf\n"
-	"  --test INPUT           texts of the test split; without it --test-percent of the others are\n"
-	"                         held out\n"
+	"  --test INPUT           the test split; without it --test-percent of the others are held out\n"
 	"  --test-percent N       default 10\n"
 	"  --encoder E            nblr (default): fitted on the training texts; exec:PROGRAM: gets a JSON\n"
 	"                         string a line, answers the vector's numbers a line; or the path of an\n"
 	"                         encoder.bin\n"
 	"  --dims N               size of the vectors, default 512\n"
+	"  --tokens               the numbers of a text's words in vocabulary.txt, made of the training "
+	"texts,\n"
+	"                         instead of a vector\n"
+	"  --vocabulary N         so many tokens at most, default 20000\n"
+	"  --ngrams N             tokens are words and up to N in a row, default 1\n"
+	"  --tokens-max N         of a text; what is beyond is cut off, default 65536\n"
 	"  --records-per-shard N  default 500\n"
 	"  --shard-bytes N        instead: about so many bytes a shard before gzip (100-200 MB suit big\n"
 	"                         data)\n"
@@ -47,6 +55,10 @@ enum option_code {
 	OPT_TEST_PERCENT,
 	OPT_ENCODER,
 	OPT_DIMS,
+	OPT_TOKENS,
+	OPT_VOCABULARY,
+	OPT_NGRAMS,
+	OPT_TOKENS_MAX,
 	OPT_RECORDS,
 	OPT_SHARD_BYTES,
 	OPT_SEED,
@@ -66,6 +78,10 @@ static const struct option options[] = {
 	{ "test-percent", 1, NULL, OPT_TEST_PERCENT },
 	{ "encoder", 1, NULL, OPT_ENCODER },
 	{ "dims", 1, NULL, OPT_DIMS },
+	{ "tokens", 0, NULL, OPT_TOKENS },
+	{ "vocabulary", 1, NULL, OPT_VOCABULARY },
+	{ "ngrams", 1, NULL, OPT_NGRAMS },
+	{ "tokens-max", 1, NULL, OPT_TOKENS_MAX },
 	{ "records-per-shard", 1, NULL, OPT_RECORDS },
 	{ "shard-bytes", 1, NULL, OPT_SHARD_BYTES },
 	{ "seed", 1, NULL, OPT_SEED },
@@ -82,6 +98,9 @@ static const struct number {
 } numbers[] = {
 	{ OPT_TEST_PERCENT, 0, 90, offsetof(struct prep, test_percent) },
 	{ OPT_DIMS, 2, TEXT_DIMS_MAX, offsetof(struct prep, dims) },
+	{ OPT_VOCABULARY, VOCABULARY_FIRST + 1, VOCABULARY_MAX, offsetof(struct prep, vocabulary_max) },
+	{ OPT_NGRAMS, 1, VOCABULARY_NGRAM_MAX, offsetof(struct prep, ngrams) },
+	{ OPT_TOKENS_MAX, 1, PREP_TOKENS_MAX, offsetof(struct prep, tokens_max) },
 	{ OPT_RECORDS, 1, 1u << 24, offsetof(struct prep, records_per_shard) },
 	{ OPT_SHARD_BYTES, 1, 1u << 30, offsetof(struct prep, shard_bytes) },
 	{ OPT_SEED, 0, UINT64_MAX, offsetof(struct prep, seed) },
@@ -142,6 +161,9 @@ static int parse(struct prep *prep, int argc, char **argv, bool *ret_done)
 		case OPT_JSON:
 			prep->json = true;
 			break;
+		case OPT_TOKENS:
+			prep->tokens = true;
+			break;
 		case '?':
 			return cli_usage("prep", "\"%s\": no such option, or its value is missing",
 					 argv[optind - 1]);
@@ -172,42 +194,91 @@ static bool is_url(const char *name)
 	return strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0;
 }
 
-/* An object is read from a temporary copy: archives and gzip want files. */
-static int read_object(struct prep *prep, const char *url, enum texts_split split, struct error *err)
+/* A file by its path: archives, gzip and IDX want files, so an object is read from a temporary copy. */
+struct local {
+	char path[PATH_BYTES];
+	bool temporary;
+};
+
+static void local_done(struct local *local)
+{
+	if (local->temporary)
+		(void)unlink(local->path);
+}
+
+static int download(const struct prep *prep, const char *url, const char *path, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct config_store where = prep->where;
 	struct store_options store_options = { 0 };
-	char base[STORE_KEY_MAX], path[] = "/tmp/kiln-prep-XXXXXX";
+	char base[STORE_KEY_MAX];
 	const char *rest = strstr(url, "://") + strlen("://"), *slash = strrchr(url, '/');
-	int fd, r;
+	int r;
 
 	if (slash < rest || !slash[1])
 		return error_set(err, -EINVAL,
 				 "%s: names no object, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
 	(void)snprintf(base, sizeof(base), "%.*s", (int)(slash + 1 - url), url);
 	where.url = base;
-	fd = mkstemp(path);
-	if (fd < 0)
-		return error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno));
-	(void)close(fd);
-	if ((r = store_open(&where, &store_options, &store, err)) == 0 &&
-	    (r = store_get_file(store, slash + 1, path, err)) == 0)
-		r = texts_read(&prep->texts, path, url, split, err);
-	(void)unlink(path);
-	return r;
+	r = store_open(&where, &store_options, &store, err);
+	return r < 0 ? r : store_get_file(store, slash + 1, path, err);
 }
 
-/* The names that a folder may hold. */
+static int make_local(const struct prep *prep, const char *name, struct local *local, struct error *err)
+{
+	int fd;
+
+	(void)snprintf(local->path, sizeof(local->path), "%s", is_url(name) ? "/tmp/kiln-prep-XXXXXX" : name);
+	if (!is_url(name))
+		return 0;
+	fd = mkstemp(local->path);
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot make it: %s", local->path, strerror(errno));
+	(void)close(fd);
+	local->temporary = true;
+	return download(prep, name, local->path, err);
+}
+
+static int read_images(struct prep *prep, const char *path, const char *name, enum texts_split split,
+		       struct error *err)
+{
+	CLEANUP(local_done) struct local labels = { 0 };
+	char labels_name[PATH_BYTES];
+	int r;
+
+	if (!idx_labels_name(name, labels_name, sizeof(labels_name)))
+		return error_set(
+			err, -EINVAL,
+			"%s: an IDX file; expected \"images\" and \"idx3\" or \"idx4\" in its name, as its "
+			"labels are called after it",
+			name);
+	r = make_local(prep, labels_name, &labels, err);
+	return r < 0 ? r : idx_read(&prep->images[split], path, name, labels.path, labels_name, err);
+}
+
+static int read_file(struct prep *prep, const char *name, enum texts_split split, struct error *err)
+{
+	CLEANUP(local_done) struct local local = { 0 };
+	int r = make_local(prep, name, &local, err);
+
+	if (r < 0)
+		return r;
+	return idx_is(local.path) ? read_images(prep, local.path, name, split, err)
+				  : texts_read(&prep->texts, local.path, name, split, err);
+}
+
+/* The names that a folder may hold, the compressed one where the other is not there. */
 static int read_folder(struct prep *prep, const char *folder, struct error *err)
 {
 	static const struct {
 		const char *name;
 		enum texts_split split;
 	} names[] = {
-		{ "aclImdb_v1.tar.gz", TEXTS_TRAIN }, { "train.tsv.gz", TEXTS_TRAIN },
-		{ "train.tsv", TEXTS_TRAIN },         { "test.tsv.gz", TEXTS_TEST },
+		{ "aclImdb_v1.tar", TEXTS_TRAIN },
+		{ "train.tsv", TEXTS_TRAIN },
 		{ "test.tsv", TEXTS_TEST },
+		{ "train-images-idx3-ubyte", TEXTS_TRAIN },
+		{ "t10k-images-idx3-ubyte", TEXTS_TEST },
 	};
 	bool found = false;
 
@@ -217,15 +288,18 @@ static int read_folder(struct prep *prep, const char *folder, struct error *err)
 
 		(void)snprintf(path, sizeof(path), "%s/%s", folder, names[i].name);
 		if (access(path, R_OK) < 0)
+			(void)snprintf(path, sizeof(path), "%s/%s.gz", folder, names[i].name);
+		if (access(path, R_OK) < 0)
 			continue;
-		r = texts_read(&prep->texts, path, path, names[i].split, err);
+		r = read_file(prep, path, names[i].split, err);
 		if (r < 0)
 			return r;
 		found = true;
 	}
 	return found ? 0
 		     : error_set(err, -ENOENT,
-				 "%s: found neither aclImdb_v1.tar.gz nor train.tsv[.gz] in this folder",
+				 "%s: found neither aclImdb_v1.tar.gz nor train.tsv[.gz] nor "
+				 "train-images-idx3-ubyte[.gz] in this folder",
 				 folder);
 }
 
@@ -233,11 +307,28 @@ static int read_input(struct prep *prep, const char *name, enum texts_split spli
 {
 	struct stat st;
 
-	if (is_url(name))
-		return read_object(prep, name, split, err);
-	if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+	if (!is_url(name) && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
 		return read_folder(prep, name, err);
-	return texts_read(&prep->texts, name, name, split, err);
+	return read_file(prep, name, split, err);
+}
+
+/* What the input turned out to be. */
+static int choose_kind(struct prep *prep, struct error *err)
+{
+	const uint32_t texts = prep->texts.rows[TEXTS_TRAIN], images = prep->images[TEXTS_TRAIN].images;
+
+	if (!texts && !images)
+		return error_set(err, -EBADMSG,
+				 "%s: found no training split, expected aclImdb_v1.tar.gz, train.tsv[.gz] or "
+				 "train-images-idx3-ubyte[.gz]",
+				 prep->input[0]);
+	if ((texts || prep->texts.rows[TEXTS_TEST]) && (images || prep->images[TEXTS_TEST].images))
+		return error_set(err, -EINVAL, "%s: found texts and images, expected one of them",
+				 prep->input[0]);
+	if (images && prep->tokens)
+		return error_set(err, -EINVAL, "%s: found images; --tokens is for texts", prep->input[0]);
+	prep->kind = images ? &prep_images : prep->tokens ? &prep_tokens : &prep_vectors;
+	return 0;
 }
 
 static int read_all(struct prep *prep, struct error *err)
@@ -248,93 +339,34 @@ static int read_all(struct prep *prep, struct error *err)
 		r = read_input(prep, prep->input[i], TEXTS_TRAIN, err);
 	if (r == 0 && prep->test_input)
 		r = read_input(prep, prep->test_input, TEXTS_TEST, err);
-	if (r < 0)
-		return r;
-	if (prep->texts.rows[TEXTS_TRAIN] == 0)
-		return error_set(err, -EBADMSG,
-				 "%s: found no training split, expected aclImdb_v1.tar.gz or train.tsv[.gz]",
-				 prep->input[0]);
+	return r < 0 ? r : choose_kind(prep, err);
+}
+
+int prep_order_texts(struct prep *prep, struct error *err)
+{
+	int r;
+
 	if (prep->texts.labels < 2)
 		return error_set(err, -EBADMSG, "%s: found no label but \"%s\", at least 2 are needed",
 				 prep->input[0], prep->texts.label[0]);
 	texts_sort_labels(&prep->texts);
-	return texts_shuffle(&prep->texts, prep->seed,
-			     prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
-}
-
-/* ---- Encoding ---- */
-
-static int encode_by_program(struct prep *prep, struct error *err)
-{
-	const char *command = prep->encoder_name + strlen(ENCODE_EXEC);
-
-	for (int s = 0; s < TEXTS_SPLITS; s++) {
-		uint32_t rows = prep->texts.rows[s];
-		CLEANUP(free_ptr) struct encode_text *texts = calloc((size_t)rows + 1, sizeof(*texts));
-		int r;
-
-		prep->vectors[s] = malloc(((uint64_t)rows * prep->dims + 1) * sizeof(float));
-		if (!texts || !prep->vectors[s])
-			return error_set(err, -ENOMEM, "no memory for %u vectors", rows);
-		for (uint32_t i = 0; i < rows; i++)
-			texts[i] = (struct encode_text){ prep->texts.row[s][i].text,
-							 prep->texts.row[s][i].bytes };
-		r = rows ? encode_exec(command, texts, rows, (uint32_t)prep->dims, prep->vectors[s], err) : 0;
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int load_encoder(struct prep *prep, struct error *err)
-{
-	CLEANUP(free_ptr) char *data = NULL;
-	uint64_t bytes;
-	int r = file_read(prep->encoder_name, UINT32_MAX, &data, &bytes, err);
-
-	if (r == 0)
-		r = text_encoder_load(data, bytes, &prep->encoder, err);
-	if (r < 0)
-		return error_prefix(err, "encoder \"%s\"", prep->encoder_name);
-	prep->dims = text_encoder_dims(prep->encoder);
-	return 0;
-}
-
-static int fit(struct prep *prep, struct error *err)
-{
-	uint32_t rows = prep->texts.rows[TEXTS_TRAIN];
-	CLEANUP(free_ptr) const char **text = calloc((size_t)rows + 1, sizeof(*text));
-	CLEANUP(free_ptr) uint64_t *bytes = calloc((size_t)rows + 1, sizeof(*bytes));
-	CLEANUP(free_ptr) uint32_t *label = calloc((size_t)rows + 1, sizeof(*label));
-	const char *names[TEXTS_LABELS_MAX];
-	struct text_corpus corpus = { rows, prep->texts.labels, text, bytes, label, names };
-	struct text_fit_report report;
-	int r;
-
-	if (!text || !bytes || !label)
-		return error_set(err, -ENOMEM, "no memory for %u texts", rows);
-	for (uint32_t i = 0; i < rows; i++) {
-		text[i] = prep->texts.row[TEXTS_TRAIN][i].text;
-		bytes[i] = prep->texts.row[TEXTS_TRAIN][i].bytes;
-		label[i] = prep->texts.row[TEXTS_TRAIN][i].label;
-	}
-	for (uint32_t c = 0; c < prep->texts.labels; c++)
-		names[c] = prep->texts.label[c];
-	fprintf(stderr, "fitting the encoder on %u texts of %u classes\n", rows, prep->texts.labels);
-	r = text_fit(&corpus, (uint32_t)prep->dims, parallel_run, &prep->encoder, &prep->vectors[TEXTS_TRAIN],
-		     &report, err);
-	if (r == 0)
-		fprintf(stderr,
-			"fitted: %u features; out of fold %.2f %% of the training texts are scored right\n",
-			report.features, 100 * report.fold_accuracy);
+	r = texts_shuffle(&prep->texts, prep->seed,
+			  prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
+	memcpy(prep->rows, prep->texts.rows, sizeof(prep->rows));
+	prep->classes = prep->texts.labels;
 	return r;
 }
 
-static int make_vectors(struct prep *prep, struct error *err)
+void prep_label_name(const struct prep *prep, uint32_t class, char ret_name[static TEXTS_LABEL_BYTES])
 {
-	if (strncmp(prep->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0)
-		return encode_by_program(prep, err);
-	return strcmp(prep->encoder_name, "nblr") == 0 ? fit(prep, err) : load_encoder(prep, err);
+	memcpy(ret_name, prep->texts.label[class], TEXTS_LABEL_BYTES);
+}
+
+const int64_t *prep_one_hot(const struct prep *prep, uint32_t label, int64_t *scratch)
+{
+	memset(scratch, 0, prep->classes * sizeof(*scratch));
+	scratch[label] = 1;
+	return scratch;
 }
 
 static int prepare(struct prep *prep, struct error *err)
@@ -348,7 +380,7 @@ static int prepare(struct prep *prep, struct error *err)
 		cli_store_merge(&prep->where, &config.source[0].store);
 	parallel_threads((uint32_t)prep->threads);
 	if ((r = prep_check_output(&prep->where, err)) < 0 || (r = read_all(prep, err)) < 0 ||
-	    (r = make_vectors(prep, err)) < 0)
+	    (r = prep->kind->make(prep, err)) < 0)
 		return r;
 	return prep_write(prep, err);
 }
@@ -357,8 +389,12 @@ static void done(struct prep *prep)
 {
 	texts_done(&prep->texts);
 	text_encoder_free(prep->encoder);
-	free(prep->vectors[TEXTS_TRAIN]);
-	free(prep->vectors[TEXTS_TEST]);
+	vocabulary_free(prep->vocabulary);
+	for (int s = 0; s < TEXTS_SPLITS; s++) {
+		idx_done(&prep->images[s]);
+		free(prep->order[s]);
+		free(prep->vectors[s]);
+	}
 }
 
 int cli_prep(int argc, char **argv)
@@ -369,6 +405,9 @@ int cli_prep(int argc, char **argv)
 		.encoder_name = "nblr",
 		.test_percent = 10,
 		.dims = 512,
+		.vocabulary_max = 20000,
+		.ngrams = 1,
+		.tokens_max = PREP_TOKENS_MAX,
 		.records_per_shard = 500,
 		.seed = 44
 	};

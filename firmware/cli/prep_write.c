@@ -59,46 +59,26 @@ static void give_back(struct writing *writing, struct store *store)
 
 /* ---- One shard ---- */
 
-static int vector_of(struct writing *writing, enum texts_split split, uint32_t row, float *scratch,
-		     const float **ret, struct error *err)
-{
-	const struct prep *prep = writing->prep;
-	const struct text_row *text = &prep->texts.row[split][row];
-
-	if (prep->vectors[split]) {
-		*ret = prep->vectors[split] + (uint64_t)row * prep->dims;
-		return 0;
-	}
-	*ret = scratch;
-	return text_encode(prep->encoder, text->text, text->bytes, scratch, err);
-}
-
 static int build(struct writing *writing, enum texts_split split, uint64_t first, uint64_t records,
 		 uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
 {
 	const struct prep *prep = writing->prep;
 	CLEANUP(free_ptr) uint8_t *plain = malloc(records * (writing->example_bytes + TFRECORD_FRAME_BYTES));
 	CLEANUP(free_ptr) uint8_t *example = malloc(writing->example_bytes);
-	CLEANUP(free_ptr) float *scratch = malloc(prep->dims * sizeof(*scratch));
-	CLEANUP(free_ptr) int64_t *label = calloc(prep->texts.labels, sizeof(*label));
+	CLEANUP(free_ptr) void *scratch = malloc(prep->kind->scratch_bytes(prep));
 	uint64_t used = 0;
 
-	if (!plain || !example || !scratch || !label)
+	if (!plain || !example || !scratch)
 		return error_set(err, -ENOMEM, "no memory for a shard of %" PRIu64 " records", records);
 	for (uint64_t i = 0; i < records; i++) {
-		uint32_t row = (uint32_t)(first + i), class = prep->texts.row[split][row].label;
-		const void *rows[2] = { NULL, label };
-		const float *vector;
-		int r = vector_of(writing, split, row, scratch, &vector, err);
+		const void *rows[PREP_COLUMNS];
+		int r = prep->kind->record(prep, split, (uint32_t)(first + i), scratch, rows, err);
 
 		if (r < 0)
 			return r;
-		rows[0] = vector;
-		label[class] = 1;
 		used += tfrecord_frame(example,
 				       example_write(&writing->schema, rows, example, writing->example_bytes),
 				       plain + used);
-		label[class] = 0;
 	}
 	return deflate_all(plain, used, COMPRESSION_GZIP, GZIP_LEVEL, ret_data, ret_bytes, err);
 }
@@ -138,7 +118,7 @@ static int write_shard(struct writing *writing, uint32_t index, struct error *er
 {
 	enum texts_split split = index < writing->shards[TEXTS_TRAIN] ? TEXTS_TRAIN : TEXTS_TEST;
 	uint32_t number = split == TEXTS_TRAIN ? index : index - writing->shards[TEXTS_TRAIN];
-	uint64_t first = number * writing->per_shard, left = writing->prep->texts.rows[split] - first;
+	uint64_t first = number * writing->per_shard, left = writing->prep->rows[split] - first;
 	CLEANUP(free_ptr) uint8_t *data = NULL;
 	struct shard_row *row = &writing->row[index];
 	int r;
@@ -199,63 +179,78 @@ static int put_json_lines(struct writing *writing, struct store *store, struct e
 	return r < 0 ? r : store_put(store, MANIFEST_NAME, text, bytes, err);
 }
 
-static void add_feature(cJSON *schema, const char *name, const char *dtype, uint64_t size)
+/* A fixed shape, or how many values a row has at most. */
+static void add_feature(const struct prep *prep, cJSON *schema, const struct example_feature *feature)
 {
-	cJSON *feature = cJSON_CreateObject(), *shape;
+	static const char *const dtypes[] = { [EXAMPLE_FLOAT32] = "float32", [EXAMPLE_INT64] = "int64" };
+	const struct idx_images *images = prep->from[TEXTS_TRAIN];
+	cJSON *json = cJSON_CreateObject(), *shape;
 
-	cJSON_AddStringToObject(feature, "name", name);
-	cJSON_AddStringToObject(feature, "dtype", dtype);
-	shape = cJSON_AddArrayToObject(feature, "shape");
-	cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)size));
-	cJSON_AddItemToArray(schema, feature);
+	cJSON_AddStringToObject(json, "name", feature->name);
+	cJSON_AddStringToObject(json, "dtype", dtypes[feature->dtype]);
+	cJSON_AddItemToArray(schema, json);
+	if (feature->values_max) {
+		json_add_u64(json, "values_max", feature->values_max);
+		return;
+	}
+	shape = cJSON_AddArrayToObject(json, "shape");
+	if (images && feature->dtype == EXAMPLE_FLOAT32) {
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->height));
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->width));
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->channels));
+	} else {
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->elements));
+	}
 }
 
 static cJSON *describe(const struct writing *writing)
 {
 	const struct prep *prep = writing->prep;
-	cJSON *json = cJSON_CreateObject(), *list, *encoder, *records;
-	char id[DIGEST_HEX_BYTES] = "";
+	cJSON *json = cJSON_CreateObject(), *list, *records;
 
 	cJSON_AddNumberToObject(json, "version", 1);
 	list = cJSON_AddArrayToObject(json, "schema");
-	add_feature(list, "sentence", "float32", prep->dims);
-	add_feature(list, "label", "int64", prep->texts.labels);
+	for (uint32_t i = 0; i < PREP_COLUMNS; i++)
+		add_feature(prep, list, &writing->schema.feature[i]);
 	list = cJSON_AddArrayToObject(json, "classes");
-	for (uint32_t i = 0; i < prep->texts.labels; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(prep->texts.label[i]));
+	for (uint32_t i = 0; i < prep->classes; i++) {
+		char name[TEXTS_LABEL_BYTES];
+
+		prep->kind->class_name(prep, i, name);
+		cJSON_AddItemToArray(list, cJSON_CreateString(name));
+	}
 	records = cJSON_AddObjectToObject(json, "records");
 	for (int s = 0; s < TEXTS_SPLITS; s++)
-		json_add_u64(records, prep_split_names[s], prep->texts.rows[s]);
+		json_add_u64(records, prep_split_names[s], prep->rows[s]);
 	json_add_u64(json, "seed", prep->seed);
-	encoder = cJSON_AddObjectToObject(json, "encoder");
-	if (prep->encoder) {
-		uint64_t bytes;
-		const void *data = text_encoder_bytes(prep->encoder, &bytes);
-
-		digest_sha256(data, bytes, id);
-		cJSON_AddStringToObject(encoder, "key", PREP_ENCODER_KEY);
-	} else {
-		digest_sha256(prep->encoder_name, strlen(prep->encoder_name), id);
-		cJSON_AddItemToObject(encoder, "program", json_string(prep->encoder_name));
-	}
-	cJSON_AddStringToObject(encoder, "id", id);
+	prep->kind->describe(prep, json);
 	return json;
+}
+
+/* The kind's own file; those of an earlier set's kind go. */
+static int put_files(const struct prep *prep, struct store *store, struct error *err)
+{
+	static const char *const keys[] = { PREP_ENCODER_KEY, PREP_VOCABULARY_KEY };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const bool its = prep->kind->file_key && strcmp(prep->kind->file_key, keys[i]) == 0;
+		uint64_t bytes = 0;
+		const void *data = its ? prep->kind->file(prep, &bytes) : NULL;
+
+		r = data ? store_put(store, keys[i], data, bytes, err) : store_delete(store, keys[i], err);
+	}
+	return r;
 }
 
 static int put_dataset(struct writing *writing, struct store *store, struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = describe(writing);
 	CLEANUP(free_ptr) char *text = NULL;
-	uint64_t bytes;
 	int r = json_print(json, &text, err);
 
-	if (r == 0 && writing->prep->encoder) {
-		const void *data = text_encoder_bytes(writing->prep->encoder, &bytes);
-
-		r = store_put(store, PREP_ENCODER_KEY, data, bytes, err);
-	} else if (r == 0) {
-		r = store_delete(store, PREP_ENCODER_KEY, err); /* an earlier set's */
-	}
+	if (r == 0)
+		r = put_files(writing->prep, store, err);
 	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
 }
 
@@ -265,13 +260,7 @@ static void plan_shards(struct writing *writing)
 {
 	const struct prep *prep = writing->prep;
 
-	writing->schema = (struct example_schema){
-		.features = 2,
-		.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = prep->dims },
-			     { .name = "label", .dtype = EXAMPLE_INT64, .elements = prep->texts.labels } },
-	};
-	/* Floats, a byte a label, names and lengths with room to spare. */
-	writing->example_bytes = prep->dims * sizeof(float) + prep->texts.labels + 128;
+	prep->kind->schema(prep, &writing->schema, &writing->example_bytes);
 	writing->per_shard = prep->records_per_shard;
 	if (prep->shard_bytes) {
 		uint64_t fit = prep->shard_bytes / (writing->example_bytes + TFRECORD_FRAME_BYTES);
@@ -280,7 +269,7 @@ static void plan_shards(struct writing *writing)
 	}
 	for (int s = 0; s < TEXTS_SPLITS; s++) {
 		writing->shards[s] =
-			(uint32_t)((prep->texts.rows[s] + writing->per_shard - 1) / writing->per_shard);
+			(uint32_t)((prep->rows[s] + writing->per_shard - 1) / writing->per_shard);
 		writing->total += writing->shards[s];
 	}
 }
@@ -301,7 +290,7 @@ static void report_json(const struct writing *writing, const struct summary *sum
 	json_add_u64(json, "kept", summary->kept);
 	json_add_u64(json, "bytes", summary->bytes);
 	for (int s = 0; s < TEXTS_SPLITS; s++)
-		json_add_u64(json, prep_split_names[s], prep->texts.rows[s]);
+		json_add_u64(json, prep_split_names[s], prep->rows[s]);
 	cJSON_AddNumberToObject(json, "seconds", round(summary->seconds * 1e3) / 1e3);
 	line = cJSON_PrintUnformatted(json);
 	puts(line ? line : "{}");
@@ -310,7 +299,7 @@ static void report_json(const struct writing *writing, const struct summary *sum
 static void report(const struct writing *writing, double seconds)
 {
 	const struct prep *prep = writing->prep;
-	uint64_t records = (uint64_t)prep->texts.rows[0] + prep->texts.rows[1];
+	uint64_t records = (uint64_t)prep->rows[0] + prep->rows[1];
 	struct summary summary = { .seconds = seconds };
 
 	for (uint32_t i = 0; i < writing->total; i++) {
@@ -322,8 +311,8 @@ static void report(const struct writing *writing, double seconds)
 	else
 		printf("%s: %u shards (%" PRIu64 " were there), %" PRIu64
 		       " bytes, %u train and %u test records, %.0f records/s\n",
-		       prep->where.url, writing->total, summary.kept, summary.bytes, prep->texts.rows[0],
-		       prep->texts.rows[1], seconds > 0 ? (double)records / seconds : 0.0);
+		       prep->where.url, writing->total, summary.kept, summary.bytes, prep->rows[0],
+		       prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);
 }
 
 static int write_set(struct writing *writing, struct store *store, struct error *err)

@@ -2,7 +2,6 @@
 #include "data/text_tokens.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,11 +39,20 @@ static uint64_t skip_tag(const char *text, uint64_t at, uint64_t bytes)
 											     : 0;
 }
 
-/* The next word's hash; false at the end. An apostrophe between letters stays in the word. */
-static bool next_word(const char *text, uint64_t bytes, uint64_t *at, uint64_t *ret_hash)
+/* An apostrophe between letters stays in the word. */
+static uint64_t word_end(const char *text, uint64_t bytes, uint64_t start)
 {
-	uint64_t hash = FNV_START, start;
+	uint64_t at = start;
 
+	while (at < bytes &&
+	       (in_word((unsigned char)text[at]) ||
+		(text[at] == '\'' && at > start && at + 1 < bytes && in_word((unsigned char)text[at + 1]))))
+		at++;
+	return at;
+}
+
+bool text_next_word(const char *text, uint64_t bytes, uint64_t *at, struct text_word *ret_word)
+{
 	while (*at < bytes && !in_word((unsigned char)text[*at]) && !is_mark((unsigned char)text[*at])) {
 		uint64_t tag = skip_tag(text, *at, bytes);
 
@@ -52,24 +60,29 @@ static bool next_word(const char *text, uint64_t bytes, uint64_t *at, uint64_t *
 	}
 	if (*at == bytes)
 		return false;
-	start = *at;
-	if (is_mark((unsigned char)text[*at])) {
-		*ret_hash = finish((hash ^ (unsigned char)text[(*at)++]) * FNV_PRIME);
-		return true;
-	}
-	while (*at < bytes) {
-		unsigned char c = (unsigned char)text[*at];
-
-		if (!in_word(c) &&
-		    !(c == '\'' && *at > start && *at + 1 < bytes && in_word((unsigned char)text[*at + 1])))
-			break;
-		if (c >= 'A' && c <= 'Z')
-			c = (unsigned char)(c - 'A' + 'a');
-		hash = (hash ^ c) * FNV_PRIME;
-		(*at)++;
-	}
-	*ret_hash = finish(hash);
+	ret_word->text = text + *at;
+	ret_word->bytes = is_mark((unsigned char)text[*at]) ? 1 : word_end(text, bytes, *at) - *at;
+	*at += ret_word->bytes;
 	return true;
+}
+
+char text_fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+uint64_t text_word_hash(const struct text_word *word)
+{
+	uint64_t hash = FNV_START;
+
+	for (uint64_t i = 0; i < word->bytes; i++)
+		hash = (hash ^ (unsigned char)text_fold(word->text[i])) * FNV_PRIME;
+	return finish(hash);
+}
+
+uint64_t text_pair_hash(uint64_t first, uint64_t second)
+{
+	return finish(first * CHAIN ^ second);
 }
 
 static int compare(const void *a, const void *b)
@@ -81,20 +94,21 @@ static int compare(const void *a, const void *b)
 
 int64_t text_features(const char *text, uint64_t bytes, uint64_t **ret)
 {
-	uint64_t at = 0, hash, last = 0, last_but_one = 0, used = 0, unique = 0, *features;
+	uint64_t at = 0, last = 0, last_but_one = 0, used = 0, unique = 0, *features;
+	struct text_word word;
 
 	/* A word takes a byte at least; each adds itself, a pair and a triple. */
 	features = malloc((3 * bytes + 1) * sizeof(*features));
 	if (!features)
 		return -ENOMEM;
-	while (next_word(text, bytes, &at, &hash)) {
-		uint64_t pair = finish(last * CHAIN ^ hash);
+	while (text_next_word(text, bytes, &at, &word)) {
+		uint64_t hash = text_word_hash(&word);
 
 		features[used++] = hash;
 		if (last)
-			features[used++] = pair;
+			features[used++] = text_pair_hash(last, hash);
 		if (last_but_one)
-			features[used++] = finish(finish(last_but_one * CHAIN ^ last) * CHAIN ^ hash);
+			features[used++] = text_pair_hash(text_pair_hash(last_but_one, last), hash);
 		last_but_one = last;
 		last = hash;
 	}

@@ -176,7 +176,7 @@ int bring_last_run(struct store *sink, const char *name, struct run *ret_run, st
 
 int bring_encoder(struct store *source, const char *run_id, struct error *err)
 {
-	static const char *const names[] = { "encoder.bin", "dataset.json" };
+	static const char *const names[] = { "encoder.bin", "vocabulary.txt", "dataset.json" };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {

@@ -452,8 +452,8 @@ refused 'empty\.tsv: empty, expected lines of label<TAB>text$' "an empty file" e
 refused 'one\.tsv: found no label but "pos", at least 2 are needed$' "one label" one.tsv
 refused 'class "neg" has [1-3] training texts, at least 10 are needed$' "too few texts of a label" few.tsv
 refused 'missing\.tsv: cannot read it: No such file' "no such file" missing.tsv
-refused 'nothing: found neither aclImdb_v1\.tar\.gz nor train\.tsv\[\.gz\] in this folder$' "a folder without data" nothing
-refused 'only_test: found no training split, expected aclImdb_v1\.tar\.gz or train\.tsv\[\.gz\]$' "a folder with the test split alone" only_test
+refused 'nothing: found neither aclImdb_v1\.tar\.gz nor train\.tsv\[\.gz\] nor train-images' "a folder without data" nothing
+refused 'only_test: found no training split, expected aclImdb_v1\.tar\.gz, train\.tsv' "a folder with the test split alone" only_test
 refused '.*missing\.tar\.gz: No such file' "no such object" "file://$work/missing.tar.gz"
 refused 's3://bucket: names no object, expected s3://BUCKET/KEY' "a bucket without a key" s3://bucket
 refused 'file:///here/: names no object' "a folder as an object" file:///here/
