@@ -178,6 +178,9 @@ static void account(const struct fetch *fetch, struct shard *shard)
 {
 	struct window *window = shard->window;
 
+	/* What the disk had no room for counts when it is loaded once more. */
+	if (buffer_lacks_disk(shard->err.code))
+		return;
 	window->bytes += shard->records * sizeof(*shard->record);
 	if (shard->plain != shard->stored)
 		window->bytes += shard->plain_bytes;

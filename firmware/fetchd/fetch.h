@@ -306,8 +306,12 @@ struct window *stream_window(struct stream *stream, struct place place);
 /* window.c: with the lock held, but for window_records() and the shards' memory */
 /* Start loading. Errors: -ENOMEM. A full disk is the window's failure. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
+/* The same of an eager one for what has not arrived: rows of the rest may be taken already. */
+MUST_CHECK int window_load_rest(struct window *window, struct error *err);
 /* Whether it failed as it had to spill onto a full disk: it may do better alone. */
 bool window_lacks_disk(const struct window *window);
+/* All of it is there, or has failed for good. */
+bool window_is_whole(const struct window *window);
 /* Free its memory. */
 void window_drop(const struct fetch *fetch, struct window *window);
 /* Room for a shard's stored bytes; none, for now; hand them over for a place that the next ones may lie in.

@@ -100,11 +100,11 @@ static enum step need_window(struct producer *producer, struct stream *stream, s
 	struct window *window = stream_window(stream, place);
 	const struct shard *failure;
 
-	if (!window || (window->state == WINDOW_LOADING && !window->eager) || window_lacks_disk(window)) {
+	if (!window || (!window->eager && !window_is_whole(window))) {
 		stall_lacks(producer, stream, place);
 		return STEP_WAIT_WORK;
 	}
-	failure = window_failure(window);
+	failure = window_lacks_disk(window) ? NULL : window_failure(window);
 	if (failure)
 		return produce_error(producer, &failure->err, failure->plan.key, failure->bad_offset);
 	*ret_window = window;
@@ -133,7 +133,7 @@ static enum step take_rows(struct producer *producer, struct stream *stream, str
 
 	if (step != STEP_DONE || !window)
 		return step;
-	if (window->state == WINDOW_LOADING && at->offset >= window->records) {
+	if (!window_is_whole(window) && at->offset >= window->records) {
 		stall_lacks(producer, stream, place);
 		return STEP_WAIT_WORK;
 	}
@@ -150,7 +150,7 @@ static enum step take_rows(struct producer *producer, struct stream *stream, str
 	share->taken += count;
 	at->offset += count;
 	/* One way to write each place: the end of a window is the start of the next. */
-	if (window->state == WINDOW_READY && at->offset == window->records) {
+	if (window_is_whole(window) && at->offset == window->records) {
 		at->window++;
 		at->offset = 0;
 		producer->cursor.skipped += window->lost;

@@ -104,9 +104,14 @@ struct window *stream_window(struct stream *stream, struct place place)
 	return NULL;
 }
 
+static bool is_at_work(const struct window *window)
+{
+	return window->state == WINDOW_LOADING || window->spans > 0;
+}
+
 static bool is_free(struct window *window)
 {
-	return window->state != WINDOW_LOADING && window->spans == 0 && cache_lets_go(window);
+	return !is_at_work(window) && cache_lets_go(window);
 }
 
 /* Nobody works on it, and it holds none of the places. */
@@ -149,11 +154,16 @@ static int load_alone(struct fetch *fetch, struct stream *stream, struct window 
 {
 	int r;
 
+	/* An eager one keeps what it has. */
 	for (uint32_t i = 0; i < stream->windows; i++)
-		if (!is_free(&stream->window[i]))
+		if (window->eager && window == &stream->window[i] ? is_at_work(window)
+								  : !is_free(&stream->window[i]))
 			return 0;
 	for (uint32_t i = 0; i < stream->windows; i++)
-		window_drop(fetch, &stream->window[i]);
+		if (!window->eager || window != &stream->window[i])
+			window_drop(fetch, &stream->window[i]);
+	if (window->eager)
+		return window_load_rest(window, err);
 	r = window_load(fetch, window, window->place, err);
 	window->alone = true;
 	return r;

@@ -91,14 +91,18 @@ static uint64_t kept_bytes(const struct window *window, bool roomy)
 	return bytes;
 }
 
+static void drop_shard(struct shard *shard)
+{
+	buffer_drop(&shard->raw);
+	buffer_drop(&shard->inflated);
+	buffer_drop(&shard->index);
+	arrivals_drop(shard);
+}
+
 static void drop_buffers(struct window *window, uint64_t shards)
 {
-	for (uint64_t k = 0; k < shards; k++) {
-		buffer_drop(&window->shard[k].raw);
-		buffer_drop(&window->shard[k].inflated);
-		buffer_drop(&window->shard[k].index);
-		arrivals_drop(&window->shard[k]);
-	}
+	for (uint64_t k = 0; k < shards; k++)
+		drop_shard(&window->shard[k]);
 }
 
 /* Buffers grow to the largest shard each has seen: above a window's part of the budget they begin anew. */
@@ -121,9 +125,22 @@ void window_drop(const struct fetch *fetch, struct window *window)
 
 bool window_lacks_disk(const struct window *window)
 {
-	const struct shard *failure = window->state == WINDOW_READY ? window_failure(window) : NULL;
+	const struct shard *failure = window_failure(window);
 
-	return failure && buffer_lacks_disk(failure->err.code) && !window->eager && !window->alone;
+	return failure && buffer_lacks_disk(failure->err.code) && !window->alone;
+}
+
+bool window_is_whole(const struct window *window)
+{
+	return window->state == WINDOW_READY && !window_lacks_disk(window);
+}
+
+static bool is_taken(const struct window *window, uint64_t k)
+{
+	for (uint32_t i = 0; i < window->arrived; i++)
+		if (window->taken[i] == k)
+			return true;
+	return false;
 }
 
 static int reserved(struct shard *shard, int r, struct error *err)
@@ -159,6 +176,8 @@ static int reserve_raw(struct window *window, struct error *err)
 		struct shard *shard = &window->shard[k];
 		int r = 0;
 
+		if (is_taken(window, k))
+			continue;
 		if (cache_takes_shard(shard))
 			buffer_expect(&shard->raw, raw_bytes(shard, window->roomy));
 		else
@@ -178,6 +197,23 @@ static void fetch_shard(struct shard *shard)
 		cache_fetch(shard);
 	else
 		network_fetch(shard);
+}
+
+/* Fetch whatever of it is not taken. */
+static int begin(struct window *window, struct error *err)
+{
+	int r = reserve_raw(window, err);
+
+	window->loading = 0;
+	window->state = WINDOW_READY;
+	if (r < 0)
+		return buffer_lacks_disk(r) ? 0 : r;
+	window->loading = window->shards - window->arrived;
+	window->state = WINDOW_LOADING;
+	for (uint64_t k = 0; k < window->shards; k++)
+		if (!is_taken(window, k))
+			fetch_shard(&window->shard[k]);
+	return 0;
 }
 
 int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err)
@@ -201,19 +237,24 @@ int window_load(struct fetch *fetch, struct window *window, struct place place, 
 		window->bytes += window->shard[k].plan.bytes;
 	}
 	make_room(fetch, window, per_window);
-	r = reserve_raw(window, err);
-	if (buffer_lacks_disk(r)) {
-		window->loading = 0;
-		window->state = WINDOW_READY;
-		return 0;
+	return begin(window, err);
+}
+
+int window_load_rest(struct window *window, struct error *err)
+{
+	for (uint64_t k = 0; k < window->shards; k++) {
+		struct shard *shard = &window->shard[k];
+
+		if (is_taken(window, k))
+			continue;
+		drop_shard(shard);
+		shard->fetched_again = shard->cached = false;
+		shard->err.code = 0;
+		shard_forgets(shard);
 	}
-	if (r < 0)
-		return r;
-	window->loading = window->shards;
-	window->state = WINDOW_LOADING;
-	for (uint64_t k = 0; k < window->shards; k++)
-		fetch_shard(&window->shard[k]);
-	return 0;
+	window->failed = NULL;
+	window->alone = true;
+	return begin(window, err);
 }
 
 /* What so large a window takes of the budget: it is for streams_ahead_max(). */

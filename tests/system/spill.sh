@@ -59,7 +59,7 @@ small_disk() {
 	mount -t tmpfs -o size=256k none "$cache" 2>/dev/null
 }
 cleanup() {
-	for name in full full-4; do
+	for name in full full-4 fast-plain fast-gzip; do
 		umount "$work/nodes/$name/data/kiln/cache" 2>/dev/null
 	done
 }
@@ -71,6 +71,21 @@ if small_disk; then
 	whole_run room plain 'window_shards = 2;' '' >"$work/roomy"
 	cmp -s "$work/roomy" "$work/tight"
 	ok $? "a full disk stops no run that fits the memory one window at a time" "$(tail -n 1 "$work/tight")"
+	for kind in plain gzip; do
+		keys='mode = "fast"; window_shards = 2;'
+		begin "fast-$kind" $kind "$keys" "memory_bytes = $([ $kind = plain ] && echo 1048576 || echo 1572864);"
+		small_disk
+		start_fetchd
+		timeout 60 "$reader" --rows | grep -v ^DATA >"$work/tight"
+		wait_for 10 test ! -d /proc/$fetchd || kill -KILL $fetchd
+		wait $fetchd 2>/dev/null
+		begin "fast-$kind-room" $kind "$keys" ''
+		start_fetchd
+		timeout 60 "$reader" --rows | grep -v ^DATA >"$work/roomy"
+		wait $fetchd
+		grep -q END_RUN "$work/tight" && cmp -s <(sort "$work/roomy") <(sort "$work/tight")
+		ok $? "nor one in fast order: every record comes once a pass, $kind" "$(tail -n 1 "$work/tight")"
+	done
 	begin full-4 plain 'lanes = 4; window_shards = 2;' 'memory_bytes = 1048576;'
 	small_disk
 	start_fetchd
