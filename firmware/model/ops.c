@@ -7,8 +7,9 @@
 
 /* ---- The table: rows are in ops/ ---- */
 
-#define OPS(row) \
-	row(dense) row(relu) row(softmax) row(dropout) row(flatten) row(reshape) row(add) row(concatenate)
+#define OPS(row)                                                                                   \
+	row(dense) row(relu) row(sigmoid) row(tanh) row(swish) row(silu) row(gelu) row(leaky_relu) \
+		row(softmax) row(dropout) row(flatten) row(reshape) row(add) row(concatenate)
 
 #define DECLARE(name) extern const struct op op_##name;
 OPS(DECLARE)

@@ -116,6 +116,16 @@ LAYERS = [
         chain(dense(8, "a"), lambda: K.Softmax(), dense(5, "out"))),
 ]
 
+FUNCTIONS = [("sigmoid", "", lambda: K.Activation("sigmoid")), ("tanh", "", lambda: K.Activation("tanh")),
+             ("swish", "", lambda: K.Activation("swish")), ("silu", "", lambda: K.Activation("silu")),
+             ("gelu", "", lambda: K.Activation("gelu")),
+             ("gelu", "approximate = true; ", lambda: K.Activation(lambda x: keras.activations.gelu(x, approximate=True))),
+             ("leaky_relu", "", lambda: K.LeakyReLU()),
+             ("leaky_relu", "negative_slope = 0.1; ", lambda: K.LeakyReLU(0.1))]
+LAYERS += [Row(" ".join([op, more]).strip(), f'{{ op = "dense"; name = "a"; units = 16; }}, {{ op = "{op}"; {more}}}, '
+               '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), layer, dense(5, "out")))
+           for op, more, layer in FUNCTIONS]
+
 TWO = '{ op = "dense"; name = "a"; units = 16; }, { op = "relu"; }, { op = "dense"; name = "out"; units = 5; }'
 TWO_KERAS = chain(dense(16, "a"), lambda: K.ReLU(), dense(5, "out"))
 OPTIMIZERS = [

@@ -82,6 +82,20 @@ static struct config_layer shared_view[] = { NAMED("dense", "a", UNITS(6)),
 					     DENSE(5),
 					     SOFTMAX };
 
+#define FUNCTION(f, ...)                                          \
+	{                                                         \
+		DENSE(9), OP(f, ##__VA_ARGS__), DENSE(5), SOFTMAX \
+	}
+static struct config_layer sigmoids[] = FUNCTION("sigmoid");
+static struct config_layer tanhs[] = FUNCTION("tanh");
+static struct config_layer swishes[] = FUNCTION("swish");
+static struct config_layer silus[] = FUNCTION("silu");
+static struct config_layer gelus[] = FUNCTION("gelu");
+static struct config_layer gelus_tanh[] = FUNCTION("gelu", ATTRIBUTES(1, BOOL_ATTRIBUTE("approximate", 1)));
+static struct config_layer leaky[] = FUNCTION("leaky_relu");
+static struct config_layer leaky_own[] =
+	FUNCTION("leaky_relu", ATTRIBUTES(1, FLOAT_ATTRIBUTE("negative_slope", 0.05)));
+
 /* Nets of each kind of layer; the input is [INPUTS] where no shape is given. A new op is a line here. The
  * difference allowed to the float64 reference is `tolerance` of the number and half of it at zero. */
 #define NET(layers, ...) NET_WITHIN(0, layers, __VA_ARGS__)
@@ -99,7 +113,9 @@ static const struct net {
 } nets[] = {
 	NET(just_dense),   NET(no_bias),       NET(with_relu),     NET(with_dropout), NET(relu_dropout),
 	NET(dropout_relu), NET(inner_softmax), NET(first_dropout), NET(rows_relu),    NET(frozen),
-	NET(frozen_below), NET(residual),      NET(joined),        NET(shapes, 4, 3), NET(shared_view),
+	NET(sigmoids),     NET(tanhs),         NET(swishes),       NET(silus),        NET(gelus),
+	NET(gelus_tanh),   NET(leaky),         NET(leaky_own),     NET(frozen_below), NET(residual),
+	NET(joined),       NET(shapes, 4, 3),  NET(shared_view),
 };
 #define NETS (sizeof(nets) / sizeof(*nets))
 
@@ -489,6 +505,48 @@ static void test_initializers(void **state)
 		assert_true(first[i] == 0);
 }
 
+/* Mean 0 and Keras's deviation of each, fans of HWIO kernels too; and where each is cut. */
+static void test_initializer_spreads(void **state)
+{
+	static const uint64_t flat[] = { 100, 50 }, hwio[] = { 3, 3, 16, 32 };
+	static const struct {
+		const char *name;
+		double of_flat, of_hwio, most; /* deviations; most: in deviations */
+	} cases[] = {
+		{ "glorot_uniform", 2.0 / 150, 2.0 / (9 * 48), 1.7320509 },
+		{ "glorot_normal", 2.0 / 150, 2.0 / (9 * 48), 2 / 0.8796256 },
+		{ "he_uniform", 2.0 / 100, 2.0 / 144, 1.7320509 },
+		{ "he_normal", 2.0 / 100, 2.0 / 144, 2 / 0.8796256 },
+		{ "lecun_uniform", 1.0 / 100, 1.0 / 144, 1.7320509 },
+		{ "lecun_normal", 1.0 / 100, 1.0 / 144, 2 / 0.8796256 },
+		{ "random_normal", 0.0025, 0.0025, 6 },
+		{ "random_uniform", 0.0025 / 3, 0.0025 / 3, 1.7320509 },
+		{ "truncated_normal", 0.0025 * 0.77374, 0.0025 * 0.77374, 2 / 0.8796256 },
+	};
+	static float numbers[5000];
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		const bool conv = i % 2;
+		const double wanted = sqrt(conv ? cases[i / 2].of_hwio : cases[i / 2].of_flat);
+		double sum = 0, squares = 0, most = 0;
+
+		initializer_fill(cases[i / 2].name, 44, "a/kernel", conv ? 4 : 2, conv ? hwio : flat,
+				 conv ? 4608 : 5000, numbers);
+		for (uint32_t e = 0; e < 4608; e++) {
+			sum += (double)numbers[e];
+			squares += (double)numbers[e] * (double)numbers[e];
+			most = fmax(most, fabs((double)numbers[e]));
+		}
+		assert_near(sum / 4608 / wanted, 0, 0.06);
+		assert_near(sqrt(squares / 4608) / wanted, 1, 0.03);
+		assert_true(most <= wanted * cases[i / 2].most * 1.00001);
+	}
+	initializer_fill("ones", 44, "bn/gamma", 1, flat, 100, numbers);
+	for (uint32_t e = 0; e < 100; e++)
+		assert_true(numbers[e] == 1);
+}
+
 static int open_all(void **state)
 {
 	struct error err = { 0 };
@@ -522,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_freeze_cuts),
 		cmocka_unit_test(test_philox),
 		cmocka_unit_test(test_initializers),
+		cmocka_unit_test(test_initializer_spreads),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

@@ -3,6 +3,7 @@
 #include "model/ops/row.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- relu: y = x < 0 ? 0 : x ---- */
 
@@ -54,6 +55,177 @@ const struct op op_relu = {
 	.backward = relu_backward,
 	.reference = relu_reference,
 };
+
+/* ---- Functions whose derivative follows from input or output: sigmoid, tanh, swish, gelu, leaky_relu ----
+ */
+
+enum { FUNCTION_PARAMETER };
+
+static double sigmoid(double x, double unused)
+{
+	(void)unused;
+	return 1 / (1 + exp(-x));
+}
+
+static double sigmoid_slope(double x, double unused)
+{
+	return sigmoid(x, unused) * (1 - sigmoid(x, unused));
+}
+
+static double hyperbolic(double x, double unused)
+{
+	(void)unused;
+	return tanh(x);
+}
+
+static double hyperbolic_slope(double x, double unused)
+{
+	(void)unused;
+	return 1 - tanh(x) * tanh(x);
+}
+
+static double swish(double x, double unused)
+{
+	return x * sigmoid(x, unused);
+}
+
+static double swish_slope(double x, double unused)
+{
+	return sigmoid(x, unused) + x * sigmoid_slope(x, unused);
+}
+
+static double gelu(double x, double unused)
+{
+	(void)unused;
+	return x * (1 + erf(x / M_SQRT2)) / 2;
+}
+
+static double gelu_slope(double x, double unused)
+{
+	(void)unused;
+	return (1 + erf(x / M_SQRT2)) / 2 + x * exp(-x * x / 2) / sqrt(2 * M_PI);
+}
+
+#define GELU_CUBE 0.044715
+
+static double gelu_tanh(double x, double unused)
+{
+	(void)unused;
+	return x * (1 + tanh(sqrt(2 / M_PI) * (x + GELU_CUBE * x * x * x))) / 2;
+}
+
+static double gelu_tanh_slope(double x, double unused)
+{
+	const double t = tanh(sqrt(2 / M_PI) * (x + GELU_CUBE * x * x * x));
+
+	(void)unused;
+	return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * GELU_CUBE * x * x);
+}
+
+static double leaky(double x, double slope)
+{
+	return x < 0 ? slope * x : x;
+}
+
+static double leaky_slope(double x, double slope)
+{
+	return x > 0 ? 1 : slope;
+}
+
+struct function {
+	const char *op, *forward, *backward; /* kernels */
+	bool by_output;                      /* backward reads y, else x */
+	double (*value)(double x, double parameter), (*slope)(double x, double parameter);
+};
+
+static const struct function functions[] = {
+	{ "sigmoid", "sigmoid_forward", "sigmoid_backward", true, sigmoid, sigmoid_slope },
+	{ "tanh", "tanh_forward", "tanh_backward", true, hyperbolic, hyperbolic_slope },
+	{ "swish", "swish_forward", "swish_backward", false, swish, swish_slope },
+	{ "silu", "swish_forward", "swish_backward", false, swish, swish_slope },
+	{ "leaky_relu", "leaky_relu_forward", "leaky_relu_backward", false, leaky, leaky_slope },
+	{ "gelu", "gelu_forward", "gelu_backward", false, gelu, gelu_slope },
+};
+static const struct function gelu_approximate = { "gelu", "gelu_tanh_forward", "gelu_tanh_backward",
+						  false,  gelu_tanh,           gelu_tanh_slope };
+
+static const struct function *function_of(const struct node *node)
+{
+	uint32_t i = 0;
+
+	while (strcmp(functions[i].op, node->op->name) != 0)
+		i++;
+	return functions[i].value == gelu && node->attribute[FUNCTION_PARAMETER].b ? &gelu_approximate
+										   : &functions[i];
+}
+
+static void function_forward(struct plan *plan, const struct node *node, bool training)
+{
+	const struct tensor *output = output_of(plan, node);
+
+	(void)training;
+	plan_emit(plan, &(struct launch){
+				.kernel = function_of(node)->forward,
+				.groups = { per_element(output) },
+				.arguments = 5,
+				.argument = { IN(node->input[0]), OUT(node->output),
+					      FLOAT(node->attribute[FUNCTION_PARAMETER].f), AT(ROWS),
+					      INT(output->elements) },
+			});
+}
+
+static void function_backward(struct plan *plan, const struct node *node)
+{
+	const struct function *function = function_of(node);
+	const struct tensor *output = output_of(plan, node);
+	bool add = false;
+	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = function->backward,
+				.groups = { per_element(output) },
+				.arguments = 7,
+				.argument = { IN(output->gradient),
+					      IN(function->by_output ? node->output : node->input[0]),
+					      OUT(dx), FLOAT(node->attribute[FUNCTION_PARAMETER].f), INT(add),
+					      AT(ROWS), INT(output->elements) },
+			});
+}
+
+static void function_reference(const struct op_reference *r)
+{
+	const struct function *function = function_of(r->node);
+	const double parameter = r->node->attribute[FUNCTION_PARAMETER].f;
+
+	for (uint64_t i = 0; i < r->rows * r->inputs; i++) {
+		r->y[i] = function->value(r->x[0][i], parameter);
+		if (r->dy && r->dx[0])
+			r->dx[0][i] = r->dy[i] * function->slope(r->x[0][i], parameter);
+	}
+}
+
+/* keras.layers.LeakyReLU's own default. */
+static const struct attribute_spec leaky_relu_attributes[] = {
+	[FUNCTION_PARAMETER] = { "negative_slope", ATTRIBUTE_IS_FLOAT, .hashed = true, .fallback = 0.3,
+				 .min = 0, .max = 1e6 },
+};
+
+/* True: by tanh, as the paper's formula; false: by erf, Keras's default. */
+static const struct attribute_spec gelu_attributes[] = {
+	[FUNCTION_PARAMETER] = { "approximate", ATTRIBUTE_IS_BOOL, .hashed = true },
+};
+
+#define FUNCTION_ROW(name_of, ...)                                                               \
+	{                                                                                        \
+		.name = #name_of, .inputs = 1, .shape = same_shape, .forward = function_forward, \
+		.backward = function_backward, .reference = function_reference, ##__VA_ARGS__    \
+	}
+const struct op op_sigmoid = FUNCTION_ROW(sigmoid);
+const struct op op_tanh = FUNCTION_ROW(tanh);
+const struct op op_swish = FUNCTION_ROW(swish);
+const struct op op_silu = FUNCTION_ROW(silu);
+const struct op op_leaky_relu = FUNCTION_ROW(leaky_relu, .attributes = 1, .attribute = leaky_relu_attributes);
+const struct op op_gelu = FUNCTION_ROW(gelu, .attributes = 1, .attribute = gelu_attributes);
 
 /* ---- softmax: p = exp(x) / sum exp(x) over the last dimension ---- */
 
