@@ -187,6 +187,10 @@ struct config {
 		uint64_t keep;  /* newest checkpoints kept in the store, besides the best */
 	} checkpoint;
 	struct {
+		uint64_t every_steps, histogram_epochs; /* 0 = not so */
+		uint64_t segment_bytes, upload_s;
+	} tensorboard;
+	struct {
 		int when_finished; /* enum config_power */
 		uint64_t upload_wait_min;
 	} power;

@@ -13,7 +13,9 @@
 #define CHECKPOINT_DIGITS 12u
 
 /* Each before the one it lies in. */
-static const char *const folders[] = { "checkpoints", "logs/train", "logs/validation", "logs", "model", "" };
+static const char *const folders[] = {
+	"checkpoints", "logs/train", "logs/validation", "logs/steps", "logs", "model", ""
+};
 
 char *spool_path(const char *run_id, const char *name, char out[static PATH_BYTES])
 {

@@ -4,7 +4,9 @@
  *
  * PATH_SPOOL/traind/<run id>/<name> is uploaded to <run id>/<name> in the sink. <name> is one of
  *     checkpoints/ckpt-%012u.safetensors            whole or absent (temporary name, fsync, rename, fsync)
- *     logs/{train,validation}/events.out.tfevents.* append-only; uploaded again after it grew
+ *     logs/{train,validation,steps}/events.out.tfevents.* the last of a folder grows to a bounded size, the
+ *                                                   others are whole; uploaded again after its size changed,
+ *                                                   as a trainer that goes back cuts what is void
  *     model/NAME                                    whole or absent
  * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it
  * is uploaded and two newer ones are on the disk; while the store is away, all that it is not to keep;

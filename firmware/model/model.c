@@ -332,8 +332,10 @@ int model_train(struct model *model, const struct model_batch *batch, struct err
 {
 	int rc = run(model, &model->train, batch, err);
 
-	if (rc == 0)
+	if (rc == 0) {
 		model->step++;
+		model->trained = true;
+	}
 	return rc;
 }
 

@@ -6,8 +6,8 @@
  *
  * Order: gpu_open -> model_open -> (model_init | model_tensor_load*) -> (model_train | model_evaluate |
  * model_finalize | model_metrics | model_metrics_reset | model_batch_done | model_snapshot |
- * model_cursor_set)* -> model_close
- * -> gpu_close. One thread, except model_snapshot_tensors() and model_snapshot_release(), which one other
+ * model_gradients | model_cursor_set)* -> model_close -> gpu_close. One thread,
+ * except model_snapshot_tensors() and model_snapshot_release(), which one other
  * thread may call. Same build, same device, same seed, same batches: same bits, whatever was snapshotted or
  * loaded in between.
  */
@@ -111,6 +111,15 @@ MUST_CHECK int model_snapshot(struct model *model, struct error *err);
 MUST_CHECK int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_tensors,
 				      uint32_t *ret_count, struct error *err);
 void model_snapshot_release(struct model *model);
+
+/* The gradients that the last training step gave the optimizer, under the names of their parameters. Waits
+ * for the queue; list and data are the model's, valid until the next call. None (*ret_count 0) without a
+ * step since model_open(): they are in no checkpoint. */
+MUST_CHECK int model_gradients(struct model *model, const struct model_tensor **ret_tensors,
+			       uint32_t *ret_count, struct error *err);
+
+/* What the last training step multiplied its update with; before the first one, what that will. */
+double model_learning_rate(const struct model *model);
 
 /* The tensors a checkpoint of this model must hold (data NULL), in arena order. */
 const struct model_tensor *model_tensors(const struct model *model, uint32_t *ret_count);

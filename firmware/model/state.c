@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/state.h"
+#include "model/optimizers.h"
 #include "model/random.h"
 
 #include <inttypes.h>
@@ -46,6 +47,8 @@ void state_close(struct model *model)
 	free(model->tensor);
 	free(model->taken);
 	free(model->tensor_index);
+	free(model->gradients);
+	free(model->gradient);
 }
 
 int state_fault(const struct model *model, const struct fault *fault, struct error *err)
@@ -153,6 +156,45 @@ void model_snapshot_release(struct model *model)
 	atomic_store_explicit(&model->snapshot_busy, false, memory_order_release);
 }
 
+/* ---- Gradients ---- */
+
+static int make_gradients(struct model *model, struct error *err)
+{
+	if (!model->gradients)
+		model->gradients = malloc(model->graph.arena_bytes[ARENA_GRADIENT]);
+	if (!model->gradient)
+		model->gradient = calloc(model->tensors, sizeof(*model->gradient));
+	if (!model->gradients || !model->gradient)
+		return error_set(err, -ENOMEM, "gradients of %" PRIu64 " bytes: out of memory",
+				 model->graph.arena_bytes[ARENA_GRADIENT]);
+	return 0;
+}
+
+int model_gradients(struct model *model, const struct model_tensor **ret_tensors, uint32_t *ret_count,
+		    struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	uint32_t count = 0;
+	int r = make_gradients(model, err);
+
+	if (r == 0 && model->trained)
+		r = gpu_read(model->gpu, model->arena[ARENA_GRADIENT], 0, model->gradients,
+			     graph->arena_bytes[ARENA_GRADIENT], NULL, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; model->trained && i < model->tensors; i++) {
+		const struct tensor *tensor = graph_at(graph, model->tensor_index[i]);
+
+		if (tensor->role != ROLE_PARAMETER || tensor->gradient == GRAPH_NO_TENSOR)
+			continue;
+		model->gradient[count] = model->tensor[i];
+		model->gradient[count++].data = model->gradients + graph_at(graph, tensor->gradient)->offset;
+	}
+	*ret_tensors = model->gradient;
+	*ret_count = count;
+	return 0;
+}
+
 /* ---- Tensors and counters ---- */
 
 const struct model_tensor *model_tensors(const struct model *model, uint32_t *ret_count)
@@ -196,4 +238,10 @@ void model_cursor_get(const struct model *model, struct cursor *ret_cursor)
 uint64_t model_step(const struct model *model)
 {
 	return model->step;
+}
+
+double model_learning_rate(const struct model *model)
+{
+	return optimizer_learning_rate(model->config, model->graph.optimizer,
+				       model->step ? model->step - 1 : 0);
 }

@@ -60,6 +60,10 @@ struct model {
 	struct model_tensor *tensor, *taken; /* the list, and the list with data */
 	uint32_t *tensor_index, tensors;
 	atomic_bool snapshot_busy;
+	/* Gradients, as asked for last */
+	bool trained; /* a step since model_open() */
+	uint8_t *gradients;
+	struct model_tensor *gradient;
 };
 
 /* Make the list of tensors. */

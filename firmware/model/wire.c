@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
-
 static void append(struct wire *wire, const void *data, uint64_t bytes)
 {
 	if (wire->bytes <= wire->capacity && bytes <= wire->capacity - wire->bytes && bytes)

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
+
 struct wire {
 	uint8_t *data;
 	uint64_t capacity;

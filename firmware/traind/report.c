@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, validation_loss,
- * validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy, rows}, of the last
- * pass over each; "quarantine", quarantine_json(), where records were left out. Curves have the epoch as
- * their step, as Keras writes them.
+ * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, learning_rate,
+ * validation_loss, validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy,
+ * rows}, of the last pass over each; "quarantine", quarantine_json(), where records were left out.
  */
 #include "core/clock.h"
 #include "core/events.h"
 #include "core/log.h"
-#include "core/spool.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -75,8 +73,7 @@ int report_open(struct train *train, struct error *err)
 {
 	struct report *report = &train->report;
 
-	for (int split = 0; split < SPLIT_TEST; split++)
-		report->curve[split].written = passes_behind(train, (enum split)split);
+	curves_open(train, passes_behind(train, SPLIT_TRAIN), passes_behind(train, SPLIT_VALIDATION));
 	report->noted = true;
 	report->shown_us = clock_us();
 	return take_epochs(train, err);
@@ -84,8 +81,7 @@ int report_open(struct train *train, struct error *err)
 
 void report_close(struct train *train)
 {
-	for (int split = 0; split < SPLIT_TEST; split++)
-		tfevents_close(train->report.curve[split].events);
+	curves_close(train);
 	cJSON_Delete(train->report.epochs);
 	cJSON_Delete(train->report.metrics);
 }
@@ -120,7 +116,8 @@ static bool update_epochs(struct train *train, enum split split, uint64_t epoch,
 		return cJSON_AddItemToArray(epochs, entry) && json_add_u64(entry, "epoch", epoch) &&
 		       json_add_u64(entry, "step", model_step(train->model)) &&
 		       set_number(entry, "loss", metrics->loss) &&
-		       set_number(entry, "accuracy", metrics->accuracy);
+		       set_number(entry, "accuracy", metrics->accuracy) &&
+		       set_number(entry, "learning_rate", model_learning_rate(train->model));
 	}
 	entry = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
 	if (split == SPLIT_TEST || !entry)
@@ -130,53 +127,6 @@ static bool update_epochs(struct train *train, enum split split, uint64_t epoch,
 }
 
 /* ---- To the disk ---- */
-
-static const struct {
-	const char *folder, *loss, *accuracy; /* in the spool; members of an epoch */
-} curve_names[] = {
-	[SPLIT_TRAIN] = { "logs/train", "loss", "accuracy" },
-	[SPLIT_VALIDATION] = { "logs/validation", "validation_loss", "validation_accuracy" },
-};
-static_assert(sizeof(curve_names) / sizeof(curve_names[0]) == SPLIT_TEST, "every curve has its names");
-
-static int write_point(const struct train *train, struct curve *curve, const char *folder, float loss,
-		       float accuracy, struct error *err)
-{
-	char path[PATH_BYTES];
-	int r = 0;
-
-	/* What an earlier start said of this epoch and later ones is said again. */
-	if (!curve->events &&
-	    (r = tfevents_open(spool_path(train->run.id, folder, path), &curve->events, err)) == 0)
-		r = tfevents_session_start(curve->events, curve->written, err);
-	if (r == 0)
-		r = tfevents_scalar(curve->events, "epoch_loss", curve->written, loss, err);
-	if (r == 0)
-		r = tfevents_scalar(curve->events, "epoch_accuracy", curve->written, accuracy, err);
-	if (r < 0)
-		tfevents_close(TAKE(curve->events));
-	return r;
-}
-
-static int write_curve(struct train *train, int split, struct error *err)
-{
-	struct curve *curve = &train->report.curve[split];
-	const char *loss = curve_names[split].loss, *accuracy = curve_names[split].accuracy;
-
-	for (;; curve->written++) {
-		const cJSON *epoch = cJSON_GetArrayItem(train->report.epochs, (int)curve->written);
-		const cJSON *x = cJSON_GetObjectItemCaseSensitive(epoch, loss);
-		const cJSON *y = cJSON_GetObjectItemCaseSensitive(epoch, accuracy);
-		int r;
-
-		if (!x || !y)
-			return 0;
-		r = write_point(train, curve, curve_names[split].folder, (float)x->valuedouble,
-				(float)y->valuedouble, err);
-		if (r < 0)
-			return r;
-	}
-}
 
 static int note(struct train *train, struct error *err)
 {
@@ -206,10 +156,8 @@ void report_quarantine(struct train *train)
 
 int report_write(struct train *train, struct error *err)
 {
-	int r = 0;
+	int r = curves_write(train, train->report.epochs, err);
 
-	for (int split = 0; r == 0 && split < SPLIT_TEST; split++)
-		r = write_curve(train, split, err);
 	return r < 0 || train->report.noted ? r : note(train, err);
 }
 
@@ -249,6 +197,8 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 	report->noted = false;
 	publish_metrics(train, split, &metrics);
 	r = report_write(train, err);
+	if (r == 0 && split == SPLIT_TRAIN && (r = curves_step(train, true, err)) == 0)
+		r = curves_histograms(train, segment, err);
 	if (r < 0 && !report_may_wait(r))
 		return r;
 	if (r < 0)

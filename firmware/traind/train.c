@@ -247,7 +247,9 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	r = release_done(train, false, err);
 	if (train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES)
 		alive_lease_end(train->worker);
-	return r < 0 ? r : report_progress(train, split, segment, batch.rows, err);
+	if (r == 0)
+		r = report_progress(train, split, segment, batch.rows, err);
+	return r == 0 && split == SPLIT_TRAIN ? curves_step(train, false, err) : r;
 }
 
 /* Said first, then checkpointed: a kill in between says it again, as the event files mark. */
@@ -268,7 +270,10 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	publish_segment(train, split, batches);
 	model_cursor_set(train->model, &behind);
 	train->checkpoint_due = false;
-	return split == SPLIT_TRAIN ? save_checkpoint(train, true, err) : 0;
+	if (split == SPLIT_TRAIN)
+		r = save_checkpoint(train, true, err);
+	curves_rest(train);
+	return r;
 }
 
 /* A disk that is full does not cost the trained weights: they wait for room. */
@@ -349,6 +354,7 @@ int train_run(struct train *train, struct error *err)
 	struct error save_err;
 	int r = attach(train, err);
 
+	curves_rest(train);
 	if (r == 0)
 		r = run_slots(train, err);
 	/* Asked to stop between two batches: nothing is lost. In an evaluation the last checkpoint has this

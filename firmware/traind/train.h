@@ -3,7 +3,8 @@
  * kiln-traind's parts and what they share.
  *
  *   main thread (train.c)    next slot -> train or evaluate -> release when the device is done with it
- *   report.c                 what an epoch came to: log, event files, run record
+ *   report.c                 what an epoch came to: log, run record
+ *   curves.c                 event files
  *   restore.c                the state to start with
  *   obey.c                   what the operator wants of the run, between two batches
  *   quarantine.c             which records were left out
@@ -48,16 +49,23 @@ struct saver {
 	uint64_t saved_step, saved_us; /* Unix time */
 };
 
-/* The event files of a split: made with their first point, closed when one could not be written. */
+enum curve_kind { CURVE_TRAIN, CURVE_VALIDATION, CURVE_STEPS, CURVE_MAX };
+
+/* The event files of a folder: made with their first point, closed when one could not be written. */
 struct curve {
 	struct tfevents *events;
-	uint64_t written; /* epochs */
+	uint64_t next; /* epoch or step of the next point */
+};
+
+struct curves {
+	struct curve curve[CURVE_MAX];
+	uint64_t since_us, since_rows, since_waited_us; /* of the status page, at the last point by step */
+	bool said;                                      /* that points by step are left out */
 };
 
 struct report {
-	struct curve curve[SPLIT_TEST]; /* of train and validation */
-	cJSON *epochs, *metrics;        /* members of run.json, see report.c */
-	bool noted;                     /* run.json has them */
+	cJSON *epochs, *metrics; /* members of run.json, see report.c */
+	bool noted;              /* run.json has them */
 	uint64_t shown_us, rows;
 };
 
@@ -102,6 +110,7 @@ struct train {
 	struct saver saver;
 	struct report report;
 	struct quarantine quarantine;
+	struct curves curves;
 	struct publish publish;
 	struct obey obey;
 	enum run_state rest; /* what -ECANCELED makes of the run; RUN_RUNNING: it goes on after a start */
@@ -170,6 +179,19 @@ bool report_may_wait(int code);
 MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
 			       struct error *err);
 void report_close(struct train *train);
+
+/* curves.c: see there. Epochs that are there already. */
+void curves_open(struct train *train, uint64_t train_epochs, uint64_t validation_epochs);
+void curves_close(struct train *train);
+/* What `epochs` of run.json has more, and all of it on the disk. */
+MUST_CHECK int curves_write(struct train *train, const cJSON *epochs, struct error *err);
+/* Behind the last batch of an epoch whose points are written: of parameters and gradients, where they are
+ * due. */
+MUST_CHECK int curves_histograms(struct train *train, uint64_t epoch, struct error *err);
+/* Behind a training step: a point where one is due. */
+MUST_CHECK int curves_step(struct train *train, bool epoch_ends, struct error *err);
+/* Rates of the next point begin here. */
+void curves_rest(struct train *train);
 
 /* obey.c */
 void obey_open(struct train *train);

@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define GROWN_US  10000000u /* a file that grows is uploaded again at most so often */
 #define FILES_MAX 65536u
 
 /* ---- Open and close ---- */
@@ -122,12 +122,21 @@ struct scan {
 	struct error *err;
 };
 
+static bool is_cut(const struct upload *upload, const char *name, uint64_t bytes)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	return stat(spool_path(upload->run.id, name, path), &st) < 0 || (uint64_t)st.st_size < bytes;
+}
+
 static int take_file(void *context, const char *name, uint64_t bytes)
 {
 	struct scan *scan = context;
 	int64_t step = spool_checkpoint_step(name);
 	struct uploaded *file = NULL;
 	uint64_t now = clock_us(), stored = 0;
+	const uint64_t rest_us = scan->upload->run.config.tensorboard.upload_s * 1000000;
 	bool gone = false;
 	int r;
 
@@ -136,13 +145,13 @@ static int take_file(void *context, const char *name, uint64_t bytes)
 	r = find_file(scan->upload, name, &file, scan->err);
 	if (r < 0)
 		return r;
-	if (file->bytes == bytes || (!scan->final && file->at_us && now - file->at_us < GROWN_US))
+	if (file->bytes == bytes || (!scan->final && file->at_us && now - file->at_us < rest_us))
 		return 0;
 	r = upload_file(scan->upload, name, NULL, &stored, &gone, scan->err);
 	if (r < 0)
 		return gone ? 0 : r;
-	/* It may have grown since it was listed. */
-	if (stored < bytes)
+	/* It may have grown since it was listed, or been cut. */
+	if (stored < bytes && !is_cut(scan->upload, name, bytes))
 		return error_set(scan->err, -EIO, "%s: the store has %" PRIu64 " bytes of %" PRIu64, name,
 				 stored, bytes);
 	file->bytes = stored;

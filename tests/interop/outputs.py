@@ -28,6 +28,7 @@ source: {{ url = "file://{work}/data"; }};
 sink: {{ url = "file://{work}/runs"; }};
 ring: {{ small_pages = true; }};
 checkpoint: {{ every_steps = 20; keep = 100; }};
+tensorboard: {{ every_steps = 50; segment_bytes = 8192; }};
 schema = ( {{ name = "sentence"; dtype = "float32"; shape = [ 8 ]; }},
            {{ name = "label"; dtype = "int64"; shape = [ 2 ]; }} );
 model: {{ layers = ( {{ op = "dense"; units = 16; }}, {{ op = "relu"; }}, {{ op = "dropout"; rate = 0.2; }},
@@ -99,32 +100,102 @@ def check_events(run, record):
         first = {}
         for path, event in raw:
             first.setdefault(path, event)
-        ok(len(first) == 2 and all(e.file_version == "brain.Event:2" for e in first.values()),
-           f"{split}: two files, each begins with brain.Event:2", first)
+        ok(len(first) >= 2 and all(e.file_version == "brain.Event:2" for e in first.values()),
+           f"{split}: two files or more, each begins with brain.Event:2", first)
         points = sum(value.tag == "epoch_loss" for _, event in raw for value in event.summary.value)
-        ok(points > EPOCHS, f"{split}: epochs were said again ({points} points)")
+        ok(points == EPOCHS, f"{split}: what was void is cut from the files ({points} points)")
         reader, server = EventAccumulator(folder).Reload(), PluginEventAccumulator(folder).Reload()
-        for tag in ("epoch_loss", "epoch_accuracy"):
+        for tag in ("epoch_loss", "epoch_accuracy", "epoch_learning_rate")[:3 if split == "train" else 2]:
             found = [(e.step, e.value) for e in reader.Scalars(tag)]
             shown = [(e.step, float(tf.make_ndarray(e.tensor_proto))) for e in server.Tensors(tag)]
-            key = prefix + tag.split("_")[1]
+            key = prefix + tag.split("_", 1)[1]
             expected = [(i, float(np.float32(e[key]))) for i, e in enumerate(record["epochs"])]
             ok(found == expected, f"{split}: TensorBoard has one point an epoch of {tag}, those of run.json",
                (found, expected))
             ok(shown == expected, f"{split}: and so does its server", (shown, expected))
 
 
+def check_steps(run, record):
+    tags = ["batch_accuracy", "batch_learning_rate", "batch_loss", "records_per_second", "stall_percent"]
+    ends = [e["step"] for e in record["epochs"]]
+    expected = sorted(set(range(50, ends[-1] + 1, 50)) | set(ends))
+    folder = run + "/logs/steps"
+    reader, server = EventAccumulator(folder).Reload(), PluginEventAccumulator(folder).Reload()
+    ok(sorted(reader.Tags()["scalars"]) == tags, "curves by step", reader.Tags())
+    for tag in tags:
+        found = [e.step for e in reader.Scalars(tag)]
+        shown = [e.step for e in server.Tensors(tag)]
+        ok(found == expected and shown == expected, f"{tag}: a point every 50 steps and at each epoch's end, once",
+           (found, shown))
+    losses = {e.step: e.value for e in reader.Scalars("batch_loss")}
+    ok(all(losses[e["step"]] == float(np.float32(e["loss"])) for e in record["epochs"]),
+       "batch_loss at an epoch's end is epoch_loss", losses)
+    ok(all(0 <= e.value <= 100 for e in reader.Scalars("stall_percent"))
+       and all(e.value > 0 for e in reader.Scalars("records_per_second")), "rates are such")
+    sizes = [os.path.getsize(path) for path in glob.glob(run + "/logs/*/events*")]
+    ok(max(sizes) <= 8192 and len([size for size in sizes if size > 7000]) >= 3, "files have their bound", sizes)
+
+
+def tensorflows(work, write):
+    """What TensorFlow writes, without the wall time."""
+    folder = tempfile.mkdtemp(dir=work)
+    with tf.summary.create_file_writer(folder).as_default():
+        write()
+    records = [r.numpy()[9:] for path in glob.glob(folder + "/*") for r in tf.data.TFRecordDataset(path)]
+    return records[1:]
+
+
+def kerass_tags(work):
+    """The tags that Keras's own callback gives a model of the same layers."""
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Dense(16, activation="relu", name="dense"), layers.Dense(2, name="dense_1")])
+    model.compile("adam", "mse", metrics=["accuracy"])
+    folder = work + "/keras"
+    model.fit(np.zeros((4, 8)), np.zeros((4, 2)), verbose=0,
+              callbacks=[tf.keras.callbacks.TensorBoard(folder, histogram_freq=1, write_graph=False)])
+    return {value.tag.replace("sequential/", "") for _, event in events(folder + "/train")
+            for value in event.summary.value}
+
+
+def check_tensors(run, work):
+    folder = run + "/logs/train"
+    reader, server = EventAccumulator(folder).Reload(), PluginEventAccumulator(folder).Reload()
+    weights = {"dense/kernel": 128, "dense/bias": 16, "dense_1/kernel": 32, "dense_1/bias": 2}
+    ours = {value.tag for _, event in events(folder) for value in event.summary.value}
+    keras = kerass_tags(work)
+    ok(keras <= ours and ours - keras == {"config"} | {w + "/gradient/histogram" for w in weights},
+       "the tags of Keras's callback with histogram_freq=1, gradients and config besides", (ours, keras))
+    for tag, count in [(w + kind, n) for w, n in weights.items() for kind in ("/histogram", "/gradient/histogram")]:
+        for name, accumulator in (("TensorBoard", reader), ("its server", server)):
+            found = accumulator.Tensors(tag)
+            arrays = [tf.make_ndarray(e.tensor_proto) for e in found]
+            ok([e.step for e in found] == list(range(EPOCHS))
+               and all(a.shape == (30, 3) and a.dtype == np.float64 and a[:, 2].sum() == count for a in arrays),
+               f"{name} has one histogram an epoch of {tag}", found)
+    for accumulator in (reader, server):
+        text = tf.make_ndarray(accumulator.Tensors("config")[0].tensor_proto).item().decode()
+        ok(len(accumulator.Tensors("config")) == 1 and "every_steps = 50" in text, "and the configuration, once", text)
+    ok(server.AllSummaryMetadata()["config"].plugin_data.plugin_name == "text"
+       and server.AllSummaryMetadata()["dense/bias/histogram"].plugin_data.plugin_name == "histograms", "for its plugins")
+    latest = json.load(open(run + "/checkpoints/latest.json"))
+    checkpoint = safetensors.numpy.load_file(f"{run}/{latest['key']}")
+    written = [record for path in sorted(glob.glob(folder + "/events*"))
+               for record in (r.numpy()[9:] for r in tf.data.TFRecordDataset(path))]
+    for name in weights:
+        theirs = tensorflows(work, lambda: tf.summary.histogram(name + "/histogram", checkpoint[name], step=EPOCHS - 1))
+        ok(len(theirs) == 1 and theirs[0] in written, f"{name}: byte for byte what TensorFlow writes of these weights")
+
+
 def check_form(run):
-    """Keras's form, byte for byte: one simple value an event, in protobuf's canonical encoding."""
+    """Keras's form, byte for byte: one value an event, in protobuf's canonical encoding."""
     for path in glob.glob(run + "/logs/train/events.out.tfevents.*"):
         for record in tf.data.TFRecordDataset(path):
             event = tf.compat.v1.Event.FromString(record.numpy())
-            values = [(v.tag, v.WhichOneof("value")) for v in event.summary.value]
-            if values not in ([], [("epoch_loss", "simple_value")], [("epoch_accuracy", "simple_value")]):
-                return ok(False, "points are simple values", values)
+            if len(event.summary.value) > 1:
+                return ok(False, "one value an event", event)
             if event.SerializeToString() != record.numpy():
                 return ok(False, "events are canonical", event)
-    return ok(True, "points are simple values of epoch_loss and epoch_accuracy, encoded as TensorFlow does")
+    return ok(True, "one value an event, encoded as TensorFlow does")
 
 
 def test_result(work, weights):
@@ -171,6 +242,8 @@ def main():
         run = make_run(work)
         record = json.load(open(run + "/run.json"))
         check_events(run, record)
+        check_steps(run, record)
+        check_tensors(run, work)
         check_form(run)
         check_safetensors(run, work, record)
     finally:

@@ -31,6 +31,8 @@ static int show(const struct status *status, const char *member)
 		return printf("%" PRIu64 "\n", status->fetchd.batch);
 	if (strcmp(member, "checkpoint_step") == 0 && status->daemon == STATUS_UPLOADD)
 		return printf("%" PRIu64 "\n", status->uploadd.checkpoint_step);
+	if (strcmp(member, "bytes") == 0 && status->daemon == STATUS_UPLOADD)
+		return printf("%" PRIu64 "\n", status->uploadd.bytes);
 	return -1;
 }
 

@@ -562,6 +562,44 @@ static void test_tensor_names(void **state)
 	model_close(model);
 }
 
+/* Gradient descent without momentum moves each weight by the rate times its gradient. */
+static void test_gradients(void **state)
+{
+	struct config config = small_config();
+	struct model *model;
+	CLEANUP(free_ptr) float *before = NULL;
+	const struct model_tensor *tensors, *gradients;
+	struct error err = { 0 };
+	uint32_t count = 0, gradient_count = 0;
+
+	(void)state;
+	config.optimizer.name = "sgd";
+	config.optimizer.learning_rate = 0.5;
+	model = open_model(&config, true);
+	must(model_init(model, &err), &err);
+	must(model_gradients(model, &gradients, &gradient_count, &err), &err);
+	assert_int_equal(gradient_count, 0);
+	assert_true(model_learning_rate(model) == 0.5);
+	train(model, 0, 3);
+	tensors = snapshot(model, &count);
+	before = malloc(tensors[0].bytes);
+	assert_non_null(before);
+	memcpy(before, tensors[0].data, tensors[0].bytes);
+	model_snapshot_release(model);
+	train(model, 3, 4);
+	must(model_gradients(model, &gradients, &gradient_count, &err), &err);
+	assert_int_equal(gradient_count, 6);
+	tensors = snapshot(model, &count);
+	assert_string_equal(gradients[0].name, tensors[0].name);
+	for (uint64_t i = 0; i < tensors[0].bytes / sizeof(float); i++) {
+		const float *after = tensors[0].data, *gradient = gradients[0].data;
+
+		assert_true(fabsf(before[i] - 0.5f * gradient[i] - after[i]) <= 1e-6f);
+	}
+	model_snapshot_release(model);
+	model_close(model);
+}
+
 static int open_all(void **state)
 {
 	(void)state;
@@ -596,6 +634,7 @@ int main(void)
 		cmocka_unit_test(test_tickets),
 		cmocka_unit_test(test_snapshot_is_of_its_step),
 		cmocka_unit_test(test_tensor_names),
+		cmocka_unit_test(test_gradients),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

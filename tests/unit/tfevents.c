@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#define SEGMENT (1u << 20)
+
 static char folder[64];
 
 static int setup(void **state)
@@ -73,6 +75,11 @@ static void expect_event(const char *data, uint64_t bytes, uint64_t *offset, con
 
 #define EXPECT_EVENT(text) expect_event(data, bytes, &offset, (text), sizeof(text) - 1)
 
+static int scalar(struct tfevents *events, const char *tag, uint64_t step, float value, struct error *err)
+{
+	return tfevents_scalars(events, step, &(struct tfevents_scalar){ tag, value }, 1, err);
+}
+
 /* The bytes behind wall time as Keras wrote them. */
 static void test_content(void **state)
 {
@@ -82,10 +89,11 @@ static void test_content(void **state)
 	uint64_t bytes, offset = 0;
 
 	(void)state;
-	assert_int_equal(tfevents_open(folder, &events, &err), 0);
+	assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
 	assert_int_equal(tfevents_session_start(events, 0, &err), 0);
-	assert_int_equal(tfevents_scalar(events, "epoch_loss", 0, 1.0f, &err), 0);
-	assert_int_equal(tfevents_scalar(events, "epoch_accuracy", 300, 0.5f, &err), 0);
+	assert_int_equal(scalar(events, "epoch_loss", 0, 1.0f, &err), 0);
+	assert_int_equal(scalar(events, "epoch_accuracy", 300, 0.5f, &err), 0);
+	assert_int_equal(tfevents_text(events, "run/config", 0, "a = 1;", &err), 0);
 	tfevents_close(events);
 	assert_int_equal(read_nth(0, &data, &bytes), 1);
 	EXPECT_EVENT("\x1a\x0d"
@@ -98,7 +106,150 @@ static void test_content(void **state)
 		     "\x2a\x17\x0a\x15\x0a\x0e"
 		     "epoch_accuracy"
 		     "\x15\x00\x00\x00\x3f");
+	/* As tf.summary.text() wrote it. */
+	EXPECT_EVENT("\x2a\x26\x0a\x24\x0a\x0a"
+		     "run/config"
+		     "B\x0c\x08\x07\x12\x00"
+		     "B\x06"
+		     "a = 1;"
+		     "J\x08\x0a\x06\x0a\x04"
+		     "text");
 	assert_int_equal(offset, bytes);
+}
+
+/* Around the tensor's content as tf.summary.histogram() wrote it; the content is histogram.c's. */
+static void test_histogram(void **state)
+{
+	static const char front[] = "\x10\x03*\x8d\x06\x0a\x8a\x06\x0a\x16"
+				    "dense/kernel/histogram"
+				    "B\xdf\x05\x08\x02\x12\x08\x12\x02\x08\x1e\x12\x02\x08\x03\"\xd0\x05",
+			  back[] = "J\x0e\x0a\x0c\x0a\x0a"
+				   "histograms";
+	struct histogram_bucket buckets[HISTOGRAM_BUCKETS];
+	CLEANUP(free_ptr) char *data = NULL;
+	struct tfevents *events;
+	struct error err = { 0 };
+	char expected[2048];
+	uint64_t bytes, offset = 0;
+
+	(void)state;
+	histogram_of((const float[]){ 0, 1, 7, 7.5f, 99 }, 5, buckets);
+	assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
+	assert_int_equal(tfevents_histogram(events, "dense/kernel/histogram", 3, buckets, &err), 0);
+	assert_int_equal(tfevents_sync(events, &err), 0);
+	tfevents_close(events);
+	assert_int_equal(read_nth(0, &data, &bytes), 1);
+	memcpy(expected, front, sizeof(front) - 1);
+	memcpy(expected + sizeof(front) - 1, buckets, sizeof(buckets));
+	memcpy(expected + sizeof(front) - 1 + sizeof(buckets), back, sizeof(back) - 1);
+	EXPECT_EVENT("\x1a\x0d"
+		     "brain.Event:2");
+	expect_event(data, bytes, &offset, expected, sizeof(front) + sizeof(buckets) + sizeof(back) - 2);
+	assert_int_equal(offset, bytes);
+}
+
+/* Several points in one record. */
+static void test_several(void **state)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	struct tfevents *events;
+	struct error err = { 0 };
+	uint64_t bytes, offset = 0;
+
+	(void)state;
+	assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
+	assert_int_equal(tfevents_scalars(events, 5,
+					  (const struct tfevents_scalar[]){ { "a", 1.0f }, { "b", 0.5f } }, 2,
+					  &err),
+			 0);
+	tfevents_close(events);
+	assert_int_equal(read_nth(0, &data, &bytes), 1);
+	EXPECT_EVENT("\x1a\x0d"
+		     "brain.Event:2");
+	EXPECT_EVENT("\x10\x05"
+		     "\x2a\x14"
+		     "\x0a\x08\x0a\x01"
+		     "a"
+		     "\x15\x00\x00\x80\x3f"
+		     "\x0a\x08\x0a\x01"
+		     "b"
+		     "\x15\x00\x00\x00\x3f");
+	assert_int_equal(offset, bytes);
+}
+
+/* Files have their bound, each begins anew, and names sort in the order they were written. */
+static void test_rotates(void **state)
+{
+	struct tfevents *events;
+	struct error err = { 0 };
+	int files = 1;
+	uint64_t points = 0;
+
+	(void)state;
+	assert_int_equal(tfevents_open(folder, 4096, &events, &err), 0);
+	for (uint64_t step = 0; step < 500; step++)
+		assert_int_equal(scalar(events, "epoch_loss", step, 1.0f, &err), 0);
+	tfevents_close(events);
+	for (int n = 0; n < files; n++) {
+		CLEANUP(free_ptr) char *data = NULL;
+		uint64_t bytes = 0, offset = 0;
+		struct tfrecord record = { 0 };
+
+		files = read_nth(n, &data, &bytes);
+		assert_true(bytes <= 4096 && (n == files - 1 || bytes > 4096 - 100));
+		EXPECT_EVENT("\x1a\x0d"
+			     "brain.Event:2");
+		for (; tfrecord_next(data, bytes, offset, 4096, &record, &err) == 0; offset = record.next) {
+			const uint64_t step =
+				points < 128 ? record.data[10]
+					     : (record.data[10] & 127u) | (uint64_t)record.data[11] << 7;
+
+			assert_true(points == 0 || step == points);
+			points++;
+		}
+		assert_int_equal(offset, bytes);
+	}
+	assert_int_equal(points, 500);
+	assert_true(files >= 6 && files < 12);
+}
+
+/* A process that goes back: what older files have from there on is gone, torn records too. */
+static void test_goes_back(void **state)
+{
+	struct tfevents *events;
+	struct error err = { 0 };
+	struct histogram_bucket buckets[HISTOGRAM_BUCKETS] = { { 0 } };
+	uint64_t left = 0;
+	int files = 1;
+
+	(void)state;
+	assert_int_equal(tfevents_open(folder, 4096, &events, &err), 0);
+	assert_int_equal(tfevents_session_start(events, 0, &err), 0);
+	for (uint64_t step = 0; step < 50; step++) {
+		assert_int_equal(scalar(events, "epoch_loss", step, 1.0f, &err), 0);
+		assert_int_equal(tfevents_histogram(events, "h", step, buckets, &err), 0);
+	}
+	tfevents_close(events);
+	assert_int_equal(tfevents_open(folder, 4096, &events, &err), 0);
+	assert_int_equal(tfevents_session_start(events, 21, &err), 0);
+	tfevents_close(events);
+	for (int n = 0; n < files; n++) {
+		CLEANUP(free_ptr) char *data = NULL;
+		uint64_t bytes = 0, offset = 0;
+		struct tfrecord record = { 0 };
+
+		files = read_nth(n, &data, &bytes);
+		EXPECT_EVENT("\x1a\x0d"
+			     "brain.Event:2");
+		for (; tfrecord_next(data, bytes, offset, 4096, &record, &err) == 0; offset = record.next) {
+			const bool start = n == files - 1;
+
+			assert_true(start || record.data[9] != 0x10 || record.data[10] < 21);
+			left += !start;
+		}
+		assert_int_equal(offset, bytes);
+	}
+	assert_int_equal(left, 1 + 2 * 21);
 }
 
 /* Restarts within one second: files still sort in the order they were made. */
@@ -112,7 +263,7 @@ static void test_names_sort(void **state)
 		uint64_t bytes, offset = 0;
 		char expected[] = { 0x10, (char)(i + 1), 0x3a, 0x02, 0x08, 0x01 };
 
-		assert_int_equal(tfevents_open(folder, &events, &err), 0);
+		assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
 		assert_int_equal(tfevents_session_start(events, (uint64_t)i + 1, &err), 0);
 		tfevents_close(events);
 		assert_int_equal(read_nth(i, &data, &bytes), i + 1);
@@ -131,10 +282,10 @@ static void test_tag_limit(void **state)
 	(void)state;
 	memset(tag, 't', sizeof(tag));
 	tag[TFEVENTS_TAG_MAX + 1] = '\0';
-	assert_int_equal(tfevents_open(folder, &events, &err), 0);
-	assert_int_equal(tfevents_scalar(events, tag, 1, 1, &err), -EINVAL);
+	assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
+	assert_int_equal(scalar(events, tag, 1, 1, &err), -EINVAL);
 	tag[TFEVENTS_TAG_MAX] = '\0';
-	assert_int_equal(tfevents_scalar(events, tag, UINT64_MAX >> 1, 1, &err), 0);
+	assert_int_equal(scalar(events, tag, UINT64_MAX >> 1, 1, &err), 0);
 	tfevents_close(events);
 }
 
@@ -149,12 +300,12 @@ static void test_full(void **state)
 	int r;
 
 	(void)state;
-	assert_int_equal(tfevents_open(folder, &events, &err), 0);
+	assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	small.rlim_max = old.rlim_max;
 	(void)signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	r = tfevents_scalar(events, "epoch_loss", 0, 1.0f, &err);
+	r = scalar(events, "epoch_loss", 0, 1.0f, &err);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(r, -ENOSPC);
 	assert_int_equal(tfevents_session_start(events, 0, &err), 0);
@@ -166,17 +317,21 @@ static void test_full(void **state)
 	assert_int_equal(offset, bytes);
 	small.rlim_cur = 8;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	r = tfevents_open(folder, &events, &err);
+	r = tfevents_open(folder, SEGMENT, &events, &err);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(r, -ENOSPC);
 	assert_int_equal(read_nth(-1, NULL, NULL), 1); /* no file without its first record */
-	assert_int_equal(tfevents_open("/nonexistent", &events, &err), -ENOENT);
+	assert_int_equal(tfevents_open("/nonexistent", SEGMENT, &events, &err), -ENOENT);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_histogram, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_several, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rotates, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_goes_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_sort, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tag_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
