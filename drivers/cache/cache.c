@@ -190,7 +190,7 @@ void cache_read_ahead(const struct cache_view *view, uint64_t offset, uint64_t b
 		(void)posix_fadvise(view->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
 }
 
-/* A kernel before 5.14 reads when the bytes are touched. */
+/* A kernel before 5.14 reads when the bytes are touched. EFAULT is a SIGBUS that was spared: madvise(2). */
 int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, struct error *err)
 {
 	bytes = within(view, offset, bytes);
@@ -198,7 +198,7 @@ int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, s
 	    errno == EINVAL)
 		return 0;
 	return error_set(err, -EIO, "cannot read bytes %" PRIu64 " to %" PRIu64 ": %s", offset,
-			 offset + bytes, strerror(errno));
+			 offset + bytes, strerror(errno == EFAULT ? EIO : errno));
 }
 
 /* Of every sixteenth page: what was read in order is there or not in large pieces. */

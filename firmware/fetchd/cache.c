@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/cache.h"
+#include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "drivers/hugepage/hugepage.h"
@@ -178,6 +179,24 @@ static bool look_up(struct fetch_cache *cache, struct shard *shard)
 	return true;
 }
 
+/* Whether the error passes or the disk dies is not known here. The store has the object: it is fetched, and
+ * kept anew, which finds other blocks or fails and pauses the keeper. To try again would hold the run up, up
+ * to minutes a time on such disks, at every pass. */
+static void drop_unreadable(struct fetch_cache *cache, struct shard *shard, const struct error *err)
+{
+	struct cache_room room;
+	struct cache_object object = object_of(shard, &room);
+	char name[CACHE_NAME_BYTES];
+
+	cache_name(&object, name);
+	event_send(
+		&(struct event){
+			.id = EVENT_SHARD_REFETCHED, .run_id = cache->fetch->run.id, .key = shard->plan.key },
+		"the cache's copy of %s, %s/objects/%.2s/%s: %s; removing it, fetching the shard once more",
+		shard->plan.key, cache_folder(cache->cache), name, name, err->text);
+	cache_forget(shard);
+}
+
 static void read_one(struct fetch_cache *cache, struct shard *shard)
 {
 	struct error err = { 0 };
@@ -193,9 +212,7 @@ static void read_one(struct fetch_cache *cache, struct shard *shard)
 		shard->err = err;
 		network_done(shard);
 	} else {
-		log_warning("%s: %s/%s: %s, fetching it", shard->plan.key, cache_folder(cache->cache),
-			    "objects", err.text);
-		cache_forget(shard);
+		drop_unreadable(cache, shard, &err);
 		missed(cache, shard);
 	}
 }

@@ -94,8 +94,8 @@ same 'the next run has the same slots'
 is "$asked" 0 'and makes no request for a shard at all'
 
 # ---- Damage ----
-file_of() { # shard
-	readlink -f "$cache/tree/127.0.0.1:${endpoint##*:}/kiln/data/$1"
+file_of() { # shard[, folder]
+	readlink -f "$cache/tree/127.0.0.1:${endpoint##*:}/kiln/${2:-data}/$1"
 }
 damage() { # file, byte
 	printf '\377' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
@@ -115,6 +115,17 @@ log_says "the cache's copy of $compressed: its checksum is not its label's" 'and
 is "$(held)" "$shards" 'they are kept anew'
 node=all run mended 'cache_bytes = 100000000;'
 is "$asked" 0 'for good'
+
+# ---- A disk that cannot read ----
+unreadable() { # what, shard, its request: found out, named, fetched, kept anew
+	same "$1: the same slots"
+	is "$(sed 's,.*/,,' "$work/$name.asked" | sort -u)" "$2" "$1: that one is fetched"
+	log_says "the cache's copy of $2, $cache/objects/../$bad: cannot read .*: Input/output error; removing it, fetching the shard once more" "$1: the log names it"
+}
+bad=$(basename "$(file_of train-00002-of-00010.tfrecord)")
+LD_PRELOAD=$KILN_BUILD/system/preload/bad_sector.so KILN_BAD_SECTOR=$bad node=all run unreadable 'cache_bytes = 100000000;'
+unreadable 'an I/O error' train-00002-of-00010.tfrecord
+is "$asked $(held)" "1 $shards" 'once, and it is kept anew'
 
 # ---- Large ones, of 3 MB each, more than the kernel is trusted to keep: read past its memory ----
 "$KILN_BUILD/system/make_shards" "$work/large" train 5 30000 plain
@@ -148,6 +159,10 @@ else
 	node=large run direct_damaged "$memory cache_bytes = 100000000;"
 	same 'a damaged one is found out: the same slots'
 	is "$(sed 's,.*/,,' "$work/direct_damaged.asked" | sort -u)" 'train-00002-of-00005.tfrecord' 'and fetched, that alone'
+	bad=$(basename "$(file_of train-00003-of-00005.tfrecord large)")
+	forget
+	LD_PRELOAD=$KILN_BUILD/system/preload/bad_sector.so KILN_BAD_SECTOR=$bad node=large run direct_unreadable "$memory cache_bytes = 100000000;"
+	unreadable 'an I/O error past the memory' train-00003-of-00005.tfrecord
 fi
 cat "$cache"/objects/*/* >/dev/null
 node=large run resident "$memory cache_bytes = 100000000;"
