@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the peers written in Python share: one pass under the clock."""
+"""What the peers written in Python share: one pass under the clock. By itself: memory for Kiln's, as they have it."""
+import mmap
 import resource
 import time
 
@@ -9,8 +10,22 @@ def cpu_seconds():
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
+def warm_memory(size=1280 << 20):
+    """A virtual machine's host may take back what memory is free, and who uses it next pays for the host's page faults: 2 to
+    3 s a GB, against 0.06 for the guest's own. Afterwards so much free memory, more than two windows take, has none."""
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    for page in range(0, size, mmap.PAGESIZE):
+        memory[page] = 1
+
+
 def measure(rows_of_batches):
     """Prints the records of an iterable of batch sizes, and the seconds and CPU-seconds they took."""
+    warm_memory()
     start, cpu = time.monotonic(), cpu_seconds()
     rows = sum(rows_of_batches)
     print(rows, time.monotonic() - start, cpu_seconds() - cpu, flush=True)
+
+
+if __name__ == "__main__":
+    warm_memory()
