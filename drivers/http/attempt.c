@@ -75,11 +75,13 @@ static void copy_to_memory(char *to, const char *from, size_t bytes)
 	at = at < bytes ? at : bytes;
 	memcpy(to, from, at);
 	for (; bytes - at >= LINE_BYTES; at += LINE_BYTES) {
-		__m128i line[LINE_BYTES / sizeof(__m128i)];
+		const __m128i *line = (const __m128i *)(const void *)(from + at);
+		__m128i *out = (__m128i *)(void *)(to + at);
 
-		memcpy(line, from + at, sizeof(line));
-		for (size_t i = 0; i < sizeof(line) / sizeof(line[0]); i++)
-			_mm_stream_si128((__m128i *)(void *)(to + at) + i, line[i]);
+		_mm_stream_si128(out, _mm_loadu_si128(line));
+		_mm_stream_si128(out + 1, _mm_loadu_si128(line + 1));
+		_mm_stream_si128(out + 2, _mm_loadu_si128(line + 2));
+		_mm_stream_si128(out + 3, _mm_loadu_si128(line + 3));
 	}
 	memcpy(to + at, from + at, bytes - at);
 	_mm_sfence(); /* before anyone is told */
