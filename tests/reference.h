@@ -174,7 +174,7 @@ struct reference {
 	const struct graph *graph;
 	double **value, **gradient; /* by tensor */
 	double **slot[GRAPH_SLOTS_MAX], **accumulator, **average;
-	double loss_sum, correct_sum; /* of the last batch, the penalty included */
+	double loss_sum, correct_sum, top_sum; /* of the last batch, the penalty included */
 };
 
 static double *zeros(uint64_t count)
@@ -323,12 +323,50 @@ static double reference_penalty(const struct reference *reference)
 	return sum;
 }
 
+static void reference_loss(struct reference *reference, const struct model_batch *batch, bool training,
+			   double *row_loss, double *row_correct)
+{
+	const struct graph *graph = reference->graph;
+	const struct node *last = &graph->node[graph->nodes - 1];
+	const struct tensor *label = graph_at(graph, graph->label);
+	const uint32_t z = graph->loss->output_op ? last->input[0] : last->output;
+	const uint64_t labels = batch->rows * label->elements;
+	double *wanted = zeros(labels), *sample = zeros(batch->rows), *row_top = zeros(batch->rows);
+	const struct loss_reference call = {
+		.rows = batch->rows,
+		.outputs = graph_at(graph, z)->elements,
+		.label_elements = label->elements,
+		.z = reference->value[z],
+		.label = wanted,
+		.empty = batch->empty,
+		.sample = batch->weight ? sample : NULL,
+		.config = graph->config,
+		.training = training,
+		.row_loss = row_loss,
+		.row_correct = row_correct,
+		.row_top = row_top,
+		.dz = training ? reference->gradient[z] : NULL,
+	};
+
+	for (uint64_t i = 0; i < labels; i++)
+		wanted[i] = label->dtype == DTYPE_I64 ? (double)((const int64_t *)batch->label)[i]
+						      : (double)((const float *)batch->label)[i];
+	for (uint64_t i = 0; batch->weight && i < batch->rows; i++)
+		sample[i] = (double)batch->weight[i];
+	loss_reference(graph->loss, &call);
+	reference->top_sum = 0;
+	for (uint64_t i = 0; i < batch->rows; i++)
+		reference->top_sum += row_top[i];
+	free(wanted);
+	free(sample);
+	free(row_top);
+}
+
 /* Forward and loss; with `training` also every gradient. */
 UNUSED_OK static void reference_pass(struct reference *reference, const struct model_batch *batch,
 				     bool training, uint64_t step)
 {
 	const struct graph *graph = reference->graph;
-	const struct node *last = &graph->node[graph->nodes - 1];
 	double *row_loss = zeros(batch->rows), *row_correct = zeros(batch->rows);
 
 	reference_feed(reference, batch);
@@ -337,9 +375,7 @@ UNUSED_OK static void reference_pass(struct reference *reference, const struct m
 
 		graph->node[i].op->reference(&call);
 	}
-	graph->loss->reference(batch->rows, graph_at(graph, graph->label)->elements,
-			       reference->value[last->input[0]], batch->label, batch->empty, row_loss,
-			       row_correct, training ? reference->gradient[last->input[0]] : NULL);
+	reference_loss(reference, batch, training, row_loss, row_correct);
 	reference->loss_sum = reference->correct_sum = 0;
 	for (uint64_t r = 0; r < batch->rows; r++) {
 		reference->loss_sum += row_loss[r];
@@ -348,7 +384,7 @@ UNUSED_OK static void reference_pass(struct reference *reference, const struct m
 	reference->loss_sum += batch->valid_rows * reference_penalty(reference);
 	free(row_loss);
 	free(row_correct);
-	for (uint32_t i = graph->nodes - 1; training && i-- > 0;)
+	for (uint32_t i = graph->nodes - (graph->loss->output_op ? 1 : 0); training && i-- > 0;)
 		if (graph_at(graph, graph->node[i].output)->trainable)
 			reference_backward(reference, &graph->node[i], batch, step);
 }

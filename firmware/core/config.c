@@ -121,12 +121,14 @@ static void check_label(struct config_reading *reading, const char *name)
 	if (name && feature && feature->values_max > 0)
 		mistakes_add(
 			reading->mistakes, config_line(reading->config, "model.label"),
-			"model.label: found \"%s\", which is ragged, allowed: an int64 feature of a fixed "
-			"shape",
+			"model.label: found \"%s\", which is ragged, allowed: an int64 or float32 feature of "
+			"a fixed shape",
 			name);
-	else if (name && (!feature || feature->dtype != CONFIG_INT64))
+	else if (name && (!feature || feature->dtype == CONFIG_BYTES))
 		mistakes_add(reading->mistakes, config_line(reading->config, "model.label"),
-			     "model.label: found \"%s\", allowed: an int64 feature of `schema`", name);
+			     "model.label: found \"%s\", allowed: an int64 or float32 feature of "
+			     "`schema`",
+			     name);
 }
 
 /* The cursor has a place for each lane of each source, and a batch a row for each lane. */

@@ -194,9 +194,10 @@ const struct config_key config_keys[] = {
 	{ "model.input", KEY_STRING, "", "sentence", NO_BOUNDS, NO_NAMES, AT(model.input),
 	  "the feature that the first layer gets" },
 	{ "model.label", KEY_STRING, "", "label", NO_BOUNDS, NO_NAMES, AT(model.label),
-	  "the feature that holds the one-hot label" },
+	  "the feature that holds the label: one-hot, a class's number, or numbers, by the loss" },
 	{ "model.loss", KEY_STRING, "", "categorical_crossentropy", NO_BOUNDS, NO_NAMES, AT(model.loss),
-	  "loss" },
+	  "categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy or "
+	  "mean_squared_error" },
 	{ "model.label_smoothing", KEY_FLOAT, "", "0.0", 0, 1, NO_NAMES, AT(model.label_smoothing),
 	  "share of a label that is spread over all classes, with a cross-entropy" },
 	{ "model.class_weights", KEY_NUMBERS, "", "", 0, 1e6, NO_NAMES, AT(model.class_weights),

@@ -157,8 +157,16 @@ static void add_batch(struct graph *graph)
 			    empty = { .name = "empty", .dtype = DTYPE_U8, .role = ROLE_EMPTY, .rows = true },
 			    unknown = batch_tensor(graph, NULL, ROLE_INPUT);
 
+	const char *weight = graph->config->model.sample_weight;
+
 	graph->label = graph_tensor(graph, &label);
 	graph->empty = graph_tensor(graph, &empty);
+	graph->weight = GRAPH_NO_TENSOR;
+	if (weight && *weight) {
+		const struct tensor of_rows = batch_tensor(graph, weight, ROLE_WEIGHT);
+
+		graph->weight = graph_tensor(graph, &of_rows);
+	}
 	if (feature_input(graph, graph->config->model.input) == GRAPH_NO_TENSOR)
 		(void)note_input(graph, &unknown);
 }
@@ -424,19 +432,9 @@ static void check_consumers(const struct graph *graph, struct mistakes *mistakes
 static void check_output(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct node *last = &graph->node[graph->nodes - 1];
-	const struct tensor *label = graph_at(graph, graph->label), *output = graph_at(graph, last->output);
 
 	graph->output = last->output;
-	if (graph->loss && last->op && strcmp(last->op->name, graph->loss->output_op) != 0)
-		mistakes_add(mistakes, last->line,
-			     "model.layers.op: found \"%s\" as the last, allowed with loss %s: \"%s\"",
-			     last->op->name, graph->loss->name, graph->loss->output_op);
-	else if (label->elements && output->elements &&
-		 (label->elements != output->elements || tensor_outer(output) != 1))
-		mistakes_add(mistakes, last->line,
-			     "model.layers: found %" PRIu64 " outputs, allowed: %" PRIu64
-			     ", the classes of label '%s'",
-			     output->elements, label->elements, label->name);
+	loss_check(graph, mistakes);
 	check_consumers(graph, mistakes);
 	if (!mistakes->count && !graph->parameters)
 		mistakes_add(mistakes, last->line,

@@ -32,6 +32,8 @@
 
 /* Elements of the parameter region that share one fault entry. */
 #define FAULT_CHUNK 4096u
+/* Numbers of what metrics.cl reports. */
+#define FAULT_WORDS 6u
 
 struct op;
 struct loss;
@@ -43,6 +45,7 @@ enum role {
 	ROLE_INPUT, /* the batch's own memory */
 	ROLE_LABEL,
 	ROLE_EMPTY,
+	ROLE_WEIGHT,
 	ROLE_ACTIVATION,
 	ROLE_GRADIENT,
 	ROLE_PARAMETER,
@@ -114,8 +117,11 @@ struct graph {
 	struct node *node;
 	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* of the batch; the first is config.model.input */
 	uint32_t label, empty, output;
+	uint32_t weight; /* what rows count, of the batch; or GRAPH_NO_TENSOR */
 	/* Training only, GRAPH_NO_TENSOR otherwise: */
 	uint32_t row_loss, row_correct; /* what the loss kernel leaves */
+	uint32_t class_weights;         /* or GRAPH_NO_TENSOR */
+	uint32_t top_sum;               /* or GRAPH_NO_TENSOR */
 	uint32_t loss_sum, correct_sum, rows_sum, step, cursor;
 	uint32_t fault, chunk_fault; /* see kernels/metrics.cl */
 	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];

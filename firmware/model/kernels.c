@@ -3,9 +3,9 @@
 
 /* Made by the Makefile from kernels/NAME.cl, and built in this order: philox and gemm first, as the others
  * use their functions and names. */
-#define SOURCES(each)                                                                                        \
-	each(philox) each(gemm) each(gemm_tiled) each(elements) each(activation) each(softmax) each(metrics) \
-		each(update) each(gradients)
+#define SOURCES(each)                                                                                       \
+	each(philox) each(gemm) each(gemm_tiled) each(elements) each(activation) each(softmax) each(losses) \
+		each(metrics) each(update) each(gradients)
 
 #define DECLARE(name)                      \
 	extern const char kernel_##name[]; \

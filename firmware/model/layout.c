@@ -3,6 +3,7 @@
 
 #include "core/cursor.h"
 #include "model/gradients.h"
+#include "model/losses.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
 
@@ -146,10 +147,13 @@ static void add_sums(struct graph *graph, uint64_t parameter_bytes)
 	graph->row_correct = graph_tensor(graph, &row);
 	graph->loss_sum = add(graph, "state/loss", ROLE_STAT, DTYPE_F32, 2);
 	graph->correct_sum = add(graph, "state/correct", ROLE_STAT, DTYPE_I64, 1);
+	graph->top_sum = GRAPH_NO_TENSOR;
+	if (graph->config->model.top_k)
+		graph->top_sum = add(graph, "state/top_k", ROLE_STAT, DTYPE_I64, 1);
 	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, 1);
 	graph->step = add(graph, "state/step", ROLE_COUNTER, DTYPE_I64, 1);
 	graph->cursor = add(graph, "state/cursor", ROLE_COUNTER, DTYPE_U8, CURSOR_BYTES);
-	graph->fault = add(graph, "fault", ROLE_WORK, DTYPE_U32, 4);
+	graph->fault = add(graph, "fault", ROLE_WORK, DTYPE_U32, FAULT_WORDS);
 	graph->chunk_fault = add(graph, "chunk_fault", ROLE_WORK, DTYPE_U32,
 				 (parameter_bytes + chunk_bytes - 1) / chunk_bytes);
 }
@@ -176,6 +180,7 @@ void layout_state(struct graph *graph)
 		place(graph, ARENA_STATE, order[i]);
 	add_regions(graph, parameter_bytes);
 	gradients_layout(graph);
+	loss_layout(graph);
 }
 
 void layout_work(struct graph *graph)

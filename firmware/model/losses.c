@@ -1,81 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/losses.h"
 
+#include "model/ops.h"
 #include "model/plan.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* ---- categorical_crossentropy of softmax, from the logits ---- */
+/* ---- The rows' formulae ---- */
 
-static void crossentropy_emit(struct plan *plan, bool training)
+static double softmax_row(uint64_t classes, const double *z, const double *label, double smoothing,
+			  double *dz)
 {
-	const struct graph *graph = plan->graph;
-	const struct node *last = &graph->node[graph->nodes - 1];
-	const uint32_t z = last->input[0];
-	bool add = false;
-	const uint32_t dz = training ? plan_gradient(plan, z, &add) : GRAPH_NO_TENSOR;
-	struct launch launch = {
-		.kernel = "softmax_crossentropy",
-		.groups = { { .per_row = 1, .tile = ROW_GROUP } },
-		.arguments = 9,
-		.argument = { IN(z), IN(graph->label), IN(graph->empty), OUT(graph->row_loss),
-			      OUT(graph->row_correct), AT(NULL), AT(ROW_WEIGHT), AT(ROWS),
-			      INT(graph_at(graph, graph->label)->elements) },
-	};
+	double most = z[0], sum = 0, labels = 0, loss = 0;
 
-	/* The loss begins the backward pass: its store is the first, so it writes. */
-	if (dz != GRAPH_NO_TENSOR)
-		launch.argument[5] = (struct argument)OUT(dz);
-	plan_emit(plan, &launch);
-}
-
-static void crossentropy_row(uint64_t classes, const double *z, const int64_t *label, double *loss,
-			     double *correct, double *dz)
-{
-	double most, sum = 0, labels = 0;
-	uint64_t best = 0, wanted = 0;
-
-	for (uint64_t c = 1; c < classes; c++) {
-		best = z[c] > z[best] ? c : best;
-		wanted = label[c] > label[wanted] ? c : wanted;
-	}
-	most = z[best];
-	for (uint64_t c = 0; c < classes; c++) {
+	for (uint64_t c = 1; c < classes; c++)
+		most = z[c] > most ? z[c] : most;
+	for (uint64_t c = 0; c < classes; c++)
 		sum += exp(z[c] - most);
-		labels += (double)label[c];
-	}
-	*loss = 0;
-	*correct = best == wanted;
 	for (uint64_t c = 0; c < classes; c++) {
-		*loss += (double)label[c] * (log(sum) + most - z[c]);
-		if (dz)
-			dz[c] = exp(z[c] - most) / sum * labels - (double)label[c];
+		const double y = label[c] * (1 - smoothing) + smoothing / (double)classes;
+
+		labels += y;
+		loss += y * (log(sum) + most - z[c]);
 	}
+	for (uint64_t c = 0; dz && c < classes; c++)
+		dz[c] = exp(z[c] - most) / sum * labels - label[c] * (1 - smoothing) -
+			smoothing / (double)classes;
+	return loss;
 }
 
-static void crossentropy_reference(uint64_t rows, uint64_t classes, const double *z, const int64_t *label,
-				   const uint8_t *empty, double *row_loss, double *row_correct, double *dz)
+static double sparse_row(uint64_t classes, const double *z, const double *label, double smoothing, double *dz)
 {
-	uint64_t valid = 0;
+	double most = z[0], sum = 0;
 
-	for (uint64_t r = 0; r < rows; r++)
-		valid += !empty || !empty[r];
-	for (uint64_t r = 0; r < rows; r++) {
-		const bool counts = !empty || !empty[r];
-		double *row_dz = dz ? dz + r * classes : NULL;
-
-		crossentropy_row(classes, z + r * classes, label + r * classes, &row_loss[r], &row_correct[r],
-				 row_dz);
-		row_loss[r] = counts ? row_loss[r] : 0;
-		row_correct[r] = counts ? row_correct[r] : 0;
-		for (uint64_t c = 0; dz && c < classes; c++)
-			row_dz[c] = counts ? row_dz[c] / (double)valid : 0;
-	}
+	(void)smoothing;
+	for (uint64_t c = 1; c < classes; c++)
+		most = z[c] > most ? z[c] : most;
+	for (uint64_t c = 0; c < classes; c++)
+		sum += exp(z[c] - most);
+	for (uint64_t c = 0; dz && c < classes; c++)
+		dz[c] = exp(z[c] - most) / sum - ((double)c == *label);
+	return log(sum) + most - z[(uint64_t)*label];
 }
+
+static double sigmoid_row(uint64_t units, const double *z, const double *label, double smoothing, double *dz)
+{
+	double loss = 0;
+
+	for (uint64_t u = 0; u < units; u++) {
+		const double y = label[u] * (1 - smoothing) + 0.5 * smoothing;
+
+		loss += fmax(z[u], 0) - z[u] * y + log1p(exp(-fabs(z[u])));
+		if (dz)
+			dz[u] = (1 / (1 + exp(-z[u])) - y) / (double)units;
+	}
+	return loss / (double)units;
+}
+
+static double squared_row(uint64_t outputs, const double *z, const double *label, double smoothing,
+			  double *dz)
+{
+	double loss = 0;
+
+	(void)smoothing;
+	for (uint64_t i = 0; i < outputs; i++) {
+		loss += (z[i] - label[i]) * (z[i] - label[i]);
+		if (dz)
+			dz[i] = 2 * (z[i] - label[i]) / (double)outputs;
+	}
+	return loss / (double)outputs;
+}
+
+/* ---- The table ---- */
 
 static const struct loss losses[] = {
-	{ "categorical_crossentropy", "softmax", crossentropy_emit, crossentropy_reference },
+	{ .name = "categorical_crossentropy",
+	  .output_op = "softmax",
+	  .float_label = true,
+	  .smooths = true,
+	  .kernel = "softmax_crossentropy",
+	  .row = softmax_row },
+	{ .name = "sparse_categorical_crossentropy",
+	  .output_op = "softmax",
+	  .class_label = true,
+	  .kernel = "softmax_crossentropy",
+	  .row = sparse_row },
+	{ .name = "binary_crossentropy",
+	  .output_op = "sigmoid",
+	  .float_label = true,
+	  .smooths = true,
+	  .label_limit = 2,
+	  .kernel = "sigmoid_crossentropy",
+	  .row = sigmoid_row },
+	{ .name = "mean_squared_error", .float_label = true, .kernel = "squared_error", .row = squared_row },
 };
 
 const struct loss *loss_find(const char *name)
@@ -88,5 +107,229 @@ const struct loss *loss_find(const char *name)
 
 const char *loss_names(void)
 {
-	return "categorical_crossentropy";
+	return "categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy, "
+	       "mean_squared_error";
+}
+
+/* ---- What goes together ---- */
+
+static const struct tensor *output_of(const struct graph *graph)
+{
+	return graph_at(graph, graph->node[graph->nodes - 1].output);
+}
+
+/* Classes that a row is of one of: with one output there are two. */
+static uint64_t classes_of(const struct graph *graph)
+{
+	const uint64_t outputs = output_of(graph)->elements;
+
+	return outputs == 1 && !graph->loss->class_label ? 2 : outputs;
+}
+
+static void check_label(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct loss *loss = graph->loss;
+	const struct tensor *label = graph_at(graph, graph->label), *output = output_of(graph);
+	const unsigned line = config_line(graph->config, "model.label");
+	const char *type = label->dtype == DTYPE_I64 ? "int64" : "float32";
+
+	if (label->dtype != DTYPE_I64 && !loss->float_label)
+		mistakes_add(mistakes, line, "model.label: found '%s', %s, allowed with loss %s: int64",
+			     label->name, type, loss->name);
+	else if (loss->class_label && label->elements != 1)
+		mistakes_add(mistakes, line,
+			     "model.label: found '%s', %s of %" PRIu64
+			     " numbers a row, allowed with loss %s: "
+			     "1, the number of a class",
+			     label->name, type, label->elements, loss->name);
+	else if (!loss->class_label && label->elements != output->elements)
+		mistakes_add(mistakes, graph->node[graph->nodes - 1].line,
+			     "model.layers: found %" PRIu64 " outputs, allowed: %" PRIu64
+			     ", the classes of label '%s'",
+			     output->elements, label->elements, label->name);
+	else if (loss->output_op && tensor_outer(output) != 1)
+		mistakes_add(mistakes, graph->node[graph->nodes - 1].line,
+			     "model.layers: found %" PRIu64 " places of %" PRIu64
+			     " outputs each, allowed with loss %s: 1",
+			     tensor_outer(output), tensor_last(output), loss->name);
+}
+
+static void check_weights(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct config *config = graph->config;
+	const uint32_t weights = config->model.class_weights.count;
+	const char *sample = config->model.sample_weight;
+	const struct tensor *weight =
+		graph->weight == GRAPH_NO_TENSOR ? NULL : graph_at(graph, graph->weight);
+
+	if (weights && weights != classes_of(graph))
+		mistakes_add(mistakes, config_line(config, "model.class_weights"),
+			     "model.class_weights: found %u, allowed: %" PRIu64 ", one a class", weights,
+			     classes_of(graph));
+	if (weights && sample && *sample)
+		mistakes_add(mistakes, config_line(config, "model.class_weights"),
+			     "model.class_weights: found beside model.sample_weight, allowed: one of them");
+	if (weight && (!weight->feature || weight->feature->values_max || weight->dtype != DTYPE_F32 ||
+		       weight->elements != 1))
+		mistakes_add(
+			mistakes, config_line(config, "model.sample_weight"),
+			"model.sample_weight: found \"%s\", allowed: a float32 feature of `schema` with one "
+			"number a row",
+			sample);
+}
+
+void loss_check(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct loss *loss = graph->loss;
+	const struct config *config = graph->config;
+	const struct node *last = &graph->node[graph->nodes - 1];
+
+	if (!loss || !last->op)
+		return;
+	if (config->model.label_smoothing > 0 && !loss->smooths)
+		mistakes_add(mistakes, config_line(config, "model.label_smoothing"),
+			     "model.label_smoothing: found %g, allowed with loss %s: 0",
+			     config->model.label_smoothing, loss->name);
+	if (loss->output_op && strcmp(last->op->name, loss->output_op) != 0) {
+		mistakes_add(mistakes, last->line,
+			     "model.layers.op: found \"%s\" as the last, allowed with loss %s: \"%s\"",
+			     last->op->name, loss->name, loss->output_op);
+		return;
+	}
+	if (!output_of(graph)->elements || !graph_at(graph, graph->label)->elements)
+		return;
+	check_label(graph, mistakes);
+	check_weights(graph, mistakes);
+	if (config->model.top_k > classes_of(graph))
+		mistakes_add(mistakes, config_line(config, "model.top_k"),
+			     "model.top_k: found %" PRIu64 ", allowed: at most %" PRIu64 ", the classes",
+			     config->model.top_k, classes_of(graph));
+}
+
+uint64_t loss_label_limit(const struct graph *graph)
+{
+	if (graph_at(graph, graph->label)->dtype != DTYPE_I64)
+		return 0;
+	return graph->loss->class_label ? output_of(graph)->elements : graph->loss->label_limit;
+}
+
+/* ---- Launches ---- */
+
+void loss_layout(struct graph *graph)
+{
+	const struct config_numbers *weights = &graph->config->model.class_weights;
+	const struct tensor tensor = { .name = "class_weights",
+				       .role = ROLE_WORK,
+				       .arena = ARENA_WORK,
+				       .rank = 1,
+				       .shape = { weights->count } };
+	float *numbers;
+
+	graph->class_weights = GRAPH_NO_TENSOR;
+	if (!weights->count)
+		return;
+	numbers = calloc(weights->count, sizeof(*numbers));
+	if (!numbers)
+		abort(); /* as in graph_tensor() */
+	for (uint32_t i = 0; i < weights->count; i++)
+		numbers[i] = (float)weights->at[i];
+	graph->class_weights = graph_tensor(graph, &tensor);
+	graph->tensor[graph->class_weights].constant = numbers;
+}
+
+static struct argument in_if(bool is, uint32_t tensor)
+{
+	return is ? (struct argument)IN(tensor) : (struct argument)AT(NULL);
+}
+
+void loss_emit(struct plan *plan, bool training)
+{
+	const struct graph *graph = plan->graph;
+	const struct config *config = graph->config;
+	const struct loss *loss = graph->loss;
+	const struct node *last = &graph->node[graph->nodes - 1];
+	const uint32_t z = loss->output_op ? last->input[0] : last->output;
+	const bool whole = graph_at(graph, graph->label)->dtype == DTYPE_I64;
+	const bool by_class = training && graph->class_weights != GRAPH_NO_TENSOR;
+	bool add = false;
+	const uint32_t dz = training ? plan_gradient(plan, z, &add) : GRAPH_NO_TENSOR;
+
+	/* The loss begins the backward pass: its store is the first, so it writes. */
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = loss->kernel,
+			  .groups = { { .per_row = 1, .tile = ROW_GROUP } },
+			  .arguments = 15,
+			  .argument = { IN(z), in_if(whole, graph->label), in_if(!whole, graph->label),
+					INT(loss->class_label), IN(graph->empty),
+					in_if(graph->weight != GRAPH_NO_TENSOR, graph->weight),
+					in_if(by_class, graph->class_weights), OUT(graph->row_loss),
+					OUT(graph->row_correct),
+					dz == GRAPH_NO_TENSOR ? (struct argument)AT(NULL)
+							      : (struct argument)OUT(dz),
+					AT(ROW_WEIGHT), AT(ROWS), INT(graph_at(graph, z)->elements),
+					FLOAT(config->model.label_smoothing), INT(config->model.top_k) },
+		  });
+}
+
+/* ---- In float64 ---- */
+
+static uint64_t largest(uint64_t count, const double *x)
+{
+	uint64_t best = 0;
+
+	for (uint64_t i = 1; i < count; i++)
+		best = x[i] > x[best] ? i : best;
+	return best;
+}
+
+/* The class that the label says; with one output 0 or 1. */
+static int64_t wanted_class(const struct loss_reference *r, const double *label)
+{
+	return r->label_elements == 1 ? (int64_t)rint(*label) : (int64_t)largest(r->outputs, label);
+}
+
+static void hits(const struct loss *loss, const struct loss_reference *r, uint64_t row)
+{
+	const double *z = r->z + row * r->outputs, *label = r->label + row * r->label_elements;
+	const double half = loss->output_op ? 0 : 0.5; /* a logit's 0.5 is 0 */
+	const int64_t wanted = wanted_class(r, label);
+	uint64_t above = 0;
+
+	if (r->outputs == 1 && !loss->class_label) {
+		r->row_correct[row] = (z[0] > half ? 1.0 : 0.0) == *label;
+		r->row_top[row] = r->row_correct[row] || r->config->model.top_k > 1;
+		return;
+	}
+	for (uint64_t c = 0; c < r->outputs; c++)
+		above += z[c] > z[wanted];
+	r->row_correct[row] = largest(r->outputs, z) == (uint64_t)wanted;
+	r->row_top[row] = above < r->config->model.top_k;
+}
+
+void loss_reference(const struct loss *loss, const struct loss_reference *r)
+{
+	const struct config_numbers *weights = &r->config->model.class_weights;
+	uint64_t valid = 0;
+
+	for (uint64_t row = 0; row < r->rows; row++)
+		valid += !r->empty || !r->empty[row];
+	for (uint64_t row = 0; row < r->rows; row++) {
+		const double *label = r->label + row * r->label_elements;
+		const bool counts = !r->empty || !r->empty[row];
+		const int64_t wanted = wanted_class(r, label);
+		double weight = counts ? 1 : 0, *dz = r->dz ? r->dz + row * r->outputs : NULL;
+
+		if (r->training && wanted >= 0 && wanted < (int64_t)weights->count)
+			weight *= weights->at[wanted];
+		if (r->sample)
+			weight *= r->sample[row];
+		r->row_loss[row] = weight * loss->row(r->outputs, r->z + row * r->outputs, label,
+						      r->config->model.label_smoothing, dz);
+		for (uint64_t i = 0; dz && i < r->outputs; i++)
+			dz[i] *= weight / (double)(valid ? valid : 1);
+		hits(loss, r, row);
+		r->row_correct[row] *= counts;
+		r->row_top[row] *= counts;
+	}
 }

@@ -21,32 +21,47 @@ static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
 		op_emit_forward(plan, &plan->graph->node[i], training);
 }
 
-/* Sums, counts and the look for NaN; `chunks` 0 when no parameter changed. */
+static struct argument or_null(uint32_t tensor, struct argument argument)
+{
+	return tensor == GRAPH_NO_TENSOR ? (struct argument)AT(NULL) : argument;
+}
+
+/* Sums, counts and the look for NaN and wrong labels; `chunks` 0 when no parameter changed. */
 static void emit_metrics(struct plan *plan, uint64_t chunks)
 {
 	const struct graph *graph = plan->graph;
-	const struct argument penalty = graph->gradients.penalized
-						? (struct argument)IN(graph->gradients.penalty)
-						: (struct argument)AT(NULL);
+	const uint64_t limit = loss_label_limit(graph);
+	const uint32_t penalty = graph->gradients.penalized ? graph->gradients.penalty : GRAPH_NO_TENSOR,
+		       label = limit ? graph->label : GRAPH_NO_TENSOR;
 
 	plan_emit(plan,
 		  &(struct launch){
 			  .kernel = "metrics",
-			  .arguments = 12,
+			  .arguments = 17,
 			  .argument = { IN(graph->row_loss), IN(graph->row_correct), AT(ROWS), AT(VALID_ROWS),
 					INOUT(graph->loss_sum), INOUT(graph->correct_sum),
-					INOUT(graph->rows_sum), penalty, IN(graph->chunk_fault), INT(chunks),
-					AT(STEP), INOUT(graph->fault) },
+					or_null(graph->top_sum, (struct argument)INOUT(graph->top_sum)),
+					INOUT(graph->rows_sum), or_null(label, (struct argument)IN(label)),
+					INT(graph_at(graph, graph->label)->elements), INT(limit),
+					AT(FIRST_ROW), or_null(penalty, (struct argument)IN(penalty)),
+					IN(graph->chunk_fault), INT(chunks), AT(STEP), INOUT(graph->fault) },
 		  });
+}
+
+/* The loss contains the last layer, or comes behind it. */
+static uint32_t nodes_before_loss(const struct graph *graph)
+{
+	return graph->nodes - (graph->loss->output_op ? 1 : 0);
 }
 
 static void emit_train(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;
+	const uint32_t nodes = nodes_before_loss(graph);
 
-	emit_forward(plan, graph->nodes - 1, true);
-	graph->loss->emit(plan, true);
-	for (uint32_t i = graph->nodes - 1; i-- > 0;)
+	emit_forward(plan, nodes, true);
+	loss_emit(plan, true);
+	for (uint32_t i = nodes; i-- > 0;)
 		op_emit_backward(plan, &graph->node[i]);
 	optimizer_emit(plan);
 	emit_metrics(plan, graph_at(graph, graph->chunk_fault)->elements);
@@ -63,8 +78,8 @@ static void emit_plans(struct model *model)
 	if (!graph->training)
 		return;
 	plan_init(&model->evaluate, graph, cpu);
-	emit_forward(&model->evaluate, graph->nodes - 1, false);
-	graph->loss->emit(&model->evaluate, false);
+	emit_forward(&model->evaluate, nodes_before_loss(graph), false);
+	loss_emit(&model->evaluate, false);
 	gradients_emit_penalty(&model->evaluate);
 	emit_metrics(&model->evaluate, 0);
 	plan_fuse(&model->evaluate);
@@ -85,6 +100,9 @@ static int make_batch_buffers(struct model *model, struct error *err)
 
 	if (rc == 0)
 		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->empty)->bytes, &model->empty, err);
+	if (rc == 0 && graph->weight != GRAPH_NO_TENSOR)
+		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->weight)->bytes, &model->weight,
+				       err);
 	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
 		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->input[i])->bytes, &model->input[i],
 				       err);
@@ -172,6 +190,7 @@ void model_close(struct model *model)
 	for (uint32_t i = 0; i < GRAPH_INPUTS_MAX; i++)
 		gpu_buffer_free(model->input[i]);
 	gpu_buffer_free(model->label);
+	gpu_buffer_free(model->weight);
 	gpu_buffer_free(model->empty);
 	gpu_program_free(model->program);
 	graph_done(&model->graph);
@@ -255,6 +274,9 @@ static int feed_batch(struct model *model, const struct model_batch *batch, stru
 	rc = feed_inputs(model, batch->input, batch->rows, values, err);
 	if (rc == 0)
 		rc = feed(model, graph->label, batch->label, batch->rows, model->label, &values->label, err);
+	if (rc == 0 && graph->weight != GRAPH_NO_TENSOR)
+		rc = feed(model, graph->weight, batch->weight, batch->rows, model->weight, &values->weight,
+			  err);
 	if (rc == 0)
 		rc = feed(model, graph->empty, batch->empty, batch->rows, model->empty, &values->empty, err);
 	return rc;
@@ -389,7 +411,7 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 	const struct graph *graph = &model->graph;
 	uint8_t sums[SUMS_BYTES_MAX];
 	uint64_t bytes, offset = sums_offset(graph, &bytes);
-	int64_t correct, rows;
+	int64_t correct, top = 0, rows;
 	float loss[2];
 	int rc = drain(model, err);
 
@@ -399,10 +421,13 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 		return rc;
 	memcpy(loss, sums, sizeof(loss));
 	memcpy(&correct, sums + graph_at(graph, graph->correct_sum)->offset - offset, sizeof(correct));
+	if (graph->top_sum != GRAPH_NO_TENSOR)
+		memcpy(&top, sums + graph_at(graph, graph->top_sum)->offset - offset, sizeof(top));
 	memcpy(&rows, sums + graph_at(graph, graph->rows_sum)->offset - offset, sizeof(rows));
 	*ret_metrics = (struct model_metrics){
 		.loss = rows ? ((double)loss[0] - (double)loss[1]) / (double)rows : 0,
 		.accuracy = rows ? (double)correct / (double)rows : 0,
+		.top_k = rows ? (double)top / (double)rows : 0,
 		.rows = (uint64_t)rows,
 	};
 	/* Every kernel of a step has run, and the queue is empty. */
@@ -460,30 +485,44 @@ const char *model_graph_hash(const struct model *model)
 	return model->graph.hash;
 }
 
+static struct model_input describe_input(const struct tensor *tensor)
+{
+	const bool values = tensor->splits != GRAPH_NO_TENSOR;
+
+	return (struct model_input){
+		.name = tensor->name,
+		.dtype = tensor->dtype == DTYPE_I64 ? CONFIG_INT64 : CONFIG_FLOAT32,
+		.row_bytes = values ? 0 : (tensor->rows ? tensor->elements : 1) * dtype_bytes(tensor->dtype),
+		.bytes = tensor->bytes,
+	};
+}
+
 uint32_t model_inputs(const struct model *model, struct model_input ret_inputs[static MODEL_INPUTS_MAX])
 {
 	const struct graph *graph = &model->graph;
 
 	static_assert(MODEL_INPUTS_MAX == GRAPH_INPUTS_MAX, "each input of the graph is one of the batch");
-	for (uint32_t i = 0; i < graph->inputs; i++) {
-		const struct tensor *tensor = graph_at(graph, graph->input[i]);
-		const bool values = tensor->splits != GRAPH_NO_TENSOR;
-
-		ret_inputs[i] = (struct model_input){
-			.name = tensor->name,
-			.dtype = tensor->dtype == DTYPE_I64 ? CONFIG_INT64 : CONFIG_FLOAT32,
-			.row_bytes =
-				values ? 0
-				       : (tensor->rows ? tensor->elements : 1) * dtype_bytes(tensor->dtype),
-			.bytes = tensor->bytes,
-		};
-	}
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		ret_inputs[i] = describe_input(graph_at(graph, graph->input[i]));
 	return graph->inputs;
+}
+
+struct model_input model_label(const struct model *model)
+{
+	return describe_input(graph_at(&model->graph, model->graph.label));
+}
+
+struct model_input model_sample_weight(const struct model *model)
+{
+	const uint32_t weight = model->graph.weight;
+
+	return weight == GRAPH_NO_TENSOR ? (struct model_input){ 0 }
+					 : describe_input(graph_at(&model->graph, weight));
 }
 
 uint64_t model_classes(const struct model *model)
 {
-	return graph_at(&model->graph, model->graph.label)->elements;
+	return graph_at(&model->graph, model->graph.output)->elements;
 }
 
 uint64_t model_parameters(const struct model *model)

@@ -36,7 +36,9 @@ struct model_input {
 struct model_batch {
 	const void *input[MODEL_INPUTS_MAX]; /* as model_inputs() lists them; rows marked empty hold finite
 					      * numbers (zeros) */
-	const void *label;                   /* int64 [rows, classes] one-hot */
+	const void *label;                   /* as model_label() has it: one-hot, a class, or numbers, by the
+					      * loss */
+	const float *weight;                 /* what each row counts; NULL = 1, or without sample weights */
 	const uint8_t *empty;                /* one byte a row, 1 = skipped record (weight 0); NULL = none */
 	uint32_t rows,
 		valid_rows; /* 1 <= rows <= config.run.batch_rows; valid_rows = rows that are not empty */
@@ -47,6 +49,7 @@ struct model_batch {
 struct model_metrics {
 	double loss,
 		accuracy; /* means over the valid rows since the last model_metrics_reset(); 0 without rows */
+	double top_k;     /* the same, of config.model.top_k classes; 0 without */
 	uint64_t rows;
 };
 
@@ -135,5 +138,9 @@ void model_cursor_get(const struct model *model, struct cursor *ret_cursor);
 
 /* How many there are; the first is config.model.input. Names live as long as the model. */
 uint32_t model_inputs(const struct model *model, struct model_input ret_inputs[static MODEL_INPUTS_MAX]);
+/* The label, and what rows count: `name` NULL without config.model.sample_weight. */
+struct model_input model_label(const struct model *model);
+struct model_input model_sample_weight(const struct model *model);
+/* Outputs of a row. */
 uint64_t model_classes(const struct model *model);
 uint64_t model_parameters(const struct model *model);

@@ -137,6 +137,8 @@ static struct gpu_buffer *batch_buffer(const struct graph *graph, const struct p
 	for (uint32_t i = 0; i < graph->inputs; i++)
 		if (tensor == graph->input[i])
 			return values->input[i];
+	if (tensor == graph->weight)
+		return values->weight;
 	return tensor == graph->label ? values->label : values->empty;
 }
 

@@ -60,7 +60,7 @@ struct launch {
 /* What changes from step to step. */
 struct plan_values {
 	struct gpu_buffer *input[GRAPH_INPUTS_MAX]; /* as in graph->input */
-	struct gpu_buffer *label, *empty;           /* empty NULL: every row counts */
+	struct gpu_buffer *label, *weight, *empty;  /* empty NULL: every row counts */
 	int32_t rows, valid_rows;
 	float row_weight; /* 1 / valid rows, 0 without any */
 	uint32_t first_row, step;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/state.h"
+#include "model/losses.h"
 #include "model/optimizers.h"
 #include "model/random.h"
 
@@ -51,10 +52,24 @@ void state_close(struct model *model)
 	free(model->gradient);
 }
 
+static int label_fault(const struct model *model, const struct fault *fault, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	const int64_t found = (int64_t)((uint64_t)fault->found_high << 32 | fault->found_low);
+
+	return error_set(err, -EDOM,
+			 "step %u: row %u of the pass, %u of its batch: label '%s': found %" PRId64
+			 ", allowed: classes 0 .. %" PRIu64,
+			 fault->step, fault->row, fault->element, graph_at(graph, graph->label)->name, found,
+			 loss_label_limit(graph) - 1);
+}
+
 int state_fault(const struct model *model, const struct fault *fault, struct error *err)
 {
 	const uint64_t at = (uint64_t)fault->element * sizeof(float);
 
+	if (fault->what == FAULT_LABEL)
+		return label_fault(model, fault, err);
 	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {
 		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
 

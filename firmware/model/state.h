@@ -20,10 +20,12 @@ struct wrap {
 };
 
 /* What metrics.cl reports. */
-enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER };
+enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL };
 struct fault {
-	uint32_t what, step, element, reserved;
+	uint32_t what, step, element; /* of FAULT_LABEL: the row of the batch */
+	uint32_t row, found_low, found_high;
 };
+static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metrics.cl has it");
 
 /* A batch given to the device. */
 struct flight {
@@ -44,9 +46,9 @@ struct model {
 	struct graph graph;
 	struct gpu_program *program;
 	struct plan train, evaluate, predict, final;
-	struct gpu_buffer *arena[ARENA_MAX], **part;                /* part: by tensor */
-	struct gpu_buffer *input[GRAPH_INPUTS_MAX], *label, *empty; /* not on CPU devices: where batches are
-								     * written to */
+	struct gpu_buffer *arena[ARENA_MAX], **part;                         /* part: by tensor */
+	struct gpu_buffer *input[GRAPH_INPUTS_MAX], *label, *weight, *empty; /* not on CPU devices: where
+									      * batches are written to */
 	struct wrap wrap[WRAPS_MAX];
 	struct flight flight[MODEL_TICKETS_MAX];
 	uint64_t given, completed, handed_back; /* batches; flight[n % MODEL_TICKETS_MAX] is batch n */

@@ -85,15 +85,19 @@ static uint32_t find_column(const struct train *train, const char *name, uint32_
 	return COLUMN_ABSENT;
 }
 
+static uint32_t find_input(const struct train *train, const struct model_input *input)
+{
+	return find_column(train, input->name, input->dtype == CONFIG_INT64 ? RING_INT64 : RING_FLOAT32,
+			   input->row_bytes, input->bytes);
+}
+
 static bool find_inputs(struct train *train)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
 
 	train->inputs = model_inputs(train->model, input);
 	for (uint32_t i = 0; i < train->inputs; i++) {
-		train->input[i] = find_column(train, input[i].name,
-					      input[i].dtype == CONFIG_INT64 ? RING_INT64 : RING_FLOAT32,
-					      input[i].row_bytes, input[i].bytes);
+		train->input[i] = find_input(train, &input[i]);
 		if (train->input[i] == COLUMN_ABSENT)
 			return false;
 	}
@@ -104,14 +108,16 @@ static bool find_inputs(struct train *train)
 static bool is_ours(struct train *train)
 {
 	const struct config *config = &train->run.config;
-	const uint64_t rows = config->run.batch_rows,
-		       label_bytes = model_classes(train->model) * sizeof(int64_t);
+	const struct model_input label = model_label(train->model),
+				 weight = model_sample_weight(train->model);
 
-	train->label = find_column(train, config->model.label, RING_INT64, label_bytes, rows * label_bytes);
-	train->empty = find_column(train, BATCH_COLUMN_EMPTY, RING_UINT8, 1, rows);
+	train->label = find_input(train, &label);
+	train->weight = weight.name ? find_input(train, &weight) : COLUMN_ABSENT;
+	train->empty = find_column(train, BATCH_COLUMN_EMPTY, RING_UINT8, 1, config->run.batch_rows);
 	train->left_out =
 		find_column(train, BATCH_COLUMN_QUARANTINE, RING_UINT8, 0, sizeof(struct ring_quarantine));
 	return find_inputs(train) && train->label != COLUMN_ABSENT && train->empty != COLUMN_ABSENT &&
+	       (!weight.name || train->weight != COLUMN_ABSENT) &&
 	       (!train->quarantine.plan || train->left_out != COLUMN_ABSENT);
 }
 
@@ -219,6 +225,8 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	const struct cursor behind = slot->cursor;
 	struct model_batch batch = {
 		.label = ring_column_data(train->ring, slot, train->label),
+		.weight = train->weight == COLUMN_ABSENT ? NULL
+							 : ring_column_data(train->ring, slot, train->weight),
 		.empty = ring_column_data(train->ring, slot, train->empty),
 		.rows = slot->rows,
 		.valid_rows = slot->valid_rows,

@@ -104,8 +104,8 @@ struct train {
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;
-	uint32_t inputs, input[MODEL_INPUTS_MAX], label, empty, left_out; /* columns */
-	bool checkpoint_due;                                              /* taken before the next batch */
+	uint32_t inputs, input[MODEL_INPUTS_MAX], label, weight, empty, left_out; /* columns */
+	bool checkpoint_due; /* taken before the next batch */
 	struct cadence cadence;
 	struct saver saver;
 	struct report report;

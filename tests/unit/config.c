@@ -333,8 +333,8 @@ static void test_schema(void **state)
 		  "k.conf:2: schema.name: found \"label\" twice, allowed: once" },
 		{ "an input that is no feature", STORES "model: {\n input = \"text\"; };",
 		  "k.conf:3: model.input: found \"text\", allowed: a float32 or int64 feature of `schema`" },
-		{ "a label of the wrong type", STORES "model: { label = \"sentence\"; };",
-		  "k.conf:2: model.label: found \"sentence\", allowed: an int64 feature of `schema`" },
+		{ "a label of the wrong type", STORES "model: { label = \"nope\"; };",
+		  "k.conf:2: model.label: found \"nope\", allowed: an int64 or float32 feature of `schema`" },
 
 		{ "cross checks behind another mistake",
 		  STORES "run: { seeed = 3; };\nmodel: { input = \"nope\"; };",
@@ -419,7 +419,8 @@ static void test_ragged_schema(void **state)
 		  STORES "schema = ( " FEATURE(
 			  "sentence",
 			  "float32") ", { name = \"label\"; dtype = \"int64\"; values_max = 9; } );",
-		  "k.conf:1: model.label: found \"label\", which is ragged, allowed: an int64 feature of a "
+		  "k.conf:1: model.label: found \"label\", which is ragged, allowed: an int64 or float32 "
+		  "feature of a "
 		  "fixed "
 		  "shape" },
 	};

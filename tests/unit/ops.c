@@ -225,7 +225,7 @@ static void emit_training(struct harness *h, bool fuse)
 
 	for (uint32_t i = 0; i + 1 < nodes; i++)
 		op_emit_forward(&h->plan, &h->graph.node[i], true);
-	h->graph.loss->emit(&h->plan, true);
+	loss_emit(&h->plan, true);
 	for (uint32_t i = nodes - 1; i-- > 0;)
 		op_emit_backward(&h->plan, &h->graph.node[i]);
 	if (fuse)
@@ -372,7 +372,7 @@ static void run_adding(size_t n, uint32_t node, uint32_t which)
 	if (dx != GRAPH_NO_TENSOR && !is_view(&h.graph, value) && !h.graph.node[node].op->view) {
 		for (uint32_t i = 0; i + 1 < h.graph.nodes; i++)
 			op_emit_forward(&h.plan, &h.graph.node[i], true);
-		h.graph.loss->emit(&h.plan, true);
+		loss_emit(&h.plan, true);
 		h.plan.gradient_written[dx] = true;
 		for (uint32_t i = h.graph.nodes - 1; i-- > 0;)
 			op_emit_backward(&h.plan, &h.graph.node[i]);

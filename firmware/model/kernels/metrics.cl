@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The end of a pass, one work-item: adds the batch to the metric sums and looks for numbers that are NaN or infinite.
- *   loss_sum [2] += row losses, as sum and compensation (Kahan); correct_sum, rows_sum: exact integers
+ *   loss_sum [2] += row losses, as sum and compensation (Kahan); correct_sum, top_sum (may be null), rows_sum: exact
+ *   integers, of row_hit's bits
  *   A penalty of the parameters, null: none, is part of each valid row's loss.
- *   fault [4] = {what, step, element, 0}: what 0 = none, 1 = the loss, 2 = a parameter; the first fault stays
+ *   fault [6] = {what, step, ...}, the first stays; what 0 = none
+ *     1 = the loss; 2 = a parameter: {element}; 3 = an integer label that is not within 0 .. limit - 1: {row of the
+ *     batch, row of the pass, the label's low and high words}
  * `step` counts the steps before; fault's counts this one too, if it is a training step (chunks > 0).
  * chunk_fault [chunks] is what the optimizer's kernel left: 0, or 1 + index of a bad element of its chunk.
  *
@@ -19,19 +22,23 @@ bool not_finite(float x)
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-metrics(__global const float *row_loss, __global const uint *row_correct, int rows, int valid_rows,
-	__global float *loss_sum, __global long *correct_sum, __global long *rows_sum,
+metrics(__global const float *row_loss, __global const uint *row_hit, int rows, int valid_rows,
+	__global float *loss_sum, __global long *correct_sum, __global long *top_sum,
+	__global long *rows_sum, __global const long *label, int label_elements, int limit, uint first_row,
 	__global const float *penalty, __global const uint *chunk_fault, int chunks, uint step, __global uint *fault)
 {
 	float total = 0;
-	uint correct = 0;
+	uint correct = 0, top = 0;
+	int wrong = -1;
 
 	for (int r0 = 0; r0 < rows; r0 += ROW_CHUNK) {
 		float part = 0;
 
 		for (int r = r0; r < min(rows, r0 + ROW_CHUNK); r++) {
 			part += row_loss[r];
-			correct += row_correct[r];
+			correct += (row_hit[r] & ROW_HIT) != 0;
+			top += (row_hit[r] & ROW_TOP) != 0;
+			wrong = wrong < 0 && (row_hit[r] & ROW_WRONG) ? r : wrong;
 		}
 		total += part;
 	}
@@ -45,10 +52,26 @@ metrics(__global const float *row_loss, __global const uint *row_correct, int ro
 	loss_sum[1] = (sum - loss_sum[0]) - term;
 	loss_sum[0] = sum;
 	*correct_sum += correct;
+	if (top_sum)
+		*top_sum += top;
 	*rows_sum += valid_rows;
 	if (fault[0])
 		return;
-	if (not_finite(total)) {
+	if (wrong >= 0) {
+		ulong found = 0;
+
+		for (int e = 0; e < label_elements; e++) {
+			const long x = label[(size_t)wrong * label_elements + e];
+
+			found = x < 0 || x >= limit ? as_ulong(x) : found;
+		}
+		fault[0] = 3;
+		fault[1] = step + (chunks > 0);
+		fault[2] = wrong;
+		fault[3] = first_row + wrong;
+		fault[4] = (uint)found;
+		fault[5] = (uint)(found >> 32);
+	} else if (not_finite(total)) {
 		fault[0] = 1;
 		fault[1] = step + (chunks > 0);
 	}

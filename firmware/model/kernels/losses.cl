@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Losses, row by row over [rows, outputs]. Work-group: 16 items, one row each, sums over the outputs in order.
+ * Every kernel has the same arguments:
+ *   z             logits where the last layer's softmax or sigmoid is part of the formula, else the outputs
+ *   whole, real   the label, one of them null: [rows, outputs], or with by_class whole [rows]
+ *   empty         1 = the row has loss 0, no hit, gradient 0; may be null
+ *   sample        [rows] what a row counts; may be null
+ *   class_weight  what a row of a class counts; may be null
+ *   row_loss, row_hit (ROW_HIT | ROW_TOP | ROW_WRONG), dz (may be null): written
+ *   weight        1 / valid rows, a factor of dz
+ * A whole label that is no class: ROW_WRONG, and nothing else of the row.
+ * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding an output).
+ */
+
+#define LABELS                                                                                                      \
+	__global const long *whole, __global const float *real, int by_class, __global const uchar *empty,          \
+		__global const float *sample, __global const float *class_weight
+#define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
+
+#define ROW_HIT   1
+#define ROW_TOP   2
+#define ROW_WRONG 4
+
+/* The row's label for output c. */
+float label_at(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs, int c)
+{
+	if (by_class)
+		return whole[r] == c;
+	return whole ? (float)whole[r * outputs + c] : real[r * outputs + c];
+}
+
+/* The class that the label says: its number, the first of the largest, or with one output 0 or 1. */
+long wanted_class(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
+{
+	int wanted = 0;
+
+	if (by_class)
+		return whole[r];
+	if (outputs == 1)
+		return whole ? whole[r] : convert_long_rte(real[r]);
+	for (int c = 1; c < outputs; c++)
+		wanted = label_at(whole, real, 0, r, outputs, c) > label_at(whole, real, 0, r, outputs, wanted)
+				 ? c
+				 : wanted;
+	return wanted;
+}
+
+/* What the row counts; of no class that has a weight: 1. */
+float row_weight(__global const float *sample, __global const float *class_weight, size_t r, long wanted, int classes)
+{
+	return (class_weight && wanted >= 0 && wanted < classes ? class_weight[wanted] : 1) * (sample ? sample[r] : 1);
+}
+
+/* z: the row's. `wanted` is within the outputs. */
+uint class_hits(__global const float *z, int outputs, int wanted, int top)
+{
+	int best = 0, above = 0;
+
+	for (int c = 0; c < outputs; c++) {
+		best = z[c] > z[best] ? c : best;
+		above += z[c] > z[wanted];
+	}
+	return (best == wanted ? ROW_HIT : 0) | (above < top ? ROW_TOP : 0);
+}
+
+/* One output: is it above `half` where the label is 1? */
+uint one_hit(float z, float half_way, float label, int top)
+{
+	const bool hit = (z > half_way ? 1.0f : 0.0f) == label;
+
+	return (hit ? ROW_HIT : 0) | (hit || top > 1 ? ROW_TOP : 0);
+}
+
+uint hits(__global const float *z, int outputs, float half_way, float label, long wanted, int by_class, int top)
+{
+	return outputs == 1 && !by_class ? one_hit(*z, half_way, label, top) : class_hits(z, outputs, wanted, top);
+}
+
+bool is_empty(__global const uchar *empty, size_t r)
+{
+	return empty && empty[r];
+}
+
+/* Softmax and categorical cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / outputs:
+ *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
+LOSS softmax_crossentropy(__global const float *z, LABELS, __global float *row_loss, __global uint *row_hit,
+			  __global float *dz, float weight, int rows, int outputs, float smoothing, int top)
+{
+	const size_t r = get_global_id(0);
+
+	if (r >= rows)
+		return;
+
+	const long wanted = wanted_class(whole, real, by_class, r, outputs);
+	const bool wrong = !is_empty(empty, r) && (wanted < 0 || wanted >= outputs);
+	const float counts = row_weight(sample, class_weight, r, wanted, outputs);
+	const float spread = smoothing / outputs;
+
+	z += r * outputs;
+
+	const float most = row_max(z, outputs);
+	float sum = 0, labels = 0, loss = 0;
+
+	for (int c = 0; c < outputs; c++)
+		sum += exp(z[c] - most);
+
+	const float log_sum = log(sum) + most;
+
+	for (int c = 0; c < outputs; c++) {
+		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
+
+		loss += y * (log_sum - z[c]);
+		labels += y;
+	}
+	row_loss[r] = is_empty(empty, r) || wrong ? 0 : loss * counts;
+	row_hit[r] = is_empty(empty, r) ? 0 : wrong ? ROW_WRONG : class_hits(z, outputs, wanted, top);
+	if (!dz)
+		return;
+	dz += r * outputs;
+	for (int c = 0; c < outputs; c++) {
+		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
+
+		dz[c] = is_empty(empty, r) || wrong ? 0
+						    : (exp(z[c] - most) / sum * labels - y) * counts * weight;
+	}
+}
+
+/* Sigmoid and binary cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / 2:
+ *   loss = mean over outputs of max(z, 0) - z y + log(1 + exp(-|z|)),  dz = (1 / (1 + exp(-z)) - y) / outputs */
+LOSS sigmoid_crossentropy(__global const float *z, LABELS, __global float *row_loss, __global uint *row_hit,
+			  __global float *dz, float weight, int rows, int outputs, float smoothing, int top)
+{
+	const size_t r = get_global_id(0);
+	bool wrong = false;
+	float loss = 0;
+
+	if (r >= rows)
+		return;
+	for (int c = 0; whole && !is_empty(empty, r) && c < outputs; c++)
+		wrong |= whole[r * outputs + c] < 0 || whole[r * outputs + c] > 1;
+
+	const long wanted = wrong || is_empty(empty, r) ? 0 : wanted_class(whole, real, 0, r, outputs);
+	const float counts = row_weight(sample, class_weight, r, wanted, max(2, outputs));
+	const bool none = wrong || is_empty(empty, r);
+
+	z += r * outputs;
+	for (int c = 0; c < outputs; c++) {
+		const float y = label_at(whole, real, 0, r, outputs, c) * (1 - smoothing) + 0.5f * smoothing;
+
+		loss += (z[c] > 0 ? z[c] : 0) - z[c] * y + log1p(exp(-fabs(z[c])));
+		if (dz)
+			dz[r * outputs + c] =
+				none ? 0 : (1 / (1 + exp(-z[c])) - y) * counts * weight / outputs;
+	}
+	row_loss[r] = none ? 0 : loss / outputs * counts;
+	row_hit[r] = wrong ? ROW_WRONG
+		     : none ? 0
+			    : hits(z, outputs, 0, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);
+}
+
+/* loss = mean over outputs of (z - label)^2,  dz = 2 (z - label) / outputs */
+LOSS squared_error(__global const float *z, LABELS, __global float *row_loss, __global uint *row_hit,
+		   __global float *dz, float weight, int rows, int outputs, float smoothing, int top)
+{
+	const size_t r = get_global_id(0);
+	float loss = 0;
+
+	if (r >= rows)
+		return;
+
+	const bool none = is_empty(empty, r);
+	const long wanted = none ? 0 : wanted_class(whole, real, 0, r, outputs);
+	const float counts = row_weight(sample, class_weight, r, wanted, max(2, outputs));
+
+	z += r * outputs;
+	for (int c = 0; c < outputs; c++) {
+		const float d = z[c] - label_at(whole, real, 0, r, outputs, c);
+
+		loss += d * d;
+		if (dz)
+			dz[r * outputs + c] = none ? 0 : 2 * d * counts * weight / outputs;
+	}
+	row_loss[r] = none ? 0 : loss / outputs * counts;
+	row_hit[r] = none ? 0 : hits(z, outputs, 0.5f, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);
+}
