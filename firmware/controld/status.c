@@ -76,8 +76,8 @@ static void read_record(struct view *view, struct error *err)
 
 static void add_run(cJSON *object, const struct view *view)
 {
-	static const char *const copied[] = { "id",      "name",   "state",       "started_s",
-					      "metrics", "reason", "left_behind", "quarantine" };
+	static const char *const copied[] = { "id",     "name",        "state",      "started_s", "metrics",
+					      "reason", "left_behind", "quarantine", "changed" };
 	struct run_want want;
 	const cJSON *epochs;
 	cJSON *run;

@@ -30,6 +30,7 @@
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
 enum config_bad_record { BAD_RECORD_STOP, BAD_RECORD_SKIP };
+enum config_changed { CHANGED_STOP, CHANGED_REPLAN };
 enum config_remainder { REMAINDER_KEEP, REMAINDER_DROP };
 enum config_order_mode { ORDER_EXACT, ORDER_FAST };
 enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
@@ -130,7 +131,8 @@ struct config {
 		uint64_t connections, part_bytes, target_bytes_per_s, hedge_percent, decode_workers,
 			memory_bytes;
 		uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s, attempts_max;
-		int bad_record; /* enum config_bad_record */
+		int bad_record;     /* enum config_bad_record */
+		int changed_object; /* enum config_changed */
 		uint64_t skip_records_max;
 		uint64_t cache_bytes, cache_spare_bytes;
 	} fetch;

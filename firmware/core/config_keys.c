@@ -153,6 +153,16 @@ const struct config_key config_keys[] = {
 	  "corrupt records: stop the run, or leave their rows empty and go on" },
 	{ "fetch.skip_records_max", KEY_INT, "records", "100", 0, INT53, NO_NAMES, AT(fetch.skip_records_max),
 	  "with bad_record = \"skip\": more than this stops the run after all" },
+	{ "fetch.changed_object",
+	  KEY_ENUM,
+	  "",
+	  "stop",
+	  NO_BOUNDS,
+	  { "stop", "replan" },
+	  AT(fetch.changed_object),
+	  "an object that is another one than the plan has: stop the run, unless its bytes have the SHA-256 "
+	  "of "
+	  "manifest.jsonl, or go on with the new one, so that nobody can repeat the run" },
 	{ "fetch.cache_bytes", KEY_INT, "bytes", "0", 0, INT53, NO_NAMES, AT(fetch.cache_bytes),
 	  "budget of the cache on this box's disk, for s3:// sources; 0 = no cache" },
 	{ "fetch.cache_spare_bytes", KEY_INT, "bytes", "1073741824", 0, INT53, NO_NAMES,

@@ -156,6 +156,11 @@ const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_OBJECT_CHANGED] = { "object.changed", "f8390e7979fa45f0a0b15102fad67dfe", LOG_ERR,
 				   RUN_ID | KEY | OFFSET,
 				   "an object of the plan is another one by now; the trainer ends with it" },
+	[EVENT_OBJECT_REPINNED] = { "object.repinned", "12696684addf4fa898c0daf8ec293b23", LOG_WARNING,
+				    RUN_ID | KEY,
+				    "an object of the plan is another one by now, and the run goes on: its "
+				    "bytes "
+				    "are those of manifest.jsonl, or fetch.changed_object allows it" },
 	[EVENT_SHARD_REFETCHED] = { "shard.refetched", "79d9f6ca652c473b8a7ab838c7a0b33f", LOG_WARNING,
 				    RUN_ID | KEY, "a shard's bytes are bad and are fetched once more" },
 	[EVENT_RECORDS_SKIPPED] = { "records.skipped", "5b3da352405e4a7c8214709db942a5a0", LOG_WARNING,

@@ -192,7 +192,7 @@ static void account(const struct fetch *fetch, struct shard *shard)
 static void settle(struct fetch *fetch, struct shard *shard, bool skip)
 {
 	struct window *window = shard->window;
-	bool good = !shard->err.code && fetch->cache;
+	bool good = !shard->err.code && fetch->cache && !shard->repinned;
 
 	if (skip) {
 		shard->err.code = 0;
@@ -248,17 +248,22 @@ static bool fetch_again(const struct fetch *fetch, struct shard *shard)
  * left out. An answer that made no sense is none of the records': it ends the run, whatever the policy. */
 static void decode_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard)
 {
-	bool arrived = !shard->err.code, again, skip;
+	bool arrived, again, skip;
 
 	shard_leaves(shard, STALL_WORKER);
 	shard->records = 0;
 	shard->lost = false;
 	shard->plain = shard->stored;
+	if (!shard->err.code && shard->repinned)
+		changed_check(fetch, shard);
+	arrived = !shard->err.code;
 	if (arrived)
 		index_shard(fetch, inflater, shard);
 	again = shard->err.code == -EBADMSG && (shard->cached || !shard->fetched_again);
 	if (again)
 		again = fetch_again(fetch, shard);
+	else if (shard->err.code == -ESTALE && !shard->repinned)
+		again = changed_repin(fetch, shard);
 	skip = !again && arrived && shard->err.code == -EBADMSG &&
 	       fetch->run.config.fetch.bad_record == BAD_RECORD_SKIP;
 	if (skip)

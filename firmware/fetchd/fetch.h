@@ -82,6 +82,8 @@ struct shard {
 	struct arrival *arrival;                           /* of each part */
 	uint64_t parts_max, parts_used, parts, parts_left; /* used: the most it has had so far */
 	bool fetched_again;
+	bool repinned;    /* it is not the plan's any more: `pin` and plan.bytes are the new one's */
+	char sha256[65];  /* that it then must have, by the manifest; "" = none is known */
 	bool lost;        /* records behind a bad length or a broken stream are left out, by policy ... */
 	uint64_t lost_at; /* ... from this byte of the plain ones on */
 	struct error err; /* code 0 = good */
@@ -223,7 +225,18 @@ MUST_CHECK int fetch_plan(const struct run *run, struct plan **ret_plan, struct 
 
 /* manifest.c: what manifest.jsonl and the listing disagree in becomes warnings; no manifest is fine. */
 MUST_CHECK int manifest_compare(struct store *store, const struct plan *plan, uint32_t source,
-				struct error *err);
+				struct store_pin *ret_pin, struct error *err);
+/* The SHA-256 that the manifest of this pin has for a key of so many bytes; "" = it does not say. */
+MUST_CHECK int manifest_sha256(struct store *store, const struct store_pin *pin, const char *key,
+			       uint64_t bytes, char ret_sha256[static 65], struct error *err);
+
+/* changed.c: objects that are others than the plan has, by the decoders, without the lock. */
+/* In the run record, when the plan is made: which manifests may vouch for an object later. */
+MUST_CHECK int changed_note_manifests(const struct store_pin *pin, uint32_t sources, struct error *err);
+/* Whether the shard, which failed with -ESTALE, is to be fetched once more, as what it is now. */
+bool changed_repin(struct fetch *fetch, struct shard *shard);
+/* It has come: whether the run may go on with it, else its error. */
+void changed_check(struct fetch *fetch, struct shard *shard);
 
 /* setup.c: schema, memory, ring, store and threads, after run, plan and cores are there. */
 MUST_CHECK int fetch_setup(struct fetch *fetch, struct error *err);

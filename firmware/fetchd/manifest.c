@@ -11,6 +11,12 @@
 #define PIECE_BYTES ((uint64_t)1 << 20)
 #define TOLD_MAX    5u /* disagreements that are spelled out */
 
+/* Who is told the lines. */
+struct reader {
+	void (*line)(void *context, const struct manifest_line *line);
+	void *context;
+};
+
 struct comparison {
 	const struct plan *plan;
 	uint32_t source;
@@ -49,8 +55,9 @@ static bool find(const struct comparison *comparison, const char *key, struct pl
 }
 
 /* Keys of the manifest that the globs leave out are none of the run's business. */
-static void compare_line(struct comparison *comparison, const struct manifest_line *line)
+static void compare_line(void *context, const struct manifest_line *line)
 {
+	struct comparison *comparison = context;
 	struct plan_shard shard;
 	bool size, etag;
 
@@ -67,8 +74,8 @@ static void compare_line(struct comparison *comparison, const struct manifest_li
 }
 
 /* Whole lines of text[0 .. bytes); returns how many bytes they take. */
-static int compare_lines(struct comparison *comparison, const char *text, uint64_t bytes, uint64_t *ret_used,
-			 struct error *err)
+static int read_lines(const struct reader *reader, const char *text, uint64_t bytes, uint64_t *ret_used,
+		      struct error *err)
 {
 	const char *feed;
 
@@ -80,7 +87,7 @@ static int compare_lines(struct comparison *comparison, const char *text, uint64
 
 		if (r < 0)
 			return r;
-		compare_line(comparison, &line);
+		reader->line(reader->context, &line);
 		*ret_used += length + 1;
 	}
 	if (bytes - *ret_used > MANIFEST_LINE_BYTES)
@@ -89,19 +96,19 @@ static int compare_lines(struct comparison *comparison, const char *text, uint64
 	return 0;
 }
 
-static int compare_all(struct store *store, const struct store_object *object, struct comparison *comparison,
-		       struct error *err)
+static int read_all(struct store *store, const struct store_pin *pin, const struct reader *reader,
+		    struct error *err)
 {
 	CLEANUP(free_ptr) char *text = malloc(PIECE_BYTES + MANIFEST_LINE_BYTES);
 	uint64_t left_over = 0, used;
 
 	if (!text)
 		return error_set(err, -ENOMEM, MANIFEST_NAME ": no memory");
-	for (uint64_t offset = 0; offset < object->pin.bytes;) {
-		uint64_t left = object->pin.bytes - offset, bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
-		int r = store_get(store, MANIFEST_NAME, &object->pin, offset, text + left_over, bytes, err);
+	for (uint64_t offset = 0; offset < pin->bytes;) {
+		uint64_t left = pin->bytes - offset, bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+		int r = store_get(store, MANIFEST_NAME, pin, offset, text + left_over, bytes, err);
 
-		if (r < 0 || (r = compare_lines(comparison, text, left_over + bytes, &used, err)) < 0)
+		if (r < 0 || (r = read_lines(reader, text, left_over + bytes, &used, err)) < 0)
 			return r;
 		offset += bytes;
 		left_over += bytes - used;
@@ -112,9 +119,35 @@ static int compare_all(struct store *store, const struct store_object *object, s
 	return 0;
 }
 
-int manifest_compare(struct store *store, const struct plan *plan, uint32_t source, struct error *err)
+struct search {
+	const char *key;
+	uint64_t bytes;
+	char *sha256;
+};
+
+static void look_for(void *context, const struct manifest_line *line)
+{
+	const struct search *search = context;
+
+	if (strcmp(line->key, search->key) == 0 && line->size == search->bytes)
+		(void)snprintf(search->sha256, sizeof(line->sha256), "%s", line->sha256);
+}
+
+int manifest_sha256(struct store *store, const struct store_pin *pin, const char *key, uint64_t bytes,
+		    char ret_sha256[static 65], struct error *err)
+{
+	struct search search = { key, bytes, ret_sha256 };
+	const struct reader reader = { look_for, &search };
+
+	*ret_sha256 = '\0';
+	return read_all(store, pin, &reader, err);
+}
+
+int manifest_compare(struct store *store, const struct plan *plan, uint32_t source, struct store_pin *ret_pin,
+		     struct error *err)
 {
 	struct comparison comparison = { .plan = plan, .source = source };
+	const struct reader reader = { compare_line, &comparison };
 	uint64_t shards = 0;
 	struct store_object object;
 	int r = store_stat(store, MANIFEST_NAME, &object, err);
@@ -122,7 +155,7 @@ int manifest_compare(struct store *store, const struct plan *plan, uint32_t sour
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = compare_all(store, &object, &comparison, err);
+		r = read_all(store, &object.pin, &reader, err);
 	if (r == -EBADMSG || r == -ESTALE) {
 		event_send(&(struct event){ .id = EVENT_MANIFEST_DIFFERS, .count = 0 },
 			   "%s; going on without it", err->text);
@@ -130,6 +163,7 @@ int manifest_compare(struct store *store, const struct plan *plan, uint32_t sour
 	}
 	if (r < 0)
 		return r;
+	*ret_pin = object.pin;
 	for (int split = 0; split < SPLIT_MAX; split++)
 		shards += plan_source_shards(plan, source, (enum split)split);
 	if (comparison.differing || comparison.lines != shards)

@@ -96,8 +96,8 @@ static void give_up_window(struct queue *flying, const struct shard *failed)
 	*flying = others;
 }
 
-/* One of its parts is settled; the last sends the shard on. An answer that made no sense is for the decoders
- * to judge, as damage is: they may fetch the shard once more. */
+/* One of its parts is settled; the last sends the shard on. An answer that made no sense, or another object,
+ * is for the decoders to judge, as damage is: they may fetch the shard once more. */
 static void part_done(struct queue *flying, struct store_request *part, const struct error *err)
 {
 	struct shard *shard = part->context;
@@ -106,7 +106,7 @@ static void part_done(struct queue *flying, struct store_request *part, const st
 	shard_notes_request(shard, &part->times);
 	if (err && !shard->err.code)
 		shard->err = *err;
-	if (err && err->code != -EBADMSG) {
+	if (err && err->code != -EBADMSG && err->code != -ESTALE) {
 		give_up_window(flying, shard);
 		return;
 	}

@@ -190,7 +190,8 @@ static int write_plan(const struct config *config, const char *path, struct erro
 	return plan_finish(writer, err);
 }
 
-static int check_sources(const struct config *config, const struct plan *plan, struct error *err)
+static int check_sources(const struct config *config, const struct plan *plan, struct store_pin *ret_manifest,
+			 struct error *err)
 {
 	const struct store_options options = store_options_of(config);
 	int r = 0;
@@ -200,7 +201,7 @@ static int check_sources(const struct config *config, const struct plan *plan, s
 
 		if ((r = check_source(config, plan, i, err)) == 0 &&
 		    (r = store_open(&config->source[i].store, &options, &store, err)) == 0)
-			r = manifest_compare(store, plan, i, err);
+			r = manifest_compare(store, plan, i, &ret_manifest[i], err);
 	}
 	return r;
 }
@@ -211,12 +212,15 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(plan_closep) struct plan *plan = NULL;
 	char key[STORE_KEY_MAX], note[128], sha256[DIGEST_HEX_BYTES];
+	struct store_pin manifest[PLAN_SOURCES_MAX] = { 0 };
 	struct store_options options = { 0 };
 	int r;
 
 	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
 	if ((r = write_plan(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
-	    (r = check_sources(&run->config, plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
+	    (r = check_sources(&run->config, plan, manifest, err)) < 0 ||
+	    (r = changed_note_manifests(manifest, run->config.sources, err)) < 0 ||
+	    (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
 	    (r = store_put_file(sink, key, path, NULL, err)) < 0)
 		return r;

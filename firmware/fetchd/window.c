@@ -58,7 +58,7 @@ static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, st
 	shard->source = &fetch->source[plan.source];
 	shard->plan = plan;
 	shard->parts = 0;
-	shard->fetched_again = shard->cached = false;
+	shard->fetched_again = shard->cached = shard->repinned = false;
 	shard->err.code = 0;
 	shard_forgets(shard);
 	shard->pin.bytes = plan.bytes;
