@@ -19,6 +19,7 @@
 #include "core/paths.h"
 #include "core/ring.h"
 #include "core/run.h"
+#include "data/batch.h"
 #include "data/crc32c.h"
 
 #include <inttypes.h>
@@ -192,11 +193,20 @@ static uint64_t data_bytes(const struct ring *ring, const struct ring_slot *slot
 	return bytes;
 }
 
-/* The last column says which rows are empty. */
+/* The features' columns come before the one that says which rows are empty. */
+static uint32_t empty_column(const struct ring_geometry *geometry)
+{
+	uint32_t column = 0;
+
+	while (strcmp(geometry->column[column].name, BATCH_COLUMN_EMPTY) != 0)
+		column++;
+	return column;
+}
+
 static void print_rows(const struct ring *ring, const struct ring_slot *slot)
 {
 	const struct ring_geometry *geometry = ring_geometry_of(ring);
-	uint32_t last = geometry->columns - 1;
+	uint32_t last = empty_column(geometry);
 
 	for (uint32_t row = 0; slot->kind == RING_DATA && row < slot->rows; row++) {
 		uint32_t crc = 0;
