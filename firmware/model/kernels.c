@@ -3,9 +3,11 @@
 
 /* Made by the Makefile from kernels/NAME.cl, and built in this order: philox and gemm first, as the others
  * use their functions and names. */
-#define SOURCES(each)                                                                                       \
-	each(philox) each(gemm) each(gemm_tiled) each(elements) each(activation) each(softmax) each(losses) \
-		each(metrics) each(update) each(gradients)
+/* clang-format off: one a line */
+#define SOURCES(each)                                                                                     \
+	each(philox) each(gemm) each(gemm_tiled) each(elements) each(activation) each(softmax) each(norm) \
+		each(losses) each(metrics) each(update) each(gradients)
+/* clang-format on */
 
 #define DECLARE(name)                      \
 	extern const char kernel_##name[]; \

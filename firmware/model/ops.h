@@ -60,7 +60,7 @@ struct parameter_spec {
 };
 
 /* One call of a float64 reference: forward fills y; then, with dy, backward fills dx (NULL: not wanted) and
- * dparameter (NULL: frozen or state). While training, forward may write the layer's state. Shapes are those
+ * dparameter (NULL: frozen or state). While training, the call without dy may write the layer's state. Shapes are those
  * of the graph's tensors, less the rows. */
 struct op_reference {
 	const struct graph *graph;

@@ -126,6 +126,31 @@ LAYERS += [Row(" ".join([op, more]).strip(), f'{{ op = "dense"; name = "a"; unit
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), layer, dense(5, "out")))
            for op, more, layer in FUNCTIONS]
 
+# Without a bias below: batch_norm takes it away again, and what is left of its gradient is rounding.
+NORMS = [("batch_norm", "", IMAGE, lambda: K.BatchNormalization(name="norm")),
+         ("batch_norm", "", None, lambda: K.BatchNormalization(name="norm")),
+         ("batch_norm", "momentum = 0.9; epsilon = 1e-5; center = false; scale = false; ", None,
+          lambda: K.BatchNormalization(name="norm", momentum=0.9, epsilon=1e-5, center=False, scale=False)),
+         ("batch_norm", "trainable = false; ", None, lambda: K.BatchNormalization(name="norm", trainable=False)),
+         ("layer_norm", "", IMAGE, lambda: K.LayerNormalization(name="norm")),
+         ("layer_norm", "epsilon = 1e-5; center = false; ", None,
+          lambda: K.LayerNormalization(name="norm", epsilon=1e-5, center=False))]
+LAYERS += [Row(" ".join([op, more, "of images" if shape else ""]).strip(),
+               f'{{ op = "dense"; name = "a"; units = 16; use_bias = false; }}, {{ op = "{op}"; name = "norm"; {more}}}, '
+               '{ op = "relu"; }, '
+               '{ op = "flatten"; }, { op = "dense"; name = "out"; units = 5; }',
+               chain(dense(16, "a", use_bias=False), layer, lambda: K.ReLU(), lambda: K.Flatten(), dense(5, "out")),
+               features=shape)
+           for op, more, shape, layer in NORMS]
+
+def adapted(inputs):
+    layer = K.Normalization(name="norm")
+    layer.adapt(np.random.default_rng(3).normal(2, 3, [100, 12]).astype(np.float32))
+    return K.Dense(5, name="out")(layer(inputs["sentence"]))
+
+
+LAYERS += [Row("normalization", '{ op = "normalization"; name = "norm"; }, { op = "dense"; name = "out"; units = 5; }', adapted)]
+
 TWO = '{ op = "dense"; name = "a"; units = 16; }, { op = "relu"; }, { op = "dense"; name = "out"; units = 5; }'
 TWO_KERAS = chain(dense(16, "a"), lambda: K.ReLU(), dense(5, "out"))
 OPTIMIZERS = [

@@ -15,7 +15,7 @@
 #define ROWS        13u
 #define INPUTS      21u
 #define CLASSES     5u
-#define INPUTS_MAX  1024u
+#define INPUTS_MAX  2048u
 #define NUMBERS_MAX (ROWS * INPUTS_MAX)
 
 static struct gpu *gpu;
@@ -96,6 +96,29 @@ static struct config_layer leaky[] = FUNCTION("leaky_relu");
 static struct config_layer leaky_own[] =
 	FUNCTION("leaky_relu", ATTRIBUTES(1, FLOAT_ATTRIBUTE("negative_slope", 0.05)));
 
+/* 13 rows of 6 are two chunks of the sums' tree, of 400 two levels of them. */
+static struct config_layer batch_norms[] = { DENSE(4),      OP("batch_norm"), RELU,
+					     OP("flatten"), DENSE(5),         SOFTMAX };
+static struct config_layer batch_norm_plain[] = {
+	DENSE(9),
+	OP("batch_norm", ATTRIBUTES(4, BOOL_ATTRIBUTE("center", 0), BOOL_ATTRIBUTE("scale", 0),
+				    FLOAT_ATTRIBUTE("momentum", 0.6), FLOAT_ATTRIBUTE("epsilon", 0.1))),
+	DENSE(5), SOFTMAX
+};
+static struct config_layer batch_norm_frozen[] = {
+	DENSE(4), OP("batch_norm", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))), DENSE(5), SOFTMAX
+};
+static struct config_layer layer_norms[] = { DENSE(4),      OP("layer_norm"), RELU,
+					     OP("flatten"), DENSE(5),         SOFTMAX };
+static struct config_layer layer_norm_plain[] = {
+	DENSE(9),
+	OP("layer_norm", ATTRIBUTES(3, BOOL_ATTRIBUTE("center", 0), BOOL_ATTRIBUTE("scale", 0),
+				    FLOAT_ATTRIBUTE("epsilon", 0.1))),
+	DENSE(5), SOFTMAX
+};
+static struct config_layer normalizations[] = { OP("normalization"), DENSE(9), OP("normalization"), DENSE(5),
+						SOFTMAX };
+
 /* Nets of each kind of layer; the input is [INPUTS] where no shape is given. A new op is a line here. The
  * difference allowed to the float64 reference is `tolerance` of the number and half of it at zero. */
 #define NET(layers, ...) NET_WITHIN(0, layers, __VA_ARGS__)
@@ -109,13 +132,39 @@ static const struct net {
 	struct config_layer *layers;
 	uint32_t count;
 	uint64_t shape[CONFIG_SHAPE_MAX];
-	double tolerance; /* 0: 4e-6 */
+	double tolerance; /* 0: 4e-6; more where sums are long */
 } nets[] = {
-	NET(just_dense),   NET(no_bias),       NET(with_relu),     NET(with_dropout), NET(relu_dropout),
-	NET(dropout_relu), NET(inner_softmax), NET(first_dropout), NET(rows_relu),    NET(frozen),
-	NET(sigmoids),     NET(tanhs),         NET(swishes),       NET(silus),        NET(gelus),
-	NET(gelus_tanh),   NET(leaky),         NET(leaky_own),     NET(frozen_below), NET(residual),
-	NET(joined),       NET(shapes, 4, 3),  NET(shared_view),
+	NET(just_dense),
+	NET(no_bias),
+	NET(with_relu),
+	NET(with_dropout),
+	NET(relu_dropout),
+	NET(dropout_relu),
+	NET(inner_softmax),
+	NET(first_dropout),
+	NET(rows_relu),
+	NET(frozen),
+	NET(sigmoids),
+	NET(tanhs),
+	NET(swishes),
+	NET(silus),
+	NET(gelus),
+	NET(gelus_tanh),
+	NET(leaky),
+	NET(leaky_own),
+	NET(batch_norms, 3, 2, 5),
+	NET_WITHIN(1e-5, batch_norms, 400, 2),
+	NET(batch_norm_plain),
+	NET(batch_norm_frozen),
+	NET(layer_norms, 3, 2, 5),
+	NET_WITHIN(1e-5, layer_norms, 400, 2),
+	NET(layer_norm_plain),
+	NET(normalizations),
+	NET(frozen_below),
+	NET(residual),
+	NET(joined),
+	NET(shapes, 4, 3),
+	NET(shared_view),
 };
 #define NETS (sizeof(nets) / sizeof(*nets))
 

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Normalisation. x, y and their gradients are [n, columns], n = rows of the batch times `outer`; gamma and beta are
+ * [columns] or null (1 and 0). `saved` [2, columns] is mean and 1 / deviation of each column, `stats` [n, 2] of each row.
+ * Rows of the batch marked empty count for nothing.
+ *
+ * Reduction class: columns are summed in a tree of NORM_CHUNK: chunks of so many rows in order, then so many chunks in
+ * order, until one is left; rows in order. Neither depends on the device.
+ * References: the reference() of each row in ops/norm.c. Tolerance: (NORM_CHUNK + 6 * levels) * 2^-24 of the sum of
+ * absolute values, where it is divided by a deviation relative to that.
+ */
+
+#define NORM_CHUNK 64
+
+bool counts(__global const uchar *empty, int row)
+{
+	return !empty || !empty[row];
+}
+
+/* ---- Moments of columns: parts [chunks, 3, columns] = number, mean, sum of squared differences from it ---- */
+
+/* Two dimensions: columns, chunks. */
+ELEMENTS column_moments(__global const float *x, __global const uchar *empty, __global float *parts, int rows, int outer,
+			int columns)
+{
+	const int c = get_global_id(0), chunk = get_global_id(1);
+	const int first = chunk * NORM_CHUNK, end = min(first + NORM_CHUNK, rows * outer);
+	float number = 0, sum = 0, squares = 0;
+
+	if (c >= columns)
+		return;
+	for (int r = first; r < end; r++)
+		if (counts(empty, r / outer)) {
+			sum += x[(size_t)r * columns + c];
+			number += 1;
+		}
+
+	const float mean = number > 0 ? sum / number : 0;
+
+	for (int r = first; r < end; r++)
+		if (counts(empty, r / outer)) {
+			const float difference = x[(size_t)r * columns + c] - mean;
+
+			squares = fma(difference, difference, squares);
+		}
+	parts += (size_t)chunk * 3 * columns + c;
+	parts[0] = number;
+	parts[columns] = mean;
+	parts[2 * columns] = squares;
+}
+
+/* NORM_CHUNK parts become one (Chan, Golub, LeVeque, 1983); each of `in` stands for `tile` rows. */
+ELEMENTS merge_moments(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
+{
+	const int c = get_global_id(0), group = get_global_id(1);
+	const int parts = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
+	float number = 0, mean = 0, squares = 0;
+
+	if (c >= columns)
+		return;
+	for (int p = first; p < min(first + NORM_CHUNK, parts); p++) {
+		__global const float *part = in + (size_t)p * 3 * columns + c;
+		const float more = part[0], total = number + more, difference = part[columns] - mean;
+
+		if (more > 0) {
+			mean += difference * (more / total);
+			squares += part[2 * columns] + difference * difference * (number * (more / total));
+			number = total;
+		}
+	}
+	out += (size_t)group * 3 * columns + c;
+	out[0] = number;
+	out[columns] = mean;
+	out[2 * columns] = squares;
+}
+
+/* saved; moving = moving * momentum + of the batch * (1 - momentum), the variance that of the batch itself, as Keras's. */
+ELEMENTS batch_moments(__global const float *moments, __global float *saved, __global float *moving_mean,
+		       __global float *moving_variance, float momentum, float one_minus_momentum, float epsilon,
+		       int columns)
+{
+	const int c = get_global_id(0);
+
+	if (c >= columns)
+		return;
+
+	const float number = moments[c], mean = moments[columns + c];
+	const float variance = number > 0 ? moments[2 * columns + c] / number : 0;
+
+	saved[c] = mean;
+	saved[columns + c] = 1 / sqrt(variance + epsilon);
+	if (number > 0) {
+		moving_mean[c] = moving_mean[c] * momentum + mean * one_minus_momentum;
+		moving_variance[c] = moving_variance[c] * momentum + variance * one_minus_momentum;
+	}
+}
+
+/* saved, of statistics that are given: deviation = max(sqrt(variance + epsilon), least) */
+ELEMENTS given_moments(__global const float *mean, __global const float *variance, __global float *saved, float epsilon,
+		       float least, int columns)
+{
+	const int c = get_global_id(0);
+
+	if (c >= columns)
+		return;
+	saved[c] = mean[c];
+	saved[columns + c] = 1 / fmax(sqrt(variance[c] + epsilon), least);
+}
+
+/* y = (x - mean) / deviation * gamma + beta */
+ELEMENTS normalize_columns(__global const float *x, __global const float *saved, __global const float *gamma,
+			   __global const float *beta, __global float *y, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const int c = i % columns;
+
+		y[i] = (x[i] - saved[c]) * saved[columns + c] * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0);
+	}
+}
+
+/* ---- Backward: sums [chunks, 2, columns] of dy and of dy * (x - mean) / deviation ---- */
+
+/* Two dimensions: columns, chunks. */
+ELEMENTS column_gradients(__global const float *dy, __global const float *x, __global const float *saved,
+			  __global float *sums, int rows, int outer, int columns)
+{
+	const int c = get_global_id(0), chunk = get_global_id(1);
+	const int first = chunk * NORM_CHUNK, end = min(first + NORM_CHUNK, rows * outer);
+	float sum = 0, product = 0;
+
+	if (c >= columns)
+		return;
+	for (int r = first; r < end; r++) {
+		const size_t i = (size_t)r * columns + c;
+
+		sum += dy[i];
+		product = fma(dy[i], (x[i] - saved[c]) * saved[columns + c], product);
+	}
+	sums += (size_t)chunk * 2 * columns + c;
+	sums[0] = sum;
+	sums[columns] = product;
+}
+
+/* The same with the moments of each row. */
+ELEMENTS row_gradients(__global const float *dy, __global const float *x, __global const float *stats,
+		       __global float *sums, int rows, int outer, int columns)
+{
+	const int c = get_global_id(0), chunk = get_global_id(1);
+	const int first = chunk * NORM_CHUNK, end = min(first + NORM_CHUNK, rows * outer);
+	float sum = 0, product = 0;
+
+	if (c >= columns)
+		return;
+	for (int r = first; r < end; r++) {
+		const size_t i = (size_t)r * columns + c;
+
+		sum += dy[i];
+		product = fma(dy[i], (x[i] - stats[2 * r]) * stats[2 * r + 1], product);
+	}
+	sums += (size_t)chunk * 2 * columns + c;
+	sums[0] = sum;
+	sums[columns] = product;
+}
+
+/* NORM_CHUNK parts become one; each of `in` stands for `tile` rows. */
+ELEMENTS merge_gradients(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
+{
+	const int c = get_global_id(0), group = get_global_id(1);
+	const int parts = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
+	float sum = 0, product = 0;
+
+	if (c >= columns)
+		return;
+	for (int p = first; p < min(first + NORM_CHUNK, parts); p++) {
+		sum += in[(size_t)p * 2 * columns + c];
+		product += in[((size_t)p * 2 + 1) * columns + c];
+	}
+	out[(size_t)group * 2 * columns + c] = sum;
+	out[((size_t)group * 2 + 1) * columns + c] = product;
+}
+
+/* Either may be null. */
+ELEMENTS norm_parameter_gradients(__global const float *sums, __global float *gamma_gradient,
+				  __global float *beta_gradient, int columns)
+{
+	const int c = get_global_id(0);
+
+	if (c >= columns)
+		return;
+	if (gamma_gradient)
+		gamma_gradient[c] = sums[columns + c];
+	if (beta_gradient)
+		beta_gradient[c] = sums[c];
+}
+
+/* dx (+)= gamma / deviation * (dy - (sum dy + x' * sum dy x') / n), x' = (x - mean) / deviation; with statistics that are
+ * given, `sums` is null and dx = gamma / deviation * dy. */
+ELEMENTS batch_norm_backward(__global const float *dy, __global const float *x, __global const float *saved,
+			     __global const float *gamma, __global const float *sums, __global const uchar *empty,
+			     __global float *dx, int add, int rows, int valid_rows, int outer, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i >= (size_t)rows * outer * columns)
+		return;
+
+	const int c = i % columns;
+	const float scale = saved[columns + c] * (gamma ? gamma[c] : 1);
+	float v = dy[i];
+
+	if (sums) {
+		const float x1 = (x[i] - saved[c]) * saved[columns + c];
+		const float n = (float)valid_rows * outer;
+
+		v = counts(empty, i / columns / outer) ? v - (sums[c] + x1 * sums[columns + c]) / n : 0;
+	}
+	dx[i] = scale * v + (add ? dx[i] : 0);
+}
+
+/* ---- Rows ---- */
+
+/* y = (x - mean) / sqrt(variance + epsilon) * gamma + beta over the columns of a row; one item a row. */
+ROWS layer_norm(__global const float *x, __global const float *gamma, __global const float *beta, __global float *stats,
+		__global float *y, float epsilon, int rows, int columns)
+{
+	const int r = get_global_id(0);
+	float sum = 0, squares = 0;
+
+	if (r >= rows)
+		return;
+	x += (size_t)r * columns;
+	y += (size_t)r * columns;
+	for (int c = 0; c < columns; c++)
+		sum += x[c];
+
+	const float mean = sum / columns;
+
+	for (int c = 0; c < columns; c++)
+		squares = fma(x[c] - mean, x[c] - mean, squares);
+
+	const float scale = 1 / sqrt(squares / columns + epsilon);
+
+	for (int c = 0; c < columns; c++)
+		y[c] = (x[c] - mean) * scale * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0);
+	stats[2 * r] = mean;
+	stats[2 * r + 1] = scale;
+}
+
+/* g = dy * gamma; dx (+)= (g - (sum g + x' * sum g x') / columns) / deviation */
+ROWS layer_norm_backward(__global const float *dy, __global const float *x, __global const float *gamma,
+			 __global const float *stats, __global float *dx, int add, int rows, int columns)
+{
+	const int r = get_global_id(0);
+	float sum = 0, product = 0;
+
+	if (r >= rows)
+		return;
+	dy += (size_t)r * columns;
+	x += (size_t)r * columns;
+	dx += (size_t)r * columns;
+
+	const float mean = stats[2 * r], scale = stats[2 * r + 1];
+
+	for (int c = 0; c < columns; c++) {
+		const float g = dy[c] * (gamma ? gamma[c] : 1);
+
+		sum += g;
+		product = fma(g, (x[c] - mean) * scale, product);
+	}
+	for (int c = 0; c < columns; c++) {
+		const float g = dy[c] * (gamma ? gamma[c] : 1), x1 = (x[c] - mean) * scale;
+
+		dx[c] = (g - (sum + x1 * product) / columns) * scale + (add ? dx[c] : 0);
+	}
+}
