@@ -3,10 +3,20 @@
 
 /* Made by the Makefile from kernels/NAME.cl, and built in this order: philox and gemm first, as the others
  * use their functions and names. */
-/* clang-format off: one a line */
-#define SOURCES(each)                                                                                     \
-	each(philox) each(gemm) each(gemm_tiled) each(elements) each(activation) each(softmax) each(norm) \
-		each(losses) each(metrics) each(update) each(gradients)
+/* One a line: */
+/* clang-format off */
+#define SOURCES(each) \
+	each(philox) \
+	each(gemm) \
+	each(gemm_tiled) \
+	each(elements) \
+	each(activation) \
+	each(softmax) \
+	each(norm) \
+	each(losses) \
+	each(metrics) \
+	each(update) \
+	each(gradients)
 /* clang-format on */
 
 #define DECLARE(name)                      \

@@ -7,11 +7,26 @@
 
 /* ---- The table: rows are in ops/ ---- */
 
-/* clang-format off: one a line */
-#define OPS(row)                                                                                          \
-	row(dense) row(relu) row(sigmoid) row(tanh) row(swish) row(silu) row(gelu) row(leaky_relu)        \
-		row(softmax) row(dropout) row(batch_norm) row(layer_norm) row(normalization) row(flatten) \
-			row(reshape) row(add) row(concatenate)
+/* One a line: */
+/* clang-format off */
+#define OPS(row) \
+	row(dense) \
+	row(relu) \
+	row(sigmoid) \
+	row(tanh) \
+	row(swish) \
+	row(silu) \
+	row(gelu) \
+	row(leaky_relu) \
+	row(softmax) \
+	row(dropout) \
+	row(batch_norm) \
+	row(layer_norm) \
+	row(normalization) \
+	row(flatten) \
+	row(reshape) \
+	row(add) \
+	row(concatenate)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct op op_##name;
