@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """callgrind_annotate --tree=caller on the input: functions from 0.5 % on, who copies, and the libraries' sums, as a table.
-profile.py RECORDS BYTES"""
+instructions.py RECORDS BYTES"""
 import collections
 import re
 import sys
