@@ -35,6 +35,7 @@ static const struct verb {
 	{ "config", "check, show, apply or document the configuration", cli_config, NULL, false },
 	{ "report", "what a run came to", cli_report, NULL, true },
 	{ "prep", "raw texts to shards in the store", cli_prep, NULL, true },
+	{ "model", "a network's layers, shapes and parameters", cli_model, NULL, true },
 	{ "predict", "what a trained network makes of texts", cli_predict, NULL, true },
 };
 

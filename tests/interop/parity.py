@@ -3,6 +3,7 @@
 optimizer. Each of the first STEPS steps starts from TensorFlow's weights, slots and layers' state: what is behind it
 differs by at most 1e-5 of a tensor's largest number, gradients by 1e-4, prediction and loss by 1e-5. Then FREE_STEPS steps
 without looking at each other: at most 1e-3."""
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from keras import layers as K
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
+BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
 STEPS, FREE_STEPS, ROWS = 5, 100, 16
 CONFIG = """
 run: {{ name = "t"; batch_rows = {rows}; }};
@@ -276,6 +278,30 @@ def compare_steps(row, work, rng, comparison):
             comparison.look("step", 1e-5, f"step {i}: {name}", found[f"after/{i}/{name}"], tensor)
 
 
+def numbers_in(weights):
+    return int(sum(np.prod(weight.shape) for weight in weights if weight.dtype.startswith("float")))
+
+
+def compare_summaries(row, work, comparison):
+    """kiln model summary against Keras's own, layer by layer where the names are the same."""
+    model = Peer(row).model
+    with open(f"{work}/kiln.conf", "w") as out:
+        out.write(config_of(row))
+    done = subprocess.run([f"{BIN}/kiln", "model", "summary", f"{work}/kiln.conf", "--json"], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    summary = json.loads(done.stdout)
+    layers = {layer["name"]: layer for layer in summary["layers"]}
+    found = [(layer.name, layers[layer.name]["output_shape"], layers[layer.name]["params"],
+              layers[layer.name]["trainable_params"]) for layer in model.layers if layer.name in layers]
+    wanted = [(layer.name, list(layer.output.shape), numbers_in(layer.weights), numbers_in(layer.trainable_weights))
+              for layer in model.layers if layer.name in layers]
+    found.append([summary[f"{kind}_params"] for kind in ("total", "trainable", "non_trainable")])
+    wanted.append([numbers_in(weights) for weights in (model.weights, model.trainable_weights, model.non_trainable_weights)])
+    if found != wanted:
+        comparison.wrong.append(f"summary: {found}, not {wanted}")
+
+
 def compare_free(row, work, rng, comparison):
     peer, batches = Peer(row), make_batches(row, rng, FREE_STEPS)
     tensors = {**{f"batch/{n}": b for n, b in batches.items()}, **{f"at/0/{n}": t for n, t in peer.state().items()}}
@@ -297,6 +323,7 @@ def main():
     for number, row in enumerate(rows, 1):
         rng, comparison = np.random.default_rng(zlib.crc32(row.name.encode())), Comparison(row)
         try:
+            compare_summaries(row, work, comparison)
             compare_steps(row, work, rng, comparison)
             compare_free(row, work, rng, comparison)
         except RuntimeError as error:

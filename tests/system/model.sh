@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln model summary: layers, shapes, parameters and connections, for people and as JSON; what it refuses.
+. "$(dirname "$0")/lib.sh"
+kiln=$KILN_BIN/kiln
+cd "$work" || exit 1
+
+config() { # layers
+	cat <<-CONF
+		run: { name = "net"; };
+		source: { url = "file:///nowhere"; };
+		sink: { url = "file:///nowhere"; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 6, 4 ]; },
+		           { name = "age"; dtype = "float32"; shape = [ 3 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( $1 ); };
+	CONF
+}
+
+config '{ op = "flatten"; }, { op = "dense"; units = 1200; }, { op = "relu"; }, { op = "batch_norm"; },
+        { op = "dense"; units = 2; trainable = false; }, { op = "softmax"; }' >chain.conf
+config '{ op = "flatten"; }, { op = "dense"; name = "a"; units = 3; }, { op = "add"; inputs = [ "a", "age" ]; },
+        { op = "dense"; units = 2; }, { op = "softmax"; }' >joined.conf
+
+cat >chain.expected <<'TEXT'
+Model: "net"
+Layer (type)                             Output Shape                         Param #
+flatten (flatten)                        (None, 24)                                 0
+dense (dense)                            (None, 1200)                          30,000
+relu (relu)                              (None, 1200)                               0
+batch_norm (batch_norm)                  (None, 1200)                           4,800
+dense_1 (dense)                          (None, 2)                              2,402
+softmax (softmax)                        (None, 2)                                  0
+Total params: 37,202 (145.32 KB)
+Trainable params: 32,400 (126.56 KB)
+Non-trainable params: 4,802 (18.76 KB)
+TEXT
+is "$("$kiln" model summary chain.conf 2>&1)" "$(cat chain.expected)" \
+	"a chain: names, types, shapes, parameters; frozen and kept numbers apart"
+
+found=$("$kiln" model summary joined.conf 2>&1)
+like "$found" '^Layer \(type\) .*Connected to$' "several inputs: a column says what each layer reads,"
+like "$found" '^add \(add\) +\(None, 3\) +0  a, age$' "layers and features"
+
+is "$("$kiln" model summary joined.conf --json 2>&1 | python3 -c '
+import json, sys
+model = json.load(sys.stdin)
+print(model["layers"][2], model["total_params"], model["trainable_params"], model["non_trainable_params"])')" \
+	"{'name': 'add', 'type': 'add', 'output_shape': [None, 3], 'params': 0, 'trainable_params': 0, 'inputs': ['a', 'age']} 83 83 0" \
+	"--json says the same"
+
+config '{ op = "dense"; units = 3; }, { op = "softmax"; }' >wrong.conf
+found=$("$kiln" model summary wrong.conf 2>&1)
+is $? 1 "a wrong network: exit 1"
+like "$found" "wrong.conf:7: model.layers: found 18 outputs, allowed: 2, the classes of label" "and its mistake"
+for arguments in summaries "" "summary chain.conf joined.conf" "summary --all"; do
+	# shellcheck disable=SC2086
+	"$kiln" model $arguments >/dev/null 2>&1
+	is $? 2 "wrong usage: kiln model $arguments"
+done
