@@ -28,24 +28,28 @@ source: {{ url = "file:///nowhere"; }};
 sink: {{ url = "file:///nowhere"; }};
 optimizer: {{ {optimizer} }};
 schema = ( {schema} );
-model: {{ input = "{input}"; loss = "{loss}"; layers = ( {layers} ); }};
+model: {{ input = "{input}"; loss = "{loss}"; {more} layers = ( {layers} ); }};
 """
 
 
 # ---- What rows are made of -------------------------------------------------------------------------------------------
 
 class Optimizer:
-    """Its keys in kiln.conf, Keras's, and the attribute of Keras's that holds each slot."""
+    """Its keys in kiln.conf, Keras's, and the attribute of Keras's that holds each slot. `seen(gradients)`: what Kiln's
+    gradients are after the step, where that is not what the tape says."""
 
-    def __init__(self, conf, make, **slots):
-        self.conf, self.make, self.slots = conf, make, slots
+    def __init__(self, conf, make, seen=None, **slots):
+        self.conf, self.make, self.seen, self.slots = conf, make, seen or (lambda gradients: gradients), slots
 
 
 class Loss:
     """Its name in kiln.conf, the layer Kiln wants last, Keras's loss of what is before that layer, and that layer as a
-    function. `label(rng, rows)` makes labels, `label_shape` is that of the schema."""
+    function. `label(rng, rows)` makes labels, `label_shape` is that of the schema. `conf`: more keys of `model`;
+    `by_label(label)`: what a row counts by its label; `weighted`: a feature "weight" says it."""
 
-    def __init__(self, name, last, keras_loss, activation, label_shape, label, label_dtype="int64"):
+    def __init__(self, name, last, keras_loss, activation, label_shape, label, label_dtype="int64", conf="", by_label=None,
+                 weighted=False):
+        self.conf, self.by_label, self.weighted = conf, by_label, weighted
         self.name, self.last, self.keras_loss, self.activation = name, last, keras_loss, activation
         self.label_shape, self.label, self.label_dtype = label_shape, label, label_dtype
 
@@ -167,7 +171,110 @@ OPTIMIZERS = [
                             lambda: keras.optimizers.Adam(0.003, 0.8, 0.99, 1e-5), m="_momentums", v="_velocities")),
 ]
 
-LOSSES = []
+SGD, SCHEDULES = keras.optimizers.SGD, keras.optimizers.schedules
+M, MV = {"m": "momentums"}, {"m": "_momentums", "v": "_velocities"}
+
+
+def norm_of(gradients):
+    return np.sqrt(sum(np.sum(np.square(g, dtype=np.float64)) for g in gradients))
+
+
+def each(change):
+    return lambda gradients: {name: change(g) for name, g in gradients.items()}
+
+
+def scaled_to(norm):
+    return lambda gradients: {name: g * norm / max(norm, norm_of(gradients.values())) for name, g in gradients.items()}
+
+
+# While gradients gather, what lies in their place is neither the batch's nor what is applied: the slots say it.
+OPTIMIZERS += [Row(name, TWO, TWO_KERAS, optimizer=optimizer) for name, optimizer in [
+    ("adamw", Optimizer('name = "adamw";', lambda: keras.optimizers.AdamW(), **MV)),
+    ("adamw, own decay", Optimizer('name = "adamw"; weight_decay = 0.1; learning_rate = 0.01;',
+                                   lambda: keras.optimizers.AdamW(0.01, weight_decay=0.1), **MV)),
+    ("sgd, weight decay", Optimizer('name = "sgd"; momentum = 0.9; weight_decay = 0.05;',
+                                    lambda: SGD(momentum=0.9, weight_decay=0.05), **M)),
+    ("schedule step", Optimizer('name = "sgd"; schedule = "step"; boundaries = [ 1, 3, 50 ]; values = [ 0.1, 0.05, 0.02, 0.01 ];',
+                                lambda: SGD(SCHEDULES.PiecewiseConstantDecay([1, 3, 50], [0.1, 0.05, 0.02, 0.01])))),
+    ("schedule cosine", Optimizer('name = "adam"; schedule = "cosine"; learning_rate = 0.01; decay_steps = 80; alpha = 0.1;',
+                                  lambda: keras.optimizers.Adam(SCHEDULES.CosineDecay(0.01, 80, alpha=0.1)), **MV)),
+    ("schedule cosine, warm-up",
+     Optimizer('name = "adam"; schedule = "cosine"; learning_rate = 0.01; decay_steps = 80; warmup_steps = 3; warmup_from = 0.001;',
+               lambda: keras.optimizers.Adam(SCHEDULES.CosineDecay(0.001, 80, warmup_target=0.01, warmup_steps=3)), **MV)),
+    ("clipvalue", Optimizer('name = "sgd"; clipvalue = 0.05;', lambda: SGD(clipvalue=0.05),
+                            seen=each(lambda g: np.clip(g, -0.05, 0.05)))),
+    ("clipnorm", Optimizer('name = "sgd"; clipnorm = 0.3;', lambda: SGD(clipnorm=0.3),
+                           seen=each(lambda g: g * 0.3 / max(0.3, norm_of([g]))))),
+    ("global_clipnorm", Optimizer('name = "adam"; global_clipnorm = 0.5;', lambda: keras.optimizers.Adam(global_clipnorm=0.5),
+                                  seen=scaled_to(0.5), **MV)),
+    ("gradient accumulation",
+     Optimizer('name = "adam"; gradient_accumulation_steps = 3; clipnorm = 0.3;',
+               lambda: keras.optimizers.Adam(gradient_accumulation_steps=3, clipnorm=0.3), seen=lambda gradients: {},
+               accumulator="_accumulated_gradients", **MV)),
+    ("moving average", Optimizer('name = "sgd"; learning_rate = 0.1; use_ema = true;', lambda: SGD(0.1, use_ema=True),
+                                 average="_model_variables_moving_average")),
+    ("moving average that replaces",
+     Optimizer('name = "adam"; use_ema = true; ema_momentum = 0.8; ema_overwrite_frequency = 3;',
+               lambda: keras.optimizers.Adam(use_ema=True, ema_momentum=0.8, ema_overwrite_frequency=3),
+               average="_model_variables_moving_average", **MV)),
+    ("moving average beside accumulation",
+     Optimizer('name = "sgd"; learning_rate = 0.1; use_ema = true; gradient_accumulation_steps = 2;',
+               lambda: SGD(0.1, use_ema=True, gradient_accumulation_steps=2), seen=lambda gradients: {},
+               average="_model_variables_moving_average", accumulator="_accumulated_gradients")),
+]]
+OPTIMIZERS += [Row("l1 and l2 penalties",
+                   '{ op = "dense"; name = "a"; units = 16; kernel_l2 = 0.01; bias_l1 = 0.02; }, { op = "relu"; }, '
+                   '{ op = "dense"; name = "out"; units = 5; kernel_l1 = 0.005; kernel_l2 = 0.002; }',
+                   chain(dense(16, "a", kernel_regularizer=keras.regularizers.L2(0.01),
+                               bias_regularizer=keras.regularizers.L1(0.02), bias_initializer="random_normal"),
+                         lambda: K.ReLU(), dense(5, "out", kernel_regularizer=keras.regularizers.L1L2(0.005, 0.002))))]
+
+CLASS_WEIGHTS = np.array([0.5, 2, 1, 0.1, 3])
+BY_CLASS = "class_weights = [ 0.5, 2.0, 1.0, 0.1, 3.0 ];"
+SOFTMAX, SIGMOID = '{ op = "softmax"; }', '{ op = "sigmoid"; }'
+KL = keras.losses
+
+
+def classes(rng, rows):
+    return rng.integers(0, 5, [rows, 1])
+
+
+def bits(rng, rows):
+    return rng.integers(0, 2, [rows, 5])
+
+
+def numbers(rng, rows):
+    return rng.standard_normal([rows, 5])
+
+
+def chances(rng, rows):
+    return rng.dirichlet(np.ones(5), rows)
+
+
+LOSSES = [Row(name, TWO, TWO_KERAS, loss=loss) for name, loss in [
+    ("categorical, label smoothing", Loss("categorical_crossentropy", SOFTMAX, KL.CategoricalCrossentropy(True, 0.1), tf.nn.softmax,
+                                          [5], one_hot(5), conf="label_smoothing = 0.1;")),
+    ("categorical, float32 labels", Loss("categorical_crossentropy", SOFTMAX, KL.CategoricalCrossentropy(True), tf.nn.softmax,
+                                         [5], chances, "float32")),
+    ("categorical, class weights", Loss("categorical_crossentropy", SOFTMAX, KL.CategoricalCrossentropy(True), tf.nn.softmax, [5],
+                                        one_hot(5), conf=BY_CLASS, by_label=lambda y: CLASS_WEIGHTS[y.argmax(-1)])),
+    ("sparse categorical", Loss("sparse_categorical_crossentropy", SOFTMAX, KL.SparseCategoricalCrossentropy(True), tf.nn.softmax,
+                                [1], classes)),
+    ("sparse categorical, class weights",
+     Loss("sparse_categorical_crossentropy", SOFTMAX, KL.SparseCategoricalCrossentropy(True), tf.nn.softmax, [1], classes,
+          conf=BY_CLASS, by_label=lambda y: CLASS_WEIGHTS[y[:, 0]])),
+    ("sparse categorical, sample weights",
+     Loss("sparse_categorical_crossentropy", SOFTMAX, KL.SparseCategoricalCrossentropy(True), tf.nn.softmax, [1], classes,
+          conf='sample_weight = "weight";', weighted=True)),
+    ("binary", Loss("binary_crossentropy", SIGMOID, KL.BinaryCrossentropy(True), tf.nn.sigmoid, [5], bits)),
+    ("binary, label smoothing, float32, sample weights",
+     Loss("binary_crossentropy", SIGMOID, KL.BinaryCrossentropy(True, 0.2), tf.nn.sigmoid, [5], bits, "float32",
+          conf='label_smoothing = 0.2; sample_weight = "weight";', weighted=True)),
+    ("mean squared error", Loss("mean_squared_error", "", KL.MeanSquaredError(), tf.identity, [5], numbers, "float32")),
+    ("mean squared error of tanh, sample weights",
+     Loss("mean_squared_error", '{ op = "tanh"; }', lambda y, x, sample_weight: KL.MeanSquaredError()(y, tf.tanh(x), sample_weight),
+          tf.tanh, [5], numbers, "float32", conf='sample_weight = "weight";', weighted=True)),
+]]
 
 ROWS_OF_ALL = LAYERS + OPTIMIZERS + LOSSES
 
@@ -178,7 +285,13 @@ def make_batches(row, rng, steps):
     batches = {name: (make or (lambda rng, shape: rng.standard_normal(shape)))(rng, [steps, ROWS, *shape]).astype(dtype)
                for name, (dtype, shape, make) in row.features.items()}
     batches["label"] = np.stack([row.loss.label(rng, ROWS) for _ in range(steps)]).astype(row.loss.label_dtype)
+    if row.loss.weighted:
+        batches["weight"] = rng.uniform(0, 2, [steps, ROWS]).astype(np.float32)
     return batches
+
+
+def inputs_of(batches, i):
+    return {name: batch[i] for name, batch in batches.items() if name not in ("label", "weight")}
 
 
 def weights_of(model):
@@ -203,31 +316,39 @@ class Peer:
         for slot, attribute in self.row.optimizer.slots.items():
             for variable, value in zip(self.model.trainable_variables, getattr(self.optimizer, attribute)):
                 state[f"optimizer/{slot}/{self.names[id(variable)]}"] = value.numpy().copy()
-        state["state/step"] = np.array([int(self.optimizer.iterations.numpy())], np.int64)
+        state["state/step"] = np.array([int(self.optimizer._iterations.numpy())], np.int64)
         return state
 
     def predict(self, batch):
         return self.row.loss.activation(self.model(batch, training=False)).numpy().reshape(ROWS, -1)
 
-    def step(self, batch, label):
+    def step(self, batches, i):
         """Loss and gradients by name."""
+        label, weight = batches["label"][i], None
+        if self.row.loss.weighted:
+            weight = batches["weight"][i]
+        if self.row.loss.by_label:
+            weight = self.row.loss.by_label(label).astype(np.float32)
         with tf.GradientTape() as tape:
-            loss = self.row.loss.keras_loss(label, self.model(batch, training=True))
+            loss = self.row.loss.keras_loss(label, self.model(inputs_of(batches, i), training=True), sample_weight=weight)
             loss += tf.add_n(self.model.losses) if self.model.losses else 0.0
         gradients = tape.gradient(loss, self.model.trainable_variables)
         self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
-        return float(loss), {self.names[id(v)]: np.array(tf.convert_to_tensor(g))
-                             for v, g in zip(self.model.trainable_variables, gradients)}
+        gradients = {self.names[id(v)]: np.array(tf.convert_to_tensor(g))
+                     for v, g in zip(self.model.trainable_variables, gradients)}
+        return float(loss), self.row.optimizer.seen(gradients)
 
 
 # ---- Both ------------------------------------------------------------------------------------------------------------
 
 def config_of(row):
     kinds = {**{n: (d, s) for n, (d, s, _) in row.features.items()}, "label": (row.loss.label_dtype, row.loss.label_shape)}
+    if row.loss.weighted:
+        kinds["weight"] = ("float32", [])
     schema = ", ".join(f'{{ name = "{n}"; dtype = "{d}"; shape = [ {", ".join(map(str, s))} ]; }}'
                        for n, (d, s) in kinds.items())
     last = ", " + row.loss.last if row.loss.last else ""
-    return CONFIG.format(rows=ROWS, optimizer=row.optimizer.conf, schema=schema, input=next(iter(row.features)),
+    return CONFIG.format(rows=ROWS, more=row.loss.conf, optimizer=row.optimizer.conf, schema=schema, input=next(iter(row.features)),
                          loss=row.loss.name, layers=row.layers + last)
 
 
@@ -264,9 +385,8 @@ def compare_steps(row, work, rng, comparison):
     tensors, wanted = {f"batch/{n}": b for n, b in batches.items()}, []
     for i in range(STEPS):
         tensors.update({f"at/{i}/{n}": t for n, t in peer.state().items()})
-        batch = {n: b[i] for n, b in batches.items() if n != "label"}
-        prediction = peer.predict(batch)
-        loss, gradients = peer.step(batch, batches["label"][i])
+        prediction = peer.predict(inputs_of(batches, i))
+        loss, gradients = peer.step(batches, i)
         wanted.append((prediction, loss, gradients, peer.state()))
     found = kiln(row, work, tensors)
     for i, (prediction, loss, gradients, state) in enumerate(wanted):
@@ -306,7 +426,7 @@ def compare_free(row, work, rng, comparison):
     peer, batches = Peer(row), make_batches(row, rng, FREE_STEPS)
     tensors = {**{f"batch/{n}": b for n, b in batches.items()}, **{f"at/0/{n}": t for n, t in peer.state().items()}}
     for i in range(FREE_STEPS):
-        peer.step({n: b[i] for n, b in batches.items() if n != "label"}, batches["label"][i])
+        peer.step(batches, i)
     found = kiln(row, work, tensors)
     for name, weight in weights_of(peer.model).items():
         comparison.look("free", 1e-3, f"{FREE_STEPS} steps: {name}", found[f"after/{FREE_STEPS - 1}/{name}"],
