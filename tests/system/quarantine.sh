@@ -68,7 +68,7 @@ newest() { # the newest checkpoint in the spool
 }
 
 names_one() { # the newest checkpoint names a record
-	[ -n "$(newest)" ] && list "$(newest)" | grep -q -e '-$' -e 'rest$'
+	[ -n "$(newest)" ] && list "$(newest)" | grep -q tfrecord
 }
 
 weights() {
@@ -164,6 +164,6 @@ begin spent 2 'skip_records_max = 1;'
 start fetchd
 start traind
 wait $traind
-is "$(cat "$record/state") $(list "$record/run.json" | grep -c -e '-$' -e 'rest$')" 'failed 2' \
+is "$(cat "$record/state") $(list "$record/run.json" | grep -c tfrecord)" 'failed 2' \
 	'a run that ends as the budget is spent says which they were' "$(list "$record/run.json")"
 stop fetchd KILL
