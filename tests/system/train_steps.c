@@ -3,7 +3,8 @@
  * Training steps from given weights on given batches, for tests that do the same elsewhere:
  *   train_steps CONFIG IN OUT
  * Both files are safetensors. IN holds `batch/<column>` [steps, ...], a column of the ring each
- * (`batch/empty` may be missing, `batch/<model.sample_weight>` is there with it), and `at/<i>/<tensor>`: what is written into the state before step i = 0, 1,
+ * (`batch/empty` may be missing, `batch/<model.sample_weight>` is there with it), and `at/<i>/<tensor>`: what
+ * is written into the state before step i = 0, 1,
  * ... Tensors that are not given keep what the step before left. OUT gets `loss` [steps], and of every step
  * that anything was given for, and of the last: `output/<i>`, the prediction before the step;
  * `gradient/<i>/<parameter>`; `after/<i>/<tensor>`, the state behind it.
@@ -26,7 +27,8 @@ struct steps {
 	uint64_t steps;
 	struct model_input input[MODEL_INPUTS_MAX];
 	uint32_t inputs;
-	void *column[MODEL_INPUTS_MAX + 3]; /* the inputs, label, empty, weight: aligned copies of one batch */
+	void *column[MODEL_INPUTS_MAX +
+		     3]; /* the inputs, label, empty, weight: aligned copies of one batch */
 	uint32_t outs;
 	struct model_tensor out[OUT_MAX];
 };
