@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln model summary: layers, shapes, parameters and connections, for people and as JSON; what it refuses.
+# kiln model summary: layers, shapes, parameters and connections, for people and as JSON; what it refuses. And a run of such
+# a network: several features, moving averages, a frozen layer.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln
 cd "$work" || exit 1
@@ -58,3 +59,40 @@ for arguments in summaries "" "summary chain.conf joined.conf" "summary --all"; 
 	"$kiln" model $arguments >/dev/null 2>&1
 	is $? 2 "wrong usage: kiln model $arguments"
 done
+
+# ---- Trained by the daemons: `age`, which no record has, is a column of the ring as any other ----
+
+mkdir data
+"$KILN_BUILD/system/make_shards" "$work/data" train 4 500
+"$KILN_BUILD/system/make_shards" "$work/data" test 1 200
+node one
+cat >run.conf <<CONF
+run: { name = "net"; epochs = 2; batch_rows = 32; };
+source: { url = "file://$work/data"; };
+sink: { url = "file://$work/runs"; };
+ring: { small_pages = true; };
+schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+           { name = "age"; dtype = "float32"; shape = [ 3 ]; missing = "default"; fill = 0.5; },
+           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+model: { layers = ( { op = "dense"; name = "a"; units = 16; }, { op = "batch_norm"; },
+                    { op = "dense"; name = "b"; units = 4; inputs = [ "age" ]; trainable = false; },
+                    { op = "concatenate"; inputs = [ "batch_norm", "b" ]; }, { op = "gelu"; },
+                    { op = "dense"; units = 2; name = "out"; }, { op = "softmax"; } ); };
+CONF
+id=$("$KILN_BIN/kiln-oneshot" begin --config run.conf 2>log)
+"$KILN_BIN/kiln-fetchd" 2>>log &
+"$KILN_BIN/kiln-traind" 2>>log
+ok $? "a run of several features, moving averages and a frozen layer ends well" "$(tail -n 5 log)"
+is "$(python3 - "$KILN_ROOT/data/kiln/spool/traind/$id/model/model.safetensors" <<'PY'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+metadata = header.pop("__metadata__")
+print(" ".join(f"{name}{header[name]['shape']}" for name in sorted(header)).replace(", ", "x"))
+begin, end = header["batch_norm/moving_mean"]["data_offsets"]
+mean = struct.unpack("<16f", data[8 + size + begin:8 + size + end])
+print(all(x == x and x != 0 for x in mean))
+PY
+)" "a/bias[16] a/kernel[8x16] b/bias[4] b/kernel[3x4] batch_norm/beta[16] batch_norm/gamma[16] batch_norm/moving_mean[16] batch_norm/moving_variance[16] out/bias[2] out/kernel[20x2]
+True" "its model has every parameter, and what layers keep, under Keras's names"

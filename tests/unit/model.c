@@ -20,6 +20,22 @@ static int64_t label[BATCHES][ROWS * CLASSES] __attribute__((aligned(4096)));
 static uint8_t empty[BATCHES][ROWS];
 static struct config_layer layers[] = { DENSE(70), RELU, DROPOUT(0.2), DENSE(16), RELU, DENSE(3), SOFTMAX };
 
+/* Moving averages, a frozen layer, a residual. */
+static struct config_layer with_state[] = {
+	OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 16), BOOL_ATTRIBUTE("use_bias", 0))),
+	OP("batch_norm", ATTRIBUTES(1, FLOAT_ATTRIBUTE("momentum", 0.8))),
+	OP("swish"),
+	OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 16), BOOL_ATTRIBUTE("trainable", 0))),
+	OP("add", INPUTS_OF(2, "dense_1", "swish")),
+	DENSE(3),
+	SOFTMAX
+};
+
+static struct config state_config(void)
+{
+	return model_config(with_state, sizeof(with_state) / sizeof(*with_state), INPUTS, CLASSES, ROWS);
+}
+
 static struct config small_config(void)
 {
 	return model_config(layers, sizeof(layers) / sizeof(*layers), INPUTS, CLASSES, ROWS);
@@ -89,7 +105,7 @@ static void must(int rc, const struct error *err)
 		fail_msg("%s", err->text);
 }
 
-/* The largest difference between the model's parameters and the reference's. */
+/* The largest difference between the model's parameters and layers' state and the reference's. */
 static double worst(struct model *model, const struct reference *reference)
 {
 	uint32_t count = 0;
@@ -100,7 +116,8 @@ static double worst(struct model *model, const struct reference *reference)
 		for (uint32_t i = 0; i < reference->graph->tensors; i++) {
 			const struct tensor *tensor = graph_at(reference->graph, i);
 
-			if (tensor->role != ROLE_PARAMETER || strcmp(tensor->name, tensors[t].name) != 0)
+			if ((tensor->role != ROLE_PARAMETER && tensor->role != ROLE_STATE) ||
+			    strcmp(tensor->name, tensors[t].name) != 0)
 				continue;
 			for (uint64_t e = 0; e < tensor->elements; e++)
 				most = fmax(most, fabs((double)((const float *)tensors[t].data)[e] -
@@ -154,6 +171,15 @@ static void test_adam_follows_reference(void **state)
 	const struct config config = small_config();
 
 	(void)state;
+	follows_reference(&config);
+}
+
+static void test_state_follows_reference(void **state)
+{
+	struct config config = state_config();
+
+	(void)state;
+	config.optimizer.name = "sgd";
 	follows_reference(&config);
 }
 
@@ -275,10 +301,11 @@ static void resumes(const struct config *config)
 
 static void test_resume_continues_bits(void **state)
 {
-	const struct config config = small_config();
+	const struct config config = small_config(), with_moving_averages = state_config();
 
 	(void)state;
 	resumes(&config);
+	resumes(&with_moving_averages);
 }
 
 /* The same with what gradients gathered so far, and the average. */
@@ -386,10 +413,9 @@ static void test_partial_batch(void **state)
 	model_close(model);
 }
 
-static void test_evaluate_and_predict(void **state)
+static void predicts(const struct config *config)
 {
-	const struct config config = small_config();
-	struct model *model = open_model(&config, true), *predictor = open_model(&config, false);
+	struct model *model = open_model(config, true), *predictor = open_model(config, false);
 	struct error err = { 0 };
 	struct reference reference;
 	struct model_metrics metrics;
@@ -398,7 +424,6 @@ static void test_evaluate_and_predict(void **state)
 	static float probability[(2 * ROWS + 5) * CLASSES];
 	uint32_t count = 0, loaded = 0;
 
-	(void)state;
 	must(model_init(model, &err), &err);
 	train(model, 0, 3);
 	must(model_metrics_reset(model, &err), &err);
@@ -411,7 +436,7 @@ static void test_evaluate_and_predict(void **state)
 	assert_near(metrics.loss, reference.loss_sum / ROWS, 1e-5);
 	assert_near(metrics.accuracy, reference.correct_sum / ROWS, 1e-9);
 
-	/* The predictor holds parameters only, and takes any number of rows. */
+	/* The predictor holds parameters and what layers keep, and takes any number of rows. */
 	for (uint32_t i = 0; i < count; i++)
 		loaded += model_tensor_load(predictor, tensors[i].name, tensors[i].data, tensors[i].bytes,
 					    &err) == 0;
@@ -428,6 +453,50 @@ static void test_evaluate_and_predict(void **state)
 	reference_close(&reference);
 	model_close(model);
 	model_close(predictor);
+}
+
+static void test_evaluate_and_predict(void **state)
+{
+	const struct config config = small_config(), with_moving_averages = state_config();
+
+	(void)state;
+	predicts(&config);
+	predicts(&with_moving_averages);
+}
+
+/* What a layer keeps has Keras's names, follows the batches, and has no slots; what is frozen stays. */
+static void test_layers_keep_state(void **state)
+{
+	const struct config config = state_config();
+	struct model *model = open_model(&config, true);
+	struct error err = { 0 };
+	float frozen[16 * 16], mean[16];
+	const struct model_tensor *tensors;
+	uint32_t count = 0, found = 0;
+
+	(void)state;
+	must(model_init(model, &err), &err);
+	tensors = snapshot(model, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(tensors[i].name, "dense_1/kernel"))
+			memcpy(frozen, tensors[i].data, sizeof(frozen));
+	model_snapshot_release(model);
+	train(model, 0, 3);
+	tensors = snapshot(model, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_null(strstr(tensors[i].name, "/dense_1/"));
+		assert_null(strstr(tensors[i].name, "/batch_norm/moving"));
+		if (!strcmp(tensors[i].name, "dense_1/kernel"))
+			assert_memory_equal(tensors[i].data, frozen, sizeof(frozen));
+		if (!strcmp(tensors[i].name, "batch_norm/moving_mean"))
+			memcpy(mean, tensors[i].data, sizeof(mean));
+		found += !strncmp(tensors[i].name, "batch_norm/", 11);
+	}
+	model_snapshot_release(model);
+	assert_int_equal(found, 4);
+	for (uint32_t c = 0; c < 16; c++)
+		assert_true(mean[c] != 0);
+	model_close(model);
 }
 
 /* A NaN in the input is in the loss of that step; a huge rate breaks a parameter while the loss is still
@@ -621,6 +690,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adam_follows_reference),
 		cmocka_unit_test(test_sgd_follows_reference),
+		cmocka_unit_test(test_state_follows_reference),
 		cmocka_unit_test(test_update_follows_reference),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_same_seed_same_bits),
@@ -630,6 +700,7 @@ int main(void)
 		cmocka_unit_test(test_launches),
 		cmocka_unit_test(test_partial_batch),
 		cmocka_unit_test(test_evaluate_and_predict),
+		cmocka_unit_test(test_layers_keep_state),
 		cmocka_unit_test(test_nan_is_found),
 		cmocka_unit_test(test_tickets),
 		cmocka_unit_test(test_snapshot_is_of_its_step),
