@@ -51,6 +51,8 @@ struct status_fetchd {
 	uint32_t at_once, at_once_max, workers, workers_max, ahead, ahead_max;
 	uint64_t part_bytes, memory_bytes, spilled_bytes;
 	uint64_t hedged, hedges_won; /* ranges asked for twice; where the second was faster */
+	/* Of several sources, pace_reason is that of the one that may have the fewest requests in flight, the
+	 * first of those, and says which, as configured: "source 2: ..." */
 	char pace_reason[96], workers_reason[96], ahead_reason[96];
 };
 

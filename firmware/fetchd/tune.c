@@ -106,11 +106,33 @@ void tune_begin(struct producer *producer)
 	fetch->ahead = AHEAD_LEAST;
 }
 
-/* The first source's pace speaks for the others, which may each have their own. */
+/* The source that may ask for the least at once, of those whose store says why. */
+static void show_pace(const struct fetch *fetch, struct status_fetchd *status)
+{
+	const char *why = "";
+	uint64_t fewest = UINT64_MAX;
+	uint32_t which = 0;
+
+	for (uint32_t i = 0; i < fetch->sources; i++) {
+		const char *pace = atomic_load(&fetch->source[i].pace);
+		uint64_t at_once = atomic_load(&fetch->source[i].at_once);
+
+		if (!pace || at_once >= fewest)
+			continue;
+		why = pace;
+		fewest = at_once;
+		which = i + 1;
+	}
+	if (which > 0 && fetch->sources > 1)
+		(void)snprintf(status->pace_reason, sizeof(status->pace_reason), "source %u: %s", which, why);
+	else
+		(void)snprintf(status->pace_reason, sizeof(status->pace_reason), "%s", why);
+}
+
 void tune_show(const struct producer *producer, struct status_fetchd *status)
 {
 	const struct fetch *fetch = producer->fetch;
-	const char *pace = atomic_load(&fetch->source[0].pace), *limit;
+	const char *limit;
 
 	status->at_once = status->at_once_max = 0;
 	status->hedged = status->hedges_won = 0;
@@ -129,7 +151,7 @@ void tune_show(const struct producer *producer, struct status_fetchd *status)
 	status->ahead_max = streams_ahead_max(fetch, &limit);
 	status->memory_bytes = atomic_load(&fetch->budget.memory);
 	status->spilled_bytes = atomic_load(&fetch->budget.spilled);
-	(void)snprintf(status->pace_reason, sizeof(status->pace_reason), "%s", pace ? pace : "");
+	show_pace(fetch, status);
 	(void)snprintf(status->workers_reason, sizeof(status->workers_reason), "%s", producer->tune.reason);
 	(void)snprintf(status->ahead_reason, sizeof(status->ahead_reason), "%s", producer->tune.ahead_reason);
 }

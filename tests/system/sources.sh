@@ -98,3 +98,32 @@ rm "$work/c"/*
 begin missing ''
 like "$(cat "$KILN_ROOT/begin.log"; start_fetchd; wait $fetchd; tail -n 1 "$KILN_ROOT/fetchd.log")" \
 	'/c: no object matches split.train_glob "train-\*"' "and fetchd says which source has no shards"
+
+# ---- Which of them is held up: the second, whose server asks for less, says status ----
+start_radosgw "which source is held up"
+upload "$work/a" "s3://$KILN_S3_BUCKET/a"
+upload "$work/b" "s3://$KILN_S3_BUCKET/b"
+mkdir "$work/proxy"
+echo '[{"fault": "status", "status": 503}]' >"$work/proxy/faults"
+/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
+wait_for 20 test -s "$work/proxy/port"
+config() { # name
+	cat >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; epochs = 2; batch_rows = 32; };
+		sources = ( { url = "s3://$KILN_S3_BUCKET/a"; endpoint = "$KILN_S3_ENDPOINT"; },
+		            { url = "s3://$KILN_S3_BUCKET/b"; endpoint = "http://127.0.0.1:$(cat "$work/proxy/port")"; test_glob = "exam-*"; } );
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	CONF
+}
+pace_says() { # regular expression
+	"$KILN_BUILD/system/show_status" fetchd pace_reason | grep -qE "$1"
+}
+begin held ''
+start_fetchd
+"$reader" >/dev/null &
+wait_for 60 pace_says '^source 2: the endpoint (asked for fewer; rising again|does not answer: one at a time asks whether it is back)$'
+ok $? "a source that is held up is named, with what its server did" \
+	"$("$KILN_BUILD/system/show_status" fetchd pace_reason); $(tail -n 2 "$KILN_ROOT/fetchd.log")"
