@@ -176,6 +176,39 @@ static void choose_checkpoints(struct config_reading *reading)
 	}
 }
 
+/* What callbacks watch is there, and none of them takes another's place. */
+static void check_callbacks(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	const struct {
+		const char *key;
+		int monitor;
+	} monitors[] = { { "early_stopping.monitor", config->early_stopping.monitor },
+			 { "reduce_on_plateau.monitor", config->reduce_on_plateau.monitor },
+			 { "keep_best.monitor", config->keep_best.monitor } };
+	const bool validation = config->split.by != SPLIT_BY_SHARD || config->split.validation_percent > 0;
+
+	for (size_t i = 0; i < sizeof(monitors) / sizeof(monitors[0]); i++)
+		if (monitors[i].monitor >= MONITOR_VAL_LOSS && !validation)
+			mistakes_add(reading->mistakes, config_line(config, monitors[i].key),
+				     "%s: found a figure of the validation, allowed while "
+				     "split.validation_percent is 0: \"loss\", \"accuracy\"",
+				     monitors[i].key);
+	if (config->early_stopping.restore_best && config->early_stopping.monitor != MONITOR_NONE &&
+	    config->keep_best.monitor != MONITOR_NONE)
+		mistakes_add(
+			reading->mistakes, config_line(config, "keep_best.monitor"),
+			"keep_best.monitor: found beside early_stopping.restore_best on line %u, allowed: "
+			"one of them",
+			config_line(config, "early_stopping.restore_best"));
+	if (config->reduce_on_plateau.monitor != MONITOR_NONE && config->optimizer.schedule &&
+	    strcmp(config->optimizer.schedule, "constant") != 0)
+		mistakes_add(reading->mistakes, config_line(config, "reduce_on_plateau.monitor"),
+			     "reduce_on_plateau.monitor: found beside optimizer.schedule on line %u, allowed "
+			     "with schedule \"constant\" alone",
+			     config_line(config, "optimizer.schedule"));
+}
+
 /* What no single row can say. */
 static void check_together(struct config_reading *reading)
 {
@@ -183,6 +216,7 @@ static void check_together(struct config_reading *reading)
 
 	check_lanes(reading);
 	choose_checkpoints(reading);
+	check_callbacks(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (feature_named(config, config->feature[i].name) != &config->feature[i])

@@ -37,6 +37,8 @@ enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
 enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES };
 enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
 enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
+enum config_monitor { MONITOR_NONE, MONITOR_LOSS, MONITOR_ACCURACY, MONITOR_VAL_LOSS, MONITOR_VAL_ACCURACY };
+enum config_mode { MODE_AUTO, MODE_MIN, MODE_MAX };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
@@ -188,6 +190,21 @@ struct config {
 		bool automatic; /* checkpoint.auto */
 		uint64_t keep;  /* newest checkpoints kept in the store, besides the best */
 	} checkpoint;
+	/* model/callbacks.h; `monitor`: enum config_monitor, `mode`: enum config_mode */
+	struct {
+		int monitor, mode;
+		uint64_t patience;
+		double min_delta;
+		bool restore_best;
+	} early_stopping;
+	struct {
+		int monitor, mode;
+		uint64_t patience, cooldown;
+		double factor, min_delta, min_lr;
+	} reduce_on_plateau;
+	struct {
+		int monitor, mode;
+	} keep_best;
 	struct {
 		uint64_t every_steps, histogram_epochs; /* 0 = not so */
 		uint64_t segment_bytes, upload_s;

@@ -131,6 +131,7 @@ struct graph {
 	uint64_t parameters, frozen; /* numbers to learn; numbers that stay, and layers' state */
 	uint64_t batch_rows;
 	bool training;
+	double reduced_rate; /* the learning rate in place of the configuration's; 0 = none */
 	char hash[GRAPH_HASH_BYTES];
 };
 

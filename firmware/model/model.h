@@ -123,6 +123,9 @@ MUST_CHECK int model_gradients(struct model *model, const struct model_tensor **
 
 /* What the last training step multiplied its update with; before the first one, what that will. */
 double model_learning_rate(const struct model *model);
+/* From the next step on the learning rate is this one, whatever the configuration says; 0: what it says. It
+ * is not in the state. */
+void model_learning_rate_set(struct model *model, double rate);
 
 /* The tensors a checkpoint of this model must hold (data NULL), in arena order. */
 const struct model_tensor *model_tensors(const struct model *model, uint32_t *ret_count);

@@ -83,6 +83,12 @@ double optimizer_learning_rate(const struct config *config, const struct optimiz
 	return schedule_rate(config, optimizer->learning_rate, step);
 }
 
+double optimizer_rate(const struct graph *graph, uint64_t step)
+{
+	return graph->reduced_rate > 0 ? graph->reduced_rate
+				       : optimizer_learning_rate(graph->config, graph->optimizer, step);
+}
+
 double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer)
 {
 	return config->optimizer.weight_decay > 0 ? config->optimizer.weight_decay : optimizer->weight_decay;
@@ -96,7 +102,7 @@ void optimizer_values(const struct graph *graph, uint64_t step, struct plan_valu
 	const struct optimizer *optimizer = graph->optimizer;
 	const uint64_t batches = config->optimizer.gradient_accumulation_steps, updates = step / batches,
 		       every = config->optimizer.ema_overwrite_frequency;
-	const double rate = optimizer_learning_rate(config, optimizer, step);
+	const double rate = optimizer_rate(graph, step);
 
 	values->update = (step + 1) % batches == 0;
 	values->rate =

@@ -37,6 +37,8 @@ void optimizer_check(const struct config *config, struct mistakes *mistakes);
 
 /* The learning rate of the step behind `step` others, and what of itself a parameter loses per unit of it. */
 double optimizer_learning_rate(const struct config *config, const struct optimizer *optimizer, uint64_t step);
+/* The same, or what it was reduced to. */
+double optimizer_rate(const struct graph *graph, uint64_t step);
 double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer);
 
 /* Gradients to parameters, all launches of it. */

@@ -257,6 +257,10 @@ uint64_t model_step(const struct model *model)
 
 double model_learning_rate(const struct model *model)
 {
-	return optimizer_learning_rate(model->config, model->graph.optimizer,
-				       model->step ? model->step - 1 : 0);
+	return optimizer_rate(&model->graph, model->step ? model->step - 1 : 0);
+}
+
+void model_learning_rate_set(struct model *model, double rate)
+{
+	model->graph.reduced_rate = rate;
 }

@@ -31,7 +31,8 @@ static int open_all(struct train *train, struct error *err)
 	    (r = gpu_open(config->device.platform, config->device.type, &train->gpu, err)) < 0 ||
 	    (r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
 	    (r = train_wait_plan(train, err)) < 0 || (r = quarantine_open(train, err)) < 0 ||
-	    (r = restore(train, err)) < 0 || (r = report_open(train, err)) < 0)
+	    (r = epochs_open(train, err)) < 0 || (r = restore(train, err)) < 0 ||
+	    (r = report_open(train, err)) < 0)
 		return r;
 	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
 		 gpu_description(train->gpu));
@@ -96,6 +97,7 @@ static int end(struct train *train, int result, struct error *err)
 	report_close(train);
 	saver_close(train);
 	quarantine_close(train);
+	epochs_close(train);
 	if (canceled)
 		say_stopped(train, rest);
 	/* A signal alone is a reboot, or systemd's: the run goes on at the next start. */

@@ -45,9 +45,12 @@ static int leave(struct train *train, enum run_state rest, const char *why, stru
 	return error_set(err, -ECANCELED, "%s", why);
 }
 
-static bool night_is_over(const struct train *train)
+/* In time: what the last checkpoint took is left for another, twice that, and a second. */
+static bool night_is_over(struct train *train)
 {
-	return train->run.ends_s && time(NULL) >= train->run.ends_s;
+	const uint64_t reserve_us = 2 * saver_took_us(train) + 1000000;
+
+	return train->run.ends_s && time(NULL) + (time_t)(reserve_us / 1000000) >= train->run.ends_s;
 }
 
 static int must_leave(struct train *train, const struct run_want *want, struct error *err)

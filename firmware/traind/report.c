@@ -126,6 +126,25 @@ static bool update_epochs(struct train *train, enum split split, uint64_t epoch,
 	       set_number(entry, "validation_accuracy", metrics->accuracy);
 }
 
+static double member(const cJSON *epoch, const char *key)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(epoch, key);
+
+	return cJSON_IsNumber(value) ? value->valuedouble : NAN;
+}
+
+struct callbacks_figures report_figures(const struct train *train, uint64_t epoch)
+{
+	const cJSON *entry = cJSON_GetArrayItem(train->report.epochs, (int)epoch);
+
+	return (struct callbacks_figures){
+		.loss = member(entry, "loss"),
+		.accuracy = member(entry, "accuracy"),
+		.validation_loss = member(entry, "validation_loss"),
+		.validation_accuracy = member(entry, "validation_accuracy"),
+	};
+}
+
 /* ---- To the disk ---- */
 
 static int note(struct train *train, struct error *err)

@@ -18,7 +18,8 @@ static int load_checkpoint(struct train *train, const char *path, const struct s
 	    (r = checkpoint_expect_graph(train->model, path, file, false, err)) < 0 ||
 	    (r = checkpoint_expect(path, file, "data_hash", train->run.plan_sha256, err)) < 0 ||
 	    (r = checkpoint_load(train->model, path, file, false, err)) < 0 ||
-	    (r = quarantine_restore(train, path, file, err)) < 0)
+	    (r = quarantine_restore(train, path, file, err)) < 0 ||
+	    (r = epochs_restore(train, path, file, err)) < 0)
 		return r;
 	model_cursor_get(train->model, &cursor);
 	if (cursor.version != CURSOR_VERSION || cursor.split >= SPLIT_MAX ||

@@ -25,11 +25,13 @@ static int write_checkpoint(const struct train *train, const struct model_tensor
 		{ "run_id", train->run.id },
 	};
 	const char *text = train->saver.quarantine;
-	CLEANUP(free_ptr) struct model_tensor *all = calloc(count + 1, sizeof(*all));
+	CLEANUP(free_ptr)
+	struct model_tensor *all = calloc(count + train->epochs.best_count + 2, sizeof(*all));
 
 	if (!all)
 		return error_set(err, -ENOMEM, "%s: no memory", train->saver.path);
 	memcpy(all, tensors, count * sizeof(*all));
+	count += epochs_tensors(&train->epochs, all + count);
 	if (text)
 		all[count++] = (struct model_tensor){ .name = QUARANTINE_TENSOR,
 						      .dtype = "U8",
@@ -130,13 +132,14 @@ static void *saver_thread(void *context)
 	(void)pthread_mutex_lock(&saver->lock);
 	for (;;) {
 		struct error err = { 0 };
-		uint64_t worked_us = 0;
+		uint64_t worked_us = 0, start_us;
 
 		while (!saver->busy && !saver->quit)
 			(void)pthread_cond_wait(&saver->change, &saver->lock);
 		if (!saver->busy)
 			break;
 		(void)pthread_mutex_unlock(&saver->lock);
+		start_us = clock_us();
 		if (write_snapshot(train, &worked_us, &err) == 0)
 			say_written(train);
 		else if (!saver->final)
@@ -144,6 +147,7 @@ static void *saver_thread(void *context)
 		(void)pthread_mutex_lock(&saver->lock);
 		saver->err = err;
 		saver->worked_us = worked_us;
+		saver->took_us = clock_us() - start_us;
 		if (err.code == 0 && !saver->final) {
 			saver->saved = true;
 			saver->saved_step = saver->step;
@@ -208,6 +212,16 @@ static int hand_over(struct train *train, bool final, struct error *err)
 	(void)pthread_cond_broadcast(&saver->change);
 	(void)pthread_mutex_unlock(&saver->lock);
 	return 0;
+}
+
+uint64_t saver_took_us(struct train *train)
+{
+	uint64_t took_us;
+
+	(void)pthread_mutex_lock(&train->saver.lock);
+	took_us = train->saver.took_us;
+	(void)pthread_mutex_unlock(&train->saver.lock);
+	return took_us;
 }
 
 bool save_is_due(struct train *train)

@@ -240,7 +240,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	if (train->warm[split] < WARM_BATCHES)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (r == 0 && split == SPLIT_TEST)
-		r = model_finalize(train->model, err);
+		r = epochs_finish(train, err);
 	if (r == 0)
 		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
 					 : model_evaluate(train->model, &batch, err);
@@ -266,6 +266,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
 	const uint64_t segment = slot->segment, batches = slot->total_batches;
 	struct cursor behind = slot->cursor;
+	bool stop = false;
 	int r = quarantine_take(train, slot, err);
 
 	if (r == 0)
@@ -278,8 +279,13 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	publish_segment(train, split, batches);
 	model_cursor_set(train->model, &behind);
 	train->checkpoint_due = false;
-	if (split == SPLIT_TRAIN)
+	if (split == SPLIT_VALIDATION || (split == SPLIT_TRAIN && behind.split != SPLIT_VALIDATION))
+		r = epochs_end(train, segment, &stop, err);
+	if (r == 0 && split == SPLIT_TRAIN)
 		r = save_checkpoint(train, true, err);
+	/* What the ring holds is of epochs that do not come. */
+	if (r == 0 && stop)
+		r = attach(train, err);
 	curves_rest(train);
 	return r;
 }
@@ -290,7 +296,7 @@ static int end_run(struct train *train, struct error *err)
 	uint64_t said_us = 0;
 	int r;
 
-	if ((r = model_finalize(train->model, err)) < 0)
+	if ((r = epochs_finish(train, err)) < 0)
 		return r;
 	for (;;) {
 		if ((r = report_write(train, err)) == 0 && (r = save_model(train, err)) == 0)

@@ -5,6 +5,7 @@
  *   main thread (train.c)    next slot -> train or evaluate -> release when the device is done with it
  *   report.c                 what an epoch came to: log, run record
  *   curves.c                 event files
+ *   epochs.c                 what follows from an epoch's figures: stop early, and the like
  *   restore.c                the state to start with
  *   obey.c                   what the operator wants of the run, between two batches
  *   quarantine.c             which records were left out
@@ -23,6 +24,7 @@
 #include "data/plan.h"
 #include "drivers/notify/alive.h"
 #include "model/cadence.h"
+#include "model/callbacks.h"
 #include "model/checkpoint.h"
 #include "model/model.h"
 #include "model/tfevents.h"
@@ -30,8 +32,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A snapshot on its way to the disk. The lock guards `busy`, `quit`, `err` and `worked_us`; the rest belongs
- * to the thread while busy, to the main thread otherwise, `stalled_us` always. */
+/* A snapshot on its way to the disk. The lock guards `busy`, `quit`, `err`, `worked_us` and `took_us`; the
+ * rest belongs to the thread while busy, to the main thread otherwise, `stalled_us` always. */
 struct saver {
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -44,6 +46,7 @@ struct saver {
 	struct error err;              /* of the last file */
 	uint64_t skipped;              /* snapshots not taken because the last one was still being written */
 	uint64_t worked_us;            /* copy and CPU time that the last file took */
+	uint64_t took_us;              /* all of it, from the snapshot to the disk */
 	uint64_t stalled_us;           /* the main thread's, for it */
 	bool saved;                    /* the checkpoint of `saved_step` is on the disk */
 	uint64_t saved_step, saved_us; /* Unix time */
@@ -61,6 +64,24 @@ struct curves {
 	struct curve curve[CURVE_MAX];
 	uint64_t since_us, since_rows, since_waited_us; /* of the status page, at the last point by step */
 	bool said;                                      /* that points by step are left out */
+};
+
+#define CALLBACKS_TENSOR "state/callbacks"
+#define BEST_PREFIX      "state/best/"
+
+/* A parameter as it was in the best epoch. */
+struct best {
+	char name[256]; /* in a checkpoint */
+	struct model_tensor tensor;
+	void *data;
+};
+
+struct epochs {
+	struct callbacks state;
+	uint32_t best_count; /* parameters; 0: none are to be kept */
+	struct best *best;
+	bool best_kept; /* they hold something */
+	bool finished;  /* the model has them */
 };
 
 struct report {
@@ -111,6 +132,7 @@ struct train {
 	struct report report;
 	struct quarantine quarantine;
 	struct curves curves;
+	struct epochs epochs;
 	struct publish publish;
 	struct obey obey;
 	enum run_state rest; /* what -ECANCELED makes of the run; RUN_RUNNING: it goes on after a start */
@@ -144,6 +166,8 @@ bool save_is_due(struct train *train);
 MUST_CHECK int save_checkpoint(struct train *train, bool wait, struct error *err);
 /* The finished model; returns when it is on the disk. */
 MUST_CHECK int save_model(struct train *train, struct error *err);
+/* How long the last checkpoint was on its way to the disk. */
+uint64_t saver_took_us(struct train *train);
 /* Waits until nothing is being written: the thread looks at the ring. */
 void saver_wait(struct train *train);
 /* Waits for the thread and ends it. */
@@ -179,6 +203,23 @@ bool report_may_wait(int code);
 MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
 			       struct error *err);
 void report_close(struct train *train);
+
+/* What run.json says of an epoch. */
+struct callbacks_figures report_figures(const struct train *train, uint64_t epoch);
+
+/* epochs.c */
+MUST_CHECK int epochs_open(struct train *train, struct error *err);
+void epochs_close(struct train *train);
+/* What a checkpoint holds of it, up to 1 + best_count tensors: how many. */
+uint32_t epochs_tensors(const struct epochs *epochs, struct model_tensor *ret_tensors);
+/* What a checkpoint held. -EBADMSG */
+MUST_CHECK int epochs_restore(struct train *train, const char *path, const struct safetensors *file,
+			      struct error *err);
+/* An epoch is through, with its validation. *ret_stop: training is over, and the model's cursor stands behind
+ * the last epoch. */
+MUST_CHECK int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error *err);
+/* Training is over: the model becomes what is evaluated and kept, once. */
+MUST_CHECK int epochs_finish(struct train *train, struct error *err);
 
 /* curves.c: see there. Epochs that are there already. */
 void curves_open(struct train *train, uint64_t train_epochs, uint64_t validation_epochs);

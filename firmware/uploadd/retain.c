@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "model/callbacks.h"
 #include "uploadd/upload.h"
 
 #include <string.h>
@@ -49,28 +50,48 @@ static uint32_t newer(const struct steps *steps, uint64_t step, const struct ste
 	return count;
 }
 
+/* By what keep_best watches; else by validation accuracy, and validation loss where that is equal. */
+static bool is_better(const struct upload *upload, const double *figures, const double *best)
+{
+	const int monitor = upload->run.config.keep_best.monitor;
+
+	if (monitor != MONITOR_NONE)
+		return callbacks_improves(monitor, upload->run.config.keep_best.mode, 0, figures[monitor],
+					  best[monitor]);
+	return figures[MONITOR_VAL_ACCURACY] > best[MONITOR_VAL_ACCURACY] ||
+	       (figures[MONITOR_VAL_ACCURACY] == best[MONITOR_VAL_ACCURACY] &&
+		figures[MONITOR_VAL_LOSS] < best[MONITOR_VAL_LOSS]);
+}
+
+/* By enum config_monitor; false: not all of them are there. */
+static bool read_figures(const cJSON *epoch, double figures[static MONITOR_VAL_ACCURACY + 1])
+{
+	struct error err;
+
+	return json_get_double("epoch", epoch, "loss", &figures[MONITOR_LOSS], &err) == 0 &&
+	       json_get_double("epoch", epoch, "accuracy", &figures[MONITOR_ACCURACY], &err) == 0 &&
+	       json_get_double("epoch", epoch, "validation_loss", &figures[MONITOR_VAL_LOSS], &err) == 0 &&
+	       json_get_double("epoch", epoch, "validation_accuracy", &figures[MONITOR_VAL_ACCURACY], &err) ==
+		       0;
+}
+
 void retain_find_best(struct upload *upload, const cJSON *record)
 {
-	double best_accuracy = 0, best_loss = 0;
+	double best[MONITOR_VAL_ACCURACY + 1];
 	const cJSON *epoch;
 	struct error err;
 
 	upload->any_best = false;
 	cJSON_ArrayForEach(epoch, cJSON_GetObjectItemCaseSensitive(record, "epochs")) {
-		double accuracy, loss;
+		double figures[MONITOR_VAL_ACCURACY + 1] = { 0 };
 		uint64_t step;
 
-		if (json_get_double("epoch", epoch, "validation_accuracy", &accuracy, &err) < 0 ||
-		    json_get_double("epoch", epoch, "validation_loss", &loss, &err) < 0 ||
-		    json_get_u64("epoch", epoch, "step", &step, &err) < 0)
-			continue;
-		if (upload->any_best &&
-		    (accuracy < best_accuracy || (accuracy == best_accuracy && loss >= best_loss)))
+		if (!read_figures(epoch, figures) || json_get_u64("epoch", epoch, "step", &step, &err) < 0 ||
+		    (upload->any_best && !is_better(upload, figures, best)))
 			continue;
 		upload->any_best = true;
 		upload->best = step;
-		best_accuracy = accuracy;
-		best_loss = loss;
+		memcpy(best, figures, sizeof(best));
 	}
 }
 

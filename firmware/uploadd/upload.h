@@ -76,8 +76,8 @@ MUST_CHECK int upload_file(struct upload *upload, const char *name, char *ret_sh
 MUST_CHECK int steps_add(struct steps *steps, uint64_t step, struct error *err);
 void steps_remove(struct steps *steps, uint64_t step);
 bool steps_has(const struct steps *steps, uint64_t step);
-/* The step of the epoch with the highest validation accuracy, then the lowest validation loss, then the
- * first. */
+/* The step of the best epoch by keep_best.monitor; without that, with the highest validation accuracy, then
+ * the lowest validation loss. Then the first. */
 void retain_find_best(struct upload *upload, const cJSON *record);
 /* Whether a checkpoint is to be in the store: one of the newest checkpoint.keep of those in the spool
  * (`local`) and the store, or the best. */

@@ -48,7 +48,7 @@ write_epochs() { # accuracies...
 		import json, os, sys
 		path, accuracies = sys.argv[1], sys.argv[2:]
 		record = json.load(open(path))
-		record["epochs"] = [{"epoch": k, "step": 10 * (k + 1), "validation_loss": 1.0, "validation_accuracy": float(a)}
+		record["epochs"] = [{"epoch": k, "step": 10 * (k + 1), "loss": 1.0, "accuracy": 0.5, "validation_loss": 1.0, "validation_accuracy": float(a)}
 		                    for k, a in enumerate(accuracies)]
 		json.dump(record, open(path + ".new", "w"))
 		os.rename(path + ".new", path)

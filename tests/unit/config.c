@@ -393,6 +393,32 @@ static void test_checkpoints(void **state)
 	}
 }
 
+static void test_callbacks(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "a figure that is none", STORES "keep_best: { monitor = \"f1\"; };",
+		  "k.conf:2: keep_best.monitor: found \"f1\", allowed: one of \"none\", \"loss\", "
+		  "\"accuracy\", \"val_loss\", \"val_accuracy\"" },
+		{ "no validation",
+		  STORES "split: { validation_percent = 0; };\nearly_stopping: { monitor = \"val_loss\"; };",
+		  "k.conf:3: early_stopping.monitor: found a figure of the validation, allowed while "
+		  "split.validation_percent is 0: \"loss\", \"accuracy\"" },
+		{ "two that keep the best",
+		  STORES "keep_best: { monitor = \"loss\"; };\nearly_stopping: { monitor = \"val_loss\";\n"
+			 "restore_best = true; };",
+		  "k.conf:2: keep_best.monitor: found beside early_stopping.restore_best on line 4, allowed: "
+		  "one of them" },
+		{ "two that change the rate",
+		  STORES
+		  "reduce_on_plateau: { monitor = \"loss\"; };\noptimizer: { schedule = \"cosine\"; };",
+		  "k.conf:2: reduce_on_plateau.monitor: found beside optimizer.schedule on line 3, allowed "
+		  "with schedule \"constant\" alone" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
 static void test_ragged_schema(void **state)
 {
 	static const struct refusal cases[] = {
@@ -922,6 +948,7 @@ int main(void)
 		cmocka_unit_test(test_raw_text),
 		cmocka_unit_test(test_schema),
 		cmocka_unit_test(test_checkpoints),
+		cmocka_unit_test(test_callbacks),
 		cmocka_unit_test(test_ragged_schema),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_layers),

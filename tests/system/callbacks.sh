@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is decided at the end of an epoch, and that a run which was killed decides the same: early stopping, the learning
+# rate on a plateau, the best weights; and the end of the night.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+data=$work/data
+"$make_shards" "$data" train 6 8000
+"$make_shards" "$data" test 2 100
+
+weights_of() { # a safetensors file: its parameters' digest
+	python3 - "$1" <<-'PY'
+		import hashlib, json, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		n = struct.unpack("<Q", data[:8])[0]
+		header = json.loads(data[8:8 + n])
+		digest = hashlib.sha256()
+		for name in sorted(header):
+		    if not name.startswith(("__", "state/", "optimizer/")):
+		        a, b = header[name]["data_offsets"]
+		        digest.update(name.encode() + data[8 + n + a:8 + n + b])
+		print(digest.hexdigest())
+	PY
+}
+
+epochs() {
+	record_json 'len(r["epochs"])'
+}
+
+undisturbed() { # name, configuration
+	config "$1" "$data" '' ''
+	cat >>"$work/$1.conf" <<<"$2"
+	sed -i 's/every_steps = 20;/every_steps = 100; keep = 1000;/' "$work/$1.conf"
+	node "$1"
+	begin "$1"
+	run_to_end
+	stop_fetchd
+	result="$code $(state) $(epochs) $(model_bits)"
+}
+
+killed() { # name, step...
+	local name=$1 step kills=0
+	shift
+	cp "$work/$name.conf" "$work/$name-killed.conf"
+	node "$name-killed"
+	begin "$name-killed"
+	for step; do
+		run_until "$step" KILL
+		[ "$code" != 137 ] || kills=$((kills + 1))
+	done
+	is $kills $# "$name: killed in its second epoch and in a later one"
+	run_to_end
+	stop_fetchd
+	is "$code $(state) $(epochs) $(model_bits)" "$result" "$name, killed: the same epochs, the same bits"
+}
+
+# Nothing that a run could do is an improvement by 10: the first epoch is the best.
+never='monitor = "val_loss"; min_delta = 10.0;'
+undisturbed whole "early_stopping: { $never patience = 2; };"
+like "$result" '^0 finished 3 ' "early stopping: the run ends behind its third epoch"
+is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "with its test"
+per_epoch=$(record_json 'r["epochs"][0]["step"]')
+is "$(weights_of "$spool/model/model.safetensors")" "$(weights_of "$(newest)")" "the last weights are the model"
+like "$(cat "$KILN_ROOT/log")" "epoch 3: no improvement for 2 epochs, stopping early; the best was epoch 1" "and it says so"
+killed whole $((per_epoch + 1)) $((2 * per_epoch + 1))
+
+undisturbed best "early_stopping: { $never patience = 2; restore_best = true; };"
+like "$result" '^0 finished 3 ' "restore_best: the run ends behind its third epoch, too"
+is "$(weights_of "$spool/model/model.safetensors")" \
+	"$(weights_of "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$per_epoch")")" "the first epoch's weights are the model"
+[ "$(weights_of "$spool/model/model.safetensors")" != "$(weights_of "$(newest)")" ]
+ok $? "not the last ones"
+killed best $((per_epoch + 1)) $((2 * per_epoch + 1))
+
+undisturbed keeping 'keep_best: { monitor = "val_accuracy"; };'
+best=$(record_json 'max(r["epochs"], key=lambda e: (e["validation_accuracy"], -e["epoch"]))["step"]')
+is "$(weights_of "$spool/model/model.safetensors")" \
+	"$(weights_of "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$best")")" "keep_best: the weights of the best epoch are the model"
+like "$result" '^0 finished 12 ' "and every epoch was trained"
+killed keeping $((per_epoch + 1)) $((8 * per_epoch))
+
+undisturbed plateau "reduce_on_plateau: { $never patience = 1; factor = 0.5; min_lr = 0.0002; };"
+is "$(record_json '[round(e["learning_rate"], 6) for e in r["epochs"][:6]]')" "[0.001, 0.001, 0.0005, 0.00025, 0.0002, 0.0002]" \
+	"plateau: the learning rate of each epoch"
+killed plateau $((2 * per_epoch + 1)) $((5 * per_epoch + 1))
+
+# Without a test split the run's end follows at once.
+config untested "$data" '' ''
+echo "early_stopping: { $never }; split: { test_glob = \"\"; };" >>"$work/untested.conf"
+node untested
+begin untested
+run_to_end
+is "$code $(state) $(epochs)" "0 finished 2" "without a test split, too, early stopping ends the run"
+stop_fetchd
+
+# ---- Done by the end of the night ----
+config night "$data" '' ''
+sed -i 's/epochs = 12/epochs = 100000/' "$work/night.conf"
+node night
+begin night
+ends=$(($(date +%s) + 20))
+python3 - "$record/run.json" "$ends" <<-'PY'
+	import json, os, sys
+	record = json.load(open(sys.argv[1]))
+	record["ends_s"] = int(sys.argv[2])
+	json.dump(record, open(sys.argv[1] + ".new", "w"))
+	os.rename(sys.argv[1] + ".new", sys.argv[1])
+PY
+run_to_end
+is "$code $(state)" "0 expired" "at the end of the night the run rests"
+step=$(sed -n 's/.*the night is over, stopped at step \([0-9]*\).*/\1/p' "$KILN_ROOT/log")
+like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of the very step"
+[ "$(stat -c %Y "$(newest)")" -le "$ends" ]
+ok $? "which is on the disk by then" "written $(stat -c %Y "$(newest)"), the night ended $ends"
+stop_fetchd

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of traind with a real fetchd share: a configuration, daemons by PID, what a run leaves. Source it behind lib.sh.
+make_shards=$KILN_BUILD/system/make_shards make_checkpoint=$KILN_BUILD/system/make_checkpoint
+
+relu='{ op = "relu"; }, { op = "dropout"; rate = 0.2; },'
+config() { # name, data, extra keys, optimizer
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "t"; epochs = 12; batch_rows = 32; $3 };
+		source: { url = "file://$2"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 3; };
+		checkpoint: { every_steps = 20; };
+		optimizer: { $4 };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( { op = "dense"; units = 16; }, $relu { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+	CONF
+}
+
+# Kernels that the first node compiled serve all of them.
+begin() { # name: its configuration is there
+	[ -e "$KILN_ROOT/data/kiln/cache" ] || ! [ -e "$work/nodes/whole/data/kiln/cache" ] ||
+		{ mkdir -p "$KILN_ROOT/data/kiln" && cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"; }
+	id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" 2>>"$KILN_ROOT/log")
+	spool=$KILN_ROOT/data/kiln/spool/traind/$id record=$KILN_ROOT/data/kiln/run/current
+}
+
+start() { # fetchd|traind|uploadd
+	"$KILN_BIN/kiln-$1" 2>>"$KILN_ROOT/log" &
+	eval "$1=$!"
+}
+
+stop_fetchd() {
+	kill -KILL "$fetchd" 2>/dev/null
+	wait "$fetchd" 2>/dev/null
+}
+
+state() {
+	cat "$record/state"
+}
+
+record_json() { # python expression of the record r
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$record/run.json" "$1"
+}
+
+newest() { # the newest checkpoint in the spool
+	find "$spool/checkpoints" -name 'ckpt-*.safetensors' | sort | tail -n 1
+}
+
+model_bits() {
+	python3 - "$spool/model/model.safetensors" <<-'PY'
+		import hashlib, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		print(hashlib.sha256(data[8 + struct.unpack("<Q", data[:8])[0]:]).hexdigest())
+	PY
+}
+
+at_step() { # step: a checkpoint of it or of a later one is there
+	local name
+	name=$(newest)
+	[ -n "$name" ] && [ "$(basename "$name" | tr -dc 0-9 | sed 's/^0*//')" -ge "$1" ]
+}
+
+# Far from the run's end at step 4056, however late the test looks.
+run_until() { # step, signal
+	start fetchd
+	start traind
+	wait_for 60 at_step "$1"
+	kill -"$2" $traind
+	wait $traind 2>/dev/null
+	code=$?
+}
+
+run_to_end() {
+	[ -d "/proc/${fetchd:-none}" ] || start fetchd
+	start traind
+	wait $traind
+	code=$?
+}
