@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-#define SAMPLE_PAGES 16u /* of cache_is_resident() */
+#define SAMPLE_PAGES 64u /* of cache_is_resident(), which asks the kernel for each */
 
 /* ---- The folder ---- */
 
@@ -201,7 +201,7 @@ int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, s
 			 offset + bytes, strerror(errno == EFAULT ? EIO : errno));
 }
 
-/* Of every sixteenth page: what was read in order is there or not in large pieces. */
+/* Of every 64th page: what was read in order is there or not in large pieces. */
 bool cache_is_resident(const struct cache_view *view)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), asked = 0, found = 0;
