@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/encode.h"
+#include "cli/trained.h"
 #include "core/json.h"
 #include "core/paths.h"
 #include "data/text.h"
 #include "drivers/gpu/gpu.h"
-#include "drivers/store/store.h"
 #include "model/checkpoint.h"
 
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define MODEL_MAX   (UINT64_C(1) << 40)
 #define ENCODER_MAX UINT32_MAX
 #define DATASET_MAX (4u << 20)
 
@@ -23,22 +21,15 @@ static const char usage[] =
 	"standard input. MODEL is a run's model folder or the model.safetensors in it: a path, or below\n"
 	"s3:// or file:///.\n\n"
 	"  --encoder E            what turned texts into vectors: a path, an object, or exec:PROGRAM;\n"
-	"                         without it encoder.bin beside the model\n"
-	"  --config FILE          take endpoint, region and credential from this kiln.conf's `sink`\n"
-	"  --endpoint URL, --region NAME, --credential NAME, --ca-file FILE\n"
-	"                         of the store; as in kiln.conf\n"
+	"                         without it encoder.bin beside the model\n" TRAINED_USAGE
 	"  --json                 one JSON object a line, with the probability of every label; bytes of a\n"
 	"                         text that are not UTF-8 become U+FFFD\n";
 
 struct predict {
-	const char *model_name, *encoder_name, *config_file;
-	struct config_store where;
+	struct trained trained;
+	const char *encoder_name;
 	bool json;
 
-	struct store *folder; /* of the model */
-	char *data;           /* the model's file */
-	struct safetensors *file;
-	struct config config;
 	struct gpu *gpu;
 	struct model *model;
 	struct text_encoder *encoder; /* NULL with exec: */
@@ -48,53 +39,7 @@ struct predict {
 	uint64_t dims, classes;
 };
 
-/* ---- Where things are ---- */
-
-/* A path or URL as the store that holds it and the key in there. */
-static int open_place(const struct predict *predict, const char *name, struct store **ret_store,
-		      const char **ret_key, struct error *err)
-{
-	struct config_store where = predict->where;
-	struct store_options store_options = { 0 };
-	const char *slash = strrchr(name, '/');
-	CLEANUP(free_ptr) char *folder = NULL;
-	char url[PATH_BYTES + 8];
-
-	*ret_key = slash ? slash + 1 : name;
-	if (strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0) {
-		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
-	} else {
-		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
-		folder = realpath(slash ? url : ".", NULL);
-		if (!folder)
-			return error_set(err, -errno, "%s: %s", name, strerror(errno));
-		(void)snprintf(url, sizeof(url), "file://%s", folder);
-	}
-	where.url = url;
-	return store_open(&where, &store_options, ret_store, err);
-}
-
 /* ---- The model ---- */
-
-/* The configuration travels in the model's metadata; the parser reads files. */
-static int load_config(struct predict *predict, struct error *err)
-{
-	const char *text = safetensors_value(predict->file, "config");
-	CLEANUP(close_fd) int fd = -1;
-	char path[64];
-	size_t bytes;
-
-	if (!text)
-		return error_set(err, -EBADMSG, "%s: no configuration in it: not a model that Kiln wrote",
-				 predict->model_name);
-	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
-	bytes = strlen(text);
-	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
-		return error_set(err, -errno, "%s: no memory for its configuration", predict->model_name);
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return config_load(path, &predict->config, err) < 0 ? error_prefix(err, "%s", predict->model_name)
-							    : 0;
-}
 
 /* Not on a Kiln box: compiled kernels go where this user may write. */
 static void find_cache(void)
@@ -111,37 +56,19 @@ static void find_cache(void)
 	(void)setenv("KILN_ROOT", root, 1);
 }
 
-static int load_file(struct predict *predict, struct error *err)
-{
-	const char *name = predict->model_name, *suffix = strrchr(name, '.'), *key;
-	char file[PATH_BYTES];
-	uint64_t bytes;
-	int r;
-
-	if (!suffix || strcmp(suffix, ".safetensors") != 0) {
-		(void)snprintf(file, sizeof(file), "%s/model.safetensors", name);
-		name = file;
-	}
-	if ((r = open_place(predict, name, &predict->folder, &key, err)) < 0 ||
-	    (r = store_get_all(predict->folder, key, MODEL_MAX, &predict->data, &bytes, err)) < 0)
-		return r;
-	return safetensors_parse(predict->model_name, predict->data, bytes, &predict->file, err);
-}
-
 static int load_model(struct predict *predict, struct error *err)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
-	int r = load_file(predict, err);
+	struct trained *trained = &predict->trained;
+	int r = trained_load(trained, err);
 
-	if (r < 0 ||
-	    (r = checkpoint_expect(predict->model_name, predict->file, "format", MODEL_FORMAT, err)) < 0 ||
-	    (r = load_config(predict, err)) < 0)
+	if (r < 0)
 		return r;
 	find_cache();
-	if ((r = gpu_open(predict->config.device.platform, predict->config.device.type, &predict->gpu, err)) <
+	if ((r = gpu_open(trained->config.device.platform, trained->config.device.type, &predict->gpu, err)) <
 		    0 ||
-	    (r = model_open(predict->gpu, &predict->config, false, &predict->model, err)) < 0 ||
-	    (r = checkpoint_expect(predict->model_name, predict->file, "graph_hash",
+	    (r = model_open(predict->gpu, &trained->config, false, &predict->model, err)) < 0 ||
+	    (r = checkpoint_expect(trained->name, trained->file, "graph_hash",
 				   model_graph_hash(predict->model), err)) < 0)
 		return r;
 	if (model_inputs(predict->model, input) != 1 || input[0].dtype != CONFIG_FLOAT32)
@@ -149,10 +76,10 @@ static int load_model(struct predict *predict, struct error *err)
 			err, -EINVAL,
 			"%s: the network takes more than one vector of numbers a text, or other than "
 			"float32",
-			predict->model_name);
+			predict->trained.name);
 	predict->dims = input[0].row_bytes / sizeof(float);
 	predict->classes = model_classes(predict->model);
-	return checkpoint_load(predict->model, predict->model_name, predict->file, true, err);
+	return checkpoint_load(predict->model, trained->name, trained->file, true, err);
 }
 
 /* ---- The encoder ---- */
@@ -167,7 +94,7 @@ static int load_dataset(struct predict *predict, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	uint64_t bytes;
-	int r = store_get_all(predict->folder, "dataset.json", DATASET_MAX, &text, &bytes, err);
+	int r = store_get_all(predict->trained.folder, "dataset.json", DATASET_MAX, &text, &bytes, err);
 
 	if (r == -ENOENT)
 		return 0;
@@ -184,7 +111,7 @@ static int check_program(const struct predict *predict, struct error *err)
 		return 0;
 	return error_set(err, -EINVAL,
 			 "%s: its texts were encoded by a program; if you trust it, add --encoder '%.200s'",
-			 predict->model_name, program);
+			 predict->trained.name, program);
 }
 
 static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_bytes, struct error *err)
@@ -196,10 +123,10 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 	if (!predict->encoder_name) {
 		r = check_program(predict, err);
 		return r < 0 ? r
-			     : store_get_all(predict->folder, "encoder.bin", ENCODER_MAX, ret_data, ret_bytes,
-					     err);
+			     : store_get_all(predict->trained.folder, "encoder.bin", ENCODER_MAX, ret_data,
+					     ret_bytes, err);
 	}
-	r = open_place(predict, predict->encoder_name, &store, &key, err);
+	r = trained_open_place(&predict->trained, predict->encoder_name, &store, &key, err);
 	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
 }
 
@@ -346,27 +273,11 @@ static int answer(const struct predict *predict, struct error *err)
 
 /* ---- The verb ---- */
 
-enum option_code {
-	OPT_ENCODER = 256,
-	OPT_CONFIG,
-	OPT_ENDPOINT,
-	OPT_REGION,
-	OPT_CREDENTIAL,
-	OPT_CA,
-	OPT_JSON,
-	OPT_HELP
-};
+enum option_code { OPT_ENCODER = 256, OPT_JSON, OPT_HELP };
 
 static const struct option options[] = {
-	{ "encoder", 1, NULL, OPT_ENCODER },
-	{ "config", 1, NULL, OPT_CONFIG },
-	{ "endpoint", 1, NULL, OPT_ENDPOINT },
-	{ "region", 1, NULL, OPT_REGION },
-	{ "credential", 1, NULL, OPT_CREDENTIAL },
-	{ "ca-file", 1, NULL, OPT_CA },
-	{ "json", 0, NULL, OPT_JSON },
-	{ "help", 0, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
+	{ "encoder", 1, NULL, OPT_ENCODER }, TRAINED_OPTIONS,      { "json", 0, NULL, OPT_JSON },
+	{ "help", 0, NULL, OPT_HELP },       { NULL, 0, NULL, 0 },
 };
 
 /* False: no such option, or its value is missing. */
@@ -379,35 +290,15 @@ static bool take_option(struct predict *predict, int code)
 	case OPT_ENCODER:
 		predict->encoder_name = optarg;
 		return true;
-	case OPT_CONFIG:
-		predict->config_file = optarg;
-		return true;
-	case OPT_ENDPOINT:
-		predict->where.endpoint = optarg;
-		return true;
-	case OPT_REGION:
-		predict->where.region = optarg;
-		return true;
-	case OPT_CREDENTIAL:
-		predict->where.credential = optarg;
-		return true;
-	case OPT_CA:
-		predict->where.ca_file = optarg;
-		return true;
 	default:
-		return false;
+		return trained_option(&predict->trained, code, optarg);
 	}
 }
 
 static int run(struct predict *predict, int texts, char **text, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	int r = predict->config_file ? config_load(predict->config_file, &config, err) : 0;
+	int r;
 
-	if (r < 0)
-		return r;
-	if (predict->config_file)
-		cli_store_merge(&predict->where, &config.sink);
 	if ((r = load_model(predict, err)) < 0 || (r = load_encoder(predict, err)) < 0)
 		return r;
 	for (int i = 0; r == 0 && i < texts; i++)
@@ -426,18 +317,13 @@ static void done(struct predict *predict)
 	cJSON_Delete(predict->dataset);
 	model_close(predict->model);
 	gpu_close(predict->gpu);
-	config_done(&predict->config);
-	safetensors_close(predict->file);
-	free(predict->data);
-	store_close(predict->folder);
+	trained_done(&predict->trained);
 }
 
 int cli_predict(int argc, char **argv)
 {
 	CLEANUP(done)
-	struct predict predict = {
-		.where = { .url = "", .endpoint = "", .region = "", .credential = "", .ca_file = "" }
-	};
+	struct predict predict = { .trained = TRAINED_EMPTY };
 	struct error err = { 0 };
 	int code;
 
@@ -454,6 +340,6 @@ int cli_predict(int argc, char **argv)
 	}
 	if (optind == argc)
 		return cli_usage("predict", "no MODEL");
-	predict.model_name = argv[optind];
+	predict.trained.name = argv[optind];
 	return run(&predict, argc - optind - 1, argv + optind + 1, &err) < 0 ? cli_error(&err) : CLI_OK;
 }

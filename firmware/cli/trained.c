@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trained.h"
+
+#include "cli/cli.h"
+#include "core/paths.h"
+#include "model/checkpoint.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define MODEL_MAX (UINT64_C(1) << 40)
+
+bool trained_option(struct trained *trained, int code, const char *value)
+{
+	switch (code) {
+	case TRAINED_CONFIG:
+		trained->config_file = value;
+		return true;
+	case TRAINED_ENDPOINT:
+		trained->where.endpoint = value;
+		return true;
+	case TRAINED_REGION:
+		trained->where.region = value;
+		return true;
+	case TRAINED_CREDENTIAL:
+		trained->where.credential = value;
+		return true;
+	case TRAINED_CA:
+		trained->where.ca_file = value;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int trained_open_place(const struct trained *trained, const char *name, struct store **ret_store,
+		       const char **ret_key, struct error *err)
+{
+	struct config_store where = trained->where;
+	struct store_options store_options = { 0 };
+	const char *slash = strrchr(name, '/');
+	CLEANUP(free_ptr) char *folder = NULL;
+	char url[PATH_BYTES + 8];
+
+	*ret_key = slash ? slash + 1 : name;
+	if (strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0) {
+		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
+	} else {
+		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
+		folder = realpath(slash ? url : ".", NULL);
+		if (!folder)
+			return error_set(err, -errno, "%s: %s", name, strerror(errno));
+		(void)snprintf(url, sizeof(url), "file://%s", folder);
+	}
+	where.url = url;
+	return store_open(&where, &store_options, ret_store, err);
+}
+
+/* The configuration travels in the model's metadata; the parser reads files. */
+static int load_config(struct trained *trained, struct error *err)
+{
+	const char *text = safetensors_value(trained->file, "config");
+	CLEANUP(close_fd) int fd = -1;
+	char path[64];
+	size_t bytes;
+
+	if (!text)
+		return error_set(err, -EBADMSG, "%s: no configuration in it: not a model that Kiln wrote",
+				 trained->name);
+	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
+	bytes = strlen(text);
+	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
+		return error_set(err, -errno, "%s: no memory for its configuration", trained->name);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return config_load(path, &trained->config, err) < 0 ? error_prefix(err, "%s", trained->name) : 0;
+}
+
+static int load_file(struct trained *trained, struct error *err)
+{
+	const char *name = trained->name, *suffix = strrchr(name, '.'), *key;
+	char file[PATH_BYTES];
+	uint64_t bytes;
+	int r;
+
+	if (!suffix || strcmp(suffix, ".safetensors") != 0) {
+		(void)snprintf(file, sizeof(file), "%s/model.safetensors", name);
+		name = file;
+	}
+	if ((r = trained_open_place(trained, name, &trained->folder, &key, err)) < 0 ||
+	    (r = store_get_all(trained->folder, key, MODEL_MAX, &trained->data, &bytes, err)) < 0)
+		return r;
+	return safetensors_parse(trained->name, trained->data, bytes, &trained->file, err);
+}
+
+static int merge_config(struct trained *trained, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = trained->config_file ? config_load(trained->config_file, &config, err) : 0;
+
+	if (r == 0 && trained->config_file)
+		cli_store_merge(&trained->where, &config.sink);
+	return r;
+}
+
+int trained_load(struct trained *trained, struct error *err)
+{
+	int r = merge_config(trained, err);
+
+	if (r < 0 || (r = load_file(trained, err)) < 0 ||
+	    (r = checkpoint_expect(trained->name, trained->file, "format", MODEL_FORMAT, err)) < 0)
+		return r;
+	return load_config(trained, err);
+}
+
+void trained_done(struct trained *trained)
+{
+	config_done(&trained->config);
+	safetensors_close(trained->file);
+	free(trained->data);
+	store_close(trained->folder);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trained model where people keep it: a run's model folder or the model.safetensors in it; a path, or below
+ * s3:// or file:///. What the verbs that take one have in common.
+ */
+#pragma once
+
+#include "core/config.h"
+#include "drivers/store/store.h"
+#include "model/safetensors.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+
+struct trained {
+	const char *name, *config_file; /* as given */
+	struct config_store where;      /* endpoint, region, credential, ca_file */
+	struct store *folder;           /* that it lies in */
+	char *data;                     /* the model's file */
+	struct safetensors *file;
+	struct config config; /* it was trained with */
+};
+
+/* clang-format off */
+#define TRAINED_EMPTY { .where = { .url = "", .endpoint = "", .region = "", .credential = "", .ca_file = "" } }
+/* clang-format on */
+
+/* Rows of a getopt table, and their help. */
+enum { TRAINED_CONFIG = 512, TRAINED_ENDPOINT, TRAINED_REGION, TRAINED_CREDENTIAL, TRAINED_CA };
+#define TRAINED_OPTIONS                                                                               \
+	{ "config", 1, NULL, TRAINED_CONFIG }, { "endpoint", 1, NULL, TRAINED_ENDPOINT },             \
+		{ "region", 1, NULL, TRAINED_REGION }, { "credential", 1, NULL, TRAINED_CREDENTIAL }, \
+	{                                                                                             \
+		"ca-file", 1, NULL, TRAINED_CA                                                        \
+	}
+#define TRAINED_USAGE                                                                                  \
+	"  --config FILE          take endpoint, region and credential from this kiln.conf's `sink`\n" \
+	"  --endpoint URL, --region NAME, --credential NAME, --ca-file FILE\n"                         \
+	"                         of the store; as in kiln.conf\n"
+
+/* False: not one of TRAINED_OPTIONS. */
+bool trained_option(struct trained *trained, int code, const char *value);
+
+/* Read the model called `trained->name` and its configuration. Errors: those of a store; -EBADMSG and -EINVAL
+ * name the file and what is wrong with it. */
+MUST_CHECK int trained_load(struct trained *trained, struct error *err);
+void trained_done(struct trained *trained);
+
+/* A path or URL as the store that holds it and the key in there. */
+MUST_CHECK int trained_open_place(const struct trained *trained, const char *name, struct store **ret_store,
+				  const char **ret_key, struct error *err);
