@@ -26,6 +26,7 @@ int cli_report(int argc, char **argv);
 int cli_prep(int argc, char **argv);
 int cli_predict(int argc, char **argv);
 int cli_model(int argc, char **argv);
+int cli_export(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_watch(int argc, char **argv);
 int cli_start(int argc, char **argv);

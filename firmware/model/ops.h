@@ -9,6 +9,7 @@
 #include "model/graph.h"
 
 struct plan;
+struct export;
 
 enum attribute_kind {
 	ATTRIBUTE_IS_INT,
@@ -94,6 +95,8 @@ struct op {
 	void (*forward)(struct plan *plan, const struct node *node, bool training);
 	void (*backward)(struct plan *plan, const struct node *node);
 	void (*reference)(const struct op_reference *reference);
+	/* What the layer is for other tools, when it predicts: see model/export_ops.h. */
+	void (*export)(struct export *out, const struct node *node);
 };
 
 /* NULL: no such op. */

@@ -4,8 +4,8 @@
  * device.
  *
  * Initial values: number e of tensor NAME is word e % 4 of philox(counter = {low 32 bits of e / 4, high 32
- * bits, ~0, name_hash(NAME)}, key = seed), its 24 high bits as a fraction u in [0, 1); a normal one is made of a pair
- * of these words, and a truncated one of attempt k = 0, 1, ... with ~0 - k. Dropout: number c of
+ * bits, ~0, name_hash(NAME)}, key = seed), its 24 high bits as a fraction u in [0, 1); a normal one is made
+ * of a pair of these words, and a truncated one of attempt k = 0, 1, ... with ~0 - k. Dropout: number c of
  * row r is word (c / 16) % 4 of philox(counter = {c / 64 * 16 + c % 16, r, step, name_hash(LAYER)}, key =
  * seed), kept where it is >= rate * 2^32; r is the row in the global order of the segment, low 32 bits, and
  * step the number of steps before this one.

@@ -72,3 +72,14 @@ void wire_string(struct wire *wire, uint32_t field, const char *text)
 {
 	wire_bytes(wire, field, text, strlen(text));
 }
+
+void wire_message(struct wire *wire, uint32_t field, void (*fill)(struct wire *wire, const void *context),
+		  const void *context)
+{
+	struct wire count = { 0 };
+
+	fill(&count, context);
+	append_tag(wire, field, WIRE_LENGTH);
+	append_varint(wire, count.bytes);
+	fill(wire, context);
+}

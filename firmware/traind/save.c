@@ -42,7 +42,8 @@ static int write_checkpoint(const struct train *train, const struct model_tensor
 	return safetensors_write(train->saver.path, all, count, notes, sizeof(notes) / sizeof(notes[0]), err);
 }
 
-/* With the configuration, so that the file alone is enough to build the network again. */
+/* What others load first: model.safetensors says that the folder is whole. With the configuration, so that
+ * the file alone is enough to build the network again. */
 static int write_model(const struct train *train, const struct model_tensor *tensors, uint32_t count,
 		       struct error *err)
 {
@@ -54,6 +55,7 @@ static int write_model(const struct train *train, const struct model_tensor *ten
 
 	if (!kept)
 		return error_set(err, -ENOMEM, "%s: no memory", train->saver.path);
+	write_forms(train, tensors, count);
 	r = file_read(path_of(PATH_RUN, "config", path), CONFIG_BYTES_MAX, &config, NULL, err);
 	if (r < 0)
 		return r;

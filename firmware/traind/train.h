@@ -168,6 +168,8 @@ MUST_CHECK int save_checkpoint(struct train *train, bool wait, struct error *err
 MUST_CHECK int save_model(struct train *train, struct error *err);
 /* How long the last checkpoint was on its way to the disk. */
 uint64_t saver_took_us(struct train *train);
+/* forms.c: the finished model for other tools, too. */
+void write_forms(const struct train *train, const struct model_tensor *tensors, uint32_t count);
 /* Waits until nothing is being written: the thread looks at the ring. */
 void saver_wait(struct train *train);
 /* Waits for the thread and ends it. */

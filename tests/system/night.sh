@@ -35,7 +35,8 @@ run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
 report=$("$KILN_BIN/kiln" report "$run" --config "$work/kiln.conf" 2>&1)
 like "$report" 'state   finished' "the store says finished"
 like "$report" 'test accuracy (9[0-9]|100)' "what there is to learn is learnt"
-for name in plan run.json checkpoints/latest.json model/model.safetensors; do
+for name in plan run.json checkpoints/latest.json model/model.safetensors model/model.onnx \
+	model/saved_model/saved_model.pb; do
 	test -s "$sink/$run/$name"
 	ok $? "$name is in the store"
 done
@@ -53,6 +54,23 @@ ok $? "that of fetchd, what was received" "$(page fetchd bytes)"
 predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lovely" "the song felt awful" 2>&1)
 like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
+said=$("$KILN_BIN/kiln" export "file://$sink/$run/model" --output "$work/exported" 2>&1)
+is "$said" "$work/exported/model.onnx: $(stat -c %s "$work/exported/model.onnx") bytes
+$work/exported/saved_model/saved_model.pb: $(stat -c %s "$work/exported/saved_model/saved_model.pb") bytes" "export: what it wrote"
+for name in model.onnx saved_model/saved_model.pb; do
+	cmp "$work/exported/$name" "$sink/$run/model/$name"
+	ok $? "export: $name as the run left it"
+done
+is "$("$KILN_BIN/kiln" export "$sink/$run/model" --output "file://$work/alone" --form onnx --json | tr -d '\n\t')" \
+	'{"output":"file://'"$work"'/alone","files":[{"form":"onnx","file":"model.onnx","bytes":'"$(stat -c %s "$work/exported/model.onnx")"'}]}' \
+	"export --form onnx --json"
+is "$(ls "$work/alone")" model.onnx "writes that alone"
+"$KILN_BIN/kiln" export "$sink/$run/model" --output "$work/alone" --form keras >"$work/said" 2>&1
+is "$? $(head -n 1 "$work/said")" '2 kiln export: --form: found "keras", expected onnx or saved_model' "export: a form that there is not"
+"$KILN_BIN/kiln" export "$sink/$run/checkpoints/$(ls "$sink/$run/checkpoints" | grep -m 1 safetensors)" --output "$work/alone" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" '^1 kiln: .*safetensors: format: found kiln/checkpoint, expected kiln/model$' "export: a checkpoint is not a model"
+"$KILN_BIN/kiln" export "$sink/$run/model" --output /proc/none >"$work/said" 2>&1
+like "$? $(cat "$work/said")" '^1 kiln: /proc/none: cannot make it: ' "export: a folder that cannot be made"
 printf '{"name":"night","case":"test accuracy, small set","value":%s,"unit":"%%"}\n' \
 	"$(sed -n 's/^test accuracy \([0-9.]*\).*/\1/p' <<<"$report")"
 

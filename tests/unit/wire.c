@@ -56,6 +56,31 @@ static void test_others(void **state)
 	assert_memory_equal(out, expected, sizeof(expected));
 }
 
+static void fill_inner(struct wire *wire, const void *context)
+{
+	wire_string(wire, 1, context);
+}
+
+static void fill_outer(struct wire *wire, const void *context)
+{
+	wire_message(wire, 2, fill_inner, context);
+	wire_varint(wire, 3, 1);
+}
+
+static void test_messages(void **state)
+{
+	static const uint8_t expected[] = { 0x2a, 0x08, 0x12, 0x04, 0x0a, 0x02, 'o', 'k', 0x18, 0x01 };
+	uint8_t out[16] = { 0 };
+	struct wire wire = { out, sizeof(out), 0 }, count = { 0 };
+
+	(void)state;
+	wire_message(&wire, 5, fill_outer, "ok");
+	wire_message(&count, 5, fill_outer, "ok");
+	assert_int_equal(wire.bytes, sizeof(expected));
+	assert_int_equal(count.bytes, sizeof(expected));
+	assert_memory_equal(out, expected, sizeof(expected));
+}
+
 /* Whatever the capacity: nothing behind it is touched, and the length wanted is right. */
 static void test_every_capacity(void **state)
 {
@@ -79,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_varint),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_every_capacity),
 	};
 

@@ -47,6 +47,11 @@ static void relu_reference(const struct op_reference *r)
 	}
 }
 
+static void relu_export(struct export *out, const struct node *node)
+{
+	export_unary(out, node, EXPORT_RELU);
+}
+
 const struct op op_relu = {
 	.name = "relu",
 	.inputs = 1,
@@ -54,6 +59,7 @@ const struct op op_relu = {
 	.forward = relu_forward,
 	.backward = relu_backward,
 	.reference = relu_reference,
+	.export = relu_export,
 };
 
 /* ---- Functions whose derivative follows from input or output: sigmoid, tanh, swish, gelu, leaky_relu ----
@@ -204,6 +210,60 @@ static void function_reference(const struct op_reference *r)
 	}
 }
 
+static void sigmoid_export(struct export *out, const struct node *node)
+{
+	export_unary(out, node, EXPORT_SIGMOID);
+}
+
+static void tanh_export(struct export *out, const struct node *node)
+{
+	export_unary(out, node, EXPORT_TANH);
+}
+
+static void swish_export(struct export *out, const struct node *node)
+{
+	const char *x = export_input(out, node, 0);
+	const struct export_part_name gate = export_of(out, node, EXPORT_SIGMOID, x, "gate");
+
+	export_binary(out, EXPORT_MULTIPLY, x, gate.text, export_output(out, node));
+}
+
+static void leaky_relu_export(struct export *out, const struct node *node)
+{
+	export_node(out, &(struct export_node){ .kind = EXPORT_LEAKY_RELU,
+						.output = export_output(out, node),
+						.input = { export_input(out, node, 0) },
+						.alpha = node->attribute[FUNCTION_PARAMETER].f });
+}
+
+/* sqrt(2 / pi) (x + 0.044715 x^3) */
+static struct export_part_name gelu_inner(struct export *out, const struct node *node, const char *x)
+{
+	const struct export_part_name square = export_both(out, node, EXPORT_MULTIPLY, x, x, "square"),
+				      scaled = export_with(out, node, EXPORT_MULTIPLY, square.text, GELU_CUBE,
+							   "scaled"),
+				      factor = export_with(out, node, EXPORT_ADD, scaled.text, 1, "factor"),
+				      sum = export_both(out, node, EXPORT_MULTIPLY, x, factor.text, "sum");
+
+	return export_with(out, node, EXPORT_MULTIPLY, sum.text, sqrt(2 / M_PI), "inner");
+}
+
+/* x / 2 (1 + erf or tanh) */
+static void gelu_export(struct export *out, const struct node *node)
+{
+	const bool approximate = node->attribute[FUNCTION_PARAMETER].b;
+	const char *x = export_input(out, node, 0);
+	const struct export_part_name inner =
+		approximate ? gelu_inner(out, node, x)
+			    : export_with(out, node, EXPORT_MULTIPLY, x, M_SQRT1_2, "inner");
+	const struct export_part_name curve =
+		export_of(out, node, approximate ? EXPORT_TANH : EXPORT_ERF, inner.text, "curve");
+	const struct export_part_name gate = export_with(out, node, EXPORT_ADD, curve.text, 1, "gate"),
+				      half = export_with(out, node, EXPORT_MULTIPLY, x, 0.5, "half");
+
+	export_binary(out, EXPORT_MULTIPLY, half.text, gate.text, export_output(out, node));
+}
+
 /* keras.layers.LeakyReLU's own default. */
 static const struct attribute_spec leaky_relu_attributes[] = {
 	[FUNCTION_PARAMETER] = { "negative_slope", ATTRIBUTE_IS_FLOAT, .hashed = true, .fallback = 0.3,
@@ -220,12 +280,14 @@ static const struct attribute_spec gelu_attributes[] = {
 		.name = #name_of, .inputs = 1, .shape = same_shape, .forward = function_forward, \
 		.backward = function_backward, .reference = function_reference, ##__VA_ARGS__    \
 	}
-const struct op op_sigmoid = FUNCTION_ROW(sigmoid);
-const struct op op_tanh = FUNCTION_ROW(tanh);
-const struct op op_swish = FUNCTION_ROW(swish);
-const struct op op_silu = FUNCTION_ROW(silu);
-const struct op op_leaky_relu = FUNCTION_ROW(leaky_relu, .attributes = 1, .attribute = leaky_relu_attributes);
-const struct op op_gelu = FUNCTION_ROW(gelu, .attributes = 1, .attribute = gelu_attributes);
+const struct op op_sigmoid = FUNCTION_ROW(sigmoid, .export = sigmoid_export);
+const struct op op_tanh = FUNCTION_ROW(tanh, .export = tanh_export);
+const struct op op_swish = FUNCTION_ROW(swish, .export = swish_export);
+const struct op op_silu = FUNCTION_ROW(silu, .export = swish_export);
+const struct op op_leaky_relu = FUNCTION_ROW(leaky_relu, .export = leaky_relu_export, .attributes = 1,
+					     .attribute = leaky_relu_attributes);
+const struct op op_gelu =
+	FUNCTION_ROW(gelu, .export = gelu_export, .attributes = 1, .attribute = gelu_attributes);
 
 /* ---- softmax: p = exp(x) / sum exp(x) over the last dimension ---- */
 
@@ -241,6 +303,11 @@ static void softmax_forward(struct plan *plan, const struct node *node, bool tra
 				.argument = { IN(node->input[0]), OUT(node->output),
 					      ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output)) },
 			});
+}
+
+static void softmax_export(struct export *out, const struct node *node)
+{
+	export_unary(out, node, EXPORT_SOFTMAX);
 }
 
 static void softmax_backward(struct plan *plan, const struct node *node)
@@ -290,4 +357,5 @@ const struct op op_softmax = {
 	.forward = softmax_forward,
 	.backward = softmax_backward,
 	.reference = softmax_reference,
+	.export = softmax_export,
 };

@@ -186,6 +186,23 @@ static void dense_reference(const struct op_reference *r)
 		product_backward(&product);
 }
 
+static void dense_export(struct export *out, const struct node *node)
+{
+	const char *bias = export_parameter(out, node, DENSE_BIAS);
+	const struct export_part_name product = export_part(node, "product");
+	const char *result = export_output(out, node);
+
+	export_node(out, &(struct export_node){
+				 .kind = EXPORT_MATMUL,
+				 .output = bias ? product.text : result,
+				 .input = { export_input(out, node, 0),
+					    export_parameter(out, node, DENSE_KERNEL) },
+				 .rank = 1 + export_tensor(out, node->input[0])->rank,
+			 });
+	if (bias)
+		export_binary(out, EXPORT_ADD, product.text, bias, result);
+}
+
 const struct op op_dense = {
 	.name = "dense",
 	.inputs = 1,
@@ -197,4 +214,5 @@ const struct op op_dense = {
 	.forward = dense_forward,
 	.backward = dense_backward,
 	.reference = dense_reference,
+	.export = dense_export,
 };

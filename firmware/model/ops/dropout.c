@@ -65,6 +65,11 @@ static void dropout_reference(const struct op_reference *r)
 		}
 }
 
+static void dropout_export(struct export *out, const struct node *node)
+{
+	export_unary(out, node, EXPORT_IDENTITY);
+}
+
 const struct op op_dropout = {
 	.name = "dropout",
 	.inputs = 1,
@@ -74,4 +79,5 @@ const struct op op_dropout = {
 	.forward = dropout_forward,
 	.backward = dropout_backward,
 	.reference = dropout_reference,
+	.export = dropout_export,
 };

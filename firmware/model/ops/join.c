@@ -94,6 +94,23 @@ static void add_reference(const struct op_reference *r)
 	}
 }
 
+/* x0 + x1, then one after the other. */
+static void add_export(struct export *out, const struct node *node)
+{
+	struct export_part_name sum = { "" };
+
+	for (uint32_t i = 1; i < node->inputs; i++) {
+		const struct export_part_name before = sum;
+		char part[32];
+
+		(void)snprintf(part, sizeof(part), "sum_%u", i);
+		sum = export_part(node, part);
+		export_binary(out, EXPORT_ADD, i == 1 ? export_input(out, node, 0) : before.text,
+			      export_input(out, node, i),
+			      i + 1 < node->inputs ? sum.text : export_output(out, node));
+	}
+}
+
 const struct op op_add = {
 	.name = "add",
 	.inputs = 2,
@@ -102,6 +119,7 @@ const struct op op_add = {
 	.forward = add_forward,
 	.backward = add_backward,
 	.reference = add_reference,
+	.export = add_export,
 };
 
 /* ---- concatenate: along `axis`, 1 being the first dimension of a row, as in Keras ---- */
@@ -203,6 +221,18 @@ static void concatenate_reference(const struct op_reference *r)
 	}
 }
 
+static void concatenate_export(struct export *out, const struct node *node)
+{
+	struct export_node join = { .kind = EXPORT_CONCATENATE,
+				    .output = export_output(out, node),
+				    .axes = { 1 + (int32_t)axis_of(node, export_tensor(out, node->output)) },
+				    .axis_count = 1 };
+
+	for (uint32_t i = 0; i < node->inputs; i++)
+		join.input[i] = export_input(out, node, i);
+	export_node(out, &join);
+}
+
 const struct op op_concatenate = {
 	.name = "concatenate",
 	.inputs = 2,
@@ -213,4 +243,5 @@ const struct op op_concatenate = {
 	.forward = concatenate_forward,
 	.backward = concatenate_backward,
 	.reference = concatenate_reference,
+	.export = concatenate_export,
 };

@@ -3,6 +3,7 @@
  * lists them. */
 #pragma once
 
+#include "model/export_ops.h"
 #include "model/ops.h"
 #include "model/plan.h"
 

@@ -12,6 +12,22 @@ static void view_reference(const struct op_reference *r)
 		memcpy(r->dx[0], r->dy, r->rows * r->inputs * sizeof(*r->dy));
 }
 
+static void view_export(struct export *out, const struct node *node)
+{
+	const struct tensor *output = export_tensor(out, node->output);
+	const struct export_part_name shape = export_part(node, "shape");
+	const uint64_t count = output->rank + 1u;
+	int64_t size[CONFIG_SHAPE_MAX + 1] = { -1 }; /* of the rows: what is left */
+
+	for (uint32_t i = 0; i < output->rank; i++)
+		size[i + 1] = (int64_t)output->shape[i];
+	export_constant(
+		out,
+		&(struct export_constant){
+			.name = shape.text, .dtype = DTYPE_I64, .rank = 1, .shape = &count, .data = size });
+	export_binary(out, EXPORT_RESHAPE, export_input(out, node, 0), shape.text, output->name);
+}
+
 /* ---- flatten ---- */
 
 static int flatten_shape(const struct graph *graph, const struct node *node, struct tensor *output,
@@ -29,6 +45,7 @@ const struct op op_flatten = {
 	.view = true,
 	.shape = flatten_shape,
 	.reference = view_reference,
+	.export = view_export,
 };
 
 /* ---- reshape: target_shape of a row, one of whose sizes may be -1: what is left ---- */
@@ -81,4 +98,5 @@ const struct op op_reshape = {
 	.attribute = reshape_attributes,
 	.shape = reshape_shape,
 	.reference = view_reference,
+	.export = view_export,
 };

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What layers are made of when they leave for other tools: a few operations that every form knows. A value
+ * has a name: a graph tensor's, or one that the layer gives it by export_part(). Values come before their
+ * readers.
+ */
+#pragma once
+
+#include "model/export.h"
+#include "model/wire.h"
+
+#define EXPORT_NAME_BYTES (GRAPH_NAME_BYTES + 32u)
+#define EXPORT_AXES_MAX   2u
+
+enum export_kind {
+	EXPORT_ADD, /* of two, shapes broadcast */
+	EXPORT_SUBTRACT,
+	EXPORT_MULTIPLY,
+	EXPORT_DIVIDE,
+	EXPORT_SQRT,
+	EXPORT_ERF,
+	EXPORT_RELU,
+	EXPORT_LEAKY_RELU, /* alpha */
+	EXPORT_SIGMOID,
+	EXPORT_TANH,
+	EXPORT_SOFTMAX, /* over the last dimension */
+	EXPORT_IDENTITY,
+	EXPORT_MATMUL,      /* of the last two dimensions; rank: the first input's, rows included */
+	EXPORT_CONCATENATE, /* axes[0], rows being 0 */
+	EXPORT_RESHAPE,     /* second input: an int64 constant, -1 for what is left */
+	EXPORT_MEAN,        /* over axes, which stay with size 1 if `keep` */
+	EXPORT_MAX,
+	EXPORT_GATHER, /* rows of the first input by the second's int64 */
+	EXPORT_KINDS,
+};
+
+struct export_node {
+	enum export_kind kind;
+	const char *output;
+	const char *input[CONFIG_INPUTS_MAX];
+	uint32_t inputs; /* 0: as many as there are names */
+	double alpha;
+	uint32_t rank;
+	int32_t axes[EXPORT_AXES_MAX];
+	uint32_t axis_count;
+	bool keep;
+};
+
+struct export_constant {
+	const char *name;
+	enum dtype dtype; /* F32 or I64 */
+	uint32_t rank;
+	const uint64_t *shape;
+	const void *data;
+};
+
+struct export_part_name {
+	char text[EXPORT_NAME_BYTES];
+};
+
+struct export;
+
+void export_node(struct export *out, const struct export_node *node);
+void export_constant(struct export *out, const struct export_constant *constant);
+/* One number, as a constant. */
+void export_number(struct export *out, const char *name, double value);
+
+/* The name of a node's input, output, parameter; "<layer>/<part>" for what is in between. */
+const char *export_input(const struct export *out, const struct node *node, uint32_t i);
+const char *export_output(const struct export *out, const struct node *node);
+const char *export_parameter(const struct export *out, const struct node *node, uint32_t i);
+const struct tensor *export_tensor(const struct export *out, uint32_t tensor);
+struct export_part_name export_part(const struct node *node, const char *part);
+
+/* From one input to the output. */
+void export_unary(struct export *out, const struct node *node, enum export_kind kind);
+/* kind(a, b) -> output. */
+void export_binary(struct export *out, enum export_kind kind, const char *a, const char *b,
+		   const char *output);
+/* kind(a), kind(a, b), kind(a, number) -> "<layer>/<part>", whose name they return. */
+struct export_part_name export_of(struct export *out, const struct node *node, enum export_kind kind,
+				  const char *a, const char *part);
+struct export_part_name export_both(struct export *out, const struct node *node, enum export_kind kind,
+				    const char *a, const char *b, const char *part);
+struct export_part_name export_with(struct export *out, const struct node *node, enum export_kind kind,
+				    const char *a, double number, const char *part);
+
+/* ---- For the forms ---- */
+
+struct export_writer {
+	void (*node)(struct wire *graph, const struct export_node *node);
+	void (*constant)(struct wire *graph, const struct export_constant *constant);
+	/* An input of the batch: [rows, shape...]. */
+	void (*input)(struct wire *graph, const struct tensor *tensor);
+	/* The whole file, whose graph `fill` writes; where the graph's outputs stand. */
+	void (*file)(struct wire *file, const struct graph *graph,
+		     void (*fill)(struct wire *graph, const void *context), const void *context);
+	/* What of a batch's inputs and the model's output has to stand in the graph, too; or NULL. */
+	void (*output)(struct wire *graph, const struct tensor *tensor);
+};
+
+extern const struct export_writer export_onnx, export_saved_model;

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `kiln export` writes, in onnxruntime and in TensorFlow: the nets of parity.py, the same outputs as Kiln's own
+prediction but for 1e-5, for any number of rows; ONNX's own checker finds nothing; the signature is what serving wants."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+
+import numpy as np
+import onnx
+import onnxruntime
+import parity
+import safetensors.numpy
+import tensorflow as tf
+
+LIMIT = 1e-5
+FEW = 3
+
+
+def write_model(row, work, weights):
+    metadata = {"format": "kiln/model", "version": "1", "config": parity.config_of(row)}
+    safetensors.numpy.save_file({n: np.ascontiguousarray(w) for n, w in weights.items()}, f"{work}/model.safetensors", metadata)
+
+
+def export(work):
+    done = subprocess.run([os.path.join(os.environ["KILN_BIN"], "kiln"), "export", f"{work}/model.safetensors", "--output",
+                           f"{work}/out", "--json"], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    files = {f["form"]: os.path.join(work, "out", f["file"]) for f in json.loads(done.stdout)["files"]}
+    for path in files.values():
+        if not os.path.getsize(path):
+            raise RuntimeError(f"{path} is empty")
+    return files
+
+
+def by_onnx(path):
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options)
+    return lambda batch: session.run(None, batch)[0]
+
+
+def by_tensorflow(path):
+    loaded = tf.saved_model.load(os.path.dirname(path))
+    serve = loaded.signatures["serving_default"]
+    by_tensorflow.alive.append(loaded)
+    return lambda batch: next(iter(serve(**{n: tf.constant(b) for n, b in batch.items()}).values())).numpy()
+
+
+by_tensorflow.alive = []
+
+
+def look(row, work):
+    rng = np.random.default_rng(zlib.crc32(row.name.encode()))
+    peer, batches = parity.Peer(row), parity.make_batches(row, rng, 1)
+    weights = {n: w for n, w in peer.state().items() if not n.startswith(("optimizer/", "state/"))}
+    found = parity.kiln(row, work, {**{f"batch/{n}": b for n, b in batches.items()},
+                                    **{f"at/0/{n}": w for n, w in weights.items()}})["output/0"].reshape(parity.ROWS, -1)
+    batch = {n: b[0] for n, b in batches.items() if n != "label"}
+    write_model(row, work, weights)
+    files, worst = export(work), 0
+    for form, open_it in (("onnx", by_onnx), ("saved_model", by_tensorflow)):
+        run = open_it(files[form])
+        for rows in (parity.ROWS, FEW):
+            got = run({n: b[:rows] for n, b in batch.items()}).reshape(rows, -1)
+            difference = np.max(np.abs(got - found[:rows])) / max(np.max(np.abs(found)), 1e-6)
+            worst = max(worst, difference)
+            if not difference <= LIMIT:
+                raise RuntimeError(f"{form}, {rows} rows: differs by {difference:.2e}, allowed: {LIMIT:.0e}")
+    return worst
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="kiln-export-")
+    os.environ["KILN_ROOT"] = work
+    os.environ.setdefault("KILN_BIN", os.path.join(parity.ROOT, "build/release/bin"))
+    os.environ.setdefault("POCL_CACHE_DIR", os.path.join(parity.ROOT, "build/kernels"))
+    os.makedirs(os.environ["POCL_CACHE_DIR"], exist_ok=True)
+    names = sys.argv[1:]
+    rows = [row for row in parity.LAYERS + parity.LOSSES if not names or any(name in row.name for name in names)]
+    failed = False
+    for number, row in enumerate(rows, 1):
+        try:
+            print(f"ok {number} - as others see it: {row.name} # {look(row, work):.1e}", flush=True)
+        except Exception as error:  # of any of three tools
+            failed = True
+            print(f"not ok {number} - as others see it: {row.name}\n# " + str(error).strip().replace("\n", "\n# "), flush=True)
+    print(f"1..{len(rows)}")
+    shutil.rmtree(work)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
