@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define POINTS_MAX       3u
+#define POINTS_MAX       4u
 #define CONFIG_BYTES_MAX (4u << 20)
 
 static const char *const folders[] = {
@@ -32,9 +32,11 @@ static const struct {
 } points[][POINTS_MAX] = {
 	[CURVE_TRAIN] = { { "epoch_loss", "loss" },
 			  { "epoch_accuracy", "accuracy" },
+			  { "epoch_top_k_categorical_accuracy", "top_k_accuracy" },
 			  { "epoch_learning_rate", "learning_rate" } },
 	[CURVE_VALIDATION] = { { "epoch_loss", "validation_loss" },
-			       { "epoch_accuracy", "validation_accuracy" } },
+			       { "epoch_accuracy", "validation_accuracy" },
+			       { "epoch_top_k_categorical_accuracy", "validation_top_k_accuracy" } },
 };
 
 /* ---- Open ---- */

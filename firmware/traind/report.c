@@ -2,7 +2,8 @@
 /*
  * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, learning_rate,
  * validation_loss, validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy,
- * rows}, of the last pass over each; "quarantine", quarantine_json(), where records were left out.
+ * rows}, of the last pass over each, with model.top_k also top_k_accuracy beside accuracy; "quarantine",
+ * quarantine_json(), where records were left out.
  */
 #include "core/clock.h"
 #include "core/events.h"
@@ -95,14 +96,35 @@ static bool set_number(cJSON *object, const char *key, double value)
 	return cJSON_AddNumberToObject(object, key, fmin(value, NUMBER_MAX));
 }
 
-static bool update_metrics(struct report *report, enum split split, const struct model_metrics *metrics)
+/* With a prefix, as Keras's history has them. */
+static bool set_figures(const struct train *train, cJSON *object, const char *prefix,
+			const struct model_metrics *metrics)
 {
+	const struct {
+		const char *name;
+		double value;
+	} figures[] = { { "loss", metrics->loss },
+			{ "accuracy", metrics->accuracy },
+			{ "top_k_accuracy", metrics->top_k } };
+	const size_t count = train->run.config.model.top_k ? 3 : 2;
+	bool done = true;
+	char key[48];
+
+	for (size_t i = 0; done && i < count; i++) {
+		(void)snprintf(key, sizeof(key), "%s%s", prefix, figures[i].name);
+		done = set_number(object, key, figures[i].value);
+	}
+	return done;
+}
+
+static bool update_metrics(struct train *train, enum split split, const struct model_metrics *metrics)
+{
+	struct report *report = &train->report;
 	cJSON *member;
 
 	cJSON_DeleteItemFromObjectCaseSensitive(report->metrics, split_names[split]);
 	member = cJSON_AddObjectToObject(report->metrics, split_names[split]);
-	return member && set_number(member, "loss", metrics->loss) &&
-	       set_number(member, "accuracy", metrics->accuracy) &&
+	return member && set_figures(train, member, "", metrics) &&
 	       json_add_u64(member, "rows", metrics->rows);
 }
 
@@ -115,15 +137,13 @@ static bool update_epochs(struct train *train, enum split split, uint64_t epoch,
 		entry = cJSON_CreateObject();
 		return cJSON_AddItemToArray(epochs, entry) && json_add_u64(entry, "epoch", epoch) &&
 		       json_add_u64(entry, "step", model_step(train->model)) &&
-		       set_number(entry, "loss", metrics->loss) &&
-		       set_number(entry, "accuracy", metrics->accuracy) &&
+		       set_figures(train, entry, "", metrics) &&
 		       set_number(entry, "learning_rate", model_learning_rate(train->model));
 	}
 	entry = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
 	if (split == SPLIT_TEST || !entry)
 		return true;
-	return set_number(entry, "validation_loss", metrics->loss) &&
-	       set_number(entry, "validation_accuracy", metrics->accuracy);
+	return set_figures(train, entry, "validation_", metrics);
 }
 
 static double member(const cJSON *epoch, const char *key)
@@ -211,7 +231,7 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 
 	if (r < 0)
 		return r;
-	if (!update_metrics(report, split, &metrics) || !update_epochs(train, split, segment, &metrics))
+	if (!update_metrics(train, split, &metrics) || !update_epochs(train, split, segment, &metrics))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	report->noted = false;
 	publish_metrics(train, split, &metrics);

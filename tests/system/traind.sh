@@ -224,6 +224,50 @@ like "$(cat "$KILN_ROOT/log")" "starting with the weights of t-" "start_from = l
 is "$(record_json 'r["epochs"][0]["accuracy"] > 0.9 and r["epochs"][0]["step"] == 338')" True "and begins anew with them"
 stop_fetchd
 
+# ---- A moving average of the weights, gradients of three batches a step ----
+averages() { # how many of the model's tensors are the newest checkpoint's averages, and are not its weights
+	python3 - "$spool/model/model.safetensors" "$(newest)" <<-'PY'
+		import json, struct, sys
+		def tensors(path):
+		    data = open(path, "rb").read()
+		    start = 8 + struct.unpack("<Q", data[:8])[0]
+		    header = json.loads(data[8:start])
+		    return {n: data[start + t["data_offsets"][0]:start + t["data_offsets"][1]]
+		            for n, t in header.items() if n != "__metadata__"}
+		model, checkpoint = map(tensors, sys.argv[1:])
+		print(sum(t == checkpoint["optimizer/average/" + n] != checkpoint[n] for n, t in model.items()), len(model))
+	PY
+}
+config average "$data" '' 'use_ema = true; gradient_accumulation_steps = 3; schedule = "cosine"; decay_steps = 4000;'
+sed -i 's/epochs = 12/epochs = 3/; s/model: { /&top_k = 2; /' "$work/average.conf"
+node average
+begin average
+run_to_end
+is "$code $(state) $(averages)" "0 finished 4 4" "the finished model is the moving average of the weights"
+is "$(record_json '[r["metrics"][s]["top_k_accuracy"] for s in ("train", "validation", "test")] + [r["epochs"][2]["validation_top_k_accuracy"]]')" \
+	"[1, 1, 1, 1]" "run.json says how many rows are among the k most probable"
+average=$(model_bits)
+cp "$work/average.conf" "$work/averaged.conf"
+node averaged
+begin averaged
+run_until 100 KILL
+run_to_end
+is "$code $(state) $(model_bits)" "0 finished $average" "a run killed between two updates ends with the same bits"
+stop_fetchd
+
+# ---- Labels that are no class ----
+config label "$data" '' ''
+sed -i 's/model: { /&label = "class"; loss = "sparse_categorical_crossentropy"; /
+	s/shape = \[ 2 \]; }/&, { name = "class"; dtype = "int64"; shape = [ 1 ]; missing = "default"; fill = 2; }/' "$work/label.conf"
+node label
+begin label
+run_to_end
+is "$code" 65 "a label that is no class ends the run"
+like "$(cat "$KILN_ROOT/log")" "step 1: row 0 of the pass, 0 of its batch: label 'class': found 2, allowed: classes 0 .. 1" \
+	"naming the row, what was found and what is allowed"
+is "$(find "$spool/checkpoints" -type f 2>/dev/null | wc -l)" 0 "and leaves no checkpoint"
+stop_fetchd
+
 # ---- Data that cannot be used ----
 "$make_shards" "$work/bad" train 4 400 plain
 printf '\xff' | dd of="$work/bad/train-00002-of-00004.tfrecord" bs=1 seek=40 conv=notrunc 2>/dev/null
