@@ -119,7 +119,8 @@ static void fuse_forward(struct plan *plan, uint32_t at)
 		gemm = producer(plan, at, argument[0].tensor, EPILOGUE_BIAS);
 	else if (is(launch, "dropout") && !argument[2].i)
 		gemm = producer(plan, at, argument[0].tensor, EPILOGUE_BIAS | EPILOGUE_RELU);
-	if (!gemm)
+	/* Dropout counts the batch's rows, a GEMM's epilogue those of its matrix. */
+	if (!gemm || (is(launch, "dropout") && gemm->argument[GEMM_N].i != argument[4].i))
 		return;
 	if (is(launch, "relu")) {
 		add_epilogue(gemm, EPILOGUE_RELU);

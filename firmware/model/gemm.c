@@ -3,20 +3,15 @@
 
 #include <string.h>
 
-struct tile {
-	const char *kernel;
-	uint64_t rows, columns;
-};
-
 /* Wide tiles use each value of A more often; narrow ones waste fewer lanes on a narrow C. */
-static const struct tile cpu_tiles[] = {
-	{ "gemm_6x64", 6, 64 },
-	{ "gemm_8x32", 8, 32 },
-	{ "gemm_8x16", 8, 16 },
+static const struct gemm_tile cpu_tiles[] = {
+	{ "gemm_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
+	{ "gemm_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
+	{ "gemm_8x16", "conv_8x16", "conv_kernel_8x16", 8, 16 },
 };
-static const struct tile gpu_tile = { "gemm_16x16", 16, 16 };
+static const struct gemm_tile gpu_tile = { "gemm_16x16", "conv_16x16", "conv_kernel_16x16", 16, 16 };
 
-static const struct tile *choose(bool cpu, uint64_t n)
+const struct gemm_tile *gemm_tile(bool cpu, uint64_t n)
 {
 	if (!cpu)
 		return &gpu_tile;
@@ -32,12 +27,12 @@ static struct argument size_of(uint64_t constant, uint64_t per_row)
 	return (struct argument)INT(constant);
 }
 
-void gemm_emit(struct plan *plan, const struct gemm *gemm)
+struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel)
 {
-	const struct tile *tile = choose(plan->cpu, gemm->n);
+	const struct gemm_tile *tile = gemm_tile(plan->cpu, gemm->n);
 	const uint64_t seed = plan->graph->config->run.seed, per_row = gemm->per_row ? gemm->per_row : 1;
 	struct launch launch = {
-		.kernel = tile->kernel,
+		.kernel = kernel,
 		.groups = { { .constant = gemm->m, .per_row = gemm->m == GEMM_ROWS ? per_row : 0, .tile = tile->rows },
 			    { .constant = gemm->n, .tile = tile->columns } },
 		.arguments = GEMM_ARGUMENTS,
@@ -63,10 +58,20 @@ void gemm_emit(struct plan *plan, const struct gemm *gemm)
 
 	if (gemm->add)
 		launch.argument[GEMM_C].kind = ARGUMENT_INOUT;
+	return launch;
+}
+
+void gemm_emit(struct plan *plan, const struct gemm *gemm)
+{
+	const struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->gemm);
+
 	plan_emit(plan, &launch);
 }
 
 bool gemm_is(const struct launch *launch)
 {
-	return !strncmp(launch->kernel, "gemm_", 5);
+	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
+		if (!strcmp(launch->kernel, cpu_tiles[i].gemm) || !strcmp(launch->kernel, cpu_tiles[i].conv))
+			return true;
+	return !strcmp(launch->kernel, gpu_tile.gemm) || !strcmp(launch->kernel, gpu_tile.conv);
 }

@@ -24,6 +24,16 @@ struct gemm {
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm);
 
+/* Tiles of C and the kernels that make them; those of convolutions are conv.h's. */
+struct gemm_tile {
+	const char *gemm, *conv, *conv_kernel;
+	uint64_t rows, columns;
+};
+/* The tile for so many columns. */
+const struct gemm_tile *gemm_tile(bool cpu, uint64_t n);
+/* What gemm_emit() appends, for a launch with the same first arguments; `kernel` is its kernel. */
+struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel);
+
 /* Arguments of every GEMM kernel; fusion fills in the later ones. */
 enum gemm_argument {
 	GEMM_A,
@@ -57,5 +67,5 @@ enum gemm_epilogue {
 	EPILOGUE_ADD = 1u << 4,     /* x += C[i][j] */
 };
 
-/* True for launches made by gemm_emit(). */
+/* True for what gemm_launch() made: epilogues can move in. */
 bool gemm_is(const struct launch *launch);

@@ -16,7 +16,11 @@
 	each(losses) \
 	each(metrics) \
 	each(update) \
-	each(gradients)
+	each(gradients) \
+	each(window) \
+	each(conv) \
+	each(conv_tiled) \
+	each(pool)
 /* clang-format on */
 
 #define DECLARE(name)                      \

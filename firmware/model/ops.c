@@ -26,7 +26,13 @@
 	row(flatten) \
 	row(reshape) \
 	row(add) \
-	row(concatenate)
+	row(concatenate) \
+	row(conv2d) \
+	row(depthwise_conv2d) \
+	row(max_pooling2d) \
+	row(average_pooling2d) \
+	row(global_max_pooling2d) \
+	row(global_average_pooling2d)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct op op_##name;
@@ -66,6 +72,19 @@ int same_shape(const struct graph *graph, const struct node *node, struct tensor
 	output->rank = input->rank;
 	memcpy(output->shape, input->shape, sizeof(output->shape));
 	return 0;
+}
+
+void emit_bias(struct plan *plan, const struct node *node, uint32_t bias)
+{
+	const struct tensor *output = output_of(plan, node);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "bias_add",
+				.groups = { per_element(output) },
+				.arguments = 4,
+				.argument = { INOUT(node->output), IN(bias), ROWS_TIMES(tensor_outer(output)),
+					      INT(tensor_last(output)) },
+			});
 }
 
 void op_emit_forward(struct plan *plan, const struct node *node, bool training)

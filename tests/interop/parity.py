@@ -157,6 +157,53 @@ def adapted(inputs):
 
 LAYERS += [Row("normalization", '{ op = "normalization"; name = "norm"; }, { op = "dense"; name = "out"; units = 5; }', adapted)]
 
+
+# Of images [6, 5, 3]; `a` before, so that what is looked at has a gradient for its input.
+def images(name, layers, *made, **more):
+    return Row(name, f'{{ op = "dense"; name = "a"; units = 4; }}, {layers}, {{ op = "flatten"; }}, '
+               '{ op = "dense"; name = "out"; units = 5; }',
+               chain(dense(4, "a"), *made, lambda: K.Flatten(), dense(5, "out")), features=IMAGE, **more)
+
+
+def ties(inputs):
+    """Equal numbers at the first step: whose is the gradient?"""
+    a, b = (K.Dense(4, name=name, kernel_initializer="ones")(inputs["sentence"]) for name in "ab")
+    return K.Dense(5, name="out")(K.GlobalMaxPooling2D()(K.MaxPooling2D((12, 1))(K.Concatenate(axis=1)([a, b]))))
+
+
+LAYERS += [
+    images("conv2d, valid", '{ op = "conv2d"; name = "c"; filters = 7; kernel_size = 3; }, { op = "relu"; }',
+           lambda: K.Conv2D(7, 3, name="c"), lambda: K.ReLU()),
+    images("conv2d, same, strides", '{ op = "conv2d"; name = "c"; filters = 20; kernel_size = [ 2, 3 ]; '
+           'strides = [ 2, 1 ]; padding = "same"; }, { op = "tanh"; }, '
+           '{ op = "conv2d"; name = "d"; filters = 40; kernel_size = 3; strides = 2; padding = "same"; }',
+           lambda: K.Conv2D(20, (2, 3), (2, 1), "same", name="c"), lambda: K.Activation("tanh"),
+           lambda: K.Conv2D(40, 3, 2, "same", name="d")),
+    images("conv2d, same, dilation, no bias", '{ op = "conv2d"; name = "c"; filters = 6; kernel_size = 3; padding = "same"; '
+           'dilation_rate = [ 1, 2 ]; use_bias = false; kernel_initializer = "he_normal"; }',
+           lambda: K.Conv2D(6, 3, padding="same", dilation_rate=(1, 2), use_bias=False, name="c")),
+    images("depthwise_conv2d, valid", '{ op = "depthwise_conv2d"; name = "c"; kernel_size = 3; depth_multiplier = 2; }',
+           lambda: K.DepthwiseConv2D(3, depth_multiplier=2, name="c")),
+    images("depthwise_conv2d, same, strides", '{ op = "depthwise_conv2d"; name = "c"; kernel_size = [ 2, 3 ]; strides = 2; '
+           'padding = "same"; }', lambda: K.DepthwiseConv2D((2, 3), 2, "same", name="c")),
+    images("max_pooling2d", '{ op = "max_pooling2d"; }', lambda: K.MaxPooling2D()),
+    images("max_pooling2d, same, strides", '{ op = "max_pooling2d"; pool_size = 3; strides = [ 2, 1 ]; padding = "same"; }',
+           lambda: K.MaxPooling2D(3, (2, 1), "same")),
+    Row("max_pooling2d, ties", '{ op = "dense"; name = "a"; units = 4; }, '
+        '{ op = "dense"; name = "b"; units = 4; inputs = [ "sentence" ]; }, '
+        '{ op = "concatenate"; inputs = [ "a", "b" ]; axis = 1; }, { op = "max_pooling2d"; pool_size = [ 12, 1 ]; }, '
+        '{ op = "global_max_pooling2d"; }, { op = "dense"; name = "out"; units = 5; }', ties, features=IMAGE,
+        optimizer=Optimizer('name = "sgd";', lambda: keras.optimizers.SGD())),
+    images("average_pooling2d", '{ op = "average_pooling2d"; pool_size = [ 3, 2 ]; strides = 1; }',
+           lambda: K.AveragePooling2D((3, 2), 1)),
+    images("average_pooling2d, same", '{ op = "average_pooling2d"; pool_size = 3; padding = "same"; }',
+           lambda: K.AveragePooling2D(3, padding="same")),
+    images("global_average_pooling2d", '{ op = "relu"; }, { op = "global_average_pooling2d"; }', lambda: K.ReLU(),
+           lambda: K.GlobalAveragePooling2D()),
+    images("global_max_pooling2d", '{ op = "global_max_pooling2d"; keepdims = true; }',
+           lambda: K.GlobalMaxPooling2D(keepdims=True)),
+]
+
 TWO = '{ op = "dense"; name = "a"; units = 16; }, { op = "relu"; }, { op = "dense"; name = "out"; units = 5; }'
 TWO_KERAS = chain(dense(16, "a"), lambda: K.ReLU(), dense(5, "out"))
 OPTIMIZERS = [

@@ -27,6 +27,8 @@ static void must_build(const struct config *config, bool training, struct graph 
 		fail_msg("%s", err.text);
 }
 
+#define IMAGE OP("reshape", ATTRIBUTES(1, INTS_ATTRIBUTE("target_shape", 3, 2, 2, 2)))
+
 /* Layers, and the beginning of what is said about them. */
 static struct config_layer wrong[][4] = {
 	{ LAYER("conv") },
@@ -69,6 +71,15 @@ static struct config_layer wrong[][4] = {
 	{ OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 2), INT_ATTRIBUTE("trainable", 0))) },
 	{ OP("relu", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))) },
 	{ OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 2), BOOL_ATTRIBUTE("trainable", 0))), SOFTMAX },
+	{ OP("conv2d", TWO(INT_ATTRIBUTE("filters", 2), INT_ATTRIBUTE("kernel_size", 3))) },
+	{ IMAGE, OP("max_pooling2d", ONE(INT_ATTRIBUTE("pool_size", 3))) },
+	{ IMAGE, OP("max_pooling2d", TWO(INT_ATTRIBUTE("pool_size", 0), TEXT_ATTRIBUTE("padding", "full"))) },
+	{ IMAGE, OP("max_pooling2d", TWO(INT_ATTRIBUTE("pool_size", 2), TEXT_ATTRIBUTE("padding", "full"))) },
+	{ IMAGE, OP("depthwise_conv2d",
+		    ATTRIBUTES(3, INT_ATTRIBUTE("kernel_size", 1), INT_ATTRIBUTE("dilation_rate", 2),
+			       INTS_ATTRIBUTE("strides", 2, 1, 2))) },
+	{ IMAGE, OP("conv2d",
+		    ATTRIBUTES(2, INT_ATTRIBUTE("filters", 2), INTS_ATTRIBUTE("kernel_size", 3, 1, 1, 1))) },
 };
 static const char *const texts[] = {
 	"6: model.layers.op: found \"conv\", allowed: dense, relu, ",
@@ -103,6 +114,16 @@ static const char *const texts[] = {
 	"7: model.layers.trainable: found 0, allowed: true or false",
 	"7: model.layers.trainable: found an unknown key, allowed of relu: op, name, inputs",
 	"6: model.layers: found nothing to learn, allowed: a layer whose parameters are not frozen",
+	"6: model.layers.inputs: found 'sentence' of shape [8], allowed: an image [height, width, channels]",
+	"6: model.layers.inputs: found a window of [3, 3] over 'reshape' of shape [2, 2, 2], allowed: one "
+	"that fits",
+	"7: model.layers.pool_size: found 0, allowed: one integer for all, or [ ] of 2 .. 2 integers, each 1 "
+	"<= x ",
+	"7: model.layers.padding: found \"full\", allowed: \"valid\", \"same\"",
+	"6: model.layers.inputs: found strides [1, 2] with dilation_rate [2, 2], allowed: one of them above "
+	"1",
+	"7: model.layers.kernel_size: found [ 1, 1, 1 ], allowed: one integer for all, or [ ] of 2 .. 2 "
+	"integers",
 };
 
 static void test_mistakes(void **state)

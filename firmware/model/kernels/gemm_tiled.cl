@@ -7,22 +7,13 @@
 
 #define SIDE 16
 
-__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GEMM_PARAMETERS)
+/* One element goes through the epilogue and out. */
+void finish_item(float x, int i, int j, __global float *C, int M, int N, uint epilogue, __global const float *bias,
+		 __global const float *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
+		 uint key_low, uint key_high)
 {
-	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
-	const int r = get_local_id(1), c = get_local_id(0);
-	const int i = get_group_id(0) * SIDE + r, j = get_group_id(1) * SIDE + c;
 	const size_t at = (size_t)i * N + j;
-	float x = 0;
 
-	for (int k0 = 0; k0 < K; k0 += SIDE) {
-		tile_a[r][c] = i < M && k0 + c < K ? A[(size_t)i * stride_row + (size_t)(k0 + c) * stride_k] : 0;
-		tile_b[r][c] = j < N && k0 + r < K ? B[(size_t)(k0 + r) * N + j] : 0;
-		barrier(CLK_LOCAL_MEM_FENCE);
-		for (int k = 0; k < SIDE; k++)
-			x = fma(tile_a[r][k], tile_b[k][c], x);
-		barrier(CLK_LOCAL_MEM_FENCE);
-	}
 	if (i >= M || j >= N)
 		return;
 	if (epilogue & EPILOGUE_BIAS)
@@ -36,4 +27,23 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GE
 	if (epilogue & EPILOGUE_ADD)
 		x += C[at];
 	C[at] = x;
+}
+
+__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GEMM_PARAMETERS)
+{
+	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
+	const int r = get_local_id(1), c = get_local_id(0);
+	const int i = get_group_id(0) * SIDE + r, j = get_group_id(1) * SIDE + c;
+	float x = 0;
+
+	for (int k0 = 0; k0 < K; k0 += SIDE) {
+		tile_a[r][c] = i < M && k0 + c < K ? A[(size_t)i * stride_row + (size_t)(k0 + c) * stride_k] : 0;
+		tile_b[r][c] = j < N && k0 + r < K ? B[(size_t)(k0 + r) * N + j] : 0;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int k = 0; k < SIDE; k++)
+			x = fma(tile_a[r][k], tile_b[k][c], x);
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	finish_item(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,
+		    key_high);
 }

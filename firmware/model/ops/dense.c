@@ -51,15 +51,8 @@ static void dense_forward(struct plan *plan, const struct node *node, bool train
 
 	(void)training;
 	gemm_emit(plan, &gemm);
-	if (node->parameter[DENSE_BIAS] == GRAPH_NO_TENSOR)
-		return;
-	plan_emit(plan, &(struct launch){
-				.kernel = "bias_add",
-				.groups = { per_element(output_of(plan, node)) },
-				.arguments = 4,
-				.argument = { INOUT(node->output), IN(node->parameter[DENSE_BIAS]),
-					      ROWS_TIMES(outer), INT(units) },
-			});
+	if (node->parameter[DENSE_BIAS] != GRAPH_NO_TENSOR)
+		emit_bias(plan, node, node->parameter[DENSE_BIAS]);
 }
 
 /* dx (+)= dy W^T, through a transposed copy of W: then it is the same GEMM. */

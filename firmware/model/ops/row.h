@@ -38,5 +38,8 @@ static inline struct extent per_outer(const struct tensor *tensor)
 	return (struct extent){ .per_row = tensor_outer(tensor), .tile = ROW_GROUP };
 }
 
+/* The output gets its bias added, over the last dimension. */
+void emit_bias(struct plan *plan, const struct node *node, uint32_t bias);
+
 /* For op.shape: that of input 0. */
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolution on CPU devices, window g (window.cl):
+ *   C [M, N] = epilogue(sum over taps t and channels k of A[source(i, t)][k] * B[t][k][j])
+ * A [images, in, K], B [taps, K, N], C [images, out, N], M = images * places: a GEMM whose A is gathered a tap at a
+ * time; where padding is, `zeros` [K] is read. Work-groups, tiles, edges and epilogue are those of gemm.cl.
+ *
+ * Reduction class: each sum runs over taps, then channels, in order, with one fma a term, whatever the tile; taps
+ * that are padding for a whole tile are left out.
+ * Reference: reference() in ops/conv.c. Tolerance: taps * K * 2^-24 of the sum of absolute products.
+ */
+
+#define PLACE(r)                                                             \
+	const int n##r = min(i0 + r, M - 1), c##r = n##r % g->out[1];        \
+	const int line##r = n##r / g->out[1] % g->out[0];                       \
+	__global const float *image##r = A + n##r / g->out[1] / g->out[0] * image;
+#define ROW(r)     const int y##r = window_source(g, 0, line##r, kh);
+#define ANY_ROW(r) any |= y##r >= 0;
+#define POINT(r)                                                             \
+	const int x##r = window_source(g, 1, c##r, kw);                      \
+	__global const float *p##r =                                         \
+		y##r < 0 || x##r < 0 ? zeros : image##r + ((size_t)y##r * g->in[1] + x##r) * K;
+#define POINT_STEP1(r) { const float16 x = p##r[k]; TERM(r, 0) }
+#define POINT_STEP2(r) { const float16 x = p##r[k]; TERM(r, 0) TERM(r, 1) }
+#define POINT_STEP4(r) { const float16 x = p##r[k]; TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
+
+#define CONV(name, rows, vectors, ALL, ZERO, LOAD, STEP, STORE, C_PUT)                                          \
+	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                      \
+		GEMM_PARAMETERS, __global const struct window *g, __global const float *zeros)                 \
+	{                                                                                                      \
+		const int i0 = get_group_id(0) * rows, j0 = get_group_id(1) * 16 * vectors;                    \
+		const size_t image = (size_t)g->in[0] * g->in[1] * K;                                          \
+		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
+                                                                                                               \
+		ALL(PLACE) ALL(ZERO) for (int kh = 0; kh < g->size[0]; kh++)                                   \
+		{                                                                                              \
+			bool any = false;                                                                      \
+                                                                                                               \
+			ALL(ROW) ALL(ANY_ROW) for (int kw = 0; any && kw < g->size[1]; kw++)                   \
+			{                                                                                      \
+				__global const float *b = B + (size_t)(kh * g->size[1] + kw) * K * N + j0;     \
+                                                                                                               \
+				ALL(POINT) for (int k = 0; k < K; k++)                                         \
+				{                                                                              \
+					LOAD ALL(STEP) b += N;                                                 \
+				}                                                                              \
+			}                                                                                      \
+		}                                                                                              \
+		if (!epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {                                   \
+			__global float *c = C + (size_t)i0 * N + j0;                                           \
+                                                                                                               \
+			ALL(C_PUT) return;                                                                     \
+		}                                                                                              \
+		ALL(STORE) finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias, mask, scale,      \
+				       threshold, layer, step, first_row, key_low, key_high);                  \
+	}
+
+CONV(conv_6x64, 6, 4, SIX, ZERO4, LOAD4, POINT_STEP4, STORE4, PUT4)
+CONV(conv_8x32, 8, 2, EIGHT, ZERO2, LOAD2, POINT_STEP2, STORE2, PUT2)
+CONV(conv_8x16, 8, 1, EIGHT, ZERO1, LOAD1, POINT_STEP1, STORE1, PUT1)
+
+/*
+ * Gradients of kernel and bias, on CPU devices:
+ *   part[chunk][t][k][j] = sum over the chunk's images and places p of X[source(p, t)][k] * DY[p][j]
+ *   part[chunk][taps][0][j] = sum over the same of DY[p][j]
+ * part [chunks, taps * tap_rows + 1, columns]: rows past the channels K and columns past N hold what nobody reads.
+ * Work-group: one work-item, one tap of one chunk for a tile's columns: groups (chunks * (taps + 1), columns / tile
+ * columns). BLOCK_PLACES places at once stay in the first cache while all channels pass over them.
+ *
+ * Reduction class: images, rows, columns in order with one fma a term, then conv_sum; the same on every device.
+ * Reference and tolerance: as above, with places * images of a chunk for taps * K.
+ */
+#define BLOCK_PLACES 64
+
+#define GET(r, v) float16 c##r##_##v = vload16(v, c + (size_t)r * N);
+#define GET1(r)   GET(r, 0)
+#define GET2(r)   GET1(r) GET(r, 1)
+#define GET4(r)   GET2(r) GET(r, 2) GET(r, 3)
+#define CHANNEL(r) const size_t o##r = min(k0 + r, channels - 1);
+
+void places_sums(int vectors, __global const float *dy, size_t places, int filters, __global float *sums)
+{
+	for (int v = 0; v < vectors; v++) {
+		float16 total = 0;
+
+		for (size_t p = 0; p < places; p++)
+			total += vload16(v, dy + p * filters);
+		vstore16(total, v, sums);
+	}
+}
+
+#define CONV_KERNEL(name, rows, vectors, ALL, C_GET, LOAD, STEP, C_PUT)                                         \
+	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                      \
+		__global const float *X, __global const float *DY, __global float *part, int images,           \
+		int chunk_images, int channels, int filters, int tap_rows, __global const struct window *g)    \
+	{                                                                                                      \
+		const int taps = g->size[0] * g->size[1], t = get_group_id(0) % (taps + 1);                    \
+		const int chunk = get_group_id(0) / (taps + 1), j0 = get_group_id(1) * 16 * vectors;           \
+		const int first = chunk * chunk_images, last = min(images, first + chunk_images);              \
+		const int N = get_num_groups(1) * 16 * vectors, kh = t / g->size[1], kw = t % g->size[1];      \
+		const int block = max(1, BLOCK_PLACES / g->out[1]);                                            \
+		const size_t places = (size_t)g->out[0] * g->out[1];                                           \
+		__global float *own = part + ((size_t)chunk * (taps * tap_rows + 1) + t * tap_rows) * N + j0;  \
+		int w0 = 0, w1 = g->out[1];                                                                    \
+                                                                                                               \
+		if (t == taps) {                                                                               \
+			places_sums(vectors, DY + first * places * filters + j0,                               \
+				    max(last - first, 0) * places, filters, own);                              \
+			return;                                                                                \
+		}                                                                                              \
+		for (int r = 0; r < tap_rows; r++)                                                             \
+			for (int v = 0; v < vectors; v++)                                                      \
+				vstore16((float16)(0), v, own + (size_t)r * N);                                \
+		while (w0 < w1 && window_source(g, 1, w0, kw) < 0)                                             \
+			w0++;                                                                                  \
+		while (w0 < w1 && window_source(g, 1, w1 - 1, kw) < 0)                                         \
+			w1--;                                                                                  \
+		for (int n = first; w0 < w1 && n < last; n++)                                                  \
+			for (int h0 = 0; h0 < g->out[0]; h0 += block)                                          \
+				for (int k0 = 0; k0 < channels; k0 += rows) {                                  \
+					__global float *c = own + (size_t)k0 * N;                              \
+                                                                                                               \
+					ALL(CHANNEL) ALL(C_GET) for (int h = h0; h < min(h0 + block, g->out[0]); h++) \
+					{                                                                      \
+						const int y = window_source(g, 0, h, kh);                      \
+						const int x0 = window_source(g, 1, w0, kw);                    \
+						__global const float *a =                                      \
+							X + (((size_t)n * g->in[0] + y) * g->in[1] + x0) * channels; \
+						__global const float *b =                                      \
+							DY + (n * places + (size_t)h * g->out[1] + w0) * filters + j0; \
+                                                                                                               \
+						for (int w = w0; y >= 0 && w < w1; w++) {                      \
+							LOAD ALL(STEP) a += g->stride[1] * channels;           \
+							b += filters;                                          \
+						}                                                              \
+					}                                                                      \
+					ALL(C_PUT)                                                             \
+				}                                                                              \
+	}
+
+CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, PUT4)
+CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, PUT2)
+CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, PUT1)
+
+/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the chunks' parts, in their order; an item
+ * a number. Tolerance: chunks * 2^-24 of the sum of absolute parts. */
+ELEMENTS conv_sum(__global const float *part, __global float *dkernel, __global float *dbias, int chunks, int taps,
+		  int channels, int filters, int tap_rows, int columns)
+{
+	const size_t i = get_global_id(0), row = i / filters, kernel_rows = (size_t)taps * channels;
+	const size_t at = row < kernel_rows ? row / channels * tap_rows + row % channels : (size_t)taps * tap_rows;
+	const size_t size = ((size_t)taps * tap_rows + 1) * columns;
+	float sum = 0;
+
+	if (row > kernel_rows || (row == kernel_rows && !dbias))
+		return;
+	for (int c = 0; c < chunks; c++)
+		sum += part[c * size + at * columns + i % filters];
+	if (row < kernel_rows)
+		dkernel[i] = sum;
+	else
+		dbias[i % filters] = sum;
+}
+
+/* out [taps, filters, channels]: in [taps, channels, filters] with taps from the last and the others exchanged. */
+ELEMENTS conv_flip(__global const float *in, __global float *out, int taps, int channels, int filters)
+{
+	const size_t i = get_global_id(0), size = (size_t)channels * filters;
+	const size_t t = i / size, f = i % size / channels, c = i % channels;
+
+	if (t < (size_t)taps)
+		out[i] = in[(taps - 1 - t) * size + c * filters + f];
+}
+
+/* ---- Depthwise: filter f = channel f / multiplier, kernel [taps, channels * multiplier] ---- */
+
+/* Y [rows, out, filters]; an item a number. Sums over taps in order. */
+ELEMENTS depthwise(__global const float *X, __global const float *kernel_of, __global float *Y, int add, int rows,
+		   int channels, int multiplier, __global const struct window *g)
+{
+	const uint i = get_global_id(0), filters = channels * multiplier, place = i / filters, f = i % filters;
+	const uint n = place / g->out[1] / g->out[0];
+	float sum = 0;
+
+	if (n >= (uint)rows)
+		return;
+	for (int kh = 0; kh < g->size[0]; kh++)
+		for (int kw = 0; kw < g->size[1]; kw++) {
+			const int y = window_source(g, 0, place / g->out[1] % g->out[0], kh);
+			const int x = window_source(g, 1, place % g->out[1], kw);
+
+			if (y >= 0 && x >= 0)
+				sum = fma(X[(((size_t)n * g->in[0] + y) * g->in[1] + x) * channels + f / multiplier],
+					  kernel_of[(kh * g->size[1] + kw) * filters + f], sum);
+		}
+	Y[i] = sum + (add ? Y[i] : 0);
+}
+
+/* DX [rows, out, channels] (+)= dY through the mirrored window g: taps from the last, then a channel's filters. */
+ELEMENTS depthwise_input(__global const float *DY, __global const float *kernel_of, __global float *DX, int add,
+			 int rows, int channels, int multiplier, __global const struct window *g)
+{
+	const uint i = get_global_id(0), place = i / channels, c = i % channels, filters = channels * multiplier;
+	const uint n = place / g->out[1] / g->out[0];
+	const int taps = g->size[0] * g->size[1];
+	float sum = 0;
+
+	if (n >= (uint)rows)
+		return;
+	for (int t = 0; t < taps; t++) {
+		const int y = window_source(g, 0, place / g->out[1] % g->out[0], t / g->size[1]);
+		const int x = window_source(g, 1, place % g->out[1], t % g->size[1]);
+		const size_t from = (((size_t)n * g->in[0] + y) * g->in[1] + x) * filters + c * multiplier;
+
+		for (int q = 0; y >= 0 && x >= 0 && q < multiplier; q++)
+			sum = fma(DY[from + q], kernel_of[(taps - 1 - t) * filters + c * multiplier + q], sum);
+	}
+	DX[i] = sum + (add ? DX[i] : 0);
+}
+
+/* part [chunks, taps + 1, filters], the last row dY's sums: groups (ceil((taps + 1) * filters / 64), chunks), an item a
+ * number; order and conv_sum as above. */
+ELEMENTS depthwise_kernel(__global const float *X, __global const float *DY, __global float *part, int images,
+			  int chunk_images, int channels, int multiplier, __global const struct window *g)
+{
+	const int i = get_global_id(0), filters = channels * multiplier, t = i / filters, f = i % filters;
+	const int taps = g->size[0] * g->size[1], first = get_group_id(1) * chunk_images;
+	float sum = 0;
+
+	if (t > taps)
+		return;
+	for (int n = first; n < min(images, first + chunk_images); n++)
+		for (int h = 0; h < g->out[0]; h++)
+			for (int w = 0; w < g->out[1]; w++) {
+				const float d = DY[(((size_t)n * g->out[0] + h) * g->out[1] + w) * filters + f];
+				const int y = window_source(g, 0, h, t / g->size[1]);
+				const int x = window_source(g, 1, w, t % g->size[1]);
+
+				if (t == taps)
+					sum += d;
+				else if (y >= 0 && x >= 0)
+					sum = fma(X[(((size_t)n * g->in[0] + y) * g->in[1] + x) * channels +
+						    f / multiplier], d, sum);
+			}
+	part[(size_t)get_group_id(1) * (taps + 1) * filters + i] = sum;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The convolutions of conv.cl where the device is not a CPU: 16 x 16 work-items a group, tiles of both matrices in local
+ * memory, a number of the result an item. Parameters (zeros unused), order of the sums, references and tolerances are
+ * those of conv.cl; parts have tap_rows = channels and columns rounded up to SIDE.
+ */
+
+/* Where the channels of tap (kh, kw) begin that place `p` of all images covers; -1: padding. */
+long place_source(__global const struct window *g, int p, int tap, int channels)
+{
+	const int y = window_source(g, 0, p / g->out[1] % g->out[0], tap / g->size[1]);
+	const int x = window_source(g, 1, p % g->out[1], tap % g->size[1]);
+	const int n = p / g->out[1] / g->out[0];
+
+	return y < 0 || x < 0 ? -1 : (((long)n * g->in[0] + y) * g->in[1] + x) * channels;
+}
+
+__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_16x16(
+	GEMM_PARAMETERS, __global const struct window *g, __global const float *zeros)
+{
+	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
+	const int r = get_local_id(1), c = get_local_id(0), terms = g->size[0] * g->size[1] * K;
+	const int i = get_group_id(0) * SIDE + r, j = get_group_id(1) * SIDE + c;
+	float x = 0;
+
+	for (int k0 = 0; k0 < terms; k0 += SIDE) {
+		const int k = k0 + c;
+		const long from = i < M && k < terms ? place_source(g, i, k / K, K) : -1;
+
+		tile_a[r][c] = from < 0 ? 0 : A[from + k % K];
+		tile_b[r][c] = j < N && k0 + r < terms ? B[(size_t)(k0 + r) * N + j] : 0;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int t = 0; t < SIDE; t++)
+			x = fma(tile_a[r][t], tile_b[t][c], x);
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	if (i < M && j < N)
+		finish_item(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row,
+			    key_low, key_high);
+}
+
+/* Groups (chunks * ceil((taps * channels + 1) / SIDE), columns / SIDE). Row taps * channels, dbias, has 1 for X. */
+__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_kernel_16x16(
+	__global const float *X, __global const float *DY, __global float *part, int images, int chunk_images,
+	int channels, int filters, int tap_rows, __global const struct window *g)
+{
+	__local float tile_x[SIDE][SIDE + 1], tile_dy[SIDE][SIDE + 1];
+	const int r = get_local_id(1), c = get_local_id(0), rows = g->size[0] * g->size[1] * tap_rows;
+	const int tiles = rows / SIDE + 1, chunk = get_group_id(0) / tiles, columns = get_num_groups(1) * SIDE;
+	const int i = get_group_id(0) % tiles * SIDE + r, j = get_group_id(1) * SIDE + c;
+	const int places = g->out[0] * g->out[1], last = min(images, (chunk + 1) * chunk_images) * places;
+	float sum = 0;
+
+	for (int p0 = chunk * chunk_images * places; p0 < last; p0 += SIDE) {
+		const long from = i < rows && p0 + c < last ? place_source(g, p0 + c, i / channels, channels) : -1;
+
+		tile_x[r][c] = i == rows ? 1 : from < 0 ? 0 : X[from + i % channels];
+		tile_dy[r][c] = j < filters && p0 + r < last ? DY[(size_t)(p0 + r) * filters + j] : 0;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int p = 0; p < SIDE; p++)
+			sum = fma(tile_x[r][p], tile_dy[p][c], sum);
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	if (i <= rows)
+		part[((size_t)chunk * (rows + 1) + i) * columns + j] = sum;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A window over images: struct window of model/window.h, and where it lies. */
+
+struct window {
+	int in[2], out[2], size[2], stride[2], dilation[2], before[2], apart[2];
+};
+
+/* The number that place `out` covers at `k` on a side, -1: padding. */
+int window_source(__global const struct window *g, int side, int out, int k)
+{
+	const int at = out * g->stride[side] + k * g->dilation[side] - g->before[side];
+	const int i = g->apart[side] == 1 ? at : at / g->apart[side];
+
+	return at >= 0 && i * g->apart[side] == at && i < g->in[side] ? i : -1;
+}
+
+/* Without dilation: numbers s0 ... s1 - 1 that place `out` covers. */
+int2 window_span(__global const struct window *g, int side, int out)
+{
+	const int at = out * g->stride[side] - g->before[side];
+
+	return (int2)(max(0, at), min(g->in[side], at + g->size[side]));
+}
+
+/* Without dilation: places s0 ... s1 - 1 that cover number `in`. */
+int2 window_places(__global const struct window *g, int side, int in)
+{
+	const int end = in + g->before[side], stride = g->stride[side];
+
+	return (int2)(max(0, end - g->size[side] + stride) / stride, min(g->out[side], end / stride + 1));
+}
