@@ -28,11 +28,14 @@ static uint64_t parameters_of(const struct graph *graph, const struct node *node
 	return sum;
 }
 
-/* Of a ragged feature that one, not its values. */
+/* Of a ragged feature that one, not its values; a layer and its `activation` are one. */
 static const char *input_name(const struct graph *graph, uint32_t tensor)
 {
 	const struct tensor *input = graph_at(graph, tensor);
 
+	for (uint32_t i = 1; i < graph->nodes; i++)
+		if (graph->node[i].output == tensor && graph->node[i].is_activation)
+			return graph->node[i - 1].name;
 	return input->feature ? input->feature->name : input->name;
 }
 
@@ -106,6 +109,8 @@ static void print_text(const struct graph *graph)
 		const struct node *node = &graph->node[i];
 		char layer[TEXT_BYTES], shape[TEXT_BYTES], inputs[TEXT_BYTES], number[32];
 
+		if (node->is_activation)
+			continue;
 		(void)snprintf(layer, sizeof(layer), "%s (%s)", node->name, node->op->name);
 		printf("%-40s %-28s %15s", layer, shape_of(graph_at(graph, node->output), shape),
 		       with_commas(parameters_of(graph, node, false), number));
@@ -147,7 +152,8 @@ static int print_json(const struct graph *graph)
 	cJSON_AddStringToObject(model, "name", graph->config->run.name);
 	layers = cJSON_AddArrayToObject(model, "layers");
 	for (uint32_t i = 0; i < graph->nodes; i++)
-		cJSON_AddItemToArray(layers, json_layer(graph, &graph->node[i]));
+		if (!graph->node[i].is_activation)
+			cJSON_AddItemToArray(layers, json_layer(graph, &graph->node[i]));
 	(void)json_add_u64(model, "total_params", graph->parameters + graph->frozen);
 	(void)json_add_u64(model, "trainable_params", graph->parameters);
 	(void)json_add_u64(model, "non_trainable_params", graph->frozen);

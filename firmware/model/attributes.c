@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define VALUE_BYTES 320u
+#define VALUE_BYTES     320u
+#define ACTIVATIONS_MAX 32u
 
 static void found_text(const struct config_attribute *found, char out[static VALUE_BYTES])
 {
@@ -116,6 +117,21 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 /* Of every layer with parameters. */
 static const struct attribute_spec trainable = { .key = "trainable", .kind = ATTRIBUTE_IS_BOOL };
 
+/* Of layers that take one; "linear" is none. */
+static const struct attribute_spec *activation_spec(void)
+{
+	static const char *names[ACTIVATIONS_MAX + 1] = { "linear" };
+	static const struct attribute_spec spec = { .key = "activation",
+						    .kind = ATTRIBUTE_IS_NAME,
+						    .names = names };
+	uint32_t count = 1;
+
+	for (uint32_t i = 0; op_at(i) && count < ACTIVATIONS_MAX; i++)
+		if (op_at(i)->function)
+			names[count++] = op_at(i)->name;
+	return &spec;
+}
+
 static void note_unknown(const struct node *node, const struct config_attribute *found,
 			 struct mistakes *mistakes)
 {
@@ -127,9 +143,13 @@ static void note_unknown(const struct node *node, const struct config_attribute 
 					 node->op->attribute[i].key);
 	if (node->op->parameters && used < sizeof(allowed))
 		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s", trainable.key);
+	if (node->op->activates && used < sizeof(allowed))
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
+					 activation_spec()->key);
 	for (uint32_t i = 0; i < node->op->parameters && used < sizeof(allowed); i++)
-		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s_l1, %s_l2",
-					 node->op->parameter[i].name, node->op->parameter[i].name);
+		if (!node->op->parameter[i].state)
+			used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s_l1, %s_l2",
+						 node->op->parameter[i].name, node->op->parameter[i].name);
 	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed of %s: %s",
 		     found->key, node->op->name, allowed);
 }
@@ -160,7 +180,7 @@ static bool read_penalty(struct node *node, const struct config_attribute *found
 		const char *kind = found->key + strlen(name);
 		struct attribute factor = { 0 };
 
-		if (strncmp(found->key, name, strlen(name)) != 0 ||
+		if (node->op->parameter[i].state || strncmp(found->key, name, strlen(name)) != 0 ||
 		    (strcmp(kind, "_l1") != 0 && strcmp(kind, "_l2") != 0))
 			continue;
 		read_value(&spec, found, &factor, mistakes);
@@ -168,6 +188,24 @@ static bool read_penalty(struct node *node, const struct config_attribute *found
 		return true;
 	}
 	return false;
+}
+
+/* What is not the op's own. Returns whether it is of that kind. */
+static bool read_common(struct node *node, const struct config_attribute *found, struct mistakes *mistakes)
+{
+	struct attribute value = { 0 };
+
+	if (node->op->parameters && !strcmp(found->key, trainable.key)) {
+		read_value(&trainable, found, &value, mistakes);
+		node->trainable = value.b;
+		return true;
+	}
+	if (node->op->activates && !strcmp(found->key, activation_spec()->key)) {
+		read_value(activation_spec(), found, &value, mistakes);
+		node->activation = value.s && strcmp(value.s, "linear") != 0 ? value.s : NULL;
+		return true;
+	}
+	return read_penalty(node, found, mistakes);
 }
 
 static void read_one(struct node *node, const struct config_attribute *found, bool *seen,
@@ -180,14 +218,7 @@ static void read_one(struct node *node, const struct config_attribute *found, bo
 		read_value(&node->op->attribute[i], found, &node->attribute[i], mistakes);
 		return;
 	}
-	if (node->op->parameters && !strcmp(found->key, trainable.key)) {
-		struct attribute value = { 0 };
-
-		read_value(&trainable, found, &value, mistakes);
-		node->trainable = value.b;
-		return;
-	}
-	if (!read_penalty(node, found, mistakes) && found->type != ATTRIBUTE_UNREAD)
+	if (!read_common(node, found, mistakes) && found->type != ATTRIBUTE_UNREAD)
 		note_unknown(node, found, mistakes);
 }
 

@@ -188,7 +188,7 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 	uint32_t same = 0;
 
 	for (uint32_t i = 0; i < graph->nodes; i++)
-		same += graph->node[i].op == node->op;
+		same += graph->node[i].op == node->op && !graph->node[i].is_activation;
 	if (layer->name[0])
 		(void)snprintf(node->name, sizeof(node->name), "%s", layer->name);
 	else if (same)
@@ -214,7 +214,7 @@ static bool find_input(struct graph *graph, const char *name, uint32_t *ret_tens
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		unknown |= !graph->node[i].op;
 		if (!strcmp(graph->node[i].name, name)) {
-			*ret_tensor = graph->node[i].output;
+			*ret_tensor = graph->node[i + (graph->node[i].activation != NULL)].output;
 			return true;
 		}
 	}
@@ -409,6 +409,21 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 	graph->nodes++;
 }
 
+/* The node behind the last that its `activation` asks for. */
+static void add_activation(struct graph *graph, struct mistakes *mistakes)
+{
+	const struct node *node = &graph->node[graph->nodes - 1];
+	struct config_layer layer = { .op = node->activation, .line = node->line };
+	char name[GRAPH_LAYER_NAME_MAX + sizeof("_activation")];
+
+	if (!layer.op)
+		return;
+	(void)snprintf(name, sizeof(name), "%s_activation", node->name);
+	layer.name = name;
+	graph->node[graph->nodes].is_activation = true;
+	add_node(graph, &layer, mistakes);
+}
+
 static void check_consumers(const struct graph *graph, struct mistakes *mistakes)
 {
 	for (uint32_t i = 0; i < graph->nodes; i++)
@@ -565,11 +580,13 @@ static void describe(struct graph *graph, struct mistakes *mistakes)
 
 	find_tables(graph, mistakes);
 	add_batch(graph);
-	graph->node = calloc(CONFIG_LAYERS_MAX, sizeof(*graph->node));
+	graph->node = calloc(2 * CONFIG_LAYERS_MAX, sizeof(*graph->node)); /* each with its activation */
 	if (!graph->node)
 		abort(); /* as in graph_tensor() */
-	for (uint32_t i = 0; i < config->model.layers; i++)
+	for (uint32_t i = 0; i < config->model.layers; i++) {
 		add_node(graph, &config->model.layer[i], mistakes);
+		add_activation(graph, mistakes);
+	}
 	if (graph->nodes)
 		check_output(graph, mistakes);
 }

@@ -98,6 +98,9 @@ struct node {
 	double l1[GRAPH_PARAMETERS_MAX], l2[GRAPH_PARAMETERS_MAX];
 	struct attribute attribute[GRAPH_ATTRIBUTES_MAX]; /* in the order of the op's specs */
 	bool trainable;                                   /* false: its parameters are frozen */
+	const char *activation; /* the op that its `activation` names, NULL: none; it is the next node, and
+				 * who reads this layer reads that one */
+	bool is_activation;     /* it is such a next node */
 };
 
 /* See gradients.h; tensors, but for the first line. */

@@ -61,8 +61,8 @@ struct parameter_spec {
 };
 
 /* One call of a float64 reference: forward fills y; then, with dy, backward fills dx (NULL: not wanted) and
- * dparameter (NULL: frozen or state). While training, the call without dy may write the layer's state. Shapes are those
- * of the graph's tensors, less the rows. */
+ * dparameter (NULL: frozen or state). While training, the call without dy may write the layer's state. Shapes
+ * are those of the graph's tensors, less the rows. */
 struct op_reference {
 	const struct graph *graph;
 	const struct node *node;
@@ -82,7 +82,9 @@ struct op {
 	uint32_t inputs, inputs_max; /* how many it takes; inputs_max 0: exactly so many */
 	enum dtype reads;            /* of every input */
 	bool ragged;                 /* it takes values with row splits, and nothing else */
-	bool view;                   /* the output is the input's bytes: no launches, one gradient for both */
+	bool function;               /* it may be named by another layer's `activation` */
+	bool activates; /* it takes `activation`, as Keras's layers do: a layer of that op behind it */
+	bool view;      /* the output is the input's bytes: no launches, one gradient for both */
 	uint32_t attributes;
 	const struct attribute_spec *attribute;
 	uint32_t parameters;

@@ -97,6 +97,12 @@ def residual(inputs):
     return K.Dense(5, name="out")(K.Add(name="add")([b, a]))
 
 
+def activated(inputs):
+    a = K.Dense(16, activation="relu", name="a")(inputs["sentence"])
+    b = K.Dense(16, activation="gelu", name="b")(a)
+    return K.Dense(5, name="out")(K.Add(name="add")([a, b]))
+
+
 def joined(inputs):
     a = K.Dense(7, name="a")(inputs["sentence"])
     b = K.Dense(4, name="b")(inputs["age"])
@@ -121,6 +127,10 @@ LAYERS = [
     Row("softmax inside", '{ op = "dense"; name = "a"; units = 8; }, { op = "softmax"; }, { op = "dense"; name = "out"; units = 5; }',
         chain(dense(8, "a"), lambda: K.Softmax(), dense(5, "out"))),
 ]
+
+LAYERS += [Row("activation of dense", '{ op = "dense"; name = "a"; units = 16; activation = "relu"; }, '
+               '{ op = "dense"; name = "b"; units = 16; activation = "gelu"; }, { op = "add"; inputs = [ "a", "b" ]; }, '
+               '{ op = "dense"; name = "out"; units = 5; }', activated)]
 
 FUNCTIONS = [("sigmoid", "", lambda: K.Activation("sigmoid")), ("tanh", "", lambda: K.Activation("tanh")),
              ("swish", "", lambda: K.Activation("swish")), ("silu", "", lambda: K.Activation("silu")),

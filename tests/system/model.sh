@@ -20,7 +20,8 @@ config() { # layers
 
 config '{ op = "flatten"; }, { op = "dense"; units = 1200; }, { op = "relu"; }, { op = "batch_norm"; },
         { op = "dense"; units = 2; trainable = false; }, { op = "softmax"; }' >chain.conf
-config '{ op = "flatten"; }, { op = "dense"; name = "a"; units = 3; }, { op = "add"; inputs = [ "a", "age" ]; },
+config '{ op = "flatten"; }, { op = "dense"; name = "a"; units = 3; activation = "relu"; },
+        { op = "add"; inputs = [ "a", "age" ]; },
         { op = "dense"; units = 2; }, { op = "softmax"; }' >joined.conf
 
 cat >chain.expected <<'TEXT'

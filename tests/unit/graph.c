@@ -145,7 +145,7 @@ static void test_mistakes(void **state)
 	}
 }
 
-static void expect(struct config *config, const char *text)
+static void expect(const struct config *config, const char *text)
 {
 	struct graph graph;
 	struct error err = { 0 };
@@ -230,6 +230,37 @@ static void test_named_inputs(void **state)
 	must_build(&config, false, &graph);
 	assert_int_equal(graph.node[2].input[0], graph.node[1].output);
 	graph_done(&graph);
+}
+
+/* `activation`, Keras's short form, is a layer behind the layer: who names the layer reads that one. */
+static void test_activation(void **state)
+{
+#define ACTIVE(n, f) ATTRIBUTES(2, INT_ATTRIBUTE("units", n), TEXT_ATTRIBUTE("activation", f))
+	struct config_layer net[] = { OP("dense", ACTIVE(9, "relu")), OP("relu"),
+				      NAMED("dense", "b", ACTIVE(9, "linear")),
+				      OP("add", INPUTS_OF(2, "dense", "b")),
+				      OP("dense", ACTIVE(2, "softmax")) };
+	static const char *const names[] = { "dense",   "dense_activation",  "relu", "b", "add",
+					     "dense_2", "dense_2_activation" };
+	const struct config config = model_config(net, 5, 8, 2, 4);
+	struct graph graph;
+
+	(void)state;
+	must_build(&config, true, &graph);
+	assert_int_equal(graph.nodes, 7);
+	for (uint32_t i = 0; i < 7; i++)
+		assert_string_equal(graph.node[i].name, names[i]);
+	assert_string_equal(graph.node[1].op->name, "relu");
+	assert_int_equal(graph.node[2].input[0], graph.node[1].output);
+	assert_int_equal(graph.node[4].input[0], graph.node[1].output);
+	assert_int_equal(graph.node[4].input[1], graph.node[3].output);
+	graph_done(&graph);
+	net[0].attribute[1].s = "dropout";
+	expect(&config, "model.layers.activation: found \"dropout\", allowed: \"linear\", \"relu\", ");
+	net[0].attribute[1].s = "relu";
+	net[1].attributes = 1;
+	net[1].attribute[0] = (struct config_attribute)TEXT_ATTRIBUTE("activation", "relu");
+	expect(&config, "model.layers.activation: found an unknown key, allowed of relu: ");
 }
 
 /* Features that layers name are the batch's inputs, in the order of their first use; a ragged one is two, as
@@ -353,13 +384,10 @@ static void test_hash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_mistakes_around_layers),
-		cmocka_unit_test(test_names_and_shapes),
-		cmocka_unit_test(test_named_inputs),
-		cmocka_unit_test(test_features),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_mistakes_around_layers),
+		cmocka_unit_test(test_names_and_shapes), cmocka_unit_test(test_named_inputs),
+		cmocka_unit_test(test_activation),       cmocka_unit_test(test_features),
+		cmocka_unit_test(test_layout),           cmocka_unit_test(test_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,7 @@ static void relu_export(struct export *out, const struct node *node)
 
 const struct op op_relu = {
 	.name = "relu",
+	.function = true,
 	.inputs = 1,
 	.shape = same_shape,
 	.forward = relu_forward,
@@ -275,10 +276,11 @@ static const struct attribute_spec gelu_attributes[] = {
 	[FUNCTION_PARAMETER] = { "approximate", ATTRIBUTE_IS_BOOL, .hashed = true },
 };
 
-#define FUNCTION_ROW(name_of, ...)                                                               \
-	{                                                                                        \
-		.name = #name_of, .inputs = 1, .shape = same_shape, .forward = function_forward, \
-		.backward = function_backward, .reference = function_reference, ##__VA_ARGS__    \
+#define FUNCTION_ROW(name_of, ...)                                                                           \
+	{                                                                                                    \
+		.name = #name_of, .inputs = 1, .function = true, .shape = same_shape,                        \
+		.forward = function_forward, .backward = function_backward, .reference = function_reference, \
+		##__VA_ARGS__                                                                                \
 	}
 const struct op op_sigmoid = FUNCTION_ROW(sigmoid, .export = sigmoid_export);
 const struct op op_tanh = FUNCTION_ROW(tanh, .export = tanh_export);
@@ -352,6 +354,7 @@ static void softmax_reference(const struct op_reference *r)
 
 const struct op op_softmax = {
 	.name = "softmax",
+	.function = true,
 	.inputs = 1,
 	.shape = same_shape,
 	.forward = softmax_forward,

@@ -198,6 +198,7 @@ static void dense_export(struct export *out, const struct node *node)
 
 const struct op op_dense = {
 	.name = "dense",
+	.activates = true,
 	.inputs = 1,
 	.attributes = COUNT(dense_attributes),
 	.attribute = dense_attributes,
