@@ -84,6 +84,7 @@ id=$("$KILN_BIN/kiln-oneshot" begin --config run.conf 2>log)
 "$KILN_BIN/kiln-fetchd" 2>>log &
 "$KILN_BIN/kiln-traind" 2>>log
 ok $? "a run of several features, moving averages and a frozen layer ends well" "$(tail -n 5 log)"
+wait
 is "$(python3 - "$KILN_ROOT/data/kiln/spool/traind/$id/model/model.safetensors" <<'PY'
 import json, struct, sys
 data = open(sys.argv[1], "rb").read()
