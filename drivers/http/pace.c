@@ -65,6 +65,8 @@ const char *pace_reason(const struct pace *pace, uint64_t now_us)
 	if (pace->trial)
 		return pace->trial == PACE_MORE ? "trying whether more are faster"
 						: "trying whether fewer are as fast";
+	if (pace->enough)
+		return "the target rate is reached";
 	if (pace->full == pace->most)
 		return "as many as may be";
 	return pace->next_us ? "more were no faster" : "nothing has waited for a connection long enough";
@@ -80,10 +82,10 @@ static void set_full(struct pace *pace, uint32_t full)
 
 static void begin_trial(struct pace *pace, double rate)
 {
-	bool enough = pace->target_bytes_per_s && rate >= (double)pace->target_bytes_per_s;
-	bool more = pace->full < pace->most && !enough;
-	bool fewer = pace->full > pace->least;
+	bool fewer = pace->full > pace->least, more;
 
+	pace->enough = pace->target_bytes_per_s && rate >= (double)pace->target_bytes_per_s;
+	more = pace->full < pace->most && !pace->enough;
 	if (!more && !fewer)
 		return;
 	pace->base = pace->full;

@@ -46,6 +46,7 @@ struct pace {
 	uint64_t next_us;   /* when to begin the next one */
 	uint64_t pause_us;  /* and what to wait after it */
 	bool fewer_is_next; /* they alternate once more did not help */
+	bool enough;        /* the rate was the target's when it was last judged */
 };
 
 /* Begins with `least` at once, never gives more than `most`; a rate of `target_bytes_per_s` is enough (0 =

@@ -136,6 +136,30 @@ static void test_bounds(void **state)
 	assert_true(live(&at, 10) > 490 * MB);
 }
 
+/* What it is by a target rate, it says. */
+static void test_target(void **state)
+{
+	struct endpoint at = wide();
+
+	(void)state;
+	pace_init(&at.pace, 8, 256, 100 * MB); /* of 400 that the first 8 have */
+	assert_string_equal(pace_reason(&at.pace, at.now), "nothing has waited for a connection long enough");
+	(void)live(&at, 30);
+	assert_int_equal(at.most, 8);
+	assert_string_equal(pace_reason(&at.pace, at.now), "the target rate is reached");
+
+	at.connection = 4 * MB; /* it is not any more: more are tried until it is */
+	at.each = MB;
+	(void)live(&at, 60);
+	assert_in_range(at.pace.full, 22, 42);
+	assert_true(live(&at, 10) > 95 * MB);
+
+	pace_init(&at.pace, 8, 20, 4000 * MB); /* more than there is */
+	(void)live(&at, 30);
+	assert_int_equal(at.pace.full, 20);
+	assert_string_equal(pace_reason(&at.pace, at.now), "as many as may be");
+}
+
 /* Where too little is asked for, nothing is learnt. */
 static void test_idle(void **state)
 {
@@ -253,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grows_while_it_pays),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_target),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_one_slow_down),
 		cmocka_unit_test(test_bursts),
