@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "core/json.h"
 #include "core/paths.h"
+#include "model/attributes.h"
 #include "model/graph.h"
 #include "model/ops.h"
 
@@ -9,10 +10,12 @@
 #include <string.h>
 
 static const char usage[] =
-	"Usage: kiln model summary [FILE] [--json]\n\n"
+	"Usage: kiln model summary [FILE] [--json]\n"
+	"       kiln model layers [OP]\n\n"
 	"The layers of a configuration's network, as Keras's summary() prints them: name and type, shape of\n"
 	"the output (None: the rows of a batch), numbers in its parameters, and what it reads where that is\n"
-	"not just the layer before.\n\n"
+	"not just the layer before. And every layer there is, with its attributes, what is allowed and the "
+	"default.\n\n"
 	"Without FILE the box's own is taken: KILN_CONFIG, else /etc/kiln/kiln.conf below KILN_ROOT.\n";
 
 #define TEXT_BYTES 256u
@@ -178,20 +181,23 @@ static int summary(const char *file, bool json)
 	return code;
 }
 
-int cli_model(int argc, char **argv)
+static int layers(const char *name)
+{
+	if (name && !op_find(name))
+		return cli_usage("model", "layers: found \"%s\", allowed: %s", name, op_names());
+	for (uint32_t i = 0; op_at(i); i++)
+		if (!name || strcmp(name, op_at(i)->name) == 0) {
+			puts(op_at(i)->name);
+			attributes_describe(op_at(i), stdout);
+		}
+	return CLI_OK;
+}
+
+static int summary_of(int argc, char **argv)
 {
 	const char *file = NULL;
 	bool json = false;
 
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--help") == 0) {
-			fputs(usage, stdout);
-			return CLI_OK;
-		}
-	if (argc < 2)
-		return cli_usage("model", "which: summary?");
-	if (strcmp(argv[1], "summary") != 0)
-		return cli_usage("model", "there is no \"%s\"", argv[1]);
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--json") == 0)
 			json = true;
@@ -201,4 +207,23 @@ int cli_model(int argc, char **argv)
 			file = argv[i];
 	}
 	return summary(file ? file : config_path(0, NULL), json);
+}
+
+int cli_model(int argc, char **argv)
+{
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0) {
+			fputs(usage, stdout);
+			return CLI_OK;
+		}
+	if (argc < 2)
+		return cli_usage("model", "which: summary or layers?");
+	if (strcmp(argv[1], "summary") == 0)
+		return summary_of(argc, argv);
+	if (strcmp(argv[1], "layers") != 0)
+		return cli_usage("model", "there is no \"%s\"", argv[1]);
+	if (argc > 3)
+		return cli_usage("model", "layers does not take \"%s\"", argv[3]);
+	return layers(argc == 3 ? argv[2] : NULL);
 }

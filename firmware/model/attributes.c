@@ -115,15 +115,17 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 }
 
 /* Of every layer with parameters. */
-static const struct attribute_spec trainable = { .key = "trainable", .kind = ATTRIBUTE_IS_BOOL };
+static const struct attribute_spec trainable = { .key = "trainable",
+						 .kind = ATTRIBUTE_IS_BOOL,
+						 .fallback = 1 };
 
 /* Of layers that take one; "linear" is none. */
 static const struct attribute_spec *activation_spec(void)
 {
 	static const char *names[ACTIVATIONS_MAX + 1] = { "linear" };
-	static const struct attribute_spec spec = { .key = "activation",
-						    .kind = ATTRIBUTE_IS_NAME,
-						    .names = names };
+	static const struct attribute_spec spec = {
+		.key = "activation", .kind = ATTRIBUTE_IS_NAME, .fallback_name = "linear", .names = names
+	};
 	uint32_t count = 1;
 
 	for (uint32_t i = 0; op_at(i) && count < ACTIVATIONS_MAX; i++)
@@ -169,11 +171,16 @@ static void read_value(const struct attribute_spec *spec, const struct config_at
 		     allowed);
 }
 
+static struct attribute_spec penalty_spec(const char *key)
+{
+	return (struct attribute_spec){ .key = key, .kind = ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e6 };
+}
+
 /* "kernel_l2" and the like, of every op with parameters: Keras's kernel_regularizer=L2(x). Returns whether it
  * is one. */
 static bool read_penalty(struct node *node, const struct config_attribute *found, struct mistakes *mistakes)
 {
-	static const struct attribute_spec spec = { .kind = ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e6 };
+	const struct attribute_spec spec = penalty_spec(NULL);
 
 	for (uint32_t i = 0; i < node->op->parameters; i++) {
 		const char *name = node->op->parameter[i].name;
@@ -253,5 +260,43 @@ void attributes_read(struct node *node, const struct config_layer *layer, struct
 				     spec->key, allowed);
 		else
 			node->attribute[i] = fallback_of(spec);
+	}
+}
+
+/* ---- For people ---- */
+
+static void describe(const struct attribute_spec *spec, FILE *out)
+{
+	char allowed[VALUE_BYTES];
+
+	allowed_text(spec, allowed);
+	(void)fprintf(out, "  %-28s %s; ", spec->key, allowed);
+	if (spec->required)
+		(void)fprintf(out, "must be given\n");
+	else if (spec->kind == ATTRIBUTE_IS_NAME)
+		(void)fprintf(out, "default \"%s\"\n", spec->fallback_name);
+	else if (spec->kind == ATTRIBUTE_IS_BOOL)
+		(void)fprintf(out, "default %s\n", spec->fallback != 0 ? "true" : "false");
+	else
+		(void)fprintf(out, "default %.12g\n", spec->fallback);
+}
+
+void attributes_describe(const struct op *op, FILE *out)
+{
+	for (uint32_t i = 0; i < op->attributes; i++)
+		describe(&op->attribute[i], out);
+	if (op->activates)
+		describe(activation_spec(), out);
+	if (op->parameters)
+		describe(&trainable, out);
+	for (uint32_t i = 0; i < op->parameters; i++) {
+		char key[64];
+
+		for (const char *kind = "12"; *kind && !op->parameter[i].state; kind++) {
+			const struct attribute_spec spec = penalty_spec(key);
+
+			(void)snprintf(key, sizeof(key), "%s_l%c", op->parameter[i].name, *kind);
+			describe(&spec, out);
+		}
 	}
 }

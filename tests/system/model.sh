@@ -55,7 +55,11 @@ config '{ op = "dense"; units = 3; }, { op = "softmax"; }' >wrong.conf
 found=$("$kiln" model summary wrong.conf 2>&1)
 is $? 1 "a wrong network: exit 1"
 like "$found" "wrong.conf:7: model.layers: found 18 outputs, allowed: 2, the classes of label" "and its mistake"
-for arguments in summaries "" "summary chain.conf joined.conf" "summary --all"; do
+found=$("$kiln" model layers dense 2>&1)
+like "$found" '^  units +an integer 1 <= x <= 1048576; must be given$' "every layer's attributes: what is allowed,"
+like "$found" '^  activation +"linear", "relu", .*; default "linear"$' "and the default"
+like "$found" '^  kernel_l2 +a number 0 <= x <= 1000000; default 0$' "those that many layers have, too"
+for arguments in "layers convv" "layers dense relu" summaries "" "summary chain.conf joined.conf" "summary --all"; do
 	# shellcheck disable=SC2086
 	"$kiln" model $arguments >/dev/null 2>&1
 	is $? 2 "wrong usage: kiln model $arguments"
