@@ -250,6 +250,8 @@ static struct op_reference call_of(const struct reference *reference, const stru
 
 	for (uint32_t i = 0; i < node->inputs; i++)
 		call.x[i] = reference->value[node->input[i]];
+	if (node->op->ragged)
+		call.splits = reference->value[graph_at(graph, node->input[0])->splits];
 	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++) {
 		if (node->parameter[i] == GRAPH_NO_TENSOR)
 			continue;

@@ -114,7 +114,8 @@ static uint32_t note_input(struct graph *graph, const struct tensor *tensor)
 	return graph->input[graph->inputs++];
 }
 
-/* As it lies in the ring: the values of a ragged feature are beside the splits that say whose they are. */
+/* As it lies in the ring: the values of a ragged feature, and here behind them the splits that say whose they
+ * are. */
 static uint32_t ragged_input(struct graph *graph, const struct config_feature *feature)
 {
 	struct tensor values = batch_tensor(graph, feature->name, ROLE_INPUT);
@@ -123,14 +124,17 @@ static uint32_t ragged_input(struct graph *graph, const struct config_feature *f
 				 .arena = ARENA_BATCH,
 				 .rank = 1,
 				 .shape = { graph->batch_rows + 1 } };
+	uint32_t of, splits_of;
 
 	(void)snprintf(splits.name, sizeof(splits.name), "%s" BATCH_SPLITS, feature->name);
 	(void)snprintf(values.name, sizeof(values.name), "%s" BATCH_VALUES, feature->name);
-	values.splits = note_input(graph, &splits);
 	values.rows = false;
 	values.rank = 1;
 	values.shape[0] = graph->batch_rows * feature->values_max;
-	return note_input(graph, &values);
+	of = note_input(graph, &values);
+	splits_of = note_input(graph, &splits);
+	graph->tensor[of].splits = splits_of;
+	return of;
 }
 
 /* A feature as a graph input, noted at its first use. GRAPH_NO_TENSOR: no such feature, or the label. */
@@ -547,7 +551,8 @@ static int hash_graph(struct graph *graph, struct error *err)
 	if (!room)
 		return error_set(err, -ENOMEM, "graph hash: out of memory");
 	append(&text, "kiln graph 1\ninput ");
-	append_shape(&text, graph_at(graph, graph->input[0]));
+	if (graph_at(graph, graph->input[0])->rows)
+		append_shape(&text, graph_at(graph, graph->input[0]));
 	append(&text, "\n");
 	append_other_inputs(&text, graph);
 	for (uint32_t i = 0; i < graph->nodes; i++)

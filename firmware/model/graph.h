@@ -32,8 +32,8 @@
 
 /* Elements of the parameter region that share one fault entry. */
 #define FAULT_CHUNK 4096u
-/* Numbers of what metrics.cl reports. */
-#define FAULT_WORDS 6u
+/* Numbers of what metrics.cl and embedding.cl report. */
+#define FAULT_WORDS 7u
 
 struct op;
 struct loss;
@@ -121,12 +121,13 @@ struct graph {
 	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* of the batch; the first is config.model.input */
 	uint32_t label, empty, output;
 	uint32_t weight; /* what rows count, of the batch; or GRAPH_NO_TENSOR */
+	uint32_t fault;  /* see kernels/metrics.cl and embedding.cl */
 	/* Training only, GRAPH_NO_TENSOR otherwise: */
 	uint32_t row_loss, row_correct; /* what the loss kernel leaves */
 	uint32_t class_weights;         /* or GRAPH_NO_TENSOR */
 	uint32_t top_sum;               /* or GRAPH_NO_TENSOR */
 	uint32_t loss_sum, correct_sum, rows_sum, step, cursor;
-	uint32_t fault, chunk_fault; /* see kernels/metrics.cl */
+	uint32_t chunk_fault; /* see kernels/metrics.cl */
 	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];
 	uint32_t accumulator_region, average_region; /* or GRAPH_NO_TENSOR */
 	struct gradients gradients;

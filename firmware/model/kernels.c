@@ -13,6 +13,7 @@
 	each(activation) \
 	each(softmax) \
 	each(norm) \
+	each(embedding) \
 	each(losses) \
 	each(metrics) \
 	each(update) \

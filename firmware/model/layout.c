@@ -153,7 +153,6 @@ static void add_sums(struct graph *graph, uint64_t parameter_bytes)
 	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, 1);
 	graph->step = add(graph, "state/step", ROLE_COUNTER, DTYPE_I64, 1);
 	graph->cursor = add(graph, "state/cursor", ROLE_COUNTER, DTYPE_U8, CURSOR_BYTES);
-	graph->fault = add(graph, "fault", ROLE_WORK, DTYPE_U32, FAULT_WORDS);
 	graph->chunk_fault = add(graph, "chunk_fault", ROLE_WORK, DTYPE_U32,
 				 (parameter_bytes + chunk_bytes - 1) / chunk_bytes);
 }
@@ -166,9 +165,11 @@ void layout_state(struct graph *graph)
 
 	graph->accumulator_region = graph->average_region = GRAPH_NO_TENSOR;
 	place_some(graph, ARENA_STATE, ROLE_PARAMETER, true);
+	graph->fault = add(graph, "fault", ROLE_WORK, DTYPE_U32, FAULT_WORDS);
 	if (!graph->training) {
 		place(graph, ARENA_STATE, ROLE_PARAMETER);
 		place(graph, ARENA_STATE, ROLE_STATE);
+		place(graph, ARENA_STATE, ROLE_WORK);
 		return;
 	}
 	parameter_bytes = graph->arena_bytes[ARENA_STATE];

@@ -243,6 +243,38 @@ static int feed(struct model *model, uint32_t tensor, const void *host, uint64_t
 	return gpu_write(model->gpu, device, 0, host, bytes, false, err);
 }
 
+/* Kernels trust them: they begin at 0, never fall, and end within the values. */
+static int check_splits(const struct tensor *values, const int64_t *splits, uint64_t rows, struct error *err)
+{
+	for (uint64_t r = 0; r <= rows; r++)
+		if (splits[r] < (r ? splits[r - 1] : 0) || splits[r] > (r ? (int64_t)values->elements : 0))
+			return error_set(err, -EBADMSG,
+					 "%s: row %" PRIu64 " begins at %" PRId64 ", allowed: %" PRId64
+					 " .. %" PRIu64,
+					 values->name, r, splits[r], r ? splits[r - 1] : 0,
+					 r ? values->elements : 0);
+	return 0;
+}
+
+/* The splits of ragged values stand behind them in the batch. */
+static int feed_ragged(struct model *model, uint32_t i, const void *const *input, uint64_t rows,
+		       struct plan_values *values, struct error *err)
+{
+	const struct tensor *tensor = graph_at(&model->graph, model->graph.input[i]);
+	const int64_t *splits = input[i + 1];
+	int rc = check_splits(tensor, splits, rows, err);
+
+	if (rc < 0 || gpu_is_cpu(model->gpu))
+		return rc < 0 ? rc
+			      : feed(model, model->graph.input[i], input[i], rows, model->input[i],
+				     &values->input[i], err);
+	values->input[i] = model->input[i];
+	if (!splits[rows])
+		return 0;
+	return gpu_write(model->gpu, model->input[i], 0, input[i],
+			 (uint64_t)splits[rows] * dtype_bytes(tensor->dtype), false, err);
+}
+
 static int feed_inputs(struct model *model, const void *const *input, uint64_t rows,
 		       struct plan_values *values, struct error *err)
 {
@@ -250,7 +282,10 @@ static int feed_inputs(struct model *model, const void *const *input, uint64_t r
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
-		rc = feed(model, graph->input[i], input[i], rows, model->input[i], &values->input[i], err);
+		rc = graph_at(graph, graph->input[i])->splits == GRAPH_NO_TENSOR
+			     ? feed(model, graph->input[i], input[i], rows, model->input[i],
+				    &values->input[i], err)
+			     : feed_ragged(model, i, input, rows, values, err);
 	return rc;
 }
 
@@ -462,11 +497,14 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 	const struct graph *graph = &model->graph;
 	const uint64_t outputs = graph_at(graph, graph->output)->elements;
 	const uint32_t from = plan_source(&model->predict, graph->output);
+	struct fault fault = { 0 };
 	int rc = 0;
 
 	for (uint64_t first = 0; rc == 0 && first < rows; first += graph->batch_rows) {
 		const uint64_t count = rows - first < graph->batch_rows ? rows - first : graph->batch_rows;
-		struct plan_values values = { .rows = (int32_t)count, .valid_rows = (int32_t)count };
+		struct plan_values values = { .rows = (int32_t)count,
+					      .valid_rows = (int32_t)count,
+					      .first_row = (uint32_t)first };
 		const void *part[GRAPH_INPUTS_MAX];
 
 		skip_rows(graph, input, first, part);
@@ -476,6 +514,11 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 		if (rc == 0)
 			rc = gpu_read(model->gpu, model->part[from], 0, ret_outputs + first * outputs,
 				      count * outputs * sizeof(float), NULL, err);
+		if (rc == 0)
+			rc = gpu_read(model->gpu, model->part[graph->fault], 0, &fault, sizeof(fault), NULL,
+				      err);
+		if (rc == 0 && fault.what == FAULT_ID)
+			rc = state_fault(model, &fault, err);
 	}
 	return rc;
 }

@@ -22,8 +22,8 @@ struct model;
 
 #define MODEL_INPUTS_MAX 16u
 
-/* What a batch must bring: a column of the ring (data/batch.h). A ragged feature is two, its splits and its
- * values. */
+/* What a batch must bring: a column of the ring (data/batch.h). A ragged feature is two, its values and its
+ * splits. */
 struct model_input {
 	const char *name;
 	enum config_dtype dtype;
@@ -102,7 +102,7 @@ MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metr
 MUST_CHECK int model_metrics_reset(struct model *model, struct error *err);
 
 /* What the last layer makes of `rows` rows (with ragged inputs at most a batch, else any number): [rows,
- * outputs]. `input` as in struct model_batch. Blocks. */
+ * outputs]. `input` as in struct model_batch. Blocks. -EDOM an id out of range, naming layer and row. */
 MUST_CHECK int model_predict(struct model *model, const void *const *input, uint64_t rows, float *ret_outputs,
 			     struct error *err);
 

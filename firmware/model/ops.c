@@ -20,6 +20,8 @@
 	row(leaky_relu) \
 	row(softmax) \
 	row(dropout) \
+	row(embedding) \
+	row(embedding_bag) \
 	row(batch_norm) \
 	row(layer_norm) \
 	row(normalization) \

@@ -68,6 +68,7 @@ struct op_reference {
 	const struct node *node;
 	uint64_t rows, inputs, outputs; /* elements of a row; inputs: of input 0 */
 	const double *x[CONFIG_INPUTS_MAX];
+	const double *splits; /* of ragged values: [rows + 1] */
 	double *parameter[GRAPH_PARAMETERS_MAX];
 	double *y;
 	const double *dy;

@@ -14,6 +14,7 @@ const char *const initializer_names[] = { "glorot_uniform",
 					  "ones",
 					  "random_normal",
 					  "random_uniform",
+					  "uniform",
 					  "truncated_normal",
 					  0 };
 
@@ -75,6 +76,7 @@ static const struct initializer {
 	{ "ones", CONSTANT, FAN_NONE, 1 },
 	{ "random_normal", NORMAL, FAN_NONE, 0.05 },
 	{ "random_uniform", UNIFORM, FAN_NONE, 0.05 },
+	{ "uniform", UNIFORM, FAN_NONE, 0.05 },
 	{ "truncated_normal", TRUNCATED_NORMAL, FAN_NONE, 0.05 },
 };
 

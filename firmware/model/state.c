@@ -52,11 +52,23 @@ void state_close(struct model *model)
 	free(model->gradient);
 }
 
-static int label_fault(const struct model *model, const struct fault *fault, struct error *err)
+/* Rows of the table that the layer's ids name. */
+static uint64_t id_limit(const struct graph *graph, const struct node *node)
+{
+	return graph_at(graph, node->parameter[0])->shape[0];
+}
+
+static int number_fault(const struct model *model, const struct fault *fault, struct error *err)
 {
 	const struct graph *graph = &model->graph;
 	const int64_t found = (int64_t)((uint64_t)fault->found_high << 32 | fault->found_low);
 
+	if (fault->what == FAULT_ID)
+		return error_set(err, -EDOM,
+				 "step %u: row %u of the pass, %u of its batch: layer '%s': found id %" PRId64
+				 ", allowed: 0 .. %" PRIu64,
+				 fault->step, fault->row, fault->element, graph->node[fault->node].name,
+				 found, id_limit(graph, &graph->node[fault->node]) - 1);
 	return error_set(err, -EDOM,
 			 "step %u: row %u of the pass, %u of its batch: label '%s': found %" PRId64
 			 ", allowed: classes 0 .. %" PRIu64,
@@ -68,8 +80,8 @@ int state_fault(const struct model *model, const struct fault *fault, struct err
 {
 	const uint64_t at = (uint64_t)fault->element * sizeof(float);
 
-	if (fault->what == FAULT_LABEL)
-		return label_fault(model, fault, err);
+	if (fault->what == FAULT_LABEL || fault->what == FAULT_ID)
+		return number_fault(model, fault, err);
 	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {
 		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
 

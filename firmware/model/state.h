@@ -19,11 +19,11 @@ struct wrap {
 	struct gpu_buffer *buffer;
 };
 
-/* What metrics.cl reports. */
-enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL };
+/* What metrics.cl and embedding.cl report. */
+enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID };
 struct fault {
-	uint32_t what, step, element; /* of FAULT_LABEL: the row of the batch */
-	uint32_t row, found_low, found_high;
+	uint32_t what, step, element; /* of FAULT_LABEL and FAULT_ID: the row of the batch */
+	uint32_t row, found_low, found_high, node;
 };
 static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metrics.cl has it");
 

@@ -17,12 +17,16 @@
 #define CLASSES     5u
 #define INPUTS_MAX  2048u
 #define NUMBERS_MAX (ROWS * INPUTS_MAX)
+#define IDS         6u
+#define TOKENS_MAX  9u
+#define TABLE       11u
 
 static struct gpu *gpu;
 static struct gpu_program *program;
 static float input[NUMBERS_MAX];
 static int64_t label[ROWS * CLASSES];
 static uint8_t empty[ROWS];
+static int64_t ids[ROWS * IDS], tokens[ROWS * TOKENS_MAX], splits[ROWS + 1];
 
 #define UNITS(n)  ATTRIBUTES(1, INT_ATTRIBUTE("units", n))
 #define FROZEN(n) OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", n), BOOL_ATTRIBUTE("trainable", 0)))
@@ -163,6 +167,36 @@ static struct config_layer global_average[] = {
 };
 static struct config_layer global_flat[] = { DENSE(6), OP("global_average_pooling2d"), DENSE(5), SOFTMAX };
 
+/* Of ids and of ragged tokens; 3, 16 and 21 columns are part of a block, one, and more than one. */
+#define TABLE_OF(columns) INT_ATTRIBUTE("input_dim", TABLE), INT_ATTRIBUTE("output_dim", columns)
+static struct config_layer embeddings[] = { OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(3))),
+					    DENSE(4),
+					    OP("flatten"),
+					    DENSE(5),
+					    SOFTMAX };
+static struct config_layer embedding_frozen[] = {
+	OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(3, TABLE_OF(21), BOOL_ATTRIBUTE("trainable", 0))),
+	OP("flatten"), DENSE(5), SOFTMAX
+};
+#define BAG(columns, combiner)                          \
+	OP("embedding_bag", INPUTS_OF(1, "tokens"), \
+	   ATTRIBUTES(3, TABLE_OF(columns), TEXT_ATTRIBUTE("combiner", combiner)))
+static struct config_layer bag_mean[] = {
+	OP("embedding_bag", INPUTS_OF(1, "tokens"), ATTRIBUTES(2, TABLE_OF(21))), RELU, DENSE(5), SOFTMAX
+};
+static struct config_layer bag_sum[] = { BAG(16, "sum"), DENSE(5), SOFTMAX };
+static struct config_layer bag_sqrtn[] = { BAG(3, "sqrtn"), DENSE(5), SOFTMAX };
+/* Two tables, and a layer that has the sum of both and of a dense one. */
+static struct config_layer tables[] = {
+	NAMED("embedding_bag", "a", INPUTS_OF(1, "tokens"), ATTRIBUTES(2, TABLE_OF(12))),
+	NAMED("embedding", "b", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(2))),
+	OP("flatten"),
+	NAMED("dense", "c", INPUTS_OF(1, "sentence"), UNITS(12)),
+	OP("add", INPUTS_OF(3, "a", "flatten", "c")),
+	DENSE(5),
+	SOFTMAX
+};
+
 /* Nets of each kind of layer; the input is [INPUTS] where no shape is given. A new op is a line here. The
  * difference allowed to the float64 reference is `tolerance` of the number and half of it at zero. */
 #define NET(layers, ...) NET_WITHIN(0, layers, __VA_ARGS__)
@@ -223,6 +257,12 @@ static const struct net {
 	NET(global_max, 6, 5, 3),
 	NET(global_average, 6, 5, 3),
 	NET(global_flat, 6, 5, 3),
+	NET(embeddings),
+	NET(embedding_frozen),
+	NET(bag_mean),
+	NET(bag_sum),
+	NET(bag_sqrtn),
+	NET(tables),
 };
 #define NETS (sizeof(nets) / sizeof(*nets))
 
@@ -237,15 +277,47 @@ static struct config net_config(size_t n)
 		elements *= nets[n].shape[i];
 	}
 	assert_true(elements <= INPUTS_MAX);
+	config.features = 4;
+	config.feature[2] = (struct config_feature){
+		.name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS }
+	};
+	config.feature[3] =
+		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = TOKENS_MAX };
 	return config;
 }
 
-static const struct model_batch batch = { .input = { input },
-					  .label = label,
-					  .empty = empty,
-					  .rows = ROWS,
-					  .valid_rows = ROWS - 2,
-					  .first_row = 500 };
+static const struct {
+	const char *name;
+	const void *data;
+	uint64_t bytes;
+} columns[] = {
+	{ "sentence", input, sizeof(input) },
+	{ "ids", ids, sizeof(ids) },
+	{ "tokens/splits", splits, sizeof(splits) },
+	{ "tokens/values", tokens, sizeof(tokens) },
+};
+
+static size_t column_of(const struct graph *graph, uint32_t i)
+{
+	size_t c = 0;
+
+	while (strcmp(columns[c].name, graph_at(graph, graph->input[i])->name) != 0)
+		c++;
+	return c;
+}
+
+static struct model_batch batch_of(const struct graph *graph)
+{
+	struct model_batch batch = { .label = label,
+				     .empty = empty,
+				     .rows = ROWS,
+				     .valid_rows = ROWS - 2,
+				     .first_row = 500 };
+
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		batch.input[i] = columns[column_of(graph, i)].data;
+	return batch;
+}
 
 /* State, as a moving variance, is positive. */
 static void fill_parameters(const struct graph *graph, uint32_t tensor, float *out)
@@ -278,6 +350,8 @@ static void fill_reference(struct reference *reference)
 
 static double loss_of(struct reference *reference)
 {
+	const struct model_batch batch = batch_of(reference->graph);
+
 	reference_pass(reference, &batch, true, 3);
 	return reference->loss_sum / batch.valid_rows;
 }
@@ -381,8 +455,8 @@ static bool is_view(const struct graph *graph, uint32_t tensor)
 static void run_plan(struct harness *h, struct reference *reference)
 {
 	struct plan_values values = { .rows = ROWS,
-				      .valid_rows = (int32_t)batch.valid_rows,
-				      .row_weight = 1.0f / (float)batch.valid_rows,
+				      .valid_rows = ROWS - 2,
+				      .row_weight = 1.0f / (ROWS - 2),
 				      .first_row = 500,
 				      .step = 3 };
 	static float numbers[NUMBERS_MAX];
@@ -396,14 +470,20 @@ static void run_plan(struct harness *h, struct reference *reference)
 			fill_parameters(&h->graph, i, numbers);
 			harness_put(h, i, numbers);
 		}
-	harness_must(gpu_buffer_create(gpu, sizeof(input), &values.input[0], &err), &err);
+	for (uint32_t i = 0; i < h->graph.inputs; i++) {
+		const size_t c = column_of(&h->graph, i);
+
+		harness_must(gpu_buffer_create(gpu, columns[c].bytes, &values.input[i], &err), &err);
+		harness_must(gpu_write(gpu, values.input[i], 0, columns[c].data, columns[c].bytes, true, &err),
+			     &err);
+	}
 	harness_must(gpu_buffer_create(gpu, sizeof(label), &values.label, &err), &err);
 	harness_must(gpu_buffer_create(gpu, sizeof(empty), &values.empty, &err), &err);
-	harness_must(gpu_write(gpu, values.input[0], 0, input, sizeof(input), true, &err), &err);
 	harness_must(gpu_write(gpu, values.label, 0, label, sizeof(label), true, &err), &err);
 	harness_must(gpu_write(gpu, values.empty, 0, empty, sizeof(empty), true, &err), &err);
 	harness_run(h, &values);
-	gpu_buffer_free(values.input[0]);
+	for (uint32_t i = 0; i < h->graph.inputs; i++)
+		gpu_buffer_free(values.input[i]);
 	gpu_buffer_free(values.label);
 	gpu_buffer_free(values.empty);
 }
@@ -665,6 +745,12 @@ static int open_all(void **state)
 		input[i] = (float)noise(&seed);
 	fill_batch(3, ROWS, INPUTS, CLASSES, input, label);
 	empty[2] = empty[9] = 1;
+	for (uint32_t i = 0; i < ROWS * IDS; i++)
+		ids[i] = i * 7 / 2 % TABLE;
+	for (uint32_t i = 0; i < ROWS * TOKENS_MAX; i++)
+		tokens[i] = (i * i + 3) % TABLE;
+	for (uint32_t r = 0; r < ROWS; r++) /* none, some, all */
+		splits[r + 1] = splits[r] + r * 5 % (TOKENS_MAX + 1);
 	return kernels_build(gpu, &program, &err);
 }
 

@@ -4,9 +4,9 @@
  *   loss_sum [2] += row losses, as sum and compensation (Kahan); correct_sum, top_sum (may be null), rows_sum: exact
  *   integers, of row_hit's bits
  *   A penalty of the parameters, null: none, is part of each valid row's loss.
- *   fault [6] = {what, step, ...}, the first stays; what 0 = none
+ *   fault [7] = {what, step, ...}, the first stays; what 0 = none
  *     1 = the loss; 2 = a parameter: {element}; 3 = an integer label that is not within 0 .. limit - 1: {row of the
- *     batch, row of the pass, the label's low and high words}
+ *     batch, row of the pass, the label's low and high words}; 4 = an id, see embedding.cl
  * `step` counts the steps before; fault's counts this one too, if it is a training step (chunks > 0).
  * chunk_fault [chunks] is what the optimizer's kernel left: 0, or 1 + index of a bad element of its chunk.
  *

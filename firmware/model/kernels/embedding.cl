@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables [ids, columns] whose rows are looked up by number, and their gradient.
+ *   look_up: y[r, i] = table[id[r, i]]          bag: y[r] = share(n) * sum of table[id[i]], i in splits[r] .. splits[r + 1]
+ *   share(n): 1, 1 / n or 1 / sqrt(n) of the row's n ids; a row without ids is 0
+ * An id that is not within 0 .. ids - 1 gives nothing, and wrong[r] is 1 + its place in the row, else 0.
+ *
+ * Gradient: (id, source) of every place is sorted by id, stably, by bytes of the id from the lowest; then one work-item
+ * a unique id adds up dy of its sources in that order. Only rows that some id names are written: the others are zero, as
+ * the step after clears what this one wrote, which the sorted ids still tell.
+ *
+ * Work-group: EMBEDDING_GROUP items; a table's row is taken in blocks of 16 columns, readable beyond the last
+ * (TENSOR_SLACK). Reduction class: a row's ids in order; an id's places in order. Exact integers but for the sums.
+ * Reference: reference() in ops/embedding.c. Tolerance: n * 2^-24 relative.
+ */
+
+#define EMBEDDING_GROUP 16
+#define EMBEDDING       __kernel __attribute__((reqd_work_group_size(EMBEDDING_GROUP, 1, 1))) void
+#define DIGITS          256
+
+enum { SHARE_SUM, SHARE_MEAN, SHARE_SQRTN };
+
+float share_of(int combiner, long n)
+{
+	if (n == 0)
+		return 0;
+	return combiner == SHARE_MEAN ? 1.0f / n : combiner == SHARE_SQRTN ? 1.0f / sqrt((float)n) : 1.0f;
+}
+
+void store_block(float16 x, __global float *to, int columns)
+{
+	float part[16];
+
+	if (columns >= 16) {
+		vstore16(x, 0, to);
+		return;
+	}
+	vstore16(x, 0, part);
+	for (int c = 0; c < columns; c++)
+		to[c] = part[c];
+}
+
+bool is_id(long id, int ids)
+{
+	return id >= 0 && id < ids;
+}
+
+/* One item a row of the batch and block of columns. */
+EMBEDDING look_up(__global const float *table, __global const long *id, __global float *y, __global uint *wrong,
+		  int rows, int per_row, int ids, int columns)
+{
+	const int blocks = (columns + 15) / 16;
+	const size_t r = get_global_id(0) / blocks;
+	const int c = get_global_id(0) % blocks * 16;
+	uint bad = 0;
+
+	if (r >= rows)
+		return;
+	for (int i = 0; i < per_row; i++) {
+		const size_t place = r * per_row + i;
+		const bool good = is_id(id[place], ids);
+
+		store_block(good ? vload16(0, table + id[place] * columns + c) : (float16)(0),
+			    y + place * columns + c, columns - c);
+		bad = good || bad ? bad : 1 + i;
+	}
+	if (c == 0)
+		wrong[r] = bad;
+}
+
+EMBEDDING bag(__global const float *table, __global const long *id, __global const long *splits, __global float *y,
+	      __global uint *wrong, int rows, int ids, int columns, int combiner)
+{
+	const int blocks = (columns + 15) / 16;
+	const size_t r = get_global_id(0) / blocks;
+	const int c = get_global_id(0) % blocks * 16;
+	float16 sum = 0;
+	uint bad = 0;
+
+	if (r >= rows)
+		return;
+	for (long i = splits[r]; i < splits[r + 1]; i++) {
+		const bool good = is_id(id[i], ids);
+
+		if (good)
+			sum += vload16(0, table + id[i] * columns + c);
+		bad = good || bad ? bad : 1 + (uint)(i - splits[r]);
+	}
+	store_block(sum * share_of(combiner, splits[r + 1] - splits[r]), y + r * columns + c, columns - c);
+	if (c == 0)
+		wrong[r] = bad;
+}
+
+/* One work-item: fault is metrics.cl's. splits null: per_row ids a row. `trains`: this step counts, too. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+wrong_ids(__global const uint *wrong, __global const long *id, __global const long *splits, int per_row, int rows,
+	  uint node, uint first_row, uint step, int trains, __global uint *fault)
+{
+	for (int r = 0; r < rows && !fault[0]; r++) {
+		if (!wrong[r])
+			continue;
+
+		const size_t first = splits ? splits[r] : (size_t)r * per_row;
+		const ulong found = as_ulong(id[first + wrong[r] - 1]);
+
+		fault[0] = 4;
+		fault[1] = step + trains;
+		fault[2] = r;
+		fault[3] = first_row + r;
+		fault[4] = (uint)found;
+		fault[5] = (uint)(found >> 32);
+		fault[6] = node;
+	}
+}
+
+/* ---- The sort ---- */
+
+/* One item a row: key = the id, `ids` for a wrong one; source = the row of dy; count = how many there are. */
+EMBEDDING embedding_keys(__global const long *id, __global const long *splits, int per_row, int rows, int ids,
+			 __global uint *key, __global uint *source, __global uint *count)
+{
+	const size_t r = get_global_id(0);
+
+	if (r >= rows)
+		return;
+
+	const size_t first = splits ? splits[r] : r * per_row, end = splits ? splits[r + 1] : first + per_row;
+
+	for (size_t i = first; i < end; i++) {
+		key[i] = is_id(id[i], ids) ? (uint)id[i] : (uint)ids;
+		source[i] = splits ? (uint)r : (uint)i;
+	}
+	if (r + 1 == rows)
+		*count = (uint)end;
+}
+
+/* One item a chunk of places: digits [chunk, DIGITS] = how many keys of it have each byte. */
+EMBEDDING sort_count(__global const uint *key, __global const uint *count, __global uint *digits, int shift, int chunk)
+{
+	const uint first = get_global_id(0) * chunk, end = min(first + chunk, *count);
+
+	if (first >= end)
+		return;
+	digits += (size_t)get_global_id(0) * DIGITS;
+	for (int d = 0; d < DIGITS; d++)
+		digits[d] = 0;
+	for (uint i = first; i < end; i++)
+		digits[key[i] >> shift & (DIGITS - 1)]++;
+}
+
+/* One work-group, an item a digit: digits become where the first key of the chunk with that byte goes. */
+__kernel __attribute__((reqd_work_group_size(DIGITS, 1, 1))) void
+sort_places(__global const uint *count, __global uint *digits, int chunk)
+{
+	__local uint part[DIGITS];
+	const uint d = get_local_id(0), chunks = (*count + chunk - 1) / chunk;
+	uint sum = 0, place = 0;
+
+	for (uint c = 0; c < chunks; c++)
+		sum += digits[(size_t)c * DIGITS + d];
+	part[d] = sum;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (uint i = 0; i < d; i++)
+		place += part[i];
+	for (uint c = 0; c < chunks; c++) {
+		const uint here = digits[(size_t)c * DIGITS + d];
+
+		digits[(size_t)c * DIGITS + d] = place;
+		place += here;
+	}
+}
+
+EMBEDDING sort_move(__global const uint *key, __global const uint *source, __global uint *key_to,
+		    __global uint *source_to, __global const uint *count, __global uint *digits, int shift, int chunk)
+{
+	const uint first = get_global_id(0) * chunk, end = min(first + chunk, *count);
+
+	if (first >= end)
+		return;
+	digits += (size_t)get_global_id(0) * DIGITS;
+	for (uint i = first; i < end; i++) {
+		const uint place = digits[key[i] >> shift & (DIGITS - 1)]++;
+
+		key_to[place] = key[i];
+		source_to[place] = source[i];
+	}
+}
+
+/* ---- The gradient: an item takes `run` places of the sorted keys, and of these the first of each id ---- */
+
+bool is_first(__global const uint *key, uint i, uint ids)
+{
+	return key[i] < ids && (i == 0 || key[i - 1] != key[i]);
+}
+
+EMBEDDING embedding_clear(__global const uint *key, __global const uint *count, __global float *G, int ids, int columns,
+			  int run)
+{
+	const uint first = get_global_id(0) * run, end = min(first + run, *count);
+
+	for (uint i = first; i < end; i++)
+		for (int c = 0; c < columns && is_first(key, i, ids); c++)
+			G[(size_t)key[i] * columns + c] = 0;
+}
+
+/* All of it: one item a float16. */
+EMBEDDING embedding_clear_all(__global float *G, uint elements)
+{
+	const size_t first = (size_t)get_global_id(0) * 16;
+
+	if (first < elements)
+		store_block((float16)(0), G + first, min(elements - (uint)first, 16u));
+}
+
+EMBEDDING embedding_gradient(__global const uint *key, __global const uint *source, __global const uint *count,
+			     __global const long *splits, __global const float *dy, __global float *G, int ids, int columns,
+			     int combiner, int run)
+{
+	const uint n = *count, first = get_global_id(0) * run, end = min(first + run, n);
+
+	for (uint i = first; i < end; i++) {
+		uint behind = i + 1;
+
+		if (!is_first(key, i, ids))
+			continue;
+		while (behind < n && key[behind] == key[i])
+			behind++;
+		for (int c = 0; c < columns; c += 16) {
+			float16 sum = 0;
+
+			for (uint j = i; j < behind; j++) {
+				const size_t r = source[j];
+
+				sum += vload16(0, dy + r * columns + c) *
+				       (splits ? share_of(combiner, splits[r + 1] - splits[r]) : 1);
+			}
+			store_block(sum, G + (size_t)key[i] * columns + c, columns - c);
+		}
+	}
+}

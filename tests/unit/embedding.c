@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables whose rows ids name, as a whole model: what one step touched the next clears, a long batch is sorted as a
+ * short one, a wrong id ends the run, and wrong splits are refused.
+ */
+#include "tests/reference.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the three above first. */
+#include <cmocka.h>
+
+#define ROWS    40u
+#define CLASSES 3u
+#define IDS     60u
+#define TOKENS  100u
+#define TABLE   70000u /* three bytes: three passes of the sort */
+#define STEPS   4u
+
+static struct gpu *gpu;
+static int64_t ids[STEPS][ROWS * IDS] __attribute__((aligned(4096)));
+static int64_t tokens[STEPS][ROWS * TOKENS] __attribute__((aligned(4096)));
+static int64_t splits[STEPS][ROWS + 1] __attribute__((aligned(4096)));
+static int64_t label[ROWS * CLASSES] __attribute__((aligned(4096)));
+
+#define TABLE_OF(ids, columns) INT_ATTRIBUTE("input_dim", ids), INT_ATTRIBUTE("output_dim", columns)
+static struct config_layer layers[] = {
+	NAMED("embedding_bag", "bag", INPUTS_OF(1, "tokens"), ATTRIBUTES(2, TABLE_OF(TABLE, 5))),
+	NAMED("embedding", "places", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(300, 2))),
+	OP("flatten"),
+	OP("concatenate", INPUTS_OF(2, "bag", "flatten")),
+	DENSE(3),
+	SOFTMAX
+};
+
+static struct config tables_config(void)
+{
+	struct config config =
+		model_config(layers, sizeof(layers) / sizeof(*layers), TOKENS, CLASSES, ROWS);
+
+	config.features = 3;
+	config.feature[0] =
+		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = TOKENS };
+	config.feature[2] = (struct config_feature){
+		.name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS }
+	};
+	config.model.input = "tokens";
+	return config;
+}
+
+/* Few ids that many places name, and many that few do; lengths that differ from step to step. */
+static void fill_ids(void)
+{
+	for (uint32_t step = 0; step < STEPS; step++) {
+		uint64_t state = 7 + step;
+
+		for (uint32_t i = 0; i < ROWS * TOKENS; i++)
+			tokens[step][i] = (int64_t)(fabs(noise(&state)) * (i % 3 ? TABLE : 9));
+		for (uint32_t i = 0; i < ROWS * IDS; i++)
+			ids[step][i] = (int64_t)(fabs(noise(&state)) * 300);
+		for (uint32_t r = 0; r < ROWS; r++)
+			splits[step][r + 1] = splits[step][r] + (r * 13 + step * 31) % (TOKENS + 1);
+	}
+	for (uint32_t r = 0; r < ROWS; r++)
+		label[r * CLASSES + r % CLASSES] = 1;
+}
+
+static struct model_batch batch_at(uint64_t step)
+{
+	return (struct model_batch){ .input = { tokens[step], splits[step], ids[step] },
+				     .label = label,
+				     .rows = ROWS,
+				     .valid_rows = ROWS,
+				     .first_row = 1000 };
+}
+
+static struct model *open_model(const struct config *config, bool training)
+{
+	struct error err = { 0 };
+	struct model *model = NULL;
+
+	harness_must(model_open(gpu, config, training, &model, &err), &err);
+	harness_must(model_init(model, &err), &err);
+	return model;
+}
+
+static void must_be_near(struct model *model, const struct reference *reference, uint64_t step)
+{
+	const struct graph *graph = &model->graph;
+	/* Of the others the reference has the batch's alone. */
+	const bool update = (step + 1) % graph->config->optimizer.gradient_accumulation_steps == 0;
+
+	for (uint32_t i = 0; i < graph->tensors; i++) {
+		const struct tensor *tensor = graph_at(graph, i);
+		float *found;
+		struct error err = { 0 };
+
+		if (tensor->role != ROLE_PARAMETER)
+			continue;
+		found = malloc(tensor->bytes);
+		assert_non_null(found);
+		harness_must(gpu_read(gpu, model->part[tensor->gradient], 0, found, tensor->bytes, NULL, &err),
+			     &err);
+		for (uint64_t e = 0; update && e < tensor->elements; e++)
+			if (fabs((double)found[e] - reference->gradient[i][e]) >
+			    1e-7 + 1e-5 * fabs(reference->gradient[i][e]))
+				fail_msg("step %" PRIu64 ": gradient of %s[%" PRIu64 "] is %g, not %g", step,
+					 tensor->name, e, (double)found[e], reference->gradient[i][e]);
+		harness_must(gpu_read(gpu, model->part[i], 0, found, tensor->bytes, NULL, &err), &err);
+		for (uint64_t e = 0; e < tensor->elements; e++)
+			if (fabs((double)found[e] - reference->value[i][e]) > 2e-5)
+				fail_msg("step %" PRIu64 ": %s[%" PRIu64 "] is %g, not %g", step, tensor->name,
+					 e, (double)found[e], reference->value[i][e]);
+		free(found);
+	}
+}
+
+static void follows_reference(const struct config *config)
+{
+	struct model *model = open_model(config, true);
+	const struct model_tensor *tensors;
+	struct reference reference;
+	struct error err = { 0 };
+	uint32_t count;
+
+	reference_open(&reference, &model->graph);
+	harness_must(model_snapshot(model, &err), &err);
+	harness_must(model_snapshot_tensors(model, &tensors, &count, &err), &err);
+	reference_load(&reference, tensors, count);
+	model_snapshot_release(model);
+	for (uint64_t step = 0; step < STEPS; step++) {
+		const struct model_batch batch = batch_at(step);
+		struct model_metrics metrics;
+
+		reference_train(&reference, &batch, step);
+		harness_must(model_train(model, &batch, &err), &err);
+		harness_must(model_metrics(model, &metrics, &err), &err);
+		must_be_near(model, &reference, step);
+	}
+	reference_close(&reference);
+	model_close(model);
+}
+
+/* Adam's first steps are of the learning rate's size whatever the gradient's: SGD shows the gradients. */
+static void test_follows_reference(void **state)
+{
+	struct config config = tables_config();
+
+	(void)state;
+	follows_reference(&config);
+	config.optimizer.name = "sgd";
+	config.optimizer.learning_rate = 0.5;
+	follows_reference(&config);
+}
+
+/* Whatever else writes gradients of rows that no id names. */
+static void test_everything_is_cleared(void **state)
+{
+	struct config_layer penalized[sizeof(layers) / sizeof(*layers)];
+	struct config config = tables_config();
+
+	(void)state;
+	config.optimizer.name = "sgd";
+	config.optimizer.learning_rate = 0.5;
+	config.optimizer.gradient_accumulation_steps = 2;
+	follows_reference(&config);
+	config.optimizer.gradient_accumulation_steps = 1;
+	config.optimizer.global_clipnorm = 0.01;
+	follows_reference(&config);
+	memcpy(penalized, layers, sizeof(layers));
+	penalized[0].attribute[penalized[0].attributes++] =
+		(struct config_attribute)FLOAT_ATTRIBUTE("embeddings_l2", 0.01);
+	config.model.layer = penalized;
+	follows_reference(&config);
+}
+
+static void test_same_bits(void **state)
+{
+	const struct config config = tables_config();
+	static float table[2][TABLE * 5];
+
+	(void)state;
+	for (uint32_t run = 0; run < 2; run++) {
+		struct model *model = open_model(&config, true);
+		struct error err = { 0 };
+
+		for (uint64_t step = 0; step < STEPS; step++) {
+			const struct model_batch batch = batch_at(step);
+
+			harness_must(model_train(model, &batch, &err), &err);
+		}
+		harness_must(gpu_read(gpu, model->part[model->graph.node[0].parameter[0]], 0, table[run],
+				      sizeof(table[run]), NULL, &err),
+			     &err);
+		model_close(model);
+	}
+	assert_memory_equal(table[0], table[1], sizeof(table[0]));
+}
+
+/* ---- Bad input ---- */
+
+/* `place` of row 5, of the bag's tokens or else of the ids. */
+static const struct {
+	bool of_tokens;
+	int64_t found;
+	const char *text;
+} wrong[] = {
+	{ true, TABLE, "row 1005 of the pass, 5 of its batch: layer 'bag': found id 70000, allowed: 0 .. 69999" },
+	{ true, -1, "row 1005 of the pass, 5 of its batch: layer 'bag': found id -1, allowed: 0 .. 69999" },
+	{ false, 300, "row 1005 of the pass, 5 of its batch: layer 'places': found id 300, allowed: 0 .. 299" },
+	{ false, INT64_MIN,
+	  "row 1005 of the pass, 5 of its batch: layer 'places': found id -9223372036854775808, allowed: 0 .. 299" },
+};
+
+static void test_wrong_id(void **state)
+{
+	const struct config config = tables_config();
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(wrong) / sizeof(*wrong); i++) {
+		int64_t *at = wrong[i / 2].of_tokens ? &tokens[0][splits[0][5] + 3] : &ids[0][5 * IDS + 59];
+		const int64_t kept = *at;
+		struct model *model = open_model(&config, true);
+		const struct model_batch batch = batch_at(0);
+		struct model_metrics metrics;
+		struct error err = { 0 };
+		char text[200];
+
+		*at = wrong[i / 2].found;
+		harness_must(i % 2 ? model_evaluate(model, &batch, &err) : model_train(model, &batch, &err),
+			     &err);
+		assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
+		(void)snprintf(text, sizeof(text), "step %d: %s", i % 2 ? 0 : 1, wrong[i / 2].text);
+		assert_string_equal(err.text, text);
+		*at = kept;
+		assert_int_equal(model_train(model, &batch, &err), -EDOM);
+		model_close(model);
+	}
+}
+
+static void test_wrong_id_predicted(void **state)
+{
+	const struct config config = tables_config();
+	struct model *model = open_model(&config, false);
+	const void *const input[] = { tokens[0], splits[0], ids[0] };
+	float output[ROWS * CLASSES];
+	struct error err = { 0 };
+	const int64_t kept = tokens[0][splits[0][5]];
+
+	(void)state;
+	harness_must(model_predict(model, input, ROWS, output, &err), &err);
+	tokens[0][splits[0][5]] = -4;
+	assert_int_equal(model_predict(model, input, ROWS, output, &err), -EDOM);
+	assert_non_null(strstr(err.text, "5 of its batch: layer 'bag': found id -4, allowed: 0 .. 69999"));
+	tokens[0][splits[0][5]] = kept;
+	model_close(model);
+}
+
+static void test_wrong_splits(void **state)
+{
+	static const struct {
+		uint32_t row;
+		int64_t found;
+		const char *text;
+	} cases[] = {
+		{ 0, 1, "tokens/values: row 0 begins at 1, allowed: 0 .. 0" },
+		{ 2, 0, "tokens/values: row 2 begins at 0, allowed: 44 .. 4000" },
+		{ 3, 4001, "tokens/values: row 3 begins at 4001, allowed: " },
+		{ ROWS, INT64_MIN, "tokens/values: row 40 begins at -9223372036854775808, allowed: " },
+	};
+	const struct config config = tables_config();
+	struct model *model = open_model(&config, true);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct model_batch batch = batch_at(1);
+		const int64_t kept = splits[1][cases[i].row];
+		struct error err = { 0 };
+
+		splits[1][1] = 44;
+		splits[1][cases[i].row] = cases[i].found;
+		assert_int_equal(model_train(model, &batch, &err), -EBADMSG);
+		if (strncmp(err.text, cases[i].text, strlen(cases[i].text)) != 0)
+			fail_msg("found \"%s\"\nwanted \"%s\"", err.text, cases[i].text);
+		splits[1][cases[i].row] = kept;
+	}
+	model_close(model);
+}
+
+/* A checkpoint serves whatever the batch is. */
+static void test_hash_is_without_rows(void **state)
+{
+	struct config config = tables_config();
+	struct graph one, other;
+	struct error err = { 0 };
+
+	(void)state;
+	harness_must(graph_build(&config, true, &one, &err), &err);
+	config.run.batch_rows = 7;
+	config.feature[0].values_max = 55;
+	harness_must(graph_build(&config, true, &other, &err), &err);
+	assert_string_equal(one.hash, other.hash);
+	graph_done(&one);
+	graph_done(&other);
+}
+
+static void refuse(struct config_layer *layer, uint32_t count, const char *text)
+{
+	struct config config = tables_config();
+	struct graph graph;
+	struct error err = { 0 };
+
+	config.model.layer = layer;
+	config.model.layers = count;
+	assert_int_equal(graph_build(&config, true, &graph, &err), -EINVAL);
+	if (!strstr(err.text, text))
+		fail_msg("found \"%s\"\nwanted \"%s\"", err.text, text);
+}
+
+static void test_refused(void **state)
+{
+	static struct config_layer large[] = {
+		OP("embedding_bag", ATTRIBUTES(2, TABLE_OF(1 << 28, 8))), DENSE(3), SOFTMAX
+	};
+	static struct config_layer dense_bag[] = {
+		OP("embedding_bag", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(9, 8))), DENSE(3), SOFTMAX
+	};
+	static struct config_layer ragged[] = { OP("embedding", ATTRIBUTES(2, TABLE_OF(9, 8))), DENSE(3), SOFTMAX };
+
+	(void)state;
+	refuse(large, 3, "found input_dim 268435456 times output_dim 8, allowed: a table of at most 2147483647");
+	refuse(dense_bag, 3, "found 'ids' of I64, allowed of embedding_bag: ragged I64");
+	refuse(ragged, 3, "found 'tokens/values' of ragged I64, allowed of embedding: I64");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_follows_reference),
+		cmocka_unit_test(test_everything_is_cleared),
+		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_wrong_id),
+		cmocka_unit_test(test_wrong_id_predicted),
+		cmocka_unit_test(test_wrong_splits),
+		cmocka_unit_test(test_hash_is_without_rows),
+		cmocka_unit_test(test_refused),
+	};
+	int failed;
+
+	gpu = open_device();
+	fill_ids();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	close_device(gpu);
+	return failed;
+}
