@@ -248,11 +248,10 @@ static int check_splits(const struct tensor *values, const int64_t *splits, uint
 {
 	for (uint64_t r = 0; r <= rows; r++)
 		if (splits[r] < (r ? splits[r - 1] : 0) || splits[r] > (r ? (int64_t)values->elements : 0))
-			return error_set(err, -EBADMSG,
-					 "%s: row %" PRIu64 " begins at %" PRId64 ", allowed: %" PRId64
-					 " .. %" PRIu64,
-					 values->name, r, splits[r], r ? splits[r - 1] : 0,
-					 r ? values->elements : 0);
+			return error_set(
+				err, -EBADMSG,
+				"%s: row %" PRIu64 " begins at %" PRId64 ", allowed: %" PRId64 " .. %" PRIu64,
+				values->name, r, splits[r], r ? splits[r - 1] : 0, r ? values->elements : 0);
 	return 0;
 }
 

@@ -54,6 +54,13 @@ class Loss:
         self.label_shape, self.label, self.label_dtype = label_shape, label, label_dtype
 
 
+class Ragged(list):
+    """The shape of a row of at most `most` numbers: for Keras filled up with -1."""
+
+    def __init__(self, most):
+        super().__init__([most])
+
+
 class Row:
     """`layers`: kiln.conf's, less the last; `build(inputs)`: the same in Keras, of a dict of inputs by feature. Layers have
     the same names in both. `features`: name -> (dtype, shape of a row, function of (rng, shape) or None). `limits`
@@ -165,6 +172,44 @@ def adapted(inputs):
     return K.Dense(5, name="out")(layer(inputs["sentence"]))
 
 
+def some_ids(limit):
+    return lambda rng, shape: rng.integers(0, limit, shape)
+
+
+def some_tokens(limit):
+    def make(rng, shape):
+        lengths = rng.integers(0, shape[-1] + 1, [*shape[:-1], 1])
+        return np.where(np.arange(shape[-1]) < lengths, rng.integers(0, limit, shape), -1)
+    return make
+
+
+class Bag(K.Layer):
+    """What tf.nn.embedding_lookup_sparse gives; an empty row is 0."""
+
+    def __init__(self, combiner):
+        super().__init__(name="bag")
+        self.combiner = combiner
+
+    def build(self, _):
+        self.embeddings = self.add_weight(name="embeddings", shape=[40, 10], initializer="uniform")
+
+    def call(self, tokens):
+        is_there = tf.cast(tokens >= 0, tf.float32)[..., None]
+        count = tf.maximum(tf.reduce_sum(is_there, axis=1), 1.0)
+        total = tf.reduce_sum(tf.gather(self.embeddings, tf.maximum(tokens, 0)) * is_there, axis=1)
+        return total / {"sum": 1.0, "mean": count, "sqrtn": tf.sqrt(count)}[self.combiner]
+
+
+LAYERS += [Row("embedding", '{ op = "embedding"; name = "table"; input_dim = 30; output_dim = 7; }, { op = "flatten"; }, '
+               '{ op = "dense"; name = "out"; units = 5; }',
+               chain(lambda: K.Embedding(30, 7, name="table"), lambda: K.Flatten(), dense(5, "out")),
+               features={"ids": ("int64", [6], some_ids(30))})]
+LAYERS += [Row(f"embedding_bag, {combiner}",
+               f'{{ op = "embedding_bag"; name = "bag"; input_dim = 40; output_dim = 10; combiner = "{combiner}"; }}, '
+               '{ op = "relu"; }, { op = "dense"; name = "out"; units = 5; }',
+               chain(lambda combiner=combiner: Bag(combiner), lambda: K.ReLU(name="relu"), dense(5, "out")),
+               features={"tokens": ("int64", Ragged(12), some_tokens(40))})
+           for combiner in ("mean", "sum", "sqrtn")]
 LAYERS += [Row("normalization", '{ op = "normalization"; name = "norm"; }, { op = "dense"; name = "out"; units = 5; }', adapted)]
 
 
@@ -347,6 +392,22 @@ def make_batches(row, rng, steps):
     return batches
 
 
+def columns_of(row, batches):
+    """As the ring has them."""
+    columns = {}
+    for name, batch in batches.items():
+        if not isinstance(row.features.get(name, (None, None))[1], Ragged):
+            columns[f"batch/{name}"] = batch
+            continue
+        values = np.zeros([len(batch), batch[0].size], np.int64)
+        for i, step in enumerate(batch):
+            there = step[step >= 0]
+            values[i, :len(there)] = there
+        columns[f"batch/{name}/values"] = values
+        columns[f"batch/{name}/splits"] = np.pad(np.cumsum((batch >= 0).sum(axis=2), axis=1), [(0, 0), (1, 0)])
+    return columns
+
+
 def inputs_of(batches, i):
     return {name: batch[i] for name, batch in batches.items() if name not in ("label", "weight")}
 
@@ -389,9 +450,10 @@ class Peer:
         with tf.GradientTape() as tape:
             loss = self.row.loss.keras_loss(label, self.model(inputs_of(batches, i), training=True), sample_weight=weight)
             loss += tf.add_n(self.model.losses) if self.model.losses else 0.0
-        gradients = tape.gradient(loss, self.model.trainable_variables)
+        # Dense: Keras 3 squares the parts of a sparse one, an id that occurs twice twice, before it adds them up.
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self.model.trainable_variables)]
         self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
-        gradients = {self.names[id(v)]: np.array(tf.convert_to_tensor(g))
+        gradients = {self.names[id(v)]: np.array(g)
                      for v, g in zip(self.model.trainable_variables, gradients)}
         return float(loss), self.row.optimizer.seen(gradients)
 
@@ -402,7 +464,8 @@ def config_of(row):
     kinds = {**{n: (d, s) for n, (d, s, _) in row.features.items()}, "label": (row.loss.label_dtype, row.loss.label_shape)}
     if row.loss.weighted:
         kinds["weight"] = ("float32", [])
-    schema = ", ".join(f'{{ name = "{n}"; dtype = "{d}"; shape = [ {", ".join(map(str, s))} ]; }}'
+    schema = ", ".join(f'{{ name = "{n}"; dtype = "{d}"; values_max = {s[0]}; }}' if isinstance(s, Ragged) else
+                       f'{{ name = "{n}"; dtype = "{d}"; shape = [ {", ".join(map(str, s))} ]; }}'
                        for n, (d, s) in kinds.items())
     last = ", " + row.loss.last if row.loss.last else ""
     return CONFIG.format(rows=ROWS, more=row.loss.conf, optimizer=row.optimizer.conf, schema=schema, input=next(iter(row.features)),
@@ -439,7 +502,7 @@ class Comparison:
 
 def compare_steps(row, work, rng, comparison):
     peer, batches = Peer(row), make_batches(row, rng, STEPS)
-    tensors, wanted = {f"batch/{n}": b for n, b in batches.items()}, []
+    tensors, wanted = columns_of(row, batches), []
     for i in range(STEPS):
         tensors.update({f"at/{i}/{n}": t for n, t in peer.state().items()})
         prediction = peer.predict(inputs_of(batches, i))
@@ -481,7 +544,7 @@ def compare_summaries(row, work, comparison):
 
 def compare_free(row, work, rng, comparison):
     peer, batches = Peer(row), make_batches(row, rng, FREE_STEPS)
-    tensors = {**{f"batch/{n}": b for n, b in batches.items()}, **{f"at/0/{n}": t for n, t in peer.state().items()}}
+    tensors = {**columns_of(row, batches), **{f"at/0/{n}": t for n, t in peer.state().items()}}
     for i in range(FREE_STEPS):
         peer.step(batches, i)
     found = kiln(row, work, tensors)

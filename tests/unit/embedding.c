@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables whose rows ids name, as a whole model: what one step touched the next clears, a long batch is sorted as a
- * short one, a wrong id ends the run, and wrong splits are refused.
+ * Tables whose rows ids name, as a whole model: what one step touched the next clears, a long batch is sorted
+ * as a short one, a wrong id ends the run, and wrong splits are refused.
  */
 #include "tests/reference.h"
 
@@ -36,15 +36,13 @@ static struct config_layer layers[] = {
 
 static struct config tables_config(void)
 {
-	struct config config =
-		model_config(layers, sizeof(layers) / sizeof(*layers), TOKENS, CLASSES, ROWS);
+	struct config config = model_config(layers, sizeof(layers) / sizeof(*layers), TOKENS, CLASSES, ROWS);
 
 	config.features = 3;
 	config.feature[0] =
 		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = TOKENS };
-	config.feature[2] = (struct config_feature){
-		.name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS }
-	};
+	config.feature[2] =
+		(struct config_feature){ .name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS } };
 	config.model.input = "tokens";
 	return config;
 }
@@ -100,8 +98,9 @@ static void must_be_near(struct model *model, const struct reference *reference,
 			continue;
 		found = malloc(tensor->bytes);
 		assert_non_null(found);
-		harness_must(gpu_read(gpu, model->part[tensor->gradient], 0, found, tensor->bytes, NULL, &err),
-			     &err);
+		harness_must(
+			gpu_read(gpu, model->part[tensor->gradient], 0, found, tensor->bytes, NULL, &err),
+			&err);
 		for (uint64_t e = 0; update && e < tensor->elements; e++)
 			if (fabs((double)found[e] - reference->gradient[i][e]) >
 			    1e-7 + 1e-5 * fabs(reference->gradient[i][e]))
@@ -110,8 +109,8 @@ static void must_be_near(struct model *model, const struct reference *reference,
 		harness_must(gpu_read(gpu, model->part[i], 0, found, tensor->bytes, NULL, &err), &err);
 		for (uint64_t e = 0; e < tensor->elements; e++)
 			if (fabs((double)found[e] - reference->value[i][e]) > 2e-5)
-				fail_msg("step %" PRIu64 ": %s[%" PRIu64 "] is %g, not %g", step, tensor->name,
-					 e, (double)found[e], reference->value[i][e]);
+				fail_msg("step %" PRIu64 ": %s[%" PRIu64 "] is %g, not %g", step,
+					 tensor->name, e, (double)found[e], reference->value[i][e]);
 		free(found);
 	}
 }
@@ -206,11 +205,14 @@ static const struct {
 	int64_t found;
 	const char *text;
 } wrong[] = {
-	{ true, TABLE, "row 1005 of the pass, 5 of its batch: layer 'bag': found id 70000, allowed: 0 .. 69999" },
+	{ true, TABLE,
+	  "row 1005 of the pass, 5 of its batch: layer 'bag': found id 70000, allowed: 0 .. 69999" },
 	{ true, -1, "row 1005 of the pass, 5 of its batch: layer 'bag': found id -1, allowed: 0 .. 69999" },
-	{ false, 300, "row 1005 of the pass, 5 of its batch: layer 'places': found id 300, allowed: 0 .. 299" },
+	{ false, 300,
+	  "row 1005 of the pass, 5 of its batch: layer 'places': found id 300, allowed: 0 .. 299" },
 	{ false, INT64_MIN,
-	  "row 1005 of the pass, 5 of its batch: layer 'places': found id -9223372036854775808, allowed: 0 .. 299" },
+	  "row 1005 of the pass, 5 of its batch: layer 'places': found id -9223372036854775808, allowed: 0 "
+	  ".. 299" },
 };
 
 static void test_wrong_id(void **state)
@@ -320,16 +322,17 @@ static void refuse(struct config_layer *layer, uint32_t count, const char *text)
 
 static void test_refused(void **state)
 {
-	static struct config_layer large[] = {
-		OP("embedding_bag", ATTRIBUTES(2, TABLE_OF(1 << 28, 8))), DENSE(3), SOFTMAX
-	};
+	static struct config_layer large[] = { OP("embedding_bag", ATTRIBUTES(2, TABLE_OF(1 << 28, 8))),
+					       DENSE(3), SOFTMAX };
 	static struct config_layer dense_bag[] = {
 		OP("embedding_bag", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(9, 8))), DENSE(3), SOFTMAX
 	};
-	static struct config_layer ragged[] = { OP("embedding", ATTRIBUTES(2, TABLE_OF(9, 8))), DENSE(3), SOFTMAX };
+	static struct config_layer ragged[] = { OP("embedding", ATTRIBUTES(2, TABLE_OF(9, 8))), DENSE(3),
+						SOFTMAX };
 
 	(void)state;
-	refuse(large, 3, "found input_dim 268435456 times output_dim 8, allowed: a table of at most 2147483647");
+	refuse(large, 3,
+	       "found input_dim 268435456 times output_dim 8, allowed: a table of at most 2147483647");
 	refuse(dense_bag, 3, "found 'ids' of I64, allowed of embedding_bag: ragged I64");
 	refuse(ragged, 3, "found 'tokens/values' of ragged I64, allowed of embedding: I64");
 }

@@ -170,15 +170,12 @@ static struct config_layer global_flat[] = { DENSE(6), OP("global_average_poolin
 /* Of ids and of ragged tokens; 3, 16 and 21 columns are part of a block, one, and more than one. */
 #define TABLE_OF(columns) INT_ATTRIBUTE("input_dim", TABLE), INT_ATTRIBUTE("output_dim", columns)
 static struct config_layer embeddings[] = { OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(3))),
-					    DENSE(4),
-					    OP("flatten"),
-					    DENSE(5),
-					    SOFTMAX };
+					    DENSE(4), OP("flatten"), DENSE(5), SOFTMAX };
 static struct config_layer embedding_frozen[] = {
 	OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(3, TABLE_OF(21), BOOL_ATTRIBUTE("trainable", 0))),
 	OP("flatten"), DENSE(5), SOFTMAX
 };
-#define BAG(columns, combiner)                          \
+#define BAG(columns, combiner)                      \
 	OP("embedding_bag", INPUTS_OF(1, "tokens"), \
 	   ATTRIBUTES(3, TABLE_OF(columns), TEXT_ATTRIBUTE("combiner", combiner)))
 static struct config_layer bag_mean[] = {
@@ -278,9 +275,8 @@ static struct config net_config(size_t n)
 	}
 	assert_true(elements <= INPUTS_MAX);
 	config.features = 4;
-	config.feature[2] = (struct config_feature){
-		.name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS }
-	};
+	config.feature[2] =
+		(struct config_feature){ .name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS } };
 	config.feature[3] =
 		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = TOKENS_MAX };
 	return config;
@@ -308,11 +304,9 @@ static size_t column_of(const struct graph *graph, uint32_t i)
 
 static struct model_batch batch_of(const struct graph *graph)
 {
-	struct model_batch batch = { .label = label,
-				     .empty = empty,
-				     .rows = ROWS,
-				     .valid_rows = ROWS - 2,
-				     .first_row = 500 };
+	struct model_batch batch = {
+		.label = label, .empty = empty, .rows = ROWS, .valid_rows = ROWS - 2, .first_row = 500
+	};
 
 	for (uint32_t i = 0; i < graph->inputs; i++)
 		batch.input[i] = columns[column_of(graph, i)].data;
@@ -474,8 +468,9 @@ static void run_plan(struct harness *h, struct reference *reference)
 		const size_t c = column_of(&h->graph, i);
 
 		harness_must(gpu_buffer_create(gpu, columns[c].bytes, &values.input[i], &err), &err);
-		harness_must(gpu_write(gpu, values.input[i], 0, columns[c].data, columns[c].bytes, true, &err),
-			     &err);
+		harness_must(
+			gpu_write(gpu, values.input[i], 0, columns[c].data, columns[c].bytes, true, &err),
+			&err);
 	}
 	harness_must(gpu_buffer_create(gpu, sizeof(label), &values.label, &err), &err);
 	harness_must(gpu_buffer_create(gpu, sizeof(empty), &values.empty, &err), &err);

@@ -113,15 +113,14 @@ static void emit_wrong(struct plan *plan, const struct node *node, uint32_t wron
 {
 	const struct graph *graph = plan->graph;
 
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "wrong_ids",
-			  .arguments = 10,
-			  .argument = { IN(wrong), IN(node->input[0]), splits_of(plan, node),
-					INT(sizes_of(graph, node).per_row), AT(ROWS),
-					UINT((uint32_t)(node - graph->node)), AT(FIRST_ROW), AT(STEP),
-					INT(training), INOUT(graph->fault) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = "wrong_ids",
+				.arguments = 10,
+				.argument = { IN(wrong), IN(node->input[0]), splits_of(plan, node),
+					      INT(sizes_of(graph, node).per_row), AT(ROWS),
+					      UINT((uint32_t)(node - graph->node)), AT(FIRST_ROW), AT(STEP),
+					      INT(training), INOUT(graph->fault) },
+			});
 }
 
 /* What the gradient is made with: ids and sources, twice for the passes of the sort. */
@@ -165,16 +164,15 @@ static void emit_sort(struct plan *plan, const struct sizes *size, const struct 
 					.arguments = 3,
 					.argument = { IN(sorted->count), INOUT(sorted->digits), INT(chunk) },
 				});
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "sort_move",
-				  .groups = { per_place(size, chunk) },
-				  .arguments = 8,
-				  .argument = { IN(sorted->key[from]), IN(sorted->source[from]),
-						OUT(sorted->key[to]), OUT(sorted->source[to]),
-						IN(sorted->count), INOUT(sorted->digits), INT(8 * pass),
-						INT(chunk) },
-			  });
+		plan_emit(plan, &(struct launch){
+					.kernel = "sort_move",
+					.groups = { per_place(size, chunk) },
+					.arguments = 8,
+					.argument = { IN(sorted->key[from]), IN(sorted->source[from]),
+						      OUT(sorted->key[to]), OUT(sorted->source[to]),
+						      IN(sorted->count), INOUT(sorted->digits), INT(8 * pass),
+						      INT(chunk) },
+				});
 	}
 }
 
@@ -231,16 +229,16 @@ static void backward(struct plan *plan, const struct node *node)
 					      OUT(sorted.count) },
 			});
 	emit_sort(plan, &size, &sorted);
-	plan_emit(plan, &(struct launch){
-				.kernel = "embedding_gradient",
-				.groups = { per_place(&size, run) },
-				.arguments = 10,
-				.argument = { IN(sorted.key[sorted.passes % 2]),
-					      IN(sorted.source[sorted.passes % 2]), IN(sorted.count), splits,
-					      IN(output_of(plan, node)->gradient), OUT(gradient),
-					      INT(size.ids), INT(size.columns), INT(combiner_of(node)),
-					      INT(run) },
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "embedding_gradient",
+			  .groups = { per_place(&size, run) },
+			  .arguments = 10,
+			  .argument = { IN(sorted.key[sorted.passes % 2]),
+					IN(sorted.source[sorted.passes % 2]), IN(sorted.count), splits,
+					IN(output_of(plan, node)->gradient), OUT(gradient), INT(size.ids),
+					INT(size.columns), INT(combiner_of(node)), INT(run) },
+		  });
 }
 
 /* ---- References: `place` is a row of dy, `share` what an id of it counts ---- */
@@ -353,7 +351,7 @@ static void bag_reference(const struct op_reference *r)
 	for (uint64_t row = 0; row < r->rows; row++) {
 		const uint64_t first = (uint64_t)r->splits[row], end = (uint64_t)r->splits[row + 1];
 		const double n = (double)(end - first);
-		const double share = combiner == COMBINER_MEAN	 ? 1 / n
+		const double share = combiner == COMBINER_MEAN    ? 1 / n
 				     : combiner == COMBINER_SQRTN ? 1 / sqrt(n)
 								  : 1;
 
