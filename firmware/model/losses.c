@@ -298,7 +298,7 @@ static void hits(const struct loss *loss, const struct loss_reference *r, uint64
 
 	if (r->outputs == 1 && !loss->class_label) {
 		r->row_correct[row] = (z[0] > half ? 1.0 : 0.0) == *label;
-		r->row_top[row] = r->row_correct[row] || r->config->model.top_k > 1;
+		r->row_top[row] = r->row_correct[row] > 0 || r->config->model.top_k > 1;
 		return;
 	}
 	for (uint64_t c = 0; c < r->outputs; c++)
