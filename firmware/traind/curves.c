@@ -6,7 +6,8 @@
  *     logs/steps        by step: batch_loss, batch_accuracy, batch_learning_rate, records_per_second,
  *                       stall_percent
  * Epochs and their names are Keras's. What is by epoch comes from run.json's "epochs", so that it is written
- * later when a disk is full; the points by step and the histograms are then left out.
+ * later when a disk is full; the points by step and the histograms are then left out. Points by step are on the
+ * disk at the end of an epoch: a power cut may leave a gap before the step that the run goes on from.
  */
 #include "core/clock.h"
 #include "core/log.h"
@@ -146,12 +147,9 @@ static int write_epochs(struct train *train, enum curve_kind kind, const cJSON *
 
 int curves_write(struct train *train, const cJSON *epochs, struct error *err)
 {
-	struct curve *steps = curve_of(train, CURVE_STEPS);
 	int r = write_epochs(train, CURVE_TRAIN, epochs, err);
 
-	if (r == 0)
-		r = write_epochs(train, CURVE_VALIDATION, epochs, err);
-	return r < 0 || !steps->events ? r : finish(steps, tfevents_sync(steps->events, err), steps->next);
+	return r < 0 ? r : write_epochs(train, CURVE_VALIDATION, epochs, err);
 }
 
 /* ---- Histograms ---- */
@@ -258,6 +256,8 @@ int curves_step(struct train *train, bool epoch_ends, struct error *err)
 	if ((!epoch_ends && !(every && step % every == 0)) || curve_of(train, CURVE_STEPS)->next > step)
 		return 0;
 	r = write_step(train, step, clock_us(), err);
+	if (r == 0 && epoch_ends) /* a disk that is waited for stalls the steps */
+		r = tfevents_sync(curve_of(train, CURVE_STEPS)->events, err);
 	curves_rest(train);
 	if (r < 0 && !report_may_wait(r))
 		return r;

@@ -226,7 +226,7 @@ MUST_CHECK int epochs_finish(struct train *train, struct error *err);
 /* curves.c: see there. Epochs that are there already. */
 void curves_open(struct train *train, uint64_t train_epochs, uint64_t validation_epochs);
 void curves_close(struct train *train);
-/* What `epochs` of run.json has more, and all of it on the disk. */
+/* What `epochs` of run.json has more; it is on the disk when this returns 0. */
 MUST_CHECK int curves_write(struct train *train, const cJSON *epochs, struct error *err);
 /* Behind the last batch of an epoch whose points are written: of parameters and gradients, where they are
  * due. */
