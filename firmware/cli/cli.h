@@ -22,6 +22,7 @@ enum cli_exit {
 };
 
 int cli_config(int argc, char **argv);
+int cli_run(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_prep(int argc, char **argv);
 int cli_predict(int argc, char **argv);

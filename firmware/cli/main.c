@@ -33,6 +33,7 @@ static const struct verb {
 	{ "pki", "a certificate authority for --host", cli_pki, NULL, true },
 	{ "control", "the control protocol's reference", cli_control, NULL, true },
 	{ "config", "check, show, apply or document the configuration", cli_config, NULL, false },
+	{ "run", "repeat the run of a run.json, in the foreground", cli_run, NULL, true },
 	{ "report", "what a run came to", cli_report, NULL, true },
 	{ "prep", "raw texts to shards in the store", cli_prep, NULL, true },
 	{ "model", "a network's layers, shapes and parameters", cli_model, NULL, true },

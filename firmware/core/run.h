@@ -7,12 +7,13 @@
  * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
  * where it failed, or a program of an unfinished one ended for good (kiln-oneshot run-failed, until begin
  * goes on with it), "overrides" {key: value} where run.start asked for other values than kiln.conf's, ends_s
- * where run.ends_at is given; from fetchd: plan_sha256, order_version; from kiln-oneshot finished:
- * "left_behind" {at_s, files, bytes, names}, what was still in the spool when it no longer waited, until
- * uploadd has it in the store; from traind: "epochs" and "metrics" (an object an epoch {epoch, step, loss,
- * accuracy, validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each {loss,
- * accuracy, rows}). In the store it has "state" besides: begin puts it there before the first batch, uploadd
- * again whenever it changed, last when the run is final. So run.json alone is enough to go on on a new disk.
+ * where run.ends_at is given, "repeats" where it is another run once more (run_repeat()); from fetchd:
+ * plan_sha256, order_version; from kiln-oneshot finished: "left_behind" {at_s, files, bytes, names}, what was
+ * still in the spool when it no longer waited, until uploadd has it in the store; from traind: "epochs" and
+ * "metrics" (an object an epoch {epoch, step, loss, accuracy, validation_loss, validation_accuracy}; {train,
+ * validation, test} of the last passes, each {loss, accuracy, rows}). In the store it has "state" besides:
+ * begin puts it there before the first batch, uploadd again whenever it changed, last when the run is final.
+ * So run.json alone is enough to go on on a new disk.
  *
  * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
  * `next` becomes `current`. A final one goes there by itself when its night is over: `current` is a link to
@@ -85,6 +86,12 @@ bool run_state_is_final(enum run_state state);
  * Errors: -EINVAL the configuration; -EBADMSG the record is damaged. */
 MUST_CHECK int run_begin(const char *config_file, const char *last_id, const struct run_start *start,
 			 struct run *ret_run, bool *ret_adopted, struct error *err);
+
+/* A new run that repeats the one of a run.json: its frozen configuration with the seed, its plan and what it
+ * started with, files that become the record's; `start` NULL = scratch. "repeats" names it in the new record.
+ * Errors: -EBUSY the current run is unfinished; -EBADMSG the record is damaged. */
+MUST_CHECK int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const char *start,
+			  struct run *ret_run, struct error *err);
 
 /* What a run.json of the store says; ret_run->config stays empty. `what` names it in errors: -EBADMSG. */
 MUST_CHECK int run_parse(const char *what, const char *json_text, uint64_t bytes, struct run *ret_run,

@@ -164,3 +164,60 @@ int run_restore(const char *json_text, uint64_t bytes, const char *plan, const c
 		return r;
 	return run_load(ret_run, err);
 }
+
+/* ---- Once more ---- */
+
+static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, const char *last_id)
+{
+	static const char *const kept[] = { "version", "name", "seed", "start_run", "plan_sha256", "config" };
+	char id[RUN_ID_BYTES];
+	const cJSON *name = cJSON_GetObjectItemCaseSensitive(old, "name");
+	bool whole = cJSON_IsString(name);
+
+	if (whole) {
+		int64_t started = make_id(name->valuestring, last_id, id);
+
+		whole = cJSON_AddStringToObject(record, "id", id) &&
+			json_add_u64(record, "started_s", (uint64_t)started) &&
+			cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
+			cJSON_AddStringToObject(record, "repeats", was->id);
+	}
+	for (size_t i = 0; whole && i < sizeof(kept) / sizeof(kept[0]); i++) {
+		const cJSON *item = cJSON_GetObjectItemCaseSensitive(old, kept[i]);
+
+		whole = item && cJSON_AddItemToObject(record, kept[i], cJSON_Duplicate(item, true));
+	}
+	return whole;
+}
+
+int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const char *start,
+	       struct run *ret_run, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(json_free) cJSON *old = NULL;
+	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
+	CLEANUP(run_done) struct run last = { 0 };
+	const char *config_text;
+	struct run was = { 0 };
+	int r, there;
+
+	if ((r = json_parse("run.json", json_text, bytes, &old, err)) < 0 ||
+	    (r = record_parse("run.json", old, &was, err)) < 0 ||
+	    (r = json_get_string("run.json", old, "config", &config_text, err)) < 0 ||
+	    (r = record_lock(&lock, err)) < 0)
+		return r;
+	there = run_load(&last, err);
+	if (there < 0 && there != -ENOENT)
+		return there;
+	if (there == 0 && !run_state_is_final(last.state))
+		return error_set(err, -EBUSY,
+				 "%s is %s, so nothing else begins: let it end, or stop and reset it",
+				 last.id, run_state_name(last.state));
+	if (!fill_repeated(record, old, &was, last.id))
+		return error_set(err, -EBADMSG, "run.json: name, seed, start_run or plan_sha256 is missing");
+	if ((r = make_next(record, config_text, plan, start, err)) < 0 ||
+	    (there == 0 && (r = record_archive(last.id, err)) < 0) ||
+	    (r = record_install(RECORD_NEXT, err)) < 0)
+		return r;
+	return run_load(ret_run, err);
+}

@@ -181,10 +181,27 @@ static int note_end(const struct run *run, int64_t since, struct error *err)
 	return ends == run->ends_s ? 0 : run_note(note, err);
 }
 
+/* The record stands: what its programs and the store are to find. */
+static int set_up(const struct run *run, int64_t since, bool adopted, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
+	int r;
+
+	if ((r = note_end(run, since, err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
+	    (r = begin_store(&run->config, &run->config.source[0].store, &source, err)) < 0 ||
+	    (r = bring_encoder(source, run->id, err)) < 0 ||
+	    (r = begin_store(&run->config, &run->config.sink, &sink, err)) < 0 ||
+	    (r = begin_upload_record(sink, run->id, err)) < 0)
+		return r;
+	event_send(&(struct event){ .id = adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN, .run_id = run->id },
+		   "%s: %s", run->id, adopted ? "going on" : "begun");
+	puts(run->id);
+	return 0;
+}
+
 static int begin(const char *file, int64_t since, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
-	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
 	bool unfinished, adopted, brought;
 	int r = find_last(file, &last, &brought, err);
 
@@ -193,16 +210,16 @@ static int begin(const char *file, int64_t since, struct error *err)
 	unfinished = *last.id && !run_state_is_final(last.state);
 	adopted = unfinished && !unstarted_is_superseded(file, &last);
 	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
-	if (r < 0 || (r = note_end(&run, since, err)) < 0 || (r = spool_make(run.id, err)) < 0 ||
-	    (r = begin_store(&run.config, &run.config.source[0].store, &source, err)) < 0 ||
-	    (r = bring_encoder(source, run.id, err)) < 0 ||
-	    (r = begin_store(&run.config, &run.config.sink, &sink, err)) < 0 ||
-	    (r = begin_upload_record(sink, run.id, err)) < 0)
-		return r;
-	event_send(&(struct event){ .id = adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN, .run_id = run.id },
-		   "%s: %s", run.id, adopted ? "going on" : "begun");
-	puts(run.id);
-	return 0;
+	return r < 0 ? r : set_up(&run, since, adopted, err);
+}
+
+/* By hand, so that it is tried once. */
+static int begin_again(const char *record, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	int r = repeat_begin(record, &run, err);
+
+	return r < 0 ? r : set_up(&run, time(NULL), false, err);
 }
 
 /* For status, which shows the last run where this one never came to be. */
@@ -255,8 +272,10 @@ int oneshot_begin(int argc, char **argv)
 	struct error err = { 0 };
 	int r;
 
+	if (argc == 3 && strcmp(argv[1], "--from") == 0)
+		return begin_again(argv[2], &err) < 0 ? fatal(&err) : EX_OK;
 	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--config") != 0)) {
-		fputs("Usage: kiln-oneshot begin [--config FILE]\n", stderr);
+		fputs("Usage: kiln-oneshot begin [--config FILE | --from RUN.JSON]\n", stderr);
 		return EX_USAGE;
 	}
 	r = begin_at_last(config_path(argc, argv), &err);

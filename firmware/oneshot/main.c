@@ -10,7 +10,8 @@ static const struct {
 	const char *name, *summary;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{ "begin", "make the run record, or adopt the unfinished one  [--config FILE]", oneshot_begin },
+	{ "begin", "make the run record, or adopt the unfinished one  [--config FILE | --from RUN.JSON]",
+	  oneshot_begin },
 	{ "unfinished", "exit 0 while the current run goes on and begin took it up", oneshot_unfinished },
 	{ "new", "exit 0 when the next run is a new one, 1 when one goes on", oneshot_new },
 	{ "hugepages", "set hugepages aside for the current run's ring", oneshot_hugepages },

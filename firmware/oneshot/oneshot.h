@@ -23,6 +23,9 @@ MUST_CHECK int begin_store(const struct config *config, const struct config_stor
 /* begin.c: the current record as it is now. */
 MUST_CHECK int begin_upload_record(struct store *sink, const char *run_id, struct error *err);
 
+/* repeat.c: a new run that is the one of a run.json once more (core/run.h, run_repeat()). */
+MUST_CHECK int repeat_begin(const char *file, struct run *ret_run, struct error *err);
+
 /* overrides.c: what run.start asked of one run alone, an object of keys and values; NULL = nothing. Before
  * the run is begun it lies in PATH_RUNS/next.json, then in its run.json, for a run that takes its place. */
 MUST_CHECK int overrides_asked(cJSON **ret_list, struct error *err);

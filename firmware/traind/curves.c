@@ -6,8 +6,8 @@
  *     logs/steps        by step: batch_loss, batch_accuracy, batch_learning_rate, records_per_second,
  *                       stall_percent
  * Epochs and their names are Keras's. What is by epoch comes from run.json's "epochs", so that it is written
- * later when a disk is full; the points by step and the histograms are then left out. Points by step are on the
- * disk at the end of an epoch: a power cut may leave a gap before the step that the run goes on from.
+ * later when a disk is full; the points by step and the histograms are then left out. Points by step are on
+ * the disk at the end of an epoch: a power cut may leave a gap before the step that the run goes on from.
  */
 #include "core/clock.h"
 #include "core/log.h"

@@ -8,21 +8,6 @@ data=$work/data
 "$make_shards" "$data" train 6 8000
 "$make_shards" "$data" test 2 100
 
-weights_of() { # a safetensors file: its parameters' digest
-	python3 - "$1" <<-'PY'
-		import hashlib, json, struct, sys
-		data = open(sys.argv[1], "rb").read()
-		n = struct.unpack("<Q", data[:8])[0]
-		header = json.loads(data[8:8 + n])
-		digest = hashlib.sha256()
-		for name in sorted(header):
-		    if not name.startswith(("__", "state/", "optimizer/")):
-		        a, b = header[name]["data_offsets"]
-		        digest.update(name.encode() + data[8 + n + a:8 + n + b])
-		print(digest.hexdigest())
-	PY
-}
-
 epochs() {
 	record_json 'len(r["epochs"])'
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same run once more: what its run.json names is brought from the store, where it lies beside it. */
+#include "core/json.h"
+#include "core/paths.h"
+#include "drivers/digest/digest.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+
+#define RECORD_MAX (64u << 20)
+
+/* The frozen text as the configuration it is. */
+static int load_config(const char *file, const char *text, uint64_t bytes, struct config *ret_config,
+		       struct error *err)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	const char *config;
+	int r;
+
+	(void)path_of(PATH_RUNS, "next.conf", path);
+	if ((r = json_parse(file, text, bytes, &record, err)) < 0 ||
+	    (r = json_get_string(file, record, "config", &config, err)) < 0 ||
+	    (r = path_make(path_of(PATH_RUNS, NULL, folder), err)) < 0 ||
+	    (r = file_write_durable(path, config, strlen(config), err)) < 0)
+		return r;
+	r = config_load(path, ret_config, err);
+	(void)unlink(path);
+	return r;
+}
+
+static int bring_plan(struct store *sink, const char *file, const struct run *was,
+		      char path[static PATH_BYTES], struct error *err)
+{
+	char key[STORE_KEY_MAX], found[DIGEST_HEX_BYTES];
+	int r;
+
+	if (!*was->plan_sha256)
+		return error_set(err, -EINVAL,
+				 "%s: plan_sha256: found \"\": the run had no plan yet, so nothing says what "
+				 "it read",
+				 file);
+	(void)snprintf(key, sizeof(key), "%s/plan", was->id);
+	if ((r = store_get_file(sink, key, path_of(PATH_RUNS, "plan", path), err)) < 0 ||
+	    (r = digest_file(path, found, err)) < 0)
+		return r;
+	if (strcmp(found, was->plan_sha256) != 0)
+		return error_set(err, -EBADMSG, "%s/%s: SHA-256 %s, expected %s by %s", store_url(sink), key,
+				 found, was->plan_sha256, file);
+	return 0;
+}
+
+int repeat_begin(const char *file, struct run *ret_run, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(store_closep) struct store *sink = NULL;
+	char plan[PATH_BYTES], start[PATH_BYTES] = "";
+	struct run was = { 0 };
+	uint64_t bytes;
+	int r;
+
+	if ((r = file_read(file, RECORD_MAX, &text, &bytes, err)) < 0 ||
+	    (r = run_parse(file, text, bytes, &was, err)) < 0 ||
+	    (r = load_config(file, text, bytes, &config, err)) < 0 ||
+	    (r = begin_store(&config, &config.sink, &sink, err)) < 0 ||
+	    (r = bring_plan(sink, file, &was, plan, err)) < 0 ||
+	    (*was.start_run && (r = bring_start(sink, was.start_run, start, err)) < 0))
+		return r;
+	if (*was.start_run && !*start)
+		return error_set(err, -ENOENT, "%s: start_run: %s has no checkpoint any more", file,
+				 was.start_run);
+	return run_repeat(text, bytes, plan, *start ? start : NULL, ret_run, err);
+}
