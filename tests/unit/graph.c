@@ -177,6 +177,12 @@ static void test_mistakes_around_layers(void **state)
 	config.optimizer.ema_overwrite_frequency = 5;
 	expect(&config, "optimizer.ema_overwrite_frequency: found without use_ema, allowed: with it");
 	config.optimizer.ema_overwrite_frequency = 0;
+	config.run.batch_rows = 65536;
+	net[0].attribute[0].i = 32768;
+	expect(&config, "k.conf:6: model.layers: found more than 2147483647 numbers in the output of 'dense' "
+			"for 65536 rows");
+	config.run.batch_rows = 4;
+	net[0].attribute[0].i = 2;
 	config.feature[0].rank = 2;
 	config.feature[0].shape[1] = 3;
 	expect(&config, "k.conf:6: model.layers: found 16 outputs, allowed: 2, the classes of label 'label'");
