@@ -28,6 +28,7 @@ int cli_prep(int argc, char **argv);
 int cli_predict(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_export(int argc, char **argv);
+int cli_evaluate(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_watch(int argc, char **argv);
 int cli_start(int argc, char **argv);

@@ -38,6 +38,7 @@ static const struct verb {
 	{ "prep", "raw texts to shards in the store", cli_prep, NULL, true },
 	{ "model", "a network's layers, shapes and parameters", cli_model, NULL, true },
 	{ "predict", "what a trained network makes of texts", cli_predict, NULL, true },
+	{ "evaluate", "what a trained network is worth on a split", cli_evaluate, NULL, true },
 	{ "export", "a trained network as ONNX and as TensorFlow's SavedModel", cli_export, NULL, true },
 };
 

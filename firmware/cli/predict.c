@@ -3,10 +3,8 @@
 #include "cli/encode.h"
 #include "cli/trained.h"
 #include "core/json.h"
-#include "core/paths.h"
 #include "data/text.h"
-#include "drivers/gpu/gpu.h"
-#include "model/checkpoint.h"
+#include "model/model.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -30,8 +28,6 @@ struct predict {
 	const char *encoder_name;
 	bool json;
 
-	struct gpu *gpu;
-	struct model *model;
 	struct text_encoder *encoder; /* NULL with exec: */
 	cJSON *dataset;               /* NULL: none beside the model */
 	uint32_t rows, room;
@@ -41,21 +37,6 @@ struct predict {
 
 /* ---- The model ---- */
 
-/* Not on a Kiln box: compiled kernels go where this user may write. */
-static void find_cache(void)
-{
-	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
-	char path[PATH_BYTES], root[PATH_BYTES / 2];
-
-	if (getenv("KILN_ROOT") || access(path_of(PATH_CACHE, NULL, path), W_OK) == 0)
-		return;
-	if (cache && *cache)
-		(void)snprintf(root, sizeof(root), "%s/kiln", cache);
-	else
-		(void)snprintf(root, sizeof(root), "%s/.cache/kiln", home ? home : "/tmp");
-	(void)setenv("KILN_ROOT", root, 1);
-}
-
 static int load_model(struct predict *predict, struct error *err)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
@@ -64,22 +45,18 @@ static int load_model(struct predict *predict, struct error *err)
 
 	if (r < 0)
 		return r;
-	find_cache();
-	if ((r = gpu_open(trained->config.device.platform, trained->config.device.type, &predict->gpu, err)) <
-		    0 ||
-	    (r = model_open(predict->gpu, &trained->config, false, &predict->model, err)) < 0 ||
-	    (r = checkpoint_expect(trained->name, trained->file, "graph_hash",
-				   model_graph_hash(predict->model), err)) < 0)
+	r = trained_open_model(trained, false, err);
+	if (r < 0)
 		return r;
-	if (model_inputs(predict->model, input) != 1 || input[0].dtype != CONFIG_FLOAT32)
+	if (model_inputs(predict->trained.model, input) != 1 || input[0].dtype != CONFIG_FLOAT32)
 		return error_set(
 			err, -EINVAL,
 			"%s: the network takes more than one vector of numbers a text, or other than "
 			"float32",
 			predict->trained.name);
 	predict->dims = input[0].row_bytes / sizeof(float);
-	predict->classes = model_classes(predict->model);
-	return checkpoint_load(predict->model, trained->name, trained->file, true, err);
+	predict->classes = model_classes(predict->trained.model);
+	return 0;
 }
 
 /* ---- The encoder ---- */
@@ -263,8 +240,8 @@ static int answer(const struct predict *predict, struct error *err)
 	if (predict->rows == 0)
 		return 0;
 	if ((r = encode(predict, vectors, err)) < 0 ||
-	    (r = model_predict(predict->model, (const void *const[]){ vectors }, predict->rows, probabilities,
-			       err)) < 0)
+	    (r = model_predict(predict->trained.model, (const void *const[]){ vectors }, predict->rows,
+			       probabilities, err)) < 0)
 		return r;
 	for (uint32_t i = 0; i < predict->rows; i++)
 		print_answer(predict, i, probabilities + i * predict->classes);
@@ -315,8 +292,6 @@ static void done(struct predict *predict)
 	free(predict->text);
 	text_encoder_free(predict->encoder);
 	cJSON_Delete(predict->dataset);
-	model_close(predict->model);
-	gpu_close(predict->gpu);
 	trained_done(&predict->trained);
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "core/paths.h"
+#include "drivers/gpu/gpu.h"
 #include "model/checkpoint.h"
 
 #include <string.h>
@@ -112,8 +113,39 @@ int trained_load(struct trained *trained, struct error *err)
 	return load_config(trained, err);
 }
 
+/* Not on a Kiln box: compiled kernels go where this user may write. */
+static void find_cache(void)
+{
+	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
+	char path[PATH_BYTES], root[PATH_BYTES / 2];
+
+	if (getenv("KILN_ROOT") || access(path_of(PATH_CACHE, NULL, path), W_OK) == 0)
+		return;
+	if (cache && *cache)
+		(void)snprintf(root, sizeof(root), "%s/kiln", cache);
+	else
+		(void)snprintf(root, sizeof(root), "%s/.cache/kiln", home ? home : "/tmp");
+	(void)setenv("KILN_ROOT", root, 1);
+}
+
+int trained_open_model(struct trained *trained, bool training, struct error *err)
+{
+	int r;
+
+	find_cache();
+	if ((r = gpu_open(trained->config.device.platform, trained->config.device.type, &trained->gpu, err)) <
+		    0 ||
+	    (r = model_open(trained->gpu, &trained->config, training, &trained->model, err)) < 0 ||
+	    (r = checkpoint_expect(trained->name, trained->file, "graph_hash",
+				   model_graph_hash(trained->model), err)) < 0)
+		return r;
+	return checkpoint_load(trained->model, trained->name, trained->file, true, err);
+}
+
 void trained_done(struct trained *trained)
 {
+	model_close(trained->model);
+	gpu_close(trained->gpu);
 	config_done(&trained->config);
 	safetensors_close(trained->file);
 	free(trained->data);

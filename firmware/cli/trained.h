@@ -19,6 +19,8 @@ struct trained {
 	char *data;                     /* the model's file */
 	struct safetensors *file;
 	struct config config; /* it was trained with */
+	struct gpu *gpu;      /* by trained_open_model() */
+	struct model *model;
 };
 
 /* clang-format off */
@@ -44,6 +46,8 @@ bool trained_option(struct trained *trained, int code, const char *value);
 /* Read the model called `trained->name` and its configuration. Errors: those of a store; -EBADMSG and -EINVAL
  * name the file and what is wrong with it. */
 MUST_CHECK int trained_load(struct trained *trained, struct error *err);
+/* Put it on the device its configuration names. `training`: it can say its loss, too (model_evaluate). */
+MUST_CHECK int trained_open_model(struct trained *trained, bool training, struct error *err);
 void trained_done(struct trained *trained);
 
 /* A path or URL as the store that holds it and the key in there. */

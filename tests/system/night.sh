@@ -54,6 +54,38 @@ ok $? "that of fetchd, what was received" "$(page fetchd bytes)"
 predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lovely" "the song felt awful" 2>&1)
 like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
+
+# ---- What it is worth ----
+
+for split in test validation train; do
+	"$KILN_BIN/kiln" evaluate "file://$sink/$run/model" --split $split --json >"$work/$split.json" 2>"$work/said"
+	ok $? "evaluate --split $split" "$(cat "$work/said")"
+done
+python3 - "$work" "$sink/$run/run.json" >"$work/said" <<'PY'
+import json, sys
+work, run = sys.argv[1:]
+metrics = json.load(open(run))["metrics"]
+for split in ("test", "validation"):
+    e, m = json.load(open(f"{work}/{split}.json")), metrics[split]
+    same = e["rows"] == m["rows"] and abs(e["loss"] - m["loss"]) <= 1e-5 * m["loss"] and abs(e["accuracy"] - m["accuracy"]) < 1e-9
+    right = sum(e["confusion"][i][i] for i in range(2))
+    print("same" if same and round(right) == round(e["accuracy"] * e["rows"]) and sum(map(sum, e["confusion"])) == e["rows"] else (e, m),
+          f"{split}: as the run itself found it", sep="\t")
+e = json.load(open(f"{work}/train.json"))
+print("same" if e["rows"] == metrics["train"]["rows"] and 0 < e["loss"] < 0.7 else e, "train: every row", sep="\t")
+PY
+while IFS=$'\t' read -r found what; do
+	is "$found" same "$what"
+done <"$work/said"
+like "$("$KILN_BIN/kiln" evaluate "$sink/$run/model")" "label down, prediction across" "evaluate: the confusion matrix"
+is "$("$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/store/data" --json | grep -v '"model"')" "$(grep -v '"model"' "$work/test.json")" \
+	"evaluate --data: shards by their place"
+mkdir "$work/nothing"
+"$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/nothing" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" "^1 kiln: file://$work/nothing: found no shards of the test split" "evaluate: a place without shards"
+
+# ---- For other tools ----
+
 said=$("$KILN_BIN/kiln" export "file://$sink/$run/model" --output "$work/exported" 2>&1)
 is "$said" "$work/exported/model.onnx: $(stat -c %s "$work/exported/model.onnx") bytes
 $work/exported/saved_model/saved_model.pb: $(stat -c %s "$work/exported/saved_model/saved_model.pb") bytes" "export: what it wrote"

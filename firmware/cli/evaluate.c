@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/records.h"
+#include "core/json.h"
+#include "model/metrics.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char usage[] =
+	"Usage: kiln evaluate MODEL [--split NAME] [OPTION...]\n\n"
+	"What a trained network is worth on records with labels: loss, accuracy, precision, recall, AUC and "
+	"more,\n"
+	"as Keras has them, and the confusion matrix. MODEL is a run's model folder or the model.safetensors "
+	"in it:\n"
+	"a path, or below s3:// or file:///.\n\n"
+	"  --split NAME           train, validation or test (default): the shards that the run's plan names\n"
+	"  --data URL             instead: the shards below s3://bucket/prefix or file:///folder whose names "
+	"the\n"
+	"                         split's glob in the model's configuration matches\n" TRAINED_USAGE
+	"  --json                 one JSON object, with the confusion matrix\n";
+
+enum option_code { OPT_SPLIT = 256, OPT_DATA, OPT_JSON, OPT_HELP };
+
+static const struct option options[] = {
+	{ "split", 1, NULL, OPT_SPLIT }, { "data", 1, NULL, OPT_DATA }, TRAINED_OPTIONS,
+	{ "json", 0, NULL, OPT_JSON },   { "help", 0, NULL, OPT_HELP }, { NULL, 0, NULL, 0 },
+};
+
+#define PRINTED_CLASSES_MAX 20u
+
+struct evaluation {
+	struct trained trained;
+	enum split split;
+	const char *data;
+	bool json;
+
+	struct records *records;
+	struct metrics *metrics;
+	uint64_t outputs, rows;
+	float *output; /* of a batch */
+	struct model_metrics passes;
+};
+
+static const char *const splits[SPLIT_MAX] = {
+	[SPLIT_TRAIN] = "train", [SPLIT_VALIDATION] = "validation", [SPLIT_TEST] = "test"
+};
+
+static int take_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
+{
+	struct model *model = evaluation->trained.model;
+	const struct metrics_batch rows = { .rows = batch->rows,
+					    .prediction = evaluation->output,
+					    .label = batch->label,
+					    .weight = batch->weight };
+	void *ticket;
+	int r;
+
+	batch->ticket = evaluation;
+	r = model_evaluate(model, batch, err);
+	if (r == 0)
+		r = model_batch_done(model, true, &ticket, err);
+	if (r == 0)
+		r = model_predict(model, batch->input, batch->rows, evaluation->output, err);
+	if (r == 0)
+		r = metrics_add(evaluation->metrics, &rows, err);
+	evaluation->rows += batch->rows;
+	return r;
+}
+
+static int evaluate(struct evaluation *evaluation, struct error *err)
+{
+	struct trained *trained = &evaluation->trained;
+	struct metrics_shape shape;
+	struct model_batch batch;
+	int r = trained_load(trained, err);
+
+	if (r < 0 || (r = trained_open_model(trained, true, err)) < 0 ||
+	    (r = records_open(trained, evaluation->split, evaluation->data, trained->model,
+			      &evaluation->records, err)) < 0)
+		return r;
+	evaluation->outputs = model_classes(trained->model);
+	evaluation->output = malloc(evaluation->outputs * trained->config.run.batch_rows * sizeof(float));
+	if (!evaluation->output)
+		return error_set(err, -ENOMEM, "no memory for a batch's output");
+	shape = metrics_shape_of(&trained->config, evaluation->outputs);
+	r = metrics_open(&shape, &evaluation->metrics, err);
+	while (r == 0 && (r = records_next(evaluation->records, &batch, err)) > 0)
+		r = take_batch(evaluation, &batch, err);
+	if (r == 0 && evaluation->rows == 0)
+		r = error_set(err, -ENODATA, "the %s split: found no record that counts",
+			      splits[evaluation->split]);
+	return r < 0 ? r : model_metrics(trained->model, &evaluation->passes, err);
+}
+
+/* ---- What it prints ---- */
+
+static void print_confusion(const double *confusion, uint64_t classes)
+{
+	printf("\nlabel down, prediction across\n%8s", "");
+	for (uint64_t i = 0; i < classes; i++)
+		printf(" %8" PRIu64, i);
+	for (uint64_t label = 0; label < classes; label++) {
+		printf("\n%8" PRIu64, label);
+		for (uint64_t i = 0; i < classes; i++)
+			printf(" %8.10g", confusion[label * classes + i]);
+	}
+	putchar('\n');
+}
+
+static void print_text(const struct evaluation *evaluation)
+{
+	struct metrics_value value[METRICS_VALUES_MAX];
+	const uint32_t count = metrics_values(evaluation->metrics, value);
+	uint64_t classes;
+	const double *confusion = metrics_confusion(evaluation->metrics, &classes);
+
+	printf("%-24s %" PRIu64 "\n%-24s %.6f\n", "rows", evaluation->rows, "loss", evaluation->passes.loss);
+	for (uint32_t i = 0; i < count; i++)
+		printf("%-24s %.6f\n", value[i].name, value[i].value);
+	if (records_skipped(evaluation->records))
+		printf("%-24s %" PRIu64 "\n", "left out", records_skipped(evaluation->records));
+	if (confusion && classes <= PRINTED_CLASSES_MAX)
+		print_confusion(confusion, classes);
+}
+
+static void add_confusion(const struct evaluation *evaluation, cJSON *json)
+{
+	uint64_t classes;
+	const double *confusion = metrics_confusion(evaluation->metrics, &classes);
+	cJSON *rows = confusion ? cJSON_AddArrayToObject(json, "confusion") : NULL;
+
+	for (uint64_t label = 0; rows && label < classes; label++) {
+		cJSON *row = cJSON_CreateArray();
+
+		for (uint64_t i = 0; i < classes; i++)
+			cJSON_AddItemToArray(row, cJSON_CreateNumber(confusion[label * classes + i]));
+		cJSON_AddItemToArray(rows, row);
+	}
+}
+
+static void print_json(const struct evaluation *evaluation)
+{
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	struct metrics_value value[METRICS_VALUES_MAX];
+	const uint32_t count = metrics_values(evaluation->metrics, value);
+
+	cJSON_AddStringToObject(json, "model", evaluation->trained.name);
+	cJSON_AddStringToObject(json, "split", splits[evaluation->split]);
+	json_add_u64(json, "rows", evaluation->rows);
+	json_add_u64(json, "left_out", records_skipped(evaluation->records));
+	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);
+	for (uint32_t i = 0; i < count; i++)
+		cJSON_AddNumberToObject(json, value[i].name, value[i].value);
+	add_confusion(evaluation, json);
+	(void)cli_print_json(json);
+}
+
+/* ---- The verb ---- */
+
+static bool take_split(struct evaluation *evaluation, const char *name)
+{
+	for (enum split split = 0; split < SPLIT_MAX; split++)
+		if (strcmp(name, splits[split]) == 0) {
+			evaluation->split = split;
+			return true;
+		}
+	return false;
+}
+
+/* 0, or the exit code to end with; *ret_done says that help was asked for. */
+static int parse(struct evaluation *evaluation, int argc, char **argv, bool *ret_done)
+{
+	int code;
+
+	optind = 1;
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (code == OPT_HELP) {
+			fputs(usage, stdout);
+			*ret_done = true;
+			return CLI_OK;
+		}
+		if (code == OPT_SPLIT && !take_split(evaluation, optarg))
+			return cli_usage("evaluate",
+					 "--split: found \"%s\", expected train, validation or test", optarg);
+		if (code == OPT_DATA)
+			evaluation->data = optarg;
+		else if (code == OPT_JSON)
+			evaluation->json = true;
+		else if (code != OPT_SPLIT && !trained_option(&evaluation->trained, code, optarg))
+			return cli_usage("evaluate", "\"%s\": no such option, or its value is missing",
+					 argv[optind - 1]);
+	}
+	if (optind + 1 != argc)
+		return cli_usage("evaluate", "found %d names, expected one MODEL", argc - optind);
+	evaluation->trained.name = argv[optind];
+	return CLI_OK;
+}
+
+static void done(struct evaluation *evaluation)
+{
+	free(evaluation->output);
+	metrics_close(evaluation->metrics);
+	records_closep(&evaluation->records);
+	trained_done(&evaluation->trained);
+}
+
+int cli_evaluate(int argc, char **argv)
+{
+	CLEANUP(done) struct evaluation evaluation = { .trained = TRAINED_EMPTY, .split = SPLIT_TEST };
+	struct error err = { 0 };
+	bool finished = false;
+	int code = parse(&evaluation, argc, argv, &finished);
+
+	if (code || finished)
+		return code;
+	if (evaluate(&evaluation, &err) < 0)
+		return cli_error(&err);
+	if (evaluation.json)
+		print_json(&evaluation);
+	else
+		print_text(&evaluation);
+	return CLI_OK;
+}

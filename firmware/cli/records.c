@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/records.h"
+
+#include "cli/cli.h"
+#include "core/log.h"
+#include "core/paths.h"
+#include "data/batch.h"
+#include "data/filter.h"
+#include "data/inflate.h"
+#include "data/plan.h"
+#include "data/tfrecord.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SHARD_MAX    (UINT64_C(1) << 34)
+#define COLUMN_ALIGN 4096u
+
+struct shard_key {
+	char *key;
+	uint32_t source;
+};
+
+struct records {
+	const struct config *config;
+	struct store *store[CONFIG_SOURCES_MAX];
+	uint32_t stores;
+	struct shard_key *shard;
+	uint32_t shards, room, next_shard;
+	bool filtered;
+	struct filter filter;
+
+	struct inflater *inflater;
+	char *raw; /* of the shard at hand */
+	uint8_t *plain;
+	uint64_t plain_room;
+	const uint8_t *data; /* raw or plain */
+	uint64_t bytes, at, record;
+
+	struct example_schema schema;
+	struct batch_slot batch;
+	uint32_t inputs;
+	const void *input[MODEL_INPUTS_MAX], *label, *weight;
+	uint64_t rows, skipped;
+};
+
+/* ---- Which shards ---- */
+
+static int add_key(struct records *records, const char *key, uint32_t source)
+{
+	if (records->shards == records->room) {
+		const uint32_t room = records->room ? 2 * records->room : 64;
+		void *grown = realloc(records->shard, room * sizeof(*records->shard));
+
+		if (!grown)
+			return -ENOMEM;
+		records->shard = grown;
+		records->room = room;
+	}
+	records->shard[records->shards] = (struct shard_key){ strdup(key), source };
+	return records->shard[records->shards++].key ? 0 : -ENOMEM;
+}
+
+static int add_object(void *context, const struct store_object *object)
+{
+	return add_key(context, object->key, 0);
+}
+
+static int list_below(struct records *records, const struct trained *trained, enum split split,
+		      const char *url, struct error *err)
+{
+	const struct config_source *source = &trained->config.source[0];
+	const char *const globs[SPLIT_MAX] = { [SPLIT_TRAIN] = source->train_glob,
+					       [SPLIT_VALIDATION] = source->validation_glob,
+					       [SPLIT_TEST] = source->test_glob };
+	struct config_store where = trained->where;
+	struct store_options options = { 0 };
+	int r;
+
+	where.url = url;
+	if ((r = store_open(&where, &options, &records->store[0], err)) < 0)
+		return r;
+	records->stores = 1;
+	return store_list(records->store[0], *globs[split] ? globs[split] : NULL, add_object, records, err);
+}
+
+/* "<run>/plan", where the model is "<run>/model/model.safetensors". */
+static int fetch_plan(const struct trained *trained, const char *path, struct error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct config_store where = trained->where;
+	struct store_options options = { 0 };
+	CLEANUP(free_ptr) char *url = strdup(store_url(trained->folder));
+	char *slash;
+	int r;
+
+	if (!url)
+		return error_set(err, -ENOMEM, "no memory for a name");
+	while (*url && url[strlen(url) - 1] == '/')
+		url[strlen(url) - 1] = '\0';
+	slash = strrchr(url, '/');
+	if (slash)
+		slash[1] = '\0';
+	where.url = url;
+	if ((r = store_open(&where, &options, &store, err)) < 0)
+		return r;
+	r = store_get_file(store, "plan", path, err);
+	return r == -ENOENT
+		       ? error_set(err, r, "%splan: there is none beside the model; --data names shards", url)
+		       : r;
+}
+
+static int open_sources(struct records *records, const struct trained *trained, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < trained->config.sources; i++) {
+		struct store_options options = { 0 };
+
+		r = store_open(&trained->config.source[i].store, &options, &records->store[i], err);
+		records->stores += r == 0;
+	}
+	return r;
+}
+
+static int take_plan(struct records *records, const char *path, enum split split, struct error *err)
+{
+	CLEANUP(plan_closep) struct plan *plan = NULL;
+	int r = plan_open(path, &plan, err);
+
+	for (uint32_t source = 0; r == 0 && source < records->stores; source++)
+		for (uint64_t i = 0; r == 0 && i < plan_source_shards(plan, source, split); i++)
+			r = add_key(records, plan_shard(plan, source, split, i).key, source);
+	return r;
+}
+
+static int list_plan(struct records *records, const struct trained *trained, enum split split,
+		     struct error *err)
+{
+	char path[] = "/tmp/kiln-plan-XXXXXX";
+	int fd = mkstemp(path), r;
+
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno));
+	(void)close(fd);
+	r = fetch_plan(trained, path, err);
+	if (r == 0)
+		r = open_sources(records, trained, err);
+	if (r == 0)
+		r = take_plan(records, path, split, err);
+	(void)unlink(path);
+	return r;
+}
+
+/* ---- A batch's memory ---- */
+
+static void *column(uint64_t bytes)
+{
+	return aligned_alloc(COLUMN_ALIGN, (bytes / COLUMN_ALIGN + 2) * COLUMN_ALIGN);
+}
+
+static int make_columns(struct records *records, struct error *err)
+{
+	const uint64_t rows = records->config->run.batch_rows;
+	struct batch_slot *batch = &records->batch;
+	bool whole;
+
+	batch->schema = &records->schema;
+	batch->empty = column(rows);
+	whole = batch->empty;
+	for (uint32_t i = 0; i < records->schema.features; i++) {
+		const struct example_feature *feature = &records->schema.feature[i];
+
+		batch->row_bytes[i] = example_row_bytes(feature);
+		batch->values[i] = column(rows * batch->row_bytes[i]);
+		batch->splits[i] = feature->values_max ? column((rows + 1) * sizeof(int64_t)) : NULL;
+		whole = whole && batch->values[i] && (batch->splits[i] || !feature->values_max);
+	}
+	return whole ? 0 : error_set(err, -ENOMEM, "no memory for a batch of %" PRIu64 " rows", rows);
+}
+
+/* The column a model asks for by name. */
+static const void *find_column(const struct records *records, const char *name)
+{
+	char part[256];
+
+	for (uint32_t i = 0; i < records->schema.features; i++) {
+		const char *feature = records->schema.feature[i].name;
+
+		if (!records->batch.splits[i] && strcmp(name, feature) == 0)
+			return records->batch.values[i];
+		(void)snprintf(part, sizeof(part), "%s" BATCH_SPLITS, feature);
+		if (records->batch.splits[i] && strcmp(name, part) == 0)
+			return records->batch.splits[i];
+		(void)snprintf(part, sizeof(part), "%s" BATCH_VALUES, feature);
+		if (records->batch.splits[i] && strcmp(name, part) == 0)
+			return records->batch.values[i];
+	}
+	return NULL;
+}
+
+static int bind_model(struct records *records, const struct model *model, struct error *err)
+{
+	struct model_input input[MODEL_INPUTS_MAX];
+	const struct model_input label = model_label(model), weight = model_sample_weight(model);
+	bool whole = true;
+
+	records->inputs = model_inputs(model, input);
+	for (uint32_t i = 0; i < records->inputs; i++) {
+		records->input[i] = find_column(records, input[i].name);
+		whole = whole && records->input[i];
+	}
+	records->label = find_column(records, label.name);
+	records->weight = weight.name ? find_column(records, weight.name) : NULL;
+	return whole && records->label
+		       ? 0
+		       : error_set(err, -EINVAL, "the network reads a feature that is not in `schema`");
+}
+
+/* ---- Open and close ---- */
+
+static int open_records(struct records *records, const struct trained *trained, enum split split,
+			const char *data, const struct model *model, struct error *err)
+{
+	static const char *const names[SPLIT_MAX] = { "train", "validation", "test" };
+	int r = data ? list_below(records, trained, split, data, err)
+		     : list_plan(records, trained, split, err);
+
+	if (r == -ENOMEM)
+		return error_set(err, r, "no memory for the names of shards");
+	if (r < 0)
+		return r;
+	if (records->shards == 0)
+		return error_set(err, -ENOENT, "%s: found no shards of the %s split",
+				 data ? data : store_url(trained->folder), names[split]);
+	records->filtered = *records->config->order.filter != '\0';
+	if (records->filtered && !filter_parse(records->config->order.filter, &records->filter))
+		return error_set(err, -EINVAL, "order.filter: found %s, allowed: " FILTER_ALLOWED,
+				 records->config->order.filter);
+	if ((r = batch_schema(records->config, &records->schema, err)) < 0 ||
+	    (r = make_columns(records, err)) < 0 || (r = bind_model(records, model, err)) < 0)
+		return r;
+	return inflater_open(&records->inflater, err);
+}
+
+int records_open(const struct trained *trained, enum split split, const char *data, const struct model *model,
+		 struct records **ret_records, struct error *err)
+{
+	CLEANUP(records_closep) struct records *records = calloc(1, sizeof(*records));
+	int r;
+
+	if (!records)
+		return error_set(err, -ENOMEM, "no memory");
+	records->config = &trained->config;
+	r = open_records(records, trained, split, data, model, err);
+	if (r == 0)
+		*ret_records = TAKE(records);
+	return r;
+}
+
+void records_closep(struct records **pointer)
+{
+	struct records *records = *pointer;
+
+	if (!records)
+		return;
+	for (uint32_t i = 0; i < records->stores; i++)
+		store_close(records->store[i]);
+	for (uint32_t i = 0; i < records->shards; i++)
+		free(records->shard[i].key);
+	for (uint32_t i = 0; i < records->schema.features; i++) {
+		free(records->batch.values[i]);
+		free(records->batch.splits[i]);
+	}
+	inflater_closep(&records->inflater);
+	free(records->batch.empty);
+	free(records->shard);
+	free(records->raw);
+	free(records->plain);
+	free(records);
+}
+
+/* ---- Records ---- */
+
+static int load_shard(struct records *records, struct error *err)
+{
+	const struct shard_key *shard = &records->shard[records->next_shard++];
+	enum compression compression;
+	uint64_t bytes;
+	int r;
+
+	free(TAKE(records->raw));
+	r = store_get_all(records->store[shard->source], shard->key, SHARD_MAX, &records->raw, &bytes, err);
+	if (r < 0)
+		return r;
+	records->data = (const uint8_t *)records->raw;
+	records->bytes = bytes;
+	records->at = records->record = 0;
+	compression = compression_of(records->raw, bytes);
+	if (compression == COMPRESSION_NONE)
+		return 0;
+	r = inflate_into(records->inflater, records->raw, bytes, compression, SHARD_MAX, &records->plain,
+			 &records->plain_room, &records->bytes, err);
+	records->data = records->plain;
+	return r < 0 ? error_prefix(err, "%s", shard->key) : 0;
+}
+
+static int refuse(struct records *records, int code, struct error *err)
+{
+	(void)error_prefix(err, "%s: record %" PRIu64, records->shard[records->next_shard - 1].key,
+			   records->record);
+	if (records->config->fetch.bad_record != BAD_RECORD_SKIP)
+		return code;
+	log_warning("left out: %s", err->text);
+	records->skipped++;
+	return 0;
+}
+
+/* The record at hand into a row: 1 it is in, 0 it does not count. */
+static int take_record(struct records *records, uint32_t row, struct error *err)
+{
+	struct tfrecord record = { 0 };
+	int r = tfrecord_next(records->data, records->bytes, records->at, SHARD_MAX, &record, err);
+
+	records->at = r == 0 || r == -EILSEQ ? record.next : records->bytes;
+	if (r == 0 && records->filtered &&
+	    (r = filter_match(&records->filter, record.data, record.bytes, err)) == 0) {
+		records->record++;
+		return 0;
+	}
+	if (r >= 0)
+		r = batch_parse(&records->batch, row, record.data, record.bytes, err);
+	r = r < 0 ? refuse(records, r, err) : 1;
+	records->record++;
+	return r;
+}
+
+int records_next(struct records *records, struct model_batch *ret_batch, struct error *err)
+{
+	uint64_t packed[EXAMPLE_FEATURES_MAX];
+	uint32_t rows = 0;
+	int r = 0;
+
+	while (r >= 0 && rows < records->config->run.batch_rows) {
+		if (records->at < records->bytes)
+			r = take_record(records, rows, err);
+		else if (records->next_shard < records->shards)
+			r = load_shard(records, err);
+		else
+			break;
+		rows += r == 1;
+	}
+	if (r < 0 || rows == 0)
+		return r < 0 ? r : 0;
+	batch_pack(&records->batch, rows, packed);
+	*ret_batch = (struct model_batch){ .label = records->label,
+					   .weight = records->weight,
+					   .rows = rows,
+					   .valid_rows = rows,
+					   .first_row = records->rows };
+	memcpy(ret_batch->input, records->input, records->inputs * sizeof(records->input[0]));
+	records->rows += rows;
+	return 1;
+}
+
+uint64_t records_skipped(const struct records *records)
+{
+	return records->skipped;
+}
