@@ -4,94 +4,143 @@
  *   max_pool: Y[n][p][c] = largest of what place p covers; best [rows, places, channels] = which number of the image's
  *     height * width that is, the first in row-major order, where `best` is not null. A NaN is the largest.
  *   average_pool: Y = sum / count of what p covers within the image
- * X, DX [rows, in, channels], Y, DY [rows, out, channels]. An item a number of Y, backward of DX, which adds up the
- * places that cover it in row-major order; `add` = 1 adds to what is there. Sums of Y: each row of the window, then the
- * rows. Reference: reference() in ops/pool.c. Tolerance: exact; average: numbers of the window * 2^-24.
+ * X, DX [rows, in, channels], Y, DY [rows, out, channels]. An item POOL_CHANNELS channels of a place of Y, backward of
+ * DX, where it adds up the places that cover it in row-major order; `add` = 1 adds to what is there. Sums of Y: each row
+ * of the window, then the rows. Reference: reference() in ops/pool.c. Tolerance: exact; average: numbers of the window *
+ * 2^-24.
  */
 
+#define POOL_CHANNELS   16
 #define POOL_PARAMETERS int rows, int channels, __global const struct window *g
 
-ELEMENTS max_pool(__global const float *X, __global float *Y, __global uint *best, POOL_PARAMETERS)
+/* What an item has of [rows, height, width, channels]: `at` of height * width, channels c ... c + count - 1. */
+struct pool_item {
+	uint n, at;
+	int y, x, c, count;
+};
+
+struct pool_item pool_item(int channels, int height, int width)
 {
-	const uint i = get_global_id(0), place = i / channels, c = i % channels, n = place / g->out[1] / g->out[0];
-	const int2 h = window_span(g, 0, place / g->out[1] % g->out[0]), w = window_span(g, 1, place % g->out[1]);
-	__global const float *image = X + (size_t)n * g->in[0] * g->in[1] * channels + c;
-	uint at = h.s0 * g->in[1] + w.s0;
-	float most;
+	const uint i = get_global_id(0), parts = (channels + POOL_CHANNELS - 1) / POOL_CHANNELS, place = i / parts;
+	struct pool_item item;
 
-	if (n >= (uint)rows)
-		return;
-	most = image[(size_t)at * channels];
-	for (int y = h.s0; y < h.s1; y++)
-		for (int x = w.s0; x < w.s1; x++) {
-			const float value = image[((size_t)y * g->in[1] + x) * channels];
-
-			if (value > most || (value != value && most == most)) {
-				most = value;
-				at = y * g->in[1] + x;
-			}
-		}
-	Y[i] = most;
-	if (best)
-		best[i] = at;
+	item.n = place / (height * width);
+	item.at = place % (height * width);
+	item.y = item.at / width;
+	item.x = item.at % width;
+	item.c = i % parts * POOL_CHANNELS;
+	item.count = min(POOL_CHANNELS, channels - item.c);
+	return item;
 }
 
-ELEMENTS max_pool_backward(__global const float *DY, __global const uint *best, __global float *DX, int add,
+/* The channels of an item at place (y, x) of its row. */
+size_t pool_at(const struct pool_item *item, int channels, int height, int width, int y, int x)
+{
+	return (((size_t)item->n * height + y) * width + x) * channels + item->c;
+}
+
+float16 load_lanes(int count, __global const float *in)
+{
+	float lane[16] = { 0 };
+
+	if (count == 16)
+		return vload16(0, in);
+	for (int i = 0; i < count; i++)
+		lane[i] = in[i];
+	return vload16(0, lane);
+}
+
+void put_lanes(float16 x, int count, __global float *out)
+{
+	if (count == 16)
+		vstore16(x, 0, out);
+	else
+		store_lanes(x, count, out);
+}
+
+ELEMENTS max_pool(__global const float *X, __global float *Y, __global float *best, POOL_PARAMETERS)
+{
+	const struct pool_item item = pool_item(channels, g->out[0], g->out[1]);
+	const int2 h = window_span(g, 0, item.y), w = window_span(g, 1, item.x);
+	const size_t to = pool_at(&item, channels, g->out[0], g->out[1], item.y, item.x);
+	int16 at = h.s0 * g->in[1] + w.s0;
+	float16 most;
+
+	if (item.n >= (uint)rows)
+		return;
+	most = load_lanes(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], h.s0, w.s0));
+	for (int y = h.s0; y < h.s1; y++)
+		for (int x = w.s0; x < w.s1; x++) {
+			const float16 value =
+				load_lanes(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
+			const int16 larger = value > most || (value != value && most == most);
+
+			most = select(most, value, larger);
+			at = select(at, (int16)(y * g->in[1] + x), larger);
+		}
+	put_lanes(most, item.count, Y + to);
+	if (best)
+		put_lanes(as_float16(at), item.count, best + to);
+}
+
+ELEMENTS max_pool_backward(__global const float *DY, __global const float *best, __global float *DX, int add,
 			   POOL_PARAMETERS)
 {
-	const uint i = get_global_id(0), at = i / channels, c = i % channels, size = g->in[0] * g->in[1];
-	const uint n = at / size;
-	const int2 h = window_places(g, 0, at % size / g->in[1]), w = window_places(g, 1, at % g->in[1]);
-	float sum = 0;
+	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
+	const int2 h = window_places(g, 0, item.y), w = window_places(g, 1, item.x);
+	__global float *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
+	float16 sum = 0;
 
-	if (n >= (uint)rows)
+	if (item.n >= (uint)rows)
 		return;
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
-			const size_t from = (((size_t)n * g->out[0] + y) * g->out[1] + x) * channels + c;
+			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
+			const int16 chosen = as_int16(load_lanes(item.count, best + from)) == (int16)(int)item.at;
 
-			sum += best[from] == at % size ? DY[from] : 0;
+			sum += select((float16)(0), load_lanes(item.count, DY + from), chosen);
 		}
-	DX[i] = sum + (add ? DX[i] : 0);
+	put_lanes(add ? sum + load_lanes(item.count, dx) : sum, item.count, dx);
 }
 
 ELEMENTS average_pool(__global const float *X, __global float *Y, POOL_PARAMETERS)
 {
-	const uint i = get_global_id(0), place = i / channels, c = i % channels, n = place / g->out[1] / g->out[0];
-	const int2 h = window_span(g, 0, place / g->out[1] % g->out[0]), w = window_span(g, 1, place % g->out[1]);
-	__global const float *image = X + (size_t)n * g->in[0] * g->in[1] * channels + c;
-	float total = 0;
+	const struct pool_item item = pool_item(channels, g->out[0], g->out[1]);
+	const int2 h = window_span(g, 0, item.y), w = window_span(g, 1, item.x);
+	float16 total = 0;
 
-	if (n >= (uint)rows)
+	if (item.n >= (uint)rows)
 		return;
 	for (int y = h.s0; y < h.s1; y++) {
-		float sum = 0;
+		float16 sum = 0;
 
 		for (int x = w.s0; x < w.s1; x++)
-			sum += image[((size_t)y * g->in[1] + x) * channels];
+			sum += load_lanes(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
 		total += sum;
 	}
-	Y[i] = total / ((h.s1 - h.s0) * (w.s1 - w.s0));
+	put_lanes(total / ((h.s1 - h.s0) * (w.s1 - w.s0)), item.count,
+		  Y + pool_at(&item, channels, g->out[0], g->out[1], item.y, item.x));
 }
 
 ELEMENTS average_pool_backward(__global const float *DY, __global float *DX, int add, POOL_PARAMETERS)
 {
-	const uint i = get_global_id(0), at = i / channels, c = i % channels, size = g->in[0] * g->in[1];
-	const uint n = at / size;
-	const int2 h = window_places(g, 0, at % size / g->in[1]), w = window_places(g, 1, at % g->in[1]);
-	float sum = 0;
+	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
+	const int2 h = window_places(g, 0, item.y), w = window_places(g, 1, item.x);
+	__global float *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
+	float16 sum = 0;
 
-	if (n >= (uint)rows)
+	if (item.n >= (uint)rows)
 		return;
 	for (int y = h.s0; y < h.s1; y++) {
 		const int2 high = window_span(g, 0, y);
 
 		for (int x = w.s0; x < w.s1; x++) {
 			const int2 wide = window_span(g, 1, x);
-			const size_t from = (((size_t)n * g->out[0] + y) * g->out[1] + x) * channels + c;
+			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
 
-			sum += DY[from] / ((high.s1 - high.s0) * (wide.s1 - wide.s0));
+			sum += load_lanes(item.count, DY + from) /
+			       ((high.s1 - high.s0) * (wide.s1 - wide.s0));
 		}
 	}
-	DX[i] = sum + (add ? DX[i] : 0);
+	put_lanes(add ? sum + load_lanes(item.count, dx) : sum, item.count, dx);
 }

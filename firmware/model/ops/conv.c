@@ -220,6 +220,7 @@ static void conv_reference(const struct op_reference *r)
 
 const struct op op_conv2d = {
 	.name = "conv2d",
+	.activates = true,
 	.inputs = 1,
 	.attributes = COUNT(conv2d_attributes),
 	.attribute = conv2d_attributes,
@@ -235,6 +236,7 @@ const struct op op_conv2d = {
 
 const struct op op_depthwise_conv2d = {
 	.name = "depthwise_conv2d",
+	.activates = true,
 	.inputs = 1,
 	.attributes = COUNT(depthwise_attributes),
 	.attribute = depthwise_attributes,

@@ -87,17 +87,27 @@ static uint32_t best_of(struct plan *plan, const struct node *node)
 {
 	struct tensor shape = *output_of(plan, node);
 
-	shape.dtype = DTYPE_U32;
+	shape.dtype = DTYPE_U32; /* kernels load it as floats of the same bits */
 	return plan_work(plan, node, "best", &shape);
+}
+
+/* A work-item POOL_CHANNELS channels of a place. */
+#define POOL_CHANNELS 16u
+static struct extent per_place(int32_t height, int32_t width, uint64_t channels)
+{
+	return (struct extent){ .per_row = (uint64_t)height * (uint64_t)width *
+					   ((channels + POOL_CHANNELS - 1) / POOL_CHANNELS),
+				.tile = ELEMENT_GROUP };
 }
 
 static void pool_forward(struct plan *plan, const struct node *node, bool training)
 {
 	const struct window window = pool_of(plan->graph, node);
-	const struct argument rows = AT(ROWS), channels = INT(tensor_last(output_of(plan, node))),
+	const uint64_t numbers = tensor_last(output_of(plan, node));
+	const struct argument rows = AT(ROWS), channels = INT(numbers),
 			      tensor = IN(window_tensor(plan, node, "window", &window));
 	struct launch launch = { .kernel = "average_pool",
-				 .groups = { per_element(output_of(plan, node)) },
+				 .groups = { per_place(window.out[0], window.out[1], numbers) },
 				 .arguments = 5,
 				 .argument = { IN(node->input[0]), OUT(node->output), rows, channels,
 					       tensor } };
@@ -121,7 +131,7 @@ static void pool_backward(struct plan *plan, const struct node *node)
 	const uint32_t dy = output_of(plan, node)->gradient,
 		       tensor = window_tensor(plan, node, "window", &window);
 	const uint64_t channels = tensor_last(output_of(plan, node));
-	const struct extent groups = per_element(input_of(plan, node, 0));
+	const struct extent groups = per_place(window.in[0], window.in[1], channels);
 	bool add = false;
 	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
 
