@@ -452,7 +452,8 @@ UNUSED_OK static void reference_update(struct reference *reference, uint64_t ste
 		if (update && config->optimizer.global_clipnorm > 0)
 			reference_scale(reference, i, sqrt(square), config->optimizer.global_clipnorm);
 		for (uint64_t e = 0; update && e < elements; e++)
-			w[e] -= w[e] * rate * decay;
+			w[e] -= optimizer_excluded(config, graph_at(graph, i)->name) ? 0
+										     : w[e] * rate * decay;
 		if (update)
 			graph->optimizer->reference(config, rate, updates + 1, elements,
 						    reference->gradient[i], w, reference->slot[0][i],

@@ -166,7 +166,8 @@ struct config {
 		double learning_rate, beta_1, beta_2, epsilon, momentum;
 		bool nesterov;
 		double weight_decay;
-		const char *schedule; /* a row of the model's schedule table */
+		const char *exclude_from_weight_decay; /* parts of parameters' names, with commas */
+		const char *schedule;                  /* a row of the model's schedule table */
 		uint64_t warmup_steps;
 		double warmup_from;
 		uint64_t decay_steps;

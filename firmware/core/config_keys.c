@@ -233,6 +233,9 @@ const struct config_key config_keys[] = {
 	{ "optimizer.weight_decay", KEY_FLOAT, "", "0.0", 0, 1e3, NO_NAMES, AT(optimizer.weight_decay),
 	  "times the rate, subtracted from each parameter in units of itself; 0 = the optimizer's own: adamw "
 	  "0.004, others none" },
+	{ "optimizer.exclude_from_weight_decay", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES,
+	  AT(optimizer.exclude_from_weight_decay),
+	  "parameters that keep their weight, by parts of their names: `bias,gamma,beta`; empty = none" },
 	{ "optimizer.schedule", KEY_STRING, "", "constant", NO_BOUNDS, NO_NAMES, AT(optimizer.schedule),
 	  "how the rate changes from step to step: constant, step or cosine" },
 	{ "optimizer.warmup_steps", KEY_INT, "steps", "0", 0, INT53, NO_NAMES, AT(optimizer.warmup_steps),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/gradients.h"
 
+#include "model/optimizers.h"
 #include "model/plan.h"
 
 #include <string.h>
@@ -67,7 +68,8 @@ static void *table(uint64_t count, size_t bytes)
 	return rows;
 }
 
-static void fill(const struct graph *graph, struct chunk *chunk, struct span *span, struct penalty *penalty)
+static void fill(const struct graph *graph, struct chunk *chunk, struct span *span, struct penalty *penalty,
+		 float *decays)
 {
 	uint32_t chunks = 0, tensors = 0;
 
@@ -78,6 +80,7 @@ static void fill(const struct graph *graph, struct chunk *chunk, struct span *sp
 		if (!is_updated(tensor))
 			continue;
 		span[tensors] = (struct span){ chunks, (uint32_t)chunks_of(tensor) };
+		decays[tensors] = optimizer_excluded(graph->config, tensor->name) ? 0 : 1;
 		penalty[tensors] = (struct penalty){ (float)tensor->l1, (float)tensor->l2 };
 		for (uint64_t v = 0; v < vectors_of(tensor); v += CHUNK_VECTORS) {
 			const uint64_t left = vectors_of(tensor) - v;
@@ -115,17 +118,19 @@ void gradients_layout(struct graph *graph)
 		.chunks = chunks,
 		.tensors = tensors,
 	};
-	if (!gradients->prepared)
+	if (!gradients->prepared && !optimizer_excludes(graph))
 		return;
 
 	struct chunk *chunk = table(chunks, sizeof(*chunk));
 	struct span *span = table(tensors, sizeof(*span));
 	struct penalty *penalty = table(tensors, sizeof(*penalty));
+	float *decays = table(tensors, sizeof(*decays));
 
-	fill(graph, chunk, span, penalty);
+	fill(graph, chunk, span, penalty, decays);
 	gradients->chunk = work(graph, "gradient_chunks", DTYPE_U32, 4 * chunks, chunk);
 	gradients->span = work(graph, "gradient_spans", DTYPE_U32, 2 * tensors, span);
 	gradients->penalty_of = work(graph, "penalties", DTYPE_F32, 2 * tensors, penalty);
+	gradients->decays = work(graph, "weight_decays", DTYPE_F32, tensors, decays);
 	gradients->chunk_penalty = work(graph, "chunk_penalty", DTYPE_F32, chunks, NULL);
 	gradients->chunk_square = work(graph, "chunk_square", DTYPE_F32, chunks, NULL);
 	gradients->scale = work(graph, "gradient_scale", DTYPE_F32, tensors, NULL);

@@ -454,6 +454,7 @@ static void check_output(struct graph *graph, struct mistakes *mistakes)
 
 	graph->output = last->output;
 	loss_check(graph, mistakes);
+	optimizer_check_parameters(graph, mistakes);
 	check_consumers(graph, mistakes);
 	if (!mistakes->count && !graph->parameters)
 		mistakes_add(mistakes, last->line,

@@ -108,6 +108,7 @@ struct gradients {
 	bool prepared, penalized;
 	uint64_t chunks, tensors;
 	uint32_t chunk, span, penalty_of;
+	uint32_t decays; /* 0 = excluded from weight decay, 1 */
 	uint32_t chunk_penalty, chunk_square, scale, penalty;
 };
 

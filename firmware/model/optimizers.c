@@ -94,6 +94,54 @@ double optimizer_weight_decay(const struct config *config, const struct optimize
 	return config->optimizer.weight_decay > 0 ? config->optimizer.weight_decay : optimizer->weight_decay;
 }
 
+/* The next name of the list, and where the one after it begins; 0 = none is left. */
+static size_t next_name(const char **list)
+{
+	*list += strspn(*list, ", ");
+	return strcspn(*list, ", ");
+}
+
+static bool contains(const char *text, const char *part, size_t bytes)
+{
+	return memmem(text, strlen(text), part, bytes) != NULL;
+}
+
+bool optimizer_excluded(const struct config *config, const char *parameter)
+{
+	const char *list = config->optimizer.exclude_from_weight_decay;
+
+	for (size_t bytes; list && (bytes = next_name(&list)) > 0; list += bytes)
+		if (contains(parameter, list, bytes))
+			return true;
+	return false;
+}
+
+bool optimizer_excludes(const struct graph *graph)
+{
+	const char *list = graph->config->optimizer.exclude_from_weight_decay;
+
+	return list && next_name(&list) > 0 && optimizer_weight_decay(graph->config, graph->optimizer) > 0;
+}
+
+void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes)
+{
+	const char *list = graph->config->optimizer.exclude_from_weight_decay;
+
+	for (size_t bytes; list && (bytes = next_name(&list)) > 0; list += bytes) {
+		bool found = false;
+
+		for (uint32_t i = 0; i < graph->tensors; i++)
+			found |= graph_at(graph, i)->role == ROLE_PARAMETER &&
+				 contains(graph_at(graph, i)->name, list, bytes);
+		if (!found)
+			mistakes_add(
+				mistakes, config_line(graph->config, "optimizer.exclude_from_weight_decay"),
+				"optimizer.exclude_from_weight_decay: found \"%.*s\", allowed: a part of a "
+				"parameter's name",
+				(int)(bytes < 100 ? bytes : 100), list);
+	}
+}
+
 /* Keras's average is taken behind each batch, also while gradients accumulate, and is a copy until the first
  * update after the first. */
 void optimizer_values(const struct graph *graph, uint64_t step, struct plan_values *values)
@@ -129,9 +177,30 @@ static void emit_average(struct plan *plan)
 		  });
 }
 
+static void emit_decay(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "decay_weights",
+				.on_update = true,
+				.groups = { { .constant = graph->gradients.chunks } },
+				.arguments = 4,
+				.argument = { INOUT(graph->parameter_region), IN(graph->gradients.chunk),
+					      IN(graph->gradients.decays), AT(DECAY) },
+			});
+}
+
+struct argument optimizer_decay(const struct plan *plan)
+{
+	return optimizer_excludes(plan->graph) ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY);
+}
+
 void optimizer_emit(struct plan *plan)
 {
 	gradients_emit(plan);
+	if (optimizer_excludes(plan->graph))
+		emit_decay(plan);
 	plan->graph->optimizer->emit(plan);
 	if (plan->graph->average_region != GRAPH_NO_TENSOR)
 		emit_average(plan);

@@ -114,6 +114,9 @@ void schedule_check(const struct config *config, struct mistakes *mistakes)
 	check_unread(config, "optimizer.values", config->optimizer.values.count > 0, "step", mistakes);
 	check_unread(config, "optimizer.decay_steps", config->optimizer.decay_steps > 0, "cosine", mistakes);
 	check_unread(config, "optimizer.alpha", config->optimizer.alpha > 0, "cosine", mistakes);
+	if (config->optimizer.warmup_from > 0 && !config->optimizer.warmup_steps)
+		mistakes_add(mistakes, config_line(config, "optimizer.warmup_from"),
+			     "optimizer.warmup_from: found without warmup_steps, allowed: with it");
 	if (schedule->check)
 		schedule->check(config, mistakes);
 }

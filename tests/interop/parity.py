@@ -281,6 +281,12 @@ def norm_of(gradients):
     return np.sqrt(sum(np.sum(np.square(g, dtype=np.float64)) for g in gradients))
 
 
+def excluding():
+    optimizer = keras.optimizers.AdamW(0.01, weight_decay=0.1)
+    optimizer.exclude_from_weight_decay(var_names=["bias"])
+    return optimizer
+
+
 def each(change):
     return lambda gradients: {name: change(g) for name, g in gradients.items()}
 
@@ -294,6 +300,8 @@ OPTIMIZERS += [Row(name, TWO, TWO_KERAS, optimizer=optimizer) for name, optimize
     ("adamw", Optimizer('name = "adamw";', lambda: keras.optimizers.AdamW(), **MV)),
     ("adamw, own decay", Optimizer('name = "adamw"; weight_decay = 0.1; learning_rate = 0.01;',
                                    lambda: keras.optimizers.AdamW(0.01, weight_decay=0.1), **MV)),
+    ("adamw, biases excluded",
+     Optimizer('name = "adamw"; weight_decay = 0.1; learning_rate = 0.01; exclude_from_weight_decay = "bias";', excluding, **MV)),
     ("sgd, weight decay", Optimizer('name = "sgd"; momentum = 0.9; weight_decay = 0.05;',
                                     lambda: SGD(momentum=0.9, weight_decay=0.05), **M)),
     ("schedule step", Optimizer('name = "sgd"; schedule = "step"; boundaries = [ 1, 3, 50 ]; values = [ 0.1, 0.05, 0.02, 0.01 ];',

@@ -174,6 +174,10 @@ static void test_mistakes_around_layers(void **state)
 	config.optimizer.clipvalue = 1;
 	expect(&config, "optimizer.clipnorm: found beside optimizer.clipvalue, allowed: one of");
 	config.optimizer.clipvalue = config.optimizer.clipnorm = config.optimizer.global_clipnorm = 0;
+	config.optimizer.exclude_from_weight_decay = "bias, gamma";
+	expect(&config,
+	       "optimizer.exclude_from_weight_decay: found \"gamma\", allowed: a part of a parameter's");
+	config.optimizer.exclude_from_weight_decay = "";
 	config.optimizer.ema_overwrite_frequency = 5;
 	expect(&config, "optimizer.ema_overwrite_frequency: found without use_ema, allowed: with it");
 	config.optimizer.ema_overwrite_frequency = 0;

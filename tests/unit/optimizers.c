@@ -143,6 +143,10 @@ static void test_adamw(void **state)
 	follows(&config);
 	config.optimizer.weight_decay = 0.5;
 	follows(&config);
+	config.optimizer.exclude_from_weight_decay = " bias,";
+	follows(&config);
+	config.optimizer.global_clipnorm = 1;
+	follows(&config);
 }
 
 static void test_sgd(void **state)

@@ -100,6 +100,10 @@ static void test_mistakes(void **state)
 	(void)state;
 	config.optimizer.schedule = "linear";
 	expect(&config, "k.conf:1: optimizer.schedule: found \"linear\", allowed: constant, step, cosine");
+	config.optimizer.schedule = "constant";
+	config.optimizer.warmup_from = 0.1;
+	expect(&config, "optimizer.warmup_from: found without warmup_steps, allowed: with it");
+	config.optimizer.warmup_from = 0;
 	config.optimizer.schedule = "cosine";
 	expect(&config, "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": 1 at least");
 	config.optimizer.schedule = "constant";

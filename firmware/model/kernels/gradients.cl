@@ -118,3 +118,16 @@ GRADIENTS scale_gradients(__global float *G, __global const uint4 *chunk, __glob
 	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP)
 		vstore16(vload16(i, G) * s, i, G);
 }
+
+/* p -= p * decay but for the tensors that decays [tensors] says 0 of; decay = learning rate * weight decay. */
+GRADIENTS decay_weights(__global float *P, __global const uint4 *chunk, __global const float *decays, float decay)
+{
+	const uint4 c = chunk[get_group_id(0)];
+	const float d = decay * decays[c.z];
+
+	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP) {
+		const float16 p = vload16(i, P);
+
+		vstore16(p - p * d, i, P);
+	}
+}

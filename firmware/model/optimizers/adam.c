@@ -25,7 +25,7 @@ static void adam_emit(struct plan *plan)
 				.argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
 					      INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
 					      UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
-					      AT(DECAY), FLOAT(1 - config->optimizer.beta_1),
+					      optimizer_decay(plan), FLOAT(1 - config->optimizer.beta_1),
 					      FLOAT(1 - config->optimizer.beta_2),
 					      FLOAT(config->optimizer.epsilon) },
 			});

@@ -14,15 +14,16 @@ static void sgd_emit(struct plan *plan)
 	const uint64_t vectors = optimizer_vectors(plan);
 
 	if (!sgd_slots(config)) {
-		plan_emit(plan, &(struct launch){
-					.kernel = "sgd",
-					.on_update = true,
-					.groups = { optimizer_groups(plan, vectors) },
-					.arguments = 6,
-					.argument = { INOUT(graph->parameter_region),
-						      IN(graph->gradient_region), UINT((uint32_t)vectors),
-						      OUT(graph->chunk_fault), AT(RATE), AT(DECAY) },
-				});
+		plan_emit(plan,
+			  &(struct launch){
+				  .kernel = "sgd",
+				  .on_update = true,
+				  .groups = { optimizer_groups(plan, vectors) },
+				  .arguments = 6,
+				  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+						UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
+						optimizer_decay(plan) },
+			  });
 		return;
 	}
 	plan_emit(plan,
@@ -33,7 +34,7 @@ static void sgd_emit(struct plan *plan)
 			  .arguments = 9,
 			  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
 					INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
-					OUT(graph->chunk_fault), AT(RATE), AT(DECAY),
+					OUT(graph->chunk_fault), AT(RATE), optimizer_decay(plan),
 					FLOAT(config->optimizer.momentum), INT(config->optimizer.nesterov) },
 		  });
 }
