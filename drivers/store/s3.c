@@ -106,12 +106,7 @@ static void s3_close(struct store *store)
 	struct s3_store *s3 = s3_store_of(store);
 
 	http_close(s3->http);
-	while (s3->idle) {
-		struct s3_call *call = s3->idle;
-
-		s3->idle = call->next;
-		free(call);
-	}
+	s3_calls_done(s3);
 	credential_clear(&s3->credential);
 	free(s3->seen.slots);
 	s3_hedge_done(&s3->hedge);
@@ -243,6 +238,9 @@ int store_s3_open(const struct config_store *where, const struct store_options *
 	s3->store = (struct store){ .ops = &s3_ops, .url = strdup(where->url), .options = *options };
 	if (!s3->store.url)
 		return error_set(err, -ENOMEM, "no memory for a store");
+	/* Without it they are allocated one by one. */
+	s3->pool_calls = options->requests ? options->requests + S3_HEDGES_MAX : 0;
+	s3->pool = s3->pool_calls ? malloc(s3->pool_calls * sizeof(*s3->pool)) : NULL;
 	rc = http_open(&http, &s3->http, err);
 	if (rc == 0)
 		rc = s3_hedge_open(&s3->hedge, options, err);

@@ -59,6 +59,8 @@ struct s3_store {
 	char bucket[CONFIG_BUCKET_MAX + 1], prefix[CONFIG_PREFIX_MAX + 2], region[CONFIG_REGION_MAX + 1];
 	struct credential credential;
 	struct s3_call *idle;
+	struct s3_call *pool; /* of which `pooled` have been used so far; or NULL */
+	uint32_t pooled, pool_calls;
 	struct s3_seen seen;
 	struct s3_hedge hedge;
 	bool completed; /* a request was: lets http_drive() return */
@@ -127,6 +129,8 @@ static inline void s3_url_free_part(char **part)
 struct s3_call *s3_call_new(struct s3_store *s3, enum http_method method, const char *key, struct error *err);
 void s3_call_free(struct s3_call *call);
 void s3_call_freep(struct s3_call **call);
+/* All of them, none of which is in use. */
+void s3_calls_done(struct s3_store *s3);
 void s3_call_query(struct s3_call *call, const char *name, const char *value);
 /* Start it; it is done when call->done. */
 void s3_call_start(struct s3_call *call);

@@ -295,14 +295,36 @@ static const struct http_handler to_data = {
 	.prepare = prepare, .head = head, .data = data, .judge = judge, .done = done
 };
 
-struct s3_call *s3_call_new(struct s3_store *s3, enum http_method method, const char *key, struct error *err)
+static struct s3_call *take_call(struct s3_store *s3)
 {
 	struct s3_call *call = s3->idle;
 
 	if (call)
 		s3->idle = call->next;
+	else if (s3->pool && s3->pooled < s3->pool_calls)
+		call = &s3->pool[s3->pooled++];
 	else
 		call = malloc(sizeof(*call));
+	return call;
+}
+
+/* Those beyond the pool lie each in their own memory. */
+void s3_calls_done(struct s3_store *s3)
+{
+	while (s3->idle) {
+		struct s3_call *call = s3->idle;
+
+		s3->idle = call->next;
+		if (!s3->pool || call < s3->pool || call >= s3->pool + s3->pooled)
+			free(call);
+	}
+	free(s3->pool);
+}
+
+struct s3_call *s3_call_new(struct s3_store *s3, enum http_method method, const char *key, struct error *err)
+{
+	struct s3_call *call = take_call(s3);
+
 	if (!call) {
 		(void)error_set(err, -ENOMEM, "no memory for a request");
 		return NULL;

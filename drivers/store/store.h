@@ -38,6 +38,9 @@ struct store_options {
 	uint32_t attempts_max;                                           /* per request, 0 = default */
 	uint64_t patience_ms; /* but more where the server is away: not given up before, 0 = never more */
 	uint64_t part_bytes;  /* multipart part size, at least 5 MiB, 0 = 8 MiB */
+	/* Submitted and not done at once: for so many there is room from the start, which costs memory as it
+	 * is used; for more it is made as they come. */
+	uint32_t requests;
 	/* What a blocking call says now and then, at least once a second while it waits for the network: that
 	 * it is alive. NULL = to nobody. */
 	void (*awake)(void *context);

@@ -147,6 +147,15 @@ const struct arrival *arrival_at(const struct shard *shard, uint64_t offset, uin
 	return NULL;
 }
 
+void arrivals_place(struct shard *shard, uint64_t parts, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < parts && i < shard->parts_max; i++) {
+		buffer_init(&shard->arrival[i].index, &shard->source->fetch->budget);
+		buffer_expect(&shard->arrival[i].index, bytes);
+		shard->parts_used = i + 1;
+	}
+}
+
 uint64_t arrivals_kept_bytes(const struct shard *shard)
 {
 	uint64_t bytes = 0;

@@ -132,6 +132,7 @@ struct window {
 struct stream {
 	uint32_t source, lane, place;
 	bool gave_rows;   /* in this pass, as far as this process knows */
+	bool expects;     /* the windows that may be read ahead later have their places */
 	uint32_t windows; /* that may hold something: the first of `window` */
 	struct window window[1 + AHEAD_MAX];
 };
@@ -246,6 +247,9 @@ MUST_CHECK int fetch_start_threads(struct fetch *fetch, struct error *err);
 void *network_thread(void *source);
 /* Requests for any shard of the plan. Errors: -ENOMEM. */
 MUST_CHECK int network_reserve(const struct fetch *fetch, struct shard *shard, struct error *err);
+/* The most that a source may be asked for at once, or as many as there is to be room for beforehand: one a
+ * shard of all windows that may ever be read ahead, and more where they are cut. */
+uint32_t network_requests(const struct fetch *fetch);
 /* Queue a shard for fetching from its source; the lock is held. */
 void network_fetch(struct shard *shard);
 /* All its bytes are there, or its error is: it is the decoders'. The lock is not held. */
@@ -259,6 +263,8 @@ void arrival_expect(struct shard *shard, uint64_t part);
 /* The indexed run that begins at this offset of the shard's plain bytes, or NULL. Offsets rise from call to
  * call; `part` begins with 0 and is kept. */
 const struct arrival *arrival_at(const struct shard *shard, uint64_t offset, uint64_t *part);
+/* So many parts may come soon, each with an index of so many bytes: places for them, in a new shard. */
+void arrivals_place(struct shard *shard, uint64_t parts, uint64_t bytes);
 uint64_t arrivals_kept_bytes(const struct shard *shard);
 void arrivals_drop(struct shard *shard);
 
@@ -321,6 +327,10 @@ struct window *stream_window(struct stream *stream, struct place place);
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err);
 /* The same of an eager one for what has not arrived: rows of the rest may be taken already. */
 MUST_CHECK int window_load_rest(struct window *window, struct error *err);
+/* One that was never loaded may be some time: room for shards like those of this one, in no account yet.
+ * Errors: -ENOMEM. */
+MUST_CHECK int window_expect(struct fetch *fetch, struct window *window, const struct window *like,
+			     struct error *err);
 /* Whether it failed as it had to spill onto a full disk: it may do better alone. */
 bool window_lacks_disk(const struct window *window);
 /* All of it is there, or has failed for good. */

@@ -12,6 +12,7 @@
 #define CONNECTIONS_LEAST 8u /* what a store begins with */
 #define CONNECTION_PARTS  2u
 #define PART_LEAST_BYTES  (UINT64_C(1) << 20)
+#define REQUESTS_MAX      4096u /* that have room before they come: 200 MB of addresses */
 
 void queue_append(struct queue *queue, struct shard *shard)
 {
@@ -150,6 +151,19 @@ int network_reserve(const struct fetch *fetch, struct shard *shard, struct error
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " requests a shard", parts);
 	shard->parts_max = parts;
 	return 0;
+}
+
+uint32_t network_requests(const struct fetch *fetch)
+{
+	uint64_t part_bytes = fetch->run.config.fetch.part_bytes, shards,
+		 streams = fetch->streams / fetch->sources,
+		 cut = fetch->budget.max / (part_bytes ? part_bytes : PART_LEAST_BYTES);
+
+	if (__builtin_mul_overflow(plan_settings_of(fetch->plan)->window_shards, streams * (1 + AHEAD_MAX),
+				   &shards) ||
+	    shards > 2 * fetch->extent.shards)
+		shards = 2 * fetch->extent.shards;
+	return shards + cut < REQUESTS_MAX ? (uint32_t)(shards + cut) : REQUESTS_MAX;
 }
 
 /* Every range of a shard at once; the store keeps as many in flight as it has connections. */

@@ -124,6 +124,7 @@ static int open_stores(struct fetch *fetch, struct error *err)
 	fetch->connections_max = options.connections_max;
 	options.target_bytes_per_s = config->fetch.target_bytes_per_s;
 	options.patience_ms = PATIENCE_MS;
+	options.requests = network_requests(fetch);
 	options.hedge_percent = (uint32_t)config->fetch.hedge_percent;
 	options.hedge_bytes = config_fetch_part_bytes(config);
 	for (uint32_t i = 0; i < fetch->sources; i++) {

@@ -169,6 +169,30 @@ static int load_alone(struct fetch *fetch, struct stream *stream, struct window 
 	return r;
 }
 
+/* The first window that has come tells how large the others will be: all that may be read ahead later get
+ * their places now, so that nothing allocates in mid-run. They take memory when they are used. */
+static int expect(struct fetch *fetch, struct stream *stream, struct error *err)
+{
+	const struct window *like = NULL;
+	const char *limit;
+	uint32_t most;
+
+	for (uint32_t i = 0; i < stream->windows && !stream->expects; i++)
+		if (stream->window[i].state == WINDOW_READY && !window_failure(&stream->window[i]))
+			like = &stream->window[i];
+	if (!like)
+		return 0;
+	stream->expects = true;
+	most = streams_ahead_max(fetch, &limit);
+	for (uint32_t i = 0; i <= most; i++) {
+		int r = stream->window[i].shard ? 0 : window_expect(fetch, &stream->window[i], like, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int load(struct fetch *fetch, struct stream *stream, const struct cursor *cursor, struct error *err)
 {
 	struct place place[1 + AHEAD_MAX];
@@ -185,12 +209,12 @@ static int load(struct fetch *fetch, struct stream *stream, const struct cursor 
 			continue;
 		window = free_window(fetch, stream, place, places);
 		if (!window)
-			return 0;
+			break;
 		r = window_load(fetch, window, place[i], err);
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return expect(fetch, stream, err);
 }
 
 static uint64_t most_windows(const struct fetch *fetch)

@@ -50,6 +50,39 @@ static int reserve_window(struct fetch *fetch, struct window *window, uint64_t s
 	return 0;
 }
 
+static void take_larger(uint64_t *most, uint64_t other)
+{
+	*most = other > *most ? other : *most;
+}
+
+int window_expect(struct fetch *fetch, struct window *window, const struct window *like, struct error *err)
+{
+	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards, raw = 0, inflated = 0, index = 0,
+		 arrival = 0, parts = 0;
+	int r = reserve_window(fetch, window, per_window, err);
+
+	for (uint64_t k = 0; k < like->shards; k++) {
+		const struct shard *shard = &like->shard[k];
+
+		take_larger(&raw, shard->raw.room);
+		take_larger(&inflated, shard->inflated.room);
+		take_larger(&index, shard->index.room);
+		take_larger(&parts, shard->parts_used);
+		for (uint64_t i = 0; i < shard->parts_used; i++)
+			take_larger(&arrival, shard->arrival[i].index.room);
+	}
+	for (uint64_t k = 0; r == 0 && k < per_window; k++) {
+		struct shard *shard = &window->shard[k];
+
+		shard->source = &fetch->source[window->stream->source];
+		buffer_expect(&shard->raw, raw);
+		buffer_expect(&shard->inflated, inflated);
+		buffer_expect(&shard->index, index);
+		arrivals_place(shard, parts, arrival);
+	}
+	return r;
+}
+
 static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, struct plan_shard plan)
 {
 	struct shard *shard = &window->shard[k];

@@ -15,7 +15,7 @@ fetch() { # name, source, keys of fetch
 		sink: { url = "file://$work/runs/$1"; };
 		split: { validation_percent = 0; test_glob = ""; };
 		ring: { small_pages = true; };
-		order: { window_shards = 8; };
+		order: { window_shards = ${window_shards:-8}; };
 		fetch: { ${3:-} };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
@@ -25,10 +25,11 @@ fetch() { # name, source, keys of fetch
 	LD_PRELOAD=$KILN_BUILD/system/preload/allocations.so KILN_ALLOCATIONS=$work/counters "$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/log" &
 	fetchd=$!
 	timeout 60 "$reader" --rate --stop-after 100 --save "$work/cursor" >/dev/null
-	before=$(counted 1) libcurl_before=$(counted 2)
+	before=$(counted 1) libcurl_before=$(counted 2) ahead_before=$("$show_status" fetchd ahead)
+	${after_100:-:}
 	rows=$(timeout 60 "$reader" --rate --cursor "$work/cursor" --stop-after 1500 | cut -d' ' -f1)
 	after=$(counted 1) libcurl_after=$(counted 2)
-	hits=$("$show_status" fetchd cache_hits) kept=$("$show_status" fetchd cache_kept)
+	ahead=$("$show_status" fetchd ahead) hits=$("$show_status" fetchd cache_hits) kept=$("$show_status" fetchd cache_kept)
 	kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
 	[ "${rows:-0}" -ge $((1490 * 128)) ] && [ "$before" -gt 0 ] && [ "$before" = "$after" ]
@@ -52,3 +53,14 @@ shard_bytes=$(stat -c %s "$work/data/train-00000-of-00016.tfrecord")
 fetch "churning" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";" "cache_bytes = $((8 * shard_bytes));"
 [ "$hits" -gt 0 ] && [ "$kept" -gt 16 ]
 ok $? "while the cache gives shards and keeps others" "$hits of them came from it, $kept were written"
+
+# Behind batch 100 each answer is late: more windows are read ahead than ever before.
+mkdir "$work/proxy"
+echo '[]' >"$work/proxy/faults"
+/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
+wait_for 20 test -s "$work/proxy/port"
+make_late() { echo '[{"fault": "late", "ms": 200}]' >"$work/proxy/faults"; }
+window_shards=1 after_100=make_late fetch "late from batch 100 on" \
+	"url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/proxy/port")\";" 'hedge_percent = 0;'
+[ "$ahead" -gt "$ahead_before" ]
+ok $? "while more windows are read ahead than before" "$ahead_before before, $ahead after: $(tail -n 3 "$KILN_ROOT/log")"

@@ -25,6 +25,8 @@ static int show(const struct status *status, const char *member)
 		return printf("%" PRIu64 "\n", status->fetchd.bytes);
 	if (strcmp(member, "pace_reason") == 0 && status->daemon == STATUS_FETCHD)
 		return puts(status->fetchd.pace_reason);
+	if (strcmp(member, "ahead") == 0 && status->daemon == STATUS_FETCHD)
+		return printf("%u\n", status->fetchd.ahead);
 	if (strcmp(member, "hedged") == 0 && status->daemon == STATUS_FETCHD)
 		return printf("%" PRIu64 "\n", status->fetchd.hedged);
 	if (strcmp(member, "cache_hits") == 0 && status->daemon == STATUS_FETCHD)
