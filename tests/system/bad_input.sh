@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a trainer cannot use: a cache that cannot be written, splits without shards, layers that do not fit, numbers that are
+# none.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+data=$work/data
+"$make_shards" "$data" train 2 200
+"$make_shards" "$data" test 1 50
+
+try() { # name: its configuration is there
+	timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$KILN_ROOT/id" 2>>"$KILN_ROOT/log" || { code=begin-$?; return; }
+	id=$(cat "$KILN_ROOT/id") record=$KILN_ROOT/data/kiln/run/current spool=$KILN_ROOT/data/kiln/spool/traind/$id
+	start fetchd
+	timeout 300 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
+	code=$?
+	stop_fetchd
+}
+
+config cache "$data" '' ''
+sed -i 's/epochs = 12/epochs = 1/' "$work/cache.conf"
+node cache
+mkdir -p "$KILN_ROOT/data/kiln"
+echo >"$KILN_ROOT/data/kiln/cache"
+try cache
+is "$code $(state)" "0 finished" "a kernel cache that cannot be written: the run goes on without it"
+
+config notrain "$data" '' ''
+echo 'split: { train_glob = "none-*"; };' >>"$work/notrain.conf"
+node notrain
+begin notrain
+timeout 60 "$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log"
+is $? 77 "no training shards: refused"
+like "$(tail -n 1 "$KILN_ROOT/log")" 'file://.*/data: no object matches split.train_glob "none-\*"' "by place and glob"
+
+config shape "$data" '' ''
+sed -i 's/shape = \[ 2 \]/shape = [ 3 ]/' "$work/shape.conf"
+node shape
+try shape
+like "$code $(cat "$KILN_ROOT/log")" "begin-78 .*model.layers: found 2 outputs, allowed: 3, the classes of label 'label'" \
+	"a last layer that does not fit the labels: both sizes are named"
+
+# The same records with a number or a label that is none.
+spoil() { # folder, python expression of the 8 floats, of the 2 labels
+	mkdir -p "$work/$1"
+	python3 - "$work/$1/train-00000-of-00001.tfrecord" "$2" "$3" <<-'PY'
+		import struct, sys
+		def crc(data):
+		    value = 0xffffffff
+		    for byte in data:
+		        value ^= byte
+		        for _ in range(8): value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
+		    value ^= 0xffffffff
+		    return struct.pack("<I", ((value >> 15 | value << 17) + 0xa282ead8) & 0xffffffff)
+		def field(number, data): return bytes([number << 3 | 2, len(data)]) + data
+		def feature(name, kind, values): return field(1, field(1, name) + field(2, field(kind, field(1, values))))
+		nan, inf = float("nan"), float("inf")
+		with open(sys.argv[1], "wb") as out:
+		    for i in range(200):
+		        floats = eval(sys.argv[2]) if i == 150 else [0.5] * 8
+		        labels = eval(sys.argv[3]) if i == 150 else [1, 0]
+		        record = field(1, feature(b"sentence", 2, struct.pack("<8f", *floats)) + feature(b"label", 3, bytes(labels)))
+		        length = struct.pack("<Q", len(record))
+		        out.write(length + crc(length) + record + crc(record))
+	PY
+}
+for what in nan inf; do
+	spoil $what "[0.5] * 7 + [$what]" '[1, 0]'
+	config $what "$work/$what" '' ''
+	echo 'split: { validation_percent = 0; test_glob = ""; };' >>"$work/$what.conf"
+	node $what
+	try $what
+	is "$code $(state)" "65 failed" "$what in the data: exit 65, state failed"
+	like "$(record_json 'r["reason"]')" '^step [0-9]+: the loss became NaN or infinite' "and the reason names step and tensor"
+done
