@@ -4,6 +4,7 @@
 #include "cli/trained.h"
 #include "core/json.h"
 #include "data/text.h"
+#include "data/vocabulary.h"
 #include "model/model.h"
 
 #include <getopt.h>
@@ -12,6 +13,7 @@
 
 #define ENCODER_MAX UINT32_MAX
 #define DATASET_MAX (4u << 20)
+#define VOCABULARY  "vocabulary.txt"
 
 static const char usage[] =
 	"Usage: kiln predict MODEL [TEXT...] [OPTION...]\n\n"
@@ -19,27 +21,51 @@ static const char usage[] =
 	"standard input. MODEL is a run's model folder or the model.safetensors in it: a path, or below\n"
 	"s3:// or file:///.\n\n"
 	"  --encoder E            what turned texts into vectors: a path, an object, or exec:PROGRAM;\n"
-	"                         without it encoder.bin beside the model\n" TRAINED_USAGE
+	"                         without it encoder.bin beside the model; a network of tokens\n"
+	"                         takes vocabulary.txt there\n" TRAINED_USAGE
 	"  --json                 one JSON object a line, with the probability of every label; bytes of a\n"
 	"                         text that are not UTF-8 become U+FFFD\n";
 
 struct predict {
 	struct trained trained;
 	const char *encoder_name;
-	bool json;
+	bool json, takes_tokens;
 
-	struct text_encoder *encoder; /* NULL with exec: */
-	cJSON *dataset;               /* NULL: none beside the model */
+	struct text_encoder *encoder;  /* NULL with exec: or vocabulary */
+	struct vocabulary *vocabulary; /* not NULL: texts become tokens */
+	cJSON *dataset;                /* NULL: none beside the model */
 	uint32_t rows, room;
 	struct encode_text *text; /* owned */
-	uint64_t dims, classes;
+	uint64_t dims, classes;   /* dims: of a vector, or the most tokens of a text */
 };
 
 /* ---- The model ---- */
 
-static int load_model(struct predict *predict, struct error *err)
+/* A vector, or ragged tokens: their values, then their splits. */
+static int find_input(struct predict *predict, struct error *err)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
+	const uint32_t inputs = model_inputs(predict->trained.model, input);
+	const uint64_t rows = predict->trained.config.run.batch_rows;
+
+	predict->takes_tokens = inputs == 2 && input[0].dtype == CONFIG_INT64 && !input[0].row_bytes;
+	if (predict->takes_tokens)
+		predict->dims = input[0].bytes / sizeof(int64_t) / rows;
+	else if (inputs == 1 && input[0].dtype == CONFIG_FLOAT32)
+		predict->dims = input[0].row_bytes / sizeof(float);
+	else
+		return error_set(
+			err, -EINVAL,
+			"%s: the network takes other than one vector of float32 a text, or its tokens",
+			predict->trained.name);
+	if (predict->takes_tokens && predict->encoder_name)
+		return error_set(err, -EINVAL, "%s: the network takes tokens, allowed: no --encoder",
+				 predict->trained.name);
+	return 0;
+}
+
+static int load_model(struct predict *predict, struct error *err)
+{
 	struct trained *trained = &predict->trained;
 	int r = trained_load(trained, err);
 
@@ -48,13 +74,8 @@ static int load_model(struct predict *predict, struct error *err)
 	r = trained_open_model(trained, false, err);
 	if (r < 0)
 		return r;
-	if (model_inputs(predict->trained.model, input) != 1 || input[0].dtype != CONFIG_FLOAT32)
-		return error_set(
-			err, -EINVAL,
-			"%s: the network takes more than one vector of numbers a text, or other than "
-			"float32",
-			predict->trained.name);
-	predict->dims = input[0].row_bytes / sizeof(float);
+	if ((r = find_input(predict, err)) < 0)
+		return r;
 	predict->classes = model_classes(predict->trained.model);
 	return 0;
 }
@@ -107,12 +128,25 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
 }
 
+static int load_vocabulary(struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes = 0;
+	int r = store_get_all(predict->trained.folder, VOCABULARY, ENCODER_MAX, &data, &bytes, err);
+
+	if (r == 0)
+		r = vocabulary_parse(data, bytes, &predict->vocabulary, err);
+	return r < 0 ? error_prefix(err, VOCABULARY) : 0;
+}
+
 static int load_encoder(struct predict *predict, struct error *err)
 {
 	CLEANUP(free_ptr) char *data = NULL;
 	uint64_t bytes = 0;
 	int r = load_dataset(predict, err);
 
+	if (r == 0 && predict->takes_tokens)
+		return load_vocabulary(predict, err);
 	if (r < 0 || is_program(predict))
 		return r;
 	r = read_encoder(predict, &data, &bytes, err);
@@ -228,20 +262,66 @@ static void print_answer(const struct predict *predict, uint32_t row, const floa
 		       text);
 }
 
-static int answer(const struct predict *predict, struct error *err)
+static int predict_vectors(const struct predict *predict, float *probabilities, struct error *err)
 {
 	CLEANUP(free_ptr) float *vectors = calloc(predict->rows + 1u, predict->dims * sizeof(*vectors));
+	int r;
+
+	if (!vectors)
+		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
+	r = encode(predict, vectors, err);
+	return r < 0 ? r
+		     : model_predict(predict->trained.model, (const void *const[]){ vectors }, predict->rows,
+				     probabilities, err);
+}
+
+/* Texts `first` .. `first + rows` as a batch has them; what is beyond the most tokens is cut off, as prep
+ * does. */
+static void fill_tokens(const struct predict *predict, uint32_t first, uint32_t rows, int64_t *tokens,
+			int64_t *splits)
+{
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct encode_text *text = &predict->text[first + i];
+		const uint64_t count = vocabulary_encode(predict->vocabulary, text->text, text->bytes,
+							 tokens + splits[i], predict->dims);
+
+		splits[i + 1] = splits[i] + (int64_t)(count < predict->dims ? count : predict->dims);
+	}
+}
+
+static int predict_tokens(const struct predict *predict, float *probabilities, struct error *err)
+{
+	const uint32_t most = (uint32_t)predict->trained.config.run.batch_rows;
+	CLEANUP(free_ptr) int64_t *tokens = calloc(most, predict->dims * sizeof(*tokens));
+	CLEANUP(free_ptr) int64_t *splits = calloc(most + 1u, sizeof(*splits));
+	int r = 0;
+
+	if (!tokens || !splits)
+		return error_set(err, -ENOMEM, "no memory for %u texts of %" PRIu64 " tokens", most,
+				 predict->dims);
+	for (uint32_t first = 0; r == 0 && first < predict->rows; first += most) {
+		const uint32_t rows = predict->rows - first < most ? predict->rows - first : most;
+
+		fill_tokens(predict, first, rows, tokens, splits);
+		r = model_predict(predict->trained.model, (const void *const[]){ tokens, splits }, rows,
+				  probabilities + first * predict->classes, err);
+	}
+	return r;
+}
+
+static int answer(const struct predict *predict, struct error *err)
+{
 	CLEANUP(free_ptr)
 	float *probabilities = calloc(predict->rows + 1u, predict->classes * sizeof(*probabilities));
 	int r;
 
-	if (!vectors || !probabilities)
+	if (!probabilities)
 		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
 	if (predict->rows == 0)
 		return 0;
-	if ((r = encode(predict, vectors, err)) < 0 ||
-	    (r = model_predict(predict->trained.model, (const void *const[]){ vectors }, predict->rows,
-			       probabilities, err)) < 0)
+	r = predict->vocabulary ? predict_tokens(predict, probabilities, err)
+				: predict_vectors(predict, probabilities, err);
+	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < predict->rows; i++)
 		print_answer(predict, i, probabilities + i * predict->classes);
@@ -291,6 +371,7 @@ static void done(struct predict *predict)
 		free((char *)(uintptr_t)predict->text[i].text);
 	free(predict->text);
 	text_encoder_free(predict->encoder);
+	vocabulary_free(predict->vocabulary);
 	cJSON_Delete(predict->dataset);
 	trained_done(&predict->trained);
 }

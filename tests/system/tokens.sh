@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Texts to tokens to a trained embedding_bag to answers: kiln prep --tokens, the daemons, kiln predict; ids that the table lacks.
+. "$(dirname "$0")/lib.sh"
+kiln=$KILN_BIN/kiln
+
+# What a text says of the weather or of food decides; the order of two words does in one of four.
+python3 - >"$work/texts.tsv" <<'PY'
+import random
+rng = random.Random(44)
+filler = "the a of and so it was there then we all some very quite rather today".split()
+good, bad = "sunny tasty warm fresh lovely".split(), "rainy stale cold soggy awful".split()
+for i in range(900):
+    label = i % 2
+    words = rng.choices(filler, k=rng.randint(3, 40)) + rng.choices(good if label else bad, k=2)
+    rng.shuffle(words)
+    words += ["not", rng.choice(bad if label else good)] if i % 4 < 2 else []
+    print(f"{['neg', 'pos'][label]}\t{' '.join(words)}")
+PY
+
+config() { # name, rows of the table
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "$1"; epochs = 8; batch_rows = 32; };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$work/runs"; };
+		split: { train_glob = "train-*"; test_glob = "test-*"; };
+		ring: { small_pages = true; };
+		optimizer: { learning_rate = 0.01; };
+		schema = ( { name = "tokens"; dtype = "int64"; values_max = 96; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: {
+		  input = "tokens";
+		  layers = ( { op = "embedding_bag"; input_dim = $2; output_dim = 8; },
+		             { op = "dense"; units = 2; }, { op = "softmax"; } );
+		};
+	CONF
+}
+
+config tokens 400
+node tokens
+"$kiln" prep "$work/texts.tsv" --config "$work/tokens.conf" --tokens --ngrams 2 --vocabulary 400 --tokens-max 96 \
+	--test-percent 20 >"$work/prep.log" 2>&1
+ok $? "prep makes tokens" "$(cat "$work/prep.log")"
+tools/night "$KILN_BIN" "$work/tokens.conf" >"$work/log" 2>&1
+ok $? "the daemons train on them" "$(tail -n 20 "$work/log")"
+run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
+"$kiln" report --config "$work/tokens.conf" --json "$run" >"$work/run.json"
+accuracy=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"]["test"]["accuracy"])' "$work/run.json")
+awk -v a="${accuracy:-0}" 'BEGIN { exit !(a >= 0.95) }'
+ok $? "what there is to learn is learnt" "test accuracy ${accuracy:-none}"
+
+# ---- Answers ----
+model=$work/runs/$run/model
+cmp -s "$work/data/vocabulary.txt" "$model/vocabulary.txt"
+ok $? "the vocabulary lies beside the model"
+answers=$("$kiln" predict "$model" "it was warm and lovely" "so stale and soggy" "" 2>&1)
+is "$(awk '{ print $1 }' <<<"$answers" | head -n 2 | xargs)" "positive negative" "kiln predict takes texts" "$answers"
+cut -f 2 "$work/texts.tsv" | "$kiln" predict "$model" >"$work/all" 2>&1
+is "$(wc -l <"$work/all")" 900 "more texts than a batch has rows"
+right=$(paste <(cut -f 1 "$work/texts.tsv") <(cut -c 1-3 "$work/all") | awk '$1 == $2' | wc -l)
+[ "$right" -ge 855 ]
+ok $? "with the answers that were learnt" "$right of 900"
+"$kiln" predict "$model" --encoder x "a text" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" '^1 kiln: .*: the network takes tokens, allowed: no --encoder$' "it takes no encoder"
+mv "$model/vocabulary.txt" "$work/kept"
+"$kiln" predict "$model" "a text" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" '^1 kiln: vocabulary.txt: ' "without its vocabulary it says so"
+head -c 100 /dev/zero | tr '\0' '\n' >"$model/vocabulary.txt"
+"$kiln" predict "$model" "a text" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" '^1 kiln: vocabulary.txt: .*line' "a damaged one is named"
+seq 1000 | sed '1s/.*//;2s/.*/[UNK]/;3,$s/^/w/' >"$model/vocabulary.txt"
+"$kiln" predict "$model" "w3 w999" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" "^1 kiln: .*layer 'embedding_bag': found id 998, allowed: 0 .. 399" "another vocabulary's ids are refused"
+
+# ---- A table that is too small ----
+config small 50
+node small
+timeout 120 tools/night "$KILN_BIN" "$work/small.conf" >"$work/log" 2>&1
+[ $? != 0 ]
+ok $? "an id that the table lacks ends the run"
+like "$(cat "$work/log" "$KILN_ROOT"/run/kiln/night/*.log)" \
+	"step [0-9]+: row [0-9]+ of the pass, [0-9]+ of its batch: layer 'embedding_bag': found id [0-9]+, allowed: 0 .. 49" \
+	"and layer, id and step are named"
