@@ -16,9 +16,10 @@ enum retry_class {
 	RETRY_MAX,
 };
 
-/* First delay at most, and what it doubles to at most. AWS SDKs use 20 s; so do we. */
+/* First delay at most, and what it doubles to at most. AWS SDKs use 20 s; a fault that is over
+ * is to be over everywhere within 10. */
 #define RETRY_BASE_MS 200u
-#define RETRY_CAP_MS  20000u
+#define RETRY_CAP_MS  8000u
 /* A longer Retry-After is cut: the supervisor then decides. */
 #define RETRY_AFTER_S_MAX 120u
 

@@ -77,10 +77,13 @@ static int look_up(const struct shard *shard, struct store_object *ret_object, c
 		   struct error *err)
 {
 	const struct config *config = &shard->source->fetch->run.config;
-	const struct store_options options = store_options_of(config);
+	struct store_options options = store_options_of(config);
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct store_pin manifest;
-	int r = store_open(&config->source[shard->plan.source].store, &options, &store, err);
+	int r;
+
+	options.patience_ms = PATIENCE_MS;
+	r = store_open(&config->source[shard->plan.source].store, &options, &store, err);
 
 	if (r < 0 || (r = store_stat(store, shard->plan.key, ret_object, err)) < 0 ||
 	    (r = manifest_pin(shard->plan.source, &manifest, err)) < 0)
@@ -115,8 +118,10 @@ bool changed_repin(struct fetch *fetch, struct shard *shard)
 	struct store_object now;
 	struct error err;
 
+	/* Nobody knows whether the run goes on: that failure, which may pass, is what ends the generation. */
 	if (look_up(shard, &now, shard->sha256, &err) < 0) {
-		log_warning("%s: what it is now: %s", shard->plan.key, err.text);
+		log_notice("%s", shard->err.text);
+		(void)error_set(&shard->err, err.code, "%s: what it is now: %s", shard->plan.key, err.text);
 		return false;
 	}
 	if (!replan && (!*shard->sha256 || now.pin.bytes != shard->plan.bytes))

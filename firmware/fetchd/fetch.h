@@ -31,7 +31,8 @@
 #include <stdatomic.h>
 
 #define FETCH_SPANS_MAX 1024u
-#define IDLE_MS         1000u /* a thread without work looks, and ticks, this often */
+#define PATIENCE_MS     120000u /* with a store that is away in mid-run: a restart would not bring it back */
+#define IDLE_MS         1000u   /* a thread without work looks, and ticks, this often */
 
 struct queue {
 	struct shard *first, *last;

@@ -4,7 +4,6 @@
 #include "drivers/notify/alive.h"
 #include "fetchd/fetch.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -179,7 +178,10 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		network_done(shard);
 		return;
 	}
-	assert(parts <= shard->parts_max);
+	if (parts > shard->parts_max) { /* larger than the plan's largest: it took another's place */
+		part_bytes = (bytes + shard->parts_max - 1) / shard->parts_max;
+		parts = parts_of(bytes, part_bytes);
+	}
 	queue_append(flying, shard);
 	atomic_store(&source->fetch->part_bytes, part_bytes);
 	shard->parts = shard->parts_left = parts;

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #define RETIRE_WAIT_MS    5000u
-#define PATIENCE_MS       120000u /* with a store that is away in mid-run: a restart would not bring it back */
-#define CONNECTIONS_FIRST 8u      /* until it is known whether more are faster */
+#define CONNECTIONS_FIRST 8u /* until it is known whether more are faster */
 
 /* ---- Memory ---- */
 

@@ -45,7 +45,8 @@ static bool is_listed(const struct quarantine *list, const struct ring_quarantin
 	return false;
 }
 
-static int add(struct train *train, const struct ring_quarantined *record, struct error *err)
+/* What is beyond the list is counted in the first pass alone: nobody knows it again in the second. */
+static int add(struct train *train, const struct ring_quarantined *record, bool first_pass, struct error *err)
 {
 	struct quarantine *list = &train->quarantine;
 
@@ -58,7 +59,7 @@ static int add(struct train *train, const struct ring_quarantined *record, struc
 		return 0;
 	report_quarantine(train);
 	if (list->records == QUARANTINE_MAX)
-		list->more++;
+		list->more += first_pass;
 	else
 		list->record[list->records++] = *record;
 	return 0;
@@ -74,8 +75,8 @@ int quarantine_take(struct train *train, const struct ring_slot *slot, struct er
 		return 0;
 	r = quarantine_read(ring_column_data(train->ring, slot, train->left_out), bytes, &page, err);
 	for (uint32_t i = 0; r == 0 && i < page.records; i++)
-		r = add(train, &page.record[i], err);
-	if (r == 0)
+		r = add(train, &page.record[i], slot->segment == 0, err);
+	if (r == 0 && slot->segment == 0)
 		train->quarantine.more += page.more;
 	return r;
 }

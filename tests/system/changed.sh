@@ -85,15 +85,15 @@ like "$(fetch)" "$pins" 'nor does a manifest that was made for them vouch for th
 
 # ---- By policy ----
 data replan
-begin replan "url = \"file://$work/replan\";" 'changed_object = "replan";'
-"$make_shards" "$work/longer" train 4 700 plain
+begin replan "url = \"file://$work/replan\";" 'changed_object = "replan"; part_bytes = 65536;'
+"$make_shards" "$work/longer" train 4 7000 plain
 cp "$work/longer/$shard" "$work/replan/$shard"
 fetch --stop-after 20 --save "$work/cursor" >"$work/replan.out"
 like "$(cat "$KILN_ROOT/log")" "$shard: it is another object than the plan has, as fetch.changed_object allows: the run cannot be repeated; going on" \
 	'replan: it says so'
 fetch --cursor "$work/cursor" >>"$work/replan.out"
 is "$(tail -n 1 "$work/replan.out")" END_RUN 'replan: the run goes on with the new one, also after a restart'
-is "$(awk '$1 == "END_SEGMENT" { print $5 }' "$work/replan.out" | tail -n 1)" 2200 'which has more records'
+is "$(awk '$1 == "END_SEGMENT" { print $5 }' "$work/replan.out" | tail -n 1)" 8500 'which has more records'
 is "$(changed)" "$shard" 'and its record names the object'
 rm "$work/replan/$shard"
 like "$(fetch)" "^ERROR -2 $shard" 'an object that is gone is not replaced'
