@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that look rows of a table up by number: see kernels/embedding.cl. */
+#include "model/export_ops.h"
 #include "model/ops/row.h"
 #include "model/random.h"
 
@@ -303,6 +304,12 @@ static void embedding_reference(const struct op_reference *r)
 		refer(r, (int64_t)r->x[0][place], place, 1);
 }
 
+static void embedding_export(struct export *out, const struct node *node)
+{
+	export_binary(out, EXPORT_GATHER, export_parameter(out, node, TABLE), export_input(out, node, 0),
+		      export_output(out, node));
+}
+
 const struct op op_embedding = {
 	.name = "embedding",
 	.inputs = 1,
@@ -315,6 +322,7 @@ const struct op op_embedding = {
 	.forward = embedding_forward,
 	.backward = backward,
 	.reference = embedding_reference,
+	.export = embedding_export,
 };
 
 /* ---- embedding_bag: one row of all ids of a ragged row ---- */
