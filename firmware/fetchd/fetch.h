@@ -123,6 +123,7 @@ struct window {
 	uint64_t keeps;             /* shards of it that the cache writes */
 	bool eager;                 /* its shards' records can be taken before all have arrived */
 	bool alone;                 /* it was loaded once more, when the stream's other one was given up */
+	bool ahead;                 /* it was not in use yet when it was loaded */
 	bool roomy;                 /* its buffers may be larger than what is stored */
 };
 
@@ -334,6 +335,8 @@ MUST_CHECK int window_expect(struct fetch *fetch, struct window *window, const s
 			     struct error *err);
 /* Whether it failed as it had to spill onto a full disk: it may do better alone. */
 bool window_lacks_disk(const struct window *window);
+/* Whether it failed as it was read ahead, of what may pass: it is loaded once more when it is needed. */
+bool window_failed_ahead(const struct window *window);
 /* All of it is there, or has failed for good. */
 bool window_is_whole(const struct window *window);
 /* Free its memory. */
@@ -348,6 +351,8 @@ void window_arrived(struct fetch *fetch, struct window *window, const struct sha
 /* The first shard that failed, one that was given up if there is no other, or NULL. Of a window that is still
  * loading: the first that came. */
 const struct shard *window_failure(const struct window *window);
+/* The same, where it is not loaded once more. */
+const struct shard *window_final_failure(const struct window *window);
 
 /* records.c: a window's order, for many records of a span. */
 struct window_order {

@@ -104,7 +104,7 @@ static enum step need_window(struct producer *producer, struct stream *stream, s
 		stall_lacks(producer, stream, place);
 		return STEP_WAIT_WORK;
 	}
-	failure = window_lacks_disk(window) ? NULL : window_failure(window);
+	failure = window_final_failure(window);
 	if (failure)
 		return produce_error(producer, &failure->err, failure->plan.key, failure->bad_offset);
 	*ret_window = window;

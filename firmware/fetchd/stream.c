@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/log.h"
 #include "fetchd/fetch.h"
 
 static bool same_place(struct place a, struct place b)
@@ -71,15 +72,28 @@ static bool next_place(const struct fetch *fetch, const struct cursor *cursor, c
 	return place_behind(fetch, cursor, stream, place);
 }
 
+/* The place in the cursor's segment that rows are taken from, at once or, of a source that an evaluation has
+ * not come to, later. False: there is none. */
+static bool place_now(const struct fetch *fetch, const struct cursor *cursor, const struct stream *stream,
+		      struct place *ret_place)
+{
+	return cursor->split == SPLIT_TRAIN ? train_place(fetch, cursor, stream, ret_place)
+					    : evaluation_place(fetch, cursor, stream, ret_place);
+}
+
+/* Whether rows are taken from place_now() at once. */
+static bool is_in_use(const struct cursor *cursor, const struct stream *stream)
+{
+	return cursor->split == SPLIT_TRAIN || cursor->place[stream->lane].pass == stream->source;
+}
+
 /* The place that rows are taken from, the one behind it and, of the same pass, those further ahead; returns
  * how many there are. Another pass begins with a shard that this one may be about to put into the cache. */
 static unsigned places_wanted(const struct fetch *fetch, const struct cursor *cursor,
-			      const struct stream *stream, struct place place[static 1 + AHEAD_MAX])
+			      const struct stream *stream, bool now, struct place place[static 1 + AHEAD_MAX])
 {
 	uint64_t windows;
 	unsigned places = 1;
-	bool now = cursor->split == SPLIT_TRAIN ? train_place(fetch, cursor, stream, &place[0])
-						: evaluation_place(fetch, cursor, stream, &place[0]);
 
 	if (!now)
 		return place_behind(fetch, cursor, stream, &place[0]);
@@ -162,11 +176,20 @@ static int load_alone(struct fetch *fetch, struct stream *stream, struct window 
 	for (uint32_t i = 0; i < stream->windows; i++)
 		if (!window->eager || window != &stream->window[i])
 			window_drop(fetch, &stream->window[i]);
-	if (window->eager)
-		return window_load_rest(window, err);
-	r = window_load(fetch, window, window->place, err);
+	r = window->eager ? window_load_rest(window, err) : window_load(fetch, window, window->place, err);
 	window->alone = true;
+	window->ahead = false;
 	return r;
+}
+
+/* The window that rows are taken from, which failed when nobody needed it: what made it fail may be over. */
+static int load_again(struct fetch *fetch, struct window *window, struct error *err)
+{
+	if (!is_free(window))
+		return 0;
+	log_warning("%s, loading its window once more", window_failure(window)->err.text);
+	window->ahead = false;
+	return window->eager ? window_load_rest(window, err) : window_load(fetch, window, window->place, err);
 }
 
 /* The first window that has come tells how large the others will be: all that may be read ahead later get
@@ -196,7 +219,8 @@ static int expect(struct fetch *fetch, struct stream *stream, struct error *err)
 static int load(struct fetch *fetch, struct stream *stream, const struct cursor *cursor, struct error *err)
 {
 	struct place place[1 + AHEAD_MAX];
-	unsigned places = places_wanted(fetch, cursor, stream, place);
+	bool now = place_now(fetch, cursor, stream, &place[0]), in_use = now && is_in_use(cursor, stream);
+	unsigned places = places_wanted(fetch, cursor, stream, now, place);
 
 	give_back(fetch, stream, place, places);
 	for (unsigned i = 0; i < places; i++) {
@@ -205,11 +229,14 @@ static int load(struct fetch *fetch, struct stream *stream, const struct cursor 
 
 		if (window && i == 0 && window_lacks_disk(window))
 			return load_alone(fetch, stream, window, err);
+		if (window && i == 0 && in_use && window_failed_ahead(window))
+			return load_again(fetch, window, err);
 		if (window)
 			continue;
 		window = free_window(fetch, stream, place, places);
 		if (!window)
 			break;
+		window->ahead = i > 0 || !in_use;
 		r = window_load(fetch, window, place[i], err);
 		if (r < 0)
 			return r;

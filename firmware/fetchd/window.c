@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sysexits.h>
 
 /* Train shards in the pass's order, the others in key order. */
 static struct plan_shard shard_at(const struct fetch *fetch, const struct stream *stream, struct place place,
@@ -163,9 +164,21 @@ bool window_lacks_disk(const struct window *window)
 	return failure && buffer_lacks_disk(failure->err.code) && !window->alone;
 }
 
+bool window_failed_ahead(const struct window *window)
+{
+	const struct shard *failure = window->ahead ? window_failure(window) : NULL;
+
+	return failure && error_exit_code(&failure->err) == EX_UNAVAILABLE;
+}
+
 bool window_is_whole(const struct window *window)
 {
-	return window->state == WINDOW_READY && !window_lacks_disk(window);
+	return window->state == WINDOW_READY && !window_lacks_disk(window) && !window_failed_ahead(window);
+}
+
+const struct shard *window_final_failure(const struct window *window)
+{
+	return window_lacks_disk(window) || window_failed_ahead(window) ? NULL : window_failure(window);
 }
 
 static bool is_taken(const struct window *window, uint64_t k)
@@ -286,7 +299,6 @@ int window_load_rest(struct window *window, struct error *err)
 		shard_forgets(shard);
 	}
 	window->failed = NULL;
-	window->alone = true;
 	return begin(window, err);
 }
 
