@@ -141,7 +141,7 @@ static int read_entry(struct train *train, const char *path, const cJSON *entry,
 	    (r = json_get_u64(path, entry, "offset", &record.offset, err)) < 0)
 		return r;
 	record.source = source < UINT16_MAX ? (uint16_t)source : UINT16_MAX;
-	r = add(train, &record, err);
+	r = add(train, &record, false, err);
 	return r < 0 ? error_set(err, -EBADMSG, "%s: %s", path, err->text) : 0;
 }
 
