@@ -60,6 +60,11 @@ void export_number(struct export *out, const char *name, double value)
 	export_constant(out, &(struct export_constant){ .name = name, .dtype = DTYPE_F32, .data = &number });
 }
 
+const struct graph *export_graph(const struct export *out)
+{
+	return out->graph;
+}
+
 const struct tensor *export_tensor(const struct export *out, uint32_t tensor)
 {
 	return graph_at(out->graph, tensor);

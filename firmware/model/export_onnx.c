@@ -25,15 +25,28 @@ enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7 };
 
 static const char *const types[] = {
-	[EXPORT_ADD] = "Add",         [EXPORT_SUBTRACT] = "Sub",
-	[EXPORT_MULTIPLY] = "Mul",    [EXPORT_DIVIDE] = "Div",
-	[EXPORT_SQRT] = "Sqrt",       [EXPORT_ERF] = "Erf",
-	[EXPORT_RELU] = "Relu",       [EXPORT_LEAKY_RELU] = "LeakyRelu",
-	[EXPORT_SIGMOID] = "Sigmoid", [EXPORT_TANH] = "Tanh",
-	[EXPORT_SOFTMAX] = "Softmax", [EXPORT_IDENTITY] = "Identity",
-	[EXPORT_MATMUL] = "MatMul",   [EXPORT_CONCATENATE] = "Concat",
-	[EXPORT_RESHAPE] = "Reshape", [EXPORT_MEAN] = "ReduceMean",
-	[EXPORT_MAX] = "ReduceMax",   [EXPORT_GATHER] = "Gather",
+	[EXPORT_ADD] = "Add",
+	[EXPORT_SUBTRACT] = "Sub",
+	[EXPORT_MULTIPLY] = "Mul",
+	[EXPORT_DIVIDE] = "Div",
+	[EXPORT_SQRT] = "Sqrt",
+	[EXPORT_ERF] = "Erf",
+	[EXPORT_RELU] = "Relu",
+	[EXPORT_LEAKY_RELU] = "LeakyRelu",
+	[EXPORT_SIGMOID] = "Sigmoid",
+	[EXPORT_TANH] = "Tanh",
+	[EXPORT_SOFTMAX] = "Softmax",
+	[EXPORT_IDENTITY] = "Identity",
+	[EXPORT_MATMUL] = "MatMul",
+	[EXPORT_CONCATENATE] = "Concat",
+	[EXPORT_RESHAPE] = "Reshape",
+	[EXPORT_MEAN] = "ReduceMean",
+	[EXPORT_MAX] = "ReduceMax",
+	[EXPORT_GATHER] = "Gather",
+	[EXPORT_CONVOLUTION] = "Conv",
+	[EXPORT_DEPTHWISE_CONVOLUTION] = "Conv",
+	[EXPORT_MAX_POOLING] = "MaxPool",
+	[EXPORT_AVERAGE_POOLING] = "AveragePool",
 };
 _Static_assert(sizeof(types) / sizeof(types[0]) == EXPORT_KINDS, "every operation has its name");
 
@@ -71,6 +84,38 @@ static void add_attribute(struct wire *wire, const struct attribute_of *attribut
 	wire_message(wire, NODE_ATTRIBUTE, fill_attribute, attribute);
 }
 
+static void add_list(struct wire *wire, const char *name, const int32_t *list, uint32_t count)
+{
+	add_attribute(wire, &(struct attribute_of){ name, TYPE_INTS, .list = list, .count = count });
+}
+
+static bool is_convolution(const struct export_node *node)
+{
+	return node->kind == EXPORT_CONVOLUTION || node->kind == EXPORT_DEPTHWISE_CONVOLUTION;
+}
+
+static void add_window(struct wire *wire, const struct export_node *node)
+{
+	const struct window *window = node->window;
+	int32_t pads[4];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		pads[i] = window->before[i];
+		pads[i + 2] = (window->out[i] - 1) * window->stride[i] +
+			      (window->size[i] - 1) * window->dilation[i] + 1 - window->in[i] -
+			      window->before[i];
+		pads[i + 2] = pads[i + 2] > 0 ? pads[i + 2] : 0;
+	}
+	add_list(wire, "kernel_shape", window->size, 2);
+	add_list(wire, "strides", window->stride, 2);
+	add_list(wire, "pads", pads, 4);
+	if (is_convolution(node))
+		add_list(wire, "dilations", window->dilation, 2);
+	if (node->kind == EXPORT_DEPTHWISE_CONVOLUTION)
+		add_attribute(wire,
+			      &(struct attribute_of){ "group", TYPE_INT, .number = (double)node->channels });
+}
+
 static void fill_node(struct wire *wire, const void *context)
 {
 	const struct export_node *node = context;
@@ -81,6 +126,12 @@ static void fill_node(struct wire *wire, const void *context)
 	wire_string(wire, NODE_NAME, node->output);
 	wire_string(wire, NODE_TYPE, types[node->kind]);
 	switch (node->kind) {
+	case EXPORT_CONVOLUTION:
+	case EXPORT_DEPTHWISE_CONVOLUTION:
+	case EXPORT_MAX_POOLING:
+	case EXPORT_AVERAGE_POOLING:
+		add_window(wire, node);
+		break;
 	case EXPORT_LEAKY_RELU:
 		add_attribute(wire, &(struct attribute_of){ "alpha", TYPE_FLOAT, .number = node->alpha });
 		break;
@@ -101,9 +152,83 @@ static void fill_node(struct wire *wire, const void *context)
 	}
 }
 
+/* ---- Images are NCHW here, kernels [filters, channels of a group, height, width] ---- */
+
+struct transpose {
+	const char *input, *output;
+	const int32_t *order;
+};
+
+static void fill_transpose(struct wire *wire, const void *context)
+{
+	const struct transpose *transpose = context;
+
+	wire_string(wire, NODE_INPUT, transpose->input);
+	wire_string(wire, NODE_OUTPUT, transpose->output);
+	wire_string(wire, NODE_NAME, transpose->output);
+	wire_string(wire, NODE_TYPE, "Transpose");
+	add_list(wire, "perm", transpose->order, 4);
+}
+
+static void write_transpose(struct wire *graph, const char *input, const char *output, const int32_t *order)
+{
+	wire_message(graph, GRAPH_NODE, fill_transpose, &(struct transpose){ input, output, order });
+}
+
+static void write_constant(struct wire *graph, const struct export_constant *constant);
+
+/* The kernel of a convolution as ONNX has it; `name` gets its name. */
+static void write_kernel(struct wire *graph, const struct export_node *node,
+			 char name[static EXPORT_NAME_BYTES])
+{
+	static const int32_t filters_first[] = { 3, 2, 0, 1 }, channels_first[] = { 2, 3, 0, 1 };
+	const int64_t shape[] = { (int64_t)node->filters, 1, node->window->size[0], node->window->size[1] };
+	char turned[EXPORT_NAME_BYTES], size[EXPORT_NAME_BYTES];
+	const uint64_t dimensions = 4;
+
+	(void)snprintf(name, EXPORT_NAME_BYTES, "%s/kernel_oihw", node->output);
+	if (node->kind == EXPORT_CONVOLUTION) {
+		write_transpose(graph, node->input[1], name, filters_first);
+		return;
+	}
+	(void)snprintf(turned, sizeof(turned), "%s/kernel_imhw", node->output);
+	(void)snprintf(size, sizeof(size), "%s/kernel_shape", node->output);
+	write_transpose(graph, node->input[1], turned, channels_first);
+	write_constant(
+		graph,
+		&(struct export_constant){
+			.name = size, .dtype = DTYPE_I64, .rank = 1, .shape = &dimensions, .data = shape });
+	wire_message(
+		graph, GRAPH_NODE, fill_node,
+		&(struct export_node){
+			.kind = EXPORT_RESHAPE, .output = name, .input = { turned, size }, .inputs = 2 });
+}
+
+static void write_spatial(struct wire *graph, const struct export_node *node)
+{
+	static const int32_t channels_first[] = { 0, 3, 1, 2 }, channels_last[] = { 0, 2, 3, 1 };
+	char image[EXPORT_NAME_BYTES], kernel[EXPORT_NAME_BYTES], result[EXPORT_NAME_BYTES];
+	struct export_node inner = *node;
+
+	(void)snprintf(image, sizeof(image), "%s/image_nchw", node->output);
+	(void)snprintf(result, sizeof(result), "%s/nchw", node->output);
+	write_transpose(graph, node->input[0], image, channels_first);
+	inner.input[0] = image;
+	inner.output = result;
+	if (is_convolution(node)) {
+		write_kernel(graph, node, kernel);
+		inner.input[1] = kernel;
+	}
+	wire_message(graph, GRAPH_NODE, fill_node, &inner);
+	write_transpose(graph, result, node->output, channels_last);
+}
+
 static void write_node(struct wire *graph, const struct export_node *node)
 {
-	wire_message(graph, GRAPH_NODE, fill_node, node);
+	if (node->window)
+		write_spatial(graph, node);
+	else
+		wire_message(graph, GRAPH_NODE, fill_node, node);
 }
 
 /* ---- Values ---- */

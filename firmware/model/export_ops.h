@@ -7,6 +7,7 @@
 #pragma once
 
 #include "model/export.h"
+#include "model/window.h"
 #include "model/wire.h"
 
 #define EXPORT_NAME_BYTES (GRAPH_NAME_BYTES + 32u)
@@ -31,6 +32,12 @@ enum export_kind {
 	EXPORT_MEAN,        /* over axes, which stay with size 1 if `keep` */
 	EXPORT_MAX,
 	EXPORT_GATHER, /* rows of the first input by the second's int64 */
+	/* Over images NHWC by `window`; kernels HWIO, of a depthwise one [height, width, channels,
+	   multiplier]. */
+	EXPORT_CONVOLUTION,
+	EXPORT_DEPTHWISE_CONVOLUTION,
+	EXPORT_MAX_POOLING,
+	EXPORT_AVERAGE_POOLING, /* padding does not count */
 	EXPORT_KINDS,
 };
 
@@ -44,6 +51,9 @@ struct export_node {
 	int32_t axes[EXPORT_AXES_MAX];
 	uint32_t axis_count;
 	bool keep;
+	const struct window *window;
+	bool same;                  /* padding, else valid */
+	uint64_t channels, filters; /* of a convolution */
 };
 
 struct export_constant {
@@ -69,6 +79,7 @@ void export_number(struct export *out, const char *name, double value);
 const char *export_input(const struct export *out, const struct node *node, uint32_t i);
 const char *export_output(const struct export *out, const struct node *node);
 const char *export_parameter(const struct export *out, const struct node *node, uint32_t i);
+const struct graph *export_graph(const struct export *out);
 const struct tensor *export_tensor(const struct export *out, uint32_t tensor);
 struct export_part_name export_part(const struct node *node, const char *part);
 

@@ -17,7 +17,16 @@ enum { META_INFO = 1, META_GRAPH = 2, META_SIGNATURE = 5, INFO_TAGS = 4 };
 enum { GRAPH_NODE = 1, GRAPH_VERSIONS = 4, VERSIONS_PRODUCER = 1 };
 enum { NODE_NAME = 1, NODE_OP = 2, NODE_INPUT = 3, NODE_ATTRIBUTE = 5 };
 enum { MAP_KEY = 1, MAP_VALUE = 2 };
-enum { VALUE_I = 3, VALUE_F = 4, VALUE_B = 5, VALUE_TYPE = 6, VALUE_SHAPE = 7, VALUE_TENSOR = 8 };
+enum {
+	VALUE_LIST = 1,
+	VALUE_S = 2,
+	VALUE_I = 3,
+	VALUE_F = 4,
+	VALUE_B = 5,
+	VALUE_TYPE = 6,
+	VALUE_SHAPE = 7,
+	VALUE_TENSOR = 8
+};
 enum { TENSOR_TYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, SHAPE_DIM = 2, DIM_SIZE = 1 };
 enum { SIGNATURE_INPUTS = 1, SIGNATURE_OUTPUTS = 2, SIGNATURE_METHOD = 3 };
 enum { INFO_NAME = 1, INFO_TYPE = 2, INFO_SHAPE = 3 };
@@ -28,15 +37,28 @@ static const struct {
 	const char
 		*index_type; /* the attribute that names the type of the second kind of input; NULL: none */
 } types[] = {
-	[EXPORT_ADD] = { "AddV2", NULL },           [EXPORT_SUBTRACT] = { "Sub", NULL },
-	[EXPORT_MULTIPLY] = { "Mul", NULL },        [EXPORT_DIVIDE] = { "RealDiv", NULL },
-	[EXPORT_SQRT] = { "Sqrt", NULL },           [EXPORT_ERF] = { "Erf", NULL },
-	[EXPORT_RELU] = { "Relu", NULL },           [EXPORT_LEAKY_RELU] = { "LeakyRelu", NULL },
-	[EXPORT_SIGMOID] = { "Sigmoid", NULL },     [EXPORT_TANH] = { "Tanh", NULL },
-	[EXPORT_SOFTMAX] = { "Softmax", NULL },     [EXPORT_IDENTITY] = { "Identity", NULL },
-	[EXPORT_MATMUL] = { "MatMul", NULL },       [EXPORT_CONCATENATE] = { "ConcatV2", "Tidx" },
-	[EXPORT_RESHAPE] = { "Reshape", "Tshape" }, [EXPORT_MEAN] = { "Mean", "Tidx" },
-	[EXPORT_MAX] = { "Max", "Tidx" },           [EXPORT_GATHER] = { "GatherV2", "Tindices" },
+	[EXPORT_ADD] = { "AddV2", NULL },
+	[EXPORT_SUBTRACT] = { "Sub", NULL },
+	[EXPORT_MULTIPLY] = { "Mul", NULL },
+	[EXPORT_DIVIDE] = { "RealDiv", NULL },
+	[EXPORT_SQRT] = { "Sqrt", NULL },
+	[EXPORT_ERF] = { "Erf", NULL },
+	[EXPORT_RELU] = { "Relu", NULL },
+	[EXPORT_LEAKY_RELU] = { "LeakyRelu", NULL },
+	[EXPORT_SIGMOID] = { "Sigmoid", NULL },
+	[EXPORT_TANH] = { "Tanh", NULL },
+	[EXPORT_SOFTMAX] = { "Softmax", NULL },
+	[EXPORT_IDENTITY] = { "Identity", NULL },
+	[EXPORT_MATMUL] = { "MatMul", NULL },
+	[EXPORT_CONCATENATE] = { "ConcatV2", "Tidx" },
+	[EXPORT_RESHAPE] = { "Reshape", "Tshape" },
+	[EXPORT_MEAN] = { "Mean", "Tidx" },
+	[EXPORT_MAX] = { "Max", "Tidx" },
+	[EXPORT_GATHER] = { "GatherV2", "Tindices" },
+	[EXPORT_CONVOLUTION] = { "Conv2D", NULL },
+	[EXPORT_DEPTHWISE_CONVOLUTION] = { "DepthwiseConv2dNative", NULL },
+	[EXPORT_MAX_POOLING] = { "MaxPool", NULL },
+	[EXPORT_AVERAGE_POOLING] = { "AvgPool", NULL },
 };
 _Static_assert(sizeof(types) / sizeof(types[0]) == EXPORT_KINDS, "every operation has its name");
 
@@ -54,6 +76,8 @@ struct attribute_of {
 	double number;
 	const struct export_constant *constant;
 	const struct tensor *tensor;
+	const char *text;
+	const int32_t *pair; /* of a list: 1, both, 1 */
 };
 
 static void fill_dimension(struct wire *wire, const void *context)
@@ -92,11 +116,28 @@ static void fill_batch_shape(struct wire *wire, const void *context)
 		wire_message(wire, SHAPE_DIM, fill_dimension, &tensor->shape[i]);
 }
 
+/* What a dimension of images has: nothing happens along rows and channels. */
+static void fill_list(struct wire *wire, const void *context)
+{
+	const int32_t *pair = context;
+
+	wire_varint(wire, VALUE_I, 1);
+	wire_varint(wire, VALUE_I, (uint64_t)pair[0]);
+	wire_varint(wire, VALUE_I, (uint64_t)pair[1]);
+	wire_varint(wire, VALUE_I, 1);
+}
+
 static void fill_value(struct wire *wire, const void *context)
 {
 	const struct attribute_of *attribute = context;
 
 	switch (attribute->field) {
+	case VALUE_LIST:
+		wire_message(wire, VALUE_LIST, fill_list, attribute->pair);
+		break;
+	case VALUE_S:
+		wire_string(wire, VALUE_S, attribute->text);
+		break;
 	case VALUE_F:
 		wire_float(wire, VALUE_F, (float)attribute->number);
 		break;
@@ -175,6 +216,18 @@ static void write_axes(struct wire *graph, const struct export_node *node)
 			.name = name, .dtype = DTYPE_I64, .rank = list, .shape = &count, .data = axes });
 }
 
+static void add_window(struct wire *wire, const struct export_node *node)
+{
+	const bool pools = node->kind == EXPORT_MAX_POOLING || node->kind == EXPORT_AVERAGE_POOLING;
+
+	add_attribute(wire, &(struct attribute_of){ "strides", VALUE_LIST, .pair = node->window->stride });
+	add_attribute(wire,
+		      &(struct attribute_of){ pools ? "ksize" : "dilations", VALUE_LIST,
+					      .pair = pools ? node->window->size : node->window->dilation });
+	add_attribute(wire,
+		      &(struct attribute_of){ "padding", VALUE_S, .text = node->same ? "SAME" : "VALID" });
+}
+
 static void fill_node(struct wire *wire, const void *context)
 {
 	const struct export_node *node = context;
@@ -192,6 +245,8 @@ static void fill_node(struct wire *wire, const void *context)
 	add_type(wire, node->kind == EXPORT_GATHER ? "Tparams" : "T", DT_FLOAT);
 	if (types[node->kind].index_type)
 		add_type(wire, types[node->kind].index_type, DT_INT64);
+	if (node->window)
+		add_window(wire, node);
 	switch (node->kind) {
 	case EXPORT_LEAKY_RELU:
 		add_attribute(wire, &(struct attribute_of){ "alpha", VALUE_F, .number = node->alpha });

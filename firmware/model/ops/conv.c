@@ -4,6 +4,8 @@
 #include "model/ops/row.h"
 #include "model/random.h"
 
+#include <string.h>
+
 /* What both rows have at the same places. */
 enum {
 	CONV_KERNEL_SIZE,
@@ -216,6 +218,28 @@ static void conv_reference(const struct op_reference *r)
 					     row * r->outputs + place * conv.filters, tap);
 }
 
+static void conv_export(struct export *out, const struct node *node)
+{
+	const struct tensor *input = export_tensor(out, node->input[0]),
+			    *output = export_tensor(out, node->output);
+	const char *bias = export_parameter(out, node, CONV_BIAS);
+	const struct export_part_name sums = export_part(node, "sums");
+	const struct conv conv = conv_of(export_graph(out), node);
+
+	export_node(out,
+		    &(struct export_node){
+			    .kind = is_depthwise(node) ? EXPORT_DEPTHWISE_CONVOLUTION : EXPORT_CONVOLUTION,
+			    .output = bias ? sums.text : output->name,
+			    .input = { input->name, export_parameter(out, node, CONV_KERNEL) },
+			    .window = &conv.window,
+			    .same = !strcmp(node->attribute[CONV_PADDING].s, "same"),
+			    .channels = conv.channels,
+			    .filters = conv.filters,
+		    });
+	if (bias)
+		export_binary(out, EXPORT_ADD, sums.text, bias, output->name);
+}
+
 /* ---- conv2d: kernel [height, width, channels, filters] ---- */
 
 const struct op op_conv2d = {
@@ -230,6 +254,7 @@ const struct op op_conv2d = {
 	.forward = conv_forward,
 	.backward = conv_backward,
 	.reference = conv_reference,
+	.export = conv_export,
 };
 
 /* ---- depthwise_conv2d: kernel [height, width, channels, depth_multiplier] ---- */
@@ -246,4 +271,5 @@ const struct op op_depthwise_conv2d = {
 	.forward = conv_forward,
 	.backward = conv_backward,
 	.reference = conv_reference,
+	.export = conv_export,
 };

@@ -96,6 +96,35 @@ static uint32_t emit_tree(struct plan *plan, const struct node *node, const stru
 	return parts;
 }
 
+enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE };
+
+/* (x - mean) / spread * gamma + beta; gamma and beta may be missing. */
+static void export_scaled(struct export *out, const struct node *node, const char *centered,
+			  const char *spread)
+{
+	const char *factor[2] = { export_parameter(out, node, NORM_GAMMA),
+				  export_parameter(out, node, NORM_BETA) };
+	const char *result = export_output(out, node);
+	const struct export_part_name normal = export_part(node, "normal"),
+				      scaled = export_part(node, "scaled");
+
+	export_binary(out, EXPORT_DIVIDE, centered, spread, factor[0] || factor[1] ? normal.text : result);
+	if (factor[0])
+		export_binary(out, EXPORT_MULTIPLY, normal.text, factor[0], factor[1] ? scaled.text : result);
+	if (factor[1])
+		export_binary(out, EXPORT_ADD, factor[0] ? scaled.text : normal.text, factor[1], result);
+}
+
+/* sqrt(variance + epsilon) */
+static struct export_part_name export_spread(struct export *out, const struct node *node,
+					     const char *variance, double epsilon)
+{
+	const struct export_part_name sum =
+		export_with(out, node, EXPORT_ADD, variance, epsilon, "variance_epsilon");
+
+	return export_of(out, node, EXPORT_SQRT, sum.text, "spread");
+}
+
 /* ---- batch_norm ---- */
 
 enum {
@@ -108,7 +137,6 @@ enum {
 	BATCH_MEAN_INITIALIZER,
 	BATCH_VARIANCE_INITIALIZER
 };
-enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE };
 
 #define INITIALIZER(key_of, usual)                                                                   \
 	{                                                                                            \
@@ -361,6 +389,18 @@ static void batch_norm_reference(const struct op_reference *r)
 	}
 }
 
+static void batch_norm_export(struct export *out, const struct node *node)
+{
+	const struct export_part_name centered = export_both(
+					      out, node, EXPORT_SUBTRACT, export_input(out, node, 0),
+					      export_parameter(out, node, NORM_MEAN), "centered"),
+				      spread = export_spread(out, node,
+							     export_parameter(out, node, NORM_VARIANCE),
+							     node->attribute[BATCH_EPSILON].f);
+
+	export_scaled(out, node, centered.text, spread.text);
+}
+
 const struct op op_batch_norm = {
 	.name = "batch_norm",
 	.inputs = 1,
@@ -372,6 +412,7 @@ const struct op op_batch_norm = {
 	.forward = batch_norm_forward,
 	.backward = batch_norm_backward,
 	.reference = batch_norm_reference,
+	.export = batch_norm_export,
 };
 
 /* ---- layer_norm ---- */
@@ -500,6 +541,36 @@ static void layer_norm_reference(const struct op_reference *r)
 	}
 }
 
+/* The mean over the last dimension, which stays. */
+static struct export_part_name export_mean(struct export *out, const struct node *node, const char *of,
+					   const char *part)
+{
+	const struct export_part_name name = export_part(node, part);
+
+	export_node(out, &(struct export_node){ .kind = EXPORT_MEAN,
+						.output = name.text,
+						.input = { of },
+						.axes = { -1 },
+						.axis_count = 1,
+						.keep = true });
+	return name;
+}
+
+static void layer_norm_export(struct export *out, const struct node *node)
+{
+	const char *x = export_input(out, node, 0);
+	const struct export_part_name mean = export_mean(out, node, x, "mean"),
+				      centered = export_both(out, node, EXPORT_SUBTRACT, x, mean.text,
+							     "centered"),
+				      squares = export_both(out, node, EXPORT_MULTIPLY, centered.text,
+							    centered.text, "squares"),
+				      variance = export_mean(out, node, squares.text, "variance"),
+				      spread = export_spread(out, node, variance.text,
+							     node->attribute[LAYER_EPSILON].f);
+
+	export_scaled(out, node, centered.text, spread.text);
+}
+
 const struct op op_layer_norm = {
 	.name = "layer_norm",
 	.inputs = 1,
@@ -511,6 +582,7 @@ const struct op op_layer_norm = {
 	.forward = layer_norm_forward,
 	.backward = layer_norm_backward,
 	.reference = layer_norm_reference,
+	.export = layer_norm_export,
 };
 
 /* ---- normalization: (x - mean) / max(sqrt(variance), 1e-7), of statistics that are loaded by name ---- */
@@ -557,6 +629,24 @@ static void normalization_reference(const struct op_reference *r)
 	}
 }
 
+/* max(a, b) = a + relu(b - a) */
+static void normalization_export(struct export *out, const struct node *node)
+{
+	const struct export_part_name centered = export_both(
+					      out, node, EXPORT_SUBTRACT, export_input(out, node, 0),
+					      export_parameter(out, node, NORMALIZATION_MEAN), "centered"),
+				      spread = export_of(out, node, EXPORT_SQRT,
+							 export_parameter(out, node, NORMALIZATION_VARIANCE),
+							 "spread"),
+				      above = export_with(out, node, EXPORT_SUBTRACT, spread.text,
+							  NORMALIZATION_LEAST, "above"),
+				      positive = export_of(out, node, EXPORT_RELU, above.text, "positive"),
+				      bounded = export_with(out, node, EXPORT_ADD, positive.text,
+							    NORMALIZATION_LEAST, "bounded");
+
+	export_binary(out, EXPORT_DIVIDE, centered.text, bounded.text, export_output(out, node));
+}
+
 const struct op op_normalization = {
 	.name = "normalization",
 	.inputs = 1,
@@ -566,4 +656,5 @@ const struct op op_normalization = {
 	.forward = normalization_forward,
 	.backward = normalization_backward,
 	.reference = normalization_reference,
+	.export = normalization_export,
 };

@@ -3,6 +3,8 @@
 #include "model/ops/row.h"
 #include "model/window.h"
 
+#include <string.h>
+
 /* ---- What the rows share ---- */
 
 enum { POOL_SIZE, POOL_STRIDES, POOL_PADDING };
@@ -221,6 +223,26 @@ static void pool_reference(const struct op_reference *r)
 	}
 }
 
+static void pool_export(struct export *out, const struct node *node)
+{
+	const struct window window = pool_of(export_graph(out), node);
+	struct export_node pool = { .kind = is_max(node) ? EXPORT_MAX_POOLING : EXPORT_AVERAGE_POOLING,
+				    .output = export_output(out, node),
+				    .input = { export_input(out, node, 0) } };
+
+	if (is_global(node)) {
+		pool.kind = is_max(node) ? EXPORT_MAX : EXPORT_MEAN;
+		pool.axes[0] = 1;
+		pool.axes[1] = 2;
+		pool.axis_count = 2;
+		pool.keep = node->attribute[GLOBAL_KEEPDIMS].b;
+	} else {
+		pool.window = &window;
+		pool.same = !strcmp(node->attribute[POOL_PADDING].s, "same");
+	}
+	export_node(out, &pool);
+}
+
 /* ---- The rows ---- */
 
 #define POOL(op_name, table)                 \
@@ -233,6 +255,7 @@ static void pool_reference(const struct op_reference *r)
 		.forward = pool_forward,     \
 		.backward = pool_backward,   \
 		.reference = pool_reference, \
+		.export = pool_export,       \
 	}
 
 POOL(max_pooling2d, pool_attributes);
