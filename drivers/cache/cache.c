@@ -249,13 +249,21 @@ bool cache_is_sound(const struct cache_view *view, const void *data)
 	return libdeflate_crc32(0, data, view->bytes) == view->crc32;
 }
 
+void cache_view_close(struct cache_view *view)
+{
+	if (!view->data)
+		return;
+	close_fd(&view->fd);
+	view->fd = -1;
+}
+
 void cache_view_done(struct cache_view *view)
 {
 	if (!view->data)
 		return;
 	if (view->bytes > 0)
 		(void)munmap((void *)(uintptr_t)view->data, view->bytes);
-	close_fd(&view->fd);
+	cache_view_close(view);
 	*view = (struct cache_view){ 0 };
 }
 

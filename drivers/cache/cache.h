@@ -71,7 +71,7 @@ struct cache_view {
 	const uint8_t *data; /* NULL = none */
 	uint64_t bytes;
 	uint32_t crc32;
-	int fd; /* while it is read ahead */
+	int fd; /* until cache_view_close(), then -1 */
 };
 
 /* Map an object and note the use. Returns 1, or 0 where it is not there.
@@ -94,6 +94,9 @@ MUST_CHECK int cache_read_direct(const struct cache_view *view, uint64_t offset,
 /* Whether the object's bytes, which `data` are, have the CRC of the label. Records with checksums of their
  * own need it not. */
 bool cache_is_sound(const struct cache_view *view, const void *data);
+/* What is wanted of it has been read: close its file, of which a process may have few. The mapping stays, and
+ * what is called but cache_view_done() is about that alone: cache_is_resident(), cache_is_sound(). */
+void cache_view_close(struct cache_view *view);
 /* Unmap; accepts a zeroed one. */
 void cache_view_done(struct cache_view *view);
 

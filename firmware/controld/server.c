@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/controld.h"
 #include "core/clock.h"
+#include "core/limits.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "drivers/notify/alive.h"
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -120,7 +120,6 @@ int server_listen(struct server *server, struct listener *listener, struct error
 
 int server_open(struct server *server, struct error *err)
 {
-	struct rlimit files;
 	int r;
 
 	*server = (struct server){
@@ -128,10 +127,7 @@ int server_open(struct server *server, struct error *err)
 		.remote = { .fd = -1, .clients_max = CONTROL_REMOTE_MAX },
 		.epoll_fd = -1,
 	};
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
+	limits_raise_files();
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (server->epoll_fd < 0)
 		return error_set(err, -errno, "epoll: %s", strerror(errno));

@@ -206,6 +206,7 @@ static void read_one(struct fetch_cache *cache, struct shard *shard)
 		shard_release(shard);
 		r = read_in(cache->fetch, shard, &err);
 	}
+	cache_view_close(&shard->view);
 	if (r == 0) {
 		found(cache, shard);
 	} else if (r == -ECANCELED) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/clock.h"
+#include "core/limits.h"
 #include "core/log.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
 		return EX_USAGE;
 	}
 	log_open("fetchd");
+	limits_raise_files();
 	alive_back_off(STATUS_FETCHD);
 	if (run_load(&fetch.run, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);

@@ -34,7 +34,7 @@ config() { # keys of fetch
 		source: { url = "s3://kiln/${source:-data}"; endpoint = "$endpoint"; };
 		sink: { url = "file://$work/runs/$name"; };
 		ring: { small_pages = true; };
-		order: { window_shards = 2; };
+		order: { window_shards = ${window_shards:-2}; };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		fetch: { hedge_percent = 0; $1 };
@@ -51,12 +51,12 @@ run() { # name, keys of fetch
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/$name.begin" 2>&1
 	local before
 	before=$(wc -l <"$work/proxy/requests")
-	"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/fetchd.log" &
+	{ [ -z "${files:-}" ] || ulimit -n "$files"; exec "$KILN_BIN/kiln-fetchd"; } 2>"$KILN_ROOT/fetchd.log" &
 	fetchd=$!
 	timeout 100 "$reader" ${pace:-} >"$work/$name.out" 2>"$work/$name.err"
 	grep -q ^END_RUN "$work/$name.out" && wait_for 20 test ! -d /proc/$fetchd || kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
-	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"(GET |path": ")/kiln/(data|large|again|more)/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
+	tail -n +$((before + 1)) "$work/proxy/requests" | grep -oE '"(GET |path": ")/kiln/(data|large|again|more|many)/[^"?]*tfrecord[^"?]*' >"$work/$name.asked"
 	asked=$(wc -l <"$work/$name.asked")
 	objects=$(sort -u "$work/$name.asked" | wc -l)
 }
@@ -168,6 +168,18 @@ cat "$cache"/objects/*/* >/dev/null
 node=large run resident "$memory cache_bytes = 100000000;"
 same 'from memory, where it has them: the same slots'
 unset source expected
+
+# ---- More shards than files may be open ----
+"$KILN_BUILD/system/make_shards" "$work/many" train 240 20 plain
+upload "$work/many" s3://kiln/many
+source=many epochs=1 window_shards=200
+run many 'cache_bytes = 100000000;'
+grep -q ^END_RUN "$work/many.out"
+ok $? 'windows of 200 shards' "$(tail -n 3 "$KILN_ROOT/fetchd.log")"
+files=120 expected=many node=many run few_files 'cache_bytes = 100000000;'
+expected=many same 'from the cache with 120 files open at most: the same slots'
+is "$asked" 0 'and no request: no shard of a window holds its file open'
+unset source epochs window_shards
 
 # ---- A budget ----
 budget=$((5 * shard_bytes + 1000))
