@@ -14,7 +14,7 @@ static uint64_t waited_us(const struct status_fetchd *status, enum stall_stage f
 {
 	uint64_t sum = 0;
 
-	for (int stage = first; stage <= (int)last; stage++)
+	for (int stage = (int)first; stage <= (int)last; stage++)
 		sum += status->stalled_us[stage];
 	return sum;
 }

@@ -12,8 +12,8 @@
 struct item {
 	char key[STORE_KEY_MAX + 1];
 	struct store_pin pin;
-	struct cache_writer writer;
-	struct error err; /* code 0 = good so far */
+	struct error err;           /* code 0 = good so far */
+	struct cache_writer writer; /* ends with room for a label */
 };
 
 /* One range of it, in a ring in the order they were asked for. */
