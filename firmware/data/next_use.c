@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define HELD 2u /* windows that may have been read: the cursor's, and the one behind it */
-
 /* A shard's place in a pass. */
 struct stand {
 	uint32_t lane;
@@ -46,7 +44,7 @@ static bool has_pass(const struct plan *plan, uint32_t source, uint64_t pass)
 }
 
 static double train_use(const struct plan *plan, const struct cursor *cursor, uint32_t source, uint64_t index,
-			bool read)
+			uint32_t held)
 {
 	uint32_t lanes = plan_settings_of(plan)->lanes;
 	const struct cursor_place *place = &cursor->place[(size_t)source * lanes], *at;
@@ -58,7 +56,7 @@ static double train_use(const struct plan *plan, const struct cursor *cursor, ui
 		if (cursor->split == SPLIT_TEST || !has_pass(plan, source, ++pass))
 			return INFINITY;
 		stand = stand_in_pass(plan, source, pass, index);
-		if (!read || stand.window > 0)
+		if (held == 0 || stand.window > 0)
 			return stand.share;
 		return has_pass(plan, source, pass + 1)
 			       ? 1 + stand_in_pass(plan, source, pass + 1, index).share
@@ -68,7 +66,7 @@ static double train_use(const struct plan *plan, const struct cursor *cursor, ui
 		pass = place[lane].pass < pass ? place[lane].pass : pass;
 	stand = stand_in_pass(plan, source, pass, index);
 	at = &place[stand.lane];
-	if (stand.window >= at->window + (read ? HELD : 0) && (source == 0 || at->pass == pass))
+	if (stand.window >= at->window + held && (source == 0 || at->pass == pass))
 		return stand.share - share_of(plan, source, SPLIT_TRAIN, stand.lane, at->window);
 	if (!has_pass(plan, source, pass + 1))
 		return INFINITY;
@@ -77,36 +75,36 @@ static double train_use(const struct plan *plan, const struct cursor *cursor, ui
 }
 
 /* An evaluation reads a lane's sources one after the other; the place's pass says which it is at. */
-static bool is_ahead(const struct cursor_place *at, uint32_t source, uint64_t window, bool read)
+static bool is_ahead(const struct cursor_place *at, uint32_t source, uint64_t window, uint32_t held)
 {
-	return source > at->pass + read || (source == at->pass && window >= at->window + (read ? HELD : 0));
+	return source > at->pass + (held > 0) || (source == at->pass && window >= at->window + held);
 }
 
 static double evaluation_use(const struct plan *plan, const struct cursor *cursor, uint32_t source,
-			     enum split split, uint64_t index, bool read)
+			     enum split split, uint64_t index, uint32_t held)
 {
 	struct stand stand = stand_at(plan, source, split, index);
 	double now =
 		cursor->split == SPLIT_TRAIN ? share_of(plan, 0, SPLIT_TRAIN, 0, cursor->place[0].window) : 1;
 	uint64_t epochs = plan_settings_of(plan)->epochs;
-	bool held = read && stand.window == 0; /* while another segment's last window is taken from */
+	bool first = held > 0 && stand.window == 0; /* while another segment's last window is taken from */
 
-	if (cursor->split == split && is_ahead(&cursor->place[stand.lane], source, stand.window, read))
+	if (cursor->split == split && is_ahead(&cursor->place[stand.lane], source, stand.window, held))
 		return 0;
 	if (cursor->split == SPLIT_TEST)
 		return INFINITY;
 	if (split == SPLIT_TEST)
-		return held ? INFINITY : (double)(epochs - cursor->segment) - now;
-	if (cursor->split == SPLIT_TRAIN && !held)
+		return first ? INFINITY : (double)(epochs - cursor->segment) - now;
+	if (cursor->split == SPLIT_TRAIN && !first)
 		return 1 - now;
 	return cursor->segment + 1 < epochs ? 2 - now : INFINITY;
 }
 
 double next_use(const struct plan *plan, const struct cursor *cursor, uint32_t source, enum split split,
-		uint64_t index, bool read)
+		uint64_t index, uint32_t held)
 {
 	if (cursor->ended)
 		return INFINITY;
-	return split == SPLIT_TRAIN ? train_use(plan, cursor, source, index, read)
-				    : evaluation_use(plan, cursor, source, split, index, read);
+	return split == SPLIT_TRAIN ? train_use(plan, cursor, source, index, held)
+				    : evaluation_use(plan, cursor, source, split, index, held);
 }

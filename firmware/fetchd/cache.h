@@ -57,7 +57,8 @@ struct fetch_cache {
 	struct cache_list list;
 	struct cache_pins pins;
 	uint64_t pause_until_us;
-	struct cursor cursor; /* where the run stood when it was looked */
+	struct cursor cursor;  /* where the run stood when it was looked ... */
+	uint32_t windows_held; /* ... and how many windows of a stream it had read, or was about to */
 	double rank_below;
 };
 

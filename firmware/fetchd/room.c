@@ -80,13 +80,13 @@ uint64_t room_place(void *context, const struct cache_item *item)
 
 /* ---- Room ---- */
 
-static double use_of(const struct fetch_cache *cache, uint64_t place, bool read)
+static double use_of(const struct fetch_cache *cache, uint64_t place, uint32_t held)
 {
 	uint32_t source = (uint32_t)(place >> (INDEX_BITS + 2)) & (PLAN_SOURCES_MAX - 1);
 	enum split split = (enum split)(place >> INDEX_BITS & 3);
 
 	return next_use(cache->fetch->plan, &cache->cursor, source, split,
-			place & ((UINT64_C(1) << INDEX_BITS) - 1), read);
+			place & ((UINT64_C(1) << INDEX_BITS) - 1), held);
 }
 
 /* Whatever the run needs later; then what it needs no more, and what it never did, longest unused first. */
@@ -96,7 +96,7 @@ static double rank(void *context, const struct cache_held *held)
 	double age = difftime(time(NULL), (time_t)held->used_s), value;
 
 	age = age < 0 ? 0 : age;
-	value = held->place == PLACE_NONE ? INFINITY : use_of(cache, held->place, false);
+	value = held->place == PLACE_NONE ? INFINITY : use_of(cache, held->place, 0);
 	if (isinf(value))
 		value = (held->place == PLACE_NONE ? RANK_STRANGER : RANK_NEVER) + age;
 	return value > cache->rank_below ? value : -1;
@@ -105,6 +105,7 @@ static double rank(void *context, const struct cache_held *held)
 static void look(struct fetch_cache *cache)
 {
 	(void)pthread_mutex_lock(&cache->fetch->lock);
+	cache->windows_held = 1 + cache->fetch->ahead;
 	if (cache->fetch->cursor)
 		cache->cursor = *cache->fetch->cursor;
 	(void)pthread_mutex_unlock(&cache->fetch->lock);
@@ -160,7 +161,7 @@ bool room_make(struct fetch_cache *cache, uint64_t bytes, uint64_t place)
 		cache->rank_below = 0;
 	} else {
 		look(cache);
-		use = use_of(cache, place, true);
+		use = use_of(cache, place, cache->windows_held);
 		/* Among those that are needed no more, this one is not worth another. */
 		cache->rank_below = isinf(use) ? RANK_STRANGER - 1 : use;
 	}

@@ -21,6 +21,12 @@
 #define SHARDS     (TRAIN + VALIDATION + TEST)
 #define WINDOW     3u
 #define STEPS_MAX  64u
+#define HELD       2u /* the window that is read, and the next */
+
+/* Of the runs that read further ahead. */
+#define AHEAD_SHARDS 60u
+#define AHEAD_PASSES 6u
+#define AHEAD_ROOM   30u
 
 struct step {
 	struct cursor cursor;
@@ -106,13 +112,13 @@ static int teardown(void **state)
 	return scratch_teardown(state);
 }
 
-static double use(const struct cursor *cursor, unsigned shard, bool read)
+static double use(const struct cursor *cursor, unsigned shard, uint32_t held)
 {
 	enum split split = shard < TRAIN                ? SPLIT_TRAIN
 			   : shard < TRAIN + VALIDATION ? SPLIT_VALIDATION
 							: SPLIT_TEST;
 
-	return next_use(plan, cursor, 0, split, shard - first_of(split), read);
+	return next_use(plan, cursor, 0, split, shard - first_of(split), held);
 }
 
 /* The step that reads the shard next, steps = none. */
@@ -131,7 +137,7 @@ static void test_order_of_uses(void **state)
 	(void)state;
 	for (unsigned t = 0; t < steps; t++)
 		for (unsigned a = 0; a < SHARDS; a++) {
-			double use_a = use(&step[t].cursor, a, false);
+			double use_a = use(&step[t].cursor, a, 0);
 			unsigned at_a = read_next(t, a);
 
 			assert_int_equal(isinf(use_a), at_a == steps);
@@ -141,7 +147,7 @@ static void test_order_of_uses(void **state)
 			for (unsigned b = 0; b < SHARDS; b++) {
 				unsigned at_b = read_next(t, b);
 
-				if (use_a < use(&step[t].cursor, b, false)) {
+				if (use_a < use(&step[t].cursor, b, 0)) {
 					assert_true(at_a <= at_b);
 					compared += at_a < at_b;
 				}
@@ -155,7 +161,7 @@ static void test_once_read(void **state)
 	(void)state;
 	for (unsigned t = 0; t < steps; t++)
 		for (unsigned a = 0; a < SHARDS; a++) {
-			double after = use(&step[t].cursor, a, true);
+			double after = use(&step[t].cursor, a, HELD);
 			bool next = t + 1 < steps && step[t + 1].reads[a];
 
 			if (!step[t].reads[a] && !next)
@@ -197,7 +203,7 @@ static unsigned farthest(const bool *held, unsigned t, bool by_use, const unsign
 		if (!held[i])
 			continue;
 		if (worst == SHARDS ||
-		    (by_use ? use(&step[t].cursor, i, true) > use(&step[t].cursor, worst, true)
+		    (by_use ? use(&step[t].cursor, i, HELD) > use(&step[t].cursor, worst, HELD)
 			    : last[i] < last[worst]))
 			worst = i;
 	}
@@ -234,6 +240,94 @@ static void test_better_than_lru(void **state)
 	assert_int_equal(misses(SHARDS, true), SHARDS);
 }
 
+/* ---- Read further ahead ---- */
+
+static struct plan *make_long_plan(void)
+{
+	struct plan_settings settings = { .order_version = ORDER_VERSION,
+					  .lanes = 1,
+					  .sources = 1,
+					  .seed = 44,
+					  .epochs = AHEAD_PASSES,
+					  .window_shards = 1,
+					  .batch_rows = 1,
+					  .weight = { 1 } };
+	struct plan_writer *writer;
+	struct plan *made;
+	char path[PATH_BYTES];
+
+	(void)snprintf(path, sizeof(path), "%s/long", root);
+	assert_int_equal(plan_create(path, &settings, &writer, NULL), 0);
+	add_split(writer, SPLIT_TRAIN, AHEAD_SHARDS);
+	assert_int_equal(plan_finish(writer, NULL), 0);
+	assert_int_equal(plan_open(path, &made, NULL), 0);
+	return made;
+}
+
+/* The way fetchd keeps a shard: instead of the one that is read last, if that is later than this one. */
+static void keep(const struct plan *of, const struct cursor *cursor, bool *kept, unsigned *count,
+		 unsigned shard, uint32_t held)
+{
+	unsigned worst = shard;
+	double most = next_use(of, cursor, 0, SPLIT_TRAIN, shard, held);
+
+	for (unsigned i = 0; i < AHEAD_SHARDS && *count == AHEAD_ROOM; i++) {
+		double rank = kept[i] ? next_use(of, cursor, 0, SPLIT_TRAIN, i, 0) : -1;
+
+		if (rank > most) {
+			most = rank;
+			worst = i;
+		}
+	}
+	if (*count < AHEAD_ROOM)
+		(*count)++;
+	else if (worst == shard)
+		return;
+	else
+		kept[worst] = false;
+	kept[shard] = true;
+}
+
+static unsigned misses_ahead(const struct plan *of, uint32_t ahead)
+{
+	bool kept[AHEAD_SHARDS] = { 0 };
+	unsigned count = 0, missed = 0;
+
+	for (uint64_t pass = 0; pass < AHEAD_PASSES; pass++) {
+		uint64_t read = 0;
+
+		for (uint64_t window = 0; window < AHEAD_SHARDS; window++) {
+			struct cursor cursor = { .split = SPLIT_TRAIN, .segment = pass, .places = 1 };
+
+			cursor.place[0] = (struct cursor_place){ .pass = pass, .window = window };
+			for (; read <= window + ahead && read < AHEAD_SHARDS; read++) {
+				unsigned shard = (unsigned)order_shard(44, 0, pass, AHEAD_SHARDS, read);
+
+				if (kept[shard])
+					continue;
+				missed++;
+				keep(of, &cursor, kept, &count, shard, 1 + ahead);
+			}
+		}
+	}
+	return missed;
+}
+
+static void test_read_ahead(void **state)
+{
+	struct plan *of = make_long_plan();
+	unsigned least = misses_ahead(of, 1);
+
+	(void)state;
+	for (uint32_t ahead = 3; ahead <= 31; ahead = 2 * ahead + 1) {
+		unsigned missed = misses_ahead(of, ahead);
+
+		if (missed > least)
+			fail_msg("%u windows ahead: %u misses, 1 ahead: %u", ahead, missed, least);
+	}
+	plan_close(of);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_better_than_lru),
+		cmocka_unit_test(test_read_ahead),
 	};
 
 	return cmocka_run_group_tests_name("next_use", tests, setup, teardown);
