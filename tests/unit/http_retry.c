@@ -59,7 +59,8 @@ static void test_delays(void **state)
 {
 	(void)state;
 	for (uint32_t failures = 0; failures < 100; failures++) {
-		uint64_t most = failures < 7 ? (uint64_t)RETRY_BASE_MS << failures : RETRY_CAP_MS;
+		uint64_t doubled = (uint64_t)RETRY_BASE_MS << (failures < 20 ? failures : 20),
+			 most = doubled < RETRY_CAP_MS ? doubled : RETRY_CAP_MS;
 
 		assert_int_equal(retry_delay_ms(failures, 0, 0), 0);
 		assert_int_equal(retry_delay_ms(failures, most, 0), most);
