@@ -187,23 +187,24 @@ lint: deps-test
 	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
 		sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 $(CPPFLAGS)' tidy
 
-# One entry is LABEL:COMMAND; tests/run runs them in this order.
+# One entry is LABEL:COMMAND; tests/run runs them in this order, those behind --beside beside the others.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
 THREADED     := crc32c ring_stress
-test-entries  = lint:tools/tap\ lint\ make\ -s\ lint \
-	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
+quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
+test-entries  = $(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
 	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
-	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tools/tap\ corpus\ tests/fuzz/run\ $(notdir $t)\ -runs=5000\ -seed=44) \
-	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
+	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t) \
+	--beside lint:tools/tap\ lint\ $(quietly)\ lint \
+	clang:tools/tap\ builds\ $(quietly)\ CC=clang\ programs \
+	fuzz:tools/tap\ builds\ $(quietly)\ FLAVOUR=fuzz\ CC=clang\ fuzzers \
+	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tools/tap\ corpus\ tests/fuzz/run\ $(notdir $t)\ -runs=5000\ -seed=44)
 
 test: deps-test
-	@echo "Building: release, asan, tsan, fuzz, and once more with clang"
+	@echo "Building: release, asan, tsan; beside the tests with clang and for fuzzing"
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan programs tests
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=fuzz CC=clang fuzzers
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) CC=clang programs
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 	 tests/run $(test-entries)
