@@ -92,6 +92,7 @@ start_nginx() { # folder
 # ---- Rounds ----
 
 config() { # folder, epochs, more keys; what Kiln will read: $records an epoch
+	kiln_folder=$1
 	kiln_rows=$(($2 * ${records:?}))
 	kiln_bytes=$(($2 * $(stored "$1") * ${copies:-1}))
 	cat >"$work/kiln.conf" <<-CONF
@@ -117,9 +118,35 @@ kiln_pass() {
 	wait $reader
 }
 
+# The rows of an epoch by the CRC of their columns, and how often each: of the bench's own server, or of the files.
+kiln_rows_of() { # "server" or "files", copies of each file there
+	export KILN_ROOT=$work/node
+	rm -rf "$KILN_ROOT" "$work/runs"
+	mkdir -p "$KILN_ROOT"
+	sed -E "s|epochs = [0-9]+|epochs = 1|" "$work/kiln.conf" >"$work/check.conf"
+	[ "$1" = server ] || sed -Ei "s|source: \{[^}]*\}|source: { url = \"file://$work/$kiln_folder\"; }|" "$work/check.conf"
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/check.conf" >/dev/null 2>"$work/begin.log" || cat "$work/begin.log" >&2
+	"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/log" &
+	"$KILN_BUILD/system/fetch_reader" --rows | awk -v copies="$2" '$1 == "ROW" { n[$4]++ } END { for (crc in n) print crc, n[crc] / copies }' | sort
+	wait $!
+	"$KILN_BIN/kiln-oneshot" release
+}
+
+# Before anything is timed: every record of the files comes from the server, as often as it is there, and no other.
+kiln_verify() {
+	kiln_rows_of files 1 >"$work/rows.files"
+	kiln_rows_of server "${copies:-1}" >"$work/rows.server"
+	[ "$(awk '{ n += $2 } END { print n + 0 }' "$work/rows.files")" = "$((records / ${copies:-1}))" ] &&
+		cmp -s "$work/rows.files" "$work/rows.server" || {
+		echo "what Kiln reads from the server is not what the files hold: $(diff "$work/rows.files" "$work/rows.server" | head -n 3)" >&2
+		return 1
+	}
+}
+
 # From the start of fetchd to END_RUN, with all that both processes cost.
 kiln_round() {
 	local rows first wall epochs seconds user system
+	[ -e "$work/rows.server" ] || kiln_verify
 	export KILN_ROOT=$work/node
 	rm -rf "$KILN_ROOT" "$work/runs"
 	mkdir -p "$KILN_ROOT"
