@@ -163,8 +163,7 @@ static void write_graph(struct wire *wire, const void *context)
 	write_weights(&out);
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		graph->node[i].op->export(&out, &graph->node[i]);
-	if (out.writer->output)
-		out.writer->output(wire, graph_at(graph, graph->output));
+	out.writer->output(wire, graph_at(graph, graph->output));
 }
 
 static int check(const struct export *out, struct error *err)

@@ -103,11 +103,11 @@ struct export_writer {
 	void (*constant)(struct wire *graph, const struct export_constant *constant);
 	/* An input of the batch: [rows, shape...]. */
 	void (*input)(struct wire *graph, const struct tensor *tensor);
-	/* The whole file, whose graph `fill` writes; where the graph's outputs stand. */
+	/* The model's output, behind all nodes, and what else ends a graph. */
+	void (*output)(struct wire *graph, const struct tensor *tensor);
+	/* The whole file, whose graph `fill` writes. */
 	void (*file)(struct wire *file, const struct graph *graph,
 		     void (*fill)(struct wire *graph, const void *context), const void *context);
-	/* What of a batch's inputs and the model's output has to stand in the graph, too; or NULL. */
-	void (*output)(struct wire *graph, const struct tensor *tensor);
 };
 
 extern const struct export_writer export_onnx, export_saved_model;
