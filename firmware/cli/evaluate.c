@@ -42,10 +42,6 @@ struct evaluation {
 	struct model_metrics passes;
 };
 
-static const char *const splits[SPLIT_MAX] = {
-	[SPLIT_TRAIN] = "train", [SPLIT_VALIDATION] = "validation", [SPLIT_TEST] = "test"
-};
-
 static int take_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
 {
 	struct model *model = evaluation->trained.model;
@@ -89,7 +85,7 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 		r = take_batch(evaluation, &batch, err);
 	if (r == 0 && evaluation->rows == 0)
 		r = error_set(err, -ENODATA, "the %s split: found no record that counts",
-			      splits[evaluation->split]);
+			      records_splits[evaluation->split]);
 	return r < 0 ? r : model_metrics(trained->model, &evaluation->passes, err);
 }
 
@@ -146,7 +142,7 @@ static void print_json(const struct evaluation *evaluation)
 	const uint32_t count = metrics_values(evaluation->metrics, value);
 
 	cJSON_AddStringToObject(json, "model", evaluation->trained.name);
-	cJSON_AddStringToObject(json, "split", splits[evaluation->split]);
+	cJSON_AddStringToObject(json, "split", records_splits[evaluation->split]);
 	json_add_u64(json, "rows", evaluation->rows);
 	json_add_u64(json, "left_out", records_skipped(evaluation->records));
 	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);
@@ -161,7 +157,7 @@ static void print_json(const struct evaluation *evaluation)
 static bool take_split(struct evaluation *evaluation, const char *name)
 {
 	for (enum split split = 0; split < SPLIT_MAX; split++)
-		if (strcmp(name, splits[split]) == 0) {
+		if (strcmp(name, records_splits[split]) == 0) {
 			evaluation->split = split;
 			return true;
 		}

@@ -44,6 +44,10 @@ struct records {
 	uint64_t rows, skipped;
 };
 
+const char *const records_splits[SPLIT_MAX] = {
+	[SPLIT_TRAIN] = "train", [SPLIT_VALIDATION] = "validation", [SPLIT_TEST] = "test"
+};
+
 /* ---- Which shards ---- */
 
 static int add_key(struct records *records, const char *key, uint32_t source)
@@ -222,7 +226,6 @@ static int bind_model(struct records *records, const struct model *model, struct
 static int open_records(struct records *records, const struct trained *trained, enum split split,
 			const char *data, const struct model *model, struct error *err)
 {
-	static const char *const names[SPLIT_MAX] = { "train", "validation", "test" };
 	int r = data ? list_below(records, trained, split, data, err)
 		     : list_plan(records, trained, split, err);
 
@@ -232,7 +235,7 @@ static int open_records(struct records *records, const struct trained *trained, 
 		return r;
 	if (records->shards == 0)
 		return error_set(err, -ENOENT, "%s: found no shards of the %s split",
-				 data ? data : store_url(trained->folder), names[split]);
+				 data ? data : store_url(trained->folder), records_splits[split]);
 	records->filtered = *records->config->order.filter != '\0';
 	if (records->filtered && !filter_parse(records->config->order.filter, &records->filter))
 		return error_set(err, -EINVAL, "order.filter: found %s, allowed: " FILTER_ALLOWED,

@@ -9,6 +9,9 @@
 #include "core/cursor.h"
 #include "model/model.h"
 
+/* By split: "train", "validation", "test". */
+extern const char *const records_splits[SPLIT_MAX];
+
 struct records;
 
 /* The shards are those of the plan beside the run's model folder; with `data`, a URL, those below it whose
