@@ -222,7 +222,7 @@ test-system: programs tests
 # faults; the daemons under ThreadSanitizer.
 SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
-	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 \
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 KILN_TEST_JOBS=1 \
 	 tests/run $(foreach t,$(SOAK_TESTS),soak/$(basename $(notdir $t)):$t)
 
 test-interop: deps-test programs tests

@@ -41,16 +41,16 @@ killed() { # name, step...
 
 # Nothing that a run could do is an improvement by 10: the first epoch is the best.
 never='monitor = "val_loss"; min_delta = 10.0;'
-undisturbed whole "early_stopping: { $never patience = 2; };"
-like "$result" '^0 finished 3 ' "early stopping: the run ends behind its third epoch"
+undisturbed whole "early_stopping: { $never patience = 4; };"
+like "$result" '^0 finished 5 ' "early stopping: the run ends behind its fifth epoch"
 is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "with its test"
 per_epoch=$(record_json 'r["epochs"][0]["step"]')
 is "$(weights_of "$spool/model/model.safetensors")" "$(weights_of "$(newest)")" "the last weights are the model"
-like "$(cat "$KILN_ROOT/log")" "epoch 3: no improvement for 2 epochs, stopping early; the best was epoch 1" "and it says so"
+like "$(cat "$KILN_ROOT/log")" "epoch 5: no improvement for 4 epochs, stopping early; the best was epoch 1" "and it says so"
 killed whole $((per_epoch + 1)) $((2 * per_epoch + 1))
 
-undisturbed best "early_stopping: { $never patience = 2; restore_best = true; };"
-like "$result" '^0 finished 3 ' "restore_best: the run ends behind its third epoch, too"
+undisturbed best "early_stopping: { $never patience = 4; restore_best = true; };"
+like "$result" '^0 finished 5 ' "restore_best: the run ends behind its fifth epoch, too"
 is "$(weights_of "$spool/model/model.safetensors")" \
 	"$(weights_of "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$per_epoch")")" "the first epoch's weights are the model"
 [ "$(weights_of "$spool/model/model.safetensors")" != "$(weights_of "$(newest)")" ]
