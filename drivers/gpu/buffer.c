@@ -16,6 +16,7 @@ int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_b
 
 	if (!buffer)
 		return error_set(err, -ENOMEM, "buffer: out of memory");
+	buffer->gpu = gpu;
 	buffer->bytes = bytes;
 	if (gpu->cpu) {
 		buffer->host = rounded ? aligned_alloc(HOST_ALIGN, rounded) : NULL;
@@ -27,14 +28,14 @@ int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_b
 		gpu->context, CL_MEM_READ_WRITE | (gpu->cpu ? (cl_mem_flags)CL_MEM_USE_HOST_PTR : 0), bytes,
 		buffer->host, &code);
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "clCreateBuffer of %" PRIu64 " bytes", bytes);
+		return cl_error(gpu, err, code, "clCreateBuffer of %" PRIu64 " bytes", bytes);
 	if (!gpu->cpu) {
 		const cl_uchar zero = 0;
 
 		code = clEnqueueFillBuffer(gpu->queue, buffer->memory, &zero, sizeof(zero), 0, bytes, 0, NULL,
 					   NULL);
 		if (code != CL_SUCCESS)
-			return cl_error(err, code, "clEnqueueFillBuffer of %" PRIu64 " bytes", bytes);
+			return cl_error(gpu, err, code, "clEnqueueFillBuffer of %" PRIu64 " bytes", bytes);
 	}
 	*ret_buffer = TAKE(buffer);
 	return 0;
@@ -48,12 +49,13 @@ int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes, struct gp
 
 	if (!buffer)
 		return error_set(err, -ENOMEM, "buffer: out of memory");
+	buffer->gpu = gpu;
 	buffer->bytes = bytes;
 	/* The device only reads it; OpenCL's host pointer is not const. */
 	buffer->memory = clCreateBuffer(gpu->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, bytes,
 					(void *)(uintptr_t)host, &code);
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "clCreateBuffer on %" PRIu64 " bytes of host memory", bytes);
+		return cl_error(gpu, err, code, "clCreateBuffer on %" PRIu64 " bytes of host memory", bytes);
 	*ret_buffer = TAKE(buffer);
 	return 0;
 }
@@ -67,11 +69,12 @@ int gpu_buffer_part(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes, s
 
 	if (!buffer)
 		return error_set(err, -ENOMEM, "buffer: out of memory");
+	buffer->gpu = whole->gpu;
 	buffer->bytes = bytes;
 	buffer->memory = clCreateSubBuffer(whole->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
 					   &region, &code);
 	if (code != CL_SUCCESS)
-		return cl_error(err, code,
+		return cl_error(whole->gpu, err, code,
 				"clCreateSubBuffer of %" PRIu64 " bytes at %" PRIu64 " in %" PRIu64, bytes,
 				offset, whole->bytes);
 	*ret_buffer = TAKE(buffer);
@@ -100,8 +103,8 @@ int gpu_write(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const
 		clEnqueueWriteBuffer(gpu->queue, buffer->memory, wait, offset, bytes, data, 0, NULL, NULL);
 
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "clEnqueueWriteBuffer of %" PRIu64 " bytes at %" PRIu64, bytes,
-				offset);
+		return cl_error(gpu, err, code, "clEnqueueWriteBuffer of %" PRIu64 " bytes at %" PRIu64,
+				bytes, offset);
 	return 0;
 }
 
@@ -113,10 +116,10 @@ int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *
 					  NULL, ret_event ? &event : NULL);
 
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes at %" PRIu64, bytes,
+		return cl_error(gpu, err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes at %" PRIu64, bytes,
 				offset);
 	if (ret_event)
-		ret_event->handle = event;
+		*ret_event = (struct gpu_event){ event, gpu };
 	return 0;
 }
 
@@ -128,8 +131,8 @@ int gpu_copy(struct gpu *gpu, struct gpu_buffer *from, struct gpu_buffer *to, st
 		clEnqueueCopyBuffer(gpu->queue, from->memory, to->memory, 0, 0, from->bytes, 0, NULL, &event);
 
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "clEnqueueCopyBuffer of %" PRIu64 " bytes", from->bytes);
-	ret_event->handle = event;
+		return cl_error(gpu, err, code, "clEnqueueCopyBuffer of %" PRIu64 " bytes", from->bytes);
+	*ret_event = (struct gpu_event){ event, gpu };
 	return 0;
 }
 
@@ -151,7 +154,8 @@ int gpu_buffer_fetch(struct gpu *gpu, struct gpu_buffer *buffer, const struct gp
 		code = clEnqueueReadBuffer(gpu->transfers, buffer->memory, CL_TRUE, 0, buffer->bytes,
 					   buffer->host, event ? 1 : 0, event ? &event : NULL, NULL);
 		if (code != CL_SUCCESS)
-			return cl_error(err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes", buffer->bytes);
+			return cl_error(gpu, err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes",
+					buffer->bytes);
 	}
 	*ret_host = buffer->host;
 	return 0;

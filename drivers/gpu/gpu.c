@@ -76,7 +76,7 @@ static int errno_of(cl_int code)
 	}
 }
 
-int cl_error(struct error *err, cl_int code, const char *format, ...)
+int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...)
 {
 	char what[ERROR_TEXT_MAX / 2];
 	va_list args;
@@ -84,7 +84,8 @@ int cl_error(struct error *err, cl_int code, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return error_set(err, errno_of(code), "%s: %s (%d)", what, cl_error_name(code), code);
+	return error_set(err, errno_of(code), "%s: %s: %s (%d)", gpu->description, what, cl_error_name(code),
+			 code);
 }
 
 /* PoCL's own directory must exist and be writable before the first OpenCL call: PoCL aborts otherwise. It
@@ -197,11 +198,11 @@ static int open_queues(struct gpu *gpu, struct error *err)
 				 gpu->description, align_bits / 8, GPU_ALIGN_BYTES);
 	gpu->context = clCreateContext(properties, 1, &gpu->device, NULL, NULL, &code);
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "%s: clCreateContext", gpu->description);
+		return cl_error(gpu, err, code, "clCreateContext");
 	gpu->queue = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
 	if (code == CL_SUCCESS && !gpu->cpu)
 		gpu->transfers = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
-	return code == CL_SUCCESS ? 0 : cl_error(err, code, "%s: clCreateCommandQueue", gpu->description);
+	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clCreateCommandQueue");
 }
 
 int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error *err)
@@ -259,14 +260,14 @@ int gpu_flush(struct gpu *gpu, struct error *err)
 {
 	cl_int code = clFlush(gpu->queue);
 
-	return code == CL_SUCCESS ? 0 : cl_error(err, code, "clFlush");
+	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clFlush");
 }
 
 int gpu_finish(struct gpu *gpu, struct error *err)
 {
 	cl_int code = clFinish(gpu->queue);
 
-	return code == CL_SUCCESS ? 0 : cl_error(err, code, "clFinish");
+	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clFinish");
 }
 
 int gpu_event_wait(const struct gpu_event *event, struct error *err)
@@ -274,7 +275,7 @@ int gpu_event_wait(const struct gpu_event *event, struct error *err)
 	cl_event handle = event->handle;
 	cl_int code = handle ? clWaitForEvents(1, &handle) : CL_SUCCESS;
 
-	return code == CL_SUCCESS ? 0 : cl_error(err, code, "clWaitForEvents");
+	return code == CL_SUCCESS ? 0 : cl_error(event->gpu, err, code, "clWaitForEvents");
 }
 
 bool gpu_event_done(const struct gpu_event *event)

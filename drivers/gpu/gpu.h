@@ -6,9 +6,9 @@
  * Order: gpu_open -> gpu_program_build -> gpu_kernel_create -> (gpu_kernel_set*, gpu_launch)* -> free in
  * reverse. Cost: launches, writes, reads and copies only enqueue unless they say "blocks"; none allocates in
  * our own code. Threads: one, except gpu_event_wait(), gpu_buffer_fetch() and gpu_event_free(), which any
- * thread may call. Errors: every cl_int is checked and named in the text, with kernel and global size where
- * there is one. -ENODEV no such device; -ENOEXEC a build failed (the text holds the start of the build log);
- * -ENOMEM; -EIO anything else.
+ * thread may call. Errors: every cl_int is checked and named in the text, with the device, and with kernel
+ * and global size where there is one. -ENODEV no such device, or it is lost; -ENOEXEC a build failed (the
+ * text holds options and the start of the build log); -ENOMEM; -EIO anything else.
  */
 #pragma once
 
@@ -27,6 +27,7 @@ struct gpu_kernel;
 /* A command's completion; zeroed = none. */
 struct gpu_event {
 	void *handle;
+	const struct gpu *gpu;
 };
 
 /* One file of a program; `name` shows in build messages. */
@@ -85,11 +86,11 @@ MUST_CHECK int gpu_finish(struct gpu *gpu, struct error *err);
 /* Build from sources, or load the cached binary of (platform, device, driver, options, sources). */
 MUST_CHECK int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count,
 				 const char *options, struct gpu_program **ret_program, struct error *err);
-/* Cache the binary; once: later calls and cache hits do nothing, and failing only means that the next start
- * compiles again. Call it while the queue is empty and after every kernel ran once: it then takes some 5 ms.
- * PoCL compiles a kernel at its first launch or here, which costs seconds, and PoCL 3.1 aborts
- * (pocl_release_dlhandle_cache) when another thread asks for the binary while kernels run. */
-void gpu_program_save(struct gpu_program *program);
+/* Cache the binary; once: later calls and cache hits do nothing. Errors: of the file or the device; they only
+ * mean that the next start compiles again. Call it while the queue is empty and after every kernel ran once:
+ * it then takes some 5 ms. PoCL compiles a kernel at its first launch or here, which costs seconds, and
+ * PoCL 3.1 aborts (pocl_release_dlhandle_cache) when another thread asks for the binary while kernels run. */
+MUST_CHECK int gpu_program_save(struct gpu_program *program, struct error *err);
 /* True when the binary came from the cache. */
 bool gpu_program_cached(const struct gpu_program *program);
 void gpu_program_free(struct gpu_program *program);

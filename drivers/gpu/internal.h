@@ -19,6 +19,7 @@ struct gpu {
 };
 
 struct gpu_buffer {
+	const struct gpu *gpu;
 	cl_mem memory;
 	uint64_t bytes;
 	void *host; /* owned; on a CPU device the memory itself, else where gpu_buffer_fetch() puts it, or
@@ -27,5 +28,6 @@ struct gpu_buffer {
 
 /* "CL_OUT_OF_RESOURCES" and the like. */
 const char *cl_error_name(cl_int code);
-/* error_set() with the negative errno that belongs to the code, and its name at the end. */
-int cl_error(struct error *err, cl_int code, const char *format, ...) PRINTF(3, 4);
+/* error_set() with the negative errno that belongs to the code; the device comes first, the code's name last.
+ */
+int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...) PRINTF(4, 5);

@@ -21,6 +21,7 @@ struct gpu_program {
 };
 
 struct gpu_kernel {
+	const struct gpu *gpu;
 	cl_kernel kernel;
 	size_t local[3];
 	char name[64];
@@ -77,7 +78,7 @@ static bool load_cached(struct gpu_program *program, const char *options)
 	return false;
 }
 
-static int build_error(struct gpu_program *program, cl_int code, struct error *err)
+static int build_error(const struct gpu_program *program, const char *options, cl_int code, struct error *err)
 {
 	CLEANUP(free_ptr) char *log = NULL;
 	size_t bytes = 0;
@@ -88,7 +89,7 @@ static int build_error(struct gpu_program *program, cl_int code, struct error *e
 	if (log)
 		(void)clGetProgramBuildInfo(program->program, program->gpu->device, CL_PROGRAM_BUILD_LOG,
 					    bytes, log, NULL);
-	return cl_error(err, code, "%s: kernels do not build: %.*s", program->gpu->description,
+	return cl_error(program->gpu, err, code, "kernels do not build, options %s: %.*s", options,
 			(int)BUILD_LOG_MAX / 2, log ? log : "");
 }
 
@@ -110,9 +111,9 @@ static int build(struct gpu_program *program, const struct gpu_source *sources, 
 	}
 	program->program = clCreateProgramWithSource(program->gpu->context, 2 * count, text, bytes, &code);
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "clCreateProgramWithSource");
+		return cl_error(program->gpu, err, code, "clCreateProgramWithSource");
 	code = clBuildProgram(program->program, 1, &program->gpu->device, options, NULL, NULL);
-	return code == CL_SUCCESS ? 0 : build_error(program, code, err);
+	return code == CL_SUCCESS ? 0 : build_error(program, options, code, err);
 }
 
 int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count, const char *options,
@@ -137,30 +138,48 @@ int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_
 	return 0;
 }
 
-void gpu_program_save(struct gpu_program *program)
+/* The digest, then the binary. */
+static int read_binary(const struct gpu_program *program, uint8_t **ret_file, uint64_t *ret_bytes,
+		       struct error *err)
 {
-	CLEANUP(free_ptr) unsigned char *file = NULL;
+	CLEANUP(free_ptr) uint8_t *file = NULL;
 	unsigned char *binary;
 	size_t bytes = 0;
-	char directory[PATH_BYTES];
+	cl_int code =
+		clGetProgramInfo(program->program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL);
 
-	if (program->cached || program->saved)
-		return;
-	program->saved = true; /* or not: then the next start compiles again */
-	if (clGetProgramInfo(program->program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL) !=
-		    CL_SUCCESS ||
-	    !bytes || bytes > BINARY_MAX_BYTES)
-		return;
+	if (code != CL_SUCCESS)
+		return cl_error(program->gpu, err, code, "CL_PROGRAM_BINARY_SIZES");
+	if (!bytes || bytes > BINARY_MAX_BYTES)
+		return error_set(err, -EFBIG, "%s: found a binary of %zu bytes, allowed: 1 .. %" PRIu64,
+				 program->gpu->description, bytes, BINARY_MAX_BYTES);
 	file = malloc(DIGEST_BYTES + bytes);
 	if (!file)
-		return;
+		return error_set(err, -ENOMEM, "no memory for a binary of %zu bytes", bytes);
 	binary = file + DIGEST_BYTES;
-	if (clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL) !=
-	    CL_SUCCESS)
-		return;
+	code = clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
+	if (code != CL_SUCCESS)
+		return cl_error(program->gpu, err, code, "CL_PROGRAM_BINARIES");
 	(void)mbedtls_sha256_ret(binary, bytes, file, 0);
-	if (path_make(path_of(PATH_KERNELS, NULL, directory), NULL) == 0)
-		(void)(file_write_durable(program->cache_file, file, DIGEST_BYTES + bytes, NULL) < 0);
+	*ret_file = TAKE(file);
+	*ret_bytes = DIGEST_BYTES + bytes;
+	return 0;
+}
+
+int gpu_program_save(struct gpu_program *program, struct error *err)
+{
+	CLEANUP(free_ptr) uint8_t *file = NULL;
+	char directory[PATH_BYTES];
+	uint64_t bytes = 0;
+	int rc;
+
+	if (program->cached || program->saved)
+		return 0;
+	program->saved = true; /* or not: then the next start compiles again */
+	if ((rc = path_make(path_of(PATH_KERNELS, NULL, directory), err)) < 0 ||
+	    (rc = read_binary(program, &file, &bytes, err)) < 0)
+		return rc;
+	return file_write_durable(program->cache_file, file, bytes, err);
 }
 
 bool gpu_program_cached(const struct gpu_program *program)
@@ -190,6 +209,7 @@ int gpu_kernel_create(struct gpu_program *program, const char *name, struct gpu_
 
 	if (!kernel)
 		return error_set(err, -ENOMEM, "kernel %s: out of memory", name);
+	kernel->gpu = program->gpu;
 	(void)snprintf(kernel->name, sizeof(kernel->name), "%s", name);
 	kernel->kernel = clCreateKernel(program->program, name, &code);
 	if (code == CL_SUCCESS)
@@ -198,7 +218,7 @@ int gpu_kernel_create(struct gpu_program *program, const char *name, struct gpu_
 						kernel->local, NULL);
 	if (code != CL_SUCCESS) {
 		gpu_kernel_free(kernel);
-		return cl_error(err, code, "kernel %s", name);
+		return cl_error(program->gpu, err, code, "kernel %s", name);
 	}
 	if (!kernel->local[0] || !kernel->local[1]) {
 		gpu_kernel_free(kernel);
@@ -222,7 +242,9 @@ int gpu_kernel_set(struct gpu_kernel *kernel, uint32_t index, const void *value,
 {
 	cl_int code = clSetKernelArg(kernel->kernel, index, bytes, value);
 
-	return code == CL_SUCCESS ? 0 : cl_error(err, code, "kernel %s, argument %u", kernel->name, index);
+	return code == CL_SUCCESS
+		       ? 0
+		       : cl_error(kernel->gpu, err, code, "kernel %s, argument %u", kernel->name, index);
 }
 
 int gpu_kernel_set_buffer(struct gpu_kernel *kernel, uint32_t index, const struct gpu_buffer *buffer,
@@ -238,7 +260,7 @@ int gpu_launch(struct gpu *gpu, struct gpu_kernel *kernel, const uint64_t groups
 					     NULL, NULL);
 
 	if (code != CL_SUCCESS)
-		return cl_error(err, code, "kernel %s, global size %zu x %zu", kernel->name, global[0],
+		return cl_error(gpu, err, code, "kernel %s, global size %zu x %zu", kernel->name, global[0],
 				global[1]);
 	return 0;
 }

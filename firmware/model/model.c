@@ -464,10 +464,14 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 		.top_k = rows ? (double)top / (double)rows : 0,
 		.rows = (uint64_t)rows,
 	};
-	/* Every kernel of a step has run, and the queue is empty. */
-	if (model->step)
-		gpu_program_save(model->program);
 	return 0;
+}
+
+int model_keep_kernels(struct model *model, struct error *err)
+{
+	int rc = model->trained ? drain(model, err) : 0;
+
+	return rc < 0 || !model->trained ? rc : gpu_program_save(model->program, err);
 }
 
 int model_metrics_reset(struct model *model, struct error *err)

@@ -99,6 +99,9 @@ uint64_t model_step(const struct model *model);
 
 /* Waits for the queue. -EDOM when a loss or parameter became NaN or infinite, naming the tensor and step. */
 MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err);
+/* Cache the compiled kernels for the next start, once, behind a training step. Waits for the queue. Errors:
+ * -EDOM as above; others name the file that cannot be written, and only the next start suffers. */
+MUST_CHECK int model_keep_kernels(struct model *model, struct error *err);
 MUST_CHECK int model_metrics_reset(struct model *model, struct error *err);
 
 /* What the last layer makes of `rows` rows (with ragged inputs at most a batch, else any number): [rows,

@@ -226,7 +226,7 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 	const struct status_traind *status = &train->publish.status.traind;
 	const double passed_us = (double)(now_us - curves->since_us);
 	struct model_metrics metrics;
-	int r = model_metrics(train->model, &metrics, err);
+	int r = report_metrics(train, &metrics, err);
 
 	if (r == 0)
 		r = open_curve(train, CURVE_STEPS, err);

@@ -205,6 +205,18 @@ bool report_may_wait(int code)
 	return code == -ENOSPC || code == -EDQUOT || code == -EIO;
 }
 
+/* ---- Figures of the model ---- */
+
+int report_metrics(struct train *train, struct model_metrics *ret_metrics, struct error *err)
+{
+	struct error unkept;
+	int r = model_metrics(train->model, ret_metrics, err);
+
+	if (r == 0 && model_keep_kernels(train->model, &unkept) < 0)
+		log_warning("%s; going on, the next start compiles its kernels again", unkept.text);
+	return r;
+}
+
 /* ---- A segment's end ---- */
 
 static void say_segment(const struct train *train, enum split split, uint64_t epoch,
@@ -227,7 +239,7 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 {
 	struct report *report = &train->report;
 	struct model_metrics metrics;
-	int r = model_metrics(train->model, &metrics, err);
+	int r = report_metrics(train, &metrics, err);
 
 	if (r < 0)
 		return r;
@@ -261,7 +273,7 @@ int report_progress(struct train *train, enum split split, uint64_t segment, uin
 	report->rows += rows;
 	if (passed_us < PROGRESS_US)
 		return 0;
-	r = model_metrics(train->model, &metrics, err);
+	r = report_metrics(train, &metrics, err);
 	if (r < 0)
 		return r;
 	log_info("%s %" PRIu64 ", step %" PRIu64 ": loss %.4f, accuracy %.4f, %.0f rows/s",

@@ -195,6 +195,8 @@ const char *split_name(uint32_t split);
 MUST_CHECK int report_open(struct train *train, struct error *err);
 /* Behind the last batch of a segment. What a disk does not take is kept, and training goes on. */
 MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);
+/* model_metrics(); what the device compiled is kept for the next start. */
+MUST_CHECK int report_metrics(struct train *train, struct model_metrics *ret_metrics, struct error *err);
 /* The quarantine list has more than was written. */
 void report_quarantine(struct train *train);
 /* Everything said about the segments so far is on the disk when this returns 0. */

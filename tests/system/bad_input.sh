@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 data=$work/data
+mkdir "$work/pocl"
+export POCL_CACHE_DIR=$work/pocl # compiled once for all nodes
 "$make_shards" "$data" train 2 200
 "$make_shards" "$data" test 1 50
 
@@ -24,6 +26,13 @@ mkdir -p "$KILN_ROOT/data/kiln"
 echo >"$KILN_ROOT/data/kiln/cache"
 try cache
 is "$code $(state)" "0 finished" "a kernel cache that cannot be written: the run goes on without it"
+like "$(cat "$KILN_ROOT/log")" "$KILN_ROOT/data/kiln/cache.*: .*; going on, the next start compiles its kernels again" \
+	"and a warning names it"
+id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/cache.conf" 2>>"$KILN_ROOT/log")
+POCL_CACHE_DIR=/dev/null/kernels timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
+is $? 69 "a folder of PoCL's own that it cannot use: the trainer ends before PoCL would abort"
+like "$(tail -n 1 "$KILN_ROOT/log")" "/dev/null/kernels: the directory for compiled kernels is not writable: Not a directory" \
+	"and names it"
 
 config notrain "$data" '' ''
 echo 'split: { train_glob = "none-*"; };' >>"$work/notrain.conf"

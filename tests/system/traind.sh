@@ -152,6 +152,22 @@ like "$(cat "$KILN_ROOT/log")" "$(basename "$bad").*going back to the one before
 like "$(cat "$KILN_ROOT/log")" "going on from .*: (train|validation) [0-9]*, batch [0-9]*, step [0-9]*$" "saying where it goes on"
 stop_fetchd
 
+# ---- A device that is lost ----
+config lost "$data" '' ''
+node lost
+begin lost
+for name in -2,CL_DEVICE_NOT_AVAILABLE -5,CL_OUT_OF_RESOURCES -36,CL_INVALID_COMMAND_QUEUE; do
+	[ -d "/proc/${fetchd:-none}" ] || start fetchd
+	LD_PRELOAD=$KILN_BUILD/system/preload/device_lost.so KILN_DEVICE_LOST_AT=3000 KILN_DEVICE_LOST_CODE=${name%,*} \
+		timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
+	is "$? $(state)" "69 running" "a device that is lost, ${name#*,}: to be started again"
+	like "$(tail -n 1 "$KILN_ROOT/log")" "traind: [^:]+: [^:]*, driver [^:]+: .*: ${name#*,} \\(${name%,*}\\)$" "and the device is named"
+done
+is "$(cat "$KILN_ROOT/data/kiln/run/reason-traind" 2>&1)" "$(tail -n 1 "$KILN_ROOT/log" | sed 's/.*traind: //')" "to the next process, too"
+run_to_end
+is "$code $(state) $(model_bits)" "0 finished $expected" "with a device again: the same bits"
+stop_fetchd
+
 # ---- Every checkpoint gone, a new disk ----
 config newdisk "$data" '' ''
 node newdisk

@@ -161,6 +161,7 @@ static void test_wrap(void **state)
 
 static void test_build_errors(void **state)
 {
+	char start[1024];
 	struct gpu_program *program = NULL;
 	struct gpu_kernel *kernel = NULL;
 	struct error err = { 0 };
@@ -172,6 +173,15 @@ static void test_build_errors(void **state)
 	assert_non_null(strstr(err.text, "test.cl:3"));
 	assert_non_null(strstr(err.text, "CL_BUILD_PROGRAM_FAILURE"));
 	assert_null(program);
+	(void)snprintf(start, sizeof(start),
+		       "%s: kernels do not build, options -DDEPTH=3 -cl-mad-enable: ", gpu_description(gpu));
+	assert_int_equal(build("#if DEPTH == 3\n#error too deep for \\\nthis device\n#endif\n",
+			       "-DDEPTH=3 -cl-mad-enable", &program, &err),
+			 -ENOEXEC);
+	assert_int_equal(strncmp(err.text, start, strlen(start)), 0);
+	assert_non_null(strstr(err.text, "test.cl:2"));
+	assert_non_null(strstr(err.text, "too deep for this device"));
+	assert_int_equal(error_exit_code(&err), 69);
 	must(build("__kernel void a(__global int *x)\n{\n\tx[0] = 1;\n}\n", "", &program, &err), &err);
 	assert_int_equal(gpu_kernel_create(program, "a", &kernel, &err), -ENOEXEC);
 	assert_non_null(strstr(err.text, "kernel a declares no reqd_work_group_size"));
@@ -232,7 +242,7 @@ static void test_binary_cache(void **state)
 	must(build(twice_text, "", &program, &err), &err);
 	assert_false(gpu_program_cached(program));
 	run_twice(program, x, 3, out);
-	gpu_program_save(program);
+	must(gpu_program_save(program, &err), &err);
 	gpu_program_free(program);
 	assert_int_equal(binaries(path), 1);
 
@@ -240,7 +250,7 @@ static void test_binary_cache(void **state)
 	assert_true(gpu_program_cached(program));
 	run_twice(program, x, 4, out);
 	assert_true(out[7] == 4);
-	gpu_program_save(program); /* nothing to do */
+	must(gpu_program_save(program, &err), &err); /* nothing to do */
 	gpu_program_free(program);
 	must(build(twice_text, "-DX=1", &program, &err), &err);
 	assert_false(gpu_program_cached(program));
