@@ -8,7 +8,7 @@
 #include <mbedtls/sha256.h>
 #include <string.h>
 
-#define SOURCES_MAX      16u
+#define SOURCES_MAX      32u
 #define BINARY_MAX_BYTES (UINT64_C(256) << 20)
 #define DIGEST_BYTES     32u
 #define BUILD_LOG_MAX    (ERROR_TEXT_MAX - 200u)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/kernels.h"
 
-/* Made by the Makefile from kernels/NAME.cl, and built in this order: philox and gemm first, as the others
- * use their functions and names. */
+/* Made by the Makefile from kernels/NAME.cl, and built in this order: storage, philox and gemm first, as
+ * the others use their functions and names. */
 /* One a line: */
 /* clang-format off */
 #define SOURCES(each) \
+	each(storage) \
 	each(philox) \
 	each(gemm) \
 	each(gemm_tiled) \

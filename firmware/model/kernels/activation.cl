@@ -8,28 +8,28 @@
  */
 
 #define FORWARD(name, value)                                                                                       \
-	ELEMENTS name(__global const float *in, __global float *out, float slope, int rows, int columns)           \
+	ELEMENTS name(__global const stored *in, __global stored *out, float slope, int rows, int columns)         \
 	{                                                                                                          \
 		const size_t i = get_global_id(0);                                                                 \
                                                                                                                    \
 		if (i < (size_t)rows * columns) {                                                                  \
-			const float x = in[i];                                                                     \
+			const float x = load(i, in);                                                               \
                                                                                                                    \
-			out[i] = value;                                                                            \
+			store(value, i, out);                                                                      \
 		}                                                                                                  \
 	}
 
 /* `x` is the input, or the output where the formula is one of that. */
 #define BACKWARD(name, derivative)                                                                                 \
-	ELEMENTS name(__global const float *dy, __global const float *of, __global float *dx, float slope, int add, \
-		      int rows, int columns)                                                                       \
+	ELEMENTS name(__global const stored *dy, __global const stored *of, __global stored *dx, float slope,      \
+		      int add, int rows, int columns)                                                              \
 	{                                                                                                          \
 		const size_t i = get_global_id(0);                                                                 \
                                                                                                                    \
 		if (i < (size_t)rows * columns) {                                                                  \
-			const float x = of[i];                                                                     \
+			const float x = load(i, of);                                                               \
                                                                                                                    \
-			dx[i] = dy[i] * (derivative) + (add ? dx[i] : 0);                                          \
+			store(load(i, dy) * (derivative) + (add ? load(i, dx) : 0), i, dx);                        \
 		}                                                                                                  \
 	}
 

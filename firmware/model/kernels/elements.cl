@@ -2,33 +2,34 @@
 /*
  * Element by element over [rows, columns], forward beside backward. Work-group: 64 items, one element each; `add` = 1
  * adds to the gradient that is there. References: reference() of the rows in ops/activation.c, ops/dropout.c and
- * ops/join.c. Exact, but for dropout's one product and each addition: 2^-24 relative.
+ * ops/join.c. Exact, but for dropout's one product and each addition: 2^-24 relative; and what
+ * a store loses, see storage.cl.
  */
 
 #define ELEMENT_GROUP 64
 #define ELEMENTS      __kernel __attribute__((reqd_work_group_size(ELEMENT_GROUP, 1, 1))) void
 
 /* y = x < 0 ? 0 : x: a NaN stays one. */
-ELEMENTS relu(__global const float *x, __global float *y, int rows, int columns)
+ELEMENTS relu(__global const stored *x, __global stored *y, int rows, int columns)
 {
 	const size_t i = get_global_id(0);
 
 	if (i < (size_t)rows * columns)
-		y[i] = x[i] < 0 ? 0 : x[i];
+		store(load(i, x) < 0 ? 0 : load(i, x), i, y);
 }
 
 /* dx (+)= y > 0 ? dy * scale : 0. With y behind a dropout and scale = 1 / (1 - rate) it is the gradient of both. */
-ELEMENTS relu_backward(__global const float *dy, __global const float *y, __global float *dx, float scale, int add,
-		       int rows, int columns)
+ELEMENTS relu_backward(__global const stored *dy, __global const stored *y, __global stored *dx, float scale,
+		       int add, int rows, int columns)
 {
 	const size_t i = get_global_id(0);
 
 	if (i < (size_t)rows * columns)
-		dx[i] = (y[i] > 0 ? dy[i] * scale : 0) + (add ? dx[i] : 0);
+		store((load(i, y) > 0 ? load(i, dy) * scale : 0) + (add ? load(i, dx) : 0), i, dx);
 }
 
 /* y = kept ? x * scale : 0, scale = 1 / (1 - rate); backward the same of dy. */
-ELEMENTS dropout(__global const float *x, __global float *y, int add, int rows, int columns, float scale,
+ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, float scale,
 		 uint threshold, uint layer, uint step, uint first_row, uint key_low, uint key_high)
 {
 	const size_t i = get_global_id(0);
@@ -38,21 +39,21 @@ ELEMENTS dropout(__global const float *x, __global float *y, int add, int rows, 
 		const bool keeps =
 			dropout_keeps(i % columns, row, step, layer, key_low, key_high, threshold);
 
-		y[i] = (keeps ? x[i] * scale : 0) + (add ? y[i] : 0);
+		store((keeps ? load(i, x) * scale : 0) + (add ? load(i, y) : 0), i, y);
 	}
 }
 
 /* y = a + b */
-ELEMENTS add_two(__global const float *a, __global const float *b, __global float *y, int rows, int columns)
+ELEMENTS add_two(__global const stored *a, __global const stored *b, __global stored *y, int rows, int columns)
 {
 	const size_t i = get_global_id(0);
 
 	if (i < (size_t)rows * columns)
-		y[i] = a[i] + b[i];
+		store(load(i, a) + load(i, b), i, y);
 }
 
 /* to[r * to_stride + to_at + c] (+)= from[r * from_stride + from_at + c] */
-ELEMENTS copy_columns(__global const float *from, __global float *to, int add, int rows, int columns,
+ELEMENTS copy_columns(__global const stored *from, __global stored *to, int add, int rows, int columns,
 		      int from_stride, int from_at, int to_stride, int to_at)
 {
 	const size_t i = get_global_id(0);
@@ -60,22 +61,22 @@ ELEMENTS copy_columns(__global const float *from, __global float *to, int add, i
 	if (i < (size_t)rows * columns) {
 		const size_t r = i / columns, c = i % columns, t = r * to_stride + to_at + c;
 
-		to[t] = from[r * from_stride + from_at + c] + (add ? to[t] : 0);
+		store(load(r * from_stride + from_at + c, from) + (add ? load(t, to) : 0), t, to);
 	}
 }
 
 /* y[r][c] += bias[c] */
-ELEMENTS bias_add(__global float *y, __global const float *bias, int rows, int columns)
+ELEMENTS bias_add(__global stored *y, __global const float *bias, int rows, int columns)
 {
 	const size_t i = get_global_id(0);
 
 	if (i < (size_t)rows * columns)
-		y[i] += bias[i % columns];
+		store(load(i, y) + bias[i % columns], i, y);
 }
 
 /* sums[c] = sum over r of x[r][c], one item a column: chunks of COLUMN_CHUNK rows, then over the chunks.
  * Tolerance: rows * 2^-24 of the sum of absolute values. */
-ELEMENTS column_sums(__global const float *x, __global float *sums, int rows, int columns)
+ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, int columns)
 {
 	const int c = get_global_id(0);
 	float total = 0;
@@ -86,7 +87,7 @@ ELEMENTS column_sums(__global const float *x, __global float *sums, int rows, in
 		float part = 0;
 
 		for (int r = r0; r < min(rows, r0 + COLUMN_CHUNK); r++)
-			part += x[(size_t)r * columns + c];
+			part += load((size_t)r * columns + c, x);
 		total += part;
 	}
 	sums[c] = total;

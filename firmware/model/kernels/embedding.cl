@@ -46,7 +46,7 @@ bool is_id(long id, int ids)
 }
 
 /* One item a row of the batch and block of columns. */
-EMBEDDING look_up(__global const float *table, __global const long *id, __global float *y, __global uint *wrong,
+EMBEDDING look_up(__global const float *table, __global const long *id, __global stored *y, __global uint *wrong,
 		  int rows, int per_row, int ids, int columns)
 {
 	const int blocks = (columns + 15) / 16;
@@ -60,15 +60,15 @@ EMBEDDING look_up(__global const float *table, __global const long *id, __global
 		const size_t place = r * per_row + i;
 		const bool good = is_id(id[place], ids);
 
-		store_block(good ? vload16(0, table + id[place] * columns + c) : (float16)(0),
-			    y + place * columns + c, columns - c);
+		store_some(good ? vload16(0, table + id[place] * columns + c) : (float16)(0), columns - c,
+			   y + place * columns + c);
 		bad = good || bad ? bad : 1 + i;
 	}
 	if (c == 0)
 		wrong[r] = bad;
 }
 
-EMBEDDING bag(__global const float *table, __global const long *id, __global const long *splits, __global float *y,
+EMBEDDING bag(__global const float *table, __global const long *id, __global const long *splits, __global stored *y,
 	      __global uint *wrong, int rows, int ids, int columns, int combiner)
 {
 	const int blocks = (columns + 15) / 16;
@@ -86,7 +86,7 @@ EMBEDDING bag(__global const float *table, __global const long *id, __global con
 			sum += vload16(0, table + id[i] * columns + c);
 		bad = good || bad ? bad : 1 + (uint)(i - splits[r]);
 	}
-	store_block(sum * share_of(combiner, splits[r + 1] - splits[r]), y + r * columns + c, columns - c);
+	store_some(sum * share_of(combiner, splits[r + 1] - splits[r]), columns - c, y + r * columns + c);
 	if (c == 0)
 		wrong[r] = bad;
 }
@@ -213,7 +213,7 @@ EMBEDDING embedding_clear_all(__global float *G, uint elements)
 }
 
 EMBEDDING embedding_gradient(__global const uint *key, __global const uint *source, __global const uint *count,
-			     __global const long *splits, __global const float *dy, __global float *G, int ids, int columns,
+			     __global const long *splits, __global const stored *dy, __global float *G, int ids, int columns,
 			     int combiner, int run)
 {
 	const uint n = *count, first = get_global_id(0) * run, end = min(first + run, n);
@@ -231,7 +231,7 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 			for (uint j = i; j < behind; j++) {
 				const size_t r = source[j];
 
-				sum += vload16(0, dy + r * columns + c) *
+				sum += load16(0, dy + r * columns + c) *
 				       (splits ? share_of(combiner, splits[r + 1] - splits[r]) : 1);
 			}
 			store_block(sum, G + (size_t)key[i] * columns + c, columns - c);

@@ -53,13 +53,13 @@ float row_weight(__global const float *sample, __global const float *class_weigh
 }
 
 /* z: the row's. `wanted` is within the outputs. */
-uint class_hits(__global const float *z, int outputs, int wanted, int top)
+uint class_hits(__global const stored *z, int outputs, int wanted, int top)
 {
 	int best = 0, above = 0;
 
 	for (int c = 0; c < outputs; c++) {
-		best = z[c] > z[best] ? c : best;
-		above += z[c] > z[wanted];
+		best = load(c, z) > load(best, z) ? c : best;
+		above += load(c, z) > load(wanted, z);
 	}
 	return (best == wanted ? ROW_HIT : 0) | (above < top ? ROW_TOP : 0);
 }
@@ -72,9 +72,9 @@ uint one_hit(float z, float half_way, float label, int top)
 	return (hit ? ROW_HIT : 0) | (hit || top > 1 ? ROW_TOP : 0);
 }
 
-uint hits(__global const float *z, int outputs, float half_way, float label, long wanted, int by_class, int top)
+uint hits(__global const stored *z, int outputs, float half_way, float label, long wanted, int by_class, int top)
 {
-	return outputs == 1 && !by_class ? one_hit(*z, half_way, label, top) : class_hits(z, outputs, wanted, top);
+	return outputs == 1 && !by_class ? one_hit(load(0, z), half_way, label, top) : class_hits(z, outputs, wanted, top);
 }
 
 bool is_empty(__global const uchar *empty, size_t r)
@@ -84,8 +84,8 @@ bool is_empty(__global const uchar *empty, size_t r)
 
 /* Softmax and categorical cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
-LOSS softmax_crossentropy(__global const float *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			  __global float *dz, float weight, int rows, int outputs, float smoothing, int top)
+LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
+			  __global stored *dz, float weight, int rows, int outputs, float smoothing, int top)
 {
 	const size_t r = get_global_id(0);
 
@@ -103,14 +103,14 @@ LOSS softmax_crossentropy(__global const float *z, LABELS, __global float *row_l
 	float sum = 0, labels = 0, loss = 0;
 
 	for (int c = 0; c < outputs; c++)
-		sum += exp(z[c] - most);
+		sum += exp(load(c, z) - most);
 
 	const float log_sum = log(sum) + most;
 
 	for (int c = 0; c < outputs; c++) {
 		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
 
-		loss += y * (log_sum - z[c]);
+		loss += y * (log_sum - load(c, z));
 		labels += y;
 	}
 	row_loss[r] = is_empty(empty, r) || wrong ? 0 : loss * counts;
@@ -121,15 +121,16 @@ LOSS softmax_crossentropy(__global const float *z, LABELS, __global float *row_l
 	for (int c = 0; c < outputs; c++) {
 		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
 
-		dz[c] = is_empty(empty, r) || wrong ? 0
-						    : (exp(z[c] - most) / sum * labels - y) * counts * weight;
+		store(is_empty(empty, r) || wrong ? 0
+						  : (exp(load(c, z) - most) / sum * labels - y) * counts * weight,
+		      c, dz);
 	}
 }
 
 /* Sigmoid and binary cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / 2:
  *   loss = mean over outputs of max(z, 0) - z y + log(1 + exp(-|z|)),  dz = (1 / (1 + exp(-z)) - y) / outputs */
-LOSS sigmoid_crossentropy(__global const float *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			  __global float *dz, float weight, int rows, int outputs, float smoothing, int top)
+LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
+			  __global stored *dz, float weight, int rows, int outputs, float smoothing, int top)
 {
 	const size_t r = get_global_id(0);
 	bool wrong = false;
@@ -148,10 +149,10 @@ LOSS sigmoid_crossentropy(__global const float *z, LABELS, __global float *row_l
 	for (int c = 0; c < outputs; c++) {
 		const float y = label_at(whole, real, 0, r, outputs, c) * (1 - smoothing) + 0.5f * smoothing;
 
-		loss += (z[c] > 0 ? z[c] : 0) - z[c] * y + log1p(exp(-fabs(z[c])));
+		loss += (load(c, z) > 0 ? load(c, z) : 0) - load(c, z) * y + log1p(exp(-fabs(load(c, z))));
 		if (dz)
-			dz[r * outputs + c] =
-				none ? 0 : (1 / (1 + exp(-z[c])) - y) * counts * weight / outputs;
+			store(none ? 0 : (1 / (1 + exp(-load(c, z))) - y) * counts * weight / outputs,
+			      r * outputs + c, dz);
 	}
 	row_loss[r] = none ? 0 : loss / outputs * counts;
 	row_hit[r] = wrong ? ROW_WRONG
@@ -160,8 +161,8 @@ LOSS sigmoid_crossentropy(__global const float *z, LABELS, __global float *row_l
 }
 
 /* loss = mean over outputs of (z - label)^2,  dz = 2 (z - label) / outputs */
-LOSS squared_error(__global const float *z, LABELS, __global float *row_loss, __global uint *row_hit,
-		   __global float *dz, float weight, int rows, int outputs, float smoothing, int top)
+LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
+		   __global stored *dz, float weight, int rows, int outputs, float smoothing, int top)
 {
 	const size_t r = get_global_id(0);
 	float loss = 0;
@@ -175,11 +176,11 @@ LOSS squared_error(__global const float *z, LABELS, __global float *row_loss, __
 
 	z += r * outputs;
 	for (int c = 0; c < outputs; c++) {
-		const float d = z[c] - label_at(whole, real, 0, r, outputs, c);
+		const float d = load(c, z) - label_at(whole, real, 0, r, outputs, c);
 
 		loss += d * d;
 		if (dz)
-			dz[r * outputs + c] = none ? 0 : 2 * d * counts * weight / outputs;
+			store(none ? 0 : 2 * d * counts * weight / outputs, r * outputs + c, dz);
 	}
 	row_loss[r] = none ? 0 : loss / outputs * counts;
 	row_hit[r] = none ? 0 : hits(z, outputs, 0.5f, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);

@@ -20,8 +20,8 @@ bool counts(__global const uchar *empty, int row)
 /* ---- Moments of columns: parts [chunks, 3, columns] = number, mean, sum of squared differences from it ---- */
 
 /* Two dimensions: columns, chunks. */
-ELEMENTS column_moments(__global const float *x, __global const uchar *empty, __global float *parts, int rows, int outer,
-			int columns)
+ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, __global float *parts, int rows,
+			int outer, int columns)
 {
 	const int c = get_global_id(0), chunk = get_global_id(1);
 	const int first = chunk * NORM_CHUNK, end = min(first + NORM_CHUNK, rows * outer);
@@ -31,7 +31,7 @@ ELEMENTS column_moments(__global const float *x, __global const uchar *empty, __
 		return;
 	for (int r = first; r < end; r++)
 		if (counts(empty, r / outer)) {
-			sum += x[(size_t)r * columns + c];
+			sum += load((size_t)r * columns + c, x);
 			number += 1;
 		}
 
@@ -39,7 +39,7 @@ ELEMENTS column_moments(__global const float *x, __global const uchar *empty, __
 
 	for (int r = first; r < end; r++)
 		if (counts(empty, r / outer)) {
-			const float difference = x[(size_t)r * columns + c] - mean;
+			const float difference = load((size_t)r * columns + c, x) - mean;
 
 			squares = fma(difference, difference, squares);
 		}
@@ -108,22 +108,22 @@ ELEMENTS given_moments(__global const float *mean, __global const float *varianc
 }
 
 /* y = (x - mean) / deviation * gamma + beta */
-ELEMENTS normalize_columns(__global const float *x, __global const float *saved, __global const float *gamma,
-			   __global const float *beta, __global float *y, int rows, int columns)
+ELEMENTS normalize_columns(__global const stored *x, __global const float *saved, __global const float *gamma,
+			   __global const float *beta, __global stored *y, int rows, int columns)
 {
 	const size_t i = get_global_id(0);
 
 	if (i < (size_t)rows * columns) {
 		const int c = i % columns;
 
-		y[i] = (x[i] - saved[c]) * saved[columns + c] * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0);
+		store((load(i, x) - saved[c]) * saved[columns + c] * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0), i, y);
 	}
 }
 
 /* ---- Backward: sums [chunks, 2, columns] of dy and of dy * (x - mean) / deviation ---- */
 
 /* Two dimensions: columns, chunks. */
-ELEMENTS column_gradients(__global const float *dy, __global const float *x, __global const float *saved,
+ELEMENTS column_gradients(__global const stored *dy, __global const stored *x, __global const float *saved,
 			  __global float *sums, int rows, int outer, int columns)
 {
 	const int c = get_global_id(0), chunk = get_global_id(1);
@@ -135,8 +135,8 @@ ELEMENTS column_gradients(__global const float *dy, __global const float *x, __g
 	for (int r = first; r < end; r++) {
 		const size_t i = (size_t)r * columns + c;
 
-		sum += dy[i];
-		product = fma(dy[i], (x[i] - saved[c]) * saved[columns + c], product);
+		sum += load(i, dy);
+		product = fma(load(i, dy), (load(i, x) - saved[c]) * saved[columns + c], product);
 	}
 	sums += (size_t)chunk * 2 * columns + c;
 	sums[0] = sum;
@@ -144,7 +144,7 @@ ELEMENTS column_gradients(__global const float *dy, __global const float *x, __g
 }
 
 /* The same with the moments of each row. */
-ELEMENTS row_gradients(__global const float *dy, __global const float *x, __global const float *stats,
+ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __global const float *stats,
 		       __global float *sums, int rows, int outer, int columns)
 {
 	const int c = get_global_id(0), chunk = get_global_id(1);
@@ -156,8 +156,8 @@ ELEMENTS row_gradients(__global const float *dy, __global const float *x, __glob
 	for (int r = first; r < end; r++) {
 		const size_t i = (size_t)r * columns + c;
 
-		sum += dy[i];
-		product = fma(dy[i], (x[i] - stats[2 * r]) * stats[2 * r + 1], product);
+		sum += load(i, dy);
+		product = fma(load(i, dy), (load(i, x) - stats[2 * r]) * stats[2 * r + 1], product);
 	}
 	sums += (size_t)chunk * 2 * columns + c;
 	sums[0] = sum;
@@ -197,9 +197,9 @@ ELEMENTS norm_parameter_gradients(__global const float *sums, __global float *ga
 
 /* dx (+)= gamma / deviation * (dy - (sum dy + x' * sum dy x') / n), x' = (x - mean) / deviation; with statistics that are
  * given, `sums` is null and dx = gamma / deviation * dy. */
-ELEMENTS batch_norm_backward(__global const float *dy, __global const float *x, __global const float *saved,
+ELEMENTS batch_norm_backward(__global const stored *dy, __global const stored *x, __global const float *saved,
 			     __global const float *gamma, __global const float *sums, __global const uchar *empty,
-			     __global float *dx, int add, int rows, int valid_rows, int outer, int columns)
+			     __global stored *dx, int add, int rows, int valid_rows, int outer, int columns)
 {
 	const size_t i = get_global_id(0);
 
@@ -208,22 +208,22 @@ ELEMENTS batch_norm_backward(__global const float *dy, __global const float *x, 
 
 	const int c = i % columns;
 	const float scale = saved[columns + c] * (gamma ? gamma[c] : 1);
-	float v = dy[i];
+	float v = load(i, dy);
 
 	if (sums) {
-		const float x1 = (x[i] - saved[c]) * saved[columns + c];
+		const float x1 = (load(i, x) - saved[c]) * saved[columns + c];
 		const float n = (float)valid_rows * outer;
 
 		v = counts(empty, i / columns / outer) ? v - (sums[c] + x1 * sums[columns + c]) / n : 0;
 	}
-	dx[i] = scale * v + (add ? dx[i] : 0);
+	store(scale * v + (add ? load(i, dx) : 0), i, dx);
 }
 
 /* ---- Rows ---- */
 
 /* y = (x - mean) / sqrt(variance + epsilon) * gamma + beta over the columns of a row; one item a row. */
-ROWS layer_norm(__global const float *x, __global const float *gamma, __global const float *beta, __global float *stats,
-		__global float *y, float epsilon, int rows, int columns)
+ROWS layer_norm(__global const stored *x, __global const float *gamma, __global const float *beta,
+		__global float *stats, __global stored *y, float epsilon, int rows, int columns)
 {
 	const int r = get_global_id(0);
 	float sum = 0, squares = 0;
@@ -233,24 +233,24 @@ ROWS layer_norm(__global const float *x, __global const float *gamma, __global c
 	x += (size_t)r * columns;
 	y += (size_t)r * columns;
 	for (int c = 0; c < columns; c++)
-		sum += x[c];
+		sum += load(c, x);
 
 	const float mean = sum / columns;
 
 	for (int c = 0; c < columns; c++)
-		squares = fma(x[c] - mean, x[c] - mean, squares);
+		squares = fma(load(c, x) - mean, load(c, x) - mean, squares);
 
 	const float scale = 1 / sqrt(squares / columns + epsilon);
 
 	for (int c = 0; c < columns; c++)
-		y[c] = (x[c] - mean) * scale * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0);
+		store((load(c, x) - mean) * scale * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0), c, y);
 	stats[2 * r] = mean;
 	stats[2 * r + 1] = scale;
 }
 
 /* g = dy * gamma; dx (+)= (g - (sum g + x' * sum g x') / columns) / deviation */
-ROWS layer_norm_backward(__global const float *dy, __global const float *x, __global const float *gamma,
-			 __global const float *stats, __global float *dx, int add, int rows, int columns)
+ROWS layer_norm_backward(__global const stored *dy, __global const stored *x, __global const float *gamma,
+			 __global const float *stats, __global stored *dx, int add, int rows, int columns)
 {
 	const int r = get_global_id(0);
 	float sum = 0, product = 0;
@@ -264,14 +264,14 @@ ROWS layer_norm_backward(__global const float *dy, __global const float *x, __gl
 	const float mean = stats[2 * r], scale = stats[2 * r + 1];
 
 	for (int c = 0; c < columns; c++) {
-		const float g = dy[c] * (gamma ? gamma[c] : 1);
+		const float g = load(c, dy) * (gamma ? gamma[c] : 1);
 
 		sum += g;
-		product = fma(g, (x[c] - mean) * scale, product);
+		product = fma(g, (load(c, x) - mean) * scale, product);
 	}
 	for (int c = 0; c < columns; c++) {
-		const float g = dy[c] * (gamma ? gamma[c] : 1), x1 = (x[c] - mean) * scale;
+		const float g = load(c, dy) * (gamma ? gamma[c] : 1), x1 = (load(c, x) - mean) * scale;
 
-		dx[c] = (g - (sum + x1 * product) / columns) * scale + (add ? dx[c] : 0);
+		store((g - (sum + x1 * product) / columns) * scale + (add ? load(c, dx) : 0), c, dx);
 	}
 }

@@ -39,9 +39,10 @@ size_t pool_at(const struct pool_item *item, int channels, int height, int width
 	return (((size_t)item->n * height + y) * width + x) * channels + item->c;
 }
 
-float16 load_lanes(int count, __global const float *in)
+/* Which number of the image each of an item's channels has. */
+int16 load_best(int count, __global const int *in)
 {
-	float lane[16] = { 0 };
+	int lane[16] = { 0 };
 
 	if (count == 16)
 		return vload16(0, in);
@@ -50,15 +51,20 @@ float16 load_lanes(int count, __global const float *in)
 	return vload16(0, lane);
 }
 
-void put_lanes(float16 x, int count, __global float *out)
+void store_best(int16 at, int count, __global int *out)
 {
-	if (count == 16)
-		vstore16(x, 0, out);
-	else
-		store_lanes(x, count, out);
+	int lane[16];
+
+	if (count == 16) {
+		vstore16(at, 0, out);
+		return;
+	}
+	vstore16(at, 0, lane);
+	for (int i = 0; i < count; i++)
+		out[i] = lane[i];
 }
 
-ELEMENTS max_pool(__global const float *X, __global float *Y, __global float *best, POOL_PARAMETERS)
+ELEMENTS max_pool(__global const stored *X, __global stored *Y, __global int *best, POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->out[0], g->out[1]);
 	const int2 h = window_span(g, 0, item.y), w = window_span(g, 1, item.x);
@@ -68,27 +74,27 @@ ELEMENTS max_pool(__global const float *X, __global float *Y, __global float *be
 
 	if (item.n >= (uint)rows)
 		return;
-	most = load_lanes(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], h.s0, w.s0));
+	most = load_some(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], h.s0, w.s0));
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
 			const float16 value =
-				load_lanes(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
+				load_some(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
 			const int16 larger = value > most || (value != value && most == most);
 
 			most = select(most, value, larger);
 			at = select(at, (int16)(y * g->in[1] + x), larger);
 		}
-	put_lanes(most, item.count, Y + to);
+	store_some(most, item.count, Y + to);
 	if (best)
-		put_lanes(as_float16(at), item.count, best + to);
+		store_best(at, item.count, best + to);
 }
 
-ELEMENTS max_pool_backward(__global const float *DY, __global const float *best, __global float *DX, int add,
+ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, __global stored *DX, int add,
 			   POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
 	const int2 h = window_places(g, 0, item.y), w = window_places(g, 1, item.x);
-	__global float *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
+	__global stored *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
 	float16 sum = 0;
 
 	if (item.n >= (uint)rows)
@@ -96,14 +102,14 @@ ELEMENTS max_pool_backward(__global const float *DY, __global const float *best,
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
 			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
-			const int16 chosen = as_int16(load_lanes(item.count, best + from)) == (int16)(int)item.at;
+			const int16 chosen = load_best(item.count, best + from) == (int16)(int)item.at;
 
-			sum += select((float16)(0), load_lanes(item.count, DY + from), chosen);
+			sum += select((float16)(0), load_some(item.count, DY + from), chosen);
 		}
-	put_lanes(add ? sum + load_lanes(item.count, dx) : sum, item.count, dx);
+	store_some(add ? sum + load_some(item.count, dx) : sum, item.count, dx);
 }
 
-ELEMENTS average_pool(__global const float *X, __global float *Y, POOL_PARAMETERS)
+ELEMENTS average_pool(__global const stored *X, __global stored *Y, POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->out[0], g->out[1]);
 	const int2 h = window_span(g, 0, item.y), w = window_span(g, 1, item.x);
@@ -115,18 +121,18 @@ ELEMENTS average_pool(__global const float *X, __global float *Y, POOL_PARAMETER
 		float16 sum = 0;
 
 		for (int x = w.s0; x < w.s1; x++)
-			sum += load_lanes(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
+			sum += load_some(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
 		total += sum;
 	}
-	put_lanes(total / ((h.s1 - h.s0) * (w.s1 - w.s0)), item.count,
+	store_some(total / ((h.s1 - h.s0) * (w.s1 - w.s0)), item.count,
 		  Y + pool_at(&item, channels, g->out[0], g->out[1], item.y, item.x));
 }
 
-ELEMENTS average_pool_backward(__global const float *DY, __global float *DX, int add, POOL_PARAMETERS)
+ELEMENTS average_pool_backward(__global const stored *DY, __global stored *DX, int add, POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
 	const int2 h = window_places(g, 0, item.y), w = window_places(g, 1, item.x);
-	__global float *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
+	__global stored *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
 	float16 sum = 0;
 
 	if (item.n >= (uint)rows)
@@ -138,9 +144,9 @@ ELEMENTS average_pool_backward(__global const float *DY, __global float *DX, int
 			const int2 wide = window_span(g, 1, x);
 			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
 
-			sum += load_lanes(item.count, DY + from) /
+			sum += load_some(item.count, DY + from) /
 			       ((high.s1 - high.s0) * (wide.s1 - wide.s0));
 		}
 	}
-	put_lanes(add ? sum + load_lanes(item.count, dx) : sum, item.count, dx);
+	store_some(add ? sum + load_some(item.count, dx) : sum, item.count, dx);
 }

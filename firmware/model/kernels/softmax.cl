@@ -8,17 +8,17 @@
 #define ROW_GROUP 16
 #define ROWS      __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
 
-float row_max(__global const float *x, int classes)
+float row_max(__global const stored *x, int classes)
 {
-	float most = x[0];
+	float most = load(0, x);
 
 	for (int c = 1; c < classes; c++)
-		most = x[c] > most ? x[c] : most;
+		most = load(c, x) > most ? load(c, x) : most;
 	return most;
 }
 
 /* p = exp(x - max x) / sum exp(x - max x) */
-ROWS softmax(__global const float *x, __global float *p, int rows, int classes)
+ROWS softmax(__global const stored *x, __global stored *p, int rows, int classes)
 {
 	const int r = get_global_id(0);
 
@@ -31,13 +31,13 @@ ROWS softmax(__global const float *x, __global float *p, int rows, int classes)
 	float sum = 0;
 
 	for (int c = 0; c < classes; c++)
-		sum += exp(x[c] - most);
+		sum += exp(load(c, x) - most);
 	for (int c = 0; c < classes; c++)
-		p[c] = exp(x[c] - most) / sum;
+		store(exp(load(c, x) - most) / sum, c, p);
 }
 
 /* dx (+)= p * (dy - sum dy * p) */
-ROWS softmax_backward(__global const float *dy, __global const float *p, __global float *dx, int add, int rows,
+ROWS softmax_backward(__global const stored *dy, __global const stored *p, __global stored *dx, int add, int rows,
 		      int classes)
 {
 	const int r = get_global_id(0);
@@ -49,7 +49,7 @@ ROWS softmax_backward(__global const float *dy, __global const float *p, __globa
 	p += (size_t)r * classes;
 	dx += (size_t)r * classes;
 	for (int c = 0; c < classes; c++)
-		dot_product = fma(dy[c], p[c], dot_product);
+		dot_product = fma(load(c, dy), load(c, p), dot_product);
 	for (int c = 0; c < classes; c++)
-		dx[c] = p[c] * (dy[c] - dot_product) + (add ? dx[c] : 0);
+		store(load(c, p) * (load(c, dy) - dot_product) + (add ? load(c, dx) : 0), c, dx);
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How activations, their gradients and copies of weights lie in memory: `stored`, which every other kernel reads and
+ * writes through load and store alone, in the order of vload's and vstore's arguments. Computations and sums are float.
+ *   STORED_FLOAT16 (build option)   IEEE binary16: 11 bits, 6e-8 .. 65504, infinite beyond
+ *   STORED_BFLOAT16 (build option)  the upper half of a float: 8 bits, a float's range
+ *   neither                         a float, and load and store are plain accesses
+ * A store rounds to nearest, ties to even; a NaN stays one. Tolerance: 2^-11 or 2^-8 relative of each store; half of
+ * 6e-8 absolute where binary16 ends.
+ */
+
+#if defined(STORED_FLOAT16)
+
+typedef half stored;
+
+#define load(i, p)       vload_half(i, p)
+#define store(x, i, p)   vstore_half_rte(x, i, p)
+#define load16(i, p)     vload_half16(i, p)
+#define store16(x, i, p) vstore_half16_rte(x, i, p)
+
+#elif defined(STORED_BFLOAT16)
+
+typedef ushort stored;
+
+float load(size_t i, __global const stored *p)
+{
+	return as_float((uint)p[i] << 16);
+}
+
+float16 load16(size_t i, __global const stored *p)
+{
+	return as_float16(convert_uint16(vload16(i, p)) << 16);
+}
+
+void store(float x, size_t i, __global stored *p)
+{
+	const uint u = as_uint(x);
+
+	p[i] = isnan(x) ? u >> 16 | 0x40u : (u + 0x7fffu + (u >> 16 & 1)) >> 16;
+}
+
+void store16(float16 x, size_t i, __global stored *p)
+{
+	const uint16 u = as_uint16(x), rounded = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
+
+	vstore16(convert_ushort16(select(rounded, u >> 16 | 0x40u, isnan(x))), i, p);
+}
+
+#else
+
+typedef float stored;
+
+#define load(i, p)       ((p)[i])
+#define store(x, i, p)   ((p)[i] = (x))
+#define load16(i, p)     vload16(i, p)
+#define store16(x, i, p) vstore16(x, i, p)
+
+#endif
+
+/* The first `count` of 16 numbers; the others are 0. */
+float16 load_some(int count, __global const stored *in)
+{
+	float lane[16] = { 0 };
+
+	if (count >= 16)
+		return load16(0, in);
+	for (int i = 0; i < count; i++)
+		lane[i] = load(i, in);
+	return vload16(0, lane);
+}
+
+void store_some(float16 x, int count, __global stored *out)
+{
+	float lane[16];
+
+	if (count >= 16) {
+		store16(x, 0, out);
+		return;
+	}
+	vstore16(x, 0, lane);
+	for (int i = 0; i < count; i++)
+		store(lane[i], i, out);
+}
