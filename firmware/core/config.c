@@ -50,6 +50,12 @@ static void read_group(struct config_reading *reading, const config_setting_t *g
 	}
 }
 
+size_t config_next_name(const char **list)
+{
+	*list += strspn(*list, ", ");
+	return strcspn(*list, ", ");
+}
+
 unsigned config_line(const struct config *config, const char *key)
 {
 	const config_setting_t *found;

@@ -12,6 +12,7 @@
 #include "core/mistakes.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CONFIG_SOURCES_MAX    32u
@@ -158,6 +159,9 @@ struct config {
 		struct config_numbers class_weights; /* by class; none = each counts 1 */
 		const char *sample_weight;           /* feature name, "" = none */
 		uint64_t top_k;                      /* 0 = no such metric */
+		const char *weights;        /* to start with: a URL or a key below the sink's, "" = none */
+		const char *weights_layers; /* that take them, with commas; "" = all */
+		bool weights_skip_mismatch;
 		uint32_t layers;
 		struct config_layer *layer;
 	} model;
@@ -249,6 +253,10 @@ MUST_CHECK int config_store_check(const struct config_store *store, struct error
 
 /* Beside the windows, of shards that wait to be written to the cache. */
 uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
+
+/* The next of names with commas between them, and where what is behind it begins, *list + the length; 0 =
+ * none is left. */
+size_t config_next_name(const char **list);
 
 /* The line of a key, "group.key", in the config's file: else of its group, else the first. */
 unsigned config_line(const struct config *config, const char *key);

@@ -294,9 +294,29 @@ static bool is_run_id(const char *id)
 	       strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == length;
 }
 
+static bool is_sha256(const char *text)
+{
+	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static int parse_sha256(const char *what, const cJSON *record, const char *key, char out[static 65],
+			struct error *err)
+{
+	const char *found;
+	int r = json_get_string(what, record, key, &found, err);
+
+	if (r < 0)
+		return r;
+	if (*found && !is_sha256(found))
+		return error_set(err, -EBADMSG, "%s: found %s \"%.100s\", expected a SHA-256", what, key,
+				 found);
+	(void)snprintf(out, 65, "%s", found);
+	return 0;
+}
+
 int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err)
 {
-	const char *id, *plan, *start;
+	const char *id, *start;
 	uint64_t version, started, ends = 0;
 	int r;
 
@@ -306,7 +326,9 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	    (cJSON_HasObjectItem(record, "ends_s") &&
 	     (r = json_get_u64(what, record, "ends_s", &ends, err)) < 0) ||
 	    (r = json_get_string(what, record, "start_run", &start, err)) < 0 ||
-	    (r = json_get_string(what, record, "plan_sha256", &plan, err)) < 0)
+	    (r = parse_sha256(what, record, "plan_sha256", ret_run->plan_sha256, err)) < 0 ||
+	    (cJSON_HasObjectItem(record, "weights_sha256") &&
+	     (r = parse_sha256(what, record, "weights_sha256", ret_run->weights_sha256, err)) < 0))
 		return r;
 	if (version != RUN_VERSION)
 		return error_set(err, -EBADMSG, "%s: found version %" PRIu64 ", expected %u", what, version,
@@ -315,12 +337,8 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 		return error_set(err, -EBADMSG,
 				 "%s: found id \"%.100s\", start_run \"%.100s\", expected run ids", what, id,
 				 start);
-	if (*plan && (strlen(plan) != 64 || strspn(plan, "0123456789abcdef") != 64))
-		return error_set(err, -EBADMSG, "%s: found plan_sha256 \"%.100s\", expected a SHA-256", what,
-				 plan);
 	(void)snprintf(ret_run->id, sizeof(ret_run->id), "%s", id);
 	(void)snprintf(ret_run->start_run, sizeof(ret_run->start_run), "%s", start);
-	(void)snprintf(ret_run->plan_sha256, sizeof(ret_run->plan_sha256), "%s", plan);
 	ret_run->started_s = (int64_t)started;
 	ret_run->ends_s = (int64_t)ends;
 	return 0;

@@ -4,16 +4,17 @@
  * under a lock, by temporary name, fsync, rename and fsync of the directory.
  *
  * run.json holds, from begin: version, id, name, started_s, seed, start_run (the run whose newest checkpoint
- * this one starts with, "" = scratch), kiln_version, config (the frozen text), plan_sha256 (""), "reason"
- * where it failed, or a program of an unfinished one ended for good (kiln-oneshot run-failed, until begin
- * goes on with it), "overrides" {key: value} where run.start asked for other values than kiln.conf's, ends_s
- * where run.ends_at is given, "repeats" where it is another run once more (run_repeat()); from fetchd:
- * plan_sha256, order_version; from kiln-oneshot finished: "left_behind" {at_s, files, bytes, names}, what was
- * still in the spool when it no longer waited, until uploadd has it in the store; from traind: "epochs" and
- * "metrics" (an object an epoch {epoch, step, loss, accuracy, validation_loss, validation_accuracy}; {train,
- * validation, test} of the last passes, each {loss, accuracy, rows}). In the store it has "state" besides:
- * begin puts it there before the first batch, uploadd again whenever it changed, last when the run is final.
- * So run.json alone is enough to go on on a new disk.
+ * this one starts with, "" = scratch), weights_sha256 (where it starts with model.weights), kiln_version,
+ * config (the frozen text), plan_sha256 (""), "reason" where it failed, or a program of an unfinished one
+ * ended for good (kiln-oneshot run-failed, until begin goes on with it), "overrides" {key: value} where
+ * run.start asked for other values than kiln.conf's, ends_s where run.ends_at is given, "repeats" where it is
+ * another run once more (run_repeat()); from fetchd: plan_sha256, order_version; from kiln-oneshot finished:
+ * "left_behind" {at_s, files, bytes, names}, what was still in the spool when it no longer waited, until
+ * uploadd has it in the store; from traind: "weights" {from, tensors, of, as_initialized, not_used}, what it
+ * took of model.weights, "epochs" and "metrics" (an object an epoch {epoch, step, loss, accuracy,
+ * validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each {loss, accuracy,
+ * rows}). In the store it has "state" besides: begin puts it there before the first batch, uploadd again
+ * whenever it changed, last when the run is final. So run.json alone is enough to go on on a new disk.
  *
  * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
  * `next` becomes `current`. A final one goes there by itself when its night is over: `current` is a link to
@@ -36,8 +37,8 @@
 #define RUN_VERSION      1u
 #define RUN_ID_BYTES     96u
 #define RUN_ARCHIVES_MAX 30u
-/* In PATH_RUN: the weights a run with start_from = latest begins with. begin brings it, traind reads it while
- * the run has no checkpoint of its own, the archive does without. */
+/* In PATH_RUN: the weights that a run with start_from = latest or model.weights begins with. begin brings it,
+ * traind reads it while the run has no checkpoint of its own, the archive does without. */
 #define RUN_START_FILE "start.safetensors"
 /* In PATH_RUN: the run has come to rest and its trainer has ended; kiln-finished.path waits for it. begin and
  * kiln-oneshot finished remove it. */
@@ -66,13 +67,15 @@ struct run {
 	int64_t started_s;            /* Unix time */
 	int64_t ends_s;               /* Unix time from which on it rests unfinished; 0 = none */
 	char plan_sha256[65];         /* "" until fetchd fixed the plan */
-	char start_run[RUN_ID_BYTES]; /* "" = scratch */
+	char start_run[RUN_ID_BYTES]; /* "" = scratch, or: */
+	char weights_sha256[65];      /* of what model.weights names; "" = it does not start with that */
 	struct config config;         /* the frozen copy */
 };
 
 /* The weights a new run starts with. */
 struct run_start {
-	const char *run_id; /* whose checkpoint it is */
+	const char *run_id; /* whose checkpoint it is; "": model.weights, */
+	const char *sha256; /* which have this one; NULL otherwise */
 	const char *file;   /* it lies beside the records and is moved into the new one */
 };
 

@@ -50,7 +50,7 @@ static int64_t make_id(const char *name, const char *last_id, char id[static RUN
 }
 
 static bool fill_record(cJSON *record, const struct config *config, const char *text, const char *last_id,
-			const char *start_run)
+			const struct run_start *start)
 {
 	char id[RUN_ID_BYTES];
 	int64_t started = make_id(config->run.name, last_id, id);
@@ -60,7 +60,9 @@ static bool fill_record(cJSON *record, const struct config *config, const char *
 	       cJSON_AddStringToObject(record, "name", config->run.name) &&
 	       json_add_u64(record, "started_s", (uint64_t)started) &&
 	       json_add_u64(record, "seed", config->run.seed) &&
-	       cJSON_AddStringToObject(record, "start_run", start_run) &&
+	       cJSON_AddStringToObject(record, "start_run", start ? start->run_id : "") &&
+	       (!start || !start->sha256 ||
+		cJSON_AddStringToObject(record, "weights_sha256", start->sha256)) &&
 	       cJSON_AddStringToObject(record, "plan_sha256", "") &&
 	       cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
 	       cJSON_AddStringToObject(record, "config", text);
@@ -77,7 +79,7 @@ static int make_new_run(const char *config_file, const char *last_id, const stru
 	if ((r = config_load(config_file, &config, err)) < 0 ||
 	    (r = file_read(config_file, RECORD_BYTES_MAX, &text, NULL, err)) < 0)
 		return r;
-	if (!fill_record(record, &config, text, last_id, start ? start->run_id : ""))
+	if (!fill_record(record, &config, text, last_id, start))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	return make_next(record, text, NULL, start ? start->file : NULL, err);
 }
@@ -182,6 +184,8 @@ static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was
 			cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
 			cJSON_AddStringToObject(record, "repeats", was->id);
 	}
+	if (whole && *was->weights_sha256)
+		whole = cJSON_AddStringToObject(record, "weights_sha256", was->weights_sha256);
 	for (size_t i = 0; whole && i < sizeof(kept) / sizeof(kept[0]); i++) {
 		const cJSON *item = cJSON_GetObjectItemCaseSensitive(old, kept[i]);
 

@@ -8,6 +8,7 @@
 #include "model/losses.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
+#include "model/weights.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -455,6 +456,7 @@ static void check_output(struct graph *graph, struct mistakes *mistakes)
 	graph->output = last->output;
 	loss_check(graph, mistakes);
 	optimizer_check_parameters(graph, mistakes);
+	weights_check(graph, mistakes);
 	check_consumers(graph, mistakes);
 	if (!mistakes->count && !graph->parameters)
 		mistakes_add(mistakes, last->line,

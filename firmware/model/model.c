@@ -531,6 +531,11 @@ const char *model_graph_hash(const struct model *model)
 	return model->graph.hash;
 }
 
+const struct graph *model_graph(const struct model *model)
+{
+	return &model->graph;
+}
+
 static struct model_input describe_input(const struct tensor *tensor)
 {
 	const bool values = tensor->splits != GRAPH_NO_TENSOR;

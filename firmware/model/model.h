@@ -18,6 +18,7 @@
 #include "core/error.h"
 
 struct gpu;
+struct graph;
 struct model;
 
 #define MODEL_INPUTS_MAX 16u
@@ -75,6 +76,8 @@ void model_closep(struct model **model);
 /* SHA-256 of the graph (layers, attributes that change the mathematics, shapes, loss, optimizer kind): a
  * checkpoint of another one is refused. 64 hex digits. Rates and seeds are not in it. */
 const char *model_graph_hash(const struct model *model);
+/* The model's; until model_close(). */
+const struct graph *model_graph(const struct model *model);
 /* Fill parameters by their initializers from config.run.seed and zero everything else; step 0, cursor fresh
  * (version = CURSOR_VERSION, all else zero). Blocks. */
 MUST_CHECK int model_init(struct model *model, struct error *err);

@@ -94,13 +94,6 @@ double optimizer_weight_decay(const struct config *config, const struct optimize
 	return config->optimizer.weight_decay > 0 ? config->optimizer.weight_decay : optimizer->weight_decay;
 }
 
-/* The next name of the list, and where the one after it begins; 0 = none is left. */
-static size_t next_name(const char **list)
-{
-	*list += strspn(*list, ", ");
-	return strcspn(*list, ", ");
-}
-
 static bool contains(const char *text, const char *part, size_t bytes)
 {
 	return memmem(text, strlen(text), part, bytes) != NULL;
@@ -110,7 +103,7 @@ bool optimizer_excluded(const struct config *config, const char *parameter)
 {
 	const char *list = config->optimizer.exclude_from_weight_decay;
 
-	for (size_t bytes; list && (bytes = next_name(&list)) > 0; list += bytes)
+	for (size_t bytes; list && (bytes = config_next_name(&list)) > 0; list += bytes)
 		if (contains(parameter, list, bytes))
 			return true;
 	return false;
@@ -120,14 +113,15 @@ bool optimizer_excludes(const struct graph *graph)
 {
 	const char *list = graph->config->optimizer.exclude_from_weight_decay;
 
-	return list && next_name(&list) > 0 && optimizer_weight_decay(graph->config, graph->optimizer) > 0;
+	return list && config_next_name(&list) > 0 &&
+	       optimizer_weight_decay(graph->config, graph->optimizer) > 0;
 }
 
 void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes)
 {
 	const char *list = graph->config->optimizer.exclude_from_weight_decay;
 
-	for (size_t bytes; list && (bytes = next_name(&list)) > 0; list += bytes) {
+	for (size_t bytes; list && (bytes = config_next_name(&list)) > 0; list += bytes) {
 		bool found = false;
 
 		for (uint32_t i = 0; i < graph->tensors; i++)

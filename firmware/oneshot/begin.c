@@ -7,6 +7,7 @@
 #include "drivers/notify/alive.h"
 #include "model/checkpoint.h"
 #include "model/graph.h"
+#include "model/weights.h"
 #include "oneshot/oneshot.h"
 
 #include <inttypes.h>
@@ -22,20 +23,7 @@ int begin_store(const struct config *config, const struct config_store *which, s
 	return store_open(which, &options, ret_store, err);
 }
 
-/* The frozen copy outlives a mistake, so what only the model's tables know is checked before. */
-static int check_model(const struct config *config, char ret_hash[static GRAPH_HASH_BYTES], struct error *err)
-{
-	struct graph graph;
-	int r = graph_build(config, true, &graph, err);
-
-	if (r < 0)
-		return r;
-	memcpy(ret_hash, graph.hash, GRAPH_HASH_BYTES);
-	graph_done(&graph);
-	return 0;
-}
-
-/* Likewise: traind could not start with the weights of another network, this night and every later one. */
+/* traind could not start with the weights of another network, this night and every later one. */
 static int check_start(const char *file, const struct run_start *start, const char *hash, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
@@ -48,6 +36,27 @@ static int check_start(const char *file, const struct run_start *start, const ch
 			    "%s: run.start_from = \"latest\", but model and optimizer are not those of the "
 			    "last run; start from \"scratch\" or put them back",
 			    file);
+}
+
+/* Likewise with weights that do not fit. */
+static int check_weights(const char *file, const struct graph *graph, const struct run_start *start,
+			 struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
+	struct weights match = { 0 };
+	char text[WEIGHTS_TEXT_BYTES];
+	int r = safetensors_open(start->file, &weights, err);
+
+	if (r < 0)
+		(void)error_prefix(err, "%s", graph->config->model.weights);
+	else
+		r = weights_match(graph, graph->config->model.weights, weights, &match, err);
+	if (r == 0)
+		log_info("%s: %s", graph->config->model.weights, weights_text(&match, text));
+	else
+		(void)unlink(start->file);
+	weights_done(&match);
+	return r < 0 ? error_prefix(err, "%s: model.weights", file) : 0;
 }
 
 static int check_whole(struct store *source, struct error *err)
@@ -128,26 +137,43 @@ static int find_start(const struct config *config, const struct run *last, struc
 	return r;
 }
 
+/* What the new run starts with, if anything; it is known to fit. `path` and `sha256` are room for it. */
+static int choose_start(const char *file, const struct graph *graph, const struct run *last,
+			struct run_start *ret_start, char path[static PATH_BYTES],
+			char sha256[static DIGEST_HEX_BYTES], struct error *err)
+{
+	const struct config *config = graph->config;
+	int r = 0;
+
+	*path = '\0';
+	if (config->run.start_from == START_LATEST &&
+	    ((r = find_start(config, last, ret_start, path, err)) < 0 || *path))
+		return r < 0 ? r : check_start(file, ret_start, graph->hash, err);
+	if (!*config->model.weights || (r = weights_bring(config, NULL, path, sha256, err)) < 0)
+		return r;
+	*ret_start = (struct run_start){ .run_id = "", .sha256 = sha256, .file = path };
+	return check_weights(file, graph, ret_start, err);
+}
+
 /* `unstarted`: the last one is unfinished, and is given up once nothing keeps the new one from beginning. */
 static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
 		     struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(json_free) cJSON *overrides = NULL;
-	char hash[GRAPH_HASH_BYTES], path[PATH_BYTES] = "", room[PATH_BYTES];
-	struct run_start start;
+	/* The frozen copy outlives a mistake, so what only the model's tables know is checked before. */
+	CLEANUP(graph_done) struct graph graph = { 0 };
+	char sha256[DIGEST_HEX_BYTES], path[PATH_BYTES] = "", room[PATH_BYTES];
+	struct run_start start = { 0 };
 	bool adopted;
 	int r;
 
 	if ((r = overrides_asked(&overrides, err)) < 0 ||
 	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0) ||
 	    (r = overrides_apply(file, overrides, room, &file, err)) < 0 ||
-	    (r = config_load(file, &config, err)) < 0 || (r = check_model(&config, hash, err)) < 0 ||
-	    (r = check_sources(&config, true, err)) < 0)
-		return r;
-	if (config.run.start_from == START_LATEST &&
-	    ((r = find_start(&config, last, &start, path, err)) < 0 ||
-	     (*path && (r = check_start(file, &start, hash, err)) < 0)))
+	    (r = config_load(file, &config, err)) < 0 || (r = graph_build(&config, true, &graph, err)) < 0 ||
+	    (r = check_sources(&config, true, err)) < 0 ||
+	    (r = choose_start(file, &graph, last, &start, path, sha256, err)) < 0)
 		return r;
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
 		return r;

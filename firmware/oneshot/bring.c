@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/events.h"
-#include "core/paths.h"
+#include "core/json.h"
 #include "core/spool.h"
 #include "model/checkpoint.h"
 #include "oneshot/oneshot.h"
@@ -18,6 +18,25 @@ static int download(struct store *sink, const char *run_id, const char *name, co
 
 	(void)snprintf(key, sizeof(key), "%s/%s", run_id, name);
 	return store_get_file(sink, key, path, err);
+}
+
+int bring_config(const char *file, const char *text, uint64_t bytes, struct config *ret_config,
+		 struct error *err)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	const char *config;
+	int r;
+
+	(void)path_of(PATH_RUNS, "next.conf", path);
+	if ((r = json_parse(file, text, bytes, &record, err)) < 0 ||
+	    (r = json_get_string(file, record, "config", &config, err)) < 0 ||
+	    (r = path_make(path_of(PATH_RUNS, NULL, folder), err)) < 0 ||
+	    (r = file_write_durable(path, config, strlen(config), err)) < 0)
+		return r;
+	r = config_load(path, ret_config, err);
+	(void)unlink(path);
+	return r;
 }
 
 /* ---- The place to go on from ---- */
@@ -113,14 +132,26 @@ static int note_record(void *context, const struct store_object *object)
 	return 0;
 }
 
-/* What it would start with is needed as long as it has no checkpoint of its own. */
-static int bring_its_start(struct store *sink, const struct run *run, char ret_path[static PATH_BYTES],
-			   struct error *err)
+static int bring_its_weights(const struct run *run, const char *text, uint64_t bytes,
+			     char ret_path[static PATH_BYTES], struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	char found[DIGEST_HEX_BYTES];
+	int r = bring_config("run.json", text, bytes, &config, err);
+
+	return r < 0 ? r : weights_bring(&config, run->weights_sha256, ret_path, found, err);
+}
+
+/* What it would start with is needed as long as it has no checkpoint of its own; `text` is its run.json. */
+static int bring_its_start(struct store *sink, const struct run *run, const char *text, uint64_t bytes,
+			   char ret_path[static PATH_BYTES], struct error *err)
 {
 	bool any;
 	int r = bring_checkpoint(sink, run->id, &any, err);
 
 	*ret_path = '\0';
+	if (r == 0 && !any && *run->weights_sha256)
+		return bring_its_weights(run, text, bytes, ret_path, err);
 	if (r < 0 || any || !*run->start_run)
 		return r;
 	r = bring_start(sink, run->start_run, ret_path, err);
@@ -139,7 +170,7 @@ static int bring_back(struct store *sink, const struct run *run, const char *tex
 	int r;
 
 	if ((r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
-	    (r = bring_its_start(sink, run, start, err)) < 0)
+	    (r = bring_its_start(sink, run, text, bytes, start, err)) < 0)
 		return r;
 	(void)path_of(PATH_RUNS, "plan", path);
 	if (plan && (r = download(sink, run->id, "plan", path, err)) < 0)

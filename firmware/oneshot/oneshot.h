@@ -3,15 +3,17 @@
  * What runs once and ends: verbs of one program, one file each. A verb gets its own name in argv[0] and
  * returns the exit code (core/error.h).
  *
- * begin is five files: begin.c decides which run it is, overrides.c what is asked of this one alone,
- * unstarted.c ends one that cannot, bring.c brings what that run needs, stored.c knows the checkpoints in the
- * store.
+ * begin is six files: begin.c decides which run it is, overrides.c what is asked of this one alone,
+ * unstarted.c ends one that cannot, bring.c brings what that run needs, weights.c the weights that it was
+ * given, stored.c knows the checkpoints in the store.
  */
 #pragma once
 
 #include "core/json.h"
+#include "core/paths.h"
 #include "core/run.h"
 #include "core/spool.h"
+#include "drivers/digest/digest.h"
 #include "drivers/store/store.h"
 
 /* begin.c: see core/run.h. Prints the run's id. */
@@ -22,6 +24,10 @@ MUST_CHECK int begin_store(const struct config *config, const struct config_stor
 			   struct store **ret_store, struct error *err);
 /* begin.c: the current record as it is now. */
 MUST_CHECK int begin_upload_record(struct store *sink, const char *run_id, struct error *err);
+
+/* bring.c: the frozen configuration of a run.json's text. */
+MUST_CHECK int bring_config(const char *file, const char *text, uint64_t bytes, struct config *ret_config,
+			    struct error *err);
 
 /* repeat.c: a new run that is the one of a run.json once more (core/run.h, run_repeat()). */
 MUST_CHECK int repeat_begin(const char *file, struct run *ret_run, struct error *err);
@@ -109,6 +115,14 @@ MUST_CHECK int bring_start(struct store *sink, const char *run_id, char ret_path
  * dataset.json from beside the shards, where there are any, into the spool's model folder. Free when they are
  * there already. */
 MUST_CHECK int bring_encoder(struct store *source, const char *run_id, struct error *err);
+
+/* ---- weights.c ---- */
+
+/* What config.model.weights names, beside the records, as run_begin() takes it; `expected`: its SHA-256, NULL
+ * = any. Errors: -ENOENT and the like; -EBADMSG it has another SHA-256, both are named. */
+MUST_CHECK int weights_bring(const struct config *config, const char *expected,
+			     char ret_path[static PATH_BYTES], char ret_sha256[static DIGEST_HEX_BYTES],
+			     struct error *err);
 
 /* ---- stored.c ---- */
 

@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same run once more: what its run.json names is brought from the store, where it lies beside it. */
 #include "core/json.h"
-#include "core/paths.h"
-#include "drivers/digest/digest.h"
 #include "oneshot/oneshot.h"
 
 #include <string.h>
 
 #define RECORD_MAX (64u << 20)
-
-/* The frozen text as the configuration it is. */
-static int load_config(const char *file, const char *text, uint64_t bytes, struct config *ret_config,
-		       struct error *err)
-{
-	CLEANUP(json_free) cJSON *record = NULL;
-	char folder[PATH_BYTES], path[PATH_BYTES];
-	const char *config;
-	int r;
-
-	(void)path_of(PATH_RUNS, "next.conf", path);
-	if ((r = json_parse(file, text, bytes, &record, err)) < 0 ||
-	    (r = json_get_string(file, record, "config", &config, err)) < 0 ||
-	    (r = path_make(path_of(PATH_RUNS, NULL, folder), err)) < 0 ||
-	    (r = file_write_durable(path, config, strlen(config), err)) < 0)
-		return r;
-	r = config_load(path, ret_config, err);
-	(void)unlink(path);
-	return r;
-}
 
 static int bring_plan(struct store *sink, const char *file, const struct run *was,
 		      char path[static PATH_BYTES], struct error *err)
@@ -55,17 +33,18 @@ int repeat_begin(const char *file, struct run *ret_run, struct error *err)
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(store_closep) struct store *sink = NULL;
-	char plan[PATH_BYTES], start[PATH_BYTES] = "";
+	char plan[PATH_BYTES], start[PATH_BYTES] = "", found[DIGEST_HEX_BYTES];
 	struct run was = { 0 };
 	uint64_t bytes;
 	int r;
 
 	if ((r = file_read(file, RECORD_MAX, &text, &bytes, err)) < 0 ||
 	    (r = run_parse(file, text, bytes, &was, err)) < 0 ||
-	    (r = load_config(file, text, bytes, &config, err)) < 0 ||
+	    (r = bring_config(file, text, bytes, &config, err)) < 0 ||
 	    (r = begin_store(&config, &config.sink, &sink, err)) < 0 ||
 	    (r = bring_plan(sink, file, &was, plan, err)) < 0 ||
-	    (*was.start_run && (r = bring_start(sink, was.start_run, start, err)) < 0))
+	    (*was.start_run && (r = bring_start(sink, was.start_run, start, err)) < 0) ||
+	    (*was.weights_sha256 && (r = weights_bring(&config, was.weights_sha256, start, found, err)) < 0))
 		return r;
 	if (*was.start_run && !*start)
 		return error_set(err, -ENOENT, "%s: start_run: %s has no checkpoint any more", file,

@@ -2,6 +2,7 @@
 #include "core/events.h"
 #include "core/log.h"
 #include "core/spool.h"
+#include "model/weights.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -76,6 +77,43 @@ static int restore_start(struct train *train, const char *path, struct error *er
 	return 0;
 }
 
+/* What was taken, and what was not, is in the log and in the record. */
+static int note_weights(const char *what, const struct weights *weights, struct error *err)
+{
+	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *json = NULL;
+	cJSON *list = cJSON_AddObjectToObject(members, "weights");
+	char text[WEIGHTS_TEXT_BYTES];
+	int r;
+
+	log_info("starting with %s: %s", what, weights_text(weights, text));
+	if (!cJSON_AddStringToObject(list, "from", what) ||
+	    !cJSON_AddNumberToObject(list, "tensors", weights->taken) ||
+	    !cJSON_AddNumberToObject(list, "of", weights->wanted) ||
+	    !cJSON_AddStringToObject(list, "as_initialized", weights->kept) ||
+	    !cJSON_AddStringToObject(list, "not_used", weights->unused))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = json_print(members, &json, err);
+	return r < 0 ? r : run_note(json, err);
+}
+
+static int restore_weights(struct train *train, const char *path, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	const char *what = train->run.config.model.weights;
+	struct weights weights = { 0 };
+	int r = safetensors_open(path, &file, err);
+
+	if (r == 0)
+		r = weights_match(model_graph(train->model), what, file, &weights, err);
+	if (r == 0)
+		r = weights_load(train->model, what, &weights, err);
+	if (r == 0)
+		r = note_weights(what, &weights, err);
+	weights_done(&weights);
+	return r;
+}
+
 int restore(struct train *train, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -86,7 +124,10 @@ int restore(struct train *train, struct error *err)
 	r = model_init(train->model, err);
 	if (r < 0)
 		return r;
-	if (access(path_of(PATH_RUN, RUN_START_FILE, path), F_OK) == 0)
+	(void)path_of(PATH_RUN, RUN_START_FILE, path);
+	if (*train->run.weights_sha256)
+		return restore_weights(train, path, err);
+	if (access(path, F_OK) == 0)
 		return restore_start(train, path, err);
 	log_info("starting from initial weights");
 	return 0;

@@ -151,8 +151,8 @@ MUST_CHECK int train_wait_plan(struct train *train, struct error *err);
 /* Wait `ms`; -ECANCELED. */
 MUST_CHECK int train_nap(struct train *train, uint32_t ms, struct error *err);
 
-/* restore.c: the newest good checkpoint in the spool, the file begin left for start_from = latest, or
- * initial values. */
+/* restore.c: the newest good checkpoint in the spool, the file begin left for start_from = latest or for
+ * model.weights, or initial values. */
 MUST_CHECK int restore(struct train *train, struct error *err);
 
 /* save.c */

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `kiln run --from run.json`: the same run once more, from the store alone, with the same bits.
+# `kiln run --from run.json`: the same run once more, from the store alone, with the same bits; and a run that starts
+# with the weights of another.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 data=$work/data
@@ -46,3 +47,64 @@ python3 - "$work/run.json" <<-'PY'
 PY
 repeat foreign
 like "$code $(cat "$KILN_ROOT/log")" '^1 .*plan: SHA-256 [0-9a-f]+, expected [0-9a-f]+ by ' "nor with another plan"
+
+# ---- Weights of another net: a frozen base, a new head ----
+tensors_of() { # a safetensors file, a part of their names: their digest
+	python3 - "$1" "$2" <<-'PY'
+		import hashlib, json, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		n = struct.unpack("<Q", data[:8])[0]
+		header = json.loads(data[8:8 + n])
+		digest = hashlib.sha256()
+		for name in sorted(header):
+		    if name.startswith(sys.argv[2]):
+		        a, b = header[name]["data_offsets"]
+		        digest.update(name.encode() + data[8 + n + a:8 + n + b])
+		print(digest.hexdigest())
+	PY
+}
+transfer_config() { # weights, what else
+	config transfer "$data" '' 'learning_rate = 0.01;'
+	sed -i "s,epochs = 12,epochs = 3,
+		s,units = 16;,units = 16; trainable = false;,
+		s,{ op = \"dense\"; units = 2;,{ op = \"dense\"; name = \"head\"; units = 2;,
+		s,model: {,model: { weights = \"$1\"; ${2:-}," "$work/transfer.conf"
+}
+mkdir -p "$work/runs/transfer"
+cp "$stored/$first/model/model.safetensors" "$work/runs/transfer/given.safetensors"
+node transfer
+transfer_config absent.safetensors
+begin transfer
+like "$(cat "$KILN_ROOT/log")" 'model.weights: .*absent.safetensors' "weights that are not there: no run"
+transfer_config given.safetensors 'weights_layers = "dense head";'
+begin transfer
+like "$(cat "$KILN_ROOT/log")" "transfer.conf: model.weights: given.safetensors: found no tensor for layer 'head'" "nor with ones that do not fit"
+[ ! -e "$record" ]
+ok $? "no record is left"
+transfer_config "file://$stored/$first/model/model.safetensors"
+begin transfer
+run_to_end
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+stop_fetchd
+second=$work/runs/transfer/$id
+is "$code $(state)" "0 finished" "a run starts with another's model, by a URL"
+like "$(cat "$KILN_ROOT/log")" 'starting with file:.*model.safetensors: 2 of 4 tensors; head as initialized; not used: dense_1/' "the log says what it took"
+is "$(record_json '[r["weights"]["tensors"], r["weights"]["of"], r["weights"]["as_initialized"], r["start_run"]]')" "[2, 4, 'head', '']" "the record, too"
+is "$(record_json 'r["weights_sha256"]')" "$(sha256sum <"$stored/$first/model/model.safetensors" | cut -d" " -f1)" "and which file it was"
+is "$(tensors_of "$second/model/model.safetensors" dense/)" "$(tensors_of "$stored/$first/model/model.safetensors" dense/)" "the frozen base is the same bit for bit"
+like "$(record_json '[e["loss"] for e in r["epochs"]] == sorted([e["loss"] for e in r["epochs"]], reverse=True)')" True "the new head learns"
+expected=$(weights_of "$second/model/model.safetensors")
+cp "$second/run.json" "$work/run.json"
+repeat begun_with
+is "$code $(state) $(weights_of "$work/runs/transfer/$(cat "$KILN_ROOT/out")/model/model.safetensors")" "0 finished $expected" "repeated on another disk: the same bits"
+cp "$second/checkpoints/$(ls "$second/checkpoints" | grep ckpt | tail -n 1)" "$stored/$first/model/model.safetensors"
+repeat changed
+like "$code $(cat "$KILN_ROOT/log")" '^1 .*model.weights: .*model.safetensors: SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64}' "not with other weights"
+transfer_config given.safetensors 'weights_layers = "dense"; weights_skip_mismatch = true;'
+begin transfer
+like "$(cat "$KILN_ROOT/log")" 'given.safetensors: 2 of 4 tensors; head as initialized' "by a key of the sink, chosen layers alone"
+node torn
+head -c 300 "$work/runs/transfer/given.safetensors" >"$work/runs/transfer/torn.safetensors"
+transfer_config torn.safetensors
+begin transfer
+like "$(cat "$KILN_ROOT/log")" 'model.weights: torn.safetensors: .*: a header of [0-9]+ bytes in a file of 300' "torn ones are refused by name"

@@ -478,7 +478,7 @@ static void test_start(void **state)
 	CLEANUP(run_done) struct run run = { 0 }, second = { 0 };
 	CLEANUP(free_ptr) char *weights = NULL;
 	char file[128], path[PATH_BYTES], id[RUN_ID_BYTES];
-	const struct run_start start = { "old-1", file };
+	const struct run_start start = { .run_id = "old-1", .file = file };
 	struct error err = { 0 };
 	bool adopted;
 

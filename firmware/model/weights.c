@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/weights.h"
+
+#include "model/checkpoint.h"
+#include "model/graph.h"
+#include "model/safetensors_types.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- Names ---- */
+
+/* What does not fit is left out, and the last three bytes say so. */
+static void add_name(char list[static WEIGHTS_NAMES_BYTES], const char *name)
+{
+	const size_t used = strlen(list), more = strlen(name) + (used ? 2 : 0);
+
+	if (used + more + sizeof("...") <= WEIGHTS_NAMES_BYTES)
+		(void)snprintf(list + used, WEIGHTS_NAMES_BYTES - used, "%s%s", used ? ", " : "", name);
+	else if (used < 3 || strcmp(list + used - 3, "...") != 0)
+		(void)snprintf(list + used, WEIGHTS_NAMES_BYTES - used, "...");
+}
+
+/* The layer called `name` where the file names it by `length` bytes. */
+static bool is_called(const struct node *node, const char *name, size_t length)
+{
+	return strlen(node->name) == length && memcmp(node->name, name, length) == 0;
+}
+
+static bool is_listed(const char *list, const struct node *node)
+{
+	bool any = false;
+
+	for (size_t length; list && (length = config_next_name(&list)) > 0; list += length) {
+		any = true;
+		if (is_called(node, list, length))
+			return true;
+	}
+	return !any;
+}
+
+static bool has_parameters(const struct node *node)
+{
+	for (uint32_t i = 0; i < node->parameters; i++)
+		if (node->parameter[i] != GRAPH_NO_TENSOR)
+			return true;
+	return false;
+}
+
+void weights_check(const struct graph *graph, struct mistakes *mistakes)
+{
+	const char *list = graph->config->model.weights_layers;
+
+	for (size_t length; list && (length = config_next_name(&list)) > 0; list += length) {
+		bool found = false;
+
+		for (uint32_t i = 0; i < graph->nodes; i++)
+			found |= is_called(&graph->node[i], list, length) && has_parameters(&graph->node[i]);
+		if (!found)
+			mistakes_add(mistakes, config_line(graph->config, "model.weights_layers"),
+				     "model.weights_layers: found \"%.*s\", allowed: layers with parameters",
+				     (int)(length < 100 ? length : 100), list);
+	}
+}
+
+/* ---- What fits ---- */
+
+struct match {
+	const struct graph *graph;
+	const char *what;
+	const struct model_tensor *tensor; /* the file's */
+	uint32_t tensors;
+	struct weights *weights;
+};
+
+static const struct model_tensor *find(const struct match *match, const char *name)
+{
+	for (uint32_t i = 0; i < match->tensors; i++)
+		if (strcmp(match->tensor[i].name, name) == 0)
+			return &match->tensor[i];
+	return NULL;
+}
+
+static bool has_shape(const struct model_tensor *found, const struct tensor *wanted)
+{
+	return found->rank == wanted->rank &&
+	       memcmp(found->shape, wanted->shape, found->rank * sizeof(found->shape[0])) == 0;
+}
+
+static int refuse_shape(const struct match *match, const struct model_tensor *found,
+			const struct tensor *wanted, struct error *err)
+{
+	struct tensor theirs = { .rank = found->rank };
+	char text[SHAPE_TEXT_BYTES], allowed[SHAPE_TEXT_BYTES];
+
+	memcpy(theirs.shape, found->shape, sizeof(theirs.shape));
+	return error_set(err, -EINVAL,
+			 "%s: %s: found %s, allowed: %s; name the layer otherwise, list others in "
+			 "model.weights_layers, or set model.weights_skip_mismatch",
+			 match->what, wanted->name, shape_text(&theirs, text), shape_text(wanted, allowed));
+}
+
+static bool is_float(const char *dtype)
+{
+	return strcmp(dtype, "F32") == 0 || strcmp(dtype, "F16") == 0 || strcmp(dtype, "BF16") == 0 ||
+	       strcmp(dtype, "F64") == 0;
+}
+
+/* 1: taken; 0: it keeps what it has. */
+static int match_tensor(const struct match *match, const struct tensor *wanted, struct error *err)
+{
+	const struct model_tensor *found = find(match, wanted->name);
+	struct weights *weights = match->weights;
+
+	if (!found)
+		return 0;
+	if (!has_shape(found, wanted))
+		return match->graph->config->model.weights_skip_mismatch
+			       ? 0
+			       : refuse_shape(match, found, wanted, err);
+	if (!is_float(found->dtype))
+		return error_set(err, -EBADMSG, "%s: %s: found %s, allowed: F16, BF16, F32, F64", match->what,
+				 wanted->name, found->dtype);
+	weights->pair[weights->taken++] = (struct weights_pair){ wanted->name, *found };
+	return 1;
+}
+
+static void keep(const struct match *match, const struct node *node, const bool *is_taken, bool any)
+{
+	if (!any)
+		add_name(match->weights->kept, node->name);
+	for (uint32_t i = 0; any && i < node->parameters; i++)
+		if (node->parameter[i] != GRAPH_NO_TENSOR && !is_taken[i])
+			add_name(match->weights->kept, graph_at(match->graph, node->parameter[i])->name);
+}
+
+static int match_layer(const struct match *match, const struct node *node, struct error *err)
+{
+	const char *list = match->graph->config->model.weights_layers;
+	const bool listed = is_listed(list, node);
+	bool is_taken[GRAPH_PARAMETERS_MAX] = { false }, any = false;
+
+	for (uint32_t i = 0; i < node->parameters; i++) {
+		int r;
+
+		if (node->parameter[i] == GRAPH_NO_TENSOR)
+			continue;
+		match->weights->wanted++;
+		r = listed ? match_tensor(match, graph_at(match->graph, node->parameter[i]), err) : 0;
+		if (r < 0)
+			return r;
+		is_taken[i] = r;
+		any |= r;
+	}
+	if (!any && listed && list && *list)
+		return error_set(err, -EINVAL, "%s: found no tensor for layer '%s' of model.weights_layers",
+				 match->what, node->name);
+	keep(match, node, is_taken, any);
+	return 0;
+}
+
+static bool is_used(const struct weights *weights, const char *name)
+{
+	for (uint32_t i = 0; i < weights->taken; i++)
+		if (strcmp(weights->pair[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int match_all(const struct match *match, struct error *err)
+{
+	const struct graph *graph = match->graph;
+	struct weights *weights = match->weights;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < graph->nodes; i++)
+		if (has_parameters(&graph->node[i]))
+			r = match_layer(match, &graph->node[i], err);
+	for (uint32_t i = 0; i < match->tensors; i++)
+		if (checkpoint_is_parameter(match->tensor[i].name) &&
+		    !is_used(weights, match->tensor[i].name))
+			add_name(weights->unused, match->tensor[i].name);
+	if (r == 0 && !weights->taken)
+		return error_set(err, -EINVAL,
+				 "%s: none of its tensors fits a layer: found %s, the layers are %s",
+				 match->what, *weights->unused ? weights->unused : "nothing", weights->kept);
+	return r;
+}
+
+int weights_match(const struct graph *graph, const char *what, const struct safetensors *file,
+		  struct weights *ret_weights, struct error *err)
+{
+	struct weights weights = { .pair = calloc(graph->tensors, sizeof(*weights.pair)) };
+	struct match match = { .graph = graph, .what = what, .weights = &weights };
+	const char *format = safetensors_value(file, "format");
+	int r = 0;
+
+	if (!weights.pair)
+		return error_set(err, -ENOMEM, "%s: out of memory", what);
+	match.tensor = safetensors_tensors(file, &match.tensors);
+	if (format && (strcmp(format, CHECKPOINT_FORMAT) == 0 || strcmp(format, MODEL_FORMAT) == 0))
+		r = safetensors_require_crcs(file, err);
+	if (r == 0)
+		r = match_all(&match, err);
+	if (r < 0)
+		weights_done(&weights);
+	else
+		*ret_weights = weights;
+	return r;
+}
+
+const char *weights_text(const struct weights *weights, char out[static WEIGHTS_TEXT_BYTES])
+{
+	const char *kept = weights->kept, *unused = weights->unused;
+
+	(void)snprintf(out, WEIGHTS_TEXT_BYTES, "%" PRIu32 " of %" PRIu32 " tensors%s%s%s%s%s",
+		       weights->taken, weights->wanted, *kept ? "; " : "", kept,
+		       *kept ? " as initialized" : "", *unused ? "; not used: " : "", unused);
+	return out;
+}
+
+void weights_done(struct weights *weights)
+{
+	free(weights->pair);
+	*weights = (struct weights){ 0 };
+}
+
+/* ---- Numbers ---- */
+
+/* IEEE 754 binary16. */
+static double from_half(uint16_t half)
+{
+	const int exponent = half >> 10 & 31, fraction = half & 1023;
+	const double sign = half >> 15 ? -1 : 1;
+
+	if (exponent == 31)
+		return fraction ? NAN : sign * INFINITY;
+	return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+
+static double number_at(const struct model_tensor *tensor, uint64_t i)
+{
+	const uint8_t *at = (const uint8_t *)tensor->data + i * safetensors_width(tensor->dtype);
+	uint32_t bits;
+	uint16_t half;
+	double wide;
+	float number;
+
+	if (strcmp(tensor->dtype, "F64") == 0) {
+		memcpy(&wide, at, sizeof(wide));
+		return wide;
+	}
+	if (strcmp(tensor->dtype, "F32") == 0) {
+		memcpy(&number, at, sizeof(number));
+		return (double)number;
+	}
+	memcpy(&half, at, sizeof(half));
+	if (strcmp(tensor->dtype, "F16") == 0)
+		return from_half(half);
+	bits = (uint32_t)half << 16; /* bfloat16 is the upper half of a float32 */
+	memcpy(&number, &bits, sizeof(number));
+	return (double)number;
+}
+
+static int load_pair(struct model *model, const char *what, const struct weights_pair *pair,
+		     struct error *err)
+{
+	const uint64_t count = pair->from.bytes / safetensors_width(pair->from.dtype);
+	CLEANUP(free_ptr) float *numbers = malloc(count * sizeof(*numbers));
+
+	if (!numbers)
+		return error_set(err, -ENOMEM, "%s: %s: out of memory", what, pair->name);
+	for (uint64_t i = 0; i < count; i++) {
+		const double number = number_at(&pair->from, i);
+
+		numbers[i] = (float)number;
+		if (!isfinite(numbers[i]))
+			return error_set(err, -EBADMSG,
+					 "%s: %s: found %g in element %" PRIu64
+					 ", allowed: finite numbers of float32",
+					 what, pair->name, number, i);
+	}
+	return model_tensor_load(model, pair->name, numbers, count * sizeof(*numbers), err);
+}
+
+int weights_load(struct model *model, const char *what, const struct weights *weights, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < weights->taken; i++)
+		r = load_pair(model, what, &weights->pair[i], err);
+	return r;
+}
