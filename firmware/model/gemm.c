@@ -5,11 +5,23 @@
 
 /* Wide tiles use each value of A more often; narrow ones waste fewer lanes on a narrow C. */
 static const struct gemm_tile cpu_tiles[] = {
-	{ "gemm_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
-	{ "gemm_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
-	{ "gemm_8x16", "conv_8x16", "conv_kernel_8x16", 8, 16 },
+	{ "gemm_6x64", "gemm_packed_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
+	{ "gemm_8x32", "gemm_packed_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
+	{ "gemm_8x16", "gemm_packed_8x16", "conv_8x16", "conv_kernel_8x16", 8, 16 },
 };
-static const struct gemm_tile gpu_tile = { "gemm_16x16", "conv_16x16", "conv_kernel_16x16", 16, 16 };
+static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", "conv_16x16",
+					   "conv_kernel_16x16", 16,           16 };
+
+/* An operand of so many numbers does not stay in a core's caches while rows of tiles pass over it. */
+#define PACKED_NUMBERS (UINT64_C(1) << 18)
+/* Fewer rows do not use a packed panel often enough. */
+#define PACKED_ROWS_MIN 48u
+/* What a group's sums have room for; kernels/gemm_packed.cl knows it, too. */
+#define PACKED_ROWS_MAX 528u
+/* As many work-groups as there may be cores, a few times. */
+#define PACKED_GROUPS 64u
+/* Of the kernel that copies a transposed A. */
+#define TRANSPOSE_TILE 16u
 
 const struct gemm_tile *gemm_tile(bool cpu, uint64_t n)
 {
@@ -20,31 +32,49 @@ const struct gemm_tile *gemm_tile(bool cpu, uint64_t n)
 	return n > 16 ? &cpu_tiles[1] : &cpu_tiles[2];
 }
 
-static struct argument size_of(uint64_t constant, uint64_t per_row)
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static uint64_t per_row(const struct gemm *gemm)
+{
+	return gemm->per_row ? gemm->per_row : 1;
+}
+
+static struct argument size_of(uint64_t constant, uint64_t times)
 {
 	if (constant == GEMM_ROWS)
-		return (struct argument)ROWS_TIMES(per_row);
+		return (struct argument)ROWS_TIMES(times);
 	return (struct argument)INT(constant);
+}
+
+/* Of m or k in a whole batch. */
+static uint64_t whole(const struct plan *plan, const struct gemm *gemm, uint64_t size)
+{
+	return size == GEMM_ROWS ? plan->graph->batch_rows * per_row(gemm) : size;
 }
 
 struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel)
 {
 	const struct gemm_tile *tile = gemm_tile(plan->cpu, gemm->n);
-	const uint64_t seed = plan->graph->config->run.seed, per_row = gemm->per_row ? gemm->per_row : 1;
+	const uint64_t seed = plan->graph->config->run.seed, times = per_row(gemm);
 	struct launch launch = {
 		.kernel = kernel,
-		.groups = { { .constant = gemm->m, .per_row = gemm->m == GEMM_ROWS ? per_row : 0, .tile = tile->rows },
+		.groups = { { .constant = gemm->m, .per_row = gemm->m == GEMM_ROWS ? times : 0, .tile = tile->rows },
 			    { .constant = gemm->n, .tile = tile->columns } },
 		.arguments = GEMM_ARGUMENTS,
 		.argument = {
 			[GEMM_A] = IN(gemm->a),
 			[GEMM_B] = IN(gemm->b),
 			[GEMM_C] = OUT(gemm->c),
-			[GEMM_M] = size_of(gemm->m, per_row),
+			[GEMM_M] = size_of(gemm->m, times),
 			[GEMM_N] = INT(gemm->n),
-			[GEMM_K] = size_of(gemm->k, per_row),
-			[GEMM_STRIDE_ROW] = INT(gemm->a_transposed ? 1 : gemm->k),
+			[GEMM_K] = size_of(gemm->k, times),
+			[GEMM_STRIDE_ROW] = gemm->a_transposed ? (struct argument)INT(1) : size_of(gemm->k, times),
 			[GEMM_STRIDE_K] = INT(gemm->a_transposed ? gemm->m : 1),
+			[GEMM_B_TRANSPOSED] = INT(gemm->b_transposed),
+			[GEMM_GROUP_ROWS] = INT(tile->rows),
 			[GEMM_EPILOGUE] = UINT(gemm->add ? EPILOGUE_ADD : 0u),
 			[GEMM_SCALE] = FLOAT(1),
 			[GEMM_THRESHOLD] = UINT(0u),
@@ -61,17 +91,83 @@ struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, cons
 	return launch;
 }
 
+static bool is_packed(const struct plan *plan, const struct gemm *gemm)
+{
+	const uint64_t m = whole(plan, gemm, gemm->m), k = whole(plan, gemm, gemm->k);
+
+	if (!plan->cpu || gemm->b_transposed)
+		return plan->cpu;
+	return m >= PACKED_ROWS_MIN && (m * k >= PACKED_NUMBERS || k * gemm->n >= PACKED_NUMBERS);
+}
+
+/* Rows of C that a group makes: groups enough for all cores, and every one about as large. */
+static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile)
+{
+	const uint64_t m = whole(plan, gemm, gemm->m), panels = (gemm->n + tile->columns - 1) / tile->columns;
+	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels,
+		       for_room = (m + PACKED_ROWS_MAX - 1) / PACKED_ROWS_MAX;
+	const uint64_t groups = for_cores > for_room ? for_cores : for_room;
+	const uint64_t rows = round_up((m + groups - 1) / groups, tile->rows);
+
+	return rows > 4 * tile->rows ? rows : 4 * tile->rows;
+}
+
+/* [k, m] -> [m, k] */
+static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
+{
+	const uint64_t times = per_row(gemm);
+	const struct tensor shape = { .rank = 1, .shape = { gemm->m * whole(plan, gemm, gemm->k) } };
+	const uint32_t transposed = plan_work(plan, gemm->node, "transposed", &shape);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "gemm_transpose",
+			  .groups = { { .constant = gemm->k,
+					.per_row = gemm->k == GEMM_ROWS ? times : 0,
+					.tile = TRANSPOSE_TILE },
+				      { .constant = gemm->m, .tile = TRANSPOSE_TILE } },
+			  .arguments = 4,
+			  .argument = { IN(gemm->a), OUT(transposed), size_of(gemm->k, times), INT(gemm->m) },
+		  });
+	return transposed;
+}
+
+static void emit_packed(struct plan *plan, const struct gemm *gemm)
+{
+	const struct gemm_tile *tile = gemm_tile(true, gemm->n);
+	struct gemm plain = *gemm;
+	struct launch launch;
+
+	if (gemm->a_transposed) {
+		plain.a = emit_transposed(plan, gemm);
+		plain.a_transposed = false;
+	}
+	launch = gemm_launch(plan, &plain, tile->packed);
+	launch.groups[0].tile = group_rows(plan, gemm, tile);
+	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
+	plan_emit(plan, &launch);
+}
+
 void gemm_emit(struct plan *plan, const struct gemm *gemm)
 {
 	const struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->gemm);
 
-	plan_emit(plan, &launch);
+	if (is_packed(plan, gemm))
+		emit_packed(plan, gemm);
+	else
+		plan_emit(plan, &launch);
+}
+
+static bool is_of(const struct launch *launch, const struct gemm_tile *tile)
+{
+	return !strcmp(launch->kernel, tile->gemm) || !strcmp(launch->kernel, tile->packed) ||
+	       !strcmp(launch->kernel, tile->conv);
 }
 
 bool gemm_is(const struct launch *launch)
 {
 	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
-		if (!strcmp(launch->kernel, cpu_tiles[i].gemm) || !strcmp(launch->kernel, cpu_tiles[i].conv))
+		if (is_of(launch, &cpu_tiles[i]))
 			return true;
-	return !strcmp(launch->kernel, gpu_tile.gemm) || !strcmp(launch->kernel, gpu_tile.conv);
+	return is_of(launch, &gpu_tile);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C [M, N] = A [M, K] x B [K, N], row-major, and what follows it in one launch (see kernels/gemm.cl). The one
- * place that chooses a kernel: by device type and shape alone, so that the order of every sum is fixed by
- * both.
+ * C [M, N] = A [M, K] x B [K, N], row-major, either operand stored transposed, and what follows it in one
+ * launch (see kernels/gemm.cl). The one place that chooses a kernel: by device type and shape alone, so that
+ * the order of every sum is fixed by both.
  *
- * CPU devices: tiles of float16 vectors in named accumulators, one work-item a group, unpacked: packing paid
- * only above about 4 MB operands. Other devices: 16 x 16 tiles in local memory.
+ * CPU devices: tiles of float16 vectors in named accumulators, one work-item a group. Two families: small
+ * products read their operands in place; where an operand is above 1 MiB (1 1/2 to 2 times as fast there),
+ * and where B is transposed, groups pack B's columns into private memory (kernels/gemm_packed.cl), and a
+ * transposed A goes through a launch of its own into scratch. Other devices: 16 x 16 tiles in local memory.
  */
 #pragma once
 
@@ -15,18 +17,20 @@
 #define GEMM_ROWS 0u
 
 struct gemm {
-	uint32_t a, b, c;  /* tensors */
-	uint64_t m, n, k;  /* constants, or GEMM_ROWS for m or k */
-	uint64_t per_row;  /* GEMM_ROWS means so many for each row; 0: one */
-	bool a_transposed; /* A is stored as [K, M] */
-	bool add;          /* C += */
+	uint32_t a, b, c;        /* tensors */
+	uint64_t m, n, k;        /* constants, or GEMM_ROWS for m or k */
+	uint64_t per_row;        /* GEMM_ROWS means so many for each row; 0: one */
+	bool a_transposed;       /* A is stored as [K, M] */
+	bool b_transposed;       /* B is stored as [N, K]; not both */
+	bool add;                /* C += */
+	const struct node *node; /* of A, where it is transposed: whose scratch a copy of it is */
 };
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm);
 
 /* Tiles of C and the kernels that make them; those of convolutions are conv.h's. */
 struct gemm_tile {
-	const char *gemm, *conv, *conv_kernel;
+	const char *gemm, *packed, *conv, *conv_kernel;
 	uint64_t rows, columns;
 };
 /* The tile for so many columns. */
@@ -44,6 +48,8 @@ enum gemm_argument {
 	GEMM_K,
 	GEMM_STRIDE_ROW, /* elements from A's row i to i + 1 */
 	GEMM_STRIDE_K,   /* and from its column k to k + 1 */
+	GEMM_B_TRANSPOSED,
+	GEMM_GROUP_ROWS, /* of C, that a group of the packed family makes */
 	GEMM_EPILOGUE,   /* flags below */
 	GEMM_BIAS,
 	GEMM_MASK,

@@ -9,6 +9,7 @@
 	each(storage) \
 	each(philox) \
 	each(gemm) \
+	each(gemm_packed) \
 	each(gemm_tiled) \
 	each(elements) \
 	each(activation) \

@@ -15,9 +15,12 @@ static struct gpu *gpu;
 static struct gpu_program *program;
 static struct config config;
 
+enum form { NN, TN, NT, FORMS };
+static const char *const form_names[] = { "NN", "TN", "NT" };
+
 struct operands {
 	uint64_t m, n, k;
-	bool a_transposed;
+	enum form form;
 	float *a, *b, *c, *bias, *mask;
 };
 
@@ -31,12 +34,12 @@ static float *numbers(uint64_t count, uint64_t seed)
 	return out;
 }
 
-static void operands_open(struct operands *o, uint64_t m, uint64_t n, uint64_t k, bool a_transposed)
+static void operands_open(struct operands *o, uint64_t m, uint64_t n, uint64_t k, enum form form)
 {
 	*o = (struct operands){ m,
 				n,
 				k,
-				a_transposed,
+				form,
 				numbers(m * k, 1),
 				numbers(k * n, 2),
 				numbers(m * n, 3),
@@ -59,8 +62,8 @@ static double exact(const struct operands *o, uint64_t i, uint64_t j, double *ma
 
 	*magnitude = 0;
 	for (uint64_t k = 0; k < o->k; k++) {
-		const double term = (double)o->a[o->a_transposed ? k * o->m + i : i * o->k + k] *
-				    (double)o->b[k * o->n + j];
+		const double term = (double)o->a[o->form == TN ? k * o->m + i : i * o->k + k] *
+				    (double)o->b[o->form == NT ? j * o->k + k : k * o->n + j];
 
 		sum += term;
 		*magnitude += fabs(term);
@@ -92,7 +95,10 @@ static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64
 	struct plan_values values = { .rows = (int32_t)rows, .first_row = 1000, .step = 9 };
 	float *out = malloc(o->m * o->n * sizeof(*out));
 
+	static const struct node node = { .name = "product" };
+
 	harness_open(&h, gpu, &config, cpu);
+	h.graph.batch_rows = o->form == TN ? o->k : o->m;
 	const uint32_t a = harness_tensor(&h, DTYPE_F32, o->m * o->k),
 		       b = harness_tensor(&h, DTYPE_F32, o->k * o->n),
 		       c = harness_tensor(&h, DTYPE_F32, o->m * o->n),
@@ -102,15 +108,19 @@ static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64
 	const struct gemm gemm = { .a = a,
 				   .b = b,
 				   .c = c,
-				   .m = o->a_transposed ? o->m : GEMM_ROWS,
+				   .m = o->form == TN ? o->m : GEMM_ROWS,
 				   .n = o->n,
-				   .k = o->a_transposed ? GEMM_ROWS : o->k,
-				   .a_transposed = o->a_transposed };
+				   .k = o->form == TN ? GEMM_ROWS : o->k,
+				   .a_transposed = o->form == TN,
+				   .b_transposed = o->form == NT,
+				   .node = &node };
 
-	if (o->a_transposed)
+	if (o->form == TN)
 		values.rows = (int32_t)o->k;
 	gemm_emit(&h.plan, &gemm);
-	struct launch *launch = &h.plan.launch[0];
+	struct launch *launch = &h.plan.launch[h.plan.launches - 1];
+
+	assert_true(gemm_is(launch));
 
 	launch->argument[GEMM_EPILOGUE].u = flags;
 	launch->argument[GEMM_BIAS] = (struct argument)IN(bias);
@@ -149,28 +159,30 @@ static void check(const struct operands *o, bool cpu, uint32_t flags)
 
 			if (fabs(found - wanted) > tolerance)
 				fail_msg("%s %s %lux%lux%lu flags %u: C[%lu][%lu] is %g, not %g",
-					 cpu ? "cpu" : "gpu", o->a_transposed ? "TN" : "NN", o->m, o->n, o->k,
-					 flags, i, j, found, wanted);
+					 cpu ? "cpu" : "gpu", form_names[o->form], o->m, o->n, o->k, flags, i,
+					 j, found, wanted);
 		}
 	free(c);
 }
 
+/* Around the tiles; the last ones are of the packed family: several blocks of k, of rows, of columns. */
 static const struct {
 	uint64_t m, n, k;
 } shapes[] = {
-	{ 1, 1, 1 },      { 1, 16, 3 },    { 5, 2, 16 },   { 8, 16, 9 },   { 9, 17, 5 },
-	{ 7, 32, 33 },    { 23, 33, 8 },   { 6, 64, 64 },  { 13, 65, 20 }, { 12, 127, 7 },
-	{ 128, 256, 40 }, { 31, 10, 512 }, { 70, 100, 1 },
+	{ 1, 1, 1 },      { 1, 16, 3 },    { 5, 2, 16 },     { 8, 16, 9 },     { 9, 17, 5 },
+	{ 7, 32, 33 },    { 23, 33, 8 },   { 6, 64, 64 },    { 13, 65, 20 },   { 12, 127, 7 },
+	{ 128, 256, 40 }, { 31, 10, 512 }, { 70, 100, 1 },   { 3, 15, 1025 },  { 2, 81, 513 },
+	{ 53, 67, 5003 }, { 541, 9, 517 }, { 48, 21, 5600 }, { 49, 530, 512 },
 };
 
 static void test_shapes(void **state)
 {
 	(void)state;
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++)
-		for (int transposed = 0; transposed < 2; transposed++) {
+		for (enum form form = NN; form < FORMS; form++) {
 			struct operands o;
 
-			operands_open(&o, shapes[s].m, shapes[s].n, shapes[s].k, transposed);
+			operands_open(&o, shapes[s].m, shapes[s].n, shapes[s].k, form);
 			check(&o, true, 0);
 			check(&o, false, 0);
 			operands_close(&o);
@@ -195,25 +207,33 @@ static void test_epilogues(void **state)
 		for (size_t n = 0; n < sizeof(columns) / sizeof(*columns); n++) {
 			struct operands o;
 
-			operands_open(&o, 11, columns[n], 19, false);
-			check(&o, true, flags[f]);
-			check(&o, false, flags[f]);
-			operands_close(&o);
+			for (enum form form = NN; form < FORMS; form += NT) {
+				operands_open(&o, 11, columns[n], 19, form);
+				check(&o, true, flags[f]);
+				check(&o, false, flags[f]);
+				operands_close(&o);
+			}
 		}
 }
 
-/* A row's bits do not depend on the rows beside it, nor on the run. */
+/* A row's bits depend on neither the rows beside it, nor the run, nor the family that makes it. */
 static void test_rows_stand_alone(void **state)
 {
+	static const struct {
+		enum form form;
+		uint64_t k;
+	} cases[] = { { NN, 300 }, { NT, 300 }, { NN, 5600 } };
 	struct operands o;
 
 	(void)state;
-	for (int cpu = 0; cpu < 2; cpu++) {
-		operands_open(&o, 29, 70, 300, false);
-		float *all = product(&o, cpu, 0, 29, NULL), *again = product(&o, cpu, 0, 29, NULL);
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		const bool cpu = i % 2;
+
+		operands_open(&o, 49, 70, cases[i / 2].k, cases[i / 2].form);
+		float *all = product(&o, cpu, 0, 49, NULL), *again = product(&o, cpu, 0, 49, NULL);
 
 		assert_memory_equal(all, again, o.m * o.n * sizeof(float));
-		for (uint64_t rows = 1; rows < 29; rows += 9) {
+		for (uint64_t rows = 1; rows < 49; rows += 9) {
 			float *some = product(&o, cpu, 0, rows, NULL);
 
 			assert_memory_equal(all, some, rows * o.n * sizeof(float));
@@ -222,8 +242,43 @@ static void test_rows_stand_alone(void **state)
 					    (o.m - rows) * o.n * sizeof(float));
 			free(some);
 		}
+		/* 40 rows are too few to pack for. */
+		o.m = 40;
+		float *few = product(&o, cpu, 0, 40, NULL);
+
+		assert_memory_equal(all, few, o.m * o.n * sizeof(float));
+		free(few);
 		free(all);
 		free(again);
+		operands_close(&o);
+	}
+}
+
+/* What is NaN or infinite in an operand is not a number in all that it takes part in, and nowhere else. */
+static void test_not_a_number(void **state)
+{
+	static const struct {
+		enum form form;
+		uint64_t k;
+	} cases[] = { { NN, 40 }, { TN, 40 }, { NT, 40 }, { NN, 5600 }, { TN, 5600 } };
+	struct operands o;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		operands_open(&o, 50, 70, cases[i / 2].k, cases[i / 2].form);
+		/* A[11][7], B[9][66] */
+		o.a[o.form == TN ? 7 * o.m + 11 : 11 * o.k + 7] = NAN;
+		o.b[o.form == NT ? 66 * o.k + 9 : 9 * o.n + 66] = INFINITY;
+		float *c = product(&o, i % 2, EPILOGUE_BIAS | EPILOGUE_RELU, o.m, NULL);
+
+		for (uint64_t at = 0; at < o.m * o.n; at++) {
+			const bool row = at / o.n == 11, column = at % o.n == 66;
+
+			assert_int_equal(isnan(c[at]) != 0, row);
+			assert_true(row || !column || isinf(c[at]) || c[at] == 0);
+			assert_true(row || column || isfinite(c[at]));
+		}
+		free(c);
 		operands_close(&o);
 	}
 }
@@ -232,21 +287,24 @@ static void test_rows_stand_alone(void **state)
 static void test_column_sums(void **state)
 {
 	static const uint64_t columns[] = { 2, 16, 31, 64, 100 };
+	static const uint64_t depths[] = { 77, 5600 };
 	float sums[128];
 
 	(void)state;
-	for (size_t n = 0; n < sizeof(columns) / sizeof(*columns); n++) {
+	for (size_t n = 0; n < 2 * sizeof(columns) / sizeof(*columns); n++) {
 		struct operands o;
 
-		operands_open(&o, 20, columns[n], 77, true);
-		float *c = product(&o, true, 0, 20, sums);
+		operands_open(&o, 50, columns[n / 2], depths[n % 2], TN);
+		float *c = product(&o, true, 0, o.m, sums);
 
 		for (uint64_t j = 0; j < o.n; j++) {
-			double sum = 0;
+			double sum = 0, magnitude = 0;
 
-			for (uint64_t k = 0; k < o.k; k++)
+			for (uint64_t k = 0; k < o.k; k++) {
 				sum += (double)o.b[k * o.n + j];
-			assert_near(sums[j], sum, 77 * 0x1p-24 * 77);
+				magnitude += fabs((double)o.b[k * o.n + j]);
+			}
+			assert_near(sums[j], sum, ((double)o.k / 32 + 32) * 0x1p-24 * magnitude);
 		}
 		free(c);
 		operands_close(&o);
@@ -274,9 +332,8 @@ static int close_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_epilogues),
-		cmocka_unit_test(test_rows_stand_alone),
+		cmocka_unit_test(test_shapes),           cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_rows_stand_alone), cmocka_unit_test(test_not_a_number),
 		cmocka_unit_test(test_column_sums),
 	};
 

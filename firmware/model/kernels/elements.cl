@@ -92,12 +92,3 @@ ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, i
 	}
 	sums[c] = total;
 }
-
-/* out [columns, rows] = in [rows, columns] transposed, in two dimensions: no division, and stores lie together. */
-ELEMENTS transpose(__global const float *in, __global float *out, int rows, int columns)
-{
-	const size_t r = get_global_id(0), c = get_global_id(1);
-
-	if (r < (size_t)rows)
-		out[c * rows + r] = in[r * columns + c];
-}

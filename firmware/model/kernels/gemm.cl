@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C [M, N] = epilogue(A [M, K] x B [K, N]) on CPU devices; bias_gradient [N] = column sums of B.
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) on CPU devices, operands read in place; bias_gradient [N] = column sums of B.
  *
- * B and C are row-major; A[i][k] lies at i * stride_row + k * stride_k, which covers A and its transpose. Work-group:
+ * B and C are row-major; A[i][k] lies at i * stride_row + k * stride_k, which covers A and its transpose. Larger and other
+ * products are gemm_packed.cl's, which alone uses b_transposed and group_rows. Work-group:
  * one work-item, one tile of C, groups (ceil(M / tile rows) [+ 1 where bias_gradient is not null], ceil(N / tile columns)).
  * Accumulators are named: an array of float16 spills under PoCL and halves the speed. Edges: rows past M are computed
  * from row M - 1 and not stored; columns past N read B's slack (TENSOR_SLACK) and are not stored.
@@ -22,7 +23,8 @@
 
 #define GEMM_PARAMETERS                                                                                   \
 	__global const float *A, __global const float *B, __global float *C, int M, int N, int K,         \
-		int stride_row, int stride_k, uint epilogue, __global const float *bias,                  \
+		int stride_row, int stride_k, int b_transposed, int group_rows, uint epilogue,            \
+		__global const float *bias,                                                               \
 		__global const float *mask, __global float *bias_gradient, float scale, uint threshold,   \
 		uint layer, uint step, uint first_row, uint key_low, uint key_high
 

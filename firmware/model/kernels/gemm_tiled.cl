@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * C [M, N] = epilogue(A [M, K] x B [K, N]) where the device is not a CPU: 16 x 16 work-items a group, tiles of A and B in
- * local memory, one element of C an item. Parameters, epilogue, order of the sums and tolerance are those of gemm.cl;
- * bias_gradient is unused (column_sums does it).
+ * local memory, one element of C an item. Parameters, epilogue, order of the sums and tolerance are those of gemm.cl, and
+ * with b_transposed B is stored as [N, K]; bias_gradient (column_sums does it) and group_rows are unused.
  */
 
 #define SIDE 16
@@ -33,12 +33,15 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GE
 {
 	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
 	const int r = get_local_id(1), c = get_local_id(0);
-	const int i = get_group_id(0) * SIDE + r, j = get_group_id(1) * SIDE + c;
+	const int i = get_group_id(0) * SIDE + r, j0 = get_group_id(1) * SIDE, j = j0 + c;
 	float x = 0;
 
 	for (int k0 = 0; k0 < K; k0 += SIDE) {
 		tile_a[r][c] = i < M && k0 + c < K ? A[(size_t)i * stride_row + (size_t)(k0 + c) * stride_k] : 0;
-		tile_b[r][c] = j < N && k0 + r < K ? B[(size_t)(k0 + r) * N + j] : 0;
+		if (b_transposed)
+			tile_b[c][r] = j0 + r < N && k0 + c < K ? B[(size_t)(j0 + r) * K + k0 + c] : 0;
+		else
+			tile_b[r][c] = j < N && k0 + r < K ? B[(size_t)(k0 + r) * N + j] : 0;
 		barrier(CLK_LOCAL_MEM_FENCE);
 		for (int k = 0; k < SIDE; k++)
 			x = fma(tile_a[r][k], tile_b[k][c], x);

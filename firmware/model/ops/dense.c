@@ -55,28 +55,21 @@ static void dense_forward(struct plan *plan, const struct node *node, bool train
 		emit_bias(plan, node, node->parameter[DENSE_BIAS]);
 }
 
-/* dx (+)= dy W^T, through a transposed copy of W: then it is the same GEMM. */
+/* dx (+)= dy W^T */
 static void dense_backward_input(struct plan *plan, const struct node *node, uint64_t in, uint64_t units)
 {
-	const struct tensor *output = output_of(plan, node),
-			    transposed = { .rank = 2, .shape = { units, in } };
-	const uint32_t kernel = node->parameter[DENSE_KERNEL];
-	struct gemm gemm = {
-		.a = output->gradient, .m = GEMM_ROWS, .n = in, .k = units, .per_row = tensor_outer(output)
-	};
+	const struct tensor *output = output_of(plan, node);
+	struct gemm gemm = { .a = output->gradient,
+			     .b = node->parameter[DENSE_KERNEL],
+			     .m = GEMM_ROWS,
+			     .n = in,
+			     .k = units,
+			     .per_row = tensor_outer(output),
+			     .b_transposed = true };
 
 	gemm.c = plan_gradient(plan, node->input[0], &gemm.add);
-	if (gemm.c == GRAPH_NO_TENSOR)
-		return;
-	gemm.b = plan_work(plan, node, "transposed", &transposed);
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "transpose",
-			  .groups = { { .constant = in, .tile = ELEMENT_GROUP }, { .constant = units } },
-			  .arguments = 4,
-			  .argument = { IN(kernel), OUT(gemm.b), INT(in), INT(units) },
-		  });
-	gemm_emit(plan, &gemm);
+	if (gemm.c != GRAPH_NO_TENSOR)
+		gemm_emit(plan, &gemm);
 }
 
 /* The two launches side by side, as fusion wants them. */
@@ -92,7 +85,8 @@ static void dense_backward_parameters(struct plan *plan, const struct node *node
 				   .n = units,
 				   .k = GEMM_ROWS,
 				   .per_row = outer,
-				   .a_transposed = true };
+				   .a_transposed = true,
+				   .node = node };
 
 	if (gemm.c == GRAPH_NO_TENSOR)
 		return;

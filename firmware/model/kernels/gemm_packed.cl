@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C [M, N] = epilogue(A [M, K] x B) on CPU devices, B [K, N] or, with b_transposed, stored as [N, K]; parameters, epilogue,
+ * edges and tiles are those of gemm.cl. A is row-major: a product whose A is transposed has gemm_transpose before it.
+ *
+ * Work-group: one work-item, group_rows rows of one tile's columns, groups (ceil(M / group_rows) [+ 1 where bias_gradient is
+ * not null], ceil(N / tile columns)). It packs PACKED_TERMS rows of those columns of B into private memory, where no row
+ * shares a cache set with the next, and all its tiles pass over them; between two such blocks the sums wait in private
+ * memory, too.
+ *
+ * Reduction class: as gemm.cl, bit for bit: each sum runs over k in order with one fma a term.
+ * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
+ */
+
+/* Of B's panel, in float16 of 64 columns 128 KiB: half of a second-level cache, the other half is the sums'. */
+#define PACKED_TERMS 512
+/* Of a group at most; gemm.c knows it, too. A multiple of every tile's rows. */
+#define PACKED_ROWS 528
+
+#define PAIRS_LOW(a, b)                                                                                       \
+	(float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
+#define PAIRS_HIGH(a, b)                                                                                      \
+	(float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
+#define PAIRS(x, y, a, b, low, high)                                                                          \
+	const float16 y##low = PAIRS_LOW(x##a, x##b), y##high = PAIRS_HIGH(x##a, x##b);
+/* Four times: numbers that lie 8 rows apart become neighbours. */
+#define RIFFLE(x, y)                                                                                          \
+	PAIRS(x, y, 0, 8, 0, 1) PAIRS(x, y, 1, 9, 2, 3) PAIRS(x, y, 2, 10, 4, 5) PAIRS(x, y, 3, 11, 6, 7)     \
+	PAIRS(x, y, 4, 12, 8, 9) PAIRS(x, y, 5, 13, 10, 11) PAIRS(x, y, 6, 14, 12, 13) PAIRS(x, y, 7, 15, 14, 15)
+#define SIXTEEN(X)    EIGHT(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define FROM_ROW(r)   const float16 x##r = vload16(0, from + min(r, last) * stride);
+#define TO_COLUMN(r)  vstore16(t##r, 0, to + r * to_stride);
+
+/* 16 x 16 of `from` into `to` transposed; rows past the last are the last. */
+#define TRANSPOSE_TILE(name, space)                                                                           \
+	void name(__global const float *from, size_t stride, int last, space float *to, size_t to_stride)     \
+	{                                                                                                     \
+		SIXTEEN(FROM_ROW) RIFFLE(x, y) RIFFLE(y, z) RIFFLE(z, s) RIFFLE(s, t) SIXTEEN(TO_COLUMN)      \
+	}
+TRANSPOSE_TILE(transpose_into_panel, __private)
+TRANSPOSE_TILE(transpose_tile, __global)
+
+/* B's rows k0 ... k0 + terms, columns j0 ... j0 + 16 * vectors -> panel [terms, 16 * vectors]. Past the last column stands
+ * what nobody uses. */
+void pack_panel(__global const float *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
+		float *panel)
+{
+	const int columns = 16 * vectors;
+
+	if (!b_transposed) {
+		for (int k = 0; k < terms; k++)
+			for (int v = 0; v < vectors; v++)
+				vstore16(vload16(v, B + (size_t)(k0 + k) * N + j0), v, panel + k * columns);
+		return;
+	}
+	for (int j = 0; j < columns; j += 16) {
+		const int first = min(j0 + j, N - 1), last = min(15, N - 1 - first);
+
+		for (int k = 0; k < terms; k += 16)
+			transpose_into_panel(B + (size_t)first * K + k0 + k, K, last, panel + k * columns + j, columns);
+	}
+}
+
+#define GEMM_PACKED(name, rows, vectors, OFFSETS, ZERO, GET, LOAD, STEP, PUT_SUMS, C_PUT)                     \
+	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                    \
+	{                                                                                                     \
+		const int m0 = get_group_id(0) * group_rows, m1 = min(M, m0 + group_rows);                    \
+		const int j0 = get_group_id(1) * 16 * vectors;                                                \
+		float panel[PACKED_TERMS * 16 * vectors] __attribute__((aligned(64)));                        \
+		float sums[PACKED_ROWS * 16 * vectors] __attribute__((aligned(64)));                          \
+		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                 \
+                                                                                                              \
+		if (m0 >= M) {                                                                                \
+			column_sums_tile(vectors, j0, B, N, K, bias_gradient);                                \
+			return;                                                                               \
+		}                                                                                             \
+		for (int k0 = 0; k0 < K; k0 += PACKED_TERMS) {                                                \
+			const int terms = min(PACKED_TERMS, K - k0);                                          \
+			const bool is_last = k0 + terms == K;                                                 \
+                                                                                                              \
+			pack_panel(B, N, K, b_transposed, k0, terms, j0, vectors, panel);                     \
+			for (int i0 = m0; i0 < m1; i0 += rows) {                                              \
+				__global const float *a = A + k0;                                             \
+				float *own = sums + (i0 - m0) * 16 * vectors, *out = is_last ? tile : own;    \
+				const float *b = panel;                                                       \
+                                                                                                              \
+				OFFSETS ZERO if (k0)                                                          \
+				{                                                                             \
+					GET                                                                   \
+				}                                                                             \
+				for (int k = 0; k < terms; k++) {                                             \
+					LOAD STEP a++;                                                        \
+					b += 16 * vectors;                                                    \
+				}                                                                             \
+				if (is_last && !epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {       \
+					__global float *c = C + (size_t)i0 * N + j0;                          \
+                                                                                                              \
+					C_PUT continue;                                                       \
+				}                                                                             \
+				PUT_SUMS if (is_last)                                                         \
+				{                                                                             \
+					finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias,     \
+						    mask, scale, threshold, layer, step, first_row, key_low,  \
+						    key_high);                                                \
+				}                                                                             \
+			}                                                                                     \
+		}                                                                                             \
+	}
+
+#define SUMS(r, v, vectors)   c##r##_##v = vload16(vectors * r + v, own);
+#define SUMS1(r)              SUMS(r, 0, 1)
+#define SUMS2(r)              SUMS(r, 0, 2) SUMS(r, 1, 2)
+#define SUMS4(r)              SUMS(r, 0, 4) SUMS(r, 1, 4) SUMS(r, 2, 4) SUMS(r, 3, 4)
+#define OUT(r, v, vectors)    vstore16(c##r##_##v, vectors * r + v, out);
+#define OUT1(r)               OUT(r, 0, 1)
+#define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
+#define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)
+
+GEMM_PACKED(gemm_packed_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), SIX(SUMS4), LOAD4, SIX(STEP4), SIX(OUT4), SIX(PUT4))
+GEMM_PACKED(gemm_packed_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), EIGHT(SUMS2), LOAD2, EIGHT(STEP2), EIGHT(OUT2), EIGHT(PUT2))
+GEMM_PACKED(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), LOAD1, EIGHT(STEP1), EIGHT(OUT1), EIGHT(PUT1))
+
+/* out [columns, rows] = in [rows, columns] transposed; one work-item a group, a tile of 16 x 16: groups (ceil(rows / 16),
+ * ceil(columns / 16)). `in` may be memory without slack. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_transpose(__global const float *in, __global float *out,
+									     int rows, int columns)
+{
+	const int r0 = get_group_id(0) * 16, c0 = get_group_id(1) * 16;
+
+	if (r0 + 16 <= rows && c0 + 16 <= columns) {
+		transpose_tile(in + (size_t)r0 * columns + c0, columns, 15, out + (size_t)c0 * rows + r0, rows);
+		return;
+	}
+	for (int c = c0; c < min(c0 + 16, columns); c++)
+		for (int r = r0; r < min(r0 + 16, rows); r++)
+			out[(size_t)c * rows + r] = in[(size_t)r * columns + c];
+}
