@@ -326,8 +326,10 @@ static int complete_one(struct model *model, struct error *err)
 		return rc;
 	gpu_event_free(&flight->event);
 	model->completed++;
-	if (!model->fault.what)
+	if (!model->fault.what && flight->fault.what) {
 		model->fault = flight->fault;
+		model->bad = state_bad_number(&model->graph, &flight->batch);
+	}
 	return 0;
 }
 
@@ -335,7 +337,7 @@ static int complete_one(struct model *model, struct error *err)
 static void drop_unticketed(struct model *model)
 {
 	while (model->handed_back < model->completed &&
-	       !model->flight[model->handed_back % MODEL_TICKETS_MAX].ticket)
+	       !model->flight[model->handed_back % MODEL_TICKETS_MAX].batch.ticket)
 		model->handed_back++;
 }
 
@@ -348,7 +350,7 @@ static int drain(struct model *model, struct error *err)
 		rc = complete_one(model, err);
 	drop_unticketed(model);
 	if (rc == 0 && model->fault.what)
-		return state_fault(model, &model->fault, err);
+		return state_fault(model, &model->fault, &model->bad, err);
 	return rc;
 }
 
@@ -364,7 +366,7 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	if (rc < 0)
 		return rc;
 	if (model->fault.what)
-		return state_fault(model, &model->fault, err);
+		return state_fault(model, &model->fault, &model->bad, err);
 	drop_unticketed(model);
 	if (model->given - model->handed_back == MODEL_TICKETS_MAX)
 		return error_set(err, -EBUSY, "batch: %u tickets wait for model_batch_done()",
@@ -379,7 +381,7 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 		rc = gpu_flush(model->gpu, err);
 	if (rc < 0)
 		return rc;
-	flight->ticket = batch->ticket;
+	flight->batch = *batch;
 	model->given++;
 	return 0;
 }
@@ -422,7 +424,7 @@ int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct e
 	}
 	*ret_ticket = NULL;
 	if (model->handed_back < model->completed)
-		*ret_ticket = model->flight[model->handed_back++ % MODEL_TICKETS_MAX].ticket;
+		*ret_ticket = model->flight[model->handed_back++ % MODEL_TICKETS_MAX].batch.ticket;
 	return 0;
 }
 
@@ -521,7 +523,7 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 			rc = gpu_read(model->gpu, model->part[graph->fault], 0, &fault, sizeof(fault), NULL,
 				      err);
 		if (rc == 0 && fault.what == FAULT_ID)
-			rc = state_fault(model, &fault, err);
+			rc = state_fault(model, &fault, NULL, err);
 	}
 	return rc;
 }

@@ -32,8 +32,9 @@ struct model_input {
 	uint64_t bytes;     /* for config.run.batch_rows rows */
 };
 
-/* One batch. Pointers are host memory (a ring slot); on a CPU device they are used in place, so they must
- * stay until model_batch_done() hands the ticket back. */
+/* One batch. Pointers are host memory (a ring slot) and must stay until model_batch_done() hands the ticket
+ * back, or, without one, until the batch is complete: a CPU device uses them in place, and where a number
+ * became NaN they are searched for its cause. */
 struct model_batch {
 	const void *input[MODEL_INPUTS_MAX]; /* as model_inputs() lists them; rows marked empty hold finite
 					      * numbers (zeros) */
@@ -83,8 +84,9 @@ const struct graph *model_graph(const struct model *model);
 MUST_CHECK int model_init(struct model *model, struct error *err);
 
 /* Enqueue one batch. At most MODEL_BATCHES_AHEAD are in flight: waits for the oldest beyond that.
- * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite (text: tensor and step); it
- * stays so. -EBUSY MODEL_TICKETS_MAX tickets wait for model_batch_done(). */
+ * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite (text: tensor and step, and the
+ * input, row and element if the batch has such numbers); it stays so. -EBUSY MODEL_TICKETS_MAX tickets wait
+ * for model_batch_done(). */
 #define MODEL_BATCHES_AHEAD 2u
 #define MODEL_TICKETS_MAX   16u
 MUST_CHECK int model_train(struct model *model, const struct model_batch *batch, struct error *err);

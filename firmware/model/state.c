@@ -5,6 +5,7 @@
 #include "model/random.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static const enum role exported[] = { ROLE_PARAMETER, ROLE_STATE, ROLE_SLOT, ROLE_STAT, ROLE_COUNTER };
@@ -76,21 +77,94 @@ static int number_fault(const struct model *model, const struct fault *fault, st
 			 loss_label_limit(graph) - 1);
 }
 
-int state_fault(const struct model *model, const struct fault *fault, struct error *err)
+/* ---- Which number was none ---- */
+
+static bool find_bad(const float *values, uint64_t count, uint64_t *ret_at)
+{
+	for (uint64_t i = 0; i < count; i++)
+		if (!isfinite(values[i])) {
+			*ret_at = i;
+			return true;
+		}
+	return false;
+}
+
+/* In a batch tensor of floats; of a ragged one `splits` says which row has which values. */
+static bool find_in(const struct graph *graph, uint32_t tensor, const void *host, const int64_t *splits,
+		    const struct model_batch *batch, struct bad_number *ret_bad)
+{
+	const struct tensor *what = graph_at(graph, tensor);
+
+	for (uint64_t row = 0; host && what->dtype == DTYPE_F32 && row < batch->rows; row++) {
+		const uint64_t first = splits ? (uint64_t)splits[row] : row * what->elements,
+			       count = splits ? (uint64_t)(splits[row + 1] - splits[row]) : what->elements;
+		uint64_t at;
+
+		/* The splits lie in memory that another process may write, too. */
+		if (splits && (first > what->elements || count > what->elements - first))
+			continue;
+		if ((batch->empty && batch->empty[row]) || !find_bad((const float *)host + first, count, &at))
+			continue;
+		*ret_bad = (struct bad_number){ .tensor = tensor,
+						.row = row,
+						.row_of_pass = batch->first_row + row,
+						.element = at,
+						.found = ((const float *)host)[first + at] };
+		return true;
+	}
+	return false;
+}
+
+struct bad_number state_bad_number(const struct graph *graph, const struct model_batch *batch)
+{
+	struct bad_number bad = { .tensor = GRAPH_NO_TENSOR };
+	bool found = false;
+
+	for (uint32_t i = 0; i < graph->inputs && !found; i++) {
+		const bool ragged = graph_at(graph, graph->input[i])->splits != GRAPH_NO_TENSOR;
+
+		found = find_in(graph, graph->input[i], batch->input[i], ragged ? batch->input[i + 1] : NULL,
+				batch, &bad);
+	}
+	if (!found)
+		found = find_in(graph, graph->label, batch->label, NULL, batch, &bad);
+	if (!found && graph->weight != GRAPH_NO_TENSOR)
+		(void)find_in(graph, graph->weight, batch->weight, NULL, batch, &bad);
+	return bad;
+}
+
+/* ", as ..." behind what became NaN; returns `out`. */
+static const char *cause_text(const struct graph *graph, const struct bad_number *bad, char *out, size_t size)
+{
+	*out = '\0';
+	if (bad && bad->tensor != GRAPH_NO_TENSOR)
+		(void)snprintf(out, size,
+			       ", as '%s' holds %g in element %" PRIu64 " of row %" PRIu64
+			       " of the pass, %" PRIu64 " of its batch",
+			       graph_at(graph, bad->tensor)->name, (double)bad->found, bad->element,
+			       bad->row_of_pass, bad->row);
+	return out;
+}
+
+int state_fault(const struct model *model, const struct fault *fault, const struct bad_number *bad,
+		struct error *err)
 {
 	const uint64_t at = (uint64_t)fault->element * sizeof(float);
+	char cause[GRAPH_NAME_BYTES + 128];
 
 	if (fault->what == FAULT_LABEL || fault->what == FAULT_ID)
 		return number_fault(model, fault, err);
+	(void)cause_text(&model->graph, bad, cause, sizeof(cause));
 	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {
 		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
 
 		if (tensor->trainable && at >= tensor->offset && at < tensor->offset + tensor->bytes)
-			return error_set(err, -EDOM,
-					 "step %u: %s became NaN or infinite, first seen in element %" PRIu64,
-					 fault->step, tensor->name, (at - tensor->offset) / sizeof(float));
+			return error_set(
+				err, -EDOM,
+				"step %u: %s became NaN or infinite, first seen in element %" PRIu64 "%s",
+				fault->step, tensor->name, (at - tensor->offset) / sizeof(float), cause);
 	}
-	return error_set(err, -EDOM, "step %u: the loss became NaN or infinite", fault->step);
+	return error_set(err, -EDOM, "step %u: the loss became NaN or infinite%s", fault->step, cause);
 }
 
 int model_init(struct model *model, struct error *err)
@@ -164,7 +238,7 @@ int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_
 
 		memcpy(&fault, state + graph_at(graph, graph->fault)->offset, sizeof(fault));
 		if (fault.what)
-			return state_fault(model, &fault, err);
+			return state_fault(model, &fault, NULL, err);
 	}
 	for (uint32_t i = 0; i < model->tensors; i++) {
 		model->taken[i] = model->tensor[i];

@@ -27,11 +27,18 @@ struct fault {
 };
 static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metrics.cl has it");
 
-/* A batch given to the device. */
+/* A batch given to the device; its memory lasts until it is complete. */
 struct flight {
 	struct gpu_event event;
 	struct fault fault; /* read on the queue behind the batch */
-	void *ticket;
+	struct model_batch batch;
+};
+
+/* A number of a batch that is NaN or infinite; `tensor` GRAPH_NO_TENSOR: there is none. */
+struct bad_number {
+	uint32_t tensor;
+	uint64_t row, row_of_pass, element;
+	float found;
 };
 
 /* Counters as a snapshot stores them: written on the queue right before the copy. */
@@ -53,6 +60,7 @@ struct model {
 	struct flight flight[MODEL_TICKETS_MAX];
 	uint64_t given, completed, handed_back; /* batches; flight[n % MODEL_TICKETS_MAX] is batch n */
 	struct fault fault;                     /* the first seen; it stays */
+	struct bad_number bad;                  /* of its batch */
 	uint64_t step;
 	struct cursor cursor;
 	/* Snapshot */
@@ -71,5 +79,9 @@ struct model {
 /* Make the list of tensors. */
 MUST_CHECK int state_open(struct model *model, struct error *err);
 void state_close(struct model *model);
-/* -EDOM with tensor and step. */
-int state_fault(const struct model *model, const struct fault *fault, struct error *err);
+/* -EDOM with tensor and step. `bad`: what of the batch is the cause; NULL: that was not looked for. */
+int state_fault(const struct model *model, const struct fault *fault, const struct bad_number *bad,
+		struct error *err);
+/* The first number of the batch's inputs, labels and weights that is none; rows that are empty do not count.
+ */
+struct bad_number state_bad_number(const struct graph *graph, const struct model_batch *batch);

@@ -80,5 +80,7 @@ for what in nan inf; do
 	node $what
 	try $what
 	is "$code $(state)" "65 failed" "$what in the data: exit 65, state failed"
-	like "$(record_json 'r["reason"]')" '^step [0-9]+: the loss became NaN or infinite' "and the reason names step and tensor"
+	like "$(record_json 'r["reason"]')" \
+		"^step [0-9]+: the loss became NaN or infinite, as 'sentence' holds $what in element 7 of row [0-9]+ of the pass" \
+		"and the reason names step, tensor, column, element and row"
 done

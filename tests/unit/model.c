@@ -509,6 +509,7 @@ static void test_nan_is_found(void **state)
 	struct model_metrics metrics;
 	const struct model_tensor *tensors;
 	static float bad[ROWS * INPUTS];
+	char where[128];
 	uint32_t count;
 	struct model_batch batch = batch_at(0);
 
@@ -523,7 +524,11 @@ static void test_nan_is_found(void **state)
 	assert_int_equal(model_snapshot_tensors(model, &tensors, &count, &err), -EDOM);
 	model_snapshot_release(model);
 	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
-	assert_non_null(strstr(err.text, "step 3: the loss became NaN"));
+	assert_non_null(strstr(
+		err.text, "step 3: the loss became NaN or infinite, as 'sentence' holds nan in element "));
+	(void)snprintf(where, sizeof(where), "element %u of row %" PRIu64 " of the pass, %u of its batch",
+		       17 % INPUTS, batch.first_row + 17 / INPUTS, 17 / INPUTS);
+	assert_non_null(strstr(err.text, where));
 	batch = batch_at(3);
 	assert_int_equal(model_train(model, &batch, &err), -EDOM);
 	model_close(model);
@@ -535,6 +540,7 @@ static void test_nan_is_found(void **state)
 	train(model, 0, 1);
 	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
 	assert_non_null(strstr(err.text, "step 1: dense/kernel became NaN or infinite"));
+	assert_null(strstr(err.text, "holds"));
 	model_close(model);
 }
 
