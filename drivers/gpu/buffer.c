@@ -8,6 +8,16 @@
 /* A page: what CPU devices want for host memory used in place. */
 #define HOST_ALIGN 4096u
 
+struct gpu_memory gpu_memory(const struct gpu *gpu)
+{
+	cl_ulong bytes = 0, buffer_bytes = 0;
+
+	(void)clGetDeviceInfo(gpu->device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+	(void)clGetDeviceInfo(gpu->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(buffer_bytes), &buffer_bytes,
+			      NULL);
+	return (struct gpu_memory){ bytes, buffer_bytes };
+}
+
 int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_buffer, struct error *err)
 {
 	CLEANUP(gpu_buffer_freep) struct gpu_buffer *buffer = calloc(1, sizeof(*buffer));

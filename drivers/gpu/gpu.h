@@ -48,6 +48,12 @@ bool gpu_is_cpu(const struct gpu *gpu);
 /* "PLATFORM: DEVICE, driver VERSION" */
 const char *gpu_description(const struct gpu *gpu);
 
+/* What the device has, and the most of it in one buffer. Others may be using some of it. */
+struct gpu_memory {
+	uint64_t bytes, buffer_bytes;
+};
+struct gpu_memory gpu_memory(const struct gpu *gpu);
+
 /* Device memory of all zeros. On a CPU device it is host memory, see gpu_buffer_fetch(). */
 MUST_CHECK int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_buffer,
 				 struct error *err);

@@ -6,6 +6,7 @@
 #include "model/kernels.h"
 #include "model/layout.h"
 #include "model/losses.h"
+#include "model/memory.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
 #include "model/state.h"
@@ -139,12 +140,17 @@ static int make_buffers(struct model *model, struct error *err)
 static int open_model(struct model *model, bool training, struct error *err)
 {
 	struct plan *const plans[4] = { &model->predict, &model->evaluate, &model->train, &model->final };
+	struct gpu_memory have;
 	int rc = graph_build(model->config, training, &model->graph, err);
 
 	if (rc < 0)
 		return rc;
 	emit_plans(model);
 	layout_work(&model->graph);
+	have = gpu_memory(model->gpu);
+	rc = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
+	if (rc < 0)
+		return error_prefix(err, "%s", gpu_description(model->gpu));
 	rc = kernels_build(model->gpu, &model->program, err);
 	if (rc == 0)
 		rc = make_buffers(model, err);

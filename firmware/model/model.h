@@ -67,7 +67,7 @@ struct model_tensor {
 
 /* Build graph, plan and kernels. `training` false: forward only (predict); the state then is the parameters
  * alone. The config must outlive the model. Errors: -EINVAL a wrong layer, attribute, loss or optimizer: the
- * text names layer, line, found and allowed. */
+ * text names layer, line, found and allowed; or the device has too little memory: how much, for what. */
 MUST_CHECK int model_open(struct gpu *gpu, const struct config *config, bool training,
 			  struct model **ret_model, struct error *err);
 /* Waits for the queue. A snapshot must have been released. Accepts NULL. */

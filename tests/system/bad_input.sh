@@ -49,6 +49,15 @@ try shape
 like "$code $(cat "$KILN_ROOT/log")" "begin-78 .*model.layers: found 2 outputs, allowed: 3, the classes of label 'label'" \
 	"a last layer that does not fit the labels: both sizes are named"
 
+config memory "$data" '' ''
+sed -i 's/units = 16/units = 12000/; s/units = 2/units = 12000; }, { op = "dense"; name = "last"; units = 2/' "$work/memory.conf"
+node memory
+id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/memory.conf" 2>>"$KILN_ROOT/log")
+POCL_MEMORY_LIMIT=1 timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
+is $? 78 "a network that the device has no memory for: refused before anything is allocated"
+like "$(tail -n 1 "$KILN_ROOT/log")" "traind: Portable.*: the device has too little memory: the model needs 3[89][0-9]{2}\.[0-9] MiB \(weights and optimizer state, a copy for checkpoints among them, 3[0-9]+\.[0-9]; gradients 5[0-9]+\.[0-9]; activations and scratch for run.batch_rows = 32 [0-9.]+\), found 1024\.0 MiB; most is for layer 'dense_1' 38[0-9]{2}\.[0-9] MiB, layer " \
+	"saying how much is needed, by what, and what there is"
+
 # The same records with a number or a label that is none.
 spoil() { # folder, python expression of the 8 floats, of the 2 labels
 	mkdir -p "$work/$1"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model as its users see it: learns what the float64 reference learns, keeps its bits, and says what went
  * wrong. */
+#include "model/memory.h"
 #include "tests/reference.h"
 
 #include <inttypes.h>
@@ -544,6 +545,37 @@ static void test_nan_is_found(void **state)
 	model_close(model);
 }
 
+/* What a model needs is known before it is allocated: to the byte, with those who take most. */
+static void test_memory_is_checked(void **state)
+{
+	const struct config config = small_config();
+	struct model *model = open_model(&config, true);
+	const struct graph *graph = &model->graph;
+	const uint64_t needed = memory_needed(graph, true), state_bytes = graph->arena_bytes[ARENA_STATE];
+	struct gpu_memory have = { .bytes = needed, .buffer_bytes = state_bytes };
+	struct error err = { 0 };
+	char text[64];
+
+	(void)state;
+	assert_int_equal(needed, 2 * state_bytes + graph->arena_bytes[ARENA_GRADIENT] +
+					 graph->arena_bytes[ARENA_WORK]);
+	assert_int_equal(memory_needed(graph, false),
+			 needed + ROWS * (INPUTS * sizeof(float) + CLASSES * sizeof(int64_t) + 1));
+	if (graph->arena_bytes[ARENA_WORK] > have.buffer_bytes)
+		have.buffer_bytes = graph->arena_bytes[ARENA_WORK];
+	must(memory_check(graph, true, &have, &err), &err);
+	have.bytes--;
+	assert_int_equal(memory_check(graph, true, &have, &err), -EINVAL);
+	(void)snprintf(text, sizeof(text), "the model needs %.1f MiB (", (double)needed / 1048576);
+	assert_non_null(strstr(err.text, text));
+	assert_non_null(strstr(err.text, "; most is for layer 'dense' 0.1 MiB, layer 'dense_1' 0."));
+	have.bytes++;
+	have.buffer_bytes--;
+	assert_int_equal(memory_check(graph, true, &have, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "too little memory in one piece: "));
+	model_close(model);
+}
+
 /* Tickets come back in order, once each, and only when the device is done. */
 static void test_tickets(void **state)
 {
@@ -708,6 +740,7 @@ int main(void)
 		cmocka_unit_test(test_evaluate_and_predict),
 		cmocka_unit_test(test_layers_keep_state),
 		cmocka_unit_test(test_nan_is_found),
+		cmocka_unit_test(test_memory_is_checked),
 		cmocka_unit_test(test_tickets),
 		cmocka_unit_test(test_snapshot_is_of_its_step),
 		cmocka_unit_test(test_tensor_names),

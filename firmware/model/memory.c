@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/memory.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LISTED_MAX 4u
+#define MIB        1048576.0
+
+static const struct {
+	const char *name;
+	uint64_t copies;
+} arenas[ARENA_MAX] = {
+	[ARENA_BATCH] = { "the batch", 1 },
+	[ARENA_STATE] = { "weights and optimizer state", 2 },
+	[ARENA_GRADIENT] = { "gradients", 1 },
+	[ARENA_WORK] = { "activations and scratch", 1 },
+};
+
+/* Tensors of the batch lie in no arena. */
+static uint64_t arena_bytes(const struct graph *graph, bool cpu, enum arena arena)
+{
+	uint64_t bytes = 0;
+
+	if (arena != ARENA_BATCH)
+		return graph->arena_bytes[arena] * arenas[arena].copies;
+	for (uint32_t i = 0; i < graph->tensors && !cpu; i++)
+		bytes += graph_at(graph, i)->arena == ARENA_BATCH ? graph_at(graph, i)->bytes : 0;
+	return bytes;
+}
+
+uint64_t memory_needed(const struct graph *graph, bool cpu)
+{
+	uint64_t bytes = 0;
+
+	for (enum arena arena = 0; arena < ARENA_MAX; arena++)
+		bytes += arena_bytes(graph, cpu, arena);
+	return bytes;
+}
+
+/* ---- Who takes it ---- */
+
+/* "dense/kernel" and "optimizer/m/dense/kernel" are of "dense"; so is its output, which has its name. */
+static bool is_of(const struct tensor *tensor, const char *layer)
+{
+	const size_t bytes = strlen(layer);
+	const char *name = tensor->name;
+
+	if (tensor->role == ROLE_SLOT) {
+		name = strchr(name, '/');
+		name = name ? strchr(name + 1, '/') : NULL;
+		name = name ? name + 1 : tensor->name;
+	}
+	return strncmp(name, layer, bytes) == 0 && (name[bytes] == '/' || name[bytes] == '\0');
+}
+
+static uint64_t layer_bytes(const struct graph *graph, const struct node *node)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < graph->tensors; i++) {
+		const struct tensor *tensor = graph_at(graph, i);
+
+		if (tensor->arena != ARENA_BATCH && is_of(tensor, node->name))
+			bytes += tensor->bytes * arenas[tensor->arena].copies;
+	}
+	return bytes;
+}
+
+/* The largest below `below`, of those as large the next behind `after`; NULL: there is none. */
+static const struct node *next_largest(const struct graph *graph, const struct node *after, uint64_t below)
+{
+	const struct node *largest = NULL;
+
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct node *node = &graph->node[i];
+		const uint64_t bytes = layer_bytes(graph, node);
+
+		if ((bytes < below || (bytes == below && node > after)) && bytes > 0 &&
+		    (!largest || bytes > layer_bytes(graph, largest)))
+			largest = node;
+	}
+	return largest;
+}
+
+static void list_layers(const struct graph *graph, char *out, size_t size)
+{
+	const struct node *node = NULL;
+	uint64_t below = UINT64_MAX;
+	size_t used = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < LISTED_MAX && used < size; i++) {
+		node = next_largest(graph, node, below);
+		if (!node)
+			return;
+		below = layer_bytes(graph, node);
+		used += (size_t)snprintf(out + used, size - used, "%slayer '%s' %.1f MiB", i ? ", " : "",
+					 node->name, (double)below / MIB);
+	}
+}
+
+static int too_little(const struct graph *graph, bool cpu, const struct gpu_memory *have, struct error *err)
+{
+	char layers[LISTED_MAX * (GRAPH_LAYER_NAME_MAX + 40)];
+
+	list_layers(graph, layers, sizeof(layers));
+	return error_set(
+		err, -EINVAL,
+		"the device has too little memory: the model needs %.1f MiB (%s, a copy for checkpoints "
+		"among "
+		"them, %.1f; %s %.1f; %s for run.batch_rows = %" PRIu64
+		" %.1f), found %.1f MiB; most is for %s",
+		(double)memory_needed(graph, cpu) / MIB, arenas[ARENA_STATE].name,
+		(double)arena_bytes(graph, cpu, ARENA_STATE) / MIB, arenas[ARENA_GRADIENT].name,
+		(double)arena_bytes(graph, cpu, ARENA_GRADIENT) / MIB, arenas[ARENA_WORK].name,
+		graph->batch_rows,
+		(double)(arena_bytes(graph, cpu, ARENA_WORK) + arena_bytes(graph, cpu, ARENA_BATCH)) / MIB,
+		(double)have->bytes / MIB, layers);
+}
+
+int memory_check(const struct graph *graph, bool cpu, const struct gpu_memory *have, struct error *err)
+{
+	char layers[LISTED_MAX * (GRAPH_LAYER_NAME_MAX + 40)];
+
+	if (memory_needed(graph, cpu) > have->bytes)
+		return too_little(graph, cpu, have, err);
+	for (enum arena arena = ARENA_STATE; arena < ARENA_MAX; arena++) {
+		if (graph->arena_bytes[arena] <= have->buffer_bytes)
+			continue;
+		list_layers(graph, layers, sizeof(layers));
+		return error_set(err, -EINVAL,
+				 "the device has too little memory in one piece: %s need %.1f MiB, allowed: "
+				 "%.1f MiB; most "
+				 "is for %s",
+				 arenas[arena].name, (double)graph->arena_bytes[arena] / MIB,
+				 (double)have->buffer_bytes / MIB, layers);
+	}
+	return 0;
+}
