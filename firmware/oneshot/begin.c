@@ -5,6 +5,7 @@
 #include "core/night.h"
 #include "core/spool.h"
 #include "drivers/notify/alive.h"
+#include "model/adapt.h"
 #include "model/checkpoint.h"
 #include "model/graph.h"
 #include "model/weights.h"
@@ -38,6 +39,14 @@ static int check_start(const char *file, const struct run_start *start, const ch
 			    file);
 }
 
+/* Layers that need statistics of the data must be where there are any, or have them from `given`. */
+static int check_adapt(const struct graph *graph, const struct weights *given, struct error *err)
+{
+	CLEANUP(adapt_closep) struct adapt *adapt = NULL;
+
+	return adapt_open(graph, given, &adapt, err);
+}
+
 /* Likewise with weights that do not fit. */
 static int check_weights(const char *file, const struct graph *graph, const struct run_start *start,
 			 struct error *err)
@@ -51,7 +60,7 @@ static int check_weights(const char *file, const struct graph *graph, const stru
 		(void)error_prefix(err, "%s", graph->config->model.weights);
 	else
 		r = weights_match(graph, graph->config->model.weights, weights, &match, err);
-	if (r == 0)
+	if (r == 0 && (r = check_adapt(graph, &match, err)) == 0)
 		log_info("%s: %s", graph->config->model.weights, weights_text(&match, text));
 	else
 		(void)unlink(start->file);
@@ -149,7 +158,9 @@ static int choose_start(const char *file, const struct graph *graph, const struc
 	if (config->run.start_from == START_LATEST &&
 	    ((r = find_start(config, last, ret_start, path, err)) < 0 || *path))
 		return r < 0 ? r : check_start(file, ret_start, graph->hash, err);
-	if (!*config->model.weights || (r = weights_bring(config, NULL, path, sha256, err)) < 0)
+	if (!*config->model.weights)
+		return check_adapt(graph, NULL, err);
+	if ((r = weights_bring(config, NULL, path, sha256, err)) < 0)
 		return r;
 	*ret_start = (struct run_start){ .run_id = "", .sha256 = sha256, .file = path };
 	return check_weights(file, graph, ret_start, err);

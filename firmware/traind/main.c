@@ -5,6 +5,7 @@
 #include "core/spool.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/notify.h"
+#include "model/adapt.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -98,6 +99,7 @@ static int end(struct train *train, int result, struct error *err)
 	saver_close(train);
 	quarantine_close(train);
 	epochs_close(train);
+	adapt_close(train->adapt);
 	if (canceled)
 		say_stopped(train, rest);
 	/* A signal alone is a reboot, or systemd's: the run goes on at the next start. */

@@ -2,6 +2,7 @@
 #include "core/events.h"
 #include "core/log.h"
 #include "core/spool.h"
+#include "model/adapt.h"
 #include "model/weights.h"
 #include "traind/train.h"
 
@@ -110,6 +111,8 @@ static int restore_weights(struct train *train, const char *path, struct error *
 		r = weights_load(train->model, what, &weights, err);
 	if (r == 0)
 		r = note_weights(what, &weights, err);
+	if (r == 0)
+		r = adapt_open(model_graph(train->model), &weights, &train->adapt, err);
 	weights_done(&weights);
 	return r;
 }
@@ -130,5 +133,5 @@ int restore(struct train *train, struct error *err)
 	if (access(path, F_OK) == 0)
 		return restore_start(train, path, err);
 	log_info("starting from initial weights");
-	return 0;
+	return adapt_open(model_graph(train->model), NULL, &train->adapt, err);
 }

@@ -250,6 +250,8 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 	char name[SPOOL_NAME_BYTES];
 	int r;
 
+	if (train->adapt)
+		return 0;
 	if (is_busy(train, wait)) {
 		saver->skipped++;
 		event_send(&(struct event){ .id = EVENT_CHECKPOINT_SKIPPED,

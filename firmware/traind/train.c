@@ -123,7 +123,7 @@ static bool is_ours(struct train *train)
 
 /* Open the ring and ask for the batch behind the state's cursor. What cannot be used there, an older
  * firmware's ring or a damaged one, fetchd replaces when it starts. */
-static int attach(struct train *train, struct error *err)
+int train_attach(struct train *train, struct error *err)
 {
 	char path[PATH_BYTES];
 	struct cursor cursor;
@@ -185,7 +185,7 @@ static int take_checkpoint(struct train *train, struct error *err)
 	return r;
 }
 
-static int next_slot(struct train *train, const struct ring_slot **ret_slot, struct error *err)
+int train_next_slot(struct train *train, const struct ring_slot **ret_slot, struct error *err)
 {
 	for (;;) {
 		int r = stopped(err);
@@ -209,7 +209,7 @@ static int next_slot(struct train *train, const struct ring_slot **ret_slot, str
 			(void)ring_reader_wait(train->ring, RING_WAIT_MS);
 			publish_waited(train, clock_us() - start);
 			alive_tick(train->worker);
-		} else if ((r = attach(train, err)) < 0) {
+		} else if ((r = train_attach(train, err)) < 0) {
 			return r;
 		}
 	}
@@ -217,13 +217,9 @@ static int next_slot(struct train *train, const struct ring_slot **ret_slot, str
 
 /* ---- Slots ---- */
 
-/* The header is the peer's memory: read once, before the slot is given back. */
-static int take_batch(struct train *train, const struct ring_slot *slot, struct error *err)
+void train_batch(const struct train *train, const struct ring_slot *slot, struct model_batch *ret_batch)
 {
-	const uint64_t segment = slot->segment;
-	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
-	const struct cursor behind = slot->cursor;
-	struct model_batch batch = {
+	*ret_batch = (struct model_batch){
 		.label = ring_column_data(train->ring, slot, train->label),
 		.weight = train->weight == COLUMN_ABSENT ? NULL
 							 : ring_column_data(train->ring, slot, train->weight),
@@ -233,10 +229,20 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 		.first_row = slot->first_row,
 		.ticket = (void *)(uintptr_t)slot, /* comes back to ring_release(), which does not write */
 	};
+	for (uint32_t i = 0; i < train->inputs; i++)
+		ret_batch->input[i] = ring_column_data(train->ring, slot, train->input[i]);
+}
+
+/* The header is the peer's memory: read once, before the slot is given back. */
+static int take_batch(struct train *train, const struct ring_slot *slot, struct error *err)
+{
+	const uint64_t segment = slot->segment;
+	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
+	const struct cursor behind = slot->cursor;
+	struct model_batch batch;
 	int r = take_checkpoint(train, err);
 
-	for (uint32_t i = 0; i < train->inputs; i++)
-		batch.input[i] = ring_column_data(train->ring, slot, train->input[i]);
+	train_batch(train, slot, &batch);
 	if (train->warm[split] < WARM_BATCHES)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (r == 0 && split == SPLIT_TEST)
@@ -285,7 +291,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 		r = save_checkpoint(train, true, err);
 	/* What the ring holds is of epochs that do not come. */
 	if (r == 0 && stop)
-		r = attach(train, err);
+		r = train_attach(train, err);
 	curves_rest(train);
 	return r;
 }
@@ -321,7 +327,7 @@ static int end_run(struct train *train, struct error *err)
 }
 
 /* fetchd's sentence; its record is the peer's memory, so the texts may lack their end. */
-static int refuse(struct train *train, const struct ring_slot *slot, struct error *err)
+int train_refuse(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	struct ring_error record = *ring_error_data(train->ring, slot);
 	int code = slot->error_code < 0 && slot->error_code >= -4095 ? slot->error_code : -EIO;
@@ -341,7 +347,7 @@ static int run_slots(struct train *train, struct error *err)
 {
 	for (;;) {
 		const struct ring_slot *slot = NULL;
-		int r = next_slot(train, &slot, err);
+		int r = train_next_slot(train, &slot, err);
 
 		if (r < 0)
 			return r;
@@ -356,7 +362,7 @@ static int run_slots(struct train *train, struct error *err)
 			ring_release(train->ring, slot);
 			return end_run(train, err);
 		default:
-			return refuse(train, slot, err);
+			return train_refuse(train, slot, err);
 		}
 		if (r < 0)
 			return r;
@@ -366,8 +372,10 @@ static int run_slots(struct train *train, struct error *err)
 int train_run(struct train *train, struct error *err)
 {
 	struct error save_err;
-	int r = attach(train, err);
+	int r = train_attach(train, err);
 
+	if (r == 0)
+		r = adapt(train, err);
 	curves_rest(train);
 	if (r == 0)
 		r = run_slots(train, err);

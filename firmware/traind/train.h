@@ -7,6 +7,7 @@
  *   curves.c                 event files
  *   epochs.c                 what follows from an epoch's figures: stop early, and the like
  *   restore.c                the state to start with
+ *   adapt.c                  what layers must know of the data before
  *   obey.c                   what the operator wants of the run, between two batches
  *   quarantine.c             which records were left out
  *   publish.c                the status page
@@ -135,6 +136,7 @@ struct train {
 	struct epochs epochs;
 	struct publish publish;
 	struct obey obey;
+	struct adapt *adapt; /* until layers have their statistics; NULL = they have */
 	enum run_state rest; /* what -ECANCELED makes of the run; RUN_RUNNING: it goes on after a start */
 	struct alive_worker *worker; /* the main thread */
 	unsigned warm[SPLIT_MAX];    /* batches of each split, up to WARM_BATCHES */
@@ -148,6 +150,15 @@ MUST_CHECK int train_run(struct train *train, struct error *err);
 /* Wait until fetchd has fixed the plan: checkpoints name it. -ECANCELED. */
 MUST_CHECK int train_wait_plan(struct train *train, struct error *err);
 
+/* Open the ring, waiting for one, and ask for the batch behind the state's cursor. -ECANCELED. */
+MUST_CHECK int train_attach(struct train *train, struct error *err);
+/* The next slot, waiting for it. -ECANCELED. */
+MUST_CHECK int train_next_slot(struct train *train, const struct ring_slot **ret_slot, struct error *err);
+/* What a slot of data holds, the ring's until it is released. */
+void train_batch(const struct train *train, const struct ring_slot *slot, struct model_batch *ret_batch);
+/* A slot that ends a generation: its error. */
+MUST_CHECK int train_refuse(struct train *train, const struct ring_slot *slot, struct error *err);
+
 /* Wait `ms`; -ECANCELED. */
 MUST_CHECK int train_nap(struct train *train, uint32_t ms, struct error *err);
 
@@ -155,14 +166,17 @@ MUST_CHECK int train_nap(struct train *train, uint32_t ms, struct error *err);
  * model.weights, or initial values. */
 MUST_CHECK int restore(struct train *train, struct error *err);
 
+/* adapt.c: behind train_attach(); no more than that where there is nothing to do. -ECANCELED, -EDOM. */
+MUST_CHECK int adapt(struct train *train, struct error *err);
+
 /* save.c */
 MUST_CHECK int saver_open(struct train *train, struct error *err);
 /* Behind a training step: whether a checkpoint is due by steps or time. */
 bool save_is_due(struct train *train);
-/* Takes a snapshot and lets the thread write the checkpoint of this step, unless that one is there already.
- * While the thread is busy: waits with `wait`, else skips and counts. A file that could not be written is
- * logged and training goes on. No checkpoint is ahead of the reports: while those cannot be written, there is
- * none. */
+/* Takes a snapshot and lets the thread write the checkpoint of this step, unless that one is there already,
+ * or there is nothing to keep yet (train->adapt). While the thread is busy: waits with `wait`, else skips and
+ * counts. A file that could not be written is logged and training goes on. No checkpoint is ahead of the
+ * reports: while those cannot be written, there is none. */
 MUST_CHECK int save_checkpoint(struct train *train, bool wait, struct error *err);
 /* The finished model; returns when it is on the disk. */
 MUST_CHECK int save_model(struct train *train, struct error *err);

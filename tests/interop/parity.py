@@ -64,9 +64,11 @@ class Ragged(list):
 class Row:
     """`layers`: kiln.conf's, less the last; `build(inputs)`: the same in Keras, of a dict of inputs by feature. Layers have
     the same names in both. `features`: name -> (dtype, shape of a row, function of (rng, shape) or None). `limits`
-    replaces those above, by the name of what is compared; each such row says why."""
+    replaces those above, by the name of what is compared; each such row says why. `adapts`: the layer that has statistics
+    of the first feature."""
 
-    def __init__(self, name, layers, build, features=None, loss=None, optimizer=None, limits=None):
+    def __init__(self, name, layers, build, features=None, loss=None, optimizer=None, limits=None, adapts=None):
+        self.adapts = adapts
         self.name, self.layers, self.build = name, layers, build
         self.features = features or {"sentence": ("float32", [12], None)}
         self.loss, self.optimizer, self.limits = loss or CATEGORICAL, optimizer or ADAM, limits or {}
@@ -210,7 +212,8 @@ LAYERS += [Row(f"embedding_bag, {combiner}",
                chain(lambda combiner=combiner: Bag(combiner), lambda: K.ReLU(name="relu"), dense(5, "out")),
                features={"tokens": ("int64", Ragged(12), some_tokens(40))})
            for combiner in ("mean", "sum", "sqrtn")]
-LAYERS += [Row("normalization", '{ op = "normalization"; name = "norm"; }, { op = "dense"; name = "out"; units = 5; }', adapted)]
+LAYERS += [Row("normalization", '{ op = "normalization"; name = "norm"; }, { op = "dense"; name = "out"; units = 5; }', adapted,
+               adapts="norm")]
 
 
 # Of images [6, 5, 3]; `a` before, so that what is looked at has a gradient for its input.
@@ -517,6 +520,8 @@ def compare_steps(row, work, rng, comparison):
         loss, gradients = peer.step(batches, i)
         wanted.append((prediction, loss, gradients, peer.state()))
     found = kiln(row, work, tensors)
+    if row.adapts:
+        compare_adapted(row, batches, found, comparison)
     for i, (prediction, loss, gradients, state) in enumerate(wanted):
         comparison.look("output", 1e-5, f"prediction {i}", found[f"output/{i}"], prediction)
         comparison.look("loss", 1e-5, f"loss {i}", found["loss"][i], loss)
@@ -524,6 +529,14 @@ def compare_steps(row, work, rng, comparison):
             comparison.look("gradient", 1e-4, f"gradient {i} of {name}", found[f"gradient/{i}/{name}"], gradient)
         for name, tensor in state.items():
             comparison.look("step", 1e-5, f"step {i}: {name}", found[f"after/{i}/{name}"], tensor)
+
+
+def compare_adapted(row, batches, found, comparison):
+    """A layer's statistics of all batches together against those of Keras's adapt()."""
+    batch, layer = next(iter(batches.values())), K.Normalization()
+    layer.adapt(batch.reshape(-1, batch.shape[-1]))
+    for name in ("mean", "variance"):
+        comparison.look("adapted", 1e-5, f"adapted {name}", found[f"adapted/{row.adapts}/{name}"], getattr(layer, f"adapt_{name}"))
 
 
 def numbers_in(weights):

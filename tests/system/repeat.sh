@@ -8,10 +8,32 @@ data=$work/data
 "$make_shards" "$data" train 4 600
 "$make_shards" "$data" test 1 100
 config whole "$data" 'seed = 45;' 'learning_rate = 0.002;'
-sed -i 's/epochs = 12/epochs = 3/' "$work/whole.conf"
+sed -i 's/epochs = 12/epochs = 3/; s/layers = (/layers = ( { op = "normalization"; },/' "$work/whole.conf"
 node whole
 begin whole
+# The statistics of the training split come first; until they are there, nothing is kept.
+echo '{"seq": 1, "state": "paused", "checkpoint_seq": 1}' >"$record/want"
+start fetchd
+start traind
+paused() {
+	[ "$(state)" = paused ]
+}
+wait_for 60 paused
+kill -KILL $traind
+wait $traind 2>/dev/null
+is "$(find "$spool/checkpoints" -name "ckpt-*")" "" "no checkpoint before the layers have adapted"
+rm "$record/want"
 run_to_end
+like "$(cat "$KILN_ROOT/log")" "adapted to 1800 rows of the training split" "they read it once, before the first step"
+variances=$(python3 - "$spool/model/model.safetensors" <<-'PY'
+	import json, struct, sys
+	data = open(sys.argv[1], "rb").read()
+	n = struct.unpack("<Q", data[:8])[0]
+	a, b = json.loads(data[8:8 + n])["normalization/variance"]["data_offsets"]
+	print(*["%.2f" % v for v in struct.unpack("<8f", data[8 + n + a:8 + n + b])])
+PY
+)
+is "$variances" "0.08 0.08 0.08 0.08 0.08 0.08 0.08 0.08" "the model has its statistics"
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
 stop_fetchd
 first=$id stored=$work/runs/whole
@@ -66,6 +88,7 @@ tensors_of() { # a safetensors file, a part of their names: their digest
 transfer_config() { # weights, what else
 	config transfer "$data" '' 'learning_rate = 0.01;'
 	sed -i "s,epochs = 12,epochs = 3,
+		s,layers = (,layers = ( { op = \"normalization\"; }\,,
 		s,units = 16;,units = 16; trainable = false;,
 		s,{ op = \"dense\"; units = 2;,{ op = \"dense\"; name = \"head\"; units = 2;,
 		s,model: {,model: { weights = \"$1\"; ${2:-}," "$work/transfer.conf"
@@ -88,8 +111,10 @@ run_to_end
 stop_fetchd
 second=$work/runs/transfer/$id
 is "$code $(state)" "0 finished" "a run starts with another's model, by a URL"
-like "$(cat "$KILN_ROOT/log")" 'starting with file:.*model.safetensors: 2 of 4 tensors; head as initialized; not used: dense_1/' "the log says what it took"
-is "$(record_json '[r["weights"]["tensors"], r["weights"]["of"], r["weights"]["as_initialized"], r["start_run"]]')" "[2, 4, 'head', '']" "the record, too"
+like "$(cat "$KILN_ROOT/log")" 'starting with file:.*model.safetensors: 4 of 6 tensors; head as initialized; not used: dense_1/' "the log says what it took"
+[ "$(grep -c 'adapted to' "$KILN_ROOT/log")" = 0 ]
+ok $? "the statistics, too, so that nothing is adapted"
+is "$(record_json '[r["weights"]["tensors"], r["weights"]["of"], r["weights"]["as_initialized"], r["start_run"]]')" "[4, 6, 'head', '']" "the record, too"
 is "$(record_json 'r["weights_sha256"]')" "$(sha256sum <"$stored/$first/model/model.safetensors" | cut -d" " -f1)" "and which file it was"
 is "$(tensors_of "$second/model/model.safetensors" dense/)" "$(tensors_of "$stored/$first/model/model.safetensors" dense/)" "the frozen base is the same bit for bit"
 like "$(record_json '[e["loss"] for e in r["epochs"]] == sorted([e["loss"] for e in r["epochs"]], reverse=True)')" True "the new head learns"
@@ -102,7 +127,7 @@ repeat changed
 like "$code $(cat "$KILN_ROOT/log")" '^1 .*model.weights: .*model.safetensors: SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64}' "not with other weights"
 transfer_config given.safetensors 'weights_layers = "dense"; weights_skip_mismatch = true;'
 begin transfer
-like "$(cat "$KILN_ROOT/log")" 'given.safetensors: 2 of 4 tensors; head as initialized' "by a key of the sink, chosen layers alone"
+like "$(cat "$KILN_ROOT/log")" 'given.safetensors: 2 of 6 tensors; normalization, head as initialized' "by a key of the sink, chosen layers alone"
 node torn
 head -c 300 "$work/runs/transfer/given.safetensors" >"$work/runs/transfer/torn.safetensors"
 transfer_config torn.safetensors

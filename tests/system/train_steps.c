@@ -7,9 +7,11 @@
  * is written into the state before step i = 0, 1,
  * ... Tensors that are not given keep what the step before left. OUT gets `loss` [steps], and of every step
  * that anything was given for, and of the last: `output/<i>`, the prediction before the step;
- * `gradient/<i>/<parameter>`; `after/<i>/<tensor>`, the state behind it.
+ * `gradient/<i>/<parameter>`; `after/<i>/<tensor>`, the state behind it. Where layers adapt to the data,
+ * `adapted/<tensor>` is the state that they get from all batches.
  */
 #include "drivers/gpu/gpu.h"
+#include "model/adapt.h"
 #include "model/safetensors.h"
 #include "model/state.h"
 
@@ -175,7 +177,7 @@ static int put_gradients(struct steps *steps, uint64_t step, struct error *err)
 	return r;
 }
 
-static int put_state(struct steps *steps, uint64_t step, struct error *err)
+static int put_state(struct steps *steps, const char *prefix, struct error *err)
 {
 	const struct model_tensor *tensor = NULL;
 	uint32_t count = 0;
@@ -187,7 +189,7 @@ static int put_state(struct steps *steps, uint64_t step, struct error *err)
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
 		char name[NAME_BYTES];
 
-		(void)snprintf(name, sizeof(name), "after/%" PRIu64 "/%.190s", step, tensor[i].name);
+		(void)snprintf(name, sizeof(name), "%s%.190s", prefix, tensor[i].name);
 		put(steps, name, &tensor[i], tensor[i].data);
 	}
 	model_snapshot_release(steps->model);
@@ -198,6 +200,7 @@ static int take_step(struct steps *steps, uint64_t step, float *ret_loss, struct
 {
 	struct model_metrics metrics = { 0 };
 	struct model_batch batch;
+	char after[32];
 	bool given;
 	int r = load_state(steps, step, &given, err);
 
@@ -210,9 +213,26 @@ static int take_step(struct steps *steps, uint64_t step, float *ret_loss, struct
 	    (r = model_metrics(steps->model, &metrics, err)) < 0)
 		return r;
 	*ret_loss = (float)metrics.loss;
+	(void)snprintf(after, sizeof(after), "after/%" PRIu64 "/", step);
 	if (given && (r = put_gradients(steps, step, err)) == 0)
-		r = put_state(steps, step, err);
+		r = put_state(steps, after, err);
 	return r;
+}
+
+static int put_adapted(struct steps *steps, struct error *err)
+{
+	CLEANUP(adapt_closep) struct adapt *adapt = NULL;
+	struct model_batch batch;
+	int r = adapt_open(model_graph(steps->model), NULL, &adapt, err);
+
+	if (r < 0 || !adapt)
+		return r;
+	for (uint64_t step = 0; r == 0 && step < steps->steps; step++)
+		if ((r = take_batch(steps, step, &batch, err)) == 0)
+			r = adapt_batch(adapt, &batch, err);
+	if (r < 0 || (r = adapt_end(adapt, steps->model, err)) < 0)
+		return r;
+	return put_state(steps, "adapted/", err);
 }
 
 static int take_steps(struct steps *steps, const char *path, struct error *err)
@@ -229,6 +249,8 @@ static int take_steps(struct steps *steps, const char *path, struct error *err)
 			return error_prefix(err, "step %" PRIu64, step);
 	}
 	if (r < 0)
+		return r;
+	if ((r = put_adapted(steps, err)) < 0)
 		return r;
 	losses.shape[0] = steps->steps;
 	losses.bytes = steps->steps * sizeof(*loss);

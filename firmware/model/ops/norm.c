@@ -585,7 +585,8 @@ const struct op op_layer_norm = {
 	.export = layer_norm_export,
 };
 
-/* ---- normalization: (x - mean) / max(sqrt(variance), 1e-7), of statistics that are loaded by name ---- */
+/* ---- normalization: (x - mean) / max(sqrt(variance), 1e-7), of statistics that adapt.h makes, or that are
+ * loaded ---- */
 
 enum { NORMALIZATION_MEAN, NORMALIZATION_VARIANCE };
 
@@ -650,6 +651,7 @@ static void normalization_export(struct export *out, const struct node *node)
 const struct op op_normalization = {
 	.name = "normalization",
 	.inputs = 1,
+	.adapts = true,
 	.parameters = COUNT(normalization_parameters),
 	.parameter = normalization_parameters,
 	.shape = norm_shape,

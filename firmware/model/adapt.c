@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/adapt.h"
+
+#include "model/ops.h"
+#include "model/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { MEAN, VARIANCE, STATISTICS };
+
+/* Of one layer; columns are its last dimension. */
+struct layer {
+	const char *statistic[STATISTICS]; /* names of its tensors */
+	uint32_t input;                    /* of the batch */
+	uint64_t elements, columns;        /* of a row */
+	double *mean, *squares;            /* by column; squares: sum of (x - mean)^2 */
+};
+
+struct adapt {
+	const struct graph *graph;
+	uint64_t rows;
+	uint32_t layers;
+	struct layer *layer;
+};
+
+/* ---- Which layers ---- */
+
+static bool is_given(const struct weights *given, const char *name)
+{
+	for (uint32_t i = 0; given && i < given->taken; i++)
+		if (strcmp(given->pair[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The feature that a tensor is made of, through views; GRAPH_NO_TENSOR: it is none. */
+static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
+{
+	for (uint32_t i = graph->nodes; i-- > 0;)
+		if (graph->node[i].output == tensor && graph->node[i].op->view)
+			tensor = graph->node[i].input[0];
+	return graph_at(graph, tensor)->feature ? tensor : GRAPH_NO_TENSOR;
+}
+
+static int add_layer(struct adapt *adapt, const struct node *node, const struct weights *given,
+		     struct error *err)
+{
+	const struct graph *graph = adapt->graph;
+	const struct tensor *input = graph_at(graph, node->input[0]);
+	struct layer *layer = &adapt->layer[adapt->layers];
+	const uint32_t feature = feature_of(graph, node->input[0]);
+
+	*layer = (struct layer){ .elements = input->elements, .columns = tensor_last(input) };
+	for (uint32_t i = 0; i < STATISTICS; i++)
+		layer->statistic[i] = graph_at(graph, node->parameter[i])->name;
+	if (is_given(given, layer->statistic[MEAN]) && is_given(given, layer->statistic[VARIANCE]))
+		return 0;
+	adapt->layers++;
+	while (layer->input < graph->inputs && graph->input[layer->input] != feature)
+		layer->input++;
+	if (layer->input == graph->inputs)
+		return error_set(
+			err, -EINVAL,
+			"layer '%s': found the input '%s', allowed: a feature, whose statistics are those of "
+			"the training split; or model.weights with %s and %s",
+			node->name, input->name, layer->statistic[MEAN], layer->statistic[VARIANCE]);
+	layer->mean = calloc(layer->columns, sizeof(double));
+	layer->squares = calloc(layer->columns, sizeof(double));
+	return layer->mean && layer->squares ? 0 : error_set(err, -ENOMEM, "'%s': out of memory", node->name);
+}
+
+int adapt_open(const struct graph *graph, const struct weights *given, struct adapt **ret_adapt,
+	       struct error *err)
+{
+	CLEANUP(adapt_closep) struct adapt *adapt = calloc(1, sizeof(*adapt));
+	int r = 0;
+
+	if (adapt)
+		adapt->layer = calloc(graph->nodes + 1, sizeof(*adapt->layer));
+	if (!adapt || !adapt->layer)
+		return error_set(err, -ENOMEM, "adapt: out of memory");
+	adapt->graph = graph;
+	for (uint32_t i = 0; r == 0 && i < graph->nodes; i++)
+		if (graph->node[i].op->adapts)
+			r = add_layer(adapt, &graph->node[i], given, err);
+	if (r == 0)
+		*ret_adapt = adapt->layers ? TAKE(adapt) : NULL;
+	return r;
+}
+
+void adapt_close(struct adapt *adapt)
+{
+	if (!adapt)
+		return;
+	for (uint32_t i = 0; i < adapt->layers; i++) {
+		free(adapt->layer[i].mean);
+		free(adapt->layer[i].squares);
+	}
+	free(adapt->layer);
+	free(adapt);
+}
+
+void adapt_closep(struct adapt **adapt)
+{
+	adapt_close(*adapt);
+}
+
+/* ---- Numbers ---- */
+
+/* `share`: one over how many there are of each column with this one; the number that is not finite, or
+ * `columns`. */
+static uint64_t add_numbers(struct layer *layer, const float *x, double share)
+{
+	for (uint64_t c = 0; c < layer->columns; c++) {
+		const double number = (double)x[c], from = number - layer->mean[c];
+
+		if (!isfinite(number))
+			return c;
+		layer->mean[c] += from * share;
+		layer->squares[c] += from * (number - layer->mean[c]);
+	}
+	return layer->columns;
+}
+
+static int add_row(const struct adapt *adapt, struct layer *layer, const struct model_batch *batch,
+		   uint32_t row, struct error *err)
+{
+	const float *x = (const float *)batch->input[layer->input] + row * layer->elements;
+	const uint64_t outer = layer->elements / layer->columns;
+
+	for (uint64_t i = 0; i < outer; i++) {
+		const uint64_t before = adapt->rows * outer + i,
+			       bad = add_numbers(layer, x + i * layer->columns, 1 / (double)(before + 1));
+
+		if (bad < layer->columns)
+			return error_set(err, -EDOM,
+					 "row %" PRIu64 " of the training split, %" PRIu32
+					 " of its batch: feature '%s': found %g in number %" PRIu64
+					 ", allowed: finite numbers",
+					 batch->first_row + row, row,
+					 graph_at(adapt->graph, adapt->graph->input[layer->input])->name,
+					 (double)x[i * layer->columns + bad], i * layer->columns + bad);
+	}
+	return 0;
+}
+
+static void begin_anew(struct adapt *adapt)
+{
+	adapt->rows = 0;
+	for (uint32_t i = 0; i < adapt->layers; i++) {
+		memset(adapt->layer[i].mean, 0, adapt->layer[i].columns * sizeof(double));
+		memset(adapt->layer[i].squares, 0, adapt->layer[i].columns * sizeof(double));
+	}
+}
+
+int adapt_batch(struct adapt *adapt, const struct model_batch *batch, struct error *err)
+{
+	if (batch->rows > adapt->graph->batch_rows)
+		return error_set(err, -EINVAL, "batch: found %u rows, allowed: up to %" PRIu64, batch->rows,
+				 adapt->graph->batch_rows);
+	if (batch->first_row == 0)
+		begin_anew(adapt);
+	for (uint32_t row = 0; row < batch->rows; row++) {
+		if (batch->empty && batch->empty[row])
+			continue;
+		for (uint32_t i = 0; i < adapt->layers; i++) {
+			int r = add_row(adapt, &adapt->layer[i], batch, row, err);
+
+			if (r < 0)
+				return r;
+		}
+		adapt->rows++;
+	}
+	return 0;
+}
+
+uint64_t adapt_rows(const struct adapt *adapt)
+{
+	return adapt->rows;
+}
+
+static int end_layer(const struct adapt *adapt, const struct layer *layer, struct model *model,
+		     struct error *err)
+{
+	const uint64_t count = adapt->rows * (layer->elements / layer->columns);
+	CLEANUP(free_ptr) float *numbers = calloc(layer->columns, sizeof(*numbers));
+	int r = numbers ? 0 : error_set(err, -ENOMEM, "%s: out of memory", layer->statistic[MEAN]);
+
+	for (uint32_t i = 0; r == 0 && i < STATISTICS; i++) {
+		for (uint64_t c = 0; c < layer->columns; c++)
+			numbers[c] = (float)(i == MEAN ? layer->mean[c] : layer->squares[c] / (double)count);
+		r = model_tensor_load(model, layer->statistic[i], numbers, layer->columns * sizeof(*numbers),
+				      err);
+	}
+	return r;
+}
+
+int adapt_end(struct adapt *adapt, struct model *model, struct error *err)
+{
+	int r = 0;
+
+	if (!adapt->rows)
+		return error_set(err, -EBADMSG, "the training split: found no rows, so %s is not known",
+				 adapt->layer[0].statistic[MEAN]);
+	for (uint32_t i = 0; r == 0 && i < adapt->layers; i++)
+		r = end_layer(adapt, &adapt->layer[i], model, err);
+	return r;
+}
