@@ -10,6 +10,7 @@
 #include "drivers/gpu/gpu.h"
 #include "model/kernels.h"
 #include "model/layout.h"
+#include "model/loss_scale.h"
 #include "model/losses.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
@@ -473,6 +474,19 @@ UNUSED_OK static void reference_train(struct reference *reference, const struct 
 	reference_update(reference, step);
 }
 
+/* ---- Numbers of 16 bits ---- */
+
+/* IEEE binary16. */
+UNUSED_OK static float half_float(uint16_t half)
+{
+	const int exponent = half >> 10 & 31, fraction = half & 1023;
+	double value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+
+	if (exponent == 31)
+		value = fraction ? (double)NAN : (double)INFINITY;
+	return (float)(half & 0x8000 ? -value : value);
+}
+
 /* ---- One plan by itself ---- */
 
 /* A graph on the device with a plan of the test's own making: harness_open -> emit into harness.plan ->
@@ -556,6 +570,32 @@ UNUSED_OK static void harness_get(struct harness *harness, uint32_t tensor, void
 	harness_must(gpu_read(harness->gpu, harness->part[tensor], 0, data,
 			      graph_at(&harness->graph, tensor)->bytes, NULL, &err),
 		     &err);
+}
+
+/* The same of any float type, as float. */
+UNUSED_OK static void harness_get_float(struct harness *harness, uint32_t tensor, float *out)
+{
+	const struct tensor *what = graph_at(&harness->graph, tensor);
+	const uint64_t count = what->bytes / dtype_bytes(what->dtype);
+	uint16_t *stored;
+
+	if (what->dtype == DTYPE_F32) {
+		harness_get(harness, tensor, out);
+		return;
+	}
+	stored = calloc(count, sizeof(*stored));
+	if (!stored)
+		abort();
+	harness_get(harness, tensor, stored);
+	for (uint64_t i = 0; i < count; i++) {
+		const uint32_t bits = (uint32_t)stored[i] << 16;
+
+		if (what->dtype == DTYPE_BF16)
+			memcpy(&out[i], &bits, sizeof(bits));
+		else
+			out[i] = half_float(stored[i]);
+	}
+	free(stored);
 }
 
 UNUSED_OK static void harness_run(struct harness *harness, const struct plan_values *values)

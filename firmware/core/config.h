@@ -41,6 +41,7 @@ enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
 enum config_monitor { MONITOR_NONE, MONITOR_LOSS, MONITOR_ACCURACY, MONITOR_VAL_LOSS, MONITOR_VAL_ACCURACY };
 enum config_mode { MODE_AUTO, MODE_MIN, MODE_MAX };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
+enum config_precision { PRECISION_FLOAT32, PRECISION_MIXED_BFLOAT16, PRECISION_MIXED_FLOAT16 };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
 /* A list of numbers, [ 0.1, 2 ]. */
@@ -155,6 +156,7 @@ struct config {
 	struct {
 		const char *input, *label; /* feature names */
 		const char *loss;
+		int precision; /* enum config_precision: model/storage.h */
 		double label_smoothing;
 		struct config_numbers class_weights; /* by class; none = each counts 1 */
 		const char *sample_weight;           /* feature name, "" = none */

@@ -208,6 +208,15 @@ const struct config_key config_keys[] = {
 	{ "model.loss", KEY_STRING, "", "categorical_crossentropy", NO_BOUNDS, NO_NAMES, AT(model.loss),
 	  "categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy or "
 	  "mean_squared_error" },
+	{ "model.precision",
+	  KEY_ENUM,
+	  "",
+	  "float32",
+	  NO_BOUNDS,
+	  { "float32", "mixed_bfloat16", "mixed_float16" },
+	  AT(model.precision),
+	  "what activations and gradients are stored as while training; weights and sums are float32, and so "
+	  "is the finished model" },
 	{ "model.label_smoothing", KEY_FLOAT, "", "0.0", 0, 1, NO_NAMES, AT(model.label_smoothing),
 	  "share of a label that is spread over all classes, with a cross-entropy" },
 	{ "model.class_weights", KEY_NUMBERS, "", "", 0, 1e6, NO_NAMES, AT(model.class_weights),

@@ -2,6 +2,7 @@
 #include "model/checkpoint.h"
 
 #include "core/spool.h"
+#include "model/loss_scale.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -85,6 +86,15 @@ static int check_form(const char *path, const struct model_tensor *wanted, const
 			 found ? form_of(found, form) : "nothing", form_of(wanted, expected));
 }
 
+/* A checkpoint of another precision has no loss scale: the model's stays as it is. */
+static bool is_wanted(const struct model_tensor *wanted, const struct model_tensor *found,
+		      bool parameters_alone)
+{
+	if (parameters_alone)
+		return checkpoint_is_parameter(wanted->name);
+	return found || !loss_scale_is_state(wanted->name);
+}
+
 /* Every tensor that is wanted, each as it is wanted. */
 static int check_forms(const struct model *model, const char *path, const struct safetensors *file,
 		       bool parameters_alone, struct error *err)
@@ -95,7 +105,7 @@ static int check_forms(const struct model *model, const char *path, const struct
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < wanted_count; i++)
-		if (!parameters_alone || checkpoint_is_parameter(wanted[i].name))
+		if (is_wanted(&wanted[i], find(found, count, wanted[i].name), parameters_alone))
 			r = check_form(path, &wanted[i], find(found, count, wanted[i].name), err);
 	return r;
 }

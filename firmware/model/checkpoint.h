@@ -36,7 +36,8 @@ MUST_CHECK int checkpoint_expect_graph(const struct model *model, const char *pa
 				       const struct safetensors *file, bool parameters_alone,
 				       struct error *err);
 
-/* Every tensor of the model's state, or its parameters alone, from the file. Blocks.
- * Errors: -EBADMSG one is missing, has no CRC, or is of another type or shape. */
+/* Every tensor of the model's state, or its parameters alone, from the file; the loss scale where it has one:
+ * a checkpoint moves from one model.precision to another. Blocks. Errors: -EBADMSG one is missing, has no
+ * CRC, or is of another type or shape. */
 MUST_CHECK int checkpoint_load(struct model *model, const char *path, const struct safetensors *file,
 			       bool parameters_alone, struct error *err);

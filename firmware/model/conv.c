@@ -2,6 +2,7 @@
 #include "model/conv.h"
 
 #include "model/gemm.h"
+#include "model/storage.h"
 
 /* Arguments behind those of every GEMM. */
 enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
@@ -16,7 +17,8 @@ static uint32_t zeros(struct plan *plan, const struct conv *conv)
 {
 	const uint64_t most = conv->channels > conv->filters ? conv->channels : conv->filters;
 
-	return plan_work(plan, conv->node, "zeros", &(struct tensor){ .rank = 1, .shape = { most } });
+	return plan_work(plan, conv->node, "zeros",
+			 &(struct tensor){ .dtype = plan->graph->storage, .rank = 1, .shape = { most } });
 }
 
 /* `gemm` with k = channels of A, one place a row. */
@@ -34,7 +36,7 @@ static void emit_product(struct plan *plan, const struct conv *conv, const struc
 void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y)
 {
 	const struct gemm gemm = { .a = x,
-				   .b = kernel,
+				   .b = storage_copy(plan, conv->node, "kernel_stored", kernel),
 				   .c = y,
 				   .m = GEMM_ROWS,
 				   .n = conv->filters,
@@ -48,7 +50,9 @@ void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t 
 static uint32_t emit_flipped(struct plan *plan, const struct conv *conv, uint32_t kernel)
 {
 	const uint64_t taps = window_taps(&conv->window);
-	const struct tensor shape = { .rank = 3, .shape = { taps, conv->filters, conv->channels } };
+	const struct tensor shape = { .dtype = plan->graph->storage,
+				      .rank = 3,
+				      .shape = { taps, conv->filters, conv->channels } };
 	const uint32_t flipped = plan_work(plan, conv->node, "flipped", &shape);
 
 	plan_emit(plan, &(struct launch){

@@ -55,6 +55,12 @@ static uint64_t whole(const struct plan *plan, const struct gemm *gemm, uint64_t
 	return size == GEMM_ROWS ? plan->graph->batch_rows * per_row(gemm) : size;
 }
 
+/* A gradient of weights. */
+static uint32_t wide(const struct plan *plan, const struct gemm *gemm)
+{
+	return graph_at(plan->graph, gemm->c)->dtype == plan->graph->storage ? 0 : EPILOGUE_WIDE;
+}
+
 struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel)
 {
 	const struct gemm_tile *tile = gemm_tile(plan->cpu, gemm->n);
@@ -75,7 +81,7 @@ struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, cons
 			[GEMM_STRIDE_K] = INT(gemm->a_transposed ? gemm->m : 1),
 			[GEMM_B_TRANSPOSED] = INT(gemm->b_transposed),
 			[GEMM_GROUP_ROWS] = INT(tile->rows),
-			[GEMM_EPILOGUE] = UINT(gemm->add ? EPILOGUE_ADD : 0u),
+			[GEMM_EPILOGUE] = UINT((gemm->add ? EPILOGUE_ADD : 0u) | wide(plan, gemm)),
 			[GEMM_SCALE] = FLOAT(1),
 			[GEMM_THRESHOLD] = UINT(0u),
 			[GEMM_LAYER] = UINT(0u),
@@ -116,7 +122,9 @@ static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, con
 static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 {
 	const uint64_t times = per_row(gemm);
-	const struct tensor shape = { .rank = 1, .shape = { gemm->m * whole(plan, gemm, gemm->k) } };
+	const struct tensor shape = { .dtype = plan->graph->storage,
+				      .rank = 1,
+				      .shape = { gemm->m * whole(plan, gemm, gemm->k) } };
 	const uint32_t transposed = plan_work(plan, gemm->node, "transposed", &shape);
 
 	plan_emit(plan,

@@ -71,6 +71,7 @@ enum gemm_epilogue {
 	EPILOGUE_DROPOUT = 1u << 2, /* x = kept ? x * scale : 0 */
 	EPILOGUE_MASK = 1u << 3,    /* x = mask[i][j] > 0 ? x * scale : 0 */
 	EPILOGUE_ADD = 1u << 4,     /* x += C[i][j] */
+	EPILOGUE_WIDE = 1u << 5,    /* C is float32, whatever activations are stored as */
 };
 
 /* True for what gemm_launch() made: epilogues can move in. */

@@ -18,10 +18,8 @@ static const struct {
 	const char *name;
 	uint32_t bytes;
 } dtypes[] = {
-	[DTYPE_F32] = { "F32", 4 },
-	[DTYPE_I64] = { "I64", 8 },
-	[DTYPE_U32] = { "U32", 4 },
-	[DTYPE_U8] = { "U8", 1 },
+	[DTYPE_F32] = { "F32", 4 }, [DTYPE_F16] = { "F16", 2 }, [DTYPE_BF16] = { "BF16", 2 },
+	[DTYPE_I64] = { "I64", 8 }, [DTYPE_U32] = { "U32", 4 }, [DTYPE_U8] = { "U8", 1 },
 };
 
 uint32_t dtype_bytes(enum dtype dtype)

@@ -6,7 +6,8 @@
  * node. Activations are [rows, shape...], images NHWC. Every float tensor lies in one of three arenas;
  * offsets are fixed here, so that the state arena is one copy and the parameters of one optimizer launch lie
  * together: parameters to learn | slot 0 of each | slot 1 of each | frozen parameters | layers' state |
- * metric sums, step, cursor | faults. Slots and gradients mirror the layout of the parameters to learn.
+ * metric sums, loss scale, step, cursor | faults. Slots and gradients mirror the layout of the parameters to
+ * learn.
  */
 #pragma once
 
@@ -39,7 +40,7 @@ struct op;
 struct loss;
 struct optimizer;
 
-enum dtype { DTYPE_F32, DTYPE_I64, DTYPE_U32, DTYPE_U8 };
+enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I64, DTYPE_U32, DTYPE_U8 };
 
 enum role {
 	ROLE_INPUT, /* the batch's own memory */
@@ -52,6 +53,7 @@ enum role {
 	ROLE_STATE, /* what a layer keeps and does not learn: moving averages, statistics of the data */
 	ROLE_SLOT,
 	ROLE_STAT,    /* metric sums */
+	ROLE_SCALE,   /* the loss scale and what it counts: loss_scale.h */
 	ROLE_COUNTER, /* step and cursor: mirrored on the host, written before a snapshot */
 	ROLE_WORK,    /* regions and scratch: never in a checkpoint */
 	ROLE_MAX,
@@ -112,6 +114,12 @@ struct gradients {
 	uint32_t chunk_penalty, chunk_square, scale, penalty;
 };
 
+/* See loss_scale.h; tensors, GRAPH_NO_TENSOR where nothing is scaled. */
+struct loss_scale {
+	uint32_t scale, steps; /* of the state */
+	uint32_t bad, verdict;
+};
+
 struct graph {
 	const struct config *config;
 	const struct loss *loss;
@@ -132,6 +140,8 @@ struct graph {
 	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];
 	uint32_t accumulator_region, average_region; /* or GRAPH_NO_TENSOR */
 	struct gradients gradients;
+	struct loss_scale loss_scale;
+	enum dtype storage; /* of activations, their gradients, copies of weights: storage.h */
 	uint64_t arena_bytes[ARENA_MAX];
 	uint64_t parameters, frozen; /* numbers to learn; numbers that stay, and layers' state */
 	uint64_t batch_rows;
@@ -168,5 +178,5 @@ uint64_t tensor_last(const struct tensor *tensor);
 const char *shape_text(const struct tensor *tensor, char out[static SHAPE_TEXT_BYTES]);
 
 uint32_t dtype_bytes(enum dtype dtype);
-/* The name safetensors uses: F32, I64, U32, U8. */
+/* The name safetensors uses: F32, F16, BF16, I64, U32, U8. */
 const char *dtype_name(enum dtype dtype);

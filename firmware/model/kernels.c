@@ -20,6 +20,7 @@
 	each(metrics) \
 	each(update) \
 	each(gradients) \
+	each(loss_scale) \
 	each(window) \
 	each(conv) \
 	each(conv_tiled) \
@@ -36,17 +37,20 @@ struct update_shape update_shape(bool cpu)
 	return cpu ? (struct update_shape){ 1, 256 } : (struct update_shape){ 64, 1 };
 }
 
-int kernels_build(struct gpu *gpu, struct gpu_program **ret_program, struct error *err)
+int kernels_build(struct gpu *gpu, enum dtype storage, struct gpu_program **ret_program, struct error *err)
 {
 #define SOURCE(name) { #name ".cl", kernel_##name, kernel_##name##_bytes },
 	const struct gpu_source sources[] = { SOURCES(SOURCE) };
 	const struct update_shape shape = update_shape(gpu_is_cpu(gpu));
+	static const char *const stored[] = {
+		[DTYPE_F16] = " -DSTORED_FLOAT16", [DTYPE_BF16] = " -DSTORED_BFLOAT16"
+	};
 	char options[128];
 
 	/* No fast-math of any kind: a NaN must stay one. Denormals are zero: Adam's slots of a unit that gets
 	 * no gradient decay into them within a thousand steps and would stay there, and make a step three
 	 * times as long on a CPU. */
-	(void)snprintf(options, sizeof(options), "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u",
-		       shape.group, shape.run);
+	(void)snprintf(options, sizeof(options), "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s",
+		       shape.group, shape.run, storage == DTYPE_F32 ? "" : stored[storage]);
 	return gpu_program_build(gpu, sources, sizeof(sources) / sizeof(*sources), options, ret_program, err);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "drivers/gpu/gpu.h"
+#include "model/graph.h"
 
 /* Shape of the optimizers' kernels: items a group, float16 vectors an item. On a CPU device an item is a long
  * run, elsewhere neighbours are neighbours. */
@@ -13,4 +14,6 @@ struct update_shape {
 
 struct update_shape update_shape(bool cpu);
 
-MUST_CHECK int kernels_build(struct gpu *gpu, struct gpu_program **ret_program, struct error *err);
+/* `storage`: graph.storage, F32, F16 or BF16. */
+MUST_CHECK int kernels_build(struct gpu *gpu, enum dtype storage, struct gpu_program **ret_program,
+			     struct error *err);

@@ -3,9 +3,11 @@
 
 #include "core/cursor.h"
 #include "model/gradients.h"
+#include "model/loss_scale.h"
 #include "model/losses.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
+#include "model/storage.h"
 
 static uint32_t add(struct graph *graph, const char *name, enum role role, enum dtype dtype,
 		    uint64_t elements)
@@ -151,6 +153,7 @@ static void add_sums(struct graph *graph, uint64_t parameter_bytes)
 	if (graph->config->model.top_k)
 		graph->top_sum = add(graph, "state/top_k", ROLE_STAT, DTYPE_I64, 1);
 	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, 1);
+	loss_scale_layout_state(graph);
 	graph->step = add(graph, "state/step", ROLE_COUNTER, DTYPE_I64, 1);
 	graph->cursor = add(graph, "state/cursor", ROLE_COUNTER, DTYPE_U8, CURSOR_BYTES);
 	graph->chunk_fault = add(graph, "chunk_fault", ROLE_WORK, DTYPE_U32,
@@ -159,11 +162,12 @@ static void add_sums(struct graph *graph, uint64_t parameter_bytes)
 
 void layout_state(struct graph *graph)
 {
-	static const enum role order[] = { ROLE_SLOT, ROLE_PARAMETER, ROLE_STATE,
-					   ROLE_STAT, ROLE_COUNTER,   ROLE_WORK };
+	static const enum role order[] = { ROLE_SLOT,  ROLE_PARAMETER, ROLE_STATE, ROLE_STAT,
+					   ROLE_SCALE, ROLE_COUNTER,   ROLE_WORK };
 	uint64_t parameter_bytes;
 
 	graph->accumulator_region = graph->average_region = GRAPH_NO_TENSOR;
+	storage_layout(graph);
 	place_some(graph, ARENA_STATE, ROLE_PARAMETER, true);
 	graph->fault = add(graph, "fault", ROLE_WORK, DTYPE_U32, FAULT_WORDS);
 	if (!graph->training) {
@@ -181,6 +185,7 @@ void layout_state(struct graph *graph)
 		place(graph, ARENA_STATE, order[i]);
 	add_regions(graph, parameter_bytes);
 	gradients_layout(graph);
+	loss_scale_layout(graph);
 	loss_layout(graph);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/losses.h"
 
+#include "model/loss_scale.h"
 #include "model/ops.h"
 #include "model/plan.h"
 
@@ -259,7 +260,7 @@ void loss_emit(struct plan *plan, bool training)
 		  &(struct launch){
 			  .kernel = loss->kernel,
 			  .groups = { { .per_row = 1, .tile = ROW_GROUP } },
-			  .arguments = 15,
+			  .arguments = 16,
 			  .argument = { IN(z), in_if(whole, graph->label), in_if(!whole, graph->label),
 					INT(loss->class_label), IN(graph->empty),
 					in_if(graph->weight != GRAPH_NO_TENSOR, graph->weight),
@@ -267,7 +268,8 @@ void loss_emit(struct plan *plan, bool training)
 					OUT(graph->row_correct),
 					dz == GRAPH_NO_TENSOR ? (struct argument)AT(NULL)
 							      : (struct argument)OUT(dz),
-					AT(ROW_WEIGHT), AT(ROWS), INT(graph_at(graph, z)->elements),
+					loss_scale_factor(graph), AT(ROW_WEIGHT), AT(ROWS),
+					INT(graph_at(graph, z)->elements),
 					FLOAT(config->model.label_smoothing), INT(config->model.top_k) },
 		  });
 }

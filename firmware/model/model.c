@@ -10,6 +10,7 @@
 #include "model/ops.h"
 #include "model/optimizers.h"
 #include "model/state.h"
+#include "model/storage.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -75,6 +76,7 @@ static void emit_plans(struct model *model)
 
 	plan_init(&model->predict, graph, cpu);
 	emit_forward(&model->predict, graph->nodes, false);
+	storage_emit_output(&model->predict);
 	plan_fuse(&model->predict);
 	if (!graph->training)
 		return;
@@ -151,7 +153,7 @@ static int open_model(struct model *model, bool training, struct error *err)
 	rc = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
 	if (rc < 0)
 		return error_prefix(err, "%s", gpu_description(model->gpu));
-	rc = kernels_build(model->gpu, &model->program, err);
+	rc = kernels_build(model->gpu, model->graph.storage, &model->program, err);
 	if (rc == 0)
 		rc = make_buffers(model, err);
 	for (size_t i = 0; rc == 0 && i < 4; i++)

@@ -2,6 +2,7 @@
 #include "model/ops.h"
 
 #include "model/ops/row.h"
+#include "model/storage.h"
 
 #include <string.h>
 
@@ -91,6 +92,7 @@ void emit_bias(struct plan *plan, const struct node *node, uint32_t bias)
 
 void op_emit_forward(struct plan *plan, const struct node *node, bool training)
 {
+	storage_emit_inputs(plan, node);
 	if (node->op->view)
 		plan_alias(plan, node->output, node->input[0]);
 	else

@@ -3,6 +3,7 @@
 
 #include "model/gradients.h"
 #include "model/kernels.h"
+#include "model/loss_scale.h"
 #include "model/optimizers/rows.h"
 #include "model/schedules.h"
 
@@ -161,28 +162,29 @@ static void emit_average(struct plan *plan)
 	const struct graph *graph = plan->graph;
 	const uint64_t vectors = optimizer_vectors(plan);
 
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "average",
-			  .groups = { optimizer_groups(plan, vectors) },
-			  .arguments = 5,
-			  .argument = { INOUT(graph->parameter_region), INOUT(graph->average_region),
-					UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM), AT(AVERAGE_REPLACES) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = "average",
+				.groups = { optimizer_groups(plan, vectors) },
+				.arguments = 6,
+				.argument = { INOUT(graph->parameter_region), INOUT(graph->average_region),
+					      UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM),
+					      AT(AVERAGE_REPLACES), loss_scale_verdict(graph) },
+			});
 }
 
 static void emit_decay(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;
 
-	plan_emit(plan, &(struct launch){
-				.kernel = "decay_weights",
-				.on_update = true,
-				.groups = { { .constant = graph->gradients.chunks } },
-				.arguments = 4,
-				.argument = { INOUT(graph->parameter_region), IN(graph->gradients.chunk),
-					      IN(graph->gradients.decays), AT(DECAY) },
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "decay_weights",
+			  .on_update = true,
+			  .groups = { { .constant = graph->gradients.chunks } },
+			  .arguments = 5,
+			  .argument = { INOUT(graph->parameter_region), IN(graph->gradients.chunk),
+					IN(graph->gradients.decays), AT(DECAY), loss_scale_verdict(graph) },
+		  });
 }
 
 struct argument optimizer_decay(const struct plan *plan)
@@ -192,6 +194,7 @@ struct argument optimizer_decay(const struct plan *plan)
 
 void optimizer_emit(struct plan *plan)
 {
+	loss_scale_emit(plan);
 	gradients_emit(plan);
 	if (optimizer_excludes(plan->graph))
 		emit_decay(plan);

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-static const enum role exported[] = { ROLE_PARAMETER, ROLE_STATE, ROLE_SLOT, ROLE_STAT, ROLE_COUNTER };
+static const enum role exported[] = { ROLE_PARAMETER, ROLE_STATE, ROLE_SLOT,
+				      ROLE_STAT,      ROLE_SCALE, ROLE_COUNTER };
 
 static void list(struct model *model, enum role role)
 {
@@ -154,6 +155,12 @@ int state_fault(const struct model *model, const struct fault *fault, const stru
 
 	if (fault->what == FAULT_LABEL || fault->what == FAULT_ID)
 		return number_fault(model, fault, err);
+	if (fault->what == FAULT_SCALE)
+		return error_set(
+			err, -EDOM,
+			"step %u: a gradient is NaN or infinite even with a loss scale of 1, allowed: one "
+			"that float16 holds, up to 65504; model.precision = \"mixed_bfloat16\" holds more",
+			fault->step);
 	(void)cause_text(&model->graph, bad, cause, sizeof(cause));
 	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {
 		const struct tensor *tensor = graph_at(&model->graph, model->tensor_index[i]);
@@ -181,6 +188,8 @@ int model_init(struct model *model, struct error *err)
 			initializer_fill(tensor->initializer, model->config->run.seed, tensor->name,
 					 tensor->rank, tensor->shape, tensor->elements,
 					 (float *)(void *)(state + tensor->offset));
+		else if (tensor->constant)
+			memcpy(state + tensor->offset, tensor->constant, tensor->bytes);
 	}
 	model->step = 0;
 	model->cursor = (struct cursor){ .version = CURSOR_VERSION };

@@ -19,8 +19,8 @@ struct wrap {
 	struct gpu_buffer *buffer;
 };
 
-/* What metrics.cl and embedding.cl report. */
-enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID };
+/* What metrics.cl, embedding.cl and loss_scale.cl report. */
+enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID, FAULT_SCALE };
 struct fault {
 	uint32_t what, step, element; /* of FAULT_LABEL and FAULT_ID: the row of the batch */
 	uint32_t row, found_low, found_high, node;

@@ -460,7 +460,7 @@ static int open_all(void **state)
 		sample[r] = (double)(weight[r] = (float)(r % 5) * 0.5f);
 	for (uint32_t i = 0; i < BATCH * INPUTS; i++)
 		input[i] = (float)noise(&seed);
-	return kernels_build(gpu, &program, &err);
+	return kernels_build(gpu, DTYPE_F32, &program, &err);
 }
 
 static int close_all(void **state)

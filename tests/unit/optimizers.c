@@ -388,7 +388,7 @@ static int open_all(void **state)
 
 	(void)state;
 	gpu = open_device();
-	return kernels_build(gpu, &program, &err);
+	return kernels_build(gpu, DTYPE_F32, &program, &err);
 }
 
 static int close_all(void **state)

@@ -13,20 +13,20 @@
 #define PLACE(r)                                                             \
 	const int n##r = min(i0 + r, M - 1), c##r = n##r % g->out[1];        \
 	const int line##r = n##r / g->out[1] % g->out[0];                       \
-	__global const float *image##r = A + n##r / g->out[1] / g->out[0] * image;
+	__global const stored *image##r = A + n##r / g->out[1] / g->out[0] * image;
 #define ROW(r)     const int y##r = window_source(g, 0, line##r, kh);
 #define ANY_ROW(r) any |= y##r >= 0;
 #define POINT(r)                                                             \
 	const int x##r = window_source(g, 1, c##r, kw);                      \
-	__global const float *p##r =                                         \
+	__global const stored *p##r =                                        \
 		y##r < 0 || x##r < 0 ? zeros : image##r + ((size_t)y##r * g->in[1] + x##r) * K;
-#define POINT_STEP1(r) { const float16 x = p##r[k]; TERM(r, 0) }
-#define POINT_STEP2(r) { const float16 x = p##r[k]; TERM(r, 0) TERM(r, 1) }
-#define POINT_STEP4(r) { const float16 x = p##r[k]; TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
+#define POINT_STEP1(r) { const float16 x = load(k, p##r); TERM(r, 0) }
+#define POINT_STEP2(r) { const float16 x = load(k, p##r); TERM(r, 0) TERM(r, 1) }
+#define POINT_STEP4(r) { const float16 x = load(k, p##r); TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
 
 #define CONV(name, rows, vectors, ALL, ZERO, LOAD, STEP, STORE, C_PUT)                                          \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                      \
-		GEMM_PARAMETERS, __global const struct window *g, __global const float *zeros)                 \
+		GEMM_PARAMETERS, __global const struct window *g, __global const stored *zeros)                \
 	{                                                                                                      \
 		const int i0 = get_group_id(0) * rows, j0 = get_group_id(1) * 16 * vectors;                    \
 		const size_t image = (size_t)g->in[0] * g->in[1] * K;                                          \
@@ -38,7 +38,7 @@
                                                                                                                \
 			ALL(ROW) ALL(ANY_ROW) for (int kw = 0; any && kw < g->size[1]; kw++)                   \
 			{                                                                                      \
-				__global const float *b = B + (size_t)(kh * g->size[1] + kw) * K * N + j0;     \
+				__global const stored *b = B + (size_t)(kh * g->size[1] + kw) * K * N + j0;    \
                                                                                                                \
 				ALL(POINT) for (int k = 0; k < K; k++)                                         \
 				{                                                                              \
@@ -47,7 +47,7 @@
 			}                                                                                      \
 		}                                                                                              \
 		if (!epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {                                   \
-			__global float *c = C + (size_t)i0 * N + j0;                                           \
+			__global stored *c = C + (size_t)i0 * N + j0;                                          \
                                                                                                                \
 			ALL(C_PUT) return;                                                                     \
 		}                                                                                              \
@@ -76,22 +76,26 @@ CONV(conv_8x16, 8, 1, EIGHT, ZERO1, LOAD1, POINT_STEP1, STORE1, PUT1)
 #define GET1(r)   GET(r, 0)
 #define GET2(r)   GET1(r) GET(r, 1)
 #define GET4(r)   GET2(r) GET(r, 2) GET(r, 3)
+#define KEEP(r, v) vstore16(c##r##_##v, v, c + (size_t)r * N);
+#define KEEP1(r)   KEEP(r, 0)
+#define KEEP2(r)   KEEP(r, 0) KEEP(r, 1)
+#define KEEP4(r)   KEEP(r, 0) KEEP(r, 1) KEEP(r, 2) KEEP(r, 3)
 #define CHANNEL(r) const size_t o##r = min(k0 + r, channels - 1);
 
-void places_sums(int vectors, __global const float *dy, size_t places, int filters, __global float *sums)
+void places_sums(int vectors, __global const stored *dy, size_t places, int filters, __global float *sums)
 {
 	for (int v = 0; v < vectors; v++) {
 		float16 total = 0;
 
 		for (size_t p = 0; p < places; p++)
-			total += vload16(v, dy + p * filters);
+			total += load16(v, dy + p * filters);
 		vstore16(total, v, sums);
 	}
 }
 
 #define CONV_KERNEL(name, rows, vectors, ALL, C_GET, LOAD, STEP, C_PUT)                                         \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                      \
-		__global const float *X, __global const float *DY, __global float *part, int images,           \
+		__global const stored *X, __global const stored *DY, __global float *part, int images,         \
 		int chunk_images, int channels, int filters, int tap_rows, __global const struct window *g)    \
 	{                                                                                                      \
 		const int taps = g->size[0] * g->size[1], t = get_group_id(0) % (taps + 1);                    \
@@ -124,9 +128,9 @@ void places_sums(int vectors, __global const float *dy, size_t places, int filte
 					{                                                                      \
 						const int y = window_source(g, 0, h, kh);                      \
 						const int x0 = window_source(g, 1, w0, kw);                    \
-						__global const float *a =                                      \
+						__global const stored *a =                                     \
 							X + (((size_t)n * g->in[0] + y) * g->in[1] + x0) * channels; \
-						__global const float *b =                                      \
+						__global const stored *b =                                     \
 							DY + (n * places + (size_t)h * g->out[1] + w0) * filters + j0; \
                                                                                                                \
 						for (int w = w0; y >= 0 && w < w1; w++) {                      \
@@ -138,9 +142,9 @@ void places_sums(int vectors, __global const float *dy, size_t places, int filte
 				}                                                                              \
 	}
 
-CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, PUT4)
-CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, PUT2)
-CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, PUT1)
+CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, KEEP4)
+CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, KEEP2)
+CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, KEEP1)
 
 /* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the chunks' parts, in their order; an item
  * a number. Tolerance: chunks * 2^-24 of the sum of absolute parts. */
@@ -163,19 +167,19 @@ ELEMENTS conv_sum(__global const float *part, __global float *dkernel, __global 
 }
 
 /* out [taps, filters, channels]: in [taps, channels, filters] with taps from the last and the others exchanged. */
-ELEMENTS conv_flip(__global const float *in, __global float *out, int taps, int channels, int filters)
+ELEMENTS conv_flip(__global const float *in, __global stored *out, int taps, int channels, int filters)
 {
 	const size_t i = get_global_id(0), size = (size_t)channels * filters;
 	const size_t t = i / size, f = i % size / channels, c = i % channels;
 
 	if (t < (size_t)taps)
-		out[i] = in[(taps - 1 - t) * size + c * filters + f];
+		store(in[(taps - 1 - t) * size + c * filters + f], i, out);
 }
 
 /* ---- Depthwise: filter f = channel f / multiplier, kernel [taps, channels * multiplier] ---- */
 
 /* Y [rows, out, filters]; an item a number. Sums over taps in order. */
-ELEMENTS depthwise(__global const float *X, __global const float *kernel_of, __global float *Y, int add, int rows,
+ELEMENTS depthwise(__global const stored *X, __global const float *kernel_of, __global stored *Y, int add, int rows,
 		   int channels, int multiplier, __global const struct window *g)
 {
 	const uint i = get_global_id(0), filters = channels * multiplier, place = i / filters, f = i % filters;
@@ -190,14 +194,14 @@ ELEMENTS depthwise(__global const float *X, __global const float *kernel_of, __g
 			const int x = window_source(g, 1, place % g->out[1], kw);
 
 			if (y >= 0 && x >= 0)
-				sum = fma(X[(((size_t)n * g->in[0] + y) * g->in[1] + x) * channels + f / multiplier],
+				sum = fma(load((((size_t)n * g->in[0] + y) * g->in[1] + x) * channels + f / multiplier, X),
 					  kernel_of[(kh * g->size[1] + kw) * filters + f], sum);
 		}
-	Y[i] = sum + (add ? Y[i] : 0);
+	store(sum + (add ? load(i, Y) : 0), i, Y);
 }
 
 /* DX [rows, out, channels] (+)= dY through the mirrored window g: taps from the last, then a channel's filters. */
-ELEMENTS depthwise_input(__global const float *DY, __global const float *kernel_of, __global float *DX, int add,
+ELEMENTS depthwise_input(__global const stored *DY, __global const float *kernel_of, __global stored *DX, int add,
 			 int rows, int channels, int multiplier, __global const struct window *g)
 {
 	const uint i = get_global_id(0), place = i / channels, c = i % channels, filters = channels * multiplier;
@@ -213,14 +217,14 @@ ELEMENTS depthwise_input(__global const float *DY, __global const float *kernel_
 		const size_t from = (((size_t)n * g->in[0] + y) * g->in[1] + x) * filters + c * multiplier;
 
 		for (int q = 0; y >= 0 && x >= 0 && q < multiplier; q++)
-			sum = fma(DY[from + q], kernel_of[(taps - 1 - t) * filters + c * multiplier + q], sum);
+			sum = fma(load(from + q, DY), kernel_of[(taps - 1 - t) * filters + c * multiplier + q], sum);
 	}
-	DX[i] = sum + (add ? DX[i] : 0);
+	store(sum + (add ? load(i, DX) : 0), i, DX);
 }
 
 /* part [chunks, taps + 1, filters], the last row dY's sums: groups (ceil((taps + 1) * filters / 64), chunks), an item a
  * number; order and conv_sum as above. */
-ELEMENTS depthwise_kernel(__global const float *X, __global const float *DY, __global float *part, int images,
+ELEMENTS depthwise_kernel(__global const stored *X, __global const stored *DY, __global float *part, int images,
 			  int chunk_images, int channels, int multiplier, __global const struct window *g)
 {
 	const int i = get_global_id(0), filters = channels * multiplier, t = i / filters, f = i % filters;
@@ -232,15 +236,15 @@ ELEMENTS depthwise_kernel(__global const float *X, __global const float *DY, __g
 	for (int n = first; n < min(images, first + chunk_images); n++)
 		for (int h = 0; h < g->out[0]; h++)
 			for (int w = 0; w < g->out[1]; w++) {
-				const float d = DY[(((size_t)n * g->out[0] + h) * g->out[1] + w) * filters + f];
+				const float d = load((((size_t)n * g->out[0] + h) * g->out[1] + w) * filters + f, DY);
 				const int y = window_source(g, 0, h, t / g->size[1]);
 				const int x = window_source(g, 1, w, t % g->size[1]);
 
 				if (t == taps)
 					sum += d;
 				else if (y >= 0 && x >= 0)
-					sum = fma(X[(((size_t)n * g->in[0] + y) * g->in[1] + x) * channels +
-						    f / multiplier], d, sum);
+					sum = fma(load((((size_t)n * g->in[0] + y) * g->in[1] + x) * channels +
+						    f / multiplier, X), d, sum);
 			}
 	part[(size_t)get_group_id(1) * (taps + 1) * filters + i] = sum;
 }

@@ -16,7 +16,7 @@ long place_source(__global const struct window *g, int p, int tap, int channels)
 }
 
 __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_16x16(
-	GEMM_PARAMETERS, __global const struct window *g, __global const float *zeros)
+	GEMM_PARAMETERS, __global const struct window *g, __global const stored *zeros)
 {
 	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
 	const int r = get_local_id(1), c = get_local_id(0), terms = g->size[0] * g->size[1] * K;
@@ -27,8 +27,8 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_16x16(
 		const int k = k0 + c;
 		const long from = i < M && k < terms ? place_source(g, i, k / K, K) : -1;
 
-		tile_a[r][c] = from < 0 ? 0 : A[from + k % K];
-		tile_b[r][c] = j < N && k0 + r < terms ? B[(size_t)(k0 + r) * N + j] : 0;
+		tile_a[r][c] = from < 0 ? 0 : load(from + k % K, A);
+		tile_b[r][c] = j < N && k0 + r < terms ? load((size_t)(k0 + r) * N + j, B) : 0;
 		barrier(CLK_LOCAL_MEM_FENCE);
 		for (int t = 0; t < SIDE; t++)
 			x = fma(tile_a[r][t], tile_b[t][c], x);
@@ -41,7 +41,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_16x16(
 
 /* Groups (chunks * ceil((taps * channels + 1) / SIDE), columns / SIDE). Row taps * channels, dbias, has 1 for X. */
 __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_kernel_16x16(
-	__global const float *X, __global const float *DY, __global float *part, int images, int chunk_images,
+	__global const stored *X, __global const stored *DY, __global float *part, int images, int chunk_images,
 	int channels, int filters, int tap_rows, __global const struct window *g)
 {
 	__local float tile_x[SIDE][SIDE + 1], tile_dy[SIDE][SIDE + 1];
@@ -54,8 +54,8 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_kernel_1
 	for (int p0 = chunk * chunk_images * places; p0 < last; p0 += SIDE) {
 		const long from = i < rows && p0 + c < last ? place_source(g, p0 + c, i / channels, channels) : -1;
 
-		tile_x[r][c] = i == rows ? 1 : from < 0 ? 0 : X[from + i % channels];
-		tile_dy[r][c] = j < filters && p0 + r < last ? DY[(size_t)(p0 + r) * filters + j] : 0;
+		tile_x[r][c] = i == rows ? 1 : from < 0 ? 0 : load(from + i % channels, X);
+		tile_dy[r][c] = j < filters && p0 + r < last ? load((size_t)(p0 + r) * filters + j, DY) : 0;
 		barrier(CLK_LOCAL_MEM_FENCE);
 		for (int p = 0; p < SIDE; p++)
 			sum = fma(tile_x[r][p], tile_dy[p][c], sum);

@@ -92,3 +92,26 @@ ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, i
 	}
 	sums[c] = total;
 }
+
+/* to = from as it is stored, of the batch and of weights; and back. An item 16 numbers. */
+ELEMENTS to_stored(__global const float *from, __global stored *to, int rows, int columns)
+{
+	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
+
+	if (first + 16 <= count)
+		store16(vload16(0, from + first), 0, to + first);
+	else
+		for (size_t i = first; i < count; i++)
+			store(from[i], i, to);
+}
+
+ELEMENTS from_stored(__global const stored *from, __global float *to, int rows, int columns)
+{
+	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
+
+	if (first + 16 <= count)
+		vstore16(load16(0, from + first), 0, to + first);
+	else
+		for (size_t i = first; i < count; i++)
+			to[i] = load(i, from);
+}

@@ -18,14 +18,15 @@
 #define EPILOGUE_DROPOUT 4u
 #define EPILOGUE_MASK    8u
 #define EPILOGUE_ADD     16u
+#define EPILOGUE_WIDE    32u /* C is float, whatever is stored: a gradient of weights */
 
 #define COLUMN_CHUNK 32
 
 #define GEMM_PARAMETERS                                                                                   \
-	__global const float *A, __global const float *B, __global float *C, int M, int N, int K,         \
+	__global const stored *A, __global const stored *B, __global stored *C, int M, int N, int K,      \
 		int stride_row, int stride_k, int b_transposed, int group_rows, uint epilogue,            \
 		__global const float *bias,                                                               \
-		__global const float *mask, __global float *bias_gradient, float scale, uint threshold,   \
+		__global const stored *mask, __global float *bias_gradient, float scale, uint threshold,  \
 		uint layer, uint step, uint first_row, uint key_low, uint key_high
 
 #define LANES ((uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
@@ -39,9 +40,20 @@ void store_lanes(float16 x, int count, __global float *out)
 		out[i] = lane[i];
 }
 
+/* At C + at, with EPILOGUE_WIDE of floats. */
+void finish_lanes(float16 x, int columns, __global stored *C, size_t at, uint epilogue)
+{
+	if (epilogue & EPILOGUE_WIDE && columns >= 16)
+		vstore16(x, 0, (__global float *)C + at);
+	else if (epilogue & EPILOGUE_WIDE)
+		store_lanes(x, columns, (__global float *)C + at);
+	else
+		store_some(x, columns, C + at);
+}
+
 /* The tile's rows go through the epilogue and out. */
-void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __global float *C, int M, int N,
-		 uint epilogue, __global const float *bias, __global const float *mask, float scale, uint threshold,
+void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __global stored *C, int M, int N,
+		 uint epilogue, __global const float *bias, __global const stored *mask, float scale, uint threshold,
 		 uint layer, uint step, uint first_row, uint key_low, uint key_high)
 {
 	const float16 zero = 0;
@@ -64,19 +76,16 @@ void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __glo
 			if (epilogue & EPILOGUE_DROPOUT)
 				x = select(zero, x * scale, words[(j0 / 16 + v) % 4] >= threshold);
 			if (epilogue & EPILOGUE_MASK)
-				x = select(zero, x * scale, vload16(v, mask + at) > zero);
+				x = select(zero, x * scale, load16(v, mask + at) > zero);
 			if (epilogue & EPILOGUE_ADD)
-				x += vload16(v, C + at);
-			if (columns >= 16)
-				vstore16(x, v, C + at);
-			else
-				store_lanes(x, columns, C + at + 16 * v);
+				x += load16(v, C + at);
+			finish_lanes(x, columns, C, at + 16 * v, epilogue);
 		}
 	}
 }
 
 /* Sums of B's columns j0 ... j0 + 16 * vectors. */
-void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K, __global float *sums)
+void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int K, __global float *sums)
 {
 	for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
 		const int j = j0 + 16 * v;
@@ -86,7 +95,7 @@ void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K
 			float16 part = 0;
 
 			for (int k = k0; k < min(K, k0 + COLUMN_CHUNK); k++)
-				part += vload16(0, B + (size_t)k * N + j);
+				part += load16(0, B + (size_t)k * N + j);
 			total += part;
 		}
 		if (N - j >= 16)
@@ -101,7 +110,7 @@ void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                     \
 	{                                                                                                      \
 		const int i0 = get_group_id(0) * rows, j0 = get_group_id(1) * 16 * vectors;                    \
-		__global const float *a = A, *b = B + j0;                                                      \
+		__global const stored *a = A, *b = B + j0;                                                     \
 		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
                                                                                                                \
 		if (i0 >= M) {                                                                                 \
@@ -114,7 +123,7 @@ void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K
 			b += N;                                                                                \
 		}                                                                                              \
 		if (!epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {                                   \
-			__global float *c = C + (size_t)i0 * N + j0;                                           \
+			__global stored *c = C + (size_t)i0 * N + j0;                                          \
                                                                                                                \
 			C_STORE return;                                                                        \
 		}                                                                                              \
@@ -129,19 +138,19 @@ void column_sums_tile(int vectors, int j0, __global const float *B, int N, int K
 #define ZERO1(r)  float16 c##r##_0 = 0;
 #define ZERO2(r)  ZERO1(r) float16 c##r##_1 = 0;
 #define ZERO4(r)  ZERO2(r) float16 c##r##_2 = 0, c##r##_3 = 0;
-#define LOAD1     const float16 b0 = vload16(0, b);
-#define LOAD2     LOAD1 const float16 b1 = vload16(1, b);
-#define LOAD4     LOAD2 const float16 b2 = vload16(2, b), b3 = vload16(3, b);
+#define LOAD1     const float16 b0 = load16(0, b);
+#define LOAD2     LOAD1 const float16 b1 = load16(1, b);
+#define LOAD4     LOAD2 const float16 b2 = load16(2, b), b3 = load16(3, b);
 #define TERM(r, v) c##r##_##v = fma(x, b##v, c##r##_##v);
-#define STEP1(r)  { const float16 x = a[o##r]; TERM(r, 0) }
-#define STEP2(r)  { const float16 x = a[o##r]; TERM(r, 0) TERM(r, 1) }
-#define STEP4(r)  { const float16 x = a[o##r]; TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
+#define STEP1(r)  { const float16 x = load(o##r, a); TERM(r, 0) }
+#define STEP2(r)  { const float16 x = load(o##r, a); TERM(r, 0) TERM(r, 1) }
+#define STEP4(r)  { const float16 x = load(o##r, a); TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
 #define STORE1(r) vstore16(c##r##_0, r, tile);
 #define STORE2(r) vstore16(c##r##_0, 2 * r, tile); vstore16(c##r##_1, 2 * r + 1, tile);
 #define STORE4(r)                                                               \
 	vstore16(c##r##_0, 4 * r, tile); vstore16(c##r##_1, 4 * r + 1, tile);   \
 	vstore16(c##r##_2, 4 * r + 2, tile); vstore16(c##r##_3, 4 * r + 3, tile);
-#define PUT(r, v)  vstore16(c##r##_##v, v, c + (size_t)r * N);
+#define PUT(r, v)  store16(c##r##_##v, v, c + (size_t)r * N);
 #define PUT1(r)    PUT(r, 0)
 #define PUT2(r)    PUT(r, 0) PUT(r, 1)
 #define PUT4(r)    PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)

@@ -28,21 +28,22 @@
 	PAIRS(x, y, 0, 8, 0, 1) PAIRS(x, y, 1, 9, 2, 3) PAIRS(x, y, 2, 10, 4, 5) PAIRS(x, y, 3, 11, 6, 7)     \
 	PAIRS(x, y, 4, 12, 8, 9) PAIRS(x, y, 5, 13, 10, 11) PAIRS(x, y, 6, 14, 12, 13) PAIRS(x, y, 7, 15, 14, 15)
 #define SIXTEEN(X)    EIGHT(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define FROM_ROW(r)   const float16 x##r = vload16(0, from + min(r, last) * stride);
-#define TO_COLUMN(r)  vstore16(t##r, 0, to + r * to_stride);
+#define FROM_ROW(r)   const float16 x##r = load16(0, from + min(r, last) * stride);
+#define TO_PANEL(r)   vstore16(t##r, 0, to + r * to_stride);
+#define TO_STORED(r)  store16(t##r, 0, to + r * to_stride);
 
 /* 16 x 16 of `from` into `to` transposed; rows past the last are the last. */
-#define TRANSPOSE_TILE(name, space)                                                                           \
-	void name(__global const float *from, size_t stride, int last, space float *to, size_t to_stride)     \
+#define TRANSPOSE_TILE(name, target, TO)                                                                      \
+	void name(__global const stored *from, size_t stride, int last, target *to, size_t to_stride)         \
 	{                                                                                                     \
-		SIXTEEN(FROM_ROW) RIFFLE(x, y) RIFFLE(y, z) RIFFLE(z, s) RIFFLE(s, t) SIXTEEN(TO_COLUMN)      \
+		SIXTEEN(FROM_ROW) RIFFLE(x, y) RIFFLE(y, z) RIFFLE(z, s) RIFFLE(s, t) SIXTEEN(TO)             \
 	}
-TRANSPOSE_TILE(transpose_into_panel, __private)
-TRANSPOSE_TILE(transpose_tile, __global)
+TRANSPOSE_TILE(transpose_into_panel, __private float, TO_PANEL)
+TRANSPOSE_TILE(transpose_tile, __global stored, TO_STORED)
 
 /* B's rows k0 ... k0 + terms, columns j0 ... j0 + 16 * vectors -> panel [terms, 16 * vectors]. Past the last column stands
  * what nobody uses. */
-void pack_panel(__global const float *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
+void pack_panel(__global const stored *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
 		float *panel)
 {
 	const int columns = 16 * vectors;
@@ -50,7 +51,7 @@ void pack_panel(__global const float *B, int N, int K, int b_transposed, int k0,
 	if (!b_transposed) {
 		for (int k = 0; k < terms; k++)
 			for (int v = 0; v < vectors; v++)
-				vstore16(vload16(v, B + (size_t)(k0 + k) * N + j0), v, panel + k * columns);
+				vstore16(load16(v, B + (size_t)(k0 + k) * N + j0), v, panel + k * columns);
 		return;
 	}
 	for (int j = 0; j < columns; j += 16) {
@@ -80,7 +81,7 @@ void pack_panel(__global const float *B, int N, int K, int b_transposed, int k0,
                                                                                                               \
 			pack_panel(B, N, K, b_transposed, k0, terms, j0, vectors, panel);                     \
 			for (int i0 = m0; i0 < m1; i0 += rows) {                                              \
-				__global const float *a = A + k0;                                             \
+				__global const stored *a = A + k0;                                            \
 				float *own = sums + (i0 - m0) * 16 * vectors, *out = is_last ? tile : own;    \
 				const float *b = panel;                                                       \
                                                                                                               \
@@ -93,7 +94,7 @@ void pack_panel(__global const float *B, int N, int K, int b_transposed, int k0,
 					b += 16 * vectors;                                                    \
 				}                                                                             \
 				if (is_last && !epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {       \
-					__global float *c = C + (size_t)i0 * N + j0;                          \
+					__global stored *c = C + (size_t)i0 * N + j0;                         \
                                                                                                               \
 					C_PUT continue;                                                       \
 				}                                                                             \
@@ -107,6 +108,9 @@ void pack_panel(__global const float *B, int N, int K, int b_transposed, int k0,
 		}                                                                                             \
 	}
 
+#define PANEL1                const float16 b0 = vload16(0, b);
+#define PANEL2                PANEL1 const float16 b1 = vload16(1, b);
+#define PANEL4                PANEL2 const float16 b2 = vload16(2, b), b3 = vload16(3, b);
 #define SUMS(r, v, vectors)   c##r##_##v = vload16(vectors * r + v, own);
 #define SUMS1(r)              SUMS(r, 0, 1)
 #define SUMS2(r)              SUMS(r, 0, 2) SUMS(r, 1, 2)
@@ -116,13 +120,13 @@ void pack_panel(__global const float *B, int N, int K, int b_transposed, int k0,
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)
 
-GEMM_PACKED(gemm_packed_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), SIX(SUMS4), LOAD4, SIX(STEP4), SIX(OUT4), SIX(PUT4))
-GEMM_PACKED(gemm_packed_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), EIGHT(SUMS2), LOAD2, EIGHT(STEP2), EIGHT(OUT2), EIGHT(PUT2))
-GEMM_PACKED(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), LOAD1, EIGHT(STEP1), EIGHT(OUT1), EIGHT(PUT1))
+GEMM_PACKED(gemm_packed_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), SIX(SUMS4), PANEL4, SIX(STEP4), SIX(OUT4), SIX(PUT4))
+GEMM_PACKED(gemm_packed_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), EIGHT(SUMS2), PANEL2, EIGHT(STEP2), EIGHT(OUT2), EIGHT(PUT2))
+GEMM_PACKED(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), PANEL1, EIGHT(STEP1), EIGHT(OUT1), EIGHT(PUT1))
 
 /* out [columns, rows] = in [rows, columns] transposed; one work-item a group, a tile of 16 x 16: groups (ceil(rows / 16),
  * ceil(columns / 16)). `in` may be memory without slack. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_transpose(__global const float *in, __global float *out,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_transpose(__global const stored *in, __global stored *out,
 									     int rows, int columns)
 {
 	const int r0 = get_group_id(0) * 16, c0 = get_group_id(1) * 16;
@@ -133,5 +137,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_transpose(__gl
 	}
 	for (int c = c0; c < min(c0 + 16, columns); c++)
 		for (int r = r0; r < min(r0 + 16, rows); r++)
-			out[(size_t)c * rows + r] = in[(size_t)r * columns + c];
+			store(load((size_t)r * columns + c, in), (size_t)c * rows + r, out);
 }

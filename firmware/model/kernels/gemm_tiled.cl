@@ -8,8 +8,8 @@
 #define SIDE 16
 
 /* One element goes through the epilogue and out. */
-void finish_item(float x, int i, int j, __global float *C, int M, int N, uint epilogue, __global const float *bias,
-		 __global const float *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
+void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint epilogue, __global const float *bias,
+		 __global const stored *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
 		 uint key_low, uint key_high)
 {
 	const size_t at = (size_t)i * N + j;
@@ -23,10 +23,13 @@ void finish_item(float x, int i, int j, __global float *C, int M, int N, uint ep
 	if (epilogue & EPILOGUE_DROPOUT)
 		x = dropout_keeps(j, first_row + i, step, layer, key_low, key_high, threshold) ? x * scale : 0;
 	if (epilogue & EPILOGUE_MASK)
-		x = mask[at] > 0 ? x * scale : 0;
+		x = load(at, mask) > 0 ? x * scale : 0;
 	if (epilogue & EPILOGUE_ADD)
-		x += C[at];
-	C[at] = x;
+		x += load(at, C);
+	if (epilogue & EPILOGUE_WIDE)
+		((__global float *)C)[at] = x;
+	else
+		store(x, at, C);
 }
 
 __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GEMM_PARAMETERS)
@@ -37,11 +40,11 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GE
 	float x = 0;
 
 	for (int k0 = 0; k0 < K; k0 += SIDE) {
-		tile_a[r][c] = i < M && k0 + c < K ? A[(size_t)i * stride_row + (size_t)(k0 + c) * stride_k] : 0;
+		tile_a[r][c] = i < M && k0 + c < K ? load((size_t)i * stride_row + (size_t)(k0 + c) * stride_k, A) : 0;
 		if (b_transposed)
-			tile_b[c][r] = j0 + r < N && k0 + c < K ? B[(size_t)(j0 + r) * K + k0 + c] : 0;
+			tile_b[c][r] = j0 + r < N && k0 + c < K ? load((size_t)(j0 + r) * K + k0 + c, B) : 0;
 		else
-			tile_b[r][c] = j < N && k0 + r < K ? B[(size_t)(k0 + r) * N + j] : 0;
+			tile_b[r][c] = j < N && k0 + r < K ? load((size_t)(k0 + r) * N + j, B) : 0;
 		barrier(CLK_LOCAL_MEM_FENCE);
 		for (int k = 0; k < SIDE; k++)
 			x = fma(tile_a[r][k], tile_b[k][c], x);

@@ -120,11 +120,14 @@ GRADIENTS scale_gradients(__global float *G, __global const uint4 *chunk, __glob
 }
 
 /* p -= p * decay but for the tensors that decays [tensors] says 0 of; decay = learning rate * weight decay. */
-GRADIENTS decay_weights(__global float *P, __global const uint4 *chunk, __global const float *decays, float decay)
+GRADIENTS decay_weights(__global float *P, __global const uint4 *chunk, __global const float *decays, float decay,
+			__global const float *verdict)
 {
 	const uint4 c = chunk[get_group_id(0)];
 	const float d = decay * decays[c.z];
 
+	if (skips(verdict))
+		return;
 	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP) {
 		const float16 p = vload16(i, P);
 

@@ -8,7 +8,8 @@
  *   sample        [rows] what a row counts; may be null
  *   class_weight  what a row of a class counts; may be null
  *   row_loss, row_hit (ROW_HIT | ROW_TOP | ROW_WRONG), dz (may be null): written
- *   weight        1 / valid rows, a factor of dz
+ *   scale         the loss scale, a factor of dz; null: 1
+ *   weight        1 / valid rows, another one
  * A whole label that is no class: ROW_WRONG, and nothing else of the row.
  * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding an output).
  */
@@ -77,6 +78,11 @@ uint hits(__global const stored *z, int outputs, float half_way, float label, lo
 	return outputs == 1 && !by_class ? one_hit(load(0, z), half_way, label, top) : class_hits(z, outputs, wanted, top);
 }
 
+float scale_of(__global const float *scale)
+{
+	return scale ? *scale : 1;
+}
+
 bool is_empty(__global const uchar *empty, size_t r)
 {
 	return empty && empty[r];
@@ -85,7 +91,8 @@ bool is_empty(__global const uchar *empty, size_t r)
 /* Softmax and categorical cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
 LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			  __global stored *dz, float weight, int rows, int outputs, float smoothing, int top)
+			  __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
+			  float smoothing, int top)
 {
 	const size_t r = get_global_id(0);
 
@@ -118,6 +125,7 @@ LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_
 	if (!dz)
 		return;
 	dz += r * outputs;
+	weight *= scale_of(scale);
 	for (int c = 0; c < outputs; c++) {
 		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
 
@@ -130,7 +138,8 @@ LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_
 /* Sigmoid and binary cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / 2:
  *   loss = mean over outputs of max(z, 0) - z y + log(1 + exp(-|z|)),  dz = (1 / (1 + exp(-z)) - y) / outputs */
 LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			  __global stored *dz, float weight, int rows, int outputs, float smoothing, int top)
+			  __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
+			  float smoothing, int top)
 {
 	const size_t r = get_global_id(0);
 	bool wrong = false;
@@ -146,6 +155,7 @@ LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_
 	const bool none = wrong || is_empty(empty, r);
 
 	z += r * outputs;
+	weight *= scale_of(scale);
 	for (int c = 0; c < outputs; c++) {
 		const float y = label_at(whole, real, 0, r, outputs, c) * (1 - smoothing) + 0.5f * smoothing;
 
@@ -162,7 +172,8 @@ LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_
 
 /* loss = mean over outputs of (z - label)^2,  dz = 2 (z - label) / outputs */
 LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-		   __global stored *dz, float weight, int rows, int outputs, float smoothing, int top)
+		   __global stored *dz, __global const float *scale, float weight, int rows, int outputs, float smoothing,
+		   int top)
 {
 	const size_t r = get_global_id(0);
 	float loss = 0;
@@ -175,6 +186,7 @@ LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, _
 	const float counts = row_weight(sample, class_weight, r, wanted, max(2, outputs));
 
 	z += r * outputs;
+	weight *= scale_of(scale);
 	for (int c = 0; c < outputs; c++) {
 		const float d = load(c, z) - label_at(whole, real, 0, r, outputs, c);
 

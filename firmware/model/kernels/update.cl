@@ -24,16 +24,31 @@ void note_fault(uint16 most, __global const float *P, size_t first, size_t end, 
 			*chunk_fault = 1 + (uint)e;
 }
 
+/* What loss_scale.cl says of the step, null: nothing is scaled. A step that is skipped changes nothing. */
+bool skips(__global const float *verdict)
+{
+	return verdict && verdict[0] == 0;
+}
+
+float rate_of(__global const float *verdict, float rate)
+{
+	return verdict ? rate * verdict[2] : rate;
+}
+
 /* Weight decay first, in every kernel: p -= p * decay, decay = learning rate * weight decay. */
 
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
  * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
 UPDATE adam(__global float *P, __global const float *G, __global float *M, __global float *V, uint vectors,
-	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1, float one_minus_beta_2, float epsilon)
+	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
+	    float one_minus_beta_2, float epsilon, __global const float *verdict)
 {
 	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
 		const float16 g = vload16(i, G);
 		float16 p = vload16(i, P), m = vload16(i, M), v = vload16(i, V);
@@ -52,11 +67,14 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 
 /* p -= rate * g */
 UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
-	   float decay)
+	   float decay, __global const float *verdict)
 {
 	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
 		float16 p = vload16(i, P);
 
@@ -71,11 +89,15 @@ UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global ui
 
 /* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
 UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *M, uint vectors,
-		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov)
+		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov,
+		    __global const float *verdict)
 {
 	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
 		const float16 step = rate * vload16(i, G);
 		const float16 m = momentum * vload16(i, M) - step;
@@ -92,10 +114,15 @@ UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *
 }
 
 /* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. No fault that p has not had. */
-UPDATE average(__global float *P, __global float *A, uint vectors, float momentum, int replaces)
+UPDATE average(__global float *P, __global float *A, uint vectors, float momentum, int replaces,
+	       __global const float *verdict)
 {
 	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 
+	if (skips(verdict))
+		return;
+	if (verdict)
+		momentum *= verdict[3];
 	for (size_t i = first; i < end; i++) {
 		const float16 a = momentum * vload16(i, A) + (1 - momentum) * vload16(i, P);
 

@@ -3,11 +3,14 @@
 #include "model/gemm.h"
 #include "model/ops/row.h"
 #include "model/random.h"
+#include "model/storage.h"
 
 /* ---- dense: y = x W + b over the last dimension, W [in, units] ---- */
 
 enum { DENSE_UNITS, DENSE_USE_BIAS, DENSE_KERNEL_INITIALIZER, DENSE_BIAS_INITIALIZER };
 enum { DENSE_KERNEL, DENSE_BIAS };
+/* The kernel as products read it. */
+#define DENSE_STORED "kernel_stored"
 
 static const struct attribute_spec dense_attributes[] = {
 	[DENSE_UNITS] = { "units", ATTRIBUTE_IS_INT, .required = true, .hashed = true, .min = 1,
@@ -42,7 +45,7 @@ static void dense_forward(struct plan *plan, const struct node *node, bool train
 	const uint64_t in = tensor_last(input_of(plan, node, 0)), units = tensor_last(output_of(plan, node)),
 		       outer = tensor_outer(output_of(plan, node));
 	const struct gemm gemm = { .a = node->input[0],
-				   .b = node->parameter[DENSE_KERNEL],
+				   .b = storage_copy(plan, node, DENSE_STORED, node->parameter[DENSE_KERNEL]),
 				   .c = node->output,
 				   .m = GEMM_ROWS,
 				   .n = units,
@@ -60,7 +63,7 @@ static void dense_backward_input(struct plan *plan, const struct node *node, uin
 {
 	const struct tensor *output = output_of(plan, node);
 	struct gemm gemm = { .a = output->gradient,
-			     .b = node->parameter[DENSE_KERNEL],
+			     .b = storage_copied(plan, node, DENSE_STORED, node->parameter[DENSE_KERNEL]),
 			     .m = GEMM_ROWS,
 			     .n = in,
 			     .k = units,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adam (Kingma and Ba, 2015), as Keras writes it, and with decoupled weight decay (Loshchilov and Hutter,
  * 2019). */
+#include "model/loss_scale.h"
 #include "model/optimizers/rows.h"
 
 #include <math.h>
@@ -21,13 +22,13 @@ static void adam_emit(struct plan *plan)
 				.kernel = "adam",
 				.on_update = true,
 				.groups = { optimizer_groups(plan, vectors) },
-				.arguments = 11,
+				.arguments = 12,
 				.argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
 					      INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
 					      UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
 					      optimizer_decay(plan), FLOAT(1 - config->optimizer.beta_1),
 					      FLOAT(1 - config->optimizer.beta_2),
-					      FLOAT(config->optimizer.epsilon) },
+					      FLOAT(config->optimizer.epsilon), loss_scale_verdict(graph) },
 			});
 }
 

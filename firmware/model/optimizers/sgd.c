@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SGD, with Keras's momentum and Nesterov's. */
+#include "model/loss_scale.h"
 #include "model/optimizers/rows.h"
 
 static uint32_t sgd_slots(const struct config *config)
@@ -19,24 +20,24 @@ static void sgd_emit(struct plan *plan)
 				  .kernel = "sgd",
 				  .on_update = true,
 				  .groups = { optimizer_groups(plan, vectors) },
-				  .arguments = 6,
+				  .arguments = 7,
 				  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
 						UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
-						optimizer_decay(plan) },
+						optimizer_decay(plan), loss_scale_verdict(graph) },
 			  });
 		return;
 	}
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "sgd_momentum",
-			  .on_update = true,
-			  .groups = { optimizer_groups(plan, vectors) },
-			  .arguments = 9,
-			  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
-					INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
-					OUT(graph->chunk_fault), AT(RATE), optimizer_decay(plan),
-					FLOAT(config->optimizer.momentum), INT(config->optimizer.nesterov) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = "sgd_momentum",
+				.on_update = true,
+				.groups = { optimizer_groups(plan, vectors) },
+				.arguments = 10,
+				.argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+					      INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
+					      OUT(graph->chunk_fault), AT(RATE), optimizer_decay(plan),
+					      FLOAT(config->optimizer.momentum),
+					      INT(config->optimizer.nesterov), loss_scale_verdict(graph) },
+			});
 }
 
 static void sgd_reference(const struct config *config, double rate, uint64_t t, uint64_t n,

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loss scale: see model/loss_scale.h. G is the region of the gradients, `vectors` float16.
+ *   scale [1], steps [2] = {finite ones since it changed, skipped ones of the run}
+ *   bad [chunks of SCALE_CHUNK vectors]: 1 = a NaN or an infinity is in it, by the bits; else 0
+ *   verdict [4] = {0: the step is skipped, else 1; what gradients are multiplied with, 0: they become 0; what the learning
+ *   rate is, and the moving average's momentum}
+ * Work-group: GRADIENT_GROUP items; a chunk, or all of the verdict. Exact, but for the rate's factor: 2^-20 relative.
+ * Reference: tests/unit/precision.c.
+ */
+
+#define SCALE_CHUNK 256
+#define SCALE_GROWS 2000
+#define SCALE_MOST  0x1p100f
+
+GRADIENTS check_gradients(__global const float *G, uint vectors, __global uint *bad)
+{
+	__local float part[GRADIENT_GROUP];
+	const size_t first = (size_t)get_group_id(0) * SCALE_CHUNK, end = min(first + SCALE_CHUNK, (size_t)vectors);
+	uint16 most = 0;
+
+	for (size_t i = first + get_local_id(0); i < end; i += GRADIENT_GROUP)
+		most = max(most, EXPONENTS(vload16(i, G)));
+
+	const float found = group_sum(any(most == 0x7f800000u) ? 1 : 0, part);
+
+	if (get_local_id(0) == 0)
+		bad[get_group_id(0)] = found > 0;
+}
+
+/* Adam's factor at update t = 1, 2, ...: sqrt(1 - beta_2^t) / (1 - beta_1^t) */
+float correction(float one_minus_beta_1, float one_minus_beta_2, float t)
+{
+	return sqrt(-expm1(t * log1p(-one_minus_beta_2))) / -expm1(t * log1p(-one_minus_beta_1));
+}
+
+/* `skips`: no update of a step whose gradients are not finite, and the optimizer does not count it; otherwise they
+ * become 0. one_minus_beta_1 0: the rate has no factor that counts updates. fault is metrics.cl's, 5: the scale fell
+ * below 1. */
+GRADIENTS adapt_scale(__global const uint *bad, int chunks, __global float *scale, __global long *steps,
+		      __global float *verdict, int skips, float one_minus_beta_1, float one_minus_beta_2, uint step,
+		      __global uint *fault)
+{
+	__local float part[GRADIENT_GROUP];
+	float found = 0;
+
+	for (int c = get_local_id(0); c < chunks; c += GRADIENT_GROUP)
+		found += bad[c];
+	found = group_sum(found, part);
+	if (get_local_id(0) != 0)
+		return;
+
+	const float t = step + 1, counted = t - steps[1];
+
+	verdict[0] = found == 0 || !skips;
+	verdict[1] = found == 0 ? 1 / *scale : 0;
+	verdict[2] = one_minus_beta_1 > 0 && steps[1] ? correction(one_minus_beta_1, one_minus_beta_2, counted) /
+								correction(one_minus_beta_1, one_minus_beta_2, t)
+						      : 1;
+	verdict[3] = counted > 1;
+	if (found > 0) {
+		*scale /= 2;
+		steps[0] = 0;
+		steps[1] += skips;
+	} else if (++steps[0] == SCALE_GROWS) {
+		*scale = min(*scale * 2, SCALE_MOST);
+		steps[0] = 0;
+	}
+	if (*scale < 1 && !fault[0]) {
+		fault[0] = 5;
+		fault[1] = step + 1;
+	}
+}
+
+GRADIENTS unscale_gradients(__global float *G, uint vectors, __global const float *verdict)
+{
+	const size_t first = (size_t)get_group_id(0) * SCALE_CHUNK, end = min(first + SCALE_CHUNK, (size_t)vectors);
+	const float by = verdict[1];
+
+	for (size_t i = first + get_local_id(0); i < end; i += GRADIENT_GROUP)
+		vstore16(by > 0 ? vload16(i, G) * by : (float16)(0), i, G);
+}
