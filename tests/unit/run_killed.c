@@ -62,7 +62,7 @@ static void put(const char *path, const char *text)
 static int begin(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	const struct run_start start = { first_id, start_file };
+	const struct run_start start = { .run_id = first_id, .file = start_file };
 	bool adopted;
 
 	if (*first_id)
