@@ -4,9 +4,25 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* A page: what CPU devices want for host memory used in place. */
 #define HOST_ALIGN 4096u
+/* A large page: kernels that walk down columns find each row in another small one. */
+#define LARGE_PAGE (2u << 20)
+
+/* Zeros, on large pages where the kernel has some. */
+static void *host_memory(uint64_t bytes)
+{
+	const uint64_t align = bytes < LARGE_PAGE ? HOST_ALIGN : LARGE_PAGE,
+		       rounded = (bytes + HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
+	void *memory = NULL;
+
+	if (!rounded || posix_memalign(&memory, align, rounded) != 0)
+		return NULL;
+	(void)madvise(memory, rounded, MADV_HUGEPAGE);
+	return memset(memory, 0, rounded);
+}
 
 struct gpu_memory gpu_memory(const struct gpu *gpu)
 {
@@ -21,7 +37,6 @@ struct gpu_memory gpu_memory(const struct gpu *gpu)
 int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_buffer, struct error *err)
 {
 	CLEANUP(gpu_buffer_freep) struct gpu_buffer *buffer = calloc(1, sizeof(*buffer));
-	uint64_t rounded = (bytes + HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
 	cl_int code;
 
 	if (!buffer)
@@ -29,10 +44,9 @@ int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_b
 	buffer->gpu = gpu;
 	buffer->bytes = bytes;
 	if (gpu->cpu) {
-		buffer->host = rounded ? aligned_alloc(HOST_ALIGN, rounded) : NULL;
+		buffer->host = host_memory(bytes);
 		if (!buffer->host)
 			return error_set(err, -ENOMEM, "buffer of %" PRIu64 " bytes: out of memory", bytes);
-		memset(buffer->host, 0, rounded);
 	}
 	buffer->memory = clCreateBuffer(
 		gpu->context, CL_MEM_READ_WRITE | (gpu->cpu ? (cl_mem_flags)CL_MEM_USE_HOST_PTR : 0), bytes,

@@ -16,10 +16,11 @@ static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", "c
 #define PACKED_NUMBERS (UINT64_C(1) << 18)
 /* Fewer rows do not use a packed panel often enough. */
 #define PACKED_ROWS_MIN 48u
-/* What a group's sums have room for; kernels/gemm_packed.cl knows it, too. */
+/* Tiles side by side in a group, and what its sums have room for; kernels/gemm_packed.cl knows both, too. */
+#define PANELS          2u
 #define PACKED_ROWS_MAX 528u
 /* As many work-groups as there may be cores, a few times. */
-#define PACKED_GROUPS 64u
+#define PACKED_GROUPS 32u
 /* Of the kernel that copies a transposed A. */
 #define TRANSPOSE_TILE 16u
 
@@ -109,7 +110,8 @@ static bool is_packed(const struct plan *plan, const struct gemm *gemm)
 /* Rows of C that a group makes: groups enough for all cores, and every one about as large. */
 static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile)
 {
-	const uint64_t m = whole(plan, gemm, gemm->m), panels = (gemm->n + tile->columns - 1) / tile->columns;
+	const uint64_t m = whole(plan, gemm, gemm->m), columns = PANELS * tile->columns,
+		       panels = (gemm->n + columns - 1) / columns;
 	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels,
 		       for_room = (m + PACKED_ROWS_MAX - 1) / PACKED_ROWS_MAX;
 	const uint64_t groups = for_cores > for_room ? for_cores : for_room;
@@ -152,6 +154,7 @@ static void emit_packed(struct plan *plan, const struct gemm *gemm)
 	}
 	launch = gemm_launch(plan, &plain, tile->packed);
 	launch.groups[0].tile = group_rows(plan, gemm, tile);
+	launch.groups[1].tile = PANELS * tile->columns;
 	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
 	plan_emit(plan, &launch);
 }

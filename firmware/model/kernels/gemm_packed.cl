@@ -3,19 +3,19 @@
  * C [M, N] = epilogue(A [M, K] x B) on CPU devices, B [K, N] or, with b_transposed, stored as [N, K]; parameters, epilogue,
  * edges and tiles are those of gemm.cl. A is row-major: a product whose A is transposed has gemm_transpose before it.
  *
- * Work-group: one work-item, group_rows rows of one tile's columns, groups (ceil(M / group_rows) [+ 1 where bias_gradient is
- * not null], ceil(N / tile columns)). It packs PACKED_TERMS rows of those columns of B into private memory, where no row
- * shares a cache set with the next, and all its tiles pass over them; between two such blocks the sums wait in private
- * memory, too.
+ * Work-group: one work-item, group_rows rows of the columns of PANELS tiles, groups (ceil(M / group_rows) [+ 1 where
+ * bias_gradient is not null], ceil(N / (PANELS * tile columns))). It packs PACKED_TERMS rows of those columns of B into
+ * private memory, a panel a tile, where no row shares a cache set with the next; all its tiles pass over them, and until the
+ * next such rows the sums wait in private memory, too. Two panels at once, because a row of B is often a page of its own.
  *
  * Reduction class: as gemm.cl, bit for bit: each sum runs over k in order with one fma a term.
  * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
  */
 
-/* Of B's panel, in float16 of 64 columns 128 KiB: half of a second-level cache, the other half is the sums'. */
-#define PACKED_TERMS 512
-/* Of a group at most; gemm.c knows it, too. A multiple of every tile's rows. */
-#define PACKED_ROWS 528
+/* gemm.c knows them, too. Of 64 columns the panels are 128 KiB and the sums 264 KiB at most: within a second-level cache. */
+#define PANELS       2
+#define PACKED_TERMS 256
+#define PACKED_ROWS  528 /* of a group at most; a multiple of every tile's rows */
 
 #define PAIRS_LOW(a, b)                                                                                       \
 	(float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
@@ -41,81 +41,85 @@
 TRANSPOSE_TILE(transpose_into_panel, __private float, TO_PANEL)
 TRANSPOSE_TILE(transpose_tile, __global stored, TO_STORED)
 
-/* B's rows k0 ... k0 + terms, columns j0 ... j0 + 16 * vectors -> panel [terms, 16 * vectors]. Past the last column stands
- * what nobody uses. */
-void pack_panel(__global const stored *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
-		float *panel)
+/* B's rows k0 ... k0 + terms, columns j0 ... N at most -> panels [PANELS, PACKED_TERMS, 16 * vectors]. Past the last column
+ * stands what nobody uses. */
+void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
+		 float *panels)
 {
-	const int columns = 16 * vectors;
+	const int columns = 16 * vectors, end = min(N - j0, PANELS * columns);
 
-	if (!b_transposed) {
-		for (int k = 0; k < terms; k++)
-			for (int v = 0; v < vectors; v++)
-				vstore16(load16(v, B + (size_t)(k0 + k) * N + j0), v, panel + k * columns);
-		return;
-	}
-	for (int j = 0; j < columns; j += 16) {
-		const int first = min(j0 + j, N - 1), last = min(15, N - 1 - first);
-
+	for (int k = 0; !b_transposed && k < terms; k++)
+		for (int j = 0; j < end; j += 16)
+			vstore16(load16(0, B + (size_t)(k0 + k) * N + j0 + j), 0,
+				 panels + (j / columns * PACKED_TERMS + k) * columns + j % columns);
+	for (int j = 0; b_transposed && j < end; j += 16)
 		for (int k = 0; k < terms; k += 16)
-			transpose_into_panel(B + (size_t)first * K + k0 + k, K, last, panel + k * columns + j, columns);
-	}
+			transpose_into_panel(B + (size_t)(j0 + j) * K + k0 + k, K, min(15, N - 1 - j0 - j),
+					     panels + (j / columns * PACKED_TERMS + k) * columns + j % columns, columns);
 }
 
 #define GEMM_PACKED(name, rows, vectors, OFFSETS, ZERO, GET, LOAD, STEP, PUT_SUMS, C_PUT)                     \
+	/* One tile: `terms` more products of a row of A and a column of the panel. */                        \
+	void name##_tile(__global const stored *a, int stride_row, const float *b, int terms, int i0, int M,   \
+			 const float *from, float *to, __global stored *c, int N)                              \
+	{                                                                                                     \
+		OFFSETS ZERO if (from)                                                                        \
+		{                                                                                             \
+			GET                                                                                   \
+		}                                                                                             \
+		for (int k = 0; k < terms; k++) {                                                             \
+			LOAD STEP a++;                                                                        \
+			b += 16 * vectors;                                                                    \
+		}                                                                                             \
+		if (c) {                                                                                      \
+			C_PUT return;                                                                         \
+		}                                                                                             \
+		PUT_SUMS                                                                                      \
+	}                                                                                                     \
+                                                                                                              \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                    \
 	{                                                                                                     \
 		const int m0 = get_group_id(0) * group_rows, m1 = min(M, m0 + group_rows);                    \
-		const int j0 = get_group_id(1) * 16 * vectors;                                                \
-		float panel[PACKED_TERMS * 16 * vectors] __attribute__((aligned(64)));                        \
-		float sums[PACKED_ROWS * 16 * vectors] __attribute__((aligned(64)));                          \
+		const int columns = 16 * vectors, first = get_group_id(1) * PANELS * columns;                 \
+		float panels[PANELS * PACKED_TERMS * 16 * vectors] __attribute__((aligned(64)));              \
+		float sums[PACKED_ROWS * PANELS * 16 * vectors] __attribute__((aligned(64)));                 \
 		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                 \
                                                                                                               \
 		if (m0 >= M) {                                                                                \
-			column_sums_tile(vectors, j0, B, N, K, bias_gradient);                                \
+			column_sums_tile(PANELS * vectors, first, B, N, K, bias_gradient);                    \
 			return;                                                                               \
 		}                                                                                             \
 		for (int k0 = 0; k0 < K; k0 += PACKED_TERMS) {                                                \
 			const int terms = min(PACKED_TERMS, K - k0);                                          \
 			const bool is_last = k0 + terms == K;                                                 \
                                                                                                               \
-			pack_panel(B, N, K, b_transposed, k0, terms, j0, vectors, panel);                     \
-			for (int i0 = m0; i0 < m1; i0 += rows) {                                              \
-				__global const stored *a = A + k0;                                            \
-				float *own = sums + (i0 - m0) * 16 * vectors, *out = is_last ? tile : own;    \
-				const float *b = panel;                                                       \
+			pack_panels(B, N, K, b_transposed, k0, terms, first, vectors, panels);                \
+			for (int i0 = m0; i0 < m1; i0 += rows)                                                \
+				for (int p = 0; p < PANELS && first + p * columns < N; p++) {                 \
+					const int j0 = first + p * columns;                                   \
+					const bool plain = is_last && !epilogue && i0 + rows <= M &&          \
+							   j0 + columns <= N;                                 \
+					float *own = sums + ((i0 - m0) * PANELS + p * rows) * columns;        \
                                                                                                               \
-				OFFSETS ZERO if (k0)                                                          \
-				{                                                                             \
-					GET                                                                   \
+					name##_tile(A + k0, stride_row, panels + p * PACKED_TERMS * columns,  \
+						    terms, i0, M, k0 ? own : 0, is_last ? tile : own,         \
+						    plain ? C + (size_t)i0 * N + j0 : 0, N);                  \
+					if (is_last && !plain)                                                \
+						finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue,   \
+							    bias, mask, scale, threshold, layer, step,        \
+							    first_row, key_low, key_high);                    \
 				}                                                                             \
-				for (int k = 0; k < terms; k++) {                                             \
-					LOAD STEP a++;                                                        \
-					b += 16 * vectors;                                                    \
-				}                                                                             \
-				if (is_last && !epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {       \
-					__global stored *c = C + (size_t)i0 * N + j0;                         \
-                                                                                                              \
-					C_PUT continue;                                                       \
-				}                                                                             \
-				PUT_SUMS if (is_last)                                                         \
-				{                                                                             \
-					finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias,     \
-						    mask, scale, threshold, layer, step, first_row, key_low,  \
-						    key_high);                                                \
-				}                                                                             \
-			}                                                                                     \
 		}                                                                                             \
 	}
 
 #define PANEL1                const float16 b0 = vload16(0, b);
 #define PANEL2                PANEL1 const float16 b1 = vload16(1, b);
 #define PANEL4                PANEL2 const float16 b2 = vload16(2, b), b3 = vload16(3, b);
-#define SUMS(r, v, vectors)   c##r##_##v = vload16(vectors * r + v, own);
+#define SUMS(r, v, vectors)   c##r##_##v = vload16(vectors * r + v, from);
 #define SUMS1(r)              SUMS(r, 0, 1)
 #define SUMS2(r)              SUMS(r, 0, 2) SUMS(r, 1, 2)
 #define SUMS4(r)              SUMS(r, 0, 4) SUMS(r, 1, 4) SUMS(r, 2, 4) SUMS(r, 3, 4)
-#define OUT(r, v, vectors)    vstore16(c##r##_##v, vectors * r + v, out);
+#define OUT(r, v, vectors)    vstore16(c##r##_##v, vectors * r + v, to);
 #define OUT1(r)               OUT(r, 0, 1)
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)

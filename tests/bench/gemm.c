@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix products against OpenBLAS, each as its whole of launches: sampled numbers are compared with float64
+ * first, then rounds of both alternate, a JSON line each with the medians in gigaflops. Usage: gemm [ROUNDS]
+ */
+#include "tests/bench/measure.h"
+#include "tests/bench/openblas.h"
+#include "tests/reference.h"
+
+#include "model/gemm.h"
+
+#include <inttypes.h>
+
+#define SAMPLES    200u
+#define ROUNDS_MAX 101u
+/* Work of a round: long beside the start of threads. */
+#define ROUND_FLOPS 4e9
+
+static const struct product {
+	uint64_t m, n, k;
+	bool a_transposed, b_transposed;
+	const char *form;
+} products[] = {
+	{ 128, 256, 512, false, false, "NN" },    { 512, 256, 128, true, false, "TN" },
+	{ 1024, 1024, 1024, false, false, "NN" }, { 512, 4096, 4096, false, false, "NN" },
+	{ 512, 4096, 4096, false, true, "NT" },   { 512, 4096, 4096, true, false, "TN" },
+	{ 4096, 4096, 512, true, false, "TN" },
+};
+
+enum { A, B, C, TENSORS };
+
+struct bench {
+	const struct product *product;
+	struct harness harness;
+	uint32_t tensor[TENSORS];
+	float *numbers[TENSORS];
+};
+
+static uint64_t operand_numbers(const struct product *p, int tensor)
+{
+	return tensor == A ? p->m * p->k : tensor == B ? p->k * p->n : p->m * p->n;
+}
+
+static void open_bench(struct bench *bench, struct gpu *gpu, const struct config *config,
+		       struct gpu_program *program, const struct product *p)
+{
+	static const struct node node = { .name = "product" };
+	struct gemm gemm = { .m = p->m,
+			     .n = p->n,
+			     .k = p->k,
+			     .a_transposed = p->a_transposed,
+			     .b_transposed = p->b_transposed,
+			     .node = &node };
+	struct harness *h = &bench->harness;
+	uint64_t seed = 44;
+
+	bench->product = p;
+	harness_open(h, gpu, config, gpu_is_cpu(gpu));
+	for (int t = A; t < TENSORS; t++) {
+		bench->tensor[t] = harness_tensor(h, DTYPE_F32, operand_numbers(p, t));
+		bench->numbers[t] = calloc(operand_numbers(p, t), sizeof(float));
+		if (!bench->numbers[t])
+			abort();
+		for (uint64_t i = 0; t < C && i < operand_numbers(p, t); i++)
+			bench->numbers[t][i] = (float)noise(&seed);
+	}
+	gemm.a = bench->tensor[A];
+	gemm.b = bench->tensor[B];
+	gemm.c = bench->tensor[C];
+	gemm_emit(&h->plan, &gemm);
+	harness_bind(h, program);
+	harness_put(h, bench->tensor[A], bench->numbers[A]);
+	harness_put(h, bench->tensor[B], bench->numbers[B]);
+}
+
+static void close_bench(struct bench *bench)
+{
+	harness_close(&bench->harness);
+	for (int t = A; t < TENSORS; t++)
+		free(bench->numbers[t]);
+}
+
+/* Microseconds of one. */
+static double ours_us(struct bench *bench, uint64_t times)
+{
+	const struct plan_values values = { .rows = 1, .update = 1 };
+	struct harness *h = &bench->harness;
+	struct error err = { 0 };
+	const double start = now_us();
+
+	for (uint64_t i = 0; i < times; i++)
+		harness_must(plan_run(&h->plan, h->gpu, &values, &err), &err);
+	harness_must(gpu_finish(h->gpu, &err), &err);
+	return (now_us() - start) / (double)times;
+}
+
+static double blas_us(const struct bench *bench, sgemm_function *sgemm, uint64_t times)
+{
+	const struct product *p = bench->product;
+	const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
+	/* OpenBLAS's threads spin for a while after their work. */
+	const struct timespec rest = { .tv_nsec = 150000000 };
+	const double start = now_us();
+	double spent;
+
+	for (uint64_t i = 0; i < times; i++)
+		sgemm(ROW_MAJOR, p->a_transposed ? TRANSPOSED : PLAIN, p->b_transposed ? TRANSPOSED : PLAIN,
+		      m, n, k, 1, bench->numbers[A], p->a_transposed ? m : k, bench->numbers[B],
+		      p->b_transposed ? k : n, 0, bench->numbers[C], n);
+	spent = (now_us() - start) / (double)times;
+	(void)nanosleep(&rest, NULL);
+	return spent;
+}
+
+static double exact(const struct bench *bench, uint64_t i, uint64_t j, double *magnitude)
+{
+	const struct product *p = bench->product;
+	double sum = 0;
+
+	*magnitude = 0;
+	for (uint64_t k = 0; k < p->k; k++) {
+		const double term = (double)bench->numbers[A][p->a_transposed ? k * p->m + i : i * p->k + k] *
+				    (double)bench->numbers[B][p->b_transposed ? j * p->k + k : k * p->n + j];
+
+		sum += term;
+		*magnitude += fabs(term);
+	}
+	return sum;
+}
+
+/* Never fast and wrong. */
+static void verify(struct bench *bench)
+{
+	const struct product *p = bench->product;
+	const uint64_t numbers = operand_numbers(p, C);
+	float *found = calloc(numbers, sizeof(*found));
+	uint64_t seed = 7;
+
+	if (!found)
+		abort();
+	(void)ours_us(bench, 1);
+	harness_get(&bench->harness, bench->tensor[C], found);
+	for (uint32_t s = 0; s < SAMPLES; s++) {
+		const uint64_t at =
+			s ? (uint64_t)((noise(&seed) + 1) / 2 * (double)numbers) % numbers : numbers - 1;
+		double magnitude;
+		const double wanted = exact(bench, at / p->n, at % p->n, &magnitude);
+
+		if (!(fabs((double)found[at] - wanted) <= (double)p->k * 0x1p-24 * magnitude)) {
+			(void)fprintf(stderr, "gemm: %s C[%" PRIu64 "][%" PRIu64 "] is %g, not %g\n", p->form,
+				      at / p->n, at % p->n, (double)found[at], wanted);
+			exit(1);
+		}
+	}
+	free(found);
+}
+
+static void measure(struct bench *bench, sgemm_function *sgemm, uint32_t rounds)
+{
+	const struct product *p = bench->product;
+	const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+	const uint64_t times = (uint64_t)(ROUND_FLOPS / flops) + 1;
+	double ours[ROUNDS_MAX], peer[ROUNDS_MAX];
+
+	for (uint32_t r = 0; r < rounds; r++) {
+		ours[r] = ours_us(bench, times);
+		peer[r] = sgemm ? blas_us(bench, sgemm, times) : 0;
+	}
+	const double value = flops / median(ours, rounds) / 1e3;
+
+	printf("{\"name\":\"gemm-cpu\",\"case\":\"%s %" PRIu64 "x%" PRIu64 "x%" PRIu64
+	       "\",\"value\":%.1f,\"unit\":\"Gflop/s\"",
+	       p->form, p->m, p->n, p->k, value);
+	if (sgemm) {
+		const double of_peer = flops / median(peer, rounds) / 1e3;
+
+		printf(",\"peer\":\"openblas\",\"peer_value\":%.1f,\"ratio\":%.3f", of_peer, value / of_peer);
+	}
+	printf("}\n");
+	(void)fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const uint32_t asked = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 15;
+	const uint32_t rounds = asked < 1 ? 1 : asked > ROUNDS_MAX ? ROUNDS_MAX : asked;
+	const struct config config = model_config(NULL, 0, 1, 1, 1);
+	sgemm_function *sgemm = find_sgemm();
+	struct gpu *gpu = open_device();
+	struct gpu_program *program = NULL;
+	struct error err = { 0 };
+
+	harness_must(kernels_build(gpu, DTYPE_F32, &program, &err), &err);
+	(void)fprintf(stderr, "%s\n", gpu_description(gpu));
+	for (size_t i = 0; i < sizeof(products) / sizeof(*products); i++) {
+		struct bench bench = { 0 };
+
+		open_bench(&bench, gpu, &config, program, &products[i]);
+		verify(&bench);
+		measure(&bench, sgemm, rounds);
+		close_bench(&bench);
+	}
+	gpu_program_free(program);
+	close_device(gpu);
+	return 0;
+}
