@@ -250,3 +250,22 @@ int pki_revoke(const char *folder, const char *name, struct error *err)
 		return error_set(err, -ENOMEM, "no memory");
 	return file_write_durable(path, text, strlen(text), err);
 }
+
+int pki_check(const char *text, uint64_t bytes, struct error *err)
+{
+	mbedtls_x509_crt found;
+	char why[128];
+	int r;
+
+	mbedtls_x509_crt_init(&found);
+	/* Of PEM its length counts the NUL behind it; a positive result is how many could not be read. */
+	r = mbedtls_x509_crt_parse(&found, (const unsigned char *)text, bytes + 1);
+	mbedtls_x509_crt_free(&found);
+	if (r > 0)
+		return error_set(err, -EINVAL, "%d of its certificates cannot be read", r);
+	if (r < 0) {
+		mbedtls_strerror(r, why, sizeof(why));
+		return error_set(err, -EINVAL, "no certificate in PEM: %s", why);
+	}
+	return 0;
+}

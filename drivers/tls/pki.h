@@ -8,6 +8,8 @@
 
 #include "core/error.h"
 
+#include <stdint.h>
+
 #define PKI_NAME_MAX 63u
 
 /* Errors: -EEXIST it is one already. */
@@ -17,6 +19,10 @@ MUST_CHECK int pki_init(const char *folder, const char *name, unsigned days, str
  * EKU clientAuth). Errors: -EINVAL the name is not 1 .. PKI_NAME_MAX characters of [A-Za-z0-9.-]; -EEXIST. */
 MUST_CHECK int pki_issue(const char *folder, const char *name, const char *unit, unsigned days,
 			 struct error *err);
+
+/* PEM with at least one certificate, each of which can be read; a NUL is behind the bytes. Errors: -EINVAL.
+ */
+MUST_CHECK int pki_check(const char *text, uint64_t bytes, struct error *err);
 
 /* Add the fingerprint of FOLDER/NAME.crt to FOLDER/revoked, durably; a second time changes nothing. */
 MUST_CHECK int pki_revoke(const char *folder, const char *name, struct error *err);

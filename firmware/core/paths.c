@@ -23,6 +23,9 @@ static const char *const paths[] = {
 	[PATH_RING] = "/run/kiln/huge/ring",
 	[PATH_CONTROL] = "/run/kiln/control.sock",
 	[PATH_STEER] = "/run/kiln-steer/socket",
+	[PATH_NETWORK] = "/data/etc/network",
+	[PATH_STORE_CA] = "/etc/kiln/store-ca.pem",
+	[PATH_ESP_CONFIG] = "/efi/config",
 	[PATH_ALARM] = "/sys/class/rtc/rtc0/wakealarm",
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");

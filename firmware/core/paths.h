@@ -27,6 +27,9 @@ enum path {
 	PATH_RING,        /* /run/kiln/huge/ring */
 	PATH_CONTROL,     /* /run/kiln/control.sock */
 	PATH_STEER,       /* /run/kiln-steer/socket */
+	PATH_NETWORK,     /* /data/etc/network: a box's own files of systemd-networkd */
+	PATH_STORE_CA,    /* /etc/kiln/store-ca.pem: for ca_file of a store, where a box is given one */
+	PATH_ESP_CONFIG,  /* /efi/config: what a box is to take, from any PC */
 	PATH_ALARM,       /* /sys/class/rtc/rtc0/wakealarm: when a box that sleeps wakes up, rtc(4) */
 	PATH_KINDS,
 };

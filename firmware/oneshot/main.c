@@ -20,6 +20,7 @@ static const struct {
 	{ "finished", "a run rests: wait for its uploads, then power.when_finished", oneshot_finished },
 	{ "run-failed", "a run cannot go on: say why", oneshot_failed },
 	{ "provision", "bind what lies on /data where programs look for it", oneshot_provision },
+	{ "configure", "take what lies in the ESP's folder config", oneshot_configure },
 	{ "keep-config", "keep a copy of a good kiln.conf  [--config FILE]", oneshot_keep_config },
 	{ "preload", "fill the cache with what the next run reads  [--config FILE]", oneshot_preload },
 	{ "release", "give the ring's hugepages back to the system", oneshot_release },

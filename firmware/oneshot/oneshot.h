@@ -88,6 +88,8 @@ int oneshot_failed(int argc, char **argv);
 int oneshot_hugepages(int argc, char **argv);
 /* provision.c: bind what lies on /data where programs look for it. */
 int oneshot_provision(int argc, char **argv);
+/* configure.c: check what lies in the ESP's folder config, store it and erase it there. */
+int oneshot_configure(int argc, char **argv);
 /* preload.c: the objects that the next run reads, and pinned ones, from the store into the cache; how it goes
  * is in the cache's preload.json. [--config FILE] */
 int oneshot_preload(int argc, char **argv);

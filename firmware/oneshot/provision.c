@@ -19,6 +19,9 @@ static const struct {
 	/* When the timer last elapsed, and what the clock said: a box without a battery starts from there. */
 	{ "/data/kiln/stamps/timers", "/var/lib/systemd/timers" },
 	{ "/data/kiln/stamps/timesync", "/var/lib/systemd/timesync" },
+	/* What a box is given besides DHCP. */
+	{ "/data/etc/network", "/run/systemd/network" },
+	{ "/data/kiln/journal", "/var/log/journal" },
 };
 
 static bool is_bound(const char *kept, const char *seen)

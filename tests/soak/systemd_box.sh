@@ -96,7 +96,7 @@ echo '{"seq": 1, "state": "paused", "checkpoint_seq": 0}' >"$root/data/paused"
 drop_in kiln-begin.service Service 'ExecStartPost=/bin/cp /data/paused /data/kiln/run/current/want'
 is "$(steer config.reload)" ok "from now on runs begin paused"
 said_before() { # name, extended regular expression: in the journal, from outside
-	like "$(journalctl -D "$root/var/log/journal" --no-pager -o cat -u kiln-finished | tail -n 20)" "$2" "$1"
+	like "$(journalctl -D "$root/data/kiln/journal" --no-pager -o cat -u kiln-finished | tail -n 20)" "$2" "$1"
 }
 models() { # run.name
 	find "$root/data/kiln/store/runs/" -path "*/$1-*/model/model.safetensors"

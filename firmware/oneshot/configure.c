@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What somebody put into the ESP's folder config, from any PC: each file is checked, stored where it belongs,
+ * durably, and only then erased there. A bad one stays as it is, and NAME.error.txt beside it says why; so
+ * does standard output, which is the console. Whatever is found and whenever the power goes, doing it once
+ * more is right.
+ */
+#include "core/log.h"
+#include "core/paths.h"
+#include "core/utf8.h"
+#include "drivers/store/credential.h"
+#include "drivers/tls/pki.h"
+#include "drivers/tls/tls.h"
+#include "model/graph.h"
+#include "oneshot/oneshot.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+
+#define FILE_BYTES_MAX  ((uint64_t)1 << 20)
+#define REASON_SUFFIX   ".error.txt"
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+struct found {
+	char path[PATH_BYTES]; /* on the ESP */
+	const char *name;
+	char *text;
+	uint64_t bytes;
+};
+
+/* ---- What a file must be ---- */
+
+static int check_text(const struct found *file, struct error *err)
+{
+	uint64_t valid = utf8_valid_bytes(file->text, file->bytes);
+
+	if (valid < file->bytes || memchr(file->text, '\0', file->bytes))
+		return error_set(err, -EINVAL, "byte %llu is no UTF-8 text: saved as another kind of file?",
+				 (unsigned long long)(valid < file->bytes ? valid : strlen(file->text)));
+	return 0;
+}
+
+static int check_config(const struct found *file, struct error *err)
+{
+	CLEANUP(free_ptr) char *said = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&said, &bytes);
+	int r;
+
+	if (!out)
+		return error_set(err, -ENOMEM, "no memory");
+	r = config_check(file->path, graph_check, out);
+	if (fclose(out) != 0)
+		return error_set(err, -ENOMEM, "no memory");
+	return r < 0 ? error_set(err, r, "%s", said) : 0;
+}
+
+static int check_credential(const struct found *file, struct error *err)
+{
+	struct credential credential;
+	int r;
+
+	if (strspn(file->name, NAME_CHARACTERS) != strlen(file->name) || strlen(file->name) > 64)
+		return error_set(err, -EINVAL,
+				 "a credential's file is named as source.credential has it: up to 64 of A-Z, "
+				 "a-z, 0-9, _ and -, and no ending");
+	r = credential_parse(file->name, file->text, &credential, err);
+	credential_clear(&credential);
+	return r;
+}
+
+static int check_certificates(const struct found *file, struct error *err)
+{
+	return pki_check(file->text, file->bytes, err);
+}
+
+/* systemd-networkd says only in its journal what it makes of a file. */
+static int check_network(const struct found *file, struct error *err)
+{
+	CLEANUP(free_ptr) char *copy = strdup(file->text);
+	char *rest = copy, *line;
+	bool match = false, section = false;
+
+	if (!copy)
+		return error_set(err, -ENOMEM, "no memory");
+	for (unsigned number = 1; (line = strsep(&rest, "\n")); number++) {
+		size_t key = strspn(line, NAME_CHARACTERS), bytes = strcspn(line, "\r");
+
+		line[bytes] = '\0';
+		if (bytes == 0 || *line == '#' || *line == ';')
+			continue;
+		if (*line == '[' && line[bytes - 1] == ']')
+			section = true;
+		else if (!section || key == 0 || line[key] != '=')
+			return error_set(err, -EINVAL,
+					 "line %u: expected [Section] first, then Key=value "
+					 "(systemd.network(5))",
+					 number);
+		match = match || strcmp(line, "[Match]") == 0;
+	}
+	return match ? 0
+		     : error_set(err, -EINVAL, "no section [Match]: it says for which interface the file is");
+}
+
+/* ---- Which files there are ---- */
+
+static const struct kind {
+	const char *pattern; /* below the folder */
+	enum path where;     /* a folder of its name, or where `whole` the file itself */
+	bool whole, secret;
+	int (*check)(const struct found *file, struct error *err);
+} kinds[] = {
+	{ "kiln.conf", PATH_CONFIG, true, false, check_config },
+	{ "store-ca.pem", PATH_STORE_CA, true, false, check_certificates },
+	{ "*.network", PATH_NETWORK, false, false, check_network },
+	{ "credentials/*", PATH_CREDENTIALS, false, true, check_credential },
+};
+
+/* They are one thing: mutual TLS opens with all of them or not at all. */
+static const char *const control_names[] = { "control-ca", "control-crt", "control-key" };
+#define CONTROLS (sizeof(control_names) / sizeof(control_names[0]))
+
+static bool is_control(const char *name)
+{
+	for (size_t i = 0; i < CONTROLS; i++)
+		if (strcmp(name, control_names[i]) == 0)
+			return true;
+	return false;
+}
+
+static const struct kind *kind_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (fnmatch(kinds[i].pattern, name, FNM_PATHNAME | FNM_PERIOD) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+/* Ours, and what PCs leave behind. */
+static bool is_passed_over(const struct dirent *entry)
+{
+	return entry->d_name[0] == '.' || strcmp(entry->d_name, "README.txt") == 0 ||
+	       strcmp(entry->d_name, "factory-reset") == 0 || ends_with(entry->d_name, REASON_SUFFIX);
+}
+
+/* ---- What becomes of them ---- */
+
+static void reason_path(const char *name, char path[static PATH_BYTES])
+{
+	char beside[PATH_BYTES / 2];
+
+	(void)snprintf(beside, sizeof(beside), "%.1000s" REASON_SUFFIX, name);
+	(void)path_of(PATH_ESP_CONFIG, beside, path);
+}
+
+static void refuse(const char *name, const struct error *why)
+{
+	char path[PATH_BYTES], text[ERROR_TEXT_MAX + 64];
+	struct error err = { 0 };
+	int bytes = snprintf(text, sizeof(text), "%s%s", why->text, ends_with(why->text, "\n") ? "" : "\n");
+
+	reason_path(name, path);
+	printf("kiln: %s on the ESP is not taken: %s", name, text);
+	if (file_write_durable(path, text, (uint64_t)bytes, &err) < 0)
+		log_warning("%s", err.text);
+}
+
+/* Written over before it goes: what FAT forgets it does not erase. */
+static int erase(const char *path, struct error *err)
+{
+	static const char zeros[4096];
+	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct stat status;
+	int r = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
+
+	for (off_t left = r == 0 ? status.st_size : 0; r == 0 && left > 0; left -= (off_t)sizeof(zeros))
+		r = file_write_all(fd, zeros, left < (off_t)sizeof(zeros) ? (uint64_t)left : sizeof(zeros));
+	if (r == 0 && (fsync(fd) < 0 || unlink(path) < 0))
+		r = -errno;
+	return r < 0 ? error_set(err, r, "%s: cannot erase it: %s", path, strerror(-r)) : 0;
+}
+
+static int store(const struct found *file, enum path where, bool whole, bool secret, struct error *err)
+{
+	mode_t before = umask(secret ? 0077 : 0022);
+	char path[PATH_BYTES], folder[PATH_BYTES];
+	char *slash;
+	int r;
+
+	(void)path_of(where, whole ? NULL : file->name, path);
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	*slash = '\0';
+	if ((r = path_make(folder, err)) == 0)
+		r = file_write_durable(path, file->text, file->bytes, err);
+	(void)umask(before);
+	return r;
+}
+
+static int taken(const struct found *file, const char *name, struct error *err)
+{
+	char reason[PATH_BYTES];
+	int r = erase(file->path, err);
+
+	reason_path(name, reason);
+	if (r == 0 && unlink(reason) < 0 && errno != ENOENT)
+		r = error_set(err, -errno, "%s: %s", reason, strerror(errno));
+	if (r == 0)
+		printf("kiln: %s is taken from the ESP\n", name);
+	return r;
+}
+
+static int read_found(const char *name, struct found *ret_file, struct error *err)
+{
+	const char *slash = strrchr(name, '/');
+
+	(void)path_of(PATH_ESP_CONFIG, name, ret_file->path);
+	ret_file->name = slash ? slash + 1 : name;
+	return file_read(ret_file->path, FILE_BYTES_MAX, &ret_file->text, &ret_file->bytes, err);
+}
+
+static void found_done(struct found *file)
+{
+	if (file->text)
+		explicit_bzero(file->text, file->bytes);
+	free(file->text);
+}
+
+static int keep(const struct found *file, const char *name, enum path where, bool whole, bool secret,
+		struct error *err)
+{
+	int r = store(file, where, whole, secret, err);
+
+	return r < 0 ? r : taken(file, name, err);
+}
+
+static int take(const char *name, struct error *err)
+{
+	CLEANUP(found_done) struct found file = { 0 };
+	const struct kind *kind = kind_of(name);
+	int r;
+
+	if (!kind)
+		return error_set(err, -EINVAL, "no file of this name is known: README.txt lists them");
+	if ((r = read_found(name, &file, err)) < 0 || (r = check_text(&file, err)) < 0 ||
+	    (r = kind->check(&file, err)) < 0)
+		return r;
+	return keep(&file, name, kind->where, kind->whole, kind->secret, err);
+}
+
+/* ---- mutual TLS ---- */
+
+/* What is new with what is there already. */
+static int check_control(const bool there[static CONTROLS], struct error *err)
+{
+	static const char *const units[] = { "view", NULL };
+	char paths[CONTROLS][PATH_BYTES];
+	struct tls *tls = NULL;
+	struct tls_options options = { .side = TLS_SERVER, .units = units };
+	int r;
+
+	for (size_t i = 0; i < CONTROLS; i++)
+		(void)path_of(there[i] ? PATH_ESP_CONFIG : PATH_CREDENTIALS, control_names[i], paths[i]);
+	options.ca_file = paths[0];
+	options.cert_file = paths[1];
+	options.key_file = paths[2];
+	r = tls_open(&options, &tls, err);
+	tls_closep(&tls);
+	return r;
+}
+
+static int take_control_file(const char *name, struct error *err)
+{
+	CLEANUP(found_done) struct found file = { 0 };
+	int r = read_found(name, &file, err);
+
+	return r < 0 ? r : keep(&file, name, PATH_CREDENTIALS, false, true, err);
+}
+
+static void take_control(void)
+{
+	bool there[CONTROLS], any = false;
+	struct error all = { 0 };
+
+	for (size_t i = 0; i < CONTROLS; i++) {
+		char path[PATH_BYTES];
+
+		there[i] = access(path_of(PATH_ESP_CONFIG, control_names[i], path), F_OK) == 0;
+		any = any || there[i];
+	}
+	if (any)
+		(void)check_control(there, &all);
+	for (size_t i = 0; i < CONTROLS; i++) {
+		struct error err = all;
+
+		if (there[i] && (err.code < 0 || take_control_file(control_names[i], &err) < 0))
+			refuse(control_names[i], &err);
+	}
+}
+
+/* ---- All of them ---- */
+
+static void take_folder(const char *folder) /* "" or "credentials/" */
+{
+	char path[PATH_BYTES], name[PATH_BYTES];
+	struct dirent **entries = NULL;
+	int count =
+		scandir(path_of(PATH_ESP_CONFIG, *folder ? folder : NULL, path), &entries, NULL, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		struct error err = { 0 };
+
+		(void)snprintf(name, sizeof(name), "%s%s", folder, entries[i]->d_name);
+		if (entries[i]->d_type == DT_REG && !is_passed_over(entries[i]) && !is_control(name) &&
+		    take(name, &err) < 0)
+			refuse(name, &err);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+int oneshot_configure(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	take_control();
+	take_folder("credentials/");
+	/* Last: what it names is there by then. */
+	take_folder("");
+	return EX_OK;
+}
