@@ -58,5 +58,8 @@ int cli_error(const struct error *err);
 int cli_print_json(const cJSON *json);
 /* "kiln VERB: TEXT" and where help is; gives CLI_USAGE. */
 int cli_usage(const char *verb, const char *format, ...) PRINTF(2, 3);
+/* An empty file "kiln-NAME-XXXXXX" in TMPDIR, or /tmp without, for the caller to remove; `path` has
+ * PATH_BYTES. */
+MUST_CHECK int cli_temporary(const char *name, char *path, struct error *err);
 /* The store that options name, the rest of it from a configuration: an option wins. */
 void cli_store_merge(struct config_store *options, const struct config_store *config);

@@ -13,27 +13,16 @@ static const char usage[] =
 	"more,\n"
 	"as Keras has them, and the confusion matrix. MODEL is a run's model folder or the model.safetensors "
 	"in it:\n"
-	"a path, or below s3:// or file:///.\n\n"
-	"  --split NAME           train, validation or test (default): the shards that the run's plan names\n"
-	"  --data URL             instead: the shards below s3://bucket/prefix or file:///folder whose names "
-	"the\n"
-	"                         split's glob in the model's configuration matches\n" TRAINED_USAGE
+	"a path, or below s3:// or file:///.\n\n" RECORDS_USAGE TRAINED_USAGE
 	"  --json                 one JSON object, with the confusion matrix\n";
 
-enum option_code { OPT_SPLIT = 256, OPT_DATA, OPT_JSON, OPT_HELP };
-
-static const struct option options[] = {
-	{ "split", 1, NULL, OPT_SPLIT }, { "data", 1, NULL, OPT_DATA }, TRAINED_OPTIONS,
-	{ "json", 0, NULL, OPT_JSON },   { "help", 0, NULL, OPT_HELP }, { NULL, 0, NULL, 0 },
-};
+static const struct option options[] = { RECORDS_OPTIONS, TRAINED_OPTIONS };
 
 #define PRINTED_CLASSES_MAX 20u
 
 struct evaluation {
 	struct trained trained;
-	enum split split;
-	const char *data;
-	bool json;
+	struct records_source source;
 
 	struct records *records;
 	struct metrics *metrics;
@@ -72,8 +61,7 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	int r = trained_load(trained, err);
 
 	if (r < 0 || (r = trained_open_model(trained, true, err)) < 0 ||
-	    (r = records_open(trained, evaluation->split, evaluation->data, trained->model,
-			      &evaluation->records, err)) < 0)
+	    (r = records_open(trained, &evaluation->source, trained->model, &evaluation->records, err)) < 0)
 		return r;
 	evaluation->outputs = model_classes(trained->model);
 	evaluation->output = malloc(evaluation->outputs * trained->config.run.batch_rows * sizeof(float));
@@ -85,7 +73,7 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 		r = take_batch(evaluation, &batch, err);
 	if (r == 0 && evaluation->rows == 0)
 		r = error_set(err, -ENODATA, "the %s split: found no record that counts",
-			      records_splits[evaluation->split]);
+			      records_splits[evaluation->source.split]);
 	return r < 0 ? r : model_metrics(trained->model, &evaluation->passes, err);
 }
 
@@ -142,7 +130,7 @@ static void print_json(const struct evaluation *evaluation)
 	const uint32_t count = metrics_values(evaluation->metrics, value);
 
 	cJSON_AddStringToObject(json, "model", evaluation->trained.name);
-	cJSON_AddStringToObject(json, "split", records_splits[evaluation->split]);
+	cJSON_AddStringToObject(json, "split", records_splits[evaluation->source.split]);
 	json_add_u64(json, "rows", evaluation->rows);
 	json_add_u64(json, "left_out", records_skipped(evaluation->records));
 	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);
@@ -154,44 +142,11 @@ static void print_json(const struct evaluation *evaluation)
 
 /* ---- The verb ---- */
 
-static bool take_split(struct evaluation *evaluation, const char *name)
+static int take(void *context, int code, const char *value)
 {
-	for (enum split split = 0; split < SPLIT_MAX; split++)
-		if (strcmp(name, records_splits[split]) == 0) {
-			evaluation->split = split;
-			return true;
-		}
-	return false;
-}
+	struct evaluation *evaluation = context;
 
-/* 0, or the exit code to end with; *ret_done says that help was asked for. */
-static int parse(struct evaluation *evaluation, int argc, char **argv, bool *ret_done)
-{
-	int code;
-
-	optind = 1;
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (code == OPT_HELP) {
-			fputs(usage, stdout);
-			*ret_done = true;
-			return CLI_OK;
-		}
-		if (code == OPT_SPLIT && !take_split(evaluation, optarg))
-			return cli_usage("evaluate",
-					 "--split: found \"%s\", expected train, validation or test", optarg);
-		if (code == OPT_DATA)
-			evaluation->data = optarg;
-		else if (code == OPT_JSON)
-			evaluation->json = true;
-		else if (code != OPT_SPLIT && !trained_option(&evaluation->trained, code, optarg))
-			return cli_usage("evaluate", "\"%s\": no such option, or its value is missing",
-					 argv[optind - 1]);
-	}
-	if (optind + 1 != argc)
-		return cli_usage("evaluate", "found %d names, expected one MODEL", argc - optind);
-	evaluation->trained.name = argv[optind];
-	return CLI_OK;
+	return records_option("evaluate", &evaluation->source, code, value);
 }
 
 static void done(struct evaluation *evaluation)
@@ -204,16 +159,20 @@ static void done(struct evaluation *evaluation)
 
 int cli_evaluate(int argc, char **argv)
 {
-	CLEANUP(done) struct evaluation evaluation = { .trained = TRAINED_EMPTY, .split = SPLIT_TEST };
+	CLEANUP(done)
+	struct evaluation evaluation = { .trained = TRAINED_EMPTY, .source = { .split = SPLIT_TEST } };
+	const struct trained_verb verb = {
+		.name = "evaluate", .usage = usage, .options = options, .take = take, .context = &evaluation
+	};
 	struct error err = { 0 };
 	bool finished = false;
-	int code = parse(&evaluation, argc, argv, &finished);
+	int code = trained_parse(&evaluation.trained, &verb, argc, argv, &finished);
 
 	if (code || finished)
 		return code;
 	if (evaluate(&evaluation, &err) < 0)
 		return cli_error(&err);
-	if (evaluation.json)
+	if (evaluation.trained.json)
 		print_json(&evaluation);
 	else
 		print_text(&evaluation);

@@ -18,17 +18,17 @@ static const char usage[] = "Usage: kiln export MODEL --output FOLDER [OPTION...
 			    "  --form NAME            one of onnx and saved_model alone\n" TRAINED_USAGE
 			    "  --json                 what was written, as one JSON object\n";
 
-enum option_code { OPT_OUTPUT = 256, OPT_FORM, OPT_JSON, OPT_HELP };
+enum option_code { OPT_OUTPUT = 256, OPT_FORM };
 
 static const struct option options[] = {
-	{ "output", 1, NULL, OPT_OUTPUT }, { "form", 1, NULL, OPT_FORM }, TRAINED_OPTIONS,
-	{ "json", 0, NULL, OPT_JSON },     { "help", 0, NULL, OPT_HELP }, { NULL, 0, NULL, 0 },
+	{ "output", 1, NULL, OPT_OUTPUT },
+	{ "form", 1, NULL, OPT_FORM },
+	TRAINED_OPTIONS,
 };
 
 struct export_verb {
 	struct trained trained;
 	const char *output, *form;
-	bool json;
 	struct graph graph;
 	struct store *store; /* of the output */
 	cJSON *said;
@@ -57,7 +57,7 @@ static int write_form(struct export_verb *verb, enum export_form form, struct er
 	r = store_put(verb->store, export_file(form), data, bytes, err);
 	if (r < 0)
 		return r;
-	if (!verb->json)
+	if (!verb->trained.json)
 		printf("%s/%s: %ju bytes\n", verb->output, export_file(form), (uintmax_t)bytes);
 	said = cJSON_CreateObject();
 	cJSON_AddStringToObject(said, "form", export_name(form));
@@ -93,7 +93,7 @@ static int run(struct export_verb *verb, struct error *err)
 	for (enum export_form form = 0; r == 0 && form < EXPORT_FORMS; form++)
 		if (!verb->form || strcmp(verb->form, export_name(form)) == 0)
 			r = write_form(verb, form, err);
-	if (r == 0 && verb->json)
+	if (r == 0 && verb->trained.json)
 		(void)cli_print_json(verb->said);
 	return r;
 }
@@ -106,36 +106,16 @@ static bool is_form(const char *name)
 	return false;
 }
 
-/* 0, or the exit code to end with; *ret_done says that help was asked for. */
-static int parse(struct export_verb *verb, int argc, char **argv, bool *ret_done)
+static int take(void *context, int code, const char *value)
 {
-	int code;
+	struct export_verb *verb = context;
 
-	optind = 1;
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (code == OPT_HELP) {
-			fputs(usage, stdout);
-			*ret_done = true;
-			return CLI_OK;
-		}
-		if (code == OPT_JSON)
-			verb->json = true;
-		else if (code == OPT_OUTPUT)
-			verb->output = optarg;
-		else if (code == OPT_FORM)
-			verb->form = optarg;
-		else if (!trained_option(&verb->trained, code, optarg))
-			return cli_usage("export", "\"%s\": no such option, or its value is missing",
-					 argv[optind - 1]);
-	}
-	if (optind + 1 != argc)
-		return cli_usage("export", "found %d names, expected one MODEL", argc - optind);
-	if (!verb->output)
-		return cli_usage("export", "no --output");
-	if (verb->form && !is_form(verb->form))
-		return cli_usage("export", "--form: found \"%s\", expected onnx or saved_model", verb->form);
-	verb->trained.name = argv[optind];
+	if (code == OPT_OUTPUT)
+		verb->output = value;
+	else if (is_form(value))
+		verb->form = value;
+	else
+		return cli_usage("export", "--form: found \"%s\", expected onnx or saved_model", value);
 	return CLI_OK;
 }
 
@@ -150,11 +130,16 @@ static void done(struct export_verb *verb)
 int cli_export(int argc, char **argv)
 {
 	CLEANUP(done) struct export_verb verb = { .trained = TRAINED_EMPTY };
+	const struct trained_verb arguments = {
+		.name = "export", .usage = usage, .options = options, .take = take, .context = &verb
+	};
 	struct error err = { 0 };
 	bool finished = false;
-	int code = parse(&verb, argc, argv, &finished);
+	int code = trained_parse(&verb.trained, &arguments, argc, argv, &finished);
 
 	if (code || finished)
 		return code;
+	if (!verb.output)
+		return cli_usage("export", "no --output");
 	return run(&verb, &err) < 0 ? cli_error(&err) : CLI_OK;
 }

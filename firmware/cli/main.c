@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/client.h"
 #include "core/log.h"
+#include "core/paths.h"
 #include "core/version.h"
 
 #include <errno.h>
@@ -91,6 +92,16 @@ int cli_usage(const char *verb, const char *format, ...)
 	va_end(args);
 	fprintf(stderr, "\nkiln %s --help tells how\n", verb);
 	return CLI_USAGE;
+}
+
+int cli_temporary(const char *name, char *path, struct error *err)
+{
+	const char *folder = getenv("TMPDIR");
+	CLEANUP(close_fd) int fd = -1;
+
+	(void)snprintf(path, PATH_BYTES, "%s/kiln-%s-XXXXXX", folder && *folder ? folder : "/tmp", name);
+	fd = mkstemp(path);
+	return fd < 0 ? error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno)) : 0;
 }
 
 static int run(int argc, char **argv)

@@ -29,7 +29,7 @@ static const char usage[] =
 struct predict {
 	struct trained trained;
 	const char *encoder_name;
-	bool json, takes_tokens;
+	bool takes_tokens;
 
 	struct text_encoder *encoder;  /* NULL with exec: or vocabulary */
 	struct vocabulary *vocabulary; /* not NULL: texts become tokens */
@@ -255,7 +255,7 @@ static void print_answer(const struct predict *predict, uint32_t row, const floa
 	for (uint64_t i = 1; i < predict->classes; i++)
 		if (probability[i] > probability[best])
 			best = i;
-	if (predict->json)
+	if (predict->trained.json)
 		print_json(predict, text, probability, best);
 	else
 		printf("%-12s %.4f  %s\n", label_name(predict, best, number), (double)probability[best],
@@ -330,26 +330,17 @@ static int answer(const struct predict *predict, struct error *err)
 
 /* ---- The verb ---- */
 
-enum option_code { OPT_ENCODER = 256, OPT_JSON, OPT_HELP };
+enum option_code { OPT_ENCODER = 256 };
 
-static const struct option options[] = {
-	{ "encoder", 1, NULL, OPT_ENCODER }, TRAINED_OPTIONS,      { "json", 0, NULL, OPT_JSON },
-	{ "help", 0, NULL, OPT_HELP },       { NULL, 0, NULL, 0 },
-};
+static const struct option options[] = { { "encoder", 1, NULL, OPT_ENCODER }, TRAINED_OPTIONS };
 
-/* False: no such option, or its value is missing. */
-static bool take_option(struct predict *predict, int code)
+static int take(void *context, int code, const char *value)
 {
-	switch (code) {
-	case OPT_JSON:
-		predict->json = true;
-		return true;
-	case OPT_ENCODER:
-		predict->encoder_name = optarg;
-		return true;
-	default:
-		return trained_option(&predict->trained, code, optarg);
-	}
+	struct predict *predict = context;
+
+	(void)code;
+	predict->encoder_name = value;
+	return CLI_OK;
 }
 
 static int run(struct predict *predict, int texts, char **text, struct error *err)
@@ -380,22 +371,17 @@ int cli_predict(int argc, char **argv)
 {
 	CLEANUP(done)
 	struct predict predict = { .trained = TRAINED_EMPTY };
+	const struct trained_verb verb = { .name = "predict",
+					   .usage = usage,
+					   .options = options,
+					   .more = true,
+					   .take = take,
+					   .context = &predict };
 	struct error err = { 0 };
-	int code;
+	bool finished = false;
+	int code = trained_parse(&predict.trained, &verb, argc, argv, &finished);
 
-	optind = 1;
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (code == OPT_HELP) {
-			fputs(usage, stdout);
-			return CLI_OK;
-		}
-		if (!take_option(&predict, code))
-			return cli_usage("predict", "\"%s\": no such option, or its value is missing",
-					 argv[optind - 1]);
-	}
-	if (optind == argc)
-		return cli_usage("predict", "no MODEL");
-	predict.trained.name = argv[optind];
-	return run(&predict, argc - optind - 1, argv + optind + 1, &err) < 0 ? cli_error(&err) : CLI_OK;
+	if (code || finished)
+		return code;
+	return run(&predict, argc - optind, argv + optind, &err) < 0 ? cli_error(&err) : CLI_OK;
 }

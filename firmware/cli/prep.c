@@ -226,17 +226,15 @@ static int download(const struct prep *prep, const char *url, const char *path, 
 
 static int make_local(const struct prep *prep, const char *name, struct local *local, struct error *err)
 {
-	int fd;
+	int r;
 
-	(void)snprintf(local->path, sizeof(local->path), "%s", is_url(name) ? "/tmp/kiln-prep-XXXXXX" : name);
-	if (!is_url(name))
+	if (!is_url(name)) {
+		(void)snprintf(local->path, sizeof(local->path), "%s", name);
 		return 0;
-	fd = mkstemp(local->path);
-	if (fd < 0)
-		return error_set(err, -errno, "%s: cannot make it: %s", local->path, strerror(errno));
-	(void)close(fd);
-	local->temporary = true;
-	return download(prep, name, local->path, err);
+	}
+	r = cli_temporary("prep", local->path, err);
+	local->temporary = r == 0;
+	return r < 0 ? r : download(prep, name, local->path, err);
 }
 
 static int read_images(struct prep *prep, const char *path, const char *name, enum texts_split split,

@@ -50,6 +50,20 @@ const char *const records_splits[SPLIT_MAX] = {
 
 /* ---- Which shards ---- */
 
+int records_option(const char *verb, struct records_source *source, int code, const char *value)
+{
+	if (code == RECORDS_DATA) {
+		source->data = value;
+		return CLI_OK;
+	}
+	for (enum split split = 0; split < SPLIT_MAX; split++)
+		if (strcmp(value, records_splits[split]) == 0) {
+			source->split = split;
+			return CLI_OK;
+		}
+	return cli_usage(verb, "--split: found \"%s\", expected train, validation or test", value);
+}
+
 static int add_key(struct records *records, const char *key, uint32_t source)
 {
 	if (records->shards == records->room) {
@@ -70,22 +84,64 @@ static int add_object(void *context, const struct store_object *object)
 	return add_key(context, object->key, 0);
 }
 
-static int list_below(struct records *records, const struct trained *trained, enum split split,
-		      const char *url, struct error *err)
+/* "": of this split they are all. */
+static const char *glob_of(const struct config *config, uint32_t source, enum split split)
 {
-	const struct config_source *source = &trained->config.source[0];
-	const char *const globs[SPLIT_MAX] = { [SPLIT_TRAIN] = source->train_glob,
-					       [SPLIT_VALIDATION] = source->validation_glob,
-					       [SPLIT_TEST] = source->test_glob };
+	const struct config_source *from = &config->source[source];
+	const char *const globs[SPLIT_MAX] = { [SPLIT_TRAIN] = from->train_glob,
+					       [SPLIT_VALIDATION] = from->validation_glob,
+					       [SPLIT_TEST] = from->test_glob };
+
+	return globs[split];
+}
+
+static bool is_new_glob(const struct config *config, uint32_t source, enum split split)
+{
+	for (uint32_t i = 0; i < source; i++)
+		if (strcmp(glob_of(config, i, split), glob_of(config, source, split)) == 0)
+			return false;
+	return true;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	return strcmp(((const struct shard_key *)a)->key, ((const struct shard_key *)b)->key);
+}
+
+/* A key that several globs match is one shard. */
+static void sort_keys(struct records *records)
+{
+	uint32_t kept = 0;
+
+	if (records->shards)
+		qsort(records->shard, records->shards, sizeof(*records->shard), compare_keys);
+	for (uint32_t i = 0; i < records->shards; i++)
+		if (kept && strcmp(records->shard[kept - 1].key, records->shard[i].key) == 0)
+			free(records->shard[i].key);
+		else
+			records->shard[kept++] = records->shard[i];
+	records->shards = kept;
+}
+
+static int list_below(struct records *records, const struct trained *trained,
+		      const struct records_source *source, struct error *err)
+{
 	struct config_store where = trained->where;
 	struct store_options options = { 0 };
 	int r;
 
-	where.url = url;
+	where.url = source->data;
 	if ((r = store_open(&where, &options, &records->store[0], err)) < 0)
 		return r;
 	records->stores = 1;
-	return store_list(records->store[0], *globs[split] ? globs[split] : NULL, add_object, records, err);
+	for (uint32_t i = 0; r == 0 && i < trained->config.sources; i++) {
+		const char *glob = glob_of(&trained->config, i, source->split);
+
+		if (is_new_glob(&trained->config, i, source->split))
+			r = store_list(records->store[0], *glob ? glob : NULL, add_object, records, err);
+	}
+	sort_keys(records);
+	return r;
 }
 
 /* "<run>/plan", where the model is "<run>/model/model.safetensors". */
@@ -141,12 +197,11 @@ static int take_plan(struct records *records, const char *path, enum split split
 static int list_plan(struct records *records, const struct trained *trained, enum split split,
 		     struct error *err)
 {
-	char path[] = "/tmp/kiln-plan-XXXXXX";
-	int fd = mkstemp(path), r;
+	char path[PATH_BYTES];
+	int r = cli_temporary("plan", path, err);
 
-	if (fd < 0)
-		return error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno));
-	(void)close(fd);
+	if (r < 0)
+		return r;
 	r = fetch_plan(trained, path, err);
 	if (r == 0)
 		r = open_sources(records, trained, err);
@@ -223,11 +278,12 @@ static int bind_model(struct records *records, const struct model *model, struct
 
 /* ---- Open and close ---- */
 
-static int open_records(struct records *records, const struct trained *trained, enum split split,
-			const char *data, const struct model *model, struct error *err)
+static int open_records(struct records *records, const struct trained *trained,
+			const struct records_source *source, const struct model *model, struct error *err)
 {
-	int r = data ? list_below(records, trained, split, data, err)
-		     : list_plan(records, trained, split, err);
+	const char *data = source->data;
+	int r = data ? list_below(records, trained, source, err)
+		     : list_plan(records, trained, source->split, err);
 
 	if (r == -ENOMEM)
 		return error_set(err, r, "no memory for the names of shards");
@@ -235,7 +291,7 @@ static int open_records(struct records *records, const struct trained *trained, 
 		return r;
 	if (records->shards == 0)
 		return error_set(err, -ENOENT, "%s: found no shards of the %s split",
-				 data ? data : store_url(trained->folder), records_splits[split]);
+				 data ? data : store_url(trained->folder), records_splits[source->split]);
 	records->filtered = *records->config->order.filter != '\0';
 	if (records->filtered && !filter_parse(records->config->order.filter, &records->filter))
 		return error_set(err, -EINVAL, "order.filter: found %s, allowed: " FILTER_ALLOWED,
@@ -246,8 +302,8 @@ static int open_records(struct records *records, const struct trained *trained, 
 	return inflater_open(&records->inflater, err);
 }
 
-int records_open(const struct trained *trained, enum split split, const char *data, const struct model *model,
-		 struct records **ret_records, struct error *err)
+int records_open(const struct trained *trained, const struct records_source *source,
+		 const struct model *model, struct records **ret_records, struct error *err)
 {
 	CLEANUP(records_closep) struct records *records = calloc(1, sizeof(*records));
 	int r;
@@ -255,7 +311,7 @@ int records_open(const struct trained *trained, enum split split, const char *da
 	if (!records)
 		return error_set(err, -ENOMEM, "no memory");
 	records->config = &trained->config;
-	r = open_records(records, trained, split, data, model, err);
+	r = open_records(records, trained, source, model, err);
 	if (r == 0)
 		*ret_records = TAKE(records);
 	return r;

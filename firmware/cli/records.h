@@ -12,11 +12,33 @@
 /* By split: "train", "validation", "test". */
 extern const char *const records_splits[SPLIT_MAX];
 
+/* The shards of a split: those of the plan beside the run's model folder; with `data`, a URL, those below it
+ * whose keys the glob of the split of any of the configuration's sources matches, in bytewise order. */
+struct records_source {
+	enum split split;
+	const char *data;
+};
+
+/* Rows of a getopt table, their help, and what takes one: CLI_OK, or what cli_usage() gives. */
+enum { RECORDS_SPLIT = 768, RECORDS_DATA };
+#define RECORDS_OPTIONS                       \
+	{ "split", 1, NULL, RECORDS_SPLIT },  \
+	{                                     \
+		"data", 1, NULL, RECORDS_DATA \
+	}
+#define RECORDS_USAGE                                                                                    \
+	"  --split NAME           train, validation or test: the shards that the run's plan names; "     \
+	"without, test\n"                                                                                \
+	"  --data URL             instead: the shards below s3://bucket/prefix or file:///folder whose " \
+	"names "                                                                                         \
+	"the\n"                                                                                          \
+	"                         split's glob of one of the sources in the model's configuration matches\n"
+int records_option(const char *verb, struct records_source *source, int code, const char *value);
+
 struct records;
 
-/* The shards are those of the plan beside the run's model folder; with `data`, a URL, those below it whose
- * keys the configuration's globs name. Errors: those of a store; -ENOENT no shards, the split is named. */
-MUST_CHECK int records_open(const struct trained *trained, enum split split, const char *data,
+/* Errors: those of a store; -ENOENT no shards, the split is named. */
+MUST_CHECK int records_open(const struct trained *trained, const struct records_source *source,
 			    const struct model *model, struct records **ret_records, struct error *err);
 void records_closep(struct records **records); /* for CLEANUP() */
 

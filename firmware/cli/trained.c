@@ -11,7 +11,8 @@
 
 #define MODEL_MAX (UINT64_C(1) << 40)
 
-bool trained_option(struct trained *trained, int code, const char *value)
+/* False: not one of TRAINED_OPTIONS. */
+static bool take_common(struct trained *trained, int code, const char *value)
 {
 	switch (code) {
 	case TRAINED_CONFIG:
@@ -29,9 +30,42 @@ bool trained_option(struct trained *trained, int code, const char *value)
 	case TRAINED_CA:
 		trained->where.ca_file = value;
 		return true;
+	case TRAINED_JSON:
+		trained->json = true;
+		return true;
 	default:
 		return false;
 	}
+}
+
+int trained_parse(struct trained *trained, const struct trained_verb *verb, int argc, char **argv,
+		  bool *ret_done)
+{
+	int code;
+
+	optind = 1;
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, "", verb->options, NULL)) != -1) {
+		int r;
+
+		if (code == TRAINED_HELP) {
+			fputs(verb->usage, stdout);
+			*ret_done = true;
+			return CLI_OK;
+		}
+		if (code == '?')
+			return cli_usage(verb->name, "\"%s\": no such option, or its value is missing",
+					 argv[optind - 1]);
+		if (!take_common(trained, code, optarg) &&
+		    (r = verb->take(verb->context, code, optarg)) != CLI_OK)
+			return r;
+	}
+	if (optind == argc)
+		return cli_usage(verb->name, "no MODEL");
+	trained->name = argv[optind++];
+	if (optind < argc && !verb->more)
+		return cli_usage(verb->name, "found %d names, expected one MODEL", argc - optind + 1);
+	return CLI_OK;
 }
 
 int trained_open_place(const struct trained *trained, const char *name, struct store **ret_store,

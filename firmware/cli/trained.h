@@ -14,9 +14,10 @@
 
 struct trained {
 	const char *name, *config_file; /* as given */
-	struct config_store where;      /* endpoint, region, credential, ca_file */
-	struct store *folder;           /* that it lies in */
-	char *data;                     /* the model's file */
+	bool json;
+	struct config_store where; /* endpoint, region, credential, ca_file */
+	struct store *folder;      /* that it lies in */
+	char *data;                /* the model's file */
 	struct safetensors *file;
 	struct config config; /* it was trained with */
 	struct gpu *gpu;      /* by trained_open_model() */
@@ -27,21 +28,41 @@ struct trained {
 #define TRAINED_EMPTY { .where = { .url = "", .endpoint = "", .region = "", .credential = "", .ca_file = "" } }
 /* clang-format on */
 
-/* Rows of a getopt table, and their help. */
-enum { TRAINED_CONFIG = 512, TRAINED_ENDPOINT, TRAINED_REGION, TRAINED_CREDENTIAL, TRAINED_CA };
+/* The last rows of a getopt table, and what --help says of them but for --json. */
+enum {
+	TRAINED_CONFIG = 512,
+	TRAINED_ENDPOINT,
+	TRAINED_REGION,
+	TRAINED_CREDENTIAL,
+	TRAINED_CA,
+	TRAINED_JSON,
+	TRAINED_HELP
+};
 #define TRAINED_OPTIONS                                                                               \
 	{ "config", 1, NULL, TRAINED_CONFIG }, { "endpoint", 1, NULL, TRAINED_ENDPOINT },             \
 		{ "region", 1, NULL, TRAINED_REGION }, { "credential", 1, NULL, TRAINED_CREDENTIAL }, \
+		{ "ca-file", 1, NULL, TRAINED_CA }, { "json", 0, NULL, TRAINED_JSON },                \
+		{ "help", 0, NULL, TRAINED_HELP },                                                    \
 	{                                                                                             \
-		"ca-file", 1, NULL, TRAINED_CA                                                        \
+		NULL, 0, NULL, 0                                                                      \
 	}
 #define TRAINED_USAGE                                                                                  \
 	"  --config FILE          take endpoint, region and credential from this kiln.conf's `sink`\n" \
 	"  --endpoint URL, --region NAME, --credential NAME, --ca-file FILE\n"                         \
 	"                         of the store; as in kiln.conf\n"
 
-/* False: not one of TRAINED_OPTIONS. */
-bool trained_option(struct trained *trained, int code, const char *value);
+/* A verb's arguments: MODEL, options of its own and TRAINED_OPTIONS. */
+struct trained_verb {
+	const char *name, *usage;
+	const struct option *options;
+	bool more; /* names behind MODEL are its own: argv[optind] and on */
+	/* One of its own options: CLI_OK, or what cli_usage() gives. */
+	int (*take)(void *context, int code, const char *value);
+	void *context;
+};
+/* CLI_OK, or the exit code to end with; *ret_done says that help was asked for and printed. */
+int trained_parse(struct trained *trained, const struct trained_verb *verb, int argc, char **argv,
+		  bool *ret_done);
 
 /* Read the model called `trained->name` and its configuration. Errors: those of a store; -EBADMSG and -EINVAL
  * name the file and what is wrong with it. */

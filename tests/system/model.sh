@@ -70,10 +70,13 @@ done
 mkdir data
 "$KILN_BUILD/system/make_shards" "$work/data" train 4 500
 "$KILN_BUILD/system/make_shards" "$work/data" test 1 200
+mkdir more
+"$KILN_BUILD/system/make_shards" "$work/more" train 1 100
+"$KILN_BUILD/system/make_shards" "$work/more" exam 1 70
 node one
 cat >run.conf <<CONF
 run: { name = "net"; epochs = 2; batch_rows = 32; };
-source: { url = "file://$work/data"; };
+sources = ( { url = "file://$work/data"; }, { url = "file://$work/more"; test_glob = "exam-*"; } );
 sink: { url = "file://$work/runs"; };
 ring: { small_pages = true; };
 schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
@@ -102,3 +105,13 @@ print(all(x == x and x != 0 for x in mean))
 PY
 )" "a/bias[16] a/kernel[8x16] b/bias[4] b/kernel[3x4] batch_norm/beta[16] batch_norm/gamma[16] batch_norm/moving_mean[16] batch_norm/moving_variance[16] out/bias[2] out/kernel[20x2]
 True" "its model has every parameter, and what layers keep, under Keras's names"
+
+# ---- What it is worth on shards of any place: those that a glob of any source matches ----
+
+model=$KILN_ROOT/data/kiln/spool/traind/$id/model
+mkdir both
+cp data/test-* more/exam-* more/train-* both/
+is "$("$kiln" evaluate "$model" --data "file://$work/both" 2>&1 | sed -n 's/^rows *//p')" 270 \
+	"evaluate --data: shards of the test split as each of the sources names them"
+is "$("$kiln" evaluate "$model" --data "file://$work/both" --split train 2>&1 | sed -n 's/^rows *//p')" 100 \
+	"those that all sources name alike once"

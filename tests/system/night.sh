@@ -81,6 +81,9 @@ like "$("$KILN_BIN/kiln" evaluate "$sink/$run/model")" "label down, prediction a
 is "$("$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/store/data" --json | grep -v '"model"')" "$(grep -v '"model"' "$work/test.json")" \
 	"evaluate --data: shards by their place"
 mkdir "$work/nothing"
+TMPDIR=$work/nothing "$KILN_BIN/kiln" evaluate "$sink/$run/model" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" "^1 kiln: $work/nothing/kiln-plan-.*: cannot make it: No such file or directory" \
+	"evaluate: what it downloads lies in TMPDIR"
 "$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/nothing" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" "^1 kiln: file://$work/nothing: found no shards of the test split" "evaluate: a place without shards"
 
