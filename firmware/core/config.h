@@ -170,7 +170,7 @@ struct config {
 	struct {
 		const char *name; /* a row of the model's optimizer table */
 		double learning_rate, beta_1, beta_2, epsilon, momentum;
-		bool nesterov;
+		bool nesterov, lazy;
 		double weight_decay;
 		const char *exclude_from_weight_decay; /* parts of parameters' names, with commas */
 		const char *schedule;                  /* a row of the model's schedule table */

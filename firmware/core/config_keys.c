@@ -247,6 +247,8 @@ const struct config_key config_keys[] = {
 	  "sgd: momentum" },
 	{ "optimizer.nesterov", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(optimizer.nesterov),
 	  "sgd: Nesterov's momentum" },
+	{ "optimizer.lazy", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(optimizer.lazy),
+	  "adam, adamw: of an embedding, change only the rows that the batch names, and their moments" },
 	{ "optimizer.weight_decay", KEY_FLOAT, "", "0.0", 0, 1e3, NO_NAMES, AT(optimizer.weight_decay),
 	  "times the rate, subtracted from each parameter in units of itself; 0 = the optimizer's own: adamw "
 	  "0.004, others none" },

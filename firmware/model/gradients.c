@@ -80,7 +80,8 @@ static void fill(const struct graph *graph, struct chunk *chunk, struct span *sp
 		if (!is_updated(tensor))
 			continue;
 		span[tensors] = (struct span){ chunks, (uint32_t)chunks_of(tensor) };
-		decays[tensors] = optimizer_excluded(graph->config, tensor->name) ? 0 : 1;
+		/* Rows of a lazy one lose theirs where they are updated. */
+		decays[tensors] = tensor->lazy || optimizer_excluded(graph->config, tensor->name) ? 0 : 1;
 		penalty[tensors] = (struct penalty){ (float)tensor->l1, (float)tensor->l2 };
 		for (uint64_t v = 0; v < vectors_of(tensor); v += CHUNK_VECTORS) {
 			const uint64_t left = vectors_of(tensor) - v;

@@ -323,6 +323,8 @@ static void add_parameters(struct graph *graph, struct node *node)
 		for (; spec->shape[tensor.rank].kind != DIM_END; tensor.rank++)
 			tensor.shape[tensor.rank] = dimension_of(graph, node, &spec->shape[tensor.rank]);
 		tensor.initializer = spec->initial ? spec->initial : node->attribute[spec->initializer].s;
+		tensor.lazy =
+			tensor.trainable && i == 0 && node->op->touched && graph->config->optimizer.lazy;
 		tensor.l1 = node->l1[i];
 		tensor.l2 = node->l2[i];
 		(void)snprintf(tensor.name, sizeof(tensor.name), "%s/%s", node->name, spec->name);

@@ -67,6 +67,7 @@ struct tensor {
 	enum role role;
 	enum arena arena;
 	bool rows;      /* the first dimension is the batch's rows; shape[] holds the others */
+	bool lazy;      /* a parameter of which a step changes only the rows that its batch names */
 	bool trainable; /* a parameter to learn, or an activation made with one: it has a gradient */
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];

@@ -60,6 +60,15 @@ struct parameter_spec {
 	struct dimension shape[CONFIG_SHAPE_MAX];
 };
 
+/* Which rows of parameter 0 a batch names: ids in ascending order, each as often as it is named. */
+struct touched {
+	uint32_t key,
+		count;    /* tensors: the ids, those that are none at the end, and how many; all of a batch */
+	uint64_t per_row; /* ids of a row of the batch, at most */
+	uint32_t group, run;   /* work-items of a group, ids that each takes */
+	uint64_t ids, columns; /* of the parameter */
+};
+
 /* One call of a float64 reference: forward fills y; then, with dy, backward fills dx (NULL: not wanted) and
  * dparameter (NULL: frozen or state). While training, the call without dy may write the layer's state. Shapes
  * are those of the graph's tensors, less the rows. */
@@ -98,6 +107,8 @@ struct op {
 	 * only where the output has a gradient. */
 	void (*forward)(struct plan *plan, const struct node *node, bool training);
 	void (*backward)(struct plan *plan, const struct node *node);
+	/* Behind backward(). NULL: a batch touches all of every parameter. */
+	struct touched (*touched)(struct plan *plan, const struct node *node);
 	void (*reference)(const struct op_reference *reference);
 	/* What the layer is for other tools, when it predicts: see model/export_ops.h. */
 	void (*export)(struct export *out, const struct node *node);

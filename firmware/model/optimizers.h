@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of optimizers: Keras's formulae and defaults. One launch updates the whole parameter region;
- * padding between tensors has zero gradients and stays zero. A row that updates only what a batch touched (a
- * lazy Adam for embeddings) would emit() its own launches over those rows.
+ * padding between tensors has zero gradients and stays zero. With `lazy` Adam leaves out embeddings and has a
+ * launch for each, over the rows that the batch names, as TensorFlow Addons' LazyAdam.
  *
  * A step is a batch. With gradient_accumulation_steps N every Nth step is an update, and `t` counts those;
  * the micro-step is the step modulo N, so a checkpoint has it with the step. What is done to gradients

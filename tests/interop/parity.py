@@ -188,18 +188,33 @@ def some_tokens(limit):
 class Bag(K.Layer):
     """What tf.nn.embedding_lookup_sparse gives; an empty row is 0."""
 
-    def __init__(self, combiner):
+    def __init__(self, combiner, ids=40):
         super().__init__(name="bag")
-        self.combiner = combiner
+        self.combiner, self.ids = combiner, ids
 
     def build(self, _):
-        self.embeddings = self.add_weight(name="embeddings", shape=[40, 10], initializer="uniform")
+        self.embeddings = self.add_weight(name="embeddings", shape=[self.ids, 10], initializer="uniform")
 
     def call(self, tokens):
         is_there = tf.cast(tokens >= 0, tf.float32)[..., None]
         count = tf.maximum(tf.reduce_sum(is_there, axis=1), 1.0)
         total = tf.reduce_sum(tf.gather(self.embeddings, tf.maximum(tokens, 0)) * is_there, axis=1)
         return total / {"sum": 1.0, "mean": count, "sqrtn": tf.sqrt(count)}[self.combiner]
+
+
+class LazyAdam(keras.optimizers.Adam):
+    """As TensorFlow Addons had it: rows of a table that the batch does not name keep weights and moments. Here a named one is
+    told by its gradient."""
+
+    def update_step(self, gradient, variable, learning_rate):
+        index = self._get_variable_index(variable)
+        kept = [variable, self._momentums[index], self._velocities[index]]
+        before = [tf.identity(tf.convert_to_tensor(v)) for v in kept]
+        super().update_step(gradient, variable, learning_rate)
+        if "embeddings" in variable.name:
+            named = tf.reduce_any(gradient != 0, axis=-1, keepdims=True)
+            for v, old in zip(kept, before):
+                v.assign(tf.where(named, tf.convert_to_tensor(v), old))
 
 
 LAYERS += [Row("embedding", '{ op = "embedding"; name = "table"; input_dim = 30; output_dim = 7; }, { op = "flatten"; }, '
@@ -212,6 +227,11 @@ LAYERS += [Row(f"embedding_bag, {combiner}",
                chain(lambda combiner=combiner: Bag(combiner), lambda: K.ReLU(name="relu"), dense(5, "out")),
                features={"tokens": ("int64", Ragged(12), some_tokens(40))})
            for combiner in ("mean", "sum", "sqrtn")]
+LAYERS += [Row("embedding_bag, lazy Adam",
+               '{ op = "embedding_bag"; name = "bag"; input_dim = 400; output_dim = 10; }, { op = "dense"; name = "out"; units = 5; }',
+               chain(lambda: Bag("mean", 400), dense(5, "out")), features={"tokens": ("int64", Ragged(12), some_tokens(400))},
+               optimizer=Optimizer('name = "adam"; learning_rate = 0.01; lazy = true;', lambda: LazyAdam(0.01),
+                                   m="_momentums", v="_velocities"))]
 LAYERS += [Row("normalization", '{ op = "normalization"; name = "norm"; }, { op = "dense"; name = "out"; units = 5; }', adapted,
                adapts="norm")]
 

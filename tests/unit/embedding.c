@@ -197,6 +197,164 @@ static void test_same_bits(void **state)
 	assert_memory_equal(table[0], table[1], sizeof(table[0]));
 }
 
+/* ---- Lazy Adam: rows that no id names keep their bits, the others move as Adam has it ---- */
+
+enum { VALUE, GRADIENT, MOMENT, VELOCITY, KINDS };
+
+/* A parameter, or what belongs to it, as it is now; the caller frees. */
+static float *fetch(struct model *model, uint32_t parameter, unsigned kind)
+{
+	static const char *const slots[KINDS] = { [MOMENT] = "m", [VELOCITY] = "v" };
+	const struct graph *graph = &model->graph;
+	const struct tensor *tensor = graph_at(graph, parameter);
+	uint32_t from = kind == GRADIENT ? tensor->gradient : parameter;
+	float *numbers = malloc(tensor->bytes);
+	char name[GRAPH_NAME_BYTES];
+	struct error err = { 0 };
+
+	(void)snprintf(name, sizeof(name), "optimizer/%s/%.100s", slots[kind] ? slots[kind] : "",
+		       tensor->name);
+	for (uint32_t i = 0; slots[kind] && i < graph->tensors; i++)
+		from = strcmp(graph_at(graph, i)->name, name) ? from : i;
+	assert_non_null(numbers);
+	assert_true(!slots[kind] || from != parameter);
+	harness_must(gpu_read(gpu, model->part[from], 0, numbers, tensor->bytes, NULL, &err), &err);
+	return numbers;
+}
+
+/* By row of a table. */
+static const uint8_t *named_by(const struct tensor *table, uint64_t step)
+{
+	static uint8_t named[TABLE];
+	const bool bag = strncmp(table->name, "bag/", 4) == 0;
+	const uint64_t count = bag ? (uint64_t)splits[step][ROWS] : ROWS * (uint64_t)IDS;
+
+	memset(named, 0, sizeof(named));
+	for (uint64_t i = 0; i < count; i++)
+		named[bag ? tokens[step][i] : ids[step][i]] = 1;
+	return named;
+}
+
+static void follows_lazily(const struct config *config, struct model *model, uint32_t parameter,
+			   uint64_t step, float *const before[KINDS])
+{
+	const struct tensor *tensor = graph_at(&model->graph, parameter);
+	const bool table = strstr(tensor->name, "embeddings") != NULL;
+	const double rate = config->optimizer.learning_rate,
+		     decay = rate * optimizer_weight_decay(config, model->graph.optimizer);
+	const uint64_t columns = tensor_last(tensor);
+	float *after[KINDS];
+	const uint8_t *named = table ? named_by(tensor, step) : NULL;
+
+	for (unsigned kind = 0; kind < KINDS; kind++)
+		after[kind] = fetch(model, parameter, kind);
+	for (uint64_t e = 0; e < tensor->elements; e++) {
+		double g = (double)after[GRADIENT][e], w = (double)before[VALUE][e] * (1 - decay),
+		       m = (double)before[MOMENT][e], v = (double)before[VELOCITY][e];
+
+		if (!named || named[e / columns]) {
+			model->graph.optimizer->reference(config, rate, step + 1, 1, &g, &w, &m, &v);
+			assert_near(after[VALUE][e], w, 1e-6);
+			assert_near(after[MOMENT][e], m, 1e-6 * (fabs(g) + fabs((double)before[MOMENT][e])));
+			assert_near(after[VELOCITY][e], v, 1e-6 * (g * g + (double)before[VELOCITY][e]));
+		} else {
+			assert_memory_equal(&after[VALUE][e], &before[VALUE][e], 4);
+			assert_memory_equal(&after[MOMENT][e], &before[MOMENT][e], 4);
+			assert_memory_equal(&after[VELOCITY][e], &before[VELOCITY][e], 4);
+		}
+	}
+	for (unsigned kind = 0; kind < KINDS; kind++)
+		free(after[kind]);
+}
+
+static void train_lazily(const struct config *config)
+{
+	struct model *model = open_model(config, true);
+	const struct graph *graph = &model->graph;
+
+	for (uint64_t step = 0; step < STEPS; step++) {
+		const struct model_batch batch = batch_at(step);
+		float **before = calloc(graph->tensors + 1u, sizeof(float *) * KINDS);
+		struct model_metrics metrics;
+		struct error err = { 0 };
+
+		assert_non_null(before);
+		for (uint32_t i = 0; i < graph->tensors; i++)
+			for (unsigned kind = 0; graph_at(graph, i)->role == ROLE_PARAMETER && kind < KINDS;
+			     kind++)
+				before[i * KINDS + kind] = fetch(model, i, kind);
+		harness_must(model_train(model, &batch, &err), &err);
+		harness_must(model_metrics(model, &metrics, &err), &err);
+		for (uint32_t i = 0; i < graph->tensors; i++)
+			if (graph_at(graph, i)->role == ROLE_PARAMETER)
+				follows_lazily(config, model, i, step, &before[i * KINDS]);
+		for (uint32_t i = 0; i < graph->tensors * KINDS; i++)
+			free(before[i]);
+		free(before);
+	}
+	model_close(model);
+}
+
+static void test_lazy(void **state)
+{
+	struct config config = tables_config();
+
+	(void)state;
+	config.optimizer.lazy = true;
+	config.optimizer.learning_rate = 0.01;
+	train_lazily(&config);
+	config.optimizer.name = "adamw";
+	config.optimizer.weight_decay = 0.1;
+	config.optimizer.clipvalue = 1;
+	train_lazily(&config);
+}
+
+static void test_lazy_fault(void **state)
+{
+	struct config config = tables_config();
+	const struct model_batch batch = batch_at(0);
+	const float wild = 3e37f; /* weight decay takes a thousand times as much away */
+	const uint64_t row = (uint64_t)tokens[0][0];
+	struct model_metrics metrics;
+	struct model *model;
+	struct error err = { 0 };
+	char text[100];
+
+	(void)state;
+	config.optimizer.name = "adamw";
+	config.optimizer.lazy = true;
+	config.optimizer.learning_rate = 1;
+	config.optimizer.weight_decay = 1e3;
+	model = open_model(&config, true);
+	harness_must(gpu_write(gpu, model->part[model->graph.node[0].parameter[0]], row * 5 * sizeof(float),
+			       &wild, sizeof(wild), true, &err),
+		     &err);
+	harness_must(model_train(model, &batch, &err), &err);
+	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
+	(void)snprintf(text, sizeof(text),
+		       "step 1: bag/embeddings became NaN or infinite, first seen in element %" PRIu64,
+		       row * 5);
+	if (!strstr(err.text, text))
+		fail_msg("%s: not \"%s\"", err.text, text);
+	model_close(model);
+}
+
+static void test_lazy_refused(void **state)
+{
+	struct config config = tables_config();
+	struct graph graph;
+	struct error err = { 0 };
+
+	(void)state;
+	config.optimizer.lazy = true;
+	config.optimizer.name = "sgd";
+	config.optimizer.gradient_accumulation_steps = 2;
+	assert_int_equal(graph_build(&config, true, &graph, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "optimizer.lazy: found with sgd, allowed: with adam, adamw"));
+	assert_non_null(
+		strstr(err.text, "optimizer.lazy: found with gradient_accumulation_steps, allowed: without"));
+}
+
 /* ---- Bad input ---- */
 
 /* `place` of row 5, of the bag's tokens or else of the ids. */
@@ -340,13 +498,11 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_follows_reference),
-		cmocka_unit_test(test_everything_is_cleared),
-		cmocka_unit_test(test_same_bits),
-		cmocka_unit_test(test_wrong_id),
-		cmocka_unit_test(test_wrong_id_predicted),
-		cmocka_unit_test(test_wrong_splits),
-		cmocka_unit_test(test_hash_is_without_rows),
+		cmocka_unit_test(test_follows_reference), cmocka_unit_test(test_everything_is_cleared),
+		cmocka_unit_test(test_same_bits),         cmocka_unit_test(test_lazy),
+		cmocka_unit_test(test_lazy_fault),        cmocka_unit_test(test_lazy_refused),
+		cmocka_unit_test(test_wrong_id),          cmocka_unit_test(test_wrong_id_predicted),
+		cmocka_unit_test(test_wrong_splits),      cmocka_unit_test(test_hash_is_without_rows),
 		cmocka_unit_test(test_refused),
 	};
 	int failed;

@@ -39,11 +39,11 @@ float rate_of(__global const float *verdict, float rate)
 
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
  * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
-UPDATE adam(__global float *P, __global const float *G, __global float *M, __global float *V, uint vectors,
+UPDATE adam(__global float *P, __global const float *G, __global float *M, __global float *V, uint from, uint to,
 	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
 	    float one_minus_beta_2, float epsilon, __global const float *verdict)
 {
-	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	const size_t first = from + (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)to);
 	uint16 most = 0;
 
 	if (skips(verdict))
@@ -63,6 +63,37 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 		most = max(most, EXPONENTS(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
+}
+
+/* The same of the rows of a table [ids, columns] that a batch names; it begins at number `table` of the region. An item
+ * takes `run` places of the sorted keys (embedding.cl), and of these the first of each id. */
+__kernel __attribute__((reqd_work_group_size(EMBEDDING_GROUP, 1, 1))) void
+adam_rows(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
+	  __global const uint *key, __global const uint *count, int ids, int columns, int run, __global uint *chunk_fault,
+	  float rate, float decay, float one_minus_beta_1, float one_minus_beta_2, float epsilon,
+	  __global const float *verdict)
+{
+	const uint first = get_global_id(0) * run, end = min(first + run, *count);
+
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
+	for (uint i = first; i < end; i++) {
+		const size_t row = table + (size_t)key[i] * columns;
+
+		for (size_t e = row; e < row + columns && is_first(key, i, ids); e++) {
+			const float g = G[e];
+			float p = P[e];
+
+			M[e] += (g - M[e]) * one_minus_beta_1;
+			V[e] += (g * g - V[e]) * one_minus_beta_2;
+			p -= p * decay;
+			p -= rate * M[e] / (sqrt(V[e]) + epsilon);
+			P[e] = p;
+			if ((as_uint(p) & 0x7f800000u) == 0x7f800000u)
+				atomic_max(&chunk_fault[e / (16 * FAULT_CHUNK_VECTORS)], 1 + (uint)e);
+		}
+	}
 }
 
 /* p -= rate * g */

@@ -242,6 +242,20 @@ static void backward(struct plan *plan, const struct node *node)
 		  });
 }
 
+static struct touched touched(struct plan *plan, const struct node *node)
+{
+	const struct sizes size = sizes_of(plan->graph, node);
+	const struct sorted sorted = sorted_of(plan, node, &size);
+
+	return (struct touched){ .key = sorted.key[sorted.passes % 2],
+				 .count = sorted.count,
+				 .per_row = size.per_row,
+				 .group = EMBEDDING_GROUP,
+				 .run = GRADIENT_RUN(plan->cpu),
+				 .ids = size.ids,
+				 .columns = size.columns };
+}
+
 /* ---- References: `place` is a row of dy, `share` what an id of it counts ---- */
 
 static void refer(const struct op_reference *r, int64_t id, uint64_t place, double share)
@@ -321,6 +335,7 @@ const struct op op_embedding = {
 	.shape = embedding_shape,
 	.forward = embedding_forward,
 	.backward = backward,
+	.touched = touched,
 	.reference = embedding_reference,
 	.export = embedding_export,
 };
@@ -380,5 +395,6 @@ const struct op op_embedding_bag = {
 	.shape = bag_shape,
 	.forward = bag_forward,
 	.backward = backward,
+	.touched = touched,
 	.reference = bag_reference,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adam (Kingma and Ba, 2015), as Keras writes it, and with decoupled weight decay (Loshchilov and Hutter,
  * 2019). */
+#include "model/layout.h"
 #include "model/loss_scale.h"
+#include "model/ops.h"
 #include "model/optimizers/rows.h"
 
 #include <math.h>
@@ -12,24 +14,73 @@ static uint32_t adam_slots(const struct config *config)
 	return 2;
 }
 
-static void adam_emit(struct plan *plan)
+/* All of vectors [from, to) of the region. */
+static void emit_range(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct graph *graph = plan->graph;
 	const struct config *config = graph->config;
-	const uint64_t vectors = optimizer_vectors(plan);
 
-	plan_emit(plan, &(struct launch){
-				.kernel = "adam",
-				.on_update = true,
-				.groups = { optimizer_groups(plan, vectors) },
-				.arguments = 12,
-				.argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
-					      INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
-					      UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
-					      optimizer_decay(plan), FLOAT(1 - config->optimizer.beta_1),
-					      FLOAT(1 - config->optimizer.beta_2),
-					      FLOAT(config->optimizer.epsilon), loss_scale_verdict(graph) },
-			});
+	if (from == to)
+		return;
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "adam",
+			  .on_update = true,
+			  .groups = { optimizer_groups(plan, to - from) },
+			  .arguments = 13,
+			  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+					INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
+					UINT((uint32_t)from), UINT((uint32_t)to), OUT(graph->chunk_fault),
+					AT(RATE), optimizer_decay(plan), FLOAT(1 - config->optimizer.beta_1),
+					FLOAT(1 - config->optimizer.beta_2), FLOAT(config->optimizer.epsilon),
+					loss_scale_verdict(graph) },
+		  });
+}
+
+/* The rows of a lazy parameter that the batch names. */
+static void emit_rows(struct plan *plan, const struct node *node)
+{
+	const struct graph *graph = plan->graph;
+	const struct config *config = graph->config;
+	const struct touched rows = node->op->touched(plan, node);
+	const struct tensor *table = graph_at(graph, node->parameter[0]);
+	const bool excluded = optimizer_excluded(config, table->name);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "adam_rows",
+			  .on_update = true,
+			  .groups = { { .per_row = rows.per_row, .tile = (uint64_t)rows.group * rows.run } },
+			  .arguments = 17,
+			  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+					INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
+					UINT((uint32_t)(table->offset / sizeof(float))), IN(rows.key),
+					IN(rows.count), INT(rows.ids), INT(rows.columns), INT(rows.run),
+					OUT(graph->chunk_fault), AT(RATE),
+					excluded ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY),
+					FLOAT(1 - config->optimizer.beta_1),
+					FLOAT(1 - config->optimizer.beta_2), FLOAT(config->optimizer.epsilon),
+					loss_scale_verdict(graph) },
+		  });
+}
+
+/* The region in one launch, but for what is lazy in it. */
+static void adam_emit(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+	uint64_t from = 0;
+
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct node *node = &graph->node[i];
+		const struct tensor *table = node->op->touched ? graph_at(graph, node->parameter[0]) : NULL;
+
+		if (!table || !table->lazy)
+			continue;
+		emit_range(plan, from, table->offset / OPTIMIZER_VECTOR_BYTES);
+		emit_rows(plan, node);
+		from = layout_end(table) / OPTIMIZER_VECTOR_BYTES;
+	}
+	emit_range(plan, from, optimizer_vectors(plan));
 }
 
 static double adam_correction(const struct config *config, uint64_t t)

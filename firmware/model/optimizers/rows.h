@@ -12,4 +12,5 @@ struct extent optimizer_groups(const struct plan *plan, uint64_t vectors);
 /* What an update kernel subtracts of the weights themselves; 0 where decay_weights has. */
 struct argument optimizer_decay(const struct plan *plan);
 /* float16 of the parameter region. */
+#define OPTIMIZER_VECTOR_BYTES 64u
 uint64_t optimizer_vectors(const struct plan *plan);
