@@ -242,6 +242,11 @@ bench-%: deps-test programs tests benches
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/bench/run-$* | tee build/results/$*.jsonl
 
+# What this machine's OpenCL device makes of the kernels: verified, then timed. Another driver: make gpu-check ICD=FILE
+gpu-check: deps-test programs tests benches
+	@mkdir -p build/results
+	@set -o pipefail; KILN_BUILD=$(CURDIR)/$(B) tools/gpu-check $(if $(ICD),--icd $(ICD)) | tee build/results/gpu-check.jsonl
+
 # Where fetchd's instructions go; at once, and in build/results.
 profile: deps
 	@tools/deps/install bench profile
@@ -266,10 +271,11 @@ help:
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
+	@echo "  make gpu-check             verify and time every kernel on this machine's OpenCL device    (ICD=FILE)"
 	@echo "  make profile               where fetchd's instructions go, by callgrind, and by perf where it works"
 	@echo "  make clean                 remove build/"
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop fuzz bench profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop fuzz bench gpu-check profile help
 .SECONDARY:
