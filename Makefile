@@ -179,6 +179,29 @@ demo: deps
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
 	@tools/demo --bin $(B)/bin $(if $(IMDB),--imdb $(IMDB)) $(if $(STORE),--store $(STORE))
 
+# A bootable disk image, below build/image: make image [GPU=cpu|intel|amd|nvidia] [KERNEL=amd64|cloud] [MIRROR=URL]
+GPU    ?= cpu
+KERNEL ?= amd64
+IMAGE  := build/image/kiln-$(GPU)-$(KERNEL).img
+image: deps
+	@tools/deps/install image
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
+	@GPU=$(GPU) KERNEL=$(KERNEL) MIRROR=$(MIRROR) SECURITY_MIRROR=$(SECURITY_MIRROR) tools/mkimage $(IMAGE)
+
+# make flash DEV=/dev/sdX [CONF=my.conf] [FOLDER=DIR] [CONFIRM=/dev/sdX]
+flash: deps
+	@tools/deps/install image
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
+	@$(if $(wildcard $(IMAGE)),,$(MAKE) --no-print-directory image)
+	@KILN_BIN=$(B)/bin CONFIRM=$(CONFIRM) tools/flash $(IMAGE) "$(DEV)" "$(CONF)" "$(FOLDER)"
+
+# Boots the image in QEMU, without acceleration: minutes.
+IMAGE_TESTS := $(sort $(wildcard tests/image/*.sh))
+test-image: deps-test programs tests
+	@tools/deps/install image
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=1800 \
+	 tests/run $(foreach t,$(filter-out %lib.sh,$(IMAGE_TESTS)),image/$(basename $(notdir $t)):$t)
+
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 lint: deps-test
 	tools/check
@@ -264,10 +287,13 @@ help:
 	@echo
 	@echo "  make                       programs into $(B)/bin    (CC=clang; FLAVOUR=release|asan|tsan|coverage; V=1)"
 	@echo "  make install               install what is missing, build, install    (DESTDIR= PREFIX=/usr)"
+	@echo "  make image                 a bootable disk image of a box    (GPU=cpu|intel|amd|nvidia KERNEL=amd64|cloud MIRROR=URL)"
+	@echo "  make flash DEV= CONF=      write it onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
 	@echo "  make deps                  install the Debian packages that building needs"
 	@echo "  make lint                  format, clang-tidy, include arrows, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
 	@echo "  make test-soak             under a real systemd, and 500 schedules of network faults, for minutes each"
+	@echo "  make test-image            build the image twice, boot it in QEMU: minutes"
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
@@ -277,5 +303,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop fuzz bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image image flash fuzz bench gpu-check profile help
 .SECONDARY:

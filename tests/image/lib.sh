@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+# The shipped image in QEMU, without acceleration: what its tests share. A copy of it gets the second serial port's shell
+# (systemd's debug shell) by one line on its ESP, which anyone who holds the disk may write; its root is the shipped one.
+. "$(dirname "${BASH_SOURCE[0]}")/../system/lib.sh"
+
+image=${KILN_IMAGE:-$PWD/build/image/kiln-cpu-amd64.img}
+disk=$work/disk.img
+vm=
+BOOT_S=${KILN_BOOT_S:-600} # on a machine that does other things besides
+
+why_no_vm() {
+	local program
+	for program in qemu-system-x86_64 mcopy sfdisk veritysetup; do
+		command -v $program >/dev/null || { echo "no $program here: tools/deps/install image"; return; }
+	done
+	[ -e /usr/share/OVMF/OVMF_CODE_4M.fd ] || echo "no OVMF here: tools/deps/install image"
+}
+reason=$(why_no_vm)
+[ -z "$reason" ] || { skip "an image in QEMU" "$reason"; exit; }
+
+# ---- The disk ----
+
+built() { # once; it is kept for the next test
+	[ -e "$image" ] || make -s image >"$work/image.log" 2>&1
+	ok $? "make image" "$(tail -n 20 "$work/image.log" 2>/dev/null)"
+	[ -e "$image" ] || exit
+}
+
+new_disk() { # its size, as truncate has it
+	cp --sparse=always --reflink=auto "$image" "$disk"
+	truncate -s "$1" "$disk"
+	printf 'set kiln_args="console=ttyS0,115200 systemd.debug_shell=ttyS1 %s"\n' "${kernel_args:-}" >"$work/kernel.cfg"
+	esp_put "$work/kernel.cfg" kiln/kernel.cfg
+	rm -f "$work/vars.fd"
+}
+
+# The ESP lies at 1 MiB (rootfs/partitions).
+esp_put() { # file, where
+	mcopy -o -i "$disk@@1M" "$1" "::$2"
+}
+
+esp_get() { # file
+	mtype -i "$disk@@1M" "::$1"
+}
+
+partition_start() { # name: in bytes
+	sfdisk --json "$disk" | python3 -c '
+import json, sys
+print(next(p["start"] for p in json.load(sys.stdin)["partitiontable"]["partitions"] if p["name"] == sys.argv[1]) * 512)' "$1"
+}
+
+# ---- The machine ----
+
+power_on() { # further arguments of QEMU
+	[ -e "$work/vars.fd" ] || cp /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
+	: >"$work/console"
+	rm -f "$work/shell"
+	nice -n 5 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -display none -monitor none \
+		-drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
+		-drive "if=pflash,format=raw,file=$work/vars.fd" -drive "if=virtio,format=raw,cache=unsafe,file=$disk" \
+		-nic user,model=virtio-net-pci -device virtio-rng-pci -serial "file:$work/console" \
+		-chardev "socket,id=shell,path=$work/shell,server=on,wait=off" -serial chardev:shell "$@" 2>"$work/qemu.log" &
+	vm=$!
+	disown
+	started_s=$SECONDS
+}
+
+is_off() {
+	! kill -0 "$vm" 2>/dev/null
+}
+
+# As if somebody pulled the plug.
+cut_power() {
+	kill -KILL "$vm" 2>/dev/null
+	wait_for 10 is_off
+	vm=
+}
+
+power_off() {
+	vm_run 30 'systemctl --no-block poweroff' >/dev/null
+	wait_for "$BOOT_S" is_off
+}
+
+cleanup() {
+	[ -z "$vm" ] || cut_power
+}
+
+vm_run() { # seconds, command
+	timeout $(($1 + 5)) python3 tests/image/vm_shell.py "$work/shell" "$1" "$2"
+}
+
+inside() { # command
+	vm_run 120 "$1"
+}
+
+is_up() {
+	grep -qE 'running|degraded' <<<"$(vm_run 20 'systemctl is-system-running')"
+}
+
+console_says() { # extended regular expression
+	tr -d '\r' <"$work/console" | grep -qE "$1"
+}
+
+booted() { # name
+	local until=$((SECONDS + BOOT_S)) rc=1
+	while [ $SECONDS -lt $until ] && ! is_off; do
+		if is_up; then rc=0; break; fi
+		sleep 1
+	done
+	boot_s=$((SECONDS - started_s))
+	ok $rc "$1" "$(tail -n 60 "$work/console" | tr -d '\r'; cat "$work/qemu.log")"
+	[ $rc = 0 ] || exit
+}
+
+expect() { # name, extended regular expression, command inside
+	like "$(inside "$3")" "$2" "$1"
+}

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Which slot the boot loader takes, whatever a power cut made of its variables: the real GRUB on the image's own ESP.
+. "$(dirname "$0")/lib.sh"
+
+built
+new_disk 3G
+
+env_of() { # variables...: what grubenv holds
+	rm -f "$work/grubenv"
+	grub-editenv "$work/grubenv" create
+	[ $# = 0 ] || grub-editenv "$work/grubenv" set "$@"
+	esp_put "$work/grubenv" kiln/grubenv
+}
+
+hide() { mren -i "$disk@@1M" "::kiln/$1" "::kiln/$1.away"; }   # a file of the ESP
+unhide() { mren -i "$disk@@1M" "::kiln/$1.away" "::kiln/$1"; }
+
+says_slot() { console_says 'Kiln: (slot [AB], attempt|no slot)'; }
+
+takes() { # what counts, extended regular expression
+	power_on
+	wait_for "$BOOT_S" says_slot
+	cut_power
+	like "$(tr -d '\r' <"$work/console" | grep -ao 'Kiln: .*' | head -n 1)" "$2" "$1"
+}
+
+kept() { # name, extended regular expression: of the variables that are on the ESP now
+	esp_get kiln/grubenv >"$work/kept"
+	like "$(grub-editenv "$work/kept" list 2>&1 | sort | xargs)" "$2" "$1"
+}
+
+env_of
+takes "nothing is set: the first slot" 'slot A, attempt 1 '
+kept "its attempt is counted" 'A_OK=1 A_TRY=1 B_OK=1 B_TRY=0 ORDER=A B'
+env_of ORDER="A B" A_OK=1 A_TRY=2 B_OK=1 B_TRY=0
+takes "its last attempt" 'slot A, attempt 3 '
+takes "three attempts without being marked good: the other" 'slot B, attempt 1 '
+env_of ORDER="A B" A_OK=1 A_TRY=3 B_OK=1 B_TRY=3
+takes "both have had theirs: from the beginning" 'slot A, attempt 1 '
+kept "with no attempts of the other" 'A_TRY=1 B_OK=1 B_TRY=0'
+env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
+takes "after an update the other comes first" 'slot B, attempt 1 '
+env_of ORDER="A B" A_OK=0 A_TRY=0 B_OK=1 B_TRY=0
+takes "a slot that is marked bad" 'slot B, attempt 1 '
+env_of ORDER="B A" A_OK=0 A_TRY=0 B_OK=0 B_TRY=0
+takes "both are marked bad: rather one of them than none" 'slot B, attempt 1 '
+env_of ORDER="x" A_OK=y A_TRY=-1 B_OK= B_TRY=9
+takes "words that mean nothing" 'slot [AB], attempt'
+
+# ---- A grubenv that is none ----
+head -c 512 "$work/grubenv" >"$work/torn"
+esp_put "$work/torn" kiln/grubenv
+takes "half of a grubenv" 'slot A, attempt 1 '
+truncate -s 0 "$work/torn"
+esp_put "$work/torn" kiln/grubenv
+takes "an empty one" 'slot A, attempt 1 '
+head -c 1024 /dev/urandom >"$work/torn"
+esp_put "$work/torn" kiln/grubenv
+takes "one of other bytes" 'slot A, attempt 1 '
+mdel -i "$disk@@1M" ::kiln/grubenv
+takes "none" 'slot A, attempt 1 '
+
+# ---- Slots that are not whole ----
+env_of
+hide A/slot.cfg
+takes "a slot without its root's hash" 'slot B, attempt 1 '
+hide B/vmlinuz
+takes "none is whole: it says so, and tries again" 'no slot can be booted'
+unhide A/slot.cfg
+env_of ORDER="B A"
+takes "the first in order is not whole" 'slot A, attempt 1 '
