@@ -60,6 +60,15 @@ void export_number(struct export *out, const char *name, double value)
 	export_constant(out, &(struct export_constant){ .name = name, .dtype = DTYPE_F32, .data = &number });
 }
 
+void export_whole(struct export *out, const char *name, int64_t value, bool list)
+{
+	static const uint64_t one = 1;
+
+	export_constant(
+		out, &(struct export_constant){
+			     .name = name, .dtype = DTYPE_I64, .rank = list, .shape = &one, .data = &value });
+}
+
 const struct graph *export_graph(const struct export *out)
 {
 	return out->graph;
@@ -168,10 +177,6 @@ static void write_graph(struct wire *wire, const void *context)
 
 static int check(const struct export *out, struct error *err)
 {
-	for (uint32_t i = 0; i < out->graph->nodes; i++)
-		if (!out->graph->node[i].op->export)
-			return error_set(err, -EOPNOTSUPP, "layer '%s': %s has no form outside of Kiln yet",
-					 out->graph->node[i].name, out->graph->node[i].op->name);
 	for (uint32_t i = 0; i < out->graph->tensors; i++) {
 		const struct tensor *tensor = graph_at(out->graph, i);
 

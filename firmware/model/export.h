@@ -3,7 +3,8 @@
  * Trained models in the forms that others load: ONNX (ir_version 8, operators of version 17) and TensorFlow's
  * SavedModel with frozen weights, tag "serve", signature "serving_default". Both take float32 or int64
  * batches of any number of rows under the names of the features, and give the last layer's output under its
- * name.
+ * name. A ragged feature is two inputs, int64: "<name>/values" [n], whatever is behind the last split, and
+ * "<name>/splits" [rows + 1].
  *
  * Each row of the op table says what its layer is in the few operations of model/export_ops.h; a form is a
  * way to write those down. Sources: onnx.proto and the operators' documents of onnx.ai; tensorflow's
@@ -23,8 +24,7 @@ const char *export_file(enum export_form form);
 typedef const void *export_weights(void *context, const char *name);
 
 /* `graph` is built without training. ret_data is malloc'ed. Errors: -E2BIG a file larger than protocol
- * buffers can be (2 GiB); -EOPNOTSUPP a layer that has no such form, it is named; -ENOENT weights are
- * missing; -ENOMEM. */
+ * buffers can be (2 GiB); -ENOENT weights are missing; -ENOMEM. */
 MUST_CHECK int export_model(const struct graph *graph, export_weights *weights, void *context,
 			    enum export_form form, uint8_t **ret_data, uint64_t *ret_bytes,
 			    struct error *err);

@@ -17,8 +17,15 @@ enum {
 };
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_LIST = 8, ATTRIBUTE_TYPE = 20 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
+enum {
+	ATTRIBUTE_NAME = 1,
+	ATTRIBUTE_F = 2,
+	ATTRIBUTE_I = 3,
+	ATTRIBUTE_S = 4,
+	ATTRIBUTE_LIST = 8,
+	ATTRIBUTE_TYPE = 20
+};
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_INTS = 7 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_DATA = 9 };
 enum { VALUE_NAME = 1, VALUE_TYPE = 2, VALUE_TENSOR = 1, VALUE_ELEMENT = 1, VALUE_SHAPE = 2 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
@@ -43,6 +50,12 @@ static const char *const types[] = {
 	[EXPORT_MEAN] = "ReduceMean",
 	[EXPORT_MAX] = "ReduceMax",
 	[EXPORT_GATHER] = "Gather",
+	[EXPORT_SLICE] = "Slice",
+	[EXPORT_SHAPE] = "Shape",
+	[EXPORT_EXPAND] = "Expand",
+	[EXPORT_SCATTER_ADD] = "ScatterND",
+	[EXPORT_CUMULATIVE_SUM] = "CumSum",
+	[EXPORT_FLOAT] = "Cast",
 	[EXPORT_CONVOLUTION] = "Conv",
 	[EXPORT_DEPTHWISE_CONVOLUTION] = "Conv",
 	[EXPORT_MAX_POOLING] = "MaxPool",
@@ -63,6 +76,7 @@ struct attribute_of {
 	double number;
 	const int32_t *list;
 	uint32_t count;
+	const char *text;
 };
 
 static void fill_attribute(struct wire *wire, const void *context)
@@ -74,6 +88,8 @@ static void fill_attribute(struct wire *wire, const void *context)
 		wire_float(wire, ATTRIBUTE_F, (float)attribute->number);
 	else if (attribute->type == TYPE_INT)
 		wire_varint(wire, ATTRIBUTE_I, (uint64_t)(int64_t)attribute->number);
+	else if (attribute->type == TYPE_STRING)
+		wire_string(wire, ATTRIBUTE_S, attribute->text);
 	for (uint32_t i = 0; attribute->type == TYPE_INTS && i < attribute->count; i++)
 		wire_varint(wire, ATTRIBUTE_LIST, (uint64_t)(int64_t)attribute->list[i]);
 	wire_varint(wire, ATTRIBUTE_TYPE, attribute->type);
@@ -140,6 +156,12 @@ static void fill_node(struct wire *wire, const void *context)
 		break;
 	case EXPORT_CONCATENATE:
 		add_attribute(wire, &(struct attribute_of){ "axis", TYPE_INT, .number = node->axes[0] });
+		break;
+	case EXPORT_SCATTER_ADD:
+		add_attribute(wire, &(struct attribute_of){ "reduction", TYPE_STRING, .text = "add" });
+		break;
+	case EXPORT_FLOAT:
+		add_attribute(wire, &(struct attribute_of){ "to", TYPE_INT, .number = ELEMENT_FLOAT });
 		break;
 	case EXPORT_MEAN:
 	case EXPORT_MAX:
@@ -252,10 +274,12 @@ static void write_constant(struct wire *graph, const struct export_constant *con
 	wire_message(graph, GRAPH_INITIALIZER, fill_constant, constant);
 }
 
+/* What is no row's own, ragged values and their splits, has a number of its own. */
 static void fill_rows(struct wire *wire, const void *context)
 {
-	(void)context;
-	wire_string(wire, DIM_PARAM, "rows");
+	const struct tensor *tensor = context;
+
+	wire_string(wire, DIM_PARAM, tensor->rows ? "rows" : tensor->name);
 }
 
 static void fill_dimension(struct wire *wire, const void *context)
@@ -267,8 +291,8 @@ static void fill_shape(struct wire *wire, const void *context)
 {
 	const struct tensor *tensor = context;
 
-	wire_message(wire, SHAPE_DIM, fill_rows, NULL);
-	for (uint32_t i = 0; i < tensor->rank; i++)
+	wire_message(wire, SHAPE_DIM, fill_rows, tensor);
+	for (uint32_t i = 0; tensor->rows && i < tensor->rank; i++)
 		wire_message(wire, SHAPE_DIM, fill_dimension, &tensor->shape[i]);
 }
 

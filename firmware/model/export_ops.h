@@ -32,6 +32,13 @@ enum export_kind {
 	EXPORT_MEAN,        /* over axes, which stay with size 1 if `keep` */
 	EXPORT_MAX,
 	EXPORT_GATHER, /* rows of the first input by the second's int64 */
+	EXPORT_SLICE,  /* of the first dimension, by int64 [1] each: begin, end; one below 0 counts from the
+			  end */
+	EXPORT_SHAPE,  /* int64 */
+	EXPORT_EXPAND, /* to the shape that the second input holds, int64 */
+	EXPORT_SCATTER_ADD, /* to rows of the first input, by the second's int64 [n, 1], the third's rows */
+	EXPORT_CUMULATIVE_SUM, /* along the axis that the second input is, an int64 */
+	EXPORT_FLOAT,          /* int64 to float32 */
 	/* Over images NHWC by `window`; kernels HWIO, of a depthwise one [height, width, channels,
 	   multiplier]. */
 	EXPORT_CONVOLUTION,
@@ -45,7 +52,8 @@ struct export_node {
 	enum export_kind kind;
 	const char *output;
 	const char *input[CONFIG_INPUTS_MAX];
-	uint32_t inputs; /* 0: as many as there are names */
+	uint32_t inputs;  /* 0: as many as there are names */
+	enum dtype dtype; /* of the first input: F32 or I64 */
 	double alpha;
 	uint32_t rank;
 	int32_t axes[EXPORT_AXES_MAX];
@@ -72,8 +80,9 @@ struct export;
 
 void export_node(struct export *out, const struct export_node *node);
 void export_constant(struct export *out, const struct export_constant *constant);
-/* One number, as a constant. */
+/* One number, as a constant; int64 [1], or one without dimensions. */
 void export_number(struct export *out, const char *name, double value);
+void export_whole(struct export *out, const char *name, int64_t value, bool list);
 
 /* The name of a node's input, output, parameter; "<layer>/<part>" for what is in between. */
 const char *export_input(const struct export *out, const struct node *node, uint32_t i);

@@ -55,6 +55,12 @@ static const struct {
 	[EXPORT_MEAN] = { "Mean", "Tidx" },
 	[EXPORT_MAX] = { "Max", "Tidx" },
 	[EXPORT_GATHER] = { "GatherV2", "Tindices" },
+	[EXPORT_SLICE] = { "StridedSlice", "Index" },
+	[EXPORT_SHAPE] = { "Shape", "out_type" },
+	[EXPORT_EXPAND] = { "BroadcastTo", "Tidx" },
+	[EXPORT_SCATTER_ADD] = { "TensorScatterAdd", "Tindices" },
+	[EXPORT_CUMULATIVE_SUM] = { "Cumsum", "Tidx" },
+	[EXPORT_FLOAT] = { "Cast", NULL },
 	[EXPORT_CONVOLUTION] = { "Conv2D", NULL },
 	[EXPORT_DEPTHWISE_CONVOLUTION] = { "DepthwiseConv2dNative", NULL },
 	[EXPORT_MAX_POOLING] = { "MaxPool", NULL },
@@ -105,14 +111,14 @@ static void fill_constant(struct wire *wire, const void *context)
 	wire_bytes(wire, TENSOR_CONTENT, constant->data, bytes);
 }
 
-/* Any number of rows. */
+/* Any number of rows; of ragged values and their splits, too. */
 static void fill_batch_shape(struct wire *wire, const void *context)
 {
 	static const uint64_t any = UINT64_MAX;
 	const struct tensor *tensor = context;
 
 	wire_message(wire, SHAPE_DIM, fill_dimension, &any);
-	for (uint32_t i = 0; i < tensor->rank; i++)
+	for (uint32_t i = 0; tensor->rows && i < tensor->rank; i++)
 		wire_message(wire, SHAPE_DIM, fill_dimension, &tensor->shape[i]);
 }
 
@@ -188,10 +194,10 @@ static void write_constant(struct wire *graph, const struct export_constant *con
 	wire_message(graph, GRAPH_NODE, fill_constant_node, constant);
 }
 
-/* Axes are an input, so they are a constant of their own. */
+/* Axes are an input, so they are a constant of their own; so are the strides of a slice. */
 static bool has_axes(const struct export_node *node)
 {
-	return node->axis_count > 0 || node->kind == EXPORT_GATHER;
+	return node->axis_count > 0 || node->kind == EXPORT_GATHER || node->kind == EXPORT_SLICE;
 }
 
 static void axes_name(const struct export_node *node, char name[static EXPORT_NAME_BYTES])
@@ -201,10 +207,11 @@ static void axes_name(const struct export_node *node, char name[static EXPORT_NA
 
 static void write_axes(struct wire *graph, const struct export_node *node)
 {
-	int64_t axes[EXPORT_AXES_MAX] = { 0 };
-	const uint64_t count = node->axis_count;
+	const bool slice = node->kind == EXPORT_SLICE;
+	int64_t axes[EXPORT_AXES_MAX] = { slice };
+	const uint64_t count = slice ? 1 : node->axis_count;
 	/* One axis of a concatenation or of a gather is a number, those to reduce are a list. */
-	const bool list = node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX;
+	const bool list = slice || node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX;
 	char name[EXPORT_NAME_BYTES];
 
 	for (uint32_t i = 0; i < node->axis_count; i++)
@@ -242,7 +249,11 @@ static void fill_node(struct wire *wire, const void *context)
 		axes_name(node, axes);
 		wire_string(wire, NODE_INPUT, axes);
 	}
-	add_type(wire, node->kind == EXPORT_GATHER ? "Tparams" : "T", DT_FLOAT);
+	add_type(wire,
+		 node->kind == EXPORT_GATHER  ? "Tparams"
+		 : node->kind == EXPORT_FLOAT ? "SrcT"
+					      : "T",
+		 type_of(node->dtype));
 	if (types[node->kind].index_type)
 		add_type(wire, types[node->kind].index_type, DT_INT64);
 	if (node->window)
@@ -260,6 +271,9 @@ static void fill_node(struct wire *wire, const void *context)
 		break;
 	case EXPORT_GATHER:
 		add_type(wire, "Taxis", DT_INT64);
+		break;
+	case EXPORT_FLOAT:
+		add_type(wire, "DstT", DT_FLOAT);
 		break;
 	default:
 		break;

@@ -110,7 +110,7 @@ struct op {
 	/* Behind backward(). NULL: a batch touches all of every parameter. */
 	struct touched (*touched)(struct plan *plan, const struct node *node);
 	void (*reference)(const struct op_reference *reference);
-	/* What the layer is for other tools, when it predicts: see model/export_ops.h. */
+	/* What the layer is for other tools, when it predicts: see model/export_ops.h. Every row has it. */
 	void (*export)(struct export *out, const struct node *node);
 };
 

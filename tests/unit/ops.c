@@ -672,6 +672,8 @@ static void test_every_op_is_here(void **state)
 				found |= !strcmp(nets[n].layers[l].op, op_at(i)->name);
 		if (!found)
 			fail_msg("%s: in no net", op_at(i)->name);
+		if (!op_at(i)->export)
+			fail_msg("%s: no form for other tools", op_at(i)->name);
 	}
 }
 
