@@ -1,25 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training step of the article's network (512-256-16-2, dropout 0.2, Adam, batch 128): microseconds a step,
- * against the five GEMMs of the same step in OpenBLAS where that is installed. Verified against the float64
- * reference first. Rounds of both alternate; medians. Usage: step [ROUNDS] [STEPS]
+ * A training step of a network, its data in memory: microseconds a step, medians of rounds, as a JSON line;
+ * step-mlp against the five GEMMs of the same step in OpenBLAS, where that is installed, rounds of both
+ * alternating. Verified against the float64 reference first. Usage: step NET [ROUNDS] [STEPS]
  */
 #include "tests/bench/measure.h"
+#include "tests/bench/openblas.h"
 #include "tests/reference.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 
-#define ROWS       128u
-#define INPUTS     512u
-#define CLASSES    2u
 #define BATCHES    8u
 #define ROUNDS_MAX 101u
 
-static float input[BATCHES][ROWS * INPUTS] __attribute__((aligned(4096)));
-static int64_t label[BATCHES][ROWS * CLASSES] __attribute__((aligned(4096)));
-static struct config_layer layers[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
-					RELU,       DROPOUT(0.2), DENSE(2),     SOFTMAX };
+static struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
+					 RELU,       DROPOUT(0.2), DENSE(2),     SOFTMAX };
+static struct config_layer large[] = { DENSE(4096), RELU, DENSE(4096), RELU, DENSE(10), SOFTMAX };
+
+static const struct net {
+	const char *name, *text;
+	struct config_layer *layers;
+	uint32_t count, inputs, classes, rows;
+	/* The reference's batches: float64 takes its time. */
+	uint32_t verified_rows, verified_steps;
+	bool beside_openblas;
+} nets[] = {
+	{ "step-mlp", "512-256-16-2, batch 128", article, 8, 512, 2, 128, 128, 3, true },
+	{ "step-mlp-large", "1024-4096-4096-10, batch 512", large, 6, 1024, 10, 512, 8, 1, false },
+};
+
+static const struct net *net;
+static float *input[BATCHES];
+static int64_t *label[BATCHES];
 
 static void must(int rc, const struct error *err)
 {
@@ -29,24 +41,44 @@ static void must(int rc, const struct error *err)
 	exit(1);
 }
 
-static struct model_batch batch_at(uint64_t step)
+static void open_data(void)
+{
+	for (uint64_t b = 0; b < BATCHES; b++) {
+		input[b] = aligned_alloc(4096, (size_t)net->rows * net->inputs * sizeof(float));
+		label[b] = aligned_alloc(4096, ((size_t)net->rows * net->classes * sizeof(int64_t) + 4095) /
+						       4096 * 4096);
+		if (!input[b] || !label[b])
+			abort();
+		fill_batch(b, net->rows, net->inputs, net->classes, input[b], label[b]);
+	}
+}
+
+static void close_data(void)
+{
+	for (uint64_t b = 0; b < BATCHES; b++) {
+		free(input[b]);
+		free(label[b]);
+	}
+}
+
+static struct model_batch batch_at(uint64_t step, uint32_t rows)
 {
 	const uint64_t b = step % BATCHES;
 
 	return (struct model_batch){ .input = { input[b] },
 				     .label = label[b],
-				     .rows = ROWS,
-				     .valid_rows = ROWS,
-				     .first_row = step * ROWS };
+				     .rows = rows,
+				     .valid_rows = rows,
+				     .first_row = step * net->rows };
 }
 
-static void train(struct model *model, uint64_t steps)
+static void train(struct model *model, uint64_t steps, uint32_t rows)
 {
 	struct model_metrics metrics;
 	struct error err = { 0 };
 
 	for (uint64_t i = 0; i < steps; i++) {
-		const struct model_batch batch = batch_at(model_step(model));
+		const struct model_batch batch = batch_at(model_step(model), rows);
 
 		must(model_train(model, &batch, &err), &err);
 	}
@@ -76,7 +108,7 @@ static double worst_parameter(struct model *model, const struct reference *refer
 	return most;
 }
 
-/* Three steps beside float64: never fast and wrong. */
+/* A few steps beside float64: never fast and wrong. */
 static void verify(struct model *model)
 {
 	const struct model_tensor *tensors = NULL;
@@ -90,100 +122,110 @@ static void verify(struct model *model)
 	reference_open(&reference, &model->graph);
 	reference_load(&reference, tensors, count);
 	model_snapshot_release(model);
-	for (uint64_t step = 0; step < 3; step++) {
-		const struct model_batch batch = batch_at(step);
+	for (uint64_t step = 0; step < net->verified_steps; step++) {
+		const struct model_batch batch = batch_at(step, net->verified_rows);
 
-		train(model, 1);
+		train(model, 1, net->verified_rows);
 		reference_train(&reference, &batch, step);
 	}
 	most = worst_parameter(model, &reference);
 	reference_close(&reference);
 	if (most > 2e-5) {
-		(void)fprintf(stderr, "step: parameters differ from float64 by %g after 3 steps\n", most);
+		(void)fprintf(stderr, "step: parameters differ from float64 by %g after %u steps\n", most,
+			      net->verified_steps);
 		exit(1);
 	}
 }
 
 /* ---- OpenBLAS: the same five products ---- */
 
-typedef void sgemm_function(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
-			    int lda, const float *b, int ldb, float beta, float *c, int ldc);
-
-enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
-
-static sgemm_function *find_sgemm(void)
-{
-	static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		void *library = dlopen(names[i], RTLD_NOW);
-
-		if (library)
-			return (sgemm_function *)dlsym(library, "cblas_sgemm");
-	}
-	return NULL;
-}
-
 /* x W1, h W2 forward; x^T dz1, h^T dz2 and dz2 W2^T backward (the third layer's are 1 % of them). */
 static void five_gemms(sgemm_function *sgemm)
 {
-	static float a[INPUTS * 256], b[INPUTS * 256], c[INPUTS * 256];
+	static float a[512 * 256], b[512 * 256], c[512 * 256];
 
-	sgemm(ROW_MAJOR, PLAIN, PLAIN, ROWS, 256, INPUTS, 1, input[0], INPUTS, a, 256, 0, c, 256);
-	sgemm(ROW_MAJOR, PLAIN, PLAIN, ROWS, 16, 256, 1, b, 256, a, 16, 0, c, 16);
-	sgemm(ROW_MAJOR, TRANSPOSED, PLAIN, INPUTS, 256, ROWS, 1, input[0], INPUTS, b, 256, 0, c, 256);
-	sgemm(ROW_MAJOR, TRANSPOSED, PLAIN, 256, 16, ROWS, 1, b, 256, a, 16, 0, c, 16);
-	sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, ROWS, 256, 16, 1, b, 16, a, 16, 0, c, 256);
+	sgemm(ROW_MAJOR, PLAIN, PLAIN, 128, 256, 512, 1, input[0], 512, a, 256, 0, c, 256);
+	sgemm(ROW_MAJOR, PLAIN, PLAIN, 128, 16, 256, 1, b, 256, a, 16, 0, c, 16);
+	sgemm(ROW_MAJOR, TRANSPOSED, PLAIN, 512, 256, 128, 1, input[0], 512, b, 256, 0, c, 256);
+	sgemm(ROW_MAJOR, TRANSPOSED, PLAIN, 256, 16, 128, 1, b, 256, a, 16, 0, c, 16);
+	sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, 128, 256, 16, 1, b, 16, a, 16, 0, c, 256);
 }
 
-static void print(double value, const char *peer, double peer_value)
+static double blas_us(sgemm_function *sgemm, uint64_t steps)
 {
-	printf("{\"name\":\"step\",\"case\":\"512-256-16-2, batch 128\",\"value\":%.1f,\"unit\":\"us\"",
+	/* OpenBLAS's threads spin for a while after their work. */
+	const struct timespec rest = { .tv_nsec = 150000000 };
+	const double start = now_us();
+	double spent;
+
+	for (uint64_t i = 0; i < steps; i++)
+		five_gemms(sgemm);
+	spent = (now_us() - start) / (double)steps;
+	(void)nanosleep(&rest, NULL);
+	return spent;
+}
+
+static double ours_us(struct model *model, uint64_t steps)
+{
+	const double start = now_us();
+
+	train(model, steps, net->rows);
+	return (now_us() - start) / (double)steps;
+}
+
+static void measure(struct model *model, sgemm_function *sgemm, uint32_t rounds, uint64_t steps)
+{
+	double ours[ROUNDS_MAX], blas[ROUNDS_MAX], value;
+
+	(void)ours_us(model, steps);
+	for (uint32_t r = 0; r < rounds; r++) {
+		ours[r] = ours_us(model, steps);
+		blas[r] = sgemm ? blas_us(sgemm, steps) : 0;
+	}
+	value = median(ours, rounds);
+	printf("{\"name\":\"%s\",\"case\":\"%s\",\"value\":%.1f,\"unit\":\"us\"", net->name, net->text,
 	       value);
-	if (peer)
-		printf(",\"peer\":\"%s\",\"peer_value\":%.1f,\"ratio\":%.3f", peer, peer_value,
-		       peer_value / value);
+	if (sgemm)
+		printf(",\"peer\":\"openblas-5-gemms\",\"peer_value\":%.1f,\"ratio\":%.3f",
+		       median(blas, rounds), median(blas, rounds) / value);
 	printf("}\n");
+}
+
+static uint32_t number(const char *text, uint32_t fallback)
+{
+	const uint32_t asked = text ? (uint32_t)strtoul(text, NULL, 10) : fallback;
+
+	return asked ? asked : 1;
 }
 
 int main(int argc, char **argv)
 {
-	const uint32_t asked = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 15;
-	const uint32_t rounds = asked < 1 ? 1 : asked > ROUNDS_MAX ? ROUNDS_MAX : asked;
-	const uint64_t steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 300;
-	const struct config config =
-		model_config(layers, sizeof(layers) / sizeof(*layers), INPUTS, CLASSES, ROWS);
-	double ours[ROUNDS_MAX], blas[ROUNDS_MAX];
-	sgemm_function *sgemm = find_sgemm();
-	/* OpenBLAS's threads spin for a while after their work. */
-	const struct timespec rest = { .tv_nsec = 150000000 };
-	struct gpu *gpu = open_device();
+	const uint32_t asked = number(argc > 2 ? argv[2] : NULL, 15);
+	const uint32_t rounds = asked < ROUNDS_MAX ? asked : ROUNDS_MAX;
 	struct model *model = NULL;
 	struct error err = { 0 };
 
-	for (uint64_t b = 0; b < BATCHES; b++)
-		fill_batch(b, ROWS, INPUTS, CLASSES, input[b], label[b]);
+	for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++)
+		if (argc > 1 && !strcmp(argv[1], nets[i].name))
+			net = &nets[i];
+	if (!net) {
+		(void)fprintf(stderr, "usage: step step-mlp|step-mlp-large [ROUNDS] [STEPS]\n");
+		return 1;
+	}
+
+	const struct config config =
+		model_config(net->layers, net->count, net->inputs, net->classes, net->rows);
+	sgemm_function *sgemm = net->beside_openblas ? find_sgemm() : NULL;
+	struct gpu *gpu = open_device();
+
+	open_data();
 	must(model_open(gpu, &config, true, &model, &err), &err);
 	must(model_init(model, &err), &err);
 	verify(model);
 	(void)fprintf(stderr, "%s: %u launches a step\n", gpu_description(gpu), model->train.launches);
-	train(model, steps);
-	for (uint32_t r = 0; r < rounds; r++) {
-		double start = now_us();
-
-		train(model, steps);
-		ours[r] = (now_us() - start) / (double)steps;
-		start = now_us();
-		for (uint64_t i = 0; sgemm && i < steps; i++)
-			five_gemms(sgemm);
-		blas[r] = (now_us() - start) / (double)steps;
-		(void)nanosleep(&rest, NULL);
-	}
-	if (sgemm)
-		print(median(ours, rounds), "openblas-5-gemms", median(blas, rounds));
-	else
-		print(median(ours, rounds), NULL, 0);
+	measure(model, sgemm, rounds, number(argc > 3 ? argv[3] : NULL, 300));
 	model_close(model);
 	close_device(gpu);
+	close_data();
 	return 0;
 }
