@@ -38,6 +38,9 @@ static int check_text(const struct found *file, struct error *err)
 {
 	uint64_t valid = utf8_valid_bytes(file->text, file->bytes);
 
+	if (strncmp(file->text, "\xEF\xBB\xBF", 3) == 0)
+		return error_set(err, -EINVAL,
+				 "it begins with a byte order mark: save it as UTF-8 without one");
 	if (valid < file->bytes || memchr(file->text, '\0', file->bytes))
 		return error_set(err, -EINVAL, "byte %llu is no UTF-8 text: saved as another kind of file?",
 				 (unsigned long long)(valid < file->bytes ? valid : strlen(file->text)));

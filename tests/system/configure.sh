@@ -55,6 +55,7 @@ printf '[Network]\nAddress=192.0.2.7/24\n' >"$esp/other.network"
 printf '[Match]\nName=en*\nrm -rf /\n' >"$esp/worse.network"
 printf 'k\0i' >"$esp/store-ca.pem"
 echo "text" >"$esp/kiln.conf.txt"
+printf '\xEF\xBB\xBF[Match]\nType=ether\n' >"$esp/notepad.network"
 cp "$work/rack/box-2.crt" "$esp/control-crt" # and the key is box-1's
 configure "bad files"
 refused kiln.conf "run.epoch"
@@ -62,6 +63,7 @@ refused credentials/box 'line 1'
 refused credentials/box.txt 'no ending'
 refused other.network 'no section \[Match\]'
 refused worse.network 'line 3: expected'
+refused notepad.network 'byte order mark'
 refused store-ca.pem 'no UTF-8 text'
 refused kiln.conf.txt 'no file of this name is known'
 refused control-crt 'key'

@@ -9,6 +9,7 @@ if ! command -v systemd-analyze >/dev/null; then
 fi
 make -s install DESTDIR="$work/root" B="$KILN_BUILD" >"$work/install" 2>&1
 ok $? "they are installed" "$(cat "$work/install")"
+cp -R rootfs/overlay/usr "$work/root/" # and those of an image
 
 bound() { # unit
 	case $1 in
