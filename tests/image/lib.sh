@@ -20,8 +20,12 @@ reason=$(why_no_vm)
 
 # ---- The disk ----
 
-built() { # once; it is kept for the next test
-	[ -e "$image" ] || make -s image >"$work/image.log" 2>&1
+is_current() {
+	[ -e "$image" ] && [ -z "$(find "$KILN_BIN" rootfs tools/mkimage -newer "$image" -print -quit)" ]
+}
+
+built() { # of what is there now; it is kept for the next test
+	is_current || make -s image >"$work/image.log" 2>&1
 	ok $? "make image" "$(tail -n 20 "$work/image.log" 2>/dev/null)"
 	[ -e "$image" ] || exit
 }
