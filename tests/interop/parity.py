@@ -63,12 +63,14 @@ class Ragged(list):
 
 class Row:
     """`layers`: kiln.conf's, less the last; `build(inputs)`: the same in Keras, of a dict of inputs by feature. Layers have
-    the same names in both. `features`: name -> (dtype, shape of a row, function of (rng, shape) or None). `limits`
+    the same names in both. `precision`: kiln.conf's model.precision and Keras's dtype policy; `scale`: the loss scale to begin
+    with. `features`: name -> (dtype, shape of a row, function of (rng, shape) or None). `limits`
     replaces those above, by the name of what is compared; each such row says why. `adapts`: the layer that has statistics
     of the first feature."""
 
-    def __init__(self, name, layers, build, features=None, loss=None, optimizer=None, limits=None, adapts=None):
-        self.adapts = adapts
+    def __init__(self, name, layers, build, features=None, loss=None, optimizer=None, limits=None, adapts=None,
+                 precision="float32", scale=2.0**15):
+        self.adapts, self.precision, self.scale = adapts, precision, scale
         self.name, self.layers, self.build = name, layers, build
         self.features = features or {"sentence": ("float32", [12], None)}
         self.loss, self.optimizer, self.limits = loss or CATEGORICAL, optimizer or ADAM, limits or {}
@@ -409,7 +411,26 @@ LOSSES = [Row(name, TWO, TWO_KERAS, loss=loss) for name, loss in [
           tf.tanh, [5], numbers, "float32", conf='sample_weight = "weight";', weighted=True)),
 ]]
 
-ROWS_OF_ALL = LAYERS + OPTIMIZERS + LOSSES
+# Keras computes in 16 bits and rounds every operation, Kiln rounds what it stores: some roundings of 2^-9 or 2^-12 lie between
+# them, more where a sum of many signs is small beside its terms (a bias below a convolution).
+STORED = {"mixed_bfloat16": {"output": 2e-2, "loss": 2e-3, "gradient": 8e-2, "step": 0.1, "free": 0.2},
+          "mixed_float16": {"output": 2e-3, "loss": 5e-4, "gradient": 1e-2, "step": 1e-2, "free": 5e-2}}
+
+
+def stored(row, precision, name=None, **more):
+    return Row(f"{precision}, {name or ' '.join(row.name.split())}", row.layers, row.build, row.features, row.loss, row.optimizer,
+               precision=precision, **{"limits": STORED[precision], **more})
+
+
+ROWS_NAMED = {row.name: row for row in LAYERS + OPTIMIZERS}
+PRECISIONS = [stored(ROWS_NAMED[name], precision) for precision in STORED
+              for name in ("sgd, momentum", "batch_norm  of images", "conv2d, same, strides")]
+# No step changes anything while the scale comes down. Keras sums gradients of weights in 16 bits, too, so its scale comes down
+# further before the first step that counts: 100 steps are not as many on both sides.
+PRECISIONS += [stored(ROWS_NAMED["adamw"], "mixed_float16", "steps that overflow", scale=2.0**26,
+                      limits={"output": 2e-3, "loss": 5e-4, "gradient": 0, "step": 0, "free": 0.3})]
+
+ROWS_OF_ALL = LAYERS + OPTIMIZERS + LOSSES + PRECISIONS
 
 
 # ---- TensorFlow ------------------------------------------------------------------------------------------------------
@@ -452,11 +473,14 @@ class Peer:
     def __init__(self, row):
         keras.backend.clear_session()
         keras.utils.set_random_seed(44)
+        keras.config.set_dtype_policy(row.precision)
         inputs = {name: keras.Input(shape, dtype=dtype, name=name) for name, (dtype, shape, _) in row.features.items()}
         self.row = row
         self.model = keras.Model(inputs, row.build(inputs))
-        self.optimizer = row.optimizer.make()
-        self.optimizer.build(self.model.trainable_variables)
+        self.optimizer, self.scaling, self.steps = row.optimizer.make(), None, 0
+        if row.precision == "mixed_float16":
+            self.scaling = keras.optimizers.LossScaleOptimizer(self.optimizer, initial_scale=row.scale)
+        (self.scaling or self.optimizer).build(self.model.trainable_variables)
         self.names = {id(v): n for n, v in weights_of(self.model).items()}
 
     def state(self):
@@ -465,11 +489,15 @@ class Peer:
         for slot, attribute in self.row.optimizer.slots.items():
             for variable, value in zip(self.model.trainable_variables, getattr(self.optimizer, attribute)):
                 state[f"optimizer/{slot}/{self.names[id(variable)]}"] = value.numpy().copy()
-        state["state/step"] = np.array([int(self.optimizer._iterations.numpy())], np.int64)
+        state["state/step"] = np.array([self.steps], np.int64)
+        if self.scaling:
+            skipped = self.steps - int(self.optimizer._iterations.numpy())
+            state["state/loss_scale"] = np.array([float(self.scaling.dynamic_scale)], np.float32)
+            state["state/loss_scale_steps"] = np.array([int(self.scaling.step_counter), skipped], np.int64)
         return state
 
     def predict(self, batch):
-        return self.row.loss.activation(self.model(batch, training=False)).numpy().reshape(ROWS, -1)
+        return self.row.loss.activation(tf.cast(self.model(batch, training=False), tf.float32)).numpy().reshape(ROWS, -1)
 
     def step(self, batches, i):
         """Loss and gradients by name."""
@@ -481,10 +509,15 @@ class Peer:
         with tf.GradientTape() as tape:
             loss = self.row.loss.keras_loss(label, self.model(inputs_of(batches, i), training=True), sample_weight=weight)
             loss += tf.add_n(self.model.losses) if self.model.losses else 0.0
+            scaled = self.scaling.scale_loss(loss) if self.scaling else loss
         # Dense: Keras 3 squares the parts of a sparse one, an id that occurs twice twice, before it adds them up.
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self.model.trainable_variables)]
-        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
-        gradients = {self.names[id(v)]: np.array(g)
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(scaled, self.model.trainable_variables)]
+        scale = float(self.scaling.dynamic_scale) if self.scaling else 1
+        (self.scaling or self.optimizer).apply_gradients(zip(gradients, self.model.trainable_variables))
+        self.steps += 1
+        if not all(np.isfinite(g).all() for g in gradients): # the step was skipped
+            gradients = [np.zeros_like(g) for g in gradients]
+        gradients = {self.names[id(v)]: np.array(g, np.float32) / scale
                      for v, g in zip(self.model.trainable_variables, gradients)}
         return float(loss), self.row.optimizer.seen(gradients)
 
@@ -499,7 +532,7 @@ def config_of(row):
                        f'{{ name = "{n}"; dtype = "{d}"; shape = [ {", ".join(map(str, s))} ]; }}'
                        for n, (d, s) in kinds.items())
     last = ", " + row.loss.last if row.loss.last else ""
-    return CONFIG.format(rows=ROWS, more=row.loss.conf, optimizer=row.optimizer.conf, schema=schema, input=next(iter(row.features)),
+    return CONFIG.format(rows=ROWS, more=f'{row.loss.conf} precision = "{row.precision}";', optimizer=row.optimizer.conf, schema=schema, input=next(iter(row.features)),
                          loss=row.loss.name, layers=row.layers + last)
 
 
