@@ -14,7 +14,7 @@ config() { # name, data, extra keys, optimizer
 		optimizer: { $4 };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
-		model: { layers = ( { op = "dense"; units = 16; }, $relu { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+		model: { ${model:-} layers = ( { op = "dense"; units = 16; }, $relu { op = "dense"; units = 2; }, { op = "softmax"; } ); };
 	CONF
 }
 

@@ -44,6 +44,23 @@ is "$code $(state) $(model_bits)" "0 finished $expected" "and it ends with the s
 is "$(record_json '[r["epochs"], r["metrics"]]')" "$epochs" "and the same figures"
 stop_fetchd
 
+# ---- 16 bits: three epochs, and the same again with a kill ----
+for name in half killed; do
+	model='precision = "mixed_float16";' config $name "$data" '' ''
+	sed -i 's/epochs = 12/epochs = 3/' "$work/$name.conf"
+	node $name
+	mkdir -p "$KILN_ROOT/data/kiln"
+	cp -a "$work/nodes/$([ $name = half ] && echo whole || echo half)/data/kiln/cache" "$KILN_ROOT/data/kiln/"
+	begin $name
+	[ $name = half ] || run_until 400 KILL
+	run_to_end
+	is "$code $(state)" "0 finished" "mixed_float16: a run ends, $name"
+	[ $name = killed ] || half=$(model_bits) figures=$(record_json '[r["epochs"], r["metrics"]]')
+	stop_fetchd
+done
+is "$(model_bits) $(record_json '[r["epochs"], r["metrics"]]')" "$half $figures" "killed, it ends with the same bits and figures"
+is "$(record_json 'r["metrics"]["test"]["accuracy"] > 0.9')" True "what there is to learn is learnt in 16 bits"
+
 # ---- A second one, which would remove a damaged checkpoint ----
 config second "$data" '' ''
 node second
