@@ -160,7 +160,8 @@ static void done(struct evaluation *evaluation)
 int cli_evaluate(int argc, char **argv)
 {
 	CLEANUP(done)
-	struct evaluation evaluation = { .trained = TRAINED_EMPTY, .source = { .split = SPLIT_TEST } };
+	struct evaluation evaluation = { .trained = TRAINED_EMPTY,
+					 .source = { .split = SPLIT_TEST, .labels = true } };
 	const struct trained_verb verb = {
 		.name = "evaluate", .usage = usage, .options = options, .take = take, .context = &evaluation
 	};

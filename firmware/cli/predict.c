@@ -1,68 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cli.h"
-#include "cli/encode.h"
-#include "cli/trained.h"
-#include "core/json.h"
-#include "data/text.h"
-#include "data/vocabulary.h"
-#include "model/model.h"
+#include "cli/predict.h"
 
-#include <getopt.h>
+#include "cli/cli.h"
+#include "cli/features.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-#define ENCODER_MAX UINT32_MAX
 #define DATASET_MAX (4u << 20)
-#define VOCABULARY  "vocabulary.txt"
 
 static const char usage[] =
-	"Usage: kiln predict MODEL [TEXT...] [OPTION...]\n\n"
-	"What a trained network makes of texts: label, probability, text. Without TEXT, lines come from\n"
-	"standard input. MODEL is a run's model folder or the model.safetensors in it: a path, or below\n"
-	"s3:// or file:///.\n\n"
+	"Usage: kiln predict MODEL [TEXT...] [OPTION...]\n"
+	"       kiln predict MODEL --split NAME | --data URL [OPTION...]\n\n"
+	"What a trained network makes of texts, of records or of other values. MODEL is a run's model folder "
+	"or\n"
+	"the model.safetensors in it: a path, or below s3:// or file:///.\n\n"
+	"Without TEXT, --split and --data, standard input has a text a line, or, if its first byte is {, a "
+	"JSON\n"
+	"object a line: {\"text\": ...}, or values by the features' names, {\"image\": [...]}; what the "
+	"schema has\n"
+	"and the network does not read may be there. Of texts it prints label, probability and text; else, "
+	"and\n"
+	"with --json, a JSON object a line: line, or shard and record; class, label, probability and that of "
+	"each\n"
+	"label; of a regression value, or values.\n\n"
 	"  --encoder E            what turned texts into vectors: a path, an object, or exec:PROGRAM;\n"
 	"                         without it encoder.bin beside the model; a network of tokens\n"
-	"                         takes vocabulary.txt there\n" TRAINED_USAGE
-	"  --json                 one JSON object a line, with the probability of every label; bytes of a\n"
-	"                         text that are not UTF-8 become U+FFFD\n";
+	"                         takes vocabulary.txt there\n" RECORDS_USAGE TRAINED_USAGE
+	"  --json                 of texts, too; bytes of a text that are not UTF-8 become U+FFFD\n";
 
-struct predict {
-	struct trained trained;
-	const char *encoder_name;
-	bool takes_tokens;
-
-	struct text_encoder *encoder;  /* NULL with exec: or vocabulary */
-	struct vocabulary *vocabulary; /* not NULL: texts become tokens */
-	cJSON *dataset;                /* NULL: none beside the model */
-	uint32_t rows, room;
-	struct encode_text *text; /* owned */
-	uint64_t dims, classes;   /* dims: of a vector, or the most tokens of a text */
+/* Standard input, line by line. */
+struct lines {
+	char *text; /* of this line, without its end */
+	size_t room, bytes;
+	uint64_t number; /* from 1 */
 };
 
 /* ---- The model ---- */
-
-/* A vector, or ragged tokens: their values, then their splits. */
-static int find_input(struct predict *predict, struct error *err)
-{
-	struct model_input input[MODEL_INPUTS_MAX];
-	const uint32_t inputs = model_inputs(predict->trained.model, input);
-	const uint64_t rows = predict->trained.config.run.batch_rows;
-
-	predict->takes_tokens = inputs == 2 && input[0].dtype == CONFIG_INT64 && !input[0].row_bytes;
-	if (predict->takes_tokens)
-		predict->dims = input[0].bytes / sizeof(int64_t) / rows;
-	else if (inputs == 1 && input[0].dtype == CONFIG_FLOAT32)
-		predict->dims = input[0].row_bytes / sizeof(float);
-	else
-		return error_set(
-			err, -EINVAL,
-			"%s: the network takes other than one vector of float32 a text, or its tokens",
-			predict->trained.name);
-	if (predict->takes_tokens && predict->encoder_name)
-		return error_set(err, -EINVAL, "%s: the network takes tokens, allowed: no --encoder",
-				 predict->trained.name);
-	return 0;
-}
 
 static int load_model(struct predict *predict, struct error *err)
 {
@@ -74,17 +48,8 @@ static int load_model(struct predict *predict, struct error *err)
 	r = trained_open_model(trained, false, err);
 	if (r < 0)
 		return r;
-	if ((r = find_input(predict, err)) < 0)
-		return r;
-	predict->classes = model_classes(predict->trained.model);
+	predict->answers = answers_of(&trained->config, model_classes(trained->model));
 	return 0;
-}
-
-/* ---- The encoder ---- */
-
-static bool is_program(const struct predict *predict)
-{
-	return predict->encoder_name && strncmp(predict->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0;
 }
 
 /* dataset.json beside the model; a model may be without. */
@@ -96,273 +61,249 @@ static int load_dataset(struct predict *predict, struct error *err)
 
 	if (r == -ENOENT)
 		return 0;
-	return r < 0 ? r : json_parse("dataset.json", text, bytes, &predict->dataset, err);
+	if (r == 0)
+		r = json_parse("dataset.json", text, bytes, &predict->dataset, err);
+	predict->answers.dataset = predict->dataset;
+	return r;
 }
 
-/* Programs run only when the command line names them, never because a file does. */
-static int check_program(const struct predict *predict, struct error *err)
-{
-	const cJSON *encoder = cJSON_GetObjectItemCaseSensitive(predict->dataset, "encoder");
-	const char *program;
+/* ---- Standard input ---- */
 
-	if (json_get_string("dataset.json", encoder, "program", &program, err) < 0)
-		return 0;
-	return error_set(err, -EINVAL,
-			 "%s: its texts were encoded by a program; if you trust it, add --encoder '%.200s'",
-			 predict->trained.name, program);
+static void lines_done(struct lines *lines)
+{
+	free(lines->text);
 }
 
-static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_bytes, struct error *err)
+/* False: there is none left. */
+static bool next_line(struct lines *lines)
 {
-	CLEANUP(store_closep) struct store *store = NULL;
-	const char *key;
+	const ssize_t bytes = getline(&lines->text, &lines->room, stdin);
+
+	if (bytes < 0)
+		return false;
+	lines->bytes = (size_t)bytes - (lines->text[bytes - 1] == '\n');
+	lines->text[lines->bytes] = '\0';
+	lines->number++;
+	return true;
+}
+
+static int parse_line(const struct lines *lines, cJSON **ret_object, struct error *err)
+{
+	CLEANUP(json_free) cJSON *object = NULL;
+	char name[64];
 	int r;
 
-	if (!predict->encoder_name) {
-		r = check_program(predict, err);
-		return r < 0 ? r
-			     : store_get_all(predict->trained.folder, "encoder.bin", ENCODER_MAX, ret_data,
-					     ret_bytes, err);
-	}
-	r = trained_open_place(&predict->trained, predict->encoder_name, &store, &key, err);
-	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
-}
-
-static int load_vocabulary(struct predict *predict, struct error *err)
-{
-	CLEANUP(free_ptr) char *data = NULL;
-	uint64_t bytes = 0;
-	int r = store_get_all(predict->trained.folder, VOCABULARY, ENCODER_MAX, &data, &bytes, err);
-
+	(void)snprintf(name, sizeof(name), "line %" PRIu64, lines->number);
+	r = json_parse(name, lines->text, lines->bytes, &object, err);
+	if (r == 0 && !cJSON_IsObject(object))
+		r = error_set(err, -EBADMSG, "%s: found no object, expected {\"FEATURE\": VALUES, ...}",
+			      name);
 	if (r == 0)
-		r = vocabulary_parse(data, bytes, &predict->vocabulary, err);
-	return r < 0 ? error_prefix(err, VOCABULARY) : 0;
-}
-
-static int load_encoder(struct predict *predict, struct error *err)
-{
-	CLEANUP(free_ptr) char *data = NULL;
-	uint64_t bytes = 0;
-	int r = load_dataset(predict, err);
-
-	if (r == 0 && predict->takes_tokens)
-		return load_vocabulary(predict, err);
-	if (r < 0 || is_program(predict))
-		return r;
-	r = read_encoder(predict, &data, &bytes, err);
-	if (r == 0)
-		r = text_encoder_load(data, bytes, &predict->encoder, err);
-	if (r < 0)
-		return error_prefix(err, "encoder");
-	if (text_encoder_dims(predict->encoder) != predict->dims)
-		return error_set(err, -EINVAL,
-				 "the encoder gives %u numbers a text, the network takes %" PRIu64,
-				 text_encoder_dims(predict->encoder), predict->dims);
-	return 0;
-}
-
-static int encode(const struct predict *predict, float *vectors, struct error *err)
-{
-	int r = 0;
-
-	if (is_program(predict))
-		return encode_exec(predict->encoder_name + strlen(ENCODE_EXEC), predict->text, predict->rows,
-				   (uint32_t)predict->dims, vectors, err);
-	for (uint32_t i = 0; r == 0 && i < predict->rows; i++)
-		r = text_encode(predict->encoder, predict->text[i].text, predict->text[i].bytes,
-				vectors + i * predict->dims, err);
+		*ret_object = TAKE(object);
 	return r;
 }
 
-/* ---- Texts in, answers out ---- */
-
-static int add_text(struct predict *predict, const char *text, size_t bytes, struct error *err)
+/* The text of {"text": "..."}. */
+static int add_object_text(struct predict *predict, const struct lines *lines, struct error *err)
 {
-	char *copy = strndup(text, bytes);
+	CLEANUP(json_free) cJSON *object = NULL;
+	const char *text = NULL;
+	char name[64];
+	int r = parse_line(lines, &object, err);
 
-	if (predict->rows == predict->room) {
-		uint32_t room = predict->room ? 2 * predict->room : 64;
-		void *grown = realloc(predict->text, room * sizeof(*predict->text));
-
-		if (grown) {
-			predict->text = grown;
-			predict->room = room;
-		}
-	}
-	if (!copy || predict->rows == predict->room) {
-		free(copy);
-		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
-	}
-	predict->text[predict->rows++] = (struct encode_text){ copy, strlen(copy) };
-	return 0;
+	(void)snprintf(name, sizeof(name), "line %" PRIu64, lines->number);
+	if (r == 0)
+		r = json_get_string(name, object, "text", &text, err);
+	return r < 0 ? r : predict_add_text(predict, text, strlen(text), err);
 }
 
-static int read_lines(struct predict *predict, struct error *err)
+/* This line and all behind it. */
+static int read_texts(struct predict *predict, struct lines *lines, bool objects, struct error *err)
 {
-	CLEANUP(free_ptr) char *line = NULL;
-	size_t room = 0;
-	ssize_t bytes;
-	int r = 0;
+	int r;
 
-	while (r == 0 && (bytes = getline(&line, &room, stdin)) >= 0)
-		r = add_text(predict, line, (size_t)bytes - (line[bytes - 1] == '\n'), err);
+	do
+		r = objects ? add_object_text(predict, lines, err)
+			    : predict_add_text(predict, lines->text, lines->bytes, err);
+	while (r == 0 && next_line(lines));
+	predict->trained.json = predict->trained.json || objects;
 	return r;
 }
 
-/* The label's name: the encoder's, dataset.json's, or its number; the two of film reviews in full. */
-static const char *label_name(const struct predict *predict, uint64_t label, char number[static 24])
-{
-	const cJSON *classes = cJSON_GetObjectItemCaseSensitive(predict->dataset, "classes"),
-		    *class = cJSON_GetArrayItem(classes, (int)label);
-	const char *name = cJSON_IsString(class) ? class->valuestring : NULL;
+/* ---- Records in, a batch at a time ---- */
 
-	if (!name && predict->encoder && label < text_encoder_classes(predict->encoder))
-		name = text_encoder_class(predict->encoder, (uint32_t)label);
-	if (name && predict->classes == 2 && strcmp(name, "neg") == 0)
-		return "negative";
-	if (name && predict->classes == 2 && strcmp(name, "pos") == 0)
-		return "positive";
-	if (name)
-		return name;
-	(void)snprintf(number, 24, "%" PRIu64, label);
-	return number;
-}
-
-static void print_json(const struct predict *predict, const char *text, const float *probability,
-		       uint64_t best)
+/* Where a row comes from: a shard's record, or, with `key` NULL, a line. */
+static int print_row(const struct predict *predict, const float *output, struct records_place from,
+		     struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *line = NULL;
-	cJSON *all;
-	char number[24];
-
-	cJSON_AddItemToObject(object, "text", json_string(text));
-	cJSON_AddStringToObject(object, "label", label_name(predict, best, number));
-	cJSON_AddNumberToObject(object, "probability", (double)probability[best]);
-	all = cJSON_AddObjectToObject(object, "probabilities");
-	for (uint64_t i = 0; i < predict->classes; i++)
-		cJSON_AddNumberToObject(all, label_name(predict, i, number), (double)probability[i]);
-	line = cJSON_PrintUnformatted(object);
-	puts(line ? line : "{}");
-}
-
-static void print_answer(const struct predict *predict, uint32_t row, const float *probability)
-{
-	const char *text = predict->text[row].text;
-	uint64_t best = 0;
-	char number[24];
-
-	for (uint64_t i = 1; i < predict->classes; i++)
-		if (probability[i] > probability[best])
-			best = i;
-	if (predict->trained.json)
-		print_json(predict, text, probability, best);
-	else
-		printf("%-12s %.4f  %s\n", label_name(predict, best, number), (double)probability[best],
-		       text);
-}
-
-static int predict_vectors(const struct predict *predict, float *probabilities, struct error *err)
-{
-	CLEANUP(free_ptr) float *vectors = calloc(predict->rows + 1u, predict->dims * sizeof(*vectors));
 	int r;
 
-	if (!vectors)
-		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
-	r = encode(predict, vectors, err);
-	return r < 0 ? r
-		     : model_predict(predict->trained.model, (const void *const[]){ vectors }, predict->rows,
-				     probabilities, err);
+	if (from.key)
+		cJSON_AddItemToObject(object, "shard", json_string(from.key));
+	json_add_u64(object, from.key ? "record" : "line", from.record);
+	r = answer_json(&predict->answers, output, object, err);
+	if (r < 0 && from.key)
+		return error_prefix(err, "%s: record %" PRIu64, from.key, from.record);
+	if (r < 0)
+		return error_prefix(err, "line %" PRIu64, from.record);
+	line = cJSON_PrintUnformatted(object);
+	puts(line ? line : "{}");
+	return 0;
 }
 
-/* Texts `first` .. `first + rows` as a batch has them; what is beyond the most tokens is cut off, as prep
- * does. */
-static void fill_tokens(const struct predict *predict, uint32_t first, uint32_t rows, int64_t *tokens,
-			int64_t *splits)
+static int open_output(const struct predict *predict, float **ret_output, struct error *err)
 {
-	for (uint32_t i = 0; i < rows; i++) {
-		const struct encode_text *text = &predict->text[first + i];
-		const uint64_t count = vocabulary_encode(predict->vocabulary, text->text, text->bytes,
-							 tokens + splits[i], predict->dims);
-
-		splits[i + 1] = splits[i] + (int64_t)(count < predict->dims ? count : predict->dims);
-	}
+	*ret_output =
+		calloc(predict->trained.config.run.batch_rows, predict->answers.outputs * sizeof(float));
+	return *ret_output ? 0 : error_set(err, -ENOMEM, "no memory for a batch's output");
 }
 
-static int predict_tokens(const struct predict *predict, float *probabilities, struct error *err)
+static int predict_records(struct predict *predict, struct error *err)
 {
-	const uint32_t most = (uint32_t)predict->trained.config.run.batch_rows;
-	CLEANUP(free_ptr) int64_t *tokens = calloc(most, predict->dims * sizeof(*tokens));
-	CLEANUP(free_ptr) int64_t *splits = calloc(most + 1u, sizeof(*splits));
-	int r = 0;
+	CLEANUP(records_closep) struct records *records = NULL;
+	CLEANUP(free_ptr) float *output = NULL;
+	struct trained *trained = &predict->trained;
+	struct model_batch batch;
+	int r = open_output(predict, &output, err);
 
-	if (!tokens || !splits)
-		return error_set(err, -ENOMEM, "no memory for %u texts of %" PRIu64 " tokens", most,
-				 predict->dims);
-	for (uint32_t first = 0; r == 0 && first < predict->rows; first += most) {
-		const uint32_t rows = predict->rows - first < most ? predict->rows - first : most;
-
-		fill_tokens(predict, first, rows, tokens, splits);
-		r = model_predict(predict->trained.model, (const void *const[]){ tokens, splits }, rows,
-				  probabilities + first * predict->classes, err);
+	if (r == 0)
+		r = records_open(trained, &predict->source, trained->model, &records, err);
+	while (r == 0 && (r = records_next(records, &batch, err)) > 0) {
+		r = model_predict(trained->model, batch.input, batch.rows, output, err);
+		for (uint32_t i = 0; r == 0 && i < batch.rows; i++)
+			r = print_row(predict, output + i * predict->answers.outputs,
+				      records_place(records, i), err);
 	}
 	return r;
 }
 
-static int answer(const struct predict *predict, struct error *err)
+/* This line and those behind it, up to a batch: how many. */
+static int read_objects(const struct predict *predict, struct lines *lines, const struct columns *columns,
+			struct records_place *place, bool *ret_more, struct error *err)
 {
-	CLEANUP(free_ptr)
-	float *probabilities = calloc(predict->rows + 1u, predict->classes * sizeof(*probabilities));
-	int r;
+	const uint64_t most = predict->trained.config.run.batch_rows;
+	int rows = 0;
 
-	if (!probabilities)
-		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
-	if (predict->rows == 0)
-		return 0;
-	r = predict->vocabulary ? predict_tokens(predict, probabilities, err)
-				: predict_vectors(predict, probabilities, err);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < predict->rows; i++)
-		print_answer(predict, i, probabilities + i * predict->classes);
-	return 0;
+	do {
+		CLEANUP(json_free) cJSON *object = NULL;
+		int r = parse_line(lines, &object, err);
+
+		if (r < 0)
+			return r;
+		r = features_take(columns, &predict->trained.config, object, (uint32_t)rows, err);
+		if (r < 0)
+			return error_prefix(err, "line %" PRIu64, lines->number);
+		place[rows++] = (struct records_place){ NULL, lines->number };
+		*ret_more = next_line(lines);
+	} while (*ret_more && (uint64_t)rows < most);
+	return rows;
+}
+
+static int predict_objects(struct predict *predict, struct lines *lines, struct error *err)
+{
+	struct trained *trained = &predict->trained;
+	CLEANUP(columns_done) struct columns columns = { 0 };
+	CLEANUP(free_ptr) struct records_place *place = NULL;
+	CLEANUP(free_ptr) float *output = NULL;
+	uint64_t before = 0;
+	bool more = true;
+	int r = open_output(predict, &output, err);
+
+	place = calloc(trained->config.run.batch_rows, sizeof(*place));
+	if (r == 0 && !place)
+		r = error_set(err, -ENOMEM, "no memory for a batch");
+	if (r == 0)
+		r = columns_open(&trained->config, trained->model, false, &columns, err);
+	while (r == 0 && more) {
+		struct model_batch batch;
+		const int rows = read_objects(predict, lines, &columns, place, &more, err);
+
+		if (rows < 0)
+			return rows;
+		columns_batch(&columns, (uint32_t)rows, before, &batch);
+		r = model_predict(trained->model, batch.input, batch.rows, output, err);
+		if (r < 0)
+			return error_prefix(err, "lines %" PRIu64 " .. %" PRIu64, place[0].record,
+					    place[rows - 1].record);
+		for (int i = 0; r == 0 && i < rows; i++)
+			r = print_row(predict, output + (uint64_t)i * predict->answers.outputs, place[i],
+				      err);
+		before += (uint64_t)rows;
+	}
+	return r;
 }
 
 /* ---- The verb ---- */
 
 enum option_code { OPT_ENCODER = 256 };
 
-static const struct option options[] = { { "encoder", 1, NULL, OPT_ENCODER }, TRAINED_OPTIONS };
+static const struct option options[] = { { "encoder", 1, NULL, OPT_ENCODER },
+					 RECORDS_OPTIONS,
+					 TRAINED_OPTIONS };
 
 static int take(void *context, int code, const char *value)
 {
 	struct predict *predict = context;
 
-	(void)code;
+	if (code != OPT_ENCODER)
+		return records_option("predict", &predict->source, code, value);
 	predict->encoder_name = value;
 	return CLI_OK;
 }
 
-static int run(struct predict *predict, int texts, char **text, struct error *err)
+/* Whether this object is a text, and not a feature of that name. */
+static bool is_text_object(const struct predict *predict, const cJSON *object)
 {
+	for (uint32_t i = 0; i < predict->trained.config.features; i++)
+		if (strcmp(predict->trained.config.feature[i].name, "text") == 0)
+			return false;
+	return cJSON_HasObjectItem(object, "text");
+}
+
+static int predict_input(struct predict *predict, struct error *err)
+{
+	CLEANUP(lines_done) struct lines lines = { 0 };
+	CLEANUP(json_free) cJSON *first = NULL;
 	int r;
 
-	if ((r = load_model(predict, err)) < 0 || (r = load_encoder(predict, err)) < 0)
+	if (!next_line(&lines))
+		return predict_open_texts(predict, err);
+	if (*lines.text == '{') {
+		r = parse_line(&lines, &first, err);
+		if (r < 0)
+			return r;
+		if (!is_text_object(predict, first))
+			return predict_objects(predict, &lines, err);
+	}
+	r = predict_open_texts(predict, err);
+	if (r == 0)
+		r = read_texts(predict, &lines, first, err);
+	return r < 0 ? r : predict_texts(predict, err);
+}
+
+static int run(struct predict *predict, int texts, char **text, struct error *err)
+{
+	int r = load_model(predict, err);
+
+	if (r == 0)
+		r = load_dataset(predict, err);
+	if (r < 0)
 		return r;
+	if (predict->source.given)
+		return predict_records(predict, err);
+	if (texts == 0)
+		return predict_input(predict, err);
+	r = predict_open_texts(predict, err);
 	for (int i = 0; r == 0 && i < texts; i++)
-		r = add_text(predict, text[i], strlen(text[i]), err);
-	if (r == 0 && texts == 0)
-		r = read_lines(predict, err);
-	return r < 0 ? r : answer(predict, err);
+		r = predict_add_text(predict, text[i], strlen(text[i]), err);
+	return r < 0 ? r : predict_texts(predict, err);
 }
 
 static void done(struct predict *predict)
 {
-	for (uint32_t i = 0; i < predict->rows; i++)
-		free((char *)(uintptr_t)predict->text[i].text);
-	free(predict->text);
-	text_encoder_free(predict->encoder);
-	vocabulary_free(predict->vocabulary);
+	predict_texts_done(predict);
 	cJSON_Delete(predict->dataset);
 	trained_done(&predict->trained);
 }
@@ -370,7 +311,7 @@ static void done(struct predict *predict)
 int cli_predict(int argc, char **argv)
 {
 	CLEANUP(done)
-	struct predict predict = { .trained = TRAINED_EMPTY };
+	struct predict predict = { .trained = TRAINED_EMPTY, .source = { .split = SPLIT_TEST } };
 	const struct trained_verb verb = { .name = "predict",
 					   .usage = usage,
 					   .options = options,
@@ -383,5 +324,8 @@ int cli_predict(int argc, char **argv)
 
 	if (code || finished)
 		return code;
+	if (predict.source.given && (optind < argc || predict.encoder_name))
+		return cli_usage("predict", "found --split or --data beside %s, allowed: one of them",
+				 optind < argc ? "TEXT" : "--encoder");
 	return run(&predict, argc - optind, argv + optind, &err) < 0 ? cli_error(&err) : CLI_OK;
 }

@@ -2,9 +2,9 @@
 #include "cli/records.h"
 
 #include "cli/cli.h"
+#include "cli/columns.h"
 #include "core/log.h"
 #include "core/paths.h"
-#include "data/batch.h"
 #include "data/filter.h"
 #include "data/inflate.h"
 #include "data/plan.h"
@@ -13,8 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SHARD_MAX    (UINT64_C(1) << 34)
-#define COLUMN_ALIGN 4096u
+#define SHARD_MAX (UINT64_C(1) << 34)
 
 struct shard_key {
 	char *key;
@@ -37,10 +36,8 @@ struct records {
 	const uint8_t *data; /* raw or plain */
 	uint64_t bytes, at, record;
 
-	struct example_schema schema;
-	struct batch_slot batch;
-	uint32_t inputs;
-	const void *input[MODEL_INPUTS_MAX], *label, *weight;
+	struct columns columns;
+	struct records_place *place; /* of each row of the batch at hand */
 	uint64_t rows, skipped;
 };
 
@@ -52,6 +49,7 @@ const char *const records_splits[SPLIT_MAX] = {
 
 int records_option(const char *verb, struct records_source *source, int code, const char *value)
 {
+	source->given = true;
 	if (code == RECORDS_DATA) {
 		source->data = value;
 		return CLI_OK;
@@ -211,71 +209,6 @@ static int list_plan(struct records *records, const struct trained *trained, enu
 	return r;
 }
 
-/* ---- A batch's memory ---- */
-
-static void *column(uint64_t bytes)
-{
-	return aligned_alloc(COLUMN_ALIGN, (bytes / COLUMN_ALIGN + 2) * COLUMN_ALIGN);
-}
-
-static int make_columns(struct records *records, struct error *err)
-{
-	const uint64_t rows = records->config->run.batch_rows;
-	struct batch_slot *batch = &records->batch;
-	bool whole;
-
-	batch->schema = &records->schema;
-	batch->empty = column(rows);
-	whole = batch->empty;
-	for (uint32_t i = 0; i < records->schema.features; i++) {
-		const struct example_feature *feature = &records->schema.feature[i];
-
-		batch->row_bytes[i] = example_row_bytes(feature);
-		batch->values[i] = column(rows * batch->row_bytes[i]);
-		batch->splits[i] = feature->values_max ? column((rows + 1) * sizeof(int64_t)) : NULL;
-		whole = whole && batch->values[i] && (batch->splits[i] || !feature->values_max);
-	}
-	return whole ? 0 : error_set(err, -ENOMEM, "no memory for a batch of %" PRIu64 " rows", rows);
-}
-
-/* The column a model asks for by name. */
-static const void *find_column(const struct records *records, const char *name)
-{
-	char part[256];
-
-	for (uint32_t i = 0; i < records->schema.features; i++) {
-		const char *feature = records->schema.feature[i].name;
-
-		if (!records->batch.splits[i] && strcmp(name, feature) == 0)
-			return records->batch.values[i];
-		(void)snprintf(part, sizeof(part), "%s" BATCH_SPLITS, feature);
-		if (records->batch.splits[i] && strcmp(name, part) == 0)
-			return records->batch.splits[i];
-		(void)snprintf(part, sizeof(part), "%s" BATCH_VALUES, feature);
-		if (records->batch.splits[i] && strcmp(name, part) == 0)
-			return records->batch.values[i];
-	}
-	return NULL;
-}
-
-static int bind_model(struct records *records, const struct model *model, struct error *err)
-{
-	struct model_input input[MODEL_INPUTS_MAX];
-	const struct model_input label = model_label(model), weight = model_sample_weight(model);
-	bool whole = true;
-
-	records->inputs = model_inputs(model, input);
-	for (uint32_t i = 0; i < records->inputs; i++) {
-		records->input[i] = find_column(records, input[i].name);
-		whole = whole && records->input[i];
-	}
-	records->label = find_column(records, label.name);
-	records->weight = weight.name ? find_column(records, weight.name) : NULL;
-	return whole && records->label
-		       ? 0
-		       : error_set(err, -EINVAL, "the network reads a feature that is not in `schema`");
-}
-
 /* ---- Open and close ---- */
 
 static int open_records(struct records *records, const struct trained *trained,
@@ -296,10 +229,11 @@ static int open_records(struct records *records, const struct trained *trained,
 	if (records->filtered && !filter_parse(records->config->order.filter, &records->filter))
 		return error_set(err, -EINVAL, "order.filter: found %s, allowed: " FILTER_ALLOWED,
 				 records->config->order.filter);
-	if ((r = batch_schema(records->config, &records->schema, err)) < 0 ||
-	    (r = make_columns(records, err)) < 0 || (r = bind_model(records, model, err)) < 0)
-		return r;
-	return inflater_open(&records->inflater, err);
+	records->place = calloc(records->config->run.batch_rows, sizeof(*records->place));
+	if (!records->place)
+		return error_set(err, -ENOMEM, "no memory for a batch");
+	r = columns_open(records->config, model, source->labels, &records->columns, err);
+	return r < 0 ? r : inflater_open(&records->inflater, err);
 }
 
 int records_open(const struct trained *trained, const struct records_source *source,
@@ -327,12 +261,9 @@ void records_closep(struct records **pointer)
 		store_close(records->store[i]);
 	for (uint32_t i = 0; i < records->shards; i++)
 		free(records->shard[i].key);
-	for (uint32_t i = 0; i < records->schema.features; i++) {
-		free(records->batch.values[i]);
-		free(records->batch.splits[i]);
-	}
+	columns_done(&records->columns);
 	inflater_closep(&records->inflater);
-	free(records->batch.empty);
+	free(records->place);
 	free(records->shard);
 	free(records->raw);
 	free(records->plain);
@@ -387,8 +318,10 @@ static int take_record(struct records *records, uint32_t row, struct error *err)
 		records->record++;
 		return 0;
 	}
+	records->place[row] =
+		(struct records_place){ records->shard[records->next_shard - 1].key, records->record };
 	if (r >= 0)
-		r = batch_parse(&records->batch, row, record.data, record.bytes, err);
+		r = batch_parse(&records->columns.batch, row, record.data, record.bytes, err);
 	r = r < 0 ? refuse(records, r, err) : 1;
 	records->record++;
 	return r;
@@ -396,7 +329,6 @@ static int take_record(struct records *records, uint32_t row, struct error *err)
 
 int records_next(struct records *records, struct model_batch *ret_batch, struct error *err)
 {
-	uint64_t packed[EXAMPLE_FEATURES_MAX];
 	uint32_t rows = 0;
 	int r = 0;
 
@@ -411,15 +343,14 @@ int records_next(struct records *records, struct model_batch *ret_batch, struct 
 	}
 	if (r < 0 || rows == 0)
 		return r < 0 ? r : 0;
-	batch_pack(&records->batch, rows, packed);
-	*ret_batch = (struct model_batch){ .label = records->label,
-					   .weight = records->weight,
-					   .rows = rows,
-					   .valid_rows = rows,
-					   .first_row = records->rows };
-	memcpy(ret_batch->input, records->input, records->inputs * sizeof(records->input[0]));
+	columns_batch(&records->columns, rows, records->rows, ret_batch);
 	records->rows += rows;
 	return 1;
+}
+
+struct records_place records_place(const struct records *records, uint32_t row)
+{
+	return records->place[row];
 }
 
 uint64_t records_skipped(const struct records *records)

@@ -17,6 +17,8 @@ extern const char *const records_splits[SPLIT_MAX];
 struct records_source {
 	enum split split;
 	const char *data;
+	bool labels; /* each record has a label, and a sample weight if the model takes one */
+	bool given;  /* one of the options was */
 };
 
 /* Rows of a getopt table, their help, and what takes one: CLI_OK, or what cli_usage() gives. */
@@ -45,6 +47,13 @@ void records_closep(struct records **records); /* for CLEANUP() */
 /* 1 and a batch, whose memory lasts until the next call; 0 there is none left. Errors: -EBADMSG names shard
  * and record. */
 MUST_CHECK int records_next(struct records *records, struct model_batch *ret_batch, struct error *err);
+
+/* Where a row of that batch comes from: the shard's key, and which of its records, from 0. */
+struct records_place {
+	const char *key;
+	uint64_t record;
+};
+struct records_place records_place(const struct records *records, uint32_t row);
 
 /* Bad ones that were left out. */
 uint64_t records_skipped(const struct records *records);

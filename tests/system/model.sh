@@ -115,3 +115,82 @@ is "$("$kiln" evaluate "$model" --data "file://$work/both" 2>&1 | sed -n 's/^row
 	"evaluate --data: shards of the test split as each of the sources names them"
 is "$("$kiln" evaluate "$model" --data "file://$work/both" --split train 2>&1 | sed -n 's/^rows *//p')" 100 \
 	"those that all sources name alike once"
+
+# ---- What it says of records, and of values on standard input ----
+
+predict() { # folder of the model, arguments
+	"$kiln" predict "$@" >said 2>errors
+}
+features='"sentence": [0.5, -1, 0, 0, 0, 0, 0, 1e-3]'
+predict "$model" --data "file://$work/both"
+is "$? $(wc -l <said)" "0 270" "predict --data: a line a record" "$(cat errors)"
+cp said records
+is "$(python3 - "$("$kiln" evaluate "$model" --data "file://$work/both" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["accuracy"])')" \
+	"$KILN_BUILD/system/dump_records" <<'PY'
+import glob, json, os, struct, subprocess, sys
+answers = [json.loads(line) for line in open("records")]
+labels, lines = [], open("lines", "w")
+for shard in sorted(glob.glob("both/test-*") + glob.glob("both/exam-*"), key=os.path.basename):
+    for i, line in enumerate(subprocess.run([sys.argv[2], shard], capture_output=True, text=True).stdout.splitlines()[1:]):
+        values = json.loads(line)["values"]
+        labels.append((os.path.basename(shard), i, values["label"].index(1)))
+        floats = [struct.unpack("<f", struct.pack("<I", f))[0] for f in values["sentence"]]
+        lines.write(json.dumps({"sentence": [floats[:4], floats[4:]], "label": [7]}) + "\n")
+print([(a["shard"], a["record"]) for a in answers] == [l[:2] for l in labels])
+right = sum(a["class"] == l[2] and a["label"] == str(l[2]) for a, l in zip(answers, labels))
+print(abs(right / len(labels) - float(sys.argv[1])) < 1e-9)
+print(all(abs(sum(a["probabilities"].values()) - 1) < 1e-5 and a["probabilities"][a["label"]] == a["probability"] == max(a["probabilities"].values()) for a in answers))
+PY
+)" "True
+True
+True" "in the order of the shards, and the classes are right as often as kiln evaluate says"
+predict "$model" <lines
+is "$? $(sed 's/"line":[0-9]*,//' said | sha256sum)" "0 $(sed 's/"shard":"[^"]*","record":[0-9]*,//' records | sha256sum)" \
+	"the same values by name on standard input: the same answers" "$(cat errors)"
+is "$(head -n 1 said | cut -d, -f1) $(tail -n 1 said | cut -d, -f1)" '{"line":1 {"line":270' "each with its line"
+
+refused() { # line, expected sentence, name
+	printf '{%s}\n%s\n' "$features" "$1" | "$kiln" predict "$model" >said 2>errors
+	like "$? $(cat errors)" "^1 kiln: $2" "$3"
+}
+refused '{"sentence": [1, 2, 3]}' 'line 2: "sentence": found 3 numbers, expected 8$' "too few numbers: line, feature, both counts"
+refused '{"age": [1, 2, 3]}' 'line 2: "sentence": found nothing, expected 8 numbers$' "a feature that must be there is not"
+refused '{"sentense": [1]}' 'line 2: found "sentense", allowed: "sentence", "age", "label"$' "a name that is none"
+refused '{"sentence": [1, 2, 3, "x", 5, 6, 7, 8]}' 'line 2: "sentence": found "x" as value 3, expected a number' "what is no number"
+refused '{"sentence": [1, 2, 3, 1e39, 5, 6, 7, 8]}' 'line 2: "sentence": found 1e\+39 as value 3, expected a number that float32 has' \
+	"a number that is too large"
+refused '{"sentence": [1, 2' 'line 2: ' "what is no JSON"
+refused '[1]' 'line 2: found no object' "no object"
+predict "$model" --split train "some text"
+is $? 2 "--split beside a text: usage"
+
+# One output is two classes, the second above 0.5; a regression has none.
+single() { # name, target's type and value, model
+	sed "s/name = \"net\"/name = \"$1\"/; s/epochs = 2/epochs = 1/
+	     s/{ name = \"label\".*/{ name = \"target\"; $2 missing = \"default\"; shape = [ 1 ]; } );/
+	     s/units = 2; name = \"out\"; }, { op = \"softmax\"; } );/units = 1; name = \"out\"; }${4:-} ); label = \"target\"; loss = \"$3\";/" run.conf >"$1.conf"
+	id=$("$KILN_BIN/kiln-oneshot" begin --config "$1.conf" 2>log)
+	"$KILN_BIN/kiln-fetchd" 2>>log &
+	"$KILN_BIN/kiln-traind" 2>>log
+	ok $? "a run with one output, $3" "$(tail -n 5 log)"
+	wait
+	predict "$KILN_ROOT/data/kiln/spool/traind/$id/model" <<<"{$features}"
+}
+single positive 'dtype = "int64"; fill = 1;' binary_crossentropy ', { op = "sigmoid"; }'
+is "$(python3 -c '
+import json
+a = json.load(open("said"))
+print(a["class"], a["label"], a["probability"] > 0.5, a["probabilities"]["1"] == a["probability"], abs(sum(a["probabilities"].values()) - 1) < 1e-6, len(a["probabilities"]))' 2>&1)" \
+	"1 1 True True True 2" "one sigmoid: the second class above 0.5, with both probabilities" "$(cat errors)"
+single value 'dtype = "float32"; fill = 0.25;' mean_squared_error
+is "$(python3 -c '
+import json
+print(sorted(json.load(open("said"))))' 2>&1)" "['line', 'value']" "a regression: its value, and no class" "$(cat errors)"
+regression=$KILN_ROOT/data/kiln/spool/traind/$id/model
+predict "$regression" --data "file://$work/both"
+is "$(python3 - "$("$kiln" evaluate "$regression" --data "file://$work/both" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["loss"])')" <<'PY'
+import json, sys
+values = [json.loads(line)["value"] for line in open("said")]
+print(len(values), abs(sum((v - 0.25) ** 2 for v in values) / len(values) / float(sys.argv[1]) - 1) < 1e-5)
+PY
+)" "270 True" "the values whose squared error kiln evaluate has"

@@ -62,6 +62,26 @@ is "$(wc -l <"$work/all")" 900 "more texts than a batch has rows"
 right=$(paste <(cut -f 1 "$work/texts.tsv") <(cut -c 1-3 "$work/all") | awk '$1 == $2' | wc -l)
 [ "$right" -ge 855 ]
 ok $? "with the answers that were learnt" "$right of 900"
+"$kiln" predict "$model" --split test >"$work/all" 2>&1
+is "$(wc -l <"$work/all") $(python3 - "$work/all" "$work/run.json" <<'PY'
+import json, sys
+answers = [json.loads(line) for line in open(sys.argv[1])]
+print(all(a["label"] in ("positive", "negative") and a["shard"].startswith("test-") for a in answers), len({(a["shard"], a["record"]) for a in answers}))
+PY
+)" "180 True 180" "kiln predict --split: each record of the run's own split once"
+answers() { # a line: class, label, probability
+	"$kiln" predict "$model" 2>&1 | python3 -c 'import json, sys
+for line in sys.stdin: a = json.loads(line); print(a["class"], a["label"], a["probability"])'
+}
+warm=$(($(grep -nx warm "$model/vocabulary.txt" | cut -d: -f1) - 1))
+printf '{"text": "warm"}\n{"text": "so stale and soggy"}\n' | answers >"$work/texts"
+printf '{"tokens": [%d]}\n{"tokens": []}\n{"tokens": %d}\n' "$warm" "$warm" | answers >"$work/tokens"
+is "$(cut -d ' ' -f 1-2 "$work/texts" | xargs)" "1 positive 0 negative" "texts as JSON lines"
+is "$(sed -n '1p;3p' "$work/tokens" | uniq)" "$(head -n 1 "$work/texts")" "and tokens by name, none, one and a list: the same answers"
+printf '{"tokens": [1, 2.5]}\n' | "$kiln" predict "$model" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" '^1 kiln: line 1: "tokens": found 2.5 as value 1, expected an integer$' "what is no integer"
+printf '{"tokens": [1]}\n{"tokens": [400]}\n' | "$kiln" predict "$model" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" "^1 kiln: lines 1 .. 2: .*layer 'embedding_bag': found id 400, allowed: 0 .. 399" "an id that the table lacks"
 "$kiln" predict "$model" --encoder x "a text" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" '^1 kiln: .*: the network takes tokens, allowed: no --encoder$' "it takes no encoder"
 mv "$model/vocabulary.txt" "$work/kept"

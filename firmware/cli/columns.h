@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory of one batch of a trained model: a column a feature of its configuration's schema, filled row by
+ * row, by data/batch.h or at the pointers there.
+ *
+ * Order: columns_open -> (rows -> columns_batch)* -> columns_done.
+ */
+#pragma once
+
+#include "data/batch.h"
+#include "model/model.h"
+
+struct columns {
+	struct example_schema schema;
+	struct batch_slot batch;
+	uint32_t inputs;
+	const void *input[MODEL_INPUTS_MAX], *label, *weight;
+};
+
+/* `labels` false: a record may lack label and sample weight. Errors: -ENOMEM; -EINVAL. */
+MUST_CHECK int columns_open(const struct config *config, const struct model *model, bool labels,
+			    struct columns *ret_columns, struct error *err);
+void columns_done(struct columns *columns);
+
+/* `rows` rows are in. The memory is the columns', until the next row. */
+void columns_batch(struct columns *columns, uint32_t rows, uint64_t first_row, struct model_batch *ret_batch);
+
+/* Whether the model reads this feature of the schema. */
+bool columns_reads(const struct columns *columns, uint32_t feature);
