@@ -16,11 +16,14 @@ static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", "c
 #define PACKED_NUMBERS (UINT64_C(1) << 18)
 /* Fewer rows do not use a packed panel often enough. */
 #define PACKED_ROWS_MIN 48u
-/* Tiles side by side in a group, and what its sums have room for; kernels/gemm_packed.cl knows both, too. */
-#define PANELS          2u
-#define PACKED_ROWS_MAX 528u
+/* Of kernels/gemm_packed.cl: tiles side by side in a group, the most of K that needs no sums to wait, and how
+ * many rows a group makes at most with such sums, and without. */
+#define PANELS               2u
+#define PACKED_TERMS_AT_ONCE 512u
+#define PACKED_ROWS_MAX      528u
+#define PACKED_ROWS_AT_ONCE  1056u
 /* As many work-groups as there may be cores, a few times. */
-#define PACKED_GROUPS 32u
+#define PACKED_GROUPS 16u
 /* Of the kernel that copies a transposed A. */
 #define TRANSPOSE_TILE 16u
 
@@ -112,8 +115,9 @@ static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, con
 {
 	const uint64_t m = whole(plan, gemm, gemm->m), columns = PANELS * tile->columns,
 		       panels = (gemm->n + columns - 1) / columns;
-	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels,
-		       for_room = (m + PACKED_ROWS_MAX - 1) / PACKED_ROWS_MAX;
+	const uint64_t most =
+		whole(plan, gemm, gemm->k) <= PACKED_TERMS_AT_ONCE ? PACKED_ROWS_AT_ONCE : PACKED_ROWS_MAX;
+	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels, for_room = (m + most - 1) / most;
 	const uint64_t groups = for_cores > for_room ? for_cores : for_room;
 	const uint64_t rows = round_up((m + groups - 1) / groups, tile->rows);
 

@@ -6,7 +6,8 @@
  * Work-group: one work-item, group_rows rows of the columns of PANELS tiles, groups (ceil(M / group_rows) [+ 1 where
  * bias_gradient is not null], ceil(N / (PANELS * tile columns))). It packs PACKED_TERMS rows of those columns of B into
  * private memory, a panel a tile, where no row shares a cache set with the next; all its tiles pass over them, and until the
- * next such rows the sums wait in private memory, too. Two panels at once, because a row of B is often a page of its own.
+ * next such rows the sums wait in private memory, too. Two panels at once, because a row of B is often a page of its own;
+ * where one of twice the rows holds all of K, one after the other, and no sum waits.
  *
  * Reduction class: as gemm.cl, bit for bit: each sum runs over k in order with one fma a term.
  * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
@@ -15,7 +16,7 @@
 /* gemm.c knows them, too. Of 64 columns the panels are 128 KiB and the sums 264 KiB at most: within a second-level cache. */
 #define PANELS       2
 #define PACKED_TERMS 256
-#define PACKED_ROWS  528 /* of a group at most; a multiple of every tile's rows */
+#define PACKED_ROWS  528 /* of a group whose sums wait, at most; a multiple of every tile's rows */
 
 #define PAIRS_LOW(a, b)                                                                                       \
 	(float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
@@ -41,12 +42,12 @@
 TRANSPOSE_TILE(transpose_into_panel, __private float, TO_PANEL)
 TRANSPOSE_TILE(transpose_tile, __global stored, TO_STORED)
 
-/* B's rows k0 ... k0 + terms, columns j0 ... N at most -> panels [PANELS, PACKED_TERMS, 16 * vectors]. Past the last column
+/* B's rows k0 ... k0 + terms, columns j0 ... N at most -> panels [count, PACKED_TERMS, 16 * vectors]. Past the last column
  * stands what nobody uses. */
 void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
-		 float *panels)
+		 int count, float *panels)
 {
-	const int columns = 16 * vectors, end = min(N - j0, PANELS * columns);
+	const int columns = 16 * vectors, end = min(N - j0, count * columns);
 
 	for (int k = 0; !b_transposed && k < terms; k++)
 		for (int j = 0; j < end; j += 16)
@@ -80,36 +81,38 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                    \
 	{                                                                                                     \
 		const int m0 = get_group_id(0) * group_rows, m1 = min(M, m0 + group_rows);                    \
-		const int columns = 16 * vectors, first = get_group_id(1) * PANELS * columns;                 \
-		float panels[PANELS * PACKED_TERMS * 16 * vectors] __attribute__((aligned(64)));              \
-		float sums[PACKED_ROWS * PANELS * 16 * vectors] __attribute__((aligned(64)));                 \
-		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                 \
-                                                                                                              \
-		if (m0 >= M) {                                                                                \
-			column_sums_tile(PANELS * vectors, first, B, N, K, bias_gradient);                    \
-			return;                                                                               \
-		}                                                                                             \
-		for (int k0 = 0; k0 < K; k0 += PACKED_TERMS) {                                                \
-			const int terms = min(PACKED_TERMS, K - k0);                                          \
-			const bool is_last = k0 + terms == K;                                                 \
-                                                                                                              \
-			pack_panels(B, N, K, b_transposed, k0, terms, first, vectors, panels);                \
-			for (int i0 = m0; i0 < m1; i0 += rows)                                                \
-				for (int p = 0; p < PANELS && first + p * columns < N; p++) {                 \
-					const int j0 = first + p * columns;                                   \
-					const bool plain = is_last && !epilogue && i0 + rows <= M &&          \
-							   j0 + columns <= N;                                 \
-					float *own = sums + ((i0 - m0) * PANELS + p * rows) * columns;        \
-                                                                                                              \
-					name##_tile(A + k0, stride_row, panels + p * PACKED_TERMS * columns,  \
-						    terms, i0, M, k0 ? own : 0, is_last ? tile : own,         \
-						    plain ? C + (size_t)i0 * N + j0 : 0, N);                  \
-					if (is_last && !plain)                                                \
-						finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue,   \
-							    bias, mask, scale, threshold, layer, step,        \
-							    first_row, key_low, key_high);                    \
-				}                                                                             \
-		}                                                                                             \
+		const int columns = 16 * vectors, first = get_group_id(1) * PANELS * columns;                  \
+		const int at_once = K <= PANELS * PACKED_TERMS ? 1 : PANELS, block = PANELS / at_once * PACKED_TERMS; \
+		float panels[PANELS * PACKED_TERMS * 16 * vectors] __attribute__((aligned(64)));               \
+		float sums[PACKED_ROWS * PANELS * 16 * vectors] __attribute__((aligned(64)));                  \
+		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
+                                                                                                               \
+		if (m0 >= M) {                                                                                 \
+			column_sums_tile(PANELS * vectors, first, B, N, K, bias_gradient);                     \
+			return;                                                                                \
+		}                                                                                              \
+		for (int b0 = first; b0 < min(N, first + PANELS * columns); b0 += at_once * columns)           \
+			for (int k0 = 0; k0 < K; k0 += block) {                                                \
+				const int terms = min(block, K - k0);                                          \
+				const bool is_last = k0 + terms == K;                                          \
+                                                                                                               \
+				pack_panels(B, N, K, b_transposed, k0, terms, b0, vectors, at_once, panels);   \
+				for (int i0 = m0; i0 < m1; i0 += rows)                                         \
+					for (int p = 0; p < at_once && b0 + p * columns < N; p++) {            \
+						const int j0 = b0 + p * columns;                               \
+						const bool plain = is_last && !epilogue && i0 + rows <= M &&   \
+								   j0 + columns <= N;                          \
+						float *own = sums + ((i0 - m0) * PANELS + p * rows) * columns; \
+                                                                                                               \
+						name##_tile(A + k0, stride_row, panels + p * PACKED_TERMS * columns, \
+							    terms, i0, M, k0 ? own : 0, is_last ? tile : own,  \
+							    plain ? C + (size_t)i0 * N + j0 : 0, N);           \
+						if (is_last && !plain)                                         \
+							finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, \
+								    bias, mask, scale, threshold, layer, step, \
+								    first_row, key_low, key_high);             \
+					}                                                                      \
+			}                                                                                      \
 	}
 
 #define PANEL1                const float16 b0 = vload16(0, b);
