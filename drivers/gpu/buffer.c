@@ -20,7 +20,8 @@ static void *host_memory(uint64_t bytes)
 
 	if (!rounded || posix_memalign(&memory, align, rounded) != 0)
 		return NULL;
-	(void)madvise(memory, rounded, MADV_HUGEPAGE);
+	if (bytes >= LARGE_PAGE)
+		(void)madvise(memory, rounded, MADV_HUGEPAGE);
 	return memset(memory, 0, rounded);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fusion: one pass over the launches, in this order, so that each rule finds what the one before left.
- *   dropout (gradient), relu_backward      -> relu_backward by the dropout's output, which is > 0 where both
- * let through GEMM -> z, bias_add z                  -> GEMM with bias GEMM -> t, relu or dropout t -> u ->
- * GEMM -> u, where nobody else reads t GEMM -> dy, relu_backward dy, y -> dx  -> GEMM -> dx with mask y GEMM
- * x B, column_sums of B             -> GEMM with one more row of tiles (CPU devices)
+ *
+ * - dropout (gradient), relu_backward: relu_backward by the dropout's output, which is > 0 where both let
+ * through
+ * - GEMM -> z, bias_add z: GEMM with bias
+ * - GEMM -> t, relu or dropout t -> u: GEMM -> u, where nobody else reads t
+ * - GEMM -> dy, relu_backward dy, y -> dx: GEMM -> dx with mask y
+ * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
  */
 #include "model/gemm.h"
 #include "model/plan.h"
