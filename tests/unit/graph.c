@@ -8,6 +8,8 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
+#include "tests/unit/mistakes.h"
+
 #define LAYERS(...)                             \
 	(struct config_layer[]){ __VA_ARGS__ }, \
 		sizeof((struct config_layer[]){ __VA_ARGS__ }) / sizeof(struct config_layer)
@@ -139,16 +141,6 @@ static void test_mistakes(void **state)
 		    strncmp(err.text + 7, texts[i], strlen(texts[i])) != 0)
 			fail_msg("found \"%s\"\nwanted \"%s\"", err.text, texts[i]);
 	}
-}
-
-static void expect(const struct config *config, const char *text)
-{
-	struct graph graph;
-	struct error err = { 0 };
-
-	assert_int_equal(graph_build(config, true, &graph, &err), -EINVAL);
-	if (!strstr(err.text, text))
-		fail_msg("found \"%s\"\nwanted \"%s\"", err.text, text);
 }
 
 static void test_mistakes_around_layers(void **state)

@@ -10,12 +10,13 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
+#include "tests/unit/device.h"
+#include "tests/unit/mistakes.h"
+
 #define ROWS    19u
 #define INPUTS  3u
 #define OUTPUTS 6u
 
-static struct gpu *gpu;
-static struct gpu_program *program;
 static uint8_t empty[ROWS];
 static float weight[ROWS];
 static const double class_weights[OUTPUTS] = { 0.5, 2, 1, 0, 3, 0.25 };
@@ -397,16 +398,6 @@ static void test_model_follows_reference(void **state)
 
 /* ---- What does not go together ---- */
 
-static void expect(const struct config *config, const char *text)
-{
-	struct graph graph;
-	struct error err = { 0 };
-
-	assert_int_equal(graph_build(config, true, &graph, &err), -EINVAL);
-	if (!strstr(err.text, text))
-		fail_msg("found \"%s\"\nwanted \"%s\"", err.text, text);
-}
-
 static void test_mistakes(void **state)
 {
 	struct config config = sparse_config();
@@ -450,24 +441,15 @@ static void test_mistakes(void **state)
 
 static int open_all(void **state)
 {
-	struct error err = { 0 };
 	uint64_t seed = 9;
 
 	(void)state;
-	gpu = open_device();
+	open_kernels();
 	empty[2] = empty[9] = 1;
 	for (uint32_t r = 0; r < ROWS; r++)
 		sample[r] = (double)(weight[r] = (float)(r % 5) * 0.5f);
 	for (uint32_t i = 0; i < BATCH * INPUTS; i++)
 		input[i] = (float)noise(&seed);
-	return kernels_build(gpu, DTYPE_F32, &program, &err);
-}
-
-static int close_all(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
 	return 0;
 }
 
@@ -483,5 +465,5 @@ int main(void)
 		cmocka_unit_test(test_mistakes),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
 }

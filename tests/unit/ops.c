@@ -12,6 +12,8 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
+#include "tests/unit/device.h"
+
 #define ROWS       13u
 #define INPUTS     21u
 #define CLASSES    5u
@@ -23,8 +25,6 @@
 #define TOKENS_MAX  9u
 #define TABLE       11u
 
-static struct gpu *gpu;
-static struct gpu_program *program;
 static int precision; /* of every net: enum config_precision */
 static float input[NUMBERS_MAX];
 static int64_t label[ROWS * CLASSES];
@@ -808,11 +808,10 @@ static void test_initializer_spreads(void **state)
 
 static int open_all(void **state)
 {
-	struct error err = { 0 };
 	uint64_t seed = 7;
 
 	(void)state;
-	gpu = open_device();
+	open_kernels();
 	for (uint32_t i = 0; i < NUMBERS_MAX; i++)
 		input[i] = (float)noise(&seed);
 	fill_batch(3, ROWS, INPUTS, CLASSES, input, label);
@@ -823,15 +822,6 @@ static int open_all(void **state)
 		tokens[i] = (i * i + 3) % TABLE;
 	for (uint32_t r = 0; r < ROWS; r++) /* none, some, all */
 		splits[r + 1] = splits[r] + r * 5 % (TOKENS_MAX + 1);
-	harness_must(kernels_build(gpu, DTYPE_F32, &program, &err), &err);
-	return 0;
-}
-
-static int close_all(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
 	return 0;
 }
 
@@ -850,5 +840,5 @@ int main(void)
 		cmocka_unit_test(test_initializer_spreads),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
 }

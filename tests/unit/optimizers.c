@@ -10,12 +10,12 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
+#include "tests/unit/device.h"
+
 #define INPUTS 300u
 #define UNITS  30u
 #define COUNT  (INPUTS * UNITS)
 
-static struct gpu *gpu;
-static struct gpu_program *program;
 static struct config_layer layers[] = { DENSE(UNITS), SOFTMAX };
 
 static struct config base_config(void)
@@ -384,18 +384,9 @@ static void test_faults(void **state)
 
 static int open_all(void **state)
 {
-	struct error err = { 0 };
 
 	(void)state;
-	gpu = open_device();
-	return kernels_build(gpu, DTYPE_F32, &program, &err);
-}
-
-static int close_all(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
+	open_kernels();
 	return 0;
 }
 
@@ -411,5 +402,5 @@ int main(void)
 		cmocka_unit_test(test_faults),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
 }

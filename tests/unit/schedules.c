@@ -9,6 +9,8 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
+#include "tests/unit/mistakes.h"
+
 static const double boundaries[] = { 10, 20 }, values[] = { 0.1, 0.05, 0.01 }, descending[] = { 20, 10 },
 		    broken[] = { 10, 20.5 };
 static struct config_layer layers[] = { DENSE(2), SOFTMAX };
@@ -81,16 +83,6 @@ static void test_cosine(void **state)
 	config.optimizer.warmup_from = 0.01;
 	FOLLOWS(&config, { 0, 0.01 }, { 1, 0.02125 }, { 7, 0.08875 }, { 8, 0.1 }, { 9, 0.09997532517 },
 		{ 58, 0.05 }, { 108, 0 }, { 500, 0 });
-}
-
-static void expect(const struct config *config, const char *text)
-{
-	struct graph graph;
-	struct error err = { 0 };
-
-	assert_int_equal(graph_build(config, true, &graph, &err), -EINVAL);
-	if (!strstr(err.text, text))
-		fail_msg("found \"%s\"\nwanted \"%s\"", err.text, text);
 }
 
 static void test_mistakes(void **state)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tests of kernels share: a device and every kernel, compiled. Include it behind cmocka.h. */
+#pragma once
+
+#include "tests/reference.h"
+
+static struct gpu *gpu;
+static struct gpu_program *program;
+
+static void open_kernels(void)
+{
+	struct error err = { 0 };
+
+	gpu = open_device();
+	harness_must(kernels_build(gpu, DTYPE_F32, &program, &err), &err);
+}
+
+/* The group's teardown. */
+static int close_kernels(void **state)
+{
+	(void)state;
+	gpu_program_free(program);
+	close_device(gpu);
+	return 0;
+}
