@@ -31,6 +31,19 @@ struct evaluation {
 	struct model_metrics passes;
 };
 
+/* Names the record that is the cause of what was wrong with this batch. */
+static int check_batch(const struct evaluation *evaluation, struct error *err)
+{
+	struct records_place place;
+	uint32_t row = UINT32_MAX;
+	const int r = model_fault(evaluation->trained.model, &row, err);
+
+	if (r == 0 || row == UINT32_MAX)
+		return r;
+	place = records_place(evaluation->records, row);
+	return error_prefix(err, "%s: record %" PRIu64, place.key, place.record);
+}
+
 static int take_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
 {
 	struct model *model = evaluation->trained.model;
@@ -45,6 +58,8 @@ static int take_batch(struct evaluation *evaluation, struct model_batch *batch, 
 	r = model_evaluate(model, batch, err);
 	if (r == 0)
 		r = model_batch_done(model, true, &ticket, err);
+	if (r == 0)
+		r = check_batch(evaluation, err);
 	if (r == 0)
 		r = model_predict(model, batch->input, batch->rows, evaluation->output, err);
 	if (r == 0)

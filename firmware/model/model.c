@@ -450,6 +450,20 @@ static uint64_t sums_offset(const struct graph *graph, uint64_t *ret_bytes)
 
 #define SUMS_BYTES_MAX 2048u
 
+int model_fault(const struct model *model, uint32_t *ret_row, struct error *err)
+{
+	const struct fault *fault = &model->fault;
+
+	if (!fault->what)
+		return 0;
+	*ret_row = UINT32_MAX;
+	if (fault->what == FAULT_LABEL || fault->what == FAULT_ID)
+		*ret_row = fault->element;
+	else if (model->bad.tensor != GRAPH_NO_TENSOR)
+		*ret_row = (uint32_t)model->bad.row;
+	return state_fault(model, fault, &model->bad, err);
+}
+
 int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err)
 {
 	const struct graph *graph = &model->graph;

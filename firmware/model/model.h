@@ -99,6 +99,10 @@ MUST_CHECK int model_finalize(struct model *model, struct error *err);
  * ready. `wait` blocks for it. */
 MUST_CHECK int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct error *err);
 
+/* What was wrong with a batch that is complete, without a wait: 0 nothing, or -EDOM as model_train() has it;
+ * *ret_row then is the row of that batch that is the cause, or UINT32_MAX: it is not known. */
+MUST_CHECK int model_fault(const struct model *model, uint32_t *ret_row, struct error *err);
+
 /* Training steps enqueued since model_init(), those of a loaded checkpoint included. */
 uint64_t model_step(const struct model *model);
 

@@ -26,6 +26,7 @@ mkdir -p "$KILN_ROOT/data/kiln"
 echo >"$KILN_ROOT/data/kiln/cache"
 try cache
 is "$code $(state)" "0 finished" "a kernel cache that cannot be written: the run goes on without it"
+trained=$spool/model
 like "$(cat "$KILN_ROOT/log")" "$KILN_ROOT/data/kiln/cache.*: .*; going on, the next start compiles its kernels again" \
 	"and a warning names it"
 id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/cache.conf" 2>>"$KILN_ROOT/log")
@@ -92,4 +93,7 @@ for what in nan inf; do
 	like "$(record_json 'r["reason"]')" \
 		"^step [0-9]+: the loss became NaN or infinite, as 'sentence' holds $what in element 7 of row [0-9]+ of the pass" \
 		"and the reason names step, tensor, column, element and row"
+	said=$("$KILN_BIN/kiln" evaluate "$trained" --data "file://$work/$what" --split train 2>&1)
+	like "$? $said" "^1 kiln: train-00000-of-00001.tfrecord: record 150: .*'sentence' holds $what in element 7 of row 150 of the pass" \
+		"kiln evaluate names the record"
 done
