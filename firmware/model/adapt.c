@@ -55,6 +55,8 @@ static int add_layer(struct adapt *adapt, const struct node *node, const struct 
 	*layer = (struct layer){ .elements = input->elements, .columns = tensor_last(input) };
 	for (uint32_t i = 0; i < STATISTICS; i++)
 		layer->statistic[i] = graph_at(graph, node->parameter[i])->name;
+	if (node->attribute[VARIANCE].f > 0)
+		return 0;
 	if (is_given(given, layer->statistic[MEAN]) && is_given(given, layer->statistic[VARIANCE]))
 		return 0;
 	adapt->layers++;
@@ -64,7 +66,7 @@ static int add_layer(struct adapt *adapt, const struct node *node, const struct 
 		return error_set(
 			err, -EINVAL,
 			"layer '%s': found the input '%s', allowed: a feature, whose statistics are those of "
-			"the training split; or model.weights with %s and %s",
+			"the training split; or `mean` and `variance`; or model.weights with %s and %s",
 			node->name, input->name, layer->statistic[MEAN], layer->statistic[VARIANCE]);
 	layer->mean = calloc(layer->columns, sizeof(double));
 	layer->squares = calloc(layer->columns, sizeof(double));

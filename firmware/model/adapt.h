@@ -14,8 +14,9 @@
 struct adapt;
 struct weights;
 
-/* *ret_adapt is NULL where there is nothing to adapt: no such layer, or `given`, which may be NULL, has the
- * statistics of all of them. Needs no device. Errors: -EINVAL a layer's input is not made of a feature alone.
+/* *ret_adapt is NULL where there is nothing to adapt: no such layer, the configuration gives, or `given`,
+ * which may be NULL, has the statistics of all of them. Needs no device. Errors: -EINVAL a layer's input is
+ * not made of a feature alone.
  */
 MUST_CHECK int adapt_open(const struct graph *graph, const struct weights *given, struct adapt **ret_adapt,
 			  struct error *err);

@@ -94,8 +94,10 @@ struct op {
 	bool ragged;                 /* it takes values with row splits, and nothing else */
 	bool function;               /* it may be named by another layer's `activation` */
 	bool activates; /* it takes `activation`, as Keras's layers do: a layer of that op behind it */
-	bool adapts;    /* its first two parameters are mean and variance of its input: model/adapt.h */
-	bool view;      /* the output is the input's bytes: no launches, one gradient for both */
+	/* Its first two parameters are mean and variance of its input: model/adapt.h; its first two
+	 * attributes give them, a variance of 0 none. */
+	bool adapts;
+	bool view; /* the output is the input's bytes: no launches, one gradient for both */
 	uint32_t attributes;
 	const struct attribute_spec *attribute;
 	uint32_t parameters;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/state.h"
 #include "model/losses.h"
+#include "model/ops.h"
 #include "model/optimizers.h"
 #include "model/random.h"
 
@@ -174,6 +175,22 @@ int state_fault(const struct model *model, const struct fault *fault, const stru
 	return error_set(err, -EDOM, "step %u: the loss became NaN or infinite%s", fault->step, cause);
 }
 
+/* Statistics of the data that the configuration gives. */
+static void fill_given(const struct graph *graph, uint8_t *state)
+{
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct node *node = &graph->node[i];
+
+		for (uint32_t k = 0; node->op->adapts && node->attribute[1].f > 0 && k < 2; k++) {
+			const struct tensor *tensor = graph_at(graph, node->parameter[k]);
+			float *numbers = (float *)(void *)(state + tensor->offset);
+
+			for (uint64_t e = 0; e < tensor->elements; e++)
+				numbers[e] = (float)node->attribute[k].f;
+		}
+	}
+}
+
 int model_init(struct model *model, struct error *err)
 {
 	const uint64_t bytes = model->graph.arena_bytes[ARENA_STATE];
@@ -191,6 +208,7 @@ int model_init(struct model *model, struct error *err)
 		else if (tensor->constant)
 			memcpy(state + tensor->offset, tensor->constant, tensor->bytes);
 	}
+	fill_given(&model->graph, state);
 	model->step = 0;
 	model->cursor = (struct cursor){ .version = CURSOR_VERSION };
 	return gpu_write(model->gpu, model->arena[ARENA_STATE], 0, state, bytes, true, err);

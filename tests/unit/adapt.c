@@ -172,6 +172,36 @@ static void test_which_layers(void **state)
 	assert_null(adapt);
 }
 
+/* What the configuration gives holds from the start, for all columns, and needs no data. */
+static void test_given(void **state)
+{
+	static struct config_layer given[] = {
+		OP("normalization",
+		   ATTRIBUTES(2, FLOAT_ATTRIBUTE("mean", 0.5), FLOAT_ATTRIBUTE("variance", 4))),
+		DENSE(2),
+		SOFTMAX,
+	};
+	struct config config = model_config(given, 3, INPUTS, CLASSES, ROWS);
+	CLEANUP(graph_done) struct graph graph = { 0 };
+	struct adapt *adapt = NULL;
+	struct model *model = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(model_open(gpu, &config, true, &model, &err), 0);
+	assert_int_equal(model_init(model, &err), 0);
+	assert_int_equal(adapt_open(model_graph(model), NULL, &adapt, &err), 0);
+	assert_null(adapt);
+	for (uint32_t c = 0; c < INPUTS; c++) {
+		assert_near(state_of(model, "normalization/mean")[c], 0.5, 0);
+		assert_near(state_of(model, "normalization/variance")[c], 4, 0);
+	}
+	model_close(model);
+	given[0].attributes = 1;
+	assert_int_equal(graph_build(&config, true, &graph, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "found mean 0.5 without a variance, allowed: both or neither"));
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -193,6 +223,7 @@ int main(void)
 		cmocka_unit_test(test_statistics),
 		cmocka_unit_test(test_not_a_number),
 		cmocka_unit_test(test_which_layers),
+		cmocka_unit_test(test_given),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -593,6 +593,23 @@ enum { NORMALIZATION_MEAN, NORMALIZATION_VARIANCE };
 /* keras.config.epsilon() */
 #define NORMALIZATION_LEAST 1e-7
 
+/* Numbers for all columns. */
+static const struct attribute_spec normalization_attributes[] = {
+	[NORMALIZATION_MEAN] = { "mean", ATTRIBUTE_IS_FLOAT, .min = -1e30, .max = 1e30 },
+	[NORMALIZATION_VARIANCE] = { "variance", ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e30 },
+};
+
+static int normalization_shape(const struct graph *graph, const struct node *node, struct tensor *output,
+			       struct error *err)
+{
+	const struct attribute *given = node->attribute;
+
+	if (given[NORMALIZATION_MEAN].f != 0 && !(given[NORMALIZATION_VARIANCE].f > 0))
+		return error_set(err, -EINVAL, "found mean %g without a variance, allowed: both or neither",
+				 given[NORMALIZATION_MEAN].f);
+	return norm_shape(graph, node, output, err);
+}
+
 static const struct parameter_spec normalization_parameters[] = {
 	[NORMALIZATION_MEAN] = { "mean", .initial = "zeros", .only_if = -1, .state = true,
 				 .shape = { INPUT_LAST } },
@@ -652,9 +669,11 @@ const struct op op_normalization = {
 	.name = "normalization",
 	.inputs = 1,
 	.adapts = true,
+	.attributes = COUNT(normalization_attributes),
+	.attribute = normalization_attributes,
 	.parameters = COUNT(normalization_parameters),
 	.parameter = normalization_parameters,
-	.shape = norm_shape,
+	.shape = normalization_shape,
 	.forward = normalization_forward,
 	.backward = normalization_backward,
 	.reference = normalization_reference,
