@@ -506,7 +506,8 @@ static void harness_must(int rc, const struct error *err)
 	abort();
 }
 
-/* With a config: its graph, for training. Without layers in it: an empty graph to add tensors to. */
+/* With a config: its graph, for training. Without layers in it: an empty graph to add tensors to. `cpu`: the
+ * kernels of CPU devices, where the device is one; others do not have them all. */
 UNUSED_OK static void harness_open(struct harness *harness, struct gpu *gpu, const struct config *config,
 				   bool cpu)
 {
@@ -517,7 +518,7 @@ UNUSED_OK static void harness_open(struct harness *harness, struct gpu *gpu, con
 		harness_must(graph_build(config, true, &harness->graph, &err), &err);
 	else
 		harness->graph = (struct graph){ .config = config, .batch_rows = config->run.batch_rows };
-	plan_init(&harness->plan, &harness->graph, cpu);
+	plan_init(&harness->plan, &harness->graph, cpu && gpu_is_cpu(gpu));
 }
 
 UNUSED_OK static uint32_t harness_tensor(struct harness *harness, enum dtype dtype, uint64_t elements)

@@ -50,7 +50,8 @@ int kernels_build(struct gpu *gpu, enum dtype storage, struct gpu_program **ret_
 	/* No fast-math of any kind: a NaN must stay one. Denormals are zero: Adam's slots of a unit that gets
 	 * no gradient decay into them within a thousand steps and would stay there, and make a step three
 	 * times as long on a CPU. */
-	(void)snprintf(options, sizeof(options), "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s",
-		       shape.group, shape.run, storage == DTYPE_F32 ? "" : stored[storage]);
+	(void)snprintf(options, sizeof(options), "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s",
+		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
+		       storage == DTYPE_F32 ? "" : stored[storage]);
 	return gpu_program_build(gpu, sources, sizeof(sources) / sizeof(*sources), options, ret_program, err);
 }

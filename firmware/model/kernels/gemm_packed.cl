@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifdef CPU_DEVICE
 /*
  * C [M, N] = epilogue(A [M, K] x B) on CPU devices, B [K, N] or, with b_transposed, stored as [N, K]; parameters, epilogue,
  * edges and tiles are those of gemm.cl. A is row-major: a product whose A is transposed has gemm_transpose before it.
@@ -8,6 +9,8 @@
  * private memory, a panel a tile, where no row shares a cache set with the next; all its tiles pass over them, and until the
  * next such rows the sums wait in private memory, too. Two panels at once, because a row of B is often a page of its own;
  * where one of twice the rows holds all of K, one after the other, and no sum waits.
+ *
+ * Compiled for CPU devices alone: others have no such private memory, and a compiler may refuse the whole program for it.
  *
  * Reduction class: as gemm.cl, bit for bit: each sum runs over k in order with one fma a term.
  * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
@@ -146,3 +149,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_transpose(__gl
 		for (int r = r0; r < min(r0 + 16, rows); r++)
 			store(load((size_t)r * columns + c, in), (size_t)c * rows + r, out);
 }
+
+#endif
