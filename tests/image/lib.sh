@@ -48,7 +48,7 @@ esp_get() { # file
 }
 
 partition_start() { # name: in bytes
-	sfdisk --json "$disk" | python3 -c '
+	sfdisk --json "$disk" 2>/dev/null | python3 -c '
 import json, sys
 print(next(p["start"] for p in json.load(sys.stdin)["partitiontable"]["partitions"] if p["name"] == sys.argv[1]) * 512)' "$1"
 }
