@@ -6,7 +6,7 @@
 built
 new_disk 3G
 # The superblock's block, which is read first.
-printf X | dd of="$disk" bs=1 seek=$(($(partition_start kiln-root-a) + 8)) conv=notrunc status=none
+printf damage | dd of="$disk" bs=1 seek=$(($(partition_start kiln-root-a) + 8)) conv=notrunc status=none
 grub-editenv "$work/grubenv" create
 grub-editenv "$work/grubenv" set A_TRY=2 # its last attempt: one failure is enough to see
 esp_put "$work/grubenv" kiln/grubenv

@@ -65,7 +65,7 @@ else
 fi
 
 # ---- A medium that does not keep what is written ----
-mkdir -p "$work/bin" && printf '#!/bin/sh\nbmaptool_real=%s\n"$bmaptool_real" "$@" && printf X | dd of=%s bs=1 seek=%d conv=notrunc status=none\n' \
+mkdir -p "$work/bin" && printf '#!/bin/sh\nbmaptool_real=%s\n"$bmaptool_real" "$@" && echo "other bytes" | dd of=%s bs=1 seek=%d conv=notrunc status=none\n' \
 	"$(command -v bmaptool)" "$loop" $((300 << 20)) >"$work/bin/bmaptool" && chmod +x "$work/bin/bmaptool"
 PATH=$work/bin:$PATH flash DEV="$loop" CONFIRM="$loop"
 is $? 2 "a byte that changed behind its back is noticed"
