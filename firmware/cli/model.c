@@ -5,6 +5,7 @@
 #include "model/attributes.h"
 #include "model/graph.h"
 #include "model/ops.h"
+#include "model/storage.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -106,6 +107,8 @@ static void print_text(const struct graph *graph)
 	const bool chain = is_chain(graph);
 
 	printf("Model: \"%s\"\n", graph->config->run.name);
+	if (graph->storage != DTYPE_F32)
+		printf("Precision: %s\n", storage_policy(graph->config));
 	printf("%-40s %-28s %15s%s\n", "Layer (type)", "Output Shape", "Param #",
 	       chain ? "" : "  Connected to");
 	for (uint32_t i = 0; i < graph->nodes; i++) {
@@ -153,6 +156,7 @@ static int print_json(const struct graph *graph)
 	cJSON *layers;
 
 	cJSON_AddStringToObject(model, "name", graph->config->run.name);
+	cJSON_AddStringToObject(model, "precision", storage_policy(graph->config));
 	layers = cJSON_AddArrayToObject(model, "layers");
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		if (!graph->node[i].is_activation)

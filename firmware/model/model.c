@@ -491,6 +491,24 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 	return 0;
 }
 
+int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipped, struct error *err)
+{
+	const struct loss_scale *tensors = &model->graph.loss_scale;
+	int64_t steps[2] = { 0, 0 };
+	float scale = 1;
+	int rc = drain(model, err);
+
+	if (rc == 0 && tensors->scale != GRAPH_NO_TENSOR)
+		rc = gpu_read(model->gpu, model->part[tensors->scale], 0, &scale, sizeof(scale), NULL, err);
+	if (rc == 0 && tensors->scale != GRAPH_NO_TENSOR)
+		rc = gpu_read(model->gpu, model->part[tensors->steps], 0, steps, sizeof(steps), NULL, err);
+	if (rc < 0)
+		return rc;
+	*ret_scale = (double)scale;
+	*ret_skipped = (uint64_t)steps[1];
+	return 0;
+}
+
 int model_keep_kernels(struct model *model, struct error *err)
 {
 	int rc = model->trained ? drain(model, err) : 0;

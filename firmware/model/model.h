@@ -111,6 +111,10 @@ MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metr
 /* Cache the compiled kernels for the next start, once, behind a training step. Waits for the queue. Errors:
  * -EDOM as above; others name the file that cannot be written, and only the next start suffers. */
 MUST_CHECK int model_keep_kernels(struct model *model, struct error *err);
+/* What the loss is scaled with, and how many steps were skipped for it (loss_scale.h); 1 and 0 where nothing
+ * is scaled. Waits for the queue. */
+MUST_CHECK int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipped,
+				struct error *err);
 MUST_CHECK int model_metrics_reset(struct model *model, struct error *err);
 
 /* What the last layer makes of `rows` rows (with ragged inputs at most a batch, else any number): [rows,

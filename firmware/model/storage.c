@@ -6,18 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum dtype dtype_of(const struct graph *graph)
-{
-	static const enum dtype dtypes[] = { [PRECISION_FLOAT32] = DTYPE_F32,
-					     [PRECISION_MIXED_BFLOAT16] = DTYPE_BF16,
-					     [PRECISION_MIXED_FLOAT16] = DTYPE_F16 };
+static const struct {
+	const char *name;
+	enum dtype storage;
+} policies[] = {
+	[PRECISION_FLOAT32] = { "float32", DTYPE_F32 },
+	[PRECISION_MIXED_BFLOAT16] = { "mixed_bfloat16", DTYPE_BF16 },
+	[PRECISION_MIXED_FLOAT16] = { "mixed_float16", DTYPE_F16 },
+};
 
-	return graph->training ? dtypes[graph->config->model.precision] : DTYPE_F32;
+const char *storage_policy(const struct config *config)
+{
+	return policies[config->model.precision].name;
 }
 
 void storage_layout(struct graph *graph)
 {
-	graph->storage = dtype_of(graph);
+	graph->storage = graph->training ? policies[graph->config->model.precision].storage : DTYPE_F32;
 	for (uint32_t i = 0; i < graph->tensors; i++) {
 		struct tensor *tensor = &graph->tensor[i];
 

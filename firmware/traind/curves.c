@@ -226,8 +226,12 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 	const struct status_traind *status = &train->publish.status.traind;
 	const double passed_us = (double)(now_us - curves->since_us);
 	struct model_metrics metrics;
+	uint64_t skipped = 0;
+	double scale = 1;
 	int r = report_metrics(train, &metrics, err);
 
+	if (r == 0)
+		r = model_loss_scale(train->model, &scale, &skipped, err);
 	if (r == 0)
 		r = open_curve(train, CURVE_STEPS, err);
 	if (r == 0) {
@@ -239,10 +243,13 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 			  (float)((double)(status->rows - curves->since_rows) * 1e6 / passed_us) },
 			{ "stall_percent",
 			  (float)((double)(status->waited_us - curves->since_waited_us) * 100 / passed_us) },
+			{ "loss_scale", (float)scale }, /* both of mixed_float16 alone */
+			{ "skipped_steps", (float)skipped },
 		};
+		const bool scaled = train->run.config.model.precision == PRECISION_MIXED_FLOAT16;
 
 		r = tfevents_scalars(curve_of(train, CURVE_STEPS)->events, step, values,
-				     sizeof(values) / sizeof(values[0]), err);
+				     sizeof(values) / sizeof(values[0]) - (scaled ? 0 : 2), err);
 	}
 	return finish(curve_of(train, CURVE_STEPS), r, step + 1);
 }

@@ -411,7 +411,7 @@ LOSSES = [Row(name, TWO, TWO_KERAS, loss=loss) for name, loss in [
           tf.tanh, [5], numbers, "float32", conf='sample_weight = "weight";', weighted=True)),
 ]]
 
-# Keras computes in 16 bits and rounds every operation, Kiln rounds what it stores: some roundings of 2^-9 or 2^-12 lie between
+# Keras computes in 16 bits and rounds every operation, Kiln rounds what it stores: some roundings of 2^-8 or 2^-11 lie between
 # them, more where a sum of many signs is small beside its terms (a bias below a convolution).
 STORED = {"mixed_bfloat16": {"output": 2e-2, "loss": 2e-3, "gradient": 8e-2, "step": 0.1, "free": 0.2},
           "mixed_float16": {"output": 2e-3, "loss": 5e-4, "gradient": 1e-2, "step": 1e-2, "free": 5e-2}}

@@ -40,6 +40,15 @@ TEXT
 is "$("$kiln" model summary chain.conf 2>&1)" "$(cat chain.expected)" \
 	"a chain: names, types, shapes, parameters; frozen and kept numbers apart"
 
+sed 's/model: {/model: { precision = "mixed_bfloat16";/' chain.conf >stored.conf
+is "$("$kiln" model summary stored.conf 2>&1 | sed 2d)" "$(cat chain.expected)" "in 16 bits it is the same network"
+is "$("$kiln" model summary stored.conf 2>&1 | sed -n 2p)" "Precision: mixed_bfloat16" "and says so"
+is "$("$kiln" model summary stored.conf --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["precision"])')" \
+	mixed_bfloat16 "in JSON, too"
+sed 's/model: {/model: { precision = "float16";/' chain.conf >wrong.conf
+like "$("$kiln" model summary wrong.conf 2>&1)" 'model.precision: found "float16", allowed: one of "float32", "mixed_bfloat16", "mixed_float16"' \
+	"what precisions there are is said"
+
 found=$("$kiln" model summary joined.conf 2>&1)
 like "$found" '^Layer \(type\) .*Connected to$' "several inputs: a column says what each layer reads,"
 like "$found" '^add \(add\) +\(None, 3\) +0  a, age$' "layers and features"

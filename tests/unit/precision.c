@@ -246,13 +246,17 @@ static void test_overflow_skips(void **state)
 	struct model *model = open_model(&config), *fresh = open_model(&config);
 	const struct model_tensor *gradient = NULL;
 	struct error err = { 0 };
+	uint64_t skipped = 0;
 	uint32_t count = 0;
+	double scale = 0;
 
 	(void)state;
 	assert_scale(model, 32768, 0, 0);
 	set_scale(model, 0x1p40f, 7, 0);
 	train(model, 0, 1);
 	assert_scale(model, 0x1p39f, 0, 1);
+	must(model_loss_scale(model, &scale, &skipped, &err), &err);
+	assert_true(scale == 0x1p39 && skipped == 1);
 	assert_int_equal(model_step(model), 1);
 	assert_true(differ(fresh, model, "dense/kernel") == 0);
 	/* What of the gradients histograms show is 0, not NaN. */
@@ -452,6 +456,9 @@ static void test_checkpoints_move_between_precisions(void **state)
 		for (int to = PRECISION_FLOAT32; to <= PRECISION_MIXED_FLOAT16; to++) {
 			const struct config before = config_of(from), after = config_of(to);
 			struct model *model = open_model(&before), *loaded;
+			struct error err = { 0 };
+			uint64_t skipped = 1;
+			double scale = 0;
 
 			train(model, 0, 2);
 			write_checkpoint(model);
@@ -459,6 +466,8 @@ static void test_checkpoints_move_between_precisions(void **state)
 			assert_string_equal(model_graph_hash(model), model_graph_hash(loaded));
 			assert_int_equal(model_step(loaded), 2);
 			assert_true(differ(model, loaded, "dense/kernel") == 0);
+			must(model_loss_scale(loaded, &scale, &skipped, &err), &err);
+			assert_true(scale == (to == PRECISION_MIXED_FLOAT16 ? 32768 : 1) && !skipped);
 			if (to == PRECISION_MIXED_FLOAT16)
 				assert_scale(loaded, 32768, from == to ? 2 : 0, 0);
 			train(loaded, 2, 3);
