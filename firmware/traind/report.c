@@ -2,8 +2,8 @@
 /*
  * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, learning_rate,
  * validation_loss, validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy,
- * rows}, of the last pass over each, with model.top_k also top_k_accuracy beside accuracy; "quarantine",
- * quarantine_json(), where records were left out.
+ * rows}, of the last pass over each that had rows, with model.top_k also top_k_accuracy beside accuracy;
+ * "quarantine", quarantine_json(), where records were left out.
  */
 #include "core/clock.h"
 #include "core/events.h"
@@ -243,6 +243,13 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 
 	if (r < 0)
 		return r;
+	/* Means of no rows would be the best ones ever to keep_best. fetchd refuses a training split like
+	 * that. */
+	if (metrics.rows == 0 && split != SPLIT_TRAIN) {
+		log_warning("the %s split: found no record that counts; going on without its figures",
+			    split_names[split]);
+		return 0;
+	}
 	if (!update_metrics(train, split, &metrics) || !update_epochs(train, split, segment, &metrics))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	report->noted = false;

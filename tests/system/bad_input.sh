@@ -43,6 +43,29 @@ timeout 60 "$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log"
 is $? 77 "no training shards: refused"
 like "$(tail -n 1 "$KILN_ROOT/log")" 'file://.*/data: no object matches split.train_glob "none-\*"' "by place and glob"
 
+mkdir "$work/hollow"
+cp "$data"/train-* "$work/hollow/"
+: >"$work/hollow/val-0"
+: >"$work/hollow/test-0"
+config hollow "$work/hollow" '' ''
+sed -i 's/epochs = 12/epochs = 2/' "$work/hollow.conf"
+echo 'split: { by = "prefix"; validation_glob = "val-*"; }; keep_best: { monitor = "val_loss"; };' >>"$work/hollow.conf"
+node hollow
+mkdir -p "$KILN_ROOT/data/kiln"
+echo >"$KILN_ROOT/data/kiln/cache" # to keep every kernel means to compile those that are not used, too
+try hollow
+is "$code $(state) $(record_json '[sorted(r["metrics"]), ["validation_loss" in e for e in r["epochs"]]]')" "0 finished [['train'], [False, False]]" \
+	"evaluation shards without a record: the run goes on, and has no figures of them"
+like "$(cat "$KILN_ROOT/log")" "traind: the validation split: found no record that counts; going on without its figures" "with a warning"
+rm "$work/hollow"/train-*
+: >"$work/hollow/train-0"
+sed -i '$d' "$work/hollow.conf"
+echo 'split: { validation_percent = 0; test_glob = "test-*"; };' >>"$work/hollow.conf"
+node hollow_train
+try hollow
+is "$code $(state)" "65 failed" "training shards without a record: exit 65, state failed"
+like "$(record_json 'r["reason"]')" 'the 1 train shards hold 0 rows, too few for a batch' "and the reason says so"
+
 config shape "$data" '' ''
 sed -i 's/shape = \[ 2 \]/shape = [ 3 ]/' "$work/shape.conf"
 node shape
