@@ -19,7 +19,7 @@ is "$(inside 'systemctl --failed --no-legend --plain')" "" "no unit has failed"
 expect "the daemons are up" '^active active active active' 'systemctl is-active kiln-controld kiln-uploadd kiln-nightly.timer kiln-steer.socket | xargs'
 expect "kiln status answers" '.' 'kiln status'
 expect "kiln node answers" '"version"|kiln' 'kiln node --json'
-wait_for 120 console_says '^Kiln [0-9.]+ on kiln, slot A'
+wait_for 120 console_says 'Kiln [0-9.]+ on kiln, slot A'
 ok $? "the status screen is on the serial line" "$(inside 'systemctl status --no-pager kiln-console@ttyS0'; tail -n 5 "$work/console")"
 console_says '10\.0\.2\.15'
 ok $? "with the box's address"
