@@ -78,24 +78,32 @@ static double squared_row(uint64_t outputs, const double *z, const double *label
 
 static const struct loss losses[] = {
 	{ .name = "categorical_crossentropy",
+	  .kind = METRICS_CLASSES,
 	  .output_op = "softmax",
 	  .float_label = true,
 	  .smooths = true,
+	  .label_limit = 2,
 	  .kernel = "softmax_crossentropy",
 	  .row = softmax_row },
 	{ .name = "sparse_categorical_crossentropy",
+	  .kind = METRICS_CLASSES,
 	  .output_op = "softmax",
 	  .class_label = true,
 	  .kernel = "softmax_crossentropy",
 	  .row = sparse_row },
 	{ .name = "binary_crossentropy",
+	  .kind = METRICS_LABELS,
 	  .output_op = "sigmoid",
 	  .float_label = true,
 	  .smooths = true,
 	  .label_limit = 2,
 	  .kernel = "sigmoid_crossentropy",
 	  .row = sigmoid_row },
-	{ .name = "mean_squared_error", .float_label = true, .kernel = "squared_error", .row = squared_row },
+	{ .name = "mean_squared_error",
+	  .kind = METRICS_NUMBERS,
+	  .float_label = true,
+	  .kernel = "squared_error",
+	  .row = squared_row },
 };
 
 const struct loss *loss_find(const char *name)
@@ -209,8 +217,6 @@ void loss_check(const struct graph *graph, struct mistakes *mistakes)
 
 uint64_t loss_label_limit(const struct graph *graph)
 {
-	if (graph_at(graph, graph->label)->dtype != DTYPE_I64)
-		return 0;
 	return graph->loss->class_label ? output_of(graph)->elements : graph->loss->label_limit;
 }
 

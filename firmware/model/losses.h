@@ -12,6 +12,7 @@
 #pragma once
 
 #include "model/graph.h"
+#include "model/metrics.h"
 
 struct plan;
 
@@ -31,11 +32,13 @@ struct loss_reference {
 
 struct loss {
 	const char *name;
+	enum metrics_kind kind; /* what a row's outputs say; one output of METRICS_LABELS is two classes */
 	const char *output_op; /* the op the last layer must be, whose forward pass it contains; NULL = any */
 	bool class_label;      /* int64 [1], a class; else a number for each output */
 	bool float_label;      /* float32 is allowed, too */
 	bool smooths;          /* takes model.label_smoothing */
-	uint64_t label_limit;  /* int64 labels are below it; 0 = any, or the outputs with class_label */
+	uint64_t label_limit;  /* each number of a label is within 0 .. label_limit - 1; 0 = any, or the
+				* outputs with class_label */
 	const char *kernel;
 	/* float64. One row's loss, and its gradient unless dz is NULL, not yet weighted. */
 	double (*row)(uint64_t outputs, const double *z, const double *label, double smoothing, double *dz);
@@ -51,7 +54,7 @@ void loss_check(const struct graph *graph, struct mistakes *mistakes);
 void loss_layout(struct graph *graph);
 /* Append the launch: row loss and hits; with `training` the gradient too. */
 void loss_emit(struct plan *plan, bool training);
-/* What integer labels must be below; 0 = they may be any. */
+/* Each number of a label is within 0 .. this - 1; 0 = it may be any. */
 uint64_t loss_label_limit(const struct graph *graph);
 /* All of it in float64, for tests and benches to compare with. */
 void loss_reference(const struct loss *loss, const struct loss_reference *reference);

@@ -243,9 +243,9 @@ struct metrics_shape metrics_shape_of(const struct config *config, uint64_t outp
 		for (uint32_t d = 0; d < feature->rank; d++)
 			shape.label_elements *= feature->shape[d];
 	}
-	shape.kind = !loss || !loss->output_op                                ? METRICS_NUMBERS
-		     : outputs > 1 && loss->label_limit && !loss->class_label ? METRICS_LABELS
-									      : METRICS_CLASSES;
+	shape.kind = loss ? loss->kind : METRICS_NUMBERS;
+	if (shape.kind == METRICS_LABELS && outputs == 1)
+		shape.kind = METRICS_CLASSES;
 	return shape;
 }
 

@@ -33,17 +33,20 @@ static void emit_metrics(struct plan *plan, uint64_t chunks)
 {
 	const struct graph *graph = plan->graph;
 	const uint64_t limit = loss_label_limit(graph);
-	const uint32_t penalty = graph->gradients.penalized ? graph->gradients.penalty : GRAPH_NO_TENSOR,
-		       label = limit ? graph->label : GRAPH_NO_TENSOR;
+	const uint32_t penalty = graph->gradients.penalized ? graph->gradients.penalty : GRAPH_NO_TENSOR;
+	const bool is_whole = graph_at(graph, graph->label)->dtype == DTYPE_I64;
+	const uint32_t whole = limit && is_whole ? graph->label : GRAPH_NO_TENSOR,
+		       real = limit && !is_whole ? graph->label : GRAPH_NO_TENSOR;
 
 	plan_emit(plan,
 		  &(struct launch){
 			  .kernel = "metrics",
-			  .arguments = 17,
+			  .arguments = 18,
 			  .argument = { IN(graph->row_loss), IN(graph->row_correct), AT(ROWS), AT(VALID_ROWS),
 					INOUT(graph->loss_sum), INOUT(graph->correct_sum),
 					or_null(graph->top_sum, (struct argument)INOUT(graph->top_sum)),
-					INOUT(graph->rows_sum), or_null(label, (struct argument)IN(label)),
+					INOUT(graph->rows_sum), or_null(whole, (struct argument)IN(whole)),
+					or_null(real, (struct argument)IN(real)),
 					INT(graph_at(graph, graph->label)->elements), INT(limit),
 					AT(FIRST_ROW), or_null(penalty, (struct argument)IN(penalty)),
 					IN(graph->chunk_fault), INT(chunks), AT(STEP), INOUT(graph->fault) },

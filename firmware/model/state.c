@@ -61,22 +61,41 @@ static uint64_t id_limit(const struct graph *graph, const struct node *node)
 	return graph_at(graph, node->parameter[0])->shape[0];
 }
 
-static int number_fault(const struct model *model, const struct fault *fault, struct error *err)
+static int64_t found_number(const struct fault *fault)
+{
+	return (int64_t)((uint64_t)fault->found_high << 32 | fault->found_low);
+}
+
+static int id_fault(const struct model *model, const struct fault *fault, struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	const int64_t found = (int64_t)((uint64_t)fault->found_high << 32 | fault->found_low);
 
-	if (fault->what == FAULT_ID)
-		return error_set(err, -EDOM,
-				 "step %u: row %u of the pass, %u of its batch: layer '%s': found id %" PRId64
-				 ", allowed: 0 .. %" PRIu64,
-				 fault->step, fault->row, fault->element, graph->node[fault->node].name,
-				 found, id_limit(graph, &graph->node[fault->node]) - 1);
 	return error_set(err, -EDOM,
-			 "step %u: row %u of the pass, %u of its batch: label '%s': found %" PRId64
-			 ", allowed: classes 0 .. %" PRIu64,
-			 fault->step, fault->row, fault->element, graph_at(graph, graph->label)->name, found,
-			 loss_label_limit(graph) - 1);
+			 "step %u: row %u of the pass, %u of its batch: layer '%s': found id %" PRId64
+			 ", allowed: 0 .. %" PRIu64,
+			 fault->step, fault->row, fault->element, graph->node[fault->node].name,
+			 found_number(fault), id_limit(graph, &graph->node[fault->node]) - 1);
+}
+
+static int label_fault(const struct model *model, const struct fault *fault, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	const struct tensor *label = graph_at(graph, graph->label);
+	char found[48], element[48] = "";
+	float real;
+
+	memcpy(&real, &fault->found_low, sizeof(real));
+	if (label->dtype == DTYPE_I64)
+		(void)snprintf(found, sizeof(found), "%" PRId64, found_number(fault));
+	else
+		(void)snprintf(found, sizeof(found), "%.9g", (double)real);
+	if (label->elements > 1)
+		(void)snprintf(element, sizeof(element), " in element %u", fault->node);
+	return error_set(err, -EDOM,
+			 "step %u: row %u of the pass, %u of its batch: label '%s': found %s%s, allowed: %s0 "
+			 ".. %" PRIu64,
+			 fault->step, fault->row, fault->element, label->name, found, element,
+			 graph->loss->class_label ? "classes " : "", loss_label_limit(graph) - 1);
 }
 
 /* ---- Which number was none ---- */
@@ -154,8 +173,10 @@ int state_fault(const struct model *model, const struct fault *fault, const stru
 	const uint64_t at = (uint64_t)fault->element * sizeof(float);
 	char cause[GRAPH_NAME_BYTES + 128];
 
-	if (fault->what == FAULT_LABEL || fault->what == FAULT_ID)
-		return number_fault(model, fault, err);
+	if (fault->what == FAULT_LABEL)
+		return label_fault(model, fault, err);
+	if (fault->what == FAULT_ID)
+		return id_fault(model, fault, err);
 	if (fault->what == FAULT_SCALE)
 		return error_set(
 			err, -EDOM,

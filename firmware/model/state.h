@@ -23,7 +23,8 @@ struct wrap {
 enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID, FAULT_SCALE };
 struct fault {
 	uint32_t what, step, element; /* of FAULT_LABEL and FAULT_ID: the row of the batch */
-	uint32_t row, found_low, found_high, node;
+	uint32_t row, found_low, found_high;
+	uint32_t node; /* of FAULT_LABEL: the label's element */
 };
 static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metrics.cl has it");
 

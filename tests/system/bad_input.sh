@@ -120,3 +120,14 @@ for what in nan inf; do
 	like "$? $said" "^1 kiln: train-00000-of-00001.tfrecord: record 150: .*'sentence' holds $what in element 7 of row 150 of the pass" \
 		"kiln evaluate names the record"
 done
+
+# One-hot is 0 or 1, whichever loss it is.
+spoil hot "[0.5] * 8" '[7, 1]'
+config hot "$work/hot" '' ''
+echo 'split: { validation_percent = 0; test_glob = ""; };' >>"$work/hot.conf"
+node hot
+try hot
+is "$code $(state)" "65 failed" "a label that is not one-hot: exit 65, state failed"
+like "$(record_json 'r["reason"]')" \
+	"^step [0-9]+: row [0-9]+ of the pass, [0-9]+ of its batch: label 'label': found 7 in element 0, allowed: 0 .. 1" \
+	"and the reason names row, element, what was found and what is allowed"

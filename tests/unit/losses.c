@@ -328,6 +328,104 @@ static void test_wrong_label(void **state)
 	}
 }
 
+/* ---- Labels of a number for each output ---- */
+
+static struct config_layer binary[] = { DENSE(4), { .op = "sigmoid", .name = "", .line = 6 } };
+static int64_t whole_label[BATCH * 4] __attribute__((aligned(4096)));
+static float real_label[BATCH * 4] __attribute__((aligned(4096)));
+
+static struct config each_config(const char *loss, bool real)
+{
+	const bool softmax = strcmp(loss, "categorical_crossentropy") == 0;
+	struct config config = model_config(softmax ? classifier : binary, 2, INPUTS, 4, BATCH);
+
+	config.feature[1].dtype = real ? CONFIG_FLOAT32 : CONFIG_INT64;
+	config.model.loss = loss;
+	return config;
+}
+
+/* A batch of which one element of row 3, and of row 5, is `found`; what comes of a step, or of its
+ * evaluation. */
+static int run_with_label(const struct config *config, double found, bool train, struct error *err)
+{
+	const bool real = config->feature[1].dtype == CONFIG_FLOAT32;
+	struct model_batch batch = sparse_batch;
+	struct model_metrics metrics;
+	struct model *model = NULL;
+	int r;
+
+	for (uint32_t i = 0; i < BATCH * 4; i++)
+		real_label[i] = (float)(whole_label[i] = i % 4 == 1);
+	for (uint32_t i = 3 * 4 + 2; i < BATCH * 4; i += 2 * 4) {
+		real_label[i] = (float)found;
+		whole_label[i] = isfinite(found) ? (int64_t)found : 0;
+	}
+	batch.label = real ? (const void *)real_label : whole_label;
+	harness_must(model_open(gpu, config, true, &model, err), err);
+	harness_must(model_init(model, err), err);
+	harness_must(train ? model_train(model, &batch, err) : model_evaluate(model, &batch, err), err);
+	r = model_metrics(model, &metrics, err);
+	if (r == 0 && !isfinite(metrics.loss))
+		fail_msg("%s: a loss of %g", config->model.loss, metrics.loss);
+	model_close(model);
+	return r;
+}
+
+static void test_label_out_of_range(void **state)
+{
+	static const char *const both[] = { "categorical_crossentropy", "binary_crossentropy" };
+	static const struct {
+		double found;
+		bool real;
+		const char *text; /* NULL: it is allowed */
+	} labels[] = {
+		{ 7, false, "7" },
+		{ -3, false, "-3" },
+		{ 1, false, NULL },
+		{ 5, true, "5" },
+		{ -0.25, true, "-0.25" },
+		{ 0x1.000002p0, true, "1.00000012" },
+		{ (double)NAN, true, "nan" },
+		{ (double)INFINITY, true, "inf" },
+		{ -(double)INFINITY, true, "-inf" },
+		{ 0.3, true, NULL }, /* soft */
+		{ 1, true, NULL },
+		{ -0.0, true, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(labels) / sizeof(*labels); i++) {
+		const struct config config = each_config(both[i % 2], labels[i / 2].real);
+		const char *found = labels[i / 2].text ? labels[i / 2].text : "";
+		const bool train = i % 4 < 2;
+		struct error err = { 0 };
+		char text[160];
+
+		if (run_with_label(&config, labels[i / 2].found, train, &err) != (*found ? -EDOM : 0))
+			fail_msg("%s: a label of %g: found \"%s\"", both[i % 2], labels[i / 2].found,
+				 err.text);
+		(void)snprintf(text, sizeof(text),
+			       "step %d: row 1003 of the pass, 3 of its batch: label 'label': found "
+			       "%s in element 2, allowed: 0 .. 1",
+			       train, found);
+		if (*found)
+			assert_string_equal(err.text, text);
+	}
+}
+
+/* What a regression may learn has no bounds. */
+static void test_squared_error_takes_any_label(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	for (int real = 0; real < 2; real++) {
+		const struct config config = each_config("mean_squared_error", real);
+
+		harness_must(run_with_label(&config, -7, true, &err), &err);
+	}
+}
+
 /* A row that does not count may hold anything. */
 static void test_wrong_label_of_an_empty_row(void **state)
 {
@@ -460,6 +558,8 @@ int main(void)
 		cmocka_unit_test(test_kernels_match_references),
 		cmocka_unit_test(test_known_values),
 		cmocka_unit_test(test_wrong_label),
+		cmocka_unit_test(test_label_out_of_range),
+		cmocka_unit_test(test_squared_error_takes_any_label),
 		cmocka_unit_test(test_wrong_label_of_an_empty_row),
 		cmocka_unit_test(test_model_follows_reference),
 		cmocka_unit_test(test_mistakes),

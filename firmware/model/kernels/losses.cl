@@ -10,7 +10,8 @@
  *   row_loss, row_hit (ROW_HIT | ROW_TOP | ROW_WRONG), dz (may be null): written
  *   scale         the loss scale, a factor of dz; null: 1
  *   weight        1 / valid rows, another one
- * A whole label that is no class: ROW_WRONG, and nothing else of the row.
+ * A label that is no class, and of the cross-entropies one that is not within 0 .. 1: ROW_WRONG, and nothing else of
+ * the row.
  * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding an output).
  */
 
@@ -29,6 +30,24 @@ float label_at(__global const long *whole, __global const float *real, int by_cl
 	if (by_class)
 		return whole[r] == c;
 	return whole ? (float)whole[r * outputs + c] : real[r * outputs + c];
+}
+
+/* Whether number e of a label is not within 0 .. limit - 1: by a float's bits, so that NaN is not, and -0 is. */
+bool is_wrong_label(__global const long *whole, __global const float *real, size_t e, int limit)
+{
+	const uint bits = whole ? 0 : as_uint(real[e]);
+
+	return whole ? whole[e] < 0 || whole[e] >= limit : bits > as_uint((float)(limit - 1)) && bits != 0x80000000u;
+}
+
+/* Whether the row has a label that is none; it has a class, or a number within 0 .. 1 for each output. */
+bool is_wrong_row(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
+{
+	bool wrong = by_class && is_wrong_label(whole, real, r, outputs);
+
+	for (int c = 0; !by_class && c < outputs; c++)
+		wrong |= is_wrong_label(whole, real, r * outputs + c, 2);
+	return wrong;
 }
 
 /* The class that the label says: its number, the first of the largest, or with one output 0 or 1. */
@@ -99,8 +118,9 @@ LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_
 	if (r >= rows)
 		return;
 
-	const long wanted = wanted_class(whole, real, by_class, r, outputs);
-	const bool wrong = !is_empty(empty, r) && (wanted < 0 || wanted >= outputs);
+	const bool wrong = !is_empty(empty, r) && is_wrong_row(whole, real, by_class, r, outputs);
+	const bool none = wrong || is_empty(empty, r);
+	const long wanted = none ? 0 : wanted_class(whole, real, by_class, r, outputs);
 	const float counts = row_weight(sample, class_weight, r, wanted, outputs);
 	const float spread = smoothing / outputs;
 
@@ -120,8 +140,10 @@ LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_
 		loss += y * (log_sum - load(c, z));
 		labels += y;
 	}
-	row_loss[r] = is_empty(empty, r) || wrong ? 0 : loss * counts;
-	row_hit[r] = is_empty(empty, r) ? 0 : wrong ? ROW_WRONG : class_hits(z, outputs, wanted, top);
+	row_loss[r] = none ? 0 : loss * counts;
+	row_hit[r] = wrong ? ROW_WRONG
+		     : none ? 0
+			    : hits(z, outputs, 0, label_at(whole, real, by_class, r, outputs, 0), wanted, by_class, top);
 	if (!dz)
 		return;
 	dz += r * outputs;
@@ -129,9 +151,7 @@ LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_
 	for (int c = 0; c < outputs; c++) {
 		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
 
-		store(is_empty(empty, r) || wrong ? 0
-						  : (exp(load(c, z) - most) / sum * labels - y) * counts * weight,
-		      c, dz);
+		store(none ? 0 : (exp(load(c, z) - most) / sum * labels - y) * counts * weight, c, dz);
 	}
 }
 
@@ -142,17 +162,15 @@ LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_
 			  float smoothing, int top)
 {
 	const size_t r = get_global_id(0);
-	bool wrong = false;
 	float loss = 0;
 
 	if (r >= rows)
 		return;
-	for (int c = 0; whole && !is_empty(empty, r) && c < outputs; c++)
-		wrong |= whole[r * outputs + c] < 0 || whole[r * outputs + c] > 1;
 
-	const long wanted = wrong || is_empty(empty, r) ? 0 : wanted_class(whole, real, 0, r, outputs);
-	const float counts = row_weight(sample, class_weight, r, wanted, max(2, outputs));
+	const bool wrong = !is_empty(empty, r) && is_wrong_row(whole, real, 0, r, outputs);
 	const bool none = wrong || is_empty(empty, r);
+	const long wanted = none ? 0 : wanted_class(whole, real, 0, r, outputs);
+	const float counts = row_weight(sample, class_weight, r, wanted, max(2, outputs));
 
 	z += r * outputs;
 	weight *= scale_of(scale);

@@ -5,8 +5,9 @@
  *   integers, of row_hit's bits
  *   A penalty of the parameters, null: none, is part of each valid row's loss.
  *   fault [7] = {what, step, ...}, the first stays; what 0 = none
- *     1 = the loss; 2 = a parameter: {element}; 3 = an integer label that is not within 0 .. limit - 1: {row of the
- *     batch, row of the pass, the label's low and high words}; 4 = an id, see embedding.cl
+ *     1 = the loss; 2 = a parameter: {element}; 3 = a label, `whole` or `real`, that is not within 0 .. limit - 1: {row
+ *     of the batch, row of the pass, the label's low and high words or its float, its element}; 4 = an id, see
+ *     embedding.cl
  * `step` counts the steps before; fault's counts this one too, if it is a training step (chunks > 0).
  * chunk_fault [chunks] is what the optimizer's kernel left: 0, or 1 + index of a bad element of its chunk.
  *
@@ -24,7 +25,7 @@ bool not_finite(float x)
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 metrics(__global const float *row_loss, __global const uint *row_hit, int rows, int valid_rows,
 	__global float *loss_sum, __global long *correct_sum, __global long *top_sum,
-	__global long *rows_sum, __global const long *label, int label_elements, int limit, uint first_row,
+	__global long *rows_sum, __global const long *whole, __global const float *real, int label_elements, int limit, uint first_row,
 	__global const float *penalty, __global const uint *chunk_fault, int chunks, uint step, __global uint *fault)
 {
 	float total = 0;
@@ -58,19 +59,21 @@ metrics(__global const float *row_loss, __global const uint *row_hit, int rows, 
 	if (fault[0])
 		return;
 	if (wrong >= 0) {
-		ulong found = 0;
+		const size_t label = (size_t)wrong * label_elements;
+		int e = 0;
 
-		for (int e = 0; e < label_elements; e++) {
-			const long x = label[(size_t)wrong * label_elements + e];
+		while (e < label_elements - 1 && !is_wrong_label(whole, real, label + e, limit))
+			e++;
 
-			found = x < 0 || x >= limit ? as_ulong(x) : found;
-		}
+		const ulong found = whole ? as_ulong(whole[label + e]) : as_uint(real[label + e]);
+
 		fault[0] = 3;
 		fault[1] = step + (chunks > 0);
 		fault[2] = wrong;
 		fault[3] = first_row + wrong;
 		fault[4] = (uint)found;
 		fault[5] = (uint)(found >> 32);
+		fault[6] = e;
 	} else if (not_finite(total)) {
 		fault[0] = 1;
 		fault[1] = step + (chunks > 0);
