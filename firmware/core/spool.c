@@ -13,8 +13,9 @@
 #define CHECKPOINT_DIGITS 12u
 
 /* Each before the one it lies in. */
-static const char *const folders[] = { "checkpoints", "logs/train",        "logs/validation", "logs/steps",
-				       "logs",        "model/saved_model", "model",           "" };
+static const char *const folders[] = { "checkpoints",       "logs/train", "logs/validation",
+				       "logs/steps",        "logs",       "model/saved_model/1",
+				       "model/saved_model", "model",      "" };
 
 char *spool_path(const char *run_id, const char *name, char out[static PATH_BYTES])
 {

@@ -7,7 +7,7 @@
  *     logs/{train,validation,steps}/events.out.tfevents.* the last of a folder grows to a bounded size, the
  *                                                   others are whole; uploaded again after its size changed,
  *                                                   as a trainer that goes back cuts what is void
- *     model/NAME, model/saved_model/NAME            whole or absent
+ *     model/NAME, model/saved_model/1/NAME          whole or absent
  * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it
  * is uploaded and two newer ones are on the disk; while the store is away, all that it is not to keep;
  * everything of a run once the run is final and in the store.

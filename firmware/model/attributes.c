@@ -229,11 +229,13 @@ static void read_one(struct node *node, const struct config_attribute *found, bo
 		note_unknown(node, found, mistakes);
 }
 
-static struct attribute fallback_of(const struct attribute_spec *spec)
+static struct attribute fallback_of(const struct attribute_spec *spec, bool is_activation)
 {
-	struct attribute value = { .i = (int64_t)spec->fallback,
-				   .f = spec->fallback,
-				   .b = spec->fallback != 0,
+	const double fallback =
+		is_activation && spec->activation_fallback != 0 ? spec->activation_fallback : spec->fallback;
+	struct attribute value = { .i = (int64_t)fallback,
+				   .f = fallback,
+				   .b = fallback != 0,
 				   .s = spec->fallback_name,
 				   .items = spec->items_min ? spec->items_min : 1 };
 
@@ -259,7 +261,7 @@ void attributes_read(struct node *node, const struct config_layer *layer, struct
 			mistakes_add(mistakes, node->line, "model.layers.%s: found nothing, allowed: %s",
 				     spec->key, allowed);
 		else
-			node->attribute[i] = fallback_of(spec);
+			node->attribute[i] = fallback_of(spec, node->is_activation);
 	}
 }
 

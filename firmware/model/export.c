@@ -23,7 +23,7 @@ static const struct {
 	const struct export_writer *writer;
 } forms[] = {
 	[EXPORT_ONNX] = { "onnx", "model.onnx", &export_onnx },
-	[EXPORT_SAVED_MODEL] = { "saved_model", "saved_model/saved_model.pb", &export_saved_model },
+	[EXPORT_SAVED_MODEL] = { "saved_model", "saved_model/1/saved_model.pb", &export_saved_model },
 };
 _Static_assert(sizeof(forms) / sizeof(forms[0]) == EXPORT_FORMS, "every form has its writer");
 

@@ -179,11 +179,29 @@ static void add_type(struct wire *wire, const char *key, uint64_t type)
 
 /* ---- Nodes ---- */
 
+/* TensorFlow's nodes may be called [A-Za-z0-9.][A-Za-z0-9_.\\/-]*, features of data anything: what is not
+ * allowed is its byte in hexadecimal. The signature has the true names. */
+static void write_name(struct wire *wire, uint32_t field, const char *name, const char *behind)
+{
+	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.";
+	char safe[3 * EXPORT_NAME_BYTES + 4];
+	size_t used = 0;
+
+	for (const char *c = name; *c && used + 7 < sizeof(safe); c++)
+		if (strchr(first, *c) || (used && strchr("_/-", *c)))
+			safe[used++] = *c;
+		else
+			used += (size_t)snprintf(safe + used, sizeof(safe) - used, "x%02X",
+						 (unsigned char)*c);
+	(void)snprintf(safe + used, sizeof(safe) - used, "%s", behind);
+	wire_string(wire, field, safe);
+}
+
 static void fill_constant_node(struct wire *wire, const void *context)
 {
 	const struct export_constant *constant = context;
 
-	wire_string(wire, NODE_NAME, constant->name);
+	write_name(wire, NODE_NAME, constant->name, "");
 	wire_string(wire, NODE_OP, "Const");
 	add_type(wire, "dtype", type_of(constant->dtype));
 	add_attribute(wire, &(struct attribute_of){ "value", VALUE_TENSOR, .constant = constant });
@@ -241,13 +259,13 @@ static void fill_node(struct wire *wire, const void *context)
 	const bool batched = node->kind == EXPORT_MATMUL && node->rank > 2;
 	char axes[EXPORT_NAME_BYTES];
 
-	wire_string(wire, NODE_NAME, node->output);
+	write_name(wire, NODE_NAME, node->output, "");
 	wire_string(wire, NODE_OP, batched ? "BatchMatMulV2" : types[node->kind].op);
 	for (uint32_t i = 0; i < node->inputs; i++)
-		wire_string(wire, NODE_INPUT, node->input[i]);
+		write_name(wire, NODE_INPUT, node->input[i], "");
 	if (has_axes(node)) {
 		axes_name(node, axes);
-		wire_string(wire, NODE_INPUT, axes);
+		write_name(wire, NODE_INPUT, axes, "");
 	}
 	add_type(wire,
 		 node->kind == EXPORT_GATHER  ? "Tparams"
@@ -291,7 +309,7 @@ static void fill_placeholder(struct wire *wire, const void *context)
 {
 	const struct tensor *tensor = context;
 
-	wire_string(wire, NODE_NAME, tensor->name);
+	write_name(wire, NODE_NAME, tensor->name, "");
 	wire_string(wire, NODE_OP, "Placeholder");
 	add_type(wire, "dtype", type_of(tensor->dtype));
 	add_attribute(wire, &(struct attribute_of){ "shape", VALUE_SHAPE, .tensor = tensor });
@@ -319,10 +337,8 @@ static void write_output(struct wire *graph, const struct tensor *tensor)
 static void fill_info(struct wire *wire, const void *context)
 {
 	const struct tensor *tensor = context;
-	char name[EXPORT_NAME_BYTES];
 
-	(void)snprintf(name, sizeof(name), "%s:0", tensor->name);
-	wire_string(wire, INFO_NAME, name);
+	write_name(wire, INFO_NAME, tensor->name, ":0");
 	wire_varint(wire, INFO_TYPE, type_of(tensor->dtype));
 	wire_message(wire, INFO_SHAPE, fill_batch_shape, tensor);
 }

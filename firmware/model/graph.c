@@ -176,9 +176,11 @@ static void add_batch(struct graph *graph)
 
 /* ---- Nodes ---- */
 
+/* TensorFlow's rule, for the name comes first in those of its parameters and of exported nodes. */
 static bool name_allowed(const char *name)
 {
-	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
+	return !strchr("_-", name[0]) &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
 		       strlen(name) &&
 	       strcmp(name, "optimizer") != 0 && strcmp(name, "state") != 0;
 }
@@ -200,14 +202,20 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 		(void)snprintf(node->name, sizeof(node->name), "%s", op);
 	if (!name_allowed(node->name))
 		mistakes_add(mistakes, layer->line,
-			     "model.layers.name: found \"%s\", allowed: letters, digits, _ - . and not "
-			     "\"optimizer\" or \"state\"",
+			     "model.layers.name: found \"%s\", allowed: letters, digits, _ - . (not _ or - "
+			     "first), "
+			     "and not \"optimizer\" or \"state\"",
 			     node->name);
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		if (!strcmp(graph->node[i].name, node->name) && node->op)
 			mistakes_add(mistakes, layer->line,
 				     "model.layers.name: found \"%s\", allowed: another than line %u has",
 				     node->name, graph->node[i].line);
+	if (feature_named(graph->config, node->name) && strcmp(node->name, graph->config->model.label) != 0)
+		mistakes_add(mistakes, layer->line,
+			     "model.layers.name: found \"%s\", allowed: another than a feature has, so that "
+			     "inputs are of one meaning",
+			     node->name);
 }
 
 static bool find_input(struct graph *graph, const char *name, uint32_t *ret_tensor)

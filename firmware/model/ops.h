@@ -23,9 +23,10 @@ struct attribute_spec {
 	const char *key;
 	enum attribute_kind kind;
 	bool required;
-	bool hashed;     /* changes what a checkpoint means */
-	bool max_open;   /* `max` itself is not allowed */
-	double fallback; /* when absent */
+	bool hashed;                /* changes what a checkpoint means */
+	bool max_open;              /* `max` itself is not allowed */
+	double fallback;            /* when absent */
+	double activation_fallback; /* ... of an op that a layer's `activation` names; 0: the same */
 	const char *fallback_name;
 	double min, max;               /* allowed numbers */
 	const char *const *names;      /* allowed names, NULL-terminated */

@@ -202,18 +202,28 @@ int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error
 
 /* ---- At the end of training ---- */
 
-int epochs_finish(struct train *train, struct error *err)
+static int load_best(struct train *train, struct error *err)
 {
 	struct epochs *epochs = &train->epochs;
-	int r = model_finalize(train->model, err);
+	int r = 0;
 
-	if (r < 0 || !epochs->best_kept || epochs->finished)
-		return r;
 	for (uint32_t i = 0; r == 0 && i < epochs->best_count; i++)
 		r = model_tensor_load(train->model, epochs->best[i].tensor.name, epochs->best[i].data,
 				      epochs->best[i].tensor.bytes, err);
-	epochs->finished = r == 0;
 	if (r == 0)
 		log_info("the best epoch's weights are the model");
+	return r;
+}
+
+int epochs_finish(struct train *train, struct error *err)
+{
+	struct epochs *epochs = &train->epochs;
+	int r;
+
+	if (epochs->finished)
+		return 0;
+	/* What was judged the best were the weights as trained, not their average. */
+	r = epochs->best_kept ? load_best(train, err) : model_finalize(train->model, err);
+	epochs->finished = r == 0;
 	return r;
 }

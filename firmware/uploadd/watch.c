@@ -16,8 +16,8 @@ int watch_open(struct watch *watch, struct error *err)
 /* A folder that is not there yet is found by the next scan. */
 void watch_run(struct watch *watch, const char *run_id)
 {
-	static const char *const folders[] = { "checkpoints", "logs/train",        "logs/validation",
-					       "logs/steps",  "model/saved_model", "model" };
+	static const char *const folders[] = { "checkpoints", "logs/train",          "logs/validation",
+					       "logs/steps",  "model/saved_model/1", "model" };
 	char path[PATH_BYTES];
 
 	(void)inotify_add_watch(watch->fd, path_of(PATH_RUN, NULL, path), IN_MOVED_TO);

@@ -47,7 +47,10 @@ def by_onnx(path):
 
 
 def by_tensorflow(path):
-    loaded = tf.saved_model.load(os.path.dirname(path))
+    folder = os.path.dirname(path)
+    if not os.path.basename(folder).isdigit():  # TensorFlow Serving takes <base path>/<version>
+        raise RuntimeError(f"{folder} is no version's")
+    loaded = tf.saved_model.load(folder)
     serve = loaded.signatures["serving_default"]
     by_tensorflow.alive.append(loaded)
     return lambda batch: next(iter(serve(**{n: tf.constant(b) for n, b in batch.items()}).values())).numpy()

@@ -130,6 +130,11 @@ LAYERS = [
         '{ op = "dense"; name = "b"; units = 4; inputs = [ "age" ]; }, '
         '{ op = "concatenate"; inputs = [ "a", "b", "age" ]; }, { op = "dense"; name = "out"; units = 5; }', joined,
         features={"sentence": ("float32", [12], None), "age": ("float32", [3], None)}),
+    Row("features of any name", '{ op = "dense"; name = "a"; units = 7; }, '
+        '{ op = "concatenate"; inputs = [ "a", "_age:in years" ]; }, { op = "dense"; name = "out"; units = 5; }',
+        lambda inputs: K.Dense(5, name="out")(K.Concatenate(name="concatenate")(
+            [K.Dense(7, name="a")(inputs["petal length"]), inputs["_age:in years"]])),
+        features={"petal length": ("float32", [12], None), "_age:in years": ("float32", [3], None)}),
     Row("dense on the last dimension, reshape, flatten",
         '{ op = "dense"; name = "a"; units = 4; }, { op = "reshape"; target_shape = [ 10, -1 ]; }, '
         '{ op = "relu"; }, { op = "dense"; name = "b"; units = 3; }, { op = "flatten"; }, { op = "dense"; name = "out"; units = 5; }',
@@ -142,6 +147,12 @@ LAYERS = [
 LAYERS += [Row("activation of dense", '{ op = "dense"; name = "a"; units = 16; activation = "relu"; }, '
                '{ op = "dense"; name = "b"; units = 16; activation = "gelu"; }, { op = "add"; inputs = [ "a", "b" ]; }, '
                '{ op = "dense"; name = "out"; units = 5; }', activated)]
+
+LAYERS += [Row("dropout 0", '{ op = "dense"; name = "a"; units = 16; }, { op = "dropout"; rate = 0.0; }, '
+               '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), lambda: K.Dropout(0.0), dense(5, "out")))]
+LAYERS += [Row(f"activation = {name}", f'{{ op = "dense"; name = "a"; units = 16; activation = "{name}"; }}, '
+               '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a", activation=name), dense(5, "out")))
+           for name in ("sigmoid", "tanh", "swish", "gelu", "leaky_relu", "softmax")]
 
 FUNCTIONS = [("sigmoid", "", lambda: K.Activation("sigmoid")), ("tanh", "", lambda: K.Activation("tanh")),
              ("swish", "", lambda: K.Activation("swish")), ("silu", "", lambda: K.Activation("silu")),

@@ -64,6 +64,12 @@ is "$(weights_of "$spool/model/model.safetensors")" \
 like "$result" '^0 finished 12 ' "and every epoch was trained"
 killed keeping $((per_epoch + 1)) $((8 * per_epoch))
 
+# What keeps the best keeps it through a test of several batches, and when the weights are averaged, too.
+undisturbed averaged 'keep_best: { monitor = "val_accuracy"; }; optimizer: { use_ema = true; ema_momentum = 0.999; };'
+best=$(record_json 'max(r["epochs"], key=lambda e: (e["validation_accuracy"], -e["epoch"]))["step"]')
+is "$(weights_of "$spool/model/model.safetensors")" \
+	"$(weights_of "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$best")")" "the best epoch's weights, not their average"
+
 undisturbed plateau "reduce_on_plateau: { $never patience = 1; factor = 0.5; min_lr = 0.0002; };"
 is "$(record_json '[round(e["learning_rate"], 6) for e in r["epochs"][:6]]')" "[0.001, 0.001, 0.0005, 0.00025, 0.0002, 0.0002]" \
 	"plateau: the learning rate of each epoch"

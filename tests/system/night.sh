@@ -36,7 +36,7 @@ report=$("$KILN_BIN/kiln" report "$run" --config "$work/kiln.conf" 2>&1)
 like "$report" 'state   finished' "the store says finished"
 like "$report" 'test accuracy (9[0-9]|100)' "what there is to learn is learnt"
 for name in plan run.json checkpoints/latest.json model/model.safetensors model/model.onnx \
-	model/saved_model/saved_model.pb; do
+	model/saved_model/1/saved_model.pb; do
 	test -s "$sink/$run/$name"
 	ok $? "$name is in the store"
 done
@@ -81,8 +81,8 @@ like "$("$KILN_BIN/kiln" evaluate "$sink/$run/model")" "label down, prediction a
 is "$("$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/store/data" --json | grep -v '"model"')" "$(grep -v '"model"' "$work/test.json")" \
 	"evaluate --data: shards by their place"
 mkdir "$work/nothing"
-TMPDIR=$work/nothing "$KILN_BIN/kiln" evaluate "$sink/$run/model" >"$work/said" 2>&1
-like "$? $(cat "$work/said")" "^1 kiln: $work/nothing/kiln-plan-.*: cannot make it: No such file or directory" \
+TMPDIR=$work/absent "$KILN_BIN/kiln" evaluate "$sink/$run/model" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" "^1 kiln: $work/absent/kiln-plan-.*: cannot make it: No such file or directory" \
 	"evaluate: what it downloads lies in TMPDIR"
 "$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/nothing" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" "^1 kiln: file://$work/nothing: found no shards of the test split" "evaluate: a place without shards"
@@ -91,8 +91,8 @@ like "$? $(cat "$work/said")" "^1 kiln: file://$work/nothing: found no shards of
 
 said=$("$KILN_BIN/kiln" export "file://$sink/$run/model" --output "$work/exported" 2>&1)
 is "$said" "$work/exported/model.onnx: $(stat -c %s "$work/exported/model.onnx") bytes
-$work/exported/saved_model/saved_model.pb: $(stat -c %s "$work/exported/saved_model/saved_model.pb") bytes" "export: what it wrote"
-for name in model.onnx saved_model/saved_model.pb; do
+$work/exported/saved_model/1/saved_model.pb: $(stat -c %s "$work/exported/saved_model/1/saved_model.pb") bytes" "export: what it wrote"
+for name in model.onnx saved_model/1/saved_model.pb; do
 	cmp "$work/exported/$name" "$sink/$run/model/$name"
 	ok $? "export: $name as the run left it"
 done

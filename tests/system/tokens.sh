@@ -53,7 +53,7 @@ ok $? "what there is to learn is learnt" "test accuracy ${accuracy:-none}"
 model=$work/runs/$run/model
 cmp -s "$work/data/vocabulary.txt" "$model/vocabulary.txt"
 ok $? "the vocabulary lies beside the model"
-[ -s "$model/model.onnx" ] && [ -s "$model/saved_model/saved_model.pb" ]
+[ -s "$model/model.onnx" ] && [ -s "$model/saved_model/1/saved_model.pb" ]
 ok $? "the model is there for other tools, too" "$(ls "$model")"
 answers=$("$kiln" predict "$model" "it was warm and lovely" "so stale and soggy" "" 2>&1)
 is "$(awk '{ print $1 }' <<<"$answers" | head -n 2 | xargs)" "positive negative" "kiln predict takes texts" "$answers"

@@ -265,10 +265,10 @@ static void gelu_export(struct export *out, const struct node *node)
 	export_binary(out, EXPORT_MULTIPLY, half.text, gate.text, export_output(out, node));
 }
 
-/* keras.layers.LeakyReLU's own default. */
+/* keras.layers.LeakyReLU's own default, and keras.activations.leaky_relu's. */
 static const struct attribute_spec leaky_relu_attributes[] = {
 	[FUNCTION_PARAMETER] = { "negative_slope", ATTRIBUTE_IS_FLOAT, .hashed = true, .fallback = 0.3,
-				 .min = 0, .max = 1e6 },
+				 .activation_fallback = 0.2, .min = 0, .max = 1e6 },
 };
 
 /* True: by tanh, as the paper's formula; false: by erf, Keras's default. */
