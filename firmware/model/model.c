@@ -192,7 +192,7 @@ void model_close(struct model *model)
 	plan_done(&model->train);
 	plan_done(&model->evaluate);
 	plan_done(&model->predict);
-	for (uint32_t i = 0; i < WRAPS_MAX; i++)
+	for (uint32_t i = 0; i < WRAPPED_TENSORS * WRAPS_MAX; i++)
 		gpu_buffer_free(model->wrap[i].buffer);
 	for (uint32_t i = 0; model->part && i < model->graph.tensors; i++)
 		gpu_buffer_free(model->part[i]);
@@ -218,13 +218,13 @@ void model_closep(struct model **model)
 
 /* CPU devices read host memory in place: an idea of PoCL's that OpenCL allows with CL_MEM_USE_HOST_PTR.
  * Batches are read-only for kernels, and written by the host only while no kernel reads them. */
-static int wrap_host(struct model *model, const void *host, uint64_t bytes, struct gpu_buffer **ret_buffer,
-		     struct error *err)
+static int wrap_host(struct model *model, uint32_t place, const void *host, uint64_t bytes,
+		     struct gpu_buffer **ret_buffer, struct error *err)
 {
 	const uint64_t hash = ((uintptr_t)host >> 6) * UINT64_C(0x9E3779B97F4A7C15);
-	struct wrap *wrap = &model->wrap[hash >> 54];
+	struct wrap *wrap = &model->wrap[place * WRAPS_MAX + (hash >> 56)];
 
-	_Static_assert(WRAPS_MAX == 1u << (64 - 54), "the hash's high bits index the table");
+	_Static_assert(WRAPS_MAX == 1u << (64 - 56), "the hash's high bits index the table");
 	if (wrap->host != host || wrap->bytes != bytes) {
 		gpu_buffer_free(wrap->buffer); /* kernels in flight keep what they use */
 		*wrap = (struct wrap){ 0 };
@@ -239,6 +239,15 @@ static int wrap_host(struct model *model, const void *host, uint64_t bytes, stru
 	return 0;
 }
 
+/* Of a batch's tensors, which this is. */
+static uint32_t place_of(const struct graph *graph, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		if (graph->input[i] == tensor)
+			return i;
+	return GRAPH_INPUTS_MAX + (tensor == graph->label ? 0 : tensor == graph->weight ? 1 : 2);
+}
+
 /* Host memory of `rows` rows of a batch tensor, or all of one that has none, -> what kernels read. */
 static int feed(struct model *model, uint32_t tensor, const void *host, uint64_t rows,
 		struct gpu_buffer *device, struct gpu_buffer **ret_buffer, struct error *err)
@@ -249,7 +258,7 @@ static int feed(struct model *model, uint32_t tensor, const void *host, uint64_t
 	if (!host)
 		return 0;
 	if (gpu_is_cpu(model->gpu))
-		return wrap_host(model, host, bytes, ret_buffer, err);
+		return wrap_host(model, place_of(&model->graph, tensor), host, bytes, ret_buffer, err);
 	*ret_buffer = device;
 	return gpu_write(model->gpu, device, 0, host, bytes, false, err);
 }

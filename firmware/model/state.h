@@ -11,7 +11,10 @@
 
 /* Host memory seen as device memory on CPU devices, by address: a ring has few slots, and making a buffer is
  * not free. */
-#define WRAPS_MAX 1024u
+/* Host memory in use as buffers: ways of each of a batch's tensors, so that none evicts another of its batch.
+ */
+#define WRAPS_MAX       256u
+#define WRAPPED_TENSORS (GRAPH_INPUTS_MAX + 3u)
 
 struct wrap {
 	const void *host;
@@ -57,7 +60,7 @@ struct model {
 	struct gpu_buffer *arena[ARENA_MAX], **part;                         /* part: by tensor */
 	struct gpu_buffer *input[GRAPH_INPUTS_MAX], *label, *weight, *empty; /* not on CPU devices: where
 									      * batches are written to */
-	struct wrap wrap[WRAPS_MAX];
+	struct wrap wrap[WRAPPED_TENSORS * WRAPS_MAX];
 	struct flight flight[MODEL_TICKETS_MAX];
 	uint64_t given, completed, handed_back; /* batches; flight[n % MODEL_TICKETS_MAX] is batch n */
 	struct fault fault;                     /* the first seen; it stays */
