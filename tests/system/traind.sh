@@ -247,7 +247,7 @@ ok $? "checkpoints by time are written between the ends of epochs, too" "$code, 
 stop_fetchd
 
 # ---- Weights of the last run ----
-config whole "$data" 'start_from = "latest";' ''
+config whole "$data" 'start_from = "latest";' 'learning_rate = 0.0005;'
 export KILN_ROOT=$work/nodes/whole
 first=$id
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
@@ -255,6 +255,7 @@ begin whole
 run_to_end
 like "$(cat "$KILN_ROOT/log")" "starting with the weights of t-" "start_from = latest takes the last run's weights"
 is "$(record_json 'r["epochs"][0]["accuracy"] > 0.9 and r["epochs"][0]["step"] == 338')" True "and begins anew with them"
+is "$(record_json 'r["epochs"][0]["learning_rate"]')" 0.0005 "with whatever else the configuration says by now"
 stop_fetchd
 
 # ---- A moving average of the weights, gradients of three batches a step ----
