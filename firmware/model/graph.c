@@ -200,7 +200,7 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 		(void)snprintf(node->name, sizeof(node->name), "%s_%u", op, same);
 	else
 		(void)snprintf(node->name, sizeof(node->name), "%s", op);
-	if (!name_allowed(node->name))
+	if (layer->name[0] && !name_allowed(node->name))
 		mistakes_add(mistakes, layer->line,
 			     "model.layers.name: found \"%s\", allowed: letters, digits, _ - . (not _ or - "
 			     "first), "
