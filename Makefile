@@ -267,6 +267,7 @@ bench-%: deps-test programs tests benches
 
 # What this machine's OpenCL device makes of the kernels: verified, then timed. Another driver: make gpu-check ICD=FILE
 gpu-check: deps-test programs tests benches
+	@tools/deps/install bench
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BUILD=$(CURDIR)/$(B) tools/gpu-check $(if $(ICD),--icd $(ICD)) | tee build/results/gpu-check.jsonl
 

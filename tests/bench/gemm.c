@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products against OpenBLAS, each as its whole of launches: sampled numbers are compared with float64
- * first, then rounds of both alternate, a JSON line each with the medians in gigaflops. Usage: gemm [ROUNDS]
+ * Matrix products against OpenBLAS, each as its whole of launches, and against CLBlast where the device is no
+ * CPU: sampled numbers are compared with float64 first, then rounds of both alternate, a JSON line each with
+ * the medians in gigaflops. Usage: gemm [ROUNDS]     KILN_BENCH_CLBLAST=1: CLBlast on a CPU device, too
  */
+#include "tests/bench/clblast.h"
 #include "tests/bench/measure.h"
-#include "tests/bench/openblas.h"
 #include "tests/reference.h"
 
 #include "model/gemm.h"
@@ -80,6 +81,21 @@ static void close_bench(struct bench *bench)
 		free(bench->numbers[t]);
 }
 
+/* One of both is there, or none. */
+struct peer {
+	sgemm_function *openblas;
+	struct clblast clblast;
+};
+
+static void open_peer(struct peer *peer, const struct gpu *gpu)
+{
+	*peer = (struct peer){ 0 };
+	if (!gpu_is_cpu(gpu) || getenv("KILN_BENCH_CLBLAST"))
+		clblast_open(&peer->clblast);
+	else
+		peer->openblas = find_sgemm();
+}
+
 /* Microseconds of one. */
 static double ours_us(struct bench *bench, uint64_t times)
 {
@@ -94,7 +110,23 @@ static double ours_us(struct bench *bench, uint64_t times)
 	return (now_us() - start) / (double)times;
 }
 
-static double blas_us(const struct bench *bench, sgemm_function *sgemm, uint64_t times)
+static double clblast_us(const struct bench *bench, struct clblast *clblast, uint64_t times)
+{
+	const struct product *p = bench->product;
+	const double start = now_us();
+
+	for (uint64_t i = 0; i < times; i++)
+		clblast_must(clblast->sgemm(ROW_MAJOR, p->a_transposed ? TRANSPOSED : PLAIN,
+					    p->b_transposed ? TRANSPOSED : PLAIN, p->m, p->n, p->k, 1,
+					    clblast->memory[A], 0, p->a_transposed ? p->m : p->k,
+					    clblast->memory[B], 0, p->b_transposed ? p->k : p->n, 0,
+					    clblast->memory[C], 0, p->n, &clblast->queue, NULL),
+			     "a product");
+	clblast_must(clFinish(clblast->queue), "finish");
+	return (now_us() - start) / (double)times;
+}
+
+static double openblas_us(const struct bench *bench, sgemm_function *sgemm, uint64_t times)
 {
 	const struct product *p = bench->product;
 	const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
@@ -155,26 +187,46 @@ static void verify(struct bench *bench)
 	free(found);
 }
 
-static void measure(struct bench *bench, sgemm_function *sgemm, uint32_t rounds)
+/* CLBlast compiles and tunes at its first. */
+static void begin_clblast(const struct bench *bench, struct clblast *clblast)
+{
+	for (int t = A; t < TENSORS; t++)
+		clblast_put(clblast, t, t < C ? bench->numbers[t] : NULL, operand_numbers(bench->product, t));
+	(void)clblast_us(bench, clblast, 1);
+}
+
+static double peer_us(const struct bench *bench, struct peer *peer, uint64_t times)
+{
+	return peer->openblas        ? openblas_us(bench, peer->openblas, times)
+	       : peer->clblast.sgemm ? clblast_us(bench, &peer->clblast, times)
+				     : 0;
+}
+
+static void measure(struct bench *bench, struct peer *peer, uint32_t rounds)
 {
 	const struct product *p = bench->product;
 	const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
 	const uint64_t times = (uint64_t)(ROUND_FLOPS / flops) + 1;
-	double ours[ROUNDS_MAX], peer[ROUNDS_MAX];
+	double ours[ROUNDS_MAX], theirs[ROUNDS_MAX];
 
+	if (peer->clblast.sgemm)
+		begin_clblast(bench, &peer->clblast);
 	for (uint32_t r = 0; r < rounds; r++) {
 		ours[r] = ours_us(bench, times);
-		peer[r] = sgemm ? blas_us(bench, sgemm, times) : 0;
+		theirs[r] = peer_us(bench, peer, times);
 	}
+	if (peer->clblast.sgemm)
+		clblast_drop(&peer->clblast);
 	const double value = flops / median(ours, rounds) / 1e3;
 
 	printf("{\"name\":\"gemm-cpu\",\"case\":\"%s %" PRIu64 "x%" PRIu64 "x%" PRIu64
 	       "\",\"value\":%.1f,\"unit\":\"Gflop/s\"",
 	       p->form, p->m, p->n, p->k, value);
-	if (sgemm) {
-		const double of_peer = flops / median(peer, rounds) / 1e3;
+	if (peer->openblas || peer->clblast.sgemm) {
+		const double of_peer = flops / median(theirs, rounds) / 1e3;
 
-		printf(",\"peer\":\"openblas\",\"peer_value\":%.1f,\"ratio\":%.3f", of_peer, value / of_peer);
+		printf(",\"peer\":\"%s\",\"peer_value\":%.1f,\"ratio\":%.3f",
+		       peer->openblas ? "openblas" : "clblast", of_peer, value / of_peer);
 	}
 	printf("}\n");
 	(void)fflush(stdout);
@@ -185,21 +237,23 @@ int main(int argc, char **argv)
 	const uint32_t asked = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 15;
 	const uint32_t rounds = asked < 1 ? 1 : asked > ROUNDS_MAX ? ROUNDS_MAX : asked;
 	const struct config config = model_config(NULL, 0, 1, 1, 1);
-	sgemm_function *sgemm = find_sgemm();
 	struct gpu *gpu = open_device();
+	struct peer peer;
 	struct gpu_program *program = NULL;
 	struct error err = { 0 };
 
 	harness_must(kernels_build(gpu, DTYPE_F32, &program, &err), &err);
 	(void)fprintf(stderr, "%s\n", gpu_description(gpu));
+	open_peer(&peer, gpu);
 	for (size_t i = 0; i < sizeof(products) / sizeof(*products); i++) {
 		struct bench bench = { 0 };
 
 		open_bench(&bench, gpu, &config, program, &products[i]);
 		verify(&bench);
-		measure(&bench, sgemm, rounds);
+		measure(&bench, &peer, rounds);
 		close_bench(&bench);
 	}
+	clblast_close(&peer.clblast);
 	gpu_program_free(program);
 	close_device(gpu);
 	return 0;
