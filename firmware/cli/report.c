@@ -63,6 +63,15 @@ static void print_epochs(const cJSON *record)
 	}
 }
 
+/* A loss of numbers has no accuracy. */
+static void print_test(const cJSON *test)
+{
+	printf("\ntest ");
+	if (cJSON_GetObjectItemCaseSensitive(test, "accuracy"))
+		printf("accuracy %.2f %%, ", 100 * number(test, "accuracy"));
+	printf("loss %.4f, %.0f rows\n", number(test, "loss"), number(test, "rows"));
+}
+
 static void print_left_behind(const cJSON *record)
 {
 	const cJSON *left = cJSON_GetObjectItemCaseSensitive(record, "left_behind"), *name;
@@ -94,8 +103,7 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 	print_epochs(record);
 	test = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(record, "metrics"), "test");
 	if (test)
-		printf("\ntest accuracy %.2f %%, loss %.4f, %.0f rows\n", 100 * number(test, "accuracy"),
-		       number(test, "loss"), number(test, "rows"));
+		print_test(test);
 	printf("\noutputs %s/%s\n", sink_url, id);
 	print_left_behind(record);
 	return 0;

@@ -5,6 +5,7 @@
 #include "core/log.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
@@ -55,7 +56,8 @@ static void add_field(struct entry *entry, const struct event_field *field, cons
 		break;
 	case EVENT_NUMBER:
 		memcpy(&number, value, sizeof(number));
-		entry_add(entry, "%s=%.9g", field->name, number);
+		if (!isnan(number))
+			entry_add(entry, "%s=%.9g", field->name, number);
 		break;
 	}
 }

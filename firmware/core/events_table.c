@@ -37,7 +37,8 @@ const struct event_field event_fields[] = {
 	[FIELD_SPLIT] = { "KILN_SPLIT", EVENT_TEXT, AT(split), "`train`, `validation` or `test`" },
 	[FIELD_STEP] = { "KILN_STEP", EVENT_COUNT, AT(step), "the run's steps up to here" },
 	[FIELD_LOSS] = { "KILN_LOSS", EVENT_NUMBER, AT(loss), "mean loss over the pass" },
-	[FIELD_ACCURACY] = { "KILN_ACCURACY", EVENT_NUMBER, AT(accuracy), "0 .. 1, over the pass" },
+	[FIELD_ACCURACY] = { "KILN_ACCURACY", EVENT_NUMBER, AT(accuracy),
+			     "0 .. 1, over the pass; left out: the loss has none" },
 	[FIELD_RECORDS] = { "KILN_RECORDS", EVENT_COUNT, AT(records), "records it is about" },
 	[FIELD_KEY] = { "KILN_KEY", EVENT_TEXT, AT(key),
 			"an object in the store, below `source.url` or the run's folder; in the spool the "

@@ -187,6 +187,33 @@ static void check_weights(const struct graph *graph, struct mistakes *mistakes)
 			sample);
 }
 
+/* A loss of numbers knows no right and wrong. */
+static void check_accuracy(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct config *config = graph->config;
+	const struct {
+		const char *key;
+		int monitor;
+	} monitors[] = { { "early_stopping.monitor", config->early_stopping.monitor },
+			 { "reduce_on_plateau.monitor", config->reduce_on_plateau.monitor },
+			 { "keep_best.monitor", config->keep_best.monitor } };
+
+	if (graph->loss->kind != METRICS_NUMBERS)
+		return;
+	for (size_t i = 0; i < sizeof(monitors) / sizeof(*monitors); i++)
+		if (monitors[i].monitor == MONITOR_ACCURACY || monitors[i].monitor == MONITOR_VAL_ACCURACY)
+			mistakes_add(
+				mistakes, config_line(config, monitors[i].key),
+				"%s: found \"%s\", allowed with loss %s: \"none\", \"loss\", \"val_loss\"",
+				monitors[i].key,
+				monitors[i].monitor == MONITOR_ACCURACY ? "accuracy" : "val_accuracy",
+				graph->loss->name);
+	if (config->model.top_k)
+		mistakes_add(mistakes, config_line(config, "model.top_k"),
+			     "model.top_k: found %" PRIu64 ", allowed with loss %s: 0", config->model.top_k,
+			     graph->loss->name);
+}
+
 void loss_check(const struct graph *graph, struct mistakes *mistakes)
 {
 	const struct loss *loss = graph->loss;
@@ -199,6 +226,7 @@ void loss_check(const struct graph *graph, struct mistakes *mistakes)
 		mistakes_add(mistakes, config_line(config, "model.label_smoothing"),
 			     "model.label_smoothing: found %g, allowed with loss %s: 0",
 			     config->model.label_smoothing, loss->name);
+	check_accuracy(graph, mistakes);
 	if (loss->output_op && strcmp(last->op->name, loss->output_op) != 0) {
 		mistakes_add(mistakes, last->line,
 			     "model.layers.op: found \"%s\" as the last, allowed with loss %s: \"%s\"",
@@ -209,7 +237,7 @@ void loss_check(const struct graph *graph, struct mistakes *mistakes)
 		return;
 	check_label(graph, mistakes);
 	check_weights(graph, mistakes);
-	if (config->model.top_k > classes_of(graph))
+	if (loss->kind != METRICS_NUMBERS && config->model.top_k > classes_of(graph))
 		mistakes_add(mistakes, config_line(config, "model.top_k"),
 			     "model.top_k: found %" PRIu64 ", allowed: at most %" PRIu64 ", the classes",
 			     config->model.top_k, classes_of(graph));
@@ -300,12 +328,14 @@ static int64_t wanted_class(const struct loss_reference *r, const double *label)
 static void hits(const struct loss *loss, const struct loss_reference *r, uint64_t row)
 {
 	const double *z = r->z + row * r->outputs, *label = r->label + row * r->label_elements;
-	const double half = loss->output_op ? 0 : 0.5; /* a logit's 0.5 is 0 */
 	const int64_t wanted = wanted_class(r, label);
 	uint64_t above = 0;
 
+	r->row_correct[row] = r->row_top[row] = 0;
+	if (loss->kind == METRICS_NUMBERS)
+		return;
 	if (r->outputs == 1 && !loss->class_label) {
-		r->row_correct[row] = (z[0] > half ? 1.0 : 0.0) == *label;
+		r->row_correct[row] = (z[0] > 0 ? 1.0 : 0.0) == *label; /* a logit's 0.5 is 0 */
 		r->row_top[row] = r->row_correct[row] > 0 || r->config->model.top_k > 1;
 		return;
 	}

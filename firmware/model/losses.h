@@ -7,7 +7,7 @@
  * A row counts its sample weight, or its class's, times; the mean is over the rows, not their weights. Hits
  * count rows, whatever they weigh. "Accuracy" is what Keras takes it for by the shapes: one output: p > 0.5
  * is the label; a label of one class: the largest output is its; else: the largest output is where the label
- * is largest.
+ * is largest. A loss of METRICS_NUMBERS has none, nor hits.
  */
 #pragma once
 

@@ -13,6 +13,7 @@
 #include "model/storage.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- The three passes ---- */
@@ -476,6 +477,14 @@ int model_fault(const struct model *model, uint32_t *ret_row, struct error *err)
 	return state_fault(model, fault, &model->bad, err);
 }
 
+/* Of what the loss counts as right. */
+static double share_of(const struct graph *graph, int64_t count, int64_t rows)
+{
+	if (graph->loss->kind == METRICS_NUMBERS)
+		return (double)NAN;
+	return rows ? (double)count / (double)rows : 0;
+}
+
 int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err)
 {
 	const struct graph *graph = &model->graph;
@@ -496,8 +505,8 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 	memcpy(&rows, sums + graph_at(graph, graph->rows_sum)->offset - offset, sizeof(rows));
 	*ret_metrics = (struct model_metrics){
 		.loss = rows ? ((double)loss[0] - (double)loss[1]) / (double)rows : 0,
-		.accuracy = rows ? (double)correct / (double)rows : 0,
-		.top_k = rows ? (double)top / (double)rows : 0,
+		.accuracy = share_of(graph, correct, rows),
+		.top_k = share_of(graph, top, rows),
 		.rows = (uint64_t)rows,
 	};
 	return 0;

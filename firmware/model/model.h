@@ -49,9 +49,9 @@ struct model_batch {
 };
 
 struct model_metrics {
-	double loss,
-		accuracy; /* means over the valid rows since the last model_metrics_reset(); 0 without rows */
-	double top_k;     /* the same, of config.model.top_k classes; 0 without */
+	double loss, accuracy; /* means over the valid rows since the last model_metrics_reset(); 0 without
+				* rows; NAN: the loss has no accuracy */
+	double top_k;          /* the same, of config.model.top_k classes; 0 without */
 	uint64_t rows;
 };
 

@@ -5,9 +5,10 @@
  *     logs/validation   by epoch: epoch_loss, epoch_accuracy
  *     logs/steps        by step: batch_loss, batch_accuracy, batch_learning_rate, records_per_second,
  *                       stall_percent
- * Epochs and their names are Keras's. What is by epoch comes from run.json's "epochs", so that it is written
- * later when a disk is full; the points by step and the histograms are then left out. Points by step are on
- * the disk at the end of an epoch: a power cut may leave a gap before the step that the run goes on from.
+ * A loss without an accuracy has no tag of it. Epochs and their names are Keras's. What is by epoch comes
+ * from run.json's "epochs", so that it is written later when a disk is full; the points by step and the
+ * histograms are then left out. Points by step are on the disk at the end of an epoch: a power cut may leave
+ * a gap before the step that the run goes on from.
  */
 #include "core/clock.h"
 #include "core/log.h"
@@ -15,6 +16,7 @@
 #include "traind/train.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define POINTS_MAX       4u
@@ -219,6 +221,17 @@ void curves_rest(struct train *train)
 	train->curves.since_waited_us = status->waited_us;
 }
 
+/* Leaves out those that there are not; returns how many remain. */
+static uint32_t known(struct tfevents_scalar *values, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!isnan(values[i].value))
+			values[kept++] = values[i];
+	return kept;
+}
+
 /* Rates are those since the point before it. */
 static int write_step(struct train *train, uint64_t step, uint64_t now_us, struct error *err)
 {
@@ -235,7 +248,7 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 	if (r == 0)
 		r = open_curve(train, CURVE_STEPS, err);
 	if (r == 0) {
-		const struct tfevents_scalar values[] = {
+		struct tfevents_scalar values[] = {
 			{ "batch_loss", (float)metrics.loss },
 			{ "batch_accuracy", (float)metrics.accuracy },
 			{ "batch_learning_rate", (float)model_learning_rate(train->model) },
@@ -247,9 +260,10 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 			{ "skipped_steps", (float)skipped },
 		};
 		const bool scaled = train->run.config.model.precision == PRECISION_MIXED_FLOAT16;
+		const uint32_t count = sizeof(values) / sizeof(values[0]) - (scaled ? 0 : 2);
 
-		r = tfevents_scalars(curve_of(train, CURVE_STEPS)->events, step, values,
-				     sizeof(values) / sizeof(values[0]) - (scaled ? 0 : 2), err);
+		r = tfevents_scalars(curve_of(train, CURVE_STEPS)->events, step, values, known(values, count),
+				     err);
 	}
 	return finish(curve_of(train, CURVE_STEPS), r, step + 1);
 }

@@ -2,8 +2,8 @@
 /*
  * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, learning_rate,
  * validation_loss, validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy,
- * rows}, of the last pass over each that had rows, with model.top_k also top_k_accuracy beside accuracy;
- * "quarantine", quarantine_json(), where records were left out.
+ * rows}, of the last pass over each that had rows, with model.top_k also top_k_accuracy beside accuracy,
+ * neither where the loss has none; "quarantine", quarantine_json(), where records were left out.
  */
 #include "core/clock.h"
 #include "core/events.h"
@@ -96,7 +96,7 @@ static bool set_number(cJSON *object, const char *key, double value)
 	return cJSON_AddNumberToObject(object, key, fmin(value, NUMBER_MAX));
 }
 
-/* With a prefix, as Keras's history has them. */
+/* With a prefix, as Keras's history has them; those that there are. */
 static bool set_figures(const struct train *train, cJSON *object, const char *prefix,
 			const struct model_metrics *metrics)
 {
@@ -111,6 +111,8 @@ static bool set_figures(const struct train *train, cJSON *object, const char *pr
 	char key[48];
 
 	for (size_t i = 0; done && i < count; i++) {
+		if (isnan(figures[i].value))
+			continue;
 		(void)snprintf(key, sizeof(key), "%s%s", prefix, figures[i].name);
 		done = set_number(object, key, figures[i].value);
 	}
@@ -219,9 +221,20 @@ int report_metrics(struct train *train, struct model_metrics *ret_metrics, struc
 
 /* ---- A segment's end ---- */
 
+/* For a sentence about the loss: ", accuracy 0.9", or nothing. */
+static const char *accuracy_text(const struct model_metrics *metrics, char out[static 32])
+{
+	*out = '\0';
+	if (!isnan(metrics->accuracy))
+		(void)snprintf(out, 32, ", accuracy %.4f", metrics->accuracy);
+	return out;
+}
+
 static void say_segment(const struct train *train, enum split split, uint64_t epoch,
 			const struct model_metrics *metrics)
 {
+	char accuracy[32];
+
 	event_send(&(struct event){ .id = EVENT_EPOCH_FINISHED,
 				    .run_id = train->run.id,
 				    .epoch = epoch,
@@ -230,9 +243,9 @@ static void say_segment(const struct train *train, enum split split, uint64_t ep
 				    .loss = metrics->loss,
 				    .accuracy = metrics->accuracy,
 				    .records = metrics->rows },
-		   "epoch %" PRIu64 "/%" PRIu64 ": %s loss %.4f, accuracy %.4f, %" PRIu64 " rows", epoch,
-		   train->run.config.run.epochs, split_names[split], metrics->loss, metrics->accuracy,
-		   metrics->rows);
+		   "epoch %" PRIu64 "/%" PRIu64 ": %s loss %.4f%s, %" PRIu64 " rows", epoch,
+		   train->run.config.run.epochs, split_names[split], metrics->loss,
+		   accuracy_text(metrics, accuracy), metrics->rows);
 }
 
 int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err)
@@ -275,6 +288,7 @@ int report_progress(struct train *train, enum split split, uint64_t segment, uin
 	struct report *report = &train->report;
 	const uint64_t now = clock_us(), passed_us = now - report->shown_us;
 	struct model_metrics metrics;
+	char accuracy[32];
 	int r;
 
 	report->rows += rows;
@@ -283,8 +297,8 @@ int report_progress(struct train *train, enum split split, uint64_t segment, uin
 	r = report_metrics(train, &metrics, err);
 	if (r < 0)
 		return r;
-	log_info("%s %" PRIu64 ", step %" PRIu64 ": loss %.4f, accuracy %.4f, %.0f rows/s",
-		 split_names[split], segment + 1, model_step(train->model), metrics.loss, metrics.accuracy,
+	log_info("%s %" PRIu64 ", step %" PRIu64 ": loss %.4f%s, %.0f rows/s", split_names[split],
+		 segment + 1, model_step(train->model), metrics.loss, accuracy_text(&metrics, accuracy),
 		 (double)report->rows * 1e6 / (double)passed_us);
 	publish_metrics(train, split, &metrics);
 	publish_phase(train, split == SPLIT_TRAIN ? "training" : "evaluating",

@@ -63,16 +63,19 @@ static bool is_better(const struct upload *upload, const double *figures, const 
 		figures[MONITOR_VAL_LOSS] < best[MONITOR_VAL_LOSS]);
 }
 
-/* By enum config_monitor; false: not all of them are there. */
+/* By enum config_monitor; false: not all of them are there. A loss without an accuracy leaves it as it is. */
 static bool read_figures(const cJSON *epoch, double figures[static MONITOR_VAL_ACCURACY + 1])
 {
+	const bool counts = cJSON_GetObjectItemCaseSensitive(epoch, "accuracy");
 	struct error err;
 
-	return json_get_double("epoch", epoch, "loss", &figures[MONITOR_LOSS], &err) == 0 &&
-	       json_get_double("epoch", epoch, "accuracy", &figures[MONITOR_ACCURACY], &err) == 0 &&
-	       json_get_double("epoch", epoch, "validation_loss", &figures[MONITOR_VAL_LOSS], &err) == 0 &&
-	       json_get_double("epoch", epoch, "validation_accuracy", &figures[MONITOR_VAL_ACCURACY], &err) ==
-		       0;
+	if (json_get_double("epoch", epoch, "loss", &figures[MONITOR_LOSS], &err) < 0 ||
+	    json_get_double("epoch", epoch, "validation_loss", &figures[MONITOR_VAL_LOSS], &err) < 0)
+		return false;
+	return !counts ||
+	       (json_get_double("epoch", epoch, "accuracy", &figures[MONITOR_ACCURACY], &err) == 0 &&
+		json_get_double("epoch", epoch, "validation_accuracy", &figures[MONITOR_VAL_ACCURACY],
+				&err) == 0);
 }
 
 void retain_find_best(struct upload *upload, const cJSON *record)

@@ -196,6 +196,22 @@ is "$(python3 -c '
 import json
 print(sorted(json.load(open("said"))))' 2>&1)" "['line', 'value']" "a regression: its value, and no class" "$(cat errors)"
 regression=$KILN_ROOT/data/kiln/spool/traind/$id/model
+is "$(python3 - "$KILN_ROOT/data/kiln/run/current/run.json" "$regression/../logs" <<'PY'
+import json, pathlib, sys
+run = json.load(open(sys.argv[1]))
+figures = [run["epochs"][0], run["metrics"]["train"], run["metrics"]["test"]]
+print(["loss" in f for f in figures], [name for f in figures for name in f if "accuracy" in name])
+curves = [f.read_bytes() for f in pathlib.Path(sys.argv[2]).rglob("*tfevents*")]
+print(any(b"epoch_loss" in c for c in curves), any(b"batch_loss" in c for c in curves), any(b"_accuracy" in c for c in curves))
+PY
+)" "[True, True, True] []
+True True False" "a regression has losses, and no accuracy, in run.json and in the curves"
+like "$(grep -F 'epoch 1/1: train' log)" 'train loss [0-9.e-]+, [0-9]+ rows' "nor in its sentences"
+like "$("$kiln" report 2>&1)" '^test loss [0-9.]+, 270 rows' "nor in its report"
+sed 's/^model: {/keep_best: { monitor = "val_accuracy"; }; &/' value.conf >watched.conf
+like "$("$KILN_BIN/kiln-oneshot" begin --config watched.conf 2>&1)" \
+	'watched.conf:[0-9]+: keep_best.monitor: found "val_accuracy", allowed with loss mean_squared_error: "none", "loss", "val_loss"' \
+	"and nothing can watch it"
 predict "$regression" --data "file://$work/both"
 is "$(python3 - "$("$kiln" evaluate "$regression" --data "file://$work/both" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["loss"])')" <<'PY'
 import json, sys

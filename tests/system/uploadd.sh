@@ -42,14 +42,16 @@ is_latest() {
 	[ "$(latest step)" = "$1" ]
 }
 
-# Epoch k ended at step 10 (k + 1); the second is the best.
-write_epochs() { # accuracies...
+# Epoch k ended at step 10 (k + 1).
+write_epochs() { # of each epoch its validation accuracy, or "loss" and its validation loss: a record without accuracy
 	python3 - "$record/run.json" "$@" <<-'PY'
 		import json, os, sys
-		path, accuracies = sys.argv[1], sys.argv[2:]
+		path, figures = sys.argv[1], sys.argv[2:]
 		record = json.load(open(path))
-		record["epochs"] = [{"epoch": k, "step": 10 * (k + 1), "loss": 1.0, "accuracy": 0.5, "validation_loss": 1.0, "validation_accuracy": float(a)}
-		                    for k, a in enumerate(accuracies)]
+		with_accuracy = lambda a: {"accuracy": 0.5, "validation_loss": 1.0, "validation_accuracy": float(a)}
+		with_loss = lambda text: {"validation_loss": float(text.removeprefix("loss"))}
+		record["epochs"] = [{"epoch": k, "step": 10 * (k + 1), "loss": 1.0, **(with_loss if f.startswith("loss") else with_accuracy)(f)}
+		                    for k, f in enumerate(figures)]
 		json.dump(record, open(path + ".new", "w"))
 		os.rename(path + ".new", path)
 	PY
@@ -93,6 +95,19 @@ ok $? "nothing of the run is left in the spool"
 start --drain
 wait $uploadd
 is $? 0 "started once more it has nothing to do"
+
+# ---- A loss without an accuracy: the best is by the validation loss ----
+begin numbers 2
+start --drain
+write_epochs loss0.9 loss0.1 loss0.5 loss0.4 loss0.3
+for step in 10 20 30 40 50; do
+	"$make_checkpoint" "$id" $step 1000
+	wait_for 20 is_latest $step
+done
+wait_for 20 test ! -e "$stored/checkpoints/ckpt-000000000030.safetensors"
+is "$(steps "$stored")" "20 40 50 " "without accuracies, too, the newest two and the best stay in the store"
+finish_run finished
+wait $uploadd
 
 # ---- Killed in the middle, again and again ----
 begin killed 3

@@ -62,7 +62,6 @@ static struct config case_config(size_t c)
 
 	config.feature[1].dtype = whole ? CONFIG_INT64 : CONFIG_FLOAT32;
 	config.model.loss = class_label ? cases[c].loss : "mean_squared_error";
-	config.model.top_k = cases[c].top_k;
 	if (cases[c].options & SAMPLES) {
 		config.features = 3;
 		config.feature[2] = (struct config_feature){ .name = "weight", .dtype = CONFIG_FLOAT32 };
@@ -73,8 +72,10 @@ static struct config case_config(size_t c)
 	return config;
 }
 
+/* The keys that the loss at hand takes, and the one that stands in for it may not. */
 static void smooth(size_t c, struct config *config)
 {
+	config->model.top_k = cases[c].top_k;
 	config->model.label_smoothing = cases[c].options & SMOOTH ? 0.2 : 0;
 }
 
@@ -426,6 +427,29 @@ static void test_squared_error_takes_any_label(void **state)
 	}
 }
 
+/* Numbers are not right or wrong: no share of them is, of one output neither. */
+static void test_squared_error_has_no_accuracy(void **state)
+{
+	struct config config = each_config("mean_squared_error", true);
+	struct model_batch batch = sparse_batch;
+	struct model_metrics metrics;
+	struct model *model = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	config.feature[1].shape[0] = 1;
+	config.model.layer = one_layer;
+	batch.label = real_label;
+	memset(real_label, 0, sizeof(real_label));
+	harness_must(model_open(gpu, &config, true, &model, &err), &err);
+	harness_must(model_init(model, &err), &err);
+	harness_must(model_train(model, &batch, &err), &err);
+	harness_must(model_metrics(model, &metrics, &err), &err);
+	assert_true(isfinite(metrics.loss));
+	assert_true(isnan(metrics.accuracy));
+	model_close(model);
+}
+
 /* A row that does not count may hold anything. */
 static void test_wrong_label_of_an_empty_row(void **state)
 {
@@ -531,6 +555,21 @@ static void test_mistakes(void **state)
 	config = sparse_config();
 	config.model.top_k = 5;
 	expect(&config, "model.top_k: found 5, allowed: at most 4, the classes");
+	config = each_config("mean_squared_error", true);
+	config.model.top_k = 2;
+	expect(&config, "model.top_k: found 2, allowed with loss mean_squared_error: 0");
+	config.model.top_k = 0;
+	config.keep_best.monitor = MONITOR_ACCURACY;
+	expect(&config, "k.conf:1: keep_best.monitor: found \"accuracy\", allowed with loss "
+			"mean_squared_error: \"none\", \"loss\", \"val_loss\"");
+	config.keep_best.monitor = MONITOR_VAL_LOSS;
+	config.early_stopping.monitor = MONITOR_VAL_ACCURACY;
+	expect(&config, "early_stopping.monitor: found \"val_accuracy\", allowed with loss "
+			"mean_squared_error: \"none\", \"loss\", \"val_loss\"");
+	config.early_stopping.monitor = MONITOR_LOSS;
+	config.reduce_on_plateau.monitor = MONITOR_ACCURACY;
+	expect(&config, "reduce_on_plateau.monitor: found \"accuracy\", allowed with loss "
+			"mean_squared_error: ");
 	config = sparse_config();
 	config.model.loss = "binary_crossentropy";
 	expect(&config, "k.conf:6: model.layers.op: found \"softmax\" as the last, allowed with loss "
@@ -560,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_label),
 		cmocka_unit_test(test_label_out_of_range),
 		cmocka_unit_test(test_squared_error_takes_any_label),
+		cmocka_unit_test(test_squared_error_has_no_accuracy),
 		cmocka_unit_test(test_wrong_label_of_an_empty_row),
 		cmocka_unit_test(test_model_follows_reference),
 		cmocka_unit_test(test_mistakes),

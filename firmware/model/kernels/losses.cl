@@ -84,17 +84,17 @@ uint class_hits(__global const stored *z, int outputs, int wanted, int top)
 	return (best == wanted ? ROW_HIT : 0) | (above < top ? ROW_TOP : 0);
 }
 
-/* One output: is it above `half` where the label is 1? */
-uint one_hit(float z, float half_way, float label, int top)
+/* One logit: is it above 0 where the label is 1? */
+uint one_hit(float z, float label, int top)
 {
-	const bool hit = (z > half_way ? 1.0f : 0.0f) == label;
+	const bool hit = (z > 0 ? 1.0f : 0.0f) == label;
 
 	return (hit ? ROW_HIT : 0) | (hit || top > 1 ? ROW_TOP : 0);
 }
 
-uint hits(__global const stored *z, int outputs, float half_way, float label, long wanted, int by_class, int top)
+uint hits(__global const stored *z, int outputs, float label, long wanted, int by_class, int top)
 {
-	return outputs == 1 && !by_class ? one_hit(load(0, z), half_way, label, top) : class_hits(z, outputs, wanted, top);
+	return outputs == 1 && !by_class ? one_hit(load(0, z), label, top) : class_hits(z, outputs, wanted, top);
 }
 
 float scale_of(__global const float *scale)
@@ -143,7 +143,7 @@ LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_
 	row_loss[r] = none ? 0 : loss * counts;
 	row_hit[r] = wrong ? ROW_WRONG
 		     : none ? 0
-			    : hits(z, outputs, 0, label_at(whole, real, by_class, r, outputs, 0), wanted, by_class, top);
+			    : hits(z, outputs, label_at(whole, real, by_class, r, outputs, 0), wanted, by_class, top);
 	if (!dz)
 		return;
 	dz += r * outputs;
@@ -185,10 +185,10 @@ LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_
 	row_loss[r] = none ? 0 : loss / outputs * counts;
 	row_hit[r] = wrong ? ROW_WRONG
 		     : none ? 0
-			    : hits(z, outputs, 0, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);
+			    : hits(z, outputs, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);
 }
 
-/* loss = mean over outputs of (z - label)^2,  dz = 2 (z - label) / outputs */
+/* loss = mean over outputs of (z - label)^2,  dz = 2 (z - label) / outputs; numbers are no hits */
 LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
 		   __global stored *dz, __global const float *scale, float weight, int rows, int outputs, float smoothing,
 		   int top)
@@ -213,5 +213,5 @@ LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, _
 			store(none ? 0 : 2 * d * counts * weight / outputs, r * outputs + c, dz);
 	}
 	row_loss[r] = none ? 0 : loss / outputs * counts;
-	row_hit[r] = none ? 0 : hits(z, outputs, 0.5f, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);
+	row_hit[r] = 0;
 }
