@@ -11,7 +11,11 @@ static const char usage[] =
 	"Usage: kiln evaluate MODEL [--split NAME] [OPTION...]\n\n"
 	"What a trained network is worth on records with labels: loss, accuracy, precision, recall, AUC and "
 	"more,\n"
-	"as Keras has them, and the confusion matrix. MODEL is a run's model folder or the model.safetensors "
+	"as Keras has them, and the confusion matrix. With model.sample_weight the loss is weighted, and "
+	"each "
+	"figure\n"
+	"but the confusion matrix once more as weighted_*, as Keras's weighted_metrics. MODEL is a run's "
+	"model folder or the model.safetensors "
 	"in it:\n"
 	"a path, or below s3:// or file:///.\n\n" RECORDS_USAGE TRAINED_USAGE
 	"  --json                 one JSON object, with the confusion matrix\n";
@@ -25,7 +29,8 @@ struct evaluation {
 	struct records_source source;
 
 	struct records *records;
-	struct metrics *metrics;
+	/* As Keras's metrics and weighted_metrics; the second is NULL without model.sample_weight. */
+	struct metrics *metrics, *weighted;
 	uint64_t outputs, rows;
 	float *output; /* of a batch */
 	struct model_metrics passes;
@@ -49,8 +54,8 @@ static int take_batch(struct evaluation *evaluation, struct model_batch *batch, 
 	struct model *model = evaluation->trained.model;
 	const struct metrics_batch rows = { .rows = batch->rows,
 					    .prediction = evaluation->output,
-					    .label = batch->label,
-					    .weight = batch->weight };
+					    .label = batch->label };
+	struct metrics_batch weighted = rows;
 	void *ticket;
 	int r;
 
@@ -64,6 +69,9 @@ static int take_batch(struct evaluation *evaluation, struct model_batch *batch, 
 		r = model_predict(model, batch->input, batch->rows, evaluation->output, err);
 	if (r == 0)
 		r = metrics_add(evaluation->metrics, &rows, err);
+	weighted.weight = batch->weight;
+	if (r == 0 && evaluation->weighted)
+		r = metrics_add(evaluation->weighted, &weighted, err);
 	evaluation->rows += batch->rows;
 	return r;
 }
@@ -84,6 +92,8 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for a batch's output");
 	shape = metrics_shape_of(&trained->config, evaluation->outputs);
 	r = metrics_open(&shape, &evaluation->metrics, err);
+	if (r == 0 && model_sample_weight(trained->model).name)
+		r = metrics_open(&shape, &evaluation->weighted, err);
 	while (r == 0 && (r = records_next(evaluation->records, &batch, err)) > 0)
 		r = take_batch(evaluation, &batch, err);
 	if (r == 0 && evaluation->rows == 0)
@@ -93,6 +103,32 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 }
 
 /* ---- What it prints ---- */
+
+struct figure {
+	char name[48];
+	double value;
+};
+
+static uint32_t add_figures(const struct metrics *metrics, const char *prefix,
+			    struct figure out[static METRICS_VALUES_MAX])
+{
+	struct metrics_value value[METRICS_VALUES_MAX];
+	const uint32_t count = metrics ? metrics_values(metrics, value) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		(void)snprintf(out[i].name, sizeof(out[i].name), "%s%s", prefix, value[i].name);
+		out[i].value = value[i].value;
+	}
+	return count;
+}
+
+static uint32_t figures_of(const struct evaluation *evaluation,
+			   struct figure out[static 2 * METRICS_VALUES_MAX])
+{
+	const uint32_t count = add_figures(evaluation->metrics, "", out);
+
+	return count + add_figures(evaluation->weighted, "weighted_", out + count);
+}
 
 static void print_confusion(const double *confusion, uint64_t classes)
 {
@@ -109,16 +145,16 @@ static void print_confusion(const double *confusion, uint64_t classes)
 
 static void print_text(const struct evaluation *evaluation)
 {
-	struct metrics_value value[METRICS_VALUES_MAX];
-	const uint32_t count = metrics_values(evaluation->metrics, value);
+	struct figure figure[2 * METRICS_VALUES_MAX];
+	const uint32_t count = figures_of(evaluation, figure);
 	uint64_t classes;
 	const double *confusion = metrics_confusion(evaluation->metrics, &classes);
 
-	printf("%-24s %" PRIu64 "\n%-24s %.6f\n", "rows", evaluation->rows, "loss", evaluation->passes.loss);
+	printf("%-29s %" PRIu64 "\n%-29s %.6f\n", "rows", evaluation->rows, "loss", evaluation->passes.loss);
 	for (uint32_t i = 0; i < count; i++)
-		printf("%-24s %.6f\n", value[i].name, value[i].value);
+		printf("%-29s %.6f\n", figure[i].name, figure[i].value);
 	if (records_skipped(evaluation->records))
-		printf("%-24s %" PRIu64 "\n", "left out", records_skipped(evaluation->records));
+		printf("%-29s %" PRIu64 "\n", "left out", records_skipped(evaluation->records));
 	if (confusion && classes <= PRINTED_CLASSES_MAX)
 		print_confusion(confusion, classes);
 }
@@ -141,8 +177,8 @@ static void add_confusion(const struct evaluation *evaluation, cJSON *json)
 static void print_json(const struct evaluation *evaluation)
 {
 	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
-	struct metrics_value value[METRICS_VALUES_MAX];
-	const uint32_t count = metrics_values(evaluation->metrics, value);
+	struct figure figure[2 * METRICS_VALUES_MAX];
+	const uint32_t count = figures_of(evaluation, figure);
 
 	cJSON_AddStringToObject(json, "model", evaluation->trained.name);
 	cJSON_AddStringToObject(json, "split", records_splits[evaluation->source.split]);
@@ -150,7 +186,7 @@ static void print_json(const struct evaluation *evaluation)
 	json_add_u64(json, "left_out", records_skipped(evaluation->records));
 	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);
 	for (uint32_t i = 0; i < count; i++)
-		cJSON_AddNumberToObject(json, value[i].name, value[i].value);
+		cJSON_AddNumberToObject(json, figure[i].name, figure[i].value);
 	add_confusion(evaluation, json);
 	(void)cli_print_json(json);
 }
@@ -168,6 +204,7 @@ static void done(struct evaluation *evaluation)
 {
 	free(evaluation->output);
 	metrics_close(evaluation->metrics);
+	metrics_close(evaluation->weighted);
 	records_closep(&evaluation->records);
 	trained_done(&evaluation->trained);
 }

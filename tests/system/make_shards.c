@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat|gzip] [FLOATS]
- * Each record: sentence float[FLOATS] (8), label int64[2] one-hot; learnable, and no two records alike.
+ * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat|gzip] [FLOATS] [weighted]
+ * Each record: sentence float[FLOATS] (8), label int64[2] one-hot; learnable, and no two records alike;
+ * "weighted": weight float[1], 0 .. 3 by turns.
  * Record r of shard s of a prefix is the same in every run. Gzip unless "plain"; "flat" records are all the
  * same and inflate manyfold.
  */
@@ -19,7 +20,8 @@
 static struct example_schema schema = {
 	.features = 2,
 	.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = 8 },
-		     { .name = "label", .dtype = EXAMPLE_INT64, .elements = 2 } }
+		     { .name = "label", .dtype = EXAMPLE_INT64, .elements = 2 },
+		     { .name = "weight", .dtype = EXAMPLE_FLOAT32, .elements = 1 } }
 };
 
 static float noise(uint64_t *state)
@@ -33,7 +35,8 @@ static uint64_t one_record(uint64_t id, uint8_t *out, uint64_t capacity)
 	uint64_t state = id * 7919 + 17, bytes;
 	float sentence[FLOATS_MAX];
 	int64_t label[2] = { 0, 0 };
-	const void *rows[2] = { sentence, label };
+	const float weight = (float)(id % 4);
+	const void *rows[3] = { sentence, label, &weight };
 	float sum = 0;
 	uint8_t example[FLOATS_MAX * sizeof(float) + FRAME_BYTES];
 
@@ -64,6 +67,8 @@ int main(int argc, char **argv)
 	records = strtoull(argv[4], NULL, 10);
 	if (argc > 6)
 		schema.feature[0].elements = strtoull(argv[6], NULL, 10);
+	if (argc > 7 && strcmp(argv[7], "weighted") == 0)
+		schema.features = 3;
 	if (schema.feature[0].elements > FLOATS_MAX)
 		return 2;
 	capacity = records * (schema.feature[0].elements * sizeof(float) + FRAME_BYTES);

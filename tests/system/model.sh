@@ -219,3 +219,44 @@ values = [json.loads(line)["value"] for line in open("said")]
 print(len(values), abs(sum((v - 0.25) ** 2 for v in values) / len(values) / float(sys.argv[1]) - 1) < 1e-5)
 PY
 )" "270 True" "the values whose squared error kiln evaluate has"
+
+# Weights of rows: the loss counts them, figures do not, as in Keras; once more they do.
+"$KILN_BUILD/system/make_shards" "$work/weighed" train 2 200 plain 8 weighted
+"$KILN_BUILD/system/make_shards" "$work/weighed" test 1 150 plain 8 weighted
+cat >weighed.conf <<CONF
+run: { name = "net"; epochs = 1; batch_rows = 32; };
+source: { url = "file://$work/weighed"; };
+sink: { url = "file://$work/runs"; };
+ring: { small_pages = true; };
+schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; },
+           { name = "weight"; dtype = "float32"; shape = [ 1 ]; } );
+model: { sample_weight = "weight"; layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+CONF
+id=$("$KILN_BIN/kiln-oneshot" begin --config weighed.conf 2>log)
+"$KILN_BIN/kiln-fetchd" 2>>log &
+"$KILN_BIN/kiln-traind" 2>>log
+ok $? "a run with sample weights" "$(tail -n 5 log)"
+wait
+weighed=$KILN_ROOT/data/kiln/spool/traind/$id/model
+predict "$weighed" --data "file://$work/weighed"
+"$kiln" evaluate "$weighed" --data "file://$work/weighed" --json >figures
+is "$(python3 - "$KILN_ROOT/data/kiln/run/current/run.json" "$KILN_BUILD/system/dump_records" weighed/test-* <<'PY'
+import json, math, struct, subprocess, sys
+run, figures = json.load(open(sys.argv[1]))["metrics"]["test"], json.load(open("figures"))
+answers = [json.loads(line) for line in open("said")]
+records = [json.loads(line)["values"] for line in subprocess.run(sys.argv[2:], capture_output=True, text=True).stdout.splitlines()[1:]]
+weights = [struct.unpack("<f", struct.pack("<I", r["weight"][0]))[0] for r in records]
+wanted = [r["label"].index(1) for r in records]
+right = [a["class"] == w for a, w in zip(answers, wanted)]
+losses = [-math.log(a["probabilities"][str(w)]) for a, w in zip(answers, wanted)]
+near = lambda a, b: abs(a - b) < 1e-5
+print(len(records), sorted(set(weights)), 0 < sum(right) < 150)
+print(near(figures["accuracy"], sum(right) / 150), near(run["accuracy"], figures["accuracy"]), sum(map(sum, figures["confusion"])))
+print(near(figures["weighted_accuracy"], sum(w for w, r in zip(weights, right) if r) / sum(weights)))
+print(near(figures["loss"], sum(map(lambda w, l: w * l, weights, losses)) / 150), near(run["loss"], figures["loss"]))
+PY
+)" "150 [0.0, 1.0, 2.0, 3.0] True
+True True 150
+True
+True True" "evaluate: accuracy and confusion by rows, as the run has them; weighted_accuracy and the loss by their weights" "$(cat figures errors)"
+like "$("$kiln" evaluate "$weighed" --data "file://$work/weighed")" "weighted_auc_precision_recall 0\.[0-9]{6}" "and so for people"
