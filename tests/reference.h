@@ -139,6 +139,9 @@ UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t
 	config.optimizer.schedule = "constant";
 	config.optimizer.gradient_accumulation_steps = 1;
 	config.optimizer.ema_momentum = 0.99;
+	config.reduce_on_plateau.factor = 0.1;
+	config.reduce_on_plateau.patience = 10;
+	config.reduce_on_plateau.min_delta = 1e-4;
 	config.model.sample_weight = "";
 	return config;
 }

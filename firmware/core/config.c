@@ -109,13 +109,15 @@ static const struct config_feature *feature_named(const struct config *config, c
 	return NULL;
 }
 
-/* Which of them a layer can read, the table of layers says. */
+/* Which of them a layer can read, the table of layers says. Layers that all name their inputs need none. */
 static void check_input(struct config_reading *reading, const char *name)
 {
-	const struct config_feature *feature = name ? feature_named(reading->config, name) : NULL;
+	const struct config *config = reading->config;
+	const struct config_feature *feature = name ? feature_named(config, name) : NULL;
+	const bool needed = config->model.layers == 0 || config->model.layer[0].inputs == 0;
 
-	if (name && (!feature || feature->dtype == CONFIG_BYTES))
-		mistakes_add(reading->mistakes, config_line(reading->config, "model.input"),
+	if (needed && name && (!feature || feature->dtype == CONFIG_BYTES))
+		mistakes_add(reading->mistakes, config_line(config, "model.input"),
 			     "model.input: found \"%s\", allowed: a float32 or int64 feature of `schema`",
 			     name);
 }
@@ -182,24 +184,27 @@ static void choose_checkpoints(struct config_reading *reading)
 	}
 }
 
-/* What callbacks watch is there, and none of them takes another's place. */
+const char *config_validation_monitor(const struct config *config)
+{
+	return config->early_stopping.monitor >= MONITOR_VAL_LOSS      ? "early_stopping.monitor"
+	       : config->reduce_on_plateau.monitor >= MONITOR_VAL_LOSS ? "reduce_on_plateau.monitor"
+	       : config->keep_best.monitor >= MONITOR_VAL_LOSS         ? "keep_best.monitor"
+								       : NULL;
+}
+
+/* What callbacks watch is there, and none of them takes another's place. Whether the split has shards, who
+ * makes the plan sees. */
 static void check_callbacks(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
-	const struct {
-		const char *key;
-		int monitor;
-	} monitors[] = { { "early_stopping.monitor", config->early_stopping.monitor },
-			 { "reduce_on_plateau.monitor", config->reduce_on_plateau.monitor },
-			 { "keep_best.monitor", config->keep_best.monitor } };
 	const bool validation = config->split.by != SPLIT_BY_SHARD || config->split.validation_percent > 0;
+	const char *monitor = config_validation_monitor(config);
 
-	for (size_t i = 0; i < sizeof(monitors) / sizeof(monitors[0]); i++)
-		if (monitors[i].monitor >= MONITOR_VAL_LOSS && !validation)
-			mistakes_add(reading->mistakes, config_line(config, monitors[i].key),
-				     "%s: found a figure of the validation, allowed while "
-				     "split.validation_percent is 0: \"loss\", \"accuracy\"",
-				     monitors[i].key);
+	if (monitor && !validation)
+		mistakes_add(reading->mistakes, config_line(config, monitor),
+			     "%s: found a figure of the validation, allowed while "
+			     "split.validation_percent is 0: \"loss\", \"accuracy\"",
+			     monitor);
 	if (config->early_stopping.restore_best && config->early_stopping.monitor != MONITOR_NONE &&
 	    config->keep_best.monitor != MONITOR_NONE)
 		mistakes_add(

@@ -235,10 +235,10 @@ struct config {
  */
 const char *config_path(int argc, char **argv);
 
-/* Read and check a file. A config that is loaded has a number feature for model.input, an int64 one for
- * model.label, and at least one layer.
- * Errors: -EINVAL with every mistake on a line of its own (core/mistakes.h), as far as the text holds them,
- * then how many there are besides; -ENOENT, -EACCES and the like when it cannot be read. Syntax errors,
+/* Read and check a file. A config that is loaded has at least one layer, a number feature for model.label,
+ * and one for model.input where the first layer names no inputs. Errors: -EINVAL with every mistake on a line
+ * of its own (core/mistakes.h), as far as the text holds them, then how many there are besides; -ENOENT,
+ * -EACCES and the like when it cannot be read. Syntax errors,
  * @include, integers beyond 64 bits and what only a higher layer knows come without the mistakes of later
  * steps. */
 MUST_CHECK int config_load(const char *path, struct config *ret_config, struct error *err);
@@ -259,6 +259,16 @@ uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
 /* The next of names with commas between them, and where what is behind it begins, *list + the length; 0 =
  * none is left. */
 size_t config_next_name(const char **list);
+
+/* Of a callback that watches a figure of the validation, the key "group.monitor"; NULL: none does. */
+const char *config_validation_monitor(const struct config *config);
+
+/* Whether the config asks for something by a key of the table: for another value than the default, or for the
+ * default where the file has this key and not the key `beside`, which one that spells all keys out has. NULL:
+ * there is no such key. The value goes to `out`. */
+#define CONFIG_VALUE_BYTES 128u
+bool config_asks(const struct config *config, const char *key, const char *beside,
+		 char out[static CONFIG_VALUE_BYTES]);
 
 /* The line of a key, "group.key", in the config's file: else of its group, else the first. */
 unsigned config_line(const struct config *config, const char *key);

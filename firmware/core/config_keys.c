@@ -202,7 +202,7 @@ const struct config_key config_keys[] = {
 	{ "ring.small_pages", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(ring.small_pages),
 	  "fall back to normal pages where hugepages cannot be had" },
 	{ "model.input", KEY_STRING, "", "sentence", NO_BOUNDS, NO_NAMES, AT(model.input),
-	  "the feature that the first layer gets" },
+	  "the feature that the first layer gets, where it names no `inputs`" },
 	{ "model.label", KEY_STRING, "", "label", NO_BOUNDS, NO_NAMES, AT(model.label),
 	  "the feature that holds the label: one-hot, a class's number, or numbers, by the loss" },
 	{ "model.loss", KEY_STRING, "", "categorical_crossentropy", NO_BOUNDS, NO_NAMES, AT(model.loss),

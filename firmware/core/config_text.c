@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/config_keys.h"
+#include "core/config_reading.h"
 #include "core/json.h"
 
 #include <inttypes.h>
@@ -23,10 +23,11 @@ static void print_float(FILE *out, double value)
 	fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
+/* NULL: one that could not be read. */
 static void print_string(FILE *out, const char *text)
 {
 	fputc('"', out);
-	for (; *text; text++)
+	for (; text && *text; text++)
 		fprintf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
 	fputc('"', out);
 }
@@ -66,6 +67,32 @@ static void print_value(FILE *out, const struct config_key *key, const void *bas
 		print_string(out, *(const char *const *)at);
 		break;
 	}
+}
+
+static void value_text(const struct config_key *key, const void *base, char out[static CONFIG_VALUE_BYTES])
+{
+	CLEANUP(close_file) FILE *text = NULL;
+
+	memset(out, 0, CONFIG_VALUE_BYTES);
+	text = fmemopen(out, CONFIG_VALUE_BYTES - 1, "w");
+	if (text)
+		print_value(text, key, base);
+}
+
+bool config_asks(const struct config *config, const char *key, const char *beside,
+		 char out[static CONFIG_VALUE_BYTES])
+{
+	const struct config_key *row = config_find_key(config_keys, config_keys_count, "", key);
+	const config_t *file = config->memory ? &config->memory->file : NULL;
+	char fallback[CONFIG_VALUE_BYTES];
+	struct config defaults = { 0 };
+
+	assert(row && row->fallback);
+	config_read_fallback(row, &defaults);
+	value_text(row, &defaults, fallback);
+	value_text(row, config, out);
+	return strcmp(out, fallback) != 0 ||
+	       (file && beside && config_lookup(file, key) && !config_lookup(file, beside));
 }
 
 /* "{ key = value; ..." without the closing brace. */

@@ -119,6 +119,23 @@ static int check_apart(const struct config *config, const struct plan *plan, uin
 	return 0;
 }
 
+/* A monitor without its figure would do nothing in all epochs. */
+static int check_monitor(const struct config *config, const struct plan *plan, struct error *err)
+{
+	const char *monitor = config_validation_monitor(config);
+	const bool by_shard = config->split.by == SPLIT_BY_SHARD;
+
+	if (!monitor || plan_shards(plan, SPLIT_VALIDATION) > 0)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "%s: found a figure of the validation, which has 0 shards, beside %" PRIu64
+			 " train shards with split.by \"%s\" %s; allowed: \"loss\" or \"accuracy\", or %s",
+			 monitor, plan_shards(plan, SPLIT_TRAIN), by_shard ? "shard" : "prefix",
+			 by_shard ? "(of a source's, one at least is trained on)" : "and no validation_glob",
+			 by_shard ? "at least 2 train shards, or split.by = \"prefix\" with a validation_glob"
+				  : "a split.validation_glob");
+}
+
 static int check_source(const struct config *config, const struct plan *plan, uint32_t source,
 			struct error *err)
 {
@@ -218,6 +235,7 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 
 	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
 	if ((r = write_plan(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
+	    (r = check_monitor(&run->config, plan, err)) < 0 ||
 	    (r = check_sources(&run->config, plan, manifest, err)) < 0 ||
 	    (r = changed_note_manifests(manifest, run->config.sources, err)) < 0 ||
 	    (r = digest_file(path, sha256, err)) < 0 ||
@@ -254,7 +272,8 @@ static int check_served(const struct config *config, const char *path, const str
 		if (plan_source_shards(plan, i, SPLIT_TRAIN) < settings->lanes)
 			return error_set(err, -EBADMSG, "%s: source %u has fewer train shards than %u lanes",
 					 path, i, settings->lanes);
-	return 0;
+	/* The configuration may have changed between nights. */
+	return check_monitor(config, plan, err);
 }
 
 int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)

@@ -106,8 +106,23 @@ void segment_begin(struct producer *producer)
 
 /* ---- Its end ---- */
 
+/* The figures of no rows would be the best ones. */
+static enum step refuse_unvalidated(struct producer *producer, const char *monitor)
+{
+	const struct plan *plan = producer->fetch->plan;
+	const char *filter = plan_settings_of(plan)->filter;
+	struct error err;
+
+	(void)error_set(&err, -EBADMSG,
+			"%s: found a figure of the validation, whose %" PRIu64
+			" shards hold no rows%s%s%s, allowed: \"loss\" or \"accuracy\", or shards with rows",
+			monitor, plan_shards(plan, SPLIT_VALIDATION), *filter ? " of order.filter \"" : "",
+			filter, *filter ? "\"" : "");
+	return produce_error(producer, &err, NULL, 0);
+}
+
 /* The run would end with its initial weights. */
-static enum step refuse_empty(struct producer *producer)
+static enum step refuse_untrained(struct producer *producer)
 {
 	const struct plan *plan = producer->fetch->plan;
 	const struct plan_settings *settings = plan_settings_of(plan);
@@ -141,10 +156,17 @@ static struct cursor next_segment(const struct producer *producer)
 	return next;
 }
 
+/* Another rank may have rows where this one has none. */
+static bool is_empty(const struct producer *producer)
+{
+	return producer->cursor.batch == 0 && producer->fetch->world == 1;
+}
+
 enum step segment_end(struct producer *producer)
 {
 	const struct plan_settings *settings = plan_settings_of(producer->fetch->plan);
 	struct pending *pending = producer->open;
+	const char *monitor = config_validation_monitor(&producer->fetch->run.config);
 	bool train = producer->cursor.split == SPLIT_TRAIN;
 	enum step step;
 
@@ -152,9 +174,10 @@ enum step segment_end(struct producer *producer)
 		produce_batch(producer);
 		return STEP_DONE;
 	}
-	/* Another rank may have rows where this one has none. */
-	if (train && producer->cursor.batch == 0 && producer->fetch->world == 1)
-		return refuse_empty(producer);
+	if (train && is_empty(producer))
+		return refuse_untrained(producer);
+	if (producer->cursor.split == SPLIT_VALIDATION && monitor && is_empty(producer))
+		return refuse_unvalidated(producer, monitor);
 	step = pending ? STEP_DONE : produce_claim(producer, RING_END_SEGMENT, &pending);
 	if (step != STEP_DONE)
 		return step;

@@ -114,10 +114,19 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 	return false;
 }
 
-/* Of every layer with parameters. */
+/* Of every layer that learns. */
 static const struct attribute_spec trainable = { .key = "trainable",
 						 .kind = ATTRIBUTE_IS_BOOL,
 						 .fallback = 1 };
+
+/* Statistics of the data are not learnt. */
+static bool learns(const struct op *op)
+{
+	for (uint32_t i = 0; i < op->parameters; i++)
+		if (!op->parameter[i].state)
+			return true;
+	return false;
+}
 
 /* Of layers that take one; "linear" is none. */
 static const struct attribute_spec *activation_spec(void)
@@ -143,7 +152,7 @@ static void note_unknown(const struct node *node, const struct config_attribute 
 	for (uint32_t i = 0; i < node->op->attributes && used < sizeof(allowed); i++)
 		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
 					 node->op->attribute[i].key);
-	if (node->op->parameters && used < sizeof(allowed))
+	if (learns(node->op) && used < sizeof(allowed))
 		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s", trainable.key);
 	if (node->op->activates && used < sizeof(allowed))
 		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
@@ -202,7 +211,7 @@ static bool read_common(struct node *node, const struct config_attribute *found,
 {
 	struct attribute value = { 0 };
 
-	if (node->op->parameters && !strcmp(found->key, trainable.key)) {
+	if (learns(node->op) && !strcmp(found->key, trainable.key)) {
 		read_value(&trainable, found, &value, mistakes);
 		node->trainable = value.b;
 		return true;
@@ -289,7 +298,7 @@ void attributes_describe(const struct op *op, FILE *out)
 		describe(&op->attribute[i], out);
 	if (op->activates)
 		describe(activation_spec(), out);
-	if (op->parameters)
+	if (learns(op))
 		describe(&trainable, out);
 	for (uint32_t i = 0; i < op->parameters; i++) {
 		char key[64];

@@ -8,6 +8,7 @@
 #include "model/losses.h"
 #include "model/ops.h"
 #include "model/optimizers.h"
+#include "model/unread.h"
 #include "model/weights.h"
 
 #include <inttypes.h>
@@ -154,6 +155,19 @@ static uint32_t feature_input(struct graph *graph, const char *name)
 	return note_input(graph, &tensor);
 }
 
+bool graph_takes_input(const struct config *config)
+{
+	const char *input = config->model.input;
+
+	if (!input || !config->model.layers || !config->model.layer[0].inputs)
+		return true;
+	for (uint32_t i = 0; i < config->model.layers; i++)
+		for (uint32_t j = 0; j < config->model.layer[i].inputs; j++)
+			if (!strcmp(config->model.layer[i].input[j], input))
+				return true;
+	return false;
+}
+
 static void add_batch(struct graph *graph)
 {
 	const struct tensor label = batch_tensor(graph, graph->config->model.label, ROLE_LABEL),
@@ -170,7 +184,8 @@ static void add_batch(struct graph *graph)
 
 		graph->weight = graph_tensor(graph, &of_rows);
 	}
-	if (feature_input(graph, graph->config->model.input) == GRAPH_NO_TENSOR)
+	if (graph_takes_input(graph->config) &&
+	    feature_input(graph, graph->config->model.input) == GRAPH_NO_TENSOR)
 		(void)note_input(graph, &unknown);
 }
 
@@ -220,10 +235,11 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 
 static bool find_input(struct graph *graph, const char *name, uint32_t *ret_tensor)
 {
-	bool unknown = false;
+	uint32_t unknown = GRAPH_NO_TENSOR;
 
 	for (uint32_t i = 0; i < graph->nodes; i++) {
-		unknown |= !graph->node[i].op;
+		if (!graph->node[i].op)
+			unknown = graph->node[i].output;
 		if (!strcmp(graph->node[i].name, name)) {
 			*ret_tensor = graph->node[i + (graph->node[i].activation != NULL)].output;
 			return true;
@@ -233,8 +249,8 @@ static bool find_input(struct graph *graph, const char *name, uint32_t *ret_tens
 	if (*ret_tensor != GRAPH_NO_TENSOR)
 		return true;
 	/* It may be the one whose op is wrong, which names it. */
-	*ret_tensor = graph->input[0];
-	return unknown;
+	*ret_tensor = unknown;
+	return unknown != GRAPH_NO_TENSOR;
 }
 
 static void refuse_input(const struct graph *graph, const struct node *node, const char *name,
@@ -388,7 +404,8 @@ static void check_shape(struct graph *graph, struct node *node, struct tensor *o
 	struct error err;
 
 	if (node->op->shape(graph, node, output, &err) < 0)
-		mistakes_add(mistakes, node->line, "model.layers.inputs: %s", err.text);
+		mistakes_add(mistakes, node->line, "model.layers.inputs: layer '%s' (%s): %s", node->name,
+			     node->op->name, err.text);
 	else
 		check_size(graph, node, output, mistakes);
 }
@@ -605,6 +622,7 @@ static void describe(struct graph *graph, struct mistakes *mistakes)
 	}
 	if (graph->nodes)
 		check_output(graph, mistakes);
+	unread_check(graph, mistakes);
 }
 
 void graph_check(const struct config *config, struct mistakes *mistakes)

@@ -128,7 +128,8 @@ struct graph {
 	uint32_t tensors, tensors_room, nodes;
 	struct tensor *tensor;
 	struct node *node;
-	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* of the batch; the first is config.model.input */
+	uint32_t inputs,
+		input[GRAPH_INPUTS_MAX]; /* of the batch; config.model.input, if one of them, is the first */
 	uint32_t label, empty, output;
 	uint32_t weight; /* what rows count, of the batch; or GRAPH_NO_TENSOR */
 	uint32_t fault;  /* see kernels/metrics.cl and embedding.cl */
@@ -159,6 +160,9 @@ void graph_check(const struct config *config, struct mistakes *mistakes);
 MUST_CHECK int graph_build(const struct config *config, bool training, struct graph *ret_graph,
 			   struct error *err);
 void graph_done(struct graph *graph);
+
+/* Whether a layer takes model.input: the first, where it names no inputs, or one that names it. */
+bool graph_takes_input(const struct config *config);
 
 /* Add a tensor; bytes and offset come with graph_build()'s layout. Ends the program when memory is out: a
  * model's description is kilobytes. The index stays valid, pointers into graph->tensor do not. */

@@ -155,7 +155,7 @@ MUST_CHECK int model_tensor_load(struct model *model, const char *name, const vo
 void model_cursor_set(struct model *model, const struct cursor *cursor);
 void model_cursor_get(const struct model *model, struct cursor *ret_cursor);
 
-/* How many there are; the first is config.model.input. Names live as long as the model. */
+/* How many there are; config.model.input, if one of them, is the first. Names live as long as the model. */
 uint32_t model_inputs(const struct model *model, struct model_input ret_inputs[static MODEL_INPUTS_MAX]);
 /* The label, and what rows count: `name` NULL without config.model.sample_weight. */
 struct model_input model_label(const struct model *model);

@@ -70,17 +70,11 @@ void optimizer_check(const struct config *config, struct mistakes *mistakes)
 	if (name && !optimizer_find(name))
 		mistakes_add(mistakes, config_line(config, "optimizer.name"),
 			     "optimizer.name: found \"%.100s\", allowed: %s", name, optimizer_names());
-	if (config->optimizer.lazy && name && strcmp(name, "adam") != 0 && strcmp(name, "adamw") != 0)
-		mistakes_add(mistakes, config_line(config, "optimizer.lazy"),
-			     "optimizer.lazy: found with %.100s, allowed: with adam, adamw", name);
 	if (config->optimizer.lazy && config->optimizer.gradient_accumulation_steps > 1)
 		mistakes_add(mistakes, config_line(config, "optimizer.lazy"),
 			     "optimizer.lazy: found with gradient_accumulation_steps, allowed: without");
 	schedule_check(config, mistakes);
 	check_clips(config, mistakes);
-	if (config->optimizer.ema_overwrite_frequency && !config->optimizer.use_ema)
-		mistakes_add(mistakes, config_line(config, "optimizer.ema_overwrite_frequency"),
-			     "optimizer.ema_overwrite_frequency: found without use_ema, allowed: with it");
 }
 
 /* ---- Rates ---- */

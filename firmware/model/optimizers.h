@@ -32,7 +32,7 @@ struct optimizer {
 /* NULL: no such optimizer. */
 const struct optimizer *optimizer_find(const char *name);
 const char *optimizer_names(void);
-/* Note what is wrong with the keys of optimizer.*. */
+/* Note what is wrong with the keys of optimizer.*; those that nothing reads: unread.h. */
 void optimizer_check(const struct config *config, struct mistakes *mistakes);
 /* The same of those that name parameters. */
 void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes);

@@ -87,16 +87,6 @@ const char *schedule_names(void)
 	return "constant, step, cosine";
 }
 
-/* A key that another schedule reads would be without effect. */
-static void check_unread(const struct config *config, const char *key, bool given, const char *reader,
-			 struct mistakes *mistakes)
-{
-	if (given && strcmp(config->optimizer.schedule, reader) != 0)
-		mistakes_add(mistakes, config_line(config, key),
-			     "%s: found with schedule \"%s\", allowed: with \"%s\"", key,
-			     config->optimizer.schedule, reader);
-}
-
 void schedule_check(const struct config *config, struct mistakes *mistakes)
 {
 	const char *name = config->optimizer.schedule;
@@ -109,14 +99,6 @@ void schedule_check(const struct config *config, struct mistakes *mistakes)
 			     "optimizer.schedule: found \"%.100s\", allowed: %s", name, schedule_names());
 		return;
 	}
-	check_unread(config, "optimizer.boundaries", config->optimizer.boundaries.count > 0, "step",
-		     mistakes);
-	check_unread(config, "optimizer.values", config->optimizer.values.count > 0, "step", mistakes);
-	check_unread(config, "optimizer.decay_steps", config->optimizer.decay_steps > 0, "cosine", mistakes);
-	check_unread(config, "optimizer.alpha", config->optimizer.alpha > 0, "cosine", mistakes);
-	if (config->optimizer.warmup_from > 0 && !config->optimizer.warmup_steps)
-		mistakes_add(mistakes, config_line(config, "optimizer.warmup_from"),
-			     "optimizer.warmup_from: found without warmup_steps, allowed: with it");
 	if (schedule->check)
 		schedule->check(config, mistakes);
 }

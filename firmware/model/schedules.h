@@ -18,7 +18,7 @@ struct schedule {
 /* NULL: no such schedule. */
 const struct schedule *schedule_find(const char *name);
 const char *schedule_names(void);
-/* Unknown names, and keys that do not go with the schedule. */
+/* Unknown names, and what a schedule has against its keys; those that it does not read: unread.h. */
 void schedule_check(const struct config *config, struct mistakes *mistakes);
 
 /* The rate of the step behind `step` others, the warm-up included; `own`: the optimizer's, where the config

@@ -49,7 +49,7 @@ cp "$data"/train-* "$work/hollow/"
 : >"$work/hollow/test-0"
 config hollow "$work/hollow" '' ''
 sed -i 's/epochs = 12/epochs = 2/' "$work/hollow.conf"
-echo 'split: { by = "prefix"; validation_glob = "val-*"; }; keep_best: { monitor = "val_loss"; };' >>"$work/hollow.conf"
+echo 'split: { by = "prefix"; validation_glob = "val-*"; };' >>"$work/hollow.conf"
 node hollow
 mkdir -p "$KILN_ROOT/data/kiln"
 echo >"$KILN_ROOT/data/kiln/cache" # to keep every kernel means to compile those that are not used, too
@@ -57,6 +57,13 @@ try hollow
 is "$code $(state) $(record_json '[sorted(r["metrics"]), ["validation_loss" in e for e in r["epochs"]]]')" "0 finished [['train'], [False, False]]" \
 	"evaluation shards without a record: the run goes on, and has no figures of them"
 like "$(cat "$KILN_ROOT/log")" "traind: the validation split: found no record that counts; going on without its figures" "with a warning"
+cp "$work/hollow.conf" "$work/norows.conf"
+echo 'keep_best: { monitor = "val_accuracy"; };' >>"$work/norows.conf"
+node norows
+try norows
+is "$code $(state)" "65 failed" "but not where a monitor needs one of them: exit 65, state failed"
+like "$(record_json 'r["reason"]')" 'keep_best.monitor: found a figure of the validation, whose 1 shards hold no rows, allowed:' \
+	"and the reason names the key and the split"
 rm "$work/hollow"/train-*
 : >"$work/hollow/train-0"
 sed -i '$d' "$work/hollow.conf"
@@ -65,6 +72,18 @@ node hollow_train
 try hollow
 is "$code $(state)" "65 failed" "training shards without a record: exit 65, state failed"
 like "$(record_json 'r["reason"]')" 'the 1 train shards hold 0 rows, too few for a batch' "and the reason says so"
+
+# None is held out of one shard.
+"$make_shards" "$work/one" train 1 100
+config novalidation "$work/one" '' ''
+echo 'split: { test_glob = ""; }; early_stopping: { monitor = "val_loss"; };' >>"$work/novalidation.conf"
+node novalidation
+begin novalidation
+timeout 60 "$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log"
+is $? 78 "early stopping by a validation without shards: refused"
+like "$(tail -n 1 "$KILN_ROOT/log")" \
+	'early_stopping.monitor: found a figure of the validation, which has 0 shards, beside 1 train shards .*allowed: "loss" or "accuracy", or at least 2 train shards' \
+	"by its key, with the number of shards and what helps"
 
 config shape "$data" '' ''
 sed -i 's/shape = \[ 2 \]/shape = [ 3 ]/' "$work/shape.conf"

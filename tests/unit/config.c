@@ -658,6 +658,85 @@ static void test_check_with_the_model(void **state)
 	assert_string_equal(good, "");
 }
 
+/* Keys that nothing reads are said to be so, with what would read them; a value that is the default, as in a
+ * file that spells out all keys, is not. */
+#define DENSE_OF(input) \
+	"{ op = \"dense\"; inputs = [ \"" input "\" ]; units = 2; }, { op = \"softmax\"; } ); };"
+#define WITH_ADAM ", which nothing reads, allowed: with optimizer.name = \"adam\" or \"adamw\"\n"
+#define WITH_MONITOR(group)                                       \
+	", which nothing reads, allowed: with " group             \
+	".monitor, one of \"loss\", \"accuracy\", \"val_loss\", " \
+	"\"val_accuracy\"\n"
+static const struct {
+	const char *text, *words; /* of what stands in line 2 */
+} unread[] = {
+	{ "early_stopping: { patience = 3;\n restore_best = true; };",
+	  "k.conf:2: early_stopping.patience: found 3" WITH_MONITOR(
+		  "early_stopping") "k.conf:3: early_stopping.restore_best: found "
+				    "true" WITH_MONITOR("early_stopping") },
+	{ "early_stopping: { patience = 0; };",
+	  "k.conf:2: early_stopping.patience: found 0" WITH_MONITOR("early_stopping") },
+	{ "reduce_on_plateau: { factor = 0.1; };",
+	  "k.conf:2: reduce_on_plateau.factor: found 0.1" WITH_MONITOR("reduce_on_plateau") },
+	{ "keep_best: { mode = \"max\"; };",
+	  "k.conf:2: keep_best.mode: found \"max\"" WITH_MONITOR("keep_best") },
+	{ "optimizer: { momentum = 0.9; };", "k.conf:2: optimizer.momentum: found 0.9, which "
+					     "nothing reads, allowed: with optimizer.name = "
+					     "\"sgd\"\n" },
+	{ "optimizer: { name = \"adamw\"; nesterov = true; };",
+	  "k.conf:2: optimizer.nesterov: found true, which nothing reads, allowed: with "
+	  "optimizer.name = "
+	  "\"sgd\" and optimizer.momentum above 0\n" },
+	{ "optimizer: { name = \"sgd\"; nesterov = true; beta_1 = 0.8; beta_2 = 0.8; epsilon "
+	  "= 0.1; };",
+	  "k.conf:2: optimizer.beta_1: found 0.8" WITH_ADAM "k.conf:2: optimizer.beta_2: found 0.8" WITH_ADAM
+	  "k.conf:2: optimizer.epsilon: found 0.1" WITH_ADAM
+	  "k.conf:2: optimizer.nesterov: found true, which nothing reads, allowed: with "
+	  "optimizer.name = "
+	  "\"sgd\" and optimizer.momentum above 0\n" },
+	{ "optimizer: { ema_momentum = 0.99; };",
+	  "k.conf:2: optimizer.ema_momentum: found 0.99, which nothing reads, allowed: with "
+	  "optimizer.use_ema = true\n" },
+	{ "optimizer: { exclude_from_weight_decay = \"bias\"; };",
+	  "k.conf:2: optimizer.exclude_from_weight_decay: found \"bias\", which nothing "
+	  "reads, allowed: "
+	  "with optimizer.weight_decay above 0, or optimizer.name = \"adamw\"\n" },
+	{ "optimizer: { lazy = true; };", "k.conf:2: optimizer.lazy: found true, which "
+					  "nothing reads, allowed: with an embedding or "
+					  "embedding_bag that is not frozen\n" },
+	{ "model: { input = \"label\"; layers = ( " DENSE_OF("sentence"),
+	  "k.conf:2: model.input: found \"label\", which nothing reads, allowed: with a "
+	  "layer that takes "
+	  "it\n" },
+	{ "model: { layers = ( " DENSE_OF("x") "\nschema = ( " FEATURE("x", "float32") ",\n" FEATURE(
+		  "label", "int64") " );",
+	  "" },
+	{ "early_stopping: { monitor = \"none\"; patience = 0; };", "" },
+	{ "optimizer: { name = \"sgd\"; beta_1 = 0.9; nesterov = false; momentum = 0.0; lazy "
+	  "= false; };",
+	  "" },
+	{ "optimizer: { name = \"sgd\"; nesterov = true; momentum = 0.9; };", "" },
+	{ "optimizer: { use_ema = true; ema_momentum = 0.9; weight_decay = 0.1;\n"
+	  "exclude_from_weight_decay = \"bias\"; };",
+	  "" },
+};
+
+static void test_unread(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]); i++) {
+		CLEANUP(free_ptr) char *found = NULL;
+		char text[1024];
+		int r;
+
+		(void)snprintf(text, sizeof(text), STORES "%s\n", unread[i].text);
+		write_file("k.conf", text, strlen(text));
+		found = checked("k.conf", graph_check, &r);
+		assert_string_equal(found, unread[i].words);
+		assert_int_equal(r, *unread[i].words ? -EINVAL : 0);
+	}
+}
+
 /* ---- What is taken ---- */
 
 /* Bounds belong to what is allowed, the next value does not: for every number of the table. */
@@ -955,6 +1034,7 @@ int main(void)
 		cmocka_unit_test(test_all_mistakes_at_once),
 		cmocka_unit_test(test_more_mistakes_than_fit),
 		cmocka_unit_test(test_check_with_the_model),
+		cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_bounds_of_every_number),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_no_file),

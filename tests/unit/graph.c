@@ -74,6 +74,7 @@ static struct config_layer wrong[][4] = {
 	{ OP("reshape", ATTRIBUTES(1, INT_ATTRIBUTE("target_shape", 8))) },
 	{ OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 2), INT_ATTRIBUTE("trainable", 0))) },
 	{ OP("relu", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))) },
+	{ OP("normalization", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))) },
 	{ OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 2), BOOL_ATTRIBUTE("trainable", 0))), SOFTMAX },
 	{ OP("conv2d", TWO(INT_ATTRIBUTE("filters", 2), INT_ATTRIBUTE("kernel_size", 3))) },
 	{ IMAGE, OP("max_pooling2d", ONE(INT_ATTRIBUTE("pool_size", 3))) },
@@ -112,19 +113,26 @@ static const char *const texts[] = {
 	"6: model.layers: found 'dense', whose output no later layer takes, allowed: only the last",
 	"6: model.layers.inputs: found 1, allowed of add: 2 .. 8",
 	"6: model.layers.inputs: found \"label\", allowed: an earlier layer or a feature, \"sentence\"",
-	"6: model.layers.inputs: found 'sentence' of shape [8], allowed beside 'dense' of [3]: the same",
-	"6: model.layers.inputs: found 'sentence' of shape [8], allowed beside 'sentence' of [8]: one ",
-	"6: model.layers.inputs: found 'sentence' of shape [8], allowed: one whose 8 numbers ",
+	"6: model.layers.inputs: layer 'add' (add): found 'sentence' of shape [8], allowed beside 'dense' of "
+	"[3]: the same",
+	"6: model.layers.inputs: layer 'concatenate' (concatenate): found 'sentence' of shape [8], allowed "
+	"beside 'sentence' of [8]: one ",
+	"6: model.layers.inputs: layer 'reshape' (reshape): found 'sentence' of shape [8] for a target_shape "
+	"of [3, -1], allowed: one whose 8 numbers it ",
 	"7: model.layers.target_shape: found [ -2, 4 ], allowed: [ ] of 1 .. 8 integers, each -1 <= x ",
 	"7: model.layers.target_shape: found 8, allowed: [ ] of 1 .. 8 integers, ",
 	"7: model.layers.trainable: found 0, allowed: true or false",
 	"7: model.layers.trainable: found an unknown key, allowed of relu: op, name, inputs",
+	"7: model.layers.trainable: found an unknown key, allowed of normalization: op, name, inputs",
 	"6: model.layers: found nothing to learn, allowed: a layer whose parameters are not frozen",
-	"6: model.layers.inputs: found 'sentence' of shape [8], allowed: an image [height, width, channels]",
-	"6: model.layers.inputs: found a window of [3, 3] over 'reshape' of shape [2, 2, 2], allowed: ",
+	"6: model.layers.inputs: layer 'conv2d' (conv2d): found 'sentence' of shape [8], allowed: an image "
+	"[height, width, channels]",
+	"6: model.layers.inputs: layer 'max_pooling2d' (max_pooling2d): found a window of [3, 3] over "
+	"'reshape' of shape [2, 2, 2], allowed: ",
 	"7: model.layers.pool_size: found 0, allowed: one integer for all, or [ ] of 2 .. 2 integers, each ",
 	"7: model.layers.padding: found \"full\", allowed: \"valid\", \"same\"",
-	"6: model.layers.inputs: found strides [1, 2] with dilation_rate [2, 2], allowed: one of them ",
+	"6: model.layers.inputs: layer 'depthwise_conv2d' (depthwise_conv2d): found strides [1, 2] with "
+	"dilation_rate [2, 2], allowed: one of them ",
 	"7: model.layers.kernel_size: found [ 1, 1, 1 ], allowed: one integer for all, or [ ] of 2 ..",
 };
 
@@ -171,7 +179,8 @@ static void test_mistakes_around_layers(void **state)
 	       "optimizer.exclude_from_weight_decay: found \"gamma\", allowed: a part of a parameter's");
 	config.optimizer.exclude_from_weight_decay = "";
 	config.optimizer.ema_overwrite_frequency = 5;
-	expect(&config, "optimizer.ema_overwrite_frequency: found without use_ema, allowed: with it");
+	expect(&config, "optimizer.ema_overwrite_frequency: found 5, which nothing reads, allowed: with "
+			"optimizer.use_ema = true");
 	config.optimizer.ema_overwrite_frequency = 0;
 	config.run.batch_rows = 65536;
 	net[0].attribute[0].i = 32768;
@@ -263,6 +272,33 @@ static void test_activation(void **state)
 	net[1].attributes = 1;
 	net[1].attribute[0] = (struct config_attribute)TEXT_ATTRIBUTE("activation", "relu");
 	expect(&config, "model.layers.activation: found an unknown key, allowed of relu: ");
+}
+
+/* Layers that all name their inputs need no model.input; one that is given, and that none takes, is refused.
+ */
+static void test_unused_input(void **state)
+{
+	struct config_layer net[] = {
+		OP("dense", INPUTS_OF(1, "age"), ATTRIBUTES(1, INT_ATTRIBUTE("units", 2))), SOFTMAX
+	};
+	struct config config = model_config(net, 2, 8, 2, 4);
+	struct graph graph;
+
+	(void)state;
+	config.features = 3;
+	config.feature[2] = (struct config_feature){ .name = "age", .rank = 1, .shape = { 3 } };
+	must_build(&config, true, &graph);
+	assert_int_equal(graph.inputs, 1);
+	assert_string_equal(graph_at(&graph, graph.input[0])->name, "age");
+	graph_done(&graph);
+	config.model.input = "age";
+	must_build(&config, true, &graph);
+	assert_int_equal(graph.inputs, 1);
+	graph_done(&graph);
+	config.feature[0].name = "other";
+	config.model.input = "other";
+	expect(&config, "k.conf:1: model.input: found \"other\", which nothing reads, allowed: with a layer "
+			"that takes it");
 }
 
 /* Features that layers name are the batch's inputs, in the order of their first use; a ragged one is two, as
@@ -386,10 +422,15 @@ static void test_hash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_mistakes_around_layers),
-		cmocka_unit_test(test_names_and_shapes), cmocka_unit_test(test_named_inputs),
-		cmocka_unit_test(test_activation),       cmocka_unit_test(test_features),
-		cmocka_unit_test(test_layout),           cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_mistakes_around_layers),
+		cmocka_unit_test(test_names_and_shapes),
+		cmocka_unit_test(test_named_inputs),
+		cmocka_unit_test(test_activation),
+		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_unused_input),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

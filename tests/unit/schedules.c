@@ -94,13 +94,16 @@ static void test_mistakes(void **state)
 	expect(&config, "k.conf:1: optimizer.schedule: found \"linear\", allowed: constant, step, cosine");
 	config.optimizer.schedule = "constant";
 	config.optimizer.warmup_from = 0.1;
-	expect(&config, "optimizer.warmup_from: found without warmup_steps, allowed: with it");
+	expect(&config, "optimizer.warmup_from: found 0.1, which nothing reads, allowed: with "
+			"optimizer.warmup_steps ");
 	config.optimizer.warmup_from = 0;
 	config.optimizer.schedule = "cosine";
 	expect(&config, "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": 1 at least");
 	config.optimizer.schedule = "constant";
 	config.optimizer.decay_steps = 5;
-	expect(&config, "optimizer.decay_steps: found with schedule \"constant\", allowed: with \"cosine\"");
+	expect(&config,
+	       "optimizer.decay_steps: found 5, which nothing reads, allowed: with optimizer.schedule = "
+	       "\"cosine\"");
 	config.optimizer.decay_steps = 0;
 	config.optimizer.schedule = "step";
 	expect(&config, "optimizer.boundaries: found nothing, allowed with schedule \"step\": one at least");
@@ -114,7 +117,8 @@ static void test_mistakes(void **state)
 	expect(&config, "optimizer.boundaries: found 20.5, allowed: ascending whole steps");
 	config.optimizer.boundaries.at = boundaries;
 	config.optimizer.schedule = "constant";
-	expect(&config, "optimizer.boundaries: found with schedule \"constant\", allowed: with \"step\"");
+	expect(&config, "optimizer.boundaries: found [ 1e+01, 2e+01 ], which nothing reads, allowed: with "
+			"optimizer.schedule = \"step\"");
 }
 
 int main(void)

@@ -289,8 +289,9 @@ static int embedding_shape(const struct graph *graph, const struct node *node, s
 
 	(void)same_shape(graph, node, output, err);
 	if (output->rank == CONFIG_SHAPE_MAX)
-		return error_set(err, -EINVAL, "found %s, allowed: at most %u dimensions",
-				 shape_text(output, text), CONFIG_SHAPE_MAX - 1);
+		return error_set(err, -EINVAL, "found '%s' of shape %s, allowed: at most %u dimensions",
+				 graph_at(graph, node->input[0])->name, shape_text(output, text),
+				 CONFIG_SHAPE_MAX - 1);
 	output->shape[output->rank++] = (uint64_t)node->attribute[OUTPUT_DIM].i;
 	return check_sizes(graph, node, err);
 }

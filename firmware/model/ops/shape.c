@@ -57,6 +57,17 @@ static const struct attribute_spec reshape_attributes[] = {
 			     .max = 1 << 30, .items_min = 1, .items_max = CONFIG_SHAPE_MAX },
 };
 
+static const char *target_text(const struct attribute *target, char out[static SHAPE_TEXT_BYTES])
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < target->items; i++)
+		used += (size_t)snprintf(out + used, SHAPE_TEXT_BYTES - used, "%s%" PRId64, i ? ", " : "[",
+					 target->item[i]);
+	(void)snprintf(out + used, SHAPE_TEXT_BYTES - used, "]");
+	return out;
+}
+
 static int reshape_shape(const struct graph *graph, const struct node *node, struct tensor *output,
 			 struct error *err)
 {
@@ -64,7 +75,7 @@ static int reshape_shape(const struct graph *graph, const struct node *node, str
 	const struct tensor *input = graph_at(graph, node->input[0]);
 	uint64_t left = input->elements;
 	uint32_t open = CONFIG_SHAPE_MAX;
-	char text[SHAPE_TEXT_BYTES];
+	char text[SHAPE_TEXT_BYTES], wanted[SHAPE_TEXT_BYTES];
 
 	output->rank = target->items;
 	for (uint32_t i = 0; i < target->items; i++) {
@@ -82,10 +93,11 @@ static int reshape_shape(const struct graph *graph, const struct node *node, str
 	if (left == 0 || (open == CONFIG_SHAPE_MAX && left != 1)) {
 		output->rank = 1;
 		output->shape[0] = 0;
-		return error_set(err, -EINVAL,
-				 "found '%s' of shape %s, allowed: one whose %" PRIu64
-				 " numbers target_shape divides without rest, -1 at most once",
-				 input->name, shape_text(input, text), input->elements);
+		return error_set(
+			err, -EINVAL,
+			"found '%s' of shape %s for a target_shape of %s, allowed: one whose %" PRIu64
+			" numbers it divides without rest, -1 at most once",
+			input->name, shape_text(input, text), target_text(target, wanted), input->elements);
 	}
 	return 0;
 }

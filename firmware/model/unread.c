@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/unread.h"
+
+#include "model/optimizers.h"
+#include "model/schedules.h"
+
+#include <string.h>
+
+/* ---- Who reads ---- */
+
+/* One of two optimizers; the second may be NULL. */
+static bool is_optimizer(const struct graph *graph, const char *one, const char *other)
+{
+	const char *name = graph->config->optimizer.name;
+
+	return !graph->optimizer || !strcmp(name, one) || (other && !strcmp(name, other));
+}
+
+static bool is_adam(const struct graph *graph)
+{
+	return is_optimizer(graph, "adam", "adamw");
+}
+
+static bool is_sgd(const struct graph *graph)
+{
+	return is_optimizer(graph, "sgd", NULL);
+}
+
+static bool has_momentum(const struct graph *graph)
+{
+	return !graph->optimizer || (is_sgd(graph) && graph->config->optimizer.momentum > 0);
+}
+
+static bool decays(const struct graph *graph)
+{
+	return !graph->optimizer || optimizer_weight_decay(graph->config, graph->optimizer) > 0;
+}
+
+static bool averages(const struct graph *graph)
+{
+	return graph->config->optimizer.use_ema;
+}
+
+static bool warms_up(const struct graph *graph)
+{
+	return graph->config->optimizer.warmup_steps > 0;
+}
+
+static bool is_schedule(const struct graph *graph, const char *wanted)
+{
+	const char *name = graph->config->optimizer.schedule;
+
+	return !name || !schedule_find(name) || !strcmp(name, wanted);
+}
+
+static bool is_step(const struct graph *graph)
+{
+	return is_schedule(graph, "step");
+}
+
+static bool is_cosine(const struct graph *graph)
+{
+	return is_schedule(graph, "cosine");
+}
+
+/* Of other optimizers another row speaks. */
+static bool has_lazy(const struct graph *graph)
+{
+	if (!is_adam(graph))
+		return true;
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		if (!graph_at(graph, graph->node[i].output)->elements)
+			return true;
+	for (uint32_t i = 0; i < graph->tensors; i++)
+		if (graph_at(graph, i)->lazy)
+			return true;
+	return false;
+}
+
+static bool takes_input(const struct graph *graph)
+{
+	return graph_takes_input(graph->config);
+}
+
+static bool stops_early(const struct graph *graph)
+{
+	return graph->config->early_stopping.monitor != MONITOR_NONE;
+}
+
+static bool reduces(const struct graph *graph)
+{
+	return graph->config->reduce_on_plateau.monitor != MONITOR_NONE;
+}
+
+static bool keeps_best(const struct graph *graph)
+{
+	return graph->config->keep_best.monitor != MONITOR_NONE;
+}
+
+/* ---- The table ---- */
+
+#define ADAMS    "optimizer.name = \"adam\" or \"adamw\""
+#define MONITORS "one of \"loss\", \"accuracy\", \"val_loss\", \"val_accuracy\""
+
+static const struct {
+	const char *key;
+	bool (*is_read)(const struct graph *graph);
+	const char *reader; /* what makes it so */
+	/* NULL, or the key without which the default, spelled out, asks for something, too. */
+	const char *beside;
+} rows[] = {
+	{ "model.input", takes_input, "a layer that takes it", NULL },
+	{ "optimizer.beta_1", is_adam, ADAMS, NULL },
+	{ "optimizer.beta_2", is_adam, ADAMS, NULL },
+	{ "optimizer.epsilon", is_adam, ADAMS, NULL },
+	{ "optimizer.momentum", is_sgd, "optimizer.name = \"sgd\"", NULL },
+	{ "optimizer.nesterov", has_momentum, "optimizer.name = \"sgd\" and optimizer.momentum above 0",
+	  NULL },
+	{ "optimizer.lazy", is_adam, ADAMS, NULL },
+	{ "optimizer.lazy", has_lazy, "an embedding or embedding_bag that is not frozen", NULL },
+	{ "optimizer.exclude_from_weight_decay", decays,
+	  "optimizer.weight_decay above 0, or optimizer.name = \"adamw\"", NULL },
+	{ "optimizer.boundaries", is_step, "optimizer.schedule = \"step\"", NULL },
+	{ "optimizer.values", is_step, "optimizer.schedule = \"step\"", NULL },
+	{ "optimizer.decay_steps", is_cosine, "optimizer.schedule = \"cosine\"", NULL },
+	{ "optimizer.alpha", is_cosine, "optimizer.schedule = \"cosine\"", NULL },
+	{ "optimizer.warmup_from", warms_up, "optimizer.warmup_steps above 0", NULL },
+	{ "optimizer.ema_momentum", averages, "optimizer.use_ema = true", "optimizer.use_ema" },
+	{ "optimizer.ema_overwrite_frequency", averages, "optimizer.use_ema = true", NULL },
+#define OF_MONITOR(group, key, is_read)                                               \
+	{                                                                             \
+		group "." key, is_read, group ".monitor, " MONITORS, group ".monitor" \
+	}
+	OF_MONITOR("early_stopping", "mode", stops_early),
+	OF_MONITOR("early_stopping", "patience", stops_early),
+	OF_MONITOR("early_stopping", "min_delta", stops_early),
+	OF_MONITOR("early_stopping", "restore_best", stops_early),
+	OF_MONITOR("reduce_on_plateau", "mode", reduces),
+	OF_MONITOR("reduce_on_plateau", "factor", reduces),
+	OF_MONITOR("reduce_on_plateau", "patience", reduces),
+	OF_MONITOR("reduce_on_plateau", "min_delta", reduces),
+	OF_MONITOR("reduce_on_plateau", "cooldown", reduces),
+	OF_MONITOR("reduce_on_plateau", "min_lr", reduces),
+	OF_MONITOR("keep_best", "mode", keeps_best),
+};
+
+void unread_check(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct config *config = graph->config;
+	char value[CONFIG_VALUE_BYTES];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!rows[i].is_read(graph) && config_asks(config, rows[i].key, rows[i].beside, value))
+			mistakes_add(mistakes, config_line(config, rows[i].key),
+				     "%s: found %s, which nothing reads, allowed: with %s", rows[i].key,
+				     value, rows[i].reader);
+}
