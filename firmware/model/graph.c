@@ -205,6 +205,7 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 		      struct mistakes *mistakes)
 {
 	const char *op = layer->op ? layer->op : "";
+	const struct config_feature *feature;
 	uint32_t same = 0;
 
 	for (uint32_t i = 0; i < graph->nodes; i++)
@@ -215,6 +216,7 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 		(void)snprintf(node->name, sizeof(node->name), "%s_%u", op, same);
 	else
 		(void)snprintf(node->name, sizeof(node->name), "%s", op);
+	feature = feature_named(graph->config, node->name);
 	if (layer->name[0] && !name_allowed(node->name))
 		mistakes_add(mistakes, layer->line,
 			     "model.layers.name: found \"%s\", allowed: letters, digits, _ - . (not _ or - "
@@ -226,7 +228,7 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 			mistakes_add(mistakes, layer->line,
 				     "model.layers.name: found \"%s\", allowed: another than line %u has",
 				     node->name, graph->node[i].line);
-	if (feature_named(graph->config, node->name) && strcmp(node->name, graph->config->model.label) != 0)
+	if (feature && feature != graph_at(graph, graph->label)->feature)
 		mistakes_add(mistakes, layer->line,
 			     "model.layers.name: found \"%s\", allowed: another than a feature has, so that "
 			     "inputs are of one meaning",

@@ -113,26 +113,28 @@ static const char *const texts[] = {
 	"6: model.layers: found 'dense', whose output no later layer takes, allowed: only the last",
 	"6: model.layers.inputs: found 1, allowed of add: 2 .. 8",
 	"6: model.layers.inputs: found \"label\", allowed: an earlier layer or a feature, \"sentence\"",
-	"6: model.layers.inputs: layer 'add' (add): found 'sentence' of shape [8], allowed beside 'dense' of "
-	"[3]: the same",
-	"6: model.layers.inputs: layer 'concatenate' (concatenate): found 'sentence' of shape [8], allowed "
-	"beside 'sentence' of [8]: one ",
-	"6: model.layers.inputs: layer 'reshape' (reshape): found 'sentence' of shape [8] for a target_shape "
-	"of [3, -1], allowed: one whose 8 numbers it ",
+	("6: model.layers.inputs: layer 'add' (add): found 'sentence' of shape [8], allowed beside 'dense' "
+	 "of "
+	 "[3]: the same"),
+	("6: model.layers.inputs: layer 'concatenate' (concatenate): found 'sentence' of shape [8], allowed "
+	 "beside 'sentence' of [8]: one "),
+	("6: model.layers.inputs: layer 'reshape' (reshape): found 'sentence' of shape [8] for a "
+	 "target_shape "
+	 "of [3, -1], allowed: one whose 8 numbers it "),
 	"7: model.layers.target_shape: found [ -2, 4 ], allowed: [ ] of 1 .. 8 integers, each -1 <= x ",
 	"7: model.layers.target_shape: found 8, allowed: [ ] of 1 .. 8 integers, ",
 	"7: model.layers.trainable: found 0, allowed: true or false",
 	"7: model.layers.trainable: found an unknown key, allowed of relu: op, name, inputs",
 	"7: model.layers.trainable: found an unknown key, allowed of normalization: op, name, inputs",
 	"6: model.layers: found nothing to learn, allowed: a layer whose parameters are not frozen",
-	"6: model.layers.inputs: layer 'conv2d' (conv2d): found 'sentence' of shape [8], allowed: an image "
-	"[height, width, channels]",
-	"6: model.layers.inputs: layer 'max_pooling2d' (max_pooling2d): found a window of [3, 3] over "
-	"'reshape' of shape [2, 2, 2], allowed: ",
+	("6: model.layers.inputs: layer 'conv2d' (conv2d): found 'sentence' of shape [8], allowed: an image "
+	 "[height, width, channels]"),
+	("6: model.layers.inputs: layer 'max_pooling2d' (max_pooling2d): found a window of [3, 3] over "
+	 "'reshape' of shape [2, 2, 2], allowed: "),
 	"7: model.layers.pool_size: found 0, allowed: one integer for all, or [ ] of 2 .. 2 integers, each ",
 	"7: model.layers.padding: found \"full\", allowed: \"valid\", \"same\"",
-	"6: model.layers.inputs: layer 'depthwise_conv2d' (depthwise_conv2d): found strides [1, 2] with "
-	"dilation_rate [2, 2], allowed: one of them ",
+	("6: model.layers.inputs: layer 'depthwise_conv2d' (depthwise_conv2d): found strides [1, 2] with "
+	 "dilation_rate [2, 2], allowed: one of them "),
 	"7: model.layers.kernel_size: found [ 1, 1, 1 ], allowed: one integer for all, or [ ] of 2 ..",
 };
 
