@@ -231,6 +231,9 @@ static int load(struct fetch *fetch, struct stream *stream, const struct cursor 
 			return load_alone(fetch, stream, window, err);
 		if (window && i == 0 && in_use && window_failed_ahead(window))
 			return load_again(fetch, window, err);
+		/* What is ahead would take the memory that was given up for it. */
+		if (window && i == 0 && window->alone && window->state == WINDOW_LOADING)
+			break;
 		if (window)
 			continue;
 		window = free_window(fetch, stream, place, places);
