@@ -16,7 +16,8 @@
 
 enum export_form { EXPORT_ONNX, EXPORT_SAVED_MODEL, EXPORT_FORMS };
 
-/* "onnx", "saved_model"; and what the file is called: "model.onnx", "saved_model/saved_model.pb". */
+/* "onnx", "saved_model"; and what the file is called: "model.onnx", "saved_model/1/saved_model.pb", the
+ * number being the version that TensorFlow Serving looks for. */
 const char *export_name(enum export_form form);
 const char *export_file(enum export_form form);
 

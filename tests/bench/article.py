@@ -63,7 +63,8 @@ def kiln_night(node, config):
 def keras(shards, output, epochs, classes):
     import tensorflow as tf
     import tensorflow_io  # noqa: F401  registers the file system
-    layers, auto = tf.keras.layers, tf.data.AUTOTUNE
+    from peer import keras_network
+    auto = tf.data.AUTOTUNE
     features = {"sentence": tf.io.FixedLenFeature([INPUTS], tf.float32), "label": tf.io.FixedLenFeature([classes], tf.int64)}
 
     def rows(split, shuffle):
@@ -84,10 +85,7 @@ def keras(shards, output, epochs, classes):
             tf.io.gfile.copy(path, f"{output}/checkpoints/{epoch:04}.keras")
             os.unlink(path)
 
-    model = tf.keras.Sequential([layers.Input((INPUTS,)), layers.Dense(256, activation="relu"), layers.Dropout(0.2),
-                                 layers.Dense(16, activation="relu"), layers.Dropout(0.2),
-                                 layers.Dense(classes, activation="softmax")])
-    model.compile("adam", "categorical_crossentropy", metrics=["accuracy"])
+    model = keras_network(INPUTS, (256, 16, classes))
     model.fit(rows("train", True), epochs=epochs, verbose=0,
               callbacks=[Upload(), tf.keras.callbacks.TensorBoard(f"{output}/logs", histogram_freq=1)])
     print(model.evaluate(rows("test", False), verbose=0)[1], tf.keras.__version__, flush=True)

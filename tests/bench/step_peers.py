@@ -26,13 +26,8 @@ NETS = {
 
 def keras_peer(units, rates, inputs, rows, steps, x, y):
     import tensorflow
-    layers = tensorflow.keras.layers
-    model = tensorflow.keras.Sequential([tensorflow.keras.Input((inputs,))])
-    for i, width in enumerate(units):
-        model.add(layers.Dense(width, activation="relu" if i < len(rates) else "softmax"))
-        if i < len(rates) and rates[i]:
-            model.add(layers.Dropout(rates[i]))
-    model.compile(optimizer="adam", loss="categorical_crossentropy", metrics=["accuracy"])
+    from peer import keras_network
+    model = keras_network(inputs, units, rates)
 
     def run():
         model.fit(x, y, batch_size=rows, epochs=1, shuffle=False, verbose=0)

@@ -107,15 +107,12 @@ def keras(folder, epochs):
     """The article's program on the same shards; prints the seconds to its first step, its accuracy, its peak."""
     start = float(os.environ["KILN_BENCH_START"])
     import tensorflow as tf
+    from peer import keras_network
     features = {"sentence": tf.io.FixedLenFeature([INPUTS], tf.float32), "label": tf.io.FixedLenFeature([2], tf.int64)}
     data = tf.data.TFRecordDataset(sorted(glob.glob(folder + "/train-*")))
     data = data.shuffle(4096, seed=44).batch(ROWS).map(lambda rows: tf.io.parse_example(rows, features))
     data = data.map(lambda row: (row["sentence"], row["label"])).prefetch(2)
-    layers = tf.keras.layers
-    model = tf.keras.Sequential([layers.Input((INPUTS,)), layers.Dense(256, activation="relu"), layers.Dropout(0.2),
-                                 layers.Dense(16, activation="relu"), layers.Dropout(0.2),
-                                 layers.Dense(2, activation="softmax")])
-    model.compile("adam", "categorical_crossentropy", metrics=["accuracy"])
+    model = keras_network(INPUTS)
     first = []
 
     class First(tf.keras.callbacks.Callback):

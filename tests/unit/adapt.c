@@ -11,6 +11,8 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
+#include "tests/unit/state_of.h"
+
 #define ROWS    7u
 #define BATCHES 5u
 #define INPUTS  6u
@@ -70,22 +72,6 @@ static double moment(uint32_t column, uint32_t columns, double from, int power)
 				count++;
 			}
 	return sum / count;
-}
-
-static const float *state_of(struct model *model, const char *name)
-{
-	const struct model_tensor *tensors = NULL;
-	struct error err = { 0 };
-	uint32_t count = 0;
-
-	if (model_snapshot(model, &err) < 0 || model_snapshot_tensors(model, &tensors, &count, &err) < 0)
-		fail_msg("%s", err.text);
-	model_snapshot_release(model);
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(tensors[i].name, name) == 0)
-			return tensors[i].data;
-	fail_msg("no %s", name);
-	return NULL;
 }
 
 static void look(struct model *model, const char *layer, uint32_t columns)

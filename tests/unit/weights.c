@@ -12,6 +12,8 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
+#include "tests/unit/state_of.h"
+
 #define ROWS    8u
 #define INPUTS  3u
 #define CLASSES 2u
@@ -67,22 +69,6 @@ static struct safetensors *file_of(const struct model_tensor *tensors, uint32_t 
 	    safetensors_open(path, &file, &err) < 0)
 		fail_msg("%s", err.text);
 	return file;
-}
-
-static const float *state_of(struct model *model, const char *name)
-{
-	const struct model_tensor *tensors = NULL;
-	struct error err = { 0 };
-	uint32_t count = 0;
-
-	if (model_snapshot(model, &err) < 0 || model_snapshot_tensors(model, &tensors, &count, &err) < 0)
-		fail_msg("%s", err.text);
-	model_snapshot_release(model);
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(tensors[i].name, name) == 0)
-			return tensors[i].data;
-	fail_msg("no %s", name);
-	return NULL;
 }
 
 /* What is common is taken, the rest stays as it was, and the slots are zero. */
