@@ -88,7 +88,8 @@ data replan
 begin replan "url = \"file://$work/replan\";" 'changed_object = "replan"; part_bytes = 65536;'
 "$make_shards" "$work/longer" train 4 7000 plain
 cp "$work/longer/$shard" "$work/replan/$shard"
-fetch --stop-after 20 --save "$work/cursor" >"$work/replan.out"
+# The second of two windows is waited for: 1 000 rows at least come before it.
+fetch --stop-after 40 --save "$work/cursor" >"$work/replan.out"
 like "$(cat "$KILN_ROOT/log")" "$shard: it is another object than the plan has, as fetch.changed_object allows: the run cannot be repeated; going on" \
 	'replan: it says so'
 fetch --cursor "$work/cursor" >>"$work/replan.out"
