@@ -5,6 +5,7 @@
 #include "core/paths.h"
 #include "core/run.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
@@ -120,6 +121,47 @@ static int get(struct manager *manager, const char *unit, const char *interface,
 	return r < 0 ? r : 0;
 }
 
+/* Its jobs are objects of the bus until they are done. */
+static int start_job(struct manager *manager, const char *unit, char *ret_job, size_t size, struct error *err)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	sd_bus_message *answer = NULL;
+	const char *job;
+	int r = sd_bus_call_method(manager->bus, SERVICE, OBJECT, INTERFACE, "StartUnit", &error, &answer,
+				   "ss", unit, "replace");
+
+	if (r >= 0)
+		r = sd_bus_message_read(answer, "o", &job);
+	if (r < 0)
+		(void)error_set(err, r, "StartUnit %s: %s", unit,
+				error.message ? error.message : strerror(-r));
+	else
+		(void)snprintf(ret_job, size, "%s", job);
+	sd_bus_message_unref(answer);
+	sd_bus_error_free(&error);
+	return r < 0 ? r : 0;
+}
+
+int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err)
+{
+	const struct timespec nap = { .tv_nsec = REST_POLL_MS * 1000000L };
+	uint64_t since_ms = clock_ms();
+	char job[128];
+	int r = start_job(manager, unit, job, sizeof(job), err);
+
+	while (r == 0) {
+		CLEANUP(free_ptr) char *state = NULL;
+
+		if (sd_bus_get_property_string(manager->bus, SERVICE, job, SERVICE ".Job", "State", NULL,
+					       &state) < 0)
+			return 0;
+		if (clock_ms() - since_ms >= wait_s * 1000)
+			r = error_set(err, -ETIMEDOUT, "%s: not through after %" PRIu64 " s", unit, wait_s);
+		(void)nanosleep(&nap, NULL);
+	}
+	return r;
+}
+
 int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts, struct error *err)
 {
 	return get(manager, unit, SERVICE ".Service", "NRestarts", 'u', ret_restarts, err);
@@ -132,6 +174,20 @@ static int state_is(struct manager *manager, const char *unit, const char *state
 	int r = get(manager, unit, SERVICE ".Unit", "ActiveState", 's', &found, err);
 
 	return r < 0 ? r : strcmp(found, state) == 0;
+}
+
+int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, struct error *err)
+{
+	static const char *const busy[] = { "active", "activating", "deactivating", "reloading" };
+	CLEANUP(free_ptr) char *found = NULL;
+	int r = get(manager, unit, SERVICE ".Unit", "ActiveState", 's', &found, err);
+
+	if (r < 0)
+		return r;
+	*ret_busy = false;
+	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++)
+		*ret_busy = *ret_busy || strcmp(found, busy[i]) == 0;
+	return 0;
 }
 
 int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure, struct error *err)

@@ -2,6 +2,7 @@
 /* What changes a run: a wish that traind obeys between two steps, or a word to kiln-steer. */
 #include "controld/controld.h"
 #include "core/paths.h"
+#include "core/tonight.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -230,6 +231,9 @@ int method_run_start(struct call *call, struct error *err)
 		if ((r = write_overrides(call, err)) < 0)
 			return r;
 	}
+	/* Whoever asks is there: the box does not go off by itself afterwards. */
+	if ((r = tonight_begin(false, err)) < 0)
+		return r;
 	run_asked_over(false);
 	beginning_mark(call->server, goes_on);
 	r = steer_say(call, "run.start", started, err);

@@ -41,6 +41,7 @@ enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
 enum config_monitor { MONITOR_NONE, MONITOR_LOSS, MONITOR_ACCURACY, MONITOR_VAL_LOSS, MONITOR_VAL_ACCURACY };
 enum config_mode { MODE_AUTO, MODE_MIN, MODE_MAX };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
+enum config_wake { WAKE_BY_ALARM, WAKE_BY_OTHER };
 enum config_precision { PRECISION_FLOAT32, PRECISION_MIXED_BFLOAT16, PRECISION_MIXED_FLOAT16 };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
@@ -219,6 +220,8 @@ struct config {
 	struct {
 		int when_finished; /* enum config_power */
 		uint64_t upload_wait_min;
+		int wake_by; /* enum config_wake */
+		uint64_t wake_early_min;
 	} power;
 	struct {
 		bool remote;

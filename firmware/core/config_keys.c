@@ -388,9 +388,24 @@ const struct config_key config_keys[] = {
 	  NO_BOUNDS,
 	  { "nothing", "off", "suspend" },
 	  AT(power.when_finished),
-	  "after a run: go on, power off, or suspend until shortly before the next start" },
+	  "after a run that the timer started: go on, power off, or suspend until shortly before the next "
+	  "start; "
+	  "the box stays on while somebody is logged in or an update is installed, and where nothing would "
+	  "wake it" },
 	{ "power.upload_wait_min", KEY_INT, "min", "30", 0, 1440, NO_NAMES, AT(power.upload_wait_min),
 	  "longest wait for uploads before that" },
+	{ "power.wake_by",
+	  KEY_ENUM,
+	  "",
+	  "alarm",
+	  NO_BOUNDS,
+	  { "alarm", "other" },
+	  AT(power.wake_by),
+	  "with when_finished = \"off\": the hardware clock's alarm switches the box on again, and where "
+	  "none "
+	  "can be set it stays on; or something else does, a timer switch or a management board" },
+	{ "power.wake_early_min", KEY_INT, "min", "10", 1, 120, NO_NAMES, AT(power.wake_early_min),
+	  "the alarm goes off so long before the next start: firmware, drivers and network come up" },
 	{ "control.remote", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(control.remote),
 	  "answer `kiln --host` by mutual TLS, too; the credentials control-ca, control-crt, control-key" },
 	{ "control.port", KEY_INT, "", "7443", 1, 65535, NO_NAMES, AT(control.port), "TCP port for it" },

@@ -199,6 +199,8 @@ const struct event_row event_rows[EVENT_MAX] = {
 			      "the box switches itself off after a run" },
 	[EVENT_POWER_SUSPEND] = { "power.suspend", "3efece6a09804af0a969e6abb306e8f7", LOG_NOTICE, RUN_ID,
 				  "the box sleeps until the next night" },
+	[EVENT_POWER_HELD] = { "power.held", "2e1e3913d668411eaf5a880df5576951", LOG_WARNING, RUN_ID,
+			       "the box was to go off, or to sleep, and stays on; the sentence says why" },
 	[EVENT_CONFIG_APPLIED] = { "config.applied", "ec8a7460ff19433b8f8d9bce4e333667", LOG_NOTICE, COUNT,
 				   "kiln.conf was replaced; count: keys that changed" },
 	[EVENT_CONFIG_REFUSED] = { "config.refused", "ec081183fefc49fabc6b2de26311f1e2", LOG_WARNING, 0,

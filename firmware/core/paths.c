@@ -26,7 +26,8 @@ static const char *const paths[] = {
 	[PATH_NETWORK] = "/data/etc/network",
 	[PATH_STORE_CA] = "/etc/kiln/store-ca.pem",
 	[PATH_ESP_CONFIG] = "/efi/config",
-	[PATH_ALARM] = "/sys/class/rtc/rtc0/wakealarm",
+	[PATH_RTC] = "/sys/class/rtc",
+	[PATH_UTMP] = "/run/utmp",
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");
 

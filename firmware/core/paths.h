@@ -30,7 +30,8 @@ enum path {
 	PATH_NETWORK,     /* /data/etc/network: a box's own files of systemd-networkd */
 	PATH_STORE_CA,    /* /etc/kiln/store-ca.pem: for ca_file of a store, where a box is given one */
 	PATH_ESP_CONFIG,  /* /efi/config: what a box is to take, from any PC */
-	PATH_ALARM,       /* /sys/class/rtc/rtc0/wakealarm: when a box that sleeps wakes up, rtc(4) */
+	PATH_RTC,         /* /sys/class/rtc: hardware clocks, which wake a box; drivers/clock/alarm.h */
+	PATH_UTMP,        /* /run/utmp: who is logged in, utmp(5) */
 	PATH_KINDS,
 };
 

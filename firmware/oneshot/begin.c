@@ -4,6 +4,7 @@
 #include "core/manifest.h"
 #include "core/night.h"
 #include "core/spool.h"
+#include "core/tonight.h"
 #include "drivers/notify/alive.h"
 #include "model/adapt.h"
 #include "model/checkpoint.h"
@@ -275,9 +276,14 @@ static void note_failure(int r, const struct error *err)
 /* Of the first attempt; it survives a crash and a power cut. */
 static int take_up(int64_t *ret_since, struct error *err)
 {
+	struct tonight tonight;
+	int r;
+
 	if (run_asked_get(ret_since, NULL) == 0)
 		return 0;
 	*ret_since = time(NULL);
+	if (tonight_get(&tonight, NULL) < 0 && (r = tonight_begin(false, err)) < 0)
+		return r;
 	return run_asked_set(*ret_since, err);
 }
 

@@ -7,10 +7,9 @@
 #include "core/events.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "core/night.h"
 #include "core/paths.h"
 #include "core/status.h"
-#include "drivers/manager/manager.h"
+#include "core/tonight.h"
 #include "oneshot/oneshot.h"
 
 #include <inttypes.h>
@@ -18,10 +17,8 @@
 #include <sysexits.h>
 #include <time.h>
 
-#define POLL_S 1
-/* The box wakes this long before the next start: drivers, network and clock come up. */
-#define WAKE_EARLY_S 180
-#define NAMES_MAX    8u /* of files that stay behind */
+#define POLL_S    1
+#define NAMES_MAX 8u /* of files that stay behind */
 
 /* uploadd writes its page after each pass; a pass that began after the run came to rest has seen its last
  * file. Two pages: the first may be of a pass that began before. */
@@ -148,38 +145,6 @@ static int report_left(const char *run_id, uint64_t wait_min, const struct statu
 	return spool_runs(report_run, &report, err);
 }
 
-/* ---- The box ---- */
-
-/* rtc(4): a set alarm is cleared before another is taken. */
-static int set_alarm(int64_t wake, struct error *err)
-{
-	char path[PATH_BYTES], text[32];
-
-	(void)path_of(PATH_ALARM, NULL, path);
-	for (int i = 0; i < 2; i++) {
-		CLEANUP(close_file) FILE *file = fopen(path, "we");
-
-		(void)snprintf(text, sizeof(text), "%" PRId64 "\n", i ? wake : 0);
-		if (!file || fputs(text, file) < 0 || fflush(file) != 0)
-			return error_set(err, -EIO, "%s: cannot set it to %s: %s", path, i ? text : "0",
-					 strerror(errno));
-	}
-	return 0;
-}
-
-static int rest(const struct config *config, const char *run_id, struct error *err)
-{
-	CLEANUP(manager_closep) struct manager *manager = NULL;
-	bool off = config->power.when_finished == POWER_OFF;
-	int r = off ? 0 : set_alarm(night_next(config, time(NULL)) - WAKE_EARLY_S, err);
-
-	if (r < 0 || (r = manager_open(&manager, err)) < 0)
-		return r;
-	event_send(&(struct event){ .id = off ? EVENT_POWER_OFF : EVENT_POWER_SUSPEND, .run_id = run_id },
-		   "power.when_finished = \"%s\"", off ? "off" : "suspend");
-	return manager_power(manager, off ? "poweroff.target" : "suspend.target", err);
-}
-
 static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 {
 	struct status status = { 0 };
@@ -199,6 +164,7 @@ int finished_rest(bool power, struct error *err)
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
 	struct error put_away_err = { 0 };
+	struct tonight tonight;
 	char path[PATH_BYTES];
 	int r = run_load(&run, err), put;
 
@@ -208,6 +174,7 @@ int finished_rest(bool power, struct error *err)
 	if (r < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
+	power = power && tonight_get(&tonight, NULL) == 0 && tonight.by_timer;
 	/* Whoever stopped it is still there. */
 	if (run.state == RUN_STOPPED)
 		return 0;
@@ -215,8 +182,7 @@ int finished_rest(bool power, struct error *err)
 	put = put_away(&run, (r < 0 ? &run.config : &config)->power.upload_wait_min, &put_away_err);
 	if (put < 0)
 		return error_set(err, put, "%s", put_away_err.text);
-	return r < 0 || !power || config.power.when_finished == POWER_NOTHING ? r
-									      : rest(&config, run.id, err);
+	return r < 0 || !power ? r : power_rest(&config, run.id, err);
 }
 
 int oneshot_finished(int argc, char **argv)

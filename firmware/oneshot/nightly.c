@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/night.h"
 #include "core/paths.h"
+#include "core/tonight.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/oneshot.h"
 
@@ -93,6 +94,18 @@ static bool is_older_than(int64_t start, const char *file)
 	return stat(file, &st) == 0 && start + 60 <= st.st_mtim.tv_sec;
 }
 
+/* A run that somebody started before goes on as that. */
+static int begin_tonight(struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	bool started = false;
+	int r = manager_open(&manager, err);
+
+	if (r < 0 || (r = manager_run_is_started(manager, &started, err)) < 0 || started)
+		return r;
+	return tonight_begin(true, err);
+}
+
 static int nightly(unsigned wait_s, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -121,6 +134,8 @@ static int nightly(unsigned wait_s, struct error *err)
 			   config.run.at, (intmax_t)late / 60);
 		return 0;
 	}
+	if ((r = begin_tonight(err)) < 0)
+		return r;
 	/* What was asked of one run that was never begun is not asked of tonight's. */
 	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));

@@ -81,6 +81,10 @@ int oneshot_new(int argc, char **argv);
 int oneshot_finished(int argc, char **argv);
 /* `power`: what power.when_finished says follows, too. */
 MUST_CHECK int finished_rest(bool power, struct error *err);
+/* power.c: power.when_finished, after a night that the timer started. What keeps the box on is an event and
+ * no error: somebody is logged in, an update is installed, the next night is near, or nothing would wake it.
+ */
+MUST_CHECK int power_rest(const struct config *config, const char *run_id, struct error *err);
 /* failed.c: OnFailure= of the run's services: say which one and why; with a final record the night is over,
  * and all of the above follows. */
 int oneshot_failed(int argc, char **argv);

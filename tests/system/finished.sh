@@ -52,6 +52,10 @@ end_uploadd() {
 	wait $uploadd 2>/dev/null
 }
 
+by_timer() { # as kiln-oneshot nightly leaves it
+	printf '{"from_s": %s, "by": "timer", "run": "", "reason": ""}\n' "$(date +%s)" >"$runs/tonight.json"
+}
+
 left() { # member, of the record
 	python3 -c 'import json,sys; print(json.load(open(sys.argv[1])).get("left_behind", {}).get(sys.argv[2], ""))' \
 		"$record/run.json" "$1"
@@ -162,10 +166,11 @@ is "$id" "$first" "begin goes on with it"
 
 # ---- A failed one ----
 begin failed 'when_finished = "suspend"; upload_wait_min = 0;'
+by_timer
 echo failed >"$record/state"
 "$KILN_BIN/kiln-oneshot" run-failed 2>"$work/errors"
-is "$? $(cat "$archived/state" 2>&1)" "69 failed" "a failed run goes to the archive" "$(cat "$work/errors")"
-like "$(cat "$work/errors")" 'wakealarm: cannot set it' "then the box does what it does after any run"
+is "$? $(cat "$archived/state" 2>&1)" "0 failed" "a failed run goes to the archive" "$(cat "$work/errors")"
+like "$(cat "$work/errors")" 'no hardware clock with an alarm' "then the box does what it does after any run"
 begin stuck 'when_finished = "nothing";'
 "$KILN_BIN/kiln-oneshot" run-failed 2>"$work/errors"
 is "$? $(cat "$record/state")" "0 running" "one that only cannot go on does not" "$(cat "$work/errors")"
@@ -183,28 +188,75 @@ is "$(cat "$archived/state" 2>&1)" finished "the record is in the archive all th
 ! grep -qE 'D-Bus|when_finished' <<<"$errors"
 ok $? "and the box stays on" "$errors"
 
-# ---- Suspend ----
+# ---- Off, and asleep ----
+held() { # what is said of it, name
+	like "$errors" "power.when_finished: the box stays on: $1" "$2"
+	! grep -q 'D-Bus' <<<"$errors"
+	ok $? "$2: systemd is not asked" "$errors"
+}
+clock() { # name, its own time
+	mkdir -p "$KILN_ROOT/sys/class/rtc/$1/device/power"
+	echo "$2" >"$KILN_ROOT/sys/class/rtc/$1/since_epoch"
+	echo enabled >"$KILN_ROOT/sys/class/rtc/$1/device/power/wakeup"
+}
+next_s=$((($(date +%s) / 60 + 360) * 60)) # the next start, whatever the time of day is
+night() { # power; one that the timer started is over
+	config "$1"
+	sed -i "s/at = \"02:30\"/at = \"$(date -u -d "@$next_s" +%H:%M)\"/" "$KILN_ROOT/etc/kiln/kiln.conf"
+	: >"$record/finished"
+	by_timer
+	finished
+}
 begin asleep 'when_finished = "suspend"; upload_wait_min = 0;'
-alarm=$KILN_ROOT/sys/class/rtc/rtc0/wakealarm
 rest finished
 finished
-is "$rc" 69 "no clock that could wake the box: it stays on" "$errors"
-like "$errors" "$alarm: cannot set it" "and it says why"
+is "$rc" 0 "a run that somebody started" "$errors"
+! grep -qE 'when_finished|D-Bus' <<<"$errors"
+ok $? "ends, and the box stays on" "$errors"
+for word in suspend off; do
+	night "when_finished = \"$word\"; upload_wait_min = 0;"
+	is "$rc" 0 "$word, and no clock" "$errors"
+	held "$KILN_ROOT/sys/class/rtc: no hardware clock with an alarm that wakes the box" "$word, and no clock could wake the box"
+done
 is "$(cat "$archived/state" 2>&1)" finished "the record is in the archive before"
-mkdir -p "${alarm%/*}"
-echo 1 >"$alarm"
-rest_again() { : >"$record/finished"; }
-rest_again
-before=$(date +%s)
+clock rtc0 5 # without an alarm
+clock rtc1 1000000
+alarm=$KILN_ROOT/sys/class/rtc/rtc1/wakealarm
+for early in 10 30; do
+	echo 1 >"$alarm"
+	before=$(date +%s)
+	night "when_finished = \"off\"; upload_wait_min = 0; wake_early_min = $early;"
+	like "$errors" 'cannot reach systemd over D-Bus' "off, and the alarm is set: then it asks systemd"
+	found=$(($(cat "$alarm") - 1000000 + early * 60))
+	[ $found -le $((next_s - before)) ] && [ $found -ge $((next_s - $(date +%s))) ]
+	ok $? "the alarm is $early minutes before the next start, in the clock's own time" "found: $found"
+done
+mkdir -p "$KILN_ROOT/run"
+python3 - "$KILN_ROOT/run/utmp" "$work/gone" <<'PY'
+import os, struct, subprocess, sys
+gone = subprocess.Popen(["true"])
+gone.wait()
+def entry(pid, user):  # utmp(5), USER_PROCESS
+    return struct.pack("=hxxi32s4s32s256shhiii4i20x", 7, pid, b"pts/0", b"ts/0", user, b"", 0, 0, 0, 0, 0, 0, 0, 0, 0)
+open(sys.argv[1], "wb").write(entry(gone.pid, b"left") + entry(os.getppid(), b"somebody"))
+open(sys.argv[2], "wb").write(entry(gone.pid, b"left"))
+PY
+night 'when_finished = "off"; upload_wait_min = 0;'
+held 'somebody is logged in' "who is logged in"
+mv "$work/gone" "$KILN_ROOT/run/utmp"
+night 'when_finished = "off"; upload_wait_min = 0;'
+like "$errors" 'cannot reach systemd over D-Bus' "who left without a word keeps nothing on"
+soon=$(date -u -d '+14 minutes' +%H:%M)
+config 'when_finished = "off"; upload_wait_min = 0;'
+sed -i "s/at = \"02:30\"/at = \"$soon\"/" "$KILN_ROOT/etc/kiln/kiln.conf"
+: >"$record/finished"
 finished
-like "$errors" 'cannot reach systemd over D-Bus' "then it asks systemd"
-next() { # the first 02:30 after a time
-	echo $((($1 - 9000) / 86400 * 86400 + 86400 + 9000 - 180))
-}
-found=$(cat "$alarm")
-[ "$found" = "$(next "$before")" ] || [ "$found" = "$(next "$(date +%s)")" ]
-ok $? "the alarm is three minutes before the next start" "found: $found
-expected: $(next "$before")"
+held 'it would wake in [0-9]+ s for the next night' "the next night is near"
+echo disabled >"$KILN_ROOT/sys/class/rtc/rtc1/device/power/wakeup"
+night 'when_finished = "off"; upload_wait_min = 0;'
+held '.*device/power/wakeup: found "disabled"' "an alarm that wakes nobody"
+night 'when_finished = "off"; wake_by = "other"; upload_wait_min = 0;'
+like "$errors" 'cannot reach systemd over D-Bus' "wake_by = other: no alarm is needed"
 
 # ---- The power goes before it is put away ----
 begin cut 'when_finished = "suspend"; upload_wait_min = 0;'

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the box does after a night: it goes off, or to sleep, where that harms nobody and it comes back. */
+#include "core/events.h"
+#include "core/night.h"
+#include "core/paths.h"
+#include "drivers/clock/alarm.h"
+#include "drivers/manager/manager.h"
+#include "oneshot/oneshot.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <utmp.h>
+
+/* An alarm that goes off while the box still shuts down wakes nobody. */
+#define DOWN_S (5 * 60)
+#define UPDATE "kiln-update.service"
+
+/* utmp(5): who left without a word has a process that is gone. */
+static bool is_there(const struct utmp *entry)
+{
+	return entry->ut_type == USER_PROCESS && (kill(entry->ut_pid, 0) == 0 || errno == EPERM);
+}
+
+static bool somebody(char *out, size_t size)
+{
+	CLEANUP(close_file) FILE *file = NULL;
+	char path[PATH_BYTES];
+	struct utmp entry;
+
+	file = fopen(path_of(PATH_UTMP, NULL, path), "re");
+	while (file && fread(&entry, sizeof(entry), 1, file) == 1)
+		if (is_there(&entry)) {
+			(void)snprintf(out, size, "%.*s is logged in", (int)sizeof(entry.ut_user),
+				       entry.ut_user);
+			return true;
+		}
+	return false;
+}
+
+/* What keeps the box on without a word of systemd's; the alarm is set where nothing does. */
+static int check_box(const struct config *config, int64_t now, int64_t wake, struct error *why)
+{
+	const bool off = config->power.when_finished == POWER_OFF;
+	char who[64];
+
+	if (somebody(who, sizeof(who)))
+		return error_set(why, -EBUSY, "%s", who);
+	if (wake - now < DOWN_S)
+		return error_set(why, -EBUSY, "it would wake in %" PRId64 " s for the next night",
+				 wake - now);
+	return off && config->power.wake_by == WAKE_BY_OTHER ? 0 : alarm_set(wake, why);
+}
+
+static void say_held(const char *run_id, const struct error *why)
+{
+	event_send(&(struct event){ .id = EVENT_POWER_HELD, .run_id = run_id },
+		   "power.when_finished: the box stays on: %s", why->text);
+}
+
+static void say_power(const struct config *config, const char *run_id, int64_t wake)
+{
+	const bool off = config->power.when_finished == POWER_OFF;
+	const time_t time = wake;
+	char text[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&time, &tm))
+		(void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &tm);
+	event_send(&(struct event){ .id = off ? EVENT_POWER_OFF : EVENT_POWER_SUSPEND, .run_id = run_id },
+		   "power.when_finished = \"%s\", until %s", off ? "off" : "suspend", text);
+}
+
+int power_rest(const struct config *config, const char *run_id, struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	const int64_t now = time(NULL),
+		      wake = night_next(config, now) - (int64_t)config->power.wake_early_min * 60;
+	struct error why;
+	bool updates;
+	int r;
+
+	if (config->power.when_finished == POWER_NOTHING)
+		return 0;
+	if (check_box(config, now, wake, &why) < 0) {
+		say_held(run_id, &why);
+		return 0;
+	}
+	if ((r = manager_open(&manager, err)) < 0 ||
+	    (r = manager_is_busy(manager, UPDATE, &updates, err)) < 0)
+		return r;
+	if (updates) {
+		(void)error_set(&why, -EBUSY, "an update is being installed");
+		say_held(run_id, &why);
+		return 0;
+	}
+	say_power(config, run_id, wake);
+	return manager_power(manager,
+			     config->power.when_finished == POWER_OFF ? "poweroff.target" : "suspend.target",
+			     err);
+}
