@@ -70,10 +70,12 @@ static int bind_model(struct columns *columns, const struct model *model, struct
 
 bool columns_reads(const struct columns *columns, uint32_t feature)
 {
+	const void *values = columns->batch.values[feature];
+
 	for (uint32_t i = 0; i < columns->inputs; i++)
-		if (columns->input[i] == columns->batch.values[feature])
+		if (columns->input[i] == values)
 			return true;
-	return false;
+	return columns->labels && (columns->label == values || columns->weight == values);
 }
 
 int columns_open(const struct config *config, const struct model *model, bool labels,
@@ -81,6 +83,7 @@ int columns_open(const struct config *config, const struct model *model, bool la
 {
 	int r = batch_schema(config, &ret_columns->schema, err);
 
+	ret_columns->labels = labels;
 	if (r < 0 || (r = make_columns(ret_columns, config->run.batch_rows, err)) < 0 ||
 	    (r = bind_model(ret_columns, model, err)) < 0)
 		return r;

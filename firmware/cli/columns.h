@@ -13,6 +13,7 @@
 struct columns {
 	struct example_schema schema;
 	struct batch_slot batch;
+	bool labels;
 	uint32_t inputs;
 	const void *input[MODEL_INPUTS_MAX], *label, *weight;
 };
@@ -25,5 +26,5 @@ void columns_done(struct columns *columns);
 /* `rows` rows are in. The memory is the columns', until the next row. */
 void columns_batch(struct columns *columns, uint32_t rows, uint64_t first_row, struct model_batch *ret_batch);
 
-/* Whether the model reads this feature of the schema. */
+/* Whether the model reads this feature of the schema, with `labels` also as label or sample weight. */
 bool columns_reads(const struct columns *columns, uint32_t feature);

@@ -39,14 +39,10 @@ struct evaluation {
 /* Names the record that is the cause of what was wrong with this batch. */
 static int check_batch(const struct evaluation *evaluation, struct error *err)
 {
-	struct records_place place;
 	uint32_t row = UINT32_MAX;
 	const int r = model_fault(evaluation->trained.model, &row, err);
 
-	if (r == 0 || row == UINT32_MAX)
-		return r;
-	place = records_place(evaluation->records, row);
-	return error_prefix(err, "%s: record %" PRIu64, place.key, place.record);
+	return r == 0 || row == UINT32_MAX ? r : records_blame(records_place(evaluation->records, row), err);
 }
 
 static int take_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
@@ -97,8 +93,8 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	while (r == 0 && (r = records_next(evaluation->records, &batch, err)) > 0)
 		r = take_batch(evaluation, &batch, err);
 	if (r == 0 && evaluation->rows == 0)
-		r = error_set(err, -ENODATA, "the %s split: found no record that counts",
-			      records_splits[evaluation->source.split]);
+		r = error_set(err, -ENODATA, "%s: found no record that counts",
+			      records_source_name(&evaluation->source));
 	return r < 0 ? r : model_metrics(trained->model, &evaluation->passes, err);
 }
 
@@ -181,7 +177,8 @@ static void print_json(const struct evaluation *evaluation)
 	const uint32_t count = figures_of(evaluation, figure);
 
 	cJSON_AddStringToObject(json, "model", evaluation->trained.name);
-	cJSON_AddStringToObject(json, "split", records_splits[evaluation->source.split]);
+	if (!records_are_lines(&evaluation->source))
+		cJSON_AddStringToObject(json, "split", records_splits[evaluation->source.split]);
 	json_add_u64(json, "rows", evaluation->rows);
 	json_add_u64(json, "left_out", records_skipped(evaluation->records));
 	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);

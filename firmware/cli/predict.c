@@ -29,13 +29,6 @@ static const char usage[] =
 	"                         takes vocabulary.txt there\n" RECORDS_USAGE TRAINED_USAGE
 	"  --json                 of texts, too; bytes of a text that are not UTF-8 become U+FFFD\n";
 
-/* Standard input, line by line. */
-struct lines {
-	char *text; /* of this line, without its end */
-	size_t room, bytes;
-	uint64_t number; /* from 1 */
-};
-
 /* ---- The model ---- */
 
 static int load_model(struct predict *predict, struct error *err)
@@ -69,47 +62,13 @@ static int load_dataset(struct predict *predict, struct error *err)
 
 /* ---- Standard input ---- */
 
-static void lines_done(struct lines *lines)
-{
-	free(lines->text);
-}
-
-/* False: there is none left. */
-static bool next_line(struct lines *lines)
-{
-	const ssize_t bytes = getline(&lines->text, &lines->room, stdin);
-
-	if (bytes < 0)
-		return false;
-	lines->bytes = (size_t)bytes - (lines->text[bytes - 1] == '\n');
-	lines->text[lines->bytes] = '\0';
-	lines->number++;
-	return true;
-}
-
-static int parse_line(const struct lines *lines, cJSON **ret_object, struct error *err)
-{
-	CLEANUP(json_free) cJSON *object = NULL;
-	char name[64];
-	int r;
-
-	(void)snprintf(name, sizeof(name), "line %" PRIu64, lines->number);
-	r = json_parse(name, lines->text, lines->bytes, &object, err);
-	if (r == 0 && !cJSON_IsObject(object))
-		r = error_set(err, -EBADMSG, "%s: found no object, expected {\"FEATURE\": VALUES, ...}",
-			      name);
-	if (r == 0)
-		*ret_object = TAKE(object);
-	return r;
-}
-
 /* The text of {"text": "..."}. */
 static int add_object_text(struct predict *predict, const struct lines *lines, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
 	const char *text = NULL;
 	char name[64];
-	int r = parse_line(lines, &object, err);
+	int r = lines_object(lines, &object, err);
 
 	(void)snprintf(name, sizeof(name), "line %" PRIu64, lines->number);
 	if (r == 0)
@@ -117,22 +76,19 @@ static int add_object_text(struct predict *predict, const struct lines *lines, s
 	return r < 0 ? r : predict_add_text(predict, text, strlen(text), err);
 }
 
-/* This line and all behind it. */
 static int read_texts(struct predict *predict, struct lines *lines, bool objects, struct error *err)
 {
-	int r;
+	int r = 0;
 
-	do
+	while (r == 0 && lines_next(lines))
 		r = objects ? add_object_text(predict, lines, err)
 			    : predict_add_text(predict, lines->text, lines->bytes, err);
-	while (r == 0 && next_line(lines));
 	predict->trained.json = predict->trained.json || objects;
 	return r;
 }
 
 /* ---- Records in, a batch at a time ---- */
 
-/* Where a row comes from: a shard's record, or, with `key` NULL, a line. */
 static int print_row(const struct predict *predict, const float *output, struct records_place from,
 		     struct error *err)
 {
@@ -144,20 +100,21 @@ static int print_row(const struct predict *predict, const float *output, struct 
 		cJSON_AddItemToObject(object, "shard", json_string(from.key));
 	json_add_u64(object, from.key ? "record" : "line", from.record);
 	r = answer_json(&predict->answers, output, object, err);
-	if (r < 0 && from.key)
-		return error_prefix(err, "%s: record %" PRIu64, from.key, from.record);
 	if (r < 0)
-		return error_prefix(err, "line %" PRIu64, from.record);
+		return records_blame(from, err);
 	line = cJSON_PrintUnformatted(object);
 	puts(line ? line : "{}");
 	return 0;
 }
 
-static int open_output(const struct predict *predict, float **ret_output, struct error *err)
+/* Names the batch that the error is about. */
+static int blame_batch(const struct records *records, uint32_t rows, struct error *err)
 {
-	*ret_output =
-		calloc(predict->trained.config.run.batch_rows, predict->answers.outputs * sizeof(float));
-	return *ret_output ? 0 : error_set(err, -ENOMEM, "no memory for a batch's output");
+	const struct records_place first = records_place(records, 0), last = records_place(records, rows - 1);
+
+	return first.key ? error_prefix(err, "%s: record %" PRIu64 " .. %s: record %" PRIu64, first.key,
+					first.record, last.key, last.record)
+			 : error_prefix(err, "lines %" PRIu64 " .. %" PRIu64, first.record, last.record);
 }
 
 static int predict_records(struct predict *predict, struct error *err)
@@ -166,71 +123,20 @@ static int predict_records(struct predict *predict, struct error *err)
 	CLEANUP(free_ptr) float *output = NULL;
 	struct trained *trained = &predict->trained;
 	struct model_batch batch;
-	int r = open_output(predict, &output, err);
+	int r = records_open(trained, &predict->source, trained->model, &records, err);
 
-	if (r == 0)
-		r = records_open(trained, &predict->source, trained->model, &records, err);
+	if (r < 0)
+		return r;
+	output = calloc(trained->config.run.batch_rows, predict->answers.outputs * sizeof(float));
+	if (!output)
+		return error_set(err, -ENOMEM, "no memory for a batch's output");
 	while (r == 0 && (r = records_next(records, &batch, err)) > 0) {
 		r = model_predict(trained->model, batch.input, batch.rows, output, err);
+		if (r < 0)
+			return blame_batch(records, batch.rows, err);
 		for (uint32_t i = 0; r == 0 && i < batch.rows; i++)
 			r = print_row(predict, output + i * predict->answers.outputs,
 				      records_place(records, i), err);
-	}
-	return r;
-}
-
-/* This line and those behind it, up to a batch: how many. */
-static int read_objects(const struct predict *predict, struct lines *lines, const struct columns *columns,
-			struct records_place *place, bool *ret_more, struct error *err)
-{
-	const uint64_t most = predict->trained.config.run.batch_rows;
-	int rows = 0;
-
-	do {
-		CLEANUP(json_free) cJSON *object = NULL;
-		int r = parse_line(lines, &object, err);
-
-		if (r < 0)
-			return r;
-		r = features_take(columns, &predict->trained.config, object, (uint32_t)rows, err);
-		if (r < 0)
-			return error_prefix(err, "line %" PRIu64, lines->number);
-		place[rows++] = (struct records_place){ NULL, lines->number };
-		*ret_more = next_line(lines);
-	} while (*ret_more && (uint64_t)rows < most);
-	return rows;
-}
-
-static int predict_objects(struct predict *predict, struct lines *lines, struct error *err)
-{
-	struct trained *trained = &predict->trained;
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	CLEANUP(free_ptr) struct records_place *place = NULL;
-	CLEANUP(free_ptr) float *output = NULL;
-	uint64_t before = 0;
-	bool more = true;
-	int r = open_output(predict, &output, err);
-
-	place = calloc(trained->config.run.batch_rows, sizeof(*place));
-	if (r == 0 && !place)
-		r = error_set(err, -ENOMEM, "no memory for a batch");
-	if (r == 0)
-		r = columns_open(&trained->config, trained->model, false, &columns, err);
-	while (r == 0 && more) {
-		struct model_batch batch;
-		const int rows = read_objects(predict, lines, &columns, place, &more, err);
-
-		if (rows < 0)
-			return rows;
-		columns_batch(&columns, (uint32_t)rows, before, &batch);
-		r = model_predict(trained->model, batch.input, batch.rows, output, err);
-		if (r < 0)
-			return error_prefix(err, "lines %" PRIu64 " .. %" PRIu64, place[0].record,
-					    place[rows - 1].record);
-		for (int i = 0; r == 0 && i < rows; i++)
-			r = print_row(predict, output + (uint64_t)i * predict->answers.outputs, place[i],
-				      err);
-		before += (uint64_t)rows;
 	}
 	return r;
 }
@@ -268,14 +174,18 @@ static int predict_input(struct predict *predict, struct error *err)
 	CLEANUP(json_free) cJSON *first = NULL;
 	int r;
 
-	if (!next_line(&lines))
+	if (!lines_next(&lines))
 		return predict_open_texts(predict, err);
+	lines.again = true;
 	if (*lines.text == '{') {
-		r = parse_line(&lines, &first, err);
+		r = lines_object(&lines, &first, err);
 		if (r < 0)
 			return r;
-		if (!is_text_object(predict, first))
-			return predict_objects(predict, &lines, err);
+		if (!is_text_object(predict, first)) {
+			predict->source.data = "-";
+			predict->source.lines = &lines;
+			return predict_records(predict, err);
+		}
 	}
 	r = predict_open_texts(predict, err);
 	if (r == 0)

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/columns.h"
+#include "cli/features.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "data/filter.h"
@@ -28,6 +29,8 @@ struct records {
 	uint32_t shards, room, next_shard;
 	bool filtered;
 	struct filter filter;
+	struct lines *lines; /* not NULL: there are no shards */
+	struct lines own;    /* where no other were given */
 
 	struct inflater *inflater;
 	char *raw; /* of the shard at hand */
@@ -39,6 +42,7 @@ struct records {
 	struct columns columns;
 	struct records_place *place; /* of each row of the batch at hand */
 	uint64_t rows, skipped;
+	bool ended;
 };
 
 const char *const records_splits[SPLIT_MAX] = {
@@ -60,6 +64,20 @@ int records_option(const char *verb, struct records_source *source, int code, co
 			return CLI_OK;
 		}
 	return cli_usage(verb, "--split: found \"%s\", expected train, validation or test", value);
+}
+
+const char *records_source_name(const struct records_source *source)
+{
+	static const char *const names[SPLIT_MAX] = { [SPLIT_TRAIN] = "the train split",
+						      [SPLIT_VALIDATION] = "the validation split",
+						      [SPLIT_TEST] = "the test split" };
+
+	return records_are_lines(source) ? "standard input" : names[source->split];
+}
+
+bool records_are_lines(const struct records_source *source)
+{
+	return source->data && strcmp(source->data, "-") == 0;
 }
 
 static int add_key(struct records *records, const char *key, uint32_t source)
@@ -211,8 +229,8 @@ static int list_plan(struct records *records, const struct trained *trained, enu
 
 /* ---- Open and close ---- */
 
-static int open_records(struct records *records, const struct trained *trained,
-			const struct records_source *source, const struct model *model, struct error *err)
+static int open_shards(struct records *records, const struct trained *trained,
+		       const struct records_source *source, struct error *err)
 {
 	const char *data = source->data;
 	int r = data ? list_below(records, trained, source, err)
@@ -229,11 +247,23 @@ static int open_records(struct records *records, const struct trained *trained,
 	if (records->filtered && !filter_parse(records->config->order.filter, &records->filter))
 		return error_set(err, -EINVAL, "order.filter: found %s, allowed: " FILTER_ALLOWED,
 				 records->config->order.filter);
+	return inflater_open(&records->inflater, err);
+}
+
+static int open_records(struct records *records, const struct trained *trained,
+			const struct records_source *source, const struct model *model, struct error *err)
+{
+	int r;
+
+	if (records_are_lines(source))
+		records->lines = source->lines ? source->lines : &records->own;
+	r = records->lines ? 0 : open_shards(records, trained, source, err);
+	if (r < 0)
+		return r;
 	records->place = calloc(records->config->run.batch_rows, sizeof(*records->place));
 	if (!records->place)
 		return error_set(err, -ENOMEM, "no memory for a batch");
-	r = columns_open(records->config, model, source->labels, &records->columns, err);
-	return r < 0 ? r : inflater_open(&records->inflater, err);
+	return columns_open(records->config, model, source->labels, &records->columns, err);
 }
 
 int records_open(const struct trained *trained, const struct records_source *source,
@@ -261,6 +291,7 @@ void records_closep(struct records **pointer)
 		store_close(records->store[i]);
 	for (uint32_t i = 0; i < records->shards; i++)
 		free(records->shard[i].key);
+	lines_done(&records->own);
 	columns_done(&records->columns);
 	inflater_closep(&records->inflater);
 	free(records->place);
@@ -295,10 +326,15 @@ static int load_shard(struct records *records, struct error *err)
 	return r < 0 ? error_prefix(err, "%s", shard->key) : 0;
 }
 
-static int refuse(struct records *records, int code, struct error *err)
+int records_blame(struct records_place place, struct error *err)
 {
-	(void)error_prefix(err, "%s: record %" PRIu64, records->shard[records->next_shard - 1].key,
-			   records->record);
+	return place.key ? error_prefix(err, "%s: record %" PRIu64, place.key, place.record)
+			 : error_prefix(err, "line %" PRIu64, place.record);
+}
+
+static int refuse(struct records *records, struct records_place place, int code, struct error *err)
+{
+	(void)records_blame(place, err);
 	if (records->config->fetch.bad_record != BAD_RECORD_SKIP)
 		return code;
 	log_warning("left out: %s", err->text);
@@ -322,9 +358,36 @@ static int take_record(struct records *records, uint32_t row, struct error *err)
 		(struct records_place){ records->shard[records->next_shard - 1].key, records->record };
 	if (r >= 0)
 		r = batch_parse(&records->columns.batch, row, record.data, record.bytes, err);
-	r = r < 0 ? refuse(records, r, err) : 1;
+	r = r < 0 ? refuse(records, records->place[row], r, err) : 1;
 	records->record++;
 	return r;
+}
+
+static int take_line(struct records *records, uint32_t row, struct error *err)
+{
+	CLEANUP(json_free) cJSON *object = NULL;
+	int r;
+
+	records->ended = !lines_next(records->lines);
+	if (records->ended)
+		return 0;
+	r = lines_object(records->lines, &object, err);
+	if (r < 0)
+		return r;
+	records->place[row] = (struct records_place){ NULL, records->lines->number };
+	r = features_take(&records->columns, records->config, object, row, err);
+	return r < 0 ? records_blame(records->place[row], err) : 1;
+}
+
+/* 1 a row more, 0 none: there may be more if not `ended`. */
+static int take_row(struct records *records, uint32_t row, struct error *err)
+{
+	if (records->lines)
+		return take_line(records, row, err);
+	if (records->at < records->bytes)
+		return take_record(records, row, err);
+	records->ended = records->next_shard == records->shards;
+	return records->ended ? 0 : load_shard(records, err);
 }
 
 int records_next(struct records *records, struct model_batch *ret_batch, struct error *err)
@@ -332,13 +395,8 @@ int records_next(struct records *records, struct model_batch *ret_batch, struct 
 	uint32_t rows = 0;
 	int r = 0;
 
-	while (r >= 0 && rows < records->config->run.batch_rows) {
-		if (records->at < records->bytes)
-			r = take_record(records, rows, err);
-		else if (records->next_shard < records->shards)
-			r = load_shard(records, err);
-		else
-			break;
+	while (r >= 0 && !records->ended && rows < records->config->run.batch_rows) {
+		r = take_row(records, rows, err);
 		rows += r == 1;
 	}
 	if (r < 0 || rows == 0)

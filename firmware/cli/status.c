@@ -124,10 +124,23 @@ static void say_left_behind(const struct screen *screen)
 	say(screen, "left", text);
 }
 
+/* A regression has no accuracy. */
+static const char *quality(double loss, double accuracy, char out[static 128])
+{
+	char a[48], b[48];
+
+	if (isnan(accuracy))
+		(void)snprintf(out, 128, "loss %s", figure(loss, "%.4f", a));
+	else
+		(void)snprintf(out, 128, "loss %s, accuracy %s %%", figure(loss, "%.4f", a),
+			       figure(100 * accuracy, "%.2f", b));
+	return out;
+}
+
 static void say_rates(const struct screen *screen)
 {
 	const cJSON *status = screen->status;
-	char a[48], b[48], c[48], d[48], text[512];
+	char a[48], b[48], c[48], d[48], train[128], held_out[128], text[512];
 
 	(void)snprintf(text, sizeof(text), "%s records/s, %s/s, GPU busy %s %%, waiting for data %s %%",
 		       figure(client_number(status, "rates.records_per_s"), "%.0f", a),
@@ -135,18 +148,15 @@ static void say_rates(const struct screen *screen)
 		       figure(client_number(status, "rates.gpu_busy_percent"), "%.1f", c),
 		       figure(client_number(status, "rates.waiting_percent"), "%.1f", d));
 	say(screen, "rates", text);
-	(void)snprintf(text, sizeof(text), "loss %s, accuracy %s %%, validation loss %s, accuracy %s %%",
-		       figure(client_number(status, "loss"), "%.4f", a),
-		       figure(100 * client_number(status, "accuracy"), "%.2f", b),
-		       figure(client_number(status, "validation_loss"), "%.4f", c),
-		       figure(100 * client_number(status, "validation_accuracy"), "%.2f", d));
+	(void)snprintf(text, sizeof(text), "%s, validation %s",
+		       quality(client_number(status, "loss"), client_number(status, "accuracy"), train),
+		       quality(client_number(status, "validation_loss"),
+			       client_number(status, "validation_accuracy"), held_out));
 	say(screen, "quality", text);
-	if (!cJSON_IsObject(client_member(status, "run.metrics.test")))
-		return;
-	(void)snprintf(text, sizeof(text), "loss %s, accuracy %s %%",
-		       figure(client_number(status, "run.metrics.test.loss"), "%.4f", a),
-		       figure(100 * client_number(status, "run.metrics.test.accuracy"), "%.2f", b));
-	say(screen, "test", text);
+	if (cJSON_IsObject(client_member(status, "run.metrics.test")))
+		say(screen, "test",
+		    quality(client_number(status, "run.metrics.test.loss"),
+			    client_number(status, "run.metrics.test.accuracy"), held_out));
 }
 
 static void say_checkpoint(const struct screen *screen)

@@ -138,13 +138,14 @@ is "$(python3 - "$("$kiln" evaluate "$model" --data "file://$work/both" --json |
 	"$KILN_BUILD/system/dump_records" <<'PY'
 import glob, json, os, struct, subprocess, sys
 answers = [json.loads(line) for line in open("records")]
-labels, lines = [], open("lines", "w")
+labels, lines, labelled = [], open("lines", "w"), open("labelled", "w")
 for shard in sorted(glob.glob("both/test-*") + glob.glob("both/exam-*"), key=os.path.basename):
     for i, line in enumerate(subprocess.run([sys.argv[2], shard], capture_output=True, text=True).stdout.splitlines()[1:]):
         values = json.loads(line)["values"]
         labels.append((os.path.basename(shard), i, values["label"].index(1)))
         floats = [struct.unpack("<f", struct.pack("<I", f))[0] for f in values["sentence"]]
         lines.write(json.dumps({"sentence": [floats[:4], floats[4:]], "label": [7]}) + "\n")
+        labelled.write(json.dumps({"sentence": floats, "label": values["label"]}) + "\n")
 print([(a["shard"], a["record"]) for a in answers] == [l[:2] for l in labels])
 right = sum(a["class"] == l[2] and a["label"] == str(l[2]) for a, l in zip(answers, labels))
 print(abs(right / len(labels) - float(sys.argv[1])) < 1e-9)
@@ -156,6 +157,10 @@ True" "in the order of the shards, and the classes are right as often as kiln ev
 predict "$model" <lines
 is "$? $(sed 's/"line":[0-9]*,//' said | sha256sum)" "0 $(sed 's/"shard":"[^"]*","record":[0-9]*,//' records | sha256sum)" \
 	"the same values by name on standard input: the same answers" "$(cat errors)"
+is "$("$kiln" evaluate "$model" --data - --json <labelled 2>&1)" "$("$kiln" evaluate "$model" --data "file://$work/both" --json | grep -v '"split"')" \
+	"evaluate --data -: and the same figures of them, with labels"
+is "$(head -n 3 lines | "$kiln" evaluate "$model" --data - 2>&1)" 'kiln: line 1: "label": found 1 numbers, expected 2' "a label that is none names the line"
+is "$("$kiln" evaluate "$model" --data - 2>&1 </dev/null)" "kiln: standard input: found no record that counts" "nothing on standard input"
 is "$(head -n 1 said | cut -d, -f1) $(tail -n 1 said | cut -d, -f1)" '{"line":1 {"line":270' "each with its line"
 
 refused() { # line, expected sentence, name
