@@ -58,6 +58,14 @@ static bool is_step(const struct graph *graph)
 	return is_schedule(graph, "step");
 }
 
+/* The step schedule has rates of its own. */
+static bool reads_rate(const struct graph *graph)
+{
+	const char *name = graph->config->optimizer.schedule;
+
+	return !name || strcmp(name, "step") != 0;
+}
+
 static bool is_cosine(const struct graph *graph)
 {
 	return is_schedule(graph, "cosine");
@@ -80,6 +88,11 @@ static bool has_lazy(const struct graph *graph)
 static bool takes_input(const struct graph *graph)
 {
 	return graph_takes_input(graph->config);
+}
+
+static bool starts_from_weights(const struct graph *graph)
+{
+	return *graph->config->model.weights != '\0';
 }
 
 static bool stops_early(const struct graph *graph)
@@ -110,6 +123,9 @@ static const struct {
 	const char *beside;
 } rows[] = {
 	{ "model.input", takes_input, "a layer that takes it", NULL },
+	{ "model.weights_layers", starts_from_weights, "model.weights", NULL },
+	{ "model.weights_skip_mismatch", starts_from_weights, "model.weights", NULL },
+	{ "optimizer.learning_rate", reads_rate, "optimizer.schedule = \"constant\" or \"cosine\"", NULL },
 	{ "optimizer.beta_1", is_adam, ADAMS, NULL },
 	{ "optimizer.beta_2", is_adam, ADAMS, NULL },
 	{ "optimizer.epsilon", is_adam, ADAMS, NULL },

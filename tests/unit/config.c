@@ -680,6 +680,16 @@ static const struct {
 	  "k.conf:2: reduce_on_plateau.factor: found 0.1" WITH_MONITOR("reduce_on_plateau") },
 	{ "keep_best: { mode = \"max\"; };",
 	  "k.conf:2: keep_best.mode: found \"max\"" WITH_MONITOR("keep_best") },
+	{ "model: { weights_layers = \"dense\"; weights_skip_mismatch = true; layers = ( " DENSE_OF(
+		  "sentence"),
+	  "k.conf:2: model.weights_layers: found \"dense\", which nothing reads, allowed: with "
+	  "model.weights\n"
+	  "k.conf:2: model.weights_skip_mismatch: found true, which nothing reads, allowed: with "
+	  "model.weights\n" },
+	{ "optimizer: { schedule = \"step\"; boundaries = [ 1 ]; values = [ 0.1, 0.01 ]; learning_rate = "
+	  "0.1; };",
+	  "k.conf:2: optimizer.learning_rate: found 0.1, which nothing reads, allowed: with "
+	  "optimizer.schedule = \"constant\" or \"cosine\"\n" },
 	{ "optimizer: { momentum = 0.9; };", "k.conf:2: optimizer.momentum: found 0.9, which "
 					     "nothing reads, allowed: with optimizer.name = "
 					     "\"sgd\"\n" },
