@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/digest/digest.h"
+#include "model/attributes.h"
+#include "model/graph_parts.h"
+#include "model/losses.h"
+#include "model/ops.h"
+#include "model/optimizers.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+struct text {
+	char *at;
+	size_t used, room;
+};
+
+static void append(struct text *text, const char *format, ...) PRINTF(2, 3);
+static void append(struct text *text, const char *format, ...)
+{
+	va_list args;
+	int bytes;
+
+	va_start(args, format);
+	bytes = vsnprintf(text->at + text->used, text->room - text->used, format, args);
+	va_end(args);
+	if (bytes > 0)
+		text->used += (size_t)bytes;
+	if (text->used >= text->room)
+		abort(); /* hash_text() has room for the longest line of every node */
+}
+
+static void append_shape(struct text *text, const struct tensor *tensor)
+{
+	for (uint32_t i = 0; i < tensor->rank; i++)
+		append(text, "%s%" PRIu64, i ? "x" : "", tensor->shape[i]);
+}
+
+static void append_attribute(struct text *text, const struct attribute_spec *spec,
+			     const struct attribute *attribute)
+{
+	append(text, " %s=", spec->key);
+	switch (spec->kind) {
+	case ATTRIBUTE_IS_INT:
+	case ATTRIBUTE_IS_BOOL:
+		append(text, "%" PRId64, attribute->i);
+		break;
+	case ATTRIBUTE_IS_FLOAT:
+		append(text, "%.17g", attribute->f);
+		break;
+	case ATTRIBUTE_IS_NAME:
+		append(text, "%s", attribute->s);
+		break;
+	case ATTRIBUTE_IS_INTS:
+		for (uint32_t i = 0; i < attribute->items; i++)
+			append(text, "%s%" PRId64, i ? "x" : "", attribute->item[i]);
+		break;
+	}
+}
+
+static void append_node(struct text *text, const struct graph *graph, const struct node *node)
+{
+	append(text, "node %s %s", node->op->name, node->name);
+	for (uint32_t i = 0; i < node->inputs; i++)
+		append(text, " <%s", graph_at(graph, node->input[i])->name);
+	for (uint32_t i = 0; i < node->op->attributes; i++)
+		if (node->op->attribute[i].hashed)
+			append_attribute(text, &node->op->attribute[i], &node->attribute[i]);
+	if (!node->trainable)
+		append(text, " frozen");
+	append(text, " >");
+	append_shape(text, graph_at(graph, node->output));
+	append(text, "\n");
+}
+
+/* Those besides model.input, and that one where it is no plain float32: values of a ragged feature by its
+ * name, as their number is the batch's. */
+static void append_other_inputs(struct text *text, const struct graph *graph)
+{
+	for (uint32_t i = 0; i < graph->inputs; i++) {
+		const struct tensor *input = graph_at(graph, graph->input[i]);
+
+		if (i == 0 && input->dtype == DTYPE_F32 && input->rows)
+			continue;
+		append(text, "input %s %s ", input->name, dtype_name(input->dtype));
+		if (input->rows)
+			append_shape(text, input);
+		append(text, "\n");
+	}
+}
+
+int graph_set_hash(struct graph *graph, struct error *err)
+{
+	CLEANUP(free_ptr) char *room = NULL;
+	struct text text = { .room = 4096 + (size_t)graph->nodes * 4096 };
+
+	text.at = room = malloc(text.room);
+	if (!room)
+		return error_set(err, -ENOMEM, "graph hash: out of memory");
+	append(&text, "kiln graph 1\ninput ");
+	if (graph_at(graph, graph->input[0])->rows)
+		append_shape(&text, graph_at(graph, graph->input[0]));
+	append(&text, "\n");
+	append_other_inputs(&text, graph);
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		append_node(&text, graph, &graph->node[i]);
+	append(&text, "loss %s\noptimizer %s slots %u\n", graph->loss->name, graph->optimizer->name,
+	       graph->optimizer->slots(graph->config));
+	digest_sha256(text.at, text.used, graph->hash);
+	return 0;
+}
