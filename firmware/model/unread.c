@@ -92,7 +92,9 @@ static bool takes_input(const struct graph *graph)
 
 static bool starts_from_weights(const struct graph *graph)
 {
-	return *graph->config->model.weights != '\0';
+	const char *weights = graph->config->model.weights;
+
+	return !weights || *weights;
 }
 
 static bool stops_early(const struct graph *graph)
