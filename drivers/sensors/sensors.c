@@ -2,7 +2,10 @@
 #include "drivers/sensors/sensors.h"
 
 #include <glob.h>
+#include <math.h>
 #include <string.h>
+
+#define LIMIT_MAX 150.0 /* chips that have no limit say 0, 127.999 K, 16711 or the like */
 
 bool sensors_line(const char *path, char *out, size_t size)
 {
@@ -14,7 +17,45 @@ bool sensors_line(const char *path, char *out, size_t size)
 	return true;
 }
 
-static void name_of(const char *input, char out[static SENSORS_NAME_BYTES])
+/* Files are named temp1_input, temp1_max ...; `input` names the first. Millidegrees; NAN: it does not say. */
+static double value_of(const char *input, const char *what)
+{
+	char path[512], text[32], *end;
+	double value;
+
+	(void)snprintf(path, sizeof(path), "%.*s%s", (int)(strlen(input) - strlen("input")), input, what);
+	if (!sensors_line(path, text, sizeof(text)))
+		return NAN;
+	value = strtod(text, &end);
+	return end == text || *end ? NAN : value / 1000;
+}
+
+static double limit_of(const char *input, const char *what)
+{
+	double limit = value_of(input, what);
+
+	return limit > 0 && limit < LIMIT_MAX ? limit : NAN;
+}
+
+static enum sensors_part part_of(const char *chip)
+{
+	static const struct {
+		const char *chip;
+		enum sensors_part part;
+	} chips[] = {
+		{ "coretemp", SENSORS_CPU },    { "k10temp", SENSORS_CPU }, { "zenpower", SENSORS_CPU },
+		{ "k8temp", SENSORS_CPU },      { "amdgpu", SENSORS_GPU },  { "radeon", SENSORS_GPU },
+		{ "i915", SENSORS_GPU },        { "nouveau", SENSORS_GPU }, { "xe", SENSORS_GPU },
+		{ "cpu_thermal", SENSORS_CPU },
+	};
+
+	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+		if (strcmp(chip, chips[i].chip) == 0)
+			return chips[i].part;
+	return SENSORS_OTHER;
+}
+
+static void identify(const char *input, struct sensors_reading *ret_reading)
 {
 	char path[512], chip[40] = "sensor", label[48] = "";
 	size_t folder = (size_t)(strrchr(input, '/') - input);
@@ -25,27 +66,27 @@ static void name_of(const char *input, char out[static SENSORS_NAME_BYTES])
 	(void)snprintf(path, sizeof(path), "%.*slabel", (int)stem, input);
 	if (!sensors_line(path, label, sizeof(label)))
 		(void)snprintf(label, sizeof(label), "%.*s", (int)(stem - folder - 2), input + folder + 1);
-	(void)snprintf(out, SENSORS_NAME_BYTES, "%s %s", chip, label);
+	(void)snprintf(ret_reading->name, sizeof(ret_reading->name), "%s %s", chip, label);
+	ret_reading->part = part_of(chip);
 }
 
-void sensors_temperatures(const char *root, void (*each)(void *context, const char *name, double celsius),
-			  void *context)
+void sensors_temperatures(const char *folder, sensors_each *each, void *context)
 {
-	char pattern[512], name[SENSORS_NAME_BYTES], text[32], *end;
 	glob_t found = { 0 };
+	char pattern[512];
 
-	(void)snprintf(pattern, sizeof(pattern), "%s/sys/class/hwmon/hwmon*/temp*_input", root);
+	(void)snprintf(pattern, sizeof(pattern), "%s/hwmon*/temp*_input", folder);
 	if (glob(pattern, 0, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc; i++) {
-			double value;
+			const char *input = found.gl_pathv[i];
+			struct sensors_reading reading = { .celsius = value_of(input, "input") };
 
-			if (!sensors_line(found.gl_pathv[i], text, sizeof(text)))
+			if (isnan(reading.celsius))
 				continue;
-			value = strtod(text, &end);
-			if (end == text || *end)
-				continue;
-			name_of(found.gl_pathv[i], name);
-			each(context, name, value / 1000);
+			reading.max_celsius = limit_of(input, "max");
+			reading.critical_celsius = limit_of(input, "crit");
+			identify(input, &reading);
+			each(context, &reading);
 		}
 	globfree(&found);
 }

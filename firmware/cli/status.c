@@ -212,6 +212,11 @@ static void say_machine(const struct screen *screen)
 					 client_text(item, "name"), client_number(item, "celsius"));
 	}
 	say(screen, "heat", *text ? text : "-");
+	if (client_number(status, "throttled_s") > 0) {
+		(void)snprintf(text, sizeof(text), "for %s in pauses between steps",
+			       span_of(client_number(status, "throttled_s"), a));
+		say(screen, "throttled", text);
+	}
 }
 
 static void say_daemons(const struct screen *screen)

@@ -39,6 +39,7 @@ static const struct metric {
 	{ "kiln_fetch_retries", "counter", "fetch_retries", "Requests that were repeated." },
 	{ "kiln_upload_retries", "counter", "upload_retries", "Uploads that were repeated." },
 	{ "kiln_skipped_records", "counter", "skipped_records", "Records that policy left out." },
+	{ "kiln_throttled_seconds", "counter", "throttled_s", "Pauses between steps to cool down." },
 	{ "kiln_fetch_requests_in_flight", "gauge", "fetch.tuning.requests_in_flight",
 	  "Requests to the store at once, as measured stalls ask for." },
 	{ "kiln_fetch_workers", "gauge", "fetch.tuning.workers", "Decode workers in use." },

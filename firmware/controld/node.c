@@ -47,24 +47,25 @@ cJSON *node_disk(void)
 	return object;
 }
 
-static void add_temperature(void *context, const char *name, double celsius)
+static void add_temperature(void *context, const struct sensors_reading *reading)
 {
 	cJSON *list = context, *item;
 
 	if (cJSON_GetArraySize(list) >= TEMPERATURES_MAX)
 		return;
 	item = cJSON_CreateObject();
-	(void)cJSON_AddItemToObject(item, "name", json_string(name));
-	(void)cJSON_AddNumberToObject(item, "celsius", celsius);
+	(void)cJSON_AddItemToObject(item, "name", json_string(reading->name));
+	(void)cJSON_AddNumberToObject(item, "celsius", reading->celsius);
 	(void)cJSON_AddItemToArray(list, item);
 }
 
 cJSON *node_temperatures(void)
 {
 	cJSON *list = cJSON_CreateArray();
+	char folder[PATH_BYTES];
 
 	if (list)
-		sensors_temperatures("", add_temperature, list);
+		sensors_temperatures(path_of(PATH_HWMON, NULL, folder), add_temperature, list);
 	return list;
 }
 

@@ -182,6 +182,15 @@ static void add_quality(cJSON *object, const struct view *view)
 		   page ? page->validation_accuracy : noted(view, "validation_accuracy"));
 }
 
+static double throttled_s(const struct view *view)
+{
+	const cJSON *noted_s = cJSON_GetObjectItemCaseSensitive(view->record, "throttled_s");
+
+	if (view->traind)
+		return (double)view->traind->traind.throttled_us / 1e6;
+	return cJSON_IsNumber(noted_s) ? noted_s->valuedouble : NAN;
+}
+
 /* ---- Checkpoints ---- */
 
 struct newest {
@@ -445,6 +454,7 @@ cJSON *status_object(struct server *server)
 	add_count(object, "fetch_retries", view.fetchd, view.fetchd ? view.fetchd->fetchd.retries : 0);
 	add_count(object, "upload_retries", view.uploadd, view.uploadd ? view.uploadd->uploadd.retries : 0);
 	add_count(object, "skipped_records", view.fetchd, view.fetchd ? view.fetchd->fetchd.skipped : 0);
+	add_number(object, "throttled_s", throttled_s(&view));
 	(void)cJSON_AddItemToObject(object, "fetch", stalls_object(view.fetchd, view.traind));
 	(void)cJSON_AddItemToObject(object, "disk", disk);
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());

@@ -192,6 +192,10 @@ struct config {
 		const char *cores;    /* CPU list, "auto" */
 	} device;
 	struct {
+		uint64_t cpu_throttle_celsius, cpu_stop_celsius; /* 0 = by the sensor */
+		uint64_t gpu_throttle_celsius, gpu_stop_celsius;
+	} heat;
+	struct {
 		/* Besides the end of each epoch, at most one of them: 0 and false = not so. */
 		uint64_t every_steps;
 		double every_minutes;

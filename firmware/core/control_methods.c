@@ -43,7 +43,8 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "schema (1), time_s, host, version, state, why, clock_set, run, progress, rates, loss, accuracy, "
 	  "validation_loss, validation_accuracy, checkpoint, order, cache, fetch_retries, upload_retries, "
-	  "skipped_records, fetch as stalls gives it, disk, temperatures, daemons, errors; null = not known",
+	  "skipped_records, throttled_s, fetch as stalls gives it, disk, temperatures, daemons, errors; null "
+	  "= not known",
 	  "which run, how far, how fast, how good, what is wrong" },
 	{ "run.list",
 	  CONTROL_VIEW,

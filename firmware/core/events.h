@@ -61,6 +61,9 @@ enum event_id {
 	EVENT_HUGEPAGES_SHORT,
 	EVENT_RING_DAMAGED,
 	EVENT_DISK_FULL,
+	EVENT_HEAT_THROTTLED,
+	EVENT_HEAT_COOLED,
+	EVENT_HEAT_STOPPED,
 	EVENT_NIGHT_MISSED,
 	EVENT_NIGHT_OVER,
 	EVENT_CLOCK_UNSET,
@@ -85,9 +88,9 @@ enum event_id {
 /* Only the fields of the id's row are sent; a text that is NULL or "" is not known and stays out. */
 struct event {
 	enum event_id id;
-	const char *run_id, *key, *split, *url, *unit, *client, *word;
+	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor;
 	uint64_t epoch, step, records, bytes, offset, count, retries, failures, seconds, exit_status;
-	double loss, accuracy;
+	double loss, accuracy, celsius, limit;
 };
 
 /* To the journal where standard error is the journal, else as a line there, as log_line() does. Thread-safe;

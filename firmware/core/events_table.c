@@ -26,6 +26,9 @@ enum field {
 	FIELD_EXIT_STATUS,
 	FIELD_CLIENT,
 	FIELD_WORD,
+	FIELD_SENSOR,
+	FIELD_CELSIUS,
+	FIELD_LIMIT,
 	FIELD_MAX,
 };
 
@@ -57,6 +60,9 @@ const struct event_field event_fields[] = {
 	[FIELD_CLIENT] = { "KILN_CLIENT", EVENT_TEXT, AT(client),
 			   "a user of this box, or a certificate's name and the address" },
 	[FIELD_WORD] = { "KILN_WORD", EVENT_TEXT, AT(word), "what was asked of kiln-steer" },
+	[FIELD_SENSOR] = { "KILN_SENSOR", EVENT_TEXT, AT(sensor), "a sensor, by its chip and label" },
+	[FIELD_CELSIUS] = { "KILN_CELSIUS", EVENT_NUMBER, AT(celsius), "what it says" },
+	[FIELD_LIMIT] = { "KILN_LIMIT", EVENT_NUMBER, AT(limit), "what it is above, in degrees Celsius" },
 };
 static_assert(sizeof(event_fields) / sizeof(event_fields[0]) == FIELD_MAX, "every field has its row");
 const size_t event_fields_count = FIELD_MAX;
@@ -80,6 +86,9 @@ const size_t event_fields_count = FIELD_MAX;
 #define EXIT_STATUS (1u << FIELD_EXIT_STATUS)
 #define CLIENT      (1u << FIELD_CLIENT)
 #define WORD        (1u << FIELD_WORD)
+#define SENSOR      (1u << FIELD_SENSOR)
+#define CELSIUS     (1u << FIELD_CELSIUS)
+#define LIMIT       (1u << FIELD_LIMIT)
 
 const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_RUN_BEGUN] = { "run.begun", "24138e2114734cd49ed976f83706af70", LOG_NOTICE, RUN_ID,
@@ -178,6 +187,17 @@ const struct event_row event_rows[EVENT_MAX] = {
 				 "the trainer waits for a new ring" },
 	[EVENT_DISK_FULL] = { "disk.full", "50ce23d542eb479f875ce8eae63530c4", LOG_WARNING, RUN_ID | STEP,
 			      "the finished weights wait for room on the disk" },
+	[EVENT_HEAT_THROTTLED] = { "heat.throttled", "7ab949df7ca34105bd4f0343104c898d", LOG_WARNING,
+				   RUN_ID | STEP | SENSOR | CELSIUS | LIMIT,
+				   "too hot: the trainer pauses between steps, told at most every ten "
+				   "minutes" },
+	[EVENT_HEAT_COOLED] = { "heat.cooled", "9e4b6d1570c64dedbd8fb7ce0139c51a", LOG_NOTICE,
+				RUN_ID | STEP | SECONDS,
+				"it trains at its full speed again; seconds: what the pauses came to" },
+	[EVENT_HEAT_STOPPED] = { "heat.stopped", "fe75e72d5ea541bd959598785ca14d0e", LOG_ERR,
+				 RUN_ID | STEP | SENSOR | CELSIUS | LIMIT,
+				 "critical: a checkpoint is written and the run stops; the next start goes "
+				 "on with it" },
 	[EVENT_NIGHT_MISSED] = { "night.missed", "2b6d021f65bc4fae8fd74641e8960354", LOG_NOTICE, SECONDS,
 				 "the box was off at run.at, and run.catch_up is off; seconds: since then" },
 	[EVENT_NIGHT_OVER] = { "night.over", "97b30d35559244efb355ab98c61a212f", LOG_NOTICE, 0,

@@ -13,7 +13,7 @@
 
 #include "core/run.h"
 
-#define STATUS_VERSION 7u
+#define STATUS_VERSION 8u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -62,6 +62,7 @@ struct status_traind {
 	uint64_t epoch_steps;        /* of a whole epoch; 0 = not known yet */
 	uint64_t rows;               /* trained on since the program began */
 	uint64_t busy_us, waited_us; /* the device had work; it had none because no batch was there */
+	uint64_t throttled_us;       /* pauses of the run to cool down */
 	uint64_t checkpoint_step, checkpoint_us;     /* the newest on the disk, and when (Unix time) */
 	double loss, accuracy;                       /* of the epoch so far */
 	double validation_loss, validation_accuracy; /* of the last pass, NaN = none yet */

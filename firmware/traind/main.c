@@ -38,7 +38,8 @@ static int open_all(struct train *train, struct error *err)
 	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
 		 gpu_description(train->gpu));
 	train->cadence = cadence_of(config, clock_us());
-	return saver_open(train, err);
+	r = throttle_open(train, err);
+	return r < 0 ? r : saver_open(train, err);
 }
 
 static uint64_t step_of(const struct train *train)
@@ -94,6 +95,7 @@ static int end(struct train *train, int result, struct error *err)
 	int code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
 
 	alive_lease(train->worker, NULL, END_LEASE_S);
+	throttle_close(train);
 	/* The state comes last: whoever sees it finds every file. */
 	report_close(train);
 	saver_close(train);

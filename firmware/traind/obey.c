@@ -35,7 +35,7 @@ void obey_open(struct train *train)
 	train->obey.looked_us = 0;                        /* before the first step, too */
 }
 
-static int leave(struct train *train, enum run_state rest, const char *why, struct error *err)
+int obey_leave(struct train *train, enum run_state rest, const char *why, struct error *err)
 {
 	struct error state_err;
 
@@ -56,8 +56,8 @@ static bool night_is_over(struct train *train)
 static int must_leave(struct train *train, const struct run_want *want, struct error *err)
 {
 	if (want->state == RUN_STOPPED)
-		return leave(train, RUN_STOPPED, "asked to stop", err);
-	return night_is_over(train) ? leave(train, RUN_EXPIRED, "the night is over", err) : 0;
+		return obey_leave(train, RUN_STOPPED, "asked to stop", err);
+	return night_is_over(train) ? obey_leave(train, RUN_EXPIRED, "the night is over", err) : 0;
 }
 
 /* Everything is on the disk while it waits, so the box may be switched off. */
@@ -101,6 +101,18 @@ int obey_early(struct train *train, struct error *err)
 	return known ? must_leave(train, &want, err) : 0;
 }
 
+int obey_look(struct train *train, bool *ret_more, struct error *err)
+{
+	struct run_want want;
+
+	*ret_more = false;
+	if (!look(train, &want))
+		return 0;
+	train->obey.looked_us = 0; /* obey() looks for itself */
+	*ret_more = want.state == RUN_PAUSED || want.checkpoint_seq != train->obey.checkpoint_seq;
+	return must_leave(train, &want, err);
+}
+
 int obey(struct train *train, struct error *err)
 {
 	struct run_want want;
@@ -113,5 +125,7 @@ int obey(struct train *train, struct error *err)
 		train->checkpoint_due = true;
 	train->obey.checkpoint_seq = want.checkpoint_seq;
 	r = must_leave(train, &want, err);
-	return r == 0 && want.state == RUN_PAUSED ? pause_run(train, err) : r;
+	if (r == 0 && want.state == RUN_PAUSED)
+		r = pause_run(train, err);
+	return r == 0 ? throttle(train, err) : r;
 }

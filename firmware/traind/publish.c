@@ -112,6 +112,11 @@ void publish_metrics(struct train *train, enum split split, const struct model_m
 	}
 }
 
+void publish_throttled(struct train *train, uint64_t us)
+{
+	train->publish.status.traind.throttled_us += us;
+}
+
 void publish_waited(struct train *train, uint64_t us)
 {
 	train->publish.status.traind.waited_us += us;

@@ -57,7 +57,7 @@ static int add(struct train *train, const struct ring_quarantined *record, bool 
 				 record->shard, record->source, record->split);
 	if (is_listed(list, record))
 		return 0;
-	report_quarantine(train);
+	report_changed(train);
 	if (list->records == QUARANTINE_MAX)
 		list->more += first_pass;
 	else

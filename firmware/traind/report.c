@@ -3,7 +3,8 @@
  * run.json gets "epochs", an array with an object an epoch {epoch, step, loss, accuracy, learning_rate,
  * validation_loss, validation_accuracy}, and "metrics" {train, validation, test}, each {loss, accuracy,
  * rows}, of the last pass over each that had rows, with model.top_k also top_k_accuracy beside accuracy,
- * neither where the loss has none; "quarantine", quarantine_json(), where records were left out.
+ * neither where the loss has none; "quarantine", quarantine_json(), where records were left out;
+ * "throttled_s", the pauses to cool down that the run made, where there were any.
  */
 #include "core/clock.h"
 #include "core/events.h"
@@ -49,6 +50,13 @@ static cJSON *take_member(cJSON *record, const char *key, cJSON *empty)
 	return found;
 }
 
+static double member(const cJSON *object, const char *key)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(value) ? value->valuedouble : NAN;
+}
+
 /* What the record says of epochs behind the cursor stays. */
 static int take_epochs(struct train *train, struct error *err)
 {
@@ -62,6 +70,7 @@ static int take_epochs(struct train *train, struct error *err)
 		return r;
 	report->epochs = take_member(record, "epochs", cJSON_CreateArray());
 	report->metrics = take_member(record, "metrics", cJSON_CreateObject());
+	publish_throttled(train, (uint64_t)(1e6 * fmax(0, member(record, "throttled_s"))));
 	if (!cJSON_IsArray(report->epochs) || !cJSON_IsObject(report->metrics))
 		return error_set(err, -EBADMSG,
 				 "run.json: epochs or metrics: expected an array and an object");
@@ -148,13 +157,6 @@ static bool update_epochs(struct train *train, enum split split, uint64_t epoch,
 	return set_figures(train, entry, "validation_", metrics);
 }
 
-static double member(const cJSON *epoch, const char *key)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(epoch, key);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : NAN;
-}
-
 struct callbacks_figures report_figures(const struct train *train, uint64_t epoch)
 {
 	const cJSON *entry = cJSON_GetArrayItem(train->report.epochs, (int)epoch);
@@ -173,6 +175,7 @@ static int note(struct train *train, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
 	struct report *report = &train->report;
+	const double throttled_s = (double)train->publish.status.traind.throttled_us / 1e6;
 	cJSON *quarantine;
 	CLEANUP(free_ptr) char *text = NULL;
 	int r;
@@ -183,6 +186,8 @@ static int note(struct train *train, struct error *err)
 	quarantine = quarantine_json(train);
 	if (quarantine)
 		(void)cJSON_AddItemToObject(object, "quarantine", quarantine);
+	if (throttled_s > 0)
+		(void)set_number(object, "throttled_s", throttled_s);
 	r = json_print(object, &text, err);
 	if (r == 0)
 		r = run_note(text, err);
@@ -190,7 +195,7 @@ static int note(struct train *train, struct error *err)
 	return r;
 }
 
-void report_quarantine(struct train *train)
+void report_changed(struct train *train)
 {
 	train->report.noted = false;
 }

@@ -9,6 +9,7 @@
  *   restore.c                the state to start with
  *   adapt.c                  what layers must know of the data before
  *   obey.c                   what the operator wants of the run, between two batches
+ *   heat.c                   pauses, or the end, where processor or GPU are too hot
  *   quarantine.c             which records were left out
  *   publish.c                the status page
  *   save.c, its own thread   writes snapshots into the spool while training goes on
@@ -24,6 +25,7 @@
 #include "core/status.h"
 #include "data/plan.h"
 #include "drivers/notify/alive.h"
+#include "drivers/sensors/heat.h"
 #include "model/cadence.h"
 #include "model/callbacks.h"
 #include "model/checkpoint.h"
@@ -116,6 +118,14 @@ struct obey {
 	bool unreadable; /* and that was said */
 };
 
+/* Pauses between steps while something is too hot. */
+struct throttle {
+	struct heat *heat;
+	uint64_t paused_us; /* of this spell; 0 = there is none */
+	uint64_t hot_us;    /* when its last pause ended */
+	uint64_t said_us;   /* when it was told of last, 0 = never */
+};
+
 /* The first batches of a kind of pass build kernels, or load them. */
 #define WARM_BATCHES 2u
 #define WARM_LEASE_S 600u
@@ -136,6 +146,7 @@ struct train {
 	struct epochs epochs;
 	struct publish publish;
 	struct obey obey;
+	struct throttle throttle;
 	struct adapt *adapt; /* until layers have their statistics; NULL = they have */
 	enum run_state rest; /* what -ECANCELED makes of the run; RUN_RUNNING: it goes on after a start */
 	struct alive_worker *worker; /* the main thread */
@@ -211,8 +222,8 @@ MUST_CHECK int report_open(struct train *train, struct error *err);
 MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);
 /* model_metrics(); what the device compiled is kept for the next start. */
 MUST_CHECK int report_metrics(struct train *train, struct model_metrics *ret_metrics, struct error *err);
-/* The quarantine list has more than was written. */
-void report_quarantine(struct train *train);
+/* The quarantine list, or the time it was throttled, is more than was written. */
+void report_changed(struct train *train);
 /* Everything said about the segments so far is on the disk when this returns 0. */
 MUST_CHECK int report_write(struct train *train, struct error *err);
 /* Whether this error of report_write() is the disk's and not the run's: it is full or broken. */
@@ -260,6 +271,20 @@ MUST_CHECK int obey_early(struct train *train, struct error *err);
  * for, waits while the run is to be paused. -ECANCELED the run is to stop. */
 MUST_CHECK int obey(struct train *train, struct error *err);
 
+/* While something else is waited for: looks at once. *ret_more: there is something for obey() to do.
+ * -ECANCELED the run is to stop. */
+MUST_CHECK int obey_look(struct train *train, bool *ret_more, struct error *err);
+/* -ECANCELED, with `why`: the run comes to rest in that state. */
+MUST_CHECK int obey_leave(struct train *train, enum run_state rest, const char *why, struct error *err);
+
+/* heat.c */
+MUST_CHECK int throttle_open(struct train *train, struct error *err);
+void throttle_close(struct train *train);
+/* Between two batches, a few times a second: waits while it is too hot, THROTTLE_MAX_S at most, so that the
+ * run gets on all the same. -ECANCELED: it is critical, and the run stops, or something else is wanted. */
+#define THROTTLE_MAX_S 5u
+MUST_CHECK int throttle(struct train *train, struct error *err);
+
 /* publish.c: what traind says of itself (core/status.h); never worth a run. */
 void publish_open(struct train *train);
 void publish_phase(struct train *train, const char *phase, const char *format, ...) PRINTF(3, 4);
@@ -269,4 +294,6 @@ void publish_segment(struct train *train, enum split split, uint64_t batches);
 void publish_metrics(struct train *train, enum split split, const struct model_metrics *metrics);
 /* The device had no work for so long, as no batch was there. */
 void publish_waited(struct train *train, uint64_t us);
+/* It paused for so long to cool down; first of all, what the run did before this process. */
+void publish_throttled(struct train *train, uint64_t us);
 void publish_close(struct train *train);

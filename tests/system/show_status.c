@@ -21,6 +21,8 @@ static int show(const struct status *status, const char *member)
 		return printf("%" PRIu64 "\n", status->traind.step);
 	if (strcmp(member, "busy_us") == 0 && status->daemon == STATUS_TRAIND)
 		return printf("%" PRIu64 "\n", status->traind.busy_us);
+	if (strcmp(member, "throttled_us") == 0 && status->daemon == STATUS_TRAIND)
+		return printf("%" PRIu64 "\n", status->traind.throttled_us);
 	if (strcmp(member, "bytes") == 0 && status->daemon == STATUS_FETCHD)
 		return printf("%" PRIu64 "\n", status->fetchd.bytes);
 	if (strcmp(member, "pace_reason") == 0 && status->daemon == STATUS_FETCHD)

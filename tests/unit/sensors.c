@@ -1,57 +1,268 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/sensors/sensors.h"
+/* Against a hwmon class made here: what a box has of it differs. */
+#include "drivers/sensors/heat.h"
 
+#include "core/paths.h"
+
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
-static void put(const char *root, const char *name, const char *text)
-{
-	char path[512];
-	FILE *file;
+static char root[] = "/tmp/kiln-sensors-XXXXXX";
 
-	(void)snprintf(path, sizeof(path), "%s/sys/class/hwmon/hwmon0/%s", root, name);
-	file = fopen(path, "we");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+static void put(const char *name, const char *text)
+{
+	char path[PATH_BYTES], folder[PATH_BYTES];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", root, name);
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	assert_int_equal(path_make(folder, NULL), 0);
+	assert_int_equal(file_write_durable(path, text, strlen(text), NULL), 0);
 }
 
-static void note(void *context, const char *name, double celsius)
+static int make_root(void **state)
+{
+	(void)state;
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "rm -rf %s/* && mkdir -p %s", root, root);
+	return system(command); /* NOLINT(cert-env33-c): a test's own folder */
+}
+
+static void note(void *context, const struct sensors_reading *reading)
 {
 	char *said = context;
 
-	(void)snprintf(said + strlen(said), 256 - strlen(said), "%s %.1f;", name, celsius);
+	(void)snprintf(said + strlen(said), 512 - strlen(said), "%s %d %.1f %.0f %.0f;", reading->name,
+		       (int)reading->part, reading->celsius,
+		       isnan(reading->max_celsius) ? -1 : reading->max_celsius,
+		       isnan(reading->critical_celsius) ? -1 : reading->critical_celsius);
 }
 
-static void test_temperatures(void **state)
+static void what_the_kernel_says(void **state)
 {
-	char root[] = "/tmp/kiln-sensors-XXXXXX", command[256], said[256] = "";
+	char said[512] = "";
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
 	sensors_temperatures(root, note, said);
 	assert_string_equal(said, "");
-	(void)snprintf(command, sizeof(command), "mkdir -p %s/sys/class/hwmon/hwmon0", root);
-	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): the name is ours
-	put(root, "name", "coretemp\n");
-	put(root, "temp1_input", "45500\n");
-	put(root, "temp1_label", "Package id 0\n");
-	put(root, "temp2_input", "-3000\n");
-	put(root, "temp3_input", "not a number\n");
-	put(root, "temp4_input", "");
+	put("hwmon0/name", "coretemp\n");
+	put("hwmon0/temp1_input", "45500\n");
+	put("hwmon0/temp1_label", "Package id 0\n");
+	put("hwmon0/temp1_max", "80000\n");
+	put("hwmon0/temp1_crit", "100000\n");
+	put("hwmon0/temp2_input", "-3000\n");
+	put("hwmon0/temp2_crit", "0\n");
+	put("hwmon0/temp3_input", "not a number\n");
+	put("hwmon0/temp4_input", "");
+	put("hwmon1/name", "amdgpu\n");
+	put("hwmon1/temp1_input", "61000\n");
+	put("hwmon1/temp1_label", "edge\n");
+	put("hwmon1/temp1_crit", "97000\n");
+	put("hwmon2/name", "nct6775\n");
+	put("hwmon2/temp1_input", "31000\n");
+	put("hwmon2/temp1_max", "255500\n");
 	sensors_temperatures(root, note, said);
-	assert_string_equal(said, "coretemp Package id 0 45.5;coretemp temp2 -3.0;");
-	(void)snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): the name is ours
+	assert_string_equal(said, "coretemp Package id 0 1 45.5 80 100;coretemp temp2 1 -3.0 -1 -1;"
+				  "amdgpu edge 2 61.0 -1 97;nct6775 temp1 0 31.0 -1 -1;");
+}
+
+/* ---- The rule ---- */
+
+#define CPU(now, max, crit)                        \
+	{                                          \
+		"cpu", SENSORS_CPU, now, max, crit \
+	}
+#define GPU(now, max, crit)                        \
+	{                                          \
+		"gpu", SENSORS_GPU, now, max, crit \
+	}
+
+static const struct {
+	const char *label;
+	struct heat_limits cpu, gpu;
+	struct sensors_reading readings[2];
+	enum heat_level level;
+	const char *sensor;
+	double limit;
+} passes[] = {
+	{ "no sensor says a limit",
+	  { 0, 0 },
+	  { 0, 0 },
+	  { CPU(99, NAN, NAN), GPU(99, NAN, NAN) },
+	  HEAT_FINE,
+	  "",
+	  0 },
+	{ "below", { 0, 0 }, { 0, 0 }, { CPU(94.9, 80, 100), GPU(94, NAN, 100) }, HEAT_FINE, "", 0 },
+	{ "5 below critical",
+	  { 0, 0 },
+	  { 0, 0 },
+	  { CPU(95, 80, 100), GPU(20, NAN, 100) },
+	  HEAT_HOT,
+	  "cpu",
+	  95 },
+	{ "a GPU's maximum", { 0, 0 }, { 0, 0 }, { CPU(20, 80, 100), GPU(87, 87, 95) }, HEAT_HOT, "gpu", 87 },
+	{ "a GPU's maximum alone",
+	  { 0, 0 },
+	  { 0, 0 },
+	  { CPU(20, 80, 100), GPU(87, 87, NAN) },
+	  HEAT_HOT,
+	  "gpu",
+	  87 },
+	{ "the worse of two",
+	  { 0, 0 },
+	  { 0, 0 },
+	  { CPU(96, 80, 100), GPU(89, 87, 95) },
+	  HEAT_HOT,
+	  "gpu",
+	  87 },
+	{ "as configured",
+	  { 60, 0 },
+	  { 0, 0 },
+	  { CPU(60, 80, 100), GPU(20, NAN, 100) },
+	  HEAT_HOT,
+	  "cpu",
+	  60 },
+	{ "one part alone", { 60, 0 }, { 0, 0 }, { CPU(20, 80, 100), GPU(70, NAN, 100) }, HEAT_FINE, "", 0 },
+	{ "out of reach: off",
+	  { 150, 150 },
+	  { 0, 0 },
+	  { CPU(120, 80, 100), GPU(70, NAN, 100) },
+	  HEAT_FINE,
+	  "",
+	  0 },
+	{ "critical once",
+	  { 0, 0 },
+	  { 0, 0 },
+	  { CPU(100, 80, 100), GPU(20, NAN, 100) },
+	  HEAT_HOT,
+	  "cpu",
+	  100 },
+	{ "critical by the configuration",
+	  { 0, 70 },
+	  { 0, 0 },
+	  { CPU(71, 80, 100), GPU(20, NAN, 100) },
+	  HEAT_HOT,
+	  "cpu",
+	  70 },
+	{ "another part's sensor",
+	  { 1, 1 },
+	  { 1, 1 },
+	  { { "disk", SENSORS_OTHER, 99, 80, 85 }, { "x", SENSORS_OTHER, 99, 1, 2 } },
+	  HEAT_FINE,
+	  "",
+	  0 },
+};
+
+static void pass_over(const struct heat_limits limits[static SENSORS_PARTS],
+		      const struct sensors_reading *readings, size_t count, struct heat_state *state)
+{
+	struct heat_pass pass = { .limits = limits, .before = state };
+
+	for (size_t i = 0; i < count; i++)
+		heat_pass_each(&pass, &readings[i]);
+	heat_pass_end(&pass, state);
+}
+
+static void the_rule(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
+		const struct heat_limits limits[SENSORS_PARTS] = {
+			[SENSORS_CPU] = passes[i].cpu, [SENSORS_GPU] = passes[i].gpu
+		};
+		struct heat_state now = { 0 };
+
+		print_message("# %s\n", passes[i].label);
+		pass_over(limits, passes[i].readings, 2, &now);
+		assert_int_equal(now.level, passes[i].level);
+		assert_string_equal(now.reading.name, passes[i].sensor);
+		assert_true(now.limit_celsius == passes[i].limit);
+	}
+}
+
+/* Readings of one sensor with limits of 95 and 100, one after the other, and what each makes of it. */
+static void a_sequence(void **state)
+{
+	static const struct {
+		double celsius;
+		enum heat_level level;
+	} steps[] = {
+		{ 94, HEAT_FINE },      { 95, HEAT_HOT },  { 91, HEAT_HOT },
+		{ 90.1, HEAT_HOT },     { 90, HEAT_FINE }, { 94, HEAT_FINE },
+		{ 100, HEAT_HOT },      { 101, HEAT_HOT }, { 99, HEAT_HOT }, /* not in a row */
+		{ 100, HEAT_HOT },      { 100, HEAT_HOT }, { 100, HEAT_CRITICAL },
+		{ 104, HEAT_CRITICAL }, { 96, HEAT_HOT },  { 20, HEAT_FINE },
+	};
+	static const struct heat_limits limits[SENSORS_PARTS];
+	struct heat_state now = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		const struct sensors_reading reading = CPU(steps[i].celsius, 80, 100);
+
+		print_message("# %zu: %.1f\n", i, reading.celsius);
+		pass_over(limits, &reading, 1, &now);
+		assert_int_equal(now.level, steps[i].level);
+	}
+}
+
+/* ---- The thread ---- */
+
+static bool becomes(struct heat *heat, enum heat_level level, struct heat_state *ret_state)
+{
+	for (int i = 0; i < 3000; i++) {
+		heat_get(heat, ret_state);
+		if (ret_state->level == level)
+			return true;
+		(void)nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	return false;
+}
+
+static void the_thread(void **state)
+{
+	static const struct heat_limits limits[SENSORS_PARTS];
+	struct heat *heat = NULL;
+	struct heat_state now;
+
+	(void)state;
+	put("hwmon0/name", "k10temp\n");
+	put("hwmon0/temp1_label", "Tctl\n");
+	put("hwmon0/temp1_input", "96000\n");
+	put("hwmon0/temp1_crit", "100000\n");
+	heat_get(NULL, &now);
+	assert_int_equal(now.level, HEAT_FINE);
+	assert_int_equal(heat_open(root, limits, &heat, NULL), 0);
+	assert_true(becomes(heat, HEAT_HOT, &now));
+	assert_string_equal(now.reading.name, "k10temp Tctl");
+	assert_true(now.reading.celsius == 96 && now.limit_celsius == 95);
+	put("hwmon0/temp1_input", "40000\n");
+	assert_true(becomes(heat, HEAT_FINE, &now));
+	heat_closep(&heat);
+	assert_null(heat);
+	heat_closep(&heat);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_temperatures) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(what_the_kernel_says, remove_root),
+		cmocka_unit_test(the_rule),
+		cmocka_unit_test(a_sequence),
+		cmocka_unit_test_teardown(the_thread, remove_root),
+	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_root, NULL);
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
+#include "core/events.h"
+#include "core/log.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+
+#define NAP_MS      100u
+#define SPELL_S     10u /* fine for so long: the spell is over */
+#define SAY_AGAIN_S 600u
+
+int throttle_open(struct train *train, struct error *err)
+{
+	const struct config *config = &train->run.config;
+	const struct heat_limits limits[SENSORS_PARTS] = {
+		[SENSORS_CPU] = { (double)config->heat.cpu_throttle_celsius,
+				  (double)config->heat.cpu_stop_celsius },
+		[SENSORS_GPU] = { (double)config->heat.gpu_throttle_celsius,
+				  (double)config->heat.gpu_stop_celsius },
+	};
+	char folder[PATH_BYTES];
+
+	return heat_open(path_of(PATH_HWMON, NULL, folder), limits, &train->throttle.heat, err);
+}
+
+void throttle_close(struct train *train)
+{
+	heat_closep(&train->throttle.heat);
+}
+
+/* ---- What is said ---- */
+
+static void say_hot(struct train *train, const struct heat_state *state)
+{
+	struct throttle *throttle = &train->throttle;
+	const uint64_t now = clock_us();
+
+	publish_phase(train, "throttled", "%s is at %.0f C, limit %.0f C: pausing between steps",
+		      state->reading.name, state->reading.celsius, state->limit_celsius);
+	if (throttle->said_us && now - throttle->said_us < SAY_AGAIN_S * UINT64_C(1000000))
+		return;
+	throttle->said_us = now;
+	event_send(&(struct event){ .id = EVENT_HEAT_THROTTLED,
+				    .run_id = train->run.id,
+				    .step = model_step(train->model),
+				    .sensor = state->reading.name,
+				    .celsius = state->reading.celsius,
+				    .limit = state->limit_celsius },
+		   "%s is at %.0f C, limit %.0f C: pausing between steps until it is %.0f C",
+		   state->reading.name, state->reading.celsius, state->limit_celsius,
+		   state->limit_celsius - HEAT_COOLER);
+}
+
+static void end_spell(struct train *train)
+{
+	struct throttle *throttle = &train->throttle;
+	const uint64_t seconds = throttle->paused_us / 1000000;
+
+	throttle->paused_us = 0;
+	event_send(&(struct event){ .id = EVENT_HEAT_COOLED,
+				    .run_id = train->run.id,
+				    .step = model_step(train->model),
+				    .seconds = seconds },
+		   "cool again, after pauses of %" PRIu64 " s together", seconds);
+}
+
+static int stop(struct train *train, const struct heat_state *state, struct error *err)
+{
+	struct error reason, state_err;
+
+	(void)error_set(&reason, 0, "too hot: %s is at %.0f C, above its critical limit of %.0f C",
+			state->reading.name, state->reading.celsius, state->limit_celsius);
+	if (run_reason_set(reason.text, &state_err) < 0)
+		log_warning("%s; the run stops without its reason", state_err.text);
+	event_send(&(struct event){ .id = EVENT_HEAT_STOPPED,
+				    .run_id = train->run.id,
+				    .step = model_step(train->model),
+				    .sensor = state->reading.name,
+				    .celsius = state->reading.celsius,
+				    .limit = state->limit_celsius },
+		   "%s; stopping with a checkpoint", reason.text);
+	return obey_leave(train, RUN_STOPPED, reason.text, err);
+}
+
+/* ---- What is done ---- */
+
+static int pause_a_while(struct train *train, struct error *err)
+{
+	struct throttle *throttle = &train->throttle;
+	const uint64_t start = clock_us();
+	struct heat_state state;
+	bool hot = true, wanted = false;
+	uint64_t paused_us;
+	int r = 0;
+
+	while (r == 0 && hot && !wanted && clock_us() - start < THROTTLE_MAX_S * UINT64_C(1000000)) {
+		if ((r = train_nap(train, NAP_MS, err)) == 0)
+			r = obey_look(train, &wanted, err);
+		heat_get(throttle->heat, &state);
+		hot = state.level == HEAT_HOT;
+	}
+	paused_us = clock_us() - start;
+	throttle->paused_us += paused_us;
+	throttle->hot_us = clock_us();
+	publish_throttled(train, paused_us);
+	report_changed(train);
+	return r;
+}
+
+int throttle(struct train *train, struct error *err)
+{
+	struct throttle *throttle = &train->throttle;
+	struct heat_state state;
+
+	heat_get(throttle->heat, &state);
+	if (state.level == HEAT_CRITICAL)
+		return stop(train, &state, err);
+	if (state.level == HEAT_HOT) {
+		say_hot(train, &state);
+		return pause_a_while(train, err);
+	}
+	if (throttle->paused_us && clock_us() - throttle->hot_us > SPELL_S * UINT64_C(1000000))
+		end_spell(train);
+	return 0;
+}
