@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A processor that is too hot, by a hwmon class made here: traind pauses, gets on all the same, stops with a checkpoint where
-# it is critical, and ends with the same bits.
+# A processor that is too hot, by a hwmon class made here: traind pauses, and gets on all the same; a GPU that is, by a libnvidia-ml
+# made here: it stops with a checkpoint where that is critical, and ends with the same bits.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 
@@ -16,6 +16,12 @@ cpu() { # degrees
 	echo 100000 >"$folder/temp1_crit"
 	echo "$(($1 * 1000))" >"$folder/temp1_input.new"
 	mv "$folder/temp1_input.new" "$folder/temp1_input"
+}
+mkdir "$work/lib"
+cp "$KILN_BUILD/system/preload/nvml.so" "$work/lib/libnvidia-ml.so.1"
+gpu() { # degrees
+	echo "$1" >"$KILN_ROOT/nvml.new"
+	mv "$KILN_ROOT/nvml.new" "$KILN_ROOT/nvml"
 }
 said() { grep -qE "$1" "$KILN_ROOT/log"; }
 page() { "$KILN_BUILD/system/show_status" traind "$1"; }
@@ -35,9 +41,10 @@ stop_fetchd
 config hot "$data" '' ''
 node hot
 cpu 97
+gpu 60
 begin hot
 start fetchd
-start traind
+LD_LIBRARY_PATH=$work/lib start traind
 wait_for 60 event_said
 ok $? "a hot one: it says which sensor, what it reads and its limit" "$(tail -n 5 "$KILN_ROOT/log")"
 like "$(page phase)" '^(throttled|training|evaluating)$' "its page tells what it does"
@@ -50,10 +57,10 @@ kill -STOP $fetchd # it waits for batches meanwhile
 cpu 40
 wait_for 60 said 'cool again, after pauses of [0-9]+ s together'
 ok $? "cool again: it says so" "$(tail -n 5 "$KILN_ROOT/log")"
-cpu 104
+gpu 96
 wait $traind
-is "$? $(state)" "0 stopped" "a critical one: the run stops"
-like "$(record_json 'r["reason"]')" '^too hot: coretemp Package id 0 is at 104 C, above its critical limit of 100 C$' "run.json says why"
+is "$? $(state)" "0 stopped" "a GPU that is critical: the run stops"
+like "$(record_json 'r["reason"]')" '^too hot: NVIDIA Test gpu0 is at 96 C, above its critical limit of 95 C$' "run.json says why"
 step=$(sed -n 's/.*stopped at step \([0-9]*\).*/\1/p' "$KILN_ROOT/log")
 like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of the very step"
 is "$(record_json 'r["throttled_s"] >= 5')" True "and how long it paused"
