@@ -6,7 +6,7 @@
  *
  * Reduction class: columns are summed in a tree of NORM_CHUNK: chunks of so many rows in order, then so many chunks in
  * order, until one is left; rows in order. Neither depends on the device.
- * References: the reference() of each row in ops/norm.c. Tolerance: (NORM_CHUNK + 6 * levels) * 2^-24 of the sum of
+ * References: the reference() of the three rows. Tolerance: (NORM_CHUNK + 6 * levels) * 2^-24 of the sum of
  * absolute values, where it is divided by a deviation relative to that.
  */
 
