@@ -300,6 +300,46 @@ static void resumes(const struct config *config)
 	model_close(resumed);
 }
 
+/* A copy at one of many places of its area. */
+static const void *moved(char *area, uint64_t random, const void *data, size_t bytes)
+{
+	return memcpy(area + random % 4096 * 64, data, bytes);
+}
+
+/* The buffers that wrap a batch's tensors are found by their addresses; two of one batch never take each
+ * other's place, wherever they lie. */
+static void test_batches_lie_anywhere(void **state)
+{
+	enum { STEPS = 1000, AREA = 4096 * 64 + 65536 };
+	const struct config config = small_config();
+	CLEANUP(model_closep) struct model *still = open_model(&config, true);
+	CLEANUP(model_closep) struct model *moving = open_model(&config, true);
+	CLEANUP(free_ptr) char *area = aligned_alloc(4096, 3 * AREA);
+	struct error err = { 0 };
+	uint64_t random = 1;
+	void *ticket;
+
+	(void)state;
+	assert_non_null(area);
+	must(model_init(still, &err), &err);
+	must(model_init(moving, &err), &err);
+	for (uint64_t step = 0; step < STEPS; step++) {
+		const uint64_t b = step % BATCHES;
+		struct model_batch batch = batch_at(step);
+
+		batch.empty = empty[b];
+		must(model_train(still, &batch, &err), &err);
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+		batch.input[0] = moved(area, random >> 52, input[b], sizeof(input[b]));
+		batch.label = moved(area + AREA, random >> 40, label[b], sizeof(label[b]));
+		batch.empty = moved(area + 2 * AREA, random >> 28, empty[b], sizeof(empty[b]));
+		batch.ticket = &batch;
+		must(model_train(moving, &batch, &err), &err);
+		must(model_batch_done(moving, true, &ticket, &err), &err);
+	}
+	assert_same_state(still, moving);
+}
+
 static void test_resume_continues_bits(void **state)
 {
 	const struct config config = small_config(), with_moving_averages = state_config();
@@ -732,6 +772,7 @@ int main(void)
 		cmocka_unit_test(test_update_follows_reference),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_same_seed_same_bits),
+		cmocka_unit_test(test_batches_lie_anywhere),
 		cmocka_unit_test(test_resume_continues_bits),
 		cmocka_unit_test(test_resume_between_updates),
 		cmocka_unit_test(test_finalize),
