@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/kernels.h"
 
-/* Made by the Makefile from kernels/NAME.cl, and built in this order: storage, philox and gemm first, as
- * the others use their functions and names. */
-/* One a line: */
+#include <string.h>
+
+/* Made by the Makefile from kernels/NAME.cl, and built in this order. What others share, without a kernel: */
 /* clang-format off */
-#define SOURCES(each) \
+#define SHARED(each) \
 	each(storage) \
 	each(philox) \
+	each(groups) \
+	each(tile) \
+	each(labels) \
+	each(step) \
+	each(window)
+
+/* None of these needs another one: */
+#define KERNELS(each) \
 	each(gemm) \
 	each(gemm_packed) \
 	each(gemm_tiled) \
@@ -21,7 +29,6 @@
 	each(update) \
 	each(gradients) \
 	each(loss_scale) \
-	each(window) \
 	each(conv) \
 	each(conv_tiled) \
 	each(pool)
@@ -30,21 +37,62 @@
 #define DECLARE(name)                      \
 	extern const char kernel_##name[]; \
 	extern const size_t kernel_##name##_bytes;
-SOURCES(DECLARE)
+SHARED(DECLARE)
+KERNELS(DECLARE)
+
+#define SOURCE(name)   { #name ".cl", kernel_##name, kernel_##name##_bytes },
+#define ONE(name)      +1
+#define SHARED_SOURCES (SHARED(ONE))
+#define SOURCES        (SHARED_SOURCES KERNELS(ONE))
 
 struct update_shape update_shape(bool cpu)
 {
 	return cpu ? (struct update_shape){ 1, 256 } : (struct update_shape){ 64, 1 };
 }
 
-int kernels_build(struct gpu *gpu, enum dtype storage, struct gpu_program **ret_program, struct error *err)
+/* A kernel's name stands before its parameters, or is the first argument of the macro that makes it. */
+static bool defines(const char *text, const char *kernel)
 {
-#define SOURCE(name) { #name ".cl", kernel_##name, kernel_##name##_bytes },
-	const struct gpu_source sources[] = { SOURCES(SOURCE) };
+	const size_t length = strlen(kernel);
+
+	while ((text = strstr(text, kernel))) {
+		if (strchr(" \n(", text[-1]) && (text[length] == '(' || text[length] == ','))
+			return true;
+		text += length;
+	}
+	return false;
+}
+
+static bool is_launched(const struct gpu_source *source, const struct plan *const *plan, uint32_t plans)
+{
+	for (uint32_t p = 0; p < plans; p++)
+		for (uint32_t i = 0; i < plan[p]->launches; i++)
+			if (defines(source->text, plan[p]->launch[i].kernel))
+				return true;
+	return false;
+}
+
+/* What is shared, and what defines a kernel of these plans; with no plan, everything. How many they are. */
+static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gpu_source out[static SOURCES])
+{
+	const struct gpu_source source[SOURCES] = { SHARED(SOURCE) KERNELS(SOURCE) };
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < SOURCES; i++)
+		if (i < SHARED_SOURCES || plans == 0 || is_launched(&source[i], plan, plans))
+			out[count++] = source[i];
+	return count;
+}
+
+int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan, uint32_t plans,
+		  struct gpu_program **ret_program, struct error *err)
+{
 	const struct update_shape shape = update_shape(gpu_is_cpu(gpu));
 	static const char *const stored[] = {
 		[DTYPE_F16] = " -DSTORED_FLOAT16", [DTYPE_BF16] = " -DSTORED_BFLOAT16"
 	};
+	struct gpu_source source[SOURCES];
+	const uint32_t count = choose(plan, plans, source);
 	char options[128];
 
 	/* No fast-math of any kind: a NaN must stay one. Denormals are zero: Adam's slots of a unit that gets
@@ -53,5 +101,5 @@ int kernels_build(struct gpu *gpu, enum dtype storage, struct gpu_program **ret_
 	(void)snprintf(options, sizeof(options), "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s",
 		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
 		       storage == DTYPE_F32 ? "" : stored[storage]);
-	return gpu_program_build(gpu, sources, sizeof(sources) / sizeof(*sources), options, ret_program, err);
+	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }

@@ -157,7 +157,8 @@ static int open_model(struct model *model, bool training, struct error *err)
 	rc = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
 	if (rc < 0)
 		return error_prefix(err, "%s", gpu_description(model->gpu));
-	rc = kernels_build(model->gpu, model->graph.storage, &model->program, err);
+	rc = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, 4,
+			   &model->program, err);
 	if (rc == 0)
 		rc = make_buffers(model, err);
 	for (size_t i = 0; rc == 0 && i < 4; i++)

@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 		if (!numbers[t])
 			abort();
 	}
-	harness_must(kernels_build(gpu, DTYPE_F32, &program, &err), &err);
+	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
 	open_harness(&forward, gpu, &config, program, of_forward, false);
 	open_harness(&backward, gpu, &config, program, of_backward, true);
 	(void)pass(&forward);

@@ -242,7 +242,7 @@ int main(int argc, char **argv)
 	struct gpu_program *program = NULL;
 	struct error err = { 0 };
 
-	harness_must(kernels_build(gpu, DTYPE_F32, &program, &err), &err);
+	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
 	(void)fprintf(stderr, "%s\n", gpu_description(gpu));
 	open_peer(&peer, gpu);
 	for (size_t i = 0; i < sizeof(products) / sizeof(*products); i++) {

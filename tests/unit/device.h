@@ -12,7 +12,7 @@ static void open_kernels(void)
 	struct error err = { 0 };
 
 	gpu = open_device();
-	harness_must(kernels_build(gpu, DTYPE_F32, &program, &err), &err);
+	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
 }
 
 /* The group's teardown. */

@@ -320,7 +320,7 @@ static int open_all(void **state)
 	(void)state;
 	gpu = open_device();
 	config = model_config(NULL, 0, 1, 1, 1);
-	return kernels_build(gpu, DTYPE_F32, &program, &err);
+	return kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err);
 }
 
 static int close_all(void **state)

@@ -589,7 +589,7 @@ static void test_stored_kernels_match_references(void **state)
 
 	(void)state;
 	for (precision = PRECISION_MIXED_BFLOAT16; precision <= PRECISION_MIXED_FLOAT16; precision++) {
-		harness_must(kernels_build(gpu, storage[precision], &program, &err), &err);
+		harness_must(kernels_build(gpu, storage[precision], NULL, 0, &program, &err), &err);
 		run_nets();
 		gpu_program_free(program);
 	}

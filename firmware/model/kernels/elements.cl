@@ -6,9 +6,6 @@
  * a store loses, see storage.cl.
  */
 
-#define ELEMENT_GROUP 64
-#define ELEMENTS      __kernel __attribute__((reqd_work_group_size(ELEMENT_GROUP, 1, 1))) void
-
 /* y = x < 0 ? 0 : x: a NaN stays one. */
 ELEMENTS relu(__global const stored *x, __global stored *y, int rows, int columns)
 {

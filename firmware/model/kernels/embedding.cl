@@ -238,3 +238,32 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 		}
 	}
 }
+
+/* update.cl's adam of the rows alone that a batch names; the table begins at number `table` of the region. */
+EMBEDDING adam_rows(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
+		    __global const uint *key, __global const uint *count, int ids, int columns, int run,
+		    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
+		    float one_minus_beta_2, float epsilon, __global const float *verdict)
+{
+	const uint first = get_global_id(0) * run, end = min(first + run, *count);
+
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
+	for (uint i = first; i < end; i++) {
+		const size_t row = table + (size_t)key[i] * columns;
+
+		for (size_t e = row; e < row + columns && is_first(key, i, ids); e++) {
+			const float g = G[e];
+			float p = P[e];
+
+			M[e] += (g - M[e]) * one_minus_beta_1;
+			V[e] += (g * g - V[e]) * one_minus_beta_2;
+			p -= p * decay;
+			p -= rate * M[e] / (sqrt(V[e]) + epsilon);
+			P[e] = p;
+			if ((as_uint(p) & 0x7f800000u) == 0x7f800000u)
+				atomic_max(&chunk_fault[e / (16 * FAULT_CHUNK_VECTORS)], 1 + (uint)e);
+		}
+	}
+}

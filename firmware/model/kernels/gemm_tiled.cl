@@ -5,33 +5,6 @@
  * with b_transposed B is stored as [N, K]; bias_gradient (column_sums does it) and group_rows are unused.
  */
 
-#define SIDE 16
-
-/* One element goes through the epilogue and out. */
-void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint epilogue, __global const float *bias,
-		 __global const stored *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
-		 uint key_low, uint key_high)
-{
-	const size_t at = (size_t)i * N + j;
-
-	if (i >= M || j >= N)
-		return;
-	if (epilogue & EPILOGUE_BIAS)
-		x += bias[j];
-	if (epilogue & EPILOGUE_RELU)
-		x = x < 0 ? 0 : x;
-	if (epilogue & EPILOGUE_DROPOUT)
-		x = dropout_keeps(j, first_row + i, step, layer, key_low, key_high, threshold) ? x * scale : 0;
-	if (epilogue & EPILOGUE_MASK)
-		x = load(at, mask) > 0 ? x * scale : 0;
-	if (epilogue & EPILOGUE_ADD)
-		x += load(at, C);
-	if (epilogue & EPILOGUE_WIDE)
-		((__global float *)C)[at] = x;
-	else
-		store(x, at, C);
-}
-
 __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GEMM_PARAMETERS)
 {
 	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];

@@ -9,30 +9,6 @@
  * same way, the tensors in order. Reference: reference_gradients() in tests/reference.h. Tolerance: 2^-20 relative.
  */
 
-#define GRADIENT_GROUP 64
-#define GRADIENTS      __kernel __attribute__((reqd_work_group_size(GRADIENT_GROUP, 1, 1))) void
-
-float vector_sum(float16 x)
-{
-	const float8 a = x.lo + x.hi;
-	const float4 b = a.lo + a.hi;
-
-	return (b.x + b.z) + (b.y + b.w);
-}
-
-/* All items get the sum. */
-float group_sum(float x, __local float *part)
-{
-	float sum = 0;
-
-	barrier(CLK_LOCAL_MEM_FENCE);
-	part[get_local_id(0)] = x;
-	barrier(CLK_LOCAL_MEM_FENCE);
-	for (int i = 0; i < GRADIENT_GROUP; i++)
-		sum += part[i];
-	return sum;
-}
-
 /* G may be null: the penalties alone. A null: nothing accumulates. penalty_of [tensors] = {l1, l2}, null: none.
  * `share`: 1 / batches accumulated; limit 0: none. A NaN passes every comparison. */
 GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global float *A, __global const uint4 *chunk,

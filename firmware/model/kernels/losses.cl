@@ -20,24 +20,12 @@
 		__global const float *sample, __global const float *class_weight
 #define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
 
-#define ROW_HIT   1
-#define ROW_TOP   2
-#define ROW_WRONG 4
-
 /* The row's label for output c. */
 float label_at(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs, int c)
 {
 	if (by_class)
 		return whole[r] == c;
 	return whole ? (float)whole[r * outputs + c] : real[r * outputs + c];
-}
-
-/* Whether number e of a label is not within 0 .. limit - 1: by a float's bits, so that NaN is not, and -0 is. */
-bool is_wrong_label(__global const long *whole, __global const float *real, size_t e, int limit)
-{
-	const uint bits = whole ? 0 : as_uint(real[e]);
-
-	return whole ? whole[e] < 0 || whole[e] >= limit : bits > as_uint((float)(limit - 1)) && bits != 0x80000000u;
 }
 
 /* Whether the row has a label that is none; it has a class, or a number within 0 .. 1 for each output. */

@@ -5,18 +5,6 @@
  * (exp: 3 ulp, and one rounding a class).
  */
 
-#define ROW_GROUP 16
-#define ROWS      __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
-
-float row_max(__global const stored *x, int classes)
-{
-	float most = load(0, x);
-
-	for (int c = 1; c < classes; c++)
-		most = load(c, x) > most ? load(c, x) : most;
-	return most;
-}
-
 /* p = exp(x - max x) / sum exp(x - max x) */
 ROWS softmax(__global const stored *x, __global stored *p, int rows, int classes)
 {

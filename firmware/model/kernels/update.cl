@@ -7,11 +7,7 @@
  * References: reference() in optimizers.c. Tolerance: 2^-20 relative to the step (sqrt and division: 3 ulp).
  */
 
-#define FAULT_CHUNK_VECTORS 256
 #define UPDATE              __kernel __attribute__((reqd_work_group_size(UPDATE_GROUP, 1, 1))) void
-
-/* Exponents of 16 numbers; all ones is a NaN or an infinity. */
-#define EXPONENTS(x) (as_uint16(x) & 0x7f800000u)
 
 /* `most` is the largest of the exponents stored in vectors [first, end): look for the element only if it is bad. */
 void note_fault(uint16 most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
@@ -22,17 +18,6 @@ void note_fault(uint16 most, __global const float *P, size_t first, size_t end, 
 	for (size_t e = 16 * first; e < 16 * end && !*chunk_fault; e++)
 		if ((as_uint(P[e]) & 0x7f800000u) == 0x7f800000u)
 			*chunk_fault = 1 + (uint)e;
-}
-
-/* What loss_scale.cl says of the step, null: nothing is scaled. A step that is skipped changes nothing. */
-bool skips(__global const float *verdict)
-{
-	return verdict && verdict[0] == 0;
-}
-
-float rate_of(__global const float *verdict, float rate)
-{
-	return verdict ? rate * verdict[2] : rate;
 }
 
 /* Weight decay first, in every kernel: p -= p * decay, decay = learning rate * weight decay. */
@@ -63,37 +48,6 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 		most = max(most, EXPONENTS(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
-}
-
-/* The same of the rows of a table [ids, columns] that a batch names; it begins at number `table` of the region. An item
- * takes `run` places of the sorted keys (embedding.cl), and of these the first of each id. */
-__kernel __attribute__((reqd_work_group_size(EMBEDDING_GROUP, 1, 1))) void
-adam_rows(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
-	  __global const uint *key, __global const uint *count, int ids, int columns, int run, __global uint *chunk_fault,
-	  float rate, float decay, float one_minus_beta_1, float one_minus_beta_2, float epsilon,
-	  __global const float *verdict)
-{
-	const uint first = get_global_id(0) * run, end = min(first + run, *count);
-
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (uint i = first; i < end; i++) {
-		const size_t row = table + (size_t)key[i] * columns;
-
-		for (size_t e = row; e < row + columns && is_first(key, i, ids); e++) {
-			const float g = G[e];
-			float p = P[e];
-
-			M[e] += (g - M[e]) * one_minus_beta_1;
-			V[e] += (g * g - V[e]) * one_minus_beta_2;
-			p -= p * decay;
-			p -= rate * M[e] / (sqrt(V[e]) + epsilon);
-			P[e] = p;
-			if ((as_uint(p) & 0x7f800000u) == 0x7f800000u)
-				atomic_max(&chunk_fault[e / (16 * FAULT_CHUNK_VECTORS)], 1 + (uint)e);
-		}
-	}
 }
 
 /* p -= rate * g */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The work-groups of most kernels, and what a row or a group computes in a fixed order. */
+
+#define ELEMENT_GROUP 64
+#define ELEMENTS      __kernel __attribute__((reqd_work_group_size(ELEMENT_GROUP, 1, 1))) void
+
+#define ROW_GROUP 16
+#define ROWS      __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
+
+#define GRADIENT_GROUP 64
+#define GRADIENTS      __kernel __attribute__((reqd_work_group_size(GRADIENT_GROUP, 1, 1))) void
+
+#define SIDE 16 /* of a group that has a tile of as many rows and columns */
+
+float row_max(__global const stored *x, int classes)
+{
+	float most = load(0, x);
+
+	for (int c = 1; c < classes; c++)
+		most = load(c, x) > most ? load(c, x) : most;
+	return most;
+}
+
+float vector_sum(float16 x)
+{
+	const float8 a = x.lo + x.hi;
+	const float4 b = a.lo + a.hi;
+
+	return (b.x + b.z) + (b.y + b.w);
+}
+
+/* All items get the sum. */
+float group_sum(float x, __local float *part)
+{
+	float sum = 0;
+
+	barrier(CLK_LOCAL_MEM_FENCE);
+	part[get_local_id(0)] = x;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int i = 0; i < GRADIENT_GROUP; i++)
+		sum += part[i];
+	return sum;
+}

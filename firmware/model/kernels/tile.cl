@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What products and convolutions share: their parameters, the epilogue that a tile or an element of C goes through, sums of
+ * columns, and the macros that name a tile's accumulators. See gemm.cl.
+ */
+
+#define EPILOGUE_BIAS    1u
+#define EPILOGUE_RELU    2u
+#define EPILOGUE_DROPOUT 4u
+#define EPILOGUE_MASK    8u
+#define EPILOGUE_ADD     16u
+#define EPILOGUE_WIDE    32u /* C is float, whatever is stored: a gradient of weights */
+
+#define COLUMN_CHUNK 32
+
+#define GEMM_PARAMETERS                                                                                   \
+	__global const stored *A, __global const stored *B, __global stored *C, int M, int N, int K,      \
+		int stride_row, int stride_k, int b_transposed, int group_rows, uint epilogue,            \
+		__global const float *bias,                                                               \
+		__global const stored *mask, __global float *bias_gradient, float scale, uint threshold,  \
+		uint layer, uint step, uint first_row, uint key_low, uint key_high
+
+#define LANES ((uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+
+void store_lanes(float16 x, int count, __global float *out)
+{
+	float lane[16];
+
+	vstore16(x, 0, lane);
+	for (int i = 0; i < count; i++)
+		out[i] = lane[i];
+}
+
+/* At C + at, with EPILOGUE_WIDE of floats. */
+void finish_lanes(float16 x, int columns, __global stored *C, size_t at, uint epilogue)
+{
+	if (epilogue & EPILOGUE_WIDE && columns >= 16)
+		vstore16(x, 0, (__global float *)C + at);
+	else if (epilogue & EPILOGUE_WIDE)
+		store_lanes(x, columns, (__global float *)C + at);
+	else
+		store_some(x, columns, C + at);
+}
+
+/* The tile's rows go through the epilogue and out. */
+void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __global stored *C, int M, int N,
+		 uint epilogue, __global const float *bias, __global const stored *mask, float scale, uint threshold,
+		 uint layer, uint step, uint first_row, uint key_low, uint key_high)
+{
+	const float16 zero = 0;
+
+	for (int r = 0; r < rows && i0 + r < M; r++) {
+		const size_t at = (size_t)(i0 + r) * N + j0;
+		uint16 words[4];
+
+		if (epilogue & EPILOGUE_DROPOUT)
+			philox16((uint16)(j0 / 64 * 16) + LANES, (uint16)(first_row + i0 + r), (uint16)step,
+				 (uint16)layer, key_low, key_high, words);
+		for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
+			float16 x = vload16(r * vectors + v, tile);
+			const int columns = N - j0 - 16 * v;
+
+			if (epilogue & EPILOGUE_BIAS)
+				x += vload16(v, bias + j0);
+			if (epilogue & EPILOGUE_RELU)
+				x = select(x, zero, x < zero);
+			if (epilogue & EPILOGUE_DROPOUT)
+				x = select(zero, x * scale, words[(j0 / 16 + v) % 4] >= threshold);
+			if (epilogue & EPILOGUE_MASK)
+				x = select(zero, x * scale, load16(v, mask + at) > zero);
+			if (epilogue & EPILOGUE_ADD)
+				x += load16(v, C + at);
+			finish_lanes(x, columns, C, at + 16 * v, epilogue);
+		}
+	}
+}
+
+/* Sums of B's columns j0 ... j0 + 16 * vectors. */
+void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int K, __global float *sums)
+{
+	for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
+		const int j = j0 + 16 * v;
+		float16 total = 0;
+
+		for (int k0 = 0; k0 < K; k0 += COLUMN_CHUNK) {
+			float16 part = 0;
+
+			for (int k = k0; k < min(K, k0 + COLUMN_CHUNK); k++)
+				part += load16(0, B + (size_t)k * N + j);
+			total += part;
+		}
+		if (N - j >= 16)
+			vstore16(total, 0, sums + j);
+		else
+			store_lanes(total, N - j, sums + j);
+	}
+}
+
+/* One element goes through the epilogue and out. */
+void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint epilogue, __global const float *bias,
+		 __global const stored *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
+		 uint key_low, uint key_high)
+{
+	const size_t at = (size_t)i * N + j;
+
+	if (i >= M || j >= N)
+		return;
+	if (epilogue & EPILOGUE_BIAS)
+		x += bias[j];
+	if (epilogue & EPILOGUE_RELU)
+		x = x < 0 ? 0 : x;
+	if (epilogue & EPILOGUE_DROPOUT)
+		x = dropout_keeps(j, first_row + i, step, layer, key_low, key_high, threshold) ? x * scale : 0;
+	if (epilogue & EPILOGUE_MASK)
+		x = load(at, mask) > 0 ? x * scale : 0;
+	if (epilogue & EPILOGUE_ADD)
+		x += load(at, C);
+	if (epilogue & EPILOGUE_WIDE)
+		((__global float *)C)[at] = x;
+	else
+		store(x, at, C);
+}
+
+#define OFFSET(r) const size_t o##r = (size_t)min(i0 + r, M - 1) * stride_row;
+#define SIX(X)    X(0) X(1) X(2) X(3) X(4) X(5)
+#define EIGHT(X)  SIX(X) X(6) X(7)
+
+#define ZERO1(r)  float16 c##r##_0 = 0;
+#define ZERO2(r)  ZERO1(r) float16 c##r##_1 = 0;
+#define ZERO4(r)  ZERO2(r) float16 c##r##_2 = 0, c##r##_3 = 0;
+#define LOAD1     const float16 b0 = load16(0, b);
+#define LOAD2     LOAD1 const float16 b1 = load16(1, b);
+#define LOAD4     LOAD2 const float16 b2 = load16(2, b), b3 = load16(3, b);
+#define TERM(r, v) c##r##_##v = fma(x, b##v, c##r##_##v);
+#define STEP1(r)  { const float16 x = load(o##r, a); TERM(r, 0) }
+#define STEP2(r)  { const float16 x = load(o##r, a); TERM(r, 0) TERM(r, 1) }
+#define STEP4(r)  { const float16 x = load(o##r, a); TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
+#define STORE1(r) vstore16(c##r##_0, r, tile);
+#define STORE2(r) vstore16(c##r##_0, 2 * r, tile); vstore16(c##r##_1, 2 * r + 1, tile);
+#define STORE4(r)                                                               \
+	vstore16(c##r##_0, 4 * r, tile); vstore16(c##r##_1, 4 * r + 1, tile);   \
+	vstore16(c##r##_2, 4 * r + 2, tile); vstore16(c##r##_3, 4 * r + 3, tile);
+#define PUT(r, v)  store16(c##r##_##v, v, c + (size_t)r * N);
+#define PUT1(r)    PUT(r, 0)
+#define PUT2(r)    PUT(r, 0) PUT(r, 1)
+#define PUT4(r)    PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)

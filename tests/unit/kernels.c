@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/kernels.c" // NOLINT(bugprone-suspicious-include): its statics
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/reference.h"
+
+static struct gpu *gpu;
+
+static int open_gpu(void **state)
+{
+	(void)state;
+	gpu = open_device();
+	return 0;
+}
+
+static int close_gpu(void **state)
+{
+	(void)state;
+	close_device(gpu);
+	return 0;
+}
+
+static void test_definitions_are_found(void **state)
+{
+	static const struct {
+		const char *label, *text;
+		bool is_found;
+	} cases[] = {
+		{ "after its type", "void bag(__global", true },
+		{ "at the start of a line", "void\nbag(__global", true },
+		{ "made by a macro", "POOL(bag, 8)", true },
+		{ "behind its name in a comment", "/* bag of ids */ void bag(", true },
+		{ "of a longer name", "void bag_mean(int x)", false },
+		{ "the end of another name", "void tea_bag(int x)", false },
+		{ "in a sentence", "/* as bag does */", false },
+		{ "at the end", "/* of a bag", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (defines(cases[i].text, "bag") != cases[i].is_found)
+			fail_msg("%s", cases[i].label);
+}
+
+/* The names of the sources behind the shared ones. */
+static void chosen(const char *const *kernel, uint32_t kernels, char out[static 256])
+{
+	struct launch launch[8] = { 0 };
+	struct plan with = { .launch = launch, .launches = kernels }, without = { 0 };
+	const struct plan *const plans[] = { &without, &with };
+	struct gpu_source source[SOURCES];
+
+	assert_true(kernels <= sizeof(launch) / sizeof(*launch));
+	for (uint32_t i = 0; i < kernels; i++)
+		launch[i].kernel = kernel[i];
+	*out = '\0';
+	for (uint32_t i = SHARED_SOURCES, n = choose(plans, 2, source); i < n; i++) {
+		(void)strncat(out, source[i].name, 255 - strlen(out));
+		(void)strncat(out, " ", 255 - strlen(out));
+	}
+}
+
+static void test_plans_choose_their_sources(void **state)
+{
+	static const char *const mlp[] = { "gemm_6x64", "gemm_packed_8x16",
+					   "softmax",   "softmax_crossentropy",
+					   "metrics",   "adam" };
+	static const char *const image[] = { "conv_8x32", "max_pool_backward", "sgd_momentum" };
+	struct gpu_source source[SOURCES];
+	char names[256];
+
+	(void)state;
+	chosen(mlp, 6, names);
+	assert_string_equal(names, "gemm.cl gemm_packed.cl softmax.cl losses.cl metrics.cl update.cl ");
+	chosen(image, 3, names);
+	assert_string_equal(names, "update.cl conv.cl pool.cl ");
+	chosen(NULL, 0, names);
+	assert_string_equal(names, "");
+	assert_int_equal(choose(NULL, 0, source), SOURCES);
+}
+
+/* A plan may ask for any of them without the others. */
+static void test_each_source_builds_alone(void **state)
+{
+	const struct gpu_source all[SOURCES] = { SHARED(SOURCE) KERNELS(SOURCE) };
+	struct gpu_source source[SHARED_SOURCES + 1];
+	struct error err = { 0 };
+
+	(void)state;
+	memcpy(source, all, sizeof(source));
+	for (uint32_t i = SHARED_SOURCES; i < SOURCES; i++) {
+		struct gpu_program *program = NULL;
+
+		source[SHARED_SOURCES] = all[i];
+		harness_must(gpu_program_build(gpu, source, SHARED_SOURCES + 1,
+					       "-cl-denorms-are-zero -DUPDATE_GROUP=1 -DUPDATE_RUN=256 "
+					       "-DCPU_DEVICE",
+					       &program, &err),
+			     &err);
+		gpu_program_free(program);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_definitions_are_found),
+		cmocka_unit_test(test_plans_choose_their_sources),
+		cmocka_unit_test(test_each_source_builds_alone),
+	};
+
+	return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+}
