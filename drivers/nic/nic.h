@@ -27,5 +27,17 @@ MUST_CHECK int nic_cores_find(const char *root, const char *nic, const char *cor
 /* "0-3,8" */
 void nic_cores_text(const cpu_set_t *set, char *out, size_t size);
 
+/* What became of an interface's interrupts and receive queues. */
+struct nic_steered {
+	unsigned irqs, moved; /* interrupts; those that are on the cores now, the others are refused */
+	unsigned queues;      /* for receiving */
+	bool spread;          /* what they receive is handed on to all of the cores */
+	char why[160];        /* what the kernel refused first; "" = nothing */
+};
+
+/* Put the message-signalled interrupts of a network interface on `cores`, one after the other, and its
+ * receive packet steering (RPS) with them. By root; `root` as above. What is refused stays as it is. */
+void nic_steer(const char *root, const char *nic, const cpu_set_t *cores, struct nic_steered *ret_steered);
+
 /* Bind the calling thread. */
 void nic_pin(const cpu_set_t *set);

@@ -30,6 +30,7 @@
 
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
+enum config_interrupts { INTERRUPTS_CORES, INTERRUPTS_LEAVE };
 enum config_bad_record { BAD_RECORD_STOP, BAD_RECORD_SKIP };
 enum config_changed { CHANGED_STOP, CHANGED_REPLAN };
 enum config_remainder { REMAINDER_KEEP, REMAINDER_DROP };
@@ -133,6 +134,7 @@ struct config {
 	struct {
 		const char *nic;   /* interface name, "auto" */
 		const char *cores; /* CPU list, "auto" */
+		int interrupts;    /* enum config_interrupts */
 		uint64_t connections, part_bytes, target_bytes_per_s, hedge_percent, decode_workers,
 			memory_bytes;
 		uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s, attempts_max;

@@ -120,6 +120,15 @@ const struct config_key config_keys[] = {
 	  "network interface whose local cores fetch; auto = the default route's" },
 	{ "fetch.cores", KEY_CPUS, "", "auto", NO_BOUNDS, NO_NAMES, AT(fetch.cores),
 	  "CPU list of the network thread; auto = the interface's local cores" },
+	{ "fetch.interrupts",
+	  KEY_ENUM,
+	  "",
+	  "cores",
+	  NO_BOUNDS,
+	  { "cores", "leave" },
+	  AT(fetch.interrupts),
+	  "that interface's interrupts: on the cores that fetch, away from those that decode, or as they "
+	  "are" },
 	{ "fetch.connections", KEY_INT, "", "0", 0, 256, NO_NAMES, AT(fetch.connections),
 	  "most requests in flight; 8 to begin with, more while that is faster; 0 = as fetch.memory_bytes "
 	  "allows" },

@@ -183,6 +183,10 @@ const struct event_row event_rows[EVENT_MAX] = {
 				     "count: of another size or ETag, 0: it cannot be read or misses some" },
 	[EVENT_HUGEPAGES_SHORT] = { "hugepages.short", "faa350e620774c01b217477b5d3ac51c", LOG_WARNING,
 				    RUN_ID, "the ring is on normal pages" },
+	[EVENT_INTERRUPTS_LEFT] = { "interrupts.left", "f75aad1c12fd4c84b0a8e264762314dd", LOG_WARNING,
+				    RUN_ID | COUNT,
+				    "interrupts of the network interface stay where they are; count: how "
+				    "many" },
 	[EVENT_RING_DAMAGED] = { "ring.damaged", "bbc64aeb8742427d82c71547dc7ec8ed", LOG_WARNING, RUN_ID,
 				 "the trainer waits for a new ring" },
 	[EVENT_DISK_FULL] = { "disk.full", "50ce23d542eb479f875ce8eae63530c4", LOG_WARNING, RUN_ID | STEP,

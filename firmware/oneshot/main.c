@@ -15,6 +15,8 @@ static const struct {
 	{ "unfinished", "exit 0 while the current run goes on and begin took it up", oneshot_unfinished },
 	{ "new", "exit 0 when the next run is a new one, 1 when one goes on", oneshot_new },
 	{ "hugepages", "set hugepages aside for the current run's ring", oneshot_hugepages },
+	{ "interrupts", "put the network interface's interrupts on the current run's cores",
+	  oneshot_interrupts },
 	{ "nightly", "the timer: start a run if this is a night  [--clock-wait-s N]", oneshot_nightly },
 	{ "resume", "boot: start a run that was going on  [--clock-wait-s N]", oneshot_resume },
 	{ "finished", "a run rests: wait for its uploads, then power.when_finished", oneshot_finished },

@@ -90,6 +90,8 @@ MUST_CHECK int power_rest(const struct config *config, const char *run_id, struc
 int oneshot_failed(int argc, char **argv);
 /* hugepages.c: the pages of the current run's ring. */
 int oneshot_hugepages(int argc, char **argv);
+/* interrupts.c: those of the network interface of the current run, on its cores. */
+int oneshot_interrupts(int argc, char **argv);
 /* provision.c: bind what lies on /data where programs look for it. */
 int oneshot_provision(int argc, char **argv);
 /* configure.c: check what lies in the ESP's folder config, store it and erase it there. */

@@ -15,7 +15,7 @@ bound() { # unit
 	case $1 in
 	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload) echo 1.5 ;; # the network; begin and preload, no daemons, fetch like one
 	kiln-traind | kiln-config | kiln-steer@) echo 1.0 ;;
-	kiln-provision | kiln-hugepages) echo 5.0 ;; # root: they mount, reload, write /sys
+	kiln-provision | kiln-hugepages | kiln-interrupts) echo 5.0 ;; # root: they mount, reload, write /sys
 	*) echo 1.5 ;; # root, to ask systemd
 	esac
 }

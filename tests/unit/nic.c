@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -200,6 +202,153 @@ static void sets_as_text(void **state)
 	}
 }
 
+/* ---- Interrupts ---- */
+
+static void expect(const char *path, const char *text)
+{
+	char full[PATH_BYTES], found[64] = "";
+	FILE *file;
+
+	(void)snprintf(full, sizeof(full), "%s%s", root, path);
+	file = fopen(full, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(found, sizeof(found), file));
+	assert_int_equal(fclose(file), 0);
+	found[strcspn(found, "\n")] = '\0';
+	assert_string_equal(found, text);
+}
+
+/* Interrupts 9 .. 11, of which the driver does not use 10, and two queues; `virt0` has them in the function
+ * above it. */
+static void put_interrupts(const char *folder, const char *nic)
+{
+	static const char *const irqs[] = { "9", "10", "11" };
+	char path[128];
+
+	for (size_t i = 0; i < 3; i++) {
+		(void)snprintf(path, sizeof(path), "%s/msi_irqs/%s", folder, irqs[i]);
+		put(path, "msix\n");
+	}
+	put("/proc/irq/9/smp_affinity_list", "0-63\n");
+	put("/proc/irq/11/smp_affinity_list", "0-63\n");
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/queues/rx-0/rps_cpus", nic);
+	put(path, "0\n");
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/queues/rx-1/rps_cpus", nic);
+	put(path, "0\n");
+}
+
+static void steer(const char *nic, const char *list, struct nic_steered *ret_steered)
+{
+	cpu_set_t cores;
+
+	CPU_ZERO(&cores);
+	for (const char *at = list; *at; at += strspn(at, " ")) {
+		char *end;
+
+		CPU_SET(strtoul(at, &end, 10), &cores);
+		at = end;
+	}
+	nic_steer(root, nic, &cores, ret_steered);
+}
+
+static void interrupts_on_their_cores(void **state)
+{
+	struct nic_steered steered;
+
+	(void)state;
+	put_interrupts("/sys/class/net/near0/device", "near0");
+	steer("near0", "2 5", &steered);
+	assert_true(steered.irqs == 2 && steered.moved == 2 && steered.queues == 2 && !steered.spread);
+	assert_string_equal(steered.why, "");
+	expect("/proc/irq/9/smp_affinity_list", "2");
+	expect("/proc/irq/11/smp_affinity_list", "5");
+	expect("/sys/class/net/near0/queues/rx-0/rps_cpus", "0");
+	steer("near0", "1 33 64", &steered);
+	assert_true(steered.moved == 2 && steered.spread);
+	expect("/proc/irq/11/smp_affinity_list", "33");
+	expect("/sys/class/net/near0/queues/rx-0/rps_cpus", "1,00000002,00000002");
+	expect("/sys/class/net/near0/queues/rx-1/rps_cpus", "1,00000002,00000002");
+}
+
+static void interrupts_of_a_virtio_interface(void **state)
+{
+	struct nic_steered steered;
+
+	(void)state;
+	put_interrupts("/sys/devices/pci0", "virt0");
+	steer("virt0", "3", &steered);
+	assert_true(steered.irqs == 2 && steered.moved == 2);
+	expect("/proc/irq/9/smp_affinity_list", "3");
+}
+
+/* A file that refuses what is written with EIO, as the kernel does for a managed interrupt: address 0 of a
+ * process. */
+static void interrupts_that_stay(void **state)
+{
+	char path[PATH_BYTES];
+	struct nic_steered steered;
+
+	(void)state;
+	put_interrupts("/sys/class/net/near0/device", "near0");
+	(void)snprintf(path, sizeof(path), "%s/proc/irq/9/smp_affinity_list", root);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("/proc/self/mem", path), 0);
+	steer("near0", "2 5", &steered);
+	assert_true(steered.irqs == 2 && steered.moved == 1 && steered.spread);
+	assert_string_equal(steered.why, "/proc/irq/9/smp_affinity_list: Input/output error, as its driver "
+					 "spreads its interrupts by itself");
+	expect("/proc/irq/11/smp_affinity_list", "5");
+	expect("/sys/class/net/near0/queues/rx-0/rps_cpus", "24");
+	assert_int_equal(unlink(path), 0);
+	steer("far0", "2 5", &steered);
+	assert_true(steered.irqs == 0 && steered.queues == 0);
+	assert_string_equal(steered.why, "");
+}
+
+/* A network of its own with a pair of virtual interfaces, one queue each: 0 the mask is right, 1 it is not,
+ * 77 it cannot be had here. */
+static int in_a_network(void)
+{
+	struct nic_steered steered;
+	char found[64] = "";
+	cpu_set_t cores;
+	FILE *file;
+
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("sysfs", "/sys", "sysfs", 0, NULL) < 0 ||
+	    system("ip link add kiln0 numrxqueues 1 type veth peer name kiln1 numrxqueues 1") !=
+		    0) /* NOLINT(cert-env33-c) */
+		return 77;
+	CPU_ZERO(&cores);
+	CPU_SET(0, &cores);
+	CPU_SET(1, &cores);
+	nic_steer("", "kiln0", &cores, &steered);
+	file = fopen("/sys/class/net/kiln0/queues/rx-0/rps_cpus", "re");
+	if (!file || !fgets(found, sizeof(found), file) || fclose(file) != 0)
+		return 1;
+	fprintf(stderr, "# %u queues, %s, %s", steered.queues, steered.why, found);
+	return steered.queues == 1 && steered.spread && !*steered.why && strtoul(found, NULL, 16) == 3 ? 0
+												       : 1;
+}
+
+static void receive_steering_of_the_kernel(void **state)
+{
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	if (CPU_COUNT(&allowed) < 2)
+		skip();
+	child = fork();
+	if (child == 0)
+		_exit(in_a_network());
+	assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void a_thread_on_its_cores(void **state)
 {
 	struct nic_cores cores;
@@ -222,6 +371,10 @@ int main(void)
 		cmocka_unit_test(decode_is_elsewhere_where_there_are_enough),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(sets_as_text),
+		cmocka_unit_test(interrupts_on_their_cores),
+		cmocka_unit_test(interrupts_of_a_virtio_interface),
+		cmocka_unit_test(interrupts_that_stay),
+		cmocka_unit_test(receive_steering_of_the_kernel),
 		cmocka_unit_test(a_thread_on_its_cores),
 	};
 

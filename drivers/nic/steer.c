@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Documentation/core-api/irq/irq-affinity.rst, Documentation/networking/scaling.rst. An interrupt that the
+ * driver spread over the cores itself (a managed one) cannot be moved: EIO.
+ */
+#include "drivers/nic/nic.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define PATH_MAX_BYTES 512
+#define MASK_BYTES     (CPU_SETSIZE / 4 + CPU_SETSIZE / 32 + 1)
+
+static int write_line(const char *path, const char *text)
+{
+	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char line[MASK_BYTES + 2];
+	int bytes = snprintf(line, sizeof(line), "%s\n", text);
+
+	return fd < 0 || write(fd, line, (size_t)bytes) < 0 ? -errno : 0;
+}
+
+/* The n-th of the set, from its beginning again behind the last. */
+static size_t core_at(const cpu_set_t *cores, unsigned n)
+{
+	size_t cpu = 0;
+
+	for (n %= (unsigned)CPU_COUNT(cores);; cpu++)
+		if (CPU_ISSET(cpu, cores) && n-- == 0)
+			return cpu;
+}
+
+/* "3,00000000": words of 32 bits, the highest first, none before the highest core's. */
+static void mask_text(const cpu_set_t *cores, char out[static MASK_BYTES])
+{
+	size_t words = 0, used = 0;
+
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, cores))
+			words = cpu / 32 + 1;
+	(void)snprintf(out, MASK_BYTES, "0");
+	while (words-- > 0) {
+		uint32_t word = 0;
+
+		for (size_t bit = 0; bit < 32; bit++)
+			if (CPU_ISSET(words * 32 + bit, cores))
+				word |= UINT32_C(1) << bit;
+		used += (size_t)snprintf(out + used, MASK_BYTES - used, used ? ",%08" PRIx32 : "%" PRIx32,
+					 word);
+	}
+}
+
+static void move_irq(const char *root, const char *irq, size_t core, struct nic_steered *steered)
+{
+	char path[PATH_MAX_BYTES], text[16];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%s/proc/irq/%s/smp_affinity_list", root, irq);
+	(void)snprintf(text, sizeof(text), "%zu", core);
+	r = write_line(path, text);
+	/* The device has a vector that its driver does not use. */
+	if (r == -ENOENT)
+		return;
+	steered->irqs++;
+	if (r == 0) {
+		steered->moved++;
+		return;
+	}
+	if (!*steered->why)
+		(void)snprintf(steered->why, sizeof(steered->why), "/proc/irq/%.16s/smp_affinity_list: %s%s",
+			       irq, strerror(-r),
+			       r == -EIO ? ", as its driver spreads its interrupts by itself" : "");
+}
+
+/* In the order of their numbers: a driver takes them in that of its queues. */
+static int by_number(const void *a, const void *b)
+{
+	unsigned long one = strtoul(strrchr(*(char *const *)a, '/') + 1, NULL, 10);
+	unsigned long other = strtoul(strrchr(*(char *const *)b, '/') + 1, NULL, 10);
+
+	return one < other ? -1 : one > other;
+}
+
+static bool move_irqs(const char *root, const char *folder, const cpu_set_t *cores,
+		      struct nic_steered *steered)
+{
+	char pattern[PATH_MAX_BYTES];
+	glob_t found = { 0 };
+	bool any;
+
+	(void)snprintf(pattern, sizeof(pattern), "%s%s/msi_irqs/[0-9]*", root, folder);
+	any = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+	if (any)
+		qsort(found.gl_pathv, found.gl_pathc, sizeof(found.gl_pathv[0]), by_number);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		move_irq(root, strrchr(found.gl_pathv[i], '/') + 1, core_at(cores, steered->irqs), steered);
+	globfree(&found);
+	return any;
+}
+
+/* A queue whose interrupt is on one of the cores stays there; where there are fewer queues than cores, or an
+ * interrupt that stays elsewhere, its packets are handed on to all of them. */
+static void spread_queues(const char *root, const char *nic, const cpu_set_t *cores,
+			  struct nic_steered *steered)
+{
+	char pattern[PATH_MAX_BYTES], mask[MASK_BYTES];
+	glob_t found = { 0 };
+
+	(void)snprintf(pattern, sizeof(pattern), "%s/sys/class/net/%s/queues/rx-*/rps_cpus", root, nic);
+	if (glob(pattern, 0, NULL, &found) == 0)
+		steered->queues = (unsigned)found.gl_pathc;
+	steered->spread = steered->queues < (unsigned)CPU_COUNT(cores) || steered->moved < steered->irqs;
+	mask_text(cores, mask);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		int r = write_line(found.gl_pathv[i], steered->spread ? mask : "0");
+
+		if (r < 0 && !*steered->why)
+			(void)snprintf(steered->why, sizeof(steered->why), "%.80s: %s", found.gl_pathv[i],
+				       strerror(-r));
+	}
+	globfree(&found);
+}
+
+void nic_steer(const char *root, const char *nic, const cpu_set_t *cores, struct nic_steered *ret_steered)
+{
+	char device[PATH_MAX_BYTES / 2];
+
+	*ret_steered = (struct nic_steered){ 0 };
+	if (CPU_COUNT(cores) == 0)
+		return;
+	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device", nic);
+	/* A virtio interface's device is a child of the PCI function that has them. */
+	if (!move_irqs(root, device, cores, ret_steered)) {
+		(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device/..", nic);
+		(void)move_irqs(root, device, cores, ret_steered);
+	}
+	spread_queues(root, nic, cores, ret_steered);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network interface's interrupts on the cores that fetch, and its receive packet steering: each run sets
+ * them, for a driver that was reset has them as it likes.
+ */
+#include "core/events.h"
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/nic/nic.h"
+#include "oneshot/oneshot.h"
+
+#include <sysexits.h>
+
+static void say(const struct run *run, const struct nic_cores *cores, const struct nic_steered *steered)
+{
+	char text[512];
+
+	nic_cores_text(&cores->network, text, sizeof(text));
+	log_info("%s: %u of %u interrupts on the cores %s; %u receive queues%s", cores->nic, steered->moved,
+		 steered->irqs, text, steered->queues,
+		 steered->spread ? ", what they receive is handed on to all of them" : "");
+	if (*steered->why)
+		event_send(&(struct event){ .id = EVENT_INTERRUPTS_LEFT,
+					    .run_id = run->id,
+					    .count = steered->irqs - steered->moved },
+			   "%s: %u of %u interrupts stay where they are: %s", cores->nic,
+			   steered->irqs - steered->moved, steered->irqs, steered->why);
+}
+
+static int interrupts(struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	const char *root = getenv("KILN_ROOT");
+	struct nic_steered steered;
+	struct nic_cores cores;
+	int r = run_load(&run, err);
+
+	if (!root)
+		root = "";
+	if (r == 0 && run.config.fetch.interrupts == INTERRUPTS_LEAVE) {
+		log_info("fetch.interrupts = \"leave\": they stay as they are");
+		return 0;
+	}
+	if (r < 0 ||
+	    (r = nic_cores_find(root, run.config.fetch.nic, run.config.fetch.cores, &cores, err)) < 0)
+		return r;
+	if (!*cores.nic) {
+		log_info("no interface has the default route: nothing to do");
+		return 0;
+	}
+	/* All of them fetch, or decode as well: no core is to be kept free of interrupts. */
+	if (!cores.known || CPU_EQUAL(&cores.network, &cores.decode)) {
+		log_info("%s: every core is one of its cores: nothing to do", cores.nic);
+		return 0;
+	}
+	nic_steer(root, cores.nic, &cores.network, &steered);
+	say(&run, &cores, &steered);
+	return 0;
+}
+
+int oneshot_interrupts(int argc, char **argv)
+{
+	struct error err = { 0 };
+
+	(void)argc;
+	(void)argv;
+	return interrupts(&err) < 0 ? fatal(&err) : EX_OK;
+}
