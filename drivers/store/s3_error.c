@@ -17,7 +17,7 @@ static const struct {
 	{ "ExpiredToken", -EACCES, RETRY_NEVER },
 	{ "InvalidToken", -EACCES, RETRY_NEVER },
 	{ "TokenRefreshRequired", -EACCES, RETRY_NEVER },
-	{ "RequestTimeTooSkewed", -EACCES, RETRY_NEVER },
+	{ "RequestTimeTooSkewed", -ETIME, RETRY_NEVER }, /* as it is; the clock may be set any time */
 	{ "PreconditionFailed", -ESTALE, RETRY_NEVER },
 	{ "EntityTooLarge", -EFBIG, RETRY_NEVER },
 	{ "QuotaExceeded", -EDQUOT, RETRY_NEVER },

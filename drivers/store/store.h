@@ -11,8 +11,9 @@
  * Blocking: store_list, store_stat, store_get, store_put*, store_delete.
  * Several at once: store_submit() many ranged gets, then store_poll() until they complete.
  * Errors of every call: -ENOENT no such object or bucket; -EACCES refused; -EKEYREJECTED credentials missing;
- * -ESTALE the object does not match the pin; -EBADMSG the server's answer makes no sense; -ETIMEDOUT,
- * -ECONNREFUSED, -EIO after all retries. The sentence names bucket, key, and the server's code and message.
+ * -ETIME the clock is too far from the server's; -ESTALE the object does not match the pin; -EBADMSG the
+ * server's answer makes no sense; -ETIMEDOUT, -ECONNREFUSED, -EIO after all retries. The sentence names
+ * bucket, key, and the server's code and message.
  */
 #pragma once
 

@@ -79,9 +79,10 @@ static void say_box(const struct screen *screen)
 	say(screen, "box", client_text(status, "host"));
 	say(screen, "state", client_text(status, "state"));
 	say(screen, "why", client_text(status, "why"));
-	if (cJSON_IsFalse(client_member(status, "clock_set")))
-		say(screen, "clock",
-		    "not set: --host lets in certificates of the role view whatever their dates");
+	if (!cJSON_IsFalse(client_member(status, "clock_set")))
+		return;
+	say(screen, "clock", "not set: --host lets in certificates of the role view whatever their dates");
+	say(screen, "", client_text(status, "clock"));
 }
 
 static void say_progress(const struct screen *screen)

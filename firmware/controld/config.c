@@ -150,14 +150,22 @@ int method_config_check(struct call *call, struct error *err)
 /* When a changed key counts. */
 static const char *applies(const char *key)
 {
-	static const char *const schedule[] = { "run.days",     "run.at", "run.zone", "run.ends_at",
-						"run.catch_up", "power.", "control." };
+	static const struct {
+		const char *keys, *when;
+	} others[] = {
+		{ "run.days", "now" },
+		{ "run.at", "now" },
+		{ "run.zone", "now" },
+		{ "run.ends_at", "now" },
+		{ "run.catch_up", "now" },
+		{ "power.", "now" },
+		{ "control.", "at the next boot, or systemctl restart kiln-controld on the box" },
+		{ "clock.", "at the next boot" },
+	};
 
-	for (size_t i = 0; i < sizeof(schedule) / sizeof(schedule[0]); i++)
-		if (strncmp(key, schedule[i], strlen(schedule[i])) == 0)
-			return strcmp(schedule[i], "control.") == 0
-				       ? "at the next boot, or systemctl restart kiln-controld on the box"
-				       : "now";
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strncmp(key, others[i].keys, strlen(others[i].keys)) == 0)
+			return others[i].when;
 	return "next run";
 }
 

@@ -9,6 +9,7 @@
 #include "core/paths.h"
 #include "core/spool.h"
 #include "core/version.h"
+#include "drivers/clock/rtc.h"
 #include "drivers/notify/alive.h"
 
 #include <math.h>
@@ -283,6 +284,19 @@ static void add_errors(cJSON *object, struct server *server)
 	(void)cJSON_AddItemToObject(object, "errors", cJSON_Duplicate(server->errors, true));
 }
 
+/* What the time of day is worth. */
+static void add_clock(cJSON *object)
+{
+	const bool set = clock_is_set();
+	struct error err;
+
+	(void)cJSON_AddBoolToObject(object, "clock_set", set);
+	add_text(object, "clock",
+		 set                        ? NULL
+		 : rtc_kept_time(&err) == 0 ? "nothing has set it: by this box's hardware clock (RTC)"
+					    : err.text);
+}
+
 /* ---- What it all comes to ---- */
 
 static bool is_dead(const struct view *view, const struct status *page)
@@ -443,7 +457,7 @@ cJSON *status_object(struct server *server)
 	add_text(object, "host", host);
 	add_text(object, "version", KILN_VERSION);
 	add_state(object, &view, &err);
-	(void)cJSON_AddBoolToObject(object, "clock_set", clock_is_set());
+	add_clock(object);
 	add_run(object, &view);
 	add_progress(object, &view);
 	add_rates(object, &view);

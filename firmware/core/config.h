@@ -27,6 +27,7 @@
 #define CONFIG_PREFIX_MAX 1023u
 #define CONFIG_HOST_MAX   255u
 #define CONFIG_REGION_MAX 63u
+#define CONFIG_HOSTS_MAX  1023u
 
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
@@ -234,6 +235,9 @@ struct config {
 		uint64_t port;
 		const char *metrics_dir;
 	} control;
+	struct {
+		const char *ntp_servers; /* host names and addresses, one space between them */
+	} clock;
 	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
 };
 

@@ -82,6 +82,29 @@ static bool is_port(const char *text)
 	       strtoul(text, NULL, 10) <= 65535;
 }
 
+static bool is_host(const char *text, size_t bytes)
+{
+	size_t allowed = strspn(text, LETTERS DIGITS ".-");
+
+	return bytes > 0 && bytes <= CONFIG_HOST_MAX &&
+	       (is_ipv6(text, bytes) || (allowed >= bytes && *text != '-' && *text != '.'));
+}
+
+/* They reach a file of systemd's. */
+static bool is_hosts(const char *text)
+{
+	if (strlen(text) > CONFIG_HOSTS_MAX)
+		return false;
+	while (*text) {
+		size_t bytes = strcspn(text, " ");
+
+		if (!is_host(text, bytes) || (text[bytes] && !text[bytes + 1]))
+			return false;
+		text += bytes + (text[bytes] == ' ');
+	}
+	return true;
+}
+
 /* http or https, a host, and no path: keys come from the url. */
 static bool is_endpoint(const char *text)
 {
@@ -130,6 +153,8 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 		return night_time_parse(text, &value) && (*text || (key->fallback && !*key->fallback));
 	case KEY_ZONE:
 		return night_zone_exists(text);
+	case KEY_HOSTS:
+		return is_hosts(text);
 	case KEY_FILTER:
 		return config_is_clean(text) && (!*text || filter_parse(text, &filter));
 	default:

@@ -430,6 +430,10 @@ const struct config_key config_keys[] = {
 	{ "control.metrics_dir", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, AT(control.metrics_dir),
 	  "folder that gets kiln.prom every 15 s, for node_exporter's textfile collector: /run/kiln/metrics; "
 	  "empty = none" },
+	{ "clock.ntp_servers", KEY_HOSTS, "", "", NO_BOUNDS, NO_NAMES, AT(clock.ntp_servers),
+	  "whom a flashed box asks for the time, such as \"ntp-1.lan 192.0.2.7\", besides those that DHCP "
+	  "names; "
+	  "empty = Debian's" },
 };
 const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
 static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");
@@ -551,6 +555,11 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 		break;
 	case KEY_ZONE:
 		(void)snprintf(out, size, "a zone of /usr/share/zoneinfo such as \"Europe/Berlin\"");
+		break;
+	case KEY_HOSTS:
+		(void)snprintf(
+			out, size,
+			"host names of [A-Za-z0-9.-] and addresses, one space between them, or nothing");
 		break;
 	case KEY_FILTER:
 		(void)snprintf(out, size, "%s, or nothing", FILTER_ALLOWED);

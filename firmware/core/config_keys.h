@@ -24,6 +24,7 @@ enum key_type {
 	KEY_DAYS,     /* const char *, weekdays and ranges of them: mon..fri,sun */
 	KEY_TIME,     /* const char *, HH:MM or empty where the default is */
 	KEY_ZONE,     /* const char *, a zone of the system's zoneinfo */
+	KEY_HOSTS,    /* const char *, host names and addresses with a space between them, or empty */
 	KEY_FILTER,   /* const char *, a condition on a feature's value, or empty */
 	KEY_ENUM,     /* int, index into `names` */
 	KEY_NUMBERS,  /* struct config_numbers, each within the bounds */

@@ -41,7 +41,8 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
-	  "schema (1), time_s, host, version, state, why, clock_set, run, progress, rates, loss, accuracy, "
+	  "schema (1), time_s, host, version, state, why, clock_set, clock, run, progress, rates, loss, "
+	  "accuracy, "
 	  "validation_loss, validation_accuracy, checkpoint, order, cache, fetch_retries, upload_retries, "
 	  "skipped_records, throttled_s, fetch as stalls gives it, disk, temperatures, daemons, errors; null "
 	  "= not known",

@@ -207,7 +207,10 @@ const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_NIGHT_OVER] = { "night.over", "97b30d35559244efb355ab98c61a212f", LOG_NOTICE, 0,
 			       "run.ends_at came before a run could begin" },
 	[EVENT_CLOCK_UNSET] = { "clock.unset", "8f0765a2e58a4879b348726d70a700fe", LOG_WARNING, SECONDS,
-				"nothing set the clock in this time; the saved one counts" },
+				"nothing set the clock in this time; what it says counts" },
+	[EVENT_CLOCK_LOST] = { "clock.lost", "027afddd758c45a4bef627cd1830dcaa", LOG_WARNING, 0,
+			       "the box has no clock that kept the time while it was off (RTC), and nothing "
+			       "has set it yet" },
 	[EVENT_SERVICE_RESTARTED] = { "service.restarted", "2e27b1259943465b94b085f7925dc20b", LOG_WARNING,
 				      FAILURES | SECONDS,
 				      "a service failed; it waits this long, then tries again" },

@@ -28,6 +28,7 @@ static const char *const paths[] = {
 	[PATH_ESP_CONFIG] = "/efi/config",
 	[PATH_RTC] = "/sys/class/rtc",
 	[PATH_UTMP] = "/run/utmp",
+	[PATH_TIMESYNCD] = "/run/systemd/timesyncd.conf.d",
 	[PATH_HWMON] = "/sys/class/hwmon",
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");

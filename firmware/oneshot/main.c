@@ -17,6 +17,8 @@ static const struct {
 	{ "hugepages", "set hugepages aside for the current run's ring", oneshot_hugepages },
 	{ "interrupts", "put the network interface's interrupts on the current run's cores",
 	  oneshot_interrupts },
+	{ "clock", "wait, for a bounded time, until the clock is set  [--wait-s N]", oneshot_clock },
+	{ "clock-servers", "tell systemd-timesyncd of clock.ntp_servers", oneshot_clock_servers },
 	{ "nightly", "the timer: start a run if this is a night  [--clock-wait-s N]", oneshot_nightly },
 	{ "resume", "boot: start a run that was going on  [--clock-wait-s N]", oneshot_resume },
 	{ "finished", "a run rests: wait for its uploads, then power.when_finished", oneshot_finished },
@@ -40,6 +42,6 @@ int main(int argc, char **argv)
 		}
 	fputs("Usage: kiln-oneshot VERB (kiln " KILN_VERSION ")\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-11s %s\n", verbs[i].name, verbs[i].summary);
+		fprintf(out, "  %-13s %s\n", verbs[i].name, verbs[i].summary);
 	return help ? EX_OK : EX_USAGE;
 }

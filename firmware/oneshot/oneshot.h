@@ -90,6 +90,11 @@ MUST_CHECK int power_rest(const struct config *config, const char *run_id, struc
 int oneshot_failed(int argc, char **argv);
 /* hugepages.c: the pages of the current run's ring. */
 int oneshot_hugepages(int argc, char **argv);
+/* clock.c: where requests are signed, wait until the clock is set, and say what it is worth where it is not.
+ * [--wait-s SECONDS] */
+int oneshot_clock(int argc, char **argv);
+/* clock.c: clock.ntp_servers for systemd-timesyncd, before it starts. */
+int oneshot_clock_servers(int argc, char **argv);
 /* interrupts.c: those of the network interface of the current run, on its cores. */
 int oneshot_interrupts(int argc, char **argv);
 /* provision.c: bind what lies on /data where programs look for it. */

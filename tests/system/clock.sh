@@ -6,7 +6,7 @@
 make_root
 ok $? "Kiln is installed into a root of its own"
 cp "$KILN_BUILD/system/ask_clock" "$root/usr/bin/ask_clock"
-for unit in nightly resume; do
+for unit in nightly resume clock; do
 	drop_in "kiln-$unit.service" Service Type=oneshot Restart=no ExecStart= ExecStart=/usr/bin/ask_clock
 	drop_in "kiln-$unit.service" Unit ConditionPathExists=
 done
@@ -14,7 +14,7 @@ done
 nspawn_options=("--system-call-filter=adjtimex clock_adjtime")
 boot
 ok $? "it is up" "$(tail -n 20 "$work/console")"
-for unit in nightly resume; do
+for unit in nightly resume clock; do
 	inside systemctl restart "kiln-$unit.service" >/dev/null 2>&1
 	like "$(inside journalctl -q -o cat -u "kiln-$unit.service" 2>&1)" '^adjtimex: answered$' "kiln-$unit"
 done

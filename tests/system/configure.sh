@@ -46,6 +46,41 @@ test -e "$KILN_ROOT/data/etc/network/wired.network"
 ok $? "the network's file"
 if grep -q SECRETTEXT <<<"$said"; then ok 1 "no secret is said" "$said"; else ok 0 "no secret is said"; fi
 
+# ---- Whom it asks for the time ----
+servers() { # value: what becomes of it
+	sed -i '/^clock:/d' "$KILN_ROOT/etc/kiln/kiln.conf"
+	echo "clock: { ntp_servers = \"$1\"; };" >>"$KILN_ROOT/etc/kiln/kiln.conf"
+	"$KILN_BIN/kiln-oneshot" clock-servers && tr '\n' ' ' <"$KILN_ROOT/run/systemd/timesyncd.conf.d/50-kiln.conf"
+}
+cp "$KILN_ROOT/etc/kiln/kiln.conf" "$work/kiln.conf"
+"$KILN_BIN/kiln-oneshot" clock-servers
+is "$?$(ls "$KILN_ROOT/run/systemd" 2>&1 | grep -v 'No such file')" 0 "no servers: systemd-timesyncd's own"
+is "$(servers "ntp-1.lan 192.0.2.7 2001:db8::7")" "[Time] NTP=ntp-1.lan 192.0.2.7 2001:db8::7 " "servers"
+is "$(servers 'ntp-2.lan\nExecStart=/bin/sh')" "[Time] NTP=ntp-1.lan 192.0.2.7 2001:db8::7 " "no line of anybody's gets there"
+like "$("$KILN_BIN/kiln" config check 2>&1)" 'clock.ntp_servers: found .*allowed: host names of \[A-Za-z0-9.-\] and addresses' "and why"
+cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+
+# ---- Whether its clock is set ----
+clock() { # set or unset, seconds: what is said
+	LD_PRELOAD=$KILN_BUILD/system/preload/clock.so KILN_TEST_CLOCK=$1 "$KILN_BIN/kiln-oneshot" clock --wait-s "$2" 2>&1
+}
+is "$(clock unset 600)" "" "without a store that asks for signatures nobody waits for it"
+cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-'CONF'
+	source: { url = "s3://bkt/data"; };
+	sink: { url = "s3://bkt/runs"; };
+CONF
+is "$(clock set 600)" "" "nor when it is set"
+like "$(clock unset 1)" 'clock: this box has no clock that runs while it is off \(RTC\): until it is set' "no hardware clock: it says so"
+like "$(clock unset 1)" 'clock: the clock is not set after 1 s, going on with what it was when the box went down' "and goes on after a time"
+rtc=$KILN_ROOT/sys/class/rtc/rtc0
+mkdir -p "$rtc"
+echo 946684800 >"$rtc/since_epoch"
+like "$(clock unset 1)" 'hardware clock \(RTC\) did not keep the time: it says 2000-01-01: until' "one without a battery"
+date +%s >"$rtc/since_epoch"
+is "$(clock unset 1 | sed 's/.*clock: //')" "waiting at most 1 s for the clock to be set
+the clock is not set after 1 s, going on by the box's own (RTC)" "one that kept the time is as good"
+cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+
 # ---- Bad ones ----
 rm "$esp/.DS_Store"
 sed 's/epochs = 5/epoch = 5/' config/examples/embedded.conf >"$esp/kiln.conf"

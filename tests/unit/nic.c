@@ -317,8 +317,8 @@ static int in_a_network(void)
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("sysfs", "/sys", "sysfs", 0, NULL) < 0 ||
-	    system("ip link add kiln0 numrxqueues 1 type veth peer name kiln1 numrxqueues 1") !=
-		    0) /* NOLINT(cert-env33-c) */
+	    system("ip link add kiln0 numrxqueues 1 type veth peer name kiln1 numrxqueues 1") != // NOLINT(cert-env33-c)
+		    0)
 		return 77;
 	CPU_ZERO(&cores);
 	CPU_SET(0, &cores);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before the first request is signed (SigV4 counts minutes): wait until something has set the clock, but not
+ * for ever. A hardware clock that kept the time is as good; where there is none the clock begins with what it
+ * was when the box went down. And whom systemd-timesyncd asks for the time.
+ */
+#include "core/clock.h"
+
+#include "core/events.h"
+#include "core/log.h"
+#include "core/paths.h"
+#include "drivers/clock/rtc.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+#define WAIT_S        15u  /* the network is up by then; servers answer in less */
+#define WAIT_NO_RTC_S 120u /* worth more: without it the time is wrong */
+
+/* ---- Wait ---- */
+
+static bool is_signed(const struct config_store *store)
+{
+	return strncmp(store->url, "s3://", 5) == 0;
+}
+
+/* Those of the run that goes on, else of the next one. */
+static bool signs_requests(void)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(run_done) struct run run = { 0 };
+	const struct config *used = &run.config;
+	bool any;
+
+	if (run_load(&run, NULL) < 0 || run_state_is_final(run.state)) {
+		if (config_load(config_path(0, NULL), &config, NULL) < 0)
+			return false;
+		used = &config;
+	}
+	any = is_signed(&used->sink);
+	for (uint32_t i = 0; i < used->sources; i++)
+		any = any || is_signed(&used->source[i].store);
+	return any;
+}
+
+/* Who may not ask (a container) has a host that keeps the clock. */
+static unsigned wait_at_most(unsigned wait_s)
+{
+	unsigned waited = 0;
+
+	for (; clock_synced() == 0 && waited < wait_s; waited++)
+		(void)sleep(1);
+	return waited;
+}
+
+static void wait_for_clock(unsigned wait_s, unsigned wait_no_rtc_s)
+{
+	const bool kept = rtc_kept_time(NULL) == 0;
+	const unsigned most_s = kept ? wait_s : wait_no_rtc_s;
+	struct error why = { 0 };
+	unsigned waited;
+
+	if (clock_synced() != 0 || !signs_requests())
+		return;
+	if (!kept && rtc_kept_time(&why) < 0)
+		event_send(&(struct event){ .id = EVENT_CLOCK_LOST },
+			   "%s: until it is set, it begins with what it was when the box went down",
+			   why.text);
+	log_info("waiting at most %u s for the clock to be set", most_s);
+	waited = wait_at_most(most_s);
+	if (clock_synced() > 0)
+		log_info("the clock is set, after %u s", waited);
+	else
+		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = waited },
+			   "the clock is not set after %u s, going on %s", waited,
+			   kept ? "by the box's own (RTC)" : "with what it was when the box went down");
+}
+
+static bool parse(int argc, char **argv, unsigned *ret_wait_s)
+{
+	char *end = "";
+
+	if (argc == 3 && strcmp(argv[1], "--wait-s") == 0)
+		*ret_wait_s = (unsigned)strtoul(argv[2], &end, 10);
+	return !*end && (argc == 1 || argc == 3);
+}
+
+int oneshot_clock(int argc, char **argv)
+{
+	unsigned wait_s = UINT32_MAX;
+
+	if (!parse(argc, argv, &wait_s)) {
+		fputs("Usage: kiln-oneshot clock [--wait-s SECONDS]\n", stderr);
+		return EX_USAGE;
+	}
+	if (wait_s == UINT32_MAX)
+		wait_for_clock(WAIT_S, WAIT_NO_RTC_S);
+	else
+		wait_for_clock(wait_s, wait_s);
+	return EX_OK;
+}
+
+/* ---- Servers ---- */
+
+/* The servers of kiln.conf, or of the last good one. */
+static int load(struct config *ret_config, struct error *err)
+{
+	char good[PATH_BYTES];
+	int r = config_load(config_path(0, NULL), ret_config, err);
+
+	if (r == 0 || r == -ENOENT)
+		return r;
+	config_done(ret_config);
+	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, config_path(0, NULL));
+	return config_load(good, ret_config, NULL) == 0 ? 0 : r;
+}
+
+int oneshot_clock_servers(int argc, char **argv)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	char path[PATH_BYTES], folder[PATH_BYTES], text[CONFIG_HOSTS_MAX + 64];
+	struct error err = { 0 };
+	int r;
+
+	(void)argc;
+	(void)argv;
+	/* Its mistakes are kiln-config's to tell. */
+	if (load(&config, &err) < 0 || !*config.clock.ntp_servers)
+		return EX_OK;
+	/* core/config_forms.c checked the names letter by letter. */
+	(void)snprintf(text, sizeof(text), "[Time]\nNTP=%s\n", config.clock.ntp_servers);
+	if ((r = path_make(path_of(PATH_TIMESYNCD, NULL, folder), &err)) == 0)
+		r = file_write_durable(path_of(PATH_TIMESYNCD, "50-kiln.conf", path), text, strlen(text),
+				       &err);
+	return r < 0 ? fatal(&err) : EX_OK;
+}
