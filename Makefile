@@ -188,6 +188,14 @@ image: deps
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
 	@GPU=$(GPU) KERNEL=$(KERNEL) MIRROR=$(MIRROR) SECURITY_MIRROR=$(SECURITY_MIRROR) tools/mkimage $(IMAGE)
 
+# Its update: make bundle [KEY=FILE CERT=FILE], signed; an image takes what KEYRING=FILE of `make image` has certificates of.
+BUNDLE := $(IMAGE:.img=.raucb)
+export KEY CERT KEYRING
+bundle: deps
+	@tools/deps/install image
+	@$(if $(wildcard $(IMAGE)),,$(MAKE) --no-print-directory image)
+	@tools/mkbundle $(IMAGE) $(BUNDLE)
+
 # make flash DEV=/dev/sdX [CONF=my.conf] [FOLDER=DIR] [CONFIRM=/dev/sdX]
 flash: deps
 	@tools/deps/install image
@@ -289,6 +297,7 @@ help:
 	@echo "  make                       programs into $(B)/bin    (CC=clang; FLAVOUR=release|asan|tsan|coverage; V=1)"
 	@echo "  make install               install what is missing, build, install    (DESTDIR= PREFIX=/usr)"
 	@echo "  make image                 a bootable disk image of a box    (GPU=cpu|intel|amd|nvidia KERNEL=amd64|cloud MIRROR=URL)"
+	@echo "  make bundle                the signed update of that image, for kiln update    (KEY= CERT= KEYRING=)"
 	@echo "  make flash DEV= CONF=      write it onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
 	@echo "  make deps                  install the Debian packages that building needs"
 	@echo "  make lint                  format, clang-tidy, include arrows, function length"
@@ -304,5 +313,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image image flash fuzz bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image image bundle flash fuzz bench gpu-check profile help
 .SECONDARY:
