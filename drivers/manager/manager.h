@@ -28,7 +28,7 @@ MUST_CHECK int manager_stop(struct manager *manager, const char *unit, struct er
 MUST_CHECK int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err);
 /* Whether it works, starts or stops. A unit that is not there does none of it. */
 MUST_CHECK int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, struct error *err);
-/* Queue the start of poweroff.target or suspend.target; no other job takes its place. */
+/* Queue the start of poweroff.target, reboot.target or suspend.target; no other job takes its place. */
 MUST_CHECK int manager_power(struct manager *manager, const char *target, struct error *err);
 /* Forget a unit's failure and its count of restarts; a unit that is not loaded has none. */
 MUST_CHECK int manager_reset_failed(struct manager *manager, const char *unit, struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verbs that change a run: one call each, and one sentence of what came of it. */
 #include "cli/client.h"
+#include "core/paths.h"
 
 #include <string.h>
 #include <time.h>
@@ -21,12 +22,13 @@ static int make_sure(const char *verb, const char *danger)
 }
 
 /* `danger`: nobody should call it by mistake, and why; NULL = they may. */
-static int act(int argc, char **argv, const char *method, const char *danger, const char *done)
+static int act_on(int argc, char **argv, const char *method, const char *positional, const char *danger,
+		  const char *done)
 {
 	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
 	struct error err = { 0 };
 	bool json = false, sure = !danger || client_flag(&argc, argv, "--yes");
-	int r = client_arguments(argc, argv, method, NULL, &params, &json);
+	int r = client_arguments(argc, argv, method, positional, &params, &json);
 
 	if (r < 0 && danger)
 		puts("It asks first, or wants --yes.");
@@ -40,6 +42,11 @@ static int act(int argc, char **argv, const char *method, const char *danger, co
 		return cli_print_json(result);
 	puts(done);
 	return CLI_OK;
+}
+
+static int act(int argc, char **argv, const char *method, const char *danger, const char *done)
+{
+	return act_on(argc, argv, method, NULL, danger, done);
 }
 
 int cli_start(int argc, char **argv)
@@ -62,10 +69,45 @@ int cli_resume(int argc, char **argv)
 	return act(argc, argv, "run.resume", NULL, "the run goes on");
 }
 
+/* A path is one on the box that is asked: this one's becomes a URL here, another's has to be whole. */
+static int url_of_path(const char *given, char url[static PATH_BYTES])
+{
+	char path[PATH_BYTES];
+
+	if (!client_used() && !realpath(given, path)) {
+		fprintf(stderr, "kiln update: %s: %s\n", given, strerror(errno));
+		return CLI_ERROR;
+	}
+	if (client_used() && *given != '/')
+		return cli_usage(
+			"update",
+			"%s: with --host a bundle is a URL that the box reaches, s3://BUCKET/KEY, or "
+			"/PATH on the box",
+			given);
+	if ((size_t)snprintf(url, PATH_BYTES, "file://%s", client_used() ? given : path) >= PATH_BYTES)
+		return cli_usage("update", "%s: the path is too long", given);
+	return CLI_OK;
+}
+
 int cli_update(int argc, char **argv)
 {
-	return act(argc, argv, "update.install", "it installs the bundle that lies in /data/kiln/update",
-		   "the update is being installed");
+	char url[PATH_BYTES];
+
+	for (int i = 1; i < argc; i++) {
+		int r;
+
+		if (strcmp(argv[i], "--idempotency_key") == 0 || strcmp(argv[i], "--url") == 0)
+			i++;
+		else if (*argv[i] != '-' && *argv[i] && !strstr(argv[i], "://")) {
+			if ((r = url_of_path(argv[i], url)) != CLI_OK)
+				return r;
+			argv[i] = url;
+			break;
+		}
+	}
+	return act_on(argc, argv, "update.install", "url",
+		      "it installs another version, and restarts the box when no run goes on",
+		      "the update is being fetched; kiln status tells how it goes");
 }
 
 int cli_factory_reset(int argc, char **argv)

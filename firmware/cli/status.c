@@ -85,6 +85,21 @@ static void say_box(const struct screen *screen)
 	say(screen, "", client_text(status, "clock"));
 }
 
+static void say_update(const struct screen *screen)
+{
+	const cJSON *update = client_member(screen->status, "update");
+	double percent = client_number(update, "percent");
+	const char *why = client_text(update, "text");
+	char text[2400], part[48];
+
+	if (!cJSON_IsObject(update))
+		return;
+	(void)snprintf(text, sizeof(text), "%s%s%s, %s%s%s", client_text(update, "state"),
+		       isnan(percent) ? "" : " ", isnan(percent) ? "" : figure(percent, "%.0f %%", part),
+		       client_text(update, "url"), *why ? ": " : "", why);
+	say(screen, "update", text);
+}
+
 static void say_progress(const struct screen *screen)
 {
 	const cJSON *status = screen->status;
@@ -256,6 +271,7 @@ void client_print_status(const cJSON *status, FILE *out)
 		say_checkpoint(&screen);
 	}
 	say_left_behind(&screen);
+	say_update(&screen);
 	say_machine(&screen);
 	say_daemons(&screen);
 }

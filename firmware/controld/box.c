@@ -9,11 +9,6 @@ static int start(struct call *call, const char *word, struct error *err)
 							      : error_set(err, -ENOMEM, "no memory");
 }
 
-int method_update_install(struct call *call, struct error *err)
-{
-	return start(call, "update.install", err);
-}
-
 int method_factory_reset(struct call *call, struct error *err)
 {
 	return start(call, "factory.reset", err);

@@ -207,8 +207,8 @@ cJSON *journal_entry(struct sd_journal *journal, bool with_fields);
 MUST_CHECK int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **ret_entries,
 			    struct error *err);
 
-/* ---- One function a method: status.c, runs.c, act.c, config.c, cache.c, box.c, node.c, stalls.c, metrics.c,
- * journal.c, events.c ---- */
+/* ---- One function a method: status.c, runs.c, act.c, config.c, cache.c, box.c, update.c, node.c, stalls.c,
+ * metrics.c, journal.c, events.c ---- */
 typedef int method_fn(struct call *call, struct error *err);
 method_fn method_status, method_run_list, method_run_show, method_run_start, method_run_stop,
 	method_run_pause, method_run_resume, method_checkpoint_list, method_checkpoint_now,
@@ -225,6 +225,8 @@ const char *config_mistake(struct server *server);
 bool clock_is_set(void);
 /* The status object; NULL: no memory. */
 cJSON *status_object(struct server *server);
+/* How an update goes, null = there was none since the box started. */
+cJSON *update_object(void);
 /* {hits, hit_bytes, misses, kept} of fetchd's page, null where it has no cache. */
 cJSON *cache_of_run(const struct status *page);
 /* What the reader of the ring waited for; without a page of fetchd "run" is null and all there is. */

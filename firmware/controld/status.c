@@ -472,6 +472,7 @@ cJSON *status_object(struct server *server)
 	(void)cJSON_AddItemToObject(object, "fetch", stalls_object(view.fetchd, view.traind));
 	(void)cJSON_AddItemToObject(object, "disk", disk);
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());
+	(void)cJSON_AddItemToObject(object, "update", update_object());
 	add_daemons(object, &view);
 	add_errors(object, server);
 	json_free(&view.record);

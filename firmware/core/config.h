@@ -231,6 +231,9 @@ struct config {
 		uint64_t wake_early_min;
 	} power;
 	struct {
+		bool offline;
+	} update;
+	struct {
 		bool remote;
 		uint64_t port;
 		const char *metrics_dir;

@@ -424,6 +424,8 @@ const struct config_key config_keys[] = {
 	  "can be set it stays on; or something else does, a timer switch or a management board" },
 	{ "power.wake_early_min", KEY_INT, "min", "10", 1, 120, NO_NAMES, AT(power.wake_early_min),
 	  "the alarm goes off so long before the next start: firmware, drivers and network come up" },
+	{ "update.offline", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(update.offline),
+	  "the box may be without its store: an updated slot counts as good without reaching the sink" },
 	{ "control.remote", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(control.remote),
 	  "answer `kiln --host` by mutual TLS, too; the credentials control-ca, control-crt, control-key" },
 	{ "control.port", KEY_INT, "", "7443", 1, 65535, NO_NAMES, AT(control.port), "TCP port for it" },

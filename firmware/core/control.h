@@ -41,9 +41,9 @@
 #define CONTROL_KEY_MAX        64u /* characters of an idempotency_key */
 
 /* Whose lines of the journal are shown: kiln-<word>.service. */
-#define CONTROL_UNITS                                                                                        \
-	"begin|config|controld|fetchd|finished|hugepages|nightly|preload|provision|resume|run-failed|steer|" \
-	"traind|uploadd"
+#define CONTROL_UNITS                                                                                      \
+	"begin|check-gpu|check-store|config|controld|fetchd|finished|hugepages|mark-good|nightly|preload|" \
+	"provision|resume|run-failed|steer|traind|trial|update|update-failed|update-fetch|uploadd"
 
 enum control_role { CONTROL_NOBODY, CONTROL_VIEW, CONTROL_OPERATE, CONTROL_ADMIN, CONTROL_ROLE_MAX };
 

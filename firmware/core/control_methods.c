@@ -44,8 +44,9 @@ const struct control_method control_methods[] = {
 	  "schema (1), time_s, host, version, state, why, clock_set, clock, run, progress, rates, loss, "
 	  "accuracy, "
 	  "validation_loss, validation_accuracy, checkpoint, order, cache, fetch_retries, upload_retries, "
-	  "skipped_records, throttled_s, fetch as stalls gives it, disk, temperatures, daemons, errors; null "
-	  "= not known",
+	  "skipped_records, throttled_s, fetch as stalls gives it, disk, temperatures, update, daemons, "
+	  "errors; "
+	  "null = not known",
 	  "which run, how far, how fast, how good, what is wrong" },
 	{ "run.list",
 	  CONTROL_VIEW,
@@ -154,9 +155,13 @@ const struct control_method control_methods[] = {
 	{ "update.install",
 	  CONTROL_ADMIN,
 	  true,
-	  { { 0 } },
-	  "started: true; the log tells how it goes",
-	  "install the bundle that lies in /data/kiln/update" },
+	  { { "url", CONTROL_TEXT, true, 1, 1200, NULL,
+	      "the bundle: s3://BUCKET/KEY in a store of kiln.conf, or file:///PATH on the box" },
+	    { "restart", CONTROL_BOOLEAN, false, 0, 0, NULL,
+	      "at once when it is installed; a run that goes on then is resumed" } },
+	  "started: true; status.update tells how it goes: {state (asked, fetching, waiting, installing, "
+	  "installed, restarting, failed), text, percent, url, started_s}",
+	  "install a signed bundle into the other slot, and restart when no run goes on" },
 	{ "factory.reset",
 	  CONTROL_ADMIN,
 	  true,

@@ -82,6 +82,13 @@ enum event_id {
 	EVENT_CLIENT_REFUSED,
 	EVENT_CLIENT_DROPPED,
 	EVENT_REMOTE_UNAVAILABLE,
+	EVENT_UPDATE_STARTED,
+	EVENT_UPDATE_INSTALLED,
+	EVENT_UPDATE_RESTARTS,
+	EVENT_UPDATE_FAILED,
+	EVENT_SLOT_GOOD,
+	EVENT_SLOT_BAD,
+	EVENT_SLOT_BACK,
 	EVENT_STEER_ASKED,
 	EVENT_STEER_REFUSED,
 	EVENT_MAX,
@@ -90,7 +97,7 @@ enum event_id {
 /* Only the fields of the id's row are sent; a text that is NULL or "" is not known and stays out. */
 struct event {
 	enum event_id id;
-	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor;
+	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor, *slot;
 	uint64_t epoch, step, records, bytes, offset, count, retries, failures, seconds, exit_status;
 	double loss, accuracy, celsius, limit;
 };

@@ -29,6 +29,7 @@ enum field {
 	FIELD_SENSOR,
 	FIELD_CELSIUS,
 	FIELD_LIMIT,
+	FIELD_SLOT,
 	FIELD_MAX,
 };
 
@@ -63,6 +64,7 @@ const struct event_field event_fields[] = {
 	[FIELD_SENSOR] = { "KILN_SENSOR", EVENT_TEXT, AT(sensor), "a sensor, by its chip and label" },
 	[FIELD_CELSIUS] = { "KILN_CELSIUS", EVENT_NUMBER, AT(celsius), "what it says" },
 	[FIELD_LIMIT] = { "KILN_LIMIT", EVENT_NUMBER, AT(limit), "what it is above, in degrees Celsius" },
+	[FIELD_SLOT] = { "KILN_SLOT", EVENT_TEXT, AT(slot), "the slot it is about, `A` or `B`" },
 };
 static_assert(sizeof(event_fields) / sizeof(event_fields[0]) == FIELD_MAX, "every field has its row");
 const size_t event_fields_count = FIELD_MAX;
@@ -89,6 +91,7 @@ const size_t event_fields_count = FIELD_MAX;
 #define SENSOR      (1u << FIELD_SENSOR)
 #define CELSIUS     (1u << FIELD_CELSIUS)
 #define LIMIT       (1u << FIELD_LIMIT)
+#define SLOT        (1u << FIELD_SLOT)
 
 const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_RUN_BEGUN] = { "run.begun", "24138e2114734cd49ed976f83706af70", LOG_NOTICE, RUN_ID,
@@ -238,6 +241,21 @@ const struct event_row event_rows[EVENT_MAX] = {
 				   "a client was too slow, or held too much" },
 	[EVENT_REMOTE_UNAVAILABLE] = { "remote.unavailable", "147c05947371462f88c4840663a8369a", LOG_ERR, 0,
 				       "control.remote is on, and other machines get no answer" },
+	[EVENT_UPDATE_STARTED] = { "update.started", "3ceaaf308142c8ea91d93080f9b439fc", LOG_NOTICE, URL,
+				   "somebody asked for an update: the bundle is fetched" },
+	[EVENT_UPDATE_INSTALLED] = { "update.installed", "9dfb369bab13dfae627655daa05f1119", LOG_NOTICE, URL,
+				     "it is in the other slot, which boots next" },
+	[EVENT_UPDATE_RESTARTS] = { "update.restarts", "6301bbfca0c5154e0ff9bb510944fe0c", LOG_NOTICE, URL,
+				    "the box restarts into the other slot" },
+	[EVENT_UPDATE_FAILED] = { "update.failed", "6fced11d2bd8a1e6047a8387cdde8d51", LOG_ERR, URL,
+				  "it was not installed, and the box stays as it is" },
+	[EVENT_SLOT_GOOD] = { "slot.good", "3a124c647e02ff05b7c1dce27f7695f5", LOG_NOTICE, SLOT,
+			      "an updated slot stood its trial, and stays" },
+	[EVENT_SLOT_BAD] = { "slot.bad", "66080f174c96d8e25cbd0ba3a1a6bcde", LOG_ERR, SLOT,
+			     "an updated slot did not stand its trial: the box restarts into the other" },
+	[EVENT_SLOT_BACK] = { "slot.back", "b120a366f0bbe9cf42f2dc05873f9bd0", LOG_ERR, SLOT,
+			      "the other slot, which was updated, did not boot or was not well: this one "
+			      "goes on" },
 	[EVENT_STEER_ASKED] = { "steer.asked", "3ede7f1c79c349ab84c0beadb74fac09", LOG_NOTICE, WORD,
 				"kiln-steer acts on systemd" },
 	[EVENT_STEER_REFUSED] = { "steer.refused", "bc7164627a134a4a83374fc76acf326a", LOG_WARNING, 0,

@@ -148,9 +148,10 @@ static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struc
 int units_write(const struct config *config, enum units_kind kind, int64_t now, struct units_file *ret_file,
 		struct error *err)
 {
-	static const char *const units[] = { "kiln-nightly.timer",  "kiln-fetchd.service",
-					     "kiln-traind.service", "kiln-uploadd.service",
-					     "kiln-begin.service",  "kiln-preload.service" };
+	static const char *const units[] = { "kiln-nightly.timer",        "kiln-fetchd.service",
+					     "kiln-traind.service",       "kiln-uploadd.service",
+					     "kiln-begin.service",        "kiln-preload.service",
+					     "kiln-update-fetch.service", "kiln-check-store.service" };
 	uint64_t bytes;
 	int r;
 
@@ -175,6 +176,7 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 		}
 		break;
 	case UNITS_UPLOADD:
+	case UNITS_CHECK_STORE:
 		credentials(ret_file, config, STORES_SINK);
 		break;
 	case UNITS_PRELOAD:

@@ -27,6 +27,12 @@ static const struct {
 	{ "configure", "take what lies in the ESP's folder config", oneshot_configure },
 	{ "keep-config", "keep a copy of a good kiln.conf  [--config FILE]", oneshot_keep_config },
 	{ "preload", "fill the cache with what the next run reads  [--config FILE]", oneshot_preload },
+	{ "update-fetch", "fetch the bundle of the update that was asked for  [--config FILE]",
+	  oneshot_update_fetch },
+	{ "update", "install it and restart the box", oneshot_update },
+	{ "update-failed", "an update's service failed: say so", oneshot_update_failed },
+	{ "check-store", "exit 0 when the sink answers  [--config FILE]", oneshot_check_store },
+	{ "slot", "send the event about a slot  good|bad|back SLOT", oneshot_slot },
 	{ "release", "give the ring's hugepages back to the system", oneshot_release },
 };
 

@@ -104,8 +104,22 @@ int oneshot_configure(int argc, char **argv);
 /* preload.c: the objects that the next run reads, and pinned ones, from the store into the cache; how it goes
  * is in the cache's preload.json. [--config FILE] */
 int oneshot_preload(int argc, char **argv);
+/* update_fetch.c: the bundle of the update that was asked for, to PATH_BUNDLE. [--config FILE] */
+int oneshot_update_fetch(int argc, char **argv);
+/* update.c: have RAUC install that, beside a run behind a checkpoint; then restart the box. */
+int oneshot_update(int argc, char **argv);
+/* update.c: OnFailure= of both. */
+int oneshot_update_failed(int argc, char **argv);
+/* check_store.c: exit 0 when the sink answers, or nobody asks that it does. [--config FILE] */
+int oneshot_check_store(int argc, char **argv);
+/* slot.c: an event about a slot: good, bad or back, and A or B. */
+int oneshot_slot(int argc, char **argv);
 /* keep_config.c: copy kiln.conf, as it was checked, for kiln-generator. */
 int oneshot_keep_config(int argc, char **argv);
+
+/* update_fetch.c: it failed: note and event; gives the exit code. */
+struct update;
+MUST_CHECK int update_failed(struct update *update, struct error *err);
 
 /* ---- bring.c ---- */
 

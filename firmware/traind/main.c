@@ -6,10 +6,12 @@
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/notify.h"
 #include "model/adapt.h"
+#include "model/self_test.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 #include <sysexits.h>
 
 #define END_LEASE_S 900u /* the last checkpoint, reports, the device */
@@ -117,7 +119,24 @@ static int end(struct train *train, int result, struct error *err)
 	return code;
 }
 
-int main(void)
+/* The configured device, or any where there is no configuration yet. */
+static int test_device(void)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(gpu_closep) struct gpu *gpu = NULL;
+	struct error err = { 0 };
+	bool none = config_load(config_path(0, NULL), &config, &err) == -ENOENT;
+
+	if ((!none && err.code < 0) ||
+	    gpu_open(none ? "auto" : config.device.platform, none ? DEVICE_AUTO : config.device.type, &gpu,
+		     &err) < 0 ||
+	    self_test(gpu, &err) < 0)
+		return fatal(&err);
+	log_info("%s: the self-test is right", gpu_description(gpu));
+	return EX_OK;
+}
+
+int main(int argc, char **argv)
 {
 	static struct train train = { .saver = { .lock = PTHREAD_MUTEX_INITIALIZER,
 						 .change = PTHREAD_COND_INITIALIZER } };
@@ -125,6 +144,14 @@ int main(void)
 	int r;
 
 	log_open("traind");
+	if (argc == 2 && strcmp(argv[1], "--self-test") == 0)
+		return test_device();
+	if (argc > 1) {
+		fputs("Usage: kiln-traind [--self-test]   with --self-test it verifies a kernel on the "
+		      "device and ends\n",
+		      stderr);
+		return EX_USAGE;
+	}
 	alive_back_off(STATUS_TRAIND);
 	(void)signal(SIGTERM, stop);
 	(void)signal(SIGINT, stop);

@@ -22,7 +22,7 @@ like "$said" 'kiln-controld does not answer' "which daemon it is"
 code 2 "an argument that is not expected" "$kiln" status --jsn
 code 2 "a number that is none" "$kiln" start --epochs many
 
-mkdir -p "$KILN_ROOT/etc/kiln"
+mkdir -p "$KILN_ROOT/etc/kiln" "$KILN_ROOT/run/kiln/update"
 cat >"$work/kiln.conf" <<-CONF
 	run: { name = "night"; epochs = 2; };
 	source: { url = "file://$work/store/data"; };
@@ -115,7 +115,7 @@ is "$(raw keys-at-work "$answers" "$words")" "state result result, said 1 times"
 	"a key whose request is at work: who asks again takes its answer over, and nothing is done twice"
 
 # ---- The whole box ----
-for verb in "update:update.install" "factory-reset:factory.reset" "power off:power.off"; do
+for verb in "factory-reset:factory.reset" "power off:power.off"; do
 	read -ra name <<<"${verb%%:*}"
 	: >"$words"
 	code 2 "${verb%%:*}: not without --yes where nobody can be asked" "$kiln" "${name[@]}"
@@ -129,9 +129,12 @@ for verb in "update:update.install" "factory-reset:factory.reset" "power off:pow
 	code 0 "${verb%%:*} --yes" "$kiln" "${name[@]}" --yes
 	is "$(tail -n +2 "$words")" "${verb#*:}" "its word"
 done
-echo "error this system is not a Kiln image: it has no kiln-update.service" >"$answers"
-code 1 "an update where there is no image" "$kiln" update --yes
-like "$said" 'this system is not a Kiln image: it has no kiln-update.service' "and why"
+echo "error this system is not a Kiln image: it has no kiln-factory-reset.service" >"$answers"
+code 1 "a factory reset where there is no image" "$kiln" factory-reset --yes
+like "$said" 'this system is not a Kiln image: it has no kiln-factory-reset.service' "and why"
+code 2 "update: not without --yes where nobody can be asked" "$kiln" update s3://bucket/key
+code 1 "update: of what?" "$kiln" update --yes
+like "$said" 'url' "a bundle has to be named"
 echo ok >"$answers"
 
 # ---- Status ----

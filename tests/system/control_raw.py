@@ -190,7 +190,7 @@ def cases():
             (b"status", b"{}"),
             (b"checkpoint.now", b"{}"),
             (b"config.apply", b'{"text":"x"}'),
-            (b"update.install", b"{}"),
+            (b"update.install", b'{"url":"s3://b/k"}'),
             (b"factory.reset", b"{}"),
             (b"power.off", b"{}"),
         )

@@ -23,8 +23,8 @@ ok $? "kiln status: idle" "$(cat "$work/status")"
 checkpoints='checkpoint: { every_steps = 20; keep = 2; };'
 config 2 "" "$checkpoints" >"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "config.reload, as kiln-control"
-for word in update factory-reset; do
-	is "$(inside kiln $word --yes 2>&1)" "kiln: kiln-steer: this system is not a Kiln image: it has no kiln-$word.service" \
+for word in "update s3://bucket/key" factory-reset; do
+	is "$(inside kiln $word --yes 2>&1)" "kiln: kiln-steer: this system is not a Kiln image: it has no kiln-${word%% *}.service" \
 		"kiln $word: not on a system that is no image"
 done
 timer_soon
@@ -53,7 +53,7 @@ config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints"
 inside kiln config apply /data/all.conf >"$work/said" 2>&1
 ok $? "kiln config apply, with all that makes lines of units" "$(cat "$work/said")"
 is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
-	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service fetchd.service nightly.timer preload.service traind.service uploadd.service | sed 's/ $//')" \
+	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service check-store.service fetchd.service nightly.timer preload.service traind.service update-fetch.service uploadd.service | sed 's/ $//')" \
 	"the generator wrote a drop-in for each unit that it has lines for"
 is "$(verify)" "" "systemd-analyze verify has nothing to say of them"
 inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.d/50-kiln.conf'

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Installs the bundle that lies at PATH_BUNDLE into the other slot, by RAUC, and restarts the box into it.
+ * Beside a run it waits for a checkpoint first: should the box go down meanwhile, nothing is computed twice.
+ * Nothing here touches what a run has stored.
+ */
+#include "core/update.h"
+#include "core/clock.h"
+#include "core/events.h"
+#include "core/log.h"
+#include "core/status.h"
+#include "drivers/manager/manager.h"
+#include "drivers/notify/notify.h"
+#include "drivers/rauc/rauc.h"
+#include "oneshot/oneshot.h"
+
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <time.h>
+
+#define POLL_MS           500u
+#define CHECKPOINT_WAIT_S 900u /* a trainer that is stuck must not keep the update away that may mend it */
+
+static void nap(void)
+{
+	const struct timespec time = { .tv_nsec = POLL_MS * 1000000L };
+
+	(void)nanosleep(&time, NULL);
+}
+
+static void note(struct update *update, enum update_state state, const char *text)
+{
+	struct error err;
+
+	update->state = state;
+	(void)snprintf(update->text, sizeof(update->text), "%s", text);
+	notify_status("%s%s%s", update_state_name(state), *text ? ": " : "", text);
+	if (update_save(update, &err) < 0)
+		log_warning("%s", err.text);
+}
+
+/* ---- Before: a checkpoint ---- */
+
+/* kiln-controld alone writes wishes. */
+static bool ask_checkpoint(void)
+{
+	static char kiln[] = "kiln", checkpoint[] = "checkpoint", now[] = "now";
+	char *const arguments[] = { kiln, checkpoint, now, NULL };
+	int status = 0;
+	pid_t pid;
+
+	return posix_spawnp(&pid, kiln, NULL, NULL, arguments, environ) == 0 &&
+	       waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool is_in_state(enum run_state wanted)
+{
+	enum run_state state;
+
+	return run_state_get(&state, NULL) == 0 && state == wanted;
+}
+
+static uint64_t checkpoint_us(void)
+{
+	struct status status;
+
+	return status_read(STATUS_TRAIND, &status, NULL) == 0 ? status.traind.checkpoint_us : 0;
+}
+
+/* A paused run has its checkpoint. */
+static void wait_for_checkpoint(struct update *update)
+{
+	uint64_t before_us = checkpoint_us(), since_ms = clock_ms();
+
+	if (!is_in_state(RUN_RUNNING))
+		return;
+	note(update, UPDATE_WAITING, "for the run's next checkpoint");
+	if (!ask_checkpoint())
+		log_warning("kiln checkpoint now: it failed; waiting for one that comes by itself");
+	while (is_in_state(RUN_RUNNING) && checkpoint_us() <= before_us) {
+		if (clock_ms() - since_ms > CHECKPOINT_WAIT_S * 1000u) {
+			log_warning("no checkpoint for %u s, installing all the same", CHECKPOINT_WAIT_S);
+			return;
+		}
+		nap();
+	}
+}
+
+/* ---- RAUC ---- */
+
+static int install(struct error *err)
+{
+	CLEANUP(rauc_closep) struct rauc *rauc = NULL;
+	struct rauc_progress progress = { .busy = true };
+	char path[PATH_BYTES], text[1024];
+	int r = rauc_open(&rauc, err);
+
+	if (r < 0 || (r = rauc_install(rauc, path_of(PATH_BUNDLE, NULL, path), err)) < 0)
+		return r;
+	while (r == 0 && progress.busy) {
+		nap();
+		r = rauc_look(rauc, &progress, err);
+		notify_status("installing: %u %%, %s", progress.percent, progress.text);
+	}
+	if (r == -EPIPE)
+		return error_set(err, r, "RAUC ended in the middle of the installation");
+	if (r < 0 || (r = rauc_last_error(rauc, text, sizeof(text), err)) < 0)
+		return r;
+	return *text ? error_set(err, -EBADMSG, "RAUC: %s", text) : 0;
+}
+
+/* ---- Behind it: the box restarts ---- */
+
+static bool is_busy(struct manager *manager)
+{
+	enum run_state state;
+	struct error err;
+	bool active = false;
+	int64_t since;
+
+	if ((run_state_get(&state, NULL) == 0 && state < RUN_STOPPED) || run_asked_get(&since, NULL) == 0)
+		return true;
+	/* It waits for uploads, and may switch the box off. */
+	if (manager_is_busy(manager, "kiln-finished.service", &active, &err) < 0)
+		log_debug("%s", err.text);
+	return active;
+}
+
+static int restart(struct update *update, struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	int r = manager_open(&manager, err);
+
+	if (r < 0)
+		return r;
+	if (!update->restart && is_busy(manager)) {
+		note(update, UPDATE_INSTALLED, "the box restarts into it when the run rests");
+		while (is_busy(manager))
+			nap();
+	}
+	note(update, UPDATE_RESTARTING, "");
+	event_send(&(struct event){ .id = EVENT_UPDATE_RESTARTS, .url = update->url },
+		   "restarting into the other slot");
+	return manager_power(manager, "reboot.target", err);
+}
+
+int oneshot_update(int argc, char **argv)
+{
+	static struct update update;
+	struct error err = { 0 };
+	int r = update_load(&update, &err);
+
+	(void)argc;
+	(void)argv;
+	if (r < 0)
+		return fatal(&err);
+	wait_for_checkpoint(&update);
+	note(&update, UPDATE_INSTALLING, "");
+	if (install(&err) < 0)
+		return update_failed(&update, &err);
+	event_send(&(struct event){ .id = EVENT_UPDATE_INSTALLED, .url = update.url },
+		   "%s is in the other slot, which boots next", update.url);
+	return restart(&update, &err) < 0 ? update_failed(&update, &err) : EX_OK;
+}
+
+/* OnFailure= of the services of an update: one that was killed, or never began, could not say so itself. */
+int oneshot_update_failed(int argc, char **argv)
+{
+	static struct update update;
+	const char *unit = getenv("MONITOR_UNIT"), *result = getenv("MONITOR_SERVICE_RESULT");
+	struct error err = { 0 };
+
+	(void)argc;
+	(void)argv;
+	if (update_load(&update, &err) < 0)
+		return fatal(&err);
+	if (!update_goes_on(&update))
+		return EX_OK;
+	(void)error_set(&err, -EIO, "%s ended: %s", unit ? unit : "kiln-update", result ? result : "killed");
+	return update_failed(&update, &err);
+}
