@@ -31,6 +31,7 @@ enum path {
 	PATH_STORE_CA,    /* /etc/kiln/store-ca.pem: for ca_file of a store, where a box is given one */
 	PATH_BUNDLE,      /* /data/kiln/update/bundle.raucb: what an update installs */
 	PATH_UPDATE_NOTE, /* /run/kiln/update/note.json: core/update.h */
+	PATH_ESP_SLOTS,   /* /efi/kiln: a folder a slot, what the boot loader takes of it */
 	PATH_ESP_CONFIG,  /* /efi/config: what a box is to take, from any PC */
 	PATH_RTC,         /* /sys/class/rtc: hardware clocks, which wake a box; drivers/clock/alarm.h */
 	PATH_UTMP,        /* /run/utmp: who is logged in, utmp(5) */

@@ -21,6 +21,7 @@
 #include <time.h>
 
 #define POLL_MS           500u
+#define COMMAND_LINE_MAX  4096u
 #define CHECKPOINT_WAIT_S 900u /* a trainer that is stuck must not keep the update away that may mend it */
 
 static void nap(void)
@@ -41,7 +42,26 @@ static void note(struct update *update, enum update_state state, const char *tex
 		log_warning("%s", err.text);
 }
 
-/* ---- Before: a checkpoint ---- */
+/* ---- Before: this slot is good, and a run has its checkpoint ---- */
+
+/* The other slot is what a box on trial falls back to. */
+static int refuse_on_trial(struct error *err)
+{
+	CLEANUP(close_file) FILE *file = fopen("/proc/cmdline", "re");
+	char line[COMMAND_LINE_MAX], path[PATH_BYTES], tail[16];
+	const char *slot;
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return error_set(err, -EIO, "/proc/cmdline: cannot read it");
+	if (!(slot = strstr(line, "rauc.slot=")) || !slot[strlen("rauc.slot=")])
+		return 0;
+	(void)snprintf(tail, sizeof(tail), "%c/trial", slot[strlen("rauc.slot=")]);
+	if (access(path_of(PATH_ESP_SLOTS, tail, path), F_OK) < 0)
+		return 0;
+	return error_set(err, -EBUSY,
+			 "slot %c is on trial after its update: the next one has to wait until it is good",
+			 *tail);
+}
 
 /* kiln-controld alone writes wishes. */
 static bool ask_checkpoint(void)
@@ -156,6 +176,8 @@ int oneshot_update(int argc, char **argv)
 	(void)argv;
 	if (r < 0)
 		return fatal(&err);
+	if (refuse_on_trial(&err) < 0)
+		return update_failed(&update, &err);
 	wait_for_checkpoint(&update);
 	note(&update, UPDATE_INSTALLING, "");
 	if (install(&err) < 0)
