@@ -51,6 +51,19 @@ r = json.load(sys.stdin)["rates"]
 sys.exit(not (0 <= r["gpu_busy_percent"] <= 101 and 0 <= r["waiting_percent"] <= 101))' <<<"$("$kiln" status --json)"
 ok $? "shares are shares" "$("$kiln" status --json)"
 is_state() { [ "$(figure state)" = "\"$1\"" ]; }
+
+# ---- An update beside it, as far as this machine has no RAUC ----
+mkdir -p "$KILN_ROOT/run/kiln/update"
+echo '{"state":"asked","url":"file:///x","text":"","restart":false,"started_s":1,"bytes":0,"bytes_done":0}' >"$KILN_ROOT/run/kiln/update/note.json"
+newest() { "$kiln" checkpoint | awk 'NR > 1 && $1 > most { most = $1 } END { print most + 0 }'; }
+before=$(newest)
+PATH=$KILN_BIN:$PATH DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/none "$KILN_BIN/kiln-oneshot" update >"$work/update.log" 2>&1
+is $? 77 "an update beside a run ends where RAUC is to begin" "$(cat "$work/update.log")"
+[ "$(newest)" -gt "$before" ]
+ok $? "behind a checkpoint that it asked for" "before: $before, now: $(newest)"
+like "$("$kiln" status)" '^update +failed, file:///x: cannot reach RAUC' "which status says"
+is_state running
+ok $? "the run goes on"
 "$kiln" pause >/dev/null
 done_by "paused" is_state paused
 step=$(figure progress.step)
