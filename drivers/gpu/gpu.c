@@ -4,6 +4,7 @@
 #include "core/paths.h"
 #include "drivers/gpu/internal.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -111,6 +112,22 @@ static int prepare_cache(struct error *err)
 	return 0;
 }
 
+/* PoCL's threads sleep between two launches, and whoever wakes the next one has it on its own core, where it
+ * waits until the work is done: of a product of 150 us two threads made no more than one. So thread i stays
+ * on core i, where the process may use all cores; PoCL knows no other way to number them. */
+static void spread_threads(void)
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return;
+	for (long i = 0; i < cores; i++)
+		if (!CPU_ISSET((size_t)i, &allowed))
+			return;
+	(void)setenv("POCL_AFFINITY", "1", 0);
+}
+
 static bool platform_matches(cl_platform_id platform, const char *wanted)
 {
 	char name[256] = "";
@@ -215,6 +232,7 @@ int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error 
 	rc = prepare_cache(err);
 	if (rc < 0)
 		return rc;
+	spread_threads();
 	rc = find_device(gpu, platform, type, err);
 	if (rc < 0)
 		return rc;

@@ -5,6 +5,7 @@
 #include "tests/reference.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 /* cmocka wants the three above first. */
@@ -79,6 +80,60 @@ static void test_pocl_is_below_the_runtime_folder(void **state)
 	assert_string_equal(getenv("POCL_CACHE_DIR"), path_of(PATH_RUNTIME, "pocl", expected));
 	gpu_close(other);
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
+}
+
+/* Of every thread but this one: the only core it may use. */
+static void test_threads_stay_on_cores_of_their_own(void **state)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	cpu_set_t taken;
+	int threads = 0;
+
+	(void)state;
+	assert_non_null(tasks);
+	CPU_ZERO(&taken);
+	for (const struct dirent *entry; (entry = readdir(tasks));) {
+		const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
+		cpu_set_t own;
+
+		if (!id || id == getpid() || sched_getaffinity(id, sizeof(own), &own) < 0)
+			continue;
+		threads++;
+		if (!getenv("POCL_AFFINITY"))
+			continue;
+		assert_int_equal(CPU_COUNT(&own), 1);
+		CPU_OR(&taken, &taken, &own);
+	}
+	(void)closedir(tasks);
+	if (!gpu_is_cpu(gpu) || !getenv("POCL_AFFINITY"))
+		skip();
+	assert_int_equal(CPU_COUNT(&taken), threads);
+}
+
+/* On some of the cores alone, PoCL's numbers would lead threads to others. */
+static void test_cores_that_were_given_are_kept(void **state)
+{
+	struct gpu *other = NULL;
+	struct error err = { 0 };
+	cpu_set_t all, one;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) < 2 || !getenv("POCL_AFFINITY"))
+		skip();
+	CPU_ZERO(&one);
+	CPU_SET(1, &one);
+	(void)unsetenv("POCL_AFFINITY");
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	must(gpu_open("auto", DEVICE_AUTO, &other, &err), &err);
+	gpu_close(other);
+	assert_null(getenv("POCL_AFFINITY"));
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	(void)setenv("POCL_AFFINITY", "0", 1);
+	must(gpu_open("auto", DEVICE_AUTO, &other, &err), &err);
+	gpu_close(other);
+	assert_string_equal(getenv("POCL_AFFINITY"), "0");
+	(void)setenv("POCL_AFFINITY", "1", 1);
 }
 
 static void test_memory(void **state)
@@ -289,6 +344,8 @@ int main(void)
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_cache_directory_is_checked),
 		cmocka_unit_test(test_pocl_is_below_the_runtime_folder),
+		cmocka_unit_test(test_threads_stay_on_cores_of_their_own),
+		cmocka_unit_test(test_cores_that_were_given_are_kept),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_build_errors),
