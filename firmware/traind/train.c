@@ -240,6 +240,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
 	const struct cursor behind = slot->cursor;
 	struct model_batch batch;
+	bool warm;
 	int r = take_checkpoint(train, err);
 
 	train_batch(train, slot, &batch);
@@ -258,8 +259,10 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 	train->checkpoint_due = split == SPLIT_TRAIN && save_is_due(train);
 	publish_batch(train, split, segment, batch.rows);
 	alive_progress();
-	r = release_done(train, false, err);
-	if (train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES)
+	/* The first batches are handed over long before the device has compiled what they run. */
+	warm = train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES;
+	r = release_done(train, warm, err);
+	if (warm)
 		alive_lease_end(train->worker);
 	if (r == 0)
 		r = report_progress(train, split, segment, batch.rows, err);
