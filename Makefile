@@ -22,7 +22,8 @@ PKG_LIBS   := -lcurl -lmbedtls -lmbedx509 -lmbedcrypto -larchive -lz -ldeflate -
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror
 CPPFLAGS := -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -Ifirmware -I. $(PKG_CFLAGS)
-CFLAGS   := -std=gnu17 -g $(WARNINGS) -ffunction-sections -fdata-sections -ffp-contract=off
+# The folder that it is built in changes no byte.
+CFLAGS   := -std=gnu17 -g -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) -ffunction-sections -fdata-sections -ffp-contract=off
 LDFLAGS  := -Wl,--as-needed -Wl,--gc-sections -pthread
 
 ifeq ($(FLAVOUR),release)
@@ -203,12 +204,17 @@ flash: deps
 	@$(if $(wildcard $(IMAGE)),,$(MAKE) --no-print-directory image)
 	@KILN_BIN=$(B)/bin CONFIRM=$(CONFIRM) tools/flash $(IMAGE) "$(DEV)" "$(CONF)" "$(FOLDER)"
 
-# Boots the image in QEMU, without acceleration: minutes.
-IMAGE_TESTS := $(sort $(wildcard tests/image/*.sh))
+# Boots the image in QEMU, without acceleration: minutes, and one machine at a time.
+IMAGE_TESTS := $(filter-out %lib.sh %/power.sh,$(sort $(wildcard tests/image/*.sh)))
+in-qemu = KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_JOBS=1 KILN_TEST_LIMIT_S=$(1) tests/run
 test-image: deps-test programs tests
 	@tools/deps/install image
-	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=1800 \
-	 tests/run $(foreach t,$(filter-out %lib.sh,$(IMAGE_TESTS)),image/$(basename $(notdir $t)):$t)
+	@$(call in-qemu,3600) $(foreach t,$(IMAGE_TESTS),image/$(basename $(notdir $t)):$t)
+
+# Every flush of a run replayed, then the machine killed KILN_POWER_CUTS times (200: hours).
+test-power: deps-test programs tests
+	@tools/deps/install image
+	@$(call in-qemu,86400) image/power-cuts:tests/image/power.sh
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 lint: deps-test
@@ -304,6 +310,7 @@ help:
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
 	@echo "  make test-soak             under a real systemd, and 500 schedules of network faults, for minutes each"
 	@echo "  make test-image            build the image twice, boot it in QEMU: minutes"
+	@echo "  make test-power            replay every flush of a run, then kill the machine KILN_POWER_CUTS times (200: hours)"
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
@@ -313,5 +320,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image image bundle flash fuzz bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image test-power image bundle flash fuzz bench gpu-check profile help
 .SECONDARY:

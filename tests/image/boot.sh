@@ -74,6 +74,7 @@ ok $? "grubenv is whole again" "$(inside 'cat /efi/kiln/grubenv; systemctl statu
 inside 'kiln factory-reset --yes' >"$work/said"
 wait_for "$BOOT_S" console_says 'reboot: Restarting system'
 ok $? "kiln factory-reset: it goes down" "$(cat "$work/said"; tail -n 20 "$work/console")"
+: >"$work/console"
 booted "it boots again"
 like "$(inside 'cat /etc/machine-id; ls /data/kiln/credentials /data/etc/kiln /efi/config' | xargs)" \
 	'^[0-9a-f]{32} /data/etc/kiln: /data/kiln/credentials: /efi/config: README.txt bad.network' "all that was stored is gone"

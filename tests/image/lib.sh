@@ -33,7 +33,9 @@ built() { # of what is there now; it is kept for the next test
 new_disk() { # its size, as truncate has it
 	cp --sparse=always --reflink=auto "$image" "$disk"
 	truncate -s "$1" "$disk"
-	printf 'set kiln_args="console=ttyS0,115200 systemd.debug_shell=ttyS1 %s"\n' "${kernel_args:-}" >"$work/kernel.cfg"
+	# Neither a screen nor machines within it: their drivers take seconds to load.
+	printf 'set kiln_args="console=ttyS0,115200 systemd.debug_shell=ttyS1 systemd.mask=kiln-console@tty1.service modprobe.blacklist=kvm_amd %s"\n' \
+		"${kernel_args:-}" >"$work/kernel.cfg"
 	esp_put "$work/kernel.cfg" kiln/kernel.cfg
 	rm -f "$work/vars.fd"
 }
@@ -55,14 +57,18 @@ print(next(p["start"] for p in json.load(sys.stdin)["partitiontable"]["partition
 
 # ---- The machine ----
 
-power_on() { # further arguments of QEMU
+power_on() { # further arguments of QEMU; with $record every write and flush is recorded in that file
 	[ -e "$work/vars.fd" ] || cp /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
 	: >"$work/console"
 	rm -f "$work/shell"
-	nice -n 5 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -display none -monitor none \
+	local drive=(-drive "if=virtio,format=raw,cache=unsafe,file=$disk")
+	[ -z "${record:-}" ] || drive=(-blockdev "driver=file,filename=$disk,node-name=medium" -blockdev "driver=file,filename=$record,node-name=record"
+		-blockdev "driver=blklogwrites,node-name=disk,file=medium,log=record,log-sector-size=512" -device virtio-blk-pci,drive=disk)
+	nice -n 2 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nodefaults -display none \
 		-drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
-		-drive "if=pflash,format=raw,file=$work/vars.fd" -drive "if=virtio,format=raw,cache=unsafe,file=$disk" \
-		-nic user,model=virtio-net-pci -device virtio-rng-pci -serial "file:$work/console" \
+		-drive "if=pflash,format=raw,file=$work/vars.fd" "${drive[@]}" \
+		-nic "${nic:-user,model=virtio-net-pci}${forward:-}" -device virtio-rng-pci \
+		-chardev "file,id=console,path=$work/console,append=on" -serial chardev:console \
 		-chardev "socket,id=shell,path=$work/shell,server=on,wait=off" -serial chardev:shell "$@" 2>"$work/qemu.log" &
 	vm=$!
 	disown
@@ -97,8 +103,10 @@ inside() { # command
 	vm_run 120 "$1"
 }
 
+# Asking costs the machine more than booting: only once its screen is there, and then one question that waits.
 is_up() {
-	grep -qE 'running|degraded' <<<"$(vm_run 20 'systemctl is-system-running')"
+	console_says 'Kiln [0-9.]+ on kiln, slot' &&
+		grep -qE 'running|degraded' <<<"$(vm_run 120 'systemctl is-system-running --wait')"
 }
 
 console_says() { # extended regular expression

@@ -7,6 +7,7 @@
  *     store get-twice URL KEY        the first ten bytes, pinned, twice; prints both results
  *     store overtake URL SLOW FAST   two gets at once; prints the keys in the order of completion
  *     store upload URL KEY FILE      store_put_file() in parts of 5 MiB
+ *     store download URL KEY FILE
  *     store get-rate URL KEY PART_BYTES ROUNDS   prints MB/s and CPU-s/GB of ranged gets
  *
  * The environment: KILN_S3_ENDPOINT, KILN_S3_CA, KILN_S3_STYLE=virtual, KILN_S3_HTTP2=1, KILN_S3_CREDENTIAL,
@@ -532,6 +533,8 @@ static int run(char **argv, int arguments)
 		return overtake(argv[3], argv[4]);
 	if (!strcmp(verb, "upload") && arguments == 2)
 		return store_put_file(store, argv[3], argv[4], NULL, &err) < 0;
+	if (!strcmp(verb, "download") && arguments == 2)
+		return store_get_file(store, argv[3], argv[4], &err) < 0;
 	if (!strcmp(verb, "get-rate") && arguments == 3)
 		return get_rate(argv[3], strtoull(argv[4], NULL, 10), strtoull(argv[5], NULL, 10));
 	(void)error_set(&err, -EINVAL, "usage: the top of tests/system/store.c");
