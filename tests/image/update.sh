@@ -67,11 +67,14 @@ is_slot() { # slot, name
 	is "$(inside "sed -n 's/.*rauc.slot=\([AB]\).*/\1/p' /proc/cmdline")" "$1" "$2"
 }
 update_says() { # extended regular expression
-	grep -qE "$1" <<<"$(inside 'kiln status --json' | sed -n 's/.*"update":\s*{\([^}]*\)}.*/\1/p; /"update": {/,/}/p' | tr -d '\n')"
+	grep -qE "$1" <<<"$(inside 'kiln status' | sed -n 's/^update *//p')"
 }
-update() { # bundle's URL, what status is to say in the end
+ask() { # bundle's URL
 	inside "mountpoint -q /mnt || mount -o ro /dev/vdb /mnt; kiln update $1 --yes" >"$work/said" 2>&1
 	ok $? "kiln update $1" "$(cat "$work/said")"
+}
+update() { # bundle's URL, what status is to say in the end
+	ask "$1"
 	wait_for "$BOOT_S" update_says "$2"
 }
 why() { inside 'kiln status | grep ^update; journalctl -q --no-pager -n 30 -u rauc -u kiln-update -u kiln-update-fetch -u kiln-mark-good -u kiln-trial -u kiln-check-store -u kiln-check-gpu'; }
@@ -97,21 +100,21 @@ expect "it may read Progress" '^\(isi\) ' \
 	'setpriv --reuid=kiln-control --clear-groups busctl get-property de.pengutronix.rauc / de.pengutronix.rauc.Installer Progress'
 
 # ---- Refused ----
-update file:///mnt/stranger.raucb '"failed".*signature verification failed'
+update file:///mnt/stranger.raucb '^failed, .*signature verification failed'
 ok $? "a key that the box does not know: refused, and why" "$(why)"
-update file:///mnt/other.raucb '"failed".*ompatible.*kiln-other-amd64'
+update file:///mnt/other.raucb '^failed, .*ompatible.*kiln-other-amd64'
 ok $? "another hardware's: refused, and why" "$(why)"
 like "$(env_says)" 'B_OK=1 .*ORDER=A B' "nothing was begun"
-update file:///mnt/damaged.raucb '"failed".*RAUC'
+update file:///mnt/damaged.raucb '^failed, .*RAUC: '
 ok $? "a damaged payload: refused, and why" "$(why)"
 like "$(inside 'kiln status | grep ^update')" 'rror' "as an error"
 inside 'fallocate -l $(($(stat -f -c "%a*%S" /data) - 20000000)) /data/full' >/dev/null
-update file:///mnt/good.raucb '"failed".*no space: the bundle needs [0-9]+ bytes'
+update file:///mnt/good.raucb '^failed, .*no space: the bundle needs [0-9]+ bytes'
 ok $? "a full disk: refused, and how much is needed" "$(why)"
 inside 'rm /data/full' >/dev/null
 
 # ---- Cut in the middle ----
-update file:///mnt/good.raucb '"installing".*"percent": ?[1-9]'
+update file:///mnt/good.raucb '^installing [1-9]'
 ok $? "an installation under way" "$(why)"
 cut_power
 on
@@ -122,9 +125,8 @@ ok $? "which is good"
 
 # ---- Boots, and is not healthy ----
 inside 'echo "set trial_s=240" >>/efi/kiln/kernel.cfg; sync' >/dev/null
-update file:///mnt/unhealthy.raucb '"(installed|restarting)"'
-ok $? "an update that will not be well is installed" "$(why)"
-changes_slot "into it"
+ask file:///mnt/unhealthy.raucb
+changes_slot "it is installed"
 wait_for "$BOOT_S" console_says 'Kiln: slot B, attempt 1'
 ok $? "the boot loader takes slot B" "$(tail -n 20 "$work/console")"
 changes_slot "it is not well, and in its time"
@@ -136,9 +138,8 @@ like "$(event slot.bad)" 'slot B was not good in time' "an event says so"
 like "$(event slot.back)" 'slot B failed after its update' "and that the box is back"
 
 # ---- Panics ----
-update file:///mnt/panics.raucb '"(installed|restarting)"'
-ok $? "an update that panics is installed" "$(why)"
-changes_slot "into it"
+ask file:///mnt/panics.raucb
+changes_slot "it is installed"
 wait_for "$BOOT_S" console_says 'Kiln: slot B, attempt 3'
 ok $? "three attempts" "$(tail -n 20 "$work/console")"
 booted "it boots"
@@ -149,9 +150,8 @@ ok $? "which is good" "$(why)"
 # ---- Good ----
 inside 'sed -i /trial_s/d /efi/kiln/kernel.cfg; sync' >/dev/null
 inside 'echo kept >/data/kiln/run/kept; sync' >/dev/null
-update "s3://$KILN_S3_BUCKET/updates/kiln.raucb" '"(installed|restarting)"'
-ok $? "an update from the store is installed" "$(why)"
-changes_slot "into it"
+ask "s3://$KILN_S3_BUCKET/updates/kiln.raucb"
+changes_slot "it is installed"
 booted "it boots"
 is_slot B "the updated slot"
 wait_for 900 is_marked B
