@@ -342,6 +342,13 @@ static int print_node(const cJSON *node)
 		printf("%-11s%s, %s, %s Mbit/s\n", "nic", client_text(item, "name"),
 		       client_text(item, "state"),
 		       figure(client_number(item, "speed_mbit_per_s"), "%.0f", a));
+	item = client_member(node, "watchdog");
+	if (cJSON_IsObject(item))
+		printf("%-11s%s, %s, %s s\n", "watchdog", client_text(item, "name"),
+		       cJSON_IsTrue(client_member(item, "active")) ? "active" : "not active",
+		       figure(client_number(item, "timeout_s"), "%.0f", a));
+	else
+		printf("%-11snone\n", "watchdog");
 	printf("%-11s%s free\n", "disk", size_of(client_number(node, "disk.free_bytes"), a));
 	cJSON_ArrayForEach(item, client_member(node, "temperatures"))
 		printf("%-11s%s %.0f C\n", "heat", client_text(item, "name"), client_number(item, "celsius"));

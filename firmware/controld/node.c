@@ -106,6 +106,23 @@ static cJSON *hugepages(void)
 	return object;
 }
 
+/* The first one: systemd pets it (RuntimeWatchdogSec=). */
+static cJSON *watchdog(void)
+{
+	char text[64] = "";
+	cJSON *object;
+
+	if (!sensors_line("/sys/class/watchdog/watchdog0/identity", text, sizeof(text)))
+		return cJSON_CreateNull();
+	object = cJSON_CreateObject();
+	(void)cJSON_AddItemToObject(object, "name", json_string(text));
+	(void)cJSON_AddBoolToObject(object, "active",
+				    sensors_line("/sys/class/watchdog/watchdog0/state", text, sizeof(text)) &&
+					    strcmp(text, "active") == 0);
+	add_number_of(object, "timeout_s", "/sys/class/watchdog/watchdog0/timeout");
+	return object;
+}
+
 static void add_system(cJSON *object)
 {
 	CLEANUP(close_file) FILE *file = fopen("/etc/os-release", "re");
@@ -144,6 +161,7 @@ int method_node_info(struct call *call, struct error *err)
 			? json_string(strndupa(traind->traind.device, sizeof(traind->traind.device)))
 			: cJSON_CreateNull());
 	(void)cJSON_AddItemToObject(object, "nics", nics());
+	(void)cJSON_AddItemToObject(object, "watchdog", watchdog());
 	(void)cJSON_AddItemToObject(object, "disk", node_disk());
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());
 	return 0;

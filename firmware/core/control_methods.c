@@ -198,7 +198,7 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
-	  "host, version, kernel, system, cores, memory, hugepages, gpu, nics, disk, temperatures",
+	  "host, version, kernel, system, cores, memory, hugepages, gpu, nics, watchdog, disk, temperatures",
 	  "the machine" },
 	{ "stalls",
 	  CONTROL_VIEW,

@@ -31,6 +31,7 @@ static const char *const paths[] = {
 	[PATH_ESP_CONFIG] = "/efi/config",
 	[PATH_RTC] = "/sys/class/rtc",
 	[PATH_UTMP] = "/run/utmp",
+	[PATH_SSH] = "/data/etc/ssh",
 	[PATH_TIMESYNCD] = "/run/systemd/timesyncd.conf.d",
 	[PATH_HWMON] = "/sys/class/hwmon",
 };

@@ -35,6 +35,7 @@ enum path {
 	PATH_ESP_CONFIG,  /* /efi/config: what a box is to take, from any PC */
 	PATH_RTC,         /* /sys/class/rtc: hardware clocks, which wake a box; drivers/clock/alarm.h */
 	PATH_UTMP,        /* /run/utmp: who is logged in, utmp(5) */
+	PATH_SSH,         /* /data/etc/ssh: authorized_keys and the box's own key */
 	PATH_TIMESYNCD,   /* /run/systemd/timesyncd.conf.d */
 	PATH_HWMON,       /* /sys/class/hwmon: temperatures */
 	PATH_KINDS,

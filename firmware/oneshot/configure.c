@@ -81,6 +81,11 @@ static int check_certificates(const struct found *file, struct error *err)
 	return pki_check(file->text, file->bytes, err);
 }
 
+static int check_keys(const struct found *file, struct error *err)
+{
+	return ssh_keys_check(file->text, err);
+}
+
 /* systemd-networkd says only in its journal what it makes of a file. */
 static int check_network(const struct found *file, struct error *err)
 {
@@ -120,6 +125,7 @@ static const struct kind {
 	{ "kiln.conf", PATH_CONFIG, true, false, check_config },
 	{ "store-ca.pem", PATH_STORE_CA, true, false, check_certificates },
 	{ "*.network", PATH_NETWORK, false, false, check_network },
+	{ "authorized_keys", PATH_SSH, false, true, check_keys },
 	{ "credentials/*", PATH_CREDENTIALS, false, true, check_credential },
 };
 

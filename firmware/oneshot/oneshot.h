@@ -121,6 +121,12 @@ int oneshot_keep_config(int argc, char **argv);
 struct update;
 MUST_CHECK int update_failed(struct update *update, struct error *err);
 
+/* ---- ssh_keys.c ---- */
+
+/* A text is an authorized_keys of sshd(8): keys and comments, no options, or nothing at all. -EINVAL: the
+ * line and what is wrong with it. */
+MUST_CHECK int ssh_keys_check(const char *text, struct error *err);
+
 /* ---- bring.c ---- */
 
 /* A disk without a record: look at this node's newest run (by run.name) in the store. An unfinished one comes

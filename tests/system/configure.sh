@@ -81,6 +81,31 @@ is "$(clock unset 1 | sed 's/.*clock: //')" "waiting at most 1 s for the clock t
 the clock is not set after 1 s, going on by the box's own (RTC)" "one that kept the time is as good"
 cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 
+# ---- SSH ----
+for type in ed25519 "rsa -b 2048" ecdsa; do
+	# shellcheck disable=SC2086
+	ssh-keygen -q -N "" -C "me@here" -t $type -f "$work/${type%% *}" || skip "a key of $type" "no ssh-keygen here"
+done
+ssh=$KILN_ROOT/data/etc/ssh
+{ echo "# mine"; cat "$work"/{ed25519,rsa,ecdsa}.pub | sed 's/$/\r/'; echo; } >"$esp/authorized_keys"
+configure "keys for SSH"
+is "$(mode "$ssh") $(mode "$ssh/authorized_keys") $(grep -c me@here "$ssh/authorized_keys")" "700 600 3" "they are root's alone"
+is "$(ssh-keygen -l -f "$ssh/authorized_keys" | wc -l)" 3 "OpenSSH reads them all"
+not_a_key() { # text, extended regular expression
+	echo "$1" >"$esp/authorized_keys"
+	configure "a file that is none: ${1:0:30}"
+	refused authorized_keys "$2"
+}
+not_a_key "$(cat "$work/ed25519")" 'line 1: that is a private key'
+not_a_key "command=\"/bin/sh\" $(cat "$work/ed25519.pub")" 'line 1: found "command=./bin/sh.", allowed: .*no options'
+not_a_key "$(sed 's/ssh-ed25519/ssh-rsa/' "$work/ed25519.pub")" 'line 1: behind ssh-rsa: that is no key of this type'
+not_a_key "$(cut -c-30 "$work/ed25519.pub")" 'no key of this type, or not all of it'
+not_a_key "# nobody" 'no key in it'
+is "$(grep -c me@here "$ssh/authorized_keys")" 3 "what the box has stays as it was"
+: >"$esp/authorized_keys"
+configure "an empty one"
+is "$(cat "$ssh/authorized_keys")$(ls "$esp" | grep authorized)" "" "takes it back"
+
 # ---- Bad ones ----
 rm "$esp/.DS_Store"
 sed 's/epochs = 5/epoch = 5/' config/examples/embedded.conf >"$esp/kiln.conf"

@@ -16,6 +16,7 @@ bound() { # unit
 	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store) echo 1.5 ;; # the network; begin and preload, no daemons, fetch like one
 	kiln-traind | kiln-config | kiln-steer@) echo 1.0 ;;
 	kiln-provision | kiln-hugepages | kiln-interrupts) echo 5.0 ;; # root: they mount, reload, write /sys
+	kiln-ssh) echo 9.8 ;; # a shell of root's, where the configuration gives a key
 	*) echo 1.5 ;; # root, to ask systemd
 	esac
 }
