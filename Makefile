@@ -205,16 +205,16 @@ flash: deps
 	@KILN_BIN=$(B)/bin CONFIRM=$(CONFIRM) tools/flash $(IMAGE) "$(DEV)" "$(CONF)" "$(FOLDER)"
 
 # Boots the image in QEMU, without acceleration: minutes, and one machine at a time.
-IMAGE_TESTS := $(filter-out %lib.sh %/power.sh,$(sort $(wildcard tests/image/*.sh)))
+IMAGE_TESTS := $(filter-out %lib.sh %/power.sh %/replay.sh,$(sort $(wildcard tests/image/*.sh)))
 in-qemu = KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_JOBS=1 KILN_TEST_LIMIT_S=$(1) tests/run
 test-image: deps-test programs tests
 	@tools/deps/install image
 	@$(call in-qemu,3600) $(foreach t,$(IMAGE_TESTS),image/$(basename $(notdir $t)):$t)
 
-# Every flush of a run replayed, then the machine killed KILN_POWER_CUTS times (200: hours).
+# Every flush of a run replayed, and KILN_POWER_CUTS (200) of the disks gone on from; then a machine killed as often: hours.
 test-power: deps-test programs tests
 	@tools/deps/install image
-	@$(call in-qemu,86400) image/power-cuts:tests/image/power.sh
+	@$(call in-qemu,86400) image/power-replay:tests/image/replay.sh image/power-cuts:tests/image/power.sh
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 lint: deps-test
@@ -228,7 +228,9 @@ lint: deps-test
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
 THREADED     := crc32c ring_stress
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
-test-entries  = $(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
+test-entries  = image/night-short:tests/image/night.sh\ --short \
+	image/power-short:KILN_POWER_CUTS=10\ KILN_POWER_EVERY=5\ tests/image/replay.sh \
+	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
 	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
 	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t) \
@@ -237,14 +239,16 @@ test-entries  = $(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
 	fuzz:tools/tap\ builds\ $(quietly)\ FLAVOUR=fuzz\ CC=clang\ fuzzers \
 	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tools/tap\ corpus\ tests/fuzz/run\ $(notdir $t)\ -runs=5000\ -seed=44)
 
+# Where QEMU cannot be installed, a box's night in it is skipped, with the reason.
 test: deps-test
+	@tools/deps/install image || true
 	@echo "Building: release, asan, tsan; beside the tests with clang and for fuzzing"
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan programs tests
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
-	 tests/run $(test-entries)
+	 KILN_TEST_LIMIT_S=900 tests/run $(test-entries)
 
 # Without installing anything: what a developer repeats all day.
 test-unit: programs tests
@@ -310,7 +314,7 @@ help:
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
 	@echo "  make test-soak             under a real systemd, and 500 schedules of network faults, for minutes each"
 	@echo "  make test-image            build the image twice, boot it in QEMU: minutes"
-	@echo "  make test-power            replay every flush of a run, then kill the machine KILN_POWER_CUTS times (200: hours)"
+	@echo "  make test-power            replay every flush of a run, KILN_POWER_CUTS (200) power cuts, in QEMU, too: hours"
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"

@@ -6,9 +6,10 @@
     power_cut.py WORK CHECKER replay DISK LOG EVERY    DISK as it was before, and what QEMU's blklogwrites driver recorded
                                                        since: as it is after every EVERYth flush, and once more with some
                                                        of the writes behind that, for a disk may keep any of them
-    power_cut.py WORK CHECKER make DISK LOG FLUSH      DISK becomes what it was after that flush
+    power_cut.py WORK CHECKER make DISK LOG FLUSH [SEED]   DISK becomes what it was after that flush; with SEED, some writes
+                                                       later
 
-CHECKER FILE ends with 0 where a checkpoint is whole. Slots, kernels and boot loader on the ESP have to be whole (the boot
+DISK is a whole one, or the file system of /data alone. CHECKER FILE ends with 0 where a checkpoint is whole. Slots, kernels and boot loader on the ESP have to be whole (the boot
 variables may be torn: it goes by its defaults then), /data has to be repaired by `e2fsck -p`, as the box does it, and whatever
 is published in it, checkpoints and the run's record, has to be whole. Prints what is not, then "N looks, N checkpoints, N bad".
 """
@@ -55,8 +56,12 @@ class Disk:
     """The partitions that are written on a box, each in a sparse file of its own."""
 
     def __init__(self, path, work):
-        table = json.loads(run("sfdisk", "--json", path).stdout)["partitiontable"]["partitions"]
         self.parts = {}
+        found = run("sfdisk", "--json", path)
+        if found.returncode:
+            table = [{"name": "kiln-data", "start": 0, "size": os.path.getsize(path) // 512}]
+        else:
+            table = json.loads(found.stdout)["partitiontable"]["partitions"]
         with open(path, "rb") as disk:
             for part in table:
                 name, start, size = part["name"], part["start"] * 512, part["size"] * 512
@@ -76,7 +81,7 @@ class Disk:
         raise SystemExit(f"a write of {entry[1]} bytes at {entry[0]}, outside of ESP and /data")
 
     def path(self, name):
-        return self.parts[name][3]
+        return self.parts[name][3] if name in self.parts else None
 
 
 def copy(disk, start, size, path):
@@ -140,7 +145,8 @@ def bad_data(path, work, checker, counts):
 
 def look(disk, work, checker, counts, what):
     counts["looks"] += 1
-    for bad in (bad_esp(disk.path("kiln-esp")), bad_data(disk.path("kiln-data"), work, checker, counts)):
+    esp = disk.path("kiln-esp")
+    for bad in (bad_esp(esp) if esp else "", bad_data(disk.path("kiln-data"), work, checker, counts)):
         if bad:
             counts["bad"] += 1
             print(f"{what}: {bad}")
@@ -154,6 +160,12 @@ def kept_of(entries, seed):
     return kept
 
 
+def ahead_of(log, number):
+    """The writes between that flush and the next."""
+    end = log.flushes[number] if number < len(log.flushes) else len(log.entries)
+    return log.entries[log.flushes[number - 1] + 1 : end]
+
+
 def replay(disk, log, every, look_at):
     done = 0
     for number in range(every, len(log.flushes) + 1, every):
@@ -162,22 +174,22 @@ def replay(disk, log, every, look_at):
             disk.write(log, entry)
         done = until
         look_at(disk, f"after flush {number}")
-        ahead = log.entries[done : log.flushes[number] if number < len(log.flushes) else len(log.entries)]
-        if not ahead:
-            continue
-        # They are written again later, whatever they were: this look needs no disk of its own but what they replace.
+        ahead = ahead_of(log, number)
+        # This look needs no disk of its own: what it overwrites is put back.
         before = [(fd, entry[0] - start, os.pread(fd, entry[1], entry[0] - start)) for entry in ahead
                   for start, size, fd, _ in disk.parts.values() if start <= entry[0] < start + size and not entry[2] & DISCARD]
         for entry in kept_of(ahead, number):
             disk.write(log, entry)
-        look_at(disk, f"after flush {number}, and some of the {len(ahead)} writes behind it")
+        if before:
+            look_at(disk, f"after flush {number}, and some of the {len(ahead)} writes behind it")
         for fd, at, data in before:
             os.pwrite(fd, data, at)
 
 
-def make(path, log, flush):
+def make(path, log, number, seed):
     fd = os.open(path, os.O_RDWR)
-    for entry in log.entries[: log.flushes[flush - 1] + 1]:
+    later = kept_of(ahead_of(log, number), f"{number} {seed}") if seed else []
+    for entry in log.entries[: log.flushes[number - 1] + 1] + later:
         if entry[1] and not entry[2] & DISCARD:
             os.pwrite(fd, log.data(entry), entry[0])
     os.close(fd)
@@ -187,7 +199,7 @@ def main():
     work, checker, verb, path = sys.argv[1:5]
     counts = {"looks": 0, "checkpoints": 0, "bad": 0}
     if verb == "make":
-        make(path, Log(sys.argv[5]), int(sys.argv[6]))
+        make(path, Log(sys.argv[5]), int(sys.argv[6]), sys.argv[7] if len(sys.argv) > 7 else None)
         return
     disk = Disk(path, work)
     if verb == "check":

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The power switch, block by block: the daemons work on an ext4 file system whose every write and flush is recorded (QEMU's
+# blklogwrites, by way of FUSE and a loop device), through a whole run with its checkpoints. Then the disk is looked at as it is
+# after each flush, and once more with some of the writes behind it; and from KILN_POWER_CUTS (200) such disks the run goes on,
+# and ends with the bits of a run that nobody disturbed. No virtual machine: tests/image/power.sh has the whole box in one.
+. "$(dirname "$0")/../system/lib.sh"
+cuts=${KILN_POWER_CUTS:-200} every=${KILN_POWER_EVERY:-1}
+fs=$work/data.img record=$work/writes loop='' exporter=''
+
+for program in qemu-storage-daemon losetup mkfs.ext4 e2fsck debugfs; do
+	command -v $program >/dev/null || { skip "a recorded disk" "no $program here: tools/deps/install image"; exit; }
+done
+
+cleanup() {
+	let_go
+	rm -f "$work/exported"
+}
+
+mounted() { # file or device
+	loop=$(losetup -f --show "$1" 2>"$work/said") && mkdir -p "$KILN_ROOT/data" && mount -t ext4 "$loop" "$KILN_ROOT/data" 2>"$work/said"
+}
+
+let_go() {
+	umount "$KILN_ROOT/data" 2>/dev/null
+	[ -z "$loop" ] || losetup -d "$loop"
+	[ -z "$exporter" ] || { kill "$exporter"; wait "$exporter" 2>/dev/null; }
+	loop='' exporter=''
+}
+
+recorded() {
+	: >"$work/exported"
+	truncate -s 0 "$record"
+	qemu-storage-daemon --blockdev "driver=file,node-name=medium,filename=$fs" --blockdev "driver=file,node-name=record,filename=$record" \
+		--blockdev driver=blklogwrites,node-name=disk,file=medium,log=record,log-sector-size=512 \
+		--export "type=fuse,id=disk,node-name=disk,mountpoint=$work/exported,writable=on" >"$work/exporter" 2>&1 &
+	exporter=$!
+	wait_for 20 test -s "$work/exported" && mounted "$work/exported"
+}
+
+power_cut() { # verb, disk, further arguments: tests/image/power_cut.py
+	mkdir -p "$work/cut"
+	python3 tests/image/power_cut.py "$work/cut" "$KILN_BUILD/system/make_checkpoint" "$@"
+}
+
+# A run to its end, or on to it; its weights' bits, which are what lies behind a model's header, come into $bits.
+night() {
+	bits=
+	timeout 600 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1 || return
+	bits=$(python3 - "$work/runs/$(cat "$KILN_ROOT/run/kiln/night/run-id")/model/model.safetensors" <<-'PY'
+		import hashlib, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		print(hashlib.sha256(data[8 + struct.unpack("<Q", data[:8])[0]:]).hexdigest())
+	PY
+	)
+}
+
+figure() { # case, failures
+	echo "{\"name\":\"power-cuts\",\"case\":\"$1\",\"value\":$2,\"unit\":\"failures\"}"
+}
+
+cat >"$work/kiln.conf" <<-CONF
+	run: { name = "cut"; epochs = ${KILN_POWER_EPOCHS:-6}; batch_rows = 16; };
+	source: { url = "file://$work/data"; };
+	sink: { url = "file://$work/runs"; };
+	ring: { small_pages = true; };
+	checkpoint: { every_steps = 5; keep = 2; };
+	schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
+	                    { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+CONF
+"$KILN_BUILD/system/make_shards" "$work/data" train 4 50 plain 8 >/dev/null
+node box
+truncate -s 512M "$fs"
+mkfs.ext4 -q "$fs"
+mounted "$fs" || { skip "a recorded disk" "no loop devices here: $(cat "$work/said")"; exit; }
+night
+ok $? "an undisturbed run" "$(tail -n 20 "$work/night.log")"
+undisturbed=$bits
+let_go
+cp --sparse=always "$fs" "$work/before.img"
+recorded || { skip "a recorded disk" "no FUSE here: $(cat "$work/said" "$work/exporter")"; exit; }
+night
+is "$bits" "$undisturbed" "a run on it ends with the same bits"
+let_go
+
+# ---- Every flush ----
+power_cut replay "$work/before.img" "$record" "$every" >"$work/looks" 2>&1
+like "$(tail -n 1 "$work/looks")" '^[0-9]{2,} looks, [1-9][0-9]* checkpoints, 0 bad$' \
+	"after every flush, and some writes later: /data is repaired by itself, 0 torn checkpoints$(head -n 20 "$work/looks")"
+flushes=$(sed -n '1s/ flushes.*//p' "$work/looks")
+figure "$(sed -n '$s/, [0-9]* bad//p' "$work/looks") at $flushes flush boundaries of a run with its checkpoints, and some writes later" \
+	"$(sed -n '$s/.*, \([0-9]*\) bad/\1/p' "$work/looks")"
+
+# ---- Going on from there ----
+failures=0 reasons=
+for ((cut = 0; cut < cuts; cut++)); do
+	flush=$((1 + (cut * 7919 + 13) % flushes))
+	cp --sparse=always "$work/before.img" "$fs"
+	power_cut make "$fs" "$record" $flush "$cut"
+	e2fsck -p "$fs" >"$work/fsck" 2>&1
+	rm -rf "$work/runs" "$KILN_ROOT/run"
+	mounted "$fs" && night
+	let_go
+	[ "$bits" = "$undisturbed" ] || { failures=$((failures + 1)) reasons="$reasons
+after flush $flush: found '$bits' $(tail -n 5 "$work/night.log")"; }
+done
+figure "$cut cuts of a run at flush boundaries, with some of the writes behind them, and gone on from there" $failures
+is "$failures" 0 "$cut runs go on after a power cut and end with the undisturbed bits$reasons"
