@@ -77,7 +77,7 @@ record=
 power_cut replay "$work/before.img" "$work/writes" "${KILN_POWER_EVERY:-1}" >"$work/looks" 2>&1
 ok $? "every write lies in the ESP or in /data" "$(tail -n 5 "$work/looks")"
 like "$(tail -n 1 "$work/looks")" '^[0-9]{2,} looks, [1-9][0-9]* checkpoints, 0 bad$' \
-	"after every flush, and some writes later: a disk that boots, and 0 torn checkpoints$(head -n 20 "$work/looks")"
+	"after every flush, and some writes later: a disk that boots, and 0 torn checkpoints$(grep after "$work/looks")"
 flushes=$(sed -n '1s/ flushes.*//p' "$work/looks")
 figure "$(sed -n '$s/, [0-9]* bad//p' "$work/looks"), at $flushes flush boundaries of a boot and a run, and some writes later" \
 	"$(sed -n '$s/.*, \([0-9]*\) bad/\1/p' "$work/looks")"
