@@ -13,6 +13,7 @@ why_no_vm() {
 	for program in qemu-system-x86_64 mcopy sfdisk veritysetup; do
 		command -v $program >/dev/null || { echo "no $program here: tools/deps/install image"; return; }
 	done
+	[ "$(id -u)" = 0 ] || { echo "an image is built as root"; return; }
 	[ -e /usr/share/OVMF/OVMF_CODE_4M.fd ] || echo "no OVMF here: tools/deps/install image"
 }
 reason=$(why_no_vm)
