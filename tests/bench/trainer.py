@@ -55,8 +55,8 @@ class Node:
         return subprocess.Popen([f"{BIN}/kiln-{program}"], env=self.environment,
                                 stderr=open(self.root + "/log", "a"))
 
-    def ring_is_full(self):
-        """fetchd has filled the slots: its own clock stands still."""
+    def fetchd_waits(self):
+        """fetchd has started: its own clock stands still."""
         until = time.monotonic() + 20
         last = -1
         while time.monotonic() < until:
@@ -135,11 +135,12 @@ def keras_round(work, epochs):
 # ---- The benchmarks ----
 
 def cold_start(work, kernels):
-    """From exec to the first step through: the kernels are in the cache, the ring is full, Keras's shards in memory."""
+    """From exec to the first step through: the kernels are in the cache, fetchd is ready and waits for the trainer to say
+    from which place on, the shards are in memory, Keras's, too."""
     ours, theirs = [], []
     for number in range(ROUNDS):
         node = Node(work, f"cold{number}", 1, "tensorboard: { every_steps = 1; };", kernels)
-        node.ring_is_full()
+        node.fetchd_waits()
         start = time.time()
         run_whole(node)
         step, when = node.points()[0]
