@@ -18,6 +18,7 @@
 #include "core/run.h"
 #include "core/status.h"
 #include "drivers/digest/digest.h"
+#include "drivers/journal/journal.h"
 
 #include <sys/epoll.h>
 #include <time.h>
@@ -183,21 +184,6 @@ void beginning_forget(struct server *server);
 bool beginning_is(struct server *server, const char *run_id);
 
 /* ---- journal.c ---- */
-struct sd_journal;
-/* Which entries. */
-struct journal_filter {
-	const char *unit;              /* NULL = all of ours */
-	bool events;                   /* entries with a MESSAGE_ID of ours alone */
-	const struct event_row *event; /* one of them alone; NULL = all */
-	uint64_t priority;             /* this and graver ones */
-};
-
-/* The box's journal, or below KILN_ROOT the one that lies there: all of it. */
-MUST_CHECK int journal_open(struct sd_journal **ret_journal, struct error *err);
-void journal_closep(struct sd_journal **journal);
-/* From now on entries of our units alone, of these only what the filter lets through. */
-MUST_CHECK int journal_match(struct sd_journal *journal, const struct journal_filter *filter,
-			     struct error *err);
 /* The parameter "event" into the filter; -EINVAL and CONTROL_PARAMS where there is no such event. */
 MUST_CHECK int journal_event_param(struct call *call, struct journal_filter *filter, struct error *err);
 /* The entry that the journal stands at; NULL: no memory, or it is gone. */
