@@ -14,8 +14,9 @@
  * took of model.weights, "epochs" and "metrics" (an object an epoch {epoch, step, loss, accuracy,
  * validation_loss, validation_accuracy}; {train, validation, test} of the last passes, each {loss, accuracy,
  * rows}; no accuracy where the loss has none), "throttled_s", the seconds that it paused to cool down, where
- * it did. In the store it has "state" besides: begin puts it there before the first batch, uploadd again
- * whenever it changed, last when the run is final. So run.json alone is enough to go on on a new disk.
+ * it did, "time" (seconds by stage, traind/stages.c) and "device". In the store it has "state" besides: begin
+ * puts it there before the first batch, uploadd again whenever it changed, last when the run is final. So
+ * run.json alone is enough to go on on a new disk.
  *
  * A new record is made whole in PATH_RUNS/next (`state` last), then the old one goes to the archive, then
  * `next` becomes `current`. A final one goes there by itself when its night is over: `current` is a link to

@@ -13,7 +13,7 @@
 
 #include "core/run.h"
 
-#define STATUS_VERSION 8u
+#define STATUS_VERSION 9u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -73,6 +73,7 @@ struct status_uploadd {
 	uint64_t checkpoint_step; /* latest.json names it */
 	uint64_t checkpoint_us;   /* when this process moved it there (Unix time); 0 = an earlier one did */
 	uint64_t bytes, retries;  /* sent; requests tried again, all classes */
+	uint64_t busy_us;         /* passes that sent something of the current run */
 };
 
 struct status {

@@ -88,6 +88,7 @@ static int stop(struct train *train, const struct heat_state *state, struct erro
 static int pause_a_while(struct train *train, struct error *err)
 {
 	struct throttle *throttle = &train->throttle;
+	const enum stage before = stages_enter(train, STAGE_PAUSED);
 	const uint64_t start = clock_us();
 	struct heat_state state;
 	bool hot = true, wanted = false;
@@ -100,6 +101,7 @@ static int pause_a_while(struct train *train, struct error *err)
 		heat_get(throttle->heat, &state);
 		hot = state.level == HEAT_HOT;
 	}
+	(void)stages_enter(train, before);
 	paused_us = clock_us() - start;
 	throttle->paused_us += paused_us;
 	throttle->hot_us = clock_us();

@@ -98,6 +98,9 @@ static int end(struct train *train, int result, struct error *err)
 
 	alive_lease(train->worker, NULL, END_LEASE_S);
 	throttle_close(train);
+	/* Of one that has ended well it stands there. */
+	if (result < 0 && train->report.epochs && stages_note(train, &state_err) < 0)
+		log_warning("%s; its time is not noted", state_err.text);
 	/* The state comes last: whoever sees it finds every file. */
 	report_close(train);
 	saver_close(train);
@@ -152,6 +155,7 @@ int main(int argc, char **argv)
 		      stderr);
 		return EX_USAGE;
 	}
+	stages_begin(&train);
 	alive_back_off(STATUS_TRAIND);
 	(void)signal(SIGTERM, stop);
 	(void)signal(SIGINT, stop);

@@ -64,6 +64,7 @@ static int must_leave(struct train *train, const struct run_want *want, struct e
 static int pause_run(struct train *train, struct error *err)
 {
 	struct run_want want = { .state = RUN_PAUSED };
+	const enum stage before = train->stages.now;
 	int r;
 
 	if ((r = save_checkpoint(train, true, err)) < 0)
@@ -75,12 +76,14 @@ static int pause_run(struct train *train, struct error *err)
 				    .run_id = train->run.id,
 				    .step = model_step(train->model) },
 		   "paused at step %" PRIu64, model_step(train->model));
+	(void)stages_enter(train, STAGE_PAUSED);
 	publish_phase(train, "paused", "at step %" PRIu64 ", until run.resume", model_step(train->model));
 	while ((r = must_leave(train, &want, err)) == 0 && want.state == RUN_PAUSED) {
 		if ((r = train_nap(train, LOOK_US / 1000, err)) < 0)
 			return r;
 		(void)look(train, &want);
 	}
+	(void)stages_enter(train, before);
 	if (r < 0)
 		return r;
 	event_send(&(struct event){ .id = EVENT_RUN_RESUMED,

@@ -71,6 +71,7 @@ static int take_epochs(struct train *train, struct error *err)
 	report->epochs = take_member(record, "epochs", cJSON_CreateArray());
 	report->metrics = take_member(record, "metrics", cJSON_CreateObject());
 	publish_throttled(train, (uint64_t)(1e6 * fmax(0, member(record, "throttled_s"))));
+	stages_restore(train, record);
 	if (!cJSON_IsArray(report->epochs) || !cJSON_IsObject(report->metrics))
 		return error_set(err, -EBADMSG,
 				 "run.json: epochs or metrics: expected an array and an object");
@@ -181,7 +182,7 @@ static int note(struct train *train, struct error *err)
 	int r;
 
 	if (!cJSON_AddItemReferenceToObject(object, "epochs", report->epochs) ||
-	    !cJSON_AddItemReferenceToObject(object, "metrics", report->metrics))
+	    !cJSON_AddItemReferenceToObject(object, "metrics", report->metrics) || !stages_add(train, object))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	quarantine = quarantine_json(train);
 	if (quarantine)

@@ -243,7 +243,7 @@ bool save_is_due(struct train *train)
 	return cadence_is_due(&train->cadence, model_step(train->model), clock_us());
 }
 
-int save_checkpoint(struct train *train, bool wait, struct error *err)
+static int take_checkpoint(struct train *train, bool wait, struct error *err)
 {
 	struct saver *saver = &train->saver;
 	uint64_t step = model_step(train->model), start_us = clock_us();
@@ -276,6 +276,15 @@ int save_checkpoint(struct train *train, bool wait, struct error *err)
 	r = hand_over(train, false, err);
 	cadence_taken(&train->cadence, clock_us());
 	saver->stalled_us = clock_us() - start_us;
+	return r;
+}
+
+int save_checkpoint(struct train *train, bool wait, struct error *err)
+{
+	const enum stage before = stages_enter(train, STAGE_CHECKPOINTS);
+	int r = take_checkpoint(train, wait, err);
+
+	(void)stages_enter(train, before);
 	return r;
 }
 

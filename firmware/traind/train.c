@@ -26,6 +26,7 @@ static int stopped(struct error *err)
 /* Says what it waits for, at once (*said_us is 0) and every few minutes. */
 static void nap(struct train *train, uint32_t ms, const char *what, uint64_t *said_us)
 {
+	const enum stage before = stages_enter(train, STAGE_WAITING);
 	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 	const uint64_t now = clock_us();
 
@@ -37,6 +38,7 @@ static void nap(struct train *train, uint32_t ms, const char *what, uint64_t *sa
 	notify_extend(WAIT_S);
 	(void)nanosleep(&pause, NULL);
 	alive_tick(train->worker);
+	(void)stages_enter(train, before);
 }
 
 int train_nap(struct train *train, uint32_t ms, struct error *err)
@@ -160,19 +162,29 @@ int train_attach(struct train *train, struct error *err)
 	return 0;
 }
 
+/* The peer's memory. */
+static enum split split_of(const struct ring_slot *slot)
+{
+	const uint32_t split = slot->split;
+
+	return split < SPLIT_MAX ? (enum split)split : SPLIT_TEST;
+}
+
 /* Give back the slots that the device is done with; all of them, waiting, with `all`. */
 static int release_done(struct train *train, bool all, struct error *err)
 {
 	void *slot;
 
-	do {
+	for (;;) {
 		int r = model_batch_done(train->model, all, &slot, err);
 
 		if (r < 0)
 			return r;
-		if (slot)
-			ring_release(train->ring, slot);
-	} while (slot);
+		if (!slot)
+			break;
+		stages_batch_done(train, split_of(slot));
+		ring_release(train->ring, slot);
+	}
 	return 0;
 }
 
@@ -205,8 +217,10 @@ int train_next_slot(struct train *train, const struct ring_slot **ret_slot, stru
 		}
 		if (r == -EAGAIN) {
 			const uint64_t start = clock_us();
+			const enum stage before = stages_enter(train, STAGE_WAITING);
 
 			(void)ring_reader_wait(train->ring, RING_WAIT_MS);
+			(void)stages_enter(train, before);
 			publish_waited(train, clock_us() - start);
 			alive_tick(train->worker);
 		} else if ((r = train_attach(train, err)) < 0) {
@@ -237,13 +251,14 @@ void train_batch(const struct train *train, const struct ring_slot *slot, struct
 static int take_batch(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	const uint64_t segment = slot->segment;
-	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
+	const enum split split = split_of(slot);
 	const struct cursor behind = slot->cursor;
 	struct model_batch batch;
 	bool warm;
 	int r = take_checkpoint(train, err);
 
 	train_batch(train, slot, &batch);
+	stages_batch(train, split);
 	if (train->warm[split] < WARM_BATCHES)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (r == 0 && split == SPLIT_TEST)
@@ -272,7 +287,7 @@ static int take_batch(struct train *train, const struct ring_slot *slot, struct 
 /* Said first, then checkpointed: a kill in between says it again, as the event files mark. */
 static int end_segment(struct train *train, const struct ring_slot *slot, struct error *err)
 {
-	const enum split split = slot->split < SPLIT_MAX ? slot->split : SPLIT_TEST;
+	const enum split split = split_of(slot);
 	const uint64_t segment = slot->segment, batches = slot->total_batches;
 	struct cursor behind = slot->cursor;
 	bool stop = false;
@@ -307,6 +322,7 @@ static int end_run(struct train *train, struct error *err)
 
 	if ((r = epochs_finish(train, err)) < 0)
 		return r;
+	train->report.noted = false; /* with the time up to here */
 	for (;;) {
 		if ((r = report_write(train, err)) == 0 && (r = save_model(train, err)) == 0)
 			r = run_state_set(RUN_FINISHED, err);

@@ -10,6 +10,7 @@
  *   adapt.c                  what layers must know of the data before
  *   obey.c                   what the operator wants of the run, between two batches
  *   heat.c                   pauses, or the end, where processor or GPU are too hot
+ *   stages.c                 what its time went to
  *   quarantine.c             which records were left out
  *   publish.c                the status page
  *   save.c, its own thread   writes snapshots into the spool while training goes on
@@ -130,6 +131,24 @@ struct throttle {
 #define WARM_BATCHES 2u
 #define WARM_LEASE_S 600u
 
+enum stage {
+	STAGE_STARTING, /* device, model, weights; and the first batches of a split, which build kernels */
+	STAGE_WAITING,  /* for a batch */
+	STAGE_TRAINING,
+	STAGE_EVALUATING,
+	STAGE_CHECKPOINTS, /* as far as they hold training up */
+	STAGE_PAUSED, /* by somebody, or to cool down */
+	STAGE_MAX
+};
+
+struct stages {
+	enum stage now;
+	uint64_t since_us, spent_us[STAGE_MAX]; /* of this process */
+	double before_s[STAGE_MAX];             /* of those before it */
+	uint64_t starts;                        /* with this one */
+	unsigned done[SPLIT_MAX];               /* batches that the device is through with, to WARM_BATCHES */
+};
+
 struct train {
 	struct run run;
 	int lock; /* of the spool */
@@ -141,6 +160,7 @@ struct train {
 	struct cadence cadence;
 	struct saver saver;
 	struct report report;
+	struct stages stages;
 	struct quarantine quarantine;
 	struct curves curves;
 	struct epochs epochs;
@@ -232,6 +252,19 @@ bool report_may_wait(int code);
 MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
 			       struct error *err);
 void report_close(struct train *train);
+
+/* stages.c */
+void stages_begin(struct train *train);
+/* What run.json has of earlier processes counts, too. */
+void stages_restore(struct train *train, const cJSON *record);
+/* From now on; the stage up to here is returned. */
+enum stage stages_enter(struct train *train, enum stage stage);
+/* A batch of this split is next, or done: the first ones count as starting until the device is through. */
+void stages_batch(struct train *train, enum split split);
+void stages_batch_done(struct train *train, enum split split);
+/* As members of run.json: into an object, or noted there. */
+bool stages_add(struct train *train, cJSON *object);
+MUST_CHECK int stages_note(struct train *train, struct error *err);
 
 /* What run.json says of an epoch. */
 struct callbacks_figures report_figures(const struct train *train, uint64_t epoch);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
 #include "core/events.h"
 #include "core/log.h"
 #include "core/status.h"
@@ -102,9 +103,21 @@ static int open_current(struct uploader *uploader, struct error *err)
 		return 0;
 	}
 	upload_close(current);
+	uploader->status.uploadd.busy_us = 0;
 	r = upload_open(current, &run, false, uploader->worker, err);
 	if (r == 0)
 		notify_status("uploading %s to %s", current->run.id, store_url(current->store));
+	return r;
+}
+
+static int timed_pass(struct uploader *uploader, bool *ret_complete, struct error *err)
+{
+	struct upload *current = &uploader->current;
+	const uint64_t start_us = clock_us(), sent = store_counters_of(current->store).bytes_out;
+	int r = upload_pass(current, ret_complete, err);
+
+	if (store_counters_of(current->store).bytes_out > sent)
+		uploader->status.uploadd.busy_us += clock_us() - start_us;
 	return r;
 }
 
@@ -116,7 +129,7 @@ static int pass(struct uploader *uploader, struct error *err)
 
 	if (r == 0 && current->store && strcmp(uploader->complete, current->run.id) != 0) {
 		watch_run(&uploader->watch, current->run.id);
-		r = upload_pass(current, &complete, err);
+		r = timed_pass(uploader, &complete, err);
 	}
 	if (r == 0 && complete) {
 		event_send(&(struct event){ .id = EVENT_UPLOADS_COMPLETE,
