@@ -151,12 +151,41 @@ static bool name_is_valid(const char *name)
 	return bytes >= 1 && bytes <= 64;
 }
 
-static int from_file(const char *name, const char *path, struct credential *ret_credential, struct error *err)
+/* The text of its file, which the caller wipes. */
+static int read_text(const char *name, char **ret_text, uint64_t *ret_bytes, struct error *err)
+{
+	const char *directory = getenv("CREDENTIALS_DIRECTORY");
+	char path[PATH_BYTES];
+	int rc;
+
+	if (!name_is_valid(name))
+		return error_set(err, -EINVAL, "credential '%s': a name is 1 to 64 of A-Z a-z 0-9 _ -", name);
+	if (!directory || (size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path) ||
+	    access(path, F_OK) < 0)
+		(void)path_of(PATH_CREDENTIALS, name, path);
+	rc = file_read(path, FILE_BYTES_MAX, ret_text, ret_bytes, err);
+	/* What a unit says in the place of one that is not there (SetCredential=). */
+	if (rc == 0 && strcmp(*ret_text, "-") == 0) {
+		free(TAKE(*ret_text));
+		return error_set(err, -EKEYREJECTED, "credential '%s': this box has none of that name", name);
+	}
+	if (rc == 0)
+		return 0;
+	(void)error_prefix(err, "credential '%s'", name);
+	if (err)
+		err->code = -EKEYREJECTED;
+	return -EKEYREJECTED;
+}
+
+int credential_load(const char *name, struct credential *ret_credential, struct error *err)
 {
 	char *text = NULL;
 	uint64_t bytes = 0;
-	int rc = file_read(path, FILE_BYTES_MAX, &text, &bytes, err);
+	int rc;
 
+	if (!name || !name[0])
+		return from_environment(ret_credential, err);
+	rc = read_text(name, &text, &bytes, err);
 	if (rc < 0)
 		return rc;
 	rc = credential_parse(name, text, ret_credential, err);
@@ -165,25 +194,26 @@ static int from_file(const char *name, const char *path, struct credential *ret_
 	return rc;
 }
 
-int credential_load(const char *name, struct credential *ret_credential, struct error *err)
+int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES], struct error *err)
 {
-	const char *directory = getenv("CREDENTIALS_DIRECTORY");
-	char first[PATH_BYTES] = "", second[PATH_BYTES];
-	int rc;
+	char *text = NULL;
+	const char *line;
+	uint64_t bytes = 0;
+	size_t length;
+	bool good;
+	int rc = read_text(name, &text, &bytes, err);
 
-	if (!name || !name[0])
-		return from_environment(ret_credential, err);
-	if (!name_is_valid(name))
-		return error_set(err, -EINVAL, "credential '%s': a name is 1 to 64 of A-Z a-z 0-9 _ -", name);
-	if (directory && (size_t)snprintf(first, sizeof(first), "%s/%s", directory, name) < sizeof(first) &&
-	    access(first, F_OK) == 0)
-		rc = from_file(name, first, ret_credential, err);
-	else
-		rc = from_file(name, path_of(PATH_CREDENTIALS, name, second), ret_credential, err);
-	if (rc == 0 || rc == -EKEYREJECTED)
+	if (rc < 0)
 		return rc;
-	(void)error_prefix(err, "credential '%s'", name);
-	if (err)
-		err->code = -EKEYREJECTED;
-	return -EKEYREJECTED;
+	line = text;
+	length = strlen(text);
+	trim(&line, &length);
+	good = length > 0 && take_value(ret_line, CREDENTIAL_LINE_BYTES, line, length);
+	mbedtls_platform_zeroize(text, bytes);
+	free(text);
+	return good ? 0
+		    : error_set(err, -EKEYREJECTED,
+				"credential '%s': expected one line of printable characters without spaces, "
+				"at most %u",
+				name, CREDENTIAL_LINE_BYTES - 1);
 }

@@ -29,4 +29,8 @@ MUST_CHECK int credential_load(const char *name, struct credential *ret_credenti
 /* The text of such a file. Errors: -EKEYREJECTED with the line. */
 MUST_CHECK int credential_parse(const char *name, const char *text, struct credential *ret_credential,
 				struct error *err);
+/* A file that holds one line, a token of printable ASCII without spaces; the same places. */
+#define CREDENTIAL_LINE_BYTES 4097u
+MUST_CHECK int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES],
+				    struct error *err);
 void credential_clear(struct credential *credential);

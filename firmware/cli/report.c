@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/reports.h"
 #include "core/run.h"
 #include "drivers/store/store.h"
 
@@ -9,11 +10,14 @@
 
 #define RECORD_MAX (4u << 20)
 
-static const char usage[] = "Usage: kiln report [RUN-ID] [--config FILE] [--json]\n\n"
+static const char usage[] = "Usage: kiln report [RUN-ID] [--config FILE] [--json]\n"
+			    "       kiln report --night [--json]\n\n"
 			    "What a run came to: its state, loss and accuracy of each epoch, the test "
-			    "result, where its outputs lie.\n"
+			    "result, what its time went to, where its outputs lie.\n"
 			    "Without RUN-ID this box's current run; with one, the run.json below sink.url of "
-			    "the configuration.\n";
+			    "the configuration.\n"
+			    "--night: the report of this box's last night, also of one in which no run "
+			    "started; with what it was posted and uploaded.\n";
 
 static int read_record(const char *run_id, const struct config_store *sink, char **ret_text,
 		       struct error *err)
@@ -63,32 +67,10 @@ static void print_epochs(const cJSON *record)
 	}
 }
 
-/* A loss of numbers has no accuracy. */
-static void print_test(const cJSON *test)
-{
-	printf("\ntest ");
-	if (cJSON_GetObjectItemCaseSensitive(test, "accuracy"))
-		printf("accuracy %.2f %%, ", 100 * number(test, "accuracy"));
-	printf("loss %.4f, %.0f rows\n", number(test, "loss"), number(test, "rows"));
-}
-
-static void print_left_behind(const cJSON *record)
-{
-	const cJSON *left = cJSON_GetObjectItemCaseSensitive(record, "left_behind"), *name;
-
-	if (!left)
-		return;
-	printf("left behind  %.0f files, %.0f bytes, not in the store when the wait for it was over\n",
-	       number(left, "files"), number(left, "bytes"));
-	cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(left, "names"))
-		if (cJSON_IsString(name))
-			printf("             %s\n", name->valuestring);
-}
-
 static int print_report(const char *text, const char *sink_url, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
-	const cJSON *test;
+	const cJSON *metrics;
 	const char *id, *state, *reason;
 	int r;
 
@@ -101,11 +83,11 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 	    json_get_string("run.json", record, "reason", &reason, err) == 0)
 		printf("reason  %s\n", reason);
 	print_epochs(record);
-	test = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(record, "metrics"), "test");
-	if (test)
-		print_test(test);
+	metrics = cJSON_GetObjectItemCaseSensitive(record, "metrics");
+	report_print_test(cJSON_GetObjectItemCaseSensitive(metrics, "test"), stdout);
+	report_print_time(cJSON_GetObjectItemCaseSensitive(record, "time"), stdout);
 	printf("\noutputs %s/%s\n", sink_url, id);
-	print_left_behind(record);
+	report_print_left_behind(cJSON_GetObjectItemCaseSensitive(record, "left_behind"), stdout);
 	return 0;
 }
 
@@ -133,11 +115,51 @@ static int report(const char *run_id, const char *config_file, bool json, struct
 	return r;
 }
 
+/* ---- A night ---- */
+
+/* Where it is not yet, and why. */
+static void print_pending(const char *id)
+{
+	CLEANUP(json_free) cJSON *pending = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	const cJSON *why;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+
+	if (file_read(report_path(id, "pending", path), REPORT_BYTES_MAX, &text, &bytes, NULL) < 0 ||
+	    json_parse(path, text, bytes, &pending, NULL) < 0)
+		return;
+	cJSON_ArrayForEach(why, pending)
+		if (cJSON_IsString(why))
+			printf("\nnot delivered to %s yet: %s\n",
+			       strcmp(why->string, "store") == 0 ? "the store" : "notify.url",
+			       why->valuestring);
+}
+
+static int report_night(bool json, struct error *err)
+{
+	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	uint32_t count;
+	int r = report_list("json", &ids, &count, err);
+
+	if (r == 0 && count == 0)
+		r = error_set(err, -ENOENT, "there is no report yet: none of this box's nights has ended");
+	if (r < 0 || (r = file_read(report_path(ids[count - 1], json ? "json" : "txt", path),
+				    REPORT_BYTES_MAX, &text, NULL, err)) < 0)
+		return r;
+	fputs(text, stdout);
+	if (!json)
+		print_pending(ids[count - 1]);
+	return 0;
+}
+
 int cli_report(int argc, char **argv)
 {
 	const char *run_id = NULL;
 	struct error err = { 0 };
-	bool json = false;
+	bool json = false, night = false;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0) {
@@ -146,6 +168,8 @@ int cli_report(int argc, char **argv)
 		}
 		if (strcmp(argv[i], "--json") == 0)
 			json = true;
+		else if (strcmp(argv[i], "--night") == 0)
+			night = true;
 		else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
 			i++;
 		else if (argv[i][0] != '-' && !run_id)
@@ -153,5 +177,9 @@ int cli_report(int argc, char **argv)
 		else
 			return cli_usage("report", "\"%s\" is not expected here", argv[i]);
 	}
+	if (night && run_id)
+		return cli_usage("report", "--night is this box's last one: no \"%s\" beside it", run_id);
+	if (night)
+		return report_night(json, &err) < 0 ? cli_error(&err) : CLI_OK;
 	return report(run_id, config_path(argc, argv), json, &err) < 0 ? cli_error(&err) : CLI_OK;
 }

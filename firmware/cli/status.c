@@ -259,6 +259,24 @@ static void say_daemons(const struct screen *screen)
 	}
 }
 
+/* Of the last night, and where it is not yet. */
+static void say_report(const struct screen *screen)
+{
+	const cJSON *report = client_member(screen->status, "report"), *why;
+
+	if (!cJSON_IsObject(report))
+		return;
+	fprintf(screen->out, "%-11s", "report");
+	client_print(client_text(report, "text"), screen->out);
+	cJSON_ArrayForEach(why, client_member(report, "pending")) {
+		if (!cJSON_IsString(why))
+			continue;
+		fprintf(screen->out, "; not %s: ", strcmp(why->string, "store") == 0 ? "uploaded" : "posted");
+		client_print(why->valuestring, screen->out);
+	}
+	(void)fputc('\n', screen->out);
+}
+
 void client_print_status(const cJSON *status, FILE *out)
 {
 	const struct screen screen = { status, out };
@@ -272,6 +290,7 @@ void client_print_status(const cJSON *status, FILE *out)
 	}
 	say_left_behind(&screen);
 	say_update(&screen);
+	say_report(&screen);
 	say_machine(&screen);
 	say_daemons(&screen);
 }

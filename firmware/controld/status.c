@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/paths.h"
+#include "core/reports.h"
 #include "core/spool.h"
 #include "core/version.h"
 #include "drivers/clock/rtc.h"
@@ -473,6 +474,7 @@ cJSON *status_object(struct server *server)
 	(void)cJSON_AddItemToObject(object, "disk", disk);
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());
 	(void)cJSON_AddItemToObject(object, "update", update_object());
+	(void)cJSON_AddItemToObject(object, "report", report_newest());
 	add_daemons(object, &view);
 	add_errors(object, server);
 	json_free(&view.record);

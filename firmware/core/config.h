@@ -28,6 +28,8 @@
 #define CONFIG_HOST_MAX   255u
 #define CONFIG_REGION_MAX 63u
 #define CONFIG_HOSTS_MAX  1023u
+/* Of notify.url. */
+#define CONFIG_WEB_MAX 2048
 
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
@@ -233,6 +235,11 @@ struct config {
 	struct {
 		bool offline;
 	} update;
+	struct {
+		const char *url; /* "" = nobody is told */
+		const char *credential, *ca_file;
+		uint64_t wait_min;
+	} notify;
 	struct {
 		bool remote;
 		uint64_t port;

@@ -78,7 +78,7 @@ static bool is_port(const char *text)
 {
 	size_t digits = strspn(text, DIGITS);
 
-	return digits >= 1 && digits <= 5 && !text[digits] && text[0] != '0' &&
+	return digits >= 1 && digits <= 5 && (!text[digits] || text[digits] == '/') && text[0] != '0' &&
 	       strtoul(text, NULL, 10) <= 65535;
 }
 
@@ -105,22 +105,45 @@ static bool is_hosts(const char *text)
 	return true;
 }
 
-/* http or https, a host, and no path: keys come from the url. */
-static bool is_endpoint(const char *text)
+/* Where http or https, a host and a port end; NULL: it does not begin so. */
+static const char *end_of_host(const char *text)
 {
 	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
 	const char *host = text + scheme, *end = host + strspn(host, LETTERS DIGITS "._-");
 
-	if (!*text)
-		return true;
 	if (*host == '[') {
 		end = host + strcspn(host, "]");
 		if (!*end || !is_ipv6(host + 1, (size_t)(end - host - 1)))
-			return false;
+			return NULL;
 		end++;
 	}
-	return scheme > 0 && end > host && end - host <= (ptrdiff_t)CONFIG_HOST_MAX &&
-	       (!*end || (*end == ':' && is_port(end + 1)));
+	if (scheme == 0 || end == host || end - host > (ptrdiff_t)CONFIG_HOST_MAX)
+		return NULL;
+	if (*end == ':')
+		end = is_port(end + 1) ? end + 1 + strspn(end + 1, DIGITS) : NULL;
+	return end;
+}
+
+/* No path: keys come from the url. */
+static bool is_endpoint(const char *text)
+{
+	const char *end = end_of_host(text);
+
+	return !*text || (end && !*end);
+}
+
+/* Behind the host printable ASCII: it is sent as it stands. */
+static bool is_web(const char *text)
+{
+	const char *end = end_of_host(text);
+
+	if (!end)
+		return !*text;
+	if (*end && *end != '/')
+		return false;
+	while (*end > ' ' && *end <= '~')
+		end++;
+	return !*end && end - text <= CONFIG_WEB_MAX;
 }
 
 bool config_is_clean(const char *text)
@@ -143,6 +166,8 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 		return config_is_clean(text) && is_url(text);
 	case KEY_ENDPOINT:
 		return is_endpoint(text);
+	case KEY_WEB:
+		return is_web(text);
 	case KEY_REGION:
 		return is_region(text);
 	case KEY_CPUS:

@@ -426,6 +426,18 @@ const struct config_key config_keys[] = {
 	  "the alarm goes off so long before the next start: firmware, drivers and network come up" },
 	{ "update.offline", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(update.offline),
 	  "the box may be without its store: an updated slot counts as good without reaching the sink" },
+	{ "notify.url", KEY_WEB, "", "", NO_BOUNDS, NO_NAMES, AT(notify.url),
+	  "where each night's report is posted as JSON, http:// or https://; run.json has this url, so no "
+	  "secret "
+	  "may be in it; empty = nowhere" },
+	{ "notify.credential", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, AT(notify.credential),
+	  "name of the credential whose one line is the bearer token for it; empty = none" },
+	{ "notify.ca_file", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, AT(notify.ca_file),
+	  "PEM file of the certificate authorities to trust there; empty = the system's" },
+	{ "notify.wait_min", KEY_INT, "min", "10", 0, 60, NO_NAMES, AT(notify.wait_min),
+	  "longest time that posting a report is tried, and uploading it; what is left is tried again with "
+	  "the "
+	  "next one" },
 	{ "control.remote", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(control.remote),
 	  "answer `kiln --host` by mutual TLS, too; the credentials control-ca, control-crt, control-key" },
 	{ "control.port", KEY_INT, "", "7443", 1, 65535, NO_NAMES, AT(control.port), "TCP port for it" },
@@ -514,6 +526,21 @@ static size_t allowed_names(const struct config_key *key, char *out, size_t size
 	return used;
 }
 
+static void allowed_place(enum key_type type, char *out, size_t size)
+{
+	if (type == KEY_URL)
+		(void)snprintf(out, size,
+			       "s3://bucket[/prefix] or file:///folder; a bucket has 3 .. %u characters of "
+			       "[A-Za-z0-9._-]",
+			       CONFIG_BUCKET_MAX);
+	else if (type == KEY_ENDPOINT)
+		(void)snprintf(out, size, "https://host[:port], http://host[:port], or nothing");
+	else
+		(void)snprintf(out, size,
+			       "https://host[:port][/path], http://host[:port][/path], without user and "
+			       "password, or nothing");
+}
+
 void config_allowed(const struct config_key *key, char *out, size_t size)
 {
 	switch (key->type) {
@@ -534,13 +561,9 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 			       key->fallback && !*key->fallback ? ", or nothing" : "");
 		break;
 	case KEY_URL:
-		(void)snprintf(out, size,
-			       "s3://bucket[/prefix] or file:///folder; a bucket has 3 .. %u characters of "
-			       "[A-Za-z0-9._-]",
-			       CONFIG_BUCKET_MAX);
-		break;
 	case KEY_ENDPOINT:
-		(void)snprintf(out, size, "https://host[:port], http://host[:port], or nothing");
+	case KEY_WEB:
+		allowed_place(key->type, out, size);
 		break;
 	case KEY_REGION:
 		(void)snprintf(out, size, "1 .. %u characters of [a-z0-9_-]", CONFIG_REGION_MAX);

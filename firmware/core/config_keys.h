@@ -18,6 +18,7 @@ enum key_type {
 	KEY_STRING,   /* const char *, anything without control characters */
 	KEY_NAME,     /* const char *, [A-Za-z0-9_-]{1,64} or empty where the default is */
 	KEY_URL,      /* const char *, s3://bucket[/prefix] or file:///folder */
+	KEY_WEB,      /* const char *, http[s]://host[:port][/path] or empty */
 	KEY_ENDPOINT, /* const char *, http[s]://host[:port] or empty */
 	KEY_REGION,   /* const char *, [a-z0-9_-]{1,63} */
 	KEY_CPUS,     /* const char *, "auto" or a CPU list such as 0-3,8 */

@@ -43,7 +43,7 @@
 /* Whose lines of the journal are shown: kiln-<word>.service. */
 #define CONTROL_UNITS                                                                                      \
 	"begin|check-gpu|check-store|config|controld|fetchd|finished|hugepages|mark-good|nightly|preload|" \
-	"provision|resume|run-failed|steer|traind|trial|update|update-failed|update-fetch|uploadd"
+	"provision|report|resume|run-failed|steer|traind|trial|update|update-failed|update-fetch|uploadd"
 
 enum control_role { CONTROL_NOBODY, CONTROL_VIEW, CONTROL_OPERATE, CONTROL_ADMIN, CONTROL_ROLE_MAX };
 

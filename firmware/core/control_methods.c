@@ -44,9 +44,8 @@ const struct control_method control_methods[] = {
 	  "schema (1), time_s, host, version, state, why, clock_set, clock, run, progress, rates, loss, "
 	  "accuracy, "
 	  "validation_loss, validation_accuracy, checkpoint, order, cache, fetch_retries, upload_retries, "
-	  "skipped_records, throttled_s, fetch as stalls gives it, disk, temperatures, update, daemons, "
-	  "errors; "
-	  "null = not known",
+	  "skipped_records, throttled_s, fetch as stalls gives it, disk, temperatures, update, report of the "
+	  "last night {id outcome text pending}, daemons, errors; null = not known",
 	  "which run, how far, how fast, how good, what is wrong" },
 	{ "run.list",
 	  CONTROL_VIEW,

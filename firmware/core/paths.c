@@ -14,6 +14,7 @@ static const char *const paths[] = {
 	[PATH_RUNS] = "/data/kiln/run",
 	[PATH_RUN] = "/data/kiln/run/current",
 	[PATH_ARCHIVE] = "/data/kiln/run/archive",
+	[PATH_REPORTS] = "/data/kiln/run/reports",
 	[PATH_SPOOL] = "/data/kiln/spool",
 	[PATH_CACHE] = "/data/kiln/cache",
 	[PATH_KERNELS] = "/data/kiln/cache/kernels",

@@ -18,6 +18,7 @@ enum path {
 	PATH_RUNS,        /* /data/kiln/run: lock, current, archive */
 	PATH_RUN,         /* /data/kiln/run/current: run.json, state, want, config, plan; core/run.h */
 	PATH_ARCHIVE,     /* /data/kiln/run/archive */
+	PATH_REPORTS,     /* /data/kiln/run/reports: core/reports.h */
 	PATH_SPOOL,       /* /data/kiln/spool: one folder a writer below it */
 	PATH_CACHE,       /* /data/kiln/cache */
 	PATH_KERNELS,     /* /data/kiln/cache/kernels: OpenCL binaries */

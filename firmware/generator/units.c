@@ -122,6 +122,23 @@ static void credentials(struct units_file *file, const struct config *config, un
 		add_credential(file, names[i]);
 }
 
+/* It starts without them, too: that one is missing is what it may have to tell. */
+static void report_credentials(struct units_file *file, const struct config *config)
+{
+	const char *names[2];
+	uint32_t count =
+		add_name(names, add_name(names, 0, config->sink.credential), config->notify.credential);
+
+	if (count > 0)
+		add(file, "[Service]\n");
+	for (uint32_t i = 0; i < count; i++) {
+		add(file, "SetCredential=");
+		add_string(file, names[i]);
+		add(file, ":-\n");
+		add_credential(file, names[i]);
+	}
+}
+
 /* Windows, what waits for the cache, connections, the ranges asked for twice, and the ring where it lies on
  * normal pages. */
 static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
@@ -151,7 +168,8 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 	static const char *const units[] = { "kiln-nightly.timer",        "kiln-fetchd.service",
 					     "kiln-traind.service",       "kiln-uploadd.service",
 					     "kiln-begin.service",        "kiln-preload.service",
-					     "kiln-update-fetch.service", "kiln-check-store.service" };
+					     "kiln-update-fetch.service", "kiln-check-store.service",
+					     "kiln-report.service" };
 	uint64_t bytes;
 	int r;
 
@@ -178,6 +196,9 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 	case UNITS_UPLOADD:
 	case UNITS_CHECK_STORE:
 		credentials(ret_file, config, STORES_SINK);
+		break;
+	case UNITS_REPORT:
+		report_credentials(ret_file, config);
 		break;
 	case UNITS_PRELOAD:
 		credentials(ret_file, config, STORES_SOURCES);

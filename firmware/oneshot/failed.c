@@ -2,6 +2,7 @@
 #include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
+#include "core/tonight.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/alive.h"
 #include "oneshot/oneshot.h"
@@ -33,6 +34,16 @@ static const char *meaning(int32_t status)
 	return "it cannot go on";
 }
 
+/* The first; its program told all of them to the journal. */
+static void mistake_of_config(char *out, size_t size)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+
+	if (config_load(config_path(0, NULL), &config, &err) < 0)
+		(void)snprintf(out, size, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+}
+
 /* What it said itself: which object, where, and what was found. */
 static void words_of(const struct manager_failure *failure, char *out, size_t size)
 {
@@ -42,6 +53,8 @@ static void words_of(const struct manager_failure *failure, char *out, size_t si
 	(void)snprintf(out, size, "kiln log tells why");
 	if (failure->exit_status == BAD_CREDENTIAL)
 		return;
+	if (strcmp(failure->unit, "kiln-config.service") == 0)
+		mistake_of_config(out, size);
 	if (strcmp(failure->unit, "kiln-begin.service") == 0 &&
 	    file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), WORDS_MAX, &text, NULL, NULL) == 0)
 		(void)snprintf(out, size, "%s", text);
@@ -88,13 +101,18 @@ int oneshot_failed(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	failed = say_which(reason, sizeof(reason));
-	if (run_state_get(&state, NULL) < 0)
+	if (failed && tonight_say(reason, &err) < 0)
+		log_warning("%s; the report of this night will not tell why", err.text);
+	if (run_state_get(&state, NULL) < 0) {
+		report_ask(NULL);
 		return EX_OK;
+	}
 	log_notice("the run is %s", run_state_name(state));
 	if (!failed || run_state_is_final(state))
 		return finished_rest(true, &err) < 0 ? fatal(&err) : EX_OK;
 	/* Until begin takes the run up again. What cannot be noted stands in the journal. */
 	if (run_reason_set(reason, &err) < 0)
 		log_warning("%s; status will not tell why the run halted", err.text);
+	report_ask(NULL);
 	return EX_OK;
 }

@@ -176,10 +176,13 @@ int finished_rest(bool power, struct error *err)
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	power = power && tonight_get(&tonight, NULL) == 0 && tonight.by_timer;
 	/* Whoever stopped it is still there. */
-	if (run.state == RUN_STOPPED)
+	if (run.state == RUN_STOPPED) {
+		report_ask(NULL);
 		return 0;
+	}
 	r = config_load(config_path(0, NULL), &config, err);
 	put = put_away(&run, (r < 0 ? &run.config : &config)->power.upload_wait_min, &put_away_err);
+	report_ask(r < 0 ? &run.config : &config);
 	if (put < 0)
 		return error_set(err, put, "%s", put_away_err.text);
 	return r < 0 || !power ? r : power_rest(&config, run.id, err);

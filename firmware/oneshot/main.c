@@ -23,6 +23,7 @@ static const struct {
 	{ "resume", "boot: start a run that was going on  [--clock-wait-s N]", oneshot_resume },
 	{ "finished", "a run rests: wait for its uploads, then power.when_finished", oneshot_finished },
 	{ "run-failed", "a run cannot go on: say why", oneshot_failed },
+	{ "report", "a night is over: make its report, post and upload it", oneshot_report },
 	{ "provision", "bind what lies on /data where programs look for it", oneshot_provision },
 	{ "configure", "take what lies in the ESP's folder config", oneshot_configure },
 	{ "keep-config", "keep a copy of a good kiln.conf  [--config FILE]", oneshot_keep_config },

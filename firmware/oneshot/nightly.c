@@ -71,18 +71,12 @@ static int64_t uptime_s(void)
 static int load_nights(const char *file, struct config *ret_config, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	char good[PATH_BYTES], path[PATH_BYTES];
 	int r = config_load(file, ret_config, err);
 
 	if (r == 0 || run_load(&run, NULL) < 0 || run_state_is_final(run.state))
 		return r;
 	log_warning("%s", err->text);
-	config_done(ret_config);
-	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
-	if (config_load(good, ret_config, NULL) == 0)
-		return 0;
-	config_done(ret_config);
-	return config_load(path_of(PATH_RUN, "config", path), ret_config, err);
+	return config_kept(file, ret_config, err);
 }
 
 /* That start lies before the configuration which names it: nobody missed it. Within its minute it is meant.
@@ -94,16 +88,50 @@ static bool is_older_than(int64_t start, const char *file)
 	return stat(file, &st) == 0 && start + 60 <= st.st_mtim.tv_sec;
 }
 
-/* A run that somebody started before goes on as that. */
-static int begin_tonight(struct error *err)
+/* False: the run of another night goes on, which somebody started before, and this is no night of its own. */
+static int begin_tonight(bool *ret_begun, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	bool started = false;
 	int r = manager_open(&manager, err);
 
-	if (r < 0 || (r = manager_run_is_started(manager, &started, err)) < 0 || started)
+	if (r < 0 || (r = manager_run_is_started(manager, &started, err)) < 0)
 		return r;
-	return tonight_begin(true, err);
+	*ret_begun = !started;
+	return started ? 0 : tonight_begin(true, err);
+}
+
+/* A night without a run has its report, too. */
+static void report_unstarted(const char *why)
+{
+	struct error err = { 0 };
+	bool begun = false;
+
+	if (begin_tonight(&begun, &err) < 0 || (begun && tonight_say(why, &err) < 0))
+		log_warning("%s; going on without the report of this night", err.text);
+	else if (begun)
+		report_ask(NULL);
+}
+
+/* Why there is no run now, as an event and a report: the night is over, or its start was missed. */
+static bool is_too_late(const struct config *config, int64_t now, int64_t late)
+{
+	char why[256];
+
+	if (!night_is(config, now)) {
+		(void)snprintf(why, sizeof(why), "this is after run.ends_at = \"%s\"", config->run.ends_at);
+		event_send(&(struct event){ .id = EVENT_NIGHT_OVER }, "no run: %s", why);
+	} else if ((late > LATE_S || late > uptime_s()) && !config->run.catch_up) {
+		(void)snprintf(why, sizeof(why),
+			       "run.at = \"%s\" was %jd minutes ago, and run.catch_up is off", config->run.at,
+			       (intmax_t)late / 60);
+		event_send(&(struct event){ .id = EVENT_NIGHT_MISSED, .seconds = (uint64_t)late },
+			   "no run: %s", why);
+	} else {
+		return false;
+	}
+	report_unstarted(why);
+	return true;
 }
 
 static int nightly(unsigned wait_s, struct error *err)
@@ -112,10 +140,13 @@ static int nightly(unsigned wait_s, struct error *err)
 	const char *file = config_path(0, NULL);
 	char path[PATH_BYTES];
 	int64_t now, late;
+	bool begun;
 	int r = load_nights(file, &config, err);
 
-	if (r < 0)
+	if (r < 0) {
+		report_unstarted(err->text);
 		return r;
+	}
 	wait_for_clock(wait_s);
 	now = time(NULL);
 	late = now - night_start(&config, now);
@@ -123,18 +154,9 @@ static int nightly(unsigned wait_s, struct error *err)
 		log_info("no run: run.at = \"%s\" was past when %s was written", config.run.at, file);
 		return 0;
 	}
-	if (!night_is(&config, now)) {
-		event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
-			   "no run: this is after run.ends_at = \"%s\"", config.run.ends_at);
+	if (is_too_late(&config, now, late))
 		return 0;
-	}
-	if ((late > LATE_S || late > uptime_s()) && !config.run.catch_up) {
-		event_send(&(struct event){ .id = EVENT_NIGHT_MISSED, .seconds = (uint64_t)late },
-			   "no run: run.at = \"%s\" was %jd minutes ago, and run.catch_up is off",
-			   config.run.at, (intmax_t)late / 60);
-		return 0;
-	}
-	if ((r = begin_tonight(err)) < 0)
+	if ((r = begin_tonight(&begun, err)) < 0)
 		return r;
 	/* What was asked of one run that was never begun is not asked of tonight's. */
 	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
@@ -156,7 +178,8 @@ int oneshot_nightly(int argc, char **argv)
 
 /* ---- Boot ---- */
 
-/* The power went before a run that is over was put away. */
+/* 1: a run goes on, or ends; its night has no report yet. The power went before a run that is over was put
+ * away. */
 static int put_away(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -167,11 +190,12 @@ static int put_away(struct error *err)
 		return 0;
 	if ((r = manager_open(&manager, err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
-		return r;
-	return manager_start(manager, "kiln-finished.service", err);
+		return r < 0 ? r : 1;
+	r = manager_start(manager, "kiln-finished.service", err);
+	return r < 0 ? r : 1;
 }
 
-/* As things are now. What was only asked for ends with its night; begin finds the rest. */
+/* As things are now. What was only asked for ends with its night; begin finds the rest. 1: as put_away(). */
 static int go_on(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -192,14 +216,15 @@ static int go_on(struct error *err)
 	}
 	if ((r = manager_open(&manager, err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
-		return r;
+		return r < 0 ? r : 1;
 	if (asked && asked_is_over(config_path(0, NULL), since))
 		return asked_give_up(err);
 	if (!asked && run.ends_s && time(NULL) >= run.ends_s)
 		return expire(&run, err);
 	event_send(&(struct event){ .id = EVENT_RUN_REBOOTED, .run_id = run.id },
 		   "%s: going on after a reboot", interrupted ? run.id : "a run that was asked for");
-	return manager_start_run(manager, err);
+	r = manager_start_run(manager, err);
+	return r < 0 ? r : 1;
 }
 
 /* Whoever is there may start or stop a run while the clock is waited for. */
@@ -207,11 +232,15 @@ static int resume(unsigned wait_s, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 	int64_t since;
+	int r;
 
 	if (run_asked_get(&since, NULL) == 0 ||
 	    (run_load(&run, NULL) == 0 && is_interrupted(&run) && run.ends_s))
 		wait_for_clock(wait_s);
-	return go_on(err);
+	r = go_on(err);
+	if (r == 0)
+		report_ask_due();
+	return r;
 }
 
 int oneshot_resume(int argc, char **argv)

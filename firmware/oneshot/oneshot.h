@@ -81,6 +81,16 @@ int oneshot_new(int argc, char **argv);
 int oneshot_finished(int argc, char **argv);
 /* `power`: what power.when_finished says follows, too. */
 MUST_CHECK int finished_rest(bool power, struct error *err);
+/* report.c: make the report of the night that is over, if one is, and deliver it and what earlier ones left.
+ */
+int oneshot_report(int argc, char **argv);
+/* report.c: have that done, by its own unit; `wait`: until it is through, by that configuration's bounds.
+ * What fails is a warning, and costs the report alone. */
+void report_ask(const struct config *wait);
+/* report.c: the same where a report is due, or one was not delivered, and nothing goes on. */
+void report_ask_due(void);
+/* config_kept.c: where `file` cannot be used: the last good one, else the frozen one of the current run. */
+MUST_CHECK int config_kept(const char *file, struct config *ret_config, struct error *err);
 /* power.c: power.when_finished, after a night that the timer started. What keeps the box on is an event and
  * no error: somebody is logged in, an update is installed, the next night is near, or nothing would wake it.
  */

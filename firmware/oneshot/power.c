@@ -15,7 +15,6 @@
 
 /* An alarm that goes off while the box still shuts down wakes nobody. */
 #define DOWN_S (5 * 60)
-#define UPDATE "kiln-update.service"
 
 /* utmp(5): who left without a word has a process that is gone. */
 static bool is_there(const struct utmp *entry)
@@ -53,6 +52,20 @@ static int check_box(const struct config *config, int64_t now, int64_t wake, str
 	return off && config->power.wake_by == WAKE_BY_OTHER ? 0 : alarm_set(wake, why);
 }
 
+/* 1: one is fetched, or installed. */
+static int check_updates(struct manager *manager, struct error *why, struct error *err)
+{
+	static const char *const units[] = { "kiln-update-fetch.service", "kiln-update.service" };
+	bool busy = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && !busy && i < sizeof(units) / sizeof(units[0]); i++)
+		r = manager_is_busy(manager, units[i], &busy, err);
+	if (r == 0 && busy)
+		(void)error_set(why, -EBUSY, "an update is on its way");
+	return r < 0 ? r : busy;
+}
+
 static void say_held(const char *run_id, const struct error *why)
 {
 	event_send(&(struct event){ .id = EVENT_POWER_HELD, .run_id = run_id },
@@ -78,7 +91,6 @@ int power_rest(const struct config *config, const char *run_id, struct error *er
 	const int64_t now = time(NULL),
 		      wake = night_next(config, now) - (int64_t)config->power.wake_early_min * 60;
 	struct error why;
-	bool updates;
 	int r;
 
 	if (config->power.when_finished == POWER_NOTHING)
@@ -87,11 +99,9 @@ int power_rest(const struct config *config, const char *run_id, struct error *er
 		say_held(run_id, &why);
 		return 0;
 	}
-	if ((r = manager_open(&manager, err)) < 0 ||
-	    (r = manager_is_busy(manager, UPDATE, &updates, err)) < 0)
+	if ((r = manager_open(&manager, err)) < 0 || (r = check_updates(manager, &why, err)) < 0)
 		return r;
-	if (updates) {
-		(void)error_set(&why, -EBUSY, "an update is being installed");
+	if (r > 0) {
 		say_held(run_id, &why);
 		return 0;
 	}

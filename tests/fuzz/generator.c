@@ -22,6 +22,7 @@ static const char *const forms[] = {
 	"^CPUAffinity=$",
 	"^CPUAffinity=" CPUS "(," CPUS ")*$",
 	"^MemoryMax=[1-9][0-9]{0,18}$",
+	"^SetCredential=[A-Za-z0-9_-]{1,64}:-$",
 	"^LoadCredential=([A-Za-z0-9_-]{1,64}):/data/kiln/credentials/\\1$",
 };
 #define FORMS (sizeof(forms) / sizeof(forms[0]))

@@ -39,7 +39,7 @@ rest() { # state
 finished() {
 	"$KILN_BIN/kiln-oneshot" finished 2>"$work/errors"
 	rc=$?
-	errors=$(cat "$work/errors")
+	errors=$(grep -v 'without the report of this night' "$work/errors") # its unit is not there
 }
 
 start_uploadd() {
@@ -262,6 +262,7 @@ like "$errors" 'cannot reach systemd over D-Bus' "wake_by = other: no alarm is n
 begin cut 'when_finished = "suspend"; upload_wait_min = 0;'
 echo finished >"$record/state"
 like "$("$KILN_BIN/kiln-oneshot" resume 2>&1)" 'cannot reach systemd over D-Bus' "at boot kiln-finished is asked for"
+rm "$runs/tonight.json"
 finished
 is "$rc $(cat "$archived/state" 2>&1)" "0 finished" "without a mark the record is archived all the same" "$errors"
 ! grep -qE 'D-Bus|wakealarm|when_finished' <<<"$errors"
@@ -276,8 +277,9 @@ conf=$KILN_ROOT/etc/kiln/kiln.conf
 sed -i 's/zone = /catch_up = true; zone = /' "$conf"
 again
 nightly() {
-	errors=$("$KILN_BIN/kiln-oneshot" nightly 2>&1)
+	"$KILN_BIN/kiln-oneshot" nightly 2>"$work/errors"
 	rc=$?
+	errors=$(grep -v 'without the report of this night' "$work/errors")
 }
 touch -d '2 days ago' "$conf"
 nightly

@@ -51,6 +51,30 @@ latest=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["step"
 is "$(page uploadd checkpoint_step) $(page traind step)" "$latest $latest" "the status pages of uploadd and traind know the last step"
 [ "$(page fetchd bytes)" -gt 10000 ]
 ok $? "that of fetchd, what was received" "$(page fetchd bytes)"
+"$KILN_BIN/kiln-oneshot" report 2>"$work/said"
+ok $? "the night is reported" "$(cat "$work/said")"
+python3 - "$sink/$run" >"$work/said" <<'PY'
+import json, sys
+report, run = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("report", "run"))
+time, text = report["time"], open(f"{sys.argv[1]}/report.txt").read()
+for key in ("loss", "accuracy", "validation_loss", "validation_accuracy"):
+    values = [epoch[key] for epoch in run["epochs"]]
+    best = (min if "loss" in key else max)(values)
+    curve = {"first": values[0], "best": best, "best_epoch": values.index(best) + 1, "last": values[-1]}
+    print(report["curves"][key] == curve, f"report.json: the end points of {key}", sep="\t")
+print(report["test"] == run["metrics"]["test"], "report.json: the test's figures", sep="\t")
+print((report["outcome"], report["run"]["epochs_done"], report["run"]["plan_sha256"]) == ("finished", 6, run["plan_sha256"]),
+      "report.json: what ran", sep="\t")
+stages = ("starting_s", "waiting_s", "training_s", "evaluating_s", "checkpoints_s", "paused_s")
+print(all(time[s] > 0 for s in stages[:-1]) and time["paused_s"] == 0 and time["starts"] == 1 and time["upload_s"] > 0 and
+      sum(time[s] for s in stages) <= report["night"]["to_s"] - report["night"]["from_s"] + 1,
+      "report.json: time by stage, of the night", sep="\t")
+print(all(word in text for word in (run["id"], "validation accuracy", "training", "store/data", run["device"])), "report.txt says it on a page", sep="\t")
+PY
+while IFS=$'\t' read -r found what; do
+	is "$found" True "$what" "$(cat "$sink/$run/report.json")"
+done <"$work/said"
+like "$("$KILN_BIN/kiln" report)" '^  training +[0-9.]+ s' "kiln report: time by stage"
 predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lovely" "the song felt awful" 2>&1)
 like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"

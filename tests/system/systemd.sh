@@ -21,7 +21,12 @@ ok $? "kiln status: idle" "$(cat "$work/status")"
 
 # ---- A night ----
 checkpoints='checkpoint: { every_steps = 20; keep = 2; };'
-config 2 "" "$checkpoints" >"$root/etc/kiln/kiln.conf"
+hook=$work/hook
+mkdir "$hook"
+tests/system/webhook.py "$hook" 2>"$hook/log" &
+wait_for 20 test -s "$hook/port"
+notify="notify: { url = \"http://127.0.0.1:$(cat "$hook/port")/\"; };"
+config 2 "" "$checkpoints $notify" >"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "config.reload, as kiln-control"
 for word in "update s3://bucket/key" factory-reset; do
 	is "$(inside kiln $word --yes 2>&1)" "kiln: kiln-steer: this system is not a Kiln image: it has no kiln-${word%% *}.service" \
@@ -47,13 +52,48 @@ plain_run short
 is "$(tensors "$(stored)")" "$(tensors "$work"/plain/runs/*/model/model.safetensors)" "it has the same weights, bit for bit"
 unset data_folder runs_folder
 
+# ---- Its report, and those of nights without a run ----
+posted() { # members of the newest report that was posted
+	python3 -c 'import json, sys
+report = json.loads(json.loads(open(sys.argv[1]).readlines()[-1])["body"])
+print(*(eval(member, {}, report) for member in sys.argv[2:]))' "$hook/requests" "$@" 2>&1
+}
+is_posted() { # members, what they are
+	[ "$(posted "${@:1:$#-1}")" = "${!#}" ]
+}
+wait_for 60 is_posted outcome 'night["by"]' 'run["id"]' 'type(faults).__name__' 'time["training_s"] > 0' \
+	"finished timer $run list True"
+ok $? "the night's report is posted: what became of it, and what the journal has of faults" "$(posted outcome night run faults time)
+$(journal -n 30 -u kiln-report -u kiln-finished)"
+wait_for 30 test -s "$root/data/kiln/store/runs/$run/report.txt"
+ok $? "and in the store"
+is "$(event report.made _SYSTEMD_UNIT KILN_RUN_ID)" "kiln-report.service $run" "by a unit of its own"
+like "$(inside kiln report --night)" "$run: finished, 2 of 2 epochs" "kiln report --night"
+good=$(cat "$root/etc/kiln/kiln.conf")
+echo 'run: { at = "25:00"; };' >"$root/etc/kiln/kiln.conf"
+inside systemctl start kiln-nightly.service 2>/dev/null
+wait_for 60 is_posted outcome 'night["by"]' run '"25:00" in reason' "never_started timer None True"
+ok $? "kiln.conf is wrong when the timer comes: that is reported" "$(posted outcome night reason)"
+sleep 1 # a night has a second of its own
+is "$(steer run.start)" ok "a start with it, past kiln start"
+wait_for 60 is_posted outcome 'night["by"]' run '"kiln-config.service ended with 78" in reason and "25:00" in reason' \
+	"never_started hand None True"
+ok $? "kiln-begin does not start: that is, too" "$(posted outcome night reason)
+$(journal -n 20 -u kiln-run-failed)"
+sed "s/ at = \"[0-9:]*\"/ at = \"$(date -u -d '-2 hours' +%H:%M)\"/" <<<"$good" >"$root/etc/kiln/kiln.conf"
+touch -d '3 days ago' "$root/etc/kiln/kiln.conf"
+inside systemctl start kiln-nightly.service
+wait_for 60 is_posted outcome 'night["by"]' run '"12" in reason and "run.catch_up is off" in reason' "never_started timer None True"
+ok $? "a start that was missed" "$(posted outcome night reason)"
+is "$(inside find /data/kiln/store/runs -path '*nights/t-*/report.json' | wc -l)" 3 "each has its place in the store"
+
 # ---- What the generator writes ----
 config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints" |
 	sed 's/source: {/& credential = "data";/; s/sink: {/& credential = "store";/; s/device: {/device: { cores = "0";/' >"$root/data/all.conf"
 inside kiln config apply /data/all.conf >"$work/said" 2>&1
 ok $? "kiln config apply, with all that makes lines of units" "$(cat "$work/said")"
 is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
-	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service check-store.service fetchd.service nightly.timer preload.service traind.service update-fetch.service uploadd.service | sed 's/ $//')" \
+	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service check-store.service fetchd.service nightly.timer preload.service report.service traind.service update-fetch.service uploadd.service | sed 's/ $//')" \
 	"the generator wrote a drop-in for each unit that it has lines for"
 is "$(verify)" "" "systemd-analyze verify has nothing to say of them"
 inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.d/50-kiln.conf'

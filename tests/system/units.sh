@@ -13,7 +13,7 @@ cp -R rootfs/overlay/usr "$work/root/" # and those of an image
 
 bound() { # unit
 	case $1 in
-	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store) echo 1.5 ;; # the network; begin and preload, no daemons, fetch like one
+	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store | kiln-report) echo 1.5 ;; # the network; those that are no daemons use it like one
 	kiln-traind | kiln-config | kiln-steer@) echo 1.0 ;;
 	kiln-provision | kiln-hugepages | kiln-interrupts) echo 5.0 ;; # root: they mount, reload, write /sys
 	kiln-ssh) echo 9.8 ;; # a shell of root's, where the configuration gives a key

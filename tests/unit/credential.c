@@ -103,12 +103,60 @@ static void test_names(void **state)
 	}
 }
 
+/* A file of a credential directory. */
+static void put(const char *folder, const char *text)
+{
+	char path[256];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/hook", folder);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void test_line(void **state)
+{
+	static const char *const bad[] = { "", "\n", "two words\n", "two\nlines\n", "caf\xc3\xa9\n" };
+	char folder[] = "/tmp/kiln-credential-XXXXXX", command[64], line[CREDENTIAL_LINE_BYTES];
+	char longest[CREDENTIAL_LINE_BYTES + 1];
+	struct error err = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)setenv("CREDENTIALS_DIRECTORY", folder, 1);
+	put(folder, "  t0k3n+/=\n\n");
+	assert_int_equal(credential_load_line("hook", line, &err), 0);
+	assert_string_equal(line, "t0k3n+/=");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		put(folder, bad[i]);
+		assert_int_equal(credential_load_line("hook", line, &err), -EKEYREJECTED);
+		assert_non_null(strstr(err.text, "credential 'hook': expected one line"));
+	}
+	memset(longest, 'x', sizeof(longest));
+	longest[CREDENTIAL_LINE_BYTES] = '\0';
+	put(folder, longest);
+	assert_int_equal(credential_load_line("hook", line, &err), -EKEYREJECTED);
+	longest[CREDENTIAL_LINE_BYTES - 1] = '\0';
+	put(folder, longest);
+	assert_int_equal(credential_load_line("hook", line, &err), 0);
+	/* What a unit puts in the place of one that is not there. */
+	put(folder, "-");
+	assert_int_equal(credential_load_line("hook", line, &err), -EKEYREJECTED);
+	assert_non_null(strstr(err.text, "this box has none of that name"));
+	assert_int_equal(credential_load_line("absent", line, &err), -EKEYREJECTED);
+	assert_int_equal(credential_load_line("../hook", line, &err), -EINVAL);
+	(void)unsetenv("CREDENTIALS_DIRECTORY");
+	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): the name is ours
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_parse),       cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_environment), cmocka_unit_test(test_line),
 		cmocka_unit_test(test_names),
 	};
 

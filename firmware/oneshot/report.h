@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report of a night (core/reports.h), in a unit of its own: report.c asks for it and runs it,
+ * report_make.c gathers what is known, report_faults.c what the journal has of it, report_send.c posts and
+ * uploads it.
+ */
+#pragma once
+
+#include "core/reports.h"
+#include "core/tonight.h"
+#include "oneshot/oneshot.h"
+
+/* report_make.c: `config` may be an empty one, where none can be read. */
+MUST_CHECK int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
+			   struct error *err);
+
+/* report_faults.c: the member "faults" of what happened since `from_s`; NULL: the journal cannot be read. */
+cJSON *report_faults(int64_t from_s);
+
+/* report_send.c: what is to be delivered where; nothing where `config` has no notify.url. */
+MUST_CHECK int report_pend(const struct config *config, const char *id, struct error *err);
+/* Deliver what is pending, the newest first, which alone is waited for. What cannot be delivered is said, and
+ * stays. */
+void report_send(const struct config *config);

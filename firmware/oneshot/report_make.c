@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/night.h"
+#include "core/status.h"
+#include "core/version.h"
+#include "oneshot/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define REASON_MAX 65536u
+
+/* What is known when the night is over. */
+struct facts {
+	const struct config *config;
+	const struct tonight *tonight;
+	struct run run; /* the night's; without an id there was none */
+	cJSON *record;  /* its run.json; NULL = none */
+	const char *outcome;
+	char *unbegun; /* why the last begin failed; NULL = it did not */
+};
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static bool add_text(cJSON *object, const char *key, const char *text)
+{
+	return cJSON_AddItemToObject(object, key, text && *text ? json_string(text) : cJSON_CreateNull());
+}
+
+/* As run.json has it. */
+static bool copy(cJSON *object, const char *key, const cJSON *from)
+{
+	const cJSON *item = member(from, key);
+
+	return cJSON_AddItemToObject(object, key, item ? cJSON_Duplicate(item, true) : cJSON_CreateNull());
+}
+
+/* ---- What became of it ---- */
+
+static const char *outcome_of(const struct facts *facts)
+{
+	if (!*facts->run.id || facts->unbegun)
+		return "never_started";
+	switch (facts->run.state) {
+	case RUN_STOPPED:
+	case RUN_EXPIRED:
+	case RUN_FINISHED:
+	case RUN_FAILED:
+		return run_state_name(facts->run.state);
+	default:
+		return "halted";
+	}
+}
+
+static const char *reason_of(const struct facts *facts)
+{
+	const char *noted = cJSON_GetStringValue(member(facts->record, "reason"));
+
+	if (*facts->tonight->reason)
+		return facts->tonight->reason;
+	return noted ? noted : facts->unbegun;
+}
+
+static void find_run(struct facts *facts)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+
+	(void)!file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), REASON_MAX, &facts->unbegun, NULL, NULL);
+	if (run_load(&facts->run, NULL) == 0 && tonight_has(facts->tonight, &facts->run) &&
+	    run_json(&text, NULL) == 0 &&
+	    json_parse("run.json", text, strlen(text), &facts->record, NULL) == 0)
+		return;
+	run_done(&facts->run);
+	facts->run = (struct run){ 0 };
+}
+
+static void facts_done(struct facts *facts)
+{
+	run_done(&facts->run);
+	json_free(&facts->record);
+	free(facts->unbegun);
+}
+
+/* ---- Members ---- */
+
+static bool add_night(cJSON *report, const struct facts *facts)
+{
+	const int64_t now = time(NULL);
+	cJSON *night = cJSON_AddObjectToObject(report, "night");
+
+	if (!json_add_u64(night, "from_s", (uint64_t)facts->tonight->from_s) ||
+	    !json_add_u64(night, "to_s", (uint64_t)now) ||
+	    !cJSON_AddStringToObject(night, "by", facts->tonight->by_timer ? "timer" : "hand"))
+		return false;
+	if (!facts->config->file)
+		return cJSON_AddNullToObject(night, "next_s");
+	return json_add_u64(night, "next_s", (uint64_t)night_next(facts->config, now));
+}
+
+static bool add_sources(cJSON *object, const struct config *config)
+{
+	cJSON *sources = cJSON_AddArrayToObject(object, "sources");
+	bool done = sources;
+
+	for (uint32_t i = 0; done && i < config->sources; i++)
+		done = cJSON_AddItemToArray(sources, json_string(config->source[i].store.url));
+	return done;
+}
+
+static bool add_outputs(cJSON *object, const struct run *run)
+{
+	const char *url = run->config.sink.url;
+	char text[PATH_BYTES];
+
+	(void)snprintf(text, sizeof(text), "%s%s%s", url, url[strlen(url) - 1] == '/' ? "" : "/", run->id);
+	return add_text(object, "outputs", text);
+}
+
+static bool add_run(cJSON *report, const struct facts *facts)
+{
+	static const char *const copied[] = { "id",          "name",          "state",
+					      "started_s",   "seed",          "start_run",
+					      "plan_sha256", "order_version", "device" };
+	const struct config *config = &facts->run.config;
+	bool done = true;
+	cJSON *run;
+
+	if (!facts->record)
+		return cJSON_AddNullToObject(report, "run");
+	run = cJSON_AddObjectToObject(report, "run");
+	for (size_t i = 0; done && i < sizeof(copied) / sizeof(copied[0]); i++)
+		done = copy(run, copied[i], facts->record);
+	return done && json_add_u64(run, "epochs", config->run.epochs) &&
+	       json_add_u64(run, "epochs_done",
+			    (uint64_t)cJSON_GetArraySize(member(facts->record, "epochs"))) &&
+	       json_add_u64(run, "batch_rows", config->run.batch_rows) && add_sources(run, config) &&
+	       add_outputs(run, &facts->run);
+}
+
+struct curve {
+	bool any;
+	double first, best, last;
+	int best_epoch; /* from 1 */
+};
+
+static bool is_better(const char *key, double value, double than)
+{
+	return strstr(key, "loss") ? value < than : value > than;
+}
+
+static bool add_curve(cJSON *curves, const cJSON *epochs, const char *key)
+{
+	struct curve curve = { 0 };
+	const cJSON *epoch, *value;
+	int number = 0;
+	cJSON *object;
+
+	cJSON_ArrayForEach(epoch, epochs) {
+		number++;
+		value = member(epoch, key);
+		if (!cJSON_IsNumber(value))
+			continue;
+		curve.last = value->valuedouble;
+		if (!curve.any)
+			curve.first = curve.last;
+		if (!curve.any || is_better(key, curve.last, curve.best)) {
+			curve.best = curve.last;
+			curve.best_epoch = number;
+		}
+		curve.any = true;
+	}
+	if (!curve.any)
+		return cJSON_AddNullToObject(curves, key);
+	object = cJSON_AddObjectToObject(curves, key);
+	return cJSON_AddNumberToObject(object, "first", curve.first) &&
+	       cJSON_AddNumberToObject(object, "best", curve.best) &&
+	       cJSON_AddNumberToObject(object, "best_epoch", curve.best_epoch) &&
+	       cJSON_AddNumberToObject(object, "last", curve.last);
+}
+
+static bool add_curves(cJSON *report, const struct facts *facts)
+{
+	static const char *const keys[] = { "loss", "accuracy", "validation_loss", "validation_accuracy" };
+	cJSON *curves = cJSON_AddObjectToObject(report, "curves");
+	bool done = curves;
+
+	for (size_t i = 0; done && i < sizeof(keys) / sizeof(keys[0]); i++)
+		done = add_curve(curves, member(facts->record, "epochs"), keys[i]);
+	return done && copy(report, "test", member(facts->record, "metrics"));
+}
+
+/* uploadd's page knows its share as long as the process lives. */
+static bool add_time(cJSON *report, const struct facts *facts)
+{
+	const cJSON *throttled = member(facts->record, "throttled_s");
+	struct status page;
+	cJSON *time;
+
+	if (!copy(report, "time", facts->record))
+		return false;
+	time = cJSON_GetObjectItemCaseSensitive(report, "time");
+	if (cJSON_IsObject(time) && throttled &&
+	    !cJSON_AddItemToObject(time, "throttled_s", cJSON_Duplicate(throttled, false)))
+		return false;
+	if (!cJSON_IsObject(time) || status_read(STATUS_UPLOADD, &page, NULL) < 0 ||
+	    strcmp(page.run_id, facts->run.id) != 0)
+		return true;
+	return cJSON_AddNumberToObject(time, "upload_s", (double)page.uploadd.busy_us / 1e6);
+}
+
+static bool add_degraded(cJSON *report)
+{
+	cJSON *list = cJSON_AddArrayToObject(report, "degraded");
+	bool done = list;
+
+	for (int i = 0; done && i < STATUS_DAEMONS; i++) {
+		struct status page;
+		cJSON *object;
+
+		if (status_read((enum status_daemon)i, &page, NULL) < 0 || !*page.degraded)
+			continue;
+		object = cJSON_CreateObject();
+		done = cJSON_AddItemToArray(list, object) &&
+		       add_text(object, "daemon", status_daemon_name((enum status_daemon)i)) &&
+		       add_text(object, "why", page.degraded);
+	}
+	return done;
+}
+
+/* ---- The sentence ---- */
+
+static double figure(const cJSON *report, const char *curve, const char *key)
+{
+	const cJSON *item = member(member(member(report, "curves"), curve), key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : -1;
+}
+
+static bool add_sentence(cJSON *report, const struct facts *facts, const char *host)
+{
+	const double accuracy = figure(report, "validation_accuracy", "last");
+	const int faults = cJSON_GetArraySize(member(report, "faults"));
+	const char *reason = reason_of(facts);
+	char text[1024];
+	size_t used;
+
+	if (*facts->run.id)
+		used = (size_t)snprintf(text, sizeof(text), "%s: %s: %s, %d of %" PRIu64 " epochs", host,
+					facts->run.id, facts->outcome,
+					cJSON_GetArraySize(member(facts->record, "epochs")),
+					facts->run.config.run.epochs);
+	else
+		used = (size_t)snprintf(text, sizeof(text), "%s: no run started", host);
+	if (accuracy >= 0)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", validation accuracy %.2f %%",
+					 100 * accuracy);
+	if (faults)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %d kinds of faults", faults);
+	if (reason)
+		(void)snprintf(text + used, sizeof(text) - used, ": %.600s", reason);
+	return add_text(report, "text", text);
+}
+
+static bool add_faults(cJSON *report, const struct facts *facts)
+{
+	cJSON *faults = report_faults(facts->tonight->from_s);
+
+	return cJSON_AddItemToObject(report, "faults", faults ? faults : cJSON_CreateNull());
+}
+
+static bool add_all(cJSON *report, const struct facts *facts)
+{
+	char host[256] = "", id[REPORT_ID_BYTES];
+
+	(void)gethostname(host, sizeof(host) - 1);
+	return cJSON_AddNumberToObject(report, "schema", REPORT_SCHEMA) &&
+	       add_text(report, "id", report_id(facts->tonight->from_s, id)) &&
+	       add_text(report, "outcome", facts->outcome) && add_text(report, "reason", reason_of(facts)) &&
+	       add_text(report, "host", host) && add_text(report, "version", KILN_VERSION) &&
+	       add_night(report, facts) && add_run(report, facts) && add_curves(report, facts) &&
+	       add_time(report, facts) && add_faults(report, facts) && add_degraded(report) &&
+	       copy(report, "quarantine", facts->record) && copy(report, "left_behind", facts->record) &&
+	       copy(report, "changed", facts->record) && add_sentence(report, facts, host);
+}
+
+int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
+		struct error *err)
+{
+	CLEANUP(facts_done) struct facts facts = { .config = config, .tonight = tonight };
+	CLEANUP(json_free) cJSON *report = cJSON_CreateObject();
+
+	find_run(&facts);
+	facts.outcome = outcome_of(&facts);
+	if (!add_all(report, &facts))
+		return error_set(err, -ENOMEM, "no memory for the report");
+	*ret_report = TAKE(report);
+	return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A report goes to notify.url, and beside its run's files, or where there was no run into
+ * nights/<run.name>-<id>/: report.json and report.txt.
+ */
+#include "core/events.h"
+#include "core/log.h"
+#include "drivers/store/credential.h"
+#include "drivers/webhook/webhook.h"
+#include "oneshot/report.h"
+
+#include <mbedtls/platform_util.h>
+#include <string.h>
+
+/* In the order in which they are tried: whoever is told waits for no store. */
+enum target { TARGET_NOTIFY, TARGET_STORE, TARGETS };
+
+static const struct {
+	const char *key, *words;
+} targets[TARGETS] = { [TARGET_NOTIFY] = { "notify", "posted" }, [TARGET_STORE] = { "store", "uploaded" } };
+
+struct sending {
+	const struct config *config;
+	const char *id;
+	char *text; /* the JSON, as it is sent */
+	uint64_t bytes;
+	cJSON *report, *pending;
+	const char *run_id; /* the report's; NULL = there was none */
+	uint64_t wait_ms;
+};
+
+/* ---- What is pending ---- */
+
+static int write_pending(const char *id, const cJSON *pending, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	int r;
+
+	(void)report_path(id, "pending", path);
+	if (cJSON_GetArraySize(pending) == 0)
+		return unlink(path) < 0 && errno != ENOENT
+			       ? error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno))
+			       : 0;
+	r = json_print_line(pending, &text, err);
+	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
+}
+
+int report_pend(const struct config *config, const char *id, struct error *err)
+{
+	CLEANUP(json_free) cJSON *pending = cJSON_CreateObject();
+
+	/* Without a configuration nobody knows yet. */
+	if (!config->file || *config->notify.url)
+		(void)cJSON_AddStringToObject(pending, targets[TARGET_NOTIFY].key, "it was not tried yet");
+	(void)cJSON_AddStringToObject(pending, targets[TARGET_STORE].key, "it was not tried yet");
+	return write_pending(id, pending, err);
+}
+
+/* ---- notify.url ---- */
+
+static int post(const struct sending *sending, struct error *err)
+{
+	const struct config *config = sending->config;
+	char token[CREDENTIAL_LINE_BYTES] = "";
+	const struct webhook webhook = { .url = config->notify.url,
+					 .token = token,
+					 .ca_file = config->notify.ca_file,
+					 .wait_ms = sending->wait_ms };
+	int r = 0;
+
+	if (!*config->notify.url)
+		return 0;
+	if (*config->notify.credential)
+		r = credential_load_line(config->notify.credential, token, err);
+	if (r == 0)
+		r = webhook_post(&webhook, sending->text, sending->bytes, err);
+	mbedtls_platform_zeroize(token, sizeof(token));
+	if (r == 0)
+		event_send(&(struct event){ .id = EVENT_REPORT_POSTED, .run_id = sending->run_id },
+			   "the report of %s is posted", sending->id);
+	return r;
+}
+
+/* ---- The store ---- */
+
+static bool load_run(const char *id, struct run *ret_run)
+{
+	if (run_load(ret_run, NULL) == 0 && strcmp(ret_run->id, id) == 0)
+		return true;
+	run_done(ret_run);
+	*ret_run = (struct run){ 0 };
+	return run_load_archived(id, ret_run, NULL) == 0;
+}
+
+/* A run's files lie where it was begun to put them. */
+static int open_sink(const struct sending *sending, struct store **ret_sink, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	const struct config *config = sending->config;
+	struct store_options options;
+
+	if (sending->run_id && load_run(sending->run_id, &run))
+		config = &run.config;
+	options = store_options_of(config);
+	options.patience_ms = sending->wait_ms;
+	if (sending->wait_ms == 0)
+		options.attempts_max = 1;
+	return store_open(&config->sink, &options, ret_sink, err);
+}
+
+static int put(const struct sending *sending, struct store *sink, const char *form, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char key[STORE_KEY_MAX], path[PATH_BYTES];
+	uint64_t bytes;
+	int r = file_read(report_path(sending->id, form, path), REPORT_BYTES_MAX, &text, &bytes, err);
+
+	if (sending->run_id)
+		(void)snprintf(key, sizeof(key), "%s/report.%s", sending->run_id, form);
+	else
+		(void)snprintf(key, sizeof(key), "nights/%s-%s/report.%s", sending->config->run.name,
+			       sending->id, form);
+	return r < 0 ? r : store_put(sink, key, text, bytes, err);
+}
+
+static int upload(const struct sending *sending, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	int r = open_sink(sending, &sink, err);
+
+	if (r < 0 || (r = put(sending, sink, "txt", err)) < 0)
+		return r;
+	return put(sending, sink, "json", err);
+}
+
+/* ---- Both ---- */
+
+static int load(struct sending *sending, struct error *err)
+{
+	CLEANUP(free_ptr) char *pending = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+	int r = file_read(report_path(sending->id, "json", path), REPORT_BYTES_MAX, &sending->text,
+			  &sending->bytes, err);
+
+	if (r < 0 || (r = json_parse(path, sending->text, sending->bytes, &sending->report, err)) < 0 ||
+	    (r = file_read(report_path(sending->id, "pending", path), REPORT_BYTES_MAX, &pending, &bytes,
+			   err)) < 0 ||
+	    (r = json_parse(path, pending, bytes, &sending->pending, err)) < 0)
+		return r;
+	sending->run_id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(sending->report, "run"), "id"));
+	return 0;
+}
+
+static void sending_done(struct sending *sending)
+{
+	free(sending->text);
+	json_free(&sending->report);
+	json_free(&sending->pending);
+}
+
+/* False: this target is not there just now. */
+static bool deliver(struct sending *sending, enum target target)
+{
+	const char *key = targets[target].key;
+	struct error err = { 0 };
+	int r;
+
+	if (!cJSON_HasObjectItem(sending->pending, key))
+		return true;
+	r = target == TARGET_NOTIFY ? post(sending, &err) : upload(sending, &err);
+	cJSON_DeleteItemFromObjectCaseSensitive(sending->pending, key);
+	if (r < 0) {
+		(void)cJSON_AddItemToObject(sending->pending, key, json_string(err.text));
+		event_send(&(struct event){ .id = EVENT_REPORT_LATE, .run_id = sending->run_id },
+			   "the report of %s is not %s: %s, trying again with the next one", sending->id,
+			   targets[target].words, err.text);
+	}
+	if (write_pending(sending->id, sending->pending, &err) < 0)
+		log_warning("%s", err.text);
+	return r == 0;
+}
+
+void report_send(const struct config *config)
+{
+	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
+	bool there[TARGETS] = { true, true };
+	struct error err = { 0 };
+	uint32_t count = 0;
+
+	if (report_list("pending", &ids, &count, &err) < 0)
+		log_warning("%s", err.text);
+	for (uint32_t i = count; i-- > 0;) {
+		CLEANUP(sending_done)
+		struct sending sending = { .config = config,
+					   .id = ids[i],
+					   .wait_ms = i + 1 == count ? config->notify.wait_min * 60000 : 0 };
+
+		if (load(&sending, &err) < 0) {
+			log_warning("%s, leaving it", err.text);
+			continue;
+		}
+		for (int target = 0; target < TARGETS; target++)
+			there[target] = there[target] && deliver(&sending, (enum target)target);
+	}
+}

@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln-oneshot report: the night's report, posted to a real HTTP and HTTPS server and put into the store, for nights that
+# finished, failed, ended early or never started; what cannot be delivered, and that it harms nothing. Runs are begun and put to
+# rest as kiln-finished finds them; tests/system/night.sh reports a whole one.
+. "$(dirname "$0")/lib.sh"
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY CURL_CA_BUNDLE SSL_CERT_FILE
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
+kiln=$KILN_BIN/kiln token=s3cr3t-t0k3n
+
+serve() { # name, certificate and key
+	hook=$work/hooks/$1
+	mkdir -p "$hook"
+	tests/system/webhook.py "$hook" "${@:2}" 2>"$hook/log" &
+	wait_for 20 test -s "$hook/port"
+	ok $? "$1: a server" "$(cat "$hook/log")"
+	port=$(cat "$hook/port")
+}
+
+config() { # lines of run, of notify
+	mkdir -p "$KILN_ROOT/etc/kiln"
+	cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-CONF
+		run: { name = "t"; at = "22:00"; zone = "UTC"; epochs = 3; $1 };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$sink"; };
+		notify: { $2 };
+	CONF
+}
+
+a_node() { # name, lines of notify
+	node "$1"
+	runs=$KILN_ROOT/data/kiln/run reports=$KILN_ROOT/data/kiln/run/reports sink=$work/store/$1
+	config "" "$2"
+}
+
+begin() {
+	id=$("$KILN_BIN/kiln-oneshot" begin 2>"$work/errors") || ok 1 "begin" "$(cat "$work/errors")"
+}
+
+rest() { # state
+	echo "$1" >"$runs/current/state.new"
+	mv "$runs/current/state.new" "$runs/current/state"
+}
+
+report() {
+	"$KILN_BIN/kiln-oneshot" report 2>"$work/errors"
+	rc=$?
+	errors=$(cat "$work/errors")
+}
+
+of() { # file of JSON, expression of `r`
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$@" 2>&1
+}
+
+posted() { # expression of `p`, the requests so far
+	python3 -c 'import json, sys; p = [json.loads(line) for line in open(sys.argv[1])]; print(eval(sys.argv[2]))' "$hook/requests" "$1" 2>&1
+}
+
+# ---- A night that finished, and a server that is not there at once ----
+serve plain
+a_node finished "url = \"http://127.0.0.1:$port/hook?a=b\"; credential = \"hook\";"
+mkdir -p "$KILN_ROOT/data/kiln/credentials"
+echo "$token" >"$KILN_ROOT/data/kiln/credentials/hook"
+begin
+is "$(of "$runs/tonight.json" 'r["by"], r["run"]')" "('hand', '')" "begin: a night by hand"
+rest finished
+printf '503\ndrop\n429\n' >"$hook/answers"
+report
+is "$rc" 0 "a night that finished is reported" "$errors"
+is "$(posted '[q["status"] for q in p]')" "['503', 'drop', '429', '204']" "the POST is tried again until the server takes it" "$errors"
+is "$(posted '{(q["path"], q["headers"]["Content-Type"], q["headers"]["Authorization"]) for q in p}')" \
+	"{('/hook?a=b', 'application/json', 'Bearer $token')}" "where, as JSON, with the token"
+night=$(ls "$reports" | sed -n 's/\.json$//p')
+is "$(posted 'p[-1]["body"]')" "$(cat "$reports/$night.json")" "what is posted is the report"
+is "$(cat "$sink/$id/report.json")" "$(cat "$reports/$night.json")" "and lies in the store, beside the run"
+is "$(cat "$sink/$id/report.txt")" "$(cat "$reports/$night.txt")" "so does the page"
+is "$(of "$reports/$night.json" 'r["schema"], r["outcome"], r["reason"], r["run"]["id"], r["run"]["epochs"], r["night"]["by"], r["faults"]')" \
+	"(1, 'finished', None, '$id', 3, 'hand', None)" "its members"
+is "$(of "$reports/$night.json" 'r["run"]["sources"], r["run"]["outputs"]')" "(['file://$work/data'], 'file://$sink/$id')" "data and outputs"
+like "$(of "$reports/$night.json" 'r["night"]["next_s"] % 86400')" '^79200$' "the next night's start"
+like "$errors" "report: .*: $id: finished, 0 of 3 epochs" "one sentence says it"
+[ "$(wc -l <"$reports/$night.txt")" -le 60 ]
+ok $? "the page is one" "$(cat "$reports/$night.txt")"
+is "$(ls "$reports")" "$night.json
+$night.txt" "nothing is left to do"
+[ ! -e "$runs/tonight.json" ]
+ok $? "the night is over"
+is "$("$kiln" report --night)" "$(cat "$reports/$night.txt")" "kiln report --night"
+is "$("$kiln" report --night --json)" "$(cat "$reports/$night.json")" "kiln report --night --json"
+report
+is "$rc $(posted 'len(p)')" "0 4" "once more: there is nothing to report"
+! grep -rq "$token" "$reports" "$sink" "$work/errors"
+ok $? "the token is nowhere"
+
+# ---- Nights that did not finish ----
+outcome() { # state, outcome, reason, name
+	begin
+	rest "$1"
+	sleep 1.1 # a night a second
+	printf '{"from_s": %s, "by": "timer", "run": "%s", "reason": "%s"}\n' "$(date +%s)" "$id" "$3" >"$runs/tonight.json"
+	report
+	is "$rc $(posted 'json.loads(p[-1]["body"])["outcome"], json.loads(p[-1]["body"])["reason"], json.loads(p[-1]["body"])["night"]["by"]')" \
+		"0 ('$2', $([ -n "$3" ] && echo "'$3'" || echo None), 'timer')" "$4"
+}
+outcome failed failed 'a NaN' "a failed night"
+outcome expired expired '' "one that did not suffice"
+outcome running halted 'kiln-fetchd.service ended with 77' "one whose service ended for good"
+rest finished
+echo 's3://b: refused' >"$runs/unbegun"
+printf '{"from_s": %s, "by": "timer", "run": "", "reason": ""}\n' $(($(date +%s) + 10)) >"$runs/tonight.json"
+report
+is "$(posted 'json.loads(p[-1]["body"])["outcome"], json.loads(p[-1]["body"])["run"], json.loads(p[-1]["body"])["reason"].strip()')" \
+	"('never_started', None, 's3://b: refused')" "one that never started: the last night's run is not this one's"
+like "$(find "$sink" -path '*nights*')" "nights/t-[0-9]{8}-[0-9]{6}/report.json" "it has a place in the store"
+rm "$runs/unbegun"
+
+# ---- kiln.conf is wrong: the last good one tells whom to tell ----
+"$KILN_BIN/kiln-oneshot" keep-config
+echo 'run: { at = "25:00"; };' >"$KILN_ROOT/etc/kiln/kiln.conf"
+"$KILN_BIN/kiln-oneshot" nightly 2>"$work/errors" # without systemd it says no more
+is "$?" 78 "the timer, and a wrong kiln.conf"
+printf '{"from_s": %s, "by": "timer", "run": "", "reason": "%s"}\n' $(($(date +%s) + 20)) 'run.at: found 25:00' >"$runs/tonight.json"
+before=$(posted 'len(p)')
+report
+is "$rc $(posted 'len(p)') $(posted 'json.loads(p[-1]["body"])["reason"]')" "0 $((before + 1)) run.at: found 25:00" \
+	"it is reported all the same" "$errors"
+
+# ---- HTTPS ----
+if command -v openssl >/dev/null; then
+	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' \
+		-keyout "$work/key" -out "$work/crt" 2>"$work/openssl"
+	serve tls "$work/crt" "$work/key"
+	a_node tls "url = \"https://localhost:$port/\"; ca_file = \"$work/crt\"; wait_min = 0;"
+	begin
+	rest finished
+	report
+	is "$rc $(posted 'p[-1]["status"], "Authorization" in p[-1]["headers"]')" "0 ('204', False)" "HTTPS with an own authority, without a token" "$errors"
+	a_node untrusted "url = \"https://localhost:$port/\"; wait_min = 0;"
+	begin
+	rest finished
+	report
+	is "$rc $(posted 'len(p)')" "0 1" "an authority that is not trusted gets nothing"
+	like "$errors" 'the report of .* is not posted: POST https://localhost:[0-9]*: .*certificate' "it says so"
+else
+	skip "notify.url by HTTPS" "no openssl here"
+fi
+
+# ---- What cannot be delivered ----
+serve refusing
+a_node late "url = \"http://127.0.0.1:$port/secret-path\"; credential = \"hook\"; wait_min = 0;"
+begin
+rest finished
+: >"$hook/requests"
+report
+is "$rc $(posted 'len(p)')" "0 0" "without its credential nothing is sent, and nothing fails"
+like "$errors" "is not posted: credential 'hook':.*, trying again with the next one" "but it is said"
+mkdir -p "$KILN_ROOT/data/kiln/credentials"
+printf -- - >"$KILN_ROOT/data/kiln/credentials/hook"
+report
+like "$errors" "credential 'hook': this box has none of that name" "as a unit says it"
+echo "$token" >"$KILN_ROOT/data/kiln/credentials/hook"
+echo 403 >"$hook/answers"
+report
+is "$rc $(posted '[q["status"] for q in p]')" "0 ['403']" "a refusal is not tried again by itself"
+like "$errors" 'POST http://127.0.0.1:[0-9]+: HTTP 403: no, +not now, trying again' "what the server said is told, on one line"
+! grep -qE "$token|secret-path" <<<"$errors" "$reports"/*
+ok $? "neither token nor path are" "$errors"
+like "$("$kiln" report --night)" 'not delivered to notify.url yet: POST http://127.0.0.1' "kiln report --night says it"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+wait_for 10 "$kiln" node
+like "$("$kiln" status)" '^report +.*: finished.*; not posted: POST http' "so does kiln status"
+"$kiln" status --json >"$work/status.json"
+is "$(of "$work/status.json" 'r["report"]["outcome"], sorted(r["report"]["pending"])')" "('finished', ['notify'])" "kiln status --json"
+kill $controld
+wait $controld 2>/dev/null
+first=$(ls "$reports" | sed -n 's/\.json$//p')
+sleep 1.1
+rm -rf "$sink"
+: >"$sink" # no folder
+printf '{"from_s": %s, "by": "timer", "run": "%s", "reason": ""}\n' "$(date +%s)" "$id" >"$runs/tonight.json"
+report
+is "$rc $(posted '[json.loads(q["body"])["id"] == "'"$first"'" for q in p[1:]]')" "0 [False, True]" "with the next report what was left is posted"
+like "$errors" 'is not uploaded: .*' "a store that is away keeps nobody from being told"
+rm "$sink"
+report
+is "$rc $(ls "$reports" | grep -c pending)" "0 0" "when it is back, it gets it" "$errors"
+test -s "$sink/$id/report.json"
+ok $? "there it is"
+for i in $(seq 35); do
+	cp "$reports/$first.json" "$reports/20200101-0000$(printf %02d "$i").json"
+done
+report
+is "$(ls "$reports" | grep -c 'json$')" 30 "the newest 30 are kept"
+a_node nobody ""
+begin
+rest finished
+report
+is "$rc $(ls "$reports" | grep -c pending)" "0 0" "without notify.url the store alone gets it" "$errors"
+test -s "$sink/$id/report.txt"
+ok $? "it does"

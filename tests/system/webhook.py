@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A server that takes POSTs, on a port of its own choice. Usage: webhook.py FOLDER [CERTIFICATE KEY]
+FOLDER/port is its port. FOLDER/answers holds a status a line for the next requests, "drop" to end the connection without one;
+behind them it answers 204. FOLDER/requests gets a JSON line a request: path, headers, body, status."""
+import http.server, json, os, ssl, sys
+
+folder = sys.argv[1]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        with open(f"{folder}/answers", "a+") as file:
+            file.seek(0)
+            answers = file.read().split()
+        status = answers.pop(0) if answers else "204"
+        with open(f"{folder}/answers", "w") as file:
+            file.write("\n".join(answers))
+        with open(f"{folder}/requests", "a") as file:
+            print(json.dumps({"path": self.path, "headers": dict(self.headers), "body": body, "status": status}), file=file)
+        if status == "drop":
+            self.close_connection = True
+            return
+        text = b"" if status == "204" else b"no,\r\nnot now\x07"
+        self.send_response(int(status))
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *arguments):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+if len(sys.argv) > 2:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*sys.argv[2:])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+with open(f"{folder}/port.new", "w") as file:
+    print(server.server_address[1], file=file)
+os.rename(f"{folder}/port.new", f"{folder}/port")
+server.serve_forever()
