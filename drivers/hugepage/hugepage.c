@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 #include <sys/vfs.h>
 
-#define POOL "/sys/kernel/mm/hugepages/hugepages-2048kB/"
+#define POOL_PATH_BYTES 96
 
 /* ---- Numbers in files ---- */
 
@@ -32,19 +32,43 @@ static void number_write(const char *path, int64_t number)
 		(void)fprintf(file, "%" PRId64 "\n", number);
 }
 
-static int64_t pages_total(void)
+/* Of pages of `page` bytes. */
+static const char *pool_path(uint64_t page, const char *name, char path[static POOL_PATH_BYTES])
 {
-	return number_read(POOL "nr_hugepages");
+	(void)snprintf(path, POOL_PATH_BYTES, "/sys/kernel/mm/hugepages/hugepages-%" PRIu64 "kB/%s",
+		       page / 1024, name);
+	return path;
 }
 
-static int64_t pages_free(void)
+static int64_t pool_read(uint64_t page, const char *name)
 {
-	return number_read(POOL "free_hugepages") - number_read(POOL "resv_hugepages");
+	char path[POOL_PATH_BYTES];
+
+	return number_read(pool_path(page, name, path));
+}
+
+static void pool_set(uint64_t page, int64_t pages)
+{
+	char path[POOL_PATH_BYTES];
+
+	number_write(pool_path(page, "nr_hugepages", path), pages);
+}
+
+static int64_t pages_free(uint64_t page)
+{
+	return pool_read(page, "free_hugepages") - pool_read(page, "resv_hugepages");
+}
+
+uint64_t hugepage_gib_pages(void)
+{
+	int64_t pages = pool_read(HUGEPAGE_GIB_BYTES, "nr_hugepages");
+
+	return pages > 0 ? (uint64_t)pages : 0;
 }
 
 /* What the kernel could give without taking it from those who use it: asked for more, it would turn all free
  * memory into hugepages before it fails. */
-static int64_t pages_available(void)
+static int64_t pages_available(uint64_t page)
 {
 	CLEANUP(close_file) FILE *file = fopen("/proc/meminfo", "re");
 	char line[128];
@@ -52,14 +76,16 @@ static int64_t pages_available(void)
 
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "MemAvailable: %" SCNd64, &kib) == 1)
-			return kib / (int64_t)(HUGEPAGE_BYTES / 1024);
+			return kib / (int64_t)(page / 1024);
 	return 0;
 }
 
 /* One process of ours at a time reads the pool's size and writes another. */
-static void lock_pool(int *ret_fd)
+static void lock_pool(uint64_t page, int *ret_fd)
 {
-	*ret_fd = open(POOL "nr_hugepages", O_RDONLY | O_CLOEXEC);
+	char path[POOL_PATH_BYTES];
+
+	*ret_fd = open(pool_path(page, "nr_hugepages", path), O_RDONLY | O_CLOEXEC);
 	if (*ret_fd >= 0)
 		(void)flock(*ret_fd, LOCK_EX);
 }
@@ -72,30 +98,32 @@ static const char *note_path(const char *folder, char path[static PATH_BYTES])
 
 /* ---- The pool ---- */
 
-static int reserve(const char *folder, uint64_t bytes, uint64_t reuse_bytes, struct error *err)
+static int reserve(const char *folder, uint64_t page, uint64_t bytes, uint64_t reuse_bytes, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
-	int64_t needed = (int64_t)((bytes + HUGEPAGE_BYTES - 1) / HUGEPAGE_BYTES) -
-			 (int64_t)(reuse_bytes / HUGEPAGE_BYTES);
-	int64_t before, missing, free_now;
+	int64_t needed = (int64_t)((bytes + page - 1) / page) - (int64_t)(reuse_bytes / page);
+	int64_t before, missing, free_now, added;
 	char note[PATH_BYTES];
 
-	lock_pool(&lock);
-	before = pages_total();
-	missing = needed - pages_free();
-	if (missing > 0 && missing < pages_available())
-		number_write(POOL "nr_hugepages", before + missing);
-	free_now = pages_free();
+	lock_pool(page, &lock);
+	before = pool_read(page, "nr_hugepages");
+	missing = needed - pages_free(page);
+	/* Of 1 GiB there are those that were set aside at boot. */
+	if (page == HUGEPAGE_BYTES && missing > 0 && missing < pages_available(page))
+		pool_set(page, before + missing);
+	free_now = pages_free(page);
 	if (needed > free_now) {
-		if (pages_total() != before)
-			number_write(POOL "nr_hugepages", before);
+		if (pool_read(page, "nr_hugepages") != before)
+			pool_set(page, before);
 		return error_set(err, -ENOMEM,
-				 "%s: %" PRId64 " hugepages of 2 MiB needed, %" PRId64 " free (%" PRId64
-				 " in the pool)",
-				 folder, needed, free_now, before);
+				 "%s: %" PRId64 " hugepages of %" PRIu64 " MiB needed, %" PRId64
+				 " free (%" PRId64 " in the pool)",
+				 folder, needed, page >> 20, free_now, before);
 	}
-	if (pages_total() > before)
-		number_write(note_path(folder, note), number_read(note) + pages_total() - before);
+	added = pool_read(page, "nr_hugepages") - before;
+	(void)note_path(folder, note);
+	if (added > 0)
+		number_write(note, number_read(note) + added);
 	return 0;
 }
 
@@ -105,13 +133,13 @@ static void give_back(const char *folder)
 	char note[PATH_BYTES];
 	int64_t ours, idle;
 
-	lock_pool(&lock);
+	lock_pool(HUGEPAGE_BYTES, &lock);
 	ours = number_read(note_path(folder, note));
-	idle = pages_free();
+	idle = pages_free(HUGEPAGE_BYTES);
 	if (ours > idle)
 		ours = idle;
 	if (ours > 0)
-		number_write(POOL "nr_hugepages", pages_total() - ours);
+		pool_set(HUGEPAGE_BYTES, pool_read(HUGEPAGE_BYTES, "nr_hugepages") - ours);
 	(void)unlink(note);
 }
 
@@ -122,15 +150,18 @@ static bool is_hugetlbfs(const char *folder, struct statfs *ret_fs)
 	return statfs(folder, ret_fs) == 0 && ret_fs->f_type == HUGETLBFS_MAGIC;
 }
 
-static int mount_here(const char *folder, struct error *err)
+static int mount_here(const char *folder, uint64_t *ret_page, struct error *err)
 {
 	struct statfs fs;
 
+	*ret_page = HUGEPAGE_BYTES;
 	if (is_hugetlbfs(folder, &fs)) {
-		if ((uint64_t)fs.f_bsize == HUGEPAGE_BYTES)
+		*ret_page = (uint64_t)fs.f_bsize;
+		if (*ret_page == HUGEPAGE_BYTES || *ret_page == HUGEPAGE_GIB_BYTES)
 			return 0;
-		return error_set(err, -EINVAL, "%s: hugetlbfs with pages of %jd bytes, expected %" PRIu64,
-				 folder, (intmax_t)fs.f_bsize, HUGEPAGE_BYTES);
+		return error_set(err, -EINVAL,
+				 "%s: hugetlbfs with pages of %jd bytes, expected 2 MiB or 1 GiB", folder,
+				 (intmax_t)fs.f_bsize);
 	}
 	if (mount("hugetlbfs", folder, "hugetlbfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		  "pagesize=2M,mode=0770") < 0)
@@ -153,13 +184,14 @@ int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, b
 		     bool *ret_huge, struct error *err)
 {
 	struct error why;
+	uint64_t page;
 	int r = path_make(folder, err);
 
 	if (r < 0)
 		return r;
-	r = mount_here(folder, &why);
+	r = mount_here(folder, &page, &why);
 	if (r == 0)
-		r = reserve(folder, bytes, reuse_bytes, &why);
+		r = reserve(folder, page, bytes, reuse_bytes, &why);
 	if (r == 0) {
 		*ret_huge = true;
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder on hugetlbfs with enough free 2 MiB pages behind it. What was added to the kernel's pool is noted
- * in FOLDER.pages, so that it can be given back.
+ * A folder on hugetlbfs with enough free pages behind it, of 2 MiB, or of 1 GiB where it is mounted with
+ * those. What was added to the kernel's pool is noted in FOLDER.pages, so that it can be given back.
  */
 #pragma once
 
@@ -10,7 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HUGEPAGE_BYTES ((uint64_t)2 << 20)
+#define HUGEPAGE_BYTES     ((uint64_t)2 << 20)
+#define HUGEPAGE_GIB_BYTES ((uint64_t)1 << 30)
+
+/* Pages of 1 GiB in the kernel's pool: those that were set aside at boot. */
+uint64_t hugepage_gib_pages(void);
 
 /* Make `folder` (and mount hugetlbfs on it where we may), and raise the kernel's pool until `bytes` are free;
  * what `reuse_bytes` of files in it hold already counts as free. *ret_huge tells which pages the folder

@@ -102,6 +102,7 @@ static cJSON *hugepages(void)
 	cJSON *object = cJSON_CreateObject();
 
 	add_number_of(object, "pages_2mib", "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+	add_number_of(object, "pages_1gib", "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages");
 	add_number_of(object, "free_2mib", "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
 	return object;
 }

@@ -33,6 +33,7 @@
 
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
+enum config_pages { PAGES_2MIB, PAGES_1GIB };
 enum config_interrupts { INTERRUPTS_CORES, INTERRUPTS_LEAVE };
 enum config_bad_record { BAD_RECORD_STOP, BAD_RECORD_SKIP };
 enum config_changed { CHANGED_STOP, CHANGED_REPLAN };
@@ -155,6 +156,7 @@ struct config {
 	} order;
 	struct {
 		uint64_t slots;
+		int pages;        /* enum config_pages */
 		bool small_pages; /* true: fall back to normal pages when hugepages cannot be had */
 	} ring;
 	uint32_t features;

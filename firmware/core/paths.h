@@ -36,6 +36,8 @@ enum path {
 	PATH_ESP_CONFIG,  /* /efi/config: what a box is to take, from any PC */
 	PATH_RTC,         /* /sys/class/rtc: hardware clocks, which wake a box; drivers/clock/alarm.h */
 	PATH_UTMP,        /* /run/utmp: who is logged in, utmp(5) */
+	PATH_ESP_PAGES,   /* /efi/kiln/pages.env: what the boot loader sets aside */
+	PATH_MOUNT_PAGES, /* /run/systemd/system/run-kiln-huge.mount.d/60-pages.conf */
 	PATH_SSH,         /* /data/etc/ssh: authorized_keys and the box's own key */
 	PATH_TIMESYNCD,   /* /run/systemd/timesyncd.conf.d */
 	PATH_HWMON,       /* /sys/class/hwmon: temperatures */

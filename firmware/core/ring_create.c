@@ -30,12 +30,13 @@ static bool same_columns(const struct ring_control *control, const struct ring_g
 }
 
 /* Whether an old file, its control pages copied, can be written on. Wild counters or a cut file cannot. */
-static bool usable(const struct ring_control *control, const struct ring_geometry *geometry,
+static bool usable(int fd, const struct ring_control *control, const struct ring_geometry *geometry,
 		   uint64_t file_bytes)
 {
 	return control->magic == RING_MAGIC && control->version == RING_VERSION && control->retired == 0 &&
-	       file_bytes == ring_file_bytes(geometry) && control->file_bytes == file_bytes &&
-	       same_columns(control, geometry) && control->head - control->tail <= control->slots;
+	       file_bytes == ring_bytes_in(fd, ring_file_bytes(geometry)) &&
+	       control->file_bytes == file_bytes && same_columns(control, geometry) &&
+	       control->head - control->tail <= control->slots;
 }
 
 /* Tell an old ring's reader to go, and wait until it has. */
@@ -84,13 +85,14 @@ static int take_over(const char *path, int file, const struct ring_geometry *geo
 		return error_set(err, -EUCLEAN, "%s: not a file", path);
 	if (ring_control_read(path, fd, &control, NULL) < 0 || control.magic != RING_MAGIC)
 		return give_back(path, fd, err);
-	same = usable(&control, geometry, (uint64_t)st.st_size);
+	same = usable(fd, &control, geometry, (uint64_t)st.st_size);
 	ring = ring_new(path, take_fd(&fd), true);
 	if (!ring)
 		return error_set(err, -ENOMEM, "%s: no memory", path);
 	ring->geometry = *geometry;
-	ring->file_bytes =
-		same || (uint64_t)st.st_size < RETIRED_MAP_BYTES ? (uint64_t)st.st_size : RETIRED_MAP_BYTES;
+	ring->file_bytes = same || (uint64_t)st.st_size < RETIRED_MAP_BYTES
+				   ? (uint64_t)st.st_size
+				   : ring_bytes_in(ring->fd, RETIRED_MAP_BYTES);
 	r = ring_map(ring, err);
 	if (r < 0)
 		return r;
@@ -170,7 +172,7 @@ static int make_new(const char *path, const char *temporary, int held, const str
 	if (!ring)
 		return error_set(err, -ENOMEM, "%s: no memory", path);
 	ring->geometry = *geometry;
-	ring->file_bytes = ring_file_bytes(geometry);
+	ring->file_bytes = ring_bytes_in(ring->fd, ring_file_bytes(geometry));
 	if ((r = reserve(path, ring->fd, ring->file_bytes, err)) < 0 || (r = ring_map(ring, err)) < 0)
 		return r;
 	ring->control->version = RING_VERSION;

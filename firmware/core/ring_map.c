@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
@@ -67,6 +68,14 @@ uint64_t ring_file_bytes(const struct ring_geometry *geometry)
 }
 
 /* ---- Files ---- */
+
+uint64_t ring_bytes_in(int fd, uint64_t bytes)
+{
+	struct stat st;
+	uint64_t page = fstat(fd, &st) == 0 && st.st_blksize > 0 ? (uint64_t)st.st_blksize : 1;
+
+	return page > HUGE_PAGE_BYTES ? (bytes + page - 1) / page * page : bytes;
+}
 
 /* Locks of the open file description: they go with the process, and a second open by the same process
  * conflicts too. */

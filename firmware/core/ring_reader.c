@@ -26,7 +26,7 @@ static int take_geometry(struct ring *ring, const struct ring_control *control, 
 		return r;
 	ring_layout(geometry, &ring->slot_bytes, ring->offset);
 	if (control->slot_bytes != ring->slot_bytes || control->file_bytes != ring->file_bytes ||
-	    ring_file_bytes(geometry) != ring->file_bytes)
+	    ring_bytes_in(ring->fd, ring_file_bytes(geometry)) != ring->file_bytes)
 		return error_set(err, -EUCLEAN,
 				 "%s: a file of %" PRIu64 " bytes, expected %" PRIu64 " by its header",
 				 ring->path, ring->file_bytes, ring_file_bytes(geometry));

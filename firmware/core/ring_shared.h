@@ -96,6 +96,8 @@ void ring_layout(const struct ring_geometry *geometry, uint64_t *ret_slot_bytes,
 /* Every number within its bounds, so that sizes made of them cannot overflow; `code` on a mistake. */
 MUST_CHECK int ring_geometry_check(const char *path, const struct ring_geometry *geometry, int code,
 				   struct error *err);
+/* What a file of `bytes` has on the file system where it lies: on pages of more than 2 MiB, whole ones. */
+uint64_t ring_bytes_in(int fd, uint64_t bytes);
 MUST_CHECK int ring_lock(int fd, enum ring_lock_byte byte);
 /* The first pages of a file, copied so that the peer cannot change them. -EUCLEAN when it has fewer. */
 MUST_CHECK int ring_control_read(const char *path, int fd, struct ring_control *ret_control,

@@ -104,7 +104,7 @@ static int open_ring(struct fetch *fetch, struct error *err)
 	if (r == 0)
 		log_info("ring: %u slots of %" PRIu64 " bytes on %s", geometry.slots,
 			 ring_slot_bytes(fetch->ring),
-			 ring_pages_of(fetch->ring) == RING_HUGE_PAGES ? "2 MiB pages" : "normal pages");
+			 ring_pages_of(fetch->ring) == RING_HUGE_PAGES ? "hugepages" : "normal pages");
 	return r;
 }
 

@@ -103,19 +103,6 @@ int oneshot_clock(int argc, char **argv)
 
 /* ---- Servers ---- */
 
-/* The servers of kiln.conf, or of the last good one. */
-static int load(struct config *ret_config, struct error *err)
-{
-	char good[PATH_BYTES];
-	int r = config_load(config_path(0, NULL), ret_config, err);
-
-	if (r == 0 || r == -ENOENT)
-		return r;
-	config_done(ret_config);
-	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, config_path(0, NULL));
-	return config_load(good, ret_config, NULL) == 0 ? 0 : r;
-}
-
 int oneshot_clock_servers(int argc, char **argv)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -126,7 +113,7 @@ int oneshot_clock_servers(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	/* Its mistakes are kiln-config's to tell. */
-	if (load(&config, &err) < 0 || !*config.clock.ntp_servers)
+	if (keep_config_load(&config, &err) < 0 || !*config.clock.ntp_servers)
 		return EX_OK;
 	/* core/config_forms.c checked the names letter by letter. */
 	(void)snprintf(text, sizeof(text), "[Time]\nNTP=%s\n", config.clock.ntp_servers);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 2 MiB pages for the ring of the run that begins, on the node of its network interface: set, then read back.
+ * Unless it has pages of 1 GiB: 2 MiB pages for the ring of the run that begins, on the node of its network
+ * interface: set, then read back.
  */
 #include "core/log.h"
 #include "core/paths.h"
@@ -40,6 +41,12 @@ static int hugepages(struct error *err)
 	if (r < 0)
 		return r == -EBUSY ? 0 : r;
 	batch_geometry(&run.config, &schema, &geometry);
+	if (run.config.ring.pages == PAGES_1GIB &&
+	    hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= ring_file_bytes(&geometry)) {
+		log_info("%" PRIu64 " pages of 1 GiB were set aside at boot, for a ring of %" PRIu64 " bytes",
+			 hugepage_gib_pages(), ring_file_bytes(&geometry));
+		return 0;
+	}
 	node = hugepage_node_of_core("", first_core(&cores.network));
 	r = hugepage_node_reserve("", node, ring_file_bytes(&geometry), ring_held_bytes(path), &pages, err);
 	if (r == 0)

@@ -25,6 +25,19 @@ static int keep(const char *file, struct error *err)
 	return file_rename_durable(next, good, err);
 }
 
+int keep_config_load(struct config *ret_config, struct error *err)
+{
+	const char *file = config_path(0, NULL);
+	char good[PATH_BYTES];
+	int r = config_load(file, ret_config, err);
+
+	if (r == 0)
+		return 0;
+	config_done(ret_config);
+	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
+	return config_load(good, ret_config, NULL) == 0 ? 0 : r;
+}
+
 int oneshot_keep_config(int argc, char **argv)
 {
 	struct error err = { 0 };

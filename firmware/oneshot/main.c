@@ -15,6 +15,8 @@ static const struct {
 	{ "unfinished", "exit 0 while the current run goes on and begin took it up", oneshot_unfinished },
 	{ "new", "exit 0 when the next run is a new one, 1 when one goes on", oneshot_new },
 	{ "hugepages", "set hugepages aside for the current run's ring", oneshot_hugepages },
+	{ "boot-pages", "set aside pages of 1 GiB at the next boot, and use those that are there",
+	  oneshot_boot_pages },
 	{ "interrupts", "put the network interface's interrupts on the current run's cores",
 	  oneshot_interrupts },
 	{ "clock", "wait, for a bounded time, until the clock is set  [--wait-s N]", oneshot_clock },

@@ -105,6 +105,9 @@ int oneshot_hugepages(int argc, char **argv);
 int oneshot_clock(int argc, char **argv);
 /* clock.c: clock.ntp_servers for systemd-timesyncd, before it starts. */
 int oneshot_clock_servers(int argc, char **argv);
+/* boot_pages.c: ring.pages = "1GiB": tell the boot loader how many, and the ring's mount of those there are.
+ */
+int oneshot_boot_pages(int argc, char **argv);
 /* interrupts.c: those of the network interface of the current run, on its cores. */
 int oneshot_interrupts(int argc, char **argv);
 /* provision.c: bind what lies on /data where programs look for it. */
@@ -126,6 +129,8 @@ int oneshot_check_store(int argc, char **argv);
 int oneshot_slot(int argc, char **argv);
 /* keep_config.c: copy kiln.conf, as it was checked, for kiln-generator. */
 int oneshot_keep_config(int argc, char **argv);
+/* keep_config.c: kiln.conf, or where it has mistakes the last good one. Errors: of kiln.conf. */
+MUST_CHECK int keep_config_load(struct config *ret_config, struct error *err);
 
 /* update_fetch.c: it failed: note and event; gives the exit code. */
 struct update;

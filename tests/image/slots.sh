@@ -70,3 +70,20 @@ takes "none is whole: it says so, and tries again" 'no slot can be booted'
 unhide A/slot.cfg
 env_of ORDER="B A"
 takes "the first in order is not whole" 'slot A, attempt 1 '
+
+# ---- Pages of 1 GiB ----
+printf 'set kiln_args="console=ttyS0,115200 loglevel=7 no_timer_check"\n' >"$work/kernel.cfg"
+esp_put "$work/kernel.cfg" kiln/kernel.cfg
+unhide B/vmlinuz
+gib() { # text of the variable, extended regular expression: of the kernel's own log
+	rm -f "$work/pages.env"
+	grub-editenv "$work/pages.env" create
+	grub-editenv "$work/pages.env" set "kiln_gib=$1"
+	esp_put "$work/pages.env" kiln/pages.env
+	power_on
+	wait_for "$BOOT_S" console_says 'HugeTLB: registered 1.00 GiB page size'
+	cut_power
+	like "$(tr -d '\r' <"$work/console" | grep -aE 'Command line|HugeTLB: registered 1.00' | tr '\n' ' ')" "$2" "kiln_gib=$1"
+}
+gib 1 'hugepagesz=1G hugepages=1 .*registered 1.00 GiB page size, pre-allocated 1 pages'
+gib "1 init=/bin/sh" 'Command line: [^=]*root=/dev/mapper/kiln-root rootfstype=squashfs ro panic=5 quiet rauc.slot=[AB] [^ ]+ [^ ]+ +console=.*pre-allocated 0 pages'

@@ -60,6 +60,27 @@ is "$(servers 'ntp-2.lan\nExecStart=/bin/sh')" "[Time] NTP=ntp-1.lan 192.0.2.7 2
 like "$("$KILN_BIN/kiln" config check 2>&1)" 'clock.ntp_servers: found .*allowed: host names of \[A-Za-z0-9.-\] and addresses' "and why"
 cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 
+# ---- Pages of 1 GiB at the next boot ----
+pages() { # keys of ring: what the boot loader is told
+	sed -i '/^ring:/d' "$KILN_ROOT/etc/kiln/kiln.conf"
+	echo "ring: { $1 };" >>"$KILN_ROOT/etc/kiln/kiln.conf"
+	"$KILN_BIN/kiln-oneshot" boot-pages >"$work/said" 2>&1
+	[ ! -e "$KILN_ROOT/efi/kiln/pages.env" ] || grub-editenv "$KILN_ROOT/efi/kiln/pages.env" list 2>&1
+}
+mkdir -p "$KILN_ROOT/efi/kiln"
+pages 'pages = "2MiB";' >/dev/null
+is "$(ls "$KILN_ROOT/efi/kiln")" "" "pages of 2 MiB: the ESP stays as it is"
+if command -v grub-editenv >/dev/null; then
+	is "$(pages 'pages = "1GiB";')" "kiln_gib=1" "the ring takes one of 1 GiB"
+	like "$(cat "$work/said")" '1 pages of 1 GiB at the next boot' "it says so"
+	is "$(stat -c %s "$KILN_ROOT/efi/kiln/pages.env")" 1024 "in a block as GRUB's own"
+	inode=$(stat -c %i "$KILN_ROOT/efi/kiln/pages.env")
+	is "$(pages 'pages = "1GiB";') $(stat -c %i "$KILN_ROOT/efi/kiln/pages.env")" "kiln_gib=1 $inode" "the same once more writes nothing"
+	is "$(pages 'pages = "2MiB";')" "kiln_gib=0" "and back"
+else
+	skip "what the boot loader is told" "no grub-editenv here"
+fi
+
 # ---- Whether its clock is set ----
 clock() { # set or unset, seconds: what is said
 	LD_PRELOAD=$KILN_BUILD/system/preload/clock.so KILN_TEST_CLOCK=$1 "$KILN_BIN/kiln-oneshot" clock --wait-s "$2" 2>&1

@@ -443,6 +443,71 @@ static void a_new_ring_gets_the_old_ones_pages(void **state)
 	ring_close(writer());
 }
 
+/* ---- Pages of 1 GiB ---- */
+
+#define GIB_POOL "/sys/kernel/mm/hugepages/hugepages-1048576kB/"
+
+static long gib_pool(const char *name, long set)
+{
+	char file_path[96];
+	FILE *file;
+	long number = -1;
+
+	(void)snprintf(file_path, sizeof(file_path), GIB_POOL "%s", name);
+	file = fopen(file_path, set < 0 ? "re" : "we");
+	if (file && set < 0 && fscanf(file, "%ld", &number) != 1)
+		number = -1;
+	if (file && set >= 0)
+		(void)fprintf(file, "%ld\n", set);
+	if (file)
+		(void)fclose(file);
+	return number;
+}
+
+/* Where the kernel can still put one together, which it seldom can but at boot. */
+static bool have_gib_page(void)
+{
+	long before = gib_pool("nr_hugepages", -1);
+
+	if (before < 0)
+		return false;
+	if (gib_pool("free_hugepages", -1) < 1)
+		(void)gib_pool("nr_hugepages", before + 1);
+	return gib_pool("free_hugepages", -1) >= 1;
+}
+
+static void a_ring_on_pages_of_1_gib(void **state)
+{
+	const long before = gib_pool("nr_hugepages", -1);
+	struct ring_geometry changed = geometry;
+	struct ring *w, *r;
+	struct error err;
+
+	(void)state;
+	if (!have_gib_page() || mount("hugetlbfs", folder, "hugetlbfs", 0, "pagesize=1G") < 0) {
+		print_message("no page of 1 GiB here\n");
+		skip();
+	}
+	w = writer();
+	r = reader();
+	assert_int_equal(ring_held_bytes(path), 1 << 30);
+	assert_int_equal(ring_pages_of(w), RING_HUGE_PAGES);
+	ring_close(w);
+	w = writer(); /* which goes on with the one that is there */
+	ring_close(r);
+	r = reader();
+	ring_close(r);
+	ring_close(w);
+	changed.column[0].capacity = 8192;
+	assert_int_equal(ring_create(path, &changed, 20, &w, &err), 0);
+	assert_int_equal(ring_held_bytes(path), 1 << 30);
+	ring_close(w);
+	assert_int_equal(unlink(path), 0);
+	/* Nothing is mapped any more: the page is free. */
+	assert_int_equal(gib_pool("free_hugepages", -1), gib_pool("nr_hugepages", -1));
+	(void)gib_pool("nr_hugepages", before);
+}
+
 static int unmount(void **state)
 {
 	(void)state;
@@ -472,6 +537,7 @@ int main(void)
 		cmocka_unit_test_setup(the_group_may_read_whatever_the_umask, fresh),
 		cmocka_unit_test_setup(another_schema_retires_the_ring, fresh),
 		cmocka_unit_test_setup_teardown(a_new_ring_gets_the_old_ones_pages, fresh, unmount),
+		cmocka_unit_test_setup_teardown(a_ring_on_pages_of_1_gib, fresh, unmount),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages of 1 GiB are had at boot alone, before memory is in pieces: how many the ring of kiln.conf takes is
+ * put beside the boot loader for the next boot, as a block of GRUB's environment, whole or not there. Where
+ * this boot has them, the ring's folder is mounted with them.
+ */
+#include "core/log.h"
+#include "core/paths.h"
+#include "data/batch.h"
+#include "drivers/hugepage/hugepage.h"
+#include "oneshot/oneshot.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sysexits.h>
+
+#define BLOCK_BYTES 1024u /* GRUB manual, "The GRUB environment block": this size, the rest '#' */
+#define PAGES_MAX   64u   /* rootfs/esp/kiln/grub.cfg takes no more */
+#define MOUNT       "[Mount]\nOptions=\nOptions=nosuid,nodev,noexec,uid=0,gid=480,mode=0770,pagesize=1G,size=100%\n"
+
+static int pages_needed(const struct config *config, uint64_t *ret_pages, struct error *err)
+{
+	struct ring_geometry geometry;
+	struct example_schema schema;
+	int r;
+
+	*ret_pages = 0;
+	if (config->ring.pages != PAGES_1GIB)
+		return 0;
+	r = batch_schema(config, &schema, err);
+	if (r < 0)
+		return r;
+	batch_geometry(config, &schema, &geometry);
+	*ret_pages = (ring_file_bytes(&geometry) + HUGEPAGE_GIB_BYTES - 1) / HUGEPAGE_GIB_BYTES;
+	if (*ret_pages > PAGES_MAX)
+		return error_set(err, -EINVAL,
+				 "ring.pages = \"1GiB\": the ring takes %" PRIu64
+				 " pages, at most %u are set aside",
+				 *ret_pages, PAGES_MAX);
+	return 0;
+}
+
+/* Nothing is written where it says so already: it is a FAT partition. */
+static int tell_loader(uint64_t pages, struct error *err)
+{
+	CLEANUP(free_ptr) char *before = NULL;
+	char block[BLOCK_BYTES + 1], path[PATH_BYTES];
+	uint64_t bytes = 0;
+	int used = snprintf(block, sizeof(block), "# GRUB Environment Block\nkiln_gib=%" PRIu64 "\n", pages);
+
+	memset(block + used, '#', BLOCK_BYTES - (size_t)used);
+	(void)path_of(PATH_ESP_PAGES, NULL, path);
+	if (file_read(path, BLOCK_BYTES, &before, &bytes, NULL) < 0 && pages == 0)
+		return 0;
+	if (before && bytes == BLOCK_BYTES && memcmp(before, block, BLOCK_BYTES) == 0)
+		return 0;
+	log_info("%" PRIu64 " pages of 1 GiB at the next boot", pages);
+	return file_write_durable(path, block, BLOCK_BYTES, err);
+}
+
+static int mount_with_them(struct error *err)
+{
+	char path[PATH_BYTES], folder[PATH_BYTES];
+
+	(void)path_of(PATH_MOUNT_PAGES, NULL, path);
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	if (path_make(folder, err) < 0)
+		return err->code;
+	return file_write_durable(path, MOUNT, strlen(MOUNT), err);
+}
+
+static int boot_pages(struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	const uint64_t there = hugepage_gib_pages();
+	uint64_t needed;
+	int r = keep_config_load(&config, err);
+
+	/* Its mistakes are kiln-config's to tell. */
+	if (r < 0)
+		return 0;
+	if ((r = pages_needed(&config, &needed, err)) < 0 || (r = tell_loader(needed, err)) < 0 ||
+	    needed == 0)
+		return r;
+	if (there >= needed)
+		return mount_with_them(err);
+	log_notice("ring.pages = \"1GiB\": %" PRIu64 " pages of 1 GiB needed, %" PRIu64
+		   " there: pages of 2 MiB until the next boot",
+		   needed, there);
+	return 0;
+}
+
+int oneshot_boot_pages(int argc, char **argv)
+{
+	struct error err = { 0 };
+
+	(void)argc;
+	(void)argv;
+	return boot_pages(&err) < 0 ? fatal(&err) : EX_OK;
+}
