@@ -80,7 +80,7 @@ gib() { # text of the variable, extended regular expression: of the kernel's own
 	grub-editenv "$work/pages.env" create
 	grub-editenv "$work/pages.env" set "kiln_gib=$1"
 	esp_put "$work/pages.env" kiln/pages.env
-	power_on
+	power_on -m 4096 # of less, the kernel has no whole one left
 	wait_for "$BOOT_S" console_says 'HugeTLB: registered 1.00 GiB page size'
 	cut_power
 	like "$(tr -d '\r' <"$work/console" | grep -aE 'Command line|HugeTLB: registered 1.00' | tr '\n' ' ')" "$2" "kiln_gib=$1"
