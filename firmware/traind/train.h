@@ -137,7 +137,7 @@ enum stage {
 	STAGE_TRAINING,
 	STAGE_EVALUATING,
 	STAGE_CHECKPOINTS, /* as far as they hold training up */
-	STAGE_PAUSED, /* by somebody, or to cool down */
+	STAGE_PAUSED,      /* by somebody, or to cool down */
 	STAGE_MAX
 };
 
