@@ -86,11 +86,11 @@ if [ "$after" -gt "$before" ]; then
 fi
 
 # ---- After a run: off, once the store has all of it ----
-power() { # name, minutes; the run waits at its first step until somebody resumes it
-	config 2 "" "$every power: { when_finished = \"off\"; upload_wait_min = $2; };" | sed "s/name = \"t\"/name = \"$1\"/" >"$conf"
+power() { # name, minutes; the timer's run waits at its first step until somebody resumes it; a container has no clock to wake it
+	config 2 "" "$every power: { when_finished = \"off\"; wake_by = \"other\"; upload_wait_min = $2; };" | sed "s/name = \"t\"/name = \"$1\"/" >"$conf"
 	rm -rf "$root"/data/kiln/run/current "$root"/data/kiln/spool/*/*
-	inside kiln start >"$work/said" 2>&1
-	becomes 60 paused "a run with power.when_finished = off"
+	inside systemctl start kiln-nightly.service
+	becomes 60 paused "the timer's run with power.when_finished = off"
 }
 echo '{"seq": 1, "state": "paused", "checkpoint_seq": 0}' >"$root/data/paused"
 drop_in kiln-begin.service Service 'ExecStartPost=/bin/cp /data/paused /data/kiln/run/current/want'
