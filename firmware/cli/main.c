@@ -35,7 +35,7 @@ static const struct verb {
 	{ "control", "the control protocol's reference", cli_control, NULL, true },
 	{ "config", "check, show, apply or document the configuration", cli_config, NULL, false },
 	{ "run", "repeat the run of a run.json, in the foreground", cli_run, NULL, true },
-	{ "report", "what a run came to", cli_report, NULL, true },
+	{ "report", "what a run, or the last night, came to", cli_report, NULL, true },
 	{ "prep", "raw texts to shards in the store", cli_prep, NULL, true },
 	{ "model", "a network's layers, shapes and parameters", cli_model, NULL, true },
 	{ "predict", "what a trained network makes of texts", cli_predict, NULL, true },
