@@ -57,7 +57,7 @@ void report_print_time(const cJSON *time, FILE *out)
 
 	if (!cJSON_IsObject(time))
 		return;
-	fprintf(out, "\ntime by stage, in %.0f starts of the trainer\n", number(time, "starts"));
+	fprintf(out, "\ntime by stage (the trainer began %.0f times)\n", number(time, "starts"));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (cJSON_IsNumber(member(time, rows[i].key)))
 			fprintf(out, "  %-24s  %10.1f s\n", rows[i].label, number(time, rows[i].key));
@@ -150,6 +150,7 @@ static void print_night(const cJSON *report, FILE *out)
 static void print_run(const cJSON *report, FILE *out)
 {
 	const cJSON *run = member(report, "run"), *source;
+	const char *start = cJSON_GetStringValue(member(run, "start_run"));
 	char at[32];
 
 	if (!cJSON_IsObject(run))
@@ -158,8 +159,7 @@ static void print_run(const cJSON *report, FILE *out)
 		date(number(run, "started_s"), true, at));
 	fprintf(out, "%-*s %.0f of %.0f epochs, %.0f rows a batch, seed %.0f%s%s\n", WIDTH, "",
 		number(run, "epochs_done"), number(run, "epochs"), number(run, "batch_rows"),
-		number(run, "seed"), *text(run, "start_run") != '-' ? ", from " : "",
-		*text(run, "start_run") != '-' ? text(run, "start_run") : "");
+		number(run, "seed"), start && *start ? ", from " : "", start ? start : "");
 	cJSON_ArrayForEach(source, member(run, "sources"))
 		if (cJSON_IsString(source))
 			fprintf(out, "%-*s %s\n", WIDTH, "data", source->valuestring);

@@ -79,6 +79,7 @@ is "$(of "$reports/$night.json" 'r["schema"], r["outcome"], r["reason"], r["run"
 is "$(of "$reports/$night.json" 'r["run"]["sources"], r["run"]["outputs"]')" "(['file://$work/data'], 'file://$sink/$id')" "data and outputs"
 like "$(of "$reports/$night.json" 'r["night"]["next_s"] % 86400')" '^79200$' "the next night's start"
 like "$errors" "report: .*: $id: finished, 0 of 3 epochs" "one sentence says it"
+like "$(cat "$reports/$night.txt")" '3 epochs, 128 rows a batch, seed 44$' "the page says what ran"
 [ "$(wc -l <"$reports/$night.txt")" -le 60 ]
 ok $? "the page is one" "$(cat "$reports/$night.txt")"
 is "$(ls "$reports")" "$night.json
