@@ -150,3 +150,12 @@ is_in_the_bucket() { # run
 	fetched "$1/model/model.safetensors"
 	ok $? "so is the model" "$(cat "$work/store.log")"
 }
+
+# What kiln-finished makes of the night.
+has_its_report() { # run
+	wait_seldom "$BOOT_S" fetched "$1/report.json"
+	ok $? "the night's report is in the bucket" "$(cat "$work/store.log")"
+	like "$(cat "$work/got")" "$1" "which is of this run"
+	fetched "$1/report.txt"
+	ok $? "and is there to be read" "$(cat "$work/store.log")"
+}

@@ -60,6 +60,7 @@ becomes $((2 * BOOT_S)) finished "the run finishes"
 run=$(newest_run)
 wait_seldom "$BOOT_S" is_stored "$run"
 is_in_the_bucket "$run"
+[ "$short" = --short ] || has_its_report "$run"
 is "$(inside 'systemctl --failed --no-legend --plain')" "" "no unit has failed"
 [ "$short" = --short ] || figures
 power_off
