@@ -75,9 +75,10 @@ ok $? "its clock comes from there" "$(inside 'date -u; journalctl -b -u systemd-
 wait_for 60 box_says "kiln status --json | tr -d ' \t\n'" '"clock_set":true'
 ok $? "kiln status says that it is set"
 is "$(next_night)" "2027-03-28 01:00" "02:30 does not exist that night: it begins at 03:00, when 02:00 would have been"
+before=$(nights) # the clock was wrong when the box booted, so one may have been missed by then
 it_is '2027-03-28 00:59:30'
 box_takes_it 2027-03-28
-wait_for "$BOOT_S" night_is_over 1
+wait_for "$BOOT_S" night_is_over $((before + 1))
 ok $? "the night begins" "$(inside 'date -u; systemctl list-timers --no-pager kiln-nightly.timer; journalctl -b -u kiln-nightly --no-pager')"
 is "$(next_night)" "2027-03-29 00:30" "and the next one at 02:30"
 it_is '2027-10-30 12:00'
@@ -89,7 +90,7 @@ before=$(nights)
 it_is '2027-11-03 09:00'
 box_takes_it 2027-11-03
 wait_for "$BOOT_S" night_is_over $((before + 1))
-like "$(inside 'journalctl -b -o cat -u kiln-nightly --no-pager')" 'was [0-9]+ minutes ago, and run.catch_up is off' "a night that was missed is left out"
+like "$(inside 'journalctl -b -o cat -u kiln-nightly --no-pager | tail -n 5')" 'was [0-9]+ minutes ago, and run.catch_up is off' "a night that was missed is left out"
 conf true
 tr '\n' ' ' <"$work/kiln.conf" >"$work/line"
 inside "echo '$(cat "$work/line")' >/tmp/kiln.conf; kiln config apply /tmp/kiln.conf" >"$work/said"
