@@ -25,7 +25,8 @@ hook=$work/hook
 mkdir "$hook"
 tests/system/webhook.py "$hook" 2>"$hook/log" &
 wait_for 20 test -s "$hook/port"
-notify="notify: { url = \"http://127.0.0.1:$(cat "$hook/port")/\"; };"
+notify="notify: { url = \"http://127.0.0.1:$(cat "$hook/port")/\"; credential = \"hook\"; };"
+install -D -m 600 /dev/stdin "$root/data/kiln/credentials/hook" <<<t0k3n
 config 2 "" "$checkpoints $notify" >"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "config.reload, as kiln-control"
 for word in "update s3://bucket/key" factory-reset; do
@@ -67,6 +68,8 @@ ok $? "the night's report is posted: what became of it, and what the journal has
 $(journal -n 30 -u kiln-report -u kiln-finished)"
 wait_for 30 test -s "$root/data/kiln/store/runs/$run/report.txt"
 ok $? "and in the store"
+is "$(python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).readline())["headers"]["Authorization"])' "$hook/requests")" \
+	"Bearer t0k3n" "with a credential that only root can read on the disk"
 is "$(event report.made _SYSTEMD_UNIT KILN_RUN_ID)" "kiln-report.service $run" "by a unit of its own"
 like "$(inside kiln report --night)" "$run: finished, 2 of 2 epochs" "kiln report --night"
 good=$(cat "$root/etc/kiln/kiln.conf")
@@ -82,7 +85,15 @@ ok $? "kiln-begin does not start: that is, too" "$(posted outcome night reason)
 $(journal -n 20 -u kiln-run-failed)"
 sed "s/ at = \"[0-9:]*\"/ at = \"$(date -u -d '-2 hours' +%H:%M)\"/" <<<"$good" >"$root/etc/kiln/kiln.conf"
 touch -d '3 days ago' "$root/etc/kiln/kiln.conf"
+mv "$root"/data/kiln/credentials/{hook,away}
 inside systemctl start kiln-nightly.service
+late() {
+	grep -qE "^report .*catch_up is off; not posted: credential 'hook': this box has none of that name" <<<"$(inside kiln status 2>&1)"
+}
+wait_for 60 late
+ok $? "without its credential a report is made all the same, and kiln status says that it is not posted" "$(inside kiln status 2>&1)"
+mv "$root"/data/kiln/credentials/{away,hook}
+inside systemctl start kiln-report.service
 wait_for 60 is_posted outcome 'night["by"]' run '"12" in reason and "run.catch_up is off" in reason' "never_started timer None True"
 ok $? "a start that was missed" "$(posted outcome night reason)"
 is "$(inside find /data/kiln/store/runs -path '*nights/t-*/report.json' | wc -l)" 3 "each has its place in the store"
