@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What a box does by itself when it stands still, and who may log in: a hardware watchdog (QEMU's i6300esb), a panic, and SSH
-# by the key that its ESP brought.
+# by the key that its ESP brought; and pages of 1 GiB, which take a second boot.
 . "$(dirname "$0")/lib.sh"
 
 kernel_args=no_timer_check # as a busy host lets time pass between two ticks
 built
 new_disk 4G
-esp_put config/examples/embedded.conf config/kiln.conf
+sed 's/^ring: {/& pages = "1GiB";/' config/examples/embedded.conf >"$work/kiln.conf"
+esp_put "$work/kiln.conf" config/kiln.conf
 ssh-keygen -q -N "" -t ed25519 -f "$work/key"
 esp_put "$work/key.pub" config/authorized_keys
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-power_on -device i6300esb -action watchdog=reset -nic "user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:$port-:22"
+power_on -m 4096 -device i6300esb -action watchdog=reset -nic "user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:$port-:22"
 booted "it boots"
 
 # ---- SSH ----
@@ -40,6 +41,10 @@ wait_for "$BOOT_S" boots 2
 ok $? "systemd stands still: the watchdog resets the box" "$(tail -n 5 "$work/console")"
 echo "{\"name\":\"watchdog-reset-seconds\",\"case\":\"qemu-tcg, i6300esb, 60 s\",\"value\":$((SECONDS - before)),\"unit\":\"s\"}"
 booted "it boots again"
+
+# ---- Pages of 1 GiB, from this boot on ----
+expect "the boot loader has set one aside" '^1$' 'cat /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages'
+expect "the ring's folder will lie on it" 'pagesize=1G' 'systemctl show -p Options run-kiln-huge.mount'
 
 # ---- A panic ----
 vm_run 10 'echo c >/proc/sysrq-trigger' >/dev/null
