@@ -12,7 +12,7 @@ esp_put "$work/kiln.conf" config/kiln.conf
 ssh-keygen -q -N "" -t ed25519 -f "$work/key"
 esp_put "$work/key.pub" config/authorized_keys
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-power_on -m 4096 -device i6300esb -action watchdog=reset -nic "user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:$port-:22"
+power_on -m 4096 -device i6300esb -action watchdog=reset -nic "user,model=virtio-net-pci,net=10.0.7.0/24,hostfwd=tcp:127.0.0.1:$port-:22"
 booted "it boots"
 
 # ---- SSH ----
