@@ -123,7 +123,9 @@ int file_write_durable(const char *path, const void *data, uint64_t bytes, struc
 	int r;
 
 	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0664);
+	/* One that a power cut left may be another user's, and a link may have been put there. */
+	(void)unlink(temporary);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot make it: %s", temporary, strerror(errno));
 	r = file_write_all(fd, data, bytes);

@@ -114,6 +114,23 @@ static void test_a_full_disk(void **state)
 	assert_string_equal(data, "old");
 }
 
+/* A temporary file that is there already is somebody else's: what a power cut left, or a trap for root. */
+static void test_a_foreign_temporary(void **state)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(file_write_durable("victim", "whole", 5, &err), 0);
+	assert_int_equal(symlink("victim", "file.tmp"), 0);
+	assert_int_equal(file_write_durable("file", "new", 3, &err), 0);
+	assert_int_equal(lstat("file", &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(file_read("victim", 5, &data, NULL, &err), 0);
+	assert_string_equal(data, "whole");
+}
+
 static void test_refusals(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -140,6 +157,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_make, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_write_and_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_full_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_foreign_temporary, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
 	};
 
