@@ -16,7 +16,19 @@
 
 #define BLOCK_BYTES 1024u /* GRUB manual, "The GRUB environment block": this size, the rest '#' */
 #define PAGES_MAX   64u   /* rootfs/esp/kiln/grub.cfg takes no more */
-#define MOUNT       "[Mount]\nOptions=\nOptions=nosuid,nodev,noexec,uid=0,gid=480,mode=0770,pagesize=1G,size=100%\n"
+/* What the rest of the box keeps of its memory, at least, and at least a quarter. */
+#define KEPT_BYTES (UINT64_C(768) << 20)
+#define MOUNT      "[Mount]\nOptions=\nOptions=nosuid,nodev,noexec,uid=0,gid=480,mode=0770,pagesize=1G,size=100%\n"
+
+/* More would leave the kernel too little to boot with. */
+static uint64_t pages_allowed(void)
+{
+	const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t kept = memory / 4 > KEPT_BYTES ? memory / 4 : KEPT_BYTES;
+	const uint64_t pages = memory > kept ? (memory - kept) / HUGEPAGE_GIB_BYTES : 0;
+
+	return pages < PAGES_MAX ? pages : PAGES_MAX;
+}
 
 static int pages_needed(const struct config *config, uint64_t *ret_pages, struct error *err)
 {
@@ -32,11 +44,11 @@ static int pages_needed(const struct config *config, uint64_t *ret_pages, struct
 		return r;
 	batch_geometry(config, &schema, &geometry);
 	*ret_pages = (ring_file_bytes(&geometry) + HUGEPAGE_GIB_BYTES - 1) / HUGEPAGE_GIB_BYTES;
-	if (*ret_pages > PAGES_MAX)
+	if (*ret_pages > pages_allowed())
 		return error_set(err, -EINVAL,
 				 "ring.pages = \"1GiB\": the ring takes %" PRIu64
-				 " pages, at most %u are set aside",
-				 *ret_pages, PAGES_MAX);
+				 " pages, of this box's memory at most %" PRIu64 " are set aside",
+				 *ret_pages, pages_allowed());
 	return 0;
 }
 
@@ -74,14 +86,19 @@ static int boot_pages(struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	const uint64_t there = hugepage_gib_pages();
+	struct error loader_err;
 	uint64_t needed;
 	int r = keep_config_load(&config, err);
 
 	/* Its mistakes are kiln-config's to tell. */
 	if (r < 0)
-		return 0;
-	if ((r = pages_needed(&config, &needed, err)) < 0 || (r = tell_loader(needed, err)) < 0 ||
-	    needed == 0)
+		return r == -ENOENT ? tell_loader(0, err) : 0;
+	if ((r = pages_needed(&config, &needed, err)) < 0) {
+		if (tell_loader(0, &loader_err) < 0)
+			log_warning("%s", loader_err.text);
+		return r;
+	}
+	if ((r = tell_loader(needed, err)) < 0 || needed == 0)
 		return r;
 	if (there >= needed)
 		return mount_with_them(err);

@@ -77,6 +77,15 @@ if command -v grub-editenv >/dev/null; then
 	inode=$(stat -c %i "$KILN_ROOT/efi/kiln/pages.env")
 	is "$(pages 'pages = "1GiB";') $(stat -c %i "$KILN_ROOT/efi/kiln/pages.env")" "kiln_gib=1 $inode" "the same once more writes nothing"
 	is "$(pages 'pages = "2MiB";')" "kiln_gib=0" "and back"
+	pages 'pages = "1GiB";' >/dev/null
+	sed -i 's/^run: {/run: { batch_rows = 65536;/' "$KILN_ROOT/etc/kiln/kiln.conf"
+	is "$(pages 'pages = "1GiB"; slots = 4096;')" "kiln_gib=0" "a ring larger than the memory gets none"
+	like "$(cat "$work/said")" "the ring takes [0-9]+ pages, of this box's memory at most [0-9]+ are set aside" "and why"
+	cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+	pages 'pages = "1GiB";' >/dev/null
+	rm "$KILN_ROOT/etc/kiln/kiln.conf"
+	"$KILN_BIN/kiln-oneshot" boot-pages
+	is "$? $(grub-editenv "$KILN_ROOT/efi/kiln/pages.env" list)" "0 kiln_gib=0" "without a configuration, as after a factory reset, there are none"
 else
 	skip "what the boot loader is told" "no grub-editenv here"
 fi
