@@ -261,8 +261,8 @@ const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_SLOT_BAD] = { "slot.bad", "5f75767f48b74348be2daeb6ec48420e", LOG_ERR, SLOT,
 			     "an updated slot did not stand its trial: the box restarts into the other" },
 	[EVENT_SLOT_BACK] = { "slot.back", "b690ec5528b748af8efdf0d114e9f84f", LOG_ERR, SLOT,
-			      "the other slot, which was updated, did not boot or was not well: this one "
-			      "goes on" },
+			      "the other slot did not boot, or was updated and not well: this one goes "
+			      "on" },
 	[EVENT_STEER_ASKED] = { "steer.asked", "3ede7f1c79c349ab84c0beadb74fac09", LOG_NOTICE, WORD,
 				"kiln-steer acts on systemd" },
 	[EVENT_STEER_REFUSED] = { "steer.refused", "bc7164627a134a4a83374fc76acf326a", LOG_WARNING, 0,
