@@ -157,6 +157,15 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
 
+/* Whoever had it stopped is still there; the heat stops it, too. */
+static bool is_stopped_by_hand(const struct run *run)
+{
+	struct run_want want;
+	struct error err;
+
+	return run->state == RUN_STOPPED && (run_want_get(&want, &err) < 0 || want.state == RUN_STOPPED);
+}
+
 /* The box's own configuration decides, not what the run was begun with; while that is wrong the box stays on.
  */
 int finished_rest(bool power, struct error *err)
@@ -175,8 +184,7 @@ int finished_rest(bool power, struct error *err)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	power = power && tonight_get(&tonight, NULL) == 0 && tonight.by_timer;
-	/* Whoever stopped it is still there. */
-	if (run.state == RUN_STOPPED) {
+	if (is_stopped_by_hand(&run)) {
 		report_ask(NULL);
 		return 0;
 	}

@@ -122,8 +122,10 @@ int obey(struct train *train, struct error *err)
 	int r;
 
 	alive_tick(train->worker);
-	if (clock_us() - train->obey.looked_us < LOOK_US || !look(train, &want))
+	if (clock_us() - train->obey.looked_us < LOOK_US)
 		return 0;
+	if (!look(train, &want))
+		return throttle(train, err);
 	if (want.checkpoint_seq != train->obey.checkpoint_seq)
 		train->checkpoint_due = true;
 	train->obey.checkpoint_seq = want.checkpoint_seq;

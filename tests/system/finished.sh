@@ -158,8 +158,16 @@ ok $? "an unfinished run is not archived"
 kill $pages
 wait $pages 2>/dev/null
 rest stopped
+printf 12345 >"$spool/model/b.bin"
 finished
-is "$rc $(cat "$record/state")" "0 stopped" "stopped by hand: nothing follows" "$errors"
+is "$rc $(left names)" "0 ['model/a.bin', 'model/b.bin']" "stopped by the heat: its uploads are waited for" "$errors"
+[ ! -L "$record" ] && [ ! -e "$archived" ]
+ok $? "nor is that one archived"
+rm "$spool/model/b.bin"
+rest stopped
+echo '{"seq": "1", "checkpoint_seq": "0", "state": "stopped"}' >"$record/want"
+finished
+is "$rc $(cat "$record/state") $(left names)" "0 stopped ['model/a.bin', 'model/b.bin']" "stopped by hand: nothing follows" "$errors"
 first=$id
 again
 is "$id" "$first" "begin goes on with it"
