@@ -36,17 +36,24 @@ static void note(struct fetch *fetch)
 	notify_status("%" PRIu64 " of %" PRIu64 " bytes", fetch->update.bytes_done, fetch->update.bytes);
 }
 
-/* store_get_file() fills a temporary one first. */
+/* store_get_file() fills this one first. */
+static const char *path_of_part(char out[static PATH_BYTES + 4])
+{
+	char path[PATH_BYTES];
+
+	(void)snprintf(out, PATH_BYTES + 4, "%s.tmp", path_of(PATH_BUNDLE, NULL, path));
+	return out;
+}
+
 static void awake(void *context)
 {
 	struct fetch *fetch = context;
-	char path[PATH_BYTES], part[PATH_BYTES + 4];
+	char part[PATH_BYTES + 4];
 	struct stat file;
 
 	if (clock_us() - fetch->noted_us < NOTE_US)
 		return;
-	(void)snprintf(part, sizeof(part), "%s.tmp", path_of(PATH_BUNDLE, NULL, path));
-	if (stat(part, &file) == 0)
+	if (stat(path_of_part(part), &file) == 0)
 		fetch->update.bytes_done = (uint64_t)file.st_blocks * 512;
 	note(fetch);
 }
@@ -140,13 +147,14 @@ static int fetch_bundle(struct fetch *fetch, const struct config *config, struct
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct store_object object;
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], part[PATH_BYTES + 4];
 	int r;
 
 	(void)path_of(PATH_BUNDLE, NULL, path);
 	if ((r = split_url(fetch, err)) < 0 || (r = open_store(fetch, config, &store, err)) < 0 ||
 	    (r = store_stat(store, fetch->key, &object, err)) < 0)
 		return r;
+	(void)unlink(path_of_part(part)); /* of a fetch that was killed */
 	if (unlink(path) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	if ((r = is_room(path, object.pin.bytes, err)) < 0)
