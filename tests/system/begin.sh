@@ -200,7 +200,7 @@ begin
 is "$rc" 78 "run.start_from = latest with other layers: refused (exit 78)" "$errors"
 like "$errors" "kiln.conf: run.start_from = .latest., but model and optimizer are not those .*: $second: graph_hash: found [0-9a-f]{64}, expected [0-9a-f]{64}" "saying so"
 is "$(cat "$record/state") $(cat "$record/run.json")" "finished $before" "the last run stays as it was"
-is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock\nunbegun')" "and nothing is left beside it but why"
+is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock\ntonight.json\nunbegun')" "and nothing is left beside it but the night, and why"
 like "$(cat "$record/../unbegun")" "graph_hash: found" "for status to show"
 put_state running
 "$KILN_BIN/kiln-oneshot" unfinished
@@ -299,7 +299,7 @@ begin
 is "$rc $said" "0 $first" "kiln.conf is as it was: it goes on" "$errors"
 next '"run.epochs": 4'
 begin
-is "$rc $said $(ls "$KILN_ROOT/data/kiln/run")" "0 $first $(printf 'current\nlock')" \
+is "$rc $said $(ls "$KILN_ROOT/data/kiln/run")" "0 $first $(printf 'current\nlock\ntonight.json')" \
 	"what was asked of a run that has begun counts for no other"
 echo 'run: {' >"$work/kiln.conf"
 begin
