@@ -69,7 +69,7 @@ before=$(cat $pool/nr_hugepages)
 inside kiln start >"$work/said" 2>&1
 becomes 60 running "the run goes on"
 says 30 "its pages are set and read back" 'node [0-9]+: [0-9]+ pages of 2 MiB, for a ring of 2097152 bytes' -u kiln-hugepages
-says 30 "the ring lies on them" 'ring: .* on 2 MiB pages' -u kiln-fetchd
+says 30 "the ring lies on them" 'ring: .* on hugepages' -u kiln-fetchd
 after=$(cat $pool/nr_hugepages)
 is "$(inside findmnt -n -o FSTYPE /run/kiln/huge) $(inside stat -c '%U %G %a' /run/kiln/huge)" "hugetlbfs root kiln 770" \
 	"the folder's kind, owners and mode"

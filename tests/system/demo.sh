@@ -14,7 +14,7 @@ like "$log" 'epoch +loss +accuracy' "it shows the accuracy of each epoch"
 like "$log" 'prepare +[0-9.]+ s' "it shows the time of each stage"
 like "$log" '[0-9]+ records/s' "it shows records a second"
 like "$log" 'tensorboard --logdir' "it says how to open TensorBoard"
-like "$log" 'ring: [0-9]+ slots .* (2 MiB|normal) pages' "it says which pages the ring uses"
+like "$log" 'ring: [0-9]+ slots .* (hugepages|normal pages)' "it says which pages the ring uses"
 
 accuracy_of() { # folder of a demo
 	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"]["test"]["accuracy"])' "$1/run.json"

@@ -266,7 +266,7 @@ if mount -t hugetlbfs -o pagesize=2M,size=2M none "$KILN_ROOT/run/kiln/huge" 2>/
 	timeout 60 "$reader" >"$work/large_batch"
 	end_fetchd
 	batch_rows=
-	pages=$(grep -c 'ring: .* on 2 MiB pages' "$KILN_ROOT/fetchd.log")
+	pages=$(grep -c 'ring: .* on hugepages' "$KILN_ROOT/fetchd.log")
 	if [ "$pages" = 0 ]; then
 		skip "a ring of another shape fits where the last one was" "no hugepages can be had here"
 	else
