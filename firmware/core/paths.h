@@ -52,7 +52,8 @@ char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 MUST_CHECK int path_make(const char *directory, struct error *err);
 
 /* Write a file so that it is whole or absent after a power cut: temporary name, fsync, rename, fsync of the
- * directory. Mode 0664, as the umask has it: what a killed writer left is another's to replace. */
+ * directory. Mode 0664, as the umask has it. A temporary file that is there already, a killed writer's or a
+ * link, is removed and not written through; two writers at once are the callers' to keep apart. */
 MUST_CHECK int file_write_durable(const char *path, const void *data, uint64_t bytes, struct error *err);
 
 /* All of it, however often write(2) is interrupted: 0 or -errno. */

@@ -53,19 +53,26 @@ static void test_begin_and_over(void **state)
 	tonight_over();
 }
 
+static void put(const char *text)
+{
+	char path[PATH_BYTES];
+	struct error err;
+
+	(void)path_of(PATH_RUNS, "tonight.json", path);
+	assert_int_equal(file_write_durable(path, text, strlen(text), &err), 0);
+}
+
 /* Whoever starts a run by hand takes the timer's night over, from its beginning. */
 static void test_by_hand(void **state)
 {
 	static const char earlier[] =
 		"{\"from_s\": 1000, \"by\": \"timer\", \"run\": \"a\", \"reason\": \"b\"}\n";
-	char path[PATH_BYTES];
 	struct tonight tonight;
 	struct error err;
 
 	(void)state;
 	assert_int_equal(tonight_begin(true, &err), 0);
-	(void)path_of(PATH_RUNS, "tonight.json", path);
-	assert_int_equal(file_write_durable(path, earlier, strlen(earlier), &err), 0);
+	put(earlier);
 	assert_int_equal(tonight_begin(false, &err), 0);
 	tonight = get();
 	assert_false(tonight.by_timer);
@@ -119,14 +126,12 @@ static void test_run(void **state)
 static void test_damaged(void **state)
 {
 	static const char text[] = "{\"from_s\": 1}\n";
-	char path[PATH_BYTES];
 	struct tonight tonight;
 	struct error err;
 
 	(void)state;
 	assert_int_equal(tonight_begin(true, &err), 0);
-	(void)path_of(PATH_RUNS, "tonight.json", path);
-	assert_int_equal(file_write_durable(path, text, strlen(text), &err), 0);
+	put(text);
 	assert_int_equal(tonight_get(&tonight, &err), -EBADMSG);
 	if (!strstr(err.text, "tonight.json") || !strstr(err.text, "by"))
 		fail_msg("found \"%s\"", err.text);
