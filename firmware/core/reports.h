@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
 /*
  * The reports of past nights: PATH_REPORTS/<id>.json, and <id>.txt, a page for people. An id is when the
  * night began, YYYYMMDD-HHMMSS in UTC, so that ids sort by time. `kiln-oneshot report` alone writes them;
@@ -14,10 +15,13 @@
  *   curves  {loss, accuracy, validation_loss, validation_accuracy}, each {first, best, best_epoch, last}
  *   test    {loss, accuracy, rows}
  *   time    {starts, starting_s, waiting_s, training_s, evaluating_s, checkpoints_s, paused_s, throttled_s,
- * upload_s}, of the run over all its nights; uploads go on beside the rest faults  [{event, level, count,
- * last_s, message}] of the night, by core/events.h, the last message of each; null: the journal cannot be
- * read quarantine, left_behind, changed: as in run.json degraded [{daemon, why}] as it was at the end
+ *           upload_s}, of the run over all its nights; uploads go on beside the rest
+ *   faults  [{event, level, count, last_s, message}] of the night, by core/events.h, the last message of each;
+ *           null: the journal cannot be read
+ *   quarantine, left_behind, changed: as in run.json
+ *   degraded [{daemon, why}] as it was at the end
  */
+/* clang-format on */
 #pragma once
 
 #include "core/json.h"
