@@ -1,77 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/model.h"
 
-#include "model/gemm.h"
-#include "model/gradients.h"
 #include "model/kernels.h"
 #include "model/layout.h"
 #include "model/losses.h"
 #include "model/memory.h"
-#include "model/ops.h"
 #include "model/optimizers.h"
+#include "model/passes.h"
 #include "model/state.h"
-#include "model/storage.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* ---- The three passes ---- */
-
-static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
-{
-	for (uint32_t i = 0; i < nodes; i++)
-		op_emit_forward(plan, &plan->graph->node[i], training);
-}
-
-static struct argument or_null(uint32_t tensor, struct argument argument)
-{
-	return tensor == GRAPH_NO_TENSOR ? (struct argument)AT(NULL) : argument;
-}
-
-/* Sums, counts and the look for NaN and wrong labels; `chunks` 0 when no parameter changed. */
-static void emit_metrics(struct plan *plan, uint64_t chunks)
-{
-	const struct graph *graph = plan->graph;
-	const uint64_t limit = loss_label_limit(graph);
-	const uint32_t penalty = graph->gradients.penalized ? graph->gradients.penalty : GRAPH_NO_TENSOR;
-	const bool is_whole = graph_at(graph, graph->label)->dtype == DTYPE_I64;
-	const uint32_t whole = limit && is_whole ? graph->label : GRAPH_NO_TENSOR,
-		       real = limit && !is_whole ? graph->label : GRAPH_NO_TENSOR;
-
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "metrics",
-			  .arguments = 18,
-			  .argument = { IN(graph->row_loss), IN(graph->row_correct), AT(ROWS), AT(VALID_ROWS),
-					INOUT(graph->loss_sum), INOUT(graph->correct_sum),
-					or_null(graph->top_sum, (struct argument)INOUT(graph->top_sum)),
-					INOUT(graph->rows_sum), or_null(whole, (struct argument)IN(whole)),
-					or_null(real, (struct argument)IN(real)),
-					INT(graph_at(graph, graph->label)->elements), INT(limit),
-					AT(FIRST_ROW), or_null(penalty, (struct argument)IN(penalty)),
-					IN(graph->chunk_fault), INT(chunks), AT(STEP), INOUT(graph->fault) },
-		  });
-}
-
-/* The loss contains the last layer, or comes behind it. */
-static uint32_t nodes_before_loss(const struct graph *graph)
-{
-	return graph->nodes - (graph->loss->output_op ? 1 : 0);
-}
-
-static void emit_train(struct plan *plan)
-{
-	const struct graph *graph = plan->graph;
-	const uint32_t nodes = nodes_before_loss(graph);
-
-	emit_forward(plan, nodes, true);
-	loss_emit(plan, true);
-	for (uint32_t i = nodes; i-- > 0;)
-		op_emit_backward(plan, &graph->node[i]);
-	optimizer_emit(plan);
-	emit_metrics(plan, graph_at(graph, graph->chunk_fault)->elements);
-}
+/* ---- Open and close ---- */
 
 static void emit_plans(struct model *model)
 {
@@ -79,41 +21,15 @@ static void emit_plans(struct model *model)
 	const bool cpu = gpu_is_cpu(model->gpu);
 
 	plan_init(&model->predict, graph, cpu);
-	emit_forward(&model->predict, graph->nodes, false);
-	storage_emit_output(&model->predict);
-	plan_fuse(&model->predict);
+	pass_emit_predict(&model->predict);
 	if (!graph->training)
 		return;
 	plan_init(&model->evaluate, graph, cpu);
-	emit_forward(&model->evaluate, nodes_before_loss(graph), false);
-	loss_emit(&model->evaluate, false);
-	gradients_emit_penalty(&model->evaluate);
-	emit_metrics(&model->evaluate, 0);
-	plan_fuse(&model->evaluate);
+	pass_emit_evaluate(&model->evaluate);
 	plan_init(&model->train, graph, cpu);
-	emit_train(&model->train);
-	plan_fuse(&model->train);
+	pass_emit_train(&model->train);
 	plan_init(&model->final, graph, cpu);
 	optimizer_emit_final(&model->final);
-}
-
-/* ---- Open and close ---- */
-
-/* Where batches are written to on devices that do not read host memory. */
-static int make_batch_buffers(struct model *model, struct error *err)
-{
-	const struct graph *graph = &model->graph;
-	int rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->label)->bytes, &model->label, err);
-
-	if (rc == 0)
-		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->empty)->bytes, &model->empty, err);
-	if (rc == 0 && graph->weight != GRAPH_NO_TENSOR)
-		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->weight)->bytes, &model->weight,
-				       err);
-	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
-		rc = gpu_buffer_create(model->gpu, graph_at(graph, graph->input[i])->bytes, &model->input[i],
-				       err);
-	return rc;
 }
 
 static int make_buffers(struct model *model, struct error *err)
@@ -125,8 +41,8 @@ static int make_buffers(struct model *model, struct error *err)
 		if (graph->arena_bytes[arena])
 			rc = gpu_buffer_create(model->gpu, graph->arena_bytes[arena], &model->arena[arena],
 					       err);
-	if (rc == 0 && !gpu_is_cpu(model->gpu))
-		rc = make_batch_buffers(model, err);
+	if (rc == 0)
+		rc = feed_open(&model->feed, model->gpu, graph, err);
 	model->part = calloc(graph->tensors, sizeof(void *));
 	if (rc == 0 && !model->part)
 		rc = error_set(err, -ENOMEM, "model: out of memory");
@@ -194,17 +110,11 @@ void model_close(struct model *model)
 	plan_done(&model->train);
 	plan_done(&model->evaluate);
 	plan_done(&model->predict);
-	for (uint32_t i = 0; i < WRAPPED_TENSORS * WRAPS_MAX; i++)
-		gpu_buffer_free(model->wrap[i].buffer);
 	for (uint32_t i = 0; model->part && i < model->graph.tensors; i++)
 		gpu_buffer_free(model->part[i]);
 	for (uint32_t i = 0; i < ARENA_MAX; i++)
 		gpu_buffer_free(model->arena[i]);
-	for (uint32_t i = 0; i < GRAPH_INPUTS_MAX; i++)
-		gpu_buffer_free(model->input[i]);
-	gpu_buffer_free(model->label);
-	gpu_buffer_free(model->weight);
-	gpu_buffer_free(model->empty);
+	feed_close(&model->feed);
 	gpu_program_free(model->program);
 	graph_done(&model->graph);
 	free(model->part);
@@ -217,126 +127,6 @@ void model_closep(struct model **model)
 }
 
 /* ---- Batches ---- */
-
-/* CPU devices read host memory in place: an idea of PoCL's that OpenCL allows with CL_MEM_USE_HOST_PTR.
- * Batches are read-only for kernels, and written by the host only while no kernel reads them. */
-static int wrap_host(struct model *model, uint32_t place, const void *host, uint64_t bytes,
-		     struct gpu_buffer **ret_buffer, struct error *err)
-{
-	const uint64_t hash = ((uintptr_t)host >> 6) * UINT64_C(0x9E3779B97F4A7C15);
-	struct wrap *wrap = &model->wrap[place * WRAPS_MAX + (hash >> 56)];
-
-	_Static_assert(WRAPS_MAX == 1u << (64 - 56), "the hash's high bits index the table");
-	if (wrap->host != host || wrap->bytes != bytes) {
-		gpu_buffer_free(wrap->buffer); /* kernels in flight keep what they use */
-		*wrap = (struct wrap){ 0 };
-		int rc = gpu_buffer_wrap(model->gpu, host, bytes, &wrap->buffer, err);
-
-		if (rc < 0)
-			return rc;
-		wrap->host = host;
-		wrap->bytes = bytes;
-	}
-	*ret_buffer = wrap->buffer;
-	return 0;
-}
-
-/* Of a batch's tensors, which this is. */
-static uint32_t place_of(const struct graph *graph, uint32_t tensor)
-{
-	for (uint32_t i = 0; i < graph->inputs; i++)
-		if (graph->input[i] == tensor)
-			return i;
-	return GRAPH_INPUTS_MAX + (tensor == graph->label ? 0 : tensor == graph->weight ? 1 : 2);
-}
-
-/* Host memory of `rows` rows of a batch tensor, or all of one that has none, -> what kernels read. */
-static int feed(struct model *model, uint32_t tensor, const void *host, uint64_t rows,
-		struct gpu_buffer *device, struct gpu_buffer **ret_buffer, struct error *err)
-{
-	const struct tensor *what = graph_at(&model->graph, tensor);
-	const uint64_t bytes = what->rows ? rows * what->elements * dtype_bytes(what->dtype) : what->bytes;
-
-	if (!host)
-		return 0;
-	if (gpu_is_cpu(model->gpu))
-		return wrap_host(model, place_of(&model->graph, tensor), host, bytes, ret_buffer, err);
-	*ret_buffer = device;
-	return gpu_write(model->gpu, device, 0, host, bytes, false, err);
-}
-
-/* Kernels trust them: they begin at 0, never fall, and end within the values. */
-static int check_splits(const struct tensor *values, const int64_t *splits, uint64_t rows, struct error *err)
-{
-	for (uint64_t r = 0; r <= rows; r++)
-		if (splits[r] < (r ? splits[r - 1] : 0) || splits[r] > (r ? (int64_t)values->elements : 0))
-			return error_set(
-				err, -EBADMSG,
-				"%s: row %" PRIu64 " begins at %" PRId64 ", allowed: %" PRId64 " .. %" PRIu64,
-				values->name, r, splits[r], r ? splits[r - 1] : 0, r ? values->elements : 0);
-	return 0;
-}
-
-/* The splits of ragged values stand behind them in the batch. */
-static int feed_ragged(struct model *model, uint32_t i, const void *const *input, uint64_t rows,
-		       struct plan_values *values, struct error *err)
-{
-	const struct tensor *tensor = graph_at(&model->graph, model->graph.input[i]);
-	const int64_t *splits = input[i + 1];
-	int rc = check_splits(tensor, splits, rows, err);
-
-	if (rc < 0 || gpu_is_cpu(model->gpu))
-		return rc < 0 ? rc
-			      : feed(model, model->graph.input[i], input[i], rows, model->input[i],
-				     &values->input[i], err);
-	values->input[i] = model->input[i];
-	if (!splits[rows])
-		return 0;
-	return gpu_write(model->gpu, model->input[i], 0, input[i],
-			 (uint64_t)splits[rows] * dtype_bytes(tensor->dtype), false, err);
-}
-
-static int feed_inputs(struct model *model, const void *const *input, uint64_t rows,
-		       struct plan_values *values, struct error *err)
-{
-	const struct graph *graph = &model->graph;
-	int rc = 0;
-
-	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
-		rc = graph_at(graph, graph->input[i])->splits == GRAPH_NO_TENSOR
-			     ? feed(model, graph->input[i], input[i], rows, model->input[i],
-				    &values->input[i], err)
-			     : feed_ragged(model, i, input, rows, values, err);
-	return rc;
-}
-
-static int feed_batch(struct model *model, const struct model_batch *batch, struct plan_values *values,
-		      struct error *err)
-{
-	const struct graph *graph = &model->graph;
-	int rc;
-
-	if (!batch->rows || batch->rows > graph->batch_rows || batch->valid_rows > batch->rows)
-		return error_set(err, -EINVAL, "batch: found %u rows, %u valid, allowed: 1 to %" PRIu64,
-				 batch->rows, batch->valid_rows, graph->batch_rows);
-	*values = (struct plan_values){
-		.rows = (int32_t)batch->rows,
-		.valid_rows = (int32_t)batch->valid_rows,
-		.row_weight = batch->valid_rows ? 1.0f / (float)batch->valid_rows : 0,
-		.first_row = (uint32_t)batch->first_row,
-		.step = (uint32_t)model->step,
-	};
-	optimizer_values(graph, model->step, values);
-	rc = feed_inputs(model, batch->input, batch->rows, values, err);
-	if (rc == 0)
-		rc = feed(model, graph->label, batch->label, batch->rows, model->label, &values->label, err);
-	if (rc == 0 && graph->weight != GRAPH_NO_TENSOR)
-		rc = feed(model, graph->weight, batch->weight, batch->rows, model->weight, &values->weight,
-			  err);
-	if (rc == 0)
-		rc = feed(model, graph->empty, batch->empty, batch->rows, model->empty, &values->empty, err);
-	return rc;
-}
 
 /* Wait for the oldest batch that is not known to be complete. */
 static int complete_one(struct model *model, struct error *err)
@@ -380,7 +170,7 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 {
 	const struct graph *graph = &model->graph;
 	struct flight *flight = &model->flight[model->given % MODEL_TICKETS_MAX];
-	struct plan_values values;
+	struct plan_values values = { .step = (uint32_t)model->step };
 	int rc = 0;
 
 	while (rc == 0 && model->given - model->completed >= MODEL_BATCHES_AHEAD)
@@ -393,9 +183,11 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	if (model->given - model->handed_back == MODEL_TICKETS_MAX)
 		return error_set(err, -EBUSY, "batch: %u tickets wait for model_batch_done()",
 				 MODEL_TICKETS_MAX);
-	rc = feed_batch(model, batch, &values, err);
-	if (rc == 0)
-		rc = plan_run(plan, model->gpu, &values, err);
+	rc = feed_batch(&model->feed, batch, &values, err);
+	if (rc < 0)
+		return rc;
+	optimizer_values(graph, model->step, &values);
+	rc = plan_run(plan, model->gpu, &values, err);
 	if (rc == 0)
 		rc = gpu_read(model->gpu, model->part[graph->fault], 0, &flight->fault, sizeof(flight->fault),
 			      &flight->event, err);
@@ -575,7 +367,7 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 		const void *part[GRAPH_INPUTS_MAX];
 
 		skip_rows(graph, input, first, part);
-		rc = feed_inputs(model, part, count, &values, err);
+		rc = feed_inputs(&model->feed, part, count, &values, err);
 		if (rc == 0)
 			rc = plan_run(&model->predict, model->gpu, &values, err);
 		if (rc == 0)

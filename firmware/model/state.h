@@ -4,23 +4,11 @@
 
 #include "core/cursor.h"
 #include "drivers/gpu/gpu.h"
+#include "model/feed.h"
 #include "model/model.h"
 #include "model/plan.h"
 
 #include <stdatomic.h>
-
-/* Host memory seen as device memory on CPU devices, by address: a ring has few slots, and making a buffer is
- * not free. */
-/* Host memory in use as buffers: ways of each of a batch's tensors, so that none evicts another of its batch.
- */
-#define WRAPS_MAX       256u
-#define WRAPPED_TENSORS (GRAPH_INPUTS_MAX + 3u)
-
-struct wrap {
-	const void *host;
-	uint64_t bytes;
-	struct gpu_buffer *buffer;
-};
 
 /* What metrics.cl, embedding.cl and loss_scale.cl report. */
 enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID, FAULT_SCALE };
@@ -57,10 +45,8 @@ struct model {
 	struct graph graph;
 	struct gpu_program *program;
 	struct plan train, evaluate, predict, final;
-	struct gpu_buffer *arena[ARENA_MAX], **part;                         /* part: by tensor */
-	struct gpu_buffer *input[GRAPH_INPUTS_MAX], *label, *weight, *empty; /* not on CPU devices: where
-									      * batches are written to */
-	struct wrap wrap[WRAPPED_TENSORS * WRAPS_MAX];
+	struct gpu_buffer *arena[ARENA_MAX], **part; /* part: by tensor */
+	struct feed feed;
 	struct flight flight[MODEL_TICKETS_MAX];
 	uint64_t given, completed, handed_back; /* batches; flight[n % MODEL_TICKETS_MAX] is batch n */
 	struct fault fault;                     /* the first seen; it stays */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/feed.h"
+
+#include <inttypes.h>
+
+enum { FEED_LABEL = GRAPH_INPUTS_MAX, FEED_WEIGHT, FEED_EMPTY };
+
+/* GRAPH_NO_TENSOR: batches of this graph have none. */
+static uint32_t tensor_at(const struct graph *graph, uint32_t place)
+{
+	switch (place) {
+	case FEED_LABEL:
+		return graph->label;
+	case FEED_WEIGHT:
+		return graph->weight;
+	case FEED_EMPTY:
+		return graph->empty;
+	default:
+		return place < graph->inputs ? graph->input[place] : GRAPH_NO_TENSOR;
+	}
+}
+
+int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, struct error *err)
+{
+	int rc = 0;
+
+	feed->gpu = gpu;
+	feed->graph = graph;
+	if (gpu_is_cpu(gpu))
+		return 0;
+	for (uint32_t place = 0; rc == 0 && place < FEED_TENSORS; place++) {
+		const uint32_t tensor = tensor_at(graph, place);
+
+		if (tensor != GRAPH_NO_TENSOR)
+			rc = gpu_buffer_create(gpu, graph_at(graph, tensor)->bytes, &feed->device[place],
+					       err);
+	}
+	return rc;
+}
+
+void feed_close(struct feed *feed)
+{
+	for (uint32_t place = 0; place < FEED_TENSORS; place++) {
+		gpu_buffer_free(feed->device[place]);
+		for (uint32_t way = 0; way < FEED_WRAPS; way++)
+			gpu_buffer_free(feed->wrap[place][way].buffer);
+	}
+}
+
+/* CPU devices read host memory in place: an idea of PoCL's that OpenCL allows with CL_MEM_USE_HOST_PTR.
+ * Batches are read-only for kernels, and written by the host only while no kernel reads them. */
+static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
+		     struct gpu_buffer **ret_buffer, struct error *err)
+{
+	const uint64_t hash = ((uintptr_t)host >> 6) * UINT64_C(0x9E3779B97F4A7C15);
+	struct feed_wrap *wrap = &feed->wrap[place][hash >> 56];
+
+	_Static_assert(FEED_WRAPS == 1u << (64 - 56), "the hash's high bits index the table");
+	if (wrap->host != host || wrap->bytes != bytes) {
+		gpu_buffer_free(wrap->buffer); /* kernels in flight keep what they use */
+		*wrap = (struct feed_wrap){ 0 };
+		int rc = gpu_buffer_wrap(feed->gpu, host, bytes, &wrap->buffer, err);
+
+		if (rc < 0)
+			return rc;
+		wrap->host = host;
+		wrap->bytes = bytes;
+	}
+	*ret_buffer = wrap->buffer;
+	return 0;
+}
+
+/* The first `bytes` at `host` -> what kernels read. */
+static int feed_bytes(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
+		      struct gpu_buffer **ret_buffer, struct error *err)
+{
+	if (gpu_is_cpu(feed->gpu))
+		return wrap_host(feed, place, host, bytes, ret_buffer, err);
+	*ret_buffer = feed->device[place];
+	return bytes ? gpu_write(feed->gpu, feed->device[place], 0, host, bytes, false, err) : 0;
+}
+
+/* Of a tensor that has rows `rows` of them, or all of one that has none; NULL: the batch brings none. */
+static int feed_tensor(struct feed *feed, uint32_t place, const void *host, uint64_t rows,
+		       struct gpu_buffer **ret_buffer, struct error *err)
+{
+	const struct tensor *tensor = graph_at(feed->graph, tensor_at(feed->graph, place));
+
+	return host ? feed_bytes(feed, place, host,
+				 tensor->rows ? rows * tensor->elements * dtype_bytes(tensor->dtype)
+					      : tensor->bytes,
+				 ret_buffer, err)
+		    : 0;
+}
+
+/* Kernels trust them: they begin at 0, never fall, and end within the values. */
+static int check_splits(const struct tensor *values, const int64_t *splits, uint64_t rows, struct error *err)
+{
+	for (uint64_t r = 0; r <= rows; r++)
+		if (splits[r] < (r ? splits[r - 1] : 0) || splits[r] > (r ? (int64_t)values->elements : 0))
+			return error_set(
+				err, -EBADMSG,
+				"%s: row %" PRIu64 " begins at %" PRId64 ", allowed: %" PRId64 " .. %" PRIu64,
+				values->name, r, splits[r], r ? splits[r - 1] : 0, r ? values->elements : 0);
+	return 0;
+}
+
+/* Ragged values, of which the splits behind them in the batch tell how many there are. A buffer in place has
+ * room for all there may be: it is as large in each batch, and so is made once. */
+static int feed_ragged(struct feed *feed, uint32_t place, const void *const *input, uint64_t rows,
+		       struct gpu_buffer **ret_buffer, struct error *err)
+{
+	const struct tensor *tensor = graph_at(feed->graph, feed->graph->input[place]);
+	const int64_t *splits = input[place + 1];
+	int rc = check_splits(tensor, splits, rows, err);
+
+	if (rc < 0)
+		return rc;
+	return feed_bytes(feed, place, input[place],
+			  gpu_is_cpu(feed->gpu) ? tensor->bytes
+						: (uint64_t)splits[rows] * dtype_bytes(tensor->dtype),
+			  ret_buffer, err);
+}
+
+int feed_inputs(struct feed *feed, const void *const *input, uint64_t rows, struct plan_values *values,
+		struct error *err)
+{
+	const struct graph *graph = feed->graph;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
+		rc = graph_at(graph, graph->input[i])->splits == GRAPH_NO_TENSOR
+			     ? feed_tensor(feed, i, input[i], rows, &values->input[i], err)
+			     : feed_ragged(feed, i, input, rows, &values->input[i], err);
+	return rc;
+}
+
+int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_values *values,
+	       struct error *err)
+{
+	const struct graph *graph = feed->graph;
+	int rc;
+
+	if (!batch->rows || batch->rows > graph->batch_rows || batch->valid_rows > batch->rows)
+		return error_set(err, -EINVAL, "batch: found %u rows, %u valid, allowed: 1 to %" PRIu64,
+				 batch->rows, batch->valid_rows, graph->batch_rows);
+	values->rows = (int32_t)batch->rows;
+	values->valid_rows = (int32_t)batch->valid_rows;
+	values->row_weight = batch->valid_rows ? 1.0f / (float)batch->valid_rows : 0;
+	values->first_row = (uint32_t)batch->first_row;
+	rc = feed_inputs(feed, batch->input, batch->rows, values, err);
+	if (rc == 0)
+		rc = feed_tensor(feed, FEED_LABEL, batch->label, batch->rows, &values->label, err);
+	if (rc == 0 && graph->weight != GRAPH_NO_TENSOR)
+		rc = feed_tensor(feed, FEED_WEIGHT, batch->weight, batch->rows, &values->weight, err);
+	if (rc == 0)
+		rc = feed_tensor(feed, FEED_EMPTY, batch->empty, batch->rows, &values->empty, err);
+	return rc;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/passes.h"
+
+#include "model/gradients.h"
+#include "model/losses.h"
+#include "model/ops.h"
+#include "model/optimizers.h"
+#include "model/storage.h"
+
+static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
+{
+	for (uint32_t i = 0; i < nodes; i++)
+		op_emit_forward(plan, &plan->graph->node[i], training);
+}
+
+static struct argument or_null(uint32_t tensor, struct argument argument)
+{
+	return tensor == GRAPH_NO_TENSOR ? (struct argument)AT(NULL) : argument;
+}
+
+/* Sums, counts and the look for NaN and wrong labels; `chunks` 0 when no parameter changed. */
+static void emit_metrics(struct plan *plan, uint64_t chunks)
+{
+	const struct graph *graph = plan->graph;
+	const uint64_t limit = loss_label_limit(graph);
+	const uint32_t penalty = graph->gradients.penalized ? graph->gradients.penalty : GRAPH_NO_TENSOR;
+	const bool is_whole = graph_at(graph, graph->label)->dtype == DTYPE_I64;
+	const uint32_t whole = limit && is_whole ? graph->label : GRAPH_NO_TENSOR,
+		       real = limit && !is_whole ? graph->label : GRAPH_NO_TENSOR;
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "metrics",
+			  .arguments = 18,
+			  .argument = { IN(graph->row_loss), IN(graph->row_correct), AT(ROWS), AT(VALID_ROWS),
+					INOUT(graph->loss_sum), INOUT(graph->correct_sum),
+					or_null(graph->top_sum, (struct argument)INOUT(graph->top_sum)),
+					INOUT(graph->rows_sum), or_null(whole, (struct argument)IN(whole)),
+					or_null(real, (struct argument)IN(real)),
+					INT(graph_at(graph, graph->label)->elements), INT(limit),
+					AT(FIRST_ROW), or_null(penalty, (struct argument)IN(penalty)),
+					IN(graph->chunk_fault), INT(chunks), AT(STEP), INOUT(graph->fault) },
+		  });
+}
+
+/* The loss contains the last layer, or comes behind it. */
+static uint32_t nodes_before_loss(const struct graph *graph)
+{
+	return graph->nodes - (graph->loss->output_op ? 1 : 0);
+}
+
+void pass_emit_predict(struct plan *plan)
+{
+	emit_forward(plan, plan->graph->nodes, false);
+	storage_emit_output(plan);
+	plan_fuse(plan);
+}
+
+void pass_emit_evaluate(struct plan *plan)
+{
+	emit_forward(plan, nodes_before_loss(plan->graph), false);
+	loss_emit(plan, false);
+	gradients_emit_penalty(plan);
+	emit_metrics(plan, 0);
+	plan_fuse(plan);
+}
+
+void pass_emit_train(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+	const uint32_t nodes = nodes_before_loss(graph);
+
+	emit_forward(plan, nodes, true);
+	loss_emit(plan, true);
+	for (uint32_t i = nodes; i-- > 0;)
+		op_emit_backward(plan, &graph->node[i]);
+	optimizer_emit(plan);
+	emit_metrics(plan, graph_at(graph, graph->chunk_fault)->elements);
+	plan_fuse(plan);
+}
