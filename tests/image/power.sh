@@ -1,13 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The power switch. Part one records every write and every flush of a run with its checkpoints (QEMU's blklogwrites) and looks
-# at the disk as it is after each flush, and as it may be a moment later: partitions, boot variables, file systems, every
-# checkpoint, the run's record; some of them are booted. Part two kills the machine KILN_POWER_CUTS times (200) while it idles,
-# trains and writes checkpoints: it boots, goes on, and ends with the bits of a run that nobody disturbed.
+# The power switch, of the whole box. Part one records every write and every flush of a boot, a run with its checkpoints, an update
+# in the middle of it and the boot into the updated slot, where the run goes on (QEMU's blklogwrites); then it looks at the disk as
+# it is after each flush, and as it may be a moment later: what the boot loader takes, whether that slot is whole, /data, every
+# checkpoint, the run's record. Of each state that the boot loader can be in, the first is booted. Part two kills the machine
+# KILN_POWER_KILLS times (20) while it boots, idles, trains, writes a checkpoint and takes an update: it boots, goes on, and ends with
+# the bits of a run that nobody disturbed. tests/image/replay.sh has many more cuts of a run, without a virtual machine.
 # Prints JSON lines: {"name":"power-cuts","case":"N cuts ...","value":failures,"unit":"failures"}
 . "$(dirname "$0")/lib.sh"
 . tests/image/box_lib.sh
-cuts=${KILN_POWER_CUTS:-200} samples=${KILN_POWER_SAMPLES:-2} epochs=${KILN_POWER_EPOCHS:-60}
+. tests/image/bundle_lib.sh
+kills=${KILN_POWER_KILLS:-20} states=${KILN_POWER_STATES:-6} epochs=${KILN_POWER_EPOCHS:-60}
+command -v grub-emu >/dev/null || { skip "power cuts of a box" "no grub-emu here: tools/deps/install image"; exit; }
 
 figure() { # case, failures
 	echo "{\"name\":\"power-cuts\",\"case\":\"$1\",\"value\":$2,\"unit\":\"failures\"}"
@@ -48,20 +52,43 @@ ends() { # waits for the run's end; its weights' bits come into $bits
 	[ -n "$bits" ]
 }
 
+takes_update() { # over TLS, without waiting for the run's end
+	as me update "s3://$KILN_S3_BUCKET/updates/kiln.raucb" --restart --yes >"$work/said"
+}
+
+boot_line() { # what the boot loader says in the console
+	tr -d '\r' <"$work/console" | grep -ao 'Kiln: slot .*' | tail -n 1
+}
+
+# An update whose every part is another than the image's, and still the same system: bytes that nobody reads.
 built
+unpacked
+mkdir "$work/old" "$work/new"
+cp "$content"/{vmlinuz,initrd,slot.cfg} "$work/old/"
+cat "$work/squashfs" <(head -c 4096 /dev/urandom) >"$work/squashfs.new"
+rooted "$work/squashfs.new"
+head -c 4096 /dev/zero >>"$content/vmlinuz"
+head -c 4096 /dev/zero >>"$content/initrd"
+cp "$content"/{vmlinuz,initrd,slot.cfg} "$work/new/"
+bundle "$work/update.raucb" build/keys
 start_store
+"$KILN_BUILD/system/store" upload "s3://$KILN_S3_BUCKET/updates" kiln.raucb "$work/update.raucb" >/dev/null
+ok $? "an update is in the store"
 start_ntp
-write_config 00:00 "$epochs" 'every_steps = 5;'
+write_config 00:00 "$epochs" "every_steps = ${KILN_POWER_STEPS:-40};"
 prepared 240
 box_folder
-new_disk 4G
+kernel_args=no_timer_check # as a busy host lets time pass between two ticks
+new_disk 6G
 provision
 
-# ---- An undisturbed run, and one whose writes are recorded ----
+# ---- An undisturbed run; and the same with an update in it, recorded ----
 box_on
 booted "the box boots"
+since=$SECONDS
 begins && ends
 ok $? "an undisturbed run" "$(as me status; cat "$work/said")"
+echo "# it took $((SECONDS - since)) s"
 undisturbed=$bits undisturbed_run=$run
 power_off
 ok $? "it powers off"
@@ -70,63 +97,93 @@ truncate -s 0 "$work/writes"
 record=$work/writes
 box_on
 booted "it boots, and what it writes is recorded"
-begins && ends
-is "$bits" "$undisturbed" "the same run ends with the same bits"
-cut_power
+begins && wait_seldom "$BOOT_S" trains
+takes_update
+ok $? "an update beside the run" "$(cat "$work/said")"
+wait_for $((2 * BOOT_S)) console_says 'Kiln: slot B, attempt 1'
+ok $? "it is installed, and the box restarts into it" "$(as me status; tail -n 5 "$work/console")"
+ends
+is "$bits" "$undisturbed" "the run goes on in the updated slot, and ends with the same bits"
+is_marked() { esp_get kiln/grubenv | grep -q '^B_TRY=0' && ! esp_get kiln/B/trial; }
+wait_for 900 is_marked
+ok $? "the slot is found good" "$(inside 'journalctl -q --no-pager -n 30 -u kiln-mark-good -u kiln-check-store -u kiln-check-gpu')"
+power_off
 record=
-power_cut replay "$work/before.img" "$work/writes" "${KILN_POWER_EVERY:-1}" >"$work/looks" 2>&1
-ok $? "every write lies in the ESP or in /data" "$(tail -n 5 "$work/looks")"
-like "$(tail -n 1 "$work/looks")" '^[0-9]{2,} looks, [1-9][0-9]* checkpoints, 0 bad$' \
-	"after every flush, and some writes later: a disk that boots, and 0 torn checkpoints$(grep after "$work/looks")"
-flushes=$(sed -n '1s/ flushes.*//p' "$work/looks")
-figure "$(sed -n '$s/, [0-9]* bad//p' "$work/looks"), at $flushes flush boundaries of a boot and a run, and some writes later" \
-	"$(sed -n '$s/.*, \([0-9]*\) bad/\1/p' "$work/looks")"
 
-# ---- Some of those disks are booted ----
-failures=0
-for ((sample = 1; sample <= samples; sample++)); do
+# ---- Every flush of it ----
+power_cut replay "$work/before.img" "$work/writes" "${KILN_POWER_EVERY:-1}" "$work/old" "$work/new" >"$work/looks" 2>&1
+cp "$work/looks" build/test-logs/power-looks.log
+counted=$(tail -n 1 "$work/looks")
+like "$counted" '^[0-9]{2,} looks, [0-9]{2,} ESPs, [1-9][0-9]* checkpoints, 0 bad$' \
+	"after every flush, and some writes later: a slot that is whole, and 0 torn checkpoints$(grep after "$work/looks"; tail -n 3 "$work/looks")"
+like "$(grep -c '^state ' "$work/looks")" '^([4-9]|[1-9][0-9]+)$' "the boot loader comes through states of all sorts" "$(grep '^state ' "$work/looks")"
+figure "${counted%, *} at $(sed -n '1s/ flushes.*//p' "$work/looks") flush boundaries of a run and an update in it, and some writes later" "$(sed 's/.*, \([0-9]*\) bad/\1/' <<<"$counted")"
+
+# ---- As many of those states are booted ----
+grep '^state ' "$work/looks" | shuf -n "$states" --random-source=<(yes) >"$work/states"
+while IFS= read -r state <&3; do
 	cp --sparse=always "$work/before.img" "$disk"
-	power_cut make "$disk" "$work/writes" $((flushes * sample / (samples + 1) + 1))
+	power_cut make "$disk" "$work/writes" ${state##*: }
+	dd if="$disk" of="$work/esp" bs=1M skip=1 count=256 conv=sparse status=none
+	emulated=$(python3 tests/image/boot_choice.py "$work/esp" | sed 's/ | .*//')
 	box_on
-	booted "a disk as it was after flush $((flushes * sample / (samples + 1) + 1)) boots"
+	booted "after flush ${state##*: } ($(sed 's/^state \(.*\):.*/\1/' <<<"$state")) it boots"
+	is "$(boot_line)" "$emulated" "by what was foreseen"
 	cut_power
-done
+done 3<"$work/states"
 
 # ---- The machine is killed ----
-# Idle: anywhere in a boot or behind it. Run: anywhere in a run, of which each boot makes some steps, and checkpoints.
 cp --sparse=always "$work/before.img" "$disk"
-failures=0 done_cuts=0 ended=0 reasons=
+failures=0 done_kills=0 ended=0 reasons=
+declare -A killed=()
 fails() { failures=$((failures + 1)); reasons="$reasons
-cut $done_cuts: $1"; }
+kill $done_kills: $1"; }
 up_again() {
 	box_on
 	local until=$((SECONDS + BOOT_S))
 	until is_up; do
-		if [ $SECONDS -gt $until ] || is_off; then fails "it does not boot"; return 1; fi
+		if [ $SECONDS -gt $until ] || is_off; then fails "it does not boot: $(tail -n 3 "$work/console")"; return 1; fi
 		sleep 1
 	done
 }
-while [ $done_cuts -lt "$cuts" ]; do
-	up_again || break
-	if [ $((RANDOM % 4)) != 0 ] && ! is_in_state running; then
-		if is_in_state finished && [ "$(newest_run)" != "$undisturbed_run" ] && [ "$(newest_run)" != "${seen_run:-}" ]; then
-			ends && [ "$bits" = "$undisturbed" ] || fails "the run ended with the bits '$bits'"
-			ended=$((ended + 1)) seen_run=$(newest_run)
-		fi
-		begins || fails "no run begins"
-		wait_seldom "$BOOT_S" trains
+trains_now() { # a run that is not the undisturbed one; one that has ended is held against it
+	is_in_state paused && as me resume >"$work/said"
+	is_in_state running && return
+	if is_in_state finished && [ "$(newest_run)" != "$undisturbed_run" ] && [ "$(newest_run)" != "${seen_run:-}" ]; then
+		ends && [ "$bits" = "$undisturbed" ] || fails "the run ended with the bits '$bits'"
+		ended=$((ended + 1)) seen_run=$(newest_run)
 	fi
-	sleep $((RANDOM % 20)).$((RANDOM % 10))
+	begins || fails "no run begins: $(cat "$work/said")"
+	wait_seldom "$BOOT_S" trains
+}
+nap() { # at most so many seconds
+	sleep $((RANDOM % $1)).$((RANDOM % 10))
+}
+kinds=(run update checkpoint boot idle)
+while [ $done_kills -lt "$kills" ]; do
+	kind=${kinds[done_kills % ${#kinds[@]}]}
+	if [ $kind = boot ]; then
+		box_on
+		nap 60
+	else
+		up_again || break
+		trains_now
+		case $kind in
+		run) nap 20 ;;
+		update) takes_update || fails "no update: $(cat "$work/said")"; nap 150 ;;
+		checkpoint) as me checkpoint now >"$work/said"; nap 2 ;;
+		idle) as me pause >"$work/said"; wait_seldom "$BOOT_S" is_in_state 'paused|finished'; nap 20 ;;
+		esac
+	fi
+	is_off && fails "it is off"
 	cut_power
-	done_cuts=$((done_cuts + 1))
-	said=$(power_cut check "$disk") && [[ $said == *" 0 bad" ]] || fails "$said"
+	done_kills=$((done_kills + 1)) killed[$kind]=$((${killed[$kind]:-0} + 1))
+	said=$(power_cut check "$disk" "$work/old" "$work/new")
+	[[ $said == *" 0 bad" ]] || fails "$said"
+	echo "# kill $done_kills ($kind): $(grep '^state' <<<"$said" | cut -d: -f1), $(tail -n 1 <<<"$said")"
 done
-up_again
-if ! is_in_state finished || [ "$(newest_run)" = "$undisturbed_run" ]; then
-	is_in_state running || begins
-	ends
-	[ "$bits" = "$undisturbed" ] || fails "the last run ended with the bits '$bits'"
-	ended=$((ended + 1))
-fi
-figure "$done_cuts cuts: QEMU killed at random while a box idles, trains and writes checkpoints, and booted again; $ended runs ended" $failures
-is "$failures" 0 "$done_cuts cuts: it boots each time, and $ended runs end with the undisturbed bits$reasons"
+up_again && trains_now && ends
+[ "$bits" = "$undisturbed" ] || fails "the last run ended with the bits '$bits'"
+ended=$((ended + 1))
+figure "$done_kills kills of QEMU ($(for kind in "${!killed[@]}"; do echo "$kind ${killed[$kind]}"; done | sort | xargs)), and booted again; $ended runs ended" $failures
+is "$failures" 0 "$done_kills kills: it boots each time, and $ended runs end with the undisturbed bits$reasons"

@@ -2,17 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """A box's disk as a power cut leaves it, looked at from outside.
 
-    power_cut.py WORK CHECKER check DISK               the disk as it is
-    power_cut.py WORK CHECKER replay DISK LOG EVERY    DISK as it was before, and what QEMU's blklogwrites driver recorded
+    power_cut.py WORK CHECKER check DISK [IMAGE...]    the disk as it is
+    power_cut.py WORK CHECKER replay DISK LOG EVERY [IMAGE...]
+                                                       DISK as it was before, and what QEMU's blklogwrites driver recorded
                                                        since: as it is after every EVERYth flush, and once more with some
-                                                       of the writes behind that, for a disk may keep any of them
+                                                       of the writes behind that, for a disk may keep any of them, and of one
+                                                       that was under way a part
     power_cut.py WORK CHECKER make DISK LOG FLUSH [SEED]   DISK becomes what it was after that flush; with SEED, some writes
                                                        later
 
-DISK is a whole one, or the file system of /data alone. CHECKER FILE ends with 0 where a checkpoint is whole. Slots, kernels and boot loader on the ESP have to be whole (the boot
-variables may be torn: it goes by its defaults then), /data has to be repaired by `e2fsck -p`, as the box does it, and whatever
-is published in it, checkpoints and the run's record, has to be whole. Prints what is not, then "N looks, N checkpoints, N bad".
+DISK is a whole one, whose slot A runs while slot B is written, or the file system of /data alone. CHECKER FILE ends with 0
+where a checkpoint is whole. IMAGE is a folder with vmlinuz, initrd and slot.cfg of one of those that may lie in a slot.
+
+What the boot loader takes (boot_choice.py) has to be a slot: kernel, initramfs and root hash of one image, and that hash has to be
+the slot's, by dm-verity. So it has to be once more when the file system was repaired as the box does it, and a slot on trial has to
+give way to another. /data has to be repaired by `e2fsck -p`, as the box does it, and whatever is published in it, checkpoints and
+the run's record, has to be whole. What was looked at already is not looked at again.
+Prints what is not so, "state WHAT: FLUSH [SEED]" where the boot loader's choice is one that it was not before, then
+"N looks, N ESPs, N checkpoints, N bad".
 """
+import hashlib
 import json
 import os
 import random
@@ -21,14 +30,17 @@ import struct
 import subprocess
 import sys
 
+from boot_choice import choose
+
 MAGIC = 0x6A736677736872
 FLUSH, FUA, DISCARD = 1, 2, 4  # of an entry: dm-log-writes
 STATES = "running paused stopping stopped expired finished failed".split()
 MIB = 1 << 20
+SEED = 1  # of the writes that a replay keeps
 
 
-def run(*command):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+def run(*command, stderr=subprocess.STDOUT):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, check=False)
 
 
 class Log:
@@ -53,10 +65,10 @@ class Log:
 
 
 class Disk:
-    """The partitions that are written on a box, each in a sparse file of its own."""
+    """The partitions that are written on a box whose slot A runs, each in a sparse file of its own; slot A's is only read."""
 
     def __init__(self, path, work):
-        self.parts = {}
+        self.parts, self.version = {}, {}
         found = run("sfdisk", "--json", path)
         if found.returncode:
             table = [{"name": "kiln-data", "start": 0, "size": os.path.getsize(path) // 512}]
@@ -65,23 +77,37 @@ class Disk:
         with open(path, "rb") as disk:
             for part in table:
                 name, start, size = part["name"], part["start"] * 512, part["size"] * 512
-                if name not in ("kiln-esp", "kiln-data"):
-                    continue
                 to = os.path.join(work, name)
                 copy(disk, start, size, to)
                 self.parts[name] = (start, size, os.open(to, os.O_RDWR), to)
+                self.version[name] = 0
+        self.versions = 0
+
+    def put(self, start, data, what):
+        for name, (begin, size, fd, _) in self.parts.items():
+            if begin <= start and start + len(data) <= begin + size and name != "kiln-root-a":
+                os.pwrite(fd, data, start - begin)
+                self.versions += 1
+                self.version[name] = self.versions
+                return
+        raise SystemExit(f"{what} of {len(data)} bytes at {start}, outside of ESP, slot B and /data")
+
+    def get(self, start, size):
+        for begin, bytes_, fd, _ in self.parts.values():
+            if begin <= start < begin + bytes_:
+                return os.pread(fd, size, start - begin)
+        return b""
 
     def write(self, log, entry):
-        if entry[2] & DISCARD or entry[1] == 0:
-            return
-        for start, size, fd, _ in self.parts.values():
-            if start <= entry[0] and entry[0] + entry[1] <= start + size:
-                os.pwrite(fd, log.data(entry), entry[0] - start)
-                return
-        raise SystemExit(f"a write of {entry[1]} bytes at {entry[0]}, outside of ESP and /data")
+        if is_write(entry):
+            self.put(entry[0], log.data(entry), "a write")
 
     def path(self, name):
         return self.parts[name][3] if name in self.parts else None
+
+
+def is_write(entry):
+    return entry[1] > 0 and not entry[2] & DISCARD
 
 
 def copy(disk, start, size, path):
@@ -95,18 +121,79 @@ def copy(disk, start, size, path):
                 out.write(data)
 
 
-def bad_esp(path):
-    fsck = run("fsck.vfat", "-n", path)
-    # 1: a dirty bit and the like, which the box's own check sets right.
-    if fsck.returncode > 1:
-        return f"ESP: {fsck.stdout.decode()[-300:]}"
-    for slot in "AB":
-        cfg = run("mtype", "-i", path, f"::kiln/{slot}/slot.cfg").stdout.decode(errors="replace")
-        if not re.search(r"kiln\.roothash=[0-9a-f]{64} kiln\.hashoffset=[0-9]+", cfg):
-            return f"slot.cfg of {slot} is not whole"
-    if b"no slot can be booted" not in run("mtype", "-i", path, "::kiln/grub.cfg").stdout:
-        return "grub.cfg is not whole"
-    return ""
+def on_esp(path, name):
+    """By GRUB's own reading of the file system."""
+    return run("grub-fstest", path, "cat", f"(loop0)/{name}", stderr=subprocess.DEVNULL).stdout
+
+
+def sums(read):
+    return tuple(hashlib.sha256(read(name)).hexdigest() for name in ("vmlinuz", "initrd", "slot.cfg"))
+
+
+class Slots:
+    """Finds the boot loader's choice on an ESP wrong, or names it."""
+
+    def __init__(self, disk, work, images):
+        self.disk, self.copy, self.verified = disk, os.path.join(work, "esp.copy"), {}
+        self.loader = self.loader_of(disk.path("kiln-esp"))
+        self.images = {sums(lambda name: read_file(os.path.join(image, name))): os.path.basename(image) for image in images}
+
+    @staticmethod
+    def loader_of(esp):
+        return on_esp(esp, "EFI/BOOT/BOOTX64.EFI"), on_esp(esp, "kiln/grub.cfg")
+
+    def has_root(self, slot, arguments):
+        name = f"kiln-root-{slot.lower()}"
+        key = (name, self.disk.version[name], arguments["kiln.roothash"])
+        if key not in self.verified:
+            part = self.disk.path(name)
+            self.verified[key] = run("veritysetup", "verify", f"--hash-offset={arguments['kiln.hashoffset']}", part, part,
+                                     arguments["kiln.roothash"]).returncode == 0
+        return self.verified[key]
+
+    def boot(self):
+        """One boot by the copy: what is wrong with it ("" if nothing), its slot and what it is."""
+        choice = choose(self.copy)
+        if not choice.slot:
+            return f"no slot boots: {choice.text[-300:]}", "", ""
+        image = self.images.get(sums(lambda name: on_esp(self.copy, f"kiln/{choice.slot}/{name}")))
+        if not image:
+            return f"slot {choice.slot}: kernel, initramfs and slot.cfg are not of one image", "", ""
+        if not self.has_root(choice.slot, choice.arguments):
+            return f"slot {choice.slot} ({image}): the partition is not what its root hash stands for", "", ""
+        trial = ", on trial" if "kiln.trial" in choice.arguments else ""
+        return "", choice.slot, f"slot {choice.slot} ({image}{trial}), attempt {choice.attempt}"
+
+    def look(self):
+        """What is wrong ("" if nothing), and the state that it is in."""
+        esp = self.disk.path("kiln-esp")
+        if self.loader_of(esp) != self.loader:
+            return "the boot loader or grub.cfg is not what it was", ""
+        run("cp", "--sparse=always", esp, self.copy)
+        bad, slot, state = self.boot()
+        if bad:
+            return bad, ""
+        # 1: repaired.
+        fsck = run("fsck.vfat", "-a", self.copy)
+        if fsck.returncode > 1 or run("fsck.vfat", "-n", self.copy).returncode:
+            return f"the ESP is not repaired by itself: {fsck.stdout.decode(errors='replace')[-300:]}", ""
+        # Nobody marks it good.
+        seen = {slot}
+        for _ in range(3):
+            bad, slot, _ = self.boot()
+            if bad:
+                return f"{state}; once the ESP was repaired: {bad}", ""
+            seen.add(slot)
+        if "on trial" in state and len(seen) == 1:
+            return f"{state}: it never gives way to the other", ""
+        env = on_esp(esp, "kiln/grubenv")
+        whole = len(env) == 1024 and env.startswith(b"# GRUB Environment Block\n")
+        return "", state + ("" if whole else "; grubenv is torn")
+
+
+def read_file(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def bad_record(folder):
@@ -143,21 +230,51 @@ def bad_data(path, work, checker, counts):
     return bad_record(seen)
 
 
-def look(disk, work, checker, counts, what):
-    counts["looks"] += 1
-    esp = disk.path("kiln-esp")
-    for bad in (bad_esp(esp) if esp else "", bad_data(disk.path("kiln-data"), work, checker, counts)):
-        if bad:
-            counts["bad"] += 1
-            print(f"{what}: {bad}")
+class Looks:
+    """Counts them, and skips what has not changed since the last."""
+
+    def __init__(self, disk, work, checker, images):
+        self.disk, self.work, self.checker, self.seen, self.states = disk, work, checker, set(), set()
+        self.counts = {"looks": 0, "esps": 0, "checkpoints": 0, "bad": 0}
+        self.slots = Slots(disk, work, images) if images else None
+
+    def is_new(self, *names):
+        version = names + tuple(self.disk.version[name] for name in names)
+        if version in self.seen:
+            return False
+        self.seen.add(version)
+        return True
+
+    def bad(self, what, text):
+        if text:
+            self.counts["bad"] += 1
+            print(f"{what}: {text}", flush=True)
+
+    def look(self, what, where):
+        self.counts["looks"] += 1
+        if self.slots and self.is_new("kiln-esp", "kiln-root-b"):
+            self.counts["esps"] += 1
+            bad, state = self.slots.look()
+            self.bad(what, bad)
+            if state and state not in self.states:
+                self.states.add(state)
+                print(f"state {state}: {where}", flush=True)
+        if self.is_new("kiln-data"):
+            self.bad(what, bad_data(self.disk.path("kiln-data"), self.work, self.checker, self.counts))
+
+
+def torn(entry, dice):
+    """A disk writes its sectors whole, of 4 KiB where all of it is in those."""
+    unit = 4096 if entry[0] % 4096 == 0 and entry[1] % 4096 == 0 else 512
+    return entry[0], dice.randrange(entry[1] // unit + 1) * unit, entry[2], entry[3]
 
 
 def kept_of(entries, seed):
-    """Some of the writes, in any order: those of an interval without a flush."""
+    """Some of the writes, in any order: those of an interval without a flush. Of one in eight only its beginning."""
     dice = random.Random(seed)
-    kept = [entry for entry in entries if dice.random() < 0.5]
+    kept = [entry for entry in entries if is_write(entry) and dice.random() < 0.5]
     dice.shuffle(kept)
-    return kept
+    return [torn(entry, dice) if dice.random() < 0.125 else entry for entry in kept]
 
 
 def ahead_of(log, number):
@@ -166,49 +283,50 @@ def ahead_of(log, number):
     return log.entries[log.flushes[number - 1] + 1 : end]
 
 
-def replay(disk, log, every, look_at):
+def replay(disk, log, every, looks):
     done = 0
     for number in range(every, len(log.flushes) + 1, every):
         until = log.flushes[number - 1] + 1
         for entry in log.entries[done:until]:
             disk.write(log, entry)
         done = until
-        look_at(disk, f"after flush {number}")
-        ahead = ahead_of(log, number)
+        looks.look(f"after flush {number}", number)
+        kept = kept_of(ahead_of(log, number), f"{number} {SEED}")
         # This look needs no disk of its own: what it overwrites is put back.
-        before = [(fd, entry[0] - start, os.pread(fd, entry[1], entry[0] - start)) for entry in ahead
-                  for start, size, fd, _ in disk.parts.values() if start <= entry[0] < start + size and not entry[2] & DISCARD]
-        for entry in kept_of(ahead, number):
+        version = dict(disk.version)
+        before = [(entry[0], disk.get(entry[0], entry[1])) for entry in kept]
+        for entry in kept:
             disk.write(log, entry)
-        if before:
-            look_at(disk, f"after flush {number}, and some of the {len(ahead)} writes behind it")
-        for fd, at, data in before:
-            os.pwrite(fd, data, at)
+        if kept:
+            looks.look(f"after flush {number}, and {len(kept)} writes behind it", f"{number} {SEED}")
+        for at, data in reversed(before):
+            disk.put(at, data, "what was there")
+        disk.version = version
 
 
 def make(path, log, number, seed):
     fd = os.open(path, os.O_RDWR)
     later = kept_of(ahead_of(log, number), f"{number} {seed}") if seed else []
     for entry in log.entries[: log.flushes[number - 1] + 1] + later:
-        if entry[1] and not entry[2] & DISCARD:
+        if is_write(entry):
             os.pwrite(fd, log.data(entry), entry[0])
     os.close(fd)
 
 
 def main():
-    work, checker, verb, path = sys.argv[1:5]
-    counts = {"looks": 0, "checkpoints": 0, "bad": 0}
+    work, checker, verb, path, *rest = sys.argv[1:]
     if verb == "make":
-        make(path, Log(sys.argv[5]), int(sys.argv[6]), sys.argv[7] if len(sys.argv) > 7 else None)
+        make(path, Log(rest[0]), int(rest[1]), rest[2] if len(rest) > 2 else None)
         return
     disk = Disk(path, work)
+    looks = Looks(disk, work, checker, rest if verb == "check" else rest[2:])
     if verb == "check":
-        look(disk, work, checker, counts, "as it is")
+        looks.look("as it is", 0)
     else:
-        log = Log(sys.argv[5])
+        log = Log(rest[0])
         print(f"{len(log.flushes)} flushes, {len(log.entries)} entries", flush=True)
-        replay(disk, log, int(sys.argv[6]), lambda d, what: look(d, work, checker, counts, what))
-    print("{looks} looks, {checkpoints} checkpoints, {bad} bad".format(**counts))
+        replay(disk, log, int(rest[1]), looks)
+    print("{looks} looks, {esps} ESPs, {checkpoints} checkpoints, {bad} bad".format(**looks.counts))
 
 
 main()

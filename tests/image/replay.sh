@@ -86,10 +86,10 @@ let_go
 
 # ---- Every flush ----
 power_cut replay "$work/before.img" "$record" "$every" >"$work/looks" 2>&1
-like "$(tail -n 1 "$work/looks")" '^[0-9]{2,} looks, [1-9][0-9]* checkpoints, 0 bad$' \
+like "$(tail -n 1 "$work/looks")" '^[0-9]{2,} looks, 0 ESPs, [1-9][0-9]* checkpoints, 0 bad$' \
 	"after every flush, and some writes later: /data is repaired by itself, 0 torn checkpoints$(grep after "$work/looks")"
 flushes=$(sed -n '1s/ flushes.*//p' "$work/looks")
-figure "$(sed -n '$s/, [0-9]* bad//p' "$work/looks") at $flushes flush boundaries of a run with its checkpoints, and some writes later" \
+figure "$(sed -n '$s/, 0 ESPs\(.*\), [0-9]* bad/\1/p' "$work/looks") at $flushes flush boundaries of a run with its checkpoints, and some writes later" \
 	"$(sed -n '$s/.*, \([0-9]*\) bad/\1/p' "$work/looks")"
 
 # ---- Going on from there ----

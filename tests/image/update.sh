@@ -1,56 +1,38 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Updates of a booted image: whatever the bundle is and whatever cuts it short, the box ends on a slot that works, by itself.
+# Updates of a booted image: whatever the bundle is and whatever cuts it short, the box ends on a slot that works, by itself; and
+# the key that signs is changed on the way. The order saves boots: old key, both, the new one alone. tests/image/power.sh has
+# updates beside a run.
 . "$(dirname "$0")/lib.sh"
+. tests/image/bundle_lib.sh
 
 built
-for program in rauc mksquashfs unsquashfs mkfs.ext4; do
-	command -v $program >/dev/null || { skip "updates" "no $program here: tools/deps/install image"; exit; }
-done
 # ---- Bundles ----
-key=build/keys/key.pem cert=build/keys/cert.pem usb=$work/usb
+old=build/keys new=$work/new usb=$work/usb
 mkdir -p "$usb"
-tools/mkbundle "$image" "$usb/good.raucb" >"$work/said" 2>&1
-ok $? "make bundle" "$(cat "$work/said")"
-unsquashfs -no-progress -d "$work/content" "$usb/good.raucb" >/dev/null
-compatible=$(rauc --keyring="$cert" info --output-format=shell "$usb/good.raucb" 2>/dev/null | sed -n "s/^RAUC_MF_COMPATIBLE='\(.*\)'/\1/p")
-
-variant() { # out, compatible, a folder of keys; of $work/content as it is
-	cat >"$work/content/manifest.raucm" <<-MANIFEST
-		[update]
-		compatible=$2
-		version=0
-		[bundle]
-		format=verity
-		[hooks]
-		filename=hook
-		[image.root]
-		filename=root.img
-		hooks=pre-install;post-install
-	MANIFEST
-	rm -f "$usb/$1"
-	rauc --cert="${3:-build/keys}/cert.pem" --key="${3:-build/keys}/key.pem" --keyring="${3:-build/keys}/cert.pem" \
-		bundle "$work/content" "$usb/$1" >"$work/said" 2>&1 || ok 1 "$1" "$(cat "$work/said")"
-}
-cp "$work/content/slot.cfg" "$work/slot.cfg"
-sed 's/"$/ systemd.mask=kiln-controld.service"/' "$work/slot.cfg" >"$work/content/slot.cfg"
-variant unhealthy.raucb "$compatible"
+tools/bundle-key "$new" "the new key"
+unpacked
+cp "$content/slot.cfg" "$work/slot.cfg"
+sed 's/"$/ systemd.mask=kiln-controld.service"/' "$work/slot.cfg" >"$content/slot.cfg"
+bundle "$usb/unhealthy.raucb" $old
+with_keyring "$old/cert.pem" "$new/cert.pem"
+bundle "$usb/both.raucb" $old
+with_keyring "$new/cert.pem"
+bundle "$usb/new.raucb" "$new"
 # What is refused, or boots no root, needs none.
-head -c 4M /dev/urandom >"$work/content/root.img"
-sed 's/roothash=../roothash=00/' "$work/slot.cfg" >"$work/content/slot.cfg"
-variant panics.raucb "$compatible"
-variant other.raucb kiln-other-amd64
-tools/bundle-key "$work/stranger" "a stranger"
-variant stranger.raucb "$compatible" "$work/stranger"
-cp "$usb/panics.raucb" "$usb/damaged.raucb"
+head -c 4M /dev/urandom >"$content/root.img"
+sed 's/roothash=../roothash=00/' "$work/slot.cfg" >"$content/slot.cfg"
+bundle "$usb/panics.raucb" "$new"
+bundle "$usb/other.raucb" $old kiln-other-amd64
+bundle "$usb/damaged.raucb" $old
 printf damage | dd of="$usb/damaged.raucb" bs=1 seek=2000000 conv=notrunc status=none
-truncate -s 1200M "$work/usb.img"
+truncate -s 1400M "$work/usb.img"
 mkfs.ext4 -q -d "$usb" "$work/usb.img"
 
-# ---- The box, and a store for the good one ----
+# ---- The box, and a store ----
 start_radosgw "updates from a store"
-"$KILN_BUILD/system/store" upload "s3://$KILN_S3_BUCKET/updates" kiln.raucb "$usb/good.raucb" >/dev/null
-ok $? "the bundle is in the store"
+"$KILN_BUILD/system/store" upload "s3://$KILN_S3_BUCKET/updates" kiln.raucb "$usb/both.raucb" >/dev/null
+ok $? "a bundle is in the store"
 cat >"$work/kiln.conf" <<-CONF
 	source: { url = "file:///data/kiln/store/data"; };
 	sink: { url = "s3://$KILN_S3_BUCKET/runs"; endpoint = "http://10.0.2.2:${KILN_S3_ENDPOINT##*:}"; url_style = "path"; credential = "store"; };
@@ -61,8 +43,8 @@ new_disk 6G
 esp_put "$work/kiln.conf" config/kiln.conf
 esp_put "$work/credential" config/credentials/store
 
-on() { # further arguments of QEMU
-	power_on -drive "if=virtio,format=raw,readonly=on,file=$work/usb.img" "$@"
+on() {
+	power_on -drive "if=virtio,format=raw,readonly=on,file=$work/usb.img"
 }
 is_slot() { # slot, name
 	is "$(inside "sed -n 's/.*rauc.slot=\([AB]\).*/\1/p' /proc/cmdline")" "$1" "$2"
@@ -74,94 +56,119 @@ ask() { # bundle's URL
 	inside "mountpoint -q /mnt || mount -o ro /dev/vdb /mnt; kiln update $1 --yes" >"$work/said" 2>&1
 	ok $? "kiln update $1" "$(cat "$work/said")"
 }
-update() { # bundle's URL, what status is to say in the end
+refused() { # bundle's URL, what status says in the end, name
 	ask "$1"
 	wait_for "$BOOT_S" update_says "$2"
+	ok $? "$3: refused, and why" "$(why)"
 }
 why() { inside 'kiln status | grep ^update; journalctl -q --no-pager -n 30 -u rauc -u kiln-update -u kiln-update-fetch -u kiln-mark-good -u kiln-trial -u kiln-check-store -u kiln-check-gpu'; }
 env_says() { inside 'grub-editenv /efi/kiln/grubenv list | sort | xargs'; }
 is_marked() { [[ $(env_says) == *"$1_TRY=0"* ]]; }
+is_good() { # slot, name
+	wait_for 900 is_marked "$1"
+	ok $? "$2" "$(why)"
+}
 event() { inside "kiln log --events --event $1 | tail -n 1"; }
 changes_slot() { # what: it goes down and comes up again
 	wait_for "$BOOT_S" console_says 'reboot: Restarting system'
-	ok $? "$1: the box restarts" "$(tail -n 20 "$work/console")"
+	ok $? "$1: the box restarts" "$(why; tail -n 20 "$work/console")"
 	: >"$work/console"
+}
+attempt() { # slot, attempt, name
+	wait_for "$BOOT_S" console_says "Kiln: slot $1, attempt $2"
+	ok $? "$3" "$(tail -n 20 "$work/console")"
+}
+trial_lasts() { # seconds
+	inside "sed -i /trial_s/d /efi/kiln/kernel.cfg; echo set trial_s=$1 >>/efi/kiln/kernel.cfg; sync -f /efi" >/dev/null
 }
 
 on
 booted "it boots"
-wait_for "$BOOT_S" is_marked A
-ok $? "slot A is good" "$(why)"
+is_good A "slot A is good"
 
 # ---- Who may call RAUC ----
-call="busctl call de.pengutronix.rauc / de.pengutronix.rauc.Installer Install s /mnt/good.raucb"
+call="busctl call de.pengutronix.rauc / de.pengutronix.rauc.Installer Install s /mnt/both.raucb"
 expect "fetchd's user may not call RAUC's Install" 'Access denied' "setpriv --reuid=kiln-fetch --clear-groups $call"
 expect "kiln-control neither" 'Access denied' "setpriv --reuid=kiln-control --clear-groups $call"
 expect "it may read Progress" '^\(isi\) ' \
 	'setpriv --reuid=kiln-control --clear-groups busctl get-property de.pengutronix.rauc / de.pengutronix.rauc.Installer Progress'
 
 # ---- Refused ----
-update file:///mnt/stranger.raucb '^failed, .*signature verification failed'
-ok $? "a key that the box does not know: refused, and why" "$(why)"
-update file:///mnt/other.raucb '^failed, .*ompatible.*kiln-other-amd64'
-ok $? "another hardware's: refused, and why" "$(why)"
+refused file:///mnt/new.raucb '^failed, .*signature verification failed' "a key that the box does not know"
+refused file:///mnt/other.raucb '^failed, .*ompatible.*kiln-other-amd64' "another hardware's"
 like "$(env_says)" 'B_OK=1 .*ORDER=A B' "nothing was begun"
-update file:///mnt/damaged.raucb '^failed, .*RAUC: '
-ok $? "a damaged payload: refused, and why" "$(why)"
-like "$(inside 'kiln status | grep ^update')" 'rror' "as an error"
+refused file:///mnt/damaged.raucb '^failed, .*RAUC: .*rror' "a damaged payload"
 inside 'fallocate -l $(($(stat -f -c "%a*%S" /data) - 20000000)) /data/full' >/dev/null
-update file:///mnt/good.raucb '^failed, .*no space: the bundle needs [0-9]+ bytes'
-ok $? "a full disk: refused, and how much is needed" "$(why)"
+refused file:///mnt/both.raucb '^failed, .*no space: the bundle needs [0-9]+ bytes' "a full disk"
 inside 'rm /data/full' >/dev/null
 
 # ---- Cut in the middle ----
-update file:///mnt/good.raucb '^installing [1-9]'
-ok $? "an installation under way" "$(why)"
+is_begun() { ! esp_get kiln/B/slot.cfg >/dev/null 2>&1; } # what takes the slot away from the boot loader
+ask file:///mnt/both.raucb
+wait_for "$BOOT_S" is_begun
+sleep 3
 cut_power
+is_begun
+ok $? "the power is cut in the middle of an installation"
 on
-booted "the power was cut in the middle of it: it boots"
+booted "it boots"
 is_slot A "the slot that is whole"
-wait_for "$BOOT_S" is_marked A
-ok $? "which is good"
+is_good A "which is good"
 
 # ---- Boots, and is not healthy ----
-inside 'echo "set trial_s=240" >>/efi/kiln/kernel.cfg; sync' >/dev/null
+trial_lasts 150
 ask file:///mnt/unhealthy.raucb
 changes_slot "it is installed"
-wait_for "$BOOT_S" console_says 'Kiln: slot B, attempt 1'
-ok $? "the boot loader takes slot B" "$(tail -n 20 "$work/console")"
+attempt B 1 "the boot loader takes slot B"
 changes_slot "it is not well, and in its time"
 booted "it boots"
 is_slot A "the old slot"
-wait_for "$BOOT_S" is_marked A
+is_good A "which is good"
 like "$(env_says)" 'A_OK=1 A_TRY=0 B_OK=0 B_TRY=3 ORDER=A B' "the other is left alone"
 like "$(event slot.bad)" 'slot B was not good in time' "an event says so"
 like "$(event slot.back)" 'slot B failed after its update' "and that the box is back"
 
-# ---- Panics ----
-ask file:///mnt/panics.raucb
-changes_slot "it is installed"
-wait_for "$BOOT_S" console_says 'Kiln: slot B, attempt 3'
-ok $? "three attempts" "$(tail -n 20 "$work/console")"
-booted "it boots"
-is_slot A "the old slot"
-wait_for "$BOOT_S" is_marked A
-ok $? "which is good" "$(why)"
-
-# ---- Good ----
-inside 'sed -i /trial_s/d /efi/kiln/kernel.cfg; sync' >/dev/null
+# ---- Good, from the store: the old key's, and its keyring holds both ----
+trial_lasts 900
 inside 'echo kept >/data/kiln/run/kept; sync' >/dev/null
 ask "s3://$KILN_S3_BUCKET/updates/kiln.raucb"
 changes_slot "it is installed"
 booted "it boots"
 is_slot B "the updated slot"
-wait_for 900 is_marked B
-ok $? "it is found good: kiln-controld and the store answer, and the device computes" "$(why)"
+is_good B "it is found good: kiln-controld and the store answer, and the device computes"
 like "$(event slot.good)" 'slot B is good' "an event says so"
-like "$(inside 'journalctl -q --no-pager -u kiln-check-gpu -u kiln-check-store')" 'the self-test is right' "of the self-test, too"
+like "$(inside 'journalctl -b -q --no-pager -u kiln-check-gpu')" 'the self-test is right' "of the self-test, too"
 is "$(inside 'cat /data/kiln/run/kept')" kept "what is on /data is as it was"
-power_off
-ok $? "it powers off"
-on
-booted "it boots once more"
-is_slot B "and stays there"
+
+# ---- Panics; the new key's, which is taken now ----
+ask file:///mnt/panics.raucb
+changes_slot "the new key's bundle is installed"
+attempt A 3 "three attempts"
+booted "it boots"
+is_slot B "the old slot"
+is_good B "which is good"
+like "$(env_says)" 'A_OK=0 A_TRY=3 B_OK=1 B_TRY=0 ORDER=B A' "the other is left alone"
+
+# ---- The store is away ----
+tools/store/radosgw stop "$work/rgw"
+trial_lasts 240
+ask file:///mnt/new.raucb
+changes_slot "it is installed"
+attempt A 1 "the boot loader takes slot A"
+changes_slot "the store is away, and the time over"
+booted "it boots"
+is_slot B "the old slot"
+is_good B "which is good, though the store is away: it was before"
+like "$(inside 'journalctl -b -1 -q --no-pager -u kiln-check-store')" 'Failed to start kiln-check-store' "it was the store"
+inside '(cat /data/etc/kiln/kiln.conf; echo "update: { offline = true; };") >/tmp/kiln.conf; kiln config apply /tmp/kiln.conf' >"$work/said"
+ok $? "update.offline" "$(cat "$work/said")"
+trial_lasts 900
+ask file:///mnt/new.raucb
+changes_slot "it is installed"
+booted "it boots"
+is_slot A "the updated slot"
+is_good A "it is found good, without the store"
+
+# ---- The old key counts no longer ----
+refused file:///mnt/both.raucb '^failed, .*signature verification failed' "the old key's bundle"
+is "$(inside 'cat /data/kiln/run/kept')" kept "what is on /data is as it was"
