@@ -4,17 +4,19 @@
  * against random.c bit for bit.
  */
 
+/* The low halves of the products for themselves: of 16 at once that takes one instruction, not eight. */
 #define PHILOX(name, uint_type, ulong_type, to_ulong, to_uint)                                     \
 	void name(uint_type c0, uint_type c1, uint_type c2, uint_type c3, uint key_low, uint key_high, uint_type *words) \
 	{                                                                                          \
 		for (int round = 0; round < 10; round++) {                                         \
-			ulong_type a = to_ulong(c0) * (ulong)0xD2511F53u;                          \
-			ulong_type b = to_ulong(c2) * (ulong)0xCD9E8D57u;                          \
+			const uint_type a = to_uint(to_ulong(c0) * (ulong)0xD2511F53u >> 32);      \
+			const uint_type b = to_uint(to_ulong(c2) * (ulong)0xCD9E8D57u >> 32);      \
+			const uint_type low_a = c0 * 0xD2511F53u, low_b = c2 * 0xCD9E8D57u;        \
                                                                                                    \
-			c0 = to_uint(b >> 32) ^ c1 ^ key_low;                                      \
-			c2 = to_uint(a >> 32) ^ c3 ^ key_high;                                     \
-			c1 = to_uint(b);                                                           \
-			c3 = to_uint(a);                                                           \
+			c0 = b ^ c1 ^ key_low;                                                     \
+			c2 = a ^ c3 ^ key_high;                                                    \
+			c1 = low_b;                                                                \
+			c3 = low_a;                                                                \
 			key_low += 0x9E3779B9u;                                                    \
 			key_high += 0xBB67AE85u;                                                   \
 		}                                                                                  \
