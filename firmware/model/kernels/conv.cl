@@ -72,11 +72,11 @@ CONV(conv_8x16, 8, 1, EIGHT, ZERO1, LOAD1, POINT_STEP1, STORE1, PUT1)
  */
 #define BLOCK_PLACES 64
 
-#define GET(r, v) float16 c##r##_##v = vload16(v, c + (size_t)r * N);
+#define GET(r, v) float16 c##r##_##v = get16(v, c + (size_t)r * N);
 #define GET1(r)   GET(r, 0)
 #define GET2(r)   GET1(r) GET(r, 1)
 #define GET4(r)   GET2(r) GET(r, 2) GET(r, 3)
-#define KEEP(r, v) vstore16(c##r##_##v, v, c + (size_t)r * N);
+#define KEEP(r, v) put16(c##r##_##v, v, c + (size_t)r * N);
 #define KEEP1(r)   KEEP(r, 0)
 #define KEEP2(r)   KEEP(r, 0) KEEP(r, 1)
 #define KEEP4(r)   KEEP(r, 0) KEEP(r, 1) KEEP(r, 2) KEEP(r, 3)
@@ -89,7 +89,7 @@ void places_sums(int vectors, __global const stored *dy, size_t places, int filt
 
 		for (size_t p = 0; p < places; p++)
 			total += load16(v, dy + p * filters);
-		vstore16(total, v, sums);
+		put16(total, v, sums);
 	}
 }
 
@@ -114,7 +114,7 @@ void places_sums(int vectors, __global const stored *dy, size_t places, int filt
 		}                                                                                              \
 		for (int r = 0; r < tap_rows; r++)                                                             \
 			for (int v = 0; v < vectors; v++)                                                      \
-				vstore16((float16)(0), v, own + (size_t)r * N);                                \
+				put16((float16)(0), v, own + (size_t)r * N);                                \
 		while (w0 < w1 && window_source(g, 1, w0, kw) < 0)                                             \
 			w0++;                                                                                  \
 		while (w0 < w1 && window_source(g, 1, w1 - 1, kw) < 0)                                         \

@@ -96,7 +96,7 @@ ELEMENTS to_stored(__global const float *from, __global stored *to, int rows, in
 	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
 
 	if (first + 16 <= count)
-		store16(vload16(0, from + first), 0, to + first);
+		store16(get16(0, from + first), 0, to + first);
 	else
 		for (size_t i = first; i < count; i++)
 			store(from[i], i, to);
@@ -107,7 +107,7 @@ ELEMENTS from_stored(__global const stored *from, __global float *to, int rows, 
 	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
 
 	if (first + 16 <= count)
-		vstore16(load16(0, from + first), 0, to + first);
+		put16(load16(0, from + first), 0, to + first);
 	else
 		for (size_t i = first; i < count; i++)
 			to[i] = load(i, from);

@@ -32,10 +32,10 @@ void store_block(float16 x, __global float *to, int columns)
 	float part[16];
 
 	if (columns >= 16) {
-		vstore16(x, 0, to);
+		put16(x, 0, to);
 		return;
 	}
-	vstore16(x, 0, part);
+	put16(x, 0, part);
 	for (int c = 0; c < columns; c++)
 		to[c] = part[c];
 }
@@ -60,7 +60,7 @@ EMBEDDING look_up(__global const float *table, __global const long *id, __global
 		const size_t place = r * per_row + i;
 		const bool good = is_id(id[place], ids);
 
-		store_some(good ? vload16(0, table + id[place] * columns + c) : (float16)(0), columns - c,
+		store_some(good ? get16(0, table + id[place] * columns + c) : (float16)(0), columns - c,
 			   y + place * columns + c);
 		bad = good || bad ? bad : 1 + i;
 	}
@@ -83,7 +83,7 @@ EMBEDDING bag(__global const float *table, __global const long *id, __global con
 		const bool good = is_id(id[i], ids);
 
 		if (good)
-			sum += vload16(0, table + id[i] * columns + c);
+			sum += get16(0, table + id[i] * columns + c);
 		bad = good || bad ? bad : 1 + (uint)(i - splits[r]);
 	}
 	store_some(sum * share_of(combiner, splits[r + 1] - splits[r]), columns - c, y + r * columns + c);

@@ -33,7 +33,7 @@
 	PAIRS(x, y, 4, 12, 8, 9) PAIRS(x, y, 5, 13, 10, 11) PAIRS(x, y, 6, 14, 12, 13) PAIRS(x, y, 7, 15, 14, 15)
 #define SIXTEEN(X)    EIGHT(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #define FROM_ROW(r)   const float16 x##r = load16(0, from + min(r, last) * stride);
-#define TO_PANEL(r)   vstore16(t##r, 0, to + r * to_stride);
+#define TO_PANEL(r)   put16(t##r, 0, to + r * to_stride);
 #define TO_STORED(r)  store16(t##r, 0, to + r * to_stride);
 
 /* 16 x 16 of `from` into `to` transposed; rows past the last are the last. */
@@ -54,7 +54,7 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 
 	for (int k = 0; !b_transposed && k < terms; k++)
 		for (int j = 0; j < end; j += 16)
-			vstore16(load16(0, B + (size_t)(k0 + k) * N + j0 + j), 0,
+			put16(load16(0, B + (size_t)(k0 + k) * N + j0 + j), 0,
 				 panels + (j / columns * PACKED_TERMS + k) * columns + j % columns);
 	for (int j = 0; b_transposed && j < end; j += 16)
 		for (int k = 0; k < terms; k += 16)
@@ -118,14 +118,14 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 			}                                                                                      \
 	}
 
-#define PANEL1                const float16 b0 = vload16(0, b);
-#define PANEL2                PANEL1 const float16 b1 = vload16(1, b);
-#define PANEL4                PANEL2 const float16 b2 = vload16(2, b), b3 = vload16(3, b);
-#define SUMS(r, v, vectors)   c##r##_##v = vload16(vectors * r + v, from);
+#define PANEL1                const float16 b0 = get16(0, b);
+#define PANEL2                PANEL1 const float16 b1 = get16(1, b);
+#define PANEL4                PANEL2 const float16 b2 = get16(2, b), b3 = get16(3, b);
+#define SUMS(r, v, vectors)   c##r##_##v = get16(vectors * r + v, from);
 #define SUMS1(r)              SUMS(r, 0, 1)
 #define SUMS2(r)              SUMS(r, 0, 2) SUMS(r, 1, 2)
 #define SUMS4(r)              SUMS(r, 0, 4) SUMS(r, 1, 4) SUMS(r, 2, 4) SUMS(r, 3, 4)
-#define OUT(r, v, vectors)    vstore16(c##r##_##v, vectors * r + v, to);
+#define OUT(r, v, vectors)    put16(c##r##_##v, vectors * r + v, to);
 #define OUT1(r)               OUT(r, 0, 1)
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)

@@ -21,10 +21,10 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 	float16 penalty = 0, square = 0;
 
 	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP) {
-		float16 g = G ? vload16(i, G) : (float16)(0);
+		float16 g = G ? get16(i, G) : (float16)(0);
 
 		if (l.x > 0 || l.y > 0) {
-			const float16 p = vload16(i, P);
+			const float16 p = get16(i, P);
 
 			penalty += l.x * fabs(p) + l.y * p * p;
 			g += l.x * sign(p) + 2 * l.y * p;
@@ -32,8 +32,8 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 		if (!G)
 			continue;
 		if (A) {
-			g += vload16(i, A);
-			vstore16(update ? (float16)(0) : g, i, A);
+			g += get16(i, A);
+			put16(update ? (float16)(0) : g, i, A);
 			g *= share;
 		}
 		if (limit > 0) {
@@ -41,7 +41,7 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 			g = g < -limit ? (float16)(-limit) : g;
 		}
 		square += g * g;
-		vstore16(g, i, G);
+		put16(g, i, G);
 	}
 
 	const float penalties = group_sum(vector_sum(penalty), part);
@@ -92,7 +92,7 @@ GRADIENTS scale_gradients(__global float *G, __global const uint4 *chunk, __glob
 	const float s = scale[c.z];
 
 	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP)
-		vstore16(vload16(i, G) * s, i, G);
+		put16(get16(i, G) * s, i, G);
 }
 
 /* p -= p * decay but for the tensors that decays [tensors] says 0 of; decay = learning rate * weight decay. */
@@ -105,8 +105,8 @@ GRADIENTS decay_weights(__global float *P, __global const uint4 *chunk, __global
 	if (skips(verdict))
 		return;
 	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP) {
-		const float16 p = vload16(i, P);
+		const float16 p = get16(i, P);
 
-		vstore16(p - p * d, i, P);
+		put16(p - p * d, i, P);
 	}
 }

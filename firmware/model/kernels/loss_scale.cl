@@ -20,7 +20,7 @@ GRADIENTS check_gradients(__global const float *G, uint vectors, __global uint *
 	uint16 most = 0;
 
 	for (size_t i = first + get_local_id(0); i < end; i += GRADIENT_GROUP)
-		most = max(most, EXPONENTS(vload16(i, G)));
+		most = max(most, EXPONENTS(get16(i, G)));
 
 	const float found = group_sum(any(most == 0x7f800000u) ? 1 : 0, part);
 
@@ -78,5 +78,5 @@ GRADIENTS unscale_gradients(__global float *G, uint vectors, __global const floa
 	const float by = verdict[1];
 
 	for (size_t i = first + get_local_id(0); i < end; i += GRADIENT_GROUP)
-		vstore16(by > 0 ? vload16(i, G) * by : (float16)(0), i, G);
+		put16(by > 0 ? get16(i, G) * by : (float16)(0), i, G);
 }

@@ -9,6 +9,25 @@
  * 6e-8 absolute where binary16 ends.
  */
 
+/* vload16 and vstore16 of floats. PoCL's store in three pieces, of which no later load is forwarded. */
+#ifdef CPU_DEVICE
+typedef float16 float16_anywhere __attribute__((aligned(4)));
+#define PIECE16(space)                                                                                                \
+	float16 __attribute__((overloadable)) get16(size_t i, space const float *p)                                   \
+	{                                                                                                             \
+		return ((space const float16_anywhere *)p)[i];                                                        \
+	}                                                                                                             \
+	void __attribute__((overloadable)) put16(float16 x, size_t i, space float *p)                                 \
+	{                                                                                                             \
+		((space float16_anywhere *)p)[i] = x;                                                                 \
+	}
+PIECE16(__global)
+PIECE16(__private)
+#else
+#define get16 vload16
+#define put16 vstore16
+#endif
+
 #if defined(STORED_FLOAT16)
 
 typedef half stored;
@@ -52,8 +71,8 @@ typedef float stored;
 
 #define load(i, p)       ((p)[i])
 #define store(x, i, p)   ((p)[i] = (x))
-#define load16(i, p)     vload16(i, p)
-#define store16(x, i, p) vstore16(x, i, p)
+#define load16(i, p)     get16(i, p)
+#define store16(x, i, p) put16(x, i, p)
 
 #endif
 
@@ -66,7 +85,7 @@ float16 load_some(int count, __global const stored *in)
 		return load16(0, in);
 	for (int i = 0; i < count; i++)
 		lane[i] = load(i, in);
-	return vload16(0, lane);
+	return get16(0, lane);
 }
 
 void store_some(float16 x, int count, __global stored *out)
@@ -77,7 +96,7 @@ void store_some(float16 x, int count, __global stored *out)
 		store16(x, 0, out);
 		return;
 	}
-	vstore16(x, 0, lane);
+	put16(x, 0, lane);
 	for (int i = 0; i < count; i++)
 		store(lane[i], i, out);
 }

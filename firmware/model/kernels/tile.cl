@@ -26,7 +26,7 @@ void store_lanes(float16 x, int count, __global float *out)
 {
 	float lane[16];
 
-	vstore16(x, 0, lane);
+	put16(x, 0, lane);
 	for (int i = 0; i < count; i++)
 		out[i] = lane[i];
 }
@@ -35,7 +35,7 @@ void store_lanes(float16 x, int count, __global float *out)
 void finish_lanes(float16 x, int columns, __global stored *C, size_t at, uint epilogue)
 {
 	if (epilogue & EPILOGUE_WIDE && columns >= 16)
-		vstore16(x, 0, (__global float *)C + at);
+		put16(x, 0, (__global float *)C + at);
 	else if (epilogue & EPILOGUE_WIDE)
 		store_lanes(x, columns, (__global float *)C + at);
 	else
@@ -57,11 +57,11 @@ void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __glo
 			philox16((uint16)(j0 / 64 * 16) + LANES, (uint16)(first_row + i0 + r), (uint16)step,
 				 (uint16)layer, key_low, key_high, words);
 		for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
-			float16 x = vload16(r * vectors + v, tile);
+			float16 x = get16(r * vectors + v, tile);
 			const int columns = N - j0 - 16 * v;
 
 			if (epilogue & EPILOGUE_BIAS)
-				x += vload16(v, bias + j0);
+				x += get16(v, bias + j0);
 			if (epilogue & EPILOGUE_RELU)
 				x = select(x, zero, x < zero);
 			if (epilogue & EPILOGUE_DROPOUT)
@@ -90,7 +90,7 @@ void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int 
 			total += part;
 		}
 		if (N - j >= 16)
-			vstore16(total, 0, sums + j);
+			put16(total, 0, sums + j);
 		else
 			store_lanes(total, N - j, sums + j);
 	}
@@ -135,11 +135,11 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 #define STEP1(r)  { const float16 x = load(o##r, a); TERM(r, 0) }
 #define STEP2(r)  { const float16 x = load(o##r, a); TERM(r, 0) TERM(r, 1) }
 #define STEP4(r)  { const float16 x = load(o##r, a); TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
-#define STORE1(r) vstore16(c##r##_0, r, tile);
-#define STORE2(r) vstore16(c##r##_0, 2 * r, tile); vstore16(c##r##_1, 2 * r + 1, tile);
+#define STORE1(r) put16(c##r##_0, r, tile);
+#define STORE2(r) put16(c##r##_0, 2 * r, tile); put16(c##r##_1, 2 * r + 1, tile);
 #define STORE4(r)                                                               \
-	vstore16(c##r##_0, 4 * r, tile); vstore16(c##r##_1, 4 * r + 1, tile);   \
-	vstore16(c##r##_2, 4 * r + 2, tile); vstore16(c##r##_3, 4 * r + 3, tile);
+	put16(c##r##_0, 4 * r, tile); put16(c##r##_1, 4 * r + 1, tile);   \
+	put16(c##r##_2, 4 * r + 2, tile); put16(c##r##_3, 4 * r + 3, tile);
 #define PUT(r, v)  store16(c##r##_##v, v, c + (size_t)r * N);
 #define PUT1(r)    PUT(r, 0)
 #define PUT2(r)    PUT(r, 0) PUT(r, 1)

@@ -35,16 +35,16 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 		return;
 	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
-		const float16 g = vload16(i, G);
-		float16 p = vload16(i, P), m = vload16(i, M), v = vload16(i, V);
+		const float16 g = get16(i, G);
+		float16 p = get16(i, P), m = get16(i, M), v = get16(i, V);
 
 		m += (g - m) * one_minus_beta_1;
 		v += (g * g - v) * one_minus_beta_2;
 		p -= p * decay;
 		p -= rate * m / (sqrt(v) + epsilon);
-		vstore16(m, i, M);
-		vstore16(v, i, V);
-		vstore16(p, i, P);
+		put16(m, i, M);
+		put16(v, i, V);
+		put16(p, i, P);
 		most = max(most, EXPONENTS(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
@@ -61,12 +61,12 @@ UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global ui
 		return;
 	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
-		float16 p = vload16(i, P);
+		float16 p = get16(i, P);
 
 		p -= p * decay;
-		p -= rate * vload16(i, G);
+		p -= rate * get16(i, G);
 
-		vstore16(p, i, P);
+		put16(p, i, P);
 		most = max(most, EXPONENTS(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
@@ -84,15 +84,15 @@ UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *
 		return;
 	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
-		const float16 step = rate * vload16(i, G);
-		const float16 m = momentum * vload16(i, M) - step;
-		float16 p = vload16(i, P);
+		const float16 step = rate * get16(i, G);
+		const float16 m = momentum * get16(i, M) - step;
+		float16 p = get16(i, P);
 
 		p -= p * decay;
 		p += nesterov ? momentum * m - step : m;
 
-		vstore16(m, i, M);
-		vstore16(p, i, P);
+		put16(m, i, M);
+		put16(p, i, P);
 		most = max(most, EXPONENTS(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
@@ -109,10 +109,10 @@ UPDATE average(__global float *P, __global float *A, uint vectors, float momentu
 	if (verdict)
 		momentum *= verdict[3];
 	for (size_t i = first; i < end; i++) {
-		const float16 a = momentum * vload16(i, A) + (1 - momentum) * vload16(i, P);
+		const float16 a = momentum * get16(i, A) + (1 - momentum) * get16(i, P);
 
-		vstore16(a, i, A);
+		put16(a, i, A);
 		if (replaces)
-			vstore16(a, i, P);
+			put16(a, i, P);
 	}
 }
