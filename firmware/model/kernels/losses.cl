@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses, row by row over [rows, outputs]. Work-group: 16 items, one row each, sums over the outputs in order.
+ * Losses, row by row over [rows, outputs]. Work-group: 16 rows, an item each unless said otherwise, sums over the
+ * outputs in order.
  * Every kernel has the same arguments:
  *   z             logits where the last layer's softmax or sigmoid is part of the formula, else the outputs
  *   whole, real   the label, one of them null: [rows, outputs], or with by_class whole [rows]
@@ -19,6 +20,22 @@
 	__global const long *whole, __global const float *real, int by_class, __global const uchar *empty,          \
 		__global const float *sample, __global const float *class_weight
 #define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
+
+/* Rows of a work-item of the kernels that say LOSS_LANES, in groups of ROW_GROUP rows: all of them where a vector is
+ * one instruction, as exp() and log() of 16 numbers take no longer than of one. */
+#ifdef CPU_DEVICE
+#define LANE_ROWS  ROW_GROUP
+#define LOSS_LANES __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+typedef float16 lanes;
+#define lanes_of(lane)    get16(0, lane)
+#define to_lanes(x, lane) put16(x, 0, lane)
+#else
+#define LANE_ROWS  1
+#define LOSS_LANES LOSS
+typedef float lanes;
+#define lanes_of(lane)    (*(lane))
+#define to_lanes(x, lane) (*(lane) = (x))
+#endif
 
 /* The row's label for output c. */
 float label_at(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs, int c)
@@ -95,51 +112,82 @@ bool is_empty(__global const uchar *empty, size_t r)
 	return empty && empty[r];
 }
 
+/* The outputs of LANE_ROWS rows from r on, and their labels; behind the last row the last again. */
+lanes outputs_at(__global const stored *z, size_t r, int last, int outputs, int c)
+{
+	float lane[LANE_ROWS];
+
+	for (int i = 0; i < LANE_ROWS; i++)
+		lane[i] = load((r + min(i, last)) * outputs + c, z);
+	return lanes_of(lane);
+}
+
+lanes labels_at(__global const long *whole, __global const float *real, int by_class, size_t r, int last, int outputs,
+		int c)
+{
+	float lane[LANE_ROWS];
+
+	for (int i = 0; i < LANE_ROWS; i++)
+		lane[i] = label_at(whole, real, by_class, r + min(i, last), outputs, c);
+	return lanes_of(lane);
+}
+
 /* Softmax and categorical cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
-LOSS softmax_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			  __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
-			  float smoothing, int top)
+LOSS_LANES softmax_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
+			   __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
+			   float smoothing, int top)
 {
-	const size_t r = get_global_id(0);
-
-	if (r >= rows)
-		return;
-
-	const bool wrong = !is_empty(empty, r) && is_wrong_row(whole, real, by_class, r, outputs);
-	const bool none = wrong || is_empty(empty, r);
-	const long wanted = none ? 0 : wanted_class(whole, real, by_class, r, outputs);
-	const float counts = row_weight(sample, class_weight, r, wanted, outputs);
+	const size_t r0 = (size_t)get_global_id(0) * LANE_ROWS;
+	const int last = min((long)LANE_ROWS, rows - (long)r0) - 1;
 	const float spread = smoothing / outputs;
 
-	z += r * outputs;
+	if (last < 0)
+		return;
 
-	const float most = row_max(z, outputs);
-	float sum = 0, labels = 0, loss = 0;
+	lanes most = outputs_at(z, r0, last, outputs, 0), sum = 0, labels = 0, loss = 0;
+	float losses[LANE_ROWS], counts[LANE_ROWS] = { 0 }, lane[LANE_ROWS];
+	bool counted[LANE_ROWS];
 
+	for (int c = 1; c < outputs; c++) {
+		const lanes x = outputs_at(z, r0, last, outputs, c);
+
+		most = x > most ? x : most;
+	}
 	for (int c = 0; c < outputs; c++)
-		sum += exp(load(c, z) - most);
+		sum += exp(outputs_at(z, r0, last, outputs, c) - most);
 
-	const float log_sum = log(sum) + most;
+	const lanes log_sum = log(sum) + most;
 
 	for (int c = 0; c < outputs; c++) {
-		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
+		const lanes y = labels_at(whole, real, by_class, r0, last, outputs, c) * (1 - smoothing) + spread;
 
-		loss += y * (log_sum - load(c, z));
+		loss += y * (log_sum - outputs_at(z, r0, last, outputs, c));
 		labels += y;
 	}
-	row_loss[r] = none ? 0 : loss * counts;
-	row_hit[r] = wrong ? ROW_WRONG
-		     : none ? 0
-			    : hits(z, outputs, label_at(whole, real, by_class, r, outputs, 0), wanted, by_class, top);
-	if (!dz)
-		return;
-	dz += r * outputs;
-	weight *= scale_of(scale);
-	for (int c = 0; c < outputs; c++) {
-		const float y = label_at(whole, real, by_class, r, outputs, c) * (1 - smoothing) + spread;
+	to_lanes(loss, losses);
+	for (int i = 0; i <= last; i++) {
+		const size_t r = r0 + i;
+		const bool wrong = !is_empty(empty, r) && is_wrong_row(whole, real, by_class, r, outputs);
+		const bool none = wrong || is_empty(empty, r);
+		const long wanted = none ? 0 : wanted_class(whole, real, by_class, r, outputs);
 
-		store(none ? 0 : (exp(load(c, z) - most) / sum * labels - y) * counts * weight, c, dz);
+		counted[i] = !none;
+		counts[i] = row_weight(sample, class_weight, r, wanted, outputs);
+		row_loss[r] = none ? 0 : losses[i] * counts[i];
+		row_hit[r] = wrong ? ROW_WRONG
+			     : none ? 0
+				    : hits(z + r * outputs, outputs,
+					   label_at(whole, real, by_class, r, outputs, 0), wanted, by_class, top);
+	}
+	weight *= scale_of(scale);
+	for (int c = 0; dz && c < outputs; c++) {
+		const lanes y = labels_at(whole, real, by_class, r0, last, outputs, c) * (1 - smoothing) + spread;
+		const lanes p = exp(outputs_at(z, r0, last, outputs, c) - most) / sum;
+
+		to_lanes((p * labels - y) * lanes_of(counts) * weight, lane);
+		for (int i = 0; i <= last; i++)
+			store(counted[i] ? lane[i] : 0, (r0 + i) * outputs + c, dz);
 	}
 }
 
