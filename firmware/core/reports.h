@@ -4,7 +4,8 @@
  * The reports of past nights: PATH_REPORTS/<id>.json, and <id>.txt, a page for people. An id is when the
  * night began, YYYYMMDD-HHMMSS in UTC, so that ids sort by time. `kiln-oneshot report` alone writes them;
  * REPORTS_MAX are kept. <id>.pending is there until the report is where it belongs: {"store": TEXT, "notify":
- * TEXT}, each as long as it is not there, with the reason.
+ * TEXT}, each as long as it is not there, with the reason. <id>.night is a night that has no report yet
+ * (core/tonight.h).
  *
  * The JSON, schema 1; what is not known is null, and members are added, never changed:
  *   schema, id, text (one sentence), outcome ("finished", "failed", "expired", "stopped", "halted": a service
@@ -37,7 +38,7 @@
 
 /* Of the night that began at `from_s`. */
 char *report_id(int64_t from_s, char out[static REPORT_ID_BYTES]);
-/* `form`: "json", "txt" or "pending". */
+/* `form`: "json", "txt", "pending" or "night". */
 char *report_path(const char *id, const char *form, char out[static PATH_BYTES]);
 /* The ids with a file of this form, oldest first, in a malloc'ed array that the caller frees. */
 MUST_CHECK int report_list(const char *form, char (**ret_ids)[REPORT_ID_BYTES], uint32_t *ret_count,

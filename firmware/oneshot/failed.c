@@ -91,6 +91,13 @@ static bool say_which(char *out, size_t size)
 	return true;
 }
 
+static void report_failed(void)
+{
+	struct tonight tonight;
+
+	report_ask(tonight_get(&tonight, NULL) == 0 ? &tonight : NULL, NULL);
+}
+
 int oneshot_failed(int argc, char **argv)
 {
 	char reason[1024];
@@ -104,7 +111,7 @@ int oneshot_failed(int argc, char **argv)
 	if (failed && tonight_say(reason, &err) < 0)
 		log_warning("%s; the report of this night will not tell why", err.text);
 	if (run_state_get(&state, NULL) < 0) {
-		report_ask(NULL);
+		report_failed();
 		return EX_OK;
 	}
 	log_notice("the run is %s", run_state_name(state));
@@ -113,6 +120,6 @@ int oneshot_failed(int argc, char **argv)
 	/* Until begin takes the run up again. What cannot be noted stands in the journal. */
 	if (run_reason_set(reason, &err) < 0)
 		log_warning("%s; status will not tell why the run halted", err.text);
-	report_ask(NULL);
+	report_failed();
 	return EX_OK;
 }

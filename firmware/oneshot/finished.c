@@ -173,7 +173,7 @@ int finished_rest(bool power, struct error *err)
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
 	struct error put_away_err = { 0 };
-	struct tonight tonight;
+	struct tonight tonight, *night;
 	char path[PATH_BYTES];
 	int r = run_load(&run, err), put;
 
@@ -183,17 +183,18 @@ int finished_rest(bool power, struct error *err)
 	if (r < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
-	power = power && tonight_get(&tonight, NULL) == 0 && tonight.by_timer;
+	/* It alone: while the uploads are waited for somebody may begin another. */
+	night = tonight_get(&tonight, NULL) == 0 ? &tonight : NULL;
 	if (is_stopped_by_hand(&run)) {
-		report_ask(NULL);
+		report_ask(night, NULL);
 		return 0;
 	}
 	r = config_load(config_path(0, NULL), &config, err);
 	put = put_away(&run, (r < 0 ? &run.config : &config)->power.upload_wait_min, &put_away_err);
-	report_ask(r < 0 ? &run.config : &config);
+	report_ask(night, r < 0 ? &run.config : &config);
 	if (put < 0)
 		return error_set(err, put, "%s", put_away_err.text);
-	return r < 0 || !power ? r : power_rest(&config, run.id, err);
+	return r < 0 || !power || !night || !night->by_timer ? r : power_rest(&config, run.id, err);
 }
 
 int oneshot_finished(int argc, char **argv)

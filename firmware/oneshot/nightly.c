@@ -104,13 +104,15 @@ static int begin_tonight(bool *ret_begun, struct error *err)
 /* A night without a run has its report, too. */
 static void report_unstarted(const char *why)
 {
+	struct tonight tonight;
 	struct error err = { 0 };
 	bool begun = false;
 
-	if (begin_tonight(&begun, &err) < 0 || (begun && tonight_say(why, &err) < 0))
+	if (begin_tonight(&begun, &err) < 0 ||
+	    (begun && (tonight_say(why, &err) < 0 || tonight_get(&tonight, &err) < 0)))
 		log_warning("%s; going on without the report of this night", err.text);
 	else if (begun)
-		report_ask(NULL);
+		report_ask(&tonight, NULL);
 }
 
 /* Why there is no run now, as an event and a report: the night is over, or its start was missed. */
@@ -158,6 +160,8 @@ static int nightly(unsigned wait_s, struct error *err)
 		return 0;
 	if ((r = begin_tonight(&begun, err)) < 0)
 		return r;
+	/* The one before may have been over without anybody to say so. */
+	report_ask_due(false);
 	/* What was asked of one run that was never begun is not asked of tonight's. */
 	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
@@ -239,7 +243,7 @@ static int resume(unsigned wait_s, struct error *err)
 		wait_for_clock(wait_s);
 	r = go_on(err);
 	if (r == 0)
-		report_ask_due();
+		report_ask_due(true);
 	return r;
 }
 

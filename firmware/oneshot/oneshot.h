@@ -81,14 +81,16 @@ int oneshot_new(int argc, char **argv);
 int oneshot_finished(int argc, char **argv);
 /* `power`: what power.when_finished says follows, too. */
 MUST_CHECK int finished_rest(bool power, struct error *err);
-/* report.c: make the report of the night that is over, if one is, and deliver it and what earlier ones left.
- */
+/* report.c: make the reports of the nights that are over, and deliver them and what earlier ones left, until
+ * none is left without one: who asks meanwhile has been heard. */
 int oneshot_report(int argc, char **argv);
-/* report.c: have that done, by its own unit; `wait`: until it is through, by that configuration's bounds.
- * What fails is a warning, and costs the report alone. */
-void report_ask(const struct config *wait);
-/* report.c: the same where a report is due, or one was not delivered, and nothing goes on. */
-void report_ask_due(void);
+struct tonight;
+/* report.c: this night is over, if there is one (NULL): have that done, by its own unit. `wait`: until it is
+ * through, by that configuration's bounds. What fails is a warning, and costs the report alone. */
+void report_ask(const struct tonight *night, const struct config *wait);
+/* report.c: the same where a report is due, or one was not delivered. `at_boot`: nothing goes on, so that the
+ * night which began before is over. */
+void report_ask_due(bool at_boot);
 /* config_kept.c: where `file` cannot be used: the last good one, else the frozen one of the current run. */
 MUST_CHECK int config_kept(const char *file, struct config *ret_config, struct error *err);
 /* power.c: power.when_finished, after a night that the timer started. What keeps the box on is an event and

@@ -2,6 +2,7 @@
 #include "oneshot/report.h"
 #include "core/events.h"
 #include "core/log.h"
+#include "core/tonight.h"
 #include "drivers/manager/manager.h"
 
 #include <string.h>
@@ -11,36 +12,52 @@
 
 /* ---- Asked for ---- */
 
+static bool any_has(const char *form)
+{
+	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
+	uint32_t count = 0;
+
+	return report_list(form, &ids, &count, NULL) == 0 && count > 0;
+}
+
 /* Root asks, for it does not talk to the network. */
 static int ask(bool wait, uint64_t wait_min, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
+	const uint64_t wait_s = (2 * wait_min + 2) * 60; /* posting and uploading, and a while */
 	int r = manager_open(&manager, err);
 
 	if (r < 0)
 		return r;
-	/* Posting and uploading, and a while. */
-	return wait ? manager_run(manager, UNIT, (2 * wait_min + 2) * 60, err)
-		    : manager_start(manager, UNIT, err);
+	if (!wait)
+		return manager_start(manager, UNIT, err);
+	r = manager_run(manager, UNIT, wait_s, err);
+	/* A job that has looked for the last time takes up whoever asks before it is gone. */
+	return r == 0 && any_has("night") ? manager_run(manager, UNIT, wait_s, err) : r;
 }
 
-void report_ask(const struct config *wait)
+void report_ask(const struct tonight *night, const struct config *wait)
 {
 	struct error err = { 0 };
 
+	if (night && tonight_end(night->from_s, &err) < 0)
+		log_warning("%s", err.text);
 	if (ask(wait != NULL, wait ? wait->notify.wait_min : 0, &err) < 0)
 		log_warning("%s; going on without the report of this night", err.text);
 }
 
-void report_ask_due(void)
+void report_ask_due(bool at_boot)
 {
-	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
-	struct tonight tonight;
-	uint32_t count = 0;
+	struct tonight night;
+	struct error err = { 0 };
 
-	if (tonight_get(&tonight, NULL) != -ENOENT ||
-	    (report_list("pending", &ids, &count, NULL) == 0 && count > 0))
-		report_ask(NULL);
+	if (tonight_settle(&err) < 0)
+		log_warning("%s", err.text);
+	/* The timer may have begun one meanwhile. */
+	if (at_boot && tonight_get(&night, NULL) == 0 && night.before_boot)
+		report_ask(&night, NULL);
+	else if (any_has("night") || any_has("pending"))
+		report_ask(NULL, NULL);
 }
 
 /* ---- Done ---- */
@@ -83,20 +100,48 @@ static void say_made(const cJSON *report)
 		   "%s", cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "text")));
 }
 
-static int make_due(const struct config *config, struct error *err)
+static int make(const struct config *config, const char *id, struct error *err)
 {
 	CLEANUP(json_free) cJSON *report = NULL;
-	struct tonight tonight;
-	char id[REPORT_ID_BYTES];
-	int r = tonight_get(&tonight, err);
+	struct tonight night;
+	int r = tonight_load_over(id, &night, err);
 
-	if (r == -ENOENT)
-		return 0;
-	if (r == 0 && (r = report_make(config, &tonight, &report, err)) == 0 &&
-	    (r = write_report(config, report, report_id(tonight.from_s, id), err)) == 0)
-		say_made(report);
-	/* One that cannot be made is not tried again with another night's facts. */
-	tonight_over();
+	if (r < 0 || (r = report_make(config, &night, &report, err)) < 0 ||
+	    (r = write_report(config, report, id, err)) < 0)
+		return r;
+	say_made(report);
+	return 0;
+}
+
+/* The oldest first. 1: of some, so that others may have come. What may pass is tried again when somebody
+ * asks. */
+static int make_due(const struct config *config, struct error *err)
+{
+	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
+	uint32_t count = 0;
+	int r = tonight_settle(err);
+
+	if (r == 0)
+		r = report_list("night", &ids, &count, err);
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		r = make(config, ids[i], err);
+		if (r == -EBADMSG)
+			log_warning("%s; that night has no report", err->text);
+		if (r == 0 || r == -EBADMSG)
+			r = tonight_reported(ids[i], err);
+	}
+	return r < 0 ? r : count > 0;
+}
+
+static int report_all(const struct config *config, struct error *err)
+{
+	int r = make_due(config, err);
+
+	do {
+		if (config->file)
+			report_send(config);
+	} while (r > 0 && (r = make_due(config, err)) > 0);
+	report_keep();
 	return r;
 }
 
@@ -104,7 +149,6 @@ int oneshot_report(int argc, char **argv)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	struct error err = { 0 };
-	int r;
 
 	(void)argc;
 	(void)argv;
@@ -113,9 +157,5 @@ int oneshot_report(int argc, char **argv)
 		if (config_kept(config_path(0, NULL), &config, &err) < 0)
 			log_warning("%s; nobody can be told of this night", err.text);
 	}
-	r = make_due(&config, &err);
-	if (config.file)
-		report_send(&config);
-	report_keep();
-	return r < 0 ? fatal(&err) : EX_OK;
+	return report_all(&config, &err) < 0 ? fatal(&err) : EX_OK;
 }

@@ -14,8 +14,11 @@
 MUST_CHECK int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
 			   struct error *err);
 
-/* report_faults.c: the member "faults" of what happened since `from_s`; NULL: the journal cannot be read. */
-cJSON *report_faults(int64_t from_s);
+/* report_make.c: the current run or one of the archive, and its run.json; the caller frees both. */
+bool report_load_run(const char *id, struct run *ret_run, char **ret_json);
+
+/* report_faults.c: the member "faults" of what happened then; NULL: the journal cannot be read. */
+cJSON *report_faults(int64_t from_s, int64_t to_s);
 
 /* report_send.c: what is to be delivered where; nothing where `config` has no notify.url. */
 MUST_CHECK int report_pend(const struct config *config, const char *id, struct error *err);

@@ -51,7 +51,16 @@ static bool add(cJSON *list, enum event_id id, const struct fault *fault)
 	       cJSON_AddItemToObject(object, "message", json_string(fault->message ? fault->message : ""));
 }
 
-cJSON *report_faults(int64_t from_s)
+/* The last second counts. Without an end the clock was set back meanwhile: all of it. */
+static bool is_later(sd_journal *journal, int64_t from_s, int64_t to_s)
+{
+	uint64_t at_us;
+
+	return to_s >= from_s && sd_journal_get_realtime_usec(journal, &at_us) >= 0 &&
+	       at_us >= ((uint64_t)to_s + 1) * 1000000;
+}
+
+cJSON *report_faults(int64_t from_s, int64_t to_s)
 {
 	static const struct journal_filter filter = { .events = true, .priority = LOG_NOTICE };
 	CLEANUP(journal_closep) sd_journal *journal = NULL;
@@ -61,7 +70,8 @@ cJSON *report_faults(int64_t from_s)
 	bool good = journal_open(&journal, NULL) == 0 && journal_match(journal, &filter, NULL) == 0 &&
 		    sd_journal_seek_realtime_usec(journal, (uint64_t)from_s * 1000000) >= 0;
 
-	while (good && looked++ < LOOKED_MAX && sd_journal_next(journal) > 0)
+	while (good && looked++ < LOOKED_MAX && sd_journal_next(journal) > 0 &&
+	       !is_later(journal, from_s, to_s))
 		count(faults, journal);
 	for (int id = 0; id < EVENT_MAX; id++) {
 		if (faults[id].count)

@@ -64,14 +64,23 @@ static const char *reason_of(const struct facts *facts)
 	return noted ? noted : facts->unbegun;
 }
 
+bool report_load_run(const char *id, struct run *ret_run, char **ret_json)
+{
+	if (run_load(ret_run, NULL) == 0 && strcmp(ret_run->id, id) == 0 && run_json(ret_json, NULL) == 0)
+		return true;
+	run_done(ret_run);
+	*ret_run = (struct run){ 0 };
+	return run_load_archived(id, ret_run, NULL) == 0 && run_json_archived(id, ret_json, NULL) == 0;
+}
+
 static void find_run(struct facts *facts)
 {
 	CLEANUP(free_ptr) char *text = NULL;
+	const char *id = facts->tonight->run_id;
 	char path[PATH_BYTES];
 
 	(void)!file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), REASON_MAX, &facts->unbegun, NULL, NULL);
-	if (run_load(&facts->run, NULL) == 0 && tonight_has(facts->tonight, &facts->run) &&
-	    run_json(&text, NULL) == 0 &&
+	if (*id && report_load_run(id, &facts->run, &text) &&
 	    json_parse("run.json", text, strlen(text), &facts->record, NULL) == 0)
 		return;
 	run_done(&facts->run);
@@ -89,16 +98,15 @@ static void facts_done(struct facts *facts)
 
 static bool add_night(cJSON *report, const struct facts *facts)
 {
-	const int64_t now = time(NULL);
 	cJSON *night = cJSON_AddObjectToObject(report, "night");
 
 	if (!json_add_u64(night, "from_s", (uint64_t)facts->tonight->from_s) ||
-	    !json_add_u64(night, "to_s", (uint64_t)now) ||
+	    !json_add_u64(night, "to_s", (uint64_t)facts->tonight->over_s) ||
 	    !cJSON_AddStringToObject(night, "by", facts->tonight->by_timer ? "timer" : "hand"))
 		return false;
 	if (!facts->config->file)
 		return cJSON_AddNullToObject(night, "next_s");
-	return json_add_u64(night, "next_s", (uint64_t)night_next(facts->config, now));
+	return json_add_u64(night, "next_s", (uint64_t)night_next(facts->config, time(NULL)));
 }
 
 static bool add_sources(cJSON *object, const struct config *config)
@@ -267,7 +275,7 @@ static bool add_sentence(cJSON *report, const struct facts *facts, const char *h
 
 static bool add_faults(cJSON *report, const struct facts *facts)
 {
-	cJSON *faults = report_faults(facts->tonight->from_s);
+	cJSON *faults = report_faults(facts->tonight->from_s, facts->tonight->over_s);
 
 	return cJSON_AddItemToObject(report, "faults", faults ? faults : cJSON_CreateNull());
 }

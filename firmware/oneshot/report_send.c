@@ -84,23 +84,15 @@ static int post(const struct sending *sending, struct error *err)
 
 /* ---- The store ---- */
 
-static bool load_run(const char *id, struct run *ret_run)
-{
-	if (run_load(ret_run, NULL) == 0 && strcmp(ret_run->id, id) == 0)
-		return true;
-	run_done(ret_run);
-	*ret_run = (struct run){ 0 };
-	return run_load_archived(id, ret_run, NULL) == 0;
-}
-
 /* A run's files lie where it was begun to put them. */
 static int open_sink(const struct sending *sending, struct store **ret_sink, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(free_ptr) char *json = NULL;
 	const struct config *config = sending->config;
 	struct store_options options;
 
-	if (sending->run_id && load_run(sending->run_id, &run))
+	if (sending->run_id && report_load_run(sending->run_id, &run, &json))
 		config = &run.config;
 	options = store_options_of(config);
 	options.patience_ms = sending->wait_ms;

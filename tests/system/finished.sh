@@ -258,6 +258,7 @@ soon=$(date -u -d '+14 minutes' +%H:%M)
 config 'when_finished = "off"; upload_wait_min = 0;'
 sed -i "s/at = \"02:30\"/at = \"$soon\"/" "$KILN_ROOT/etc/kiln/kiln.conf"
 : >"$record/finished"
+by_timer
 finished
 held 'it would wake in [0-9]+ s for the next night' "the next night is near"
 echo disabled >"$KILN_ROOT/sys/class/rtc/rtc1/device/power/wakeup"

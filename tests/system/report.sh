@@ -24,6 +24,7 @@ config() { # lines of run, of notify
 		source: { url = "file://$work/data"; };
 		sink: { url = "file://$sink"; };
 		notify: { $2 };
+		power: { upload_wait_min = 0; };
 	CONF
 }
 
@@ -40,6 +41,16 @@ begin() {
 rest() { # state
 	echo "$1" >"$runs/current/state.new"
 	mv "$runs/current/state.new" "$runs/current/state"
+}
+
+over() { # state: what kiln-finished does, but for systemd
+	rest "$1"
+	"$KILN_BIN/kiln-oneshot" finished 2>"$work/errors" || ok 1 "kiln-oneshot finished" "$(cat "$work/errors")"
+}
+
+a_night() { # run, reason, seconds from now: one that is over, as a power cut in the middle of noting it leaves it
+	local at=$(($(date +%s) + ${3:-0}))
+	printf '{"from_s": %s, "over_s": %s, "by": "timer", "run": "%s", "reason": "%s"}\n' $at $at "$1" "$2" >"$runs/tonight.json"
 }
 
 report() {
@@ -63,7 +74,7 @@ mkdir -p "$KILN_ROOT/data/kiln/credentials"
 echo "$token" >"$KILN_ROOT/data/kiln/credentials/hook"
 begin
 is "$(of "$runs/tonight.json" 'r["by"], r["run"]')" "('hand', '')" "begin: a night by hand"
-rest finished
+over finished
 printf '503\ndrop\n429\n' >"$hook/answers"
 report
 is "$rc" 0 "a night that finished is reported" "$errors"
@@ -98,7 +109,7 @@ outcome() { # state, outcome, reason, name
 	begin
 	rest "$1"
 	sleep 1.1 # a night a second
-	printf '{"from_s": %s, "by": "timer", "run": "%s", "reason": "%s"}\n' "$(date +%s)" "$id" "$3" >"$runs/tonight.json"
+	a_night "$id" "$3"
 	report
 	is "$rc $(posted 'json.loads(p[-1]["body"])["outcome"], json.loads(p[-1]["body"])["reason"], json.loads(p[-1]["body"])["night"]["by"]')" \
 		"0 ('$2', $([ -n "$3" ] && echo "'$3'" || echo None), 'timer')" "$4"
@@ -108,19 +119,41 @@ outcome expired expired '' "one that did not suffice"
 outcome running halted 'kiln-fetchd.service ended with 77' "one whose service ended for good"
 rest finished
 echo 's3://b: refused' >"$runs/unbegun"
-printf '{"from_s": %s, "by": "timer", "run": "", "reason": ""}\n' $(($(date +%s) + 10)) >"$runs/tonight.json"
+a_night "" "" 10
 report
 is "$(posted 'json.loads(p[-1]["body"])["outcome"], json.loads(p[-1]["body"])["run"], json.loads(p[-1]["body"])["reason"].strip()')" \
 	"('never_started', None, 's3://b: refused')" "one that never started: the last night's run is not this one's"
 like "$(find "$sink" -path '*nights*')" "nights/t-[0-9]{8}-[0-9]{6}/report.json" "it has a place in the store"
 rm "$runs/unbegun"
 
+# ---- Who ends a night while another one's report is delivered ----
+begin
+over finished
+first=$id
+sleep 1.1
+rm -f "$hook/go"
+echo hold >"$hook/answers"
+before=$(posted 'len(p)')
+"$KILN_BIN/kiln-oneshot" report 2>"$work/errors" &
+reporter=$!
+is_held() { [ "$(posted 'len(p)')" = $((before + 1)) ]; }
+wait_for 20 is_held
+ok $? "the first one's is being delivered" "$(cat "$work/errors")"
+begin
+over failed
+"$KILN_BIN/kiln-oneshot" nightly 2>"$work/said" # the third one begins, and ends without a report of its own
+is "$(ls "$reports" | grep -c 'night$')" 1 "the second one waits for its own" "$(ls "$reports")"
+: >"$hook/go"
+wait $reporter
+is "$? $(posted '[json.loads(q["body"])["run"]["id"] for q in p['"$before"':]]')" "0 ['$first', '$id']" "and has it from the same reporter" "$(cat "$work/errors")"
+is "$(ls "$reports" | grep -c 'night$')" 0 "none is left without one"
+
 # ---- kiln.conf is wrong: the last good one tells whom to tell ----
 "$KILN_BIN/kiln-oneshot" keep-config
 echo 'run: { at = "25:00"; };' >"$KILN_ROOT/etc/kiln/kiln.conf"
 "$KILN_BIN/kiln-oneshot" nightly 2>"$work/errors" # without systemd it says no more
 is "$?" 78 "the timer, and a wrong kiln.conf"
-printf '{"from_s": %s, "by": "timer", "run": "", "reason": "%s"}\n' $(($(date +%s) + 20)) 'run.at: found 25:00' >"$runs/tonight.json"
+a_night "" 'run.at: found 25:00' 20
 before=$(posted 'len(p)')
 report
 is "$rc $(posted 'len(p)') $(posted 'json.loads(p[-1]["body"])["reason"]')" "0 $((before + 1)) run.at: found 25:00" \
@@ -133,12 +166,12 @@ if command -v openssl >/dev/null; then
 	serve tls "$work/crt" "$work/key"
 	a_node tls "url = \"https://localhost:$port/\"; ca_file = \"$work/crt\"; wait_min = 0;"
 	begin
-	rest finished
+	over finished
 	report
 	is "$rc $(posted 'p[-1]["status"], "Authorization" in p[-1]["headers"]')" "0 ('204', False)" "HTTPS with an own authority, without a token" "$errors"
 	a_node untrusted "url = \"https://localhost:$port/\"; wait_min = 0;"
 	begin
-	rest finished
+	over finished
 	report
 	is "$rc $(posted 'len(p)')" "0 1" "an authority that is not trusted gets nothing"
 	like "$errors" 'the report of .* is not posted: POST https://localhost:[0-9]*: .*certificate' "it says so"
@@ -150,7 +183,7 @@ fi
 serve refusing
 a_node late "url = \"http://127.0.0.1:$port/secret-path\"; credential = \"hook\"; wait_min = 0;"
 begin
-rest finished
+over finished
 : >"$hook/requests"
 report
 is "$rc $(posted 'len(p)')" "0 0" "without its credential nothing is sent, and nothing fails"
@@ -179,7 +212,7 @@ first=$(ls "$reports" | sed -n 's/\.json$//p')
 sleep 1.1
 rm -rf "$sink"
 : >"$sink" # no folder
-printf '{"from_s": %s, "by": "timer", "run": "%s", "reason": ""}\n' "$(date +%s)" "$id" >"$runs/tonight.json"
+a_night "$id" ""
 report
 is "$rc $(posted '[json.loads(q["body"])["id"] == "'"$first"'" for q in p[1:]]')" "0 [False, True]" "with the next report what was left is posted"
 like "$errors" 'is not uploaded: .*' "a store that is away keeps nobody from being told"
@@ -195,7 +228,7 @@ report
 is "$(ls "$reports" | grep -c 'json$')" 30 "the newest 30 are kept"
 a_node nobody ""
 begin
-rest finished
+over finished
 report
 is "$rc $(ls "$reports" | grep -c pending)" "0 0" "without notify.url the store alone gets it" "$errors"
 test -s "$sink/$id/report.txt"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A server that takes POSTs, on a port of its own choice. Usage: webhook.py FOLDER [CERTIFICATE KEY]
-FOLDER/port is its port. FOLDER/answers holds a status a line for the next requests, "drop" to end the connection without one;
-behind them it answers 204. FOLDER/requests gets a JSON line a request: path, headers, body, status."""
-import http.server, json, os, ssl, sys
+FOLDER/port is its port. FOLDER/answers holds a status a line for the next requests, "drop" to end the connection without one,
+"hold" to answer 204 once FOLDER/go is there; behind them it answers 204. FOLDER/requests gets a JSON line a request: path, headers, body, status."""
+import http.server, json, os, ssl, sys, time
 
 folder = sys.argv[1]
 
@@ -22,6 +22,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if status == "drop":
             self.close_connection = True
             return
+        if status == "hold":
+            while not os.path.exists(f"{folder}/go"):
+                time.sleep(0.05)
+            status = "204"
         text = b"" if status == "204" else b"no,\r\nnot now\x07"
         self.send_response(int(status))
         self.send_header("Content-Length", str(len(text)))

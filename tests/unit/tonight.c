@@ -35,7 +35,39 @@ static void begin_run(struct run *ret_run)
 		fail_msg("%s", err.text);
 }
 
-static void test_begin_and_over(void **state)
+/* The one night that is over and has no report. */
+static void assert_over(int64_t from_s, const char *run_id, const char *reason)
+{
+	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
+	char id[REPORT_ID_BYTES];
+	struct tonight night;
+	struct error err;
+	uint32_t count;
+
+	assert_int_equal(report_list("night", &ids, &count, &err), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(ids[0], report_id(from_s, id));
+	if (tonight_load_over(id, &night, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(night.from_s, from_s);
+	assert_true(night.over_s >= from_s && night.over_s <= time(NULL));
+	assert_string_equal(night.run_id, run_id);
+	assert_string_equal(night.reason, reason);
+	assert_int_equal(tonight_reported(id, &err), 0);
+	assert_int_equal(tonight_load_over(id, &night, &err), -ENOENT);
+}
+
+static void assert_none_is_over(void)
+{
+	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
+	struct error err;
+	uint32_t count;
+
+	assert_int_equal(report_list("night", &ids, &count, &err), 0);
+	assert_int_equal(count, 0);
+}
+
+static void test_begin_and_end(void **state)
 {
 	struct tonight tonight;
 	struct error err;
@@ -48,9 +80,15 @@ static void test_begin_and_over(void **state)
 	assert_true(tonight.by_timer && tonight.from_s >= before && tonight.from_s <= time(NULL));
 	assert_string_equal(tonight.run_id, "");
 	assert_string_equal(tonight.reason, "");
-	tonight_over();
+	assert_false(tonight.before_boot);
+	assert_int_equal(tonight_end(tonight.from_s - 1, &err), 0); /* another one's end */
+	assert_int_equal(get().from_s, tonight.from_s);
+	assert_int_equal(tonight_end(tonight.from_s, &err), 0);
+	before = tonight.from_s;
 	assert_int_equal(tonight_get(&tonight, &err), -ENOENT);
-	tonight_over();
+	assert_over(before, "", "");
+	assert_int_equal(tonight_end(before, &err), 0);
+	assert_none_is_over();
 }
 
 static void put(const char *text)
@@ -58,6 +96,7 @@ static void put(const char *text)
 	char path[PATH_BYTES];
 	struct error err;
 
+	assert_int_equal(path_make(path_of(PATH_RUNS, NULL, path), &err), 0);
 	(void)path_of(PATH_RUNS, "tonight.json", path);
 	assert_int_equal(file_write_durable(path, text, strlen(text), &err), 0);
 }
@@ -79,11 +118,62 @@ static void test_by_hand(void **state)
 	assert_int_equal(tonight.from_s, 1000);
 	assert_string_equal(tonight.run_id, "a");
 	assert_string_equal(tonight.reason, "");
-	/* The timer's next one is another. */
+	assert_none_is_over();
+}
+
+/* The timer's next one is another, and the one that it ends is not lost; nor is one that a person's ends. */
+static void test_next(void **state)
+{
+	static const char earlier[] =
+		"{\"from_s\": 1000, \"by\": \"timer\", \"run\": \"a\", \"reason\": \"b\"}\n";
+	CLEANUP(run_done) struct run run = { 0 };
+	struct error err;
+	int64_t from_s;
+
+	(void)state;
+	put(earlier);
+	assert_true(get().before_boot);
 	assert_int_equal(tonight_begin(true, &err), 0);
-	tonight = get();
-	assert_true(tonight.by_timer && tonight.from_s > 1000);
-	assert_string_equal(tonight.run_id, "");
+	assert_true(get().by_timer && get().from_s > 1000);
+	assert_string_equal(get().run_id, "");
+	assert_over(1000, "a", "b");
+	put(earlier);
+	begin_run(&run); /* in it */
+	assert_int_equal(tonight_begin(false, &err), 0);
+	from_s = get().from_s;
+	assert_int_equal(from_s, 1000); /* it goes on */
+	assert_int_equal(run_state_set(RUN_FINISHED, &err), 0);
+	assert_int_equal(tonight_begin(false, &err), 0);
+	assert_true(get().from_s > 1000);
+	assert_over(1000, run.id, "");
+}
+
+/* The power went after the end was noted, before the note was moved. */
+static void test_cut_at_the_end(void **state)
+{
+	static const char over[] = "{\"from_s\": 1000, \"over_s\": 2000, \"boot\": \"\", \"by\": \"hand\","
+				   " \"run\": \"a\", \"reason\": \"b\"}\n";
+	struct tonight tonight;
+	struct error err;
+
+	(void)state;
+	put(over);
+	assert_int_equal(tonight_get(&tonight, &err), -ENOENT);
+	assert_int_equal(tonight_end(1000, &err), 0);
+	assert_over(1000, "a", "b");
+	put(over);
+	assert_int_equal(tonight_settle(&err), 0);
+	assert_over(1000, "a", "b");
+	assert_int_equal(tonight_settle(&err), 0);
+	put(over);
+	assert_int_equal(tonight_begin(false, &err), 0);
+	assert_over(1000, "a", "b");
+	put(over);
+	assert_int_equal(tonight_say("c", &err), 0);
+	assert_string_equal(get().reason, "c");
+	assert_int_equal(tonight_settle(&err), 0);
+	assert_string_equal(get().reason, "c");
+	assert_over(1000, "a", "b");
 }
 
 static void test_reason(void **state)
@@ -118,7 +208,9 @@ static void test_run(void **state)
 	tonight.from_s = run.started_s;
 	assert_true(tonight_has(&tonight, &run));
 	assert_int_equal(run_state_set(RUN_FINISHED, &err), 0);
-	tonight_over();
+	tonight = get();
+	assert_int_equal(tonight_end(tonight.from_s, &err), 0);
+	assert_over(tonight.from_s, run.id, "");
 	assert_int_equal(tonight_begin(true, &err), 0);
 	assert_string_equal(get().run_id, "");
 }
@@ -135,13 +227,21 @@ static void test_damaged(void **state)
 	assert_int_equal(tonight_get(&tonight, &err), -EBADMSG);
 	if (!strstr(err.text, "tonight.json") || !strstr(err.text, "by"))
 		fail_msg("found \"%s\"", err.text);
+	assert_int_equal(tonight_end(1, &err), -EBADMSG);
+	assert_int_equal(tonight_get(&tonight, &err), -ENOENT);
+	assert_int_equal(tonight_begin(true, &err), 0);
+	put(text);
+	assert_int_equal(tonight_begin(true, &err), 0);
+	assert_true(get().by_timer);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_begin_and_over, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_begin_and_end, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_by_hand, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_next, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_cut_at_the_end, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_reason, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_run, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, scratch_setup, scratch_teardown),
