@@ -46,11 +46,13 @@ losetup -d "$other"
 # ---- What it writes ----
 mkdir -p "$work/box/credentials"
 printf 'access_key_id=ID\nsecret_access_key=S\n' >"$work/box/credentials/store"
+echo 'ssh-ed25519 AAAA somebody' >"$work/box/authorized_keys"
 flash DEV="$loop" CONFIRM="$loop" CONF=$conf FOLDER="$work/box"
 ok $? "an image, its configuration and a credential" "$said"
 like "$said" 'read back 100 %' "it is read back, with progress"
 is "$(mtype -i "$work/stick@@1M" ::config/kiln.conf | cmp - $conf)" "" "kiln.conf is on the ESP"
 is "$(mtype -i "$work/stick@@1M" ::config/credentials/store | head -n 1)" "access_key_id=ID" "so is the credential"
+is "$(mtype -i "$work/stick@@1M" ::config/authorized_keys)" "$(cat "$work/box/authorized_keys")" "so is who may log in"
 is "$(cmp -n $((256 << 20)) -i $((257 << 20)) "$image" "$work/stick")" "" "the first root is the image's"
 
 # ---- A part of a disk ----
