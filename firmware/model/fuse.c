@@ -8,6 +8,7 @@
  * - GEMM -> t, relu or dropout t -> u: GEMM -> u, where nobody else reads t
  * - GEMM -> dy, relu_backward dy, y -> dx: GEMM -> dx with mask y
  * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
+ * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch of both, where dw has one tile of columns (CPU devices)
  */
 #include "model/gemm.h"
 #include "model/plan.h"
@@ -170,10 +171,36 @@ static void fuse_column_sums(struct plan *plan, uint32_t at)
 	remove_launch(sums);
 }
 
+/* The launch before one, but for those that moved into others. */
+static struct launch *launch_before(const struct plan *plan, uint32_t at)
+{
+	while (at-- > 0)
+		if (plan->launch[at].kernel)
+			return &plan->launch[at];
+	return NULL;
+}
+
+static bool has_only(const struct launch *gemm, uint32_t flags)
+{
+	return !(gemm->argument[GEMM_EPILOGUE].u & ~flags);
+}
+
+/* A launch is a few microseconds, in which the second of two small ones could have run beside the first. */
+static void fuse_gradients(struct plan *plan, uint32_t at)
+{
+	struct launch *dx = &plan->launch[at], *dw = launch_before(plan, at);
+
+	if (!dw || !gemm_is_pair(dw, dx) || !has_only(dw, EPILOGUE_ADD | EPILOGUE_WIDE) ||
+	    !has_only(dx, EPILOGUE_MASK | EPILOGUE_ADD))
+		return;
+	*dw = gemm_pair(dw, dx);
+	remove_launch(dx);
+}
+
 void plan_fuse(struct plan *plan)
 {
-	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks, fuse_bias, fuse_forward, fuse_backward,
-							   fuse_column_sums };
+	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks,    fuse_bias,        fuse_forward,
+							   fuse_backward, fuse_column_sums, fuse_gradients };
 	uint32_t kept = 0;
 
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++)

@@ -5,11 +5,11 @@
 
 /* Wide tiles use each value of A more often; narrow ones waste fewer lanes on a narrow C. */
 static const struct gemm_tile cpu_tiles[] = {
-	{ "gemm_6x64", "gemm_packed_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
-	{ "gemm_8x32", "gemm_packed_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
-	{ "gemm_8x16", "gemm_packed_8x16", "conv_8x16", "conv_kernel_8x16", 8, 16 },
+	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
+	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
+	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_8x16", "conv_kernel_8x16", 8, 16 },
 };
-static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", "conv_16x16",
+static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NULL, "conv_16x16",
 					   "conv_kernel_16x16", 16,           16 };
 
 /* An operand of so many numbers does not stay in a core's caches while rows of tiles pass over it. */
@@ -185,4 +185,45 @@ bool gemm_is(const struct launch *launch)
 		if (is_of(launch, &cpu_tiles[i]))
 			return true;
 	return is_of(launch, &gpu_tile);
+}
+
+/* ---- Both gradients of a dense layer ---- */
+
+static const struct gemm_tile *pair_tile(const struct launch *dx)
+{
+	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
+		if (!strcmp(dx->kernel, cpu_tiles[i].packed))
+			return &cpu_tiles[i];
+	return NULL;
+}
+
+bool gemm_is_pair(const struct launch *dw, const struct launch *dx)
+{
+	const struct gemm_tile *narrow = &cpu_tiles[2];
+
+	return dw->kernel && dx->kernel && !strcmp(dw->kernel, narrow->gemm) && pair_tile(dx) &&
+	       dw->argument[GEMM_N].i <= (int32_t)narrow->columns &&
+	       dw->argument[GEMM_M].kind == ARGUMENT_INT &&
+	       dw->argument[GEMM_STRIDE_ROW].kind == ARGUMENT_INT && dx->argument[GEMM_B_TRANSPOSED].i &&
+	       dw->argument[GEMM_B].tensor == dx->argument[GEMM_A].tensor &&
+	       dw->argument[GEMM_A].tensor != dx->argument[GEMM_C].tensor;
+}
+
+struct launch gemm_pair(const struct launch *dw, const struct launch *dx)
+{
+	const uint64_t columns = (dx->groups[1].constant + dx->groups[1].tile - 1) / dx->groups[1].tile;
+	const uint64_t tiles =
+		(dw->groups[0].constant + dw->groups[0].tile - 1) / dw->groups[0].tile + dw->groups[0].extra;
+	const uint64_t gradient_groups = (tiles + columns - 1) / columns;
+	const struct argument *w = dw->argument, *x = dx->argument;
+	struct launch pair = { .kernel = pair_tile(dx)->pair,
+			       .groups = { dx->groups[0], dx->groups[1] },
+			       .arguments = 15,
+			       .argument = { w[GEMM_A], w[GEMM_B], x[GEMM_B], w[GEMM_C],
+					     w[GEMM_BIAS_GRADIENT], x[GEMM_C], x[GEMM_MASK], w[GEMM_K],
+					     w[GEMM_M], w[GEMM_N], INT(gradient_groups), x[GEMM_GROUP_ROWS],
+					     w[GEMM_EPILOGUE], x[GEMM_EPILOGUE], x[GEMM_SCALE] } };
+
+	pair.groups[0].extra = gradient_groups;
+	return pair;
 }

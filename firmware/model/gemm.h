@@ -28,9 +28,9 @@ struct gemm {
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm);
 
-/* Tiles of C and the kernels that make them; those of convolutions are conv.h's. */
+/* Tiles of C and the kernels that make them; those of convolutions are conv.h's. `pair`: see gemm_pair(). */
 struct gemm_tile {
-	const char *gemm, *packed, *conv, *conv_kernel;
+	const char *gemm, *packed, *pair, *conv, *conv_kernel;
 	uint64_t rows, columns;
 };
 /* The tile for so many columns. */
@@ -76,3 +76,9 @@ enum gemm_epilogue {
 
 /* True for what gemm_launch() made: epilogues can move in. */
 bool gemm_is(const struct launch *launch);
+
+/* Both gradients of a dense layer: true for dw = x^T dy, in place and one tile wide, and dx = dy w^T of the
+ * same dy, packed. Neither reads what the other writes. */
+bool gemm_is_pair(const struct launch *dw, const struct launch *dx);
+/* One launch of both. */
+struct launch gemm_pair(const struct launch *dw, const struct launch *dx);

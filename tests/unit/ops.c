@@ -610,7 +610,7 @@ static void test_fusion_shortens(void **state)
 	emit_training(&h, false);
 	assert_int_equal(h.plan.launches, 23);
 	plan_fuse(&h.plan);
-	assert_int_equal(h.plan.launches, 9);
+	assert_int_equal(h.plan.launches, 7);
 	harness_close(&h);
 }
 

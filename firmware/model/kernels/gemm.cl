@@ -13,32 +13,16 @@
  * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products (one rounding a term).
  */
 
-/* What every tile shares: `rows` of them, `vectors` of 16 columns, and the macros that name its accumulators. */
-#define GEMM(name, rows, vectors, OFFSETS, ZERO, LOAD, STEP, STORE, C_STORE)                                         \
-	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                     \
-	{                                                                                                      \
-		const int i0 = get_group_id(0) * rows, j0 = get_group_id(1) * 16 * vectors;                    \
-		__global const stored *a = A, *b = B + j0;                                                     \
-		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
-                                                                                                               \
-		if (i0 >= M) {                                                                                 \
-			column_sums_tile(vectors, j0, B, N, K, bias_gradient);                                 \
-			return;                                                                                \
-		}                                                                                              \
-		OFFSETS ZERO for (int k = 0; k < K; k++)                                                       \
-		{                                                                                              \
-			LOAD STEP a += stride_k;                                                               \
-			b += N;                                                                                \
-		}                                                                                              \
-		if (!epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {                                   \
-			__global stored *c = C + (size_t)i0 * N + j0;                                          \
-                                                                                                               \
-			C_STORE return;                                                                        \
-		}                                                                                              \
-		STORE finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias, mask, scale,           \
-				  threshold, layer, step, first_row, key_low, key_high);                       \
+GEMM_GROUP(group_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STORE4), SIX(PUT4))
+GEMM_GROUP(group_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), LOAD2, EIGHT(STEP2), EIGHT(STORE2), EIGHT(PUT2))
+GEMM_GROUP(group_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
+
+#define GEMM(name, group)                                                                               \
+	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)              \
+	{                                                                                               \
+		group(get_group_id(0), get_group_id(1), GEMM_GIVEN);                                    \
 	}
 
-GEMM(gemm_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STORE4), SIX(PUT4))
-GEMM(gemm_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), LOAD2, EIGHT(STEP2), EIGHT(STORE2), EIGHT(PUT2))
-GEMM(gemm_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
+GEMM(gemm_6x64, group_6x64)
+GEMM(gemm_8x32, group_8x32)
+GEMM(gemm_8x16, group_8x16)

@@ -81,10 +81,10 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 		PUT_SUMS                                                                                      \
 	}                                                                                                     \
                                                                                                               \
-	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                    \
+	void name##_group(int row_group, int column_group, GEMM_PARAMETERS)                                   \
 	{                                                                                                     \
-		const int m0 = get_group_id(0) * group_rows, m1 = min(M, m0 + group_rows);                    \
-		const int columns = 16 * vectors, first = get_group_id(1) * PANELS * columns;                  \
+		const int m0 = row_group * group_rows, m1 = min(M, m0 + group_rows);                          \
+		const int columns = 16 * vectors, first = column_group * PANELS * columns;                     \
 		const int at_once = K <= PANELS * PACKED_TERMS ? 1 : PANELS, block = PANELS / at_once * PACKED_TERMS; \
 		float panels[PANELS * PACKED_TERMS * 16 * vectors] __attribute__((aligned(64)));               \
 		float sums[PACKED_ROWS * PANELS * 16 * vectors] __attribute__((aligned(64)));                  \
@@ -116,6 +116,11 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 								    first_row, key_low, key_high);             \
 					}                                                                      \
 			}                                                                                      \
+	}                                                                                                      \
+                                                                                                               \
+	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                     \
+	{                                                                                                      \
+		name##_group(get_group_id(0), get_group_id(1), GEMM_GIVEN);                                    \
 	}
 
 #define PANEL1                const float16 b0 = get16(0, b);
@@ -133,6 +138,35 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 GEMM_PACKED(gemm_packed_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), SIX(SUMS4), PANEL4, SIX(STEP4), SIX(OUT4), SIX(PUT4))
 GEMM_PACKED(gemm_packed_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), EIGHT(SUMS2), PANEL2, EIGHT(STEP2), EIGHT(OUT2), EIGHT(PUT2))
 GEMM_PACKED(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), PANEL1, EIGHT(STEP1), EIGHT(OUT1), EIGHT(PUT1))
+
+/*
+ * Both gradients of a dense layer of at most 16 units in one launch, as neither needs the other: dw [in, units] = x^T dy
+ * with its bias_gradient (may be null), a product of gemm.cl, and dx [rows, in] = epilogue(dy w^T), one of this file; bits,
+ * reference and tolerance are theirs. Groups (gradient_groups + ceil(rows / group_rows), ceil(in / (PANELS * tile columns))):
+ * in each column of groups the first gradient_groups make tiles of dw, as many as there are, and the others dx.
+ */
+GEMM_GROUP(weight_gradient, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
+
+#define DENSE_BACKWARD(name, input_gradient)                                                                          \
+	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                            \
+		__global const stored *x, __global const stored *dy, __global const stored *w, __global stored *dw,   \
+		__global float *bias_gradient, __global stored *dx, __global const stored *mask, int rows, int in,    \
+		int units, int gradient_groups, int group_rows, uint dw_epilogue, uint dx_epilogue, float scale)      \
+	{                                                                                                             \
+		const int tile = get_group_id(1) * gradient_groups + get_group_id(0);                                 \
+                                                                                                                      \
+		if (get_group_id(0) >= gradient_groups)                                                               \
+			input_gradient(get_group_id(0) - gradient_groups, get_group_id(1), dy, w, dx, rows, in,       \
+				       units, units, 1, 1, group_rows, dx_epilogue, 0, mask, 0, scale, 0, 0, 0, 0, 0, \
+				       0);                                                                            \
+		else if (tile * 8 < in || (bias_gradient && (tile - 1) * 8 < in))                                     \
+			weight_gradient(tile, 0, x, dy, dw, in, units, rows, 1, in, 0, 8, dw_epilogue, 0, 0,           \
+				       bias_gradient, 1, 0, 0, 0, 0, 0, 0);                                           \
+	}
+
+DENSE_BACKWARD(dense_backward_6x64, gemm_packed_6x64_group)
+DENSE_BACKWARD(dense_backward_8x32, gemm_packed_8x32_group)
+DENSE_BACKWARD(dense_backward_8x16, gemm_packed_8x16_group)
 
 /* out [columns, rows] = in [rows, columns] transposed; one work-item a group, a tile of 16 x 16: groups (ceil(rows / 16),
  * ceil(columns / 16)). `in` may be memory without slack. */

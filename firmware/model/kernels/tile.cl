@@ -19,6 +19,9 @@
 		__global const float *bias,                                                               \
 		__global const stored *mask, __global float *bias_gradient, float scale, uint threshold,  \
 		uint layer, uint step, uint first_row, uint key_low, uint key_high
+#define GEMM_GIVEN                                                                                        \
+	A, B, C, M, N, K, stride_row, stride_k, b_transposed, group_rows, epilogue, bias, mask, bias_gradient, \
+		scale, threshold, layer, step, first_row, key_low, key_high
 
 #define LANES ((uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 
@@ -144,3 +147,29 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 #define PUT1(r)    PUT(r, 0)
 #define PUT2(r)    PUT(r, 0) PUT(r, 1)
 #define PUT4(r)    PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)
+
+/* What a group of gemm.cl does, whose tile has `rows` and `vectors` of 16 columns, and the macros that name its accumulators. */
+#define GEMM_GROUP(name, rows, vectors, OFFSETS, ZERO, LOAD, STEP, STORE, C_STORE)                              \
+	void name(int row_group, int column_group, GEMM_PARAMETERS)                                             \
+	{                                                                                                       \
+		const int i0 = row_group * rows, j0 = column_group * 16 * vectors;                              \
+		__global const stored *a = A, *b = B + j0;                                                      \
+		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                   \
+                                                                                                                \
+		if (i0 >= M) {                                                                                  \
+			column_sums_tile(vectors, j0, B, N, K, bias_gradient);                                  \
+			return;                                                                                 \
+		}                                                                                               \
+		OFFSETS ZERO for (int k = 0; k < K; k++)                                                        \
+		{                                                                                               \
+			LOAD STEP a += stride_k;                                                                \
+			b += N;                                                                                 \
+		}                                                                                               \
+		if (!epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {                                    \
+			__global stored *c = C + (size_t)i0 * N + j0;                                           \
+                                                                                                                \
+			C_STORE return;                                                                         \
+		}                                                                                               \
+		STORE finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias, mask, scale,            \
+				  threshold, layer, step, first_row, key_low, key_high);                        \
+	}
