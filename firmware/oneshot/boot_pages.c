@@ -2,7 +2,7 @@
 /*
  * Pages of 1 GiB are had at boot alone, before memory is in pieces: how many the ring of kiln.conf takes is
  * put beside the boot loader for the next boot, as a block of GRUB's environment, whole or not there. Where
- * this boot has them, the ring's folder is mounted with them.
+ * this boot has them, the ring's folder is mounted with them, until a run wants it otherwise.
  */
 #include "core/log.h"
 #include "core/paths.h"
@@ -18,7 +18,6 @@
 #define PAGES_MAX   64u   /* rootfs/esp/kiln/grub.cfg takes no more */
 /* What the rest of the box keeps of its memory, at least, and at least a quarter. */
 #define KEPT_BYTES (UINT64_C(768) << 20)
-#define MOUNT      "[Mount]\nOptions=\nOptions=nosuid,nodev,noexec,uid=0,gid=480,mode=0770,pagesize=1G,size=100%\n"
 
 /* More would leave the kernel too little to boot with. */
 static uint64_t pages_allowed(void)
@@ -70,18 +69,6 @@ static int tell_loader(uint64_t pages, struct error *err)
 	return file_write_durable(path, block, BLOCK_BYTES, err);
 }
 
-static int mount_with_them(struct error *err)
-{
-	char path[PATH_BYTES], folder[PATH_BYTES];
-
-	(void)path_of(PATH_MOUNT_PAGES, NULL, path);
-	(void)snprintf(folder, sizeof(folder), "%s", path);
-	*strrchr(folder, '/') = '\0';
-	if (path_make(folder, err) < 0)
-		return err->code;
-	return file_write_durable(path, MOUNT, strlen(MOUNT), err);
-}
-
 static int boot_pages(struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -101,7 +88,7 @@ static int boot_pages(struct error *err)
 	if ((r = tell_loader(needed, err)) < 0 || needed == 0)
 		return r;
 	if (there >= needed)
-		return mount_with_them(err);
+		return hugepages_mount(true, err);
 	log_notice("ring.pages = \"1GiB\": %" PRIu64 " pages of 1 GiB needed, %" PRIu64
 		   " there: pages of 2 MiB until the next boot",
 		   needed, there);

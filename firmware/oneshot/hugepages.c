@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unless it has pages of 1 GiB: 2 MiB pages for the ring of the run that begins, on the node of its network
- * interface: set, then read back.
+ * For the ring of the run that begins: the pages of 1 GiB that were set aside at boot, where it wants those
+ * and they suffice; else 2 MiB pages on the node of its network interface: set, then read back. The mount
+ * that follows is of the same.
  */
 #include "core/log.h"
 #include "core/paths.h"
 #include "data/batch.h"
 #include "drivers/hugepage/hugepage.h"
+#include "drivers/manager/manager.h"
 #include "drivers/nic/nic.h"
 #include "oneshot/oneshot.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <sysexits.h>
 
 static int first_core(const cpu_set_t *set)
@@ -21,6 +24,42 @@ static int first_core(const cpu_set_t *set)
 	return 0;
 }
 
+#define MOUNT "[Mount]\nOptions=\nOptions=nosuid,nodev,noexec,uid=0,gid=480,mode=0770,pagesize=1G,size=100%\n"
+
+int hugepages_mount(bool gib, struct error *err)
+{
+	char path[PATH_BYTES], folder[PATH_BYTES];
+	int r = 0;
+
+	(void)path_of(PATH_MOUNT_PAGES, NULL, path);
+	if ((access(path, F_OK) == 0) == gib)
+		return 0;
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	if (!gib && unlink(path) < 0)
+		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	if (gib && ((r = path_make(folder, err)) < 0 ||
+		    (r = file_write_durable(path, MOUNT, strlen(MOUNT), err)) < 0))
+		return r;
+	return 1;
+}
+
+/* The run before, or the boot, may have wanted it otherwise. */
+static int mount_with(bool gib, struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	int r = hugepages_mount(gib, err);
+
+	if (r <= 0)
+		return r;
+	return (r = manager_open(&manager, err)) < 0 ? r : manager_reload(manager, err);
+}
+
+static bool fits_gib_pages(const struct run *run, uint64_t bytes)
+{
+	return run->config.ring.pages == PAGES_1GIB && hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
+}
+
 static int hugepages(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -28,7 +67,8 @@ static int hugepages(struct error *err)
 	struct example_schema schema;
 	struct nic_cores cores;
 	char path[PATH_BYTES];
-	uint64_t pages;
+	uint64_t bytes, pages;
+	bool gib;
 	int node, r = run_load(&run, err);
 
 	if (r < 0 || (r = batch_schema(&run.config, &schema, err)) < 0 ||
@@ -41,17 +81,20 @@ static int hugepages(struct error *err)
 	if (r < 0)
 		return r == -EBUSY ? 0 : r;
 	batch_geometry(&run.config, &schema, &geometry);
-	if (run.config.ring.pages == PAGES_1GIB &&
-	    hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= ring_file_bytes(&geometry)) {
+	bytes = ring_file_bytes(&geometry);
+	gib = fits_gib_pages(&run, bytes);
+	if ((r = mount_with(gib, err)) < 0)
+		return r;
+	if (gib) {
 		log_info("%" PRIu64 " pages of 1 GiB were set aside at boot, for a ring of %" PRIu64 " bytes",
-			 hugepage_gib_pages(), ring_file_bytes(&geometry));
+			 hugepage_gib_pages(), bytes);
 		return 0;
 	}
 	node = hugepage_node_of_core("", first_core(&cores.network));
-	r = hugepage_node_reserve("", node, ring_file_bytes(&geometry), ring_held_bytes(path), &pages, err);
+	r = hugepage_node_reserve("", node, bytes, ring_held_bytes(path), &pages, err);
 	if (r == 0)
 		log_info("node %d: %" PRIu64 " pages of 2 MiB, for a ring of %" PRIu64 " bytes", node, pages,
-			 ring_file_bytes(&geometry));
+			 bytes);
 	return r;
 }
 

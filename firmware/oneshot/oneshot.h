@@ -107,6 +107,9 @@ int oneshot_hugepages(int argc, char **argv);
 int oneshot_clock(int argc, char **argv);
 /* clock.c: clock.ntp_servers for systemd-timesyncd, before it starts. */
 int oneshot_clock_servers(int argc, char **argv);
+/* hugepages.c: the drop-in by which the ring's folder is mounted with pages of 1 GiB is there, or is not.
+ * 1: that is new, and systemd has to read its units again. */
+MUST_CHECK int hugepages_mount(bool gib, struct error *err);
 /* boot_pages.c: ring.pages = "1GiB": tell the boot loader how many, and the ring's mount of those there are.
  */
 int oneshot_boot_pages(int argc, char **argv);

@@ -33,8 +33,12 @@ for word in "update s3://bucket/key" factory-reset; do
 	is "$(inside kiln $word --yes 2>&1)" "kiln: kiln-steer: this system is not a Kiln image: it has no kiln-${word%% *}.service" \
 		"kiln $word: not on a system that is no image"
 done
+inside sh -c 'mkdir -p /run/systemd/system/run-kiln-huge.mount.d /run/kiln/update
+	printf "[Mount]\nOptions=pagesize=1G\n" >/run/systemd/system/run-kiln-huge.mount.d/60-pages.conf; systemctl daemon-reload'
 timer_soon
 becomes 120 finished "the timer starts a run, and it finishes"
+is "$(inside systemctl show -P Options run-kiln-huge.mount | grep -o 'pagesize=.*')" "pagesize=2M,size=100%" \
+	"pages of 1 GiB that a run before was given are not this one's, which wants others" "$(journal -u kiln-hugepages)"
 rests "the run's units are stopped"
 says 30 "the journal says what became of it" 't-[0-9-]+: finished' -u kiln-finished
 stored() {
