@@ -1,33 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Philox4x32-10, for one counter and for 16 at once; model/random.h says what is counted. Integer: no tolerance, tested
- * against random.c bit for bit.
+ * Philox4x32-10; model/random.h says what is counted. Integer: no tolerance, tested against random.c bit for bit.
  */
 
-/* The low halves of the products for themselves: of 16 at once that takes one instruction, not eight. */
-#define PHILOX(name, uint_type, ulong_type, to_ulong, to_uint)                                     \
-	void name(uint_type c0, uint_type c1, uint_type c2, uint_type c3, uint key_low, uint key_high, uint_type *words) \
-	{                                                                                          \
-		for (int round = 0; round < 10; round++) {                                         \
-			const uint_type a = to_uint(to_ulong(c0) * (ulong)0xD2511F53u >> 32);      \
-			const uint_type b = to_uint(to_ulong(c2) * (ulong)0xCD9E8D57u >> 32);      \
-			const uint_type low_a = c0 * 0xD2511F53u, low_b = c2 * 0xCD9E8D57u;        \
-                                                                                                   \
-			c0 = b ^ c1 ^ key_low;                                                     \
-			c2 = a ^ c3 ^ key_high;                                                    \
-			c1 = low_b;                                                                \
-			c3 = low_a;                                                                \
-			key_low += 0x9E3779B9u;                                                    \
-			key_high += 0xBB67AE85u;                                                   \
-		}                                                                                  \
-		words[0] = c0;                                                                     \
-		words[1] = c1;                                                                     \
-		words[2] = c2;                                                                     \
-		words[3] = c3;                                                                     \
+/* A counter `s`, or 16 of them: its beginning, a round, its words. The low halves of the products for themselves: of 16 at
+ * once that takes one instruction, not eight. */
+#define COUNTER(s, uint_type) uint_type c0##s = column, c1##s = row + s, c2##s = step, c3##s = layer;
+#define ROUND(s, uint_type, to_ulong, to_uint)                                             \
+	{                                                                                  \
+		const uint_type a = to_uint(to_ulong(c0##s) * (ulong)0xD2511F53u >> 32);   \
+		const uint_type b = to_uint(to_ulong(c2##s) * (ulong)0xCD9E8D57u >> 32);   \
+		const uint_type low_a = c0##s * 0xD2511F53u, low_b = c2##s * 0xCD9E8D57u;  \
+                                                                                           \
+		c0##s = b ^ c1##s ^ key_low;                                               \
+		c2##s = a ^ c3##s ^ key_high;                                              \
+		c1##s = low_b;                                                             \
+		c3##s = low_a;                                                             \
 	}
+#define WORDS(s) words[4 * s] = c0##s, words[4 * s + 1] = c1##s, words[4 * s + 2] = c2##s, words[4 * s + 3] = c3##s;
+#define NEXT_KEY key_low += 0x9E3779B9u, key_high += 0xBB67AE85u;
 
-PHILOX(philox1, uint, ulong, convert_ulong, convert_uint)
-PHILOX(philox16, uint16, ulong16, convert_ulong16, convert_uint16)
+void philox1(uint column, uint row, uint step, uint layer, uint key_low, uint key_high, uint *words)
+{
+	COUNTER(0, uint)
+	for (int round = 0; round < 10; round++) {
+		ROUND(0, uint, convert_ulong, convert_uint)
+		NEXT_KEY
+	}
+	WORDS(0)
+}
+
+/* 16 columns of two rows, 4 words each: one row's products are computed while the other waits for its own. */
+#define PHILOX_ROWS 2
+void philox16(uint16 column, uint row, uint step, uint layer, uint key_low, uint key_high, uint16 *words)
+{
+	COUNTER(0, uint16)
+	COUNTER(1, uint16)
+	for (int round = 0; round < 10; round++) {
+		ROUND(0, uint16, convert_ulong16, convert_uint16)
+		ROUND(1, uint16, convert_ulong16, convert_uint16)
+		NEXT_KEY
+	}
+	WORDS(0)
+	WORDS(1)
+}
 
 /* Is column c of the row kept? */
 bool dropout_keeps(uint c, uint row, uint step, uint layer, uint key_low, uint key_high, uint threshold)

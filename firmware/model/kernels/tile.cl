@@ -51,14 +51,14 @@ void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __glo
 		 uint layer, uint step, uint first_row, uint key_low, uint key_high)
 {
 	const float16 zero = 0;
+	uint16 words[4 * PHILOX_ROWS];
 
 	for (int r = 0; r < rows && i0 + r < M; r++) {
 		const size_t at = (size_t)(i0 + r) * N + j0;
-		uint16 words[4];
+		const uint16 *row_words = words + 4 * (r % PHILOX_ROWS);
 
-		if (epilogue & EPILOGUE_DROPOUT)
-			philox16((uint16)(j0 / 64 * 16) + LANES, (uint16)(first_row + i0 + r), (uint16)step,
-				 (uint16)layer, key_low, key_high, words);
+		if (epilogue & EPILOGUE_DROPOUT && r % PHILOX_ROWS == 0)
+			philox16((uint16)(j0 / 64 * 16) + LANES, first_row + i0 + r, step, layer, key_low, key_high, words);
 		for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
 			float16 x = get16(r * vectors + v, tile);
 			const int columns = N - j0 - 16 * v;
@@ -68,7 +68,7 @@ void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __glo
 			if (epilogue & EPILOGUE_RELU)
 				x = select(x, zero, x < zero);
 			if (epilogue & EPILOGUE_DROPOUT)
-				x = select(zero, x * scale, words[(j0 / 16 + v) % 4] >= threshold);
+				x = select(zero, x * scale, row_words[(j0 / 16 + v) % 4] >= threshold);
 			if (epilogue & EPILOGUE_MASK)
 				x = select(zero, x * scale, load16(v, mask + at) > zero);
 			if (epilogue & EPILOGUE_ADD)
