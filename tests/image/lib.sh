@@ -58,14 +58,16 @@ print(next(p["start"] for p in json.load(sys.stdin)["partitiontable"]["partition
 
 # ---- The machine ----
 
+# Its watchdog (iTCO) may reset it, as a real one does.
 power_on() { # further arguments of QEMU; with $record every write and flush is recorded in that file
 	[ -e "$work/vars.fd" ] || cp /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
 	: >"$work/console"
 	rm -f "$work/shell"
 	local drive=(-drive "if=virtio,format=raw,cache=unsafe,file=$disk")
-	[ -z "${record:-}" ] || drive=(-blockdev "driver=file,filename=$disk,node-name=medium" -blockdev "driver=file,filename=$record,node-name=record"
-		-blockdev "driver=blklogwrites,node-name=disk,file=medium,log=record,log-sector-size=512" -device virtio-blk-pci,drive=disk)
+	[ -z "${record:-}" ] || drive=(-blockdev "driver=file,cache.no-flush=on,filename=$disk,node-name=medium" -blockdev "driver=file,cache.no-flush=on,filename=$record,node-name=record"
+		-blockdev "driver=blklogwrites,node-name=disk,file=medium,log=record,log-sector-size=512" -device virtio-blk-pci,drive=disk,bootindex=0)
 	nice -n 2 qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nodefaults -display none \
+		-global ICH9-LPC.noreboot=off -action watchdog=reset \
 		-drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
 		-drive "if=pflash,format=raw,file=$work/vars.fd" "${drive[@]}" \
 		-nic "${nic:-user,model=virtio-net-pci}${forward:-}" -device virtio-rng-pci \
@@ -111,7 +113,7 @@ is_up() {
 }
 
 console_says() { # extended regular expression
-	tr -d '\r' <"$work/console" | grep -qE "$1"
+	grep -qE "$1" < <(tr -d '\r' <"$work/console") # no pipeline: it would end with tr's broken pipe
 }
 
 booted() { # name

@@ -74,9 +74,8 @@ bundle "$work/update.raucb" build/keys
 start_store
 "$KILN_BUILD/system/store" upload "s3://$KILN_S3_BUCKET/updates" kiln.raucb "$work/update.raucb" >/dev/null
 ok $? "an update is in the store"
-start_ntp
-write_config 00:00 "$epochs" "every_steps = ${KILN_POWER_STEPS:-40};"
-prepared 240
+write_config 00:00 "$epochs" "every_steps = 200;"
+prepared 2400
 box_folder
 kernel_args=no_timer_check # as a busy host lets time pass between two ticks
 new_disk 6G

@@ -211,15 +211,17 @@ def bad_record(folder):
 
 
 def bad_data(path, work, checker, counts):
-    seen, image = os.path.join(work, "seen"), os.path.join(work, "data.copy")
-    run("rm", "-rf", seen)
-    run("cp", "--sparse=always", path, image)
-    fsck = run("e2fsck", "-p", image)
-    if fsck.returncode > 1:
-        return f"/data: {fsck.stdout.decode()[-300:]}"
+    seen, undo = os.path.join(work, "seen"), os.path.join(work, "undo")
+    run("rm", "-rf", seen, undo)
+    fsck = run("e2fsck", "-p", "-z", undo, path)
     os.mkdir(seen)
     for folder in ("spool", "run"):
-        run("debugfs", "-R", f"rdump /kiln/{folder} {seen}", image)
+        run("debugfs", "-R", f"rdump /kiln/{folder} {seen}", path)
+    # The disk goes on as it was before it was repaired.
+    if os.path.exists(undo) and run("e2undo", undo, path).returncode:
+        raise SystemExit(f"{path}: what e2fsck did cannot be undone")
+    if fsck.returncode > 1:
+        return f"/data: {fsck.stdout.decode()[-300:]}"
     for folder, _, files in os.walk(os.path.join(seen, "spool")):
         for name in files:
             if re.fullmatch(r"ckpt-[0-9]+\.safetensors", name):

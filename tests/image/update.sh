@@ -71,7 +71,7 @@ is_good() { # slot, name
 event() { inside "kiln log --events --event $1 | tail -n 1"; }
 changes_slot() { # what: it goes down and comes up again
 	wait_for "$BOOT_S" console_says 'reboot: Restarting system'
-	ok $? "$1: the box restarts" "$(why; tail -n 20 "$work/console")"
+	ok $? "$1: the box restarts" "$(tail -n 20 "$work/console")"
 	: >"$work/console"
 }
 attempt() { # slot, attempt, name

@@ -56,6 +56,9 @@ config 2 "" "$checkpoints" >"$work/short.conf"
 plain_run short
 is "$(tensors "$(stored)")" "$(tensors "$work"/plain/runs/*/model/model.safetensors)" "it has the same weights, bit for bit"
 unset data_folder runs_folder
+inside systemctl start kiln-check-gpu kiln-check-store >"$work/said" 2>&1
+ok $? "what is asked of an updated slot: in its sandbox the device computes, and the store answers" \
+	"$(cat "$work/said"; inside journalctl -q --no-pager -n 10 -u kiln-check-gpu -u kiln-check-store)"
 
 # ---- Its report, and those of nights without a run ----
 posted() { # members of the newest report that was posted

@@ -30,7 +30,7 @@ make_root() {
 	make -s install DESTDIR="$root" B="$KILN_BUILD" >/dev/null || return
 	# Memory cannot be limited in every container, and a clock that nobody sets here is not waited for.
 	local unit
-	for unit in fetchd traind uploadd controld begin config; do
+	for unit in fetchd traind uploadd controld begin config check-gpu check-store; do
 		drop_in "kiln-$unit.service" Service MemoryMax=infinity TimeoutAbortSec=1
 	done
 	# The pool of pages is this machine's: what the container sees is an empty one.
