@@ -4,10 +4,10 @@
 #include "core/clock.h"
 #include "core/paths.h"
 #include "core/run.h"
+#include "drivers/bus/bus.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,11 +36,8 @@ int manager_open(struct manager **ret_manager, struct error *err)
 
 	if (!manager)
 		return error_set(err, -ENOMEM, "no memory for a bus connection");
-	r = sd_bus_open_system(&manager->bus);
-	if (r >= 0)
-		r = sd_bus_set_method_call_timeout(manager->bus, (uint64_t)MANAGER_WAIT_S * 1000000);
-	if (r < 0)
-		return error_set(err, r, "cannot reach systemd over D-Bus: %s", strerror(-r));
+	if ((r = bus_open("systemd", MANAGER_WAIT_S, &manager->bus, err)) < 0)
+		return r;
 	*ret_manager = TAKE(manager);
 	return 0;
 }
@@ -49,7 +46,7 @@ void manager_closep(struct manager **manager)
 {
 	if (!*manager)
 		return;
-	sd_bus_flush_close_unref((*manager)->bus);
+	bus_close((*manager)->bus);
 	free(*manager);
 	*manager = NULL;
 }
@@ -176,6 +173,27 @@ static int state_is(struct manager *manager, const char *unit, const char *state
 	return r < 0 ? r : strcmp(found, state) == 0;
 }
 
+static int has_job(struct manager *manager, const char *unit, struct error *err)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	sd_bus_message *answer = NULL;
+	uint32_t job = 0;
+	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
+
+	if (r >= 0)
+		r = sd_bus_get_property(manager->bus, SERVICE, path, SERVICE ".Unit", "Job", &error, &answer,
+					"(uo)");
+	if (r >= 0)
+		r = sd_bus_message_read(answer, "(uo)", &job, NULL);
+	if (r < 0)
+		(void)error_set(err, r, "%s: cannot read Job: %s", unit,
+				error.message ? error.message : strerror(-r));
+	sd_bus_message_unref(answer);
+	sd_bus_error_free(&error);
+	return r < 0 ? r : job != 0;
+}
+
 int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, struct error *err)
 {
 	static const char *const busy[] = { "active", "activating", "deactivating", "reloading" };
@@ -187,7 +205,16 @@ int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, s
 	*ret_busy = false;
 	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++)
 		*ret_busy = *ret_busy || strcmp(found, busy[i]) == 0;
-	return 0;
+	if (!*ret_busy && (r = has_job(manager, unit, err)) >= 0)
+		*ret_busy = r > 0;
+	return r < 0 ? r : 0;
+}
+
+int manager_update_is_busy(struct manager *manager, bool *ret_busy, struct error *err)
+{
+	int r = manager_is_busy(manager, "kiln-update-fetch.service", ret_busy, err);
+
+	return r < 0 || *ret_busy ? r : manager_is_busy(manager, "kiln-update.service", ret_busy, err);
 }
 
 int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure, struct error *err)
@@ -242,27 +269,6 @@ int manager_reset_run(struct manager *manager, struct error *err)
 }
 
 /* ---- Start a run ---- */
-
-static int has_job(struct manager *manager, const char *unit, struct error *err)
-{
-	CLEANUP(free_ptr) char *path = NULL;
-	sd_bus_error error = SD_BUS_ERROR_NULL;
-	sd_bus_message *answer = NULL;
-	uint32_t job = 0;
-	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
-
-	if (r >= 0)
-		r = sd_bus_get_property(manager->bus, SERVICE, path, SERVICE ".Unit", "Job", &error, &answer,
-					"(uo)");
-	if (r >= 0)
-		r = sd_bus_message_read(answer, "(uo)", &job, NULL);
-	if (r < 0)
-		(void)error_set(err, r, "%s: cannot read Job: %s", unit,
-				error.message ? error.message : strerror(-r));
-	sd_bus_message_unref(answer);
-	sd_bus_error_free(&error);
-	return r < 0 ? r : job != 0;
-}
 
 int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err)
 {

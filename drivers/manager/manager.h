@@ -26,8 +26,10 @@ MUST_CHECK int manager_stop(struct manager *manager, const char *unit, struct er
 /* Start a unit and wait for the end of that: of a oneshot, until it has done its work, however that went.
  * -ETIMEDOUT after `wait_s`; it goes on then. */
 MUST_CHECK int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err);
-/* Whether it works, starts or stops. A unit that is not there does none of it. */
+/* Whether it works, starts or stops, or is to. A unit that is not there does none of it. */
 MUST_CHECK int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, struct error *err);
+/* Whether an update is fetched or installed, or waits for its restart. */
+MUST_CHECK int manager_update_is_busy(struct manager *manager, bool *ret_busy, struct error *err);
 /* Queue the start of poweroff.target, reboot.target or suspend.target; no other job takes its place. */
 MUST_CHECK int manager_power(struct manager *manager, const char *target, struct error *err);
 /* Forget a unit's failure and its count of restarts; a unit that is not loaded has none. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/rauc/rauc.h"
 
+#include "drivers/bus/bus.h"
+
 #include <string.h>
-#include <systemd/sd-bus.h>
 
 #define SERVICE   "de.pengutronix.rauc"
 #define OBJECT    "/"
@@ -19,11 +20,8 @@ int rauc_open(struct rauc **ret_rauc, struct error *err)
 
 	if (!rauc)
 		return error_set(err, -ENOMEM, "no memory for a bus connection");
-	r = sd_bus_open_system(&rauc->bus);
-	if (r >= 0)
-		r = sd_bus_set_method_call_timeout(rauc->bus, (uint64_t)RAUC_WAIT_S * 1000000);
-	if (r < 0)
-		return error_set(err, r, "cannot reach RAUC over D-Bus: %s", strerror(-r));
+	if ((r = bus_open("RAUC", RAUC_WAIT_S, &rauc->bus, err)) < 0)
+		return r;
 	*ret_rauc = TAKE(rauc);
 	return 0;
 }
@@ -32,7 +30,7 @@ void rauc_closep(struct rauc **rauc)
 {
 	if (!*rauc)
 		return;
-	sd_bus_flush_close_unref((*rauc)->bus);
+	bus_close((*rauc)->bus);
 	free(*rauc);
 	*rauc = NULL;
 }
@@ -58,6 +56,25 @@ int rauc_install(struct rauc *rauc, const char *bundle, struct error *err)
 	if (error.message && strstr(error.message, "already processing"))
 		r = -EBUSY;
 	return failure(r, "InstallBundle", &error, err);
+}
+
+int rauc_version(struct rauc *rauc, const char *bundle, char *ret_version, size_t size, struct error *err)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	sd_bus_message *reply = NULL;
+	const char *compatible, *version;
+	int r = sd_bus_call_method(rauc->bus, SERVICE, OBJECT, INTERFACE, "Info", &error, &reply, "s",
+				   bundle);
+
+	if (r >= 0)
+		r = sd_bus_message_read(reply, "ss", &compatible, &version);
+	if (r < 0) {
+		sd_bus_message_unref(reply);
+		return failure(r, "Info", &error, err);
+	}
+	(void)snprintf(ret_version, size, "%s", version);
+	sd_bus_message_unref(reply);
+	return 0;
 }
 
 /* Get, which does not start the service; the reply is the caller's, and stands inside the variant. */

@@ -89,14 +89,15 @@ static void say_update(const struct screen *screen)
 {
 	const cJSON *update = client_member(screen->status, "update");
 	double percent = client_number(update, "percent");
-	const char *why = client_text(update, "text");
-	char text[2400], part[48];
+	const char *why = client_text(update, "text"), *version = client_text(update, "version");
+	char text[2500], part[48];
 
 	if (!cJSON_IsObject(update))
 		return;
-	(void)snprintf(text, sizeof(text), "%s%s%s, %s%s%s", client_text(update, "state"),
+	(void)snprintf(text, sizeof(text), "%s%s%s, %s%s%s%s%s", client_text(update, "state"),
 		       isnan(percent) ? "" : " ", isnan(percent) ? "" : figure(percent, "%.0f %%", part),
-		       client_text(update, "url"), *why ? ": " : "", why);
+		       client_text(update, "url"), *version ? ", version " : "", version, *why ? ": " : "",
+		       why);
 	say(screen, "update", text);
 }
 

@@ -77,6 +77,7 @@ struct server {
 	struct recall recall;
 	struct watch watch[STATUS_DAEMONS];
 	struct beginning beginning;
+	bool update_said; /* to kiln-steer, which has not answered yet */
 	uint64_t swept_ms, journal_ms;
 	cJSON *errors;                 /* the journal's last ones, as of journal_ms */
 	char *metrics_dir;             /* NULL = no textfile */

@@ -4,6 +4,7 @@
 #include "core/update.h"
 #include "controld/controld.h"
 #include "core/log.h"
+#include "drivers/manager/manager.h"
 #include "drivers/rauc/rauc.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ static int started(struct call *call, int r, struct error *err)
 	struct update update;
 	struct error note_err;
 
-	(void)call;
+	call->server->update_said = false;
 	if (r < 0 && r != -ETIMEDOUT && update_load(&update, &note_err) == 0) {
 		update.state = UPDATE_FAILED;
 		(void)snprintf(update.text, sizeof(update.text), "%.1000s", err->text);
@@ -36,6 +37,22 @@ static int started(struct call *call, int r, struct error *err)
 			log_warning("%s", note_err.text);
 	}
 	return r;
+}
+
+/* The note alone is not believed: whoever was to obey it may never have come, or be gone. */
+static bool is_at_work(const struct server *server, const struct update *update)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	struct error err;
+	bool busy;
+
+	if (server->update_said || update->state == UPDATE_RESTARTING || !update_goes_on(update))
+		return update_goes_on(update);
+	if (manager_open(&manager, &err) < 0 || manager_update_is_busy(manager, &busy, &err) < 0) {
+		log_debug("%s", err.text);
+		return true;
+	}
+	return busy;
 }
 
 int method_update_install(struct call *call, struct error *err)
@@ -47,7 +64,7 @@ int method_update_install(struct call *call, struct error *err)
 
 	if (r < 0)
 		return r;
-	if (update_load(&last, err) == 0 && update_goes_on(&last)) {
+	if (update_load(&last, err) == 0 && is_at_work(call->server, &last)) {
 		call->code = CONTROL_STATE;
 		return error_set(err, -EBUSY, "an update is %s already: %s", update_state_name(last.state),
 				 last.url);
@@ -62,6 +79,7 @@ int method_update_install(struct call *call, struct error *err)
 	call->result = cJSON_CreateObject();
 	if (!cJSON_AddTrueToObject(call->result, "started"))
 		return error_set(err, -ENOMEM, "no memory");
+	call->server->update_said = true;
 	r = steer_say(call, "update.install", started, err);
 	return r < 0 ? started(call, r, err) : r;
 }
@@ -99,6 +117,7 @@ cJSON *update_object(void)
 		else
 			(void)cJSON_AddNullToObject(object, "percent");
 	}
+	(void)cJSON_AddItemToObject(object, "version", json_string(update.version));
 	(void)cJSON_AddItemToObject(object, "url", json_string(update.url));
 	(void)json_add_u64(object, "started_s", update.started_s);
 	return object;

@@ -159,7 +159,7 @@ const struct control_method control_methods[] = {
 	    { "restart", CONTROL_BOOLEAN, false, 0, 0, NULL,
 	      "at once when it is installed; a run that goes on then is resumed" } },
 	  "started: true; status.update tells how it goes: {state (asked, fetching, waiting, installing, "
-	  "installed, restarting, failed), text, percent, url, started_s}",
+	  "installed, restarting, failed), version, text, percent, url, started_s}",
 	  "install a signed bundle into the other slot, and restart when no run goes on" },
 	{ "factory.reset",
 	  CONTROL_ADMIN,

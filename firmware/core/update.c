@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NOTE_MAX 8192u
 
@@ -23,6 +24,15 @@ bool update_goes_on(const struct update *update)
 	return update->state != UPDATE_FAILED;
 }
 
+void update_discard(void)
+{
+	char path[PATH_BYTES], part[PATH_BYTES + 4];
+
+	(void)unlink(path_of(PATH_BUNDLE, NULL, path));
+	(void)snprintf(part, sizeof(part), "%s.tmp", path);
+	(void)unlink(part);
+}
+
 static int state_of(const char *path, const char *name, enum update_state *ret_state, struct error *err)
 {
 	for (int i = 0; i < UPDATE_STATE_MAX; i++)
@@ -37,7 +47,7 @@ int update_load(struct update *ret_update, struct error *err)
 {
 	CLEANUP(free_ptr) char *data = NULL;
 	CLEANUP(json_free) cJSON *json = NULL;
-	const char *state, *url, *text;
+	const char *state, *url, *text, *version;
 	char path[PATH_BYTES];
 	uint64_t bytes;
 	int r = file_read(path_of(PATH_UPDATE_NOTE, NULL, path), NOTE_MAX, &data, &bytes, err);
@@ -53,6 +63,8 @@ int update_load(struct update *ret_update, struct error *err)
 	    (r = state_of(path, state, &ret_update->state, err)) < 0)
 		return r;
 	ret_update->restart = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "restart"));
+	version = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "version"));
+	(void)snprintf(ret_update->version, sizeof(ret_update->version), "%s", version ? version : "");
 	(void)snprintf(ret_update->url, sizeof(ret_update->url), "%s", url);
 	(void)snprintf(ret_update->text, sizeof(ret_update->text), "%s", text);
 	return 0;
@@ -67,6 +79,7 @@ int update_save(const struct update *update, struct error *err)
 
 	(void)cJSON_AddStringToObject(json, "state", names[update->state]);
 	(void)cJSON_AddItemToObject(json, "url", json_string(update->url));
+	(void)cJSON_AddItemToObject(json, "version", json_string(update->version));
 	(void)cJSON_AddItemToObject(json, "text", json_string(update->text));
 	(void)cJSON_AddBoolToObject(json, "restart", update->restart);
 	(void)json_add_u64(json, "started_s", update->started_s);

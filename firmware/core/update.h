@@ -6,7 +6,8 @@
  *     kiln-oneshot update-fetch      fetching
  *     kiln-oneshot update            waiting (for a checkpoint), installing, installed, restarting
  *     any of them, or kiln-oneshot update-failed for one that was killed: failed
- * The bundle is PATH_BUNDLE: from there alone it is installed.
+ * The bundle is PATH_BUNDLE: from there alone it is installed, and whichever of them ends the update takes it
+ * away.
  */
 #pragma once
 
@@ -31,6 +32,7 @@ enum update_state {
 struct update {
 	enum update_state state;
 	char url[UPDATE_URL_MAX + 1];
+	char version[64];           /* of the bundle, as soon as it is known */
 	char text[1024];            /* a sentence for people: what it waits for, why it failed; "" = none */
 	bool restart;               /* whatever run goes on: it is resumed */
 	uint64_t started_s;         /* Unix time */
@@ -41,6 +43,8 @@ const char *update_state_name(enum update_state state);
 /* Everything but failed. */
 bool update_goes_on(const struct update *update);
 
+/* What was fetched for it, or in part, goes. */
+void update_discard(void);
 /* Errors: -ENOENT there was none since the box started; -EBADMSG. */
 MUST_CHECK int update_load(struct update *ret_update, struct error *err);
 MUST_CHECK int update_save(const struct update *update, struct error *err);

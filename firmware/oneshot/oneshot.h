@@ -94,7 +94,7 @@ void report_ask_due(bool at_boot);
 /* config_kept.c: where `file` cannot be used: the last good one, else the frozen one of the current run. */
 MUST_CHECK int config_kept(const char *file, struct config *ret_config, struct error *err);
 /* power.c: power.when_finished, after a night that the timer started. What keeps the box on is an event and
- * no error: somebody is logged in, an update is installed, the next night is near, or nothing would wake it.
+ * no error: somebody is logged in, an update is on its way, the next night is near, or nothing would wake it.
  */
 MUST_CHECK int power_rest(const struct config *config, const char *run_id, struct error *err);
 /* failed.c: OnFailure= of the run's services: say which one and why; with a final record the night is over,

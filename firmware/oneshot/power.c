@@ -3,6 +3,7 @@
 #include "core/events.h"
 #include "core/night.h"
 #include "core/paths.h"
+#include "core/update.h"
 #include "drivers/clock/alarm.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/oneshot.h"
@@ -52,18 +53,24 @@ static int check_box(const struct config *config, int64_t now, int64_t wake, str
 	return off && config->power.wake_by == WAKE_BY_OTHER ? 0 : alarm_set(wake, why);
 }
 
-/* 1: one is fetched, or installed. */
-static int check_updates(struct manager *manager, struct error *why, struct error *err)
+static bool waits_for_its_restart(void)
 {
-	static const char *const units[] = { "kiln-update-fetch.service", "kiln-update.service" };
-	bool busy = false;
-	int r = 0;
+	struct update update;
 
-	for (size_t i = 0; r == 0 && !busy && i < sizeof(units) / sizeof(units[0]); i++)
-		r = manager_is_busy(manager, units[i], &busy, err);
-	if (r == 0 && busy)
-		(void)error_set(why, -EBUSY, "an update is on its way");
-	return r < 0 ? r : busy;
+	return update_load(&update, NULL) == 0 && update.state == UPDATE_INSTALLED;
+}
+
+/* 1: one is on its way. One that waits for its restart has it when the box is switched on again. */
+static int check_updates(const struct config *config, struct manager *manager, struct error *why,
+			 struct error *err)
+{
+	bool busy;
+	int r = manager_update_is_busy(manager, &busy, err);
+
+	if (r < 0 || !busy || (config->power.when_finished == POWER_OFF && waits_for_its_restart()))
+		return r;
+	(void)error_set(why, -EBUSY, "an update is on its way");
+	return 1;
 }
 
 static void say_held(const char *run_id, const struct error *why)
@@ -99,7 +106,7 @@ int power_rest(const struct config *config, const char *run_id, struct error *er
 		say_held(run_id, &why);
 		return 0;
 	}
-	if ((r = manager_open(&manager, err)) < 0 || (r = check_updates(manager, &why, err)) < 0)
+	if ((r = manager_open(&manager, err)) < 0 || (r = check_updates(config, manager, &why, err)) < 0)
 		return r;
 	if (r > 0) {
 		say_held(run_id, &why);

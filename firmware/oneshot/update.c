@@ -110,14 +110,21 @@ static void wait_for_checkpoint(struct update *update)
 
 /* ---- RAUC ---- */
 
-static int install(struct error *err)
+static int install(struct update *update, struct error *err)
 {
 	CLEANUP(rauc_closep) struct rauc *rauc = NULL;
 	struct rauc_progress progress = { .busy = true };
 	char path[PATH_BYTES], text[1024];
 	int r = rauc_open(&rauc, err);
 
-	if (r < 0 || (r = rauc_install(rauc, path_of(PATH_BUNDLE, NULL, path), err)) < 0)
+	if (r < 0)
+		return r;
+	/* What is wrong with the bundle the installation tells. */
+	if (rauc_version(rauc, path_of(PATH_BUNDLE, NULL, path), update->version, sizeof(update->version),
+			 err) < 0)
+		log_debug("%s", err->text);
+	note(update, UPDATE_INSTALLING, "");
+	if ((r = rauc_install(rauc, path, err)) < 0)
 		return r;
 	while (r == 0 && progress.busy) {
 		nap();
@@ -151,6 +158,7 @@ static bool is_busy(struct manager *manager)
 static int restart(struct update *update, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
+	bool goes_off;
 	int r = manager_open(&manager, err);
 
 	if (r < 0)
@@ -160,6 +168,9 @@ static int restart(struct update *update, struct error *err)
 		while (is_busy(manager))
 			nap();
 	}
+	/* After a night, or by hand: whoever switches it on again starts it into the other slot. */
+	if ((r = manager_is_busy(manager, "poweroff.target", &goes_off, err)) < 0 || goes_off)
+		return r;
 	note(update, UPDATE_RESTARTING, "");
 	event_send(&(struct event){ .id = EVENT_UPDATE_RESTARTS, .url = update->url },
 		   "restarting into the other slot");
@@ -179,9 +190,9 @@ int oneshot_update(int argc, char **argv)
 	if (refuse_on_trial(&err) < 0)
 		return update_failed(&update, &err);
 	wait_for_checkpoint(&update);
-	note(&update, UPDATE_INSTALLING, "");
-	if (install(&err) < 0)
+	if (install(&update, &err) < 0)
 		return update_failed(&update, &err);
+	update_discard();
 	event_send(&(struct event){ .id = EVENT_UPDATE_INSTALLED, .url = update.url },
 		   "%s is in the other slot, which boots next", update.url);
 	return restart(&update, &err) < 0 ? update_failed(&update, &err) : EX_OK;

@@ -147,16 +147,14 @@ static int fetch_bundle(struct fetch *fetch, const struct config *config, struct
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct store_object object;
-	char path[PATH_BYTES], part[PATH_BYTES + 4];
+	char path[PATH_BYTES];
 	int r;
 
 	(void)path_of(PATH_BUNDLE, NULL, path);
 	if ((r = split_url(fetch, err)) < 0 || (r = open_store(fetch, config, &store, err)) < 0 ||
 	    (r = store_stat(store, fetch->key, &object, err)) < 0)
 		return r;
-	(void)unlink(path_of_part(part)); /* of a fetch that was killed */
-	if (unlink(path) < 0 && errno != ENOENT)
-		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	update_discard(); /* of one that was killed */
 	if ((r = is_room(path, object.pin.bytes, err)) < 0)
 		return r;
 	fetch->update.bytes = object.pin.bytes;
@@ -172,6 +170,7 @@ int update_failed(struct update *update, struct error *err)
 {
 	struct error note_err;
 
+	update_discard();
 	update->state = UPDATE_FAILED;
 	(void)snprintf(update->text, sizeof(update->text), "%.1000s", err->text);
 	if (update_save(update, &note_err) < 0)

@@ -35,6 +35,18 @@ for word in "update s3://bucket/key" factory-reset; do
 done
 inside sh -c 'mkdir -p /run/systemd/system/run-kiln-huge.mount.d /run/kiln/update
 	printf "[Mount]\nOptions=pagesize=1G\n" >/run/systemd/system/run-kiln-huge.mount.d/60-pages.conf; systemctl daemon-reload'
+# ---- An update whose kiln-steer never came ----
+asked='{"state": "asked", "url": "file:///x", "text": "", "restart": false, "started_s": 1, "bytes": 0, "bytes_done": 0}'
+echo "$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
+like "$(inside kiln update s3://bucket/key --yes 2>&1)" 'not a Kiln image' "an update that nobody took up keeps no other away"
+drop_in kiln-update-fetch.service Service ExecStart= 'ExecStart=/bin/sleep infinity'
+inside systemctl daemon-reload
+inside systemctl --no-block start kiln-update-fetch.service
+echo "$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
+like "$(inside kiln update s3://bucket/key --yes 2>&1)" 'an update is asked already: file:///x' "one that is at work does"
+inside systemctl stop kiln-update-fetch.service
+inside rm /run/kiln/update/note.json
+
 timer_soon
 becomes 120 finished "the timer starts a run, and it finishes"
 is "$(inside systemctl show -P Options run-kiln-huge.mount | grep -o 'pagesize=.*')" "pagesize=2M,size=100%" \
@@ -189,6 +201,24 @@ for name in run.begun run.adopted run.paused run.resumed run.rebooted run.stoppe
 	uploads.complete service.restarted service.degraded config.applied steer.asked; do
 	like "$(inside kiln log --event "$name" --lines 1 2>&1)" " kiln-[a-z0-9@-]+: $name: " "kiln log: $name"
 done
+
+# ---- An update that is installed, and the night's end ----
+night_ends() { # state of the update, which is at work
+	sed 's/"asked"/"'"$1"'"/' <<<"$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
+	sed "s/TIME/$(date +%s)/" >"$root/data/kiln/run/tonight.json" \
+		<<<'{"from_s": TIME, "by": "timer", "run": "", "reason": ""}'
+	: >"$record/finished"
+}
+record=$root/data/kiln/run/current
+config 2 "" "power: { when_finished = \"off\"; wake_by = \"other\"; upload_wait_min = 0; };" |
+	sed "s/ at = \"[^\"]*\"/ at = \"$(date -u -d '+6 hours' +%H:%M)\"/" >"$root/etc/kiln/kiln.conf"
+echo expired >"$record/state"
+inside systemctl start --no-block kiln-update-fetch.service
+night_ends installing
+says 30 "a night ends while an update is installed: the box stays on" 'stays on: an update is on its way' -b -u kiln-finished
+night_ends installed
+wait_for 60 gone
+ok $? "one that waits for its restart has it when the box is switched on again: it goes off" "$(tail -n 5 "$work/console")"
 
 # ---- The same bits ----
 step=$(newest)

@@ -181,9 +181,11 @@ is "$? $(cat "$words")" "0 update.install" "kiln update FILE: the word is said" 
 is "$(status)" "asked, file://$work/old.raucb" "status"
 "$kiln" update "$work/new.raucb" --yes >"$work/said" 2>&1
 like "$? $(cat "$work/said")" '^1 .*an update is asked already' "one at a time"
-steps
+"$KILN_BIN/kiln-oneshot" update-fetch 2>"$work/said"
+is "$? $(cmp "$work/old.raucb" "$KILN_ROOT/data/kiln/update/bundle.raucb")" "0 " "it is fetched" "$(cat "$work/said")"
+"$KILN_BIN/kiln-oneshot" update 2>"$work/said"
 is $? 65 "a bundle of a key that the box does not know"
-is "$(cmp "$work/old.raucb" "$KILN_ROOT/data/kiln/update/bundle.raucb")" "" "was fetched"
+is "$(ls "$KILN_ROOT/data/kiln/update")" "" "does not stay on the disk"
 like "$(status)" 'failed, .*old.raucb: RAUC: .*signature verification failed' "and refused, which status says" "$(cat "$work/rauc.log")"
 like "$(ask daemon get-property $service LastError)" 'signature verification failed' "as RAUC's LastError has it"
 is "$($editenv "$env" list)" "A_TRY=0" "the boot loader's variables are as they were"
@@ -207,6 +209,8 @@ rauc --cert="$keys/new/cert.pem" --key="$keys/new/key.pem" --keyring="$keys/new/
 "$kiln" update "$work/other.raucb" --yes >"$work/said" 2>&1
 steps
 found=$(status)
+like "$found" '^failed, .*other.raucb, version 1.2.3: ' "a bundle whose signature is good: status tells its version"
+is "$(ls "$KILN_ROOT/data/kiln/update")" "" "nor does this one"
 if grep -qE 'mount|loop|dm-|device-mapper|verity' <<<"$found"; then
 	skip "wrong hardware" "this kernel maps no bundle: $found"
 else
