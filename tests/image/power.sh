@@ -103,6 +103,10 @@ wait_for $((2 * BOOT_S)) console_says 'Kiln: slot B, attempt 1'
 ok $? "it is installed, and the box restarts into it" "$(as me status; tail -n 5 "$work/console")"
 ends
 is "$bits" "$undisturbed" "the run goes on in the updated slot, and ends with the same bits"
+like "$(inside 'journalctl -b -q --no-pager -o cat -u kiln-traind')" 'going on from' "from its checkpoint"
+like "$(inside 'journalctl -b -1 -q --no-pager -o cat -u kiln-update -u kiln-traind -u rauc' |
+	sed -n '/a checkpoint is written after/,/installing .*: started/p' | grep -c 'wrote ckpt')" '^[1-9]' \
+	"the update had asked for one, and waited for it"
 is_marked() { esp_get kiln/grubenv | grep -q '^B_TRY=0' && ! esp_get kiln/B/trial; }
 wait_for 900 is_marked
 ok $? "the slot is found good" "$(inside 'journalctl -q --no-pager -n 30 -u kiln-mark-good -u kiln-check-store -u kiln-check-gpu')"
