@@ -30,8 +30,10 @@ static int open_all(struct train *train, struct error *err)
 	int r;
 
 	/* The lock goes with the process: a second one ends here, before it touches anything. */
-	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0 ||
-	    (r = gpu_open(config->device.platform, config->device.type, &train->gpu, err)) < 0 ||
+	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
+		return r;
+	train_ask(train);
+	if ((r = gpu_open(config->device.platform, config->device.type, &train->gpu, err)) < 0 ||
 	    (r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
 	    (r = train_wait_plan(train, err)) < 0 || (r = quarantine_open(train, err)) < 0 ||
 	    (r = epochs_open(train, err)) < 0 || (r = restore(train, err)) < 0 ||

@@ -4,6 +4,7 @@
 #include "core/events.h"
 #include "core/log.h"
 #include "core/paths.h"
+#include "core/spool.h"
 #include "data/batch.h"
 #include "drivers/notify/notify.h"
 
@@ -123,6 +124,38 @@ static bool is_ours(struct train *train)
 	       (!train->quarantine.plan || train->left_out != COLUMN_ABSENT);
 }
 
+static int note_checkpoint(void *context, const char *name, uint64_t bytes)
+{
+	bool *found = context;
+
+	(void)bytes;
+	*found |= spool_checkpoint_step(name) >= 0;
+	return 0;
+}
+
+void train_ask(struct train *train)
+{
+	const struct cursor begin = { .version = CURSOR_VERSION };
+	char path[PATH_BYTES];
+	bool found = false;
+
+	if (spool_list(train->run.id, note_checkpoint, &found, NULL) < 0 || found ||
+	    ring_open(path_of(PATH_RING, NULL, path), &train->ring, NULL) < 0)
+		return;
+	ring_attach(train->ring, &begin);
+	train->asked = true;
+}
+
+/* Whether train_ask() has asked for just this; said once. */
+static bool has_asked(struct train *train, const struct cursor *cursor)
+{
+	const struct cursor begin = { .version = CURSOR_VERSION };
+	const bool asked = train->asked;
+
+	train->asked = false;
+	return asked && memcmp(cursor, &begin, sizeof(begin)) == 0 && is_ours(train);
+}
+
 /* Open the ring and ask for the batch behind the state's cursor. What cannot be used there, an older
  * firmware's ring or a damaged one, fetchd replaces when it starts. */
 int train_attach(struct train *train, struct error *err)
@@ -133,6 +166,9 @@ int train_attach(struct train *train, struct error *err)
 	bool told = false;
 	int r;
 
+	model_cursor_get(train->model, &cursor);
+	if (has_asked(train, &cursor))
+		return 0;
 	saver_wait(train);
 	ring_close(train->ring);
 	train->ring = NULL;
@@ -155,7 +191,6 @@ int train_attach(struct train *train, struct error *err)
 		train->ring = NULL;
 		nap(train, POLL_MS, "fetchd to make the ring", &said_us);
 	}
-	model_cursor_get(train->model, &cursor);
 	ring_attach(train->ring, &cursor);
 	log_debug("ring attached at split %u, segment %" PRIu64 ", batch %" PRIu64, cursor.split,
 		  cursor.segment, cursor.batch);

@@ -155,6 +155,7 @@ struct train {
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;
+	bool asked; /* train_ask() has, and nothing has come back */
 	uint32_t inputs, input[MODEL_INPUTS_MAX], label, weight, empty, left_out; /* columns */
 	bool checkpoint_due; /* taken before the next batch */
 	struct cadence cadence;
@@ -181,7 +182,11 @@ MUST_CHECK int train_run(struct train *train, struct error *err);
 /* Wait until fetchd has fixed the plan: checkpoints name it. -ECANCELED. */
 MUST_CHECK int train_wait_plan(struct train *train, struct error *err);
 
-/* Open the ring, waiting for one, and ask for the batch behind the state's cursor. -ECANCELED. */
+/* Before there is a model: a run without a checkpoint begins with its first batch, so ask for that, and
+ * fetchd reads while the device is opened. Where anything is in the way, train_attach() asks. */
+void train_ask(struct train *train);
+/* Open the ring, waiting for one, and ask for the batch behind the state's cursor, unless train_ask() has.
+ * -ECANCELED. */
 MUST_CHECK int train_attach(struct train *train, struct error *err);
 /* The next slot, waiting for it. -ECANCELED. */
 MUST_CHECK int train_next_slot(struct train *train, const struct ring_slot **ret_slot, struct error *err);

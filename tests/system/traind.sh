@@ -29,6 +29,22 @@ start traind
 wait $traind
 is "$? $(state)" "0 finished" "started once more it has nothing to do"
 
+# ---- The first batches are asked for before the device is opened ----
+config asked "$data" '' ''
+node asked
+begin asked
+start fetchd
+wait_for 20 test -e "$record/plan"
+OCL_ICD_VENDORS=$work/none timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
+is "$? $(state)" "69 running" "without a device the trainer ends, the run goes on"
+has_batches() {
+	[ "$("$KILN_BUILD/system/show_status" fetchd batch 2>/dev/null || echo 0)" -gt 0 ]
+}
+wait_for 20 has_batches
+ok $? "fetchd has read the first batches meanwhile"
+run_to_end
+is "$code $(state) $(model_bits)" "0 finished $expected" "with a device it is the same run, with the same bits"
+
 # ---- SIGTERM ----
 config stopped "$data" '' ''
 node stopped
