@@ -204,6 +204,13 @@ flash: deps
 	@$(if $(wildcard $(IMAGE)),,$(MAKE) --no-print-directory image)
 	@KILN_BIN=$(B)/bin CONFIRM=$(CONFIRM) tools/flash $(IMAGE) "$(DEV)" "$(CONF)" "$(FOLDER)"
 
+# That image in QEMU, on this terminal: make vm [CONF=my.conf] [FOLDER=DIR] [PORT=7443]
+vm: deps
+	@tools/deps/install image
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
+	@$(if $(wildcard $(IMAGE)),,$(MAKE) --no-print-directory image)
+	@KILN_BIN=$(B)/bin PORT=$(PORT) tools/vm $(IMAGE) "$(CONF)" "$(FOLDER)"
+
 # Boots the image in QEMU, without acceleration: minutes, and one machine at a time.
 IMAGE_TESTS := $(filter-out %lib.sh %/power.sh %/replay.sh,$(sort $(wildcard tests/image/*.sh)))
 in-qemu = KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_JOBS=1 KILN_TEST_LIMIT_S=$(1) tests/run
@@ -309,6 +316,7 @@ help:
 	@echo "  make image                 a bootable disk image of a box    (GPU=cpu|intel|amd|nvidia KERNEL=amd64|cloud MIRROR=URL)"
 	@echo "  make bundle                the signed update of that image, for kiln update    (KEY= CERT= KEYRING=)"
 	@echo "  make flash DEV= CONF=      write it onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
+	@echo "  make vm [CONF=] [FOLDER=]  boot it in QEMU on this terminal: a box to try"
 	@echo "  make deps                  install the Debian packages that building needs"
 	@echo "  make lint                  format, clang-tidy, include arrows, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
@@ -324,5 +332,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image test-power image bundle flash fuzz bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image test-power image bundle flash vm fuzz bench gpu-check profile help
 .SECONDARY:
