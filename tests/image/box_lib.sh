@@ -14,7 +14,7 @@ start_ntp() {
 	ok $? "this machine tells the time" "$(cat "$work/ntp")"
 }
 
-write_config() { # the night's beginning (HH:MM UTC), epochs, what else to say of checkpoints
+write_config() { # the night's beginning (HH:MM UTC), epochs, what else to say of checkpoints, further groups
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "night"; at = "$1"; epochs = $2; batch_rows = 16; };
 		optimizer: { learning_rate = 0.005; };
@@ -25,6 +25,7 @@ write_config() { # the night's beginning (HH:MM UTC), epochs, what else to say o
 		control: { remote = true; };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 64 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+		${4:-}
 	CONF
 }
 
@@ -34,7 +35,7 @@ host_config() {
 }
 
 # Sentences whose mood is in one word, so that there is something to learn.
-prepared() { # reviews
+prepared() { # reviews, of them in a shard
 	awk -v reviews="$1" 'BEGIN {
 		srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
 		split("film story actor scene song ending", thing, " "); split("was felt looked stayed", verb, " ")
@@ -45,7 +46,7 @@ prepared() { # reviews
 		}
 	}' >"$work/reviews.tsv"
 	host_config
-	"$KILN_BIN/kiln" prep "$work/reviews.tsv" --config "$work/host.conf" --dims 64 --records-per-shard 40 >"$work/prep.log" 2>&1
+	"$KILN_BIN/kiln" prep "$work/reviews.tsv" --config "$work/host.conf" --dims 64 --records-per-shard "${2:-40}" >"$work/prep.log" 2>&1
 	ok $? "shards are made and lie in the store" "$(cat "$work/prep.log")"
 }
 

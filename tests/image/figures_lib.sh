@@ -1,27 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a box costs, as JSON lines: tests/image/night.sh sources it when its night is over and the box is up.
+# What a box costs, as JSON lines, kept in build/results/image.jsonl: tests/image/night.sh sources it when its nights are
+# over and the box is off.
+figures_file=build/results/image.jsonl
 
-image_figure() { # name, case, value, unit
-	echo "{\"name\":\"image\",\"case\":\"$1\",\"value\":$2,\"unit\":\"$3\"}"
+image_figure() { # case, value, unit
+	echo "{\"name\":\"image\",\"case\":\"$1\",\"value\":$2,\"unit\":\"$3\"}" | tee -a "$figures_file"
 }
 
-steps() {
-	as guest status --json | tr -d ' \t\n' | grep -oE '"step":[0-9]+' | head -n 1 | cut -d: -f2
+status_step() { # progress or checkpoint
+	as guest status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]]["step"] or 0)' "$1"
 }
 
 goes_beyond() { # step
-	[ "$(steps)" -gt "$1" ]
+	[ "$(status_step progress)" -gt "$1" ]
 }
 
-# A power cut in a run, and how long it takes until the box is a step further than it was.
+has_a_checkpoint() { # at this step, or later
+	[ "$(status_step checkpoint)" -ge "$1" ]
+}
+
+processor_s() { # what QEMU has taken so far
+	awk '{ printf "%.0f", ($14 + $15) / 100 }' "/proc/$vm/stat"
+}
+
+# A power cut right after a checkpoint of a run, and how long it takes until the box is a step further.
 power_to_step() { # case, further arguments of QEMU
 	local step
-	step=$(steps)
+	step=$(status_step progress)
+	as me checkpoint >"$work/said"
+	wait_seldom "$BOOT_S" has_a_checkpoint "$step"
+	ok $? "a checkpoint at once" "$(cat "$work/said"; as me status)"
+	step=$(status_step checkpoint)
 	cut_power
 	box_on "${@:2}"
-	wait_seldom "$BOOT_S" goes_beyond "${step:-0}"
+	wait_seldom "$BOOT_S" goes_beyond "$step"
 	ok $? "a run goes on after a power cut: $1" "$(as me status; tail -n 20 "$work/console")"
-	image_figure "power to the next training step, QEMU without acceleration: $1" $((SECONDS - started_s)) s
+	image_figure "power to training step, QEMU without acceleration, $1: wall" $((SECONDS - started_s)) s
+	image_figure "power to training step, QEMU without acceleration, $1: processor time" "$(processor_s)" s
 }
 
 direct_boot() { # QEMU's arguments for the first slot's kernel, without the boot loader
@@ -46,11 +61,18 @@ writes_per_hour() { # case: extrapolated from three minutes
 }
 
 figures() {
-	local unit
+	local unit value
+	mkdir -p "${figures_file%/*}"
+	: >"$figures_file"
+	prepared 40000 1000 # an epoch of minutes
 	image_figure "root, squashfs and its hashes" "$(awk "BEGIN { printf \"%.0f\", $(sed -n 's/.*kiln.hashoffset=\([0-9]*\).*/\1/p' <(esp_get kiln/A/slot.cfg)) / 1e6 }")" MB
 	image_figure "what flashing writes" "$(awk "BEGIN { printf \"%.0f\", $(stat -c %b "$image") * 512 / 1e6 }")" MB
-	as me start --epochs 100000 >"$work/said"
-	wait_seldom "$BOOT_S" goes_beyond 0
+	box_on
+	booted "it boots again"
+	image_figure "power to all units up, QEMU without acceleration: wall" "$boot_s" s
+	image_figure "power to all units up, QEMU without acceleration: processor time" "$(processor_s)" s
+	as me start --epochs 1000 >"$work/said"
+	wait_seldom "$BOOT_S" is_in_state running && wait_seldom "$BOOT_S" goes_beyond 0
 	ok $? "another run goes on" "$(cat "$work/said"; as me status)"
 	power_to_step "firmware, boot loader, all of it"
 	direct_boot
