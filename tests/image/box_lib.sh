@@ -10,7 +10,7 @@ free_port() {
 # Its clock: SigV4 wants one that is right, and a night waits for it.
 start_ntp() {
 	python3 tests/image/ntp.py >"$work/ntp" 2>&1 &
-	wait_for 20 grep -q ready "$work/ntp"
+	wait_for 20 grep -qx ready "$work/ntp"
 	ok $? "this machine tells the time" "$(cat "$work/ntp")"
 }
 

@@ -12,7 +12,7 @@ it_is() { # date and time, UTC
 	: >"$work/ntp"
 	python3 tests/image/ntp.py --at "$(date -u -d "$1" +%s)" >"$work/ntp" 2>&1 &
 	ntp=$!
-	wait_for 20 grep -q ready "$work/ntp"
+	wait_for 20 grep -qx ready "$work/ntp"
 	ok $? "a server says $1" "$(cat "$work/ntp")"
 }
 
