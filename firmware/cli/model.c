@@ -102,14 +102,36 @@ static void print_total(const char *what, uint64_t numbers)
 	printf("%s: %s (%.2f %s)\n", what, with_commas(numbers, text), size, units[unit]);
 }
 
+static const char *layer_of(const struct node *node, char out[static TEXT_BYTES])
+{
+	(void)snprintf(out, TEXT_BYTES, "%s (%s)", node->name, node->op->name);
+	return out;
+}
+
+/* The column of the layers: as wide as the widest. */
+static int layer_width(const struct graph *graph)
+{
+	char layer[TEXT_BYTES];
+	int width = 40;
+
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const int bytes = (int)strlen(layer_of(&graph->node[i], layer));
+
+		if (!graph->node[i].is_activation && bytes > width)
+			width = bytes;
+	}
+	return width;
+}
+
 static void print_text(const struct graph *graph)
 {
 	const bool chain = is_chain(graph);
+	const int width = layer_width(graph);
 
 	printf("Model: \"%s\"\n", graph->config->run.name);
 	if (graph->storage != DTYPE_F32)
 		printf("Precision: %s\n", storage_policy(graph->config));
-	printf("%-40s %-28s %15s%s\n", "Layer (type)", "Output Shape", "Param #",
+	printf("%-*s %-28s %15s%s\n", width, "Layer (type)", "Output Shape", "Param #",
 	       chain ? "" : "  Connected to");
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		const struct node *node = &graph->node[i];
@@ -117,8 +139,8 @@ static void print_text(const struct graph *graph)
 
 		if (node->is_activation)
 			continue;
-		(void)snprintf(layer, sizeof(layer), "%s (%s)", node->name, node->op->name);
-		printf("%-40s %-28s %15s", layer, shape_of(graph_at(graph, node->output), shape),
+		printf("%-*s %-28s %15s", width, layer_of(node, layer),
+		       shape_of(graph_at(graph, node->output), shape),
 		       with_commas(parameters_of(graph, node, false), number));
 		if (!chain)
 			printf("  %s", inputs_of(graph, node, inputs));

@@ -45,7 +45,8 @@ static const char usage[] =
 	"  --json                 print the summary as JSON\n";
 
 enum option_code {
-	OPT_OUTPUT = 256,
+	OPT_FIRST = 256,
+	OPT_OUTPUT = OPT_FIRST,
 	OPT_CONFIG,
 	OPT_ENDPOINT,
 	OPT_REGION,
@@ -143,6 +144,11 @@ static void take_text(struct prep *prep, int code, const char *text)
 	*target = text;
 }
 
+static uint32_t given_bit(int code)
+{
+	return 1u << (code - OPT_FIRST);
+}
+
 /* 0, or the exit code to end with; *ret_done says that help was asked for. */
 static int parse(struct prep *prep, int argc, char **argv, bool *ret_done)
 {
@@ -153,6 +159,8 @@ static int parse(struct prep *prep, int argc, char **argv, bool *ret_done)
 	while ((code = getopt_long(argc, argv, "", options, &index)) != -1) {
 		const struct number *number = find_number(code);
 
+		if (code >= OPT_FIRST)
+			prep->given |= given_bit(code);
 		switch (code) {
 		case OPT_HELP:
 			fputs(usage, stdout);
@@ -310,6 +318,36 @@ static int read_input(struct prep *prep, const char *name, enum texts_split spli
 	return read_file(prep, name, split, err);
 }
 
+/* Options that only one kind reads. */
+static const struct {
+	int code;
+	const struct prep_kind *kind;
+} kind_options[] = {
+	{ OPT_ENCODER, &prep_vectors },   { OPT_DIMS, &prep_vectors },  { OPT_TOKENS, &prep_tokens },
+	{ OPT_VOCABULARY, &prep_tokens }, { OPT_NGRAMS, &prep_tokens }, { OPT_TOKENS_MAX, &prep_tokens },
+};
+
+static const char *option_name(int code)
+{
+	const struct option *option = options;
+
+	while (option->val != code)
+		option++;
+	return option->name;
+}
+
+/* What was asked for and nobody would heed is a mistake. */
+static int check_options(const struct prep *prep, struct error *err)
+{
+	for (size_t i = 0; i < sizeof(kind_options) / sizeof(kind_options[0]); i++)
+		if ((prep->given & given_bit(kind_options[i].code)) && kind_options[i].kind != prep->kind)
+			return error_set(err, -EINVAL,
+					 "%s: found --%s, which is for %s, and the output is %s",
+					 prep->input[0], option_name(kind_options[i].code),
+					 kind_options[i].kind->what, prep->kind->what);
+	return 0;
+}
+
 /* What the input turned out to be. */
 static int choose_kind(struct prep *prep, struct error *err)
 {
@@ -323,10 +361,8 @@ static int choose_kind(struct prep *prep, struct error *err)
 	if ((texts || prep->texts.rows[TEXTS_TEST]) && (images || prep->images[TEXTS_TEST].images))
 		return error_set(err, -EINVAL, "%s: found texts and images, expected one of them",
 				 prep->input[0]);
-	if (images && prep->tokens)
-		return error_set(err, -EINVAL, "%s: found images; --tokens is for texts", prep->input[0]);
 	prep->kind = images ? &prep_images : prep->tokens ? &prep_tokens : &prep_vectors;
-	return 0;
+	return check_options(prep, err);
 }
 
 static int read_all(struct prep *prep, struct error *err)
@@ -338,6 +374,23 @@ static int read_all(struct prep *prep, struct error *err)
 	if (r == 0 && prep->test_input)
 		r = read_input(prep, prep->test_input, TEXTS_TEST, err);
 	return r < 0 ? r : choose_kind(prep, err);
+}
+
+/* Nothing learns a class that only the test split has. */
+static int check_classes(const struct prep *prep, struct error *err)
+{
+	CLEANUP(free_ptr) bool *seen = calloc(prep->classes, sizeof(*seen));
+
+	if (!seen)
+		return error_set(err, -ENOMEM, "no memory for %u classes", prep->classes);
+	for (uint32_t i = 0; i < prep->rows[TEXTS_TRAIN]; i++)
+		seen[prep->texts.row[TEXTS_TRAIN][i].label] = true;
+	for (uint32_t class = 0; class < prep->classes; class ++)
+		if (!seen[class])
+			return error_set(err, -EBADMSG,
+					 "%s: class \"%s\" has 0 training texts, at least 1 is needed",
+					 prep->input[0], prep->texts.label[class]);
+	return 0;
 }
 
 int prep_order_texts(struct prep *prep, struct error *err)
@@ -352,7 +405,7 @@ int prep_order_texts(struct prep *prep, struct error *err)
 			  prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
 	memcpy(prep->rows, prep->texts.rows, sizeof(prep->rows));
 	prep->classes = prep->texts.labels;
-	return r;
+	return r < 0 ? r : check_classes(prep, err);
 }
 
 void prep_label_name(const struct prep *prep, uint32_t class, char ret_name[static TEXTS_LABEL_BYTES])

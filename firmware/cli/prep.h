@@ -27,6 +27,7 @@ struct prep;
 
 /* What records are made of. */
 struct prep_kind {
+	const char *what; /* for people */
 	/* Everything that records need, and rows and classes of *prep. */
 	int (*make)(struct prep *prep, struct error *err);
 	/* PREP_COLUMNS features; ret_bytes: what a record takes at most. */
@@ -53,6 +54,7 @@ struct prep {
 	uint64_t test_percent, dims, records_per_shard, shard_bytes, seed, threads;
 	uint64_t vocabulary_max, ngrams, tokens_max;
 	bool tokens, json;
+	uint32_t given; /* options, a bit each */
 
 	const struct prep_kind *kind;
 	uint32_t rows[TEXTS_SPLITS], classes;

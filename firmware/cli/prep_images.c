@@ -112,6 +112,7 @@ static void describe(const struct prep *prep, cJSON *json)
 }
 
 const struct prep_kind prep_images = {
+	.what = "images",
 	.make = make,
 	.schema = schema,
 	.scratch_bytes = scratch_bytes,

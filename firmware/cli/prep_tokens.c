@@ -103,6 +103,7 @@ static const void *file(const struct prep *prep, uint64_t *ret_bytes)
 }
 
 const struct prep_kind prep_tokens = {
+	.what = "tokens of texts (--tokens)",
 	.make = make,
 	.schema = schema,
 	.scratch_bytes = scratch_bytes,

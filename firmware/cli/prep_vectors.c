@@ -141,6 +141,7 @@ static const void *file(const struct prep *prep, uint64_t *ret_bytes)
 }
 
 const struct prep_kind prep_vectors = {
+	.what = "vectors of texts (without --tokens)",
 	.make = make,
 	.schema = schema,
 	.scratch_bytes = scratch_bytes,

@@ -107,7 +107,10 @@ static int load_config(struct trained *trained, struct error *err)
 	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
 		return error_set(err, -errno, "%s: no memory for its configuration", trained->name);
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return config_load(path, &trained->config, err) < 0 ? error_prefix(err, "%s", trained->name) : 0;
+	if (config_load(path, &trained->config, err) < 0)
+		return error_prefix(err, "%s", trained->name);
+	trained->config.model.precision = PRECISION_FLOAT32; /* of training alone: storage.h */
+	return 0;
 }
 
 static int load_file(struct trained *trained, struct error *err)
@@ -162,13 +165,26 @@ static void find_cache(void)
 	(void)setenv("KILN_ROOT", root, 1);
 }
 
+/* What its configuration names is in the box that trained it; elsewhere any device serves. */
+static int open_device(struct trained *trained, struct error *err)
+{
+	int r = gpu_open(trained->config.device.platform, trained->config.device.type, &trained->gpu, err);
+
+	if (r != -ENODEV)
+		return r;
+	r = gpu_open("auto", DEVICE_AUTO, &trained->gpu, err);
+	if (r == 0)
+		fprintf(stderr, "kiln: it was trained on another device than there is here; taking %s\n",
+			gpu_description(trained->gpu));
+	return r;
+}
+
 int trained_open_model(struct trained *trained, bool training, struct error *err)
 {
 	int r;
 
 	find_cache();
-	if ((r = gpu_open(trained->config.device.platform, trained->config.device.type, &trained->gpu, err)) <
-		    0 ||
+	if ((r = open_device(trained, err)) < 0 ||
 	    (r = model_open(trained->gpu, &trained->config, training, &trained->model, err)) < 0 ||
 	    (r = checkpoint_expect(trained->name, trained->file, "graph_hash",
 				   model_graph_hash(trained->model), err)) < 0)

@@ -67,7 +67,8 @@ int trained_parse(struct trained *trained, const struct trained_verb *verb, int 
 /* Read the model called `trained->name` and its configuration. Errors: those of a store; -EBADMSG and -EINVAL
  * name the file and what is wrong with it. */
 MUST_CHECK int trained_load(struct trained *trained, struct error *err);
-/* Put it on the device its configuration names. `training`: it can say its loss, too (model_evaluate). */
+/* Put it on the device its configuration names, or where there is none such, on another. `training`: it can
+ * say its loss, too (model_evaluate). */
 MUST_CHECK int trained_open_model(struct trained *trained, bool training, struct error *err);
 void trained_done(struct trained *trained);
 

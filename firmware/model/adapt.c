@@ -44,30 +44,60 @@ static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
 	return graph_at(graph, tensor)->feature ? tensor : GRAPH_NO_TENSOR;
 }
 
+/* Which of the batch's inputs a layer's statistics are of; graph->inputs: it has no such one. */
+static uint32_t input_of(const struct graph *graph, const struct node *node)
+{
+	const uint32_t feature = feature_of(graph, node->input[0]);
+	uint32_t input = 0;
+
+	while (input < graph->inputs && graph->input[input] != feature)
+		input++;
+	return input;
+}
+
+static bool is_configured(const struct node *node)
+{
+	return node->attribute[VARIANCE].f > 0;
+}
+
+#define NOT_OF_A_FEATURE                                                                                  \
+	"found the input '%s', allowed: a feature, whose statistics are those of the training split; or " \
+	"`mean` and `variance`; or model.weights with %s and %s"
+
+void adapt_check(const struct graph *graph, struct mistakes *mistakes)
+{
+	if (*graph->config->model.weights || graph->config->run.start_from != START_SCRATCH)
+		return; /* whose statistics may be in there */
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct node *node = &graph->node[i];
+
+		if (node->op->adapts && !is_configured(node) && input_of(graph, node) == graph->inputs)
+			mistakes_add(mistakes, node->line, "model.layers.inputs: " NOT_OF_A_FEATURE,
+				     graph_at(graph, node->input[0])->name,
+				     graph_at(graph, node->parameter[MEAN])->name,
+				     graph_at(graph, node->parameter[VARIANCE])->name);
+	}
+}
+
 static int add_layer(struct adapt *adapt, const struct node *node, const struct weights *given,
 		     struct error *err)
 {
 	const struct graph *graph = adapt->graph;
 	const struct tensor *input = graph_at(graph, node->input[0]);
 	struct layer *layer = &adapt->layer[adapt->layers];
-	const uint32_t feature = feature_of(graph, node->input[0]);
 
-	*layer = (struct layer){ .elements = input->elements, .columns = tensor_last(input) };
+	*layer = (struct layer){ .input = input_of(graph, node),
+				 .elements = input->elements,
+				 .columns = tensor_last(input) };
 	for (uint32_t i = 0; i < STATISTICS; i++)
 		layer->statistic[i] = graph_at(graph, node->parameter[i])->name;
-	if (node->attribute[VARIANCE].f > 0)
-		return 0;
-	if (is_given(given, layer->statistic[MEAN]) && is_given(given, layer->statistic[VARIANCE]))
+	if (is_configured(node) ||
+	    (is_given(given, layer->statistic[MEAN]) && is_given(given, layer->statistic[VARIANCE])))
 		return 0;
 	adapt->layers++;
-	while (layer->input < graph->inputs && graph->input[layer->input] != feature)
-		layer->input++;
 	if (layer->input == graph->inputs)
-		return error_set(
-			err, -EINVAL,
-			"layer '%s': found the input '%s', allowed: a feature, whose statistics are those of "
-			"the training split; or `mean` and `variance`; or model.weights with %s and %s",
-			node->name, input->name, layer->statistic[MEAN], layer->statistic[VARIANCE]);
+		return error_set(err, -EINVAL, "layer '%s': " NOT_OF_A_FEATURE, node->name, input->name,
+				 layer->statistic[MEAN], layer->statistic[VARIANCE]);
 	layer->mean = calloc(layer->columns, sizeof(double));
 	layer->squares = calloc(layer->columns, sizeof(double));
 	return layer->mean && layer->squares ? 0 : error_set(err, -ENOMEM, "'%s': out of memory", node->name);

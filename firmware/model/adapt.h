@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "core/mistakes.h"
 #include "model/model.h"
 
 struct adapt;
@@ -20,6 +21,8 @@ struct weights;
  */
 MUST_CHECK int adapt_open(const struct graph *graph, const struct weights *given, struct adapt **ret_adapt,
 			  struct error *err);
+/* Note the layers that can have no statistics, whatever the data: for config_check(). */
+void adapt_check(const struct graph *graph, struct mistakes *mistakes);
 /* Inputs, rows, empty and first_row of a batch; rows that are marked empty do not count.
  * One with first_row 0 begins anew: a pass that was broken off counts for nothing.
  * Errors: -EDOM a number is NaN or infinite: feature, number, row. */

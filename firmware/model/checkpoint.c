@@ -144,13 +144,14 @@ int checkpoint_expect_graph(const struct model *model, const char *path, const s
 			    bool parameters_alone, struct error *err)
 {
 	struct error hash_err, form_err;
-	int r = checkpoint_expect(path, file, "graph_hash", model_graph_hash(model), &hash_err);
+	int r = parameters_alone
+			? checkpoint_expect(path, file, "layers_hash", model_layers_hash(model), &hash_err)
+			: checkpoint_expect(path, file, "graph_hash", model_graph_hash(model), &hash_err);
 
 	if (r == 0)
 		return 0;
 	if (check_forms(model, path, file, parameters_alone, &form_err) < 0)
 		return error_set(err, r, "%s; %s", hash_err.text, form_err.text + strlen(path) + 2);
-	return error_set(err, r,
-			 "%s; each tensor fits, so a layer without any, the loss or the optimizer differs",
-			 hash_err.text);
+	return error_set(err, r, "%s; each tensor fits, so a layer without any%s differs", hash_err.text,
+			 parameters_alone ? "" : ", what is frozen, the loss or the optimizer");
 }

@@ -2,8 +2,8 @@
 /*
  * What Kiln writes into safetensors files, and how it comes back into a model. A checkpoint holds the whole
  * state; a model the parameters alone, and the configuration's text as "config", so that the file is enough
- * to build the network again. Both carry "format", "version", "graph_hash", "data_hash" (the plan's SHA-256)
- * and "run_id".
+ * to build the network again. Both carry "format", "version", "graph_hash", "layers_hash", "data_hash" (the
+ * plan's SHA-256) and "run_id".
  */
 #pragma once
 
@@ -31,7 +31,8 @@ checkpoint_open_newest(const char *run_id,
 MUST_CHECK int checkpoint_expect(const char *path, const struct safetensors *file, const char *key,
 				 const char *expected, struct error *err);
 
-/* The same for the graph hash; the text also names the first tensor that differs. */
+/* The same for the graph hash, or with `parameters_alone` for that of the layers; the text also names the
+ * first tensor that differs. */
 MUST_CHECK int checkpoint_expect_graph(const struct model *model, const char *path,
 				       const struct safetensors *file, bool parameters_alone,
 				       struct error *err);

@@ -2,6 +2,7 @@
 #include "model/graph_parts.h"
 
 #include "data/batch.h"
+#include "model/adapt.h"
 #include "model/layout.h"
 #include "model/losses.h"
 #include "model/optimizers.h"
@@ -212,6 +213,8 @@ void graph_check(const struct config *config, struct mistakes *mistakes)
 	struct graph graph = { .config = config, .training = true, .batch_rows = config->run.batch_rows };
 
 	describe(&graph, mistakes);
+	if (!mistakes->count)
+		adapt_check(&graph, mistakes);
 	graph_done(&graph);
 }
 

@@ -149,7 +149,8 @@ struct graph {
 	uint64_t batch_rows;
 	bool training;
 	double reduced_rate; /* the learning rate in place of the configuration's; 0 = none */
-	char hash[GRAPH_HASH_BYTES];
+	char hash[GRAPH_HASH_BYTES],
+		layers_hash[GRAPH_HASH_BYTES]; /* model_graph_hash(), model_layers_hash() */
 };
 
 /* Note what the tables of layers, losses and optimizers have against a config: for config_check(). */

@@ -58,7 +58,8 @@ static void append_attribute(struct text *text, const struct attribute_spec *spe
 	}
 }
 
-static void append_node(struct text *text, const struct graph *graph, const struct node *node)
+/* `whole`: with what is frozen. */
+static void append_node(struct text *text, const struct graph *graph, const struct node *node, bool whole)
 {
 	append(text, "node %s %s", node->op->name, node->name);
 	for (uint32_t i = 0; i < node->inputs; i++)
@@ -66,7 +67,7 @@ static void append_node(struct text *text, const struct graph *graph, const stru
 	for (uint32_t i = 0; i < node->op->attributes; i++)
 		if (node->op->attribute[i].hashed)
 			append_attribute(text, &node->op->attribute[i], &node->attribute[i]);
-	if (!node->trainable)
+	if (whole && !node->trainable)
 		append(text, " frozen");
 	append(text, " >");
 	append_shape(text, graph_at(graph, node->output));
@@ -89,6 +90,17 @@ static void append_other_inputs(struct text *text, const struct graph *graph)
 	}
 }
 
+static void append_layers(struct text *text, const struct graph *graph, bool whole)
+{
+	append(text, "kiln graph 1\ninput ");
+	if (graph_at(graph, graph->input[0])->rows)
+		append_shape(text, graph_at(graph, graph->input[0]));
+	append(text, "\n");
+	append_other_inputs(text, graph);
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		append_node(text, graph, &graph->node[i], whole);
+}
+
 int graph_set_hash(struct graph *graph, struct error *err)
 {
 	CLEANUP(free_ptr) char *room = NULL;
@@ -97,13 +109,10 @@ int graph_set_hash(struct graph *graph, struct error *err)
 	text.at = room = malloc(text.room);
 	if (!room)
 		return error_set(err, -ENOMEM, "graph hash: out of memory");
-	append(&text, "kiln graph 1\ninput ");
-	if (graph_at(graph, graph->input[0])->rows)
-		append_shape(&text, graph_at(graph, graph->input[0]));
-	append(&text, "\n");
-	append_other_inputs(&text, graph);
-	for (uint32_t i = 0; i < graph->nodes; i++)
-		append_node(&text, graph, &graph->node[i]);
+	append_layers(&text, graph, false);
+	digest_sha256(text.at, text.used, graph->layers_hash);
+	text.used = 0;
+	append_layers(&text, graph, true);
 	append(&text, "loss %s\noptimizer %s slots %u\n", graph->loss->name, graph->optimizer->name,
 	       graph->optimizer->slots(graph->config));
 	digest_sha256(text.at, text.used, graph->hash);

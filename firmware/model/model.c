@@ -387,6 +387,11 @@ const char *model_graph_hash(const struct model *model)
 	return model->graph.hash;
 }
 
+const char *model_layers_hash(const struct model *model)
+{
+	return model->graph.layers_hash;
+}
+
 const struct graph *model_graph(const struct model *model)
 {
 	return &model->graph;

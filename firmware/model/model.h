@@ -77,6 +77,9 @@ void model_closep(struct model **model);
 /* SHA-256 of the graph (layers, attributes that change the mathematics, shapes, loss, optimizer kind): a
  * checkpoint of another one is refused. 64 hex digits. Rates and seeds are not in it. */
 const char *model_graph_hash(const struct model *model);
+/* The same of the layers alone: not of the loss, the optimizer and what is frozen. The weights of one fit the
+ * other, in the same places. */
+const char *model_layers_hash(const struct model *model);
 /* The model's; until model_close(). */
 const struct graph *model_graph(const struct model *model);
 /* Fill parameters by their initializers from config.run.seed and zero everything else; step 0, cursor fresh

@@ -31,12 +31,12 @@ static int check_start(const char *file, const struct run_start *start, const ch
 	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
 	int r = safetensors_open(start->file, &weights, err);
 
-	if (r < 0 || (r = checkpoint_expect(start->run_id, weights, "graph_hash", hash, err)) == 0)
+	if (r < 0 || (r = checkpoint_expect(start->run_id, weights, "layers_hash", hash, err)) == 0)
 		return r;
 	(void)unlink(start->file);
 	return error_prefix(err,
-			    "%s: run.start_from = \"latest\", but model and optimizer are not those of the "
-			    "last run; start from \"scratch\" or put them back",
+			    "%s: run.start_from = \"latest\", but the layers are not those of the last run; "
+			    "start from \"scratch\" or put them back",
 			    file);
 }
 
@@ -158,7 +158,7 @@ static int choose_start(const char *file, const struct graph *graph, const struc
 	*path = '\0';
 	if (config->run.start_from == START_LATEST &&
 	    ((r = find_start(config, last, ret_start, path, err)) < 0 || *path))
-		return r < 0 ? r : check_start(file, ret_start, graph->hash, err);
+		return r < 0 ? r : check_start(file, ret_start, graph->layers_hash, err);
 	if (!*config->model.weights)
 		return check_adapt(graph, NULL, err);
 	if ((r = weights_bring(config, NULL, path, sha256, err)) < 0)
@@ -206,6 +206,9 @@ static int go_on(const char *file, bool brought, struct run *ret_run, struct err
 	    (r = begin_store(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
 	    (r = spool_make(ret_run->id, err)) < 0)
 		return r;
+	if (unstarted_differs(file))
+		log_info("%s: another one by now than %s was frozen with; it counts for the next run", file,
+			 ret_run->id);
 	return bring_checkpoint(sink, ret_run->id, &any, err);
 }
 

@@ -48,6 +48,9 @@ MUST_CHECK int overrides_done(const cJSON *list, struct error *err);
  * what it was begun with: what kept it from starting may be put right there, so it is not worth going on
  * with. What run.start asked of it is no change, and holds for the run that takes its place. */
 MUST_CHECK bool unstarted_is_superseded(const char *file, const struct run *run);
+/* unstarted.c: kiln.conf, with what was asked of the current run besides, is another one than that was frozen
+ * with. One that cannot be read is not. */
+MUST_CHECK bool unstarted_differs(const char *file);
 /* unstarted.c: such a run has failed; record and store get the reason. */
 MUST_CHECK int unstarted_give_up(const struct run *run, struct error *err);
 

@@ -24,8 +24,7 @@ static int read_now(const char *file, char **ret_text, struct error *err)
 	return 0;
 }
 
-/* A kiln.conf that cannot be read is no other one. */
-static bool has_changed(const char *file)
+bool unstarted_differs(const char *file)
 {
 	CLEANUP(free_ptr) char *now = NULL, *frozen = NULL;
 	char path[PATH_BYTES];
@@ -61,7 +60,7 @@ static bool has_checkpoint(const struct run *run)
 
 bool unstarted_is_superseded(const char *file, const struct run *run)
 {
-	return !*run->plan_sha256 && has_changed(file) && !has_checkpoint(run);
+	return !*run->plan_sha256 && unstarted_differs(file) && !has_checkpoint(run);
 }
 
 int unstarted_give_up(const struct run *run, struct error *err)

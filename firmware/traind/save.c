@@ -21,6 +21,7 @@ static int write_checkpoint(const struct train *train, const struct model_tensor
 		{ "format", CHECKPOINT_FORMAT },
 		{ "version", CHECKPOINT_VERSION },
 		{ "graph_hash", model_graph_hash(train->model) },
+		{ "layers_hash", model_layers_hash(train->model) },
 		{ "data_hash", train->run.plan_sha256 },
 		{ "run_id", train->run.id },
 	};
@@ -68,6 +69,7 @@ static int write_model(const struct train *train, const struct model_tensor *ten
 			{ "format", MODEL_FORMAT },
 			{ "version", CHECKPOINT_VERSION },
 			{ "graph_hash", model_graph_hash(train->model) },
+			{ "layers_hash", model_layers_hash(train->model) },
 			{ "data_hash", train->run.plan_sha256 },
 			{ "run_id", train->run.id },
 			{ "step", step },

@@ -70,6 +70,7 @@ put_state expired
 echo "broken" >"$work/kiln.conf"
 begin
 is "$rc $said" "0 $first" "an unfinished run that has its plan goes on with its own configuration, whatever kiln.conf says"
+like "$errors" "kiln.conf: another one by now than $first was frozen with; it counts for the next run$" "and it says so"
 is "$(cat "$record/state")" running "it is running again"
 
 put_state finished
@@ -198,10 +199,10 @@ before=$(cat "$record/run.json")
 echo 'model: { layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };' >>"$work/kiln.conf"
 begin
 is "$rc" 78 "run.start_from = latest with other layers: refused (exit 78)" "$errors"
-like "$errors" "kiln.conf: run.start_from = .latest., but model and optimizer are not those .*: $second: graph_hash: found [0-9a-f]{64}, expected [0-9a-f]{64}" "saying so"
+like "$errors" "kiln.conf: run.start_from = .latest., but the layers are not those .*: $second: layers_hash: found [0-9a-f]{64}, expected [0-9a-f]{64}" "saying so"
 is "$(cat "$record/state") $(cat "$record/run.json")" "finished $before" "the last run stays as it was"
 is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock\ntonight.json\nunbegun')" "and nothing is left beside it but the night, and why"
-like "$(cat "$record/../unbegun")" "graph_hash: found" "for status to show"
+like "$(cat "$record/../unbegun")" "layers_hash: found" "for status to show"
 put_state running
 "$KILN_BIN/kiln-oneshot" unfinished
 is "$?" 1 "meanwhile nobody may work on a run"

@@ -25,7 +25,7 @@ static int hash_of(const char *config_file, char ret_hash[static GRAPH_HASH_BYTE
 
 	if (r < 0 || (r = graph_build(&config, true, &graph, err)) < 0)
 		return r;
-	memcpy(ret_hash, graph.hash, GRAPH_HASH_BYTES);
+	memcpy(ret_hash, graph.layers_hash, GRAPH_HASH_BYTES);
 	graph_done(&graph);
 	return 0;
 }
@@ -41,7 +41,7 @@ static int write_one(const char *run_id, uint64_t step, uint64_t bytes, const ch
 				       .data = data,
 				       .bytes = bytes };
 	char hash[GRAPH_HASH_BYTES] = "";
-	const struct safetensors_note notes[] = { { "run_id", run_id }, { "graph_hash", hash } };
+	const struct safetensors_note notes[] = { { "run_id", run_id }, { "layers_hash", hash } };
 	char name[SPOOL_NAME_BYTES], path[PATH_BYTES];
 	uint64_t state = step + 1;
 	int r;

@@ -125,6 +125,31 @@ is "$("$kiln" evaluate "$model" --data "file://$work/both" 2>&1 | sed -n 's/^row
 is "$("$kiln" evaluate "$model" --data "file://$work/both" --split train 2>&1 | sed -n 's/^rows *//p')" 100 \
 	"those that all sources name alike once"
 
+# ---- What training alone needs of its configuration ----
+retold() { # folder, replacement of a piece of the configuration in the file, what it replaces
+	mkdir "$1" && python3 - "$model/model.safetensors" "$1/model.safetensors" "$2" "$3" <<-'PY'
+		import json, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		start = 8 + struct.unpack("<Q", data[:8])[0]
+		header = json.loads(data[8:start])
+		config = header["__metadata__"]["config"]
+		assert sys.argv[4] in config
+		header["__metadata__"]["config"] = config.replace(sys.argv[4], sys.argv[3], 1)
+		text = json.dumps(header).encode()
+		text += b" " * (-len(text) % 8)
+		open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[start:])
+	PY
+}
+figures_of() { # folder
+	"$kiln" evaluate "$1" --data "file://$work/both" --json 2>errors | grep -v '"model"'
+}
+figures=$(figures_of "$model")
+retold coarse 'model: { precision = "mixed_bfloat16"; ' 'model: { '
+is "$(figures_of coarse)" "$figures" "a model that was trained in 16 bits is float32, as everybody reads it"
+retold elsewhere 'device: { type = "gpu"; platform = "none such"; }; model: { ' 'model: { '
+is "$(figures_of elsewhere)" "$figures" "one that another box's device trained is evaluated on the one here"
+like "$(cat errors)" "^kiln: it was trained on another device than there is here; taking " "and it says so"
+
 # ---- What it says of records, and of values on standard input ----
 
 predict() { # folder of the model, arguments

@@ -128,7 +128,11 @@ gzip -c mnist/$images | head -c 3000 >gone/$images.gz && rm gone/$images && cp m
 refused "gone/$images\.gz: (damaged|ends at byte)" "a cut .gz" gone
 printf 'a\tx\nb\ty\n' >two.tsv
 refused "mnist: found texts and images, expected one of them$" "images and texts" mnist two.tsv
-refused "mnist: found images; --tokens is for texts$" "images as tokens" mnist --tokens
+refused "mnist: found --tokens, which is for tokens of texts \(--tokens\), and the output is images$" "images as tokens" mnist --tokens
+refused "two.tsv: found --ngrams, which is for tokens of texts \(--tokens\), and the output is vectors of texts " "an option that vectors do not take" two.tsv --ngrams 2
+refused "two.tsv: found --dims, which is for vectors of texts \(without --tokens\), and the output is tokens of texts " "an option that tokens do not take" two.tsv --tokens --dims 16
+printf 'a\tx\nc\ty\n' >three.tsv
+refused 'two.tsv: class "c" has 0 training texts, at least 1 is needed$' "a class that only the test texts have" two.tsv --test three.tsv --tokens
 
 # ---- Tokens ----
 

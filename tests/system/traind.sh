@@ -264,7 +264,7 @@ ok $? "checkpoints by time are written between the ends of epochs, too" "$code, 
 stop_fetchd
 
 # ---- Weights of the last run ----
-config whole "$data" 'start_from = "latest";' 'learning_rate = 0.0005;'
+config whole "$data" 'start_from = "latest";' 'name = "sgd"; momentum = 0.9; learning_rate = 0.0005;'
 export KILN_ROOT=$work/nodes/whole
 first=$id
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"

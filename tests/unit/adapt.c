@@ -139,15 +139,21 @@ static void test_not_a_number(void **state)
 /* Statistics of what a layer makes change as it learns: they must be given. */
 static void test_which_layers(void **state)
 {
-	const struct config config = model_config(inner, 4, INPUTS, CLASSES, ROWS);
+	struct config config = model_config(inner, 4, INPUTS, CLASSES, ROWS);
 	struct weights_pair pair[] = { { .name = "normalization/mean" },
 				       { .name = "normalization/variance" } };
 	struct weights given = { .taken = 1, .pair = pair };
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	struct adapt *adapt = NULL;
-	struct error err = { 0 };
+	struct error err = { 0 }, said = { 0 };
+	struct mistakes mistakes = { .file = "k.conf", .err = &said };
 
 	(void)state;
+	config.model.weights = "";
+	graph_check(&config, &mistakes);
+	assert_int_equal(mistakes.count, 1);
+	assert_non_null(
+		strstr(said.text, "model.layers.inputs: found the input 'dense', allowed: a feature"));
 	assert_int_equal(graph_build(&config, true, &graph, &err), 0);
 	assert_int_equal(adapt_open(&graph, NULL, &adapt, &err), -EINVAL);
 	assert_non_null(
