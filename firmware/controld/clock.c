@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the clock is set, for one whose sandbox forbids to ask the kernel (ProtectClock=):
- * systemd-timesyncd leaves a mark; whoever else keeps the clock, chrony say, leaves none, and
- * systemd-timedated is asked.
+ * Whether the clock is set, for one whose sandbox forbids to ask the kernel (ProtectClock=): where
+ * systemd-timesyncd runs there is its folder, and in it a mark once the clock is set; whoever else keeps
+ * it, chrony say, leaves none, and systemd-timedated is asked. That one is started for each answer and
+ * ends again, which the journal has: a box that idles would write for it all day.
  */
 #include "core/clock.h"
 
@@ -12,7 +13,8 @@
 
 #include <unistd.h>
 
-#define ASK_MS 60000u /* systemd-timedated is started for each answer */
+#define ASK_MS    60000u
+#define TIMESYNCD "/run/systemd/timesync"
 
 static bool ask_systemd(void)
 {
@@ -33,8 +35,8 @@ bool clock_is_set(void)
 
 	if (synced >= 0)
 		return synced > 0;
-	if (access("/run/systemd/timesync/synchronized", F_OK) == 0)
-		return true;
+	if (access(TIMESYNCD, F_OK) == 0)
+		return access(TIMESYNCD "/synchronized", F_OK) == 0;
 	if (asked_ms == 0 || clock_ms() - asked_ms > ASK_MS) {
 		answer = ask_systemd();
 		asked_ms = clock_ms();

@@ -40,7 +40,10 @@ ok $? "set, as by chrony" "$(inside kiln status --json 2>&1)"
 kept unset
 wait_for 30 says false
 ok $? "not set again" "$(inside kiln status --json 2>&1)"
+kept set
 inside mkdir -p /run/systemd/timesync
+wait_for 30 says false
+ok $? "not set, where systemd-timesyncd has not said so: nobody else is asked" "$(inside kiln status --json 2>&1)"
 inside touch /run/systemd/timesync/synchronized
 wait_for 30 says true
 ok $? "set, as soon as systemd-timesyncd says so" "$(inside kiln status --json 2>&1)"
