@@ -132,11 +132,10 @@ static int load_file(struct trained *trained, struct error *err)
 
 static int merge_config(struct trained *trained, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	int r = trained->config_file ? config_load(trained->config_file, &config, err) : 0;
+	int r = trained->config_file ? config_load(trained->config_file, &trained->given, err) : 0;
 
 	if (r == 0 && trained->config_file)
-		cli_store_merge(&trained->where, &config.sink);
+		cli_store_merge(&trained->where, &trained->given.sink);
 	return r;
 }
 
@@ -197,6 +196,7 @@ void trained_done(struct trained *trained)
 	model_close(trained->model);
 	gpu_close(trained->gpu);
 	config_done(&trained->config);
+	config_done(&trained->given);
 	safetensors_close(trained->file);
 	free(trained->data);
 	store_close(trained->folder);

@@ -19,6 +19,7 @@ struct trained {
 	struct store *folder;      /* that it lies in */
 	char *data;                /* the model's file */
 	struct safetensors *file;
+	struct config given;  /* of --config; `where` points into it */
 	struct config config; /* it was trained with */
 	struct gpu *gpu;      /* by trained_open_model() */
 	struct model *model;

@@ -155,6 +155,17 @@ like "$(cat errors)" "^kiln: it was trained on another device than there is here
 predict() { # folder of the model, arguments
 	"$kiln" predict "$@" >said 2>errors
 }
+# What a file says of the store holds as long as the store is used.
+cat >"$work/store.conf" <<-'CONF'
+	run: { name = "t"; };
+	source: { url = "s3://kiln/data"; endpoint = "http://127.0.0.1:1"; };
+	sink: { url = "s3://kiln/runs"; endpoint = "http://127.0.0.1:1"; credential = "nobody-has-it"; };
+	schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+	           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	model: { layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+CONF
+predict --config "$work/store.conf" s3://kiln/runs/t/model -- text
+like "$? $(cat errors)" "^1 kiln: credential 'nobody-has-it'" "predict --config: with the credential that its sink names"
 features='"sentence": [0.5, -1, 0, 0, 0, 0, 0, 1e-3]'
 predict "$model" --data "file://$work/both"
 is "$? $(wc -l <said)" "0 270" "predict --data: a line a record" "$(cat errors)"
