@@ -401,8 +401,8 @@ static void test_finalize(void **state)
 	model_close(model);
 }
 
-/* A step of the article's network on a CPU device: seven of GEMMs and loss (tests/unit/ops.c), the update, the
- * metrics. */
+/* A step of the article's network on a CPU device: seven of GEMMs and loss (tests/unit/ops.c), the update,
+ * the metrics. */
 static void test_launches(void **state)
 {
 	struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
