@@ -3,17 +3,11 @@
 # Which slot the boot loader takes, whatever a power cut made of its variables: the real GRUB on the image's own ESP. And whether
 # GRUB as a program of this machine takes the same, for tests/system/slots.sh and power.sh go by that.
 . "$(dirname "$0")/lib.sh"
+. tests/image/slots_lib.sh
 command -v grub-emu >/dev/null || { skip "which slot boots" "no grub-emu here: tools/deps/install image"; exit; }
 
 built
 new_disk 3G
-
-env_of() { # variables...: what grubenv holds
-	rm -f "$work/grubenv"
-	grub-editenv "$work/grubenv" create
-	[ $# = 0 ] || grub-editenv "$work/grubenv" set "$@"
-	esp_put "$work/grubenv" kiln/grubenv
-}
 
 hide() { mren -i "$disk@@1M" "::kiln/$1" "::kiln/$1.away"; }   # a file of the ESP
 unhide() { mren -i "$disk@@1M" "::kiln/$1.away" "::kiln/$1"; }
@@ -48,12 +42,7 @@ takes "both have had theirs: from the beginning" 'slot A, attempt 1 '
 kept "with no attempts of the other" 'A_TRY=1 B_OK=1 B_TRY=0'
 env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 takes "after an update the other comes first" 'slot B, attempt 1 '
-env_of ORDER="A B" A_OK=0 A_TRY=0 B_OK=1 B_TRY=0
-takes "a slot that is marked bad" 'slot B, attempt 1 '
-env_of ORDER="B A" A_OK=0 A_TRY=0 B_OK=0 B_TRY=0
-takes "both are marked bad: rather one of them than none" 'slot B, attempt 1 '
-env_of ORDER="x" A_OK=y A_TRY=-1 B_OK= B_TRY=9
-takes "words that mean nothing" 'slot [AB], attempt'
+takes_by_marks
 
 # ---- A grubenv that is none ----
 head -c 512 "$work/grubenv" >"$work/torn"

@@ -3,6 +3,7 @@
 # Which slot the boot loader takes, whatever a power cut made of its variables and of an update: GRUB as a program of this machine
 # on a small ESP. tests/image/slots.sh holds it against the GRUB that boots.
 . "$(dirname "$0")/lib.sh"
+. tests/image/slots_lib.sh
 
 for program in grub-emu grub-editenv mkfs.vfat mcopy mdel; do
 	command -v $program >/dev/null || { skip "which slot boots" "no $program here: tools/deps/install image"; exit; }
@@ -10,25 +11,18 @@ done
 esp=$work/esp
 export MTOOLS_SKIP_CHECK=1
 
-put() { # file, where
+esp_put() { # file, where
 	mcopy -o -i "$esp" "$1" "::$2"
 }
 
 text() { # where, text
 	printf '%s\n' "$2" >"$work/text"
-	put "$work/text" "$1"
+	esp_put "$work/text" "$1"
 }
 
 gone() { # files
 	local file
 	for file in "$@"; do mdel -i "$esp" "::$file"; done
-}
-
-env_of() { # variables...: what grubenv holds
-	rm -f "$work/grubenv"
-	grub-editenv "$work/grubenv" create
-	[ $# = 0 ] || grub-editenv "$work/grubenv" set "$@"
-	put "$work/grubenv" kiln/grubenv
 }
 
 takes() { # what counts, extended regular expression of all that several boots in a row say, how many (1)
@@ -41,7 +35,7 @@ new_esp() {
 	truncate -s 8M "$esp"
 	mkfs.vfat "$esp" >/dev/null
 	mmd -i "$esp" ::kiln ::kiln/A ::kiln/B ::config
-	put rootfs/esp/kiln/grub.cfg kiln/grub.cfg
+	esp_put rootfs/esp/kiln/grub.cfg kiln/grub.cfg
 	for slot in A B; do
 		text kiln/$slot/vmlinuz "kernel of $slot"
 		text kiln/$slot/initrd "initramfs of $slot"
@@ -56,25 +50,20 @@ a3="slot A, attempt 1 slot A, attempt 2 slot A, attempt 3" b3="slot B, attempt 1
 takes "three attempts each, and from the beginning" "$a3 $b3 slot A, attempt 1" 7
 env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 takes "after an update the other comes first, and gives way after three" "$b3 slot A, attempt 1" 4
-env_of ORDER="A B" A_OK=0 A_TRY=0 B_OK=1 B_TRY=0
-takes "a slot that is marked bad" "slot B, attempt 1"
-env_of ORDER="B A" A_OK=0 A_TRY=0 B_OK=0 B_TRY=0
-takes "both are: rather one of them than none" "slot B, attempt 1"
-env_of ORDER="x" A_OK=y A_TRY=-1 B_OK= B_TRY=9
-takes "words that mean nothing" "slot [AB], attempt [123]"
+takes_by_marks
 
 # ---- A grubenv that is none ----
 env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 cp "$work/grubenv" "$work/whole"
 for bytes in 0 1 64 100 128 512 1023; do
 	head -c $bytes "$work/whole" >"$work/torn"
-	put "$work/torn" kiln/grubenv
+	esp_put "$work/torn" kiln/grubenv
 	takes "$bytes bytes of it" "slot [AB], attempt 1"
 done
 for half in 0 1; do
 	head -c 1024 /dev/urandom >"$work/torn"
 	dd if="$work/whole" of="$work/torn" bs=512 skip=$half seek=$half count=1 conv=notrunc status=none
-	put "$work/torn" kiln/grubenv
+	esp_put "$work/torn" kiln/grubenv
 	takes "a sector of it, and one of other bytes" "slot [AB], attempt 1"
 done
 gone kiln/grubenv
@@ -85,7 +74,7 @@ cut_after() { # what the box did last
 	env_of "ORDER=A B" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 	takes "$1: the slot before, and again and again" "$a3 slot A, attempt 1" 4
 	: >"$work/torn"
-	put "$work/torn" kiln/grubenv
+	esp_put "$work/torn" kiln/grubenv
 	takes "and without variables" "$2"
 }
 gone kiln/B/slot.cfg
@@ -115,7 +104,7 @@ gib() { # text of the variable, how many hugepages= there are to be on the comma
 	rm -f "$work/pages.env"
 	grub-editenv "$work/pages.env" create
 	grub-editenv "$work/pages.env" set "kiln_gib=$1"
-	put "$work/pages.env" kiln/pages.env
+	esp_put "$work/pages.env" kiln/pages.env
 	is "$(python3 tests/image/boot_choice.py "$esp" | grep -oE 'hugepages=.*' | cut -d' ' -f1)" "$2" "$3"
 }
 gib 64 hugepages=64 "64 pages of 1 GiB"
