@@ -218,7 +218,8 @@ test-image: deps-test programs tests
 	@tools/deps/install image
 	@$(call in-qemu,3600) $(foreach t,$(IMAGE_TESTS),image/$(basename $(notdir $t)):$t)
 
-# Every flush of a run replayed, and KILN_POWER_CUTS (200) of the disks gone on from; then a machine killed as often: hours.
+# Every flush of a run replayed, and KILN_POWER_CUTS (200) of the disks gone on from; then, in QEMU, every flush of a boot with a run
+# and an update in it, and KILN_POWER_KILLS (20) kills: hours.
 test-power: deps-test programs tests
 	@tools/deps/install image
 	@$(call in-qemu,86400) image/power-replay:tests/image/replay.sh image/power-cuts:tests/image/power.sh
@@ -322,7 +323,7 @@ help:
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
 	@echo "  make test-soak             under a real systemd, and 500 schedules of network faults, for minutes each"
 	@echo "  make test-image            build the image twice, boot it in QEMU: minutes"
-	@echo "  make test-power            replay every flush of a run, KILN_POWER_CUTS (200) power cuts, in QEMU, too: hours"
+	@echo "  make test-power            replay every flush of a run and of an update, and KILN_POWER_KILLS (20) kills in QEMU: hours"
 	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"

@@ -20,7 +20,7 @@ struct trained {
 	char *data;                /* the model's file */
 	struct safetensors *file;
 	struct config given;  /* of --config; `where` points into it */
-	struct config config; /* it was trained with */
+	struct config config; /* it was trained with, in float32 */
 	struct gpu *gpu;      /* by trained_open_model() */
 	struct model *model;
 };
