@@ -24,13 +24,20 @@ bool update_goes_on(const struct update *update)
 	return update->state != UPDATE_FAILED;
 }
 
+char *update_part_path(char out[static PATH_BYTES])
+{
+	const size_t used = strlen(path_of(PATH_BUNDLE, NULL, out));
+
+	(void)snprintf(out + used, PATH_BYTES - used, ".tmp");
+	return out;
+}
+
 void update_discard(void)
 {
-	char path[PATH_BYTES], part[PATH_BYTES + 4];
+	char path[PATH_BYTES];
 
 	(void)unlink(path_of(PATH_BUNDLE, NULL, path));
-	(void)snprintf(part, sizeof(part), "%s.tmp", path);
-	(void)unlink(part);
+	(void)unlink(update_part_path(path));
 }
 
 static int state_of(const char *path, const char *name, enum update_state *ret_state, struct error *err)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/paths.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +44,8 @@ const char *update_state_name(enum update_state state);
 /* Everything but failed. */
 bool update_goes_on(const struct update *update);
 
+/* Where the bundle lies while it is being fetched: store_get_file() fills this one first. */
+char *update_part_path(char out[static PATH_BYTES]);
 /* What was fetched for it, or in part, goes. */
 void update_discard(void);
 /* Errors: -ENOENT there was none since the box started; -EBADMSG. */

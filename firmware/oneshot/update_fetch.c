@@ -36,24 +36,15 @@ static void note(struct fetch *fetch)
 	notify_status("%" PRIu64 " of %" PRIu64 " bytes", fetch->update.bytes_done, fetch->update.bytes);
 }
 
-/* store_get_file() fills this one first. */
-static const char *path_of_part(char out[static PATH_BYTES + 4])
-{
-	char path[PATH_BYTES];
-
-	(void)snprintf(out, PATH_BYTES + 4, "%s.tmp", path_of(PATH_BUNDLE, NULL, path));
-	return out;
-}
-
 static void awake(void *context)
 {
 	struct fetch *fetch = context;
-	char part[PATH_BYTES + 4];
+	char part[PATH_BYTES];
 	struct stat file;
 
 	if (clock_us() - fetch->noted_us < NOTE_US)
 		return;
-	if (stat(path_of_part(part), &file) == 0)
+	if (stat(update_part_path(part), &file) == 0)
 		fetch->update.bytes_done = (uint64_t)file.st_blocks * 512;
 	note(fetch);
 }
