@@ -9,7 +9,7 @@ start() { # arguments behind the image; the console comes into $work/console
 	vm=$!
 	disown
 }
-answers() { as me status | grep -q box; }
+answers() { grep -q "^box " <<<"$(as me status)"; } # which says by its exit status that nothing runs
 is_taken() { [ -s "$work/box-vm.img" ] && ! mtype -i "$work/box-vm.img@@1M" ::config/kiln.conf; }
 
 built
