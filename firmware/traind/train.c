@@ -401,10 +401,12 @@ static int run_slots(struct train *train, struct error *err)
 {
 	for (;;) {
 		const struct ring_slot *slot = NULL;
+		enum split split;
 		int r = train_next_slot(train, &slot, err);
 
 		if (r < 0)
 			return r;
+		split = split_of(slot);
 		switch (slot->kind) {
 		case RING_DATA:
 			r = take_batch(train, slot, err);
@@ -418,6 +420,9 @@ static int run_slots(struct train *train, struct error *err)
 		default:
 			return train_refuse(train, slot, err);
 		}
+		/* Its sentence names a row of the pass, and each split has its own. */
+		if (r == -EDOM && split != SPLIT_TRAIN)
+			return error_prefix(err, "the %s split", split_name(split));
 		if (r < 0)
 			return r;
 	}

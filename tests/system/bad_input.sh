@@ -140,6 +140,17 @@ for what in nan inf; do
 		"kiln evaluate names the record"
 done
 
+# Of the test split, once all epochs are trained.
+spoil sound "[0.5] * 8" '[1, 0]'
+cp "$work/inf/train-00000-of-00001.tfrecord" "$work/sound/test-00000-of-00001.tfrecord"
+config sound "$work/sound" '' ''
+echo 'split: { validation_percent = 0; };' >>"$work/sound.conf"
+node sound
+try sound
+is "$code $(state)" "65 failed" "inf in the test split: exit 65, state failed"
+like "$(record_json 'r["reason"]')" "^the test split: step [0-9]+: .*'sentence' holds inf in element 7 of row 150 of the pass" \
+	"and the reason names the split, too"
+
 # One-hot is 0 or 1, whichever loss it is.
 spoil hot "[0.5] * 8" '[7, 1]'
 config hot "$work/hot" '' ''
