@@ -60,9 +60,16 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 
 	if (!predict->encoder_name) {
 		r = check_program(predict, err);
-		return r < 0 ? r
-			     : store_get_all(predict->trained.folder, "encoder.bin", ENCODER_MAX, ret_data,
-					     ret_bytes, err);
+		if (r == 0)
+			r = store_get_all(predict->trained.folder, "encoder.bin", ENCODER_MAX, ret_data,
+					  ret_bytes, err);
+		if (r == -ENOENT)
+			return error_set(err, r,
+					 "%s: found no encoder.bin beside it, which texts need; allowed: "
+					 "--encoder, --split, --data, or on standard input a JSON object a "
+					 "line: values by the features' names",
+					 predict->trained.name);
+		return r;
 	}
 	r = trained_open_place(&predict->trained, predict->encoder_name, &store, &key, err);
 	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);

@@ -279,6 +279,8 @@ id=$("$KILN_BIN/kiln-oneshot" begin --config weighed.conf 2>log)
 ok $? "a run with sample weights" "$(tail -n 5 log)"
 wait
 weighed=$KILN_ROOT/data/kiln/spool/traind/$id/model
+predict "$weighed" </dev/null
+like "$? $(cat errors)" "^1 kiln: .*: found no encoder.bin beside it, .*values by the features' names" "predict: nothing to read, and no encoder"
 predict "$weighed" --data "file://$work/weighed"
 "$kiln" evaluate "$weighed" --data "file://$work/weighed" --json >figures
 is "$(python3 - "$KILN_ROOT/data/kiln/run/current/run.json" "$KILN_BUILD/system/dump_records" weighed/test-* <<'PY'
