@@ -34,6 +34,10 @@ truncate -s 1G "$work/small"
 small=$(losetup -f --show "$work/small")
 refuses "a disk that is too small" 'too small: 1.0GB' DEV="$small" CONFIRM="$small"
 losetup -d "$small"
+truncate -s 8G "$work/large"
+large=$(losetup -f --show -b 4096 "$work/large")
+refuses "a disk with sectors of 4 KiB" 'logical sectors of 4096 bytes' DEV="$large" CONFIRM="$large"
+losetup -d "$large"
 truncate -s 64M "$work/other"
 other=$(losetup -f --show "$work/other")
 mkfs.ext4 -q "$other" && mkdir -p "$work/mnt" && mount "$other" "$work/mnt"

@@ -15,7 +15,7 @@ bound() { # unit
 	case $1 in
 	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store | kiln-report) echo 1.5 ;; # the network; those that are no daemons use it like one
 	kiln-traind | kiln-config | kiln-steer@) echo 1.0 ;;
-	kiln-provision | kiln-hugepages | kiln-interrupts) echo 5.0 ;; # root: they mount, reload, write /sys
+	kiln-provision | kiln-hugepages | kiln-interrupts | kiln-nvidia) echo 5.0 ;; # root: they mount, reload, write /sys, load a driver
 	kiln-ssh) echo 9.8 ;; # a shell of root's, where the configuration gives a key
 	*) echo 1.5 ;; # root, to ask systemd
 	esac
