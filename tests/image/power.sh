@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . tests/image/box_lib.sh
 . tests/image/bundle_lib.sh
-kills=${KILN_POWER_KILLS:-20} states=${KILN_POWER_STATES:-6} epochs=${KILN_POWER_EPOCHS:-60}
+kills=${KILN_POWER_KILLS:-20} states=${KILN_POWER_STATES:-6} epochs=${KILN_POWER_EPOCHS:-120}
 command -v grub-emu >/dev/null || { skip "power cuts of a box" "no grub-emu here: tools/deps/install image"; exit; }
 
 figure() { # case, failures
@@ -112,6 +112,7 @@ wait_for 900 is_marked
 ok $? "the slot is found good" "$(inside 'journalctl -q --no-pager -n 30 -u kiln-mark-good -u kiln-check-store -u kiln-check-gpu')"
 power_off
 record=
+rm -f "$work/vars.fd" # without the recorder the disk has another place on the bus
 
 # ---- Every flush of it ----
 power_cut replay "$work/before.img" "$work/writes" "${KILN_POWER_EVERY:-1}" "$work/old" "$work/new" >"$work/looks" 2>&1
