@@ -17,10 +17,12 @@ where a checkpoint is whole. IMAGE is a folder with vmlinuz, initrd and slot.cfg
 What the boot loader takes (boot_choice.py) has to be a slot: kernel, initramfs and root hash of one image, and that hash has to be
 the slot's, by dm-verity. So it has to be once more when the file system was repaired as the box does it, and a slot on trial has to
 give way to another. /data has to be repaired by `e2fsck -p`, as the box does it, and whatever is published in it, checkpoints and
-the run's record, has to be whole. What was looked at already is not looked at again.
+the run's record, has to be whole; and once a run has a checkpoint after a flush, it has that one or a newer one from then on, until
+it is final. `check` remembers in WORK what it has seen. What was looked at already is not looked at again.
 Prints what is not so, "state WHAT: FLUSH [SEED]" where the boot loader's choice is one that it was not before, then
 "N looks, N ESPs, N checkpoints, N bad".
 """
+import glob
 import hashlib
 import json
 import os
@@ -36,6 +38,7 @@ from boot_choice import choose
 MAGIC = 0x6A736677736872
 FLUSH, FUA, DISCARD = 1, 2, 4  # of an entry: dm-log-writes
 STATES = "running paused stopping stopped expired finished failed".split()
+FINAL = ("finished", "failed")
 MIB = 1 << 20
 SEED = 1  # of the writes that a replay keeps
 
@@ -220,7 +223,48 @@ def bad_checkpoint(path, checker, known={}):
     return known[digest]
 
 
-def bad_data(path, work, checker, counts):
+def state_of(record):
+    """Of the run whose record this folder is: its id and state; nothing where there is none, or none that can be read."""
+    try:
+        with open(os.path.join(record, "run.json"), encoding="utf-8") as file:
+            name = json.load(file)["id"]
+        with open(os.path.join(record, "state"), encoding="utf-8") as file:
+            return {name: file.read().split()[0]}
+    except (OSError, ValueError, KeyError, IndexError):
+        return {}
+
+
+class Newest:
+    """The step of each unfinished run's newest checkpoint, as it was after a flush: none of them may fall."""
+
+    def __init__(self, path=None):
+        self.path, self.steps = path, {}
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                self.steps = json.load(file)
+
+    def look(self, folder, flushed):
+        """What is wrong with what is published there; `flushed`: it is what the disk has to keep."""
+        states, found, bad = {}, {}, []
+        for record in glob.glob(os.path.join(folder, "run", "archive", "*")) + [os.path.join(folder, "run", "current")]:
+            states |= state_of(record)
+        for path in glob.glob(os.path.join(folder, "spool", "traind", "*", "checkpoints", "ckpt-*.safetensors")):
+            name, step = path.split(os.sep)[-3], int(re.search(r"ckpt-([0-9]+)", path)[1])
+            found[name] = max(found.get(name, 0), step)
+        unfinished = {name for name in self.steps | found if states.get(name) not in FINAL}
+        for name in unfinished & set(self.steps):
+            if found.get(name, -1) < self.steps[name]:
+                bad.append(f"{name} ({states.get(name)}) had a checkpoint of step {self.steps[name]}, "
+                           f"its newest is of step {found.get(name)} now")
+        if flushed:
+            self.steps = {name: max(self.steps.get(name, 0), found.get(name, 0)) for name in unfinished}
+        if self.path:
+            with open(self.path, "w", encoding="utf-8") as file:
+                json.dump(self.steps, file)
+        return "; ".join(bad)
+
+
+def bad_data(path, work, checker, counts, newest, flushed):
     seen, undo = os.path.join(work, "seen"), os.path.join(work, "undo")
     shutil.rmtree(seen, ignore_errors=True)
     os.mkdir(seen)
@@ -240,13 +284,14 @@ def bad_data(path, work, checker, counts):
                 bad = bad_checkpoint(os.path.join(folder, name), checker)
                 if bad:
                     return f"{name}: {bad}"
-    return bad_record(seen)
+    return bad_record(seen) or newest.look(seen, flushed)
 
 
 class Looks:
     """Counts them, and skips what has not changed since the last."""
 
-    def __init__(self, disk, work, checker, images):
+    def __init__(self, disk, work, checker, images, newest):
+        self.newest = newest
         self.disk, self.work, self.checker, self.seen, self.states = disk, work, checker, set(), set()
         self.counts = {"looks": 0, "esps": 0, "checkpoints": 0, "bad": 0}
         self.slots = Slots(disk, work, images) if images else None
@@ -263,7 +308,7 @@ class Looks:
             self.counts["bad"] += 1
             print(f"{what}: {text}", flush=True)
 
-    def look(self, what, where):
+    def look(self, what, where, flushed=True):
         self.counts["looks"] += 1
         if self.slots and self.is_new("kiln-esp", "kiln-root-b"):
             self.counts["esps"] += 1
@@ -273,7 +318,7 @@ class Looks:
                 self.states.add(state)
                 print(f"state {state}: {where}", flush=True)
         if self.is_new("kiln-data"):
-            self.bad(what, bad_data(self.disk.path("kiln-data"), self.work, self.checker, self.counts))
+            self.bad(what, bad_data(self.disk.path("kiln-data"), self.work, self.checker, self.counts, self.newest, flushed))
 
 
 def torn(entry, dice):
@@ -311,7 +356,7 @@ def replay(disk, log, every, looks):
         for entry in kept:
             disk.write(log, entry)
         if kept:
-            looks.look(f"after flush {number}, and {len(kept)} writes behind it", f"{number} {SEED}")
+            looks.look(f"after flush {number}, and {len(kept)} writes behind it", f"{number} {SEED}", False)
         for at, data in reversed(before):
             disk.put(at, data, "what was there")
         disk.version = version
@@ -332,7 +377,8 @@ def main():
         make(path, Log(rest[0]), int(rest[1]), rest[2] if len(rest) > 2 else None)
         return
     disk = Disk(path, work)
-    looks = Looks(disk, work, checker, rest if verb == "check" else rest[2:])
+    newest = Newest(os.path.join(work, "newest.json") if verb == "check" else None)
+    looks = Looks(disk, work, checker, rest if verb == "check" else rest[2:], newest)
     if verb == "check":
         looks.look("as it is", 0)
     else:

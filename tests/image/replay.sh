@@ -87,24 +87,43 @@ let_go
 # ---- Every flush ----
 power_cut replay "$work/before.img" "$record" "$every" >"$work/looks" 2>&1
 like "$(tail -n 1 "$work/looks")" '^[0-9]{2,} looks, 0 ESPs, [1-9][0-9]* checkpoints, 0 bad$' \
-	"after every flush, and some writes later: /data is repaired by itself, 0 torn checkpoints$(grep after "$work/looks")"
+	"after every flush, and some writes later: /data is repaired by itself, 0 torn checkpoints, none lost$(grep after "$work/looks")"
 flushes=$(sed -n '1s/ flushes.*//p' "$work/looks")
 figure "$(sed -n '$s/, 0 ESPs\(.*\), [0-9]* bad/\1/p' "$work/looks") at $flushes flush boundaries of a run with its checkpoints, and some writes later" \
 	"$(sed -n '$s/.*, \([0-9]*\) bad/\1/p' "$work/looks")"
 
 # ---- Going on from there ----
-failures=0 reasons=
+newest() { # the file name of the newest checkpoint of a run that is to go on
+	local record=$KILN_ROOT/data/kiln/run/current run
+	grep -qE '^(finished|failed)' "$record/state" && return
+	run=$(sed -n 's/.*"id":[^"]*"\([^"]*\)".*/\1/p' "$record/run.json")
+	ls "$KILN_ROOT/data/kiln/spool/traind/$run/checkpoints" | grep -xE 'ckpt-[0-9]+\.safetensors' | tail -n 1
+}
+
+# A run that began anew would end with the same bits.
+goes_on() {
+	[ -z "$checkpoint" ] && return
+	from_checkpoint=$((from_checkpoint + 1))
+	grep -q "going on from .*/$checkpoint:" "$KILN_ROOT/run/kiln/night/traind.log"
+}
+
+failures=0 reasons='' from_checkpoint=0
 for ((cut = 0; cut < cuts; cut++)); do
-	flush=$((1 + (cut * 7919 + 13) % flushes))
+	bits='' checkpoint=''
+	flush=$((1 + cut * flushes / cuts))
 	cp --sparse=always "$work/before.img" "$fs"
 	power_cut make "$fs" "$record" $flush "$cut"
 	e2fsck -p "$fs" >"$work/fsck" 2>&1
 	"$KILN_BIN/kiln-oneshot" release
 	rm -rf "$work/runs" "$KILN_ROOT/run"
-	mounted "$fs" && night
+	if mounted "$fs"; then
+		checkpoint=$(newest 2>/dev/null)
+		night
+	fi
 	let_go
-	[ "$bits" = "$undisturbed" ] || { failures=$((failures + 1)) reasons="$reasons
-after flush $flush: found '$bits' $(tail -n 5 "$work/night.log")"; }
+	[ "$bits" = "$undisturbed" ] && goes_on || { failures=$((failures + 1)) reasons="$reasons
+after flush $flush, which has '$checkpoint': found '$bits' $(tail -n 5 "$work/night.log" "$KILN_ROOT/run/kiln/night/traind.log" 2>&1)"; }
 done
 figure "$cut cuts of a run at flush boundaries, with some of the writes behind them, and gone on from there" $failures
-is "$failures" 0 "$cut runs go on after a power cut and end with the undisturbed bits$reasons"
+is "$failures" 0 "$cut runs go on after a power cut, from the newest checkpoint, and end with the undisturbed bits$reasons"
+like "$from_checkpoint" '^[1-9]' "$from_checkpoint of them had one"
