@@ -75,11 +75,22 @@ static bool ask_checkpoint(void)
 	       waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static bool is_in_state(enum run_state wanted)
+/* A run that a program ended for good is unfinished, too, but nobody works on it: the update may be what
+ * mends it. What systemd does not tell counts as started. */
+static bool run_is_started(struct manager *manager)
+{
+	struct error err;
+	bool started;
+
+	return manager_run_is_started(manager, &started, &err) < 0 || started;
+}
+
+/* A paused run has its checkpoint. */
+static bool is_training(struct manager *manager)
 {
 	enum run_state state;
 
-	return run_state_get(&state, NULL) == 0 && state == wanted;
+	return run_state_get(&state, NULL) == 0 && state == RUN_RUNNING && run_is_started(manager);
 }
 
 static uint64_t checkpoint_us(void)
@@ -89,17 +100,16 @@ static uint64_t checkpoint_us(void)
 	return status_read(STATUS_TRAIND, &status, NULL) == 0 ? status.traind.checkpoint_us : 0;
 }
 
-/* A paused run has its checkpoint. */
-static void wait_for_checkpoint(struct update *update)
+static void wait_for_checkpoint(struct update *update, struct manager *manager)
 {
 	uint64_t before_us = checkpoint_us(), since_ms = clock_ms();
 
-	if (!is_in_state(RUN_RUNNING))
+	if (!is_training(manager))
 		return;
 	note(update, UPDATE_WAITING, "for the run's next checkpoint");
 	if (!ask_checkpoint())
 		log_warning("kiln checkpoint now: it failed; waiting for one that comes by itself");
-	while (is_in_state(RUN_RUNNING) && checkpoint_us() <= before_us) {
+	while (is_training(manager) && checkpoint_us() <= before_us) {
 		if (clock_ms() - since_ms > CHECKPOINT_WAIT_S * 1000u) {
 			log_warning("no checkpoint for %u s, installing all the same", CHECKPOINT_WAIT_S);
 			return;
@@ -147,7 +157,8 @@ static bool is_busy(struct manager *manager)
 	bool active = false;
 	int64_t since;
 
-	if ((run_state_get(&state, NULL) == 0 && state < RUN_STOPPED) || run_asked_get(&since, NULL) == 0)
+	if (((run_state_get(&state, NULL) == 0 && state < RUN_STOPPED) || run_asked_get(&since, NULL) == 0) &&
+	    run_is_started(manager))
 		return true;
 	/* It waits for uploads, and may switch the box off. */
 	if (manager_is_busy(manager, "kiln-finished.service", &active, &err) < 0)
@@ -155,14 +166,11 @@ static bool is_busy(struct manager *manager)
 	return active;
 }
 
-static int restart(struct update *update, struct error *err)
+static int restart(struct update *update, struct manager *manager, struct error *err)
 {
-	CLEANUP(manager_closep) struct manager *manager = NULL;
 	bool goes_off;
-	int r = manager_open(&manager, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	if (!update->restart && is_busy(manager)) {
 		note(update, UPDATE_INSTALLED, "the box restarts into it when the run rests");
 		while (is_busy(manager))
@@ -179,6 +187,7 @@ static int restart(struct update *update, struct error *err)
 
 int oneshot_update(int argc, char **argv)
 {
+	CLEANUP(manager_closep) struct manager *manager = NULL;
 	static struct update update;
 	struct error err = { 0 };
 	int r = update_load(&update, &err);
@@ -187,15 +196,15 @@ int oneshot_update(int argc, char **argv)
 	(void)argv;
 	if (r < 0)
 		return fatal(&err);
-	if (refuse_on_trial(&err) < 0)
+	if (refuse_on_trial(&err) < 0 || manager_open(&manager, &err) < 0)
 		return update_failed(&update, &err);
-	wait_for_checkpoint(&update);
+	wait_for_checkpoint(&update, manager);
 	if (install(&update, &err) < 0)
 		return update_failed(&update, &err);
 	update_discard();
 	event_send(&(struct event){ .id = EVENT_UPDATE_INSTALLED, .url = update.url },
 		   "%s is in the other slot, which boots next", update.url);
-	return restart(&update, &err) < 0 ? update_failed(&update, &err) : EX_OK;
+	return restart(&update, manager, &err) < 0 ? update_failed(&update, &err) : EX_OK;
 }
 
 /* OnFailure= of the services of an update: one that was killed, or never began, could not say so itself. */

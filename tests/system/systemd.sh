@@ -202,6 +202,16 @@ for name in run.begun run.adopted run.paused run.resumed run.rebooted run.stoppe
 	like "$(inside kiln log --event "$name" --lines 1 2>&1)" " kiln-[a-z0-9@-]+: $name: " "kiln log: $name"
 done
 
+# ---- An update beside a run that a program ended for good ----
+record=$root/data/kiln/run/current
+update_now() { # without RAUC it ends there
+	echo "$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
+	inside timeout 60 /usr/libexec/kiln/kiln-oneshot update >"$work/said" 2>&1
+}
+echo running >"$record/state"
+update_now
+like "$? $(tail -n 1 "$work/said")" '^(69|70|75) .*(RAUC|rauc)' "an update waits for no checkpoint of a run that halted, and is installed"
+
 # ---- An update that is installed, and the night's end ----
 night_ends() { # state of the update, which is at work
 	sed 's/"asked"/"'"$1"'"/' <<<"$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
@@ -209,7 +219,6 @@ night_ends() { # state of the update, which is at work
 		<<<'{"from_s": TIME, "by": "timer", "run": "", "reason": ""}'
 	: >"$record/finished"
 }
-record=$root/data/kiln/run/current
 config 2 "" "power: { when_finished = \"off\"; wake_by = \"other\"; upload_wait_min = 0; };" |
 	sed "s/ at = \"[^\"]*\"/ at = \"$(date -u -d '+6 hours' +%H:%M)\"/" >"$root/etc/kiln/kiln.conf"
 echo expired >"$record/state"
