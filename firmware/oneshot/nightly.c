@@ -80,12 +80,12 @@ static int load_nights(const char *file, struct config *ret_config, struct error
 }
 
 /* That start lies before the configuration which names it: nobody missed it. Within its minute it is meant.
- */
-static bool is_older_than(int64_t start, const char *file)
+ * One that is to be written yet was written before the clock was right, nobody knows when. */
+static bool is_older_than(int64_t start, const char *file, int64_t now)
 {
 	struct stat st;
 
-	return stat(file, &st) == 0 && start + 60 <= st.st_mtim.tv_sec;
+	return stat(file, &st) == 0 && start + 60 <= st.st_mtim.tv_sec && st.st_mtim.tv_sec <= now;
 }
 
 /* False: the run of another night goes on, which somebody started before, and this is no night of its own. */
@@ -152,7 +152,7 @@ static int nightly(unsigned wait_s, struct error *err)
 	wait_for_clock(wait_s);
 	now = time(NULL);
 	late = now - night_start(&config, now);
-	if (is_older_than(now - late, file)) {
+	if (is_older_than(now - late, file, now)) {
 		log_info("no run: run.at = \"%s\" was past when %s was written", config.run.at, file);
 		return 0;
 	}

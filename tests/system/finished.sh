@@ -298,6 +298,9 @@ touch "$conf"
 nightly
 is "$rc" 0 "but not for a start before kiln.conf was written" "$errors"
 like "$errors" 'no run: run.at = "02:30" was past when .*kiln.conf was written' "and it says so"
+touch -d '2 days' "$conf"
+nightly
+like "$errors" 'cannot reach systemd over D-Bus' "one that the clock was wrong for when it was written keeps no night away"
 echo 'run: {' >"$conf"
 touch -d '2 days ago' "$conf"
 nightly
