@@ -6,6 +6,7 @@
 #include "controld/controld.h"
 #include "core/clock.h"
 #include "core/config.h"
+#include "core/kept.h"
 #include "core/paths.h"
 #include "core/reports.h"
 #include "core/spool.h"
@@ -338,7 +339,10 @@ static const char *obstacle(struct server *server, char *out, size_t size)
 	CLEANUP(free_ptr) char *text = NULL;
 	const char *mistake = config_mistake(server);
 	char path[PATH_BYTES];
+	struct error err;
 
+	if (kept_check(&err) < 0)
+		return (void)snprintf(out, size, "%.500s", err.text), out;
 	if (mistake)
 		return mistake;
 	if (file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), REASON_MAX, &text, NULL, NULL) < 0)

@@ -3,8 +3,9 @@
  * What somebody put into the ESP's folder config, from any PC: each file is checked, stored where it belongs,
  * durably, and only then erased there. A bad one stays as it is, and NAME.error.txt beside it says why; so
  * does standard output, which is the console. Whatever is found and whenever the power goes, doing it once
- * more is right.
+ * more is right. Where nothing is kept for good, nothing is taken.
  */
+#include "core/kept.h"
 #include "core/log.h"
 #include "core/paths.h"
 #include "core/utf8.h"
@@ -31,6 +32,15 @@ struct found {
 	char *text;
 	uint64_t bytes;
 };
+
+/* The ESP's is the only one that would outlast this boot. */
+static int check_kept(const char *name, struct error *err)
+{
+	struct error why;
+	int r = kept_check(&why);
+
+	return r < 0 ? error_set(err, r, "%s; %s stays here until then", why.text, name) : 0;
+}
 
 /* ---- What a file must be ---- */
 
@@ -262,8 +272,8 @@ static int take(const char *name, struct error *err)
 
 	if (!kind)
 		return error_set(err, -EINVAL, "no file of this name is known: README.txt lists them");
-	if ((r = read_found(name, &file, err)) < 0 || (r = check_text(&file, err)) < 0 ||
-	    (r = kind->check(&file, err)) < 0)
+	if ((r = check_kept(name, err)) < 0 || (r = read_found(name, &file, err)) < 0 ||
+	    (r = check_text(&file, err)) < 0 || (r = kind->check(&file, err)) < 0)
 		return r;
 	return keep(&file, name, kind->where, kind->whole, kind->secret, err);
 }
@@ -308,7 +318,7 @@ static void take_control(void)
 		there[i] = access(path_of(PATH_ESP_CONFIG, control_names[i], path), F_OK) == 0;
 		any = any || there[i];
 	}
-	if (any)
+	if (any && check_kept("mutual TLS", &all) == 0)
 		(void)check_control(there, &all);
 	for (size_t i = 0; i < CONTROLS; i++) {
 		struct error err = all;

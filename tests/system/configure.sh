@@ -21,6 +21,23 @@ mode() { stat -c %a "$1"; }
 configure "nothing there"
 is "$said" "" "nothing is said"
 
+# ---- A box that keeps nothing ----
+keeps_nothing() { # what stays: kiln.conf, a credential and a control key
+	cp config/examples/embedded.conf "$esp/kiln.conf"
+	echo SECRETTEXT | tee "$esp/credentials/box" >"$esp/control-key"
+	configure "$1"
+	refused kiln.conf "$2.*; kiln.conf stays here until then"
+	refused credentials/box "$2.*; credentials/box stays here until then"
+	refused control-key "$2.*; mutual TLS stays here until then"
+	is "$(cat "$esp/kiln.conf" "$esp/credentials/box" "$esp/control-key")" "$(cat config/examples/embedded.conf; echo SECRETTEXT; echo SECRETTEXT)" \
+		"as it was"
+	is "$(find "$KILN_ROOT" -path "$esp" -prune -o -type f -print | xargs -r -n 1 basename)" "$3" "nothing is stored"
+}
+mkdir -p "$KILN_ROOT/run/kiln"
+touch "$KILN_ROOT/run/kiln/no-data"
+keeps_nothing "no /data" "no /data: its partition cannot be mounted" no-data
+rm -r "$KILN_ROOT/run/kiln" "$esp/control-key"*
+
 # ---- Good ones ----
 cp config/examples/embedded.conf "$esp/kiln.conf"
 printf 'aws_access_key_id = ID\r\naws_secret_access_key = SECRETTEXT\r\n' >"$esp/credentials/box"

@@ -61,6 +61,10 @@ wait "$controld"
 controld=$!
 wait_for 10 "$kiln" node
 like "$("$kiln" status)" '^why +there was no run yet$' "no run: why"
+touch "$KILN_ROOT/run/kiln/no-data"
+code 5 "a box without /data: degraded" "$kiln" status
+like "$said" '^why +no /data: its partition cannot be mounted' "and why"
+rm "$KILN_ROOT/run/kiln/no-data"
 code 1 "nothing to pause" "$kiln" pause
 like "$said" 'there is no run on this box yet' "and why"
 code 1 "no kiln-steer" "$kiln" start

@@ -7,7 +7,7 @@ for program in /sbin/mkfs.ext4 /sbin/e2fsck dumpe2fs; do
 	command -v $program >/dev/null || { skip "a box's /data" "no $program here (package e2fsprogs)"; exit; }
 done
 # All before it looks for the disk; what an initramfs brings is below, and the kernel's log is a file.
-sed -e '/^\. \/scripts/d' -e '/^modprobe/,$d' -e "s,/dev/kmsg,$work/kmsg," \
+sed -e '/^\. \/scripts/d' -e '/^modprobe/,$d' -e "s,/dev/kmsg,$work/kmsg,; s,/run/kiln,$work/run/kiln," \
 	rootfs/overlay/etc/initramfs-tools/scripts/local-bottom/kiln-data >"$work/functions"
 log_begin_msg() { :; }
 log_end_msg() { :; }
@@ -56,3 +56,11 @@ new_disk made
 	mount_it && is_as_before
 )
 ok $? "what cannot be read is not made anew" "$(cat "$work/fsck")"
+
+# ---- Without /data ----
+mkdir "$work/run"
+mount() { echo "mount $*" >>"$work/mounts"; }
+run_without
+like "$(cat "$work/mounts")" "^mount -t tmpfs .* $rootmnt/data$" "memory is in its place"
+test -e "$work/run/kiln/no-data"
+ok $? "and who would store something there for good sees it"

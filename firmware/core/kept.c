@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/kept.h"
+
+#include "core/paths.h"
+
+#include <unistd.h>
+
+int kept_check(struct error *err)
+{
+	char path[PATH_BYTES];
+
+	if (access(path_of(PATH_RUNTIME, "no-data", path), F_OK) == 0)
+		return error_set(err, -ENODEV,
+				 "no /data: its partition cannot be mounted; an empty file factory-reset "
+				 "beside kiln.conf on the ESP makes it anew");
+	return 0;
+}

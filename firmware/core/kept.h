@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether what is stored on /data outlasts this boot. Where it does not, the initramfs has left a mark below
+ * PATH_RUNTIME.
+ */
+#pragma once
+
+#include "core/error.h"
+
+/* Blocks: never. Errors: -ENODEV there is no /data, memory is in its place. */
+MUST_CHECK int kept_check(struct error *err);

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Which slot is found good: mark-good as it is on a box, beside a kiln-controld. In systemd's place stands a program that answers.
+. "$(dirname "$0")/lib.sh"
+
+command -v grub-editenv >/dev/null || { skip "which slot is found good" "no grub-editenv here: tools/deps/install image"; exit; }
+node box
+bin=$KILN_ROOT/usr/libexec/kiln esp=$KILN_ROOT/efi/kiln
+mkdir -p "$bin" "$esp/A" "$esp/B" "$KILN_ROOT/proc" "$KILN_ROOT/run/kiln" "$work/bin"
+cp -R rootfs/overlay/usr/libexec/kiln/. "$bin"
+ln -s "$KILN_BIN/kiln-oneshot" "$bin/kiln-oneshot"
+echo "root=/dev/x rauc.slot=B panic=5" >"$KILN_ROOT/proc/cmdline"
+printf '#!/bin/sh\necho "$@" >>"%s/asked"\nexit "$(cat "%s/answer")"\n' "$work" "$work" >"$work/bin/systemctl"
+chmod +x "$work/bin/systemctl"
+PATH=$work/bin:$KILN_BIN:$PATH
+
+slots() { # variables: the boot loader's
+	rm -f "$work/asked"
+	echo 0 >"$work/answer"
+	grub-editenv "$esp/grubenv" create
+	grub-editenv "$esp/grubenv" set "$@"
+}
+mark_good() { said=$("$bin/mark-good" 2>&1); }
+variables() { grub-editenv "$esp/grubenv" list | xargs; }
+
+slots B_OK=1 B_TRY=1
+! mark_good && [ "$(variables)" = "B_OK=1 B_TRY=1" ]
+ok $? "kiln-controld does not answer: no slot is" "$said"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+wait_for 10 "$KILN_BIN/kiln" node
+mark_good
+ok $? "it answers" "$said"
+is "$(variables)" "B_OK=1 B_TRY=0" "the slot is good"
+: >"$KILN_ROOT/run/kiln/no-data"
+slots B_OK=1 B_TRY=1
+mark_good
+is "$? $(variables)" "0 B_OK=1 B_TRY=0" "one that was good before is so without /data, too"
+
+# ---- On trial ----
+touch "$esp/B/trial"
+slots B_OK=1 B_TRY=1
+! mark_good && [ "$(variables)" = "B_OK=1 B_TRY=1" ] && [ -e "$esp/B/trial" ]
+ok $? "one on trial is not" "$said $(variables)"
+like "$said" 'slot B has no /data' "and says why"
+rm "$KILN_ROOT/run/kiln/no-data"
+echo 1 >"$work/answer"
+! mark_good && [ "$(variables)" = "B_OK=1 B_TRY=1" ] && [ -e "$esp/B/trial" ]
+ok $? "nor where store or device do not answer" "$said $(variables)"
+slots B_OK=1 B_TRY=1 A_TRY=3
+mark_good
+is "$? $(variables)" "0 B_OK=1 B_TRY=0 A_TRY=3" "where all is well it is"
+like "$(cat "$work/asked")" 'start kiln-check-store.service kiln-check-gpu.service' "store and device were asked"
+test ! -e "$esp/B/trial"
+ok $? "and the trial is over"
+touch "$esp/A/trial"
+mark_good
+is "$? $(variables)" "0 B_OK=1 B_TRY=0 A_TRY=3 A_OK=0 ORDER=B A" "an update that had its attempts is left alone"
