@@ -100,37 +100,48 @@ static void say_made(const cJSON *report)
 		   "%s", cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "text")));
 }
 
-static int make(const struct config *config, const char *id, struct error *err)
+/* -ENOSPC: whoever is to be told is told all the same, for the full disk may be what ended the night. */
+static int make(const struct config *config, const char *id, bool newest, struct error *err)
 {
 	CLEANUP(json_free) cJSON *report = NULL;
 	struct tonight night;
 	int r = tonight_load_over(id, &night, err);
 
-	if (r < 0 || (r = report_make(config, &night, &report, err)) < 0 ||
-	    (r = write_report(config, report, id, err)) < 0)
+	if (r < 0 || (r = report_make(config, &night, &report, err)) < 0)
 		return r;
-	say_made(report);
-	return 0;
+	r = write_report(config, report, id, err);
+	if (r == 0)
+		say_made(report);
+	if (r == -ENOSPC) {
+		log_warning("%s; the report is written when there is room", err->text);
+		report_tell(config, id, report, newest);
+	}
+	return r;
 }
 
-/* The oldest first. 1: of some, so that others may have come. What may pass is tried again when somebody
+/* The oldest first. 1: some were, so that others may have come. What may pass is tried again when somebody
  * asks. */
 static int make_due(const struct config *config, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
-	uint32_t count = 0;
+	uint32_t count = 0, made = 0;
 	int r = tonight_settle(err);
 
 	if (r == 0)
 		r = report_list("night", &ids, &count, err);
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		r = make(config, ids[i], err);
+		r = make(config, ids[i], i + 1 == count, err);
+		if (r == -ENOSPC) {
+			r = 0;
+			continue;
+		}
 		if (r == -EBADMSG)
 			log_warning("%s; that night has no report", err->text);
 		if (r == 0 || r == -EBADMSG)
 			r = tonight_reported(ids[i], err);
+		made++;
 	}
-	return r < 0 ? r : count > 0;
+	return r < 0 ? r : made > 0;
 }
 
 static int report_all(const struct config *config, struct error *err)

@@ -22,6 +22,8 @@ cJSON *report_faults(int64_t from_s, int64_t to_s);
 
 /* report_send.c: what is to be delivered where; nothing where `config` has no notify.url. */
 MUST_CHECK int report_pend(const struct config *config, const char *id, struct error *err);
+/* Post one that there is no room for, once; `wait`: for notify.wait_min. */
+void report_tell(const struct config *config, const char *id, const cJSON *report, bool wait);
 /* Deliver what is pending, the newest first, which alone is waited for. What cannot be delivered is said, and
  * stays. */
 void report_send(const struct config *config);

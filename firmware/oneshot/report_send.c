@@ -12,6 +12,8 @@
 #include <mbedtls/platform_util.h>
 #include <string.h>
 
+#define TOLD_FOLDER "report"
+
 /* In the order in which they are tried: whoever is told waits for no store. */
 enum target { TARGET_NOTIFY, TARGET_STORE, TARGETS };
 
@@ -28,6 +30,20 @@ struct sending {
 	const char *run_id; /* the report's; NULL = there was none */
 	uint64_t wait_ms;
 };
+
+static const char *run_id_of(const cJSON *report)
+{
+	const cJSON *run = cJSON_GetObjectItemCaseSensitive(report, "run");
+
+	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run, "id"));
+}
+
+static void say_late(const struct sending *sending, enum target target, const struct error *err)
+{
+	event_send(&(struct event){ .id = EVENT_REPORT_LATE, .run_id = sending->run_id },
+		   "the report of %s is not %s: %s, trying again with the next one", sending->id,
+		   targets[target].words, err->text);
+}
 
 /* ---- What is pending ---- */
 
@@ -46,12 +62,28 @@ static int write_pending(const char *id, const cJSON *pending, struct error *err
 	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
 }
 
+/* There once a report was posted that could not be written; the next boot forgets it. */
+static char *told_path(const char *id, char out[static PATH_BYTES])
+{
+	char tail[64];
+
+	(void)snprintf(tail, sizeof(tail), TOLD_FOLDER "/%s", id);
+	return path_of(PATH_RUNTIME, tail, out);
+}
+
+static bool is_told(const char *id)
+{
+	char path[PATH_BYTES];
+
+	return access(told_path(id, path), F_OK) == 0;
+}
+
 int report_pend(const struct config *config, const char *id, struct error *err)
 {
 	CLEANUP(json_free) cJSON *pending = cJSON_CreateObject();
 
 	/* Without a configuration nobody knows yet. */
-	if (!config->file || *config->notify.url)
+	if ((!config->file || *config->notify.url) && !is_told(id))
 		(void)cJSON_AddStringToObject(pending, targets[TARGET_NOTIFY].key, "it was not tried yet");
 	(void)cJSON_AddStringToObject(pending, targets[TARGET_STORE].key, "it was not tried yet");
 	return write_pending(id, pending, err);
@@ -80,6 +112,35 @@ static int post(const struct sending *sending, struct error *err)
 		event_send(&(struct event){ .id = EVENT_REPORT_POSTED, .run_id = sending->run_id },
 			   "the report of %s is posted", sending->id);
 	return r;
+}
+
+static int note_told(const char *id, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = path_make(path_of(PATH_RUNTIME, TOLD_FOLDER, path), err);
+
+	return r < 0 ? r : file_write_durable(told_path(id, path), "", 0, err);
+}
+
+void report_tell(const struct config *config, const char *id, const cJSON *report, bool wait)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	struct sending sending = { .config = config, .id = id, .run_id = run_id_of(report) };
+	struct error err = { 0 };
+
+	if (!config->file || !*config->notify.url || is_told(id))
+		return;
+	if (json_print(report, &text, &err) < 0) {
+		log_warning("%s", err.text);
+		return;
+	}
+	sending.text = text;
+	sending.bytes = strlen(text);
+	sending.wait_ms = wait ? config->notify.wait_min * 60000 : 0;
+	if (post(&sending, &err) < 0)
+		say_late(&sending, TARGET_NOTIFY, &err);
+	else if (note_told(id, &err) < 0)
+		log_warning("%s; it is posted once more when it is written", err.text);
 }
 
 /* ---- The store ---- */
@@ -141,8 +202,7 @@ static int load(struct sending *sending, struct error *err)
 			   err)) < 0 ||
 	    (r = json_parse(path, pending, bytes, &sending->pending, err)) < 0)
 		return r;
-	sending->run_id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
-		cJSON_GetObjectItemCaseSensitive(sending->report, "run"), "id"));
+	sending->run_id = run_id_of(sending->report);
 	return 0;
 }
 
@@ -166,9 +226,7 @@ static bool deliver(struct sending *sending, enum target target)
 	cJSON_DeleteItemFromObjectCaseSensitive(sending->pending, key);
 	if (r < 0) {
 		(void)cJSON_AddItemToObject(sending->pending, key, json_string(err.text));
-		event_send(&(struct event){ .id = EVENT_REPORT_LATE, .run_id = sending->run_id },
-			   "the report of %s is not %s: %s, trying again with the next one", sending->id,
-			   targets[target].words, err.text);
+		say_late(sending, target, &err);
 	}
 	if (write_pending(sending->id, sending->pending, &err) < 0)
 		log_warning("%s", err.text);

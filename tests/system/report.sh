@@ -8,6 +8,10 @@ unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY CURL_CA_
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
 kiln=$KILN_BIN/kiln token=s3cr3t-t0k3n
 
+cleanup() {
+	umount "$work/nodes/full/data/kiln/run" 2>/dev/null
+}
+
 serve() { # name, certificate and key
 	hook=$work/hooks/$1
 	mkdir -p "$hook"
@@ -233,3 +237,26 @@ report
 is "$rc $(ls "$reports" | grep -c pending)" "0 0" "without notify.url the store alone gets it" "$errors"
 test -s "$sink/$id/report.txt"
 ok $? "it does"
+
+# ---- A disk that is full, which may be what the night failed of ----
+serve full
+a_node full "url = \"http://127.0.0.1:$port/\"; wait_min = 0;"
+mkdir -p "$runs"
+if mount -t tmpfs -o size=1m kiln-test "$runs" 2>/dev/null; then
+	begin
+	over failed
+	head -c 2M /dev/zero >"$runs/filler" 2>/dev/null
+	report
+	is "$rc $(posted '[(json.loads(q["body"])["outcome"], json.loads(q["body"])["run"]["id"]) for q in p]')" "0 [('failed', '$id')]" \
+		"a report that there is no room for is posted" "$errors"
+	like "$errors" 'No space left on device; the report is written when there is room' "what is missing is said"
+	is "$(ls "$reports" | sed 's/.*\.//' | xargs)" night "the night waits for its report"
+	report
+	is "$rc $(posted 'len(p)')" "0 1" "which is not posted again" "$errors"
+	rm "$runs/filler"
+	report
+	is "$rc $(ls "$reports" | sed 's/.*\.//' | xargs)" "0 json txt" "once there is room it is written" "$errors"
+	is "$(of "$sink/$id/report.json" 'r["outcome"]') $(posted 'len(p)')" "failed 1" "and uploaded, but not posted once more"
+else
+	skip "a full disk" "no tmpfs can be mounted here"
+fi
