@@ -7,5 +7,6 @@
 
 #include "core/error.h"
 
-/* Blocks: never. Errors: -ENODEV there is no /data, memory is in its place. */
+/* Blocks: never. Errors: -ENODEV there is no /data, memory is in its place; -EBUSY it was made anew, and the
+ * file on the ESP that asked for it is not away, so that it is once more at the next boot. */
 MUST_CHECK int kept_check(struct error *err);

@@ -39,7 +39,7 @@ static int check_kept(const char *name, struct error *err)
 	struct error why;
 	int r = kept_check(&why);
 
-	return r < 0 ? error_set(err, r, "%s; %s stays here until then", why.text, name) : 0;
+	return r < 0 ? error_set(err, r, "%s; %s stays here", why.text, name) : 0;
 }
 
 /* ---- What a file must be ---- */
@@ -351,8 +351,13 @@ static void take_folder(const char *folder) /* "" or "credentials/" */
 
 int oneshot_configure(int argc, char **argv)
 {
+	struct error why;
+
 	(void)argc;
 	(void)argv;
+	/* Also where there is nothing to take. */
+	if (kept_check(&why) < 0)
+		printf("kiln: %s\n", why.text);
 	take_control();
 	take_folder("credentials/");
 	/* Last: what it names is there by then. */

@@ -77,6 +77,6 @@ ok $? "kiln factory-reset: it goes down" "$(cat "$work/said"; tail -n 20 "$work/
 : >"$work/console"
 booted "it boots again"
 like "$(inside 'cat /etc/machine-id; ls /data/kiln/credentials /data/etc/kiln /efi/config' | xargs)" \
-	'^[0-9a-f]{32} /data/etc/kiln: /data/kiln/credentials: /efi/config: README.txt bad.network' "all that was stored is gone"
+	'^[0-9a-f]{32} /data/etc/kiln: /data/kiln/credentials: /efi/config: README.txt bad.network bad.network.error.txt credentials$' "all that was stored is gone"
 [ "$(inside 'cat /etc/machine-id')" != "$id" ]
 ok $? "it is another box now"

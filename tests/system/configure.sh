@@ -26,9 +26,9 @@ keeps_nothing() { # what stays: kiln.conf, a credential and a control key
 	cp config/examples/embedded.conf "$esp/kiln.conf"
 	echo SECRETTEXT | tee "$esp/credentials/box" >"$esp/control-key"
 	configure "$1"
-	refused kiln.conf "$2.*; kiln.conf stays here until then"
-	refused credentials/box "$2.*; credentials/box stays here until then"
-	refused control-key "$2.*; mutual TLS stays here until then"
+	refused kiln.conf "$2.*; kiln.conf stays here"
+	refused credentials/box "$2.*; credentials/box stays here"
+	refused control-key "$2.*; mutual TLS stays here"
 	is "$(cat "$esp/kiln.conf" "$esp/credentials/box" "$esp/control-key")" "$(cat config/examples/embedded.conf; echo SECRETTEXT; echo SECRETTEXT)" \
 		"as it was"
 	is "$(find "$KILN_ROOT" -path "$esp" -prune -o -type f -print | xargs -r -n 1 basename)" "$3" "nothing is stored"
@@ -36,6 +36,9 @@ keeps_nothing() { # what stays: kiln.conf, a credential and a control key
 mkdir -p "$KILN_ROOT/run/kiln"
 touch "$KILN_ROOT/run/kiln/no-data"
 keeps_nothing "no /data" "no /data: its partition cannot be mounted" no-data
+like "$said" '^kiln: no /data: its partition' "that is said without a file, too"
+mv "$KILN_ROOT/run/kiln/"{no-data,reset}
+keeps_nothing "all is forgotten at each boot" "factory-reset cannot be removed from the ESP: each boot" reset
 rm -r "$KILN_ROOT/run/kiln" "$esp/control-key"*
 
 # ---- Good ones ----

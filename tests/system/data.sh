@@ -57,10 +57,18 @@ new_disk made
 )
 ok $? "what cannot be read is not made anew" "$(cat "$work/fsck")"
 
-# ---- Without /data ----
+# ---- What is told to the box ----
 mkdir "$work/run"
-mount() { echo "mount $*" >>"$work/mounts"; }
-run_without
-like "$(cat "$work/mounts")" "^mount -t tmpfs .* $rootmnt/data$" "memory is in its place"
-test -e "$work/run/kiln/no-data"
-ok $? "and who would store something there for good sees it"
+provided() { # how, kiln.reset, marks, name
+	new_disk "$1"
+	reset=$2
+	rm -rf "$work/run/kiln" "$work/mounts"
+	provide
+	is "$(ls "$work/run/kiln" 2>/dev/null)" "$3" "$4"
+}
+provided empty "" "" "a new one: nothing"
+provided empty 1 reset "a factory reset: the file that asked for it is still there"
+mount() { [ "$2" != ext4 ] && echo "$*" >>"$work/mounts"; }
+provided made "" no-data "it cannot be mounted"
+like "$(cat "$work/mounts")" "^-t tmpfs .* $rootmnt/data$" "memory is in its place"
+provided made 1 no-data "nor by a factory reset: what asked for it stays"
