@@ -144,10 +144,12 @@ static int write_overrides(const struct call *call, struct error *err)
 	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *text = NULL;
 	cJSON *list = cJSON_AddObjectToObject(json, "overrides");
+	const cJSON *adopt = cJSON_GetObjectItemCaseSensitive(call->request.params, "adopt");
 	char path[PATH_BYTES];
 	int r;
 
-	if (!list || !cJSON_AddNumberToObject(json, "version", 1))
+	if (!list || !cJSON_AddNumberToObject(json, "version", 1) ||
+	    (adopt && !cJSON_AddItemToObject(json, "adopt", cJSON_Duplicate(adopt, false))))
 		return error_set(err, -ENOMEM, "no memory");
 	for (size_t i = 0; i < sizeof(overrides) / sizeof(overrides[0]); i++) {
 		const cJSON *item =
@@ -159,7 +161,7 @@ static int write_overrides(const struct call *call, struct error *err)
 			return error_set(err, -ENOMEM, "no memory");
 	}
 	(void)path_of(PATH_RUNS, "next.json", path);
-	if (!list->child)
+	if (!list->child && !adopt)
 		return unlink(path) < 0 && errno != ENOENT
 			       ? error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno))
 			       : 0;
@@ -194,6 +196,7 @@ static int started(struct call *call, int r, struct error *err)
 /* An unfinished run goes on: whatever was wished of it before is over. */
 static int go_on(struct call *call, enum run_state state, struct error *err)
 {
+	const cJSON *adopt = cJSON_GetObjectItemCaseSensitive(call->request.params, "adopt");
 	CLEANUP(run_done) struct run run = { 0 };
 	struct run_want want;
 	int r;
@@ -203,7 +206,14 @@ static int go_on(struct call *call, enum run_state state, struct error *err)
 		return error_set(err, -EPERM, "the run is %s: it goes on as it began, without other values",
 				 run_state_name(state));
 	}
-	if ((r = change(edit_state, RUN_RUNNING, &want, err)) < 0 || (r = run_load(&run, err)) < 0)
+	if ((r = run_load(&run, err)) < 0)
+		return r;
+	if (adopt && strcmp(adopt->valuestring, run.id) != 0) {
+		call->code = CONTROL_STATE;
+		return error_set(err, -EPERM, "%s is %s, so no other run is adopted: let it end, or reset it",
+				 run.id, run_state_name(state));
+	}
+	if ((r = change(edit_state, RUN_RUNNING, &want, err)) < 0)
 		return r;
 	return cJSON_AddStringToObject(call->result, "run", run.id) ? 0
 								    : error_set(err, -ENOMEM, "no memory");

@@ -37,6 +37,7 @@ static const char *const paths[] = {
 	[PATH_SSH] = "/data/etc/ssh",
 	[PATH_TIMESYNCD] = "/run/systemd/timesyncd.conf.d",
 	[PATH_HWMON] = "/sys/class/hwmon",
+	[PATH_MACHINE_ID] = "/etc/machine-id",
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");
 

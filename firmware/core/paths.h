@@ -41,6 +41,7 @@ enum path {
 	PATH_SSH,         /* /data/etc/ssh: authorized_keys and the box's own key */
 	PATH_TIMESYNCD,   /* /run/systemd/timesyncd.conf.d */
 	PATH_HWMON,       /* /sys/class/hwmon: temperatures */
+	PATH_MACHINE_ID,  /* /etc/machine-id */
 	PATH_KINDS,
 };
 

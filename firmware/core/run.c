@@ -314,6 +314,24 @@ static int parse_sha256(const char *what, const cJSON *record, const char *key, 
 	return 0;
 }
 
+/* Older records have none. */
+static int parse_machine(const char *what, const cJSON *record, char out[static MACHINE_ID_BYTES],
+			 struct error *err)
+{
+	const char *found;
+	int r;
+
+	if (!cJSON_HasObjectItem(record, "machine"))
+		return 0;
+	if ((r = json_get_string(what, record, "machine", &found, err)) < 0)
+		return r;
+	if (!machine_is_id(found, strlen(found)))
+		return error_set(err, -EBADMSG, "%s: found machine \"%.100s\", expected a machine-id(5)",
+				 what, found);
+	(void)snprintf(out, MACHINE_ID_BYTES, "%s", found);
+	return 0;
+}
+
 int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err)
 {
 	const char *id, *start;
@@ -326,6 +344,7 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	    (cJSON_HasObjectItem(record, "ends_s") &&
 	     (r = json_get_u64(what, record, "ends_s", &ends, err)) < 0) ||
 	    (r = json_get_string(what, record, "start_run", &start, err)) < 0 ||
+	    (r = parse_machine(what, record, ret_run->machine, err)) < 0 ||
 	    (r = parse_sha256(what, record, "plan_sha256", ret_run->plan_sha256, err)) < 0 ||
 	    (cJSON_HasObjectItem(record, "weights_sha256") &&
 	     (r = parse_sha256(what, record, "weights_sha256", ret_run->weights_sha256, err)) < 0))

@@ -7,7 +7,8 @@
  * this one starts with, "" = scratch), weights_sha256 (where it starts with model.weights), kiln_version,
  * config (the frozen text), plan_sha256 (""), "reason" where it failed, or a program of an unfinished one
  * ended for good (kiln-oneshot run-failed, until begin goes on with it), "overrides" {key: value} where
- * run.start asked for other values than kiln.conf's, ends_s where run.ends_at is given, "repeats" where it is
+ * run.start asked for other values than kiln.conf's, "machine", the machine-id(5) of the box that works on it
+ * (none where that has none, or in older ones), ends_s where run.ends_at is given, "repeats" where it is
  * another run once more (run_repeat()); from fetchd: plan_sha256, order_version; from kiln-oneshot finished:
  * "left_behind" {at_s, files, bytes, names}, what was still in the spool when it no longer waited, until
  * uploadd has it in the store; from traind: "weights" {from, tensors, of, as_initialized, not_used}, what it
@@ -32,6 +33,7 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/machine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,12 +68,13 @@ enum run_state {
 struct run {
 	char id[RUN_ID_BYTES]; /* <run name>-YYYYMMDD-HHMMSS, UTC */
 	enum run_state state;
-	int64_t started_s;            /* Unix time */
-	int64_t ends_s;               /* Unix time from which on it rests unfinished; 0 = none */
-	char plan_sha256[65];         /* "" until fetchd fixed the plan */
-	char start_run[RUN_ID_BYTES]; /* "" = scratch, or: */
-	char weights_sha256[65];      /* of what model.weights names; "" = it does not start with that */
-	struct config config;         /* the frozen copy */
+	int64_t started_s;              /* Unix time */
+	int64_t ends_s;                 /* Unix time from which on it rests unfinished; 0 = none */
+	char machine[MACHINE_ID_BYTES]; /* whose it is; "" = not known */
+	char plan_sha256[65];           /* "" until fetchd fixed the plan */
+	char start_run[RUN_ID_BYTES];   /* "" = scratch, or: */
+	char weights_sha256[65];        /* of what model.weights names; "" = it does not start with that */
+	struct config config;           /* the frozen copy */
 };
 
 /* The weights a new run starts with. */

@@ -110,21 +110,35 @@ int begin_upload_record(struct store *sink, const char *run_id, struct error *er
 
 /* ---- Which run ---- */
 
+/* Another one is to take the place of this disk's. */
+static int make_room(struct run *run, const char *adopt, struct error *err)
+{
+	if (!run_state_is_final(run->state))
+		return error_set(err, -EBUSY,
+				 "%s is %s, so %s is not adopted: let it end, or stop and reset it", run->id,
+				 run_state_name(run->state), adopt);
+	run_done(run);
+	*run = (struct run){ 0 };
+	return run_archive(err);
+}
+
 /* On this disk or, when there is none, in the store, which brings an unfinished one with all it needs;
- * ret_run->id stays empty when there is none either. */
-static int find_last(const char *file, struct run *ret_run, bool *ret_brought, struct error *err)
+ * ret_run->id stays empty when there is none either. `adopt`: this one, whosever it is; "" = none. */
+static int find_last(const char *file, const char *adopt, struct run *ret_run, bool *ret_brought,
+		     struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
 	int r = run_load(ret_run, err);
 
-	*ret_brought = r == -ENOENT;
-	if (r != -ENOENT)
+	*ret_brought = r == -ENOENT || (r == 0 && *adopt && strcmp(ret_run->id, adopt) != 0);
+	if (!*ret_brought || (r == 0 && (r = make_room(ret_run, adopt, err)) < 0))
 		return r;
 	if ((r = config_load(file, &config, err)) < 0 ||
 	    (r = begin_store(&config, &config.sink, &sink, err)) < 0)
 		return r;
-	return bring_last_run(sink, config.run.name, ret_run, err);
+	return *adopt ? bring_run(sink, adopt, ret_run, err)
+		      : bring_last_run(sink, config.run.name, ret_run, err);
 }
 
 /* The weights of the last run or, where it came to none, those it was to start with itself. */
@@ -167,6 +181,40 @@ static int choose_start(const char *file, const struct graph *graph, const struc
 	return check_weights(file, graph, ret_start, err);
 }
 
+static int has_record(struct store *sink, const char *name, time_t second, bool *ret_has, struct error *err)
+{
+	struct store_object object;
+	char key[STORE_KEY_MAX], stamp[32];
+	struct tm tm;
+	int r;
+
+	(void)gmtime_r(&second, &tm);
+	(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+	(void)snprintf(key, sizeof(key), "%s-%s/run.json", name, stamp);
+	r = store_stat(sink, key, &object, err);
+	*ret_has = r == 0;
+	return r == -ENOENT ? 0 : r;
+}
+
+/* A run's id is a second: another box may have begun one of this name in this one, or at most a few. */
+static int wait_for_id(const struct config *config, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	bool this = true, next = true;
+	int r = begin_store(config, &config->sink, &sink, err);
+
+	while (r == 0) {
+		const time_t now = time(NULL);
+
+		/* It is the next second's where this one ends just now. */
+		if ((r = has_record(sink, config->run.name, now, &this, err)) < 0 ||
+		    (r = has_record(sink, config->run.name, now + 1, &next, err)) < 0 || (!this && !next))
+			break;
+		(void)sleep(1);
+	}
+	return r;
+}
+
 /* `unstarted`: the last one is unfinished, and is given up once nothing keeps the new one from beginning. */
 static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
 		     struct error *err)
@@ -188,6 +236,8 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	    (r = choose_start(file, &graph, last, &start, path, sha256, err)) < 0)
 		return r;
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
+		return r;
+	if ((r = wait_for_id(&config, err)) < 0)
 		return r;
 	r = run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
 	return r < 0 ? r : overrides_done(overrides, err);
@@ -222,13 +272,25 @@ static int note_end(const struct run *run, int64_t since, struct error *err)
 	return ends == run->ends_s ? 0 : run_note(note, err);
 }
 
+/* Whose it is from now on. */
+static int note_machine(const struct run *run, struct error *err)
+{
+	char mine[MACHINE_ID_BYTES], note[MACHINE_ID_BYTES + 32];
+
+	if (!*machine_id(mine) || strcmp(run->machine, mine) == 0)
+		return 0;
+	(void)snprintf(note, sizeof(note), "{\"machine\": \"%s\"}", mine);
+	return run_note(note, err);
+}
+
 /* The record stands: what its programs and the store are to find. */
 static int set_up(const struct run *run, int64_t since, bool adopted, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
 	int r;
 
-	if ((r = note_end(run, since, err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
+	if ((r = note_machine(run, err)) < 0 || (r = note_end(run, since, err)) < 0 ||
+	    (r = spool_make(run->id, err)) < 0 ||
 	    (r = begin_store(&run->config, &run->config.source[0].store, &source, err)) < 0 ||
 	    (r = bring_encoder(source, run->id, err)) < 0 ||
 	    (r = begin_store(&run->config, &run->config.sink, &sink, err)) < 0 ||
@@ -243,13 +305,14 @@ static int set_up(const struct run *run, int64_t since, bool adopted, struct err
 static int begin(const char *file, int64_t since, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
+	char adopt[RUN_ID_BYTES];
 	bool unfinished, adopted, brought;
-	int r = find_last(file, &last, &brought, err);
+	int r;
 
-	if (r < 0)
+	if ((r = overrides_adopt(adopt, err)) < 0 || (r = find_last(file, adopt, &last, &brought, err)) < 0)
 		return r;
 	unfinished = *last.id && !run_state_is_final(last.state);
-	adopted = unfinished && !unstarted_is_superseded(file, &last);
+	adopted = unfinished && (*adopt || !unstarted_is_superseded(file, &last));
 	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
 	return r < 0 ? r : set_up(&run, since, adopted, err);
 }

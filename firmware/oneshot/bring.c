@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/events.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "core/spool.h"
 #include "model/checkpoint.h"
 #include "oneshot/oneshot.h"
@@ -107,8 +108,9 @@ int bring_start(struct store *sink, const char *run_id, char ret_path[static PAT
 /* ---- A new disk ---- */
 
 struct search {
-	const char *name; /* run.name */
-	char *id;         /* RUN_ID_BYTES */
+	const char *name;   /* run.name */
+	const char *before; /* a run's id; "" = the newest */
+	char *id;           /* RUN_ID_BYTES */
 };
 
 /* "<run name>-YYYYMMDD-HHMMSS/run.json" */
@@ -126,7 +128,8 @@ static int note_record(void *context, const struct store_object *object)
 {
 	struct search *search = context;
 
-	if (is_record_of(object->key, search->name))
+	if (is_record_of(object->key, search->name) &&
+	    (!*search->before || strncmp(object->key, search->before, strlen(search->before)) < 0))
 		(void)snprintf(search->id, RUN_ID_BYTES, "%.*s",
 			       (int)(strlen(object->key) - strlen("/run.json")), object->key);
 	return 0;
@@ -178,27 +181,70 @@ static int bring_back(struct store *sink, const struct run *run, const char *tex
 	return run_restore(text, bytes, plan ? path : NULL, *start ? start : NULL, ret_run, err);
 }
 
-int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err)
+/* *ret_text is what its run.json says; the caller frees. */
+static int look_at(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
+		   uint64_t *ret_bytes, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
-	char key[STORE_KEY_MAX], id[RUN_ID_BYTES] = "";
-	struct search search = { name, id };
-	struct run run;
-	uint64_t bytes;
+	char key[STORE_KEY_MAX];
 	int r;
 
-	(void)snprintf(key, sizeof(key), "%s-*/run.json", name);
-	r = store_list(sink, key, note_record, &search, err);
-	if (r < 0 || !*id)
-		return r;
 	(void)snprintf(key, sizeof(key), "%s/run.json", id);
-	if ((r = store_get_all(sink, key, RUN_JSON_MAX, &text, &bytes, err)) < 0 ||
-	    (r = run_parse(key, text, bytes, &run, err)) < 0)
+	if ((r = store_get_all(sink, key, RUN_JSON_MAX, ret_text, ret_bytes, err)) < 0 ||
+	    (r = run_parse(key, *ret_text, *ret_bytes, ret_run, err)) < 0)
 		return r;
-	if (strcmp(run.id, id) != 0)
-		return error_set(err, -EBADMSG, "%s: found id \"%.100s\"", key, run.id);
-	if (!run_state_is_final(run.state))
-		return bring_back(sink, &run, text, bytes, ret_run, err);
+	if (strcmp(ret_run->id, id) != 0)
+		return error_set(err, -EBADMSG, "%s: found id \"%.100s\"", key, ret_run->id);
+	return 0;
+}
+
+int bring_run(struct store *sink, const char *id, struct run *ret_run, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	struct run run = { 0 };
+	uint64_t bytes;
+	int r = look_at(sink, id, &run, &text, &bytes, err);
+
+	if (r == 0 && run_state_is_final(run.state))
+		return error_set(err, -EPERM, "%s is %s: only an unfinished run is adopted", id,
+				 run_state_name(run.state));
+	return r < 0 ? r : bring_back(sink, &run, text, bytes, ret_run, err);
+}
+
+/* It may well be working on it. A box without an identity has no other one's. */
+static bool is_anothers(const struct run *run)
+{
+	char mine[MACHINE_ID_BYTES];
+
+	if (!*run->machine || !*machine_id(mine) || strcmp(run->machine, mine) == 0)
+		return false;
+	log_notice(
+		"%s is %s on machine %s, and this is machine %s: leaving it alone; where that one works on "
+		"it no more, kiln start --adopt %s takes it over",
+		run->id, run_state_name(run->state), run->machine, mine, run->id);
+	return true;
+}
+
+int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err)
+{
+	char pattern[STORE_KEY_MAX], id[RUN_ID_BYTES] = "", before[RUN_ID_BYTES];
+	struct search search = { name, before, id };
+	struct run run;
+
+	(void)snprintf(pattern, sizeof(pattern), "%s-*/run.json", name);
+	do {
+		CLEANUP(free_ptr) char *text = NULL;
+		uint64_t bytes;
+		int r;
+
+		memcpy(before, id, sizeof(before));
+		*id = '\0';
+		run = (struct run){ 0 };
+		if ((r = store_list(sink, pattern, note_record, &search, err)) < 0 || !*id ||
+		    (r = look_at(sink, id, &run, &text, &bytes, err)) < 0)
+			return r;
+		if (!run_state_is_final(run.state) && !is_anothers(&run))
+			return bring_back(sink, &run, text, bytes, ret_run, err);
+	} while (!run_state_is_final(run.state));
 	*ret_run = run;
 	return 0;
 }

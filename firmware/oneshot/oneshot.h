@@ -35,6 +35,8 @@ MUST_CHECK int repeat_begin(const char *file, struct run *ret_run, struct error 
 /* overrides.c: what run.start asked of one run alone, an object of keys and values; NULL = nothing. Before
  * the run is begun it lies in PATH_RUNS/next.json, then in its run.json, for a run that takes its place. */
 MUST_CHECK int overrides_asked(cJSON **ret_list, struct error *err);
+/* The run that is to be taken over from another machine, likewise; "" = none. */
+MUST_CHECK int overrides_adopt(char ret_id[static RUN_ID_BYTES], struct error *err);
 MUST_CHECK int overrides_of_run(cJSON **ret_list, struct error *err);
 /* The configuration that `file` is with them, as text. -EBADMSG a key that is none of them. */
 MUST_CHECK int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err);
@@ -152,10 +154,13 @@ MUST_CHECK int ssh_keys_check(const char *text, struct error *err);
 
 /* ---- bring.c ---- */
 
-/* A disk without a record: look at this node's newest run (by run.name) in the store. An unfinished one comes
- * back whole, newest checkpoint and plan first, the record last. A final one stays there, and *ret_run is
- * what its run.json says, without a configuration. Neither: ret_run->id stays empty. */
+/* A disk without a record: look at the newest run of this run.name in the store. An unfinished one comes back
+ * whole, newest checkpoint and plan first, the record last; but another machine's is left alone, and the one
+ * before it looked at. A final one stays there, and *ret_run is what its run.json says, without a
+ * configuration. Neither: ret_run->id stays empty. */
 MUST_CHECK int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err);
+/* This run comes back whole, whosever it is. -EPERM: it is over. */
+MUST_CHECK int bring_run(struct store *sink, const char *id, struct run *ret_run, struct error *err);
 
 /* A run that goes on has its newest good checkpoint in the spool when this returns, from the store if the
  * spool has none. *ret_any: false when neither has any; it goes on from its beginning, and the log says so.

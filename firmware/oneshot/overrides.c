@@ -45,6 +45,25 @@ static int take_list(const char *what, const char *text, uint64_t bytes, cJSON *
 	return r;
 }
 
+int overrides_adopt(char ret_id[static RUN_ID_BYTES], struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	const char *id = "";
+	uint64_t bytes;
+	int r = file_read(path_of(PATH_RUNS, "next.json", path), OVERRIDES_BYTES_MAX, &text, &bytes, err);
+
+	*ret_id = '\0';
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if ((r = json_parse(path, text, bytes, &json, err)) < 0 ||
+	    (cJSON_HasObjectItem(json, "adopt") && (r = json_get_string(path, json, "adopt", &id, err)) < 0))
+		return r;
+	(void)snprintf(ret_id, RUN_ID_BYTES, "%s", id);
+	return 0;
+}
+
 int overrides_asked(cJSON **ret_list, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;

@@ -325,6 +325,71 @@ put_state finished
 begin
 is "$rc $(effective epochs) $(effective start_from)" '0 5 "scratch"' "the run after it has kiln.conf's"
 
+# ---- Two boxes with one kiln.conf ----
+rm -r "$work/runs"
+config scratch
+a_box() { # name, letter of its machine-id
+	node "$1"
+	record=$KILN_ROOT/data/kiln/run/current
+	mkdir -p "$KILN_ROOT/etc"
+	machine=$(printf "$2%.0s" {1..32})
+	echo "$machine" >"$KILN_ROOT/etc/machine-id"
+}
+stored() { # run, member
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1])).get(sys.argv[2]))' "$work/runs/$1/run.json" "$2"
+}
+a_box first_box a
+begin
+first=$said
+is "$(stored "$first" machine)" "$machine" "a run's record names the machine"
+a_box second_box b
+begin
+second=$said
+[ "$rc" = 0 ] && [ "$second" != "$first" ]
+ok $? "another box begins a run of its own" "$said $errors"
+like "$errors" "$first is running on machine a{32}, and this is machine b{32}: leaving it alone; .*kiln start --adopt $first" "and says whose that one is, and what to do"
+is "$(stored "$first" state) $(stored "$first" machine)" "running ${machine//b/a}" "which stays as it is"
+put_state finished
+now=$(date +%s)
+for i in 0 1 2 3; do
+	id=t-$(date -u -d "@$((now + i))" +%Y%m%d-%H%M%S)
+	[ -e "$work/runs/$id" ] || { mkdir "$work/runs/$id" && cp "$work/runs/$first/run.json" "$work/runs/$id/"; }
+done
+begin
+is "$rc $(stored "$said" machine)" "0 $machine" "a second in which another box began one gives no id" "$errors"
+[[ $said > $id ]]
+ok $? "but a later one" "$said, $id"
+third=$said
+find "$work/runs" -mindepth 1 -maxdepth 1 ! -name "$first" ! -name "$second" ! -name "$third" -exec rm -r {} +
+a_box first_again a
+begin
+is "$rc $said" "0 $first" "a new disk with the old identity takes its own run, past another box's newer one" "$errors"
+a_box third_box c
+adopt() { # run
+	mkdir -p "$KILN_ROOT/data/kiln/run"
+	echo "{\"version\": 1, \"overrides\": {}, \"adopt\": \"$1\"}" >"$KILN_ROOT/data/kiln/run/next.json"
+	begin
+}
+adopt "$first"
+is "$rc $said $(stored "$first" machine)" "0 $first $machine" "one that is asked for is taken over, and is this machine's from then on" "$errors"
+[ ! -e "$KILN_ROOT/data/kiln/run/next.json" ]
+ok $? "it is asked for once"
+adopt "$third"
+like "$rc $errors" "^(69|75) .*$first is running, so $third is not adopted" "not beside one that is unfinished"
+rm "$KILN_ROOT/data/kiln/run/next.json"
+put_state finished
+adopt "$third"
+is "$rc $said $(cat "$KILN_ROOT/data/kiln/run/archive/$first/state")" "0 $third finished" "but after one that is over" "$errors"
+put_state failed
+sed -i 's/"state":.*"running"/"state": "finished"/' "$work/runs/$first/run.json"
+adopt "$first"
+like "$rc $errors" "^77 .*$first is finished: only an unfinished run is adopted" "one that is over is not adopted"
+sed -i '/"machine"/d; s/"state":.*"finished"/"state": "running"/' "$work/runs/$first/run.json"
+find "$work/runs" -mindepth 1 -maxdepth 1 ! -name "$first" -exec rm -r {} +
+a_box fourth_box d
+begin
+is "$rc $said $(stored "$first" machine)" "0 $first $machine" "a record of nobody is taken, as it ever was" "$errors"
+
 # ---- Usage ----
 "$KILN_BIN/kiln-oneshot" begin --conf x >"$work/said" 2>&1
 is "$?" 64 "begin takes --config FILE and nothing else"

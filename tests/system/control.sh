@@ -83,6 +83,9 @@ code 0 "until it begins: the first run" "$kiln" status
 like "$said" '^state +beginning$' "is beginning"
 is "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1])))' "$KILN_ROOT/data/kiln/run/next.json")" \
 	"{'overrides': {'run.epochs': 3, 'run.start_from': 'latest'}, 'version': 1}" "overrides for begin"
+code 0 "start with another machine's run" "$kiln" start --adopt t-20200101-000000
+is "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1])))' "$KILN_ROOT/data/kiln/run/next.json")" \
+	"{'overrides': {}, 'version': 1, 'adopt': 't-20200101-000000'}" "which begin brings"
 echo "error kiln-begin.service failed" >"$answers"
 code 1 "a start that kiln-steer refuses" "$kiln" start
 like "$said" 'kiln-steer: kiln-begin.service failed' "and why"
@@ -108,6 +111,8 @@ code 0 "stop" "$kiln" stop
 is "$(want)" "stopped 6 3" "stop is a wish"
 code 1 "start with overrides while a run is unfinished" "$kiln" start --epochs 9
 like "$said" 'the run is running: it goes on as it began' "and why"
+code 1 "start with another machine's run while one is unfinished" "$kiln" start --adopt t-20200101-000000
+like "$said" "$run is running, so no other run is adopted" "and why"
 code 0 "start goes on with it" "$kiln" start
 is "$(want)" "running 7 3" "an old wish to stop is over"
 code 0 "stop now" "$kiln" stop --now
