@@ -14,8 +14,9 @@ int kept_check(struct error *err)
 				 "no /data: its partition cannot be mounted; an empty file factory-reset "
 				 "beside kiln.conf on the ESP makes it anew");
 	if (access(path_of(PATH_RUNTIME, "reset", path), F_OK) == 0)
-		return error_set(err, -EBUSY,
-				 "factory-reset cannot be removed from the ESP: each boot forgets all that is "
-				 "stored");
+		return error_set(
+			err, -EBUSY,
+			"factory-reset cannot be removed from the ESP: each boot forgets all that is "
+			"stored");
 	return 0;
 }

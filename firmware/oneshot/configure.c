@@ -24,6 +24,7 @@
 
 #define FILE_BYTES_MAX  ((uint64_t)1 << 20)
 #define REASON_SUFFIX   ".error.txt"
+#define TAKEN_PREFIX    ".taken-" /* stored, and not erased to its end */
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 struct found {
@@ -167,10 +168,10 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Ours, and what PCs leave behind. */
-static bool is_passed_over(const struct dirent *entry)
+static bool is_passed_over(const char *name)
 {
-	return entry->d_name[0] == '.' || strcmp(entry->d_name, "README.txt") == 0 ||
-	       strcmp(entry->d_name, "factory-reset") == 0 || ends_with(entry->d_name, REASON_SUFFIX);
+	return *name == '.' || strcmp(name, "README.txt") == 0 || strcmp(name, "factory-reset") == 0 ||
+	       strstr(name, REASON_SUFFIX);
 }
 
 /* ---- What becomes of them ---- */
@@ -227,17 +228,21 @@ static int store(const struct found *file, enum path where, bool whole, bool sec
 	return r;
 }
 
+/* Under a name that is passed over before it is erased: half of it is no file to take. */
 static int taken(const struct found *file, const char *name, struct error *err)
 {
-	char reason[PATH_BYTES];
-	int r = erase(file->path, err);
+	char reason[PATH_BYTES], passed[PATH_BYTES];
+	int r;
 
 	reason_path(name, reason);
-	if (r == 0 && unlink(reason) < 0 && errno != ENOENT)
-		r = error_set(err, -errno, "%s: %s", reason, strerror(errno));
-	if (r == 0)
-		printf("kiln: %s is taken from the ESP\n", name);
-	return r;
+	(void)snprintf(passed, sizeof(passed), "%.*s" TAKEN_PREFIX "%s",
+		       (int)(strlen(file->path) - strlen(file->name)), file->path, file->name);
+	if (unlink(reason) < 0 && errno != ENOENT)
+		return error_set(err, -errno, "%s: %s", reason, strerror(errno));
+	if ((r = file_rename_durable(file->path, passed, err)) < 0 || (r = erase(passed, err)) < 0)
+		return r;
+	printf("kiln: %s is taken from the ESP\n", name);
+	return 0;
 }
 
 static int read_found(const char *name, struct found *ret_file, struct error *err)
@@ -330,7 +335,8 @@ static void take_control(void)
 
 /* ---- All of them ---- */
 
-static void take_folder(const char *folder) /* "" or "credentials/" */
+static void in_folder(const char *folder, /* "" or "credentials/" */
+		      void (*act)(const char *name, const char *last))
 {
 	char path[PATH_BYTES], name[PATH_BYTES];
 	struct dirent **entries = NULL;
@@ -338,15 +344,31 @@ static void take_folder(const char *folder) /* "" or "credentials/" */
 		scandir(path_of(PATH_ESP_CONFIG, *folder ? folder : NULL, path), &entries, NULL, alphasort);
 
 	for (int i = 0; i < count; i++) {
-		struct error err = { 0 };
-
 		(void)snprintf(name, sizeof(name), "%s%s", folder, entries[i]->d_name);
-		if (entries[i]->d_type == DT_REG && !is_passed_over(entries[i]) && !is_control(name) &&
-		    take(name, &err) < 0)
-			refuse(name, &err);
+		if (entries[i]->d_type == DT_REG)
+			act(name, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
+}
+
+static void take_or_refuse(const char *name, const char *last)
+{
+	struct error err = { 0 };
+
+	if (!is_passed_over(last) && !is_control(name) && take(name, &err) < 0)
+		refuse(name, &err);
+}
+
+/* What a power cut left. */
+static void erase_rest(const char *name, const char *last)
+{
+	char path[PATH_BYTES];
+	struct error err;
+
+	if (strncmp(last, TAKEN_PREFIX, strlen(TAKEN_PREFIX)) == 0 &&
+	    erase(path_of(PATH_ESP_CONFIG, name, path), &err) < 0)
+		log_warning("%s", err.text);
 }
 
 int oneshot_configure(int argc, char **argv)
@@ -355,12 +377,15 @@ int oneshot_configure(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Also where there is nothing to take. */
-	if (kept_check(&why) < 0)
-		printf("kiln: %s\n", why.text);
+	if (kept_check(&why) < 0) {
+		printf("kiln: %s\n", why.text); /* also where there is nothing to take */
+	} else {
+		in_folder("credentials/", erase_rest);
+		in_folder("", erase_rest);
+	}
 	take_control();
-	take_folder("credentials/");
+	in_folder("credentials/", take_or_refuse);
 	/* Last: what it names is there by then. */
-	take_folder("");
+	in_folder("", take_or_refuse);
 	return EX_OK;
 }

@@ -189,3 +189,12 @@ cp "$work/rack/box-2.key" "$esp/control-key"
 configure "two of them are put right"
 is "$(cmp "$work/rack/box-2.key" "$keys/control-key")$(find "$esp" -name 'kiln.conf' -o -name 'control-*' -o -name kiln.conf.error.txt)" "" \
 	"they are taken, and their reasons are gone"
+
+# ---- The power was cut while they were erased ----
+for name in .taken-kiln.conf credentials/.taken-box; do
+	{ printf '\0\0\0\0\0\0'; echo SECRETTEXT; } >"$esp/$name"
+done
+ln "$esp/credentials/.taken-box" "$work/rest"
+find "$esp" -type f ! -name '.taken-*' -delete
+configure "what a power cut left of files that are taken"
+is "$said$(find "$esp" -type f)$(tr -d '\0' <"$work/rest")" "" "is erased to its end, and nothing is refused"
