@@ -8,6 +8,7 @@
 
 #include "core/paths.h"
 #include "drivers/gpu/gpu.h"
+#include "model/chain.h"
 #include "model/kernels.h"
 #include "model/layout.h"
 #include "model/loss_scale.h"
@@ -542,7 +543,7 @@ UNUSED_OK static void harness_put(struct harness *harness, uint32_t tensor, cons
 		     &err);
 }
 
-UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *program)
+static void harness_buffers(struct harness *harness)
 {
 	struct graph *graph = &harness->graph;
 	struct error err = { 0 };
@@ -564,6 +565,23 @@ UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *
 	for (uint32_t i = 0; i < graph->tensors; i++)
 		if (graph_at(graph, i)->constant)
 			harness_put(harness, i, graph_at(graph, i)->constant);
+}
+
+/* Before harness_bind(), which then needs a program of this plan: put chains into it. */
+UNUSED_OK static void harness_chain(struct harness *harness)
+{
+	struct error err = { 0 };
+
+	harness_buffers(harness);
+	harness_must(chain_plan(&harness->plan, harness->gpu, harness->arena, &err), &err);
+}
+
+UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *program)
+{
+	struct error err = { 0 };
+
+	if (!harness->part)
+		harness_buffers(harness);
 	harness_must(plan_bind(&harness->plan, program, harness->part, &err), &err);
 }
 

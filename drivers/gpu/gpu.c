@@ -269,6 +269,14 @@ bool gpu_is_cpu(const struct gpu *gpu)
 	return gpu->cpu;
 }
 
+uint32_t gpu_units(const struct gpu *gpu)
+{
+	cl_uint units = 1;
+
+	(void)clGetDeviceInfo(gpu->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+	return units ? units : 1;
+}
+
 const char *gpu_description(const struct gpu *gpu)
 {
 	return gpu->description;

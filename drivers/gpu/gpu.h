@@ -46,6 +46,8 @@ void gpu_close(struct gpu *gpu);
 void gpu_closep(struct gpu **gpu);
 
 bool gpu_is_cpu(const struct gpu *gpu);
+/* Work-groups that run at the same time, about. */
+uint32_t gpu_units(const struct gpu *gpu);
 /* "PLATFORM: DEVICE, driver VERSION" */
 const char *gpu_description(const struct gpu *gpu);
 

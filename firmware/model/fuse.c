@@ -34,8 +34,7 @@ static uint32_t uses(const struct plan *plan, uint32_t tensor)
 		const struct launch *launch = &plan->launch[i];
 
 		for (uint32_t j = 0; launch->kernel && j < launch->arguments; j++)
-			if (launch->argument[j].kind >= ARGUMENT_IN &&
-			    launch->argument[j].kind <= ARGUMENT_INOUT)
+			if (argument_is_tensor(&launch->argument[j]))
 				count += launch->argument[j].tensor == tensor;
 	}
 	return count;

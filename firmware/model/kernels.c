@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/kernels.h"
 
+#include "model/chain.h"
+
 #include <string.h>
 
 /* Made by the Makefile from kernels/NAME.cl, and built in this order. What others share, without a kernel: */
@@ -31,7 +33,8 @@
 	each(loss_scale) \
 	each(conv) \
 	each(conv_tiled) \
-	each(pool)
+	each(pool) \
+	each(chain)
 /* clang-format on */
 
 #define DECLARE(name)                      \
@@ -51,23 +54,34 @@ struct update_shape update_shape(bool cpu)
 }
 
 /* A kernel's name stands before its parameters, or is the first argument of the macro that makes it. */
-static bool defines(const char *text, const char *kernel)
+static const char *definition(const char *text, const char *kernel)
 {
 	const size_t length = strlen(kernel);
 
 	while ((text = strstr(text, kernel))) {
 		if (strchr(" \n(", text[-1]) && (text[length] == '(' || text[length] == ','))
-			return true;
+			return text;
 		text += length;
 	}
-	return false;
+	return NULL;
+}
+
+bool kernel_is_single(const char *kernel)
+{
+	const struct gpu_source source[] = { KERNELS(SOURCE) };
+	const size_t before = sizeof("SINGLE");
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof(source) / sizeof(*source) && !found; i++)
+		found = definition(source[i].text, kernel);
+	return found && !strncmp(found - before, "SINGLE", before - 1);
 }
 
 static bool is_launched(const struct gpu_source *source, const struct plan *const *plan, uint32_t plans)
 {
 	for (uint32_t p = 0; p < plans; p++)
 		for (uint32_t i = 0; i < plan[p]->launches; i++)
-			if (defines(source->text, plan[p]->launch[i].kernel))
+			if (definition(source->text, plan[p]->launch[i].kernel))
 				return true;
 	return false;
 }
@@ -91,15 +105,24 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	static const char *const stored[] = {
 		[DTYPE_F16] = " -DSTORED_FLOAT16", [DTYPE_BF16] = " -DSTORED_BFLOAT16"
 	};
-	struct gpu_source source[SOURCES];
-	const uint32_t count = choose(plan, plans, source);
+	CLEANUP(free_ptr) char *cases = NULL;
+	struct gpu_source source[1 + SOURCES];
+	uint32_t count = 0;
 	char options[128];
+	int rc = chain_cases(plan, plans, &cases, err);
+
+	if (rc < 0)
+		return rc;
+	if (cases)
+		source[count++] = (struct gpu_source){ "chain_cases.cl", cases, strlen(cases) };
+	count += choose(plan, plans, source + count);
 
 	/* No fast-math of any kind: a NaN must stay one. Denormals are zero: Adam's slots of a unit that gets
 	 * no gradient decay into them within a thousand steps and would stay there, and make a step three
 	 * times as long on a CPU. */
-	(void)snprintf(options, sizeof(options), "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s",
-		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
+	(void)snprintf(options, sizeof(options),
+		       "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s", shape.group, shape.run,
+		       gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "", cases ? " -DCHAINED" : "",
 		       storage == DTYPE_F32 ? "" : stored[storage]);
 	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/model.h"
 
+#include "model/chain.h"
 #include "model/kernels.h"
 #include "model/layout.h"
 #include "model/losses.h"
@@ -73,10 +74,12 @@ static int open_model(struct model *model, bool training, struct error *err)
 	rc = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
 	if (rc < 0)
 		return error_prefix(err, "%s", gpu_description(model->gpu));
-	rc = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, 4,
-			   &model->program, err);
+	rc = make_buffers(model, err);
+	for (size_t i = 0; rc == 0 && i < 4; i++)
+		rc = chain_plan(plans[i], model->gpu, model->arena, err);
 	if (rc == 0)
-		rc = make_buffers(model, err);
+		rc = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, 4,
+				   &model->program, err);
 	for (size_t i = 0; rc == 0 && i < 4; i++)
 		rc = plan_bind(plans[i], model->program, model->part, err);
 	return rc == 0 ? state_open(model, err) : rc;

@@ -11,8 +11,10 @@ void plan_init(struct plan *plan, struct graph *graph, bool cpu)
 
 void plan_done(struct plan *plan)
 {
-	for (uint32_t i = 0; i < plan->launches; i++)
+	for (uint32_t i = 0; i < plan->launches; i++) {
 		gpu_kernel_free(plan->launch[i].object);
+		gpu_buffer_free(plan->launch[i].owned);
+	}
 	free(plan->launch);
 	free(plan->alias);
 	free(plan->gradient_written);
@@ -95,10 +97,19 @@ uint32_t plan_source(const struct plan *plan, uint32_t tensor)
 
 /* ---- Binding and running ---- */
 
-static bool is_tensor(const struct argument *argument)
+/* The launch behind one and its phases. */
+static uint32_t next(const struct plan *plan, uint32_t at)
 {
-	return argument->kind == ARGUMENT_IN || argument->kind == ARGUMENT_OUT ||
-	       argument->kind == ARGUMENT_INOUT;
+	return at + 1 + plan->launch[at].phases;
+}
+
+uint32_t plan_enqueued(const struct plan *plan)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < plan->launches; i = next(plan, i))
+		count++;
+	return count;
 }
 
 static int bind_launch(struct launch *launch, struct gpu_program *program, struct gpu_buffer *const *buffer,
@@ -109,10 +120,10 @@ static int bind_launch(struct launch *launch, struct gpu_program *program, struc
 	for (uint32_t i = 0; rc == 0 && i < launch->arguments; i++) {
 		const struct argument *argument = &launch->argument[i];
 
-		if (is_tensor(argument) || argument->kind == ARGUMENT_NULL)
-			rc = gpu_kernel_set_buffer(launch->object, i,
-						   is_tensor(argument) ? buffer[argument->tensor] : NULL,
-						   err);
+		if (argument_is_tensor(argument))
+			rc = gpu_kernel_set_buffer(launch->object, i, buffer[argument->tensor], err);
+		else if (argument->kind == ARGUMENT_BUFFER || argument->kind == ARGUMENT_NULL)
+			rc = gpu_kernel_set_buffer(launch->object, i, argument->buffer, err);
 		else if (argument->kind <= ARGUMENT_FLOAT)
 			rc = gpu_kernel_set(launch->object, i, &argument->i, sizeof(argument->i), err);
 	}
@@ -122,7 +133,7 @@ static int bind_launch(struct launch *launch, struct gpu_program *program, struc
 int plan_bind(struct plan *plan, struct gpu_program *program, struct gpu_buffer *const *buffer,
 	      struct error *err)
 {
-	for (uint32_t i = 0; i < plan->launches; i++) {
+	for (uint32_t i = 0; i < plan->launches; i = next(plan, i)) {
 		int rc = bind_launch(&plan->launch[i], program, buffer, err);
 
 		if (rc < 0)
@@ -194,7 +205,8 @@ static int set_arguments(const struct plan *plan, struct launch *launch, const s
 				value = &rows;
 			}
 			rc = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
-		} else if (is_tensor(argument) && graph_at(graph, argument->tensor)->arena == ARENA_BATCH) {
+		} else if (argument_is_tensor(argument) &&
+			   graph_at(graph, argument->tensor)->arena == ARENA_BATCH) {
 			rc = gpu_kernel_set_buffer(launch->object, i,
 						   batch_buffer(graph, values, argument->tensor), err);
 		}
@@ -212,7 +224,7 @@ static uint64_t groups_of(const struct extent *extent, uint64_t rows)
 
 int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values, struct error *err)
 {
-	for (uint32_t i = 0; i < plan->launches; i++) {
+	for (uint32_t i = 0; i < plan->launches; i = next(plan, i)) {
 		struct launch *launch = &plan->launch[i];
 		const uint64_t groups[2] = { groups_of(&launch->groups[0], (uint64_t)values->rows),
 					     groups_of(&launch->groups[1], (uint64_t)values->rows) };

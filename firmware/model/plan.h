@@ -15,7 +15,8 @@
 
 enum argument_kind {
 	ARGUMENT_NULL, /* a null pointer */
-	ARGUMENT_IN,   /* tensors */
+	ARGUMENT_BUFFER,
+	ARGUMENT_IN, /* tensors */
 	ARGUMENT_OUT,
 	ARGUMENT_INOUT,
 	ARGUMENT_INT, /* constants */
@@ -40,6 +41,7 @@ struct argument {
 		int32_t i;
 		uint32_t u;
 		float f;
+		const struct gpu_buffer *buffer;
 	};
 };
 
@@ -55,6 +57,8 @@ struct launch {
 	uint32_t arguments;
 	struct argument argument[PLAN_ARGUMENTS_MAX];
 	struct gpu_kernel *object;
+	uint32_t phases;          /* so many launches behind it that it makes: chain.h */
+	struct gpu_buffer *owned; /* what it reads of them */
 };
 
 /* What changes from step to step. */
@@ -86,6 +90,11 @@ struct plan {
 void plan_init(struct plan *plan, struct graph *graph, bool cpu);
 void plan_done(struct plan *plan);
 
+static inline bool argument_is_tensor(const struct argument *argument)
+{
+	return argument->kind >= ARGUMENT_IN && argument->kind <= ARGUMENT_INOUT;
+}
+
 /* Append a launch; tensors are replaced by their aliases. */
 void plan_emit(struct plan *plan, const struct launch *launch);
 /* From here on, reading `tensor` means reading `source`. */
@@ -102,6 +111,9 @@ uint32_t plan_source(const struct plan *plan, uint32_t tensor);
 
 /* One pass over the launches: bias, relu, dropout and their gradients move into the GEMM before them. */
 void plan_fuse(struct plan *plan);
+
+/* How many launches a run enqueues: those in a chain are one. */
+uint32_t plan_enqueued(const struct plan *plan);
 
 /* Make the kernels. `buffer` is by tensor; those of the batch's arena are NULL. */
 MUST_CHECK int plan_bind(struct plan *plan, struct gpu_program *program, struct gpu_buffer *const *buffer,

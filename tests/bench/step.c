@@ -222,7 +222,7 @@ int main(int argc, char **argv)
 	must(model_open(gpu, &config, true, &model, &err), &err);
 	must(model_init(model, &err), &err);
 	verify(model);
-	(void)fprintf(stderr, "%s: %u launches a step\n", gpu_description(gpu), model->train.launches);
+	(void)fprintf(stderr, "%s: %u launches a step\n", gpu_description(gpu), plan_enqueued(&model->train));
 	measure(model, sgemm, rounds, number(argc > 3 ? argv[3] : NULL, 300));
 	model_close(model);
 	close_device(gpu);

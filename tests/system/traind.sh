@@ -191,7 +191,7 @@ node lost
 begin lost
 for name in -2,CL_DEVICE_NOT_AVAILABLE -5,CL_OUT_OF_RESOURCES -36,CL_INVALID_COMMAND_QUEUE; do
 	[ -d "/proc/${fetchd:-none}" ] || start fetchd
-	LD_PRELOAD=$KILN_BUILD/system/preload/device_lost.so KILN_DEVICE_LOST_AT=3000 KILN_DEVICE_LOST_CODE=${name%,*} \
+	LD_PRELOAD=$KILN_BUILD/system/preload/device_lost.so KILN_DEVICE_LOST_AT=700 KILN_DEVICE_LOST_CODE=${name%,*} \
 		timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
 	is "$? $(state)" "69 running" "a device that is lost, ${name#*,}: to be started again"
 	said=$(grep "${name#*,} (${name%,*})\$" "$KILN_ROOT/log" | tail -n 1) # a checkpoint may have been written behind it

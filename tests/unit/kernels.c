@@ -43,8 +43,24 @@ static void test_definitions_are_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		if (defines(cases[i].text, "bag") != cases[i].is_found)
+		if (!definition(cases[i].text, "bag") == cases[i].is_found)
 			fail_msg("%s", cases[i].label);
+}
+
+static void test_single_kernels(void **state)
+{
+	static const char *const single[] = { "adam", "metrics", "gemm_6x64", "gemm_packed_8x32",
+					      "dense_backward_8x16" },
+				 *const others[] = { "column_sums", "softmax", "gemm_16x16",
+						     "group_6x64",  "chain",   "no" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(single) / sizeof(*single); i++)
+		if (!kernel_is_single(single[i]))
+			fail_msg("%s", single[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (kernel_is_single(others[i]))
+			fail_msg("%s", others[i]);
 }
 
 /* The names of the sources behind the shared ones. */
@@ -110,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_definitions_are_found),
+		cmocka_unit_test(test_single_kernels),
 		cmocka_unit_test(test_plans_choose_their_sources),
 		cmocka_unit_test(test_each_source_builds_alone),
 	};

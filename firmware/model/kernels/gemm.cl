@@ -17,12 +17,12 @@ GEMM_GROUP(group_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STO
 GEMM_GROUP(group_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), LOAD2, EIGHT(STEP2), EIGHT(STORE2), EIGHT(PUT2))
 GEMM_GROUP(group_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
 
-#define GEMM(name, group)                                                                               \
-	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)              \
+#define GEMM_SINGLE(name, group)                                                                        \
+	SINGLE name(PLACE GEMM_PARAMETERS)                                                              \
 	{                                                                                               \
-		group(get_group_id(0), get_group_id(1), GEMM_GIVEN);                                    \
+		group(place(0), place(1), GEMM_GIVEN);                                                  \
 	}
 
-GEMM(gemm_6x64, group_6x64)
-GEMM(gemm_8x32, group_8x32)
-GEMM(gemm_8x16, group_8x16)
+GEMM_SINGLE(gemm_6x64, group_6x64)
+GEMM_SINGLE(gemm_8x32, group_8x32)
+GEMM_SINGLE(gemm_8x16, group_8x16)

@@ -62,7 +62,7 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 					     panels + (j / columns * PACKED_TERMS + k) * columns + j % columns, columns);
 }
 
-#define GEMM_PACKED(name, rows, vectors, OFFSETS, ZERO, GET, LOAD, STEP, PUT_SUMS, C_PUT)                     \
+#define PACKED_SINGLE(name, rows, vectors, OFFSETS, ZERO, GET, LOAD, STEP, PUT_SUMS, C_PUT)                   \
 	/* One tile: `terms` more products of a row of A and a column of the panel. */                        \
 	void name##_tile(__global const stored *a, int stride_row, const float *b, int terms, int i0, int M,   \
 			 const float *from, float *to, __global stored *c, int N)                              \
@@ -118,9 +118,9 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 			}                                                                                      \
 	}                                                                                                      \
                                                                                                                \
-	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(GEMM_PARAMETERS)                     \
+	SINGLE name(PLACE GEMM_PARAMETERS)                                                                     \
 	{                                                                                                      \
-		name##_group(get_group_id(0), get_group_id(1), GEMM_GIVEN);                                    \
+		name##_group(place(0), place(1), GEMM_GIVEN);                                                  \
 	}
 
 #define PANEL1                const float16 b0 = get16(0, b);
@@ -135,9 +135,9 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)
 
-GEMM_PACKED(gemm_packed_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), SIX(SUMS4), PANEL4, SIX(STEP4), SIX(OUT4), SIX(PUT4))
-GEMM_PACKED(gemm_packed_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), EIGHT(SUMS2), PANEL2, EIGHT(STEP2), EIGHT(OUT2), EIGHT(PUT2))
-GEMM_PACKED(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), PANEL1, EIGHT(STEP1), EIGHT(OUT1), EIGHT(PUT1))
+PACKED_SINGLE(gemm_packed_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), SIX(SUMS4), PANEL4, SIX(STEP4), SIX(OUT4), SIX(PUT4))
+PACKED_SINGLE(gemm_packed_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), EIGHT(SUMS2), PANEL2, EIGHT(STEP2), EIGHT(OUT2), EIGHT(PUT2))
+PACKED_SINGLE(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), PANEL1, EIGHT(STEP1), EIGHT(OUT1), EIGHT(PUT1))
 
 /*
  * Both gradients of a dense layer of at most 16 units in one launch, as neither needs the other: dw [in, units] = x^T dy
@@ -147,16 +147,16 @@ GEMM_PACKED(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), P
  */
 GEMM_GROUP(weight_gradient, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
 
-#define DENSE_BACKWARD(name, input_gradient)                                                                          \
-	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                            \
-		__global const stored *x, __global const stored *dy, __global const stored *w, __global stored *dw,   \
+#define BACKWARD_SINGLE(name, input_gradient)                                                                         \
+	SINGLE name(                                                                                                  \
+		PLACE __global const stored *x, __global const stored *dy, __global const stored *w, __global stored *dw,   \
 		__global float *bias_gradient, __global stored *dx, __global const stored *mask, int rows, int in,    \
 		int units, int gradient_groups, int group_rows, uint dw_epilogue, uint dx_epilogue, float scale)      \
 	{                                                                                                             \
-		const int tile = get_group_id(1) * gradient_groups + get_group_id(0);                                 \
+		const int tile = place(1) * gradient_groups + place(0);                                               \
                                                                                                                       \
-		if (get_group_id(0) >= gradient_groups)                                                               \
-			input_gradient(get_group_id(0) - gradient_groups, get_group_id(1), dy, w, dx, rows, in,       \
+		if (place(0) >= gradient_groups)                                                                      \
+			input_gradient(place(0) - gradient_groups, place(1), dy, w, dx, rows, in,                      \
 				       units, units, 1, 1, group_rows, dx_epilogue, 0, mask, 0, scale, 0, 0, 0, 0, 0, \
 				       0);                                                                            \
 		else if (tile * 8 < in || (bias_gradient && (tile - 1) * 8 < in))                                     \
@@ -164,16 +164,15 @@ GEMM_GROUP(weight_gradient, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP
 				       bias_gradient, 1, 0, 0, 0, 0, 0, 0);                                           \
 	}
 
-DENSE_BACKWARD(dense_backward_6x64, gemm_packed_6x64_group)
-DENSE_BACKWARD(dense_backward_8x32, gemm_packed_8x32_group)
-DENSE_BACKWARD(dense_backward_8x16, gemm_packed_8x16_group)
+BACKWARD_SINGLE(dense_backward_6x64, gemm_packed_6x64_group)
+BACKWARD_SINGLE(dense_backward_8x32, gemm_packed_8x32_group)
+BACKWARD_SINGLE(dense_backward_8x16, gemm_packed_8x16_group)
 
 /* out [columns, rows] = in [rows, columns] transposed; one work-item a group, a tile of 16 x 16: groups (ceil(rows / 16),
  * ceil(columns / 16)). `in` may be memory without slack. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_transpose(__global const stored *in, __global stored *out,
-									     int rows, int columns)
+SINGLE gemm_transpose(PLACE __global const stored *in, __global stored *out, int rows, int columns)
 {
-	const int r0 = get_group_id(0) * 16, c0 = get_group_id(1) * 16;
+	const int r0 = place(0) * 16, c0 = place(1) * 16;
 
 	if (r0 + 16 <= rows && c0 + 16 <= columns) {
 		transpose_tile(in + (size_t)r0 * columns + c0, columns, 15, out + (size_t)c0 * rows + r0, rows);

@@ -10,6 +10,20 @@
 #define GRADIENT_GROUP 64
 #define GRADIENTS      __kernel __attribute__((reqd_work_group_size(GRADIENT_GROUP, 1, 1))) void
 
+/* A kernel whose groups are of one item on CPU devices, where it then may be part of a chain (chain.cl): it begins with
+ * SINGLE, or with a macro whose name ends so, has PLACE before its parameters, and asks place(0) and place(1) for what
+ * get_global_id() says. In a program with chains it is a function. */
+#ifdef CHAINED
+#define SINGLE_OF(group) void
+#define PLACE            uint place_0, uint place_1,
+#define place(side)      place_##side
+#else
+#define SINGLE_OF(group) __kernel __attribute__((reqd_work_group_size(group, 1, 1))) void
+#define PLACE
+#define place(side)      get_global_id(side)
+#endif
+#define SINGLE SINGLE_OF(1)
+
 #define SIDE 16 /* of a group that has a tile of as many rows and columns */
 
 float row_max(__global const stored *x, int classes)

@@ -21,17 +21,17 @@
 		__global const float *sample, __global const float *class_weight
 #define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
 
-/* Rows of a work-item of the kernels that say LOSS_LANES, in groups of ROW_GROUP rows: all of them where a vector is
+/* Rows of a work-item of the kernels that say LOSS_SINGLE, in groups of ROW_GROUP rows: all of them where a vector is
  * one instruction, as exp() and log() of 16 numbers take no longer than of one. */
 #ifdef CPU_DEVICE
 #define LANE_ROWS  ROW_GROUP
-#define LOSS_LANES __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+#define LOSS_SINGLE SINGLE
 typedef float16 lanes;
 #define lanes_of(lane)    get16(0, lane)
 #define to_lanes(x, lane) put16(x, 0, lane)
 #else
 #define LANE_ROWS  1
-#define LOSS_LANES LOSS
+#define LOSS_SINGLE SINGLE_OF(ROW_GROUP)
 typedef float lanes;
 #define lanes_of(lane)    (*(lane))
 #define to_lanes(x, lane) (*(lane) = (x))
@@ -134,11 +134,11 @@ lanes labels_at(__global const long *whole, __global const float *real, int by_c
 
 /* Softmax and categorical cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
-LOSS_LANES softmax_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
+LOSS_SINGLE softmax_crossentropy(PLACE __global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
 			   __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
 			   float smoothing, int top)
 {
-	const size_t r0 = (size_t)get_global_id(0) * LANE_ROWS;
+	const size_t r0 = (size_t)place(0) * LANE_ROWS;
 	const int last = min((long)LANE_ROWS, rows - (long)r0) - 1;
 	const float spread = smoothing / outputs;
 

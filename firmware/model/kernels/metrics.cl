@@ -22,8 +22,7 @@ bool not_finite(float x)
 	return (as_uint(x) & 0x7f800000u) == 0x7f800000u;
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-metrics(__global const float *row_loss, __global const uint *row_hit, int rows, int valid_rows,
+SINGLE metrics(PLACE __global const float *row_loss, __global const uint *row_hit, int rows, int valid_rows,
 	__global float *loss_sum, __global long *correct_sum, __global long *top_sum,
 	__global long *rows_sum, __global const long *whole, __global const float *real, int label_elements, int limit, uint first_row,
 	__global const float *penalty, __global const uint *chunk_fault, int chunks, uint step, __global uint *fault)

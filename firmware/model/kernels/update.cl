@@ -7,7 +7,7 @@
  * References: reference() in optimizers.c. Tolerance: 2^-20 relative to the step (sqrt and division: 3 ulp).
  */
 
-#define UPDATE              __kernel __attribute__((reqd_work_group_size(UPDATE_GROUP, 1, 1))) void
+#define UPDATE_SINGLE SINGLE_OF(UPDATE_GROUP)
 
 /* `most` is the largest of the exponents stored in vectors [first, end): look for the element only if it is bad. */
 void note_fault(uint16 most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
@@ -24,11 +24,11 @@ void note_fault(uint16 most, __global const float *P, size_t first, size_t end, 
 
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
  * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
-UPDATE adam(__global float *P, __global const float *G, __global float *M, __global float *V, uint from, uint to,
+UPDATE_SINGLE adam(PLACE __global float *P, __global const float *G, __global float *M, __global float *V, uint from, uint to,
 	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
 	    float one_minus_beta_2, float epsilon, __global const float *verdict)
 {
-	const size_t first = from + (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)to);
+	const size_t first = from + (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)to);
 	uint16 most = 0;
 
 	if (skips(verdict))
@@ -51,10 +51,10 @@ UPDATE adam(__global float *P, __global const float *G, __global float *M, __glo
 }
 
 /* p -= rate * g */
-UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
+UPDATE_SINGLE sgd(PLACE __global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
 	   float decay, __global const float *verdict)
 {
-	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	const size_t first = (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
 	if (skips(verdict))
@@ -73,11 +73,11 @@ UPDATE sgd(__global float *P, __global const float *G, uint vectors, __global ui
 }
 
 /* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
-UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *M, uint vectors,
+UPDATE_SINGLE sgd_momentum(PLACE __global float *P, __global const float *G, __global float *M, uint vectors,
 		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov,
 		    __global const float *verdict)
 {
-	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	const size_t first = (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
 	if (skips(verdict))
@@ -99,10 +99,10 @@ UPDATE sgd_momentum(__global float *P, __global const float *G, __global float *
 }
 
 /* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. No fault that p has not had. */
-UPDATE average(__global float *P, __global float *A, uint vectors, float momentum, int replaces,
+UPDATE_SINGLE average(PLACE __global float *P, __global float *A, uint vectors, float momentum, int replaces,
 	       __global const float *verdict)
 {
-	const size_t first = (size_t)get_global_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	const size_t first = (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 
 	if (skips(verdict))
 		return;
