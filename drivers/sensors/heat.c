@@ -31,6 +31,8 @@ void heat_pass_each(void *context, const struct sensors_reading *reading)
 
 	if (reading->part == SENSORS_OTHER)
 		return;
+	if (isnan(hot) && isnan(critical) && pass->unlimited)
+		pass->unlimited(NULL, reading);
 	if (reading->celsius >= critical) {
 		level = HEAT_CRITICAL;
 		limit = critical;
@@ -67,6 +69,7 @@ struct heat {
 	atomic_bool fine; /* state.level says so: nothing else need be looked at */
 	struct heat_state state;
 	struct heat_limits limits[SENSORS_PARTS];
+	sensors_each *unlimited; /* NULL once it has heard */
 	char folder[];
 };
 
@@ -88,12 +91,15 @@ static void *watch(void *context)
 
 	(void)pthread_mutex_lock(&heat->lock);
 	while (!heat->quit) {
-		struct heat_pass pass = { .limits = heat->limits, .before = &state };
+		struct heat_pass pass = { .limits = heat->limits,
+					  .before = &state,
+					  .unlimited = heat->unlimited };
 
 		(void)pthread_mutex_unlock(&heat->lock);
 		sensors_temperatures(heat->folder, heat_pass_each, &pass);
 		sensors_nvidia(heat_pass_each, &pass);
 		heat_pass_end(&pass, &state);
+		heat->unlimited = NULL;
 		(void)pthread_mutex_lock(&heat->lock);
 		heat->state = state;
 		/* relaxed: who sees it late looks again soon; the state itself is read under the lock. */
@@ -105,7 +111,7 @@ static void *watch(void *context)
 }
 
 int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_PARTS],
-	      struct heat **ret_heat, struct error *err)
+	      sensors_each *unlimited, struct heat **ret_heat, struct error *err)
 {
 	struct heat *heat = calloc(1, sizeof(*heat) + strlen(folder) + 1);
 	pthread_condattr_t attributes;
@@ -115,6 +121,7 @@ int heat_open(const char *folder, const struct heat_limits limits[static SENSORS
 		return error_set(err, -ENOMEM, "no memory to watch temperatures");
 	memcpy(heat->folder, folder, strlen(folder) + 1);
 	memcpy(heat->limits, limits, sizeof(heat->limits));
+	heat->unlimited = unlimited;
 	atomic_init(&heat->fine, true);
 	(void)pthread_mutex_init(&heat->lock, NULL);
 	(void)pthread_condattr_init(&attributes);

@@ -37,7 +37,8 @@ struct heat_pass {
 	const struct heat_limits *limits; /* SENSORS_PARTS of them */
 	const struct heat_state *before;
 	struct heat_state found;
-	double excess; /* of the sensor found */
+	double excess;           /* of the sensor found */
+	sensors_each *unlimited; /* with NULL; may be NULL itself */
 };
 void heat_pass_each(void *context, const struct sensors_reading *reading);
 void heat_pass_end(struct heat_pass *pass, struct heat_state *state);
@@ -46,10 +47,11 @@ void heat_pass_end(struct heat_pass *pass, struct heat_state *state);
 
 struct heat;
 
-/* `folder` as in sensors.h; `limits`: one for each part, of which SENSORS_OTHER's is not looked at. Errors:
- * -EAGAIN no thread, -ENOMEM. */
+/* `folder` as in sensors.h; `limits`: one for each part, of which SENSORS_OTHER's is not looked at;
+ * `unlimited` hears once, on the thread that reads, of each sensor of the others that no limit is known of.
+ * Errors: -EAGAIN no thread, -ENOMEM. */
 MUST_CHECK int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_PARTS],
-			 struct heat **ret_heat, struct error *err);
+			 sensors_each *unlimited, struct heat **ret_heat, struct error *err);
 /* NULL is fine. */
 void heat_get(struct heat *heat, struct heat_state *ret_state);
 void heat_closep(struct heat **heat);

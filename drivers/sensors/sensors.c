@@ -70,6 +70,18 @@ static void identify(const char *input, struct sensors_reading *ret_reading)
 	ret_reading->part = part_of(chip);
 }
 
+/* A temperature of k10temp. Where there is Tdie, Tctl is not one: it has an offset of up to 27 degrees. */
+static bool is_zen(const char *input, const char *name)
+{
+	char path[512], label[16] = "";
+
+	if (strncmp(name, "k10temp ", strlen("k10temp ")) != 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "%.*stemp2_label", (int)(strrchr(input, '/') + 1 - input), input);
+	return strcmp(name, "k10temp Tctl") != 0 || !sensors_line(path, label, sizeof(label)) ||
+	       strcmp(label, "Tdie") != 0;
+}
+
 void sensors_temperatures(const char *folder, sensors_each *each, void *context)
 {
 	glob_t found = { 0 };
@@ -86,6 +98,8 @@ void sensors_temperatures(const char *folder, sensors_each *each, void *context)
 			reading.max_celsius = limit_of(input, "max");
 			reading.critical_celsius = limit_of(input, "crit");
 			identify(input, &reading);
+			if (isnan(reading.critical_celsius) && is_zen(input, reading.name))
+				reading.critical_celsius = SENSORS_K10TEMP_CRITICAL;
 			each(context, &reading);
 		}
 	globfree(&found);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #define SENSORS_NAME_BYTES 96u
+/* AMD's processors since family 17h throttle themselves at 95 degrees (some at 89, or at 100). */
+#define SENSORS_K10TEMP_CRITICAL 95.0
 
 /* What a sensor is part of, by its chip's driver. */
 enum sensors_part { SENSORS_OTHER, SENSORS_CPU, SENSORS_GPU, SENSORS_PARTS };
@@ -19,7 +21,9 @@ struct sensors_reading {
 	char name[SENSORS_NAME_BYTES]; /* "chip label" or "chip temp1" */
 	enum sensors_part part;
 	double celsius;
-	double max_celsius, critical_celsius; /* as the chip says; NAN = it says none, or nonsense */
+	double max_celsius,
+		critical_celsius; /* as the chip says; NAN = it says none, or nonsense; k10temp, which
+				   * says none of a Zen processor, is SENSORS_K10TEMP_CRITICAL */
 };
 
 typedef void sensors_each(void *context, const struct sensors_reading *reading);

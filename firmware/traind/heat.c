@@ -10,6 +10,13 @@
 #define SPELL_S     10u /* fine for so long: the spell is over */
 #define SAY_AGAIN_S 600u
 
+static void say_unlimited(void *context, const struct sensors_reading *reading)
+{
+	(void)context;
+	log_notice("%s: %.0f C, and no limit of it is known: heat.%s_stop_celsius can set one", reading->name,
+		   reading->celsius, reading->part == SENSORS_CPU ? "cpu" : "gpu");
+}
+
 int throttle_open(struct train *train, struct error *err)
 {
 	const struct config *config = &train->run.config;
@@ -21,7 +28,8 @@ int throttle_open(struct train *train, struct error *err)
 	};
 	char folder[PATH_BYTES];
 
-	return heat_open(path_of(PATH_HWMON, NULL, folder), limits, &train->throttle.heat, err);
+	return heat_open(path_of(PATH_HWMON, NULL, folder), limits, say_unlimited, &train->throttle.heat,
+			 err);
 }
 
 void throttle_close(struct train *train)

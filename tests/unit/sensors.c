@@ -73,9 +73,19 @@ static void what_the_kernel_says(void **state)
 	put("hwmon2/name", "nct6775\n");
 	put("hwmon2/temp1_input", "31000\n");
 	put("hwmon2/temp1_max", "255500\n");
+	put("hwmon3/name", "k10temp\n");
+	put("hwmon3/temp1_input", "70000\n");
+	put("hwmon3/temp1_label", "Tctl\n");
+	put("hwmon4/name", "k10temp\n");
+	put("hwmon4/temp1_input", "90000\n");
+	put("hwmon4/temp1_label", "Tctl\n");
+	put("hwmon4/temp2_input", "63000\n");
+	put("hwmon4/temp2_label", "Tdie\n");
 	sensors_temperatures(root, note, said);
 	assert_string_equal(said, "coretemp Package id 0 1 45.5 80 100;coretemp temp2 1 -3.0 -1 -1;"
-				  "amdgpu edge 2 61.0 -1 97;nct6775 temp1 0 31.0 -1 -1;");
+				  "amdgpu edge 2 61.0 -1 97;nct6775 temp1 0 31.0 -1 -1;"
+				  "k10temp Tctl 1 70.0 -1 95;"
+				  "k10temp Tctl 1 90.0 -1 -1;k10temp Tdie 1 63.0 -1 95;");
 }
 
 /* ---- The rule ---- */
@@ -231,6 +241,15 @@ static bool becomes(struct heat *heat, enum heat_level level, struct heat_state 
 	return false;
 }
 
+static char unlimited[128]; /* the thread writes it, who has ended it reads it */
+
+static void note_unlimited(void *context, const struct sensors_reading *reading)
+{
+	(void)context;
+	(void)snprintf(unlimited + strlen(unlimited), sizeof(unlimited) - strlen(unlimited), "%s;",
+		       reading->name);
+}
+
 static void the_thread(void **state)
 {
 	static const struct heat_limits limits[SENSORS_PARTS];
@@ -242,9 +261,13 @@ static void the_thread(void **state)
 	put("hwmon0/temp1_label", "Tctl\n");
 	put("hwmon0/temp1_input", "96000\n");
 	put("hwmon0/temp1_crit", "100000\n");
+	put("hwmon1/name", "amdgpu\n");
+	put("hwmon1/temp1_input", "96000\n");
+	put("hwmon2/name", "nvme\n");
+	put("hwmon2/temp1_input", "40000\n");
 	heat_get(NULL, &now);
 	assert_int_equal(now.level, HEAT_FINE);
-	assert_int_equal(heat_open(root, limits, &heat, NULL), 0);
+	assert_int_equal(heat_open(root, limits, note_unlimited, &heat, NULL), 0);
 	assert_true(becomes(heat, HEAT_HOT, &now));
 	assert_string_equal(now.reading.name, "k10temp Tctl");
 	assert_true(now.reading.celsius == 96 && now.limit_celsius == 95);
@@ -252,6 +275,7 @@ static void the_thread(void **state)
 	assert_true(becomes(heat, HEAT_FINE, &now));
 	heat_closep(&heat);
 	assert_null(heat);
+	assert_string_equal(unlimited, "amdgpu temp1;"); /* once, and of no other part */
 	heat_closep(&heat);
 }
 
