@@ -353,6 +353,8 @@ static int print_node(const cJSON *node)
 
 	printf("%-11s%s, kiln %s, %s, Linux %s\n", "box", client_text(node, "host"),
 	       client_text(node, "version"), client_text(node, "system"), client_text(node, "kernel"));
+	printf("%-11sbuild %s, slot %s, machine %s\n", "image", client_text(node, "build"),
+	       client_text(node, "slot"), client_text(node, "machine"));
 	printf("%-11s%.0f, memory %s, 2 MiB pages %s, free %s\n", "cores", client_number(node, "cores"),
 	       size_of(client_number(node, "memory_bytes"), a),
 	       figure(client_number(node, "hugepages.pages_2mib"), "%.0f", b),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine: what the kernel says of it, and the trainer of its device. */
 #include "controld/controld.h"
+#include "core/image.h"
 #include "core/paths.h"
 #include "core/version.h"
 #include "drivers/sensors/sensors.h"
@@ -153,6 +154,7 @@ int method_node_info(struct call *call, struct error *err)
 	traind = watch_newest(call->server, STATUS_TRAIND);
 	add_system(object);
 	(void)cJSON_AddStringToObject(object, "version", KILN_VERSION);
+	(void)image_add(object);
 	(void)cJSON_AddNumberToObject(object, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
 	(void)json_add_u64(object, "memory_bytes", (uint64_t)pages * (uint64_t)page);
 	(void)cJSON_AddItemToObject(object, "hugepages", hugepages());

@@ -6,6 +6,7 @@
 #include "controld/controld.h"
 #include "core/clock.h"
 #include "core/config.h"
+#include "core/image.h"
 #include "core/kept.h"
 #include "core/paths.h"
 #include "core/reports.h"
@@ -461,6 +462,7 @@ cJSON *status_object(struct server *server)
 	(void)json_add_u64(object, "time_s", (uint64_t)now.tv_sec);
 	add_text(object, "host", host);
 	add_text(object, "version", KILN_VERSION);
+	(void)image_add(object);
 	add_state(object, &view, &err);
 	add_clock(object);
 	add_run(object, &view);

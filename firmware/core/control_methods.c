@@ -41,7 +41,8 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
-	  "schema (1), time_s, host, version, state, why, clock_set, clock, run, progress, rates, loss, "
+	  "schema (1), time_s, host, version, machine, slot, build, state, why, clock_set, clock, run, "
+	  "progress, rates, loss, "
 	  "accuracy, "
 	  "validation_loss, validation_accuracy, checkpoint, order, cache, fetch_retries, upload_retries, "
 	  "skipped_records, throttled_s, fetch as stalls gives it, disk, temperatures, update, report of the "
@@ -199,7 +200,8 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
-	  "host, version, kernel, system, cores, memory, hugepages, gpu, nics, watchdog, disk, temperatures",
+	  "host, version, machine, slot, build (the image's commit), kernel, system, cores, memory, "
+	  "hugepages, gpu, nics, watchdog, disk, temperatures",
 	  "the machine" },
 	{ "stalls",
 	  CONTROL_VIEW,

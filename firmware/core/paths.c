@@ -38,6 +38,8 @@ static const char *const paths[] = {
 	[PATH_TIMESYNCD] = "/run/systemd/timesyncd.conf.d",
 	[PATH_HWMON] = "/sys/class/hwmon",
 	[PATH_MACHINE_ID] = "/etc/machine-id",
+	[PATH_OS_RELEASE] = "/etc/os-release",
+	[PATH_CMDLINE] = "/proc/cmdline",
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");
 

@@ -42,6 +42,8 @@ enum path {
 	PATH_TIMESYNCD,   /* /run/systemd/timesyncd.conf.d */
 	PATH_HWMON,       /* /sys/class/hwmon: temperatures */
 	PATH_MACHINE_ID,  /* /etc/machine-id */
+	PATH_OS_RELEASE,  /* /etc/os-release */
+	PATH_CMDLINE,     /* /proc/cmdline: the kernel's */
 	PATH_KINDS,
 };
 

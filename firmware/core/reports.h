@@ -9,7 +9,7 @@
  *
  * The JSON, schema 1; what is not known is null, and members are added, never changed:
  *   schema, id, text (one sentence), outcome ("finished", "failed", "expired", "stopped", "halted": a service
- *   ended for good, "never_started"), reason, host, version,
+ *   ended for good, "never_started"), reason, host, version, machine, slot, build (core/image.h),
  *   night   {from_s, to_s, by: "timer" or "hand", next_s}
  *   run     {id, state, name, epochs, epochs_done, batch_rows, seed, started_s, start_run, plan_sha256,
  *           order_version, sources: [url], outputs: url, device} or null

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/image.h"
 #include "core/night.h"
 #include "core/status.h"
 #include "core/version.h"
@@ -289,10 +290,11 @@ static bool add_all(cJSON *report, const struct facts *facts)
 	       add_text(report, "id", report_id(facts->tonight->from_s, id)) &&
 	       add_text(report, "outcome", facts->outcome) && add_text(report, "reason", reason_of(facts)) &&
 	       add_text(report, "host", host) && add_text(report, "version", KILN_VERSION) &&
-	       add_night(report, facts) && add_run(report, facts) && add_curves(report, facts) &&
-	       add_time(report, facts) && add_faults(report, facts) && add_degraded(report) &&
-	       copy(report, "quarantine", facts->record) && copy(report, "left_behind", facts->record) &&
-	       copy(report, "changed", facts->record) && add_sentence(report, facts, host);
+	       image_add(report) && add_night(report, facts) && add_run(report, facts) &&
+	       add_curves(report, facts) && add_time(report, facts) && add_faults(report, facts) &&
+	       add_degraded(report) && copy(report, "quarantine", facts->record) &&
+	       copy(report, "left_behind", facts->record) && copy(report, "changed", facts->record) &&
+	       add_sentence(report, facts, host);
 }
 
 int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,

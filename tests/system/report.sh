@@ -76,6 +76,10 @@ serve plain
 a_node finished "url = \"http://127.0.0.1:$port/hook?a=b\"; credential = \"hook\";"
 mkdir -p "$KILN_ROOT/data/kiln/credentials"
 echo "$token" >"$KILN_ROOT/data/kiln/credentials/hook"
+mkdir -p "$KILN_ROOT/proc"
+printf 'PRETTY_NAME="Debian 12"\nBUILD_ID=0123abcd\n' >"$KILN_ROOT/etc/os-release"
+echo "quiet rauc.slot=B root=/dev/x" >"$KILN_ROOT/proc/cmdline"
+printf 'e%.0s' {1..32} >"$KILN_ROOT/etc/machine-id"
 begin
 is "$(of "$runs/tonight.json" 'r["by"], r["run"]')" "('hand', '')" "begin: a night by hand"
 over finished
@@ -91,6 +95,8 @@ is "$(cat "$sink/$id/report.json")" "$(cat "$reports/$night.json")" "and lies in
 is "$(cat "$sink/$id/report.txt")" "$(cat "$reports/$night.txt")" "so does the page"
 is "$(of "$reports/$night.json" 'r["schema"], r["outcome"], r["reason"], r["run"]["id"], r["run"]["epochs"], r["night"]["by"], r["faults"]')" \
 	"(1, 'finished', None, '$id', 3, 'hand', None)" "its members"
+is "$(of "$reports/$night.json" 'r["machine"], r["slot"], r["build"]')" "('$(cat "$KILN_ROOT/etc/machine-id")', 'B', '0123abcd')" \
+	"which box, and which image"
 is "$(of "$reports/$night.json" 'r["run"]["sources"], r["run"]["outputs"]')" "(['file://$work/data'], 'file://$sink/$id')" "data and outputs"
 like "$(of "$reports/$night.json" 'r["night"]["next_s"] % 86400')" '^79200$' "the next night's start"
 like "$errors" "report: .*: $id: finished, 0 of 3 epochs" "one sentence says it"
@@ -210,6 +216,13 @@ wait_for 10 "$kiln" node
 like "$("$kiln" status)" '^report +.*: finished.*; not posted: POST http' "so does kiln status"
 "$kiln" status --json >"$work/status.json"
 is "$(of "$work/status.json" 'r["report"]["outcome"], sorted(r["report"]["pending"])')" "('finished', ['notify'])" "kiln status --json"
+is "$(of "$work/status.json" 'r["machine"], r["slot"], r["build"]')" "(None, None, None)" "of a system that is no image there is no build"
+mkdir -p "$KILN_ROOT/proc"
+echo BUILD_ID=4567 >"$KILN_ROOT/etc/os-release"
+echo "rauc.slot=A" >"$KILN_ROOT/proc/cmdline"
+"$kiln" status --json >"$work/status.json"
+is "$(of "$work/status.json" 'r["slot"], r["build"]')" "('A', '4567')" "an image tells which it is"
+like "$("$kiln" node)" 'build 4567, slot A, machine -' "so does kiln node"
 kill $controld
 wait $controld 2>/dev/null
 first=$(ls "$reports" | sed -n 's/\.json$//p')
