@@ -119,6 +119,20 @@ int file_rename_durable(const char *from, const char *to, struct error *err)
 	return 0;
 }
 
+int file_remove_durable(const char *path, struct error *err)
+{
+	CLEANUP(close_fd) int folder = -1;
+
+	if (unlink(path) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	folder = open_folder_of(path);
+	if (folder < 0 || fsync(folder) < 0)
+		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	return 0;
+}
+
 int file_write_durable(const char *path, const void *data, uint64_t bytes, struct error *err)
 {
 	char temporary[PATH_BYTES + 16];

@@ -65,6 +65,9 @@ MUST_CHECK int file_write_all(int fd, const void *data, uint64_t bytes);
 /* rename(2), then fsync of the folder. */
 MUST_CHECK int file_rename_durable(const char *from, const char *to, struct error *err);
 
+/* unlink(2), then fsync of the folder. One that is not there is removed already. */
+MUST_CHECK int file_remove_durable(const char *path, struct error *err);
+
 /* A whole file of at most `max` bytes, NUL-terminated behind its end; the caller frees.
  * `ret_bytes` may be NULL. */
 MUST_CHECK int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_bytes,

@@ -3,7 +3,8 @@
  * What somebody put into the ESP's folder config, from any PC: each file is checked, stored where it belongs,
  * durably, and only then erased there. A bad one stays as it is, and NAME.error.txt beside it says why; so
  * does standard output, which is the console. Whatever is found and whenever the power goes, doing it once
- * more is right. Where nothing is kept for good, nothing is taken.
+ * more is right. Where nothing is kept for good, nothing is taken. An empty one takes back what the box has
+ * of that name.
  */
 #include "core/kept.h"
 #include "core/log.h"
@@ -241,7 +242,7 @@ static int taken(const struct found *file, const char *name, struct error *err)
 		return error_set(err, -errno, "%s: %s", reason, strerror(errno));
 	if ((r = file_rename_durable(file->path, passed, err)) < 0 || (r = erase(passed, err)) < 0)
 		return r;
-	printf("kiln: %s is taken from the ESP\n", name);
+	printf("kiln: %s is %s\n", name, file->bytes > 0 ? "taken from the ESP" : "taken back: it was empty");
 	return 0;
 }
 
@@ -264,7 +265,9 @@ static void found_done(struct found *file)
 static int keep(const struct found *file, const char *name, enum path where, bool whole, bool secret,
 		struct error *err)
 {
-	int r = store(file, where, whole, secret, err);
+	char path[PATH_BYTES];
+	int r = file->bytes > 0 ? store(file, where, whole, secret, err)
+				: file_remove_durable(path_of(where, whole ? NULL : file->name, path), err);
 
 	return r < 0 ? r : taken(file, name, err);
 }
@@ -278,7 +281,10 @@ static int take(const char *name, struct error *err)
 	if (!kind)
 		return error_set(err, -EINVAL, "no file of this name is known: README.txt lists them");
 	if ((r = check_kept(name, err)) < 0 || (r = read_found(name, &file, err)) < 0 ||
-	    (r = check_text(&file, err)) < 0 || (r = kind->check(&file, err)) < 0)
+	    (r = check_text(&file, err)) < 0)
+		return r;
+	/* Without a kiln.conf there is no box. */
+	if ((file.bytes > 0 || kind->where == PATH_CONFIG) && (r = kind->check(&file, err)) < 0)
 		return r;
 	return keep(&file, name, kind->where, kind->whole, kind->secret, err);
 }
@@ -312,19 +318,38 @@ static int take_control_file(const char *name, struct error *err)
 	return r < 0 ? r : keep(&file, name, PATH_CREDENTIALS, false, true, err);
 }
 
+/* Empty ones take it back. Those that are away already, where a power cut came between, count as such. */
+static int check_taken_back(const bool there[static CONTROLS], const bool empty[static CONTROLS],
+			    struct error *err)
+{
+	char path[PATH_BYTES];
+
+	for (size_t i = 0; i < CONTROLS; i++)
+		if (there[i] ? !empty[i]
+			     : access(path_of(PATH_CREDENTIALS, control_names[i], path), F_OK) == 0)
+			return error_set(err, -EINVAL,
+					 "empty files take mutual TLS back, and %s is none: all of "
+					 "control-ca, control-crt and control-key have to be",
+					 control_names[i]);
+	return 0;
+}
+
 static void take_control(void)
 {
-	bool there[CONTROLS], any = false;
+	bool there[CONTROLS], empty[CONTROLS], any = false, any_empty = false;
 	struct error all = { 0 };
 
 	for (size_t i = 0; i < CONTROLS; i++) {
 		char path[PATH_BYTES];
+		struct stat status;
 
-		there[i] = access(path_of(PATH_ESP_CONFIG, control_names[i], path), F_OK) == 0;
+		there[i] = stat(path_of(PATH_ESP_CONFIG, control_names[i], path), &status) == 0;
+		empty[i] = there[i] && status.st_size == 0;
 		any = any || there[i];
+		any_empty = any_empty || empty[i];
 	}
 	if (any && check_kept("mutual TLS", &all) == 0)
-		(void)check_control(there, &all);
+		(void)(any_empty ? check_taken_back(there, empty, &all) : check_control(there, &all));
 	for (size_t i = 0; i < CONTROLS; i++) {
 		struct error err = all;
 

@@ -148,8 +148,8 @@ MUST_CHECK int update_failed(struct update *update, struct error *err);
 
 /* ---- ssh_keys.c ---- */
 
-/* A text is an authorized_keys of sshd(8): keys and comments, no options, or nothing at all. -EINVAL: the
- * line and what is wrong with it. */
+/* A text is an authorized_keys of sshd(8): keys and comments, no options. -EINVAL: the line and what is wrong
+ * with it. */
 MUST_CHECK int ssh_keys_check(const char *text, struct error *err);
 
 /* ---- bring.c ---- */

@@ -154,7 +154,7 @@ not_a_key "# nobody" 'no key in it'
 is "$(grep -c me@here "$ssh/authorized_keys")" 3 "what the box has stays as it was"
 : >"$esp/authorized_keys"
 configure "an empty one"
-is "$(cat "$ssh/authorized_keys")$(ls "$esp" | grep authorized)" "" "takes it back"
+is "$(ls "$ssh" "$esp" | grep authorized)" "" "takes it back"
 
 # ---- Bad ones ----
 rm "$esp/.DS_Store"
@@ -189,6 +189,26 @@ cp "$work/rack/box-2.key" "$esp/control-key"
 configure "two of them are put right"
 is "$(cmp "$work/rack/box-2.key" "$keys/control-key")$(find "$esp" -name 'kiln.conf' -o -name 'control-*' -o -name kiln.conf.error.txt)" "" \
 	"they are taken, and their reasons are gone"
+
+# ---- Taken back ----
+find "$esp" -type f -delete
+: >"$esp/credentials/box"
+: >"$esp/wired.network"
+: >"$esp/store-ca.pem"
+: >"$esp/never.network"
+: >"$esp/kiln.conf"
+: >"$esp/control-ca"
+: >"$esp/control-key"
+configure "empty files"
+is "$(ls "$keys" "$KILN_ROOT/data/etc/network" "$KILN_ROOT/etc/kiln" | grep -xE 'box|.*network|store-ca.pem')" "" "take back what the box has of these names"
+like "$said" '^kiln: wired.network is taken back' "and it says so"
+refused kiln.conf 'source.url: found nothing'
+refused control-key 'control-crt is none: all of control-ca, control-crt and control-key have to be'
+is "$(cmp config/examples/embedded.conf "$KILN_ROOT/etc/kiln/kiln.conf")$(ls "$keys" | xargs)" "control-ca control-crt control-key" "what the box has stays as it was"
+rm "$esp/kiln.conf" "$esp/kiln.conf.error.txt"
+: >"$esp/control-crt"
+configure "all three of mutual TLS"
+is "$(ls "$keys")$(find "$esp" -type f)" "" "take it back"
 
 # ---- The power was cut while they were erased ----
 for name in .taken-kiln.conf credentials/.taken-box; do

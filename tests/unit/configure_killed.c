@@ -100,6 +100,19 @@ static void control_is_stored(void)
 	      "cmp box.key ../root/data/kiln/credentials/control-key");
 }
 
+static void ask_back(void)
+{
+	ask_control();
+	start_once_more();
+	shell("mkdir -p %s/root/data/etc/network && touch %s/root/data/etc/network/wired.network");
+	shell("cd %s/root/efi/config && touch control-ca control-crt control-key wired.network");
+}
+
+static void all_is_taken_back(void)
+{
+	shell("test -z \"$(find %s/root/data -type f)\"");
+}
+
 static void test_killed(void (*ask)(void), void (*check)(void))
 {
 	unsigned call = 0;
@@ -128,6 +141,12 @@ static void test_control(void **state)
 {
 	(void)state;
 	test_killed(ask_control, control_is_stored);
+}
+
+static void test_back(void **state)
+{
+	(void)state;
+	test_killed(ask_back, all_is_taken_back);
 }
 
 static int setup(void **state)
@@ -161,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_control),
+		cmocka_unit_test(test_back),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

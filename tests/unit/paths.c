@@ -148,6 +148,10 @@ static void test_refusals(void **state)
 	assert_int_equal(file_rename_durable("none", "other", &err), -ENOENT);
 	assert_int_equal(file_rename_durable("file", "none/file", &err), -ENOENT);
 	assert_int_equal(access("file", F_OK), 0);
+	assert_int_equal(file_remove_durable("file", &err), 0);
+	assert_int_equal(access("file", F_OK), -1);
+	assert_int_equal(file_remove_durable("file", &err), 0);
+	assert_int_equal(file_remove_durable(".", &err), -EISDIR);
 }
 
 int main(void)
