@@ -82,7 +82,7 @@ static bool run_is_started(struct manager *manager)
 	struct error err;
 	bool started;
 
-	return manager_run_is_started(manager, &started, &err) < 0 || started;
+	return !manager || manager_run_is_started(manager, &started, &err) < 0 || started;
 }
 
 /* A paused run has its checkpoint. */
@@ -100,10 +100,14 @@ static uint64_t checkpoint_us(void)
 	return status_read(STATUS_TRAIND, &status, NULL) == 0 ? status.traind.checkpoint_us : 0;
 }
 
-static void wait_for_checkpoint(struct update *update, struct manager *manager)
+static void wait_for_checkpoint(struct update *update)
 {
+	CLEANUP(manager_closep) struct manager *manager = NULL;
 	uint64_t before_us = checkpoint_us(), since_ms = clock_ms();
+	struct error err;
 
+	if (manager_open(&manager, &err) < 0)
+		log_debug("%s", err.text);
 	if (!is_training(manager))
 		return;
 	note(update, UPDATE_WAITING, "for the run's next checkpoint");
@@ -166,11 +170,14 @@ static bool is_busy(struct manager *manager)
 	return active;
 }
 
-static int restart(struct update *update, struct manager *manager, struct error *err)
+static int restart(struct update *update, struct error *err)
 {
+	CLEANUP(manager_closep) struct manager *manager = NULL;
 	bool goes_off;
-	int r;
+	int r = manager_open(&manager, err);
 
+	if (r < 0)
+		return r;
 	if (!update->restart && is_busy(manager)) {
 		note(update, UPDATE_INSTALLED, "the box restarts into it when the run rests");
 		while (is_busy(manager))
@@ -187,7 +194,6 @@ static int restart(struct update *update, struct manager *manager, struct error 
 
 int oneshot_update(int argc, char **argv)
 {
-	CLEANUP(manager_closep) struct manager *manager = NULL;
 	static struct update update;
 	struct error err = { 0 };
 	int r = update_load(&update, &err);
@@ -196,15 +202,15 @@ int oneshot_update(int argc, char **argv)
 	(void)argv;
 	if (r < 0)
 		return fatal(&err);
-	if (refuse_on_trial(&err) < 0 || manager_open(&manager, &err) < 0)
+	if (refuse_on_trial(&err) < 0)
 		return update_failed(&update, &err);
-	wait_for_checkpoint(&update, manager);
+	wait_for_checkpoint(&update);
 	if (install(&update, &err) < 0)
 		return update_failed(&update, &err);
 	update_discard();
 	event_send(&(struct event){ .id = EVENT_UPDATE_INSTALLED, .url = update.url },
 		   "%s is in the other slot, which boots next", update.url);
-	return restart(&update, manager, &err) < 0 ? update_failed(&update, &err) : EX_OK;
+	return restart(&update, &err) < 0 ? update_failed(&update, &err) : EX_OK;
 }
 
 /* OnFailure= of the services of an update: one that was killed, or never began, could not say so itself. */
