@@ -11,8 +11,9 @@
 #include <stddef.h>
 
 #define SENSORS_NAME_BYTES 96u
-/* AMD's processors since family 17h throttle themselves at 95 degrees (some at 89, or at 100). */
-#define SENSORS_K10TEMP_CRITICAL 95.0
+/* AMD's processors since family 17h throttle themselves at 89 to 100 degrees; Ryzen 7000 works at 95 by
+ * design. */
+#define SENSORS_K10TEMP_CRITICAL 100.0
 
 /* What a sensor is part of, by its chip's driver. */
 enum sensors_part { SENSORS_OTHER, SENSORS_CPU, SENSORS_GPU, SENSORS_PARTS };

@@ -84,8 +84,8 @@ static void what_the_kernel_says(void **state)
 	sensors_temperatures(root, note, said);
 	assert_string_equal(said, "coretemp Package id 0 1 45.5 80 100;coretemp temp2 1 -3.0 -1 -1;"
 				  "amdgpu edge 2 61.0 -1 97;nct6775 temp1 0 31.0 -1 -1;"
-				  "k10temp Tctl 1 70.0 -1 95;"
-				  "k10temp Tctl 1 90.0 -1 -1;k10temp Tdie 1 63.0 -1 95;");
+				  "k10temp Tctl 1 70.0 -1 100;"
+				  "k10temp Tctl 1 90.0 -1 -1;k10temp Tdie 1 63.0 -1 100;");
 }
 
 /* ---- The rule ---- */
