@@ -265,11 +265,11 @@ static int take_checkpoint(struct train *train, bool wait, struct error *err)
 			   step, saver->skipped);
 		return 0;
 	}
-	if (saver->saved && saver->saved_step == step)
-		return 0;
 	r = report_write(train, err);
 	if (r < 0 && !report_may_wait(r))
 		return r;
+	if (saver->saved && saver->saved_step == step)
+		return 0;
 	if (r < 0) {
 		say_failed(train, step, err);
 		return 0;

@@ -131,7 +131,7 @@ part same '503, a burst' 'slow_down=[1-9]' 20 '[{"fault": "status", "from": 5, "
 part same '503 with Retry-After' 'slow_down=4' 20 '[{"fault": "status", "retry_after": 1, "from": 5, "count": 4}]'
 part same '429' 'slow_down=[1-9]' 20 '[{"fault": "status", "status": 429, "from": 20, "count": 10}]'
 part same '500' 'server=[1-9]' 20 '[{"fault": "status", "status": 500, "from": 5, "count": 30}]'
-part same '307 to presigned URLs' '' 20 '[{"fault": "redirect"}]'
+part same '307 to presigned URLs' '' 20 '[{"fault": "redirect"}]' 'hedge_percent = 0;'
 part same 'a wrong byte: fetched once more' 'requests=' 20 '[{"fault": "corrupt", "at": 5000, "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
 part same 'another range: fetched once more' 'requests=' 20 '[{"fault": "range", "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
 
