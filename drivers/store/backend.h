@@ -22,7 +22,9 @@ struct store_ops {
 	int (*stat)(struct store *store, const char *key, struct store_object *ret_object, struct error *err);
 	int (*get_all)(struct store *store, const char *key, uint64_t max, char **ret_data,
 		       uint64_t *ret_bytes, struct error *err);
-	int (*put)(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err);
+	/* `only_new`: -EEXIST where there is one. */
+	int (*put)(struct store *store, const char *key, const void *data, uint64_t bytes, bool only_new,
+		   struct error *err);
 	/* `fd` is open at a file of `bytes` bytes; *ret_sha256 may be NULL. */
 	int (*put_file)(struct store *store, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
 			struct error *err);

@@ -36,7 +36,8 @@ void file_pin_of(const struct stat *st, struct store_pin *pin);
 int file_list(struct store *store, const char *glob,
 	      int (*each)(void *context, const struct store_object *object), void *context,
 	      struct error *err);
-int file_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err);
+int file_put(struct store *store, const char *key, const void *data, uint64_t bytes, bool only_new,
+	     struct error *err);
 int file_put_file(struct store *store, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
 		  struct error *err);
 int file_abort_stale(struct store *store, struct error *err);

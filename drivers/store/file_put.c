@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A put writes a temporary file beside its target under flock(2), syncs it, renames it and syncs the folder,
- * so a reader or a power cut sees the old object or the new one.
+ * so a reader or a power cut sees the old object or the new one. One that is to be new is linked there
+ * instead, which fails where there is one.
  */
 #include "drivers/store/file.h"
 
@@ -48,6 +49,7 @@ struct source {
 	const char *data; /* or NULL: */
 	int fd;
 	uint64_t bytes;
+	bool only_new;
 	const struct store *store;
 };
 
@@ -82,6 +84,13 @@ static int copy_file(int to, const struct source *source)
 	return 0;
 }
 
+static int put_in_place(const char *path, const char *temporary, bool only_new)
+{
+	if (!only_new)
+		return rename(temporary, path);
+	return link(temporary, path) < 0 || unlink(temporary) < 0 ? -1 : 0;
+}
+
 static int write_and_rename(const char *path, const char *temporary, int fd, const struct source *source)
 {
 	char folder[FILE_PATH_BYTES];
@@ -90,7 +99,7 @@ static int write_and_rename(const char *path, const char *temporary, int fd, con
 
 	if (rc < 0)
 		return rc;
-	if (fchmod(fd, 0644) < 0 || fsync(fd) < 0 || rename(temporary, path) < 0)
+	if (fchmod(fd, 0644) < 0 || fsync(fd) < 0 || put_in_place(path, temporary, source->only_new) < 0)
 		return -errno;
 	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
 	return sync_folder(folder[0] ? folder : "/");
@@ -136,9 +145,12 @@ static int put_source(struct file_store *file, const char *key, const struct sou
 	return 0;
 }
 
-int file_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+int file_put(struct store *store, const char *key, const void *data, uint64_t bytes, bool only_new,
+	     struct error *err)
 {
-	struct source source = { .data = data, .fd = -1, .bytes = bytes, .store = store };
+	struct source source = {
+		.data = data, .fd = -1, .bytes = bytes, .only_new = only_new, .store = store
+	};
 
 	return put_source(file_store_of(store), key, &source, err);
 }

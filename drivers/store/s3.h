@@ -80,6 +80,7 @@ struct s3_call {
 	bool ranged;
 	uint64_t offset, bytes;
 	const struct store_pin *pin;
+	bool only_new;    /* a put, where there is no such object */
 	const char *body; /* or NULL: body_fd from body_offset */
 	int body_fd;
 	uint64_t body_offset, body_bytes;
@@ -189,7 +190,8 @@ int s3_list(struct store *store, const char *glob,
 int s3_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err);
 int s3_get_all(struct store *store, const char *key, uint64_t max, char **ret_data, uint64_t *ret_bytes,
 	       struct error *err);
-int s3_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err);
+int s3_put(struct store *store, const char *key, const void *data, uint64_t bytes, bool only_new,
+	   struct error *err);
 int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
 		struct error *err);
 int s3_delete(struct store *store, const char *key, struct error *err);

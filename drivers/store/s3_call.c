@@ -148,6 +148,8 @@ static int prepare(struct http_request *request, struct error *err)
 				     call->offset + call->bytes - 1);
 	if (rc == 0 && !verbatim && call->pin && call->pin->etag[0])
 		rc = http_add_header(request, err, "If-Match: \"%s\"", call->pin->etag);
+	if (rc == 0 && call->only_new)
+		rc = http_add_header(request, err, "If-None-Match: *");
 	return rc;
 }
 

@@ -26,6 +26,7 @@ static const struct {
 	{ "XAmzContentSHA256Mismatch", -EIO, RETRY_RESET },
 	{ "InternalError", -EIO, RETRY_SERVER },
 	{ "OperationAborted", -EIO, RETRY_SERVER },
+	{ "ConditionalRequestConflict", -EIO, RETRY_SERVER }, /* another put of this key is under way */
 	{ "SlowDown", -EIO, RETRY_SLOW_DOWN },
 	{ "ServiceUnavailable", -EIO, RETRY_SLOW_DOWN },
 };

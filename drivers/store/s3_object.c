@@ -156,12 +156,14 @@ int s3_check_put(struct s3_call *call, enum retry_class *retry, struct error *er
 			 call->etag, md5);
 }
 
-int s3_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+int s3_put(struct store *store, const char *key, const void *data, uint64_t bytes, bool only_new,
+	   struct error *err)
 {
 	struct s3_store *s3 = s3_store_of(store);
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_PUT, key, err);
 	uint8_t sha256[32], md5[16];
 	char md5_hex[33];
+	int rc;
 
 	if (!call)
 		return -ENOMEM;
@@ -173,9 +175,11 @@ int s3_put(struct store *store, const char *key, const void *data, uint64_t byte
 	}
 	call->body = data;
 	call->body_bytes = bytes;
+	call->only_new = only_new;
 	call->check = s3_check_put;
 	call->context = md5_hex;
-	return s3_call_run(call, err);
+	rc = s3_call_run(call, err);
+	return rc == -ESTALE && only_new ? -EEXIST : rc;
 }
 
 int s3_delete(struct store *store, const char *key, struct error *err)

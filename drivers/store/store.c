@@ -128,7 +128,27 @@ int store_get_all(struct store *store, const char *key, uint64_t max, char **ret
 
 int store_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
 {
-	return store->ops->put(store, key, data, bytes, err);
+	return store->ops->put(store, key, data, bytes, false, err);
+}
+
+/* Whether a put succeeded whose answer was lost, the object tells. */
+static int is_of_these(struct store *store, const char *key, const void *data, uint64_t bytes,
+		       struct error *err)
+{
+	CLEANUP(free_ptr) char *there = NULL;
+	uint64_t there_bytes = 0;
+	int rc = store_get_all(store, key, bytes, &there, &there_bytes, err);
+
+	if (rc == -EFBIG || (rc == 0 && (there_bytes != bytes || memcmp(there, data, bytes) != 0)))
+		return error_set(err, -EEXIST, "%s/%s: there is one already", store->url, key);
+	return rc;
+}
+
+int store_put_new(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+{
+	int rc = store->ops->put(store, key, data, bytes, true, err);
+
+	return rc == -EEXIST ? is_of_these(store, key, data, bytes, err) : rc;
 }
 
 int store_put_file(struct store *store, const char *key, const char *path, char *ret_sha256_hex,

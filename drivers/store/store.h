@@ -106,6 +106,10 @@ MUST_CHECK int store_get_file(struct store *store, const char *key, const char *
 
 MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes,
 			 struct error *err);
+/* The same where there is no such object; of several at once one succeeds. -EEXIST: there is one, of other
+ * bytes than these. -EOPNOTSUPP: the server cannot tell; one that is too old to know the question puts it. */
+MUST_CHECK int store_put_new(struct store *store, const char *key, const void *data, uint64_t bytes,
+			     struct error *err);
 /* A file, multipart above the part size; a failure aborts the upload. *ret_sha256_hex (65 bytes) may be NULL.
  */
 MUST_CHECK int store_put_file(struct store *store, const char *key, const char *path, char *ret_sha256_hex,

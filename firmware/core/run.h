@@ -101,6 +101,9 @@ MUST_CHECK int run_begin(const char *config_file, const char *last_id, const str
 MUST_CHECK int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const char *start,
 			  struct run *ret_run, struct error *err);
 
+/* The current run, which nobody has seen yet, gets another id: another box has a run of this one. */
+MUST_CHECK int run_rename(struct run *run, struct error *err);
+
 /* What a run.json of the store says; ret_run->config stays empty. `what` names it in errors: -EBADMSG. */
 MUST_CHECK int run_parse(const char *what, const char *json_text, uint64_t bytes, struct run *ret_run,
 			 struct error *err);

@@ -3,6 +3,7 @@
 #include "core/run_record.h"
 #include "core/version.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -147,6 +148,19 @@ int run_begin(const char *config_file, const char *last_id, const struct run_sta
 	    (r = record_install(RECORD_NEXT, err)) < 0)
 		return r;
 	return run_load(ret_run, err);
+}
+
+int run_rename(struct run *run, struct error *err)
+{
+	char id[RUN_ID_BYTES], note[RUN_ID_BYTES + 64];
+	int64_t started = make_id(run->config.run.name, run->id, id);
+	int r;
+
+	(void)snprintf(note, sizeof(note), "{\"id\": \"%s\", \"started_s\": %" PRId64 "}", id, started);
+	if ((r = run_note(note, err)) < 0)
+		return r;
+	run_done(run);
+	return run_load(run, err);
 }
 
 int run_restore(const char *json_text, uint64_t bytes, const char *plan, const char *start,

@@ -181,40 +181,6 @@ static int choose_start(const char *file, const struct graph *graph, const struc
 	return check_weights(file, graph, ret_start, err);
 }
 
-static int has_record(struct store *sink, const char *name, time_t second, bool *ret_has, struct error *err)
-{
-	struct store_object object;
-	char key[STORE_KEY_MAX], stamp[32];
-	struct tm tm;
-	int r;
-
-	(void)gmtime_r(&second, &tm);
-	(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
-	(void)snprintf(key, sizeof(key), "%s-%s/run.json", name, stamp);
-	r = store_stat(sink, key, &object, err);
-	*ret_has = r == 0;
-	return r == -ENOENT ? 0 : r;
-}
-
-/* A run's id is a second: another box may have begun one of this name in this one, or at most a few. */
-static int wait_for_id(const struct config *config, struct error *err)
-{
-	CLEANUP(store_closep) struct store *sink = NULL;
-	bool this = true, next = true;
-	int r = begin_store(config, &config->sink, &sink, err);
-
-	while (r == 0) {
-		const time_t now = time(NULL);
-
-		/* It is the next second's where this one ends just now. */
-		if ((r = has_record(sink, config->run.name, now, &this, err)) < 0 ||
-		    (r = has_record(sink, config->run.name, now + 1, &next, err)) < 0 || (!this && !next))
-			break;
-		(void)sleep(1);
-	}
-	return r;
-}
-
 /* `unstarted`: the last one is unfinished, and is given up once nothing keeps the new one from beginning. */
 static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
 		     struct error *err)
@@ -236,8 +202,6 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	    (r = choose_start(file, &graph, last, &start, path, sha256, err)) < 0)
 		return r;
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
-		return r;
-	if ((r = wait_for_id(&config, err)) < 0)
 		return r;
 	r = run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
 	return r < 0 ? r : overrides_done(overrides, err);
@@ -272,28 +236,17 @@ static int note_end(const struct run *run, int64_t since, struct error *err)
 	return ends == run->ends_s ? 0 : run_note(note, err);
 }
 
-/* Whose it is from now on. */
-static int note_machine(const struct run *run, struct error *err)
-{
-	char mine[MACHINE_ID_BYTES], note[MACHINE_ID_BYTES + 32];
-
-	if (!*machine_id(mine) || strcmp(run->machine, mine) == 0)
-		return 0;
-	(void)snprintf(note, sizeof(note), "{\"machine\": \"%s\"}", mine);
-	return run_note(note, err);
-}
-
 /* The record stands: what its programs and the store are to find. */
-static int set_up(const struct run *run, int64_t since, bool adopted, struct error *err)
+static int set_up(struct run *run, int64_t since, bool adopted, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
 	int r;
 
-	if ((r = note_machine(run, err)) < 0 || (r = note_end(run, since, err)) < 0 ||
+	if ((r = begin_store(&run->config, &run->config.sink, &sink, err)) < 0 ||
+	    (r = claim_run(sink, run, adopted, err)) < 0 || (r = note_end(run, since, err)) < 0 ||
 	    (r = spool_make(run->id, err)) < 0 ||
 	    (r = begin_store(&run->config, &run->config.source[0].store, &source, err)) < 0 ||
 	    (r = bring_encoder(source, run->id, err)) < 0 ||
-	    (r = begin_store(&run->config, &run->config.sink, &sink, err)) < 0 ||
 	    (r = begin_upload_record(sink, run->id, err)) < 0)
 		return r;
 	event_send(&(struct event){ .id = adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN, .run_id = run->id },

@@ -181,9 +181,8 @@ static int bring_back(struct store *sink, const struct run *run, const char *tex
 	return run_restore(text, bytes, plan ? path : NULL, *start ? start : NULL, ret_run, err);
 }
 
-/* *ret_text is what its run.json says; the caller frees. */
-static int look_at(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
-		   uint64_t *ret_bytes, struct error *err)
+int bring_record(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
+		 uint64_t *ret_bytes, struct error *err)
 {
 	char key[STORE_KEY_MAX];
 	int r;
@@ -202,7 +201,7 @@ int bring_run(struct store *sink, const char *id, struct run *ret_run, struct er
 	CLEANUP(free_ptr) char *text = NULL;
 	struct run run = { 0 };
 	uint64_t bytes;
-	int r = look_at(sink, id, &run, &text, &bytes, err);
+	int r = bring_record(sink, id, &run, &text, &bytes, err);
 
 	if (r == 0 && run_state_is_final(run.state))
 		return error_set(err, -EPERM, "%s is %s: only an unfinished run is adopted", id,
@@ -210,17 +209,24 @@ int bring_run(struct store *sink, const char *id, struct run *ret_run, struct er
 	return r < 0 ? r : bring_back(sink, &run, text, bytes, ret_run, err);
 }
 
-/* It may well be working on it. A box without an identity has no other one's. */
-static bool is_anothers(const struct run *run)
+bool bring_is_anothers(const struct run *run)
 {
 	char mine[MACHINE_ID_BYTES];
 
-	if (!*run->machine || !*machine_id(mine) || strcmp(run->machine, mine) == 0)
+	return *run->machine && *machine_id(mine) && strcmp(run->machine, mine) != 0;
+}
+
+/* It may well be working on it. */
+static bool leaves_alone(const struct run *run)
+{
+	char mine[MACHINE_ID_BYTES];
+
+	if (!bring_is_anothers(run))
 		return false;
 	log_notice(
 		"%s is %s on machine %s, and this is machine %s: leaving it alone; where that one works on "
 		"it no more, kiln start --adopt %s takes it over",
-		run->id, run_state_name(run->state), run->machine, mine, run->id);
+		run->id, run_state_name(run->state), run->machine, machine_id(mine), run->id);
 	return true;
 }
 
@@ -240,9 +246,9 @@ int bring_last_run(struct store *sink, const char *name, struct run *ret_run, st
 		*id = '\0';
 		run = (struct run){ 0 };
 		if ((r = store_list(sink, pattern, note_record, &search, err)) < 0 || !*id ||
-		    (r = look_at(sink, id, &run, &text, &bytes, err)) < 0)
+		    (r = bring_record(sink, id, &run, &text, &bytes, err)) < 0)
 			return r;
-		if (!run_state_is_final(run.state) && !is_anothers(&run))
+		if (!run_state_is_final(run.state) && !leaves_alone(&run))
 			return bring_back(sink, &run, text, bytes, ret_run, err);
 	} while (!run_state_is_final(run.state));
 	*ret_run = run;

@@ -152,7 +152,20 @@ MUST_CHECK int update_failed(struct update *update, struct error *err);
  * with it. */
 MUST_CHECK int ssh_keys_check(const char *text, struct error *err);
 
+/* ---- claim.c ---- */
+
+/* A record gets this machine as the one that works on it, before it goes to the sink. One that has none yet
+ * is new: its id is a second, in which another box may have begun one of this name, and one of both takes a
+ * later id. `goes_on`: the sink may have it already, of an attempt that was cut. */
+MUST_CHECK int claim_run(struct store *sink, struct run *run, bool goes_on, struct error *err);
+
 /* ---- bring.c ---- */
+
+/* What the run.json of a run in the store says, and its text, which the caller frees. */
+MUST_CHECK int bring_record(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
+			    uint64_t *ret_bytes, struct error *err);
+/* As its record says; a box without an identity has no other one's. */
+bool bring_is_anothers(const struct run *run);
 
 /* A disk without a record: look at the newest run of this run.name in the store. An unfinished one comes back
  * whole, newest checkpoint and plan first, the record last; but another machine's is left alone, and the one

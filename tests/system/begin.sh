@@ -390,6 +390,18 @@ a_box fourth_box d
 begin
 is "$rc $said $(stored "$first" machine)" "0 $first $machine" "a record of nobody is taken, as it ever was" "$errors"
 
+# A night's timer starts all of them at once.
+rm -r "$work/runs"
+for letter in 1 2 3 4 5 6; do
+	a_box "rack_$letter" $letter
+	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/begun.$letter" 2>"$work/errors.$letter" &
+	begun+=($!)
+done
+wait "${begun[@]}"
+is "$(sort -u "$work"/begun.? | wc -l)" 6 "six boxes that begin at once have six runs" "$(cat "$work"/begun.? "$work"/errors.?)"
+for letter in 1 2 3 4 5 6; do stored "$(cat "$work/begun.$letter")" machine; done >"$work/machines"
+is "$(cut -c 1 "$work/machines" | xargs)" "1 2 3 4 5 6" "and each has the record of its own"
+
 # ---- Usage ----
 "$KILN_BIN/kiln-oneshot" begin --conf x >"$work/said" 2>&1
 is "$?" 64 "begin takes --config FILE and nothing else"

@@ -6,6 +6,7 @@
  *     store try URL VERB KEY         one call, then "RESULT SENTENCE" and the counters
  *     store get-twice URL KEY        the first ten bytes, pinned, twice; prints both results
  *     store overtake URL SLOW FAST   two gets at once; prints the keys in the order of completion
+ *     store put-new URL KEY          store_put_new() of its process id
  *     store upload URL KEY FILE      store_put_file() in parts of 5 MiB
  *     store download URL KEY FILE
  *     store get-rate URL KEY PART_BYTES ROUNDS   prints MB/s and CPU-s/GB of ranged gets
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #define MANY_KEYS 1010u
@@ -218,6 +220,37 @@ static void test_objects(void)
 	    "an empty key is refused");
 }
 
+/* Several programs at once, one of which it is to be. */
+static uint32_t put_new_by(uint32_t programs)
+{
+	uint32_t succeeded = 0;
+
+	for (uint32_t i = 0; i < programs; i++)
+		if (fork() == 0)
+			execl("/proc/self/exe", "store", "put-new", store_url(store), "contended", NULL);
+	for (uint32_t i = 0; i < programs; i++) {
+		int status;
+
+		succeeded += wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	}
+	return succeeded;
+}
+
+static void test_put_new(void)
+{
+	say(store_put_new(store, "new", "mine", 4, &err) == 0 && holds("new", "mine"),
+	    "an object that is to be new is put");
+	say(store_put_new(store, "new", "its", 3, &err) == -EEXIST && strstr(err.text, "new") &&
+		    holds("new", "mine"),
+	    "where there is one it stays");
+	say(store_put_new(store, "new", "mines", 5, &err) == -EEXIST && holds("new", "mine"),
+	    "one of more bytes, too");
+	say(store_put_new(store, "new", "mine", 4, &err) == 0, "the same once more is no other one");
+	say(put_new_by(8) == 1, "of eight at once one is put");
+	say(store_delete(store, "new", &err) == 0 && store_delete(store, "contended", &err) == 0,
+	    "they are deleted");
+}
+
 static void test_pins(void)
 {
 	struct store_object object;
@@ -361,6 +394,7 @@ static int contract(void)
 	test_keys();
 	test_pages();
 	test_objects();
+	test_put_new();
 	test_pins();
 	test_many_at_once();
 	test_files();
@@ -412,6 +446,13 @@ static int try_one(const char *verb, const char *key)
 	printf("%s %s\n", rc < 0 ? strerrorname_np(-rc) : rc ? "MANY" : "OK", rc < 0 ? err.text : "");
 	printf("%s value=%d\n", store_counters_text(&c, text), rc);
 	return 0;
+}
+
+static int put_new(const char *key)
+{
+	pid_t whose = getpid();
+
+	return store_put_new(store, key, &whose, sizeof(whose), &err) < 0;
 }
 
 static struct store_request ten_bytes(const char *key, char *buffer)
@@ -531,6 +572,8 @@ static int run(char **argv, int arguments)
 		return get_twice(argv[3]);
 	if (!strcmp(verb, "overtake") && arguments == 2)
 		return overtake(argv[3], argv[4]);
+	if (!strcmp(verb, "put-new") && arguments == 1)
+		return put_new(argv[3]);
 	if (!strcmp(verb, "upload") && arguments == 2)
 		return store_put_file(store, argv[3], argv[4], NULL, &err) < 0;
 	if (!strcmp(verb, "download") && arguments == 2)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/json.h"
+#include "core/log.h"
+#include "oneshot/oneshot.h"
+
+#include <string.h>
+
+/* Locally it is written only behind the claim, so that a claim which was cut is made again. */
+static int put_claim(struct store *sink, const struct run *run, const char *machine, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL, *claim = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	char key[STORE_KEY_MAX];
+	int r;
+
+	(void)snprintf(key, sizeof(key), "%s/run.json", run->id);
+	if ((r = run_json(&text, err)) < 0 ||
+	    (r = json_parse("run.json", text, strlen(text), &record, err)) < 0)
+		return r;
+	if (*machine && !cJSON_AddStringToObject(record, "machine", machine))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = json_print(record, &claim, err);
+	return r < 0 ? r : store_put_new(sink, key, claim, strlen(claim), err);
+}
+
+/* -EEXIST: there is one of this id, and not by an attempt of ours. 0: it is ours, or nobody has it. */
+static int look(struct store *sink, const struct run *run, bool goes_on, bool *ret_ours, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	struct run there = { 0 };
+	uint64_t bytes;
+	int r = bring_record(sink, run->id, &there, &text, &bytes, err);
+
+	*ret_ours = r == 0 && goes_on && !bring_is_anothers(&there);
+	if (r == -ENOENT || *ret_ours)
+		return 0;
+	return r == 0 || r == -EBADMSG ? -EEXIST : r;
+}
+
+static int claim(struct store *sink, const struct run *run, const char *machine, bool goes_on,
+		 struct error *err)
+{
+	bool ours;
+	int r = look(sink, run, goes_on, &ours, err);
+
+	if (r < 0 || ours)
+		return r;
+	/* A server that cannot tell has been asked whether it has one, at least. */
+	r = put_claim(sink, run, machine, err);
+	return r == -EOPNOTSUPP ? 0 : r;
+}
+
+static int note_machine(const struct run *run, const char *machine, struct error *err)
+{
+	char note[MACHINE_ID_BYTES + 32];
+
+	if (!*machine || strcmp(run->machine, machine) == 0)
+		return 0;
+	(void)snprintf(note, sizeof(note), "{\"machine\": \"%s\"}", machine);
+	return run_note(note, err);
+}
+
+static int claim_an_id(struct store *sink, struct run *run, const char *machine, bool goes_on,
+		       struct error *err)
+{
+	int r;
+
+	while ((r = claim(sink, run, machine, goes_on, err)) == -EEXIST) {
+		log_info("%s: the store has a run of this id already, this one gets a later one", run->id);
+		(void)sleep(1);
+		if ((r = run_rename(run, err)) < 0)
+			break;
+	}
+	return r;
+}
+
+int claim_run(struct store *sink, struct run *run, bool goes_on, struct error *err)
+{
+	char machine[MACHINE_ID_BYTES];
+	int r = 0;
+
+	(void)machine_id(machine);
+	if (!*run->machine)
+		r = claim_an_id(sink, run, machine, goes_on, err);
+	return r < 0 ? r : note_machine(run, machine, err);
+}
