@@ -31,6 +31,11 @@ wait_for 10 "$KILN_BIN/kiln" node
 mark_good
 ok $? "it answers" "$said"
 is "$(variables)" "B_OK=1 B_TRY=0" "the slot is good"
+is "$(cat "$work/asked")" "start kiln-check-root.service" "once its root was read"
+slots B_OK=1 B_TRY=1
+echo 1 >"$work/answer"
+! mark_good && [ "$(variables)" = "B_OK=1 B_TRY=1" ]
+ok $? "one whose root cannot be read is not" "$said"
 : >"$KILN_ROOT/run/kiln/no-data"
 slots B_OK=1 B_TRY=1
 mark_good
