@@ -138,6 +138,16 @@ static bool platform_matches(cl_platform_id platform, const char *wanted)
 	       strcasestr(name, wanted);
 }
 
+/* What it says is "OpenCL 1.2 ..."; OpenCL 1.2, 4.2. */
+static bool is_new_enough(cl_device_id device)
+{
+	char version[128] = "";
+	unsigned major = 0, minor = 0;
+
+	(void)clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL);
+	return sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 && (major > 1 || minor >= 2);
+}
+
 static bool choose(struct gpu *gpu, const cl_platform_id *platform, cl_uint platforms, const char *wanted,
 		   cl_device_type type)
 {
@@ -147,7 +157,7 @@ static bool choose(struct gpu *gpu, const cl_platform_id *platform, cl_uint plat
 
 		if (!platform_matches(platform[i], wanted) ||
 		    clGetDeviceIDs(platform[i], type, DEVICES_MAX, device, &devices) != CL_SUCCESS ||
-		    !devices)
+		    !devices || !is_new_enough(device[0]))
 			continue;
 		gpu->platform = platform[i];
 		gpu->device = device[0];
@@ -181,7 +191,7 @@ static int find_device(struct gpu *gpu, const char *wanted, int type, struct err
 	}
 	if (!found)
 		return error_set(err, -ENODEV,
-				 "no OpenCL device of type '%s' on platform '%s' (%u platforms seen)",
+				 "no device of OpenCL 1.2 and type '%s' on platform '%s' (%u platforms seen)",
 				 type_names[type], wanted, platforms);
 	return 0;
 }
