@@ -85,12 +85,13 @@ static bool run_is_started(struct manager *manager)
 	return !manager || manager_run_is_started(manager, &started, &err) < 0 || started;
 }
 
-/* A paused run has its checkpoint. */
+/* A paused run has its checkpoint; one that is stopping writes its last. */
 static bool is_training(struct manager *manager)
 {
 	enum run_state state;
 
-	return run_state_get(&state, NULL) == 0 && state == RUN_RUNNING && run_is_started(manager);
+	return run_state_get(&state, NULL) == 0 && (state == RUN_RUNNING || state == RUN_STOPPING) &&
+	       run_is_started(manager);
 }
 
 static uint64_t checkpoint_us(void)
