@@ -219,7 +219,7 @@ test-image: deps-test programs tests
 	@$(call in-qemu,3600) $(foreach t,$(IMAGE_TESTS),image/$(basename $(notdir $t)):$t)
 
 # Every flush of a run replayed, and KILN_POWER_CUTS (200) of the disks gone on from; then, in QEMU, every flush of a boot with a run
-# and an update in it, and KILN_POWER_KILLS (20) kills: hours.
+# and an update in it, and KILN_POWER_KILLS (20) kills, each after KILN_POWER_FREEZES (9) looks at the disk of a frozen machine: hours.
 test-power: deps-test programs tests
 	@tools/deps/install image
 	@$(call in-qemu,86400) image/power-replay:tests/image/replay.sh image/power-cuts:tests/image/power.sh

@@ -5,12 +5,13 @@
 # it is after each flush, and as it may be a moment later: what the boot loader takes, whether that slot is whole, /data, every
 # checkpoint, the run's record. Of each state that the boot loader can be in, the first is booted. Part two kills the machine
 # KILN_POWER_KILLS times (20) while it boots, idles, trains, writes a checkpoint and takes an update: it boots, goes on, and ends with
-# the bits of a run that nobody disturbed. tests/image/replay.sh has many more cuts of a run, without a virtual machine.
+# the bits of a run that nobody disturbed. Before each kill it is frozen KILN_POWER_FREEZES times (9), and its disk
+# looked at: the one that a kill at that moment would have left. tests/image/replay.sh has many more cuts of a run, without a virtual machine.
 # Prints JSON lines: {"name":"power-cuts","case":"N cuts ...","value":failures,"unit":"failures"}
 . "$(dirname "$0")/lib.sh"
 . tests/image/box_lib.sh
 . tests/image/bundle_lib.sh
-kills=${KILN_POWER_KILLS:-20} states=${KILN_POWER_STATES:-6} epochs=${KILN_POWER_EPOCHS:-120}
+kills=${KILN_POWER_KILLS:-20} freezes=${KILN_POWER_FREEZES:-9} states=${KILN_POWER_STATES:-6} epochs=${KILN_POWER_EPOCHS:-120}
 command -v grub-emu >/dev/null || { skip "power cuts of a box" "no grub-emu here: tools/deps/install image"; exit; }
 
 figure() { # case, failures
@@ -138,7 +139,7 @@ done 3<"$work/states"
 
 # ---- The machine is killed ----
 cp --sparse=always "$work/before.img" "$disk"
-failures=0 done_kills=0 ended=0 reasons=
+failures=0 done_kills=0 looks=0 ended=0 reasons=
 declare -A killed=()
 fails() { failures=$((failures + 1)); reasons="$reasons
 kill $done_kills: $1"; }
@@ -160,34 +161,52 @@ trains_now() { # a run that is not the undisturbed one; one that has ended is he
 	begins || fails "no run begins: $(cat "$work/said")"
 	wait_seldom "$BOOT_S" trains
 }
-nap() { # at most so many seconds
-	sleep $((RANDOM % $1)).$((RANDOM % 10))
+nap() { # at most so many seconds, and a part of one
+	sleep $((RANDOM % ($1 + 1))).$((RANDOM % 10))
+}
+looked_at() { # disk, what was done to the machine
+	local said
+	said=$(power_cut check "$1" "$work/old" "$work/new")
+	looks=$((looks + 1))
+	[[ $said == *" 0 bad" ]] || fails "$said"
+	echo "# $2 $looks ($kind): $(grep '^state' <<<"$said" | cut -d: -f1), $(tail -n 1 <<<"$said")"
+}
+# In $1 seconds about, at random: what QEMU has written until then, and nothing after it, as SIGKILL would leave it.
+disturb() {
+	local freeze
+	for ((freeze = 0; freeze < freezes; freeze++)); do
+		nap $(($1 / (freezes + 1)))
+		kill -STOP "$vm" || break
+		cp --sparse=always "$disk" "$work/frozen.img"
+		kill -CONT "$vm"
+		looked_at "$work/frozen.img" freeze
+		[ "$kind" != checkpoint ] || as me checkpoint now >"$work/said"
+	done
+	nap $(($1 / (freezes + 1)))
 }
 kinds=(run update checkpoint boot idle)
 while [ $done_kills -lt "$kills" ]; do
 	kind=${kinds[done_kills % ${#kinds[@]}]}
 	if [ $kind = boot ]; then
 		box_on
-		nap 60
+		disturb 60
 	else
 		up_again || break
 		trains_now
 		case $kind in
-		run) nap 20 ;;
-		update) takes_update || fails "no update: $(cat "$work/said")"; nap 150 ;;
-		checkpoint) as me checkpoint now >"$work/said"; nap 2 ;;
-		idle) as me pause >"$work/said"; wait_seldom "$BOOT_S" is_in_state 'paused|finished'; nap 20 ;;
+		run) disturb 20 ;;
+		update) takes_update || fails "no update: $(cat "$work/said")"; disturb 150 ;;
+		checkpoint) as me checkpoint now >"$work/said"; disturb 2 ;;
+		idle) as me pause >"$work/said"; wait_seldom "$BOOT_S" is_in_state 'paused|finished'; disturb 20 ;;
 		esac
 	fi
 	is_off && fails "it is off"
 	cut_power
 	done_kills=$((done_kills + 1)) killed[$kind]=$((${killed[$kind]:-0} + 1))
-	said=$(power_cut check "$disk" "$work/old" "$work/new")
-	[[ $said == *" 0 bad" ]] || fails "$said"
-	echo "# kill $done_kills ($kind): $(grep '^state' <<<"$said" | cut -d: -f1), $(tail -n 1 <<<"$said")"
+	looked_at "$disk" kill
 done
 up_again && trains_now && ends
 [ "$bits" = "$undisturbed" ] || fails "the last run ended with the bits '$bits'"
 ended=$((ended + 1))
-figure "$done_kills kills of QEMU ($(for kind in "${!killed[@]}"; do echo "$kind ${killed[$kind]}"; done | sort | xargs)), and booted again; $ended runs ended" $failures
-is "$failures" 0 "$done_kills kills: it boots each time, and $ended runs end with the undisturbed bits$reasons"
+figure "$looks cuts, $done_kills of them kills of QEMU ($(for kind in "${!killed[@]}"; do echo "$kind ${killed[$kind]}"; done | sort | xargs)), and booted again; $ended runs ended" $failures
+is "$failures" 0 "$looks cuts, $done_kills kills of them: a whole slot, and 0 torn checkpoints; it boots after each kill, and $ended runs end with the undisturbed bits$reasons"
