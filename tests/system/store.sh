@@ -81,7 +81,8 @@ say $? 'cut: there were retries' "$counters"
 # ---- HTTP/2, where the server has it ----
 if command -v nghttpx >/dev/null; then
 	read -r port < <(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	nghttpx --workers=1 --no-location-rewrite -b "127.0.0.1,${http##*:}" -f "127.0.0.1,$port" --accesslog-file="$dir/h2.log" \
+	# The package's own configuration has a port that two of these would share.
+	nghttpx --conf=/dev/null --workers=1 --no-location-rewrite -b "127.0.0.1,${http##*:}" -f "127.0.0.1,$port" --accesslog-file="$dir/h2.log" \
 		--accesslog-format='$alpn' "$dir/rgw/server.key" "$dir/rgw/server.pem" >"$dir/h2.out" 2>&1 &
 	h2=$!
 	wait_for curl -s -o "$dir/null" --cacert "$ca" "https://127.0.0.1:$port/"
