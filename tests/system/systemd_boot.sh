@@ -41,17 +41,18 @@ goes_on "which trains"
 
 # ---- Stopped before it began ----
 runs=$root/data/kiln/store/runs
-store_away() { # the store: no attempt of kiln-begin succeeds
-	mv "$runs" "$work/away" && touch "$runs"
-}
-store_back() {
-	rm "$runs" && mv "$work/away" "$runs"
+touch "$root/data/kiln/store/runs.away"
+# The store goes, or is back: no attempt of kiln-begin succeeds meanwhile. In one step, for uploadd would make a new one between two.
+swap_store() {
+	python3 -c 'import ctypes, sys
+exchange, at = 2, -100 # renameat2(2): RENAME_EXCHANGE, AT_FDCWD
+sys.exit(-ctypes.CDLL(None).renameat2(at, sys.argv[1].encode(), at, sys.argv[2].encode(), exchange))' "$runs" "$runs.away"
 }
 waits() { [ -e "$record/../asked" ] && grep -q '^waiting: failed' <<<"$(property begin StatusText)"; }
 stopped() { # name, options of kiln stop
 	inside kiln start >"$work/said" 2>&1
 	wait_for 60 waits
-	ok $? "$1: kiln-begin waits for the store" "$(journal -b -u kiln-begin -n 5)"
+	ok $? "$1: kiln-begin waits for the store" "$(journal -b -n 12; cat "$work/said"; ls -la "$record/.." "$runs")"
 	inside kiln stop "${@:2}" >"$work/said" 2>&1
 	ok $? "kiln stop ${*:2}" "$(cat "$work/said")"
 	wait_for 30 is_down kiln-begin kiln-run.target
@@ -62,7 +63,7 @@ stopped() { # name, options of kiln stop
 inside kiln stop >"$work/said" 2>&1
 becomes 60 stopped "kiln stop, while it trains"
 rests "its units are stopped"
-store_away
+swap_store
 stopped "an unfinished run"
 wait_for 10 is_state stopped
 ok $? "the run is stopped" "$(state)"
@@ -75,7 +76,7 @@ inside kiln start >"$work/said" 2>&1
 wait_for 60 waits
 power_off
 ok $? "a start that waits, and the box goes down" "$(ls "$record/..")"
-store_back
+swap_store
 clock_wait 0
 booted "it boots again"
 becomes 60 running "the run that was asked for begins"
@@ -87,7 +88,7 @@ rests "its units are stopped"
 
 # ---- The night ends before it began ----
 echo failed >"$record/state"
-store_away
+swap_store
 config 1000000 "ends_at = \"$(date -u -d '+2 hours' +%H:%M)\";" "$every" >"$conf"
 inside kiln start >"$work/said" 2>&1
 wait_for 60 waits
@@ -104,7 +105,7 @@ booted "it boots again, when the night is over"
 says 30 "then it is given up, too" 'no run: run.ends_at came before' -b -u kiln-resume
 wait_for 10 test ! -e "$record/../asked"
 like "$(state) $(ls "$record/.." | grep -xE 'asked|unbegun')" '^(failed|expired) $' "nothing is left of it"
-store_back
+swap_store
 
 # ---- The power goes before a run that is over was put away ----
 rm -f "$record/finished"
