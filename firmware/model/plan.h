@@ -3,7 +3,8 @@
  * A plan: the launches of one pass (training step, evaluation, prediction), compiled once from the graph;
  * running it walks the array. Sizes follow from the batch's rows, so a partial batch needs no other plan.
  *
- * Order: plan_init -> plan_emit* (by ops, loss, optimizer) -> plan_fuse -> graph_layout -> chain_plan -> plan_bind
+ * Order: plan_init -> plan_emit* (by ops, loss, optimizer) -> plan_fuse -> graph_layout -> chain_plan ->
+ * plan_bind
  * -> plan_run* -> plan_done. Emitting ends the program when memory is out: a plan is kilobytes.
  */
 #pragma once

@@ -18,8 +18,9 @@ int oneshot_slot(int argc, char **argv)
 			   "slot %s was not good in time after its update: restarting into the other", slot);
 	else if (argc == 3 && strcmp(argv[1], "back") == 0)
 		event_send(&(struct event){ .id = EVENT_SLOT_BACK, .slot = slot },
-			   "slot %s did not come up three times, or was not well after its update: the box is on the "
-			   "other one", slot);
+			   "slot %s did not come up three times, or was not well after its update: "
+			   "the box is on the other one",
+			   slot);
 	else
 		return EX_USAGE;
 	return EX_OK;
