@@ -114,15 +114,26 @@ def is_write(entry):
     return entry[1] > 0 and not entry[2] & DISCARD
 
 
+def next_data(disk, at):
+    """The byte from which on there is any; None: nothing but a hole follows."""
+    try:
+        return os.lseek(disk.fileno(), at, os.SEEK_DATA)
+    except OSError:
+        return None
+
+
 def copy(disk, start, size, path):
     with open(path, "wb") as out:
         out.truncate(size)
-        for at in range(0, size, MIB):
+        at = 0
+        while (data_at := next_data(disk, start + at)) is not None and data_at < start + size:
+            at = (data_at - start) // MIB * MIB
             disk.seek(start + at)
             data = disk.read(min(MIB, size - at))
             if data.count(0) != len(data):
                 out.seek(at)
                 out.write(data)
+            at += MIB
 
 
 def on_esp(path, name):
