@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 static const char *const paths[] = {
@@ -198,5 +199,18 @@ int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_byt
 	*ret_data = TAKE(data);
 	if (ret_bytes)
 		*ret_bytes = bytes;
+	return 0;
+}
+
+int file_lock(const char *path, int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0664);
+
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
+	*ret_fd = take_fd(&fd);
 	return 0;
 }

@@ -65,6 +65,10 @@ MUST_CHECK int file_write_all(int fd, const void *data, uint64_t bytes);
 /* rename(2), then fsync of the folder. */
 MUST_CHECK int file_rename_durable(const char *from, const char *to, struct error *err);
 
+/* A file that is locked and nothing else, made where there is none; waits for whoever has it. Who may read it
+ * may lock it, whoever made it. The lock goes with the descriptor. */
+MUST_CHECK int file_lock(const char *path, int *ret_fd, struct error *err);
+
 /* unlink(2), then fsync of the folder. One that is not there is removed already. */
 MUST_CHECK int file_remove_durable(const char *path, struct error *err);
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 static const char *const state_names[] = {
@@ -61,14 +60,8 @@ int record_lock(int *ret_fd, struct error *err)
 	const char *between;
 	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
 
-	if (r < 0)
+	if (r < 0 || (r = file_lock(path_of(PATH_RUNS, "lock", path), &fd, err)) < 0)
 		return r;
-	fd = open(path_of(PATH_RUNS, "lock", path), O_RDWR | O_CREAT | O_CLOEXEC, 0660);
-	while (fd >= 0 && flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
-	if (fd < 0)
-		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
 	between = in_between();
 	if (between)
 		r = record_install(between, err);

@@ -9,11 +9,21 @@
 #include <time.h>
 
 #define FILE_NAME  "tonight.json"
+#define LOCK_NAME  "tonight.lock"
 #define FILE_BYTES 65536u
 
 static char *path_of_file(char out[static PATH_BYTES])
 {
 	return path_of(PATH_RUNS, FILE_NAME, out);
+}
+
+/* Who starts, who ends and who says why may come at once. */
+static int lock(int *ret_fd, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+
+	return r < 0 ? r : file_lock(path_of(PATH_RUNS, LOCK_NAME, path), ret_fd, err);
 }
 
 /* "" where it is not known, which is no boot's. */
@@ -108,7 +118,7 @@ static bool run_is_over(const struct tonight *tonight)
 	return run_load(&run, NULL) == 0 && run_state_is_final(run.state) && tonight_has(tonight, &run);
 }
 
-int tonight_begin(bool by_timer, struct error *err)
+static int begin(bool by_timer, struct error *err)
 {
 	struct tonight tonight = { .from_s = time(NULL), .by_timer = by_timer };
 	CLEANUP(run_done) struct run run = { 0 };
@@ -128,6 +138,14 @@ int tonight_begin(bool by_timer, struct error *err)
 	if (!*tonight.run_id && run_load(&run, NULL) == 0 && !run_state_is_final(run.state))
 		(void)snprintf(tonight.run_id, sizeof(tonight.run_id), "%s", run.id);
 	return put(&tonight, err);
+}
+
+int tonight_begin(bool by_timer, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	int r = lock(&fd, err);
+
+	return r < 0 ? r : begin(by_timer, err);
 }
 
 int tonight_get(struct tonight *ret_tonight, struct error *err)
@@ -150,11 +168,14 @@ bool tonight_has(const struct tonight *tonight, const struct run *run)
 
 int tonight_say(const char *reason, struct error *err)
 {
+	CLEANUP(close_fd) int fd = -1;
 	struct tonight tonight;
-	int r;
+	int r = lock(&fd, err);
 
+	if (r < 0)
+		return r;
 	if (tonight_get(&tonight, NULL) < 0 &&
-	    ((r = tonight_begin(false, err)) < 0 || (r = tonight_get(&tonight, err)) < 0))
+	    ((r = begin(false, err)) < 0 || (r = tonight_get(&tonight, err)) < 0))
 		return r;
 	(void)snprintf(tonight.reason, sizeof(tonight.reason), "%s", reason);
 	return put(&tonight, err);
@@ -162,11 +183,16 @@ int tonight_say(const char *reason, struct error *err)
 
 int tonight_end(int64_t from_s, struct error *err)
 {
+	CLEANUP(close_fd) int fd = -1;
 	struct tonight tonight;
 	char path[PATH_BYTES];
-	int r = load(path_of_file(path), &tonight, err);
+	int r;
 
-	if (r == -EBADMSG)
+	if (access(path_of_file(path), F_OK) < 0)
+		return 0;
+	if ((r = lock(&fd, err)) < 0)
+		return r;
+	if ((r = load(path, &tonight, err)) == -EBADMSG)
 		(void)unlink(path);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -175,10 +201,16 @@ int tonight_end(int64_t from_s, struct error *err)
 
 int tonight_settle(struct error *err)
 {
+	CLEANUP(close_fd) int fd = -1;
 	struct tonight tonight;
 	char path[PATH_BYTES];
+	int r;
 
-	if (load(path_of_file(path), &tonight, NULL) < 0 || !tonight.over_s)
+	if (access(path_of_file(path), F_OK) < 0)
+		return 0;
+	if ((r = lock(&fd, err)) < 0)
+		return r;
+	if (load(path, &tonight, NULL) < 0 || !tonight.over_s)
 		return 0;
 	return put_over(&tonight, err);
 }

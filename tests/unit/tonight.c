@@ -4,6 +4,7 @@
 #include "core/paths.h"
 #include "tests/unit/scratch.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -235,6 +236,34 @@ static void test_damaged(void **state)
 	assert_true(get().by_timer);
 }
 
+static void *many_times(void *failed)
+{
+	struct error err;
+	bool good = true;
+
+	for (int i = 0; good && i < 50; i++)
+		good = tonight_begin(false, &err) == 0 && tonight_say("why", &err) == 0 &&
+		       tonight_end(time(NULL), &err) == 0;
+	if (!good)
+		(void)snprintf(failed, sizeof(err.text), "%s", err.text);
+	return NULL;
+}
+
+/* A person's start, while the run before comes to its end. */
+static void test_at_once(void **state)
+{
+	pthread_t thread[3];
+	char failed[3][sizeof(((struct error *)NULL)->text)] = { "" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, many_times, failed[i]), 0);
+	for (size_t i = 0; i < 3; i++) {
+		(void)pthread_join(thread[i], NULL);
+		assert_string_equal(failed[i], "");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +274,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reason, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_run, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_at_once, scratch_setup, scratch_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
