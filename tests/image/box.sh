@@ -32,7 +32,7 @@ like "$(cat "$work/ssh.log")" 'Permission denied \(publickey\)' "and is asked fo
 expect "the box's own key is on /data, and no other" '^1$' 'ls /data/etc/ssh/host_key /etc/ssh/ssh_host_* 2>/dev/null | wc -l'
 
 # ---- The watchdog ----
-like "$(inside 'kiln node')" '^watchdog +i6300ESB timer, active, 60 s$' "kiln node names the watchdog"
+like "$(inside 'kiln node')" '^watchdog +(i6300ESB timer|iTCO_wdt), active, 60 s$' "kiln node names the watchdog, one of the two that it has"
 expect "the kernel reboots when it made a mistake" '^1 5$' 'cat /proc/sys/kernel/panic_on_oops /proc/sys/kernel/panic | xargs'
 boots() { [ "$(grep -ac 'Kiln: slot' "$work/console")" -ge "$1" ]; } # how often
 before=$SECONDS
