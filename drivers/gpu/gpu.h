@@ -37,10 +37,10 @@ struct gpu_source {
 };
 
 /* Open a device. `platform`: "auto" or part of its name, in any case; `type`: enum config_device, where
- * DEVICE_AUTO prefers a GPU to a CPU. Makes a directory for PoCL's files below PATH_RUNTIME and points PoCL
- * at it unless POCL_CACHE_DIR is set: PoCL ends the program when it cannot write there, so that is checked
- * here. Where the process may use all cores, sets POCL_AFFINITY unless it is set: each of PoCL's threads
- * stays on a core of its own. */
+ * DEVICE_AUTO prefers a GPU to a CPU; one below OpenCL 1.2 is passed over. Makes a directory for PoCL's files
+ * below PATH_RUNTIME and points PoCL at it unless POCL_CACHE_DIR is set: PoCL ends the program when it cannot
+ * write there, so that is checked here. Where the process may use all cores, sets POCL_AFFINITY unless it is
+ * set: each of PoCL's threads stays on a core of its own. */
 MUST_CHECK int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error *err);
 void gpu_close(struct gpu *gpu);
 void gpu_closep(struct gpu **gpu);

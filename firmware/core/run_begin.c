@@ -153,14 +153,16 @@ int run_begin(const char *config_file, const char *last_id, const struct run_sta
 int run_rename(struct run *run, struct error *err)
 {
 	char id[RUN_ID_BYTES], note[RUN_ID_BYTES + 64];
+	struct run renamed;
 	int64_t started = make_id(run->config.run.name, run->id, id);
 	int r;
 
 	(void)snprintf(note, sizeof(note), "{\"id\": \"%s\", \"started_s\": %" PRId64 "}", id, started);
-	if ((r = run_note(note, err)) < 0)
+	if ((r = run_note(note, err)) < 0 || (r = run_load(&renamed, err)) < 0)
 		return r;
 	run_done(run);
-	return run_load(run, err);
+	*run = renamed;
+	return 0;
 }
 
 int run_restore(const char *json_text, uint64_t bytes, const char *plan, const char *start,
