@@ -55,7 +55,7 @@ endif
 # ---- What is built. One archive a layer, one line a program. -------------------------------------------------------
 
 LAYERS := core data model drivers
-src-core    := $(wildcard firmware/core/*.c)
+src-core    := $(wildcard firmware/core/*/*.c)
 src-data    := $(wildcard firmware/data/*.c)
 src-model   := $(wildcard firmware/model/*.c firmware/model/*/*.c)
 src-drivers := $(wildcard drivers/*/*.c)
@@ -68,7 +68,7 @@ PROGRAMS :=
 define program # name, folder of its sources
 ifneq ($$(wildcard $(2)/main.c),)
 PROGRAMS += $$(B)/bin/$(1)
-$$(B)/bin/$(1): $$(patsubst %.c,$$(B)/obj/%.o,$$(wildcard $(2)/*.c)) $$(ARCHIVES)
+$$(B)/bin/$(1): $$(patsubst %.c,$$(B)/obj/%.o,$$(wildcard $(2)/*.c $(2)/*/*.c)) $$(ARCHIVES)
 	$$(link)
 endif
 endef

@@ -6,15 +6,15 @@
  */
 #pragma once
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/gpu/gpu.h"
-#include "model/chain.h"
-#include "model/kernels.h"
+#include "model/layers/ops.h"
 #include "model/layout.h"
-#include "model/loss_scale.h"
-#include "model/losses.h"
-#include "model/ops.h"
-#include "model/optimizers.h"
+#include "model/learn/loss_scale.h"
+#include "model/learn/losses.h"
+#include "model/learn/optimizers.h"
+#include "model/plan/chain.h"
+#include "model/plan/kernels.h"
 #include "model/state.h"
 
 #include <ftw.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cache/list.h"
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cache/pins.h"
-#include "core/json.h"
-#include "core/paths.h"
+#include "core/base/json.h"
+#include "core/base/paths.h"
 #include "drivers/cache/internal.h"
 
 #include <string.h>

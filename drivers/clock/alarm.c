@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/clock/alarm.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <dirent.h>
 #include <fcntl.h>

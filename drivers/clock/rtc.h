@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* One whose battery is empty begins with some year; one that keeps local time is hours off. */
 #define RTC_OFF_MAX_S (24 * 3600)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/gpu/gpu.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/gpu/internal.h"
 
 #include <sched.h>

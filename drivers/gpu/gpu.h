@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "core/config.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/config/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>

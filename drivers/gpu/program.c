@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/digest/digest.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/gpu/internal.h"

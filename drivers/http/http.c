@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "drivers/http/attempt.h"
 
 #include <inttypes.h>

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "drivers/http/pace.h"
 #include "drivers/http/times.h"
 

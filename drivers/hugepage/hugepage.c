@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/hugepage/hugepage.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

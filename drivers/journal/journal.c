@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/journal/journal.h"
 
-#include "core/control.h"
+#include "core/control/control.h"
 
 #include <grp.h>
 #include <inttypes.h>

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "core/error.h"
-#include "core/events.h"
+#include "core/base/error.h"
+#include "core/base/events.h"
 
 struct sd_journal;
 

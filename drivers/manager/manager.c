@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/manager/manager.h"
 
-#include "core/clock.h"
-#include "core/paths.h"
-#include "core/run.h"
+#include "core/base/clock.h"
+#include "core/base/paths.h"
+#include "core/run/run.h"
 #include "drivers/bus/bus.h"
 
 #include <inttypes.h>

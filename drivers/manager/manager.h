@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <sched.h>
 #include <stdbool.h>

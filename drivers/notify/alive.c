@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/notify/alive.h"
 
-#include "core/clock.h"
-#include "core/events.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
 #include "drivers/notify/back_off.h"
 #include "drivers/notify/notify.h"
 

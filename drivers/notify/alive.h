@@ -15,8 +15,8 @@
  */
 #pragma once
 
-#include "core/error.h"
-#include "core/status.h"
+#include "core/base/error.h"
+#include "core/run/status.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -6,9 +6,9 @@
  */
 #include "drivers/notify/back_off.h"
 
-#include "core/events.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/alive.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/notify/notify.h"
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

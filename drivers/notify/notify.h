@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "core/cleanup.h"
+#include "core/base/cleanup.h"
 
 /* READY=1 and a status text: work can really start. */
 void notify_ready(const char *format, ...) PRINTF(1, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/credential.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <ctype.h>
 #include <stdbool.h>

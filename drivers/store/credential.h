@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
  * buffer of our own; the first whole answer counts and the other attempt is dropped. So no two attempts ever
  * write to the same memory, and the caller's is written by one of them at a time.
  */
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "drivers/store/s3.h"
 
 #include <inttypes.h>

@@ -17,8 +17,8 @@
  */
 #pragma once
 
-#include "core/config.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/config/config.h"
 #include "drivers/http/times.h"
 
 #include <stdbool.h>

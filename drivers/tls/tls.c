@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/tls/tls.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/digest/digest.h"
 
 #include <mbedtls/ctr_drbg.h>

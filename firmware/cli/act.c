@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verbs that change a run: one call each, and one sentence of what came of it. */
 #include "cli/client.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <string.h>
 #include <time.h>

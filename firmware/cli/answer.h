@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "core/config.h"
-#include "core/json.h"
+#include "core/base/json.h"
+#include "core/config/config.h"
 #include "data/text.h"
 
 struct answers {

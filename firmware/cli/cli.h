@@ -4,12 +4,12 @@
  */
 #pragma once
 
-#include "core/config.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/config/config.h"
 
 #include <cjson/cJSON.h>
 
-/* Exit codes of the command line; those of the daemons are sysexits (core/error.h). */
+/* Exit codes of the command line; those of the daemons are sysexits (core/base/error.h). */
 enum cli_exit {
 	CLI_OK = 0,
 	CLI_ERROR = 1,

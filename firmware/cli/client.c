@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/client.h"
-#include "core/clock.h"
-#include "core/paths.h"
+#include "core/base/clock.h"
+#include "core/base/paths.h"
 #include "drivers/tls/tls.h"
 
 #include <inttypes.h>

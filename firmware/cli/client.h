@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's side of the control protocol (core/control.h): one connection to a kiln-controld, this box's
- * by its socket, another's by mutual TLS. Order: client_open -> client_call* -> (client_event*) ->
+ * The client's side of the control protocol (core/control/control.h): one connection to a kiln-controld, this
+ * box's by its socket, another's by mutual TLS. Order: client_open -> client_call* -> (client_event*) ->
  * client_closep. Everything waits, with a time-out.
  */
 #pragma once
 
 #include "cli/cli.h"
-#include "core/control.h"
+#include "core/control/control.h"
 
 struct client;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/config.h"
+#include "core/config/config.h"
 #include "cli/client.h"
-#include "core/paths.h"
-#include "model/graph.h"
+#include "core/base/paths.h"
+#include "model/graph/graph.h"
 
 #include <string.h>
 #include <sysexits.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/encode.h"
-#include "core/json.h"
+#include "core/base/json.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/records.h"
-#include "core/json.h"
-#include "model/metrics.h"
+#include "core/base/json.h"
+#include "model/learn/metrics.h"
 
 #include <inttypes.h>
 #include <string.h>

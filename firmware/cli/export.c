@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/export.h"
+#include "model/export/export.h"
 #include "cli/cli.h"
 #include "cli/trained.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cli/columns.h"
-#include "core/json.h"
+#include "core/base/json.h"
 
 /* The values of `object` into a row. Members that the schema has and the model does not read count for
  * nothing; a feature that is not there has its `fill`, if it may be missing. Errors: -EBADMSG the feature,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One process a box: they ask at the same time, and what one of them waits for holds up no other. */
 #include "cli/client.h"
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 #include <signal.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/json.h"
+#include "core/base/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln log`: the journal's newest lines, or events alone; with --follow, events as they come. */
 #include "cli/client.h"
-#include "core/events.h"
+#include "core/base/events.h"
 
 #include <math.h>
 #include <string.h>

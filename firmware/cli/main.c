@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/client.h"
-#include "core/log.h"
-#include "core/paths.h"
-#include "core/version.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/base/version.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "core/json.h"
-#include "core/paths.h"
-#include "model/attributes.h"
-#include "model/graph.h"
-#include "model/ops.h"
-#include "model/storage.h"
+#include "core/base/json.h"
+#include "core/base/paths.h"
+#include "model/graph/graph.h"
+#include "model/layers/attributes.h"
+#include "model/layers/ops.h"
+#include "model/plan/storage.h"
 
 #include <inttypes.h>
 #include <string.h>

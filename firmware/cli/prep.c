@@ -2,7 +2,7 @@
 #include "cli/prep.h"
 #include "cli/cli.h"
 #include "cli/parallel.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <getopt.h>
 #include <inttypes.h>

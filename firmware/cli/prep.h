@@ -8,9 +8,9 @@
 
 #include "cli/idx.h"
 #include "cli/texts.h"
-#include "core/config.h"
-#include "core/json.h"
-#include "core/manifest.h"
+#include "core/base/json.h"
+#include "core/config/config.h"
+#include "core/run/manifest.h"
 #include "data/example.h"
 #include "data/text.h"
 #include "data/vocabulary.h"

@@ -3,7 +3,7 @@
 #include "cli/encode.h"
 #include "cli/parallel.h"
 #include "cli/prep.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/digest/digest.h"
 
 #include <string.h>

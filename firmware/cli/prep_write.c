@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/parallel.h"
 #include "cli/prep.h"
-#include "core/clock.h"
-#include "core/json.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
 #include "data/example.h"
 #include "data/inflate.h"
 #include "data/tfrecord.h"

@@ -8,7 +8,7 @@
 
 #include "cli/lines.h"
 #include "cli/trained.h"
-#include "core/cursor.h"
+#include "core/ring/cursor.h"
 #include "model/model.h"
 
 /* By split: "train", "validation", "test". */

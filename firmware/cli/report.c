@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "core/json.h"
-#include "core/reports.h"
-#include "core/run.h"
+#include "core/base/json.h"
+#include "core/box/reports.h"
+#include "core/run/run.h"
 #include "drivers/store/store.h"
 
 #include <inttypes.h>

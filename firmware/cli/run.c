@@ -2,10 +2,10 @@
 /*
  * `kiln run --from run.json`: the run of a run.json once more, in the foreground and without systemd: begin,
  * then the three daemons until all of it is in the store. Each is started again by the exit codes that say so
- * (core/error.h).
+ * (core/base/error.h).
  */
 #include "cli/cli.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <limits.h>
 #include <signal.h>

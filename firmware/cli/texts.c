@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/texts.h"
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 #include "data/order.h"
 
 #include <archive.h>

@@ -2,7 +2,7 @@
 #include "cli/trained.h"
 
 #include "cli/cli.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/gpu/gpu.h"
 #include "model/checkpoint.h"
 

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "drivers/store/store.h"
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 
 #include <getopt.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What changes a run: a wish that traind obeys between two steps, or a word to kiln-steer. */
 #include "controld/controld.h"
-#include "core/paths.h"
-#include "core/tonight.h"
+#include "core/base/paths.h"
+#include "core/box/tonight.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * status.
  */
 #include "controld/controld.h"
-#include "core/clock.h"
-#include "core/paths.h"
+#include "core/base/clock.h"
+#include "core/base/paths.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -2,8 +2,8 @@
 /* What the cache holds, and what is asked of it. The files are the truth: each status reads the folder. */
 #include "drivers/cache/cache.h"
 #include "controld/controld.h"
-#include "core/config.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
+#include "core/config/config.h"
 #include "drivers/cache/pins.h"
 
 #include <inttypes.h>

@@ -5,10 +5,10 @@
  * it, chrony say, leaves none, and systemd-timedated is asked. That one is started for each answer and
  * ends again, which the journal has: a box that idles would write for it all day.
  */
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 #include "controld/controld.h"
-#include "core/log.h"
+#include "core/base/log.h"
 #include "drivers/manager/manager.h"
 
 #include <unistd.h>

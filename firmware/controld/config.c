@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one file: shown, checked, and replaced whole. A run that goes on keeps its frozen copy. */
-#include "core/config.h"
+#include "core/config/config.h"
 #include "controld/controld.h"
-#include "core/events.h"
-#include "core/paths.h"
-#include "model/graph.h"
+#include "core/base/events.h"
+#include "core/base/paths.h"
+#include "model/graph/graph.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "core/control.h"
+#include "core/control/control.h"
 
 #include <sys/types.h>
 

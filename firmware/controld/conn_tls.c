@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/conn.h"
-#include "core/events.h"
+#include "core/base/events.h"
 #include "drivers/tls/tls.h"
 
 #include <arpa/inet.h>

@@ -14,9 +14,9 @@
 #pragma once
 
 #include "controld/conn.h"
-#include "core/events.h"
-#include "core/run.h"
-#include "core/status.h"
+#include "core/base/events.h"
+#include "core/run/run.h"
+#include "core/run/status.h"
 #include "drivers/digest/digest.h"
 #include "drivers/journal/journal.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events are the journal's entries of our units that carry a MESSAGE_ID of ours, core/events.h; its cursor is
- * the resume token. The journal is the queue, too: a subscriber who reads slowly has CONTROL_QUEUE_MAX bytes
- * on their way to it and gets the rest from its place in the journal. Where the journal let go of that place
- * meanwhile, or of the one it resumes from, it is told by events.lost and goes on with the oldest entry
- * behind it.
+ * Events are the journal's entries of our units that carry a MESSAGE_ID of ours, core/base/events.h; its
+ * cursor is the resume token. The journal is the queue, too: a subscriber who reads slowly has
+ * CONTROL_QUEUE_MAX bytes on their way to it and gets the rest from its place in the journal. Where the
+ * journal let go of that place meanwhile, or of the one it resumes from, it is told by events.lost and goes
+ * on with the oldest entry behind it.
  */
 #include "controld/controld.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers `kiln` on this box: see core/control.h for what, controld.h for how. */
+/* Answers `kiln` on this box: see core/control/control.h for what, controld.h for how. */
 #include "controld/controld.h"
-#include "core/log.h"
+#include "core/base/log.h"
 #include "drivers/notify/notify.h"
 
 #include <malloc.h>

@@ -6,8 +6,8 @@
  */
 #include "controld/controld.h"
 
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine: what the kernel says of it, and the trainer of its device. */
 #include "controld/controld.h"
-#include "core/image.h"
-#include "core/paths.h"
-#include "core/version.h"
+#include "core/base/paths.h"
+#include "core/base/version.h"
+#include "core/box/image.h"
 #include "drivers/sensors/sensors.h"
 
 #include <glob.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/controld.h"
-#include "core/config.h"
-#include "core/events.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/config/config.h"
 #include "drivers/tls/tls.h"
 
 #include <netinet/in.h>

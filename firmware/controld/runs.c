@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs and checkpoints as the disk knows them. */
 #include "controld/controld.h"
-#include "core/paths.h"
-#include "core/spool.h"
+#include "core/base/paths.h"
+#include "core/run/spool.h"
 
 #include <dirent.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/controld.h"
-#include "core/clock.h"
-#include "core/limits.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/clock.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "drivers/notify/alive.h"
 #include "drivers/tls/tls.h"
 

@@ -5,8 +5,8 @@
  * alone.
  */
 #include "controld/controld.h"
-#include "core/clock.h"
-#include "core/events.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
 
 #include <string.h>
 

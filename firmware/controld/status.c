@@ -4,14 +4,14 @@
  * them says is null, and every member is there.
  */
 #include "controld/controld.h"
-#include "core/clock.h"
-#include "core/config.h"
-#include "core/image.h"
-#include "core/kept.h"
-#include "core/paths.h"
-#include "core/reports.h"
-#include "core/spool.h"
-#include "core/version.h"
+#include "core/base/clock.h"
+#include "core/base/paths.h"
+#include "core/base/version.h"
+#include "core/box/image.h"
+#include "core/box/kept.h"
+#include "core/box/reports.h"
+#include "core/config/config.h"
+#include "core/run/spool.h"
 #include "drivers/clock/rtc.h"
 #include "drivers/notify/alive.h"
 

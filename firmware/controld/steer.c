@@ -4,8 +4,8 @@
  * Nothing here waits.
  */
 #include "controld/controld.h"
-#include "core/clock.h"
-#include "core/paths.h"
+#include "core/base/clock.h"
+#include "core/base/paths.h"
 
 #include <string.h>
 #include <sys/socket.h>

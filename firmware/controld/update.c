@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An update: the wish goes into a note (core/update.h), a word to kiln-steer starts who obeys it, and RAUC
- * says how far it is. */
-#include "core/update.h"
+/* An update: the wish goes into a note (core/box/update.h), a word to kiln-steer starts who obeys it, and
+ * RAUC says how far it is. */
+#include "core/box/update.h"
 #include "controld/controld.h"
-#include "core/log.h"
+#include "core/base/log.h"
 #include "drivers/manager/manager.h"
 #include "drivers/rauc/rauc.h"
 

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "core/config.h"
-#include "core/ring.h"
+#include "core/config/config.h"
+#include "core/ring/ring.h"
 #include "data/example.h"
 
 /* uint8: 1 = a record that was skipped or a lane that has ended, the row counts for nothing. */

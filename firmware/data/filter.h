@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matching records against core/filter.h. Numbers are compared as the feature holds them: 0.1 is the float32
- * nearest to 0.1. Pure functions on bytes.
+ * Matching records against core/config/filter.h. Numbers are compared as the feature holds them: 0.1 is the
+ * float32 nearest to 0.1. Pure functions on bytes.
  */
 #pragma once
 
-#include "core/error.h"
-#include "core/filter.h"
+#include "core/base/error.h"
+#include "core/config/filter.h"
 
 /* 1 the Example counts, 0 it does not: nor does one without that number; one without the text has an empty
  * one. Errors: -EBADMSG naming the feature: it is no Example, the feature holds the other kind of values, or

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/plan.h"
 
-#include "core/config.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
+#include "core/config/config.h"
 #include "data/order.h"
 
 #include <assert.h>

@@ -12,9 +12,9 @@
  */
 #pragma once
 
-#include "core/cursor.h"
-#include "core/error.h"
-#include "core/filter.h"
+#include "core/base/error.h"
+#include "core/config/filter.h"
+#include "core/ring/cursor.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ struct plan_settings {
 	uint32_t order_version, lanes, sources, remainder; /* remainder: enum config_remainder */
 	uint64_t seed, epochs, window_shards, batch_rows;
 	double weight[PLAN_SOURCES_MAX]; /* of the sources in use: finite, > 0 */
-	char filter[FILTER_BYTES];       /* which records count, as core/filter.h reads it; "" = all */
+	char filter[FILTER_BYTES];       /* which records count, as core/config/filter.h reads it; "" = all */
 	/* Of an epoch's rows, the first `skip_rows` are passed over and at most `take_rows` (0 = all) of the
 	 * others are trained on. */
 	uint64_t skip_rows, take_rows;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "core/ring.h"
+#include "core/ring/ring.h"
 
 /* Keeps the records sorted by row, then shard and offset, and where there are too many the first of them, so
  * that a page does not depend on the order of the calls. O(records); one thread at a time. */

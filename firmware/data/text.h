@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <stdint.h>
 

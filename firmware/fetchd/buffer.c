@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/buffer.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/hugepage/hugepage.h"
 
 #include <assert.h>

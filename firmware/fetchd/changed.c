@@ -5,9 +5,9 @@
  * unless fetch.changed_object says to go on. The plan stays as it is: each time the shard is loaded, also
  * after a restart, its pin is found to be wrong and is looked up anew.
  */
-#include "core/events.h"
-#include "core/json.h"
-#include "core/log.h"
+#include "core/base/events.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
 #include "drivers/digest/digest.h"
 #include "fetchd/fetch.h"
 

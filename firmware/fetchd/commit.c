@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/clock.h"
-#include "core/events.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "data/batch.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"

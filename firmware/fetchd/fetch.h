@@ -14,10 +14,10 @@
  */
 #pragma once
 
-#include "core/clock.h"
-#include "core/ring.h"
-#include "core/run.h"
-#include "core/status.h"
+#include "core/base/clock.h"
+#include "core/ring/ring.h"
+#include "core/run/run.h"
+#include "core/run/status.h"
 #include "data/example.h"
 #include "data/filter.h"
 #include "data/order.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/events.h"
+#include "core/base/events.h"
 #include "data/batch.h"
 #include "data/tfrecord.h"
 #include "fetchd/fetch.h"

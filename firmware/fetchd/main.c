@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/clock.h"
-#include "core/limits.h"
-#include "core/log.h"
+#include "core/base/clock.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "fetchd/fetch.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/manifest.h"
+#include "core/run/manifest.h"
 
-#include "core/events.h"
-#include "core/log.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
 #include "fetchd/fetch.h"
 
 #include <inttypes.h>

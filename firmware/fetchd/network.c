@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/events.h"
-#include "core/log.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
 #include "drivers/notify/alive.h"
 #include "fetchd/fetch.h"
 

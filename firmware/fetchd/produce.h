@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "core/status.h"
+#include "core/run/status.h"
 #include "fetchd/fetch.h"
 
 /* A stream's rows of the batch in work. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the cache holds for which shard of the plan, and what is evicted for another: the keeper's own. */
-#include "core/log.h"
+#include "core/base/log.h"
 #include "data/next_use.h"
 #include "fetchd/cache.h"
 

@@ -5,11 +5,11 @@
  * given, and ends after 5 s whatever happens.
  *
  * A line that it writes has one of the forms of units.c, its values are numbers, CPU lists, truth values and
- * the strings that core/config_forms.c checks letter by letter.
+ * the strings that core/config/config_forms.c checks letter by letter.
  */
 #pragma once
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define UNITS_TEXT_BYTES 4096u
 

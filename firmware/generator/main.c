@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/night.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
+#include "core/box/night.h"
 #include "generator/generator.h"
 
 #include <fcntl.h>

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "core/mistakes.h"
+#include "core/base/mistakes.h"
 #include "model/model.h"
 
 struct adapt;

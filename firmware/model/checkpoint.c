@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/checkpoint.h"
 
-#include "core/spool.h"
-#include "model/loss_scale.h"
+#include "core/run/spool.h"
+#include "model/learn/loss_scale.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "core/paths.h"
-#include "model/safetensors.h"
+#include "core/base/paths.h"
+#include "model/formats/safetensors.h"
 
 #include <stdbool.h>
 

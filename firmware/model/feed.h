@@ -6,7 +6,7 @@
 #pragma once
 
 #include "model/model.h"
-#include "model/plan.h"
+#include "model/plan/plan.h"
 
 /* A batch's tensors: the inputs in the graph's order, label, weight, empty. */
 #define FEED_TENSORS (GRAPH_INPUTS_MAX + 3u)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/digest/digest.h"
-#include "model/attributes.h"
 #include "model/graph_parts.h"
-#include "model/losses.h"
-#include "model/ops.h"
-#include "model/optimizers.h"
+#include "model/layers/attributes.h"
+#include "model/layers/ops.h"
+#include "model/learn/losses.h"
+#include "model/learn/optimizers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

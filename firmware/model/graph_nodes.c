@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/attributes.h"
 #include "model/graph_parts.h"
-#include "model/losses.h"
-#include "model/ops.h"
-#include "model/optimizers.h"
+#include "model/layers/attributes.h"
+#include "model/layers/ops.h"
+#include "model/learn/losses.h"
+#include "model/learn/optimizers.h"
 #include "model/weights.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "model/graph.h"
+#include "model/graph/graph.h"
 
 /* Of the schema; NULL: there is none of that name. */
 const struct config_feature *graph_feature_named(const struct config *config, const char *name);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/layout.h"
 
-#include "core/cursor.h"
-#include "model/gradients.h"
-#include "model/loss_scale.h"
-#include "model/losses.h"
-#include "model/ops.h"
-#include "model/optimizers.h"
-#include "model/storage.h"
+#include "core/ring/cursor.h"
+#include "model/layers/ops.h"
+#include "model/learn/gradients.h"
+#include "model/learn/loss_scale.h"
+#include "model/learn/losses.h"
+#include "model/learn/optimizers.h"
+#include "model/plan/storage.h"
 
 static uint32_t add(struct graph *graph, const char *name, enum role role, enum dtype dtype,
 		    uint64_t elements)

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "model/graph.h"
+#include "model/graph/graph.h"
 
 /* Parameters and layers' state; with graph->training also gradients, slots, sums, counters, faults and the
  * regions that one optimizer launch covers. */

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "drivers/gpu/gpu.h"
-#include "model/graph.h"
+#include "model/graph/graph.h"
 
 /* Of a graph that is laid out. `cpu`: batches stay in the host's memory. */
 uint64_t memory_needed(const struct graph *graph, bool cpu);

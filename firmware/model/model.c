@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/model.h"
 
-#include "model/chain.h"
-#include "model/kernels.h"
 #include "model/layout.h"
-#include "model/losses.h"
+#include "model/learn/losses.h"
+#include "model/learn/optimizers.h"
 #include "model/memory.h"
-#include "model/optimizers.h"
 #include "model/passes.h"
+#include "model/plan/chain.h"
+#include "model/plan/kernels.h"
 #include "model/state.h"
 
 #include <inttypes.h>

@@ -13,9 +13,9 @@
  */
 #pragma once
 
-#include "core/config.h"
-#include "core/cursor.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/config/config.h"
+#include "core/ring/cursor.h"
 
 struct gpu;
 struct graph;

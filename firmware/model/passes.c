@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/passes.h"
 
-#include "model/gradients.h"
-#include "model/losses.h"
-#include "model/ops.h"
-#include "model/optimizers.h"
-#include "model/storage.h"
+#include "model/layers/ops.h"
+#include "model/learn/gradients.h"
+#include "model/learn/losses.h"
+#include "model/learn/optimizers.h"
+#include "model/plan/storage.h"
 
 static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
 {

@@ -2,7 +2,7 @@
 /* The launches of a graph's passes, each into an empty plan (plan_init()), fused. */
 #pragma once
 
-#include "model/plan.h"
+#include "model/plan/plan.h"
 
 /* Inputs -> what the last layer makes of them, as float32. */
 void pass_emit_predict(struct plan *plan);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/state.h"
-#include "model/losses.h"
-#include "model/ops.h"
-#include "model/optimizers.h"
-#include "model/random.h"
+#include "model/graph/random.h"
+#include "model/layers/ops.h"
+#include "model/learn/losses.h"
+#include "model/learn/optimizers.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,11 +2,11 @@
 /* The inside of a model, shared by model.c (batches) and state.c (what outlives them). */
 #pragma once
 
-#include "core/cursor.h"
+#include "core/ring/cursor.h"
 #include "drivers/gpu/gpu.h"
 #include "model/feed.h"
 #include "model/model.h"
-#include "model/plan.h"
+#include "model/plan/plan.h"
 
 #include <stdatomic.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/unread.h"
 
-#include "model/optimizers.h"
-#include "model/schedules.h"
+#include "model/learn/optimizers.h"
+#include "model/learn/schedules.h"
 
 #include <string.h>
 

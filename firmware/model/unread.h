@@ -2,7 +2,7 @@
 /* Keys that would be without effect, and what would read them: one table. */
 #pragma once
 
-#include "model/graph.h"
+#include "model/graph/graph.h"
 
 /* Note the keys of a described graph's config that ask for something which nothing reads. Of what is wrong in
  * itself, an unknown optimizer or layer, nothing more is said. */

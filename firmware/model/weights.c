@@ -2,8 +2,8 @@
 #include "model/weights.h"
 
 #include "model/checkpoint.h"
-#include "model/graph.h"
-#include "model/safetensors_types.h"
+#include "model/formats/safetensors_types.h"
+#include "model/graph/graph.h"
 
 #include <inttypes.h>
 #include <math.h>

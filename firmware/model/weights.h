@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 
 struct graph;
 

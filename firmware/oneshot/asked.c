@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run that was asked for has its night, too: after its end nobody begins it. */
-#include "core/events.h"
-#include "core/night.h"
+#include "core/base/events.h"
+#include "core/box/night.h"
 #include "oneshot/oneshot.h"
 
 #include <time.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/events.h"
-#include "core/json.h"
-#include "core/log.h"
-#include "core/spool.h"
+#include "core/base/events.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/run/spool.h"
 #include "model/checkpoint.h"
 #include "oneshot/oneshot.h"
 

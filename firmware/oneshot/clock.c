@@ -4,11 +4,11 @@
  * for ever. A hardware clock that kept the time is as good; where there is none the clock begins with what it
  * was when the box went down. And whom systemd-timesyncd asks for the time.
  */
-#include "core/clock.h"
+#include "core/base/clock.h"
 
-#include "core/events.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "drivers/clock/rtc.h"
 #include "oneshot/oneshot.h"
 
@@ -115,7 +115,7 @@ int oneshot_clock_servers(int argc, char **argv)
 	/* Its mistakes are kiln-config's to tell. */
 	if (keep_config_load(&config, &err) < 0 || !*config.clock.ntp_servers)
 		return EX_OK;
-	/* core/config_forms.c checked the names letter by letter. */
+	/* core/config/config_forms.c checked the names letter by letter. */
 	(void)snprintf(text, sizeof(text), "[Time]\nNTP=%s\n", config.clock.ntp_servers);
 	if ((r = path_make(path_of(PATH_TIMESYNCD, NULL, folder), &err)) == 0)
 		r = file_write_durable(path_of(PATH_TIMESYNCD, "50-kiln.conf", path), text, strlen(text),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "oneshot/oneshot.h"
 
 int config_kept(const char *file, struct config *ret_config, struct error *err)

@@ -6,14 +6,14 @@
  * more is right. Where nothing is kept for good, nothing is taken. An empty one takes back what the box has
  * of that name.
  */
-#include "core/kept.h"
-#include "core/log.h"
-#include "core/paths.h"
-#include "core/utf8.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/base/utf8.h"
+#include "core/box/kept.h"
 #include "drivers/store/credential.h"
 #include "drivers/tls/pki.h"
 #include "drivers/tls/tls.h"
-#include "model/graph.h"
+#include "model/graph/graph.h"
 #include "oneshot/oneshot.h"
 
 #include <dirent.h>

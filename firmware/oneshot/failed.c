@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/events.h"
-#include "core/log.h"
-#include "core/paths.h"
-#include "core/tonight.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/alive.h"
 #include "oneshot/oneshot.h"
@@ -15,7 +15,7 @@
 #define WORDS_MAX      8192u
 #define BAD_CREDENTIAL 243 /* systemd.exec(5), EXIT_CREDENTIALS: the program itself never ran */
 
-/* What a final exit code means, core/error.h. */
+/* What a final exit code means, core/base/error.h. */
 static const char *meaning(int32_t status)
 {
 	static const struct {

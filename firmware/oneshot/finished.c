@@ -3,13 +3,13 @@
  * After a run: once the store has all of it, or the wait for that is over, a final record goes to the
  * archive, and the box does what kiln.conf wants of it then.
  */
-#include "core/clock.h"
-#include "core/events.h"
-#include "core/json.h"
-#include "core/log.h"
-#include "core/paths.h"
-#include "core/status.h"
-#include "core/tonight.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/box/tonight.h"
+#include "core/run/status.h"
 #include "oneshot/oneshot.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  * and they suffice; else 2 MiB pages on the node of its network interface: set, then read back. The mount
  * that follows is of the same.
  */
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "data/batch.h"
 #include "drivers/hugepage/hugepage.h"
 #include "drivers/manager/manager.h"

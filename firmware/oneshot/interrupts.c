@@ -3,9 +3,9 @@
  * The network interface's interrupts on the cores that fetch, and its receive packet steering: each run sets
  * them, for a driver that was reset has them as it likes.
  */
-#include "core/events.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "drivers/nic/nic.h"
 #include "oneshot/oneshot.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "oneshot/oneshot.h"
 
 #include <string.h>

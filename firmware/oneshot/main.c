@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/log.h"
-#include "core/version.h"
+#include "core/base/log.h"
+#include "core/base/version.h"
 #include "oneshot/oneshot.h"
 
 #include <string.h>

@@ -3,12 +3,12 @@
  * What the timer starts, and what boot starts: whether a run is to go on now. Both wait for the clock first,
  * for a night is a matter of local time; without it they take the clock as it was saved.
  */
-#include "core/clock.h"
-#include "core/events.h"
-#include "core/log.h"
-#include "core/night.h"
-#include "core/paths.h"
-#include "core/tonight.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/box/night.h"
+#include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/oneshot.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What runs once and ends: verbs of one program, one file each. A verb gets its own name in argv[0] and
- * returns the exit code (core/error.h).
+ * returns the exit code (core/base/error.h).
  *
  * begin is six files: begin.c decides which run it is, overrides.c what is asked of this one alone,
  * unstarted.c ends one that cannot, bring.c brings what that run needs, weights.c the weights that it was
@@ -9,14 +9,14 @@
  */
 #pragma once
 
-#include "core/json.h"
-#include "core/paths.h"
-#include "core/run.h"
-#include "core/spool.h"
+#include "core/base/json.h"
+#include "core/base/paths.h"
+#include "core/run/run.h"
+#include "core/run/spool.h"
 #include "drivers/digest/digest.h"
 #include "drivers/store/store.h"
 
-/* begin.c: see core/run.h. Prints the run's id. */
+/* begin.c: see core/run/run.h. Prints the run's id. */
 int oneshot_begin(int argc, char **argv);
 
 /* begin.c: with the options of a configuration for either of its stores. */
@@ -29,7 +29,7 @@ MUST_CHECK int begin_upload_record(struct store *sink, const char *run_id, struc
 MUST_CHECK int bring_config(const char *file, const char *text, uint64_t bytes, struct config *ret_config,
 			    struct error *err);
 
-/* repeat.c: a new run that is the one of a run.json once more (core/run.h, run_repeat()). */
+/* repeat.c: a new run that is the one of a run.json once more (core/run/run.h, run_repeat()). */
 MUST_CHECK int repeat_begin(const char *file, struct run *ret_run, struct error *err);
 
 /* overrides.c: what run.start asked of one run alone, an object of keys and values; NULL = nothing. Before

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/json.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "oneshot/oneshot.h"
 
 #include <errno.h>

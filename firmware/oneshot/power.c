@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the box does after a night: it goes off, or to sleep, where that harms nobody and it comes back. */
-#include "core/events.h"
-#include "core/night.h"
-#include "core/paths.h"
-#include "core/update.h"
+#include "core/base/events.h"
+#include "core/base/paths.h"
+#include "core/box/night.h"
+#include "core/box/update.h"
 #include "drivers/clock/alarm.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/oneshot.h"

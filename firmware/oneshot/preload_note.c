@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/clock.h"
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "drivers/notify/notify.h"
 #include "oneshot/preload.h"
 

@@ -2,8 +2,8 @@
 /*
  * A flashed box: what must outlive an image lies on /data and is bound to where programs look for it.
  */
-#include "core/log.h"
-#include "core/paths.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "oneshot/oneshot.h"
 
 #include <string.h>

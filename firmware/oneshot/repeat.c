@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same run once more: what its run.json names is brought from the store, where it lies beside it. */
-#include "core/json.h"
+#include "core/base/json.h"
 #include "oneshot/oneshot.h"
 
 #include <string.h>

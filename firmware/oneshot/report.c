@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/report.h"
-#include "core/events.h"
-#include "core/log.h"
-#include "core/tonight.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report of a night (core/reports.h), in a unit of its own: report.c asks for it and runs it,
+ * The report of a night (core/box/reports.h), in a unit of its own: report.c asks for it and runs it,
  * report_make.c gathers what is known, report_faults.c what the journal has of it, report_send.c posts and
  * uploads it.
  */
 #pragma once
 
-#include "core/reports.h"
-#include "core/tonight.h"
+#include "core/box/reports.h"
+#include "core/box/tonight.h"
 #include "oneshot/oneshot.h"
 
 /* report_make.c: `config` may be an empty one, where none can be read. */

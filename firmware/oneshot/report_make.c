@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/image.h"
-#include "core/night.h"
-#include "core/status.h"
-#include "core/version.h"
+#include "core/base/version.h"
+#include "core/box/image.h"
+#include "core/box/night.h"
+#include "core/run/status.h"
 #include "oneshot/report.h"
 
 #include <inttypes.h>

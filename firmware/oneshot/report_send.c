@@ -3,8 +3,8 @@
  * A report goes to notify.url, and beside its run's files, or where there was no run into
  * nights/<run.name>-<id>/: report.json and report.txt.
  */
-#include "core/events.h"
-#include "core/log.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
 #include "drivers/store/credential.h"
 #include "drivers/webhook/webhook.h"
 #include "oneshot/report.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kiln-mark-good and kiln-trial, which are shell, found of a slot: an event. */
-#include "core/events.h"
+#include "core/base/events.h"
 #include "oneshot/oneshot.h"
 
 #include <string.h>

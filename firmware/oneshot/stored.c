@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/events.h"
-#include "core/json.h"
-#include "core/spool.h"
+#include "core/base/events.h"
+#include "core/base/json.h"
+#include "core/run/spool.h"
 #include "drivers/digest/digest.h"
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 #include "oneshot/oneshot.h"
 
 #include <string.h>

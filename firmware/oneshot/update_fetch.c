@@ -3,10 +3,10 @@
  * An update's bundle from the store, or from a file of the box, to PATH_BUNDLE, where kiln-oneshot update
  * takes it. It is checked there: what comes here is anybody's.
  */
-#include "core/clock.h"
-#include "core/events.h"
-#include "core/log.h"
-#include "core/update.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/box/update.h"
 #include "drivers/notify/notify.h"
 #include "oneshot/oneshot.h"
 

@@ -4,8 +4,8 @@
  * request: one word and a newline on standard input, one line on standard output, "ok" or "error TEXT". Root
  * without a capability, and a fixed table: no word names a unit or a path.
  */
-#include "core/events.h"
-#include "core/log.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
 #include "drivers/manager/manager.h"
 
 #include <poll.h>

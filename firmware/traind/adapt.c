@@ -5,8 +5,8 @@
  * checkpoint: whoever stops or dies begins anew. The one behind it, of step 0, holds the statistics.
  */
 #include "model/adapt.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "traind/train.h"
 
 #include <inttypes.h>

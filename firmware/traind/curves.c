@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event files, three folders of them, as steps must ascend in each (model/tfevents.h):
+ * Event files, three folders of them, as steps must ascend in each (model/formats/tfevents.h):
  *     logs/train        by epoch: epoch_loss, epoch_accuracy, epoch_learning_rate, histograms, config
  *     logs/validation   by epoch: epoch_loss, epoch_accuracy
  *     logs/steps        by step: batch_loss, batch_accuracy, batch_learning_rate, records_per_second,
@@ -10,9 +10,9 @@
  * histograms are then left out. Points by step are on the disk at the end of an epoch: a power cut may leave
  * a gap before the step that the run goes on from.
  */
-#include "core/clock.h"
-#include "core/log.h"
-#include "core/spool.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/run/spool.h"
 #include "traind/train.h"
 
 #include <inttypes.h>

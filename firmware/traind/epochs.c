@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows from an epoch's figures (model/callbacks.h): the best weights, the learning rate, the end of
- * training. In a checkpoint: CALLBACKS_TENSOR, and BEST_PREFIX with each parameter's name.
+ * What follows from an epoch's figures (model/learn/callbacks.h): the best weights, the learning rate, the
+ * end of training. In a checkpoint: CALLBACKS_TENSOR, and BEST_PREFIX with each parameter's name.
  */
-#include "core/log.h"
+#include "core/base/log.h"
 #include "traind/train.h"
 
 #include <inttypes.h>

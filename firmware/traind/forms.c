@@ -3,9 +3,9 @@
  * The finished model in the forms that other tools load, beside model.safetensors. Never worth a run: what
  * cannot be written is said, and `kiln export` makes it from the model at any time.
  */
-#include "core/log.h"
-#include "core/spool.h"
-#include "model/export.h"
+#include "core/base/log.h"
+#include "core/run/spool.h"
+#include "model/export/export.h"
 #include "traind/train.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/notify.h"
 #include "traind/train.h"

@@ -6,9 +6,9 @@
  * neither where the loss has none; "quarantine", quarantine_json(), where records were left out;
  * "throttled_s", the pauses to cool down that the run made, where there were any.
  */
-#include "core/clock.h"
-#include "core/events.h"
-#include "core/log.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -99,7 +99,7 @@ void report_close(struct train *train)
 
 /* ---- Figures ---- */
 
-/* core/json.h keeps numbers to 2^53; a loss beyond that says no more. */
+/* core/base/json.h keeps numbers to 2^53; a loss beyond that says no more. */
 static bool set_number(cJSON *object, const char *key, double value)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(object, key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/events.h"
-#include "core/log.h"
-#include "core/spool.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/run/spool.h"
 #include "model/adapt.h"
 #include "model/weights.h"
 #include "traind/train.h"

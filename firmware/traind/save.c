@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/clock.h"
-#include "core/events.h"
-#include "core/spool.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/run/spool.h"
 #include "traind/train.h"
 
 #include <inttypes.h>

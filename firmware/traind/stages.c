@@ -4,7 +4,7 @@
  * {starts, starting_s, waiting_s, training_s, evaluating_s, checkpoints_s, paused_s}, over all the processes
  * that have worked on the run; of one that is killed, what it noted last. And "device".
  */
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "drivers/gpu/gpu.h"
 #include "traind/train.h"
 

@@ -19,19 +19,19 @@
  */
 #pragma once
 
-#include "core/json.h"
-#include "core/paths.h"
-#include "core/ring.h"
-#include "core/run.h"
-#include "core/status.h"
+#include "core/base/json.h"
+#include "core/base/paths.h"
+#include "core/ring/ring.h"
+#include "core/run/run.h"
+#include "core/run/status.h"
 #include "data/plan.h"
 #include "drivers/notify/alive.h"
 #include "drivers/sensors/heat.h"
-#include "model/cadence.h"
-#include "model/callbacks.h"
 #include "model/checkpoint.h"
+#include "model/formats/tfevents.h"
+#include "model/learn/cadence.h"
+#include "model/learn/callbacks.h"
 #include "model/model.h"
-#include "model/tfevents.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -323,7 +323,7 @@ void throttle_close(struct train *train);
 #define THROTTLE_MAX_S 5u
 MUST_CHECK int throttle(struct train *train, struct error *err);
 
-/* publish.c: what traind says of itself (core/status.h); never worth a run. */
+/* publish.c: what traind says of itself (core/run/status.h); never worth a run. */
 void publish_open(struct train *train);
 void publish_phase(struct train *train, const char *phase, const char *format, ...) PRINTF(3, 4);
 void publish_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows);

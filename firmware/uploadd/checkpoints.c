@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/events.h"
-#include "core/json.h"
-#include "model/safetensors.h"
+#include "core/base/events.h"
+#include "core/base/json.h"
+#include "model/formats/safetensors.h"
 #include "uploadd/upload.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/clock.h"
-#include "core/events.h"
-#include "core/log.h"
-#include "core/status.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/run/status.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "uploadd/upload.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/callbacks.h"
+#include "model/learn/callbacks.h"
 #include "uploadd/upload.h"
 
 #include <string.h>
 
 #define STEPS_MAX   1000000u
-#define LOCAL_NEWER 2u /* core/spool.h: what traind may have to go back to */
+#define LOCAL_NEWER 2u /* core/run/spool.h: what traind may have to go back to */
 
 int steps_add(struct steps *steps, uint64_t step, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/upload.h"
-#include "core/clock.h"
+#include "core/base/clock.h"
 
-#include "core/json.h"
-#include "core/log.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -180,7 +180,7 @@ static int read_record(const struct upload *upload, char **ret_text, cJSON **ret
 	return 0;
 }
 
-/* All of it is in the store now, so nothing stays behind (core/run.h). */
+/* All of it is in the store now, so nothing stays behind (core/run/run.h). */
 static int forget_left_behind(struct upload *upload, char **text, cJSON **record, struct error *err)
 {
 	static const char nothing[] = "{\"left_behind\": null}";

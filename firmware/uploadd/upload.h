@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "core/json.h"
-#include "core/run.h"
-#include "core/spool.h"
+#include "core/base/json.h"
+#include "core/run/run.h"
+#include "core/run/spool.h"
 #include "drivers/notify/alive.h"
 #include "drivers/store/store.h"
 

@@ -7,7 +7,7 @@
 #include "tests/bench/measure.h"
 #include "tests/reference.h"
 
-#include "model/conv.h"
+#include "model/plan/conv.h"
 
 #define ROWS       32u
 #define SIDE       56u

@@ -6,7 +6,7 @@
  * Then from the file, as a peer reads it. Verified before it is timed. Usage: decode FILE RECORDS, the shard
  * to make.
  */
-#include "core/cleanup.h"
+#include "core/base/cleanup.h"
 #include "data/example.h"
 #include "data/tfrecord.h"
 

@@ -8,7 +8,7 @@
 #include "tests/bench/measure.h"
 #include "tests/reference.h"
 
-#include "model/gemm.h"
+#include "model/plan/gemm.h"
 
 #include <inttypes.h>
 

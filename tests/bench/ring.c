@@ -8,8 +8,8 @@
  * Each side has a core to itself, as far as the kernel lets it: pinned, and where that is allowed ahead of
  * all other work, which would be measured otherwise. Every slot is checked: order and content.
  */
-#include "core/ring.h"
-#include "core/cleanup.h"
+#include "core/ring/ring.h"
+#include "core/base/cleanup.h"
 #include "tests/bench/measure.h"
 
 #include <dlfcn.h>

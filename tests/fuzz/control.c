@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/control.h"
+#include "core/control/control.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ring_shared.h"
+#include "core/ring/ring_shared.h"
 
 #include <string.h>
 #include <sys/mman.h>

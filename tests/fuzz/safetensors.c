@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 
 #include <stddef.h>
 

@@ -7,8 +7,8 @@
  * their bits, byte strings in hex. Exit status 1 when the file itself is refused; the last line then says
  * why.
  */
-#include "core/json.h"
-#include "core/paths.h"
+#include "core/base/json.h"
+#include "core/base/paths.h"
 #include "data/example.h"
 #include "data/inflate.h"
 #include "data/tfrecord.h"

@@ -16,9 +16,9 @@
  *            the last but one, and their seconds: the rate without start and end.
  * At END_RUN the run is set finished, as traind does, so that fetchd ends.
  */
-#include "core/paths.h"
-#include "core/ring.h"
-#include "core/run.h"
+#include "core/base/paths.h"
+#include "core/ring/ring.h"
+#include "core/run/run.h"
 #include "data/batch.h"
 #include "data/crc32c.h"
 

@@ -7,12 +7,12 @@
  * SHA-256 and content, and prints its step; prints "none" without latest.json. KILN_S3_ENDPOINT is the S3
  * server.
  */
-#include "core/json.h"
-#include "core/spool.h"
+#include "core/base/json.h"
+#include "core/run/spool.h"
 #include "drivers/digest/digest.h"
 #include "drivers/store/store.h"
-#include "model/graph.h"
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
+#include "model/graph/graph.h"
 
 #include <inttypes.h>
 #include <string.h>

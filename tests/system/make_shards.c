@@ -6,7 +6,7 @@
  * Record r of shard s of a prefix is the same in every run. Gzip unless "plain"; "flat" records are all the
  * same and inflate manyfold.
  */
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "data/example.h"
 #include "data/inflate.h"
 #include "data/tfrecord.h"

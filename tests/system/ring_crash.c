@@ -6,7 +6,7 @@
  * running digest must end as if nothing had been: nothing lost, repeated or torn. The stream has no end
  * before the last kill, so that all of them meet both sides at work. Prints one line of counts.
  */
-#include "core/ring.h"
+#include "core/ring/ring.h"
 
 #include <inttypes.h>
 #include <pthread.h>

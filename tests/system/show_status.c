@@ -2,7 +2,7 @@
 /*
  * One member of a daemon's status page: show_status DAEMON MEMBER
  */
-#include "core/status.h"
+#include "core/run/status.h"
 
 #include <inttypes.h>
 #include <string.h>

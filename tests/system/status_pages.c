@@ -4,7 +4,7 @@
  * grow every 100 ms, 1 step of 16 records and 4096 bytes each, of 2 epochs of 500 steps; they stand still
  * after STEPS. Until SIGTERM.
  */
-#include "core/status.h"
+#include "core/run/status.h"
 
 #include <math.h>
 #include <string.h>

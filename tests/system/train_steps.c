@@ -12,7 +12,7 @@
  */
 #include "drivers/gpu/gpu.h"
 #include "model/adapt.h"
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 #include "model/state.h"
 
 #include <inttypes.h>

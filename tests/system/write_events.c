@@ -3,8 +3,8 @@
  * write_events FOLDER SEGMENT_BYTES POINTS: into event files of the folder, for each line on standard input
  * POINTS records, then a line with how many bytes were appended so far. The first session of a run.
  */
-#include "core/cleanup.h"
-#include "model/tfevents.h"
+#include "core/base/cleanup.h"
+#include "model/formats/tfevents.h"
 
 #include <inttypes.h>
 #include <stdio.h>

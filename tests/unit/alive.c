@@ -2,7 +2,7 @@
 /* With the statics of back_off.c: nothing here is restarted by systemd. */
 #include "drivers/notify/back_off.c" // NOLINT(bugprone-suspicious-include)
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "drivers/notify/notify.h"
 #include "tests/unit/scratch.h"
 

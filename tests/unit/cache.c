@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/cache/internal.h"
 #include "drivers/cache/list.h"
 #include "drivers/cache/pins.h"

@@ -3,7 +3,7 @@
  * Killed at any system call, a writer leaves an object whole or not at all, and the next one clears up. Each
  * case is killed before every call in turn, on a fresh copy of the same folder.
  */
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "drivers/cache/internal.h"
 #include "drivers/cache/list.h"
 #include "drivers/cache/pins.h"

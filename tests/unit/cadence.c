@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/cadence.h"
+#include "model/learn/cadence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decisions as Keras 3's callbacks took them on the same figures (tests/interop/callbacks.py reads the
  * tables of the first two tests and asks it again). */
-#include "model/callbacks.h"
+#include "model/learn/callbacks.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of launches: the bits of the launches for themselves, and an end however many threads there are. On
  * as many threads as PoCL starts, then on one. */
-#include "model/chain.h"
-#include "model/kernels.h"
+#include "model/plan/chain.h"
+#include "model/plan/kernels.h"
 
 /* Models with chains and without; then of the program that has all kernels. */
 static bool is_chained = true;

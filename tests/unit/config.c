@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/config.h"
-#include "core/config_keys.h"
-#include "core/json.h"
-#include "model/graph.h"
+#include "core/config/config.h"
+#include "core/base/json.h"
+#include "core/config/config_keys.h"
+#include "model/graph/graph.h"
 
 #include <glob.h>
 #include <inttypes.h>

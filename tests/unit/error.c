@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

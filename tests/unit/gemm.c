@@ -3,8 +3,8 @@
  */
 #include "tests/reference.h"
 
-#include "model/gemm.h"
-#include "model/random.h"
+#include "model/graph/random.h"
+#include "model/plan/gemm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

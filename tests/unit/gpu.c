@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL driver by itself: choice of device, memory, programs and their cache, and errors that name
  * things. */
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "tests/reference.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Against what tensorboard.plugins.histogram.summary_v2._buckets() gave for the same values. */
-#include "model/histogram.h"
+#include "model/formats/histogram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

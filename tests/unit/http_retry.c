@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/error.h"
+#include "core/base/error.h"
 #include "drivers/http/range.h"
 #include "drivers/http/retry.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/inflate.h"
 
-#include "core/cleanup.h"
+#include "core/base/cleanup.h"
 #include "data/tfrecord.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/json.h"
+#include "core/base/json.h"
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

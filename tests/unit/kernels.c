@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/kernels.c" // NOLINT(bugprone-suspicious-include): its statics
+#include "model/plan/kernels.c" // NOLINT(bugprone-suspicious-include): its statics
 
 #include <setjmp.h>
 #include <stdarg.h>

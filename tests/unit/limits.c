@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/limits.h"
+#include "core/base/limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

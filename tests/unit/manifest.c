@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/manifest.h"
+#include "core/run/manifest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * output. No device. */
 #include "tests/reference.h"
 
-#include "model/metrics.h"
+#include "model/learn/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The next use of a shard against a run that is walked through, window by window. */
 #include "data/next_use.h"
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "data/order.h"
 #include "scratch.h"
 

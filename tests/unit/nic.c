@@ -2,7 +2,7 @@
 /* Against a tree made here: what a box says of its interfaces differs. */
 #include "drivers/nic/nic.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

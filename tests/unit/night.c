@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/night.h"
+#include "core/box/night.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

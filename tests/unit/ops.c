@@ -5,7 +5,7 @@
  */
 #include "tests/reference.h"
 
-#include "model/random.h"
+#include "model/graph/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * faults it reports. */
 #include "tests/reference.h"
 
-#include "model/gradients.h"
+#include "model/learn/gradients.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

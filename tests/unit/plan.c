@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/plan.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "data/order.h"
 
 #include <inttypes.h>

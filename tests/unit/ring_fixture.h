@@ -2,7 +2,7 @@
 /* A ring of four slots in a folder of its own, and both of its sides in one process. */
 #pragma once
 
-#include "core/ring_shared.h"
+#include "core/ring/ring_shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * behind it, and a reader that goes back and forth. Both sides use one mapping, as a thread sanitizer knows
  * memory by its address: through two it would see no pair of the ring's at all.
  */
-#include "core/ring_shared.h"
+#include "core/ring/ring_shared.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/run.h"
-#include "core/json.h"
-#include "core/paths.h"
+#include "core/run/run.h"
+#include "core/base/json.h"
+#include "core/base/paths.h"
 #include "tests/unit/scratch.h"
 
 #include <dirent.h>

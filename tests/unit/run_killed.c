@@ -4,8 +4,8 @@
  * begin goes on from there. Each case is killed before every system call in turn, on a fresh copy of the same
  * folder.
  */
-#include "core/paths.h"
-#include "core/run.h"
+#include "core/base/paths.h"
+#include "core/run/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

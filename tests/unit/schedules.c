@@ -2,7 +2,7 @@
 /* Learning rates step by step, as Keras has them, and keys that do not go together. No device. */
 #include "tests/reference.h"
 
-#include "model/schedules.h"
+#include "model/learn/schedules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Against a hwmon class made here: what a box has of it differs. */
 #include "drivers/sensors/heat.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 
 #include <math.h>
 #include <setjmp.h>

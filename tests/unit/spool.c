@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/spool.h"
+#include "core/run/spool.h"
 #include "tests/unit/scratch.h"
 
 #include <setjmp.h>

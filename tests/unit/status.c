@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/status.h"
-#include "core/paths.h"
+#include "core/run/status.h"
+#include "core/base/paths.h"
 #include "tests/unit/scratch.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/tfevents.h"
+#include "model/formats/tfevents.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "data/tfrecord.h"
 
 #include <dirent.h>

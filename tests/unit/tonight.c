@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/tonight.h"
+#include "core/box/tonight.h"
 
-#include "core/paths.h"
+#include "core/base/paths.h"
 #include "tests/unit/scratch.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/wire.h"
+#include "model/formats/wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

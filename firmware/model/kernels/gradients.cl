@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the backward pass and the optimizer: see model/gradients.h. P, G, A: parameters, gradients and what is
+ * Between the backward pass and the optimizer: see model/learn/gradients.h. P, G, A: parameters, gradients and what is
  * accumulated of them, regions of one layout; chunk [chunks] = {first float16, float16s, tensor, 0}, at most
  * CHUNK_VECTORS of one tensor.
  *

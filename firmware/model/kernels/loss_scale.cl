@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loss scale: see model/loss_scale.h. G is the region of the gradients, `vectors` float16.
+ * The loss scale: see model/learn/loss_scale.h. G is the region of the gradients, `vectors` float16.
  *   scale [1], steps [2] = {finite ones since it changed, skipped ones of the run}
  *   bad [chunks of SCALE_CHUNK vectors]: 1 = a NaN or an infinity is in it, by the bits; else 0
  *   verdict [4] = {0: the step is skipped, else 1; what gradients are multiplied with, 0: they become 0; what the learning

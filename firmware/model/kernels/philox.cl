@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Philox4x32-10; model/random.h says what is counted. Integer: no tolerance, tested against random.c bit for bit.
+ * Philox4x32-10; model/graph/random.h says what is counted. Integer: no tolerance, tested against random.c bit for bit.
  */
 
 /* A counter `s`, or 16 of them: its beginning, a round, its words. The low halves of the products for themselves: of 16 at

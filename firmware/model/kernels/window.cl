@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window over images: struct window of model/window.h, and where it lies. */
+/* A window over images: struct window of model/plan/window.h, and where it lies. */
 
 struct window {
 	int in[2], out[2], size[2], stride[2], dilation[2], before[2], apart[2];

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person hears of in the morning, and a machine at once: Kiln's events. Each is a row of event_rows[]:
+ * a name, a MESSAGE_ID that stays as it is for ever, a priority, the fields it carries, and a meaning. An
+ * event is one entry of the journal; people read its sentence, machines its MESSAGE_ID and its KILN_* fields
+ * (journalctl -o json, events.subscribe). config/events.md is made of the table.
+ *
+ * Program code sends an event once, where it decides; how things go on in between are plain lines
+ * (core/base/log.h).
+ *
+ *     event_send(&(struct event){ .id = EVENT_RUN_PAUSED, .run_id = run.id, .step = step },
+ *                "paused at step %" PRIu64, step);
+ *
+ * A new event: its name in enum event_id, its row in events.c, its sender. tools/check holds the three
+ * together.
+ */
+#pragma once
+
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum event_id {
+	EVENT_RUN_BEGUN,
+	EVENT_RUN_ADOPTED,
+	EVENT_RUN_REPLACED,
+	EVENT_RUN_REBOOTED,
+	EVENT_RUN_PAUSED,
+	EVENT_RUN_RESUMED,
+	EVENT_RUN_STOPPED,
+	EVENT_RUN_EXPIRED,
+	EVENT_RUN_FINISHED,
+	EVENT_RUN_FAILED,
+	EVENT_RUN_HALTED,
+	EVENT_EPOCH_FINISHED,
+	EVENT_FIGURES_LATE,
+	EVENT_MODEL_WRITTEN,
+	EVENT_CHECKPOINT_WRITTEN,
+	EVENT_CHECKPOINT_SKIPPED,
+	EVENT_CHECKPOINT_FAILED,
+	EVENT_CHECKPOINT_LOADED,
+	EVENT_CHECKPOINT_BROUGHT,
+	EVENT_CHECKPOINT_MISSING,
+	EVENT_CHECKPOINT_DAMAGED,
+	EVENT_CHECKPOINT_UPLOADED,
+	EVENT_LATEST_DAMAGED,
+	EVENT_UPLOADS_COMPLETE,
+	EVENT_UPLOADS_LEFT,
+	EVENT_UPLOADS_REFUSED,
+	EVENT_UPLOADS_FAILING,
+	EVENT_UPLOADS_BACK,
+	EVENT_SOURCE_RETRIED,
+	EVENT_SOURCE_FAILED,
+	EVENT_OBJECT_CHANGED,
+	EVENT_OBJECT_REPINNED,
+	EVENT_SHARD_REFETCHED,
+	EVENT_RECORDS_SKIPPED,
+	EVENT_MANIFEST_DIFFERS,
+	EVENT_HUGEPAGES_SHORT,
+	EVENT_INTERRUPTS_LEFT,
+	EVENT_RING_DAMAGED,
+	EVENT_DISK_FULL,
+	EVENT_HEAT_THROTTLED,
+	EVENT_HEAT_COOLED,
+	EVENT_HEAT_STOPPED,
+	EVENT_NIGHT_MISSED,
+	EVENT_NIGHT_OVER,
+	EVENT_CLOCK_UNSET,
+	EVENT_CLOCK_LOST,
+	EVENT_SERVICE_RESTARTED,
+	EVENT_SERVICE_DEGRADED,
+	EVENT_SERVICE_RECOVERED,
+	EVENT_SERVICE_STUCK,
+	EVENT_SERVICE_FAILED,
+	EVENT_REPORT_MADE,
+	EVENT_REPORT_POSTED,
+	EVENT_REPORT_LATE,
+	EVENT_POWER_OFF,
+	EVENT_POWER_SUSPEND,
+	EVENT_POWER_HELD,
+	EVENT_CONFIG_APPLIED,
+	EVENT_CONFIG_REFUSED,
+	EVENT_CLIENT_REFUSED,
+	EVENT_CLIENT_DROPPED,
+	EVENT_REMOTE_UNAVAILABLE,
+	EVENT_UPDATE_STARTED,
+	EVENT_UPDATE_INSTALLED,
+	EVENT_UPDATE_RESTARTS,
+	EVENT_UPDATE_FAILED,
+	EVENT_SLOT_GOOD,
+	EVENT_SLOT_BAD,
+	EVENT_SLOT_BACK,
+	EVENT_STEER_ASKED,
+	EVENT_STEER_REFUSED,
+	EVENT_MAX,
+};
+
+/* Only the fields of the id's row are sent; a text that is NULL or "" is not known and stays out. */
+struct event {
+	enum event_id id;
+	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor, *slot;
+	uint64_t epoch, step, records, bytes, offset, count, retries, failures, seconds, exit_status;
+	double loss, accuracy, celsius, limit;
+};
+
+/* To the journal where standard error is the journal, else as a line there, as log_line() does. Thread-safe;
+ * may wait for journald. Never called in the hot path. */
+void event_send(const struct event *event, const char *format, ...) PRINTF(2, 3);
+
+/* ---- The tables ---- */
+
+enum event_type { EVENT_TEXT, EVENT_COUNT, EVENT_NUMBER };
+
+struct event_field {
+	const char *name; /* KILN_... */
+	enum event_type type;
+	size_t offset; /* in struct event */
+	const char *help;
+};
+extern const struct event_field event_fields[];
+extern const size_t event_fields_count;
+
+struct event_row {
+	const char *name;
+	const char *message_id; /* 32 hexadecimal digits */
+	int priority;           /* of syslog(3) */
+	uint32_t fields;        /* bit i: event_fields[i] */
+	const char *help;
+};
+extern const struct event_row event_rows[EVENT_MAX];
+
+/* NULL: there is none. */
+const struct event_row *event_by_name(const char *name);
+const struct event_row *event_by_message_id(const char *message_id);
+
+/* The tables as Markdown: config/events.md is this output. */
+void event_reference(FILE *out);

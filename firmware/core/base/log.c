@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/log.h"
+#include "core/base/events.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define LINE_MAX_BYTES (LOG_TEXT_MAX + 120u)
+
+static const char *program_name = "kiln";
+static int level_max = LOG_INFO;
+
+static int level_from(const char *name)
+{
+	static const struct {
+		const char *name;
+		int level;
+	} levels[] = {
+		{ "err", LOG_ERR },   { "warning", LOG_WARNING }, { "notice", LOG_NOTICE },
+		{ "info", LOG_INFO }, { "debug", LOG_DEBUG },
+	};
+
+	for (size_t i = 0; name && i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcmp(name, levels[i].name) == 0)
+			return levels[i].level;
+	return LOG_INFO;
+}
+
+void log_open(const char *program)
+{
+	program_name = program;
+	level_max = level_from(getenv("KILN_LOG"));
+}
+
+const char *log_program(void)
+{
+	return program_name;
+}
+
+/* systemd.exec(5): "device:inode" of what systemd gave, which somebody may have replaced since. */
+bool log_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char text[64];
+	struct stat st;
+
+	if (!stream || fstat(STDERR_FILENO, &st) < 0)
+		return false;
+	(void)snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return strcmp(stream, text) == 0;
+}
+
+static int line_start(int level, char *line, size_t size)
+{
+	char clock[16] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (log_is_journal())
+		return snprintf(line, size, "<%d>", level);
+	if (localtime_r(&now, &tm))
+		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	return snprintf(line, size, "%s %s: ", clock, program_name);
+}
+
+void log_line(int level, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list args;
+	size_t used;
+
+	if (level > level_max)
+		return;
+	used = (size_t)line_start(level, line, sizeof(line));
+	va_start(args, format);
+	(void)vsnprintf(line + used, sizeof(line) - used - 1, format, args);
+	va_end(args);
+	used = strlen(line);
+	line[used] = '\n';
+	/* A log that cannot be written must not stop the work. */
+	if (write(STDERR_FILENO, line, used + 1) < 0)
+		return;
+}
+
+int fatal(const struct error *err)
+{
+	int code = error_exit_code(err);
+
+	event_send(&(struct event){ .id = EVENT_SERVICE_FAILED, .exit_status = (uint64_t)code }, "%s",
+		   err->text);
+	return code;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/mistakes.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define MORE_BYTES 48u /* "\n... and 4294967295 more mistakes" */
+
+/* Whole lines only, but for a first one that is longer than all the room. */
+static void note(struct mistakes *mistakes, unsigned line, const char *format, va_list args)
+{
+	char *end = mistakes->err->text + mistakes->text_bytes;
+	size_t room = ERROR_TEXT_MAX - MORE_BYTES - mistakes->text_bytes, bytes;
+
+	mistakes->err->code = -EINVAL;
+	if (mistakes->left_out == 0) {
+		bytes = (size_t)snprintf(end, room, "%s%s:%u: ", mistakes->text_bytes ? "\n" : "",
+					 mistakes->file, line);
+		if (bytes < room)
+			bytes += (size_t)vsnprintf(end + bytes, room - bytes, format, args);
+		if (bytes < room || mistakes->text_bytes == 0) {
+			mistakes->text_bytes += bytes < room ? bytes : room - 1;
+			return;
+		}
+	}
+	mistakes->left_out++;
+	(void)snprintf(end, MORE_BYTES, "\n... and %u more mistake%s", mistakes->left_out,
+		       mistakes->left_out == 1 ? "" : "s");
+}
+
+void mistakes_add(struct mistakes *mistakes, unsigned line, const char *format, ...)
+{
+	va_list args;
+
+	mistakes->count++;
+	if (mistakes->out) {
+		fprintf(mistakes->out, "%s:%u: ", mistakes->file, line);
+		va_start(args, format);
+		(void)vfprintf(mistakes->out, format, args);
+		va_end(args);
+		fputc('\n', mistakes->out);
+	}
+	if (mistakes->err) {
+		va_start(args, format);
+		note(mistakes, line, format, args);
+		va_end(args);
+	}
+}

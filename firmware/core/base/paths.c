@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/paths.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+static const char *const paths[] = {
+	[PATH_CONFIG] = "/etc/kiln/kiln.conf",
+	[PATH_REVOKED] = "/etc/kiln/revoked",
+	[PATH_CREDENTIALS] = "/data/kiln/credentials",
+	[PATH_RUNS] = "/data/kiln/run",
+	[PATH_RUN] = "/data/kiln/run/current",
+	[PATH_ARCHIVE] = "/data/kiln/run/archive",
+	[PATH_REPORTS] = "/data/kiln/run/reports",
+	[PATH_SPOOL] = "/data/kiln/spool",
+	[PATH_CACHE] = "/data/kiln/cache",
+	[PATH_KERNELS] = "/data/kiln/cache/kernels",
+	[PATH_RUNTIME] = "/run/kiln",
+	[PATH_STATUS] = "/run/kiln/status",
+	[PATH_HUGE] = "/run/kiln/huge",
+	[PATH_RING] = "/run/kiln/huge/ring",
+	[PATH_CONTROL] = "/run/kiln/control.sock",
+	[PATH_STEER] = "/run/kiln-steer/socket",
+	[PATH_NETWORK] = "/data/etc/network",
+	[PATH_STORE_CA] = "/etc/kiln/store-ca.pem",
+	[PATH_BUNDLE] = "/data/kiln/update/bundle.raucb",
+	[PATH_UPDATE_NOTE] = "/run/kiln/update/note.json",
+	[PATH_ESP_SLOTS] = "/efi/kiln",
+	[PATH_ESP_CONFIG] = "/efi/config",
+	[PATH_RTC] = "/sys/class/rtc",
+	[PATH_UTMP] = "/run/utmp",
+	[PATH_ESP_PAGES] = "/efi/kiln/pages.env",
+	[PATH_MOUNT_PAGES] = "/run/systemd/system/run-kiln-huge.mount.d/60-pages.conf",
+	[PATH_SSH] = "/data/etc/ssh",
+	[PATH_TIMESYNCD] = "/run/systemd/timesyncd.conf.d",
+	[PATH_HWMON] = "/sys/class/hwmon",
+	[PATH_MACHINE_ID] = "/etc/machine-id",
+	[PATH_OS_RELEASE] = "/etc/os-release",
+	[PATH_CMDLINE] = "/proc/cmdline",
+};
+static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");
+
+char *path_of(enum path which, const char *tail, char out[static PATH_BYTES])
+{
+	const char *root = getenv("KILN_ROOT");
+	int used = snprintf(out, PATH_BYTES, "%s%s%s%s", root ? root : "", paths[which], tail ? "/" : "",
+			    tail ? tail : "");
+
+	if (used < 0 || (size_t)used >= PATH_BYTES) {
+		fputs("KILN_ROOT is too long for a path\n", stderr);
+		abort();
+	}
+	return out;
+}
+
+int path_make(const char *directory, struct error *err)
+{
+	char path[PATH_BYTES];
+	size_t length = strlen(directory);
+
+	if (length == 0 || length >= sizeof(path))
+		return error_set(err, -ENAMETOOLONG, "%s: %zu bytes, allowed 1..%u", directory, length,
+				 PATH_BYTES - 1);
+	memcpy(path, directory, length + 1);
+	for (size_t i = 1; i <= length; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		path[i] = '\0';
+		if (mkdir(path, 0775) < 0 && errno != EEXIST)
+			return error_set(err, -errno, "%s: cannot make the folder: %s", path,
+					 strerror(errno));
+		path[i] = directory[i];
+	}
+	return 0;
+}
+
+int file_write_all(int fd, const void *data, uint64_t bytes)
+{
+	const char *at = data;
+
+	while (bytes > 0) {
+		ssize_t n = write(fd, at, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Split "folder/name" into a descriptor of the folder. */
+static int open_folder_of(const char *path)
+{
+	char folder[PATH_BYTES];
+	const char *slash = strrchr(path, '/');
+	size_t length = slash ? (size_t)(slash - path) : 0;
+
+	if (length >= sizeof(folder)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(folder, path, length);
+	folder[length] = '\0';
+	return open(slash ? (length ? folder : "/") : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int file_rename_durable(const char *from, const char *to, struct error *err)
+{
+	CLEANUP(close_fd) int folder = open_folder_of(to);
+
+	if (folder < 0 || rename(from, to) < 0 || fsync(folder) < 0)
+		return error_set(err, -errno, "%s: cannot rename it to %s: %s", from, to, strerror(errno));
+	return 0;
+}
+
+int file_remove_durable(const char *path, struct error *err)
+{
+	CLEANUP(close_fd) int folder = -1;
+
+	if (unlink(path) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	folder = open_folder_of(path);
+	if (folder < 0 || fsync(folder) < 0)
+		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	return 0;
+}
+
+int file_write_durable(const char *path, const void *data, uint64_t bytes, struct error *err)
+{
+	char temporary[PATH_BYTES + 16];
+	CLEANUP(close_fd) int fd = -1;
+	int r;
+
+	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
+	/* One that a power cut left may be another user's, and a link may have been put there. */
+	(void)unlink(temporary);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0664);
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot make it: %s", temporary, strerror(errno));
+	r = file_write_all(fd, data, bytes);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0)
+		return file_rename_durable(temporary, path, err);
+	(void)unlink(temporary);
+	return error_set(err, r, "%s: cannot write %" PRIu64 " bytes: %s", temporary, bytes, strerror(-r));
+}
+
+static int read_all(int fd, char *data, uint64_t bytes, uint64_t *ret_bytes)
+{
+	uint64_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = read(fd, data + done, bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (uint64_t)n;
+	}
+	*ret_bytes = done;
+	return 0;
+}
+
+int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_bytes, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes = 0;
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "%s: not a regular file", path);
+	if ((uint64_t)st.st_size > max)
+		return error_set(err, -E2BIG, "%s: %jd bytes, at most %" PRIu64 " expected", path,
+				 (intmax_t)st.st_size, max);
+	data = malloc((size_t)st.st_size + 1);
+	if (!data)
+		return error_set(err, -ENOMEM, "%s: no memory for %jd bytes", path, (intmax_t)st.st_size);
+	r = read_all(fd, data, (uint64_t)st.st_size, &bytes);
+	if (r < 0)
+		return error_set(err, r, "%s: cannot read it: %s", path, strerror(-r));
+	data[bytes] = '\0';
+	*ret_data = TAKE(data);
+	if (ret_bytes)
+		*ret_bytes = bytes;
+	return 0;
+}
+
+int file_lock(const char *path, int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0664);
+
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
+	*ret_fd = take_fd(&fd);
+	return 0;
+}

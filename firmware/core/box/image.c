@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/box/image.h"
+
+#include "core/base/paths.h"
+#include "core/box/machine.h"
+
+#include <string.h>
+
+#define LINE_BYTES  4096u /* of a kernel's command line, at most */
+#define VALUE_BYTES 96u
+
+/* The value of the word "KEY=VALUE" in a file of lines; "" where there is none. Returns out. */
+static char *value_of(enum path which, const char *key, char out[static VALUE_BYTES])
+{
+	char path[PATH_BYTES], line[LINE_BYTES], *place;
+	CLEANUP(close_file) FILE *file = fopen(path_of(which, NULL, path), "re");
+
+	*out = '\0';
+	while (file && !*out && fgets(line, sizeof(line), file))
+		for (char *word = strtok_r(line, " \n", &place); word; word = strtok_r(NULL, " \n", &place))
+			if (strncmp(word, key, strlen(key)) == 0)
+				(void)snprintf(out, VALUE_BYTES, "%s", word + strlen(key));
+	return out;
+}
+
+static bool add(cJSON *object, const char *key, const char *text)
+{
+	return cJSON_AddItemToObject(object, key, *text ? json_string(text) : cJSON_CreateNull());
+}
+
+bool image_add(cJSON *object)
+{
+	char machine[MACHINE_ID_BYTES], value[VALUE_BYTES];
+
+	return add(object, "machine", machine_id(machine)) &&
+	       add(object, "slot", value_of(PATH_CMDLINE, "rauc.slot=", value)) &&
+	       add(object, "build", value_of(PATH_OS_RELEASE, "BUILD_ID=", value));
+}

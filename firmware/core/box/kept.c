@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/box/kept.h"
+
+#include "core/base/paths.h"
+
+#include <unistd.h>
+
+int kept_check(struct error *err)
+{
+	char path[PATH_BYTES];
+
+	if (access(path_of(PATH_RUNTIME, "no-data", path), F_OK) == 0)
+		return error_set(err, -ENODEV,
+				 "no /data: its partition cannot be mounted; an empty file factory-reset "
+				 "beside kiln.conf on the ESP makes it anew");
+	if (access(path_of(PATH_RUNTIME, "reset", path), F_OK) == 0)
+		return error_set(
+			err, -EBUSY,
+			"factory-reset cannot be removed from the ESP: each boot forgets all that is "
+			"stored");
+	return 0;
+}

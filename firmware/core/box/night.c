@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/box/night.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+#define ZONE_FOLDER    "/usr/share/zoneinfo/"
+#define ZONE_BYTES_MAX 64u
+#define DAYS_A_WEEK    7
+#define GAP_MINUTES    (24u * 60u) /* the longest yet: Samoa left out a day in 2011 */
+
+static const char day_names[DAYS_A_WEEK][4] = { "mon", "tue", "wed", "thu", "fri", "sat", "sun" };
+
+/* ---- The forms ---- */
+
+static bool parse_day(const char **text, unsigned *ret_day)
+{
+	for (unsigned i = 0; i < DAYS_A_WEEK; i++)
+		if (strncmp(*text, day_names[i], 3) == 0) {
+			*ret_day = i;
+			*text += 3;
+			return true;
+		}
+	return false;
+}
+
+bool night_days_parse(const char *text, unsigned *ret_days)
+{
+	unsigned days = 0, first, last;
+
+	for (;; text++) {
+		if (!parse_day(&text, &first))
+			return false;
+		last = first;
+		if (strncmp(text, "..", 2) == 0) {
+			text += 2;
+			if (!parse_day(&text, &last) || last < first)
+				return false;
+		}
+		for (; first <= last; first++)
+			days |= 1u << first;
+		if (*text != ',')
+			break;
+	}
+	if (*text)
+		return false;
+	*ret_days = days;
+	return true;
+}
+
+bool night_time_parse(const char *text, unsigned *ret_minutes)
+{
+	unsigned hours, minutes;
+
+	if (!*text) {
+		*ret_minutes = NIGHT_NO_TIME;
+		return true;
+	}
+	if (strlen(text) != 5 || !isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1]) ||
+	    text[2] != ':' || !isdigit((unsigned char)text[3]) || !isdigit((unsigned char)text[4]))
+		return false;
+	hours = (unsigned)(text[0] - '0') * 10 + (unsigned)(text[1] - '0');
+	minutes = (unsigned)(text[3] - '0') * 10 + (unsigned)(text[4] - '0');
+	if (hours > 23 || minutes > 59)
+		return false;
+	*ret_minutes = hours * 60 + minutes;
+	return true;
+}
+
+bool night_zone_exists(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+/-";
+	char path[sizeof(ZONE_FOLDER) + ZONE_BYTES_MAX], magic[4];
+	CLEANUP(close_fd) int fd = -1;
+	size_t length = strlen(text);
+
+	if (strcmp(text, "UTC") == 0)
+		return true;
+	if (length < 1 || length >= ZONE_BYTES_MAX || strspn(text, letters) != length || *text == '/')
+		return false;
+	(void)snprintf(path, sizeof(path), ZONE_FOLDER "%s", text);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	/* tzfile(5) */
+	return fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, "TZif", sizeof(magic)) == 0;
+}
+
+/* ---- Local time ---- */
+
+static void set_zone(const struct config *config)
+{
+	char zone[ZONE_BYTES_MAX + 2];
+
+	(void)snprintf(zone, sizeof(zone), ":%s", config->run.zone);
+	(void)setenv("TZ", zone, 1);
+	tzset();
+}
+
+static bool same_minute(const struct tm *a, const struct tm *b)
+{
+	return a->tm_mday == b->tm_mday && a->tm_hour == b->tm_hour && a->tm_min == b->tm_min;
+}
+
+/* Whether local time has this minute of the day, and when. */
+static bool minute_of(const struct tm *day, unsigned minutes, int64_t *ret_time)
+{
+	struct tm tm = { .tm_year = day->tm_year, .tm_mon = day->tm_mon, .tm_mday = day->tm_mday };
+	struct tm back, before;
+	time_t time, earlier;
+
+	tm.tm_hour = (int)(minutes / 60);
+	tm.tm_min = (int)(minutes % 60);
+	tm.tm_isdst = -1;
+	time = mktime(&tm);
+	if (!localtime_r(&time, &back) || back.tm_hour * 60 + back.tm_min != (int)(minutes % 1440))
+		return false;
+	/* Of a minute that comes twice mktime(3) may give the second. */
+	earlier = time - 3600;
+	*ret_time = localtime_r(&earlier, &before) && same_minute(&before, &back) ? earlier : time;
+	return true;
+}
+
+/* The instant of this minute of the day, moved past a gap to *ret_minutes. */
+static int64_t instant(const struct tm *day, unsigned minutes, unsigned *ret_minutes)
+{
+	int64_t time = 0;
+
+	*ret_minutes = minutes;
+	while (*ret_minutes < minutes + GAP_MINUTES && !minute_of(day, *ret_minutes, &time))
+		++*ret_minutes;
+	return time;
+}
+
+/* Noon, so that no change of the clocks moves it to another day. */
+static void day_of(int64_t now, int offset, struct tm *ret_day)
+{
+	time_t time = now;
+	struct tm tm = { 0 };
+
+	(void)localtime_r(&time, &tm);
+	*ret_day = (struct tm){ .tm_year = tm.tm_year,
+				.tm_mon = tm.tm_mon,
+				.tm_mday = tm.tm_mday + offset,
+				.tm_hour = 12,
+				.tm_isdst = -1 };
+	(void)mktime(ret_day);
+}
+
+struct times {
+	unsigned days, at, ends_at;
+};
+
+static struct times open_times(const struct config *config)
+{
+	struct times times = { 0 };
+
+	/* A loaded configuration was read by the same functions. */
+	(void)night_days_parse(config->run.days, &times.days);
+	(void)night_time_parse(config->run.at, &times.at);
+	(void)night_time_parse(config->run.ends_at, &times.ends_at);
+	set_zone(config);
+	return times;
+}
+
+static bool begins_on(const struct times *times, const struct tm *day)
+{
+	return times->days >> (day->tm_wday + DAYS_A_WEEK - 1) % DAYS_A_WEEK & 1;
+}
+
+/* ---- Nights ---- */
+
+/* The first start after `now`, or the last one not after it. */
+static int64_t find_start(const struct config *config, int64_t now, int step)
+{
+	struct times times = open_times(config);
+
+	for (int offset = -step; offset * step <= DAYS_A_WEEK + 1; offset += step) {
+		struct tm day;
+		unsigned minutes;
+		int64_t time;
+
+		day_of(now, offset, &day);
+		if (!begins_on(&times, &day))
+			continue;
+		time = instant(&day, times.at, &minutes);
+		if (step > 0 ? time > now : time <= now)
+			return time;
+	}
+	return 0;
+}
+
+int64_t night_start(const struct config *config, int64_t now)
+{
+	return find_start(config, now, -1);
+}
+
+int64_t night_next(const struct config *config, int64_t now)
+{
+	return find_start(config, now, 1);
+}
+
+int64_t night_end(const struct config *config, int64_t start)
+{
+	struct times times = open_times(config);
+
+	for (int offset = -1; times.ends_at != NIGHT_NO_TIME && offset <= 2; offset++) {
+		struct tm day;
+		unsigned minutes;
+		int64_t time;
+
+		day_of(start, offset, &day);
+		time = instant(&day, times.ends_at, &minutes);
+		if (time > start)
+			return time;
+	}
+	return 0;
+}
+
+bool night_is(const struct config *config, int64_t now)
+{
+	int64_t end = night_end(config, night_start(config, now));
+
+	return !end || now < end;
+}
+
+bool night_gap_next(const struct config *config, int64_t from, unsigned days, struct night_gap *ret_gap)
+{
+	struct times times = open_times(config);
+
+	for (unsigned offset = 0; offset < days; offset++) {
+		struct tm day, moved;
+		unsigned minutes;
+		time_t time;
+
+		day_of(from, (int)offset, &day);
+		time = instant(&day, times.at, &minutes);
+		if (minutes == times.at || time < from || !begins_on(&times, &day) ||
+		    !localtime_r(&time, &moved))
+			continue;
+		*ret_gap = (struct night_gap){ moved.tm_year + 1900, moved.tm_mon + 1, moved.tm_mday,
+					       (unsigned)(moved.tm_hour * 60 + moved.tm_min), offset };
+		return true;
+	}
+	return false;
+}

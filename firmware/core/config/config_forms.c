@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The forms of strings: names, places in stores, CPU lists. */
+#include "core/box/night.h"
+#include "core/config/config_reading.h"
+#include "core/config/filter.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <string.h>
+
+#define SMALL   "abcdefghijklmnopqrstuvwxyz"
+#define LETTERS SMALL "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS  "0123456789"
+
+bool config_is_name(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 1 && length <= 64 && strspn(text, LETTERS DIGITS "_-") == length;
+}
+
+/* What old buckets may have, too; S3 User Guide, "General purpose bucket naming rules". */
+static bool is_s3_place(const char *bucket)
+{
+	size_t bytes = strcspn(bucket, "/"), allowed = strspn(bucket, LETTERS DIGITS "._-");
+
+	return allowed == bytes && bytes >= 3 && bytes <= CONFIG_BUCKET_MAX &&
+	       strlen(bucket + bytes) <= CONFIG_PREFIX_MAX + 1;
+}
+
+static bool is_url(const char *text)
+{
+	return strncmp(text, "file:///", 8) == 0 || (strncmp(text, "s3://", 5) == 0 && is_s3_place(text + 5));
+}
+
+static bool is_region(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 1 && length <= CONFIG_REGION_MAX && strspn(text, SMALL DIGITS "-_") == length;
+}
+
+/* "auto", or ranges of CPU numbers below 4096 in ascending pairs. */
+static bool is_cpu_list(const char *text)
+{
+	if (strcmp(text, "auto") == 0)
+		return true;
+	for (;;) {
+		char *end;
+		unsigned long first, last;
+
+		if (!isdigit((unsigned char)*text))
+			return false;
+		first = last = strtoul(text, &end, 10);
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			last = strtoul(end + 1, &end, 10);
+		if (first > last || last >= 4096)
+			return false;
+		if (*end == '\0')
+			return true;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+}
+
+static bool is_ipv6(const char *text, size_t bytes)
+{
+	char copy[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+
+	(void)snprintf(copy, sizeof(copy), "%.*s", (int)bytes, text);
+	return bytes < sizeof(copy) && inet_pton(AF_INET6, copy, &address) == 1;
+}
+
+/* Without a leading zero: the request that is signed has it as it stands here. */
+static bool is_port(const char *text)
+{
+	size_t digits = strspn(text, DIGITS);
+
+	return digits >= 1 && digits <= 5 && (!text[digits] || text[digits] == '/') && text[0] != '0' &&
+	       strtoul(text, NULL, 10) <= 65535;
+}
+
+static bool is_host(const char *text, size_t bytes)
+{
+	size_t allowed = strspn(text, LETTERS DIGITS ".-");
+
+	return bytes > 0 && bytes <= CONFIG_HOST_MAX &&
+	       (is_ipv6(text, bytes) || (allowed >= bytes && *text != '-' && *text != '.'));
+}
+
+/* They reach a file of systemd's. */
+static bool is_hosts(const char *text)
+{
+	if (strlen(text) > CONFIG_HOSTS_MAX)
+		return false;
+	while (*text) {
+		size_t bytes = strcspn(text, " ");
+
+		if (!is_host(text, bytes) || (text[bytes] && !text[bytes + 1]))
+			return false;
+		text += bytes + (text[bytes] == ' ');
+	}
+	return true;
+}
+
+/* Where http or https, a host and a port end; NULL: it does not begin so. */
+static const char *end_of_host(const char *text)
+{
+	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
+	const char *host = text + scheme, *end = host + strspn(host, LETTERS DIGITS "._-");
+
+	if (*host == '[') {
+		end = host + strcspn(host, "]");
+		if (!*end || !is_ipv6(host + 1, (size_t)(end - host - 1)))
+			return NULL;
+		end++;
+	}
+	if (scheme == 0 || end == host || end - host > (ptrdiff_t)CONFIG_HOST_MAX)
+		return NULL;
+	if (*end == ':')
+		end = is_port(end + 1) ? end + 1 + strspn(end + 1, DIGITS) : NULL;
+	return end;
+}
+
+/* No path: keys come from the url. */
+static bool is_endpoint(const char *text)
+{
+	const char *end = end_of_host(text);
+
+	return !*text || (end && !*end);
+}
+
+/* Behind the host printable ASCII: it is sent as it stands. */
+static bool is_web(const char *text)
+{
+	const char *end = end_of_host(text);
+
+	if (!end)
+		return !*text;
+	if (*end && *end != '/')
+		return false;
+	while (*end > ' ' && *end <= '~')
+		end++;
+	return !*end && end - text <= CONFIG_WEB_MAX;
+}
+
+bool config_is_clean(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return false;
+	return true;
+}
+
+bool config_string_allowed(const struct config_key *key, const char *text)
+{
+	struct filter filter;
+	unsigned value;
+
+	switch (key->type) {
+	case KEY_NAME:
+		return config_is_name(text) || (!*text && key->fallback && !*key->fallback);
+	case KEY_URL:
+		return config_is_clean(text) && is_url(text);
+	case KEY_ENDPOINT:
+		return is_endpoint(text);
+	case KEY_WEB:
+		return is_web(text);
+	case KEY_REGION:
+		return is_region(text);
+	case KEY_CPUS:
+		return is_cpu_list(text);
+	case KEY_DAYS:
+		return night_days_parse(text, &value);
+	case KEY_TIME:
+		return night_time_parse(text, &value) && (*text || (key->fallback && !*key->fallback));
+	case KEY_ZONE:
+		return night_zone_exists(text);
+	case KEY_HOSTS:
+		return is_hosts(text);
+	case KEY_FILTER:
+		return config_is_clean(text) && (!*text || filter_parse(text, &filter));
+	default:
+		return config_is_clean(text);
+	}
+}
+
+int config_store_check(const struct config_store *store, struct error *err)
+{
+	for (size_t i = 0; i < config_source_keys_count; i++) {
+		const struct config_key *key = &config_source_keys[i];
+		bool is_place = key->type == KEY_URL || key->type == KEY_ENDPOINT || key->type == KEY_REGION;
+		char allowed[256];
+		const char *text;
+
+		if (!is_place)
+			continue;
+		memcpy(&text, (const char *)store + key->offset, sizeof(text));
+		if (!text)
+			text = "";
+		if ((key->type == KEY_REGION && !*text) || config_string_allowed(key, text))
+			continue;
+		config_allowed(key, allowed, sizeof(allowed));
+		return error_set(err, -EINVAL, "%s: found \"%.100s\", allowed: %s", key->name, text, allowed);
+	}
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of keys: one row a key. The parser (config.c), the checks, `kiln config show` and the reference
+ * in config/kiln.conf (config_text.c) read nothing else. A name that holds a quantity ends in its unit.
+ */
+#pragma once
+
+#include "core/config/config.h"
+
+#include <assert.h>
+#include <libconfig.h>
+#include <stddef.h>
+
+enum key_type {
+	KEY_INT,      /* uint64_t */
+	KEY_FLOAT,    /* double */
+	KEY_BOOL,     /* bool */
+	KEY_STRING,   /* const char *, anything without control characters */
+	KEY_NAME,     /* const char *, [A-Za-z0-9_-]{1,64} or empty where the default is */
+	KEY_URL,      /* const char *, s3://bucket[/prefix] or file:///folder */
+	KEY_WEB,      /* const char *, http[s]://host[:port][/path] or empty */
+	KEY_ENDPOINT, /* const char *, http[s]://host[:port] or empty */
+	KEY_REGION,   /* const char *, [a-z0-9_-]{1,63} */
+	KEY_CPUS,     /* const char *, "auto" or a CPU list such as 0-3,8 */
+	KEY_DAYS,     /* const char *, weekdays and ranges of them: mon..fri,sun */
+	KEY_TIME,     /* const char *, HH:MM or empty where the default is */
+	KEY_ZONE,     /* const char *, a zone of the system's zoneinfo */
+	KEY_HOSTS,    /* const char *, host names and addresses with a space between them, or empty */
+	KEY_FILTER,   /* const char *, a condition on a feature's value, or empty */
+	KEY_ENUM,     /* int, index into `names` */
+	KEY_NUMBERS,  /* struct config_numbers, each within the bounds */
+};
+
+struct config_key {
+	const char *name; /* "group.key"; in the tables of lists just "key" */
+	enum key_type type;
+	const char *unit;     /* "" = a plain number or text */
+	const char *fallback; /* the default, strings without quotes; NULL = must be given */
+	double min, max;      /* KEY_INT, KEY_FLOAT, KEY_NUMBERS */
+	const char *names[5]; /* KEY_ENUM, NULL-terminated */
+	size_t offset;        /* in struct config, or in what an element of the list is */
+	const char *help;
+};
+
+#define CONFIG_KEYS_MAX 160u
+
+extern const struct config_key config_keys[];
+extern const size_t config_keys_count;
+
+/* Keys of one element of `sources`; the store's come first. */
+extern const struct config_key config_source_keys[];
+extern const size_t config_source_keys_count;
+
+/* Keys of one element of `schema`. */
+extern const struct config_key config_feature_keys[];
+extern const size_t config_feature_keys_count;
+
+/* `schema` and `model.layers` where the file has none: the network of the article that Kiln's first job
+ * follows. */
+extern const char config_default_schema[];
+extern const char config_default_layers[];
+
+/* What the pointers of a struct config point into. */
+struct config_memory {
+	config_t file, lists; /* the file; the default lists */
+	char *path;
+	bool given[CONFIG_KEYS_MAX];
+	bool sources_given, schema_given, layers_given;
+	struct config_layer layer[CONFIG_LAYERS_MAX];
+	double number[CONFIG_NUMBERS_MAX]; /* of all keys that are lists of them */
+	uint32_t numbers;
+};
+
+/* Whether it is one of `source`, while the file has `sources` in its place. */
+bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key);
+
+/* Words for "allowed": "an integer, 1 .. 4096" and the like. */
+void config_allowed(const struct config_key *key, char *out, size_t size);

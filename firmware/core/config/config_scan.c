@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/config/config_scan.h"
+#include "core/base/utf8.h"
+#include "core/config/config_reading.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define DEPTH_MAX 8 /* deeper than any key lies; below, numbers go without their name */
+
+struct word {
+	const char *at;
+	int length;
+};
+
+struct scan {
+	struct mistakes *mistakes;
+	const char *at, *copied; /* what lies before `copied` is in `out` */
+	FILE *out;
+	struct word word; /* the last one: before a value it is the value's key */
+	struct {
+		struct word name;
+		char bracket;
+	} open[DEPTH_MAX];
+	unsigned line, depth;
+	bool hopeless; /* libconfig must not see the text */
+};
+
+static void advance(struct scan *scan)
+{
+	if (*scan->at == '\n')
+		scan->line++;
+	scan->at++;
+}
+
+static void skip_line(struct scan *scan)
+{
+	while (*scan->at && *scan->at != '\n')
+		scan->at++;
+}
+
+static void skip_comment(struct scan *scan)
+{
+	scan->at += 2;
+	while (*scan->at && !(scan->at[0] == '*' && scan->at[1] == '/'))
+		advance(scan);
+	if (*scan->at)
+		scan->at += 2;
+}
+
+static void skip_string(struct scan *scan)
+{
+	advance(scan);
+	while (*scan->at && *scan->at != '"') {
+		if (scan->at[0] == '\\' && scan->at[1])
+			advance(scan);
+		advance(scan);
+	}
+	if (*scan->at)
+		scan->at++;
+}
+
+static void skip_word(struct scan *scan)
+{
+	scan->word.at = scan->at;
+	while (isalnum((unsigned char)*scan->at) || *scan->at == '_' || *scan->at == '-' || *scan->at == '*')
+		scan->at++;
+	scan->word.length = (int)(scan->at - scan->word.at);
+}
+
+/* ---- Where a number stands ---- */
+
+static void take_sign(struct scan *scan)
+{
+	char sign = *scan->at++;
+
+	if (strchr("{([", sign)) {
+		if (scan->depth < DEPTH_MAX) {
+			scan->open[scan->depth].name = scan->word;
+			scan->open[scan->depth].bracket = sign;
+		}
+		scan->depth++;
+	} else if (strchr("})]", sign) && scan->depth > 0) {
+		scan->depth--;
+	}
+	if (!strchr("=:", sign))
+		scan->word.length = 0;
+}
+
+static const char *key_name(const struct scan *scan, char *out, size_t size)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (unsigned i = 0; i <= scan->depth && i <= DEPTH_MAX; i++) {
+		struct word word = i < scan->depth && i < DEPTH_MAX ? scan->open[i].name : scan->word;
+
+		if (word.length > 0 && used < size)
+			used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "." : "",
+						 word.length, word.at);
+	}
+	return out;
+}
+
+static const struct config_key *key_of(const char *name)
+{
+	if (strncmp(name, "schema.", 7) == 0)
+		return config_find_key(config_feature_keys, config_feature_keys_count, "", name + 7);
+	if (strncmp(name, "sources.", 8) == 0)
+		return config_find_key(config_source_keys, config_source_keys_count, "", name + 8);
+	return config_find_key(config_keys, config_keys_count, "", name);
+}
+
+/* ---- Numbers ---- */
+
+/* libconfig refuses an array that holds integers with and without L. */
+static bool in_array(const struct scan *scan)
+{
+	return scan->depth > 0 && scan->depth <= DEPTH_MAX && scan->open[scan->depth - 1].bracket == '[';
+}
+
+/* `allowed` of a number that is no key's of the tables. */
+static void note_integer(struct scan *scan, const char *start, const char *end, const char *allowed,
+			 const char *advice)
+{
+	char name[128], bounds[256];
+	const struct config_key *key = key_of(key_name(scan, name, sizeof(name)));
+
+	if (key)
+		config_allowed(key, bounds, sizeof(bounds));
+	mistakes_add(scan->mistakes, scan->line, "%s: found %.*s, allowed: %s%s", name, (int)(end - start),
+		     start, key ? bounds : allowed, advice);
+}
+
+static bool in_bounds(const struct scan *scan, long long value)
+{
+	char name[128];
+	const struct config_key *key = key_of(key_name(scan, name, sizeof(name)));
+
+	return key && (key->type == KEY_INT || key->type == KEY_FLOAT) && (double)value >= key->min &&
+	       (double)value <= key->max;
+}
+
+/* Hexadecimal too: libconfig would make 0xffffffff -1. */
+static void check_integer(struct scan *scan, const char *start, const char *end, long long value, bool beyond)
+{
+	bool would_wrap = *end != 'L' && (value < INT32_MIN || value > INT32_MAX);
+
+	scan->at = end + strspn(end, "L");
+	if (beyond || (would_wrap && in_array(scan))) {
+		note_integer(scan, start, end, beyond ? "integers of 64 bits" : "integers of 32 bits", "");
+		scan->hopeless = true;
+	} else if (would_wrap) {
+		if (in_bounds(scan, value))
+			note_integer(scan, start, end, "", ", with an L behind it beyond 32 bits");
+		(void)fwrite(scan->copied, 1, (size_t)(end - scan->copied), scan->out);
+		(void)fputc('L', scan->out);
+		scan->copied = end;
+	}
+}
+
+/* A float only if there is more of it than digits: libconfig takes the 5 of 5epochs for an integer. */
+static void take_number(struct scan *scan)
+{
+	const char *start = scan->at;
+	bool hex = start[0] == '0' && (start[1] == 'x' || start[1] == 'X');
+	char *end, *float_end;
+	long long value;
+	bool beyond;
+
+	errno = 0;
+	value = strtoll(start, &end, hex ? 16 : 10);
+	beyond = errno == ERANGE;
+	if (!hex && (end == start || *end == '.' || *end == 'e' || *end == 'E')) {
+		(void)strtod(start, &float_end);
+		if (float_end > end || end == start) {
+			scan->at = float_end > start ? float_end : start + 1;
+			return;
+		}
+	}
+	check_integer(scan, start, end, value, beyond);
+}
+
+/* [-+]?[.]?[0-9] */
+static bool starts_number(const char *at)
+{
+	at += *at == '-' || *at == '+';
+	at += *at == '.';
+	return isdigit((unsigned char)*at);
+}
+
+/* ---- The text ---- */
+
+static unsigned line_at(const char *text, uint64_t at)
+{
+	unsigned line = 1;
+
+	while (at-- > 0)
+		line += text[at] == '\n';
+	return line;
+}
+
+static int scan_bytes(const char *text, uint64_t bytes, struct mistakes *mistakes)
+{
+	uint64_t valid = utf8_valid_bytes(text, bytes), length = strlen(text);
+
+	if (length < valid)
+		mistakes_add(mistakes, line_at(text, length), "found a NUL byte, allowed: text");
+	else if (valid < bytes)
+		mistakes_add(mistakes, line_at(text, valid), "found byte 0x%02x, allowed: text in UTF-8",
+			     (unsigned char)text[valid]);
+	return length < valid || valid < bytes ? -EINVAL : 0;
+}
+
+static void take_token(struct scan *scan)
+{
+	char c = *scan->at;
+
+	if (c == '#' || (c == '/' && scan->at[1] == '/')) {
+		skip_line(scan);
+	} else if (c == '/' && scan->at[1] == '*') {
+		skip_comment(scan);
+	} else if (c == '"') {
+		skip_string(scan);
+	} else if (c == '@') {
+		mistakes_add(scan->mistakes, scan->line,
+			     "found @include, allowed: one file that holds everything");
+		scan->hopeless = true;
+		skip_line(scan);
+	} else if (starts_number(scan->at)) {
+		take_number(scan);
+	} else if (isalpha((unsigned char)c) || c == '*') {
+		skip_word(scan);
+	} else if (strchr("{([])}=:;,", c)) {
+		take_sign(scan);
+	} else {
+		advance(scan);
+	}
+}
+
+int config_scan(const char *text, uint64_t bytes, struct mistakes *mistakes, char **ret_text)
+{
+	struct scan scan = { .mistakes = mistakes, .at = text, .copied = text, .word = { "", 0 }, .line = 1 };
+	CLEANUP(free_ptr) char *copy = NULL;
+	size_t copy_bytes;
+	int r = scan_bytes(text, bytes, mistakes);
+
+	if (r < 0)
+		return r;
+	scan.out = open_memstream(&copy, &copy_bytes);
+	if (!scan.out)
+		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);
+	while (*scan.at)
+		take_token(&scan);
+	(void)fputs(scan.copied, scan.out);
+	if (fclose(scan.out) != 0)
+		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);
+	if (scan.hopeless)
+		return -EINVAL;
+	*ret_text = TAKE(copy);
+	return 0;
+}

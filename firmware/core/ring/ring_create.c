@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A ring's file, as its writer makes it, takes it over or retires it. Only the holder of the temporary name's
+ * lock changes what `path` names, so two writers that start at once cannot replace each other's ring.
+ */
+#include "core/ring/ring_shared.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* Of an old ring only the control pages matter: one hugepage. */
+#define RETIRED_MAP_BYTES ((uint64_t)2 << 20)
+#define TEMPORARY         "%s.tmp"
+
+static bool same_columns(const struct ring_control *control, const struct ring_geometry *geometry)
+{
+	if (control->slots != geometry->slots || control->columns != geometry->columns)
+		return false;
+	for (uint32_t i = 0; i < geometry->columns; i++) {
+		const struct ring_column_spec *a = &control->column[i], *b = &geometry->column[i];
+
+		if (strncmp(a->name, b->name, sizeof(a->name)) != 0 || a->dtype != b->dtype ||
+		    a->row_bytes != b->row_bytes || a->capacity != b->capacity)
+			return false;
+	}
+	return true;
+}
+
+/* Whether an old file, its control pages copied, can be written on. Wild counters or a cut file cannot. */
+static bool usable(int fd, const struct ring_control *control, const struct ring_geometry *geometry,
+		   uint64_t file_bytes)
+{
+	return control->magic == RING_MAGIC && control->version == RING_VERSION && control->retired == 0 &&
+	       file_bytes == ring_bytes_in(fd, ring_file_bytes(geometry)) &&
+	       control->file_bytes == file_bytes && same_columns(control, geometry) &&
+	       control->head - control->tail <= control->slots;
+}
+
+/* Tell an old ring's reader to go, and wait until it has. */
+static int retire(struct ring *old, uint32_t wait_ms, struct error *err)
+{
+	struct timespec nap = { .tv_nsec = 10000000 };
+
+	/* X1: release, pairs with X2 in ring_next() and ring_open(). */
+	atomic_store_explicit(&old->control->retired, 1, memory_order_release);
+	ring_bell_wake(&old->control->head_bell);
+	for (uint32_t waited = 0; ring_lock(old->fd, RING_LOCK_READER) == -EBUSY; waited += 10) {
+		if (waited >= wait_ms)
+			return error_set(err, -EBUSY,
+					 "%s: its reader has not left the retired ring after %u ms",
+					 old->path, wait_ms);
+		(void)nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+/* The old file's pages go now, whoever else still looks at it: the new one may need them. A name that stays
+ * is replaced by the rename. */
+static int give_back(const char *path, int fd, struct error *err)
+{
+	(void)unlink(path);
+	if (ftruncate(fd, 0) < 0)
+		return error_set(err, -errno, "%s: cannot empty it: %s", path, strerror(errno));
+	return 0;
+}
+
+/* An old file that is locked as ours: *ret_ring when it goes on, NULL when it was retired or no ring at all,
+ * and is gone. */
+static int take_over(const char *path, int file, const struct ring_geometry *geometry, uint32_t wait_ms,
+		     struct ring **ret_ring, struct error *err)
+{
+	CLEANUP(close_fd) int fd = file;
+	CLEANUP(ring_closep) struct ring *ring = NULL;
+	struct ring_control control;
+	struct stat st;
+	bool same;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return error_set(err, -errno, "%s: cannot look at it: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EUCLEAN, "%s: not a file", path);
+	if (ring_control_read(path, fd, &control, NULL) < 0 || control.magic != RING_MAGIC)
+		return give_back(path, fd, err);
+	same = usable(fd, &control, geometry, (uint64_t)st.st_size);
+	ring = ring_new(path, take_fd(&fd), true);
+	if (!ring)
+		return error_set(err, -ENOMEM, "%s: no memory", path);
+	ring->geometry = *geometry;
+	ring->file_bytes = same || (uint64_t)st.st_size < RETIRED_MAP_BYTES
+				   ? (uint64_t)st.st_size
+				   : ring_bytes_in(ring->fd, RETIRED_MAP_BYTES);
+	r = ring_map(ring, err);
+	if (r < 0)
+		return r;
+	if (!same) {
+		r = retire(ring, wait_ms, err);
+		return r < 0 ? r : give_back(path, ring->fd, err);
+	}
+	ring->position = ring->claimed = control.head;
+	*ret_ring = TAKE(ring);
+	return 0;
+}
+
+static int open_old(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
+		    struct ring **ret_ring, struct error *err)
+{
+	int r, fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	r = ring_lock(fd, RING_LOCK_WRITER);
+	if (r < 0) {
+		(void)close(fd);
+		return error_set(err, r, "%s: %s", path,
+				 r == -EBUSY ? "another writer holds it" : strerror(-r));
+	}
+	return take_over(path, fd, geometry, wait_ms, ret_ring, err);
+}
+
+/* The temporary name, held: an empty file whose writer's lock is ours, and which still has that name. */
+static int hold_temporary(const char *temporary, int *ret_fd, struct error *err)
+{
+	for (;;) {
+		CLEANUP(close_fd) int fd = open(temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
+		struct stat ours, named;
+		int r;
+
+		if (fd < 0)
+			return error_set(err, -errno, "%s: cannot make it: %s", temporary, strerror(errno));
+		r = ring_lock(fd, RING_LOCK_WRITER);
+		if (r < 0)
+			return error_set(err, r, "%s: %s", temporary,
+					 r == -EBUSY ? "another writer is making a ring" : strerror(-r));
+		if (fstat(fd, &ours) == 0 && stat(temporary, &named) == 0 && ours.st_ino == named.st_ino &&
+		    ours.st_dev == named.st_dev) {
+			*ret_fd = take_fd(&fd);
+			return 0;
+		}
+	}
+}
+
+/* fallocate, not only a length: too few pages are an error here instead of a SIGBUS later. */
+static int reserve(const char *path, int fd, uint64_t bytes, struct error *err)
+{
+	int r;
+
+	/* What a killed writer left goes first; the umask does not decide who may read. */
+	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0660) < 0)
+		return error_set(err, -errno, "%s: cannot empty it: %s", path, strerror(errno));
+	do {
+		r = fallocate(fd, 0, 0, (off_t)bytes) < 0 ? -errno : 0;
+	} while (r == -EINTR);
+	if (r < 0)
+		return error_set(err, r == -ENOSPC ? -ENOMEM : r,
+				 "%s: cannot reserve %" PRIu64 " bytes (%" PRIu64 " pages of 2 MiB): %s",
+				 path, bytes, bytes >> 21, strerror(-r));
+	return 0;
+}
+
+static int make_new(const char *path, const char *temporary, int held, const struct ring_geometry *geometry,
+		    struct ring **ret_ring, struct error *err)
+{
+	CLEANUP(ring_closep) struct ring *ring = ring_new(path, held, true);
+	int r;
+
+	if (!ring)
+		return error_set(err, -ENOMEM, "%s: no memory", path);
+	ring->geometry = *geometry;
+	ring->file_bytes = ring_bytes_in(ring->fd, ring_file_bytes(geometry));
+	if ((r = reserve(path, ring->fd, ring->file_bytes, err)) < 0 || (r = ring_map(ring, err)) < 0)
+		return r;
+	ring->control->version = RING_VERSION;
+	ring->control->slots = geometry->slots;
+	ring->control->columns = geometry->columns;
+	ring->control->slot_bytes = ring->slot_bytes;
+	ring->control->file_bytes = ring->file_bytes;
+	memcpy(ring->control->column, geometry->column, sizeof(ring->control->column));
+	ring->control->magic = RING_MAGIC;
+	if (rename(temporary, path) < 0)
+		return error_set(err, -errno, "%s: cannot rename it to %s: %s", temporary, path,
+				 strerror(errno));
+	*ret_ring = TAKE(ring);
+	return 0;
+}
+
+uint64_t ring_held_bytes(const char *path)
+{
+	char temporary[4096];
+	uint64_t bytes = 0;
+	struct stat st;
+
+	(void)snprintf(temporary, sizeof(temporary), TEMPORARY, path);
+	if (stat(path, &st) == 0)
+		bytes += (uint64_t)st.st_size;
+	if (stat(temporary, &st) == 0)
+		bytes += (uint64_t)st.st_size;
+	return bytes;
+}
+
+int ring_discard(const char *path, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	int r;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	if ((r = ring_lock(fd, RING_LOCK_WRITER)) < 0 || (r = ring_lock(fd, RING_LOCK_READER)) < 0)
+		return error_set(err, r, "%s: %s", path,
+				 r == -EBUSY ? "a writer or a reader holds it" : strerror(-r));
+	return give_back(path, fd, err);
+}
+
+int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
+		struct ring **ret_ring, struct error *err)
+{
+	CLEANUP(close_fd) int held = -1;
+	struct ring *ring = NULL;
+	char temporary[4096];
+	int r = ring_geometry_check(path, geometry, -EINVAL, err);
+
+	if (r < 0)
+		return r;
+	if ((size_t)snprintf(temporary, sizeof(temporary), TEMPORARY, path) >= sizeof(temporary))
+		return error_set(err, -ENAMETOOLONG, "%s: a longer name than %zu bytes", path,
+				 sizeof(temporary) - 5);
+	r = hold_temporary(temporary, &held, err);
+	if (r < 0)
+		return r;
+	r = open_old(path, geometry, wait_ms, &ring, err);
+	if (r == 0 && !ring)
+		r = make_new(path, temporary, take_fd(&held), geometry, &ring, err);
+	/* Still held, or our own failed attempt: the name is ours to remove. After a rename it is gone. */
+	if (held >= 0 || r < 0)
+		(void)unlink(temporary);
+	if (r == 0)
+		*ret_ring = ring;
+	return r;
+}

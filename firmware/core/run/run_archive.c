@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/paths.h"
+#include "core/run/run_record.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RECORD_OLD "old" /* in PATH_RUNS: an archive on its way out */
+
+int record_remove_folder(const char *folder, struct error *err)
+{
+	DIR *entries = opendir(folder);
+	struct dirent *entry;
+
+	if (!entries)
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
+	while ((entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dirfd(entries), entry->d_name, 0);
+	(void)closedir(entries);
+	return rmdir(folder) < 0 ? error_set(err, -errno, "%s: cannot remove it: %s", folder, strerror(errno))
+				 : 0;
+}
+
+/* ---- The archive ---- */
+
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+	return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
+	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
+}
+
+/* How many there are, and the path of the oldest besides `kept`: ids sort by name first, so by their folder's
+ * time. */
+static int look_at_archive(const char *kept, unsigned *ret_count, char oldest[static PATH_BYTES],
+			   struct error *err)
+{
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	DIR *entries = opendir(path_of(PATH_ARCHIVE, NULL, folder));
+	struct stat st, oldest_st = { 0 };
+	struct dirent *entry;
+	bool any = false;
+
+	*ret_count = 0;
+	if (!entries)
+		return error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
+	while ((entry = readdir(entries))) {
+		if (entry->d_name[0] == '.' || stat(path_of(PATH_ARCHIVE, entry->d_name, path), &st) < 0)
+			continue;
+		++*ret_count;
+		if (strcmp(entry->d_name, kept) == 0 || (any && !is_older(&st, &oldest_st)))
+			continue;
+		any = true;
+		oldest_st = st;
+		memcpy(oldest, path, PATH_BYTES);
+	}
+	(void)closedir(entries);
+	return 0;
+}
+
+/* An archive is whole or gone: it leaves the folder before its files do. */
+static int trim_archive(const char *kept, struct error *err)
+{
+	char oldest[PATH_BYTES], old[PATH_BYTES];
+	unsigned count;
+	int r;
+
+	(void)path_of(PATH_RUNS, RECORD_OLD, old);
+	while ((r = record_remove_folder(old, err)) == 0 &&
+	       (r = look_at_archive(kept, &count, oldest, err)) == 0 && count > RUN_ARCHIVES_MAX)
+		if ((r = file_rename_durable(oldest, old, err)) < 0)
+			break;
+	return r;
+}
+
+bool run_is_archived(void)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	return lstat(path_of(PATH_RUN, NULL, path), &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+int record_archive(const char *id, struct error *err)
+{
+	char from[PATH_BYTES], to[PATH_BYTES];
+	int r = path_make(path_of(PATH_ARCHIVE, NULL, to), err);
+
+	if (r < 0 || run_is_archived())
+		return r;
+	(void)unlink(path_of(PATH_RUN, RUN_START_FILE, from));
+	r = file_rename_durable(path_of(PATH_RUN, NULL, from), path_of(PATH_ARCHIVE, id, to), err);
+	return r < 0 ? r : trim_archive(id, err);
+}
+
+/* Made before the record goes: whoever finds none puts the link in its place (record_lock()). */
+static int make_link(const char *id, struct error *err)
+{
+	char target[RUN_ID_BYTES + 16], path[PATH_BYTES], temporary[PATH_BYTES];
+
+	(void)snprintf(target, sizeof(target), "archive/%s", id);
+	(void)unlink(path_of(PATH_RUNS, RECORD_LAST ".tmp", temporary));
+	if (symlink(target, temporary) < 0)
+		return error_set(err, -errno, "%s: cannot make it: %s", temporary, strerror(errno));
+	return file_rename_durable(temporary, path_of(PATH_RUNS, RECORD_LAST, path), err);
+}
+
+int run_archive(struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(run_done) struct run run = { 0 };
+	int r;
+
+	if ((r = record_lock(&lock, err)) < 0 || (r = run_load(&run, err)) < 0)
+		return r;
+	if (!run_state_is_final(run.state))
+		return error_set(err, -EPERM, "%s is %s: only a run that is over goes to the archive", run.id,
+				 run_state_name(run.state));
+	if (run_is_archived())
+		return 0;
+	if ((r = make_link(run.id, err)) < 0 || (r = record_archive(run.id, err)) < 0)
+		return r;
+	return record_install(RECORD_LAST, err);
+}

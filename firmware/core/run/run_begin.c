@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/paths.h"
+#include "core/base/version.h"
+#include "core/run/run_record.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- A record on its way in ---- */
+
+/* In PATH_RUNS/next, whole once it has its state. */
+static int make_next(const cJSON *record, const char *config_text, const char *plan, const char *start,
+		     struct error *err)
+{
+	CLEANUP(config_done) struct config frozen = { 0 };
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	int r;
+
+	(void)path_of(PATH_RUNS, RECORD_NEXT, folder);
+	if ((r = record_remove_folder(folder, err)) < 0 || (r = path_make(folder, err)) < 0 ||
+	    (r = file_write_durable(path_of(PATH_RUNS, RECORD_NEXT "/config", path), config_text,
+				    strlen(config_text), err)) < 0 ||
+	    (r = config_load(path, &frozen, err)) < 0 ||
+	    (r = record_write_json(path_of(PATH_RUNS, RECORD_NEXT "/run.json", path), record, err)) < 0)
+		return r;
+	if (plan && (r = file_rename_durable(plan, path_of(PATH_RUNS, RECORD_NEXT "/plan", path), err)) < 0)
+		return r;
+	if (start && (r = file_rename_durable(start, path_of(PATH_RUNS, RECORD_NEXT "/" RUN_START_FILE, path),
+					      err)) < 0)
+		return r;
+	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
+}
+
+/* Two runs begun in one second must not share an id. */
+static int64_t make_id(const char *name, const char *last_id, char id[static RUN_ID_BYTES])
+{
+	time_t now = time(NULL);
+	char path[PATH_BYTES];
+
+	for (;; now++) {
+		char stamp[32];
+		struct tm tm;
+
+		(void)gmtime_r(&now, &tm);
+		(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+		(void)snprintf(id, RUN_ID_BYTES, "%s-%s", name, stamp);
+		if (strcmp(id, last_id) != 0 && access(path_of(PATH_ARCHIVE, id, path), F_OK) < 0)
+			return now;
+	}
+}
+
+static bool fill_record(cJSON *record, const struct config *config, const char *text, const char *last_id,
+			const struct run_start *start)
+{
+	char id[RUN_ID_BYTES];
+	int64_t started = make_id(config->run.name, last_id, id);
+
+	return cJSON_AddNumberToObject(record, "version", RUN_VERSION) &&
+	       cJSON_AddStringToObject(record, "id", id) &&
+	       cJSON_AddStringToObject(record, "name", config->run.name) &&
+	       json_add_u64(record, "started_s", (uint64_t)started) &&
+	       json_add_u64(record, "seed", config->run.seed) &&
+	       cJSON_AddStringToObject(record, "start_run", start ? start->run_id : "") &&
+	       (!start || !start->sha256 ||
+		cJSON_AddStringToObject(record, "weights_sha256", start->sha256)) &&
+	       cJSON_AddStringToObject(record, "plan_sha256", "") &&
+	       cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
+	       cJSON_AddStringToObject(record, "config", text);
+}
+
+static int make_new_run(const char *config_file, const char *last_id, const struct run_start *start,
+			struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
+	int r;
+
+	if ((r = config_load(config_file, &config, err)) < 0 ||
+	    (r = file_read(config_file, RECORD_BYTES_MAX, &text, NULL, err)) < 0)
+		return r;
+	if (!fill_record(record, &config, text, last_id, start))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	return make_next(record, text, NULL, start ? start->file : NULL, err);
+}
+
+/* ---- What kiln-oneshot begin calls ---- */
+
+/* Why a program of it ended for good holds until it is tried again. */
+static int forget_reason(struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+	int r;
+
+	if ((r = file_read(path_of(PATH_RUN, "run.json", path), RECORD_BYTES_MAX, &text, &bytes, err)) < 0 ||
+	    (r = json_parse(path, text, bytes, &record, err)) < 0)
+		return r;
+	if (!cJSON_HasObjectItem(record, "reason"))
+		return 0;
+	cJSON_DeleteItemFromObjectCaseSensitive(record, "reason");
+	return record_write_json(path, record, err);
+}
+
+static int adopt(struct run *run, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r;
+
+	/* It was obeyed; one of a run that goes on is not yet. */
+	if (run->state == RUN_STOPPED)
+		run_want_forget_stop();
+	(void)unlink(path_of(PATH_RUN, RUN_REST_FILE, path));
+	if ((r = forget_reason(err)) < 0 || run->state == RUN_RUNNING)
+		return r;
+	r = record_write_state(path_of(PATH_RUN, "state", path), RUN_RUNNING, err);
+	if (r == 0)
+		run->state = RUN_RUNNING;
+	return r;
+}
+
+int run_begin(const char *config_file, const char *last_id, const struct run_start *start,
+	      struct run *ret_run, bool *ret_adopted, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(run_done) struct run old = { 0 };
+	int r = record_lock(&lock, err), there;
+
+	if (r < 0)
+		return r;
+	there = run_load(&old, err);
+	if (there < 0 && there != -ENOENT)
+		return there;
+	*ret_adopted = there == 0 && !run_state_is_final(old.state);
+	if (*ret_adopted) {
+		r = adopt(&old, err);
+		if (r < 0)
+			return r;
+		*ret_run = old;
+		old = (struct run){ 0 };
+		return 0;
+	}
+	if ((r = make_new_run(config_file, there == 0 ? old.id : last_id, start, err)) < 0 ||
+	    (there == 0 && (r = record_archive(old.id, err)) < 0) ||
+	    (r = record_install(RECORD_NEXT, err)) < 0)
+		return r;
+	return run_load(ret_run, err);
+}
+
+int run_rename(struct run *run, struct error *err)
+{
+	char id[RUN_ID_BYTES], note[RUN_ID_BYTES + 64];
+	struct run renamed;
+	int64_t started = make_id(run->config.run.name, run->id, id);
+	int r;
+
+	(void)snprintf(note, sizeof(note), "{\"id\": \"%s\", \"started_s\": %" PRId64 "}", id, started);
+	if ((r = run_note(note, err)) < 0 || (r = run_load(&renamed, err)) < 0)
+		return r;
+	run_done(run);
+	*run = renamed;
+	return 0;
+}
+
+int run_restore(const char *json_text, uint64_t bytes, const char *plan, const char *start,
+		struct run *ret_run, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(json_free) cJSON *record = NULL;
+	const char *config_text;
+	struct run run = { 0 };
+	int r;
+
+	if ((r = json_parse("run.json", json_text, bytes, &record, err)) < 0 ||
+	    (r = record_parse("run.json", record, &run, err)) < 0 ||
+	    (r = json_get_string("run.json", record, "config", &config_text, err)) < 0 ||
+	    (r = record_lock(&lock, err)) < 0 || (r = make_next(record, config_text, plan, start, err)) < 0 ||
+	    (r = record_install(RECORD_NEXT, err)) < 0)
+		return r;
+	return run_load(ret_run, err);
+}
+
+/* ---- Once more ---- */
+
+static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, const char *last_id)
+{
+	static const char *const kept[] = { "version", "name", "seed", "start_run", "plan_sha256", "config" };
+	char id[RUN_ID_BYTES];
+	const cJSON *name = cJSON_GetObjectItemCaseSensitive(old, "name");
+	bool whole = cJSON_IsString(name);
+
+	if (whole) {
+		int64_t started = make_id(name->valuestring, last_id, id);
+
+		whole = cJSON_AddStringToObject(record, "id", id) &&
+			json_add_u64(record, "started_s", (uint64_t)started) &&
+			cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
+			cJSON_AddStringToObject(record, "repeats", was->id);
+	}
+	if (whole && *was->weights_sha256)
+		whole = cJSON_AddStringToObject(record, "weights_sha256", was->weights_sha256);
+	for (size_t i = 0; whole && i < sizeof(kept) / sizeof(kept[0]); i++) {
+		const cJSON *item = cJSON_GetObjectItemCaseSensitive(old, kept[i]);
+
+		whole = item && cJSON_AddItemToObject(record, kept[i], cJSON_Duplicate(item, true));
+	}
+	return whole;
+}
+
+int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const char *start,
+	       struct run *ret_run, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(json_free) cJSON *old = NULL;
+	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
+	CLEANUP(run_done) struct run last = { 0 };
+	const char *config_text;
+	struct run was = { 0 };
+	int r, there;
+
+	if ((r = json_parse("run.json", json_text, bytes, &old, err)) < 0 ||
+	    (r = record_parse("run.json", old, &was, err)) < 0 ||
+	    (r = json_get_string("run.json", old, "config", &config_text, err)) < 0 ||
+	    (r = record_lock(&lock, err)) < 0)
+		return r;
+	there = run_load(&last, err);
+	if (there < 0 && there != -ENOENT)
+		return there;
+	if (there == 0 && !run_state_is_final(last.state))
+		return error_set(err, -EBUSY,
+				 "%s is %s, so nothing else begins: let it end, or stop and reset it",
+				 last.id, run_state_name(last.state));
+	if (!fill_repeated(record, old, &was, last.id))
+		return error_set(err, -EBADMSG, "run.json: name, seed, start_run or plan_sha256 is missing");
+	if ((r = make_next(record, config_text, plan, start, err)) < 0 ||
+	    (there == 0 && (r = record_archive(last.id, err)) < 0) ||
+	    (r = record_install(RECORD_NEXT, err)) < 0)
+		return r;
+	return run_load(ret_run, err);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/run/spool.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define CHECKPOINT_PREFIX "checkpoints/ckpt-"
+#define CHECKPOINT_SUFFIX ".safetensors"
+#define CHECKPOINT_DIGITS 12u
+
+/* Each before the one it lies in. */
+static const char *const folders[] = { "checkpoints",       "logs/train", "logs/validation",
+				       "logs/steps",        "logs",       "model/saved_model/1",
+				       "model/saved_model", "model",      "" };
+
+char *spool_path(const char *run_id, const char *name, char out[static PATH_BYTES])
+{
+	char tail[PATH_BYTES / 2];
+
+	(void)snprintf(tail, sizeof(tail), "%s/%s%s%s", SPOOL_WRITER, run_id, *name ? "/" : "", name);
+	return path_of(PATH_SPOOL, tail, out);
+}
+
+char *spool_checkpoint_name(uint64_t step, char out[static SPOOL_NAME_BYTES])
+{
+	(void)snprintf(out, SPOOL_NAME_BYTES, CHECKPOINT_PREFIX "%012" PRIu64 CHECKPOINT_SUFFIX, step);
+	return out;
+}
+
+int64_t spool_checkpoint_step(const char *name)
+{
+	size_t prefix = strlen(CHECKPOINT_PREFIX);
+	const char *digits = name + prefix;
+	char *end;
+	int64_t step;
+
+	if (strncmp(name, CHECKPOINT_PREFIX, prefix) != 0 ||
+	    strspn(digits, "0123456789") != CHECKPOINT_DIGITS)
+		return -EINVAL;
+	step = strtoll(digits, &end, 10);
+	return strcmp(end, CHECKPOINT_SUFFIX) == 0 ? step : -EINVAL;
+}
+
+int spool_make(const char *run_id, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		int r = path_make(spool_path(run_id, folders[i], path), err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int spool_lock(int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	char path[PATH_BYTES];
+
+	fd = open(path_of(PATH_SPOOL, SPOOL_WRITER, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? error_set(err, -EBUSY, "%s: another process writes there", path)
+			       : error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static bool is_finished_file(const char *name)
+{
+	size_t length = strlen(name);
+
+	return name[0] != '.' && (length < 4 || strcmp(name + length - 4, ".tmp") != 0);
+}
+
+static int list_folder(const char *run_id, const char *folder,
+		       int (*each)(void *context, const char *name, uint64_t bytes), void *context,
+		       struct error *err)
+{
+	char path[PATH_BYTES];
+	struct dirent **entries;
+	int count, r = 0;
+
+	count = scandir(spool_path(run_id, folder, path), &entries, NULL, alphasort);
+	if (count < 0)
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "%s: cannot list it: %s", path, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		char name[SPOOL_NAME_BYTES];
+		struct stat st;
+
+		(void)snprintf(name, sizeof(name), "%s%s%s", folder, *folder ? "/" : "", entries[i]->d_name);
+		if (r == 0 && is_finished_file(entries[i]->d_name) &&
+		    stat(spool_path(run_id, name, path), &st) == 0 && S_ISREG(st.st_mode))
+			r = each(context, name, (uint64_t)st.st_size);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),
+	       void *context, struct error *err)
+{
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		int r = list_folder(run_id, folders[i], each, context, err);
+
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+int spool_runs(int (*each)(void *context, const char *run_id), void *context, struct error *err)
+{
+	char path[PATH_BYTES];
+	struct dirent **entries;
+	int count, r = 0;
+
+	count = scandir(path_of(PATH_SPOOL, SPOOL_WRITER, path), &entries, NULL, alphasort);
+	if (count < 0)
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "%s: cannot list it: %s", path, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		if (r == 0 && entries[i]->d_name[0] != '.')
+			r = each(context, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+static void empty_folder(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	struct dirent *entry;
+
+	while (entries && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dirfd(entries), entry->d_name, 0);
+	if (entries)
+		(void)closedir(entries);
+}
+
+int spool_remove(const char *run_id, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		empty_folder(spool_path(run_id, folders[i], path));
+		if (rmdir(path) < 0 && errno != ENOENT)
+			return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	}
+	return 0;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Field numbers are those of tensorflow's saved_model.proto, meta_graph.proto, graph.proto, node_def.proto,
+ * attr_value.proto, tensor.proto and tensor_shape.proto. Weights are Const nodes, so there is no variables
+ * folder.
+ */
+#include "model/export/export_ops.h"
+
+#include <string.h>
+
+#define SCHEMA_VERSION 1
+/* Of the GraphDef: TensorFlow 2.0's, which all readers of today know. */
+#define PRODUCER 119
+
+enum { SAVED_VERSION = 1, SAVED_META_GRAPH = 2 };
+enum { META_INFO = 1, META_GRAPH = 2, META_SIGNATURE = 5, INFO_TAGS = 4 };
+enum { GRAPH_NODE = 1, GRAPH_VERSIONS = 4, VERSIONS_PRODUCER = 1 };
+enum { NODE_NAME = 1, NODE_OP = 2, NODE_INPUT = 3, NODE_ATTRIBUTE = 5 };
+enum { MAP_KEY = 1, MAP_VALUE = 2 };
+enum {
+	VALUE_LIST = 1,
+	VALUE_S = 2,
+	VALUE_I = 3,
+	VALUE_F = 4,
+	VALUE_B = 5,
+	VALUE_TYPE = 6,
+	VALUE_SHAPE = 7,
+	VALUE_TENSOR = 8
+};
+enum { TENSOR_TYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, SHAPE_DIM = 2, DIM_SIZE = 1 };
+enum { SIGNATURE_INPUTS = 1, SIGNATURE_OUTPUTS = 2, SIGNATURE_METHOD = 3 };
+enum { INFO_NAME = 1, INFO_TYPE = 2, INFO_SHAPE = 3 };
+enum { DT_FLOAT = 1, DT_INT32 = 3, DT_INT64 = 9 };
+
+static const struct {
+	const char *op;
+	const char
+		*index_type; /* the attribute that names the type of the second kind of input; NULL: none */
+} types[] = {
+	[EXPORT_ADD] = { "AddV2", NULL },
+	[EXPORT_SUBTRACT] = { "Sub", NULL },
+	[EXPORT_MULTIPLY] = { "Mul", NULL },
+	[EXPORT_DIVIDE] = { "RealDiv", NULL },
+	[EXPORT_SQRT] = { "Sqrt", NULL },
+	[EXPORT_ERF] = { "Erf", NULL },
+	[EXPORT_RELU] = { "Relu", NULL },
+	[EXPORT_LEAKY_RELU] = { "LeakyRelu", NULL },
+	[EXPORT_SIGMOID] = { "Sigmoid", NULL },
+	[EXPORT_TANH] = { "Tanh", NULL },
+	[EXPORT_SOFTMAX] = { "Softmax", NULL },
+	[EXPORT_IDENTITY] = { "Identity", NULL },
+	[EXPORT_MATMUL] = { "MatMul", NULL },
+	[EXPORT_CONCATENATE] = { "ConcatV2", "Tidx" },
+	[EXPORT_RESHAPE] = { "Reshape", "Tshape" },
+	[EXPORT_MEAN] = { "Mean", "Tidx" },
+	[EXPORT_MAX] = { "Max", "Tidx" },
+	[EXPORT_GATHER] = { "GatherV2", "Tindices" },
+	[EXPORT_SLICE] = { "StridedSlice", "Index" },
+	[EXPORT_SHAPE] = { "Shape", "out_type" },
+	[EXPORT_EXPAND] = { "BroadcastTo", "Tidx" },
+	[EXPORT_SCATTER_ADD] = { "TensorScatterAdd", "Tindices" },
+	[EXPORT_CUMULATIVE_SUM] = { "Cumsum", "Tidx" },
+	[EXPORT_FLOAT] = { "Cast", NULL },
+	[EXPORT_CONVOLUTION] = { "Conv2D", NULL },
+	[EXPORT_DEPTHWISE_CONVOLUTION] = { "DepthwiseConv2dNative", NULL },
+	[EXPORT_MAX_POOLING] = { "MaxPool", NULL },
+	[EXPORT_AVERAGE_POOLING] = { "AvgPool", NULL },
+};
+_Static_assert(sizeof(types) / sizeof(types[0]) == EXPORT_KINDS, "every operation has its name");
+
+static uint64_t type_of(enum dtype dtype)
+{
+	return dtype == DTYPE_I64 ? DT_INT64 : DT_FLOAT;
+}
+
+/* ---- Attributes ---- */
+
+struct attribute_of {
+	const char *key;
+	uint32_t field; /* of AttrValue */
+	uint64_t whole;
+	double number;
+	const struct export_constant *constant;
+	const struct tensor *tensor;
+	const char *text;
+	const int32_t *pair; /* of a list: 1, both, 1 */
+};
+
+static void fill_dimension(struct wire *wire, const void *context)
+{
+	wire_varint(wire, DIM_SIZE, *(const uint64_t *)context);
+}
+
+static void fill_constant_shape(struct wire *wire, const void *context)
+{
+	const struct export_constant *constant = context;
+
+	for (uint32_t i = 0; i < constant->rank; i++)
+		wire_message(wire, SHAPE_DIM, fill_dimension, &constant->shape[i]);
+}
+
+static void fill_constant(struct wire *wire, const void *context)
+{
+	const struct export_constant *constant = context;
+	uint64_t bytes = dtype_bytes(constant->dtype);
+
+	for (uint32_t i = 0; i < constant->rank; i++)
+		bytes *= constant->shape[i];
+	wire_varint(wire, TENSOR_TYPE, type_of(constant->dtype));
+	wire_message(wire, TENSOR_SHAPE, fill_constant_shape, constant);
+	wire_bytes(wire, TENSOR_CONTENT, constant->data, bytes);
+}
+
+/* Any number of rows; of ragged values and their splits, too. */
+static void fill_batch_shape(struct wire *wire, const void *context)
+{
+	static const uint64_t any = UINT64_MAX;
+	const struct tensor *tensor = context;
+
+	wire_message(wire, SHAPE_DIM, fill_dimension, &any);
+	for (uint32_t i = 0; tensor->rows && i < tensor->rank; i++)
+		wire_message(wire, SHAPE_DIM, fill_dimension, &tensor->shape[i]);
+}
+
+/* What a dimension of images has: nothing happens along rows and channels. */
+static void fill_list(struct wire *wire, const void *context)
+{
+	const int32_t *pair = context;
+
+	wire_varint(wire, VALUE_I, 1);
+	wire_varint(wire, VALUE_I, (uint64_t)pair[0]);
+	wire_varint(wire, VALUE_I, (uint64_t)pair[1]);
+	wire_varint(wire, VALUE_I, 1);
+}
+
+static void fill_value(struct wire *wire, const void *context)
+{
+	const struct attribute_of *attribute = context;
+
+	switch (attribute->field) {
+	case VALUE_LIST:
+		wire_message(wire, VALUE_LIST, fill_list, attribute->pair);
+		break;
+	case VALUE_S:
+		wire_string(wire, VALUE_S, attribute->text);
+		break;
+	case VALUE_F:
+		wire_float(wire, VALUE_F, (float)attribute->number);
+		break;
+	case VALUE_TENSOR:
+		wire_message(wire, VALUE_TENSOR, fill_constant, attribute->constant);
+		break;
+	case VALUE_SHAPE:
+		wire_message(wire, VALUE_SHAPE, fill_batch_shape, attribute->tensor);
+		break;
+	default:
+		wire_varint(wire, attribute->field, attribute->whole);
+		break;
+	}
+}
+
+static void fill_attribute(struct wire *wire, const void *context)
+{
+	const struct attribute_of *attribute = context;
+
+	wire_string(wire, MAP_KEY, attribute->key);
+	wire_message(wire, MAP_VALUE, fill_value, attribute);
+}
+
+static void add_attribute(struct wire *wire, const struct attribute_of *attribute)
+{
+	wire_message(wire, NODE_ATTRIBUTE, fill_attribute, attribute);
+}
+
+static void add_type(struct wire *wire, const char *key, uint64_t type)
+{
+	add_attribute(wire, &(struct attribute_of){ key, VALUE_TYPE, .whole = type });
+}
+
+/* ---- Nodes ---- */
+
+/* TensorFlow's nodes may be called [A-Za-z0-9.][A-Za-z0-9_.\\/-]*, features of data anything: what is not
+ * allowed is its byte in hexadecimal. The signature has the true names. */
+static void write_name(struct wire *wire, uint32_t field, const char *name, const char *behind)
+{
+	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.";
+	char safe[3 * EXPORT_NAME_BYTES + 4];
+	size_t used = 0;
+
+	for (const char *c = name; *c && used + 7 < sizeof(safe); c++)
+		if (strchr(first, *c) || (used && strchr("_/-", *c)))
+			safe[used++] = *c;
+		else
+			used += (size_t)snprintf(safe + used, sizeof(safe) - used, "x%02X",
+						 (unsigned char)*c);
+	(void)snprintf(safe + used, sizeof(safe) - used, "%s", behind);
+	wire_string(wire, field, safe);
+}
+
+static void fill_constant_node(struct wire *wire, const void *context)
+{
+	const struct export_constant *constant = context;
+
+	write_name(wire, NODE_NAME, constant->name, "");
+	wire_string(wire, NODE_OP, "Const");
+	add_type(wire, "dtype", type_of(constant->dtype));
+	add_attribute(wire, &(struct attribute_of){ "value", VALUE_TENSOR, .constant = constant });
+}
+
+static void write_constant(struct wire *graph, const struct export_constant *constant)
+{
+	wire_message(graph, GRAPH_NODE, fill_constant_node, constant);
+}
+
+/* Axes are an input, so they are a constant of their own; so are the strides of a slice. */
+static bool has_axes(const struct export_node *node)
+{
+	return node->axis_count > 0 || node->kind == EXPORT_GATHER || node->kind == EXPORT_SLICE;
+}
+
+static void axes_name(const struct export_node *node, char name[static EXPORT_NAME_BYTES])
+{
+	(void)snprintf(name, EXPORT_NAME_BYTES, "%s/axes", node->output);
+}
+
+static void write_axes(struct wire *graph, const struct export_node *node)
+{
+	const bool slice = node->kind == EXPORT_SLICE;
+	int64_t axes[EXPORT_AXES_MAX] = { slice };
+	const uint64_t count = slice ? 1 : node->axis_count;
+	/* One axis of a concatenation or of a gather is a number, those to reduce are a list. */
+	const bool list = slice || node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX;
+	char name[EXPORT_NAME_BYTES];
+
+	for (uint32_t i = 0; i < node->axis_count; i++)
+		axes[i] = node->axes[i];
+	axes_name(node, name);
+	write_constant(
+		graph,
+		&(struct export_constant){
+			.name = name, .dtype = DTYPE_I64, .rank = list, .shape = &count, .data = axes });
+}
+
+static void add_window(struct wire *wire, const struct export_node *node)
+{
+	const bool pools = node->kind == EXPORT_MAX_POOLING || node->kind == EXPORT_AVERAGE_POOLING;
+
+	add_attribute(wire, &(struct attribute_of){ "strides", VALUE_LIST, .pair = node->window->stride });
+	add_attribute(wire,
+		      &(struct attribute_of){ pools ? "ksize" : "dilations", VALUE_LIST,
+					      .pair = pools ? node->window->size : node->window->dilation });
+	add_attribute(wire,
+		      &(struct attribute_of){ "padding", VALUE_S, .text = node->same ? "SAME" : "VALID" });
+}
+
+static void fill_node(struct wire *wire, const void *context)
+{
+	const struct export_node *node = context;
+	const bool batched = node->kind == EXPORT_MATMUL && node->rank > 2;
+	char axes[EXPORT_NAME_BYTES];
+
+	write_name(wire, NODE_NAME, node->output, "");
+	wire_string(wire, NODE_OP, batched ? "BatchMatMulV2" : types[node->kind].op);
+	for (uint32_t i = 0; i < node->inputs; i++)
+		write_name(wire, NODE_INPUT, node->input[i], "");
+	if (has_axes(node)) {
+		axes_name(node, axes);
+		write_name(wire, NODE_INPUT, axes, "");
+	}
+	add_type(wire,
+		 node->kind == EXPORT_GATHER  ? "Tparams"
+		 : node->kind == EXPORT_FLOAT ? "SrcT"
+					      : "T",
+		 type_of(node->dtype));
+	if (types[node->kind].index_type)
+		add_type(wire, types[node->kind].index_type, DT_INT64);
+	if (node->window)
+		add_window(wire, node);
+	switch (node->kind) {
+	case EXPORT_LEAKY_RELU:
+		add_attribute(wire, &(struct attribute_of){ "alpha", VALUE_F, .number = node->alpha });
+		break;
+	case EXPORT_CONCATENATE:
+		add_attribute(wire, &(struct attribute_of){ "N", VALUE_I, .whole = node->inputs });
+		break;
+	case EXPORT_MEAN:
+	case EXPORT_MAX:
+		add_attribute(wire, &(struct attribute_of){ "keep_dims", VALUE_B, .whole = node->keep });
+		break;
+	case EXPORT_GATHER:
+		add_type(wire, "Taxis", DT_INT64);
+		break;
+	case EXPORT_FLOAT:
+		add_type(wire, "DstT", DT_FLOAT);
+		break;
+	default:
+		break;
+	}
+}
+
+static void write_node(struct wire *graph, const struct export_node *node)
+{
+	if (has_axes(node))
+		write_axes(graph, node);
+	wire_message(graph, GRAPH_NODE, fill_node, node);
+}
+
+static void fill_placeholder(struct wire *wire, const void *context)
+{
+	const struct tensor *tensor = context;
+
+	write_name(wire, NODE_NAME, tensor->name, "");
+	wire_string(wire, NODE_OP, "Placeholder");
+	add_type(wire, "dtype", type_of(tensor->dtype));
+	add_attribute(wire, &(struct attribute_of){ "shape", VALUE_SHAPE, .tensor = tensor });
+}
+
+static void write_input(struct wire *graph, const struct tensor *tensor)
+{
+	wire_message(graph, GRAPH_NODE, fill_placeholder, tensor);
+}
+
+static void fill_versions(struct wire *wire, const void *context)
+{
+	(void)context;
+	wire_varint(wire, VERSIONS_PRODUCER, PRODUCER);
+}
+
+static void write_output(struct wire *graph, const struct tensor *tensor)
+{
+	(void)tensor; /* the signature names it */
+	wire_message(graph, GRAPH_VERSIONS, fill_versions, NULL);
+}
+
+/* ---- The signature ---- */
+
+static void fill_info(struct wire *wire, const void *context)
+{
+	const struct tensor *tensor = context;
+
+	write_name(wire, INFO_NAME, tensor->name, ":0");
+	wire_varint(wire, INFO_TYPE, type_of(tensor->dtype));
+	wire_message(wire, INFO_SHAPE, fill_batch_shape, tensor);
+}
+
+static void fill_info_entry(struct wire *wire, const void *context)
+{
+	wire_string(wire, MAP_KEY, ((const struct tensor *)context)->name);
+	wire_message(wire, MAP_VALUE, fill_info, context);
+}
+
+static void fill_signature(struct wire *wire, const void *context)
+{
+	const struct graph *graph = context;
+
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		wire_message(wire, SIGNATURE_INPUTS, fill_info_entry, graph_at(graph, graph->input[i]));
+	wire_message(wire, SIGNATURE_OUTPUTS, fill_info_entry, graph_at(graph, graph->output));
+	wire_string(wire, SIGNATURE_METHOD, "tensorflow/serving/predict");
+}
+
+static void fill_signature_entry(struct wire *wire, const void *context)
+{
+	wire_string(wire, MAP_KEY, "serving_default");
+	wire_message(wire, MAP_VALUE, fill_signature, context);
+}
+
+/* ---- The file ---- */
+
+struct file {
+	const struct graph *graph;
+	void (*fill)(struct wire *graph, const void *context);
+	const void *context;
+};
+
+static void fill_info_of_meta(struct wire *wire, const void *context)
+{
+	(void)context;
+	wire_string(wire, INFO_TAGS, "serve");
+}
+
+static void fill_meta_graph(struct wire *wire, const void *context)
+{
+	const struct file *file = context;
+
+	wire_message(wire, META_INFO, fill_info_of_meta, NULL);
+	wire_message(wire, META_GRAPH, file->fill, file->context);
+	wire_message(wire, META_SIGNATURE, fill_signature_entry, file->graph);
+}
+
+static void write_file(struct wire *out, const struct graph *graph,
+		       void (*fill)(struct wire *graph, const void *context), const void *context)
+{
+	const struct file file = { graph, fill, context };
+
+	wire_varint(out, SAVED_VERSION, SCHEMA_VERSION);
+	wire_message(out, SAVED_META_GRAPH, fill_meta_graph, &file);
+}
+
+const struct export_writer export_saved_model = {
+	.node = write_node,
+	.constant = write_constant,
+	.input = write_input,
+	.output = write_output,
+	.file = write_file,
+};

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/formats/tfevents.h"
+
+#include "core/base/paths.h"
+#include "data/tfrecord.h"
+#include "model/formats/wire.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define PREFIX       "events.out.tfevents."
+#define FILE_VERSION "brain.Event:2"
+#define EVENT_BYTES  2048u /* of all but texts: scalars, a histogram */
+#define HOST_BYTES   65u
+#define CUT_MAX      (UINT64_C(1) << 31)
+
+/* Field numbers. */
+enum {
+	EVENT_WALL_TIME = 1,
+	EVENT_STEP = 2,
+	EVENT_FILE_VERSION = 3,
+	EVENT_SUMMARY = 5,
+	EVENT_SESSION_LOG = 7
+};
+enum { SUMMARY_VALUE = 1 };
+enum { VALUE_TAG = 1, VALUE_SIMPLE_VALUE = 2, VALUE_TENSOR = 8, VALUE_METADATA = 9 };
+enum { METADATA_PLUGIN_DATA = 1, PLUGIN_NAME = 1 };
+enum { TENSOR_DTYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, TENSOR_STRING = 8 };
+enum { SHAPE_DIM = 2, DIM_SIZE = 1 };
+enum { DT_DOUBLE = 2, DT_STRING = 7 };
+enum { SESSION_LOG_STATUS = 1, SESSION_LOG_START = 1 };
+
+struct tfevents {
+	int fd;
+	uint64_t bytes, first_bytes; /* whole records in the file; the first one's */
+	uint64_t segment_bytes;
+	uint64_t second; /* in the file's name */
+	char folder[PATH_BYTES], path[PATH_BYTES];
+};
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A record cut short would hide all that follow it: take it back. */
+static int cut_back(struct tfevents *events, int code, struct error *err)
+{
+	(void)!ftruncate(events->fd, (off_t)events->bytes);
+	return error_set(err, code, "%s: cannot append at byte %" PRIu64 ": %s", events->path, events->bytes,
+			 strerror(-code));
+}
+
+static int open_next(struct tfevents *events, struct error *err);
+
+static int append_frame(struct tfevents *events, const uint8_t *frame, uint64_t bytes, struct error *err)
+{
+	ssize_t written = write(events->fd, frame, bytes);
+
+	if (written < 0)
+		return cut_back(events, -errno, err);
+	if ((uint64_t)written < bytes)
+		return cut_back(events, -ENOSPC, err);
+	events->bytes += bytes;
+	return 0;
+}
+
+/* Every fixed buffer below holds its message for tags of TFEVENTS_TAG_MAX. */
+static int append(struct tfevents *events, const struct wire *event, struct error *err)
+{
+	uint8_t small[EVENT_BYTES + TFRECORD_FRAME_BYTES];
+	CLEANUP(free_ptr) void *large = NULL;
+	uint64_t bytes = event->bytes + TFRECORD_FRAME_BYTES;
+	int r;
+
+	if (event->bytes > event->capacity)
+		return error_set(err, -EINVAL, "%s: an event of %" PRIu64 " bytes, at most %" PRIu64,
+				 events->path, event->bytes, event->capacity);
+	if (bytes > sizeof(small) && !(large = malloc(bytes)))
+		return error_set(err, -ENOMEM, "%s: no memory", events->path);
+	if (events->bytes > events->first_bytes && events->bytes + bytes > events->segment_bytes) {
+		r = open_next(events, err);
+		if (r < 0)
+			return r;
+	}
+	(void)tfrecord_frame(event->data, event->bytes, large ? large : small);
+	return append_frame(events, large ? large : small, bytes, err);
+}
+
+int tfevents_sync(struct tfevents *events, struct error *err)
+{
+	if (fdatasync(events->fd) < 0)
+		return error_set(err, -errno, "%s: cannot write it: %s", events->path, strerror(errno));
+	return 0;
+}
+
+/* Wall time and step, which every event begins with; a step of 0 is not written, as protobuf does. */
+static void begin_event(struct wire *event, uint64_t step)
+{
+	wire_double(event, EVENT_WALL_TIME, now_s());
+	if (step)
+		wire_varint(event, EVENT_STEP, step);
+}
+
+static int check_tag(const struct tfevents *events, const char *tag, struct error *err)
+{
+	return strlen(tag) <= TFEVENTS_TAG_MAX ? 0
+					       : error_set(err, -EINVAL, "%s: a tag of %zu bytes, at most %u",
+							   events->path, strlen(tag), TFEVENTS_TAG_MAX);
+}
+
+/* ---- Summaries ---- */
+
+int tfevents_scalars(struct tfevents *events, uint64_t step, const struct tfevents_scalar *scalars,
+		     uint32_t count, struct error *err)
+{
+	uint8_t bytes[EVENT_BYTES], summary_bytes[EVENT_BYTES - 64];
+	struct wire event = { bytes, sizeof(bytes), 0 },
+		    summary = { summary_bytes, sizeof(summary_bytes), 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t value_bytes[TFEVENTS_TAG_MAX + 16];
+		struct wire point = { value_bytes, sizeof(value_bytes), 0 };
+		int r = check_tag(events, scalars[i].tag, err);
+
+		if (r < 0)
+			return r;
+		wire_string(&point, VALUE_TAG, scalars[i].tag);
+		wire_float(&point, VALUE_SIMPLE_VALUE, scalars[i].value);
+		wire_bytes(&summary, SUMMARY_VALUE, point.data, point.bytes);
+	}
+	begin_event(&event, step);
+	wire_bytes(&event, EVENT_SUMMARY, summary.data, summary.bytes);
+	return append(events, &event, err);
+}
+
+/* A tensor that the plugin of this name shows. `room` bytes hold all of it. */
+static int append_tensor(struct tfevents *events, const char *tag, uint64_t step, const char *plugin,
+			 const struct wire *tensor, uint8_t *room, uint64_t room_bytes, struct error *err)
+{
+	uint8_t data_bytes[32], metadata_bytes[48];
+	struct wire data = { data_bytes, sizeof(data_bytes), 0 },
+		    metadata = { metadata_bytes, sizeof(metadata_bytes), 0 };
+	struct wire value = { room, room_bytes / 3, 0 },
+		    summary = { room + room_bytes / 3, room_bytes / 3, 0 },
+		    event = { room + room_bytes / 3 * 2, room_bytes / 3, 0 };
+	int r = check_tag(events, tag, err);
+
+	if (r < 0)
+		return r;
+	wire_string(&data, PLUGIN_NAME, plugin);
+	wire_bytes(&metadata, METADATA_PLUGIN_DATA, data.data, data.bytes);
+	wire_string(&value, VALUE_TAG, tag);
+	wire_bytes(&value, VALUE_TENSOR, tensor->data, tensor->bytes);
+	wire_bytes(&value, VALUE_METADATA, metadata.data, metadata.bytes);
+	wire_bytes(&summary, SUMMARY_VALUE, value.data, value.bytes);
+	begin_event(&event, step);
+	wire_bytes(&event, EVENT_SUMMARY, summary.data, summary.bytes);
+	return append(events, &event, err);
+}
+
+static void add_dimension(struct wire *shape, uint64_t size)
+{
+	uint8_t bytes[16];
+	struct wire dim = { bytes, sizeof(bytes), 0 };
+
+	wire_varint(&dim, DIM_SIZE, size);
+	wire_bytes(shape, SHAPE_DIM, dim.data, dim.bytes);
+}
+
+/* Little-endian doubles: the only byte order that Kiln runs on. */
+int tfevents_histogram(struct tfevents *events, const char *tag, uint64_t step,
+		       const struct histogram_bucket buckets[static HISTOGRAM_BUCKETS], struct error *err)
+{
+	uint8_t tensor_bytes[HISTOGRAM_BUCKETS * sizeof(*buckets) + 64], shape_bytes[32],
+		room[3 * EVENT_BYTES];
+	struct wire tensor = { tensor_bytes, sizeof(tensor_bytes), 0 },
+		    shape = { shape_bytes, sizeof(shape_bytes), 0 };
+
+	_Static_assert(sizeof(*buckets) == 3 * sizeof(double), "a row of the tensor");
+	add_dimension(&shape, HISTOGRAM_BUCKETS);
+	add_dimension(&shape, 3);
+	wire_varint(&tensor, TENSOR_DTYPE, DT_DOUBLE);
+	wire_bytes(&tensor, TENSOR_SHAPE, shape.data, shape.bytes);
+	wire_bytes(&tensor, TENSOR_CONTENT, buckets, HISTOGRAM_BUCKETS * sizeof(*buckets));
+	return append_tensor(events, tag, step, "histograms", &tensor, room, sizeof(room), err);
+}
+
+int tfevents_text(struct tfevents *events, const char *tag, uint64_t step, const char *text,
+		  struct error *err)
+{
+	const uint64_t tensor_bytes = strlen(text) + 64, room_bytes = 3 * (tensor_bytes + EVENT_BYTES);
+	CLEANUP(free_ptr) uint8_t *room = malloc(tensor_bytes + room_bytes);
+	struct wire tensor = { room, tensor_bytes, 0 };
+
+	if (!room)
+		return error_set(err, -ENOMEM, "%s: no memory", events->path);
+	wire_varint(&tensor, TENSOR_DTYPE, DT_STRING);
+	wire_bytes(&tensor, TENSOR_SHAPE, "", 0);
+	wire_string(&tensor, TENSOR_STRING, text);
+	return append_tensor(events, tag, step, "text", &tensor, room + tensor_bytes, room_bytes, err);
+}
+
+/* ---- Going back ---- */
+
+/* The step of an event as begin_event() wrote it; false for one that begins a file. */
+static bool has_step(const struct tfrecord *record, uint64_t *ret_step)
+{
+	const uint8_t *at = record->data + 9, *end = record->data + record->bytes;
+	uint64_t step = 0;
+
+	if (record->bytes > 9 && *at == (EVENT_STEP << 3 | WIRE_VARINT))
+		for (uint32_t shift = 0; ++at < end && shift < 64; shift += 7) {
+			step |= (uint64_t)(*at & 127) << shift;
+			if (*at < 128)
+				break;
+		}
+	*ret_step = step;
+	return !(record->bytes > 9 && *at == (EVENT_FILE_VERSION << 3 | WIRE_LENGTH));
+}
+
+/* Whole records in front of the first one that is void. */
+static uint64_t good_bytes(const char *data, uint64_t bytes, uint64_t step)
+{
+	struct tfrecord record = { 0 };
+	uint64_t offset = 0, found;
+	struct error err;
+
+	while (tfrecord_next(data, bytes, offset, CUT_MAX, &record, &err) == 0) {
+		if (has_step(&record, &found) && found >= step)
+			break;
+		offset = record.next;
+	}
+	return offset;
+}
+
+static int cut_file(const char *path, uint64_t step, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDWR | O_CLOEXEC);
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes = 0, good;
+	int r = file_read(path, CUT_MAX, &data, &bytes, err);
+
+	if (r < 0)
+		return r;
+	good = good_bytes(data, bytes, step);
+	if (good == bytes)
+		return 0;
+	if (fd < 0 || ftruncate(fd, (off_t)good) < 0 || fsync(fd) < 0)
+		return error_set(err, -errno, "%s: cannot cut it to %" PRIu64 " bytes: %s", path, good,
+				 strerror(errno));
+	return 0;
+}
+
+static int cut_others(const struct tfevents *events, uint64_t step, struct error *err)
+{
+	DIR *entries = opendir(events->folder);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!entries)
+		return error_set(err, -errno, "%s: cannot list it: %s", events->folder, strerror(errno));
+	while (r == 0 && (entry = readdir(entries))) {
+		char path[2 * PATH_BYTES];
+
+		(void)snprintf(path, sizeof(path), "%s/%s", events->folder, entry->d_name);
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 && strcmp(path, events->path) != 0)
+			r = cut_file(path, step, err);
+	}
+	(void)closedir(entries);
+	return r;
+}
+
+int tfevents_session_start(struct tfevents *events, uint64_t step, struct error *err)
+{
+	uint8_t bytes[EVENT_BYTES], log_bytes[8];
+	struct wire event = { bytes, sizeof(bytes), 0 }, log = { log_bytes, sizeof(log_bytes), 0 };
+	int r = cut_others(events, step, err);
+
+	if (r < 0)
+		return r;
+	wire_varint(&log, SESSION_LOG_STATUS, SESSION_LOG_START);
+	begin_event(&event, step);
+	wire_bytes(&event, EVENT_SESSION_LOG, log.data, log.bytes);
+	return append(events, &event, err);
+}
+
+/* ---- Open ---- */
+
+/* Seconds for the next name: those of now, but behind every file that is there, also when a process was
+ * restarted within a second or the clock was set back. */
+static int next_second(const char *folder, uint64_t *ret_second, struct error *err)
+{
+	DIR *entries = opendir(folder);
+	uint64_t second = (uint64_t)now_s();
+	struct dirent *entry;
+
+	if (!entries)
+		return error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
+	while ((entry = readdir(entries))) {
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0) {
+			uint64_t found = strtoull(entry->d_name + strlen(PREFIX), NULL, 10);
+
+			if (found >= second && found < UINT64_MAX)
+				second = found + 1;
+		}
+	}
+	(void)closedir(entries);
+	*ret_second = second;
+	return 0;
+}
+
+static int sync_folder(const char *folder, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return error_set(err, -errno, "%s: cannot sync it: %s", folder, strerror(errno));
+	return 0;
+}
+
+/* The file of events->second, with its first record. */
+static int make_file(struct tfevents *events, struct error *err)
+{
+	uint8_t bytes[EVENT_BYTES];
+	struct wire version = { bytes, sizeof(bytes), 0 };
+	char host[HOST_BYTES] = "";
+	int r;
+
+	if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
+		(void)snprintf(host, sizeof(host), "kiln");
+	if ((size_t)snprintf(events->path, sizeof(events->path), "%s/" PREFIX "%010" PRIu64 ".%s.%d.0.v2",
+			     events->folder, events->second, host, (int)getpid()) >= sizeof(events->path))
+		return error_set(err, -ENAMETOOLONG, "%s: too long a name", events->folder);
+	events->bytes = events->first_bytes = 0;
+	events->fd = open(events->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+	if (events->fd < 0)
+		return error_set(err, -errno, "%s: cannot make it: %s", events->path, strerror(errno));
+	begin_event(&version, 0);
+	wire_string(&version, EVENT_FILE_VERSION, FILE_VERSION);
+	if ((r = append(events, &version, err)) < 0 || (r = sync_folder(events->folder, err)) < 0) {
+		(void)unlink(events->path);
+		close_fd(&events->fd);
+		return r;
+	}
+	events->first_bytes = events->bytes;
+	return 0;
+}
+
+/* The file that is full is on the disk and never changes again. When the next one cannot be made, it goes on.
+ */
+static int open_next(struct tfevents *events, struct error *err)
+{
+	struct tfevents next = *events;
+	const uint64_t now = (uint64_t)now_s();
+	int r = tfevents_sync(events, err);
+
+	next.second = now > events->second ? now : events->second + 1;
+	if (r == 0)
+		r = make_file(&next, err);
+	if (r < 0)
+		return r;
+	close_fd(&events->fd);
+	*events = next;
+	return 0;
+}
+
+int tfevents_open(const char *folder, uint64_t segment_bytes, struct tfevents **ret_events, struct error *err)
+{
+	CLEANUP(tfevents_closep) struct tfevents *events = calloc(1, sizeof(*events));
+	int r;
+
+	if (!events)
+		return error_set(err, -ENOMEM, "%s: no memory", folder);
+	events->fd = -1;
+	events->segment_bytes = segment_bytes;
+	(void)snprintf(events->folder, sizeof(events->folder), "%s", folder);
+	if ((r = next_second(folder, &events->second, err)) < 0 || (r = make_file(events, err)) < 0)
+		return r;
+	*ret_events = TAKE(events);
+	return 0;
+}
+
+void tfevents_close(struct tfevents *events)
+{
+	if (!events)
+		return;
+	close_fd(&events->fd);
+	free(events);
+}
+
+void tfevents_closep(struct tfevents **events)
+{
+	tfevents_close(*events);
+}

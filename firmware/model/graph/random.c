@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/graph/random.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const initializer_names[] = { "glorot_uniform",
+					  "glorot_normal",
+					  "he_uniform",
+					  "he_normal",
+					  "lecun_uniform",
+					  "lecun_normal",
+					  "zeros",
+					  "ones",
+					  "random_normal",
+					  "random_uniform",
+					  "uniform",
+					  "truncated_normal",
+					  0 };
+
+struct philox philox(const uint32_t counter[static 4], uint64_t key)
+{
+	struct philox c = { { counter[0], counter[1], counter[2], counter[3] } };
+	uint32_t key_low = (uint32_t)key, key_high = (uint32_t)(key >> 32);
+
+	for (int round = 0; round < 10; round++) {
+		uint64_t a = (uint64_t)c.word[0] * 0xD2511F53u, b = (uint64_t)c.word[2] * 0xCD9E8D57u;
+
+		c = (struct philox){ { (uint32_t)(b >> 32) ^ c.word[1] ^ key_low, (uint32_t)b,
+				       (uint32_t)(a >> 32) ^ c.word[3] ^ key_high, (uint32_t)a } };
+		key_low += 0x9E3779B9u;
+		key_high += 0xBB67AE85u;
+	}
+	return c;
+}
+
+uint32_t name_hash(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash;
+}
+
+/* Keras's fans: the last two dimensions are in and out, those before them the receptive field of both (HWIO);
+ * one dimension is both. */
+static void fans(uint32_t rank, const uint64_t *shape, double *ret_in, double *ret_out)
+{
+	double field = 1;
+
+	for (uint32_t i = 0; i + 2 < rank; i++)
+		field *= (double)shape[i];
+	*ret_out = rank ? (double)shape[rank - 1] * field : 1;
+	*ret_in = rank > 1 ? (double)shape[rank - 2] * field : *ret_out;
+}
+
+enum distribution { CONSTANT, UNIFORM, NORMAL, TRUNCATED_NORMAL };
+enum fan { FAN_NONE, FAN_IN, FAN_AVERAGE };
+
+/* keras.io/api/layers/initializers: `scale` is the constant, the limit, the deviation, or what a fan divides.
+ */
+static const struct initializer {
+	const char *name;
+	enum distribution distribution;
+	enum fan fan;
+	double scale;
+} initializers[] = {
+	{ "glorot_uniform", UNIFORM, FAN_AVERAGE, 1 },
+	{ "glorot_normal", TRUNCATED_NORMAL, FAN_AVERAGE, 1 },
+	{ "he_uniform", UNIFORM, FAN_IN, 2 },
+	{ "he_normal", TRUNCATED_NORMAL, FAN_IN, 2 },
+	{ "lecun_uniform", UNIFORM, FAN_IN, 1 },
+	{ "lecun_normal", TRUNCATED_NORMAL, FAN_IN, 1 },
+	{ "zeros", CONSTANT, FAN_NONE, 0 },
+	{ "ones", CONSTANT, FAN_NONE, 1 },
+	{ "random_normal", NORMAL, FAN_NONE, 0.05 },
+	{ "random_uniform", UNIFORM, FAN_NONE, 0.05 },
+	{ "uniform", UNIFORM, FAN_NONE, 0.05 },
+	{ "truncated_normal", TRUNCATED_NORMAL, FAN_NONE, 0.05 },
+};
+
+static const struct initializer *initializer_find(const char *name)
+{
+	const struct initializer *found = initializers;
+
+	while (strcmp(found->name, name) != 0)
+		found++;
+	return found;
+}
+
+/* Of the normal distribution cut at two deviations. */
+#define TRUNCATED_DEVIATION 0.87962566103423978
+
+static double spread_of(const struct initializer *initializer, uint32_t rank, const uint64_t *shape)
+{
+	double in, out, fan;
+
+	if (initializer->fan == FAN_NONE)
+		return initializer->scale;
+	fans(rank, shape, &in, &out);
+	fan = initializer->fan == FAN_IN ? in : (in + out) / 2;
+	return initializer->distribution == UNIFORM ? sqrt(3 * initializer->scale / fan)
+						    : sqrt(initializer->scale / fan) / TRUNCATED_DEVIATION;
+}
+
+/* Where number `e` comes from: its block's words at this attempt. */
+static struct philox words_of(uint64_t e, uint32_t attempt, uint32_t hash, uint64_t seed)
+{
+	const uint32_t counter[4] = { (uint32_t)(e / 4), (uint32_t)(e / 4 >> 32), UINT32_MAX - attempt,
+				      hash };
+
+	return philox(counter, seed);
+}
+
+/* Box and Muller: words 0 and 1 make numbers 0 and 1 of a block, words 2 and 3 the others. */
+static double normal_of(const struct philox *words, uint64_t e)
+{
+	const uint32_t *pair = &words->word[e % 4 / 2 * 2];
+	const double radius = sqrt(-2 * log(((double)(pair[0] >> 8) + 1) * 0x1p-24)),
+		     angle = 2 * M_PI * (double)(pair[1] >> 8) * 0x1p-24;
+
+	return radius * (e % 2 ? sin(angle) : cos(angle));
+}
+
+static double number_of(enum distribution distribution, uint64_t e, uint32_t hash, uint64_t seed)
+{
+	struct philox words = words_of(e, 0, hash, seed);
+	double x;
+
+	if (distribution == UNIFORM)
+		return ((double)(words.word[e % 4] >> 8) * 0x1p-24) * 2 - 1;
+	x = normal_of(&words, e);
+	for (uint32_t attempt = 1; distribution == TRUNCATED_NORMAL && fabs(x) > 2; attempt++) {
+		words = words_of(e, attempt, hash, seed);
+		x = normal_of(&words, e);
+	}
+	return x;
+}
+
+void initializer_fill(const char *name, uint64_t seed, const char *tensor, uint32_t rank,
+		      const uint64_t *shape, uint64_t count, float *out)
+{
+	const struct initializer *initializer = initializer_find(name);
+	const double spread = spread_of(initializer, rank, shape);
+	const uint32_t hash = name_hash(tensor);
+
+	for (uint64_t e = 0; e < count; e++)
+		out[e] = (float)(initializer->distribution == CONSTANT
+					 ? spread
+					 : number_of(initializer->distribution, e, hash, seed) * spread);
+}
+
+uint32_t dropout_threshold(double rate)
+{
+	return (uint32_t)(rate * 0x1p32);
+}

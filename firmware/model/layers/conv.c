@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions over images [height, width, channels]. */
+#include "model/plan/conv.h"
+#include "model/graph/random.h"
+#include "model/layers/row.h"
+
+#include <string.h>
+
+/* What both rows have at the same places. */
+enum {
+	CONV_KERNEL_SIZE,
+	CONV_STRIDES,
+	CONV_PADDING,
+	CONV_DILATION_RATE,
+	CONV_USE_BIAS,
+	CONV_KERNEL_INITIALIZER,
+	CONV_BIAS_INITIALIZER,
+	CONV_FILTERS,
+	CONV_DEPTH_MULTIPLIER = CONV_FILTERS,
+};
+enum { CONV_KERNEL, CONV_BIAS };
+
+#define CONV_ATTRIBUTES(kernel_initializer)                                                                 \
+	[CONV_KERNEL_SIZE] = { "kernel_size", ATTRIBUTE_IS_INTS,      .required = true, .hashed = true,     \
+			       .min = 1,      .max = WINDOW_SIZE_MAX, .items_min = 2,   .items_max = 2 },   \
+	[CONV_STRIDES] = { "strides", ATTRIBUTE_IS_INTS,      .hashed = true, .fallback = 1,                \
+			   .min = 1,  .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },             \
+	[CONV_PADDING] = { "padding", ATTRIBUTE_IS_NAME, .hashed = true, .names = window_paddings,          \
+			   .fallback_name = "valid" },                                                      \
+	[CONV_DILATION_RATE] = { "dilation_rate", ATTRIBUTE_IS_INTS,      .hashed = true, .fallback = 1,    \
+				 .min = 1,        .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 }, \
+	[CONV_USE_BIAS] = { "use_bias", ATTRIBUTE_IS_BOOL, .hashed = true, .fallback = 1 },                 \
+	[CONV_KERNEL_INITIALIZER] = { kernel_initializer, ATTRIBUTE_IS_NAME, .names = initializer_names,    \
+				      .fallback_name = "glorot_uniform" },                                  \
+	[CONV_BIAS_INITIALIZER] = { "bias_initializer", ATTRIBUTE_IS_NAME, .names = initializer_names,      \
+				    .fallback_name = "zeros" }
+
+static const struct attribute_spec conv2d_attributes[] = {
+	CONV_ATTRIBUTES("kernel_initializer"),
+	[CONV_FILTERS] = { "filters", ATTRIBUTE_IS_INT, .required = true, .hashed = true, .min = 1,
+			   .max = 1 << 20 },
+};
+
+static const struct attribute_spec depthwise_attributes[] = {
+	CONV_ATTRIBUTES("depthwise_initializer"),
+	[CONV_DEPTH_MULTIPLIER] = { "depth_multiplier", ATTRIBUTE_IS_INT, .hashed = true, .fallback = 1,
+				    .min = 1, .max = 1 << 10 },
+};
+
+static const struct parameter_spec conv2d_parameters[] = {
+	[CONV_KERNEL] = { "kernel", CONV_KERNEL_INITIALIZER, .only_if = -1,
+			  .shape = { ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 0), ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 1),
+				     INPUT_LAST, OUTPUT_LAST } },
+	[CONV_BIAS] = { "bias", CONV_BIAS_INITIALIZER, .only_if = CONV_USE_BIAS, .shape = { OUTPUT_LAST } },
+};
+
+static const struct parameter_spec depthwise_parameters[] = {
+	[CONV_KERNEL] = { "kernel", CONV_KERNEL_INITIALIZER, .only_if = -1,
+			  .shape = { ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 0), ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 1),
+				     INPUT_LAST, ATTRIBUTE_ITEM(CONV_DEPTH_MULTIPLIER, 0) } },
+	[CONV_BIAS] = { "bias", CONV_BIAS_INITIALIZER, .only_if = CONV_USE_BIAS, .shape = { OUTPUT_LAST } },
+};
+
+extern const struct op op_depthwise_conv2d;
+
+static bool is_depthwise(const struct node *node)
+{
+	return node->op == &op_depthwise_conv2d;
+}
+
+static int conv_make(const struct graph *graph, const struct node *node, struct conv *ret_conv,
+		     struct error *err)
+{
+	const struct tensor *input = graph_at(graph, node->input[0]);
+	const struct window_keys keys = { .size = node->attribute[CONV_KERNEL_SIZE].item,
+					  .strides = node->attribute[CONV_STRIDES].item,
+					  .dilation = node->attribute[CONV_DILATION_RATE].item,
+					  .padding = node->attribute[CONV_PADDING].s };
+	int rc = window_make(input, &keys, &ret_conv->window, err);
+
+	if (rc < 0)
+		return rc;
+	ret_conv->node = node;
+	ret_conv->channels = tensor_last(input);
+	ret_conv->filters = (uint64_t)node->attribute[CONV_FILTERS].i;
+	if (is_depthwise(node))
+		ret_conv->filters *= ret_conv->channels;
+	return 0;
+}
+
+/* Of a node whose shape is known to be right. */
+static struct conv conv_of(const struct graph *graph, const struct node *node)
+{
+	struct conv conv = { 0 };
+	struct error err;
+
+	if (conv_make(graph, node, &conv, &err) < 0)
+		abort();
+	return conv;
+}
+
+static int conv_shape(const struct graph *graph, const struct node *node, struct tensor *output,
+		      struct error *err)
+{
+	struct conv conv = { 0 };
+	int rc = conv_make(graph, node, &conv, err);
+
+	if (rc < 0)
+		return rc;
+	output->rank = 3;
+	output->shape[0] = (uint64_t)conv.window.out[0];
+	output->shape[1] = (uint64_t)conv.window.out[1];
+	output->shape[2] = conv.filters;
+	return 0;
+}
+
+static void conv_forward(struct plan *plan, const struct node *node, bool training)
+{
+	const struct conv conv = conv_of(plan->graph, node);
+
+	(void)training;
+	if (is_depthwise(node))
+		conv_emit_depthwise(plan, &conv, node->input[0], node->parameter[CONV_KERNEL], node->output);
+	else
+		conv_emit(plan, &conv, node->input[0], node->parameter[CONV_KERNEL], node->output);
+	if (node->parameter[CONV_BIAS] != GRAPH_NO_TENSOR)
+		emit_bias(plan, node, node->parameter[CONV_BIAS]);
+}
+
+static void conv_backward(struct plan *plan, const struct node *node)
+{
+	const struct conv conv = conv_of(plan->graph, node);
+	const uint32_t dy = output_of(plan, node)->gradient, kernel = node->parameter[CONV_KERNEL],
+		       dkernel = parameter_gradient(plan, node, CONV_KERNEL);
+	bool add = false;
+	uint32_t dx;
+
+	if (dkernel != GRAPH_NO_TENSOR)
+		(is_depthwise(node) ? conv_emit_depthwise_kernel_gradient : conv_emit_kernel_gradient)(
+			plan, &conv, node->input[0], dy, dkernel, parameter_gradient(plan, node, CONV_BIAS));
+	dx = plan_gradient(plan, node->input[0], &add);
+	if (dx != GRAPH_NO_TENSOR)
+		(is_depthwise(node) ? conv_emit_depthwise_input_gradient
+				    : conv_emit_input_gradient)(plan, &conv, dy, kernel, dx, add);
+}
+
+/* ---- Reference: every pair of an input and an output number that a tap joins ---- */
+
+/* Whether tap (kh, kw) of place (h, w) lies within the image; *ret_at: its place there. */
+static bool source_of(const struct window *window, uint64_t place, uint64_t tap, uint64_t *ret_at)
+{
+	const int32_t y = window_source(window, 0, (int32_t)place / window->out[1],
+					(int32_t)tap / window->size[1]),
+		      x = window_source(window, 1, (int32_t)place % window->out[1],
+					(int32_t)tap % window->size[1]);
+
+	*ret_at = (uint64_t)y * (uint64_t)window->in[1] + (uint64_t)x;
+	return y >= 0 && x >= 0;
+}
+
+/* x at `at`, y at `place` of one row, and the kernel of one tap: y += x * kernel, or the gradients. */
+static void join(const struct op_reference *r, const struct conv *conv, uint64_t x0, uint64_t y0,
+		 uint64_t tap)
+{
+	const bool depthwise = is_depthwise(r->node);
+	const uint64_t multiplier = conv->filters / conv->channels;
+
+	for (uint64_t f = 0; f < conv->filters; f++)
+		for (uint64_t c = depthwise ? f / multiplier : 0;
+		     c < (depthwise ? f / multiplier + 1 : conv->channels); c++) {
+			const uint64_t k = depthwise ? tap * conv->filters + f
+						     : (tap * conv->channels + c) * conv->filters + f;
+
+			if (!r->dy) {
+				r->y[y0 + f] += r->x[0][x0 + c] * r->parameter[CONV_KERNEL][k];
+				continue;
+			}
+			if (r->dx[0])
+				r->dx[0][x0 + c] += r->dy[y0 + f] * r->parameter[CONV_KERNEL][k];
+			if (r->dparameter[CONV_KERNEL])
+				r->dparameter[CONV_KERNEL][k] += r->dy[y0 + f] * r->x[0][x0 + c];
+		}
+}
+
+static void zero(double *numbers, uint64_t count)
+{
+	for (uint64_t i = 0; numbers && i < count; i++)
+		numbers[i] = 0;
+}
+
+static void reference_bias(const struct op_reference *r, const struct conv *conv)
+{
+	for (uint64_t i = 0; i < r->rows * r->outputs; i++)
+		if (!r->dy)
+			r->y[i] = r->parameter[CONV_BIAS] ? r->parameter[CONV_BIAS][i % conv->filters] : 0;
+		else if (r->dparameter[CONV_BIAS])
+			r->dparameter[CONV_BIAS][i % conv->filters] += r->dy[i];
+}
+
+static void conv_reference(const struct op_reference *r)
+{
+	const struct conv conv = conv_of(r->graph, r->node);
+	const uint64_t taps = window_taps(&conv.window), places = window_places(&conv.window);
+	uint64_t at;
+
+	if (r->dy) {
+		zero(r->dx[0], r->rows * r->inputs);
+		zero(r->dparameter[CONV_BIAS], conv.filters);
+		zero(r->dparameter[CONV_KERNEL],
+		     taps * conv.filters * (is_depthwise(r->node) ? 1 : conv.channels));
+	}
+	reference_bias(r, &conv);
+	for (uint64_t row = 0; row < r->rows; row++)
+		for (uint64_t place = 0; place < places; place++)
+			for (uint64_t tap = 0; tap < taps; tap++)
+				if (source_of(&conv.window, place, tap, &at))
+					join(r, &conv, row * r->inputs + at * conv.channels,
+					     row * r->outputs + place * conv.filters, tap);
+}
+
+static void conv_export(struct export *out, const struct node *node)
+{
+	const struct tensor *input = export_tensor(out, node->input[0]),
+			    *output = export_tensor(out, node->output);
+	const char *bias = export_parameter(out, node, CONV_BIAS);
+	const struct export_part_name sums = export_part(node, "sums");
+	const struct conv conv = conv_of(export_graph(out), node);
+
+	export_node(out,
+		    &(struct export_node){
+			    .kind = is_depthwise(node) ? EXPORT_DEPTHWISE_CONVOLUTION : EXPORT_CONVOLUTION,
+			    .output = bias ? sums.text : output->name,
+			    .input = { input->name, export_parameter(out, node, CONV_KERNEL) },
+			    .window = &conv.window,
+			    .same = !strcmp(node->attribute[CONV_PADDING].s, "same"),
+			    .channels = conv.channels,
+			    .filters = conv.filters,
+		    });
+	if (bias)
+		export_binary(out, EXPORT_ADD, sums.text, bias, output->name);
+}
+
+/* ---- conv2d: kernel [height, width, channels, filters] ---- */
+
+const struct op op_conv2d = {
+	.name = "conv2d",
+	.activates = true,
+	.inputs = 1,
+	.attributes = COUNT(conv2d_attributes),
+	.attribute = conv2d_attributes,
+	.parameters = COUNT(conv2d_parameters),
+	.parameter = conv2d_parameters,
+	.shape = conv_shape,
+	.forward = conv_forward,
+	.backward = conv_backward,
+	.reference = conv_reference,
+	.export = conv_export,
+};
+
+/* ---- depthwise_conv2d: kernel [height, width, channels, depth_multiplier] ---- */
+
+const struct op op_depthwise_conv2d = {
+	.name = "depthwise_conv2d",
+	.activates = true,
+	.inputs = 1,
+	.attributes = COUNT(depthwise_attributes),
+	.attribute = depthwise_attributes,
+	.parameters = COUNT(depthwise_parameters),
+	.parameter = depthwise_parameters,
+	.shape = conv_shape,
+	.forward = conv_forward,
+	.backward = conv_backward,
+	.reference = conv_reference,
+	.export = conv_export,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/graph/random.h"
+#include "model/layers/row.h"
+
+/* ---- dropout: y = kept ? x / (1 - rate) : 0 while training, x otherwise ---- */
+
+enum { DROPOUT_RATE };
+
+static const struct attribute_spec dropout_attributes[] = {
+	[DROPOUT_RATE] = { "rate", ATTRIBUTE_IS_FLOAT, .required = true, .min = 0, .max = 1,
+			   .max_open = true },
+};
+
+static void dropout_emit(struct plan *plan, const struct node *node, uint32_t from, uint32_t to, bool add)
+{
+	const double rate = node->attribute[DROPOUT_RATE].f;
+	const uint64_t seed = plan->graph->config->run.seed;
+	const struct tensor *output = output_of(plan, node);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "dropout",
+				.groups = { per_element(output) },
+				.arguments = 12,
+				.argument = { IN(from), OUT(to), INT(add), AT(ROWS), INT(output->elements),
+					      FLOAT(1 / (1 - rate)), UINT(dropout_threshold(rate)),
+					      UINT(name_hash(node->name)), AT(STEP), AT(FIRST_ROW),
+					      UINT((uint32_t)seed), UINT((uint32_t)(seed >> 32)) },
+			});
+}
+
+static void dropout_forward(struct plan *plan, const struct node *node, bool training)
+{
+	if (training)
+		dropout_emit(plan, node, node->input[0], node->output, false);
+	else
+		plan_alias(plan, node->output, node->input[0]);
+}
+
+static void dropout_backward(struct plan *plan, const struct node *node)
+{
+	bool add = false;
+	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
+
+	if (dx != GRAPH_NO_TENSOR)
+		dropout_emit(plan, node, output_of(plan, node)->gradient, dx, add);
+}
+
+static void dropout_reference(const struct op_reference *r)
+{
+	const double rate = r->node->attribute[DROPOUT_RATE].f;
+	const uint32_t layer = name_hash(r->node->name), threshold = dropout_threshold(rate);
+
+	for (uint64_t row = 0; row < r->rows; row++)
+		for (uint64_t c = 0; c < r->inputs; c++) {
+			const uint32_t counter[4] = { (uint32_t)(c / 64 * 16 + c % 16),
+						      (uint32_t)(r->first_row + row), (uint32_t)r->step,
+						      layer };
+			const bool keeps = philox(counter, r->seed).word[c / 16 % 4] >= threshold;
+			const double factor = !r->training ? 1 : keeps ? 1 / (1 - rate) : 0;
+			const uint64_t i = row * r->inputs + c;
+
+			r->y[i] = r->x[0][i] * factor;
+			if (r->dy && r->dx[0])
+				r->dx[0][i] = r->dy[i] * factor;
+		}
+}
+
+static void dropout_export(struct export *out, const struct node *node)
+{
+	export_unary(out, node, EXPORT_IDENTITY);
+}
+
+const struct op op_dropout = {
+	.name = "dropout",
+	.inputs = 1,
+	.attributes = COUNT(dropout_attributes),
+	.attribute = dropout_attributes,
+	.shape = same_shape,
+	.forward = dropout_forward,
+	.backward = dropout_backward,
+	.reference = dropout_reference,
+	.export = dropout_export,
+};

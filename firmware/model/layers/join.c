@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers of several inputs. */
+#include "model/layers/row.h"
+
+#include <string.h>
+
+static int refuse_shape(const struct graph *graph, const struct node *node, uint32_t i, const char *allowed,
+			struct error *err)
+{
+	const struct tensor *first = graph_at(graph, node->input[0]),
+			    *other = graph_at(graph, node->input[i]);
+	char first_text[SHAPE_TEXT_BYTES], other_text[SHAPE_TEXT_BYTES];
+
+	return error_set(err, -EINVAL, "found '%s' of shape %s, allowed beside '%s' of %s: %s", other->name,
+			 shape_text(other, other_text), first->name, shape_text(first, first_text), allowed);
+}
+
+/* ---- copy_columns: to[r][to_at + c] (+)= from[r][from_at + c] for `columns` columns ---- */
+
+struct block {
+	uint32_t tensor;
+	uint64_t stride, at; /* elements */
+};
+
+/* `per_row` rows of `columns` for each row of the batch. */
+static void copy_columns(struct plan *plan, const struct block *from, const struct block *to, bool add,
+			 uint64_t per_row, uint64_t columns)
+{
+	plan_emit(plan, &(struct launch){
+				.kernel = "copy_columns",
+				.groups = { { .per_row = per_row * columns, .tile = ELEMENT_GROUP } },
+				.arguments = 9,
+				.argument = { IN(from->tensor), OUT(to->tensor), INT(add),
+					      ROWS_TIMES(per_row), INT(columns), INT(from->stride),
+					      INT(from->at), INT(to->stride), INT(to->at) },
+			});
+}
+
+/* ---- add: y = x0 + x1 + ..., in this order ---- */
+
+static int add_shape(const struct graph *graph, const struct node *node, struct tensor *output,
+		     struct error *err)
+{
+	for (uint32_t i = 1; i < node->inputs; i++) {
+		const struct tensor *first = graph_at(graph, node->input[0]),
+				    *other = graph_at(graph, node->input[i]);
+
+		if (first->rank != other->rank ||
+		    memcmp(first->shape, other->shape, first->rank * sizeof(first->shape[0])) != 0)
+			return refuse_shape(graph, node, i, "the same", err);
+	}
+	return same_shape(graph, node, output, err);
+}
+
+static void add_forward(struct plan *plan, const struct node *node, bool training)
+{
+	const struct tensor *output = output_of(plan, node);
+
+	(void)training;
+	for (uint32_t i = 1; i < node->inputs; i++)
+		plan_emit(plan, &(struct launch){
+					.kernel = "add_two",
+					.groups = { per_element(output) },
+					.arguments = 5,
+					.argument = { IN(i == 1 ? node->input[0] : node->output),
+						      IN(node->input[i]), OUT(node->output), AT(ROWS),
+						      INT(output->elements) },
+				});
+}
+
+static void add_backward(struct plan *plan, const struct node *node)
+{
+	const struct tensor *output = output_of(plan, node);
+	const struct block dy = { output->gradient, output->elements, 0 };
+
+	for (uint32_t i = 0; i < node->inputs; i++) {
+		bool add = false;
+		const struct block dx = { plan_gradient(plan, node->input[i], &add), output->elements, 0 };
+
+		if (dx.tensor != GRAPH_NO_TENSOR)
+			copy_columns(plan, &dy, &dx, add, 1, output->elements);
+	}
+}
+
+static void add_reference(const struct op_reference *r)
+{
+	for (uint64_t e = 0; e < r->rows * r->outputs; e++) {
+		r->y[e] = 0;
+		for (uint32_t i = 0; i < r->node->inputs; i++) {
+			r->y[e] += r->x[i][e];
+			if (r->dy && r->dx[i])
+				r->dx[i][e] = r->dy[e];
+		}
+	}
+}
+
+/* x0 + x1, then one after the other. */
+static void add_export(struct export *out, const struct node *node)
+{
+	struct export_part_name sum = { "" };
+
+	for (uint32_t i = 1; i < node->inputs; i++) {
+		const struct export_part_name before = sum;
+		char part[32];
+
+		(void)snprintf(part, sizeof(part), "sum_%u", i);
+		sum = export_part(node, part);
+		export_binary(out, EXPORT_ADD, i == 1 ? export_input(out, node, 0) : before.text,
+			      export_input(out, node, i),
+			      i + 1 < node->inputs ? sum.text : export_output(out, node));
+	}
+}
+
+const struct op op_add = {
+	.name = "add",
+	.inputs = 2,
+	.inputs_max = CONFIG_INPUTS_MAX,
+	.shape = add_shape,
+	.forward = add_forward,
+	.backward = add_backward,
+	.reference = add_reference,
+	.export = add_export,
+};
+
+/* ---- concatenate: along `axis`, 1 being the first dimension of a row, as in Keras ---- */
+
+enum { CONCATENATE_AXIS };
+
+static const struct attribute_spec concatenate_attributes[] = {
+	[CONCATENATE_AXIS] = { "axis", ATTRIBUTE_IS_INT, .hashed = true, .fallback = -1,
+			       .min = -(double)CONFIG_SHAPE_MAX, .max = CONFIG_SHAPE_MAX },
+};
+
+/* Index into shape[]; the tensor's rank where there is no such axis. */
+static uint32_t axis_of(const struct node *node, const struct tensor *tensor)
+{
+	const int64_t axis = node->attribute[CONCATENATE_AXIS].i,
+		      index = axis < 0 ? axis + (int64_t)tensor->rank : axis - 1;
+
+	return axis && index >= 0 && index < (int64_t)tensor->rank ? (uint32_t)index : tensor->rank;
+}
+
+static int concatenate_shape(const struct graph *graph, const struct node *node, struct tensor *output,
+			     struct error *err)
+{
+	const struct tensor *first = graph_at(graph, node->input[0]);
+	const uint32_t axis = axis_of(node, first);
+
+	if (axis == first->rank)
+		return refuse_shape(graph, node, 0, "one that has the axis", err);
+	for (uint32_t i = 1; i < node->inputs; i++) {
+		const struct tensor *other = graph_at(graph, node->input[i]);
+
+		for (uint32_t d = 0; d < first->rank; d++)
+			if (first->rank != other->rank || (d != axis && first->shape[d] != other->shape[d]))
+				return refuse_shape(graph, node, i, "the same but for the axis", err);
+	}
+	(void)same_shape(graph, node, output, err);
+	for (uint32_t i = 1; i < node->inputs; i++)
+		output->shape[axis] += graph_at(graph, node->input[i])->shape[axis];
+	return 0;
+}
+
+/* An input as columns of the output: a row of it is `outer` rows of `columns`. */
+struct part {
+	uint64_t outer, columns, stride, at;
+};
+
+static struct part part_of(const struct graph *graph, const struct node *node, uint32_t i)
+{
+	const struct tensor *output = graph_at(graph, node->output), *input = graph_at(graph, node->input[i]);
+	const uint32_t axis = axis_of(node, output);
+	struct part part = { .outer = 1 };
+
+	for (uint32_t d = 0; d < axis; d++)
+		part.outer *= output->shape[d];
+	part.columns = input->elements / part.outer;
+	part.stride = output->elements / part.outer;
+	for (uint32_t before = 0; before < i; before++)
+		part.at += graph_at(graph, node->input[before])->elements / part.outer;
+	return part;
+}
+
+static void concatenate_forward(struct plan *plan, const struct node *node, bool training)
+{
+	(void)training;
+	for (uint32_t i = 0; i < node->inputs; i++) {
+		const struct part part = part_of(plan->graph, node, i);
+		const struct block from = { node->input[i], part.columns, 0 },
+				   to = { node->output, part.stride, part.at };
+
+		copy_columns(plan, &from, &to, false, part.outer, part.columns);
+	}
+}
+
+static void concatenate_backward(struct plan *plan, const struct node *node)
+{
+	for (uint32_t i = 0; i < node->inputs; i++) {
+		const struct part part = part_of(plan->graph, node, i);
+		const struct block from = { output_of(plan, node)->gradient, part.stride, part.at };
+		bool add = false;
+		const struct block to = { plan_gradient(plan, node->input[i], &add), part.columns, 0 };
+
+		if (to.tensor != GRAPH_NO_TENSOR)
+			copy_columns(plan, &from, &to, add, part.outer, part.columns);
+	}
+}
+
+static void concatenate_reference(const struct op_reference *r)
+{
+	for (uint32_t i = 0; i < r->node->inputs; i++) {
+		const struct part part = part_of(r->graph, r->node, i);
+
+		for (uint64_t row = 0; row < r->rows * part.outer; row++)
+			for (uint64_t c = 0; c < part.columns; c++) {
+				r->y[row * part.stride + part.at + c] = r->x[i][row * part.columns + c];
+				if (r->dy && r->dx[i])
+					r->dx[i][row * part.columns + c] =
+						r->dy[row * part.stride + part.at + c];
+			}
+	}
+}
+
+static void concatenate_export(struct export *out, const struct node *node)
+{
+	struct export_node join = { .kind = EXPORT_CONCATENATE,
+				    .output = export_output(out, node),
+				    .axes = { 1 + (int32_t)axis_of(node, export_tensor(out, node->output)) },
+				    .axis_count = 1 };
+
+	for (uint32_t i = 0; i < node->inputs; i++)
+		join.input[i] = export_input(out, node, i);
+	export_node(out, &join);
+}
+
+const struct op op_concatenate = {
+	.name = "concatenate",
+	.inputs = 2,
+	.inputs_max = CONFIG_INPUTS_MAX,
+	.attributes = COUNT(concatenate_attributes),
+	.attribute = concatenate_attributes,
+	.shape = concatenate_shape,
+	.forward = concatenate_forward,
+	.backward = concatenate_backward,
+	.reference = concatenate_reference,
+	.export = concatenate_export,
+};

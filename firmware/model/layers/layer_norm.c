@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/graph/random.h"
+#include "model/layers/norm.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct norm_tree gradients_of_rows = { "row_gradients", "merge_gradients", "sums", 2 };
+
+enum { LAYER_EPSILON, LAYER_CENTER, LAYER_SCALE, LAYER_GAMMA_INITIALIZER, LAYER_BETA_INITIALIZER };
+
+static const struct attribute_spec layer_norm_attributes[] = {
+	[LAYER_EPSILON] = { "epsilon", ATTRIBUTE_IS_FLOAT, .hashed = true, .fallback = 1e-3, .max = 1 },
+	[LAYER_CENTER] = { "center", ATTRIBUTE_IS_BOOL, .hashed = true, .fallback = 1 },
+	[LAYER_SCALE] = { "scale", ATTRIBUTE_IS_BOOL, .hashed = true, .fallback = 1 },
+	[LAYER_GAMMA_INITIALIZER] = NORM_INITIALIZER("gamma", "ones"),
+	[LAYER_BETA_INITIALIZER] = NORM_INITIALIZER("beta", "zeros"),
+};
+
+static const struct parameter_spec layer_norm_parameters[] = {
+	[NORM_GAMMA] = { "gamma", LAYER_GAMMA_INITIALIZER, .only_if = LAYER_SCALE, .shape = { INPUT_LAST } },
+	[NORM_BETA] = { "beta", LAYER_BETA_INITIALIZER, .only_if = LAYER_CENTER, .shape = { INPUT_LAST } },
+};
+
+/* Mean and 1 / deviation of each row. */
+static uint32_t row_statistics(struct plan *plan, const struct node *node)
+{
+	const struct tensor shape = { .rank = 2,
+				      .shape = { tensor_outer(output_of(plan, node)), 2 },
+				      .rows = true };
+
+	return plan_work(plan, node, "stats", &shape);
+}
+
+static void layer_norm_forward(struct plan *plan, const struct node *node, bool training)
+{
+	const uint32_t stats = row_statistics(plan, node);
+	const struct tensor *output = output_of(plan, node);
+
+	(void)training;
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "layer_norm",
+			  .groups = { per_outer(output) },
+			  .arguments = 8,
+			  .argument = { IN(node->input[0]),
+					norm_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
+					norm_optional(node->parameter[NORM_BETA], ARGUMENT_IN), OUT(stats),
+					OUT(node->output), FLOAT(node->attribute[LAYER_EPSILON].f),
+					ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output)) },
+		  });
+}
+
+static void layer_norm_backward(struct plan *plan, const struct node *node)
+{
+	const uint32_t stats = row_statistics(plan, node);
+	const struct tensor *output = output_of(plan, node);
+	const struct launch first = { .arguments = 3,
+				      .argument = { IN(output->gradient), IN(node->input[0]), IN(stats) } };
+	const uint64_t outer = tensor_outer(output), columns = tensor_last(output);
+	const uint32_t dy = output->gradient;
+	bool add = false;
+	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
+
+	if (parameter_gradient(plan, node, NORM_GAMMA) != GRAPH_NO_TENSOR ||
+	    parameter_gradient(plan, node, NORM_BETA) != GRAPH_NO_TENSOR)
+		norm_emit_parameter_gradients(plan, node,
+					      norm_emit_tree(plan, node, &gradients_of_rows, first));
+	if (dx == GRAPH_NO_TENSOR)
+		return;
+	plan_emit(plan, &(struct launch){
+				.kernel = "layer_norm_backward",
+				.groups = { { .per_row = outer, .tile = ROW_GROUP } },
+				.arguments = 8,
+				.argument = { IN(dy), IN(node->input[0]),
+					      norm_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
+					      IN(stats), OUT(dx), INT(add), ROWS_TIMES(outer), INT(columns) },
+			});
+}
+
+static void row_forward(const struct op_reference *r, struct norm_view *view, uint64_t row)
+{
+	const double *x = r->x[0] + row * view->columns, count = (double)view->columns;
+	double *y = r->y + row * view->columns, variance = 0;
+
+	view->mean = 0;
+	for (uint64_t c = 0; c < view->columns; c++)
+		view->mean += x[c] / count;
+	for (uint64_t c = 0; c < view->columns; c++)
+		variance += (x[c] - view->mean) * (x[c] - view->mean) / count;
+	view->scale = 1 / sqrt(variance + r->node->attribute[LAYER_EPSILON].f);
+	for (uint64_t c = 0; c < view->columns; c++)
+		y[c] = (x[c] - view->mean) * view->scale * norm_or_else(r->parameter[NORM_GAMMA], c, 1) +
+		       norm_or_else(r->parameter[NORM_BETA], c, 0);
+}
+
+static void row_backward(const struct op_reference *r, const struct norm_view *view, uint64_t row)
+{
+	const double *x = r->x[0] + row * view->columns, *dy = r->dy + row * view->columns;
+	double sum = 0, product = 0;
+
+	for (uint64_t c = 0; c < view->columns; c++) {
+		const double x1 = (x[c] - view->mean) * view->scale,
+			     g = dy[c] * norm_or_else(r->parameter[NORM_GAMMA], c, 1);
+
+		sum += g;
+		product += g * x1;
+		if (r->dparameter[NORM_GAMMA])
+			r->dparameter[NORM_GAMMA][c] += dy[c] * x1;
+		if (r->dparameter[NORM_BETA])
+			r->dparameter[NORM_BETA][c] += dy[c];
+	}
+	for (uint64_t c = 0; r->dx[0] && c < view->columns; c++) {
+		const double x1 = (x[c] - view->mean) * view->scale,
+			     g = dy[c] * norm_or_else(r->parameter[NORM_GAMMA], c, 1);
+
+		r->dx[0][row * view->columns + c] =
+			(g - (sum + x1 * product) / (double)view->columns) * view->scale;
+	}
+}
+
+static void layer_norm_reference(const struct op_reference *r)
+{
+	struct norm_view view = norm_view_of(r);
+
+	for (uint32_t i = 0; r->dy && i < 2; i++)
+		if (r->dparameter[i])
+			memset(r->dparameter[i], 0, view.columns * sizeof(double));
+	for (uint64_t row = 0; row < view.n; row++) {
+		row_forward(r, &view, row);
+		if (r->dy)
+			row_backward(r, &view, row);
+	}
+}
+
+/* The mean over the last dimension, which stays. */
+static struct export_part_name export_mean(struct export *out, const struct node *node, const char *of,
+					   const char *part)
+{
+	const struct export_part_name name = export_part(node, part);
+
+	export_node(out, &(struct export_node){ .kind = EXPORT_MEAN,
+						.output = name.text,
+						.input = { of },
+						.axes = { -1 },
+						.axis_count = 1,
+						.keep = true });
+	return name;
+}
+
+static void layer_norm_export(struct export *out, const struct node *node)
+{
+	const char *x = export_input(out, node, 0);
+	const struct export_part_name mean = export_mean(out, node, x, "mean"),
+				      centered = export_both(out, node, EXPORT_SUBTRACT, x, mean.text,
+							     "centered"),
+				      squares = export_both(out, node, EXPORT_MULTIPLY, centered.text,
+							    centered.text, "squares"),
+				      variance = export_mean(out, node, squares.text, "variance"),
+				      spread = norm_export_spread(out, node, variance.text,
+								  node->attribute[LAYER_EPSILON].f);
+
+	norm_export_scaled(out, node, centered.text, spread.text);
+}
+
+const struct op op_layer_norm = {
+	.name = "layer_norm",
+	.inputs = 1,
+	.attributes = COUNT(layer_norm_attributes),
+	.attribute = layer_norm_attributes,
+	.parameters = COUNT(layer_norm_parameters),
+	.parameter = layer_norm_parameters,
+	.shape = norm_shape,
+	.forward = layer_norm_forward,
+	.backward = layer_norm_backward,
+	.reference = layer_norm_reference,
+	.export = layer_norm_export,
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/layers/norm.h"
+
+int norm_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err)
+{
+	const struct tensor *input = graph_at(graph, node->input[0]);
+
+	if (!input->rank)
+		return error_set(err, -EINVAL, "found no dimensions of '%s', allowed: 1 .. %u", input->name,
+				 CONFIG_SHAPE_MAX);
+	return same_shape(graph, node, output, err);
+}
+
+uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t parts)
+{
+	const struct tensor shape = { .rank = 2, .shape = { parts, tensor_last(output_of(plan, node)) } };
+
+	return plan_work(plan, node, name, &shape);
+}
+
+struct argument norm_optional(uint32_t tensor, enum argument_kind kind)
+{
+	if (tensor == GRAPH_NO_TENSOR)
+		return (struct argument)AT(NULL);
+	return (struct argument){ .kind = kind, .tensor = tensor };
+}
+
+/* ---- The tree ---- */
+
+/* What one item of the tree of sums takes together: NORM_CHUNK of kernels/norm.cl. */
+#define NORM_CHUNK 64u
+
+static uint64_t divide_up(uint64_t n, uint64_t by)
+{
+	return (n + by - 1) / by;
+}
+
+uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct norm_tree *tree,
+			struct launch launch)
+{
+	const struct tensor *output = output_of(plan, node);
+	const uint64_t outer = tensor_outer(output), columns = tensor_last(output),
+		       n = plan->graph->batch_rows * outer;
+	const struct extent across = norm_per_column(output);
+	char name[64];
+	uint64_t tile = NORM_CHUNK;
+	uint32_t level = 0, parts;
+
+	(void)snprintf(name, sizeof(name), "%s%u", tree->name, level);
+	parts = norm_work(plan, node, name, divide_up(n, tile) * tree->sums);
+	launch.kernel = tree->chunk;
+	launch.groups[0] = across;
+	launch.groups[1] = (struct extent){ .per_row = outer, .tile = tile };
+	launch.argument[launch.arguments++] = (struct argument)OUT(parts);
+	launch.argument[launch.arguments++] = (struct argument)AT(ROWS);
+	launch.argument[launch.arguments++] = (struct argument)INT(outer);
+	launch.argument[launch.arguments++] = (struct argument)INT(columns);
+	plan_emit(plan, &launch);
+	for (; tile < n; tile *= NORM_CHUNK) {
+		const uint32_t from = parts;
+
+		(void)snprintf(name, sizeof(name), "%s%u", tree->name, ++level);
+		parts = norm_work(plan, node, name, divide_up(n, tile * NORM_CHUNK) * tree->sums);
+		plan_emit(plan, &(struct launch){
+					.kernel = tree->merge,
+					.groups = { across, { .per_row = outer, .tile = tile * NORM_CHUNK } },
+					.arguments = 6,
+					.argument = { IN(from), OUT(parts), AT(ROWS), INT(outer), INT(tile),
+						      INT(columns) },
+				});
+	}
+	return parts;
+}
+
+/* ---- Over columns ---- */
+
+void norm_emit_given(struct plan *plan, const struct node *node, uint32_t saved, uint32_t mean,
+		     uint32_t variance, double epsilon, double least)
+{
+	const struct tensor *output = output_of(plan, node);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "given_moments",
+				.groups = { norm_per_column(output) },
+				.arguments = 6,
+				.argument = { IN(mean), IN(variance), OUT(saved), FLOAT(epsilon),
+					      FLOAT(least), INT(tensor_last(output)) },
+			});
+}
+
+void norm_emit_normalize(struct plan *plan, const struct node *node, uint32_t saved, uint32_t gamma,
+			 uint32_t beta)
+{
+	const struct tensor *output = output_of(plan, node);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "normalize_columns",
+			  .groups = { per_element(output) },
+			  .arguments = 7,
+			  .argument = { IN(node->input[0]), IN(saved), norm_optional(gamma, ARGUMENT_IN),
+					norm_optional(beta, ARGUMENT_IN), OUT(node->output),
+					ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output)) },
+		  });
+}
+
+void norm_emit_columns_backward(struct plan *plan, const struct node *node, uint32_t saved, uint32_t gamma,
+				uint32_t sums)
+{
+	const struct tensor *output = output_of(plan, node);
+	bool add = false;
+	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
+
+	if (dx == GRAPH_NO_TENSOR)
+		return;
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "batch_norm_backward",
+			  .groups = { per_element(output) },
+			  .arguments = 12,
+			  .argument = { IN(output->gradient), IN(node->input[0]), IN(saved),
+					norm_optional(gamma, ARGUMENT_IN), norm_optional(sums, ARGUMENT_IN),
+					IN(plan->graph->empty), OUT(dx), INT(add), AT(ROWS), AT(VALID_ROWS),
+					INT(tensor_outer(output)), INT(tensor_last(output)) },
+		  });
+}
+
+void norm_emit_parameter_gradients(struct plan *plan, const struct node *node, uint32_t sums)
+{
+	const struct tensor *output = output_of(plan, node);
+	const uint32_t gamma = parameter_gradient(plan, node, NORM_GAMMA),
+		       beta = parameter_gradient(plan, node, NORM_BETA);
+
+	if (gamma == GRAPH_NO_TENSOR && beta == GRAPH_NO_TENSOR)
+		return;
+	plan_emit(plan, &(struct launch){
+				.kernel = "norm_parameter_gradients",
+				.groups = { norm_per_column(output) },
+				.arguments = 4,
+				.argument = { IN(sums), norm_optional(gamma, ARGUMENT_OUT),
+					      norm_optional(beta, ARGUMENT_OUT), INT(tensor_last(output)) },
+			});
+}
+
+/* ---- Export ---- */
+
+void norm_export_scaled(struct export *out, const struct node *node, const char *centered, const char *spread)
+{
+	const char *factor[2] = { export_parameter(out, node, NORM_GAMMA),
+				  export_parameter(out, node, NORM_BETA) };
+	const char *result = export_output(out, node);
+	const struct export_part_name normal = export_part(node, "normal"),
+				      scaled = export_part(node, "scaled");
+
+	export_binary(out, EXPORT_DIVIDE, centered, spread, factor[0] || factor[1] ? normal.text : result);
+	if (factor[0])
+		export_binary(out, EXPORT_MULTIPLY, normal.text, factor[0], factor[1] ? scaled.text : result);
+	if (factor[1])
+		export_binary(out, EXPORT_ADD, factor[0] ? scaled.text : normal.text, factor[1], result);
+}
+
+struct export_part_name norm_export_spread(struct export *out, const struct node *node, const char *variance,
+					   double epsilon)
+{
+	const struct export_part_name sum =
+		export_with(out, node, EXPORT_ADD, variance, epsilon, "variance_epsilon");
+
+	return export_of(out, node, EXPORT_SQRT, sum.text, "spread");
+}
+
+/* ---- References ---- */
+
+struct norm_view norm_view_of(const struct op_reference *r)
+{
+	const struct tensor *output = graph_at(r->graph, r->node->output);
+
+	return (struct norm_view){ .n = r->rows * tensor_outer(output),
+				   .outer = tensor_outer(output),
+				   .columns = tensor_last(output) };
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pooling over images [height, width, channels], each channel by itself. */
+#include "model/layers/row.h"
+#include "model/plan/window.h"
+
+#include <string.h>
+
+/* ---- What the rows share ---- */
+
+enum { POOL_SIZE, POOL_STRIDES, POOL_PADDING };
+
+static const struct attribute_spec pool_attributes[] = {
+	[POOL_SIZE] = { "pool_size", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 2, .min = 1,
+			.max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
+	/* 0, which nobody can ask for: as pool_size. */
+	[POOL_STRIDES] = { "strides", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 0, .min = 1,
+			   .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
+	[POOL_PADDING] = { "padding", ATTRIBUTE_IS_NAME, .hashed = true, .names = window_paddings,
+			   .fallback_name = "valid" },
+};
+
+enum { GLOBAL_KEEPDIMS };
+
+static const struct attribute_spec global_attributes[] = {
+	[GLOBAL_KEEPDIMS] = { "keepdims", ATTRIBUTE_IS_BOOL, .hashed = true },
+};
+
+extern const struct op op_max_pooling2d, op_global_max_pooling2d;
+
+static bool is_global(const struct node *node)
+{
+	return node->op->attribute == global_attributes;
+}
+
+static bool is_max(const struct node *node)
+{
+	return node->op == &op_max_pooling2d || node->op == &op_global_max_pooling2d;
+}
+
+/* A global one's window is the image. */
+static int pool_make(const struct graph *graph, const struct node *node, struct window *ret_window,
+		     struct error *err)
+{
+	static const int64_t once[] = { 1, 1 };
+	const struct tensor *input = graph_at(graph, node->input[0]);
+	const int64_t whole[] = { (int64_t)input->shape[0], (int64_t)input->shape[1] };
+	const struct attribute *attribute = node->attribute;
+	struct window_keys keys = { .size = whole, .strides = once, .dilation = once, .padding = "valid" };
+
+	if (!is_global(node)) {
+		keys.size = attribute[POOL_SIZE].item;
+		keys.strides = attribute[attribute[POOL_STRIDES].item[0] ? POOL_STRIDES : POOL_SIZE].item;
+		keys.padding = attribute[POOL_PADDING].s;
+	}
+	return window_make(input, &keys, ret_window, err);
+}
+
+/* Of a node whose shape is known to be right. */
+static struct window pool_of(const struct graph *graph, const struct node *node)
+{
+	struct window window = { 0 };
+	struct error err;
+
+	if (pool_make(graph, node, &window, &err) < 0)
+		abort();
+	return window;
+}
+
+static int pool_shape(const struct graph *graph, const struct node *node, struct tensor *output,
+		      struct error *err)
+{
+	struct window window = { 0 };
+	int rc = pool_make(graph, node, &window, err);
+
+	if (rc < 0)
+		return rc;
+	output->rank = 1;
+	if (!is_global(node) || node->attribute[GLOBAL_KEEPDIMS].b) {
+		output->rank = 3;
+		output->shape[0] = (uint64_t)window.out[0];
+		output->shape[1] = (uint64_t)window.out[1];
+	}
+	output->shape[output->rank - 1] = tensor_last(graph_at(graph, node->input[0]));
+	return 0;
+}
+
+/* Which number was the largest: forward leaves it for backward. */
+static uint32_t best_of(struct plan *plan, const struct node *node)
+{
+	struct tensor shape = *output_of(plan, node);
+
+	shape.dtype = DTYPE_U32; /* kernels load it as floats of the same bits */
+	return plan_work(plan, node, "best", &shape);
+}
+
+/* A work-item POOL_CHANNELS channels of a place. */
+#define POOL_CHANNELS 16u
+static struct extent per_place(int32_t height, int32_t width, uint64_t channels)
+{
+	return (struct extent){ .per_row = (uint64_t)height * (uint64_t)width *
+					   ((channels + POOL_CHANNELS - 1) / POOL_CHANNELS),
+				.tile = ELEMENT_GROUP };
+}
+
+static void pool_forward(struct plan *plan, const struct node *node, bool training)
+{
+	const struct window window = pool_of(plan->graph, node);
+	const uint64_t numbers = tensor_last(output_of(plan, node));
+	const struct argument rows = AT(ROWS), channels = INT(numbers),
+			      tensor = IN(window_tensor(plan, node, "window", &window));
+	struct launch launch = { .kernel = "average_pool",
+				 .groups = { per_place(window.out[0], window.out[1], numbers) },
+				 .arguments = 5,
+				 .argument = { IN(node->input[0]), OUT(node->output), rows, channels,
+					       tensor } };
+
+	if (is_max(node)) {
+		launch.kernel = "max_pool";
+		launch.arguments = 6;
+		launch.argument[2] = (struct argument){ 0 };
+		if (training)
+			launch.argument[2] = (struct argument)OUT(best_of(plan, node));
+		launch.argument[3] = rows;
+		launch.argument[4] = channels;
+		launch.argument[5] = tensor;
+	}
+	plan_emit(plan, &launch);
+}
+
+static void pool_backward(struct plan *plan, const struct node *node)
+{
+	const struct window window = pool_of(plan->graph, node);
+	const uint32_t dy = output_of(plan, node)->gradient,
+		       tensor = window_tensor(plan, node, "window", &window);
+	const uint64_t channels = tensor_last(output_of(plan, node));
+	const struct extent groups = per_place(window.in[0], window.in[1], channels);
+	bool add = false;
+	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
+
+	if (dx == GRAPH_NO_TENSOR)
+		return;
+	if (is_max(node))
+		plan_emit(plan,
+			  &(struct launch){ .kernel = "max_pool_backward",
+					    .groups = { groups },
+					    .arguments = 7,
+					    .argument = { IN(dy), IN(best_of(plan, node)), INOUT(dx),
+							  INT(add), AT(ROWS), INT(channels), IN(tensor) } });
+	else
+		plan_emit(plan, &(struct launch){ .kernel = "average_pool_backward",
+						  .groups = { groups },
+						  .arguments = 6,
+						  .argument = { IN(dy), INOUT(dx), INT(add), AT(ROWS),
+								INT(channels), IN(tensor) } });
+}
+
+/* ---- Reference ---- */
+
+/* One number of y: its place and channel in a row, and what it covers. */
+struct place {
+	const struct window *window;
+	uint64_t channels, place, channel;
+};
+
+/* Where in a row of x the number is that tap `t` covers; false: padding. */
+static bool covers(const struct place *p, uint64_t t, uint64_t *ret_at)
+{
+	const struct window *window = p->window;
+	const int32_t y = window_source(window, 0, (int32_t)p->place / window->out[1],
+					(int32_t)t / window->size[1]),
+		      x = window_source(window, 1, (int32_t)p->place % window->out[1],
+					(int32_t)t % window->size[1]);
+
+	*ret_at = ((uint64_t)y * (uint64_t)window->in[1] + (uint64_t)x) * p->channels + p->channel;
+	return y >= 0 && x >= 0;
+}
+
+static void reference_max(const struct place *p, const double *x, double *y, const double *dy, double *dx)
+{
+	uint64_t best = UINT64_MAX, at;
+
+	for (uint64_t t = 0; t < window_taps(p->window); t++)
+		if (covers(p, t, &at) && (best == UINT64_MAX || x[at] > x[best]))
+			best = at;
+	*y = x[best];
+	if (dx)
+		dx[best] += *dy;
+}
+
+static void reference_average(const struct place *p, const double *x, double *y, const double *dy, double *dx)
+{
+	uint64_t count = 0, at;
+
+	*y = 0;
+	for (uint64_t t = 0; t < window_taps(p->window); t++)
+		if (covers(p, t, &at)) {
+			*y += x[at];
+			count++;
+		}
+	*y /= (double)count;
+	for (uint64_t t = 0; dx && t < window_taps(p->window); t++)
+		if (covers(p, t, &at))
+			dx[at] += *dy / (double)count;
+}
+
+static void pool_reference(const struct op_reference *r)
+{
+	const struct window window = pool_of(r->graph, r->node);
+	const uint64_t channels = r->outputs / window_places(&window);
+	double *dx = r->dy ? r->dx[0] : NULL;
+
+	for (uint64_t i = 0; dx && i < r->rows * r->inputs; i++)
+		dx[i] = 0;
+	for (uint64_t i = 0; i < r->rows * r->outputs; i++) {
+		const struct place place = { .window = &window,
+					     .channels = channels,
+					     .place = i % r->outputs / channels,
+					     .channel = i % channels };
+		const uint64_t row = i / r->outputs * r->inputs;
+
+		(is_max(r->node) ? reference_max : reference_average)(
+			&place, r->x[0] + row, r->y + i, r->dy ? r->dy + i : NULL, dx ? dx + row : NULL);
+	}
+}
+
+static void pool_export(struct export *out, const struct node *node)
+{
+	const struct window window = pool_of(export_graph(out), node);
+	struct export_node pool = { .kind = is_max(node) ? EXPORT_MAX_POOLING : EXPORT_AVERAGE_POOLING,
+				    .output = export_output(out, node),
+				    .input = { export_input(out, node, 0) } };
+
+	if (is_global(node)) {
+		pool.kind = is_max(node) ? EXPORT_MAX : EXPORT_MEAN;
+		pool.axes[0] = 1;
+		pool.axes[1] = 2;
+		pool.axis_count = 2;
+		pool.keep = node->attribute[GLOBAL_KEEPDIMS].b;
+	} else {
+		pool.window = &window;
+		pool.same = !strcmp(node->attribute[POOL_PADDING].s, "same");
+	}
+	export_node(out, &pool);
+}
+
+/* ---- The rows ---- */
+
+#define POOL(op_name, table)                 \
+	const struct op op_##op_name = {     \
+		.name = #op_name,            \
+		.inputs = 1,                 \
+		.attributes = COUNT(table),  \
+		.attribute = table,          \
+		.shape = pool_shape,         \
+		.forward = pool_forward,     \
+		.backward = pool_backward,   \
+		.reference = pool_reference, \
+		.export = pool_export,       \
+	}
+
+POOL(max_pooling2d, pool_attributes);
+POOL(average_pooling2d, pool_attributes);
+POOL(global_max_pooling2d, global_attributes);
+POOL(global_average_pooling2d, global_attributes);

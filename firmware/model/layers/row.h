@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rows of the op table have in common. Each file here defines rows `const struct op op_NAME`; ops.c
+ * lists them. */
+#pragma once
+
+#include "model/export/export_ops.h"
+#include "model/layers/ops.h"
+#include "model/plan/plan.h"
+
+#define COUNT(table) (uint32_t)(sizeof(table) / sizeof(*(table)))
+
+static inline const struct tensor *input_of(const struct plan *plan, const struct node *node, uint32_t i)
+{
+	return graph_at(plan->graph, node->input[i]);
+}
+
+static inline const struct tensor *output_of(const struct plan *plan, const struct node *node)
+{
+	return graph_at(plan->graph, node->output);
+}
+
+/* Where the gradient of a parameter goes, GRAPH_NO_TENSOR: it is frozen, switched off, or state. */
+static inline uint32_t parameter_gradient(const struct plan *plan, const struct node *node, uint32_t i)
+{
+	return node->parameter[i] == GRAPH_NO_TENSOR ? GRAPH_NO_TENSOR
+						     : graph_at(plan->graph, node->parameter[i])->gradient;
+}
+
+/* One work-item an element of [rows, elements of a row], in groups of ELEMENT_GROUP. */
+static inline struct extent per_element(const struct tensor *tensor)
+{
+	return (struct extent){ .per_row = tensor->elements, .tile = ELEMENT_GROUP };
+}
+
+/* One work-item a row of the last dimension, in groups of ROW_GROUP. */
+static inline struct extent per_outer(const struct tensor *tensor)
+{
+	return (struct extent){ .per_row = tensor_outer(tensor), .tile = ROW_GROUP };
+}
+
+/* The output gets its bias added, over the last dimension. */
+void emit_bias(struct plan *plan, const struct node *node, uint32_t bias);
+
+/* For op.shape: that of input 0. */
+int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);

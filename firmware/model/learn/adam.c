@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adam (Kingma and Ba, 2015), as Keras writes it, and with decoupled weight decay (Loshchilov and Hutter,
+ * 2019). */
+#include "model/layers/ops.h"
+#include "model/layout.h"
+#include "model/learn/loss_scale.h"
+#include "model/learn/rows.h"
+
+#include <math.h>
+
+static uint32_t adam_slots(const struct config *config)
+{
+	(void)config;
+	return 2;
+}
+
+/* All of vectors [from, to) of the region. */
+static void emit_range(struct plan *plan, uint64_t from, uint64_t to)
+{
+	const struct graph *graph = plan->graph;
+	const struct config *config = graph->config;
+
+	if (from == to)
+		return;
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "adam",
+			  .on_update = true,
+			  .groups = { optimizer_groups(plan, to - from) },
+			  .arguments = 13,
+			  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+					INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
+					UINT((uint32_t)from), UINT((uint32_t)to), OUT(graph->chunk_fault),
+					AT(RATE), optimizer_decay(plan), FLOAT(1 - config->optimizer.beta_1),
+					FLOAT(1 - config->optimizer.beta_2), FLOAT(config->optimizer.epsilon),
+					loss_scale_verdict(graph) },
+		  });
+}
+
+/* The rows of a lazy parameter that the batch names. */
+static void emit_rows(struct plan *plan, const struct node *node)
+{
+	const struct graph *graph = plan->graph;
+	const struct config *config = graph->config;
+	const struct touched rows = node->op->touched(plan, node);
+	const struct tensor *table = graph_at(graph, node->parameter[0]);
+	const bool excluded = optimizer_excluded(config, table->name);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "adam_rows",
+			  .on_update = true,
+			  .groups = { { .per_row = rows.per_row, .tile = (uint64_t)rows.group * rows.run } },
+			  .arguments = 17,
+			  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+					INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
+					UINT((uint32_t)(table->offset / sizeof(float))), IN(rows.key),
+					IN(rows.count), INT(rows.ids), INT(rows.columns), INT(rows.run),
+					OUT(graph->chunk_fault), AT(RATE),
+					excluded ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY),
+					FLOAT(1 - config->optimizer.beta_1),
+					FLOAT(1 - config->optimizer.beta_2), FLOAT(config->optimizer.epsilon),
+					loss_scale_verdict(graph) },
+		  });
+}
+
+/* The region in one launch, but for what is lazy in it. */
+static void adam_emit(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+	uint64_t from = 0;
+
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct node *node = &graph->node[i];
+		const struct tensor *table = node->op->touched ? graph_at(graph, node->parameter[0]) : NULL;
+
+		if (!table || !table->lazy)
+			continue;
+		emit_range(plan, from, table->offset / OPTIMIZER_VECTOR_BYTES);
+		emit_rows(plan, node);
+		from = layout_end(table) / OPTIMIZER_VECTOR_BYTES;
+	}
+	emit_range(plan, from, optimizer_vectors(plan));
+}
+
+static double adam_correction(const struct config *config, uint64_t t)
+{
+	return sqrt(1 - pow(config->optimizer.beta_2, (double)t)) /
+	       (1 - pow(config->optimizer.beta_1, (double)t));
+}
+
+static void adam_reference(const struct config *config, double rate, uint64_t t, uint64_t n,
+			   const double *gradient, double *parameter, double *m, double *v)
+{
+	const double b1 = config->optimizer.beta_1, b2 = config->optimizer.beta_2;
+	const double alpha = rate * adam_correction(config, t);
+
+	for (uint64_t i = 0; i < n; i++) {
+		m[i] = b1 * m[i] + (1 - b1) * gradient[i];
+		v[i] = b2 * v[i] + (1 - b2) * gradient[i] * gradient[i];
+		parameter[i] -= alpha * m[i] / (sqrt(v[i]) + config->optimizer.epsilon);
+	}
+}
+
+const struct optimizer optimizer_adam = {
+	"adam", 0.001, 0, { "m", "v" }, adam_slots, adam_emit, adam_correction, adam_reference,
+};
+
+const struct optimizer optimizer_adamw = {
+	"adamw", 0.001, 0.004, { "m", "v" }, adam_slots, adam_emit, adam_correction, adam_reference,
+};

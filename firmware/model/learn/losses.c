@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/learn/losses.h"
+
+#include "model/layers/ops.h"
+#include "model/learn/loss_scale.h"
+#include "model/plan/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- The rows' formulae ---- */
+
+static double softmax_row(uint64_t classes, const double *z, const double *label, double smoothing,
+			  double *dz)
+{
+	double most = z[0], sum = 0, labels = 0, loss = 0;
+
+	for (uint64_t c = 1; c < classes; c++)
+		most = z[c] > most ? z[c] : most;
+	for (uint64_t c = 0; c < classes; c++)
+		sum += exp(z[c] - most);
+	for (uint64_t c = 0; c < classes; c++) {
+		const double y = label[c] * (1 - smoothing) + smoothing / (double)classes;
+
+		labels += y;
+		loss += y * (log(sum) + most - z[c]);
+	}
+	for (uint64_t c = 0; dz && c < classes; c++)
+		dz[c] = exp(z[c] - most) / sum * labels - label[c] * (1 - smoothing) -
+			smoothing / (double)classes;
+	return loss;
+}
+
+static double sparse_row(uint64_t classes, const double *z, const double *label, double smoothing, double *dz)
+{
+	double most = z[0], sum = 0;
+
+	(void)smoothing;
+	for (uint64_t c = 1; c < classes; c++)
+		most = z[c] > most ? z[c] : most;
+	for (uint64_t c = 0; c < classes; c++)
+		sum += exp(z[c] - most);
+	for (uint64_t c = 0; dz && c < classes; c++)
+		dz[c] = exp(z[c] - most) / sum - ((double)c == *label);
+	return log(sum) + most - z[(uint64_t)*label];
+}
+
+static double sigmoid_row(uint64_t units, const double *z, const double *label, double smoothing, double *dz)
+{
+	double loss = 0;
+
+	for (uint64_t u = 0; u < units; u++) {
+		const double y = label[u] * (1 - smoothing) + 0.5 * smoothing;
+
+		loss += fmax(z[u], 0) - z[u] * y + log1p(exp(-fabs(z[u])));
+		if (dz)
+			dz[u] = (1 / (1 + exp(-z[u])) - y) / (double)units;
+	}
+	return loss / (double)units;
+}
+
+static double squared_row(uint64_t outputs, const double *z, const double *label, double smoothing,
+			  double *dz)
+{
+	double loss = 0;
+
+	(void)smoothing;
+	for (uint64_t i = 0; i < outputs; i++) {
+		loss += (z[i] - label[i]) * (z[i] - label[i]);
+		if (dz)
+			dz[i] = 2 * (z[i] - label[i]) / (double)outputs;
+	}
+	return loss / (double)outputs;
+}
+
+/* ---- The table ---- */
+
+static const struct loss losses[] = {
+	{ .name = "categorical_crossentropy",
+	  .kind = METRICS_CLASSES,
+	  .output_op = "softmax",
+	  .float_label = true,
+	  .smooths = true,
+	  .label_limit = 2,
+	  .kernel = "softmax_crossentropy",
+	  .row = softmax_row },
+	{ .name = "sparse_categorical_crossentropy",
+	  .kind = METRICS_CLASSES,
+	  .output_op = "softmax",
+	  .class_label = true,
+	  .kernel = "softmax_crossentropy",
+	  .row = sparse_row },
+	{ .name = "binary_crossentropy",
+	  .kind = METRICS_LABELS,
+	  .output_op = "sigmoid",
+	  .float_label = true,
+	  .smooths = true,
+	  .label_limit = 2,
+	  .kernel = "sigmoid_crossentropy",
+	  .row = sigmoid_row },
+	{ .name = "mean_squared_error",
+	  .kind = METRICS_NUMBERS,
+	  .float_label = true,
+	  .kernel = "squared_error",
+	  .row = squared_row },
+};
+
+const struct loss *loss_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (!strcmp(losses[i].name, name))
+			return &losses[i];
+	return NULL;
+}
+
+const char *loss_names(void)
+{
+	return "categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy, "
+	       "mean_squared_error";
+}
+
+/* ---- What goes together ---- */
+
+static const struct tensor *output_of(const struct graph *graph)
+{
+	return graph_at(graph, graph->node[graph->nodes - 1].output);
+}
+
+/* Classes that a row is of one of: with one output there are two. */
+static uint64_t classes_of(const struct graph *graph)
+{
+	const uint64_t outputs = output_of(graph)->elements;
+
+	return outputs == 1 && !graph->loss->class_label ? 2 : outputs;
+}
+
+static void check_label(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct loss *loss = graph->loss;
+	const struct tensor *label = graph_at(graph, graph->label), *output = output_of(graph);
+	const unsigned line = config_line(graph->config, "model.label");
+	const char *type = label->dtype == DTYPE_I64 ? "int64" : "float32";
+
+	if (label->dtype != DTYPE_I64 && !loss->float_label)
+		mistakes_add(mistakes, line, "model.label: found '%s', %s, allowed with loss %s: int64",
+			     label->name, type, loss->name);
+	else if (loss->class_label && label->elements != 1)
+		mistakes_add(mistakes, line,
+			     "model.label: found '%s', %s of %" PRIu64
+			     " numbers a row, allowed with loss %s: "
+			     "1, the number of a class",
+			     label->name, type, label->elements, loss->name);
+	else if (!loss->class_label && label->elements != output->elements)
+		mistakes_add(mistakes, graph->node[graph->nodes - 1].line,
+			     "model.layers: found %" PRIu64 " outputs, allowed: %" PRIu64
+			     ", the classes of label '%s'",
+			     output->elements, label->elements, label->name);
+	else if (loss->output_op && tensor_outer(output) != 1)
+		mistakes_add(mistakes, graph->node[graph->nodes - 1].line,
+			     "model.layers: found %" PRIu64 " places of %" PRIu64
+			     " outputs each, allowed with loss %s: 1",
+			     tensor_outer(output), tensor_last(output), loss->name);
+}
+
+static void check_weights(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct config *config = graph->config;
+	const uint32_t weights = config->model.class_weights.count;
+	const char *sample = config->model.sample_weight;
+	const struct tensor *weight =
+		graph->weight == GRAPH_NO_TENSOR ? NULL : graph_at(graph, graph->weight);
+
+	if (weights && weights != classes_of(graph))
+		mistakes_add(mistakes, config_line(config, "model.class_weights"),
+			     "model.class_weights: found %u, allowed: %" PRIu64 ", one a class", weights,
+			     classes_of(graph));
+	if (weights && sample && *sample)
+		mistakes_add(mistakes, config_line(config, "model.class_weights"),
+			     "model.class_weights: found beside model.sample_weight, allowed: one of them");
+	if (weight && (!weight->feature || weight->feature->values_max || weight->dtype != DTYPE_F32 ||
+		       weight->elements != 1))
+		mistakes_add(
+			mistakes, config_line(config, "model.sample_weight"),
+			"model.sample_weight: found \"%s\", allowed: a float32 feature of `schema` with one "
+			"number a row",
+			sample);
+}
+
+/* A loss of numbers knows no right and wrong. */
+static void check_accuracy(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct config *config = graph->config;
+	const struct {
+		const char *key;
+		int monitor;
+	} monitors[] = { { "early_stopping.monitor", config->early_stopping.monitor },
+			 { "reduce_on_plateau.monitor", config->reduce_on_plateau.monitor },
+			 { "keep_best.monitor", config->keep_best.monitor } };
+
+	if (graph->loss->kind != METRICS_NUMBERS)
+		return;
+	for (size_t i = 0; i < sizeof(monitors) / sizeof(*monitors); i++)
+		if (monitors[i].monitor == MONITOR_ACCURACY || monitors[i].monitor == MONITOR_VAL_ACCURACY)
+			mistakes_add(
+				mistakes, config_line(config, monitors[i].key),
+				"%s: found \"%s\", allowed with loss %s: \"none\", \"loss\", \"val_loss\"",
+				monitors[i].key,
+				monitors[i].monitor == MONITOR_ACCURACY ? "accuracy" : "val_accuracy",
+				graph->loss->name);
+	if (config->model.top_k)
+		mistakes_add(mistakes, config_line(config, "model.top_k"),
+			     "model.top_k: found %" PRIu64 ", allowed with loss %s: 0", config->model.top_k,
+			     graph->loss->name);
+}
+
+void loss_check(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct loss *loss = graph->loss;
+	const struct config *config = graph->config;
+	const struct node *last = &graph->node[graph->nodes - 1];
+
+	if (!loss || !last->op)
+		return;
+	if (config->model.label_smoothing > 0 && !loss->smooths)
+		mistakes_add(mistakes, config_line(config, "model.label_smoothing"),
+			     "model.label_smoothing: found %g, allowed with loss %s: 0",
+			     config->model.label_smoothing, loss->name);
+	check_accuracy(graph, mistakes);
+	if (loss->output_op && strcmp(last->op->name, loss->output_op) != 0) {
+		mistakes_add(mistakes, last->line,
+			     "model.layers.op: found \"%s\" as the last, allowed with loss %s: \"%s\"",
+			     last->op->name, loss->name, loss->output_op);
+		return;
+	}
+	if (!output_of(graph)->elements || !graph_at(graph, graph->label)->elements)
+		return;
+	check_label(graph, mistakes);
+	check_weights(graph, mistakes);
+	if (loss->kind != METRICS_NUMBERS && config->model.top_k > classes_of(graph))
+		mistakes_add(mistakes, config_line(config, "model.top_k"),
+			     "model.top_k: found %" PRIu64 ", allowed: at most %" PRIu64 ", the classes",
+			     config->model.top_k, classes_of(graph));
+}
+
+uint64_t loss_label_limit(const struct graph *graph)
+{
+	return graph->loss->class_label ? output_of(graph)->elements : graph->loss->label_limit;
+}
+
+/* ---- Launches ---- */
+
+void loss_layout(struct graph *graph)
+{
+	const struct config_numbers *weights = &graph->config->model.class_weights;
+	const struct tensor tensor = { .name = "class_weights",
+				       .role = ROLE_WORK,
+				       .arena = ARENA_WORK,
+				       .rank = 1,
+				       .shape = { weights->count } };
+	float *numbers;
+
+	graph->class_weights = GRAPH_NO_TENSOR;
+	if (!weights->count)
+		return;
+	numbers = calloc(weights->count, sizeof(*numbers));
+	if (!numbers)
+		abort(); /* as in graph_tensor() */
+	for (uint32_t i = 0; i < weights->count; i++)
+		numbers[i] = (float)weights->at[i];
+	graph->class_weights = graph_tensor(graph, &tensor);
+	graph->tensor[graph->class_weights].constant = numbers;
+}
+
+static struct argument in_if(bool is, uint32_t tensor)
+{
+	return is ? (struct argument)IN(tensor) : (struct argument)AT(NULL);
+}
+
+void loss_emit(struct plan *plan, bool training)
+{
+	const struct graph *graph = plan->graph;
+	const struct config *config = graph->config;
+	const struct loss *loss = graph->loss;
+	const struct node *last = &graph->node[graph->nodes - 1];
+	const uint32_t z = loss->output_op ? last->input[0] : last->output;
+	const bool whole = graph_at(graph, graph->label)->dtype == DTYPE_I64;
+	const bool by_class = training && graph->class_weights != GRAPH_NO_TENSOR;
+	bool add = false;
+	const uint32_t dz = training ? plan_gradient(plan, z, &add) : GRAPH_NO_TENSOR;
+
+	/* The loss begins the backward pass: its store is the first, so it writes. */
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = loss->kernel,
+			  .groups = { { .per_row = 1, .tile = ROW_GROUP } },
+			  .arguments = 16,
+			  .argument = { IN(z), in_if(whole, graph->label), in_if(!whole, graph->label),
+					INT(loss->class_label), IN(graph->empty),
+					in_if(graph->weight != GRAPH_NO_TENSOR, graph->weight),
+					in_if(by_class, graph->class_weights), OUT(graph->row_loss),
+					OUT(graph->row_correct),
+					dz == GRAPH_NO_TENSOR ? (struct argument)AT(NULL)
+							      : (struct argument)OUT(dz),
+					loss_scale_factor(graph), AT(ROW_WEIGHT), AT(ROWS),
+					INT(graph_at(graph, z)->elements),
+					FLOAT(config->model.label_smoothing), INT(config->model.top_k) },
+		  });
+}
+
+/* ---- In float64 ---- */
+
+static uint64_t largest(uint64_t count, const double *x)
+{
+	uint64_t best = 0;
+
+	for (uint64_t i = 1; i < count; i++)
+		best = x[i] > x[best] ? i : best;
+	return best;
+}
+
+/* The class that the label says; with one output 0 or 1. */
+static int64_t wanted_class(const struct loss_reference *r, const double *label)
+{
+	return r->label_elements == 1 ? (int64_t)rint(*label) : (int64_t)largest(r->outputs, label);
+}
+
+static void hits(const struct loss *loss, const struct loss_reference *r, uint64_t row)
+{
+	const double *z = r->z + row * r->outputs, *label = r->label + row * r->label_elements;
+	const int64_t wanted = wanted_class(r, label);
+	uint64_t above = 0;
+
+	r->row_correct[row] = r->row_top[row] = 0;
+	if (loss->kind == METRICS_NUMBERS)
+		return;
+	if (r->outputs == 1 && !loss->class_label) {
+		r->row_correct[row] = (z[0] > 0 ? 1.0 : 0.0) == *label; /* a logit's 0.5 is 0 */
+		r->row_top[row] = r->row_correct[row] > 0 || r->config->model.top_k > 1;
+		return;
+	}
+	for (uint64_t c = 0; c < r->outputs; c++)
+		above += z[c] > z[wanted];
+	r->row_correct[row] = largest(r->outputs, z) == (uint64_t)wanted;
+	r->row_top[row] = above < r->config->model.top_k;
+}
+
+void loss_reference(const struct loss *loss, const struct loss_reference *r)
+{
+	const struct config_numbers *weights = &r->config->model.class_weights;
+	uint64_t valid = 0;
+
+	for (uint64_t row = 0; row < r->rows; row++)
+		valid += !r->empty || !r->empty[row];
+	for (uint64_t row = 0; row < r->rows; row++) {
+		const double *label = r->label + row * r->label_elements;
+		const bool counts = !r->empty || !r->empty[row];
+		const int64_t wanted = wanted_class(r, label);
+		double weight = counts ? 1 : 0, *dz = r->dz ? r->dz + row * r->outputs : NULL;
+
+		if (r->training && wanted >= 0 && wanted < (int64_t)weights->count)
+			weight *= weights->at[wanted];
+		if (r->sample)
+			weight *= r->sample[row];
+		r->row_loss[row] = weight * loss->row(r->outputs, r->z + row * r->outputs, label,
+						      r->config->model.label_smoothing, dz);
+		for (uint64_t i = 0; dz && i < r->outputs; i++)
+			dz[i] *= weight / (double)(valid ? valid : 1);
+		hits(loss, r, row);
+		r->row_correct[row] *= counts;
+		r->row_top[row] *= counts;
+	}
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/learn/optimizers.h"
+
+#include "model/learn/gradients.h"
+#include "model/learn/loss_scale.h"
+#include "model/learn/rows.h"
+#include "model/learn/schedules.h"
+#include "model/plan/kernels.h"
+
+#include <string.h>
+
+struct extent optimizer_groups(const struct plan *plan, uint64_t vectors)
+{
+	const struct update_shape shape = update_shape(plan->cpu);
+
+	return (struct extent){ .constant = vectors, .tile = (uint64_t)shape.group * shape.run };
+}
+
+uint64_t optimizer_vectors(const struct plan *plan)
+{
+	return graph_at(plan->graph, plan->graph->parameter_region)->elements / 16;
+}
+
+/* ---- The table ---- */
+
+static const struct optimizer *const optimizers[] = { &optimizer_adam, &optimizer_adamw, &optimizer_sgd,
+						      NULL };
+
+const struct optimizer *optimizer_find(const char *name)
+{
+	for (size_t i = 0; optimizers[i]; i++)
+		if (!strcmp(optimizers[i]->name, name))
+			return optimizers[i];
+	return NULL;
+}
+
+const char *optimizer_names(void)
+{
+	return "adam, adamw, sgd";
+}
+
+/* As Keras: they would undo one another. */
+static void check_clips(const struct config *config, struct mistakes *mistakes)
+{
+	const struct {
+		const char *key;
+		double value;
+	} clips[] = { { "optimizer.clipvalue", config->optimizer.clipvalue },
+		      { "optimizer.clipnorm", config->optimizer.clipnorm },
+		      { "optimizer.global_clipnorm", config->optimizer.global_clipnorm } };
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(clips) / sizeof(*clips); i++) {
+		if (!(clips[i].value > 0))
+			continue;
+		if (first)
+			mistakes_add(mistakes, config_line(config, clips[i].key),
+				     "%s: found beside %s, allowed: one of clipvalue, clipnorm and "
+				     "global_clipnorm",
+				     clips[i].key, first);
+		else
+			first = clips[i].key;
+	}
+}
+
+void optimizer_check(const struct config *config, struct mistakes *mistakes)
+{
+	const char *name = config->optimizer.name;
+
+	if (name && !optimizer_find(name))
+		mistakes_add(mistakes, config_line(config, "optimizer.name"),
+			     "optimizer.name: found \"%.100s\", allowed: %s", name, optimizer_names());
+	if (config->optimizer.lazy && config->optimizer.gradient_accumulation_steps > 1)
+		mistakes_add(mistakes, config_line(config, "optimizer.lazy"),
+			     "optimizer.lazy: found with gradient_accumulation_steps, allowed: without");
+	schedule_check(config, mistakes);
+	check_clips(config, mistakes);
+}
+
+/* ---- Rates ---- */
+
+double optimizer_learning_rate(const struct config *config, const struct optimizer *optimizer, uint64_t step)
+{
+	return schedule_rate(config, optimizer->learning_rate, step);
+}
+
+double optimizer_rate(const struct graph *graph, uint64_t step)
+{
+	return graph->reduced_rate > 0 ? graph->reduced_rate
+				       : optimizer_learning_rate(graph->config, graph->optimizer, step);
+}
+
+double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer)
+{
+	return config->optimizer.weight_decay > 0 ? config->optimizer.weight_decay : optimizer->weight_decay;
+}
+
+static bool contains(const char *text, const char *part, size_t bytes)
+{
+	return memmem(text, strlen(text), part, bytes) != NULL;
+}
+
+bool optimizer_excluded(const struct config *config, const char *parameter)
+{
+	const char *list = config->optimizer.exclude_from_weight_decay;
+
+	for (size_t bytes; list && (bytes = config_next_name(&list)) > 0; list += bytes)
+		if (contains(parameter, list, bytes))
+			return true;
+	return false;
+}
+
+bool optimizer_excludes(const struct graph *graph)
+{
+	const char *list = graph->config->optimizer.exclude_from_weight_decay;
+
+	return list && config_next_name(&list) > 0 &&
+	       optimizer_weight_decay(graph->config, graph->optimizer) > 0;
+}
+
+void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes)
+{
+	const char *list = graph->config->optimizer.exclude_from_weight_decay;
+
+	for (size_t bytes; list && (bytes = config_next_name(&list)) > 0; list += bytes) {
+		bool found = false;
+
+		for (uint32_t i = 0; i < graph->tensors; i++)
+			found |= graph_at(graph, i)->role == ROLE_PARAMETER &&
+				 contains(graph_at(graph, i)->name, list, bytes);
+		if (!found)
+			mistakes_add(
+				mistakes, config_line(graph->config, "optimizer.exclude_from_weight_decay"),
+				"optimizer.exclude_from_weight_decay: found \"%.*s\", allowed: a part of a "
+				"parameter's name",
+				(int)(bytes < 100 ? bytes : 100), list);
+	}
+}
+
+/* Keras's average is taken behind each batch, also while gradients accumulate, and is a copy until the first
+ * update after the first. */
+void optimizer_values(const struct graph *graph, uint64_t step, struct plan_values *values)
+{
+	const struct config *config = graph->config;
+	const struct optimizer *optimizer = graph->optimizer;
+	const uint64_t batches = config->optimizer.gradient_accumulation_steps, updates = step / batches,
+		       every = config->optimizer.ema_overwrite_frequency;
+	const double rate = optimizer_rate(graph, step);
+
+	values->update = (step + 1) % batches == 0;
+	values->rate =
+		(float)(optimizer->correction ? rate * optimizer->correction(config, updates + 1) : rate);
+	values->decay = (float)(rate * optimizer_weight_decay(config, optimizer));
+	values->average_momentum = updates ? (float)config->optimizer.ema_momentum : 0;
+	values->average_replaces = every && (updates + 1) % every == 0;
+}
+
+/* ---- Launches ---- */
+
+static void emit_average(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+	const uint64_t vectors = optimizer_vectors(plan);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "average",
+				.groups = { optimizer_groups(plan, vectors) },
+				.arguments = 6,
+				.argument = { INOUT(graph->parameter_region), INOUT(graph->average_region),
+					      UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM),
+					      AT(AVERAGE_REPLACES), loss_scale_verdict(graph) },
+			});
+}
+
+static void emit_decay(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "decay_weights",
+			  .on_update = true,
+			  .groups = { { .constant = graph->gradients.chunks } },
+			  .arguments = 5,
+			  .argument = { INOUT(graph->parameter_region), IN(graph->gradients.chunk),
+					IN(graph->gradients.decays), AT(DECAY), loss_scale_verdict(graph) },
+		  });
+}
+
+struct argument optimizer_decay(const struct plan *plan)
+{
+	return optimizer_excludes(plan->graph) ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY);
+}
+
+void optimizer_emit(struct plan *plan)
+{
+	loss_scale_emit(plan);
+	gradients_emit(plan);
+	if (optimizer_excludes(plan->graph))
+		emit_decay(plan);
+	plan->graph->optimizer->emit(plan);
+	if (plan->graph->average_region != GRAPH_NO_TENSOR)
+		emit_average(plan);
+}
+
+void optimizer_emit_final(struct plan *plan)
+{
+	if (plan->graph->average_region != GRAPH_NO_TENSOR)
+		emit_average(plan);
+}
+
+void optimizer_final_values(struct plan_values *values)
+{
+	*values = (struct plan_values){ .average_momentum = 1, .average_replaces = 1 };
+}

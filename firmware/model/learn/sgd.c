@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SGD, with Keras's momentum and Nesterov's. */
+#include "model/learn/loss_scale.h"
+#include "model/learn/rows.h"
+
+static uint32_t sgd_slots(const struct config *config)
+{
+	return config->optimizer.momentum > 0;
+}
+
+static void sgd_emit(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+	const struct config *config = graph->config;
+	const uint64_t vectors = optimizer_vectors(plan);
+
+	if (!sgd_slots(config)) {
+		plan_emit(plan,
+			  &(struct launch){
+				  .kernel = "sgd",
+				  .on_update = true,
+				  .groups = { optimizer_groups(plan, vectors) },
+				  .arguments = 7,
+				  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+						UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
+						optimizer_decay(plan), loss_scale_verdict(graph) },
+			  });
+		return;
+	}
+	plan_emit(plan, &(struct launch){
+				.kernel = "sgd_momentum",
+				.on_update = true,
+				.groups = { optimizer_groups(plan, vectors) },
+				.arguments = 10,
+				.argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
+					      INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
+					      OUT(graph->chunk_fault), AT(RATE), optimizer_decay(plan),
+					      FLOAT(config->optimizer.momentum),
+					      INT(config->optimizer.nesterov), loss_scale_verdict(graph) },
+			});
+}
+
+static void sgd_reference(const struct config *config, double rate, uint64_t t, uint64_t n,
+			  const double *gradient, double *parameter, double *m, double *unused)
+{
+	const double momentum = config->optimizer.momentum;
+
+	(void)t;
+	(void)unused;
+	for (uint64_t i = 0; i < n; i++) {
+		if (!sgd_slots(config)) {
+			parameter[i] -= rate * gradient[i];
+			continue;
+		}
+		m[i] = momentum * m[i] - rate * gradient[i];
+		parameter[i] += config->optimizer.nesterov ? momentum * m[i] - rate * gradient[i] : m[i];
+	}
+}
+
+const struct optimizer optimizer_sgd = {
+	"sgd", 0.01, 0, { "m" }, sgd_slots, sgd_emit, NULL, sgd_reference,
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/plan/chain.h"
+
+#include "model/plan/kernels.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Of kernels/chain.cl, which has the same. */
+#define BATCH_MAX   6u
+#define VALUE_FIRST ARGUMENT_ROWS
+#define VALUES      (ARGUMENT_AVERAGE_REPLACES - ARGUMENT_ROWS + 1u)
+#define BASE_BATCH  ((uint32_t)ARENA_MAX)
+
+/* A launch that touches so many numbers takes far longer than it costs, and so may one of its groups, for
+ * which others would wait. */
+#define LARGE_NUMBERS (UINT64_C(1) << 20)
+
+struct chain_phase {
+	uint32_t kernel, on_update;
+	struct extent groups[2];
+	uint32_t argument[PLAN_ARGUMENTS_MAX][2];
+};
+
+struct chain {
+	uint32_t counts[3 * 16], phases, apart[15];
+	struct chain_phase phase[];
+};
+
+static_assert(sizeof(struct extent) == 32, "kernels/chain.cl has four ulong");
+static_assert(PLAN_ARGUMENTS_MAX == 24 && VALUES == 10 && TENSOR_ALIGN == 512,
+	      "kernels/chain.cl has these numbers");
+static_assert(sizeof(struct chain_phase) == 8 + 64 + 192 && sizeof(struct chain) == 256, "no padding");
+
+/* A kernel's number: FNV-1a of its name. Two alike would be two equal cases, which do not compile. */
+static uint32_t number_of(const char *kernel)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*kernel)
+		hash = (hash ^ (uint8_t)*kernel++) * 16777619u;
+	return hash;
+}
+
+/* ---- What a chain says of its phases ---- */
+
+/* The batch's tensors that phases name: arguments of the chain. */
+struct batch {
+	uint32_t tensors, tensor[BATCH_MAX];
+};
+
+static bool is_of_batch(const struct graph *graph, const struct argument *argument)
+{
+	return argument_is_tensor(argument) && graph_at(graph, argument->tensor)->arena == ARENA_BATCH;
+}
+
+/* Its place among them, where it is put if it is new; BATCH_MAX: there is no room. */
+static uint32_t place_of(struct batch *batch, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < batch->tensors; i++)
+		if (batch->tensor[i] == tensor)
+			return i;
+	if (batch->tensors < BATCH_MAX)
+		batch->tensor[batch->tensors] = tensor;
+	return batch->tensors < BATCH_MAX ? batch->tensors++ : BATCH_MAX;
+}
+
+static bool fits(const struct graph *graph, const struct launch *launch, struct batch *batch)
+{
+	for (uint32_t i = 0; i < launch->arguments; i++)
+		if (is_of_batch(graph, &launch->argument[i]) &&
+		    place_of(batch, launch->argument[i].tensor) == BATCH_MAX)
+			return false;
+	return true;
+}
+
+/* An argument as two numbers: which base and the offset there, or which value, value 0 being 1, times what.
+ */
+static void tell_argument(const struct graph *graph, const struct argument *argument, struct batch *batch,
+			  uint32_t out[static 2])
+{
+	out[0] = out[1] = 0;
+	if (is_of_batch(graph, argument)) {
+		out[0] = BASE_BATCH + place_of(batch, argument->tensor);
+	} else if (argument_is_tensor(argument)) {
+		out[0] = (uint32_t)graph_at(graph, argument->tensor)->arena;
+		out[1] = (uint32_t)(graph_at(graph, argument->tensor)->offset / TENSOR_ALIGN);
+	} else if (argument->kind >= VALUE_FIRST) {
+		out[0] = 1 + argument->kind - VALUE_FIRST;
+		out[1] = argument->kind == ARGUMENT_ROWS && argument->u ? argument->u : 1;
+	} else if (argument->kind != ARGUMENT_NULL) {
+		out[1] = argument->u; /* a float's bits as well */
+	}
+}
+
+static void tell_phase(const struct graph *graph, const struct launch *launch, struct batch *batch,
+		       struct chain_phase *phase)
+{
+	phase->kernel = number_of(launch->kernel);
+	phase->on_update = launch->on_update;
+	for (uint32_t i = 0; i < 2; i++) {
+		phase->groups[i] = launch->groups[i];
+		phase->groups[i].tile = launch->groups[i].tile ? launch->groups[i].tile : 1;
+	}
+	for (uint32_t i = 0; i < launch->arguments; i++)
+		tell_argument(graph, &launch->argument[i], batch, phase->argument[i]);
+}
+
+/* ---- Making them ---- */
+
+static int tell(const struct graph *graph, struct gpu *gpu, const struct launch *phase, uint32_t phases,
+		struct batch *batch, struct gpu_buffer **ret_buffer, struct error *err)
+{
+	const size_t bytes = sizeof(struct chain) + phases * sizeof(struct chain_phase);
+	CLEANUP(free_ptr) struct chain *chain = calloc(1, bytes);
+	int rc;
+
+	if (!chain)
+		return error_set(err, -ENOMEM, "chain: out of memory");
+	chain->phases = phases;
+	for (uint32_t i = 0; i < phases; i++)
+		tell_phase(graph, &phase[i], batch, &chain->phase[i]);
+	rc = gpu_buffer_create(gpu, bytes, ret_buffer, err);
+	return rc < 0 ? rc : gpu_write(gpu, *ret_buffer, 0, chain, bytes, true, err);
+}
+
+static struct argument buffer_argument(struct gpu_buffer *buffer)
+{
+	return (struct argument){ .kind = buffer ? ARGUMENT_BUFFER : ARGUMENT_NULL, .buffer = buffer };
+}
+
+static struct launch chain_launch(struct gpu *gpu, struct gpu_buffer *told, struct gpu_buffer *const *arena,
+				  const struct batch *batch, uint32_t phases)
+{
+	struct launch launch = { .kernel = "chain",
+				 .phases = phases,
+				 .owned = told,
+				 .groups = { { .constant = gpu_units(gpu) } } };
+
+	launch.argument[launch.arguments++] = buffer_argument(told);
+	for (enum arena i = ARENA_STATE; i < ARENA_MAX; i++)
+		launch.argument[launch.arguments++] = buffer_argument(arena[i]);
+	for (uint32_t i = 0; i < BATCH_MAX; i++)
+		launch.argument[launch.arguments++] = i < batch->tensors
+							      ? (struct argument)IN(batch->tensor[i])
+							      : (struct argument)AT(NULL);
+	for (uint32_t i = 0; i < VALUES; i++)
+		launch.argument[launch.arguments++] = (struct argument){ .kind = VALUE_FIRST + i };
+	return launch;
+}
+
+static bool is_large(const struct graph *graph, const struct launch *launch)
+{
+	uint64_t numbers = 0;
+
+	for (uint32_t i = 0; i < launch->arguments; i++)
+		if (argument_is_tensor(&launch->argument[i])) {
+			const struct tensor *tensor = graph_at(graph, launch->argument[i].tensor);
+
+			numbers += tensor->elements * (tensor->rows ? graph->batch_rows : 1);
+		}
+	return numbers > LARGE_NUMBERS;
+}
+
+/* How many launches from the first on are phases of one chain. */
+static uint32_t length(const struct graph *graph, const struct launch *first, uint32_t launches,
+		       struct batch *batch)
+{
+	uint32_t count = 0;
+
+	while (count < launches && kernel_is_single(first[count].kernel) && fits(graph, &first[count], batch))
+		if (is_large(graph, &first[count++]) || (count < launches && is_large(graph, &first[count])))
+			break;
+	return count;
+}
+
+int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const arena[ARENA_MAX],
+	       struct error *err)
+{
+	struct launch *made = calloc(2 * (size_t)plan->launches + 1, sizeof(*made)), *from = plan->launch;
+	uint32_t kept = 0, left = plan->launches;
+	int rc = made ? 0 : error_set(err, -ENOMEM, "chain: out of memory");
+
+	while (rc == 0 && left > 0) {
+		struct batch batch = { 0 };
+		const uint32_t phases = plan->cpu ? length(plan->graph, from, left, &batch) : 0;
+		const uint32_t count = phases ? phases : 1;
+		struct gpu_buffer *told = NULL;
+
+		if (phases)
+			rc = tell(plan->graph, gpu, from, phases, &batch, &told, err);
+		if (phases)
+			made[kept++] = chain_launch(gpu, told, arena, &batch, phases);
+		memcpy(made + kept, from, count * sizeof(*made));
+		kept += count;
+		from += count;
+		left -= count;
+	}
+	if (!made)
+		return rc;
+	free(plan->launch);
+	plan->launch = made;
+	plan->launches = plan->room = kept;
+	return rc;
+}
+
+/* ---- For the program ---- */
+
+static bool is_float(enum argument_kind kind)
+{
+	return kind == ARGUMENT_FLOAT || kind == ARGUMENT_ROW_WEIGHT || kind == ARGUMENT_RATE ||
+	       kind == ARGUMENT_DECAY || kind == ARGUMENT_AVERAGE_MOMENTUM;
+}
+
+static const char *form_of(const struct argument *argument)
+{
+	if (argument->kind == ARGUMENT_NULL || argument_is_tensor(argument))
+		return "TENSOR";
+	return is_float(argument->kind) ? "REAL" : "WHOLE";
+}
+
+static void put_case(FILE *text, const struct launch *launch)
+{
+	(void)fprintf(text, " case %uu: %s(x, y", number_of(launch->kernel), launch->kernel);
+	for (uint32_t i = 0; i < launch->arguments; i++)
+		(void)fprintf(text, ", %s(%u)", form_of(&launch->argument[i]), i);
+	(void)fprintf(text, "); break;");
+}
+
+/* Whether a launch before this one, of one of the plans, has the kernel, too. */
+static bool is_known(const struct plan *const *plan, const struct launch *launch)
+{
+	for (;; plan++)
+		for (uint32_t i = 0; i < (*plan)->launches; i++) {
+			const struct launch *other = &(*plan)->launch[i];
+
+			if (other == launch)
+				return false;
+			if (!strcmp(other->kernel, launch->kernel))
+				return true;
+		}
+}
+
+/* The cases of a plan; true when it has a chain. */
+static bool put_cases(FILE *text, const struct plan *const *all, const struct plan *plan)
+{
+	bool chained = false;
+
+	for (uint32_t i = 0; i < plan->launches; i++) {
+		const struct launch *launch = &plan->launch[i];
+
+		chained |= launch->phases > 0;
+		if (!is_known(all, launch) && kernel_is_single(launch->kernel))
+			put_case(text, launch);
+	}
+	return chained;
+}
+
+int chain_cases(const struct plan *const *plan, uint32_t plans, char **ret_text, struct error *err)
+{
+	CLEANUP(free_ptr) char *said = NULL;
+	size_t bytes = 0;
+	FILE *text = open_memstream(&said, &bytes);
+	bool chained = false;
+
+	if (!text)
+		return error_set(err, -ENOMEM, "chain: out of memory");
+	(void)fprintf(text, "#define CHAIN_CASES");
+	for (uint32_t p = 0; p < plans; p++)
+		chained |= put_cases(text, plan, plan[p]);
+	(void)fprintf(text, "\n");
+	if (fclose(text) != 0)
+		return error_set(err, -ENOMEM, "chain: out of memory");
+	*ret_text = chained ? TAKE(said) : NULL;
+	return 0;
+}

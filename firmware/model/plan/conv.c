@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/plan/conv.h"
+
+#include "model/plan/gemm.h"
+#include "model/plan/storage.h"
+
+/* Arguments behind those of every GEMM. */
+enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* What CPU kernels read where padding is. */
+static uint32_t zeros(struct plan *plan, const struct conv *conv)
+{
+	const uint64_t most = conv->channels > conv->filters ? conv->channels : conv->filters;
+
+	return plan_work(plan, conv->node, "zeros",
+			 &(struct tensor){ .dtype = plan->graph->storage, .rank = 1, .shape = { most } });
+}
+
+/* `gemm` with k = channels of A, one place a row. */
+static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm, uint32_t window)
+{
+	struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->conv);
+
+	launch.arguments = CONV_ARGUMENTS;
+	launch.argument[CONV_WINDOW] = (struct argument)IN(window);
+	if (plan->cpu)
+		launch.argument[CONV_ZEROS] = (struct argument)IN(zeros(plan, conv));
+	plan_emit(plan, &launch);
+}
+
+void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y)
+{
+	const struct gemm gemm = { .a = x,
+				   .b = storage_copy(plan, conv->node, "kernel_stored", kernel),
+				   .c = y,
+				   .m = GEMM_ROWS,
+				   .n = conv->filters,
+				   .k = conv->channels,
+				   .per_row = window_places(&conv->window) };
+
+	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "window", &conv->window));
+}
+
+/* [taps, channels, filters] -> [taps from the last, filters, channels] */
+static uint32_t emit_flipped(struct plan *plan, const struct conv *conv, uint32_t kernel)
+{
+	const uint64_t taps = window_taps(&conv->window);
+	const struct tensor shape = { .dtype = plan->graph->storage,
+				      .rank = 3,
+				      .shape = { taps, conv->filters, conv->channels } };
+	const uint32_t flipped = plan_work(plan, conv->node, "flipped", &shape);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "conv_flip",
+				.groups = { { .constant = taps * conv->channels * conv->filters,
+					      .tile = ELEMENT_GROUP } },
+				.arguments = 5,
+				.argument = { IN(kernel), OUT(flipped), INT(taps), INT(conv->channels),
+					      INT(conv->filters) },
+			});
+	return flipped;
+}
+
+void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32_t dy, uint32_t kernel,
+			      uint32_t dx, bool add)
+{
+	const struct window mirrored = window_mirrored(&conv->window);
+	const struct gemm gemm = { .a = dy,
+				   .b = emit_flipped(plan, conv, kernel),
+				   .c = dx,
+				   .m = GEMM_ROWS,
+				   .n = conv->channels,
+				   .k = conv->filters,
+				   .per_row = window_places(&mirrored),
+				   .add = add };
+
+	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "mirrored", &mirrored));
+}
+
+/* ---- Gradients of kernel and bias: a part a chunk of images, then the sum of the parts ---- */
+
+/* A part is [taps, tap_rows >= channels, columns >= filters], and a row of dbias behind it. */
+struct parts {
+	uint64_t taps, channels, filters, tap_rows, columns;
+	uint64_t chunks, images; /* of each chunk */
+	uint32_t tensor;
+};
+
+static void make_parts(struct plan *plan, const struct node *node, struct parts *parts)
+{
+	const uint64_t rows = plan->graph->batch_rows,
+		       part = (parts->taps * parts->tap_rows + 1) * parts->columns;
+	struct tensor all = { .rank = 1 };
+	uint64_t chunks = CONV_PARTS_MAX / part;
+
+	chunks = chunks < 1 ? 1 : chunks > CONV_CHUNKS_MAX ? CONV_CHUNKS_MAX : chunks;
+	parts->images = (rows + chunks - 1) / chunks;
+	parts->chunks = (rows + parts->images - 1) / parts->images;
+	all.shape[0] = parts->chunks * part;
+	parts->tensor = plan_work(plan, node, "parts", &all);
+}
+
+static void emit_sum(struct plan *plan, const struct parts *parts, uint32_t dkernel, uint32_t dbias)
+{
+	struct launch launch = {
+		.kernel = "conv_sum",
+		.groups = { { .constant = (parts->taps * parts->channels + 1) * parts->filters,
+			      .tile = ELEMENT_GROUP } },
+		.arguments = 9,
+		.argument = { IN(parts->tensor),
+			      OUT(dkernel),
+			      { 0 },
+			      INT(parts->chunks),
+			      INT(parts->taps),
+			      INT(parts->channels),
+			      INT(parts->filters),
+			      INT(parts->tap_rows),
+			      INT(parts->columns) },
+	};
+
+	if (dbias != GRAPH_NO_TENSOR)
+		launch.argument[2] = (struct argument)OUT(dbias);
+	plan_emit(plan, &launch);
+}
+
+void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
+			       uint32_t dkernel, uint32_t dbias)
+{
+	const struct gemm_tile *tile = gemm_tile(plan->cpu, conv->filters);
+	const uint64_t taps = window_taps(&conv->window);
+	struct parts parts = { .taps = taps,
+			       .channels = conv->channels,
+			       .filters = conv->filters,
+			       .tap_rows = plan->cpu ? round_up(conv->channels, tile->rows) : conv->channels,
+			       .columns = round_up(conv->filters, tile->columns) };
+	/* A CPU's work-group takes a tap of a chunk, any other a tile of a chunk's part. */
+	const uint64_t groups = plan->cpu ? taps + 1 : (taps * conv->channels + tile->rows) / tile->rows;
+
+	make_parts(plan, conv->node, &parts);
+	plan_emit(plan, &(struct launch){
+				.kernel = tile->conv_kernel,
+				.groups = { { .constant = parts.chunks * groups },
+					    { .constant = parts.columns, .tile = tile->columns } },
+				.arguments = 9,
+				.argument = { IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
+					      INT(conv->channels), INT(conv->filters), INT(parts.tap_rows),
+					      IN(window_tensor(plan, conv->node, "window", &conv->window)) },
+			});
+	emit_sum(plan, &parts, dkernel, dbias);
+}
+
+/* ---- Depthwise ---- */
+
+/* A work-item a number of `to`. */
+static void emit_depthwise(struct plan *plan, const struct conv *conv, const char *name, uint64_t numbers,
+			   uint32_t window, const struct argument tensors[static 3], bool add)
+{
+	plan_emit(plan, &(struct launch){
+				.kernel = name,
+				.groups = { { .per_row = numbers, .tile = ELEMENT_GROUP } },
+				.arguments = 8,
+				.argument = { tensors[0], tensors[1], tensors[2], INT(add), AT(ROWS),
+					      INT(conv->channels), INT(conv->filters / conv->channels),
+					      IN(window) },
+			});
+}
+
+void conv_emit_depthwise(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y)
+{
+	const struct argument tensors[] = { IN(x), IN(kernel), OUT(y) };
+
+	emit_depthwise(plan, conv, "depthwise", window_places(&conv->window) * conv->filters,
+		       window_tensor(plan, conv->node, "window", &conv->window), tensors, false);
+}
+
+void conv_emit_depthwise_input_gradient(struct plan *plan, const struct conv *conv, uint32_t dy,
+					uint32_t kernel, uint32_t dx, bool add)
+{
+	const struct window mirrored = window_mirrored(&conv->window);
+	const struct argument tensors[] = { IN(dy), IN(kernel), INOUT(dx) };
+
+	emit_depthwise(plan, conv, "depthwise_input", window_places(&mirrored) * conv->channels,
+		       window_tensor(plan, conv->node, "mirrored", &mirrored), tensors, add);
+}
+
+/* Its parts are those of one channel and all filters. */
+void conv_emit_depthwise_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
+					 uint32_t dkernel, uint32_t dbias)
+{
+	const uint64_t taps = window_taps(&conv->window);
+	struct parts parts = {
+		.taps = taps, .channels = 1, .filters = conv->filters, .tap_rows = 1, .columns = conv->filters
+	};
+
+	make_parts(plan, conv->node, &parts);
+	plan_emit(plan, &(struct launch){
+				.kernel = "depthwise_kernel",
+				.groups = { { .constant = (taps + 1) * conv->filters, .tile = ELEMENT_GROUP },
+					    { .constant = parts.chunks } },
+				.arguments = 8,
+				.argument = { IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
+					      INT(conv->channels), INT(conv->filters / conv->channels),
+					      IN(window_tensor(plan, conv->node, "window", &conv->window)) },
+			});
+	emit_sum(plan, &parts, dkernel, dbias);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fusion: one pass over the launches, in this order, so that each rule finds what the one before left.
+ *
+ * - dropout (gradient), relu_backward: relu_backward by the dropout's output, which is > 0 where both let
+ * through
+ * - GEMM -> z, bias_add z: GEMM with bias
+ * - GEMM -> t, relu or dropout t -> u: GEMM -> u, where nobody else reads t
+ * - GEMM -> dy, relu_backward dy, y -> dx: GEMM -> dx with mask y
+ * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
+ * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch of both, where dw has one tile of columns (CPU devices)
+ */
+#include "model/plan/gemm.h"
+#include "model/plan/plan.h"
+
+#include <string.h>
+
+static bool is(const struct launch *launch, const char *kernel)
+{
+	return launch->kernel && !strcmp(launch->kernel, kernel);
+}
+
+static bool is_gemm(const struct launch *launch)
+{
+	return launch->kernel && gemm_is(launch);
+}
+
+/* How many launches read or write a tensor. */
+static uint32_t uses(const struct plan *plan, uint32_t tensor)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < plan->launches; i++) {
+		const struct launch *launch = &plan->launch[i];
+
+		for (uint32_t j = 0; launch->kernel && j < launch->arguments; j++)
+			if (argument_is_tensor(&launch->argument[j]))
+				count += launch->argument[j].tensor == tensor;
+	}
+	return count;
+}
+
+/* The launch before `before` that writes the tensor. */
+static struct launch *writer(const struct plan *plan, uint32_t before, uint32_t tensor)
+{
+	while (before-- > 0) {
+		struct launch *launch = &plan->launch[before];
+
+		for (uint32_t j = 0; launch->kernel && j < launch->arguments; j++)
+			if ((launch->argument[j].kind == ARGUMENT_OUT ||
+			     launch->argument[j].kind == ARGUMENT_INOUT) &&
+			    launch->argument[j].tensor == tensor)
+				return launch;
+	}
+	return NULL;
+}
+
+static void remove_launch(struct launch *launch)
+{
+	launch->kernel = NULL;
+}
+
+/* dropout(dU -> dT); relu_backward(dT, y = T -> dx), where U = dropout(T). */
+static void fuse_masks(struct plan *plan, uint32_t at)
+{
+	enum { DY, Y, DX, SCALE };
+	struct launch *relu = &plan->launch[at], *gradient, *forward = NULL;
+
+	if (!is(relu, "relu_backward"))
+		return;
+	gradient = writer(plan, at, relu->argument[DY].tensor);
+	if (!gradient || !is(gradient, "dropout") || gradient->argument[2].i ||
+	    uses(plan, relu->argument[DY].tensor) != 2)
+		return;
+	for (uint32_t i = 0; i < at && !forward; i++)
+		if (is(&plan->launch[i], "dropout") &&
+		    plan->launch[i].argument[0].tensor == relu->argument[Y].tensor)
+			forward = &plan->launch[i];
+	if (!forward)
+		return;
+	relu->argument[DY].tensor = gradient->argument[0].tensor;
+	relu->argument[Y].tensor = forward->argument[1].tensor;
+	relu->argument[SCALE] = gradient->argument[5];
+	remove_launch(gradient);
+}
+
+static void add_epilogue(struct launch *gemm, enum gemm_epilogue flag)
+{
+	gemm->argument[GEMM_EPILOGUE].u |= flag;
+}
+
+static void fuse_bias(struct plan *plan, uint32_t at)
+{
+	struct launch *bias = &plan->launch[at], *gemm = at ? bias - 1 : NULL;
+
+	if (!gemm || !is(bias, "bias_add") || !is_gemm(gemm) ||
+	    gemm->argument[GEMM_C].tensor != bias->argument[0].tensor || gemm->argument[GEMM_EPILOGUE].u)
+		return;
+	gemm->argument[GEMM_BIAS] = bias->argument[1];
+	add_epilogue(gemm, EPILOGUE_BIAS);
+	remove_launch(bias);
+}
+
+/* The GEMM that makes `tensor`, if only it and one reader use the tensor and no later epilogue is on it yet.
+ */
+static struct launch *producer(const struct plan *plan, uint32_t at, uint32_t tensor, uint32_t flags_before)
+{
+	struct launch *gemm = writer(plan, at, tensor);
+
+	if (!gemm || !is_gemm(gemm) || gemm->argument[GEMM_C].kind != ARGUMENT_OUT ||
+	    uses(plan, tensor) != 2 || (gemm->argument[GEMM_EPILOGUE].u & ~flags_before))
+		return NULL;
+	return gemm;
+}
+
+static void fuse_forward(struct plan *plan, uint32_t at)
+{
+	struct launch *launch = &plan->launch[at], *gemm = NULL;
+	const struct argument *argument = launch->argument;
+
+	if (is(launch, "relu"))
+		gemm = producer(plan, at, argument[0].tensor, EPILOGUE_BIAS);
+	else if (is(launch, "dropout") && !argument[2].i)
+		gemm = producer(plan, at, argument[0].tensor, EPILOGUE_BIAS | EPILOGUE_RELU);
+	/* Dropout counts the batch's rows, a GEMM's epilogue those of its matrix. */
+	if (!gemm || (is(launch, "dropout") && gemm->argument[GEMM_N].i != argument[4].i))
+		return;
+	if (is(launch, "relu")) {
+		add_epilogue(gemm, EPILOGUE_RELU);
+	} else {
+		add_epilogue(gemm, EPILOGUE_DROPOUT);
+		gemm->argument[GEMM_SCALE] = argument[5];
+		gemm->argument[GEMM_THRESHOLD] = argument[6];
+		gemm->argument[GEMM_LAYER] = argument[7];
+	}
+	gemm->argument[GEMM_C].tensor = argument[1].tensor;
+	remove_launch(launch);
+}
+
+static void fuse_backward(struct plan *plan, uint32_t at)
+{
+	enum { DY, Y, DX, SCALE, ADD };
+	struct launch *relu = &plan->launch[at], *gemm;
+
+	if (!is(relu, "relu_backward"))
+		return;
+	gemm = producer(plan, at, relu->argument[DY].tensor, 0);
+	if (!gemm)
+		return;
+	gemm->argument[GEMM_MASK] = relu->argument[Y];
+	gemm->argument[GEMM_SCALE] = relu->argument[SCALE];
+	gemm->argument[GEMM_C].tensor = relu->argument[DX].tensor;
+	add_epilogue(gemm, EPILOGUE_MASK);
+	if (relu->argument[ADD].i) {
+		gemm->argument[GEMM_C].kind = ARGUMENT_INOUT;
+		add_epilogue(gemm, EPILOGUE_ADD);
+	}
+	remove_launch(relu);
+}
+
+static void fuse_column_sums(struct plan *plan, uint32_t at)
+{
+	struct launch *sums = &plan->launch[at], *gemm = at ? sums - 1 : NULL;
+
+	if (!plan->cpu || !gemm || !is(sums, "column_sums") || !is_gemm(gemm) ||
+	    gemm->argument[GEMM_B].tensor != sums->argument[0].tensor)
+		return;
+	gemm->argument[GEMM_BIAS_GRADIENT] = sums->argument[1];
+	gemm->groups[0].extra = 1;
+	remove_launch(sums);
+}
+
+/* The launch before one, but for those that moved into others. */
+static struct launch *launch_before(const struct plan *plan, uint32_t at)
+{
+	while (at-- > 0)
+		if (plan->launch[at].kernel)
+			return &plan->launch[at];
+	return NULL;
+}
+
+static bool has_only(const struct launch *gemm, uint32_t flags)
+{
+	return !(gemm->argument[GEMM_EPILOGUE].u & ~flags);
+}
+
+/* A launch is a few microseconds, in which the second of two small ones could have run beside the first. */
+static void fuse_gradients(struct plan *plan, uint32_t at)
+{
+	struct launch *dx = &plan->launch[at], *dw = launch_before(plan, at);
+
+	if (!dw || !gemm_is_pair(dw, dx) || !has_only(dw, EPILOGUE_ADD | EPILOGUE_WIDE) ||
+	    !has_only(dx, EPILOGUE_MASK | EPILOGUE_ADD))
+		return;
+	*dw = gemm_pair(dw, dx);
+	remove_launch(dx);
+}
+
+void plan_fuse(struct plan *plan)
+{
+	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks,    fuse_bias,        fuse_forward,
+							   fuse_backward, fuse_column_sums, fuse_gradients };
+	uint32_t kept = 0;
+
+	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++)
+		for (uint32_t i = 0; i < plan->launches; i++)
+			rules[r](plan, i);
+	for (uint32_t i = 0; i < plan->launches; i++)
+		if (plan->launch[i].kernel)
+			plan->launch[kept++] = plan->launch[i];
+	plan->launches = kept;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/plan/gemm.h"
+
+#include <string.h>
+
+/* Wide tiles use each value of A more often; narrow ones waste fewer lanes on a narrow C. */
+static const struct gemm_tile cpu_tiles[] = {
+	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
+	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
+	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_8x16", "conv_kernel_8x16", 8, 16 },
+};
+static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NULL, "conv_16x16",
+					   "conv_kernel_16x16", 16,           16 };
+
+/* An operand of so many numbers does not stay in a core's caches while rows of tiles pass over it. */
+#define PACKED_NUMBERS (UINT64_C(1) << 18)
+/* Fewer rows do not use a packed panel often enough. */
+#define PACKED_ROWS_MIN 48u
+/* Of kernels/gemm_packed.cl: tiles side by side in a group, the most of K that needs no sums to wait, and how
+ * many rows a group makes at most with such sums, and without. */
+#define PANELS               2u
+#define PACKED_TERMS_AT_ONCE 512u
+#define PACKED_ROWS_MAX      528u
+#define PACKED_ROWS_AT_ONCE  1056u
+/* As many work-groups as there may be cores, a few times. */
+#define PACKED_GROUPS 16u
+/* Of the kernel that copies a transposed A. */
+#define TRANSPOSE_TILE 16u
+
+const struct gemm_tile *gemm_tile(bool cpu, uint64_t n)
+{
+	if (!cpu)
+		return &gpu_tile;
+	if (n > 32)
+		return &cpu_tiles[0];
+	return n > 16 ? &cpu_tiles[1] : &cpu_tiles[2];
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static uint64_t per_row(const struct gemm *gemm)
+{
+	return gemm->per_row ? gemm->per_row : 1;
+}
+
+static struct argument size_of(uint64_t constant, uint64_t times)
+{
+	if (constant == GEMM_ROWS)
+		return (struct argument)ROWS_TIMES(times);
+	return (struct argument)INT(constant);
+}
+
+/* Of m or k in a whole batch. */
+static uint64_t whole(const struct plan *plan, const struct gemm *gemm, uint64_t size)
+{
+	return size == GEMM_ROWS ? plan->graph->batch_rows * per_row(gemm) : size;
+}
+
+/* A gradient of weights. */
+static uint32_t wide(const struct plan *plan, const struct gemm *gemm)
+{
+	return graph_at(plan->graph, gemm->c)->dtype == plan->graph->storage ? 0 : EPILOGUE_WIDE;
+}
+
+struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel)
+{
+	const struct gemm_tile *tile = gemm_tile(plan->cpu, gemm->n);
+	const uint64_t seed = plan->graph->config->run.seed, times = per_row(gemm);
+	struct launch launch = {
+		.kernel = kernel,
+		.groups = { { .constant = gemm->m, .per_row = gemm->m == GEMM_ROWS ? times : 0, .tile = tile->rows },
+			    { .constant = gemm->n, .tile = tile->columns } },
+		.arguments = GEMM_ARGUMENTS,
+		.argument = {
+			[GEMM_A] = IN(gemm->a),
+			[GEMM_B] = IN(gemm->b),
+			[GEMM_C] = OUT(gemm->c),
+			[GEMM_M] = size_of(gemm->m, times),
+			[GEMM_N] = INT(gemm->n),
+			[GEMM_K] = size_of(gemm->k, times),
+			[GEMM_STRIDE_ROW] = gemm->a_transposed ? (struct argument)INT(1) : size_of(gemm->k, times),
+			[GEMM_STRIDE_K] = INT(gemm->a_transposed ? gemm->m : 1),
+			[GEMM_B_TRANSPOSED] = INT(gemm->b_transposed),
+			[GEMM_GROUP_ROWS] = INT(tile->rows),
+			[GEMM_EPILOGUE] = UINT((gemm->add ? EPILOGUE_ADD : 0u) | wide(plan, gemm)),
+			[GEMM_SCALE] = FLOAT(1),
+			[GEMM_THRESHOLD] = UINT(0u),
+			[GEMM_LAYER] = UINT(0u),
+			[GEMM_STEP] = AT(STEP),
+			[GEMM_FIRST_ROW] = AT(FIRST_ROW),
+			[GEMM_KEY_LOW] = UINT((uint32_t)seed),
+			[GEMM_KEY_HIGH] = UINT((uint32_t)(seed >> 32)),
+		},
+	};
+
+	if (gemm->add)
+		launch.argument[GEMM_C].kind = ARGUMENT_INOUT;
+	return launch;
+}
+
+static bool is_packed(const struct plan *plan, const struct gemm *gemm)
+{
+	const uint64_t m = whole(plan, gemm, gemm->m), k = whole(plan, gemm, gemm->k);
+
+	if (!plan->cpu || gemm->b_transposed)
+		return plan->cpu;
+	return m >= PACKED_ROWS_MIN && (m * k >= PACKED_NUMBERS || k * gemm->n >= PACKED_NUMBERS);
+}
+
+/* Rows of C that a group makes: groups enough for all cores, and every one about as large. */
+static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile)
+{
+	const uint64_t m = whole(plan, gemm, gemm->m), columns = PANELS * tile->columns,
+		       panels = (gemm->n + columns - 1) / columns;
+	const uint64_t most =
+		whole(plan, gemm, gemm->k) <= PACKED_TERMS_AT_ONCE ? PACKED_ROWS_AT_ONCE : PACKED_ROWS_MAX;
+	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels, for_room = (m + most - 1) / most;
+	const uint64_t groups = for_cores > for_room ? for_cores : for_room;
+	const uint64_t rows = round_up((m + groups - 1) / groups, tile->rows);
+
+	return rows > 4 * tile->rows ? rows : 4 * tile->rows;
+}
+
+/* [k, m] -> [m, k] */
+static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
+{
+	const uint64_t times = per_row(gemm);
+	const struct tensor shape = { .dtype = plan->graph->storage,
+				      .rank = 1,
+				      .shape = { gemm->m * whole(plan, gemm, gemm->k) } };
+	const uint32_t transposed = plan_work(plan, gemm->node, "transposed", &shape);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "gemm_transpose",
+			  .groups = { { .constant = gemm->k,
+					.per_row = gemm->k == GEMM_ROWS ? times : 0,
+					.tile = TRANSPOSE_TILE },
+				      { .constant = gemm->m, .tile = TRANSPOSE_TILE } },
+			  .arguments = 4,
+			  .argument = { IN(gemm->a), OUT(transposed), size_of(gemm->k, times), INT(gemm->m) },
+		  });
+	return transposed;
+}
+
+static void emit_packed(struct plan *plan, const struct gemm *gemm)
+{
+	const struct gemm_tile *tile = gemm_tile(true, gemm->n);
+	struct gemm plain = *gemm;
+	struct launch launch;
+
+	if (gemm->a_transposed) {
+		plain.a = emit_transposed(plan, gemm);
+		plain.a_transposed = false;
+	}
+	launch = gemm_launch(plan, &plain, tile->packed);
+	launch.groups[0].tile = group_rows(plan, gemm, tile);
+	launch.groups[1].tile = PANELS * tile->columns;
+	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
+	plan_emit(plan, &launch);
+}
+
+void gemm_emit(struct plan *plan, const struct gemm *gemm)
+{
+	const struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->gemm);
+
+	if (is_packed(plan, gemm))
+		emit_packed(plan, gemm);
+	else
+		plan_emit(plan, &launch);
+}
+
+static bool is_of(const struct launch *launch, const struct gemm_tile *tile)
+{
+	return !strcmp(launch->kernel, tile->gemm) || !strcmp(launch->kernel, tile->packed) ||
+	       !strcmp(launch->kernel, tile->conv);
+}
+
+bool gemm_is(const struct launch *launch)
+{
+	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
+		if (is_of(launch, &cpu_tiles[i]))
+			return true;
+	return is_of(launch, &gpu_tile);
+}
+
+/* ---- Both gradients of a dense layer ---- */
+
+static const struct gemm_tile *pair_tile(const struct launch *dx)
+{
+	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
+		if (!strcmp(dx->kernel, cpu_tiles[i].packed))
+			return &cpu_tiles[i];
+	return NULL;
+}
+
+bool gemm_is_pair(const struct launch *dw, const struct launch *dx)
+{
+	const struct gemm_tile *narrow = &cpu_tiles[2];
+
+	return dw->kernel && dx->kernel && !strcmp(dw->kernel, narrow->gemm) && pair_tile(dx) &&
+	       dw->argument[GEMM_N].i <= (int32_t)narrow->columns &&
+	       dw->argument[GEMM_M].kind == ARGUMENT_INT &&
+	       dw->argument[GEMM_STRIDE_ROW].kind == ARGUMENT_INT && dx->argument[GEMM_B_TRANSPOSED].i &&
+	       dw->argument[GEMM_B].tensor == dx->argument[GEMM_A].tensor &&
+	       dw->argument[GEMM_A].tensor != dx->argument[GEMM_C].tensor;
+}
+
+struct launch gemm_pair(const struct launch *dw, const struct launch *dx)
+{
+	const uint64_t columns = (dx->groups[1].constant + dx->groups[1].tile - 1) / dx->groups[1].tile;
+	const uint64_t tiles =
+		(dw->groups[0].constant + dw->groups[0].tile - 1) / dw->groups[0].tile + dw->groups[0].extra;
+	const uint64_t gradient_groups = (tiles + columns - 1) / columns;
+	const struct argument *w = dw->argument, *x = dx->argument;
+	struct launch pair = { .kernel = pair_tile(dx)->pair,
+			       .groups = { dx->groups[0], dx->groups[1] },
+			       .arguments = 15,
+			       .argument = { w[GEMM_A], w[GEMM_B], x[GEMM_B], w[GEMM_C],
+					     w[GEMM_BIAS_GRADIENT], x[GEMM_C], x[GEMM_MASK], w[GEMM_K],
+					     w[GEMM_M], w[GEMM_N], INT(gradient_groups), x[GEMM_GROUP_ROWS],
+					     w[GEMM_EPILOGUE], x[GEMM_EPILOGUE], x[GEMM_SCALE] } };
+
+	pair.groups[0].extra = gradient_groups;
+	return pair;
+}
