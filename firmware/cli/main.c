@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/client.h"
+#include "cli/client/client.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/base/version.h"

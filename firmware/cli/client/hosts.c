@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One process a box: they ask at the same time, and what one of them waits for holds up no other. */
+#include "cli/client/client.h"
+#include "core/base/clock.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define HOSTS_MAX 256
+#define HOST_MS   90000u
+#define SAID_MAX  (1u << 20)
+
+struct asked {
+	struct client_host host;
+	pid_t pid;
+	int said; /* a file in memory that it writes to */
+	int code; /* -1 = not over yet */
+};
+
+/* "name=address", "name=address:port", "name=[address]:port"; an address with several colons has no port. */
+static bool parse_host(const char *text, size_t length, struct client_host *ret_host)
+{
+	char item[384], *address, *port = NULL, *end;
+
+	if (length >= sizeof(item))
+		return false;
+	memcpy(item, text, length);
+	item[length] = '\0';
+	address = strchr(item, '=');
+	if (!address || address == item || !address[1])
+		return false;
+	*address++ = '\0';
+	if (*address == '[' && (end = strchr(address, ']'))) {
+		address++;
+		*end = '\0';
+		port = end[1] == ':' ? end + 2 : NULL;
+	} else if ((end = strchr(address, ':')) && end == strrchr(address, ':')) {
+		*end = '\0';
+		port = end + 1;
+	}
+	*ret_host = (struct client_host){ .port = "7443" };
+	return snprintf(ret_host->name, sizeof(ret_host->name), "%s", item) < (int)sizeof(ret_host->name) &&
+	       snprintf(ret_host->address, sizeof(ret_host->address), "%s", address) <
+		       (int)sizeof(ret_host->address) &&
+	       (!port ||
+		(*port && strspn(port, "0123456789") == strlen(port) &&
+		 snprintf(ret_host->port, sizeof(ret_host->port), "%s", port) < (int)sizeof(ret_host->port)));
+}
+
+/* What it said, each line with its name before it. */
+static void print_said(const struct asked *asked)
+{
+	CLEANUP(free_ptr) char *text = calloc(1, SAID_MAX + 1);
+	FILE *out = asked->code == CLI_OK || asked->code >= CLI_DEGRADED ? stdout : stderr;
+	char *at = text, *line;
+
+	if (!text || pread(asked->said, text, SAID_MAX, 0) <= 0) {
+		fprintf(out, "%s: %s\n", asked->host.name, asked->code == CLI_OK ? "done" : "no answer");
+		return;
+	}
+	while ((line = strsep(&at, "\n")))
+		if (*line || at)
+			fprintf(out, "%s: %s\n", asked->host.name, line);
+	if (lseek(asked->said, 0, SEEK_END) > SAID_MAX)
+		fprintf(stderr, "%s: cut after %u bytes; ask it alone for the rest\n", asked->host.name,
+			SAID_MAX);
+}
+
+static void ask(struct asked *asked, int (*run)(int argc, char **argv), int argc, char **argv)
+{
+	asked->code = -1;
+	asked->said = memfd_create("said", MFD_CLOEXEC);
+	(void)fflush(NULL);
+	asked->pid = asked->said < 0 ? -1 : fork();
+	if (asked->pid < 0)
+		asked->code = CLI_NO_HOST;
+	if (asked->pid != 0)
+		return;
+	(void)dup2(asked->said, STDOUT_FILENO);
+	(void)dup2(asked->said, STDERR_FILENO);
+	asked->host.one_of_many = true;
+	client_use(&asked->host);
+	argc = run(argc, argv);
+	(void)fflush(NULL);
+	_exit(argc);
+}
+
+static void wait_for_all(struct asked *asked, int count)
+{
+	const struct timespec moment = { 0, 10000000 };
+	uint64_t until = clock_ms() + HOST_MS;
+
+	for (int i = 0; i < count; i++)
+		while (asked[i].code < 0) {
+			int status = 0;
+			pid_t pid = waitpid(asked[i].pid, &status, WNOHANG);
+
+			if (pid == asked[i].pid)
+				asked[i].code = WIFEXITED(status) ? WEXITSTATUS(status) : CLI_NO_HOST;
+			else if (clock_ms() >= until)
+				(void)kill(asked[i].pid, SIGKILL);
+			if (asked[i].code < 0)
+				(void)nanosleep(&moment, NULL);
+		}
+}
+
+/* Hosts without an answer come first: 3 some, 4 all. Then those that refused, 1 or 2; then the worst of what
+ * the others said, 7 only where all are idle. */
+static int sum_up(const struct asked *asked, int count)
+{
+	int lost = 0, idle = 0, error = CLI_OK, worst = CLI_OK;
+
+	for (int i = 0; i < count; i++) {
+		lost += asked[i].code == CLI_NO_HOST;
+		if (asked[i].code == CLI_ERROR || asked[i].code == CLI_USAGE)
+			error = asked[i].code;
+		idle += asked[i].code == CLI_IDLE;
+		if (asked[i].code != CLI_IDLE && asked[i].code > worst)
+			worst = asked[i].code;
+	}
+	if (lost)
+		return lost == count ? CLI_NO_HOST : CLI_SOME_HOSTS;
+	if (error)
+		return error;
+	return idle == count ? CLI_IDLE : worst;
+}
+
+/* It would be killed with all it said unread. argv[1] is the verb. */
+static bool never_ends(int argc, char **argv)
+{
+	return argc > 1 && (strcmp(argv[1], "watch") == 0 ||
+			    (strcmp(argv[1], "log") == 0 && argc > 2 && strcmp(argv[2], "--follow") == 0));
+}
+
+int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, char **argv)
+{
+	static struct asked asked[HOSTS_MAX];
+	int count = 0;
+
+	while (*list) {
+		size_t length = strcspn(list, ",");
+
+		if (count == HOSTS_MAX || !parse_host(list, length, &asked[count].host)) {
+			fprintf(stderr, "kiln: --host: found \"%.*s\", expected NAME=ADDRESS[:PORT]\n",
+				(int)length, list);
+			return CLI_USAGE;
+		}
+		count++;
+		list += length + (list[length] == ',');
+	}
+	if (count == 1) {
+		client_use(&asked[0].host);
+		return run(argc, argv);
+	}
+	if (never_ends(argc, argv)) {
+		fprintf(stderr, "kiln: --host: %s goes on and on, expected one host for it\n", argv[1]);
+		return CLI_USAGE;
+	}
+	for (int i = 0; i < count; i++)
+		ask(&asked[i], run, argc, argv);
+	wait_for_all(asked, count);
+	for (int i = 0; i < count; i++) {
+		print_said(&asked[i]);
+		(void)close(asked[i].said);
+	}
+	return sum_up(asked, count);
+}

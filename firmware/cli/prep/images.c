@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images: image float[height, width, channels], 0 to 1, and label int64[1], the class's number. */
+#include "cli/prep/prep.h"
+#include "data/order.h"
+
+#include <string.h>
+
+#define PIXEL_MAX 255.0f
+
+static uint64_t pixels(const struct prep *prep)
+{
+	const struct idx_images *images = &prep->images[TEXTS_TRAIN];
+
+	return (uint64_t)images->height * images->width * images->channels;
+}
+
+static int check(const struct prep *prep, struct error *err)
+{
+	const struct idx_images *train = &prep->images[TEXTS_TRAIN], *test = &prep->images[TEXTS_TEST];
+
+	if (train->labels < 2)
+		return error_set(err, -EBADMSG, "%s: found no label but 0, at least 2 are needed",
+				 prep->input[0]);
+	if (test->images && (test->height != train->height || test->width != train->width ||
+			     test->channels != train->channels))
+		return error_set(err, -EBADMSG,
+				 "%s: found test images of %u x %u x %u, those to train on are %u x %u x %u",
+				 prep->input[0], test->height, test->width, test->channels, train->height,
+				 train->width, train->channels);
+	if (test->labels > train->labels)
+		return error_set(
+			err, -EBADMSG,
+			"%s: found the label %u among the test images, the largest to train on is %u",
+			prep->input[0], test->labels - 1, train->labels - 1);
+	return 0;
+}
+
+/* Elements `first` .. first + rows - 1 of the seed's order of a file's images. */
+static int deal(struct prep *prep, enum texts_split split, enum texts_split from, uint32_t first,
+		uint32_t rows, struct error *err)
+{
+	const struct order_key key = { .seed = prep->seed, .source = from };
+
+	prep->rows[split] = rows;
+	prep->from[split] = &prep->images[from];
+	prep->order[split] = malloc(((size_t)rows + 1) * sizeof(*prep->order[split]));
+	if (!prep->order[split])
+		return error_set(err, -ENOMEM, "no memory for the order of %u images", rows);
+	for (uint32_t i = 0; i < rows; i++)
+		prep->order[split][i] = (uint32_t)order_permute(&key, prep->images[from].images, first + i);
+	return 0;
+}
+
+static int make(struct prep *prep, struct error *err)
+{
+	const uint32_t images = prep->images[TEXTS_TRAIN].images, given = prep->images[TEXTS_TEST].images,
+		       held_out = given ? 0 : (uint32_t)(images * prep->test_percent / 100);
+	int r = check(prep, err);
+
+	prep->classes = prep->images[TEXTS_TRAIN].labels;
+	if (r == 0)
+		r = deal(prep, TEXTS_TRAIN, TEXTS_TRAIN, 0, images - held_out, err);
+	if (r < 0)
+		return r;
+	return given ? deal(prep, TEXTS_TEST, TEXTS_TEST, 0, given, err)
+		     : deal(prep, TEXTS_TEST, TEXTS_TRAIN, images - held_out, held_out, err);
+}
+
+static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
+{
+	*ret_schema = (struct example_schema){
+		.features = PREP_COLUMNS,
+		.feature = { { .name = "image", .dtype = EXAMPLE_FLOAT32, .elements = pixels(prep) },
+			     { .name = "label", .dtype = EXAMPLE_INT64, .elements = 1 } },
+	};
+	*ret_bytes = pixels(prep) * sizeof(float) + 128;
+}
+
+static uint64_t scratch_bytes(const struct prep *prep)
+{
+	return sizeof(int64_t) + pixels(prep) * sizeof(float);
+}
+
+static int record(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
+		  const void *ret_rows[static PREP_COLUMNS], struct error *err)
+{
+	const struct idx_images *images = prep->from[split];
+	const uint32_t index = prep->order[split][row];
+	const uint8_t *pixel = images->pixel + index * pixels(prep);
+	int64_t *label = scratch;
+	float *image = (float *)(label + 1);
+
+	(void)err;
+	*label = images->label[index];
+	for (uint64_t i = 0; i < pixels(prep); i++)
+		image[i] = (float)pixel[i] / PIXEL_MAX;
+	ret_rows[0] = image;
+	ret_rows[1] = label;
+	return 0;
+}
+
+static void class_name(const struct prep *prep, uint32_t class, char ret_name[static TEXTS_LABEL_BYTES])
+{
+	(void)prep;
+	(void)snprintf(ret_name, TEXTS_LABEL_BYTES, "%u", class);
+}
+
+static void describe(const struct prep *prep, cJSON *json)
+{
+	(void)prep;
+	(void)json;
+}
+
+const struct prep_kind prep_images = {
+	.what = "images",
+	.make = make,
+	.schema = schema,
+	.scratch_bytes = scratch_bytes,
+	.record = record,
+	.class_name = class_name,
+	.describe = describe,
+};

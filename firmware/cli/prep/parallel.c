@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/prep/parallel.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_MAX 256u
+#define BAR_WIDTH   40u
+#define PLAIN_S     5
+
+static uint32_t threads_wanted;
+
+struct loop {
+	void (*job)(void *context, uint32_t index);
+	void *context;
+	uint32_t jobs, next;
+};
+
+void parallel_threads(uint32_t threads)
+{
+	threads_wanted = threads < THREADS_MAX ? threads : THREADS_MAX;
+}
+
+static void *loop_thread(void *argument)
+{
+	struct loop *loop = argument;
+	uint32_t index;
+
+	while ((index = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED)) < loop->jobs)
+		loop->job(loop->context, index);
+	return NULL;
+}
+
+void parallel_run(void (*job)(void *context, uint32_t index), void *context, uint32_t jobs)
+{
+	struct loop loop = { job, context, jobs, 0 };
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t count = threads_wanted ? threads_wanted : (uint32_t)(cores > 0 ? cores : 1), started = 0;
+	pthread_t thread[THREADS_MAX];
+
+	while (started + 1 < count && started + 1 < THREADS_MAX && started + 1 < jobs &&
+	       pthread_create(&thread[started], NULL, loop_thread, &loop) == 0)
+		started++;
+	(void)loop_thread(&loop);
+	for (uint32_t i = 0; i < started; i++)
+		(void)pthread_join(thread[i], NULL);
+}
+
+static pthread_mutex_t progress_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t progress_done;
+static time_t progress_said;
+
+void progress_start(void)
+{
+	progress_done = 0;
+	progress_said = time(NULL);
+}
+
+void progress_step(const char *title, uint32_t total)
+{
+	uint32_t filled;
+
+	(void)pthread_mutex_lock(&progress_lock);
+	progress_done++;
+	filled = (uint32_t)((uint64_t)progress_done * BAR_WIDTH / total);
+	if (isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\r%-12s [%-*.*s] %u/%u%s", title, (int)BAR_WIDTH, (int)filled,
+			"########################################", progress_done, total,
+			progress_done == total ? "\n" : "");
+	} else if (progress_done == total || time(NULL) - progress_said >= PLAIN_S) {
+		fprintf(stderr, "%s %u/%u\n", title, progress_done, total);
+		progress_said = time(NULL);
+	}
+	(void)pthread_mutex_unlock(&progress_lock);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts as the numbers of their words: ragged tokens int64, and their labels, one-hot. */
+#include "cli/prep/prep.h"
+#include "drivers/digest/digest.h"
+
+#include <string.h>
+
+static int fit(struct prep *prep, struct error *err)
+{
+	const uint32_t rows = prep->rows[TEXTS_TRAIN];
+	CLEANUP(free_ptr) const char **text = calloc((size_t)rows + 1, sizeof(*text));
+	CLEANUP(free_ptr) uint64_t *bytes = calloc((size_t)rows + 1, sizeof(*bytes));
+
+	if (!text || !bytes)
+		return error_set(err, -ENOMEM, "no memory for %u texts", rows);
+	for (uint32_t i = 0; i < rows; i++) {
+		text[i] = prep->texts.row[TEXTS_TRAIN][i].text;
+		bytes[i] = prep->texts.row[TEXTS_TRAIN][i].bytes;
+	}
+	return vocabulary_fit(text, bytes, rows, (uint32_t)prep->vocabulary_max, (uint32_t)prep->ngrams,
+			      &prep->vocabulary, err);
+}
+
+static int make(struct prep *prep, struct error *err)
+{
+	int r = prep_order_texts(prep, err);
+
+	if (r < 0 || (r = fit(prep, err)) < 0)
+		return r;
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		for (uint32_t i = 0; i < prep->rows[s]; i++) {
+			const struct text_row *text = &prep->texts.row[s][i];
+			uint64_t tokens =
+				vocabulary_encode(prep->vocabulary, text->text, text->bytes, NULL, 0);
+
+			if (tokens > prep->tokens_most)
+				prep->tokens_most = tokens;
+		}
+	if (prep->tokens_most > prep->tokens_max)
+		prep->tokens_most = prep->tokens_max;
+	fprintf(stderr, "a vocabulary of %u tokens; the longest text has %ju\n",
+		vocabulary_size(prep->vocabulary), (uintmax_t)prep->tokens_most);
+	return 0;
+}
+
+/* A token takes 4 bytes at most: VOCABULARY_MAX < 2^28. */
+static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
+{
+	*ret_schema = (struct example_schema){
+		.features = PREP_COLUMNS,
+		.feature = { { .name = "tokens",
+			       .dtype = EXAMPLE_INT64,
+			       .values_max = prep->tokens_most ? prep->tokens_most : 1 },
+			     { .name = "label", .dtype = EXAMPLE_INT64, .elements = prep->classes } },
+	};
+	*ret_bytes = prep->tokens_most * 4 + prep->classes + 128;
+}
+
+/* Behind the label: the ragged row and its tokens. */
+struct tokens {
+	struct example_ragged ragged;
+	int64_t count;
+	int64_t token[];
+};
+
+static uint64_t scratch_bytes(const struct prep *prep)
+{
+	return sizeof(struct tokens) + (prep->tokens_most + prep->classes) * sizeof(int64_t);
+}
+
+static int record(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
+		  const void *ret_rows[static PREP_COLUMNS], struct error *err)
+{
+	const struct text_row *text = &prep->texts.row[split][row];
+	struct tokens *tokens = (struct tokens *)((int64_t *)scratch + prep->classes);
+	uint64_t count = vocabulary_encode(prep->vocabulary, text->text, text->bytes, tokens->token,
+					   prep->tokens_most);
+
+	(void)err;
+	tokens->count = (int64_t)(count < prep->tokens_most ? count : prep->tokens_most);
+	tokens->ragged = (struct example_ragged){ &tokens->count, tokens->token };
+	ret_rows[0] = &tokens->ragged;
+	ret_rows[1] = prep_one_hot(prep, text->label, scratch);
+	return 0;
+}
+
+static void describe(const struct prep *prep, cJSON *json)
+{
+	cJSON *vocabulary = cJSON_AddObjectToObject(json, "vocabulary");
+	char id[DIGEST_HEX_BYTES] = "";
+	uint64_t bytes;
+	const char *text = vocabulary_file(prep->vocabulary, &bytes);
+
+	digest_sha256(text, bytes, id);
+	cJSON_AddStringToObject(vocabulary, "key", PREP_VOCABULARY_KEY);
+	json_add_u64(vocabulary, "size", vocabulary_size(prep->vocabulary));
+	cJSON_AddStringToObject(vocabulary, "id", id);
+}
+
+static const void *file(const struct prep *prep, uint64_t *ret_bytes)
+{
+	return vocabulary_file(prep->vocabulary, ret_bytes);
+}
+
+const struct prep_kind prep_tokens = {
+	.what = "tokens of texts (--tokens)",
+	.make = make,
+	.schema = schema,
+	.scratch_bytes = scratch_bytes,
+	.record = record,
+	.class_name = prep_label_name,
+	.describe = describe,
+	.file_key = PREP_VOCABULARY_KEY,
+	.file = file,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts as vectors: sentence float[dims], and their labels, one-hot. */
+#include "cli/prep/encode.h"
+#include "cli/prep/parallel.h"
+#include "cli/prep/prep.h"
+#include "core/base/paths.h"
+#include "drivers/digest/digest.h"
+
+#include <string.h>
+
+static int encode_by_program(struct prep *prep, struct error *err)
+{
+	const char *command = prep->encoder_name + strlen(ENCODE_EXEC);
+
+	for (int s = 0; s < TEXTS_SPLITS; s++) {
+		uint32_t rows = prep->texts.rows[s];
+		CLEANUP(free_ptr) struct encode_text *texts = calloc((size_t)rows + 1, sizeof(*texts));
+		int r;
+
+		prep->vectors[s] = malloc(((uint64_t)rows * prep->dims + 1) * sizeof(float));
+		if (!texts || !prep->vectors[s])
+			return error_set(err, -ENOMEM, "no memory for %u vectors", rows);
+		for (uint32_t i = 0; i < rows; i++)
+			texts[i] = (struct encode_text){ prep->texts.row[s][i].text,
+							 prep->texts.row[s][i].bytes };
+		r = rows ? encode_exec(command, texts, rows, (uint32_t)prep->dims, prep->vectors[s], err) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int load_encoder(struct prep *prep, struct error *err)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes;
+	int r = file_read(prep->encoder_name, UINT32_MAX, &data, &bytes, err);
+
+	if (r == 0)
+		r = text_encoder_load(data, bytes, &prep->encoder, err);
+	if (r < 0)
+		return error_prefix(err, "encoder \"%s\"", prep->encoder_name);
+	prep->dims = text_encoder_dims(prep->encoder);
+	return 0;
+}
+
+static int fit(struct prep *prep, struct error *err)
+{
+	uint32_t rows = prep->texts.rows[TEXTS_TRAIN];
+	CLEANUP(free_ptr) const char **text = calloc((size_t)rows + 1, sizeof(*text));
+	CLEANUP(free_ptr) uint64_t *bytes = calloc((size_t)rows + 1, sizeof(*bytes));
+	CLEANUP(free_ptr) uint32_t *label = calloc((size_t)rows + 1, sizeof(*label));
+	const char *names[TEXTS_LABELS_MAX];
+	struct text_corpus corpus = { rows, prep->texts.labels, text, bytes, label, names };
+	struct text_fit_report report;
+	int r;
+
+	if (!text || !bytes || !label)
+		return error_set(err, -ENOMEM, "no memory for %u texts", rows);
+	for (uint32_t i = 0; i < rows; i++) {
+		text[i] = prep->texts.row[TEXTS_TRAIN][i].text;
+		bytes[i] = prep->texts.row[TEXTS_TRAIN][i].bytes;
+		label[i] = prep->texts.row[TEXTS_TRAIN][i].label;
+	}
+	for (uint32_t c = 0; c < prep->texts.labels; c++)
+		names[c] = prep->texts.label[c];
+	fprintf(stderr, "fitting the encoder on %u texts of %u classes\n", rows, prep->texts.labels);
+	r = text_fit(&corpus, (uint32_t)prep->dims, parallel_run, &prep->encoder, &prep->vectors[TEXTS_TRAIN],
+		     &report, err);
+	if (r == 0)
+		fprintf(stderr,
+			"fitted: %u features; out of fold %.2f %% of the training texts are scored right\n",
+			report.features, 100 * report.fold_accuracy);
+	return r;
+}
+
+static int make(struct prep *prep, struct error *err)
+{
+	int r = prep_order_texts(prep, err);
+
+	if (r < 0)
+		return r;
+	if (strncmp(prep->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0)
+		return encode_by_program(prep, err);
+	return strcmp(prep->encoder_name, "nblr") == 0 ? fit(prep, err) : load_encoder(prep, err);
+}
+
+/* ---- Records ---- */
+
+/* Floats, a byte a label, names and lengths with room to spare. */
+static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
+{
+	*ret_schema = (struct example_schema){
+		.features = PREP_COLUMNS,
+		.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = prep->dims },
+			     { .name = "label", .dtype = EXAMPLE_INT64, .elements = prep->classes } },
+	};
+	*ret_bytes = prep->dims * sizeof(float) + prep->classes + 128;
+}
+
+static uint64_t scratch_bytes(const struct prep *prep)
+{
+	return prep->classes * sizeof(int64_t) + prep->dims * sizeof(float);
+}
+
+static int record(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
+		  const void *ret_rows[static PREP_COLUMNS], struct error *err)
+{
+	const struct text_row *text = &prep->texts.row[split][row];
+	float *vector = (float *)((int64_t *)scratch + prep->classes);
+
+	ret_rows[0] = vector;
+	ret_rows[1] = prep_one_hot(prep, text->label, scratch);
+	if (!prep->vectors[split])
+		return text_encode(prep->encoder, text->text, text->bytes, vector, err);
+	ret_rows[0] = prep->vectors[split] + (uint64_t)row * prep->dims;
+	return 0;
+}
+
+static void describe(const struct prep *prep, cJSON *json)
+{
+	cJSON *encoder = cJSON_AddObjectToObject(json, "encoder");
+	char id[DIGEST_HEX_BYTES] = "";
+
+	if (prep->encoder) {
+		uint64_t bytes;
+		const void *data = text_encoder_bytes(prep->encoder, &bytes);
+
+		digest_sha256(data, bytes, id);
+		cJSON_AddStringToObject(encoder, "key", PREP_ENCODER_KEY);
+	} else {
+		digest_sha256(prep->encoder_name, strlen(prep->encoder_name), id);
+		cJSON_AddItemToObject(encoder, "program", json_string(prep->encoder_name));
+	}
+	cJSON_AddStringToObject(encoder, "id", id);
+}
+
+static const void *file(const struct prep *prep, uint64_t *ret_bytes)
+{
+	return prep->encoder ? text_encoder_bytes(prep->encoder, ret_bytes) : NULL;
+}
+
+const struct prep_kind prep_vectors = {
+	.what = "vectors of texts (without --tokens)",
+	.make = make,
+	.schema = schema,
+	.scratch_bytes = scratch_bytes,
+	.record = record,
+	.class_name = prep_label_name,
+	.describe = describe,
+	.file_key = PREP_ENCODER_KEY,
+	.file = file,
+};

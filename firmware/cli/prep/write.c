@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/prep/parallel.h"
+#include "cli/prep/prep.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "data/example.h"
+#include "data/inflate.h"
+#include "data/tfrecord.h"
+#include "drivers/digest/digest.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#define GZIP_LEVEL 6
+
+struct shard_row {
+	char key[PREP_KEY_BYTES];
+	char sha256[DIGEST_HEX_BYTES], etag[STORE_ETAG_MAX];
+	uint64_t bytes, records;
+	bool kept; /* it was there already, with the same bytes */
+};
+
+struct writing {
+	struct prep *prep;
+	struct example_schema schema;
+	uint64_t per_shard, example_bytes;
+	uint32_t shards[TEXTS_SPLITS], total;
+	struct shard_row *row;
+	pthread_mutex_t lock;
+	struct store *idle[256]; /* stores that no thread uses just now: one thread at a time has each */
+	uint32_t idles;
+	struct error err; /* the first failure ends the work */
+};
+
+/* ---- Stores, one a thread at a time ---- */
+
+static struct store *borrow(struct writing *writing, struct error *err)
+{
+	struct store_options options = { 0 };
+	struct store *store = NULL;
+
+	(void)pthread_mutex_lock(&writing->lock);
+	if (writing->idles)
+		store = writing->idle[--writing->idles];
+	(void)pthread_mutex_unlock(&writing->lock);
+	if (!store && store_open(&writing->prep->where, &options, &store, err) < 0)
+		return NULL;
+	return store;
+}
+
+static void give_back(struct writing *writing, struct store *store)
+{
+	(void)pthread_mutex_lock(&writing->lock);
+	writing->idle[writing->idles++] = store;
+	(void)pthread_mutex_unlock(&writing->lock);
+}
+
+/* ---- One shard ---- */
+
+static int build(struct writing *writing, enum texts_split split, uint64_t first, uint64_t records,
+		 uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
+{
+	const struct prep *prep = writing->prep;
+	CLEANUP(free_ptr) uint8_t *plain = malloc(records * (writing->example_bytes + TFRECORD_FRAME_BYTES));
+	CLEANUP(free_ptr) uint8_t *example = malloc(writing->example_bytes);
+	CLEANUP(free_ptr) void *scratch = malloc(prep->kind->scratch_bytes(prep));
+	uint64_t used = 0;
+
+	if (!plain || !example || !scratch)
+		return error_set(err, -ENOMEM, "no memory for a shard of %" PRIu64 " records", records);
+	for (uint64_t i = 0; i < records; i++) {
+		const void *rows[PREP_COLUMNS];
+		int r = prep->kind->record(prep, split, (uint32_t)(first + i), scratch, rows, err);
+
+		if (r < 0)
+			return r;
+		used += tfrecord_frame(example,
+				       example_write(&writing->schema, rows, example, writing->example_bytes),
+				       plain + used);
+	}
+	return deflate_all(plain, used, COMPRESSION_GZIP, GZIP_LEVEL, ret_data, ret_bytes, err);
+}
+
+static bool same_object(struct store *store, const char *key, const uint8_t *data, uint64_t bytes)
+{
+	CLEANUP(free_ptr) char *there = NULL;
+	struct store_object object;
+	struct error ignored;
+	uint64_t there_bytes;
+
+	return store_stat(store, key, &object, &ignored) == 0 && object.pin.bytes == bytes &&
+	       store_get_all(store, key, bytes, &there, &there_bytes, &ignored) == 0 &&
+	       there_bytes == bytes && memcmp(there, data, bytes) == 0;
+}
+
+static int put_shard(struct writing *writing, struct shard_row *row, const uint8_t *data, uint64_t bytes,
+		     struct error *err)
+{
+	struct store *store = borrow(writing, err);
+	struct store_object object;
+	int r;
+
+	if (!store)
+		return err->code;
+	row->kept = same_object(store, row->key, data, bytes);
+	r = row->kept ? 0 : store_put(store, row->key, data, bytes, err);
+	if (r == 0)
+		r = store_stat(store, row->key, &object, err);
+	if (r == 0)
+		(void)snprintf(row->etag, sizeof(row->etag), "%s", object.pin.etag);
+	give_back(writing, store);
+	return r;
+}
+
+static int write_shard(struct writing *writing, uint32_t index, struct error *err)
+{
+	enum texts_split split = index < writing->shards[TEXTS_TRAIN] ? TEXTS_TRAIN : TEXTS_TEST;
+	uint32_t number = split == TEXTS_TRAIN ? index : index - writing->shards[TEXTS_TRAIN];
+	uint64_t first = number * writing->per_shard, left = writing->prep->rows[split] - first;
+	CLEANUP(free_ptr) uint8_t *data = NULL;
+	struct shard_row *row = &writing->row[index];
+	int r;
+
+	row->records = left < writing->per_shard ? left : writing->per_shard;
+	prep_shard_key(split, number, writing->shards[split], row->key);
+	r = build(writing, split, first, row->records, &data, &row->bytes, err);
+	if (r < 0)
+		return r;
+	digest_sha256(data, row->bytes, row->sha256);
+	return put_shard(writing, row, data, row->bytes, err);
+}
+
+static void shard_job(void *context, uint32_t index)
+{
+	struct writing *writing = context;
+	struct error err = { 0 };
+
+	if (__atomic_load_n(&writing->err.code, __ATOMIC_RELAXED))
+		return;
+	if (write_shard(writing, index, &err) < 0) {
+		(void)pthread_mutex_lock(&writing->lock);
+		if (!writing->err.code)
+			writing->err = err;
+		(void)pthread_mutex_unlock(&writing->lock);
+		return;
+	}
+	progress_step("shards", writing->total);
+}
+
+/* ---- What stands beside the shards ---- */
+
+static int put_json_lines(struct writing *writing, struct store *store, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	int r;
+
+	if (!out)
+		return error_set(err, -ENOMEM, "no memory for the manifest");
+	for (uint32_t i = 0; i < writing->total; i++) {
+		const struct shard_row *row = &writing->row[i];
+		cJSON *json = cJSON_CreateObject();
+		char *line;
+
+		cJSON_AddStringToObject(json, "key", row->key);
+		json_add_u64(json, "size", row->bytes);
+		cJSON_AddStringToObject(json, "etag", row->etag);
+		cJSON_AddStringToObject(json, "sha256", row->sha256);
+		json_add_u64(json, "records", row->records);
+		line = cJSON_PrintUnformatted(json);
+		fprintf(out, "%s\n", line ? line : "");
+		free(line);
+		cJSON_Delete(json);
+	}
+	r = fclose(out) == 0 ? 0 : error_set(err, -ENOMEM, "no memory for the manifest");
+	return r < 0 ? r : store_put(store, MANIFEST_NAME, text, bytes, err);
+}
+
+/* A fixed shape, or how many values a row has at most. */
+static void add_feature(const struct prep *prep, cJSON *schema, const struct example_feature *feature)
+{
+	static const char *const dtypes[] = { [EXAMPLE_FLOAT32] = "float32", [EXAMPLE_INT64] = "int64" };
+	const struct idx_images *images = prep->from[TEXTS_TRAIN];
+	cJSON *json = cJSON_CreateObject(), *shape;
+
+	cJSON_AddStringToObject(json, "name", feature->name);
+	cJSON_AddStringToObject(json, "dtype", dtypes[feature->dtype]);
+	cJSON_AddItemToArray(schema, json);
+	if (feature->values_max) {
+		json_add_u64(json, "values_max", feature->values_max);
+		return;
+	}
+	shape = cJSON_AddArrayToObject(json, "shape");
+	if (images && feature->dtype == EXAMPLE_FLOAT32) {
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->height));
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->width));
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->channels));
+	} else {
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->elements));
+	}
+}
+
+static cJSON *describe(const struct writing *writing)
+{
+	const struct prep *prep = writing->prep;
+	cJSON *json = cJSON_CreateObject(), *list, *records;
+
+	cJSON_AddNumberToObject(json, "version", 1);
+	list = cJSON_AddArrayToObject(json, "schema");
+	for (uint32_t i = 0; i < PREP_COLUMNS; i++)
+		add_feature(prep, list, &writing->schema.feature[i]);
+	list = cJSON_AddArrayToObject(json, "classes");
+	for (uint32_t i = 0; i < prep->classes; i++) {
+		char name[TEXTS_LABEL_BYTES];
+
+		prep->kind->class_name(prep, i, name);
+		cJSON_AddItemToArray(list, cJSON_CreateString(name));
+	}
+	records = cJSON_AddObjectToObject(json, "records");
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		json_add_u64(records, prep_split_names[s], prep->rows[s]);
+	json_add_u64(json, "seed", prep->seed);
+	prep->kind->describe(prep, json);
+	return json;
+}
+
+/* The kind's own file; those of an earlier set's kind go. */
+static int put_files(const struct prep *prep, struct store *store, struct error *err)
+{
+	static const char *const keys[] = { PREP_ENCODER_KEY, PREP_VOCABULARY_KEY };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const bool its = prep->kind->file_key && strcmp(prep->kind->file_key, keys[i]) == 0;
+		uint64_t bytes = 0;
+		const void *data = its ? prep->kind->file(prep, &bytes) : NULL;
+
+		r = data ? store_put(store, keys[i], data, bytes, err) : store_delete(store, keys[i], err);
+	}
+	return r;
+}
+
+static int put_dataset(struct writing *writing, struct store *store, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = describe(writing);
+	CLEANUP(free_ptr) char *text = NULL;
+	int r = json_print(json, &text, err);
+
+	if (r == 0)
+		r = put_files(writing->prep, store, err);
+	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
+}
+
+/* ---- All of it ---- */
+
+static void plan_shards(struct writing *writing)
+{
+	const struct prep *prep = writing->prep;
+
+	prep->kind->schema(prep, &writing->schema, &writing->example_bytes);
+	writing->per_shard = prep->records_per_shard;
+	if (prep->shard_bytes) {
+		uint64_t fit = prep->shard_bytes / (writing->example_bytes + TFRECORD_FRAME_BYTES);
+
+		writing->per_shard = fit ? fit : 1;
+	}
+	for (int s = 0; s < TEXTS_SPLITS; s++) {
+		writing->shards[s] =
+			(uint32_t)((prep->rows[s] + writing->per_shard - 1) / writing->per_shard);
+		writing->total += writing->shards[s];
+	}
+}
+
+struct summary {
+	uint64_t bytes, kept;
+	double seconds;
+};
+
+static void report_json(const struct writing *writing, const struct summary *summary)
+{
+	const struct prep *prep = writing->prep;
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *line = NULL;
+
+	cJSON_AddItemToObject(json, "url", json_string(prep->where.url));
+	json_add_u64(json, "shards", writing->total);
+	json_add_u64(json, "kept", summary->kept);
+	json_add_u64(json, "bytes", summary->bytes);
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		json_add_u64(json, prep_split_names[s], prep->rows[s]);
+	cJSON_AddNumberToObject(json, "seconds", round(summary->seconds * 1e3) / 1e3);
+	line = cJSON_PrintUnformatted(json);
+	puts(line ? line : "{}");
+}
+
+static void report(const struct writing *writing, double seconds)
+{
+	const struct prep *prep = writing->prep;
+	uint64_t records = (uint64_t)prep->rows[0] + prep->rows[1];
+	struct summary summary = { .seconds = seconds };
+
+	for (uint32_t i = 0; i < writing->total; i++) {
+		summary.bytes += writing->row[i].bytes;
+		summary.kept += writing->row[i].kept;
+	}
+	if (prep->json)
+		report_json(writing, &summary);
+	else
+		printf("%s: %u shards (%" PRIu64 " were there), %" PRIu64
+		       " bytes, %u train and %u test records, %.0f records/s\n",
+		       prep->where.url, writing->total, summary.kept, summary.bytes, prep->rows[0],
+		       prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);
+}
+
+static int write_set(struct writing *writing, struct store *store, struct error *err)
+{
+	int r = prep_begin_set(store, err);
+
+	if (r < 0)
+		return r;
+	progress_start();
+	parallel_run(shard_job, writing, writing->total);
+	if (writing->err.code) {
+		*err = writing->err;
+		return err->code;
+	}
+	if ((r = prep_remove_old(store, writing->shards, err)) < 0 ||
+	    (r = put_dataset(writing, store, err)) < 0 || (r = put_json_lines(writing, store, err)) < 0)
+		return r;
+	return prep_end_set(store, err);
+}
+
+int prep_write(struct prep *prep, struct error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct writing writing = { .prep = prep, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct store_options options = { 0 };
+	uint64_t start = clock_us();
+	int r;
+
+	plan_shards(&writing);
+	writing.row = calloc((size_t)writing.total + 1, sizeof(*writing.row));
+	if (!writing.row)
+		return error_set(err, -ENOMEM, "no memory for %u shards", writing.total);
+	r = store_open(&prep->where, &options, &store, err);
+	if (r == 0)
+		r = write_set(&writing, store, err);
+	while (writing.idles)
+		store_close(writing.idle[--writing.idles]);
+	if (r == 0)
+		report(&writing, (double)(clock_us() - start) * 1e-6);
+	free(writing.row);
+	return r;
+}

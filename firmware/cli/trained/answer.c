@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trained/answer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define NAME_BYTES 24u
+
+struct answers answers_of(const struct config *config, uint64_t outputs)
+{
+	return (struct answers){ .outputs = outputs,
+				 .numbers = strcmp(config->model.loss, "mean_squared_error") == 0 };
+}
+
+static bool is_binary(const struct answers *answers)
+{
+	return answers->outputs == 1 && !answers->numbers;
+}
+
+static uint64_t classes_of(const struct answers *answers)
+{
+	return is_binary(answers) ? 2 : answers->outputs;
+}
+
+static double probability_of(const struct answers *answers, const float *output, uint64_t class)
+{
+	if (is_binary(answers))
+		return class ? (double)output[0] : 1 - (double)output[0];
+	return (double)output[class];
+}
+
+/* Of several that are as large, the first. */
+static uint64_t class_of(const struct answers *answers, const float *output)
+{
+	uint64_t best = 0;
+
+	for (uint64_t i = 1; i < classes_of(answers); i++)
+		if (probability_of(answers, output, i) > probability_of(answers, output, best))
+			best = i;
+	return best;
+}
+
+/* dataset.json's name, the encoder's, or the number; the two of film reviews in full. */
+static const char *class_name(const struct answers *answers, uint64_t class, char number[static NAME_BYTES])
+{
+	const cJSON *names = cJSON_GetObjectItemCaseSensitive(answers->dataset, "classes"),
+		    *found = cJSON_GetArrayItem(names, (int)class);
+	const char *name = cJSON_IsString(found) ? found->valuestring : NULL;
+
+	if (!name && answers->encoder && class < text_encoder_classes(answers->encoder))
+		name = text_encoder_class(answers->encoder, (uint32_t) class);
+	if (name && classes_of(answers) == 2 && strcmp(name, "neg") == 0)
+		return "negative";
+	if (name && classes_of(answers) == 2 && strcmp(name, "pos") == 0)
+		return "positive";
+	if (name)
+		return name;
+	(void)snprintf(number, NAME_BYTES, "%" PRIu64, class);
+	return number;
+}
+
+void answer_print(const struct answers *answers, const float *output, const char *what)
+{
+	const uint64_t class = class_of(answers, output);
+	char number[NAME_BYTES];
+
+	if (!answers->numbers) {
+		printf("%-12s %.4f  %s\n", class_name(answers, class, number),
+		       probability_of(answers, output, class), what);
+		return;
+	}
+	for (uint64_t i = 0; i < answers->outputs; i++)
+		printf("%.7g ", (double)output[i]);
+	printf(" %s\n", what);
+}
+
+static void add_numbers(const struct answers *answers, const float *output, cJSON *object)
+{
+	cJSON *all;
+
+	if (answers->outputs == 1) {
+		cJSON_AddNumberToObject(object, "value", (double)output[0]);
+		return;
+	}
+	all = cJSON_AddArrayToObject(object, "values");
+	for (uint64_t i = 0; i < answers->outputs; i++)
+		cJSON_AddItemToArray(all, cJSON_CreateNumber((double)output[i]));
+}
+
+int answer_json(const struct answers *answers, const float *output, cJSON *object, struct error *err)
+{
+	const uint64_t class = class_of(answers, output);
+	char number[NAME_BYTES];
+	cJSON *all;
+
+	for (uint64_t i = 0; i < answers->outputs; i++)
+		if (!isfinite(output[i]))
+			return error_set(err, -EDOM, "output %" PRIu64 " of the network is %g", i,
+					 (double)output[i]);
+	if (answers->numbers) {
+		add_numbers(answers, output, object);
+		return 0;
+	}
+	json_add_u64(object, "class", class);
+	cJSON_AddStringToObject(object, "label", class_name(answers, class, number));
+	cJSON_AddNumberToObject(object, "probability", probability_of(answers, output, class));
+	all = cJSON_AddObjectToObject(object, "probabilities");
+	for (uint64_t i = 0; i < classes_of(answers); i++)
+		cJSON_AddNumberToObject(all, class_name(answers, i, number),
+					probability_of(answers, output, i));
+	return 0;
+}

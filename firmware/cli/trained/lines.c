@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trained/lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool lines_next(struct lines *lines)
+{
+	ssize_t bytes;
+
+	if (lines->again) {
+		lines->again = false;
+		return true;
+	}
+	bytes = getline(&lines->text, &lines->room, stdin);
+	if (bytes < 0)
+		return false;
+	lines->bytes = (size_t)bytes - (lines->text[bytes - 1] == '\n');
+	lines->text[lines->bytes] = '\0';
+	lines->number++;
+	return true;
+}
+
+int lines_object(const struct lines *lines, cJSON **ret_object, struct error *err)
+{
+	CLEANUP(json_free) cJSON *object = NULL;
+	char name[64];
+	int r;
+
+	(void)snprintf(name, sizeof(name), "line %" PRIu64, lines->number);
+	r = json_parse(name, lines->text, lines->bytes, &object, err);
+	if (r == 0 && !cJSON_IsObject(object))
+		r = error_set(err, -EBADMSG, "%s: found no object, expected {\"FEATURE\": VALUES, ...}",
+			      name);
+	if (r == 0)
+		*ret_object = TAKE(object);
+	return r;
+}
+
+void lines_done(struct lines *lines)
+{
+	free(lines->text);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trained/predict.h"
+
+#include "cli/base/cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define ENCODER_MAX UINT32_MAX
+#define VOCABULARY  "vocabulary.txt"
+
+/* ---- What makes numbers of texts ---- */
+
+/* A vector, or ragged tokens: their values, then their splits. */
+static int find_input(struct predict *predict, struct error *err)
+{
+	struct model_input input[MODEL_INPUTS_MAX];
+	const uint32_t inputs = model_inputs(predict->trained.model, input);
+	const uint64_t rows = predict->trained.config.run.batch_rows;
+
+	predict->takes_tokens = inputs == 2 && input[0].dtype == CONFIG_INT64 && !input[0].row_bytes;
+	if (predict->takes_tokens)
+		predict->dims = input[0].bytes / sizeof(int64_t) / rows;
+	else if (inputs == 1 && input[0].dtype == CONFIG_FLOAT32)
+		predict->dims = input[0].row_bytes / sizeof(float);
+	else
+		return error_set(
+			err, -EINVAL,
+			"%s: the network takes other than one vector of float32 a text, or its tokens",
+			predict->trained.name);
+	if (predict->takes_tokens && predict->encoder_name)
+		return error_set(err, -EINVAL, "%s: the network takes tokens, allowed: no --encoder",
+				 predict->trained.name);
+	return 0;
+}
+
+static bool is_program(const struct predict *predict)
+{
+	return predict->encoder_name && strncmp(predict->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0;
+}
+
+/* Programs run only when the command line names them, never because a file does. */
+static int check_program(const struct predict *predict, struct error *err)
+{
+	const cJSON *encoder = cJSON_GetObjectItemCaseSensitive(predict->dataset, "encoder");
+	const char *program;
+
+	if (json_get_string("dataset.json", encoder, "program", &program, err) < 0)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "%s: its texts were encoded by a program; if you trust it, add --encoder '%.200s'",
+			 predict->trained.name, program);
+}
+
+static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_bytes, struct error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	const char *key;
+	int r;
+
+	if (!predict->encoder_name) {
+		r = check_program(predict, err);
+		if (r == 0)
+			r = store_get_all(predict->trained.folder, "encoder.bin", ENCODER_MAX, ret_data,
+					  ret_bytes, err);
+		if (r == -ENOENT)
+			return error_set(err, r,
+					 "%s: found no encoder.bin beside it, which texts need; allowed: "
+					 "--encoder, --split, --data, or on standard input a JSON object a "
+					 "line: values by the features' names",
+					 predict->trained.name);
+		return r;
+	}
+	r = trained_open_place(&predict->trained, predict->encoder_name, &store, &key, err);
+	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
+}
+
+static int load_vocabulary(struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes = 0;
+	int r = store_get_all(predict->trained.folder, VOCABULARY, ENCODER_MAX, &data, &bytes, err);
+
+	if (r == 0)
+		r = vocabulary_parse(data, bytes, &predict->vocabulary, err);
+	return r < 0 ? error_prefix(err, VOCABULARY) : 0;
+}
+
+int predict_open_texts(struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes = 0;
+	int r = find_input(predict, err);
+
+	if (r == 0 && predict->takes_tokens)
+		return load_vocabulary(predict, err);
+	if (r < 0 || is_program(predict))
+		return r;
+	r = read_encoder(predict, &data, &bytes, err);
+	if (r == 0)
+		r = text_encoder_load(data, bytes, &predict->encoder, err);
+	if (r < 0)
+		return error_prefix(err, "encoder");
+	if (text_encoder_dims(predict->encoder) != predict->dims)
+		return error_set(err, -EINVAL,
+				 "the encoder gives %u numbers a text, the network takes %" PRIu64,
+				 text_encoder_dims(predict->encoder), predict->dims);
+	predict->answers.encoder = predict->encoder;
+	return 0;
+}
+
+static int encode(const struct predict *predict, float *vectors, struct error *err)
+{
+	int r = 0;
+
+	if (is_program(predict))
+		return encode_exec(predict->encoder_name + strlen(ENCODE_EXEC), predict->text, predict->rows,
+				   (uint32_t)predict->dims, vectors, err);
+	for (uint32_t i = 0; r == 0 && i < predict->rows; i++)
+		r = text_encode(predict->encoder, predict->text[i].text, predict->text[i].bytes,
+				vectors + i * predict->dims, err);
+	return r;
+}
+
+/* ---- Texts in, answers out ---- */
+
+int predict_add_text(struct predict *predict, const char *text, size_t bytes, struct error *err)
+{
+	char *copy = strndup(text, bytes);
+
+	if (predict->rows == predict->room) {
+		uint32_t room = predict->room ? 2 * predict->room : 64;
+		void *grown = realloc(predict->text, room * sizeof(*predict->text));
+
+		if (grown) {
+			predict->text = grown;
+			predict->room = room;
+		}
+	}
+	if (!copy || predict->rows == predict->room) {
+		free(copy);
+		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
+	}
+	predict->text[predict->rows++] = (struct encode_text){ copy, strlen(copy) };
+	return 0;
+}
+
+static int print_text(const struct predict *predict, uint32_t row, const float *output, struct error *err)
+{
+	CLEANUP(json_free) cJSON *object = NULL;
+	CLEANUP(free_ptr) char *line = NULL;
+	const char *text = predict->text[row].text;
+	int r;
+
+	if (!predict->trained.json) {
+		answer_print(&predict->answers, output, text);
+		return 0;
+	}
+	object = cJSON_CreateObject();
+	cJSON_AddItemToObject(object, "text", json_string(text));
+	r = answer_json(&predict->answers, output, object, err);
+	if (r < 0)
+		return error_prefix(err, "text %u", row + 1);
+	line = cJSON_PrintUnformatted(object);
+	puts(line ? line : "{}");
+	return 0;
+}
+
+static int predict_vectors(const struct predict *predict, float *probabilities, struct error *err)
+{
+	CLEANUP(free_ptr) float *vectors = calloc(predict->rows + 1u, predict->dims * sizeof(*vectors));
+	int r;
+
+	if (!vectors)
+		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
+	r = encode(predict, vectors, err);
+	return r < 0 ? r
+		     : model_predict(predict->trained.model, (const void *const[]){ vectors }, predict->rows,
+				     probabilities, err);
+}
+
+/* Texts `first` .. `first + rows` as a batch has them; what is beyond the most tokens is cut off, as prep
+ * does. */
+static void fill_tokens(const struct predict *predict, uint32_t first, uint32_t rows, int64_t *tokens,
+			int64_t *splits)
+{
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct encode_text *text = &predict->text[first + i];
+		const uint64_t count = vocabulary_encode(predict->vocabulary, text->text, text->bytes,
+							 tokens + splits[i], predict->dims);
+
+		splits[i + 1] = splits[i] + (int64_t)(count < predict->dims ? count : predict->dims);
+	}
+}
+
+static int predict_tokens(const struct predict *predict, float *probabilities, struct error *err)
+{
+	const uint32_t most = (uint32_t)predict->trained.config.run.batch_rows;
+	CLEANUP(free_ptr) int64_t *tokens = calloc(most, predict->dims * sizeof(*tokens));
+	CLEANUP(free_ptr) int64_t *splits = calloc(most + 1u, sizeof(*splits));
+	int r = 0;
+
+	if (!tokens || !splits)
+		return error_set(err, -ENOMEM, "no memory for %u texts of %" PRIu64 " tokens", most,
+				 predict->dims);
+	for (uint32_t first = 0; r == 0 && first < predict->rows; first += most) {
+		const uint32_t rows = predict->rows - first < most ? predict->rows - first : most;
+
+		fill_tokens(predict, first, rows, tokens, splits);
+		r = model_predict(predict->trained.model, (const void *const[]){ tokens, splits }, rows,
+				  probabilities + first * predict->answers.outputs, err);
+	}
+	return r;
+}
+
+int predict_texts(const struct predict *predict, struct error *err)
+{
+	CLEANUP(free_ptr)
+	float *probabilities = calloc(predict->rows + 1u, predict->answers.outputs * sizeof(*probabilities));
+	int r;
+
+	if (!probabilities)
+		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
+	if (predict->rows == 0)
+		return 0;
+	r = predict->vocabulary ? predict_tokens(predict, probabilities, err)
+				: predict_vectors(predict, probabilities, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; r == 0 && i < predict->rows; i++)
+		r = print_text(predict, i, probabilities + i * predict->answers.outputs, err);
+	return r;
+}
+
+void predict_texts_done(struct predict *predict)
+{
+	for (uint32_t i = 0; i < predict->rows; i++)
+		free((char *)(uintptr_t)predict->text[i].text);
+	free(predict->text);
+	text_encoder_free(predict->encoder);
+	vocabulary_free(predict->vocabulary);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trained/trained.h"
+
+#include "cli/base/cli.h"
+#include "core/base/paths.h"
+#include "drivers/gpu/gpu.h"
+#include "model/checkpoint.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define MODEL_MAX (UINT64_C(1) << 40)
+
+/* False: not one of TRAINED_OPTIONS. */
+static bool take_common(struct trained *trained, int code, const char *value)
+{
+	switch (code) {
+	case TRAINED_CONFIG:
+		trained->config_file = value;
+		return true;
+	case TRAINED_ENDPOINT:
+		trained->where.endpoint = value;
+		return true;
+	case TRAINED_REGION:
+		trained->where.region = value;
+		return true;
+	case TRAINED_CREDENTIAL:
+		trained->where.credential = value;
+		return true;
+	case TRAINED_CA:
+		trained->where.ca_file = value;
+		return true;
+	case TRAINED_JSON:
+		trained->json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int trained_parse(struct trained *trained, const struct trained_verb *verb, int argc, char **argv,
+		  bool *ret_done)
+{
+	int code;
+
+	optind = 1;
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, "", verb->options, NULL)) != -1) {
+		int r;
+
+		if (code == TRAINED_HELP) {
+			fputs(verb->usage, stdout);
+			*ret_done = true;
+			return CLI_OK;
+		}
+		if (code == '?')
+			return cli_usage(verb->name, "\"%s\": no such option, or its value is missing",
+					 argv[optind - 1]);
+		if (!take_common(trained, code, optarg) &&
+		    (r = verb->take(verb->context, code, optarg)) != CLI_OK)
+			return r;
+	}
+	if (optind == argc)
+		return cli_usage(verb->name, "no MODEL");
+	trained->name = argv[optind++];
+	if (optind < argc && !verb->more)
+		return cli_usage(verb->name, "found %d names, expected one MODEL", argc - optind + 1);
+	return CLI_OK;
+}
+
+int trained_open_place(const struct trained *trained, const char *name, struct store **ret_store,
+		       const char **ret_key, struct error *err)
+{
+	struct config_store where = trained->where;
+	struct store_options store_options = { 0 };
+	const char *slash = strrchr(name, '/');
+	CLEANUP(free_ptr) char *folder = NULL;
+	char url[PATH_BYTES + 8];
+
+	*ret_key = slash ? slash + 1 : name;
+	if (strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0) {
+		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
+	} else {
+		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
+		folder = realpath(slash ? url : ".", NULL);
+		if (!folder)
+			return error_set(err, -errno, "%s: %s", name, strerror(errno));
+		(void)snprintf(url, sizeof(url), "file://%s", folder);
+	}
+	where.url = url;
+	return store_open(&where, &store_options, ret_store, err);
+}
+
+/* The configuration travels in the model's metadata; the parser reads files. */
+static int load_config(struct trained *trained, struct error *err)
+{
+	const char *text = safetensors_value(trained->file, "config");
+	CLEANUP(close_fd) int fd = -1;
+	char path[64];
+	size_t bytes;
+
+	if (!text)
+		return error_set(err, -EBADMSG, "%s: no configuration in it: not a model that Kiln wrote",
+				 trained->name);
+	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
+	bytes = strlen(text);
+	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
+		return error_set(err, -errno, "%s: no memory for its configuration", trained->name);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (config_load(path, &trained->config, err) < 0)
+		return error_prefix(err, "%s", trained->name);
+	trained->config.model.precision = PRECISION_FLOAT32; /* of training alone: storage.h */
+	return 0;
+}
+
+static int load_file(struct trained *trained, struct error *err)
+{
+	const char *name = trained->name, *suffix = strrchr(name, '.'), *key;
+	char file[PATH_BYTES];
+	uint64_t bytes;
+	int r;
+
+	if (!suffix || strcmp(suffix, ".safetensors") != 0) {
+		(void)snprintf(file, sizeof(file), "%s/model.safetensors", name);
+		name = file;
+	}
+	if ((r = trained_open_place(trained, name, &trained->folder, &key, err)) < 0 ||
+	    (r = store_get_all(trained->folder, key, MODEL_MAX, &trained->data, &bytes, err)) < 0)
+		return r;
+	return safetensors_parse(trained->name, trained->data, bytes, &trained->file, err);
+}
+
+static int merge_config(struct trained *trained, struct error *err)
+{
+	int r = trained->config_file ? config_load(trained->config_file, &trained->given, err) : 0;
+
+	if (r == 0 && trained->config_file)
+		cli_store_merge(&trained->where, &trained->given.sink);
+	return r;
+}
+
+int trained_load(struct trained *trained, struct error *err)
+{
+	int r = merge_config(trained, err);
+
+	if (r < 0 || (r = load_file(trained, err)) < 0 ||
+	    (r = checkpoint_expect(trained->name, trained->file, "format", MODEL_FORMAT, err)) < 0)
+		return r;
+	return load_config(trained, err);
+}
+
+/* Not on a Kiln box: compiled kernels go where this user may write. */
+static void find_cache(void)
+{
+	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
+	char path[PATH_BYTES], root[PATH_BYTES / 2];
+
+	if (getenv("KILN_ROOT") || access(path_of(PATH_CACHE, NULL, path), W_OK) == 0)
+		return;
+	if (cache && *cache)
+		(void)snprintf(root, sizeof(root), "%s/kiln", cache);
+	else
+		(void)snprintf(root, sizeof(root), "%s/.cache/kiln", home ? home : "/tmp");
+	(void)setenv("KILN_ROOT", root, 1);
+}
+
+/* What its configuration names is in the box that trained it; elsewhere any device serves. */
+static int open_device(struct trained *trained, struct error *err)
+{
+	int r = gpu_open(trained->config.device.platform, trained->config.device.type, &trained->gpu, err);
+
+	if (r != -ENODEV)
+		return r;
+	r = gpu_open("auto", DEVICE_AUTO, &trained->gpu, err);
+	if (r == 0)
+		fprintf(stderr, "kiln: it was trained on another device than there is here; taking %s\n",
+			gpu_description(trained->gpu));
+	return r;
+}
+
+int trained_open_model(struct trained *trained, bool training, struct error *err)
+{
+	int r;
+
+	find_cache();
+	if ((r = open_device(trained, err)) < 0 ||
+	    (r = model_open(trained->gpu, &trained->config, training, &trained->model, err)) < 0 ||
+	    (r = checkpoint_expect(trained->name, trained->file, "graph_hash",
+				   model_graph_hash(trained->model), err)) < 0)
+		return r;
+	return checkpoint_load(trained->model, trained->name, trained->file, true, err);
+}
+
+void trained_done(struct trained *trained)
+{
+	model_close(trained->model);
+	gpu_close(trained->gpu);
+	config_done(&trained->config);
+	config_done(&trained->given);
+	safetensors_close(trained->file);
+	free(trained->data);
+	store_close(trained->folder);
+}

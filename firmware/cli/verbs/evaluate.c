@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/base/cli.h"
+#include "cli/trained/records.h"
+#include "core/base/json.h"
+#include "model/learn/metrics.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char usage[] =
+	"Usage: kiln evaluate MODEL [--split NAME] [OPTION...]\n\n"
+	"What a trained network is worth on records with labels: loss, accuracy, precision, recall, AUC and "
+	"more,\n"
+	"as Keras has them, and the confusion matrix. With model.sample_weight the loss is weighted, and "
+	"each "
+	"figure\n"
+	"but the confusion matrix once more as weighted_*, as Keras's weighted_metrics. MODEL is a run's "
+	"model folder or the model.safetensors "
+	"in it:\n"
+	"a path, or below s3:// or file:///.\n\n" RECORDS_USAGE TRAINED_USAGE
+	"  --json                 one JSON object, with the confusion matrix\n";
+
+static const struct option options[] = { RECORDS_OPTIONS, TRAINED_OPTIONS };
+
+#define PRINTED_CLASSES_MAX 20u
+
+struct evaluation {
+	struct trained trained;
+	struct records_source source;
+
+	struct records *records;
+	/* As Keras's metrics and weighted_metrics; the second is NULL without model.sample_weight. */
+	struct metrics *metrics, *weighted;
+	uint64_t outputs, rows;
+	float *output; /* of a batch */
+	struct model_metrics passes;
+};
+
+/* Names the record that is the cause of what was wrong with this batch. */
+static int check_batch(const struct evaluation *evaluation, struct error *err)
+{
+	uint32_t row = UINT32_MAX;
+	const int r = model_fault(evaluation->trained.model, &row, err);
+
+	return r == 0 || row == UINT32_MAX ? r : records_blame(records_place(evaluation->records, row), err);
+}
+
+static int take_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
+{
+	struct model *model = evaluation->trained.model;
+	const struct metrics_batch rows = { .rows = batch->rows,
+					    .prediction = evaluation->output,
+					    .label = batch->label };
+	struct metrics_batch weighted = rows;
+	void *ticket;
+	int r;
+
+	batch->ticket = evaluation;
+	r = model_evaluate(model, batch, err);
+	if (r == 0)
+		r = model_batch_done(model, true, &ticket, err);
+	if (r == 0)
+		r = check_batch(evaluation, err);
+	if (r == 0)
+		r = model_predict(model, batch->input, batch->rows, evaluation->output, err);
+	if (r == 0)
+		r = metrics_add(evaluation->metrics, &rows, err);
+	weighted.weight = batch->weight;
+	if (r == 0 && evaluation->weighted)
+		r = metrics_add(evaluation->weighted, &weighted, err);
+	evaluation->rows += batch->rows;
+	return r;
+}
+
+static int evaluate(struct evaluation *evaluation, struct error *err)
+{
+	struct trained *trained = &evaluation->trained;
+	struct metrics_shape shape;
+	struct model_batch batch;
+	int r = trained_load(trained, err);
+
+	if (r < 0 || (r = trained_open_model(trained, true, err)) < 0 ||
+	    (r = records_open(trained, &evaluation->source, trained->model, &evaluation->records, err)) < 0)
+		return r;
+	evaluation->outputs = model_classes(trained->model);
+	evaluation->output = malloc(evaluation->outputs * trained->config.run.batch_rows * sizeof(float));
+	if (!evaluation->output)
+		return error_set(err, -ENOMEM, "no memory for a batch's output");
+	shape = metrics_shape_of(&trained->config, evaluation->outputs);
+	r = metrics_open(&shape, &evaluation->metrics, err);
+	if (r == 0 && model_sample_weight(trained->model).name)
+		r = metrics_open(&shape, &evaluation->weighted, err);
+	while (r == 0 && (r = records_next(evaluation->records, &batch, err)) > 0)
+		r = take_batch(evaluation, &batch, err);
+	if (r == 0 && evaluation->rows == 0)
+		r = error_set(err, -ENODATA, "%s: found no record that counts",
+			      records_source_name(&evaluation->source));
+	return r < 0 ? r : model_metrics(trained->model, &evaluation->passes, err);
+}
+
+/* ---- What it prints ---- */
+
+struct figure {
+	char name[48];
+	double value;
+};
+
+static uint32_t add_figures(const struct metrics *metrics, const char *prefix,
+			    struct figure out[static METRICS_VALUES_MAX])
+{
+	struct metrics_value value[METRICS_VALUES_MAX];
+	const uint32_t count = metrics ? metrics_values(metrics, value) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		(void)snprintf(out[i].name, sizeof(out[i].name), "%s%s", prefix, value[i].name);
+		out[i].value = value[i].value;
+	}
+	return count;
+}
+
+static uint32_t figures_of(const struct evaluation *evaluation,
+			   struct figure out[static 2 * METRICS_VALUES_MAX])
+{
+	const uint32_t count = add_figures(evaluation->metrics, "", out);
+
+	return count + add_figures(evaluation->weighted, "weighted_", out + count);
+}
+
+static void print_confusion(const double *confusion, uint64_t classes)
+{
+	printf("\nlabel down, prediction across\n%8s", "");
+	for (uint64_t i = 0; i < classes; i++)
+		printf(" %8" PRIu64, i);
+	for (uint64_t label = 0; label < classes; label++) {
+		printf("\n%8" PRIu64, label);
+		for (uint64_t i = 0; i < classes; i++)
+			printf(" %8.10g", confusion[label * classes + i]);
+	}
+	putchar('\n');
+}
+
+static void print_text(const struct evaluation *evaluation)
+{
+	struct figure figure[2 * METRICS_VALUES_MAX];
+	const uint32_t count = figures_of(evaluation, figure);
+	uint64_t classes;
+	const double *confusion = metrics_confusion(evaluation->metrics, &classes);
+
+	printf("%-29s %" PRIu64 "\n%-29s %.6f\n", "rows", evaluation->rows, "loss", evaluation->passes.loss);
+	for (uint32_t i = 0; i < count; i++)
+		printf("%-29s %.6f\n", figure[i].name, figure[i].value);
+	if (records_skipped(evaluation->records))
+		printf("%-29s %" PRIu64 "\n", "left out", records_skipped(evaluation->records));
+	if (confusion && classes <= PRINTED_CLASSES_MAX)
+		print_confusion(confusion, classes);
+}
+
+static void add_confusion(const struct evaluation *evaluation, cJSON *json)
+{
+	uint64_t classes;
+	const double *confusion = metrics_confusion(evaluation->metrics, &classes);
+	cJSON *rows = confusion ? cJSON_AddArrayToObject(json, "confusion") : NULL;
+
+	for (uint64_t label = 0; rows && label < classes; label++) {
+		cJSON *row = cJSON_CreateArray();
+
+		for (uint64_t i = 0; i < classes; i++)
+			cJSON_AddItemToArray(row, cJSON_CreateNumber(confusion[label * classes + i]));
+		cJSON_AddItemToArray(rows, row);
+	}
+}
+
+static void print_json(const struct evaluation *evaluation)
+{
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	struct figure figure[2 * METRICS_VALUES_MAX];
+	const uint32_t count = figures_of(evaluation, figure);
+
+	cJSON_AddStringToObject(json, "model", evaluation->trained.name);
+	if (!records_are_lines(&evaluation->source))
+		cJSON_AddStringToObject(json, "split", records_splits[evaluation->source.split]);
+	json_add_u64(json, "rows", evaluation->rows);
+	json_add_u64(json, "left_out", records_skipped(evaluation->records));
+	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);
+	for (uint32_t i = 0; i < count; i++)
+		cJSON_AddNumberToObject(json, figure[i].name, figure[i].value);
+	add_confusion(evaluation, json);
+	(void)cli_print_json(json);
+}
+
+/* ---- The verb ---- */
+
+static int take(void *context, int code, const char *value)
+{
+	struct evaluation *evaluation = context;
+
+	return records_option("evaluate", &evaluation->source, code, value);
+}
+
+static void done(struct evaluation *evaluation)
+{
+	free(evaluation->output);
+	metrics_close(evaluation->metrics);
+	metrics_close(evaluation->weighted);
+	records_closep(&evaluation->records);
+	trained_done(&evaluation->trained);
+}
+
+int cli_evaluate(int argc, char **argv)
+{
+	CLEANUP(done)
+	struct evaluation evaluation = { .trained = TRAINED_EMPTY,
+					 .source = { .split = SPLIT_TEST, .labels = true } };
+	const struct trained_verb verb = {
+		.name = "evaluate", .usage = usage, .options = options, .take = take, .context = &evaluation
+	};
+	struct error err = { 0 };
+	bool finished = false;
+	int code = trained_parse(&evaluation.trained, &verb, argc, argv, &finished);
+
+	if (code || finished)
+		return code;
+	if (evaluate(&evaluation, &err) < 0)
+		return cli_error(&err);
+	if (evaluation.trained.json)
+		print_json(&evaluation);
+	else
+		print_text(&evaluation);
+	return CLI_OK;
+}

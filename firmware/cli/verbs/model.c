@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/base/cli.h"
+#include "core/base/json.h"
+#include "core/base/paths.h"
+#include "model/graph/graph.h"
+#include "model/layers/attributes.h"
+#include "model/layers/ops.h"
+#include "model/plan/storage.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char usage[] =
+	"Usage: kiln model summary [FILE] [--json]\n"
+	"       kiln model layers [OP]\n\n"
+	"The layers of a configuration's network, as Keras's summary() prints them: name and type, shape of\n"
+	"the output (None: the rows of a batch), numbers in its parameters, and what it reads where that is\n"
+	"not just the layer before. And every layer there is, with its attributes, what is allowed and the "
+	"default.\n\n"
+	"Without FILE the box's own is taken: KILN_CONFIG, else /etc/kiln/kiln.conf below KILN_ROOT.\n";
+
+#define TEXT_BYTES 256u
+
+static uint64_t parameters_of(const struct graph *graph, const struct node *node, bool trainable_alone)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < node->parameters; i++)
+		if (node->parameter[i] != GRAPH_NO_TENSOR &&
+		    (!trainable_alone || graph_at(graph, node->parameter[i])->trainable))
+			sum += graph_at(graph, node->parameter[i])->elements;
+	return sum;
+}
+
+/* Of a ragged feature that one, not its values; a layer and its `activation` are one. */
+static const char *input_name(const struct graph *graph, uint32_t tensor)
+{
+	const struct tensor *input = graph_at(graph, tensor);
+
+	for (uint32_t i = 1; i < graph->nodes; i++)
+		if (graph->node[i].output == tensor && graph->node[i].is_activation)
+			return graph->node[i - 1].name;
+	return input->feature ? input->feature->name : input->name;
+}
+
+static bool is_chain(const struct graph *graph)
+{
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		if (graph->node[i].inputs != 1 ||
+		    graph->node[i].input[0] != (i ? graph->node[i - 1].output : graph->input[0]))
+			return false;
+	return true;
+}
+
+/* ---- For people ---- */
+
+static const char *with_commas(uint64_t number, char out[static 32])
+{
+	char digits[24];
+	int count = snprintf(digits, sizeof(digits), "%" PRIu64, number), used = 0;
+
+	for (int i = 0; i < count; i++) {
+		out[used++] = digits[i];
+		if ((count - i) % 3 == 1 && i + 1 < count)
+			out[used++] = ',';
+	}
+	out[used] = '\0';
+	return out;
+}
+
+static const char *shape_of(const struct tensor *tensor, char out[static TEXT_BYTES])
+{
+	size_t used = (size_t)snprintf(out, TEXT_BYTES, "(None");
+
+	for (uint32_t i = 0; i < tensor->rank; i++)
+		used += (size_t)snprintf(out + used, TEXT_BYTES - used, ", %" PRIu64, tensor->shape[i]);
+	(void)snprintf(out + used, TEXT_BYTES - used, ")");
+	return out;
+}
+
+static const char *inputs_of(const struct graph *graph, const struct node *node, char out[static TEXT_BYTES])
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < node->inputs && used < TEXT_BYTES; i++)
+		used += (size_t)snprintf(out + used, TEXT_BYTES - used, "%s%s", i ? ", " : "",
+					 input_name(graph, node->input[i]));
+	return out;
+}
+
+/* Numbers of four bytes each, in Keras's units. */
+static void print_total(const char *what, uint64_t numbers)
+{
+	static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
+	double size = (double)numbers * sizeof(float);
+	size_t unit = 0;
+	char text[32];
+
+	for (; size >= 1024 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		size /= 1024;
+	printf("%s: %s (%.2f %s)\n", what, with_commas(numbers, text), size, units[unit]);
+}
+
+static const char *layer_of(const struct node *node, char out[static TEXT_BYTES])
+{
+	(void)snprintf(out, TEXT_BYTES, "%s (%s)", node->name, node->op->name);
+	return out;
+}
+
+/* The column of the layers: as wide as the widest. */
+static int layer_width(const struct graph *graph)
+{
+	char layer[TEXT_BYTES];
+	int width = 40;
+
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const int bytes = (int)strlen(layer_of(&graph->node[i], layer));
+
+		if (!graph->node[i].is_activation && bytes > width)
+			width = bytes;
+	}
+	return width;
+}
+
+static void print_text(const struct graph *graph)
+{
+	const bool chain = is_chain(graph);
+	const int width = layer_width(graph);
+
+	printf("Model: \"%s\"\n", graph->config->run.name);
+	if (graph->storage != DTYPE_F32)
+		printf("Precision: %s\n", storage_policy(graph->config));
+	printf("%-*s %-28s %15s%s\n", width, "Layer (type)", "Output Shape", "Param #",
+	       chain ? "" : "  Connected to");
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct node *node = &graph->node[i];
+		char layer[TEXT_BYTES], shape[TEXT_BYTES], inputs[TEXT_BYTES], number[32];
+
+		if (node->is_activation)
+			continue;
+		printf("%-*s %-28s %15s", width, layer_of(node, layer),
+		       shape_of(graph_at(graph, node->output), shape),
+		       with_commas(parameters_of(graph, node, false), number));
+		if (!chain)
+			printf("  %s", inputs_of(graph, node, inputs));
+		putchar('\n');
+	}
+	print_total("Total params", graph->parameters + graph->frozen);
+	print_total("Trainable params", graph->parameters);
+	print_total("Non-trainable params", graph->frozen);
+}
+
+/* ---- For programs ---- */
+
+static cJSON *json_layer(const struct graph *graph, const struct node *node)
+{
+	const struct tensor *output = graph_at(graph, node->output);
+	cJSON *layer = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(layer, "name", node->name);
+	cJSON_AddStringToObject(layer, "type", node->op->name);
+	list = cJSON_AddArrayToObject(layer, "output_shape");
+	cJSON_AddItemToArray(list, cJSON_CreateNull());
+	for (uint32_t i = 0; i < output->rank; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber((double)output->shape[i]));
+	(void)json_add_u64(layer, "params", parameters_of(graph, node, false));
+	(void)json_add_u64(layer, "trainable_params", parameters_of(graph, node, true));
+	list = cJSON_AddArrayToObject(layer, "inputs");
+	for (uint32_t i = 0; i < node->inputs; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(input_name(graph, node->input[i])));
+	return layer;
+}
+
+static int print_json(const struct graph *graph)
+{
+	CLEANUP(json_free) cJSON *model = cJSON_CreateObject();
+	cJSON *layers;
+
+	cJSON_AddStringToObject(model, "name", graph->config->run.name);
+	cJSON_AddStringToObject(model, "precision", storage_policy(graph->config));
+	layers = cJSON_AddArrayToObject(model, "layers");
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		if (!graph->node[i].is_activation)
+			cJSON_AddItemToArray(layers, json_layer(graph, &graph->node[i]));
+	(void)json_add_u64(model, "total_params", graph->parameters + graph->frozen);
+	(void)json_add_u64(model, "trainable_params", graph->parameters);
+	(void)json_add_u64(model, "non_trainable_params", graph->frozen);
+	cJSON_AddStringToObject(model, "graph_hash", graph->hash);
+	return cli_print_json(model);
+}
+
+static int summary(const char *file, bool json)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+	struct graph graph;
+	int code = CLI_OK;
+
+	if (config_load(file, &config, &err) < 0 || graph_build(&config, true, &graph, &err) < 0)
+		return cli_error(&err);
+	if (json)
+		code = print_json(&graph);
+	else
+		print_text(&graph);
+	graph_done(&graph);
+	return code;
+}
+
+static int layers(const char *name)
+{
+	if (name && !op_find(name))
+		return cli_usage("model", "layers: found \"%s\", allowed: %s", name, op_names());
+	for (uint32_t i = 0; op_at(i); i++)
+		if (!name || strcmp(name, op_at(i)->name) == 0) {
+			puts(op_at(i)->name);
+			attributes_describe(op_at(i), stdout);
+		}
+	return CLI_OK;
+}
+
+static int summary_of(int argc, char **argv)
+{
+	const char *file = NULL;
+	bool json = false;
+
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			json = true;
+		else if (*argv[i] == '-' || file)
+			return cli_usage("model", "summary does not take \"%s\"", argv[i]);
+		else
+			file = argv[i];
+	}
+	return summary(file ? file : config_path(0, NULL), json);
+}
+
+int cli_model(int argc, char **argv)
+{
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0) {
+			fputs(usage, stdout);
+			return CLI_OK;
+		}
+	if (argc < 2)
+		return cli_usage("model", "which: summary or layers?");
+	if (strcmp(argv[1], "summary") == 0)
+		return summary_of(argc, argv);
+	if (strcmp(argv[1], "layers") != 0)
+		return cli_usage("model", "there is no \"%s\"", argv[1]);
+	if (argc > 3)
+		return cli_usage("model", "layers does not take \"%s\"", argv[3]);
+	return layers(argc == 3 ? argv[2] : NULL);
+}

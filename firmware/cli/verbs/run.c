@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `kiln run --from run.json`: the run of a run.json once more, in the foreground and without systemd: begin,
+ * then the three daemons until all of it is in the store. Each is started again by the exit codes that say so
+ * (core/base/error.h).
+ */
+#include "cli/base/cli.h"
+#include "core/base/paths.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+
+#define DAEMONS 3u
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal_number)
+{
+	(void)signal_number;
+	stopped = 1;
+}
+
+/* Beside this program, or where `make install` puts them. */
+static int spawn(const char *name, char *const arguments[], pid_t *ret_pid, struct error *err)
+{
+	char here[PATH_BYTES / 4] = "", path[PATH_BYTES];
+	ssize_t bytes = readlink("/proc/self/exe", here, sizeof(here) - 1);
+	int r;
+
+	if (bytes > 0 && strrchr(here, '/'))
+		*strrchr(here, '/') = '\0';
+	(void)snprintf(path, sizeof(path), "%s/%s", here, name);
+	if (access(path, X_OK) < 0)
+		(void)snprintf(path, sizeof(path), "%s/../libexec/kiln/%s", here, name);
+	r = posix_spawn(ret_pid, path, NULL, NULL, arguments, environ);
+	return r ? error_set(err, -r, "%s: cannot start it: %s", path, strerror(r)) : 0;
+}
+
+struct child {
+	const char *name;
+	char *arguments[3];
+	pid_t pid; /* 0: it has ended */
+};
+
+static int end_of(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EX_UNAVAILABLE;
+}
+
+static void end_children(struct child *children, bool drain)
+{
+	for (uint32_t i = 0; i < DAEMONS; i++)
+		if (children[i].pid && !(drain && i == DAEMONS - 1))
+			(void)kill(children[i].pid, SIGTERM);
+}
+
+static struct child *child_of(struct child *children, pid_t pid)
+{
+	for (uint32_t i = 0; i < DAEMONS; i++)
+		if (children[i].pid == pid)
+			return &children[i];
+	return NULL;
+}
+
+/* The code of the first that ended for good; with a run that failed the uploads still go to their end. */
+static int keep_running(struct child *children, struct error *err)
+{
+	int code = EX_OK, status, r = 0;
+
+	while (children[0].pid || children[1].pid || children[2].pid) {
+		pid_t pid = waitpid(-1, &status, 0);
+		struct child *child = pid > 0 ? child_of(children, pid) : NULL;
+
+		if (!child) {
+			end_children(children, false); /* a signal */
+			continue;
+		}
+		child->pid = 0;
+		if (!stopped && code == EX_OK &&
+		    (end_of(status) == EX_UNAVAILABLE || end_of(status) == EX_TEMPFAIL)) {
+			(void)sleep(1);
+			r = spawn(child->name, child->arguments, &child->pid, err);
+		} else if (end_of(status) != EX_OK && code == EX_OK) {
+			code = end_of(status);
+			end_children(children, code == EX_DATAERR);
+		}
+		if (r < 0) {
+			end_children(children, false);
+			code = EX_OSERR;
+		}
+	}
+	return r < 0 ? r : code;
+}
+
+static int run_daemons(struct error *err)
+{
+	struct child children[DAEMONS] = {
+		{ "kiln-fetchd", { (char[]){ "kiln-fetchd" }, NULL }, 0 },
+		{ "kiln-traind", { (char[]){ "kiln-traind" }, NULL }, 0 },
+		{ "kiln-uploadd", { (char[]){ "kiln-uploadd" }, (char[]){ "--drain" }, NULL }, 0 },
+	};
+	const struct sigaction action = { .sa_handler = stop };
+	int r = 0;
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	for (uint32_t i = 0; r == 0 && i < DAEMONS; i++)
+		r = spawn(children[i].name, children[i].arguments, &children[i].pid, err);
+	if (r < 0)
+		end_children(children, false);
+	return r < 0 ? r : keep_running(children, err);
+}
+
+int cli_run(int argc, char **argv)
+{
+	char *const begin[] = { (char[]){ "kiln-oneshot" }, (char[]){ "begin" }, (char[]){ "--from" },
+				argc == 3 ? argv[2] : NULL, NULL };
+	struct error err;
+	pid_t pid;
+	int status, r;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		puts("Usage: kiln run --from RUN.JSON\n\nRepeats a run: its configuration, seed, plan and "
+		     "what it "
+		     "started with, from the store that the record\nnames. On the same device, with the same "
+		     "build, it ends with the same bits. Runs in the foreground.");
+		return CLI_OK;
+	}
+	if (argc != 3 || strcmp(argv[1], "--from") != 0)
+		return cli_usage("run", "expected --from RUN.JSON");
+	r = spawn("kiln-oneshot", begin, &pid, &err);
+	if (r < 0)
+		return cli_error(&err);
+	if (waitpid(pid, &status, 0) < 0 || end_of(status) != EX_OK)
+		return CLI_ERROR; /* it has said why */
+	r = run_daemons(&err);
+	if (r < 0)
+		return cli_error(&err);
+	return r == EX_OK && !stopped ? CLI_OK : CLI_ERROR;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln runs`: this box's runs; with an id, one record. */
+#include "cli/client/client.h"
+
+#include <math.h>
+#include <time.h>
+
+static void print_run(const cJSON *run)
+{
+	double loss = client_number(run, "loss"), accuracy = client_number(run, "accuracy");
+
+	printf("%-40s  %-9s  %6.0f  ", client_text(run, "id"), client_text(run, "state"),
+	       fmax(0, client_number(run, "epochs")));
+	if (isnan(loss))
+		printf("%8s  ", "-");
+	else
+		printf("%8.4f  ", loss);
+	if (isnan(accuracy))
+		printf("%9s\n", "-");
+	else
+		printf("%7.2f %%\n", 100 * accuracy);
+}
+
+static int print_runs(const cJSON *result)
+{
+	const cJSON *run = client_member(result, "run");
+
+	if (run)
+		return cli_print_json(run);
+	printf("%-40s  %-9s  %6s  %8s  %9s\n", "run", "state", "epochs", "loss", "accuracy");
+	cJSON_ArrayForEach(run, client_member(result, "runs"))
+		print_run(run);
+	return CLI_OK;
+}
+
+int cli_runs(int argc, char **argv)
+{
+	const char *method = argc > 1 && argv[1][0] != '-' ? "run.show" : "run.list";
+
+	return client_verb(argc, argv, method, "id", print_runs);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln stalls`: why the device waits for data. */
+#include "cli/client/client.h"
+
+#define LEAST_SHARE 0.0005 /* of the time: stages below it are left out */
+
+static void print_now(const cJSON *stalls)
+{
+	const char *stage = client_text(stalls, "now.stage");
+
+	if (!cJSON_IsObject(client_member(stalls, "now"))) {
+		printf("%-11s%s\n", "now", "the trainer does not wait for data");
+		return;
+	}
+	printf("%-11sthe trainer waits: %s", "now", stage);
+	if (cJSON_IsString(client_member(stalls, "now.key"))) {
+		fputs(" of ", stdout);
+		client_print(client_text(stalls, "now.key"), stdout);
+	}
+	(void)putchar('\n');
+}
+
+static void print_stages(const cJSON *stalls, double total_s)
+{
+	const cJSON *stage, *worst = NULL;
+	double waited_s = 0;
+
+	cJSON_ArrayForEach(stage, client_member(stalls, "stages")) {
+		double s = client_number(stage, "waited_s");
+
+		waited_s += s;
+		if (!worst || s > client_number(worst, "waited_s"))
+			worst = stage;
+	}
+	printf("%-11s%.1f s of %.1f s, %.1f %%\n", "waited", waited_s, total_s, 100 * waited_s / total_s);
+	cJSON_ArrayForEach(stage, client_member(stalls, "stages")) {
+		double s = client_number(stage, "waited_s");
+
+		if (s > total_s * LEAST_SHARE)
+			printf("  %-11s%8.1f s %5.1f %%  %s\n", client_text(stage, "stage"), s,
+			       100 * s / total_s, client_text(stage, "means"));
+	}
+	if (worst && client_number(worst, "waited_s") > total_s * LEAST_SHARE)
+		printf("%-11s%s\n", "most of it", client_text(worst, "means"));
+}
+
+static int print_stalls(const cJSON *stalls)
+{
+	if (!cJSON_IsString(client_member(stalls, "run"))) {
+		puts("no run fetches, or did since this box started");
+		return CLI_IDLE;
+	}
+	printf("%-11s%s\n", "run", client_text(stalls, "run"));
+	print_now(stalls);
+	print_stages(stalls, client_number(stalls, "observed_s"));
+	printf("%-11s%.1f s: as long the trainer was the slower side\n", "ring full",
+	       client_number(stalls, "ring_full_s"));
+	printf("%-11s%.0f of at most %.0f, %.1f MiB each: %s\n", "requests",
+	       client_number(stalls, "tuning.requests_in_flight"),
+	       client_number(stalls, "tuning.requests_in_flight_max"),
+	       client_number(stalls, "tuning.request_bytes") / (1 << 20),
+	       client_text(stalls, "tuning.requests_why"));
+	printf("%-11s%.0f ranges asked for twice, the second was faster for %.0f\n", "hedging",
+	       client_number(stalls, "tuning.hedged"), client_number(stalls, "tuning.hedges_won"));
+	printf("%-11s%.0f of %.0f: %s\n", "workers", client_number(stalls, "tuning.workers"),
+	       client_number(stalls, "tuning.workers_max"), client_text(stalls, "tuning.workers_why"));
+	printf("%-11s%.0f of at most %.0f windows: %s\n", "read ahead",
+	       client_number(stalls, "tuning.windows_ahead"),
+	       client_number(stalls, "tuning.windows_ahead_max"),
+	       client_text(stalls, "tuning.windows_ahead_why"));
+	printf("%-11s%.0f MiB in memory, %.0f MiB on disk\n", "windows",
+	       client_number(stalls, "tuning.windows_memory_bytes") / (1 << 20),
+	       client_number(stalls, "tuning.windows_disk_bytes") / (1 << 20));
+	return CLI_OK;
+}
+
+int cli_stalls(int argc, char **argv)
+{
+	return client_verb(argc, argv, "stalls", NULL, print_stalls);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln status`: what an operator asks at breakfast, on one screen; and `kiln node`, `kiln metrics`. */
+#include "cli/client/client.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+int client_state_code(const cJSON *status)
+{
+	static const struct {
+		const char *state;
+		int code;
+	} codes[] = { { "beginning", CLI_OK }, { "running", CLI_OK },        { "paused", CLI_OK },
+		      { "stopping", CLI_OK },  { "degraded", CLI_DEGRADED }, { "failed", CLI_FAILED } };
+	const char *state = client_text(status, "state");
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (strcmp(state, codes[i].state) == 0)
+			return codes[i].code;
+	return CLI_IDLE;
+}
+
+static const char *figure(double value, const char *format, char out[static 48])
+{
+	if (isnan(value))
+		return "-";
+	// NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the callers' own
+	(void)snprintf(out, 48, format, value);
+	return out;
+}
+
+static const char *size_of(double bytes, char out[static 48])
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	size_t unit = 0;
+
+	if (isnan(bytes))
+		return "-";
+	while (bytes >= 1000 && unit < 4) {
+		bytes /= 1000;
+		unit++;
+	}
+	(void)snprintf(out, 48, "%.*f %s", unit ? 1 : 0, bytes, units[unit]);
+	return out;
+}
+
+static const char *span_of(double seconds, char out[static 48])
+{
+	if (isnan(seconds))
+		return "-";
+	if (seconds < 0)
+		seconds = 0;
+	if (seconds < 120)
+		(void)snprintf(out, 48, "%.0f s", seconds);
+	else if (seconds < 7200)
+		(void)snprintf(out, 48, "%.0f min", seconds / 60);
+	else
+		(void)snprintf(out, 48, "%.1f h", seconds / 3600);
+	return out;
+}
+
+struct screen {
+	const cJSON *status;
+	FILE *out;
+};
+
+static void say(const struct screen *screen, const char *name, const char *text)
+{
+	fprintf(screen->out, "%-11s", name);
+	client_print(text, screen->out);
+	(void)fputc('\n', screen->out);
+}
+
+static void say_box(const struct screen *screen)
+{
+	const cJSON *status = screen->status;
+
+	say(screen, "box", client_text(status, "host"));
+	say(screen, "state", client_text(status, "state"));
+	say(screen, "why", client_text(status, "why"));
+	if (!cJSON_IsFalse(client_member(status, "clock_set")))
+		return;
+	say(screen, "clock", "not set: --host lets in certificates of the role view whatever their dates");
+	say(screen, "", client_text(status, "clock"));
+}
+
+static void say_update(const struct screen *screen)
+{
+	const cJSON *update = client_member(screen->status, "update");
+	double percent = client_number(update, "percent");
+	const char *why = client_text(update, "text"), *version = client_text(update, "version");
+	char text[2500], part[48];
+
+	if (!cJSON_IsObject(update))
+		return;
+	(void)snprintf(text, sizeof(text), "%s%s%s, %s%s%s%s%s", client_text(update, "state"),
+		       isnan(percent) ? "" : " ", isnan(percent) ? "" : figure(percent, "%.0f %%", part),
+		       client_text(update, "url"), *version ? ", version " : "", version, *why ? ": " : "",
+		       why);
+	say(screen, "update", text);
+}
+
+static void say_progress(const struct screen *screen)
+{
+	const cJSON *status = screen->status;
+	char a[48], b[48], c[48], text[512];
+
+	say(screen, "run", client_text(status, "run.id"));
+	(void)snprintf(text, sizeof(text), "epoch %s of %s, step %s",
+		       figure(client_number(status, "progress.epoch"), "%.0f", a),
+		       figure(client_number(status, "progress.epochs"), "%.0f", b),
+		       figure(client_number(status, "progress.step"), "%.0f", c));
+	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %%, %s left",
+		       figure(client_number(status, "progress.percent"), "%.1f", a),
+		       span_of(client_number(status, "progress.eta_s"), b));
+	say(screen, "progress", text);
+	if (strcmp(client_text(status, "order"), "fast") == 0)
+		say(screen, "order", "fast: records as they arrive; a resumed run may repeat or miss some");
+}
+
+static void say_left_behind(const struct screen *screen)
+{
+	const cJSON *left = client_member(screen->status, "run.left_behind"), *name;
+	char a[48], b[48], text[1024];
+	const char *between = ": ";
+	size_t used;
+
+	if (!cJSON_IsObject(left))
+		return;
+	used = (size_t)snprintf(text, sizeof(text), "%s files, %s, not in the store yet",
+				figure(client_number(left, "files"), "%.0f", a),
+				size_of(client_number(left, "bytes"), b));
+	cJSON_ArrayForEach(name, client_member(left, "names")) {
+		if (!cJSON_IsString(name) || used >= sizeof(text))
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", between,
+					 name->valuestring);
+		between = ", ";
+	}
+	say(screen, "left", text);
+}
+
+/* A regression has no accuracy. */
+static const char *quality(double loss, double accuracy, char out[static 128])
+{
+	char a[48], b[48];
+
+	if (isnan(accuracy))
+		(void)snprintf(out, 128, "loss %s", figure(loss, "%.4f", a));
+	else
+		(void)snprintf(out, 128, "loss %s, accuracy %s %%", figure(loss, "%.4f", a),
+			       figure(100 * accuracy, "%.2f", b));
+	return out;
+}
+
+static void say_rates(const struct screen *screen)
+{
+	const cJSON *status = screen->status;
+	char a[48], b[48], c[48], d[48], train[128], held_out[128], text[512];
+
+	(void)snprintf(text, sizeof(text), "%s records/s, %s/s, GPU busy %s %%, waiting for data %s %%",
+		       figure(client_number(status, "rates.records_per_s"), "%.0f", a),
+		       size_of(client_number(status, "rates.bytes_per_s"), b),
+		       figure(client_number(status, "rates.gpu_busy_percent"), "%.1f", c),
+		       figure(client_number(status, "rates.waiting_percent"), "%.1f", d));
+	say(screen, "rates", text);
+	(void)snprintf(text, sizeof(text), "%s, validation %s",
+		       quality(client_number(status, "loss"), client_number(status, "accuracy"), train),
+		       quality(client_number(status, "validation_loss"),
+			       client_number(status, "validation_accuracy"), held_out));
+	say(screen, "quality", text);
+	if (cJSON_IsObject(client_member(status, "run.metrics.test")))
+		say(screen, "test",
+		    quality(client_number(status, "run.metrics.test.loss"),
+			    client_number(status, "run.metrics.test.accuracy"), held_out));
+}
+
+static void say_checkpoint(const struct screen *screen)
+{
+	const cJSON *status = screen->status, *safe = client_member(status, "checkpoint.safe");
+	char a[48], b[48], c[48], text[512];
+
+	(void)snprintf(
+		text, sizeof(text), "step %s, %s ago, %s; in the store: step %s",
+		figure(client_number(status, "checkpoint.step"), "%.0f", a),
+		span_of(client_number(status, "time_s") - client_number(status, "checkpoint.time_s"), b),
+		cJSON_IsTrue(safe)    ? "safely uploaded"
+		: cJSON_IsFalse(safe) ? "not uploaded yet"
+				      : "upload not known",
+		figure(client_number(status, "checkpoint.uploaded_step"), "%.0f", c));
+	say(screen, "checkpoint", text);
+	(void)snprintf(text, sizeof(text), "%s fetching, %s uploading; %s records skipped",
+		       figure(client_number(status, "fetch_retries"), "%.0f", a),
+		       figure(client_number(status, "upload_retries"), "%.0f", b),
+		       figure(client_number(status, "skipped_records"), "%.0f", c));
+	say(screen, "retries", text);
+}
+
+static void say_cache(const struct screen *screen)
+{
+	const cJSON *cache = client_member(screen->status, "cache");
+	double hits = client_number(cache, "hits"), misses = client_number(cache, "misses");
+	char a[48], text[256];
+
+	if (!cJSON_IsObject(cache))
+		return;
+	(void)snprintf(text, sizeof(text), "%.0f of %.0f shards from this box's disk, %s", hits,
+		       hits + misses, size_of(client_number(cache, "hit_bytes"), a));
+	say(screen, "cache", text);
+}
+
+static void say_machine(const struct screen *screen)
+{
+	const cJSON *status = screen->status, *item;
+	char a[48], b[48], c[48], text[512];
+	size_t used = 0;
+
+	(void)snprintf(text, sizeof(text), "%s of %s free (%s %%)",
+		       size_of(client_number(status, "disk.free_bytes"), a),
+		       size_of(client_number(status, "disk.total_bytes"), b),
+		       figure(client_number(status, "disk.free_percent"), "%.1f", c));
+	say(screen, "disk", text);
+	text[0] = '\0';
+	cJSON_ArrayForEach(item, client_member(status, "temperatures")) {
+		if (used >= sizeof(text) - 1)
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f C", used ? ", " : "",
+					 client_text(item, "name"), client_number(item, "celsius"));
+	}
+	say(screen, "heat", *text ? text : "-");
+	if (client_number(status, "throttled_s") > 0) {
+		(void)snprintf(text, sizeof(text), "for %s in pauses between steps",
+			       span_of(client_number(status, "throttled_s"), a));
+		say(screen, "throttled", text);
+	}
+}
+
+static void say_daemons(const struct screen *screen)
+{
+	const cJSON *item;
+	char text[640];
+
+	cJSON_ArrayForEach(item, client_member(screen->status, "daemons")) {
+		(void)snprintf(text, sizeof(text), "%s%s: %s",
+			       cJSON_IsFalse(client_member(item, "alive")) ? "(ended) " : "",
+			       client_text(item, "phase"), client_text(item, "text"));
+		say(screen, item->string, cJSON_IsNull(item) ? "-" : text);
+	}
+	cJSON_ArrayForEach(item, client_member(screen->status, "errors")) {
+		time_t at = (time_t)(client_number(item, "time_us") / 1e6);
+		struct tm tm;
+		char when[32] = "-";
+
+		if (localtime_r(&at, &tm))
+			(void)strftime(when, sizeof(when), "%H:%M:%S", &tm);
+		(void)snprintf(text, sizeof(text), "%s %s: %.500s", when, client_text(item, "unit"),
+			       client_text(item, "message"));
+		say(screen, "error", text);
+	}
+}
+
+/* Of the last night, and where it is not yet. */
+static void say_report(const struct screen *screen)
+{
+	const cJSON *report = client_member(screen->status, "report"), *why;
+
+	if (!cJSON_IsObject(report))
+		return;
+	fprintf(screen->out, "%-11s", "report");
+	client_print(client_text(report, "text"), screen->out);
+	cJSON_ArrayForEach(why, client_member(report, "pending")) {
+		if (!cJSON_IsString(why))
+			continue;
+		fprintf(screen->out, "; not %s: ", strcmp(why->string, "store") == 0 ? "uploaded" : "posted");
+		client_print(why->valuestring, screen->out);
+	}
+	(void)fputc('\n', screen->out);
+}
+
+void client_print_status(const cJSON *status, FILE *out)
+{
+	const struct screen screen = { status, out };
+
+	say_box(&screen);
+	if (cJSON_IsObject(client_member(status, "run"))) {
+		say_progress(&screen);
+		say_rates(&screen);
+		say_cache(&screen);
+		say_checkpoint(&screen);
+	}
+	say_left_behind(&screen);
+	say_update(&screen);
+	say_report(&screen);
+	say_machine(&screen);
+	say_daemons(&screen);
+}
+
+int cli_print_json(const cJSON *json)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	struct error err = { 0 };
+
+	if (client_used() && client_used()->one_of_many) {
+		if (json_print_line(json, &text, &err) < 0)
+			return cli_error(&err);
+		fputs(text, stdout);
+		return CLI_OK;
+	}
+	if (json_print(json, &text, &err) < 0)
+		return cli_error(&err);
+	puts(text);
+	return CLI_OK;
+}
+
+/* A rack on a screen. */
+static void print_brief(const cJSON *status)
+{
+	char a[48], b[48], c[48];
+
+	printf("%s, %s %%, %s left, loss %s, ", client_text(status, "state"),
+	       figure(client_number(status, "progress.percent"), "%.1f", a),
+	       span_of(client_number(status, "progress.eta_s"), b),
+	       figure(client_number(status, "loss"), "%.4f", c));
+	client_print(client_text(status, "why"), stdout);
+	(void)putchar('\n');
+}
+
+int cli_status(int argc, char **argv)
+{
+	CLEANUP(json_free) cJSON *params = NULL, *status = NULL;
+	struct error err = { 0 };
+	bool json = false;
+	int r = client_arguments(argc, argv, "status", NULL, &params, &json);
+
+	if (r != CLI_OK)
+		return r < 0 ? CLI_OK : r;
+	if (client_ask("status", TAKE(params), &status, &err) < 0)
+		return client_error(&err);
+	if (json)
+		(void)cli_print_json(status);
+	else if (client_used() && client_used()->one_of_many)
+		print_brief(status);
+	else
+		client_print_status(status, stdout);
+	return client_state_code(status);
+}
+
+static int print_node(const cJSON *node)
+{
+	char a[48], b[48];
+	const cJSON *item;
+
+	printf("%-11s%s, kiln %s, %s, Linux %s\n", "box", client_text(node, "host"),
+	       client_text(node, "version"), client_text(node, "system"), client_text(node, "kernel"));
+	printf("%-11sbuild %s, slot %s, machine %s\n", "image", client_text(node, "build"),
+	       client_text(node, "slot"), client_text(node, "machine"));
+	printf("%-11s%.0f, memory %s, 2 MiB pages %s, free %s\n", "cores", client_number(node, "cores"),
+	       size_of(client_number(node, "memory_bytes"), a),
+	       figure(client_number(node, "hugepages.pages_2mib"), "%.0f", b),
+	       figure(client_number(node, "hugepages.free_2mib"), "%.0f", (char[48]){ 0 }));
+	printf("%-11s%s\n", "gpu", client_text(node, "gpu"));
+	cJSON_ArrayForEach(item, client_member(node, "nics"))
+		printf("%-11s%s, %s, %s Mbit/s\n", "nic", client_text(item, "name"),
+		       client_text(item, "state"),
+		       figure(client_number(item, "speed_mbit_per_s"), "%.0f", a));
+	item = client_member(node, "watchdog");
+	if (cJSON_IsObject(item))
+		printf("%-11s%s, %s, %s s\n", "watchdog", client_text(item, "name"),
+		       cJSON_IsTrue(client_member(item, "active")) ? "active" : "not active",
+		       figure(client_number(item, "timeout_s"), "%.0f", a));
+	else
+		printf("%-11snone\n", "watchdog");
+	printf("%-11s%s free\n", "disk", size_of(client_number(node, "disk.free_bytes"), a));
+	cJSON_ArrayForEach(item, client_member(node, "temperatures"))
+		printf("%-11s%s %.0f C\n", "heat", client_text(item, "name"), client_number(item, "celsius"));
+	return CLI_OK;
+}
+
+int cli_node(int argc, char **argv)
+{
+	return client_verb(argc, argv, "node.info", NULL, print_node);
+}
+
+int cli_metrics(int argc, char **argv)
+{
+	CLEANUP(json_free) cJSON *params = NULL, *metrics = NULL;
+	struct error err = { 0 };
+	int r = client_arguments(argc, argv, "metrics", NULL, &params, NULL);
+
+	if (r != CLI_OK)
+		return r < 0 ? CLI_OK : r;
+	if (client_ask("metrics", TAKE(params), &metrics, &err) < 0)
+		return client_error(&err);
+	fputs(client_text(metrics, "text"), stdout);
+	return CLI_OK;
+}

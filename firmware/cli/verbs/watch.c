@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln watch`: the status screen, again and again in its place; without a terminal, a line whenever it
+ * changed. */
+#include "cli/client/client.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#define PERIOD_S    1
+#define BAR_CELLS   50
+#define LOSSES_MAX  60
+#define BELOW_LINES 3 /* a blank one, the bar, the sparkline */
+
+static volatile sig_atomic_t asked_to_stop; /* set by a signal handler alone */
+
+static void on_signal(int number)
+{
+	(void)number;
+	asked_to_stop = 1;
+}
+
+struct losses {
+	double value[LOSSES_MAX];
+	int count;
+};
+
+static void remember(struct losses *losses, const cJSON *status, double *step)
+{
+	double loss = client_number(status, "loss"), now = client_number(status, "progress.step");
+
+	if (isnan(loss) || now == *step)
+		return;
+	*step = now;
+	if (losses->count == LOSSES_MAX)
+		memmove(&losses->value[0], &losses->value[1], (size_t)--losses->count * sizeof(double));
+	losses->value[losses->count++] = loss;
+}
+
+static void print_bar(double percent)
+{
+	int full = isnan(percent) ? 0 : (int)(percent / 100 * BAR_CELLS);
+
+	fputs("\n[", stdout);
+	for (int i = 0; i < BAR_CELLS; i++)
+		fputs(i < full ? "\xe2\x96\x88" : "\xe2\x96\x91", stdout);
+	if (isnan(percent))
+		fputs("]\n", stdout);
+	else
+		printf("] %.1f %%\n", percent);
+}
+
+/* U+2581 .. U+2588: one to eight eighths of a cell. */
+static void print_sparkline(const struct losses *losses)
+{
+	double least = INFINITY, most = -INFINITY;
+
+	for (int i = 0; i < losses->count; i++) {
+		least = fmin(least, losses->value[i]);
+		most = fmax(most, losses->value[i]);
+	}
+	fputs("loss ", stdout);
+	for (int i = 0; i < losses->count; i++) {
+		double share = most > least ? (losses->value[i] - least) / (most - least) : 0;
+
+		printf("\xe2\x96%c", 0x81 + (int)(share * 7));
+	}
+	if (losses->count)
+		printf(" %.4f .. %.4f\n", losses->value[0], losses->value[losses->count - 1]);
+	else
+		(void)putchar('\n');
+}
+
+/* What a screen of this many rows has room for; the rest stays away. Gives the lines that were printed. */
+static int print_top(const char *text, int rows)
+{
+	int lines = 0;
+
+	for (const char *end; *text && lines < rows && (end = strchr(text, '\n')); text = end + 1, lines++)
+		(void)fwrite(text, 1, (size_t)(end + 1 - text), stdout);
+	return lines;
+}
+
+/* A line longer than the screen is cut, not wrapped: the count of lines must be the screen's. */
+static void redraw(const cJSON *status, const struct losses *losses, int *lines)
+{
+	struct winsize screen = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return;
+	if (*lines)
+		printf("\033[%dF\033[J", *lines); /* up, and all below it away */
+	fputs("\033[?7l", stdout);
+	client_print_status(status, out);
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) < 0 || screen.ws_row <= BELOW_LINES + 1)
+		screen.ws_row = 24;
+	*lines = BELOW_LINES;
+	if (fclose(out) == 0)
+		*lines += print_top(text, screen.ws_row - BELOW_LINES - 1);
+	print_bar(client_number(status, "progress.percent"));
+	print_sparkline(losses);
+	fputs("\033[?7h", stdout);
+	(void)fflush(stdout);
+}
+
+static void print_line(const cJSON *status, char last[static 256])
+{
+	char line[256], step[32] = "-", percent[32] = "-", loss[32] = "-";
+
+	if (!isnan(client_number(status, "progress.step")))
+		(void)snprintf(step, sizeof(step), "%.0f", client_number(status, "progress.step"));
+	if (!isnan(client_number(status, "progress.percent")))
+		(void)snprintf(percent, sizeof(percent), "%.1f", client_number(status, "progress.percent"));
+	if (!isnan(client_number(status, "loss")))
+		(void)snprintf(loss, sizeof(loss), "%.4f", client_number(status, "loss"));
+	(void)snprintf(line, sizeof(line), "%s %s step %s %s %% loss %s", client_text(status, "state"),
+		       client_text(status, "run.id"), step, percent, loss);
+	if (strcmp(line, last) == 0)
+		return;
+	(void)snprintf(last, 256, "%s", line);
+	puts(line);
+	(void)fflush(stdout);
+}
+
+/* Until the run is over, somebody stops it, or the box does not answer. */
+static int watch(struct client *client, struct error *err)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+	struct losses losses = { .count = 0 };
+	double step = -1;
+	char last[256] = "";
+	int lines = 0;
+
+	while (!asked_to_stop) {
+		CLEANUP(json_free) cJSON *status = NULL;
+		struct timespec period = { PERIOD_S, 0 };
+		int r = client_call(client, "status", NULL, &status, err);
+
+		if (r < 0)
+			return asked_to_stop ? CLI_OK : client_error(err);
+		remember(&losses, status, &step);
+		if (terminal)
+			redraw(status, &losses, &lines);
+		else
+			print_line(status, last);
+		r = client_state_code(status);
+		if (r == CLI_IDLE || r == CLI_FAILED)
+			return r;
+		(void)nanosleep(&period, NULL);
+	}
+	return CLI_OK;
+}
+
+int cli_watch(int argc, char **argv)
+{
+	CLEANUP(client_closep) struct client *client = NULL;
+	CLEANUP(json_free) cJSON *params = NULL;
+	struct sigaction action = { .sa_handler = on_signal };
+	struct error err = { 0 };
+	int r = client_arguments(argc, argv, "status", NULL, &params, NULL);
+
+	if (r != CLI_OK)
+		return r < 0 ? CLI_OK : r;
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	if (client_open(&client, &err) < 0)
+		return client_error(&err);
+	return watch(client, &err);
+}
