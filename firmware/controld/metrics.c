@@ -52,23 +52,9 @@ static const struct metric {
 static const char *const states[] = { "idle",    "running",  "paused", "stopping", "stopped",
 				      "expired", "finished", "failed", "degraded", "beginning" };
 
-static const cJSON *member(const cJSON *object, const char *path)
-{
-	char key[64];
-
-	while (object && *path) {
-		size_t length = strcspn(path, ".");
-
-		(void)snprintf(key, sizeof(key), "%.*s", (int)length, path);
-		object = cJSON_GetObjectItemCaseSensitive(object, key);
-		path += length + (path[length] == '.');
-	}
-	return object;
-}
-
 static void write_metric(const struct metric *metric, const cJSON *status, FILE *out)
 {
-	const cJSON *item = member(status, metric->path);
+	const cJSON *item = json_member(status, metric->path);
 	bool counter = strcmp(metric->type, "counter") == 0;
 	bool percent = strstr(metric->path, "percent") != NULL;
 
@@ -91,7 +77,7 @@ static void write_label(const char *text, FILE *out)
 
 static void write_state(const cJSON *status, FILE *out)
 {
-	const char *state = cJSON_GetStringValue(member(status, "state"));
+	const char *state = cJSON_GetStringValue(json_member(status, "state"));
 
 	fputs("# TYPE kiln_state gauge\n# HELP kiln_state What the box does.\n", out);
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
@@ -104,10 +90,10 @@ static void write_temperatures(const cJSON *status, FILE *out)
 	const cJSON *item;
 
 	fputs("# TYPE kiln_temperature_celsius gauge\n# UNIT kiln_temperature_celsius celsius\n", out);
-	cJSON_ArrayForEach(item, member(status, "temperatures")) {
+	cJSON_ArrayForEach(item, json_member(status, "temperatures")) {
 		fputs("kiln_temperature_celsius{sensor=\"", out);
-		write_label(cJSON_GetStringValue(member(item, "name")), out);
-		fprintf(out, "\"} %.17g\n", member(item, "celsius")->valuedouble);
+		write_label(cJSON_GetStringValue(json_member(item, "name")), out);
+		fprintf(out, "\"} %.17g\n", json_member(item, "celsius")->valuedouble);
 	}
 }
 
@@ -118,9 +104,10 @@ static void write_stalls(const cJSON *status, FILE *out)
 	fputs("# TYPE kiln_stall_seconds counter\n# UNIT kiln_stall_seconds seconds\n"
 	      "# HELP kiln_stall_seconds The trainer waited for data, by what it waited for.\n",
 	      out);
-	cJSON_ArrayForEach(item, member(status, "fetch.stages"))
+	cJSON_ArrayForEach(item, json_member(status, "fetch.stages"))
 		fprintf(out, "kiln_stall_seconds_total{stage=\"%s\"} %.17g\n",
-			cJSON_GetStringValue(member(item, "stage")), member(item, "waited_s")->valuedouble);
+			cJSON_GetStringValue(json_member(item, "stage")),
+			json_member(item, "waited_s")->valuedouble);
 }
 
 static char *metrics_text(const cJSON *status)

@@ -237,6 +237,23 @@ static void test_repair(void **state)
 	}
 }
 
+static void test_member(void **state)
+{
+	static const char text[] = "{\"a\":{\"b\":{\"c\":1},\"B\":2},\"x\":null}";
+	CLEANUP(json_free) cJSON *object = NULL;
+
+	(void)state;
+	assert_int_equal(json_parse("test", text, strlen(text), &object, NULL), 0);
+	assert_ptr_equal(json_member(object, ""), object);
+	assert_int_equal(json_member(object, "a.b.c")->valueint, 1);
+	assert_int_equal(json_member(object, "a.B")->valueint, 2);
+	assert_true(cJSON_IsNull(json_member(object, "x")));
+	assert_null(json_member(object, "a.c"));
+	assert_null(json_member(object, "a.b.c.d"));
+	assert_null(json_member(object, "x.y"));
+	assert_null(json_member(NULL, "a"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_stay),
 		cmocka_unit_test(test_every_character),
 		cmocka_unit_test(test_repair),
+		cmocka_unit_test(test_member),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

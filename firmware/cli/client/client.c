@@ -231,7 +231,7 @@ static int next_line(struct client *client, uint64_t until_ms, cJSON **ret_json,
 
 static int result_of(cJSON *answer, cJSON **ret_result, struct error *err)
 {
-	const char *message = cJSON_GetStringValue(client_member(answer, "error.message"));
+	const char *message = cJSON_GetStringValue(json_member(answer, "error.message"));
 	cJSON *result;
 
 	if (message)
@@ -293,30 +293,16 @@ int client_ask(const char *method, cJSON *params, cJSON **ret_result, struct err
 
 /* ---- Members ---- */
 
-const cJSON *client_member(const cJSON *object, const char *path)
-{
-	char key[64];
-
-	while (object && *path) {
-		size_t length = strcspn(path, ".");
-
-		(void)snprintf(key, sizeof(key), "%.*s", (int)length, path);
-		object = cJSON_GetObjectItemCaseSensitive(object, key);
-		path += length + (path[length] == '.');
-	}
-	return object;
-}
-
 const char *client_text(const cJSON *object, const char *path)
 {
-	const char *text = cJSON_GetStringValue(client_member(object, path));
+	const char *text = cJSON_GetStringValue(json_member(object, path));
 
 	return text ? text : "-";
 }
 
 double client_number(const cJSON *object, const char *path)
 {
-	const cJSON *item = client_member(object, path);
+	const cJSON *item = json_member(object, path);
 
 	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }

@@ -51,7 +51,6 @@ int client_verb(int argc, char **argv, const char *method, const char *positiona
 		int (*print)(const cJSON *result));
 
 /* Members of a result for people: path "a.b"; "-" and NaN where it is null or not there. */
-const cJSON *client_member(const cJSON *object, const char *path);
 const char *client_text(const cJSON *object, const char *path);
 double client_number(const cJSON *object, const char *path);
 /* Terminal control characters in what the box says become '?'. */

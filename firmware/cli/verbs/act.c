@@ -136,8 +136,8 @@ static int print_checkpoints(const cJSON *result)
 	const cJSON *item;
 
 	printf("%-14s  %14s  %-19s  %s\n", "step", "bytes", "written", "in the store");
-	cJSON_ArrayForEach(item, client_member(result, "checkpoints")) {
-		const cJSON *uploaded = client_member(item, "uploaded");
+	cJSON_ArrayForEach(item, json_member(result, "checkpoints")) {
+		const cJSON *uploaded = json_member(item, "uploaded");
 		time_t at = (time_t)client_number(item, "time_s");
 		char when[32] = "-";
 		struct tm tm;

@@ -42,7 +42,7 @@ static void print_preload(const cJSON *preload)
 
 static int print_status(const cJSON *result)
 {
-	const cJSON *pin, *run = client_member(result, "run");
+	const cJSON *pin, *run = json_member(result, "run");
 
 	printf("holds      %.0f objects, %.3f GB\n", client_number(result, "objects"), giga(result, "bytes"));
 	if (client_number(result, "budget_bytes") > 0)
@@ -53,12 +53,12 @@ static int print_status(const cJSON *result)
 	if (cJSON_IsObject(run))
 		printf("run        %.0f shards from the cache, %.0f from the store, %.0f written\n",
 		       client_number(run, "hits"), client_number(run, "misses"), client_number(run, "kept"));
-	cJSON_ArrayForEach(pin, client_member(result, "pins")) {
+	cJSON_ArrayForEach(pin, json_member(result, "pins")) {
 		fputs("pinned     ", stdout);
 		client_print(client_text(pin, "url"), stdout);
 		printf("  %.0f objects, %.3f GB\n", client_number(pin, "objects"), giga(pin, "bytes"));
 	}
-	print_preload(client_member(result, "preload"));
+	print_preload(json_member(result, "preload"));
 	return CLI_OK;
 }
 
@@ -111,7 +111,7 @@ static int wait_for_preload(double before_us, bool json)
 
 		if (ask(&status, &err) < 0)
 			return client_error(&err);
-		preload = client_member(status, "preload");
+		preload = json_member(status, "preload");
 		now_s = client_number(status, "time_s");
 		asked_s = isnan(asked_s) ? now_s : asked_s;
 		if (!(client_number(preload, "started_us") > before_us)) {
@@ -153,7 +153,7 @@ static int preload(int argc, char **argv)
 
 static int print_pinned(const cJSON *result)
 {
-	puts(cJSON_IsTrue(client_member(result, "changed")) ? "done" : "it was so already");
+	puts(cJSON_IsTrue(json_member(result, "changed")) ? "done" : "it was so already");
 	return CLI_OK;
 }
 

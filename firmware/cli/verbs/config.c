@@ -60,9 +60,9 @@ static int apply(const char *file)
 	(void)cJSON_AddStringToObject(params, "text", text);
 	if (client_ask("config.apply", TAKE(params), &result, &err) < 0)
 		return client_error(&err);
-	cJSON_ArrayForEach(item, client_member(result, "changed"))
+	cJSON_ArrayForEach(item, json_member(result, "changed"))
 		printf("%s: %s\n", client_text(item, "key"), client_text(item, "applies"));
-	if (cJSON_IsFalse(client_member(result, "reloaded"))) {
+	if (cJSON_IsFalse(json_member(result, "reloaded"))) {
 		fprintf(stderr, "kiln: the file is in its place, its units are as they were: %s\n",
 			client_text(result, "reload_error"));
 		return CLI_ERROR;

@@ -32,10 +32,10 @@ static void print_entry(const cJSON *entry)
 	if (localtime_r(&at, &tm))
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	printf("%s %s: ", when, client_text(entry, "unit"));
-	if (cJSON_IsString(client_member(entry, "event")))
+	if (cJSON_IsString(json_member(entry, "event")))
 		printf("%s: ", client_text(entry, "event"));
 	client_print(client_text(entry, "message"), stdout);
-	print_fields(client_member(entry, "fields"));
+	print_fields(json_member(entry, "fields"));
 	(void)putchar('\n');
 }
 
@@ -70,7 +70,7 @@ static int print_entries(const cJSON *result)
 {
 	const cJSON *entry;
 
-	cJSON_ArrayForEach(entry, client_member(result, "entries"))
+	cJSON_ArrayForEach(entry, json_member(result, "entries"))
 		print_entry(entry);
 	return CLI_OK;
 }

@@ -23,12 +23,12 @@ static void print_run(const cJSON *run)
 
 static int print_runs(const cJSON *result)
 {
-	const cJSON *run = client_member(result, "run");
+	const cJSON *run = json_member(result, "run");
 
 	if (run)
 		return cli_print_json(run);
 	printf("%-40s  %-9s  %6s  %8s  %9s\n", "run", "state", "epochs", "loss", "accuracy");
-	cJSON_ArrayForEach(run, client_member(result, "runs"))
+	cJSON_ArrayForEach(run, json_member(result, "runs"))
 		print_run(run);
 	return CLI_OK;
 }

@@ -8,12 +8,12 @@ static void print_now(const cJSON *stalls)
 {
 	const char *stage = client_text(stalls, "now.stage");
 
-	if (!cJSON_IsObject(client_member(stalls, "now"))) {
+	if (!cJSON_IsObject(json_member(stalls, "now"))) {
 		printf("%-11s%s\n", "now", "the trainer does not wait for data");
 		return;
 	}
 	printf("%-11sthe trainer waits: %s", "now", stage);
-	if (cJSON_IsString(client_member(stalls, "now.key"))) {
+	if (cJSON_IsString(json_member(stalls, "now.key"))) {
 		fputs(" of ", stdout);
 		client_print(client_text(stalls, "now.key"), stdout);
 	}
@@ -25,7 +25,7 @@ static void print_stages(const cJSON *stalls, double total_s)
 	const cJSON *stage, *worst = NULL;
 	double waited_s = 0;
 
-	cJSON_ArrayForEach(stage, client_member(stalls, "stages")) {
+	cJSON_ArrayForEach(stage, json_member(stalls, "stages")) {
 		double s = client_number(stage, "waited_s");
 
 		waited_s += s;
@@ -33,7 +33,7 @@ static void print_stages(const cJSON *stalls, double total_s)
 			worst = stage;
 	}
 	printf("%-11s%.1f s of %.1f s, %.1f %%\n", "waited", waited_s, total_s, 100 * waited_s / total_s);
-	cJSON_ArrayForEach(stage, client_member(stalls, "stages")) {
+	cJSON_ArrayForEach(stage, json_member(stalls, "stages")) {
 		double s = client_number(stage, "waited_s");
 
 		if (s > total_s * LEAST_SHARE)
@@ -46,7 +46,7 @@ static void print_stages(const cJSON *stalls, double total_s)
 
 static int print_stalls(const cJSON *stalls)
 {
-	if (!cJSON_IsString(client_member(stalls, "run"))) {
+	if (!cJSON_IsString(json_member(stalls, "run"))) {
 		puts("no run fetches, or did since this box started");
 		return CLI_IDLE;
 	}

@@ -79,7 +79,7 @@ static void say_box(const struct screen *screen)
 	say(screen, "box", client_text(status, "host"));
 	say(screen, "state", client_text(status, "state"));
 	say(screen, "why", client_text(status, "why"));
-	if (!cJSON_IsFalse(client_member(status, "clock_set")))
+	if (!cJSON_IsFalse(json_member(status, "clock_set")))
 		return;
 	say(screen, "clock", "not set: --host lets in certificates of the role view whatever their dates");
 	say(screen, "", client_text(status, "clock"));
@@ -87,7 +87,7 @@ static void say_box(const struct screen *screen)
 
 static void say_update(const struct screen *screen)
 {
-	const cJSON *update = client_member(screen->status, "update");
+	const cJSON *update = json_member(screen->status, "update");
 	double percent = client_number(update, "percent");
 	const char *why = client_text(update, "text"), *version = client_text(update, "version");
 	char text[2500], part[48];
@@ -121,7 +121,7 @@ static void say_progress(const struct screen *screen)
 
 static void say_left_behind(const struct screen *screen)
 {
-	const cJSON *left = client_member(screen->status, "run.left_behind"), *name;
+	const cJSON *left = json_member(screen->status, "run.left_behind"), *name;
 	char a[48], b[48], text[1024];
 	const char *between = ": ";
 	size_t used;
@@ -131,7 +131,7 @@ static void say_left_behind(const struct screen *screen)
 	used = (size_t)snprintf(text, sizeof(text), "%s files, %s, not in the store yet",
 				figure(client_number(left, "files"), "%.0f", a),
 				size_of(client_number(left, "bytes"), b));
-	cJSON_ArrayForEach(name, client_member(left, "names")) {
+	cJSON_ArrayForEach(name, json_member(left, "names")) {
 		if (!cJSON_IsString(name) || used >= sizeof(text))
 			break;
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", between,
@@ -170,7 +170,7 @@ static void say_rates(const struct screen *screen)
 		       quality(client_number(status, "validation_loss"),
 			       client_number(status, "validation_accuracy"), held_out));
 	say(screen, "quality", text);
-	if (cJSON_IsObject(client_member(status, "run.metrics.test")))
+	if (cJSON_IsObject(json_member(status, "run.metrics.test")))
 		say(screen, "test",
 		    quality(client_number(status, "run.metrics.test.loss"),
 			    client_number(status, "run.metrics.test.accuracy"), held_out));
@@ -178,7 +178,7 @@ static void say_rates(const struct screen *screen)
 
 static void say_checkpoint(const struct screen *screen)
 {
-	const cJSON *status = screen->status, *safe = client_member(status, "checkpoint.safe");
+	const cJSON *status = screen->status, *safe = json_member(status, "checkpoint.safe");
 	char a[48], b[48], c[48], text[512];
 
 	(void)snprintf(
@@ -199,7 +199,7 @@ static void say_checkpoint(const struct screen *screen)
 
 static void say_cache(const struct screen *screen)
 {
-	const cJSON *cache = client_member(screen->status, "cache");
+	const cJSON *cache = json_member(screen->status, "cache");
 	double hits = client_number(cache, "hits"), misses = client_number(cache, "misses");
 	char a[48], text[256];
 
@@ -222,7 +222,7 @@ static void say_machine(const struct screen *screen)
 		       figure(client_number(status, "disk.free_percent"), "%.1f", c));
 	say(screen, "disk", text);
 	text[0] = '\0';
-	cJSON_ArrayForEach(item, client_member(status, "temperatures")) {
+	cJSON_ArrayForEach(item, json_member(status, "temperatures")) {
 		if (used >= sizeof(text) - 1)
 			break;
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f C", used ? ", " : "",
@@ -241,13 +241,13 @@ static void say_daemons(const struct screen *screen)
 	const cJSON *item;
 	char text[640];
 
-	cJSON_ArrayForEach(item, client_member(screen->status, "daemons")) {
+	cJSON_ArrayForEach(item, json_member(screen->status, "daemons")) {
 		(void)snprintf(text, sizeof(text), "%s%s: %s",
-			       cJSON_IsFalse(client_member(item, "alive")) ? "(ended) " : "",
+			       cJSON_IsFalse(json_member(item, "alive")) ? "(ended) " : "",
 			       client_text(item, "phase"), client_text(item, "text"));
 		say(screen, item->string, cJSON_IsNull(item) ? "-" : text);
 	}
-	cJSON_ArrayForEach(item, client_member(screen->status, "errors")) {
+	cJSON_ArrayForEach(item, json_member(screen->status, "errors")) {
 		time_t at = (time_t)(client_number(item, "time_us") / 1e6);
 		struct tm tm;
 		char when[32] = "-";
@@ -263,13 +263,13 @@ static void say_daemons(const struct screen *screen)
 /* Of the last night, and where it is not yet. */
 static void say_report(const struct screen *screen)
 {
-	const cJSON *report = client_member(screen->status, "report"), *why;
+	const cJSON *report = json_member(screen->status, "report"), *why;
 
 	if (!cJSON_IsObject(report))
 		return;
 	fprintf(screen->out, "%-11s", "report");
 	client_print(client_text(report, "text"), screen->out);
-	cJSON_ArrayForEach(why, client_member(report, "pending")) {
+	cJSON_ArrayForEach(why, json_member(report, "pending")) {
 		if (!cJSON_IsString(why))
 			continue;
 		fprintf(screen->out, "; not %s: ", strcmp(why->string, "store") == 0 ? "uploaded" : "posted");
@@ -283,7 +283,7 @@ void client_print_status(const cJSON *status, FILE *out)
 	const struct screen screen = { status, out };
 
 	say_box(&screen);
-	if (cJSON_IsObject(client_member(status, "run"))) {
+	if (cJSON_IsObject(json_member(status, "run"))) {
 		say_progress(&screen);
 		say_rates(&screen);
 		say_cache(&screen);
@@ -360,19 +360,19 @@ static int print_node(const cJSON *node)
 	       figure(client_number(node, "hugepages.pages_2mib"), "%.0f", b),
 	       figure(client_number(node, "hugepages.free_2mib"), "%.0f", (char[48]){ 0 }));
 	printf("%-11s%s\n", "gpu", client_text(node, "gpu"));
-	cJSON_ArrayForEach(item, client_member(node, "nics"))
+	cJSON_ArrayForEach(item, json_member(node, "nics"))
 		printf("%-11s%s, %s, %s Mbit/s\n", "nic", client_text(item, "name"),
 		       client_text(item, "state"),
 		       figure(client_number(item, "speed_mbit_per_s"), "%.0f", a));
-	item = client_member(node, "watchdog");
+	item = json_member(node, "watchdog");
 	if (cJSON_IsObject(item))
 		printf("%-11s%s, %s, %s s\n", "watchdog", client_text(item, "name"),
-		       cJSON_IsTrue(client_member(item, "active")) ? "active" : "not active",
+		       cJSON_IsTrue(json_member(item, "active")) ? "active" : "not active",
 		       figure(client_number(item, "timeout_s"), "%.0f", a));
 	else
 		printf("%-11snone\n", "watchdog");
 	printf("%-11s%s free\n", "disk", size_of(client_number(node, "disk.free_bytes"), a));
-	cJSON_ArrayForEach(item, client_member(node, "temperatures"))
+	cJSON_ArrayForEach(item, json_member(node, "temperatures"))
 		printf("%-11s%s %.0f C\n", "heat", client_text(item, "name"), client_number(item, "celsius"));
 	return CLI_OK;
 }

@@ -271,6 +271,20 @@ int json_get_double(const char *what, const cJSON *object, const char *key, doub
 	return 0;
 }
 
+const cJSON *json_member(const cJSON *object, const char *path)
+{
+	char key[64];
+
+	while (object && *path) {
+		size_t length = strcspn(path, ".");
+
+		(void)snprintf(key, sizeof(key), "%.*s", (int)length, path);
+		object = cJSON_GetObjectItemCaseSensitive(object, key);
+		path += length + (path[length] == '.');
+	}
+	return object;
+}
+
 cJSON *json_string(const char *text)
 {
 	CLEANUP(free_ptr) char *repaired = utf8_repaired(text, strlen(text));

@@ -36,6 +36,9 @@ MUST_CHECK int json_get_u64(const char *what, const cJSON *object, const char *k
 MUST_CHECK int json_get_double(const char *what, const cJSON *object, const char *key, double *ret,
 			       struct error *err);
 
+/* Returns the member at a path such as "progress.step", or NULL. The empty path is the object itself. */
+const cJSON *json_member(const cJSON *object, const char *path);
+
 /* A string item of text that may be anything: bytes that are not UTF-8 become U+FFFD. NULL: no memory. */
 cJSON *json_string(const char *text);
 /* A number up to 2^53, a decimal string above. */
