@@ -101,9 +101,9 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 	}
 }
 
-static const struct config_feature *feature_named(const struct config *config, const char *name)
+const struct config_feature *config_feature_named(const struct config *config, const char *name)
 {
-	for (uint32_t i = 0; i < config->features; i++)
+	for (uint32_t i = 0; name && i < config->features; i++)
 		if (strcmp(config->feature[i].name, name) == 0)
 			return &config->feature[i];
 	return NULL;
@@ -113,7 +113,7 @@ static const struct config_feature *feature_named(const struct config *config, c
 static void check_input(struct config_reading *reading, const char *name)
 {
 	const struct config *config = reading->config;
-	const struct config_feature *feature = name ? feature_named(config, name) : NULL;
+	const struct config_feature *feature = config_feature_named(config, name);
 	const bool needed = config->model.layers == 0 || config->model.layer[0].inputs == 0;
 
 	if (needed && name && (!feature || feature->dtype == CONFIG_BYTES))
@@ -124,7 +124,7 @@ static void check_input(struct config_reading *reading, const char *name)
 
 static void check_label(struct config_reading *reading, const char *name)
 {
-	const struct config_feature *feature = name ? feature_named(reading->config, name) : NULL;
+	const struct config_feature *feature = config_feature_named(reading->config, name);
 
 	if (name && feature && feature->values_max > 0)
 		mistakes_add(
@@ -230,7 +230,7 @@ static void check_together(struct config_reading *reading)
 	check_callbacks(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
-		if (feature_named(config, config->feature[i].name) != &config->feature[i])
+		if (config_feature_named(config, config->feature[i].name) != &config->feature[i])
 			mistakes_add(reading->mistakes, config_line(config, "schema"),
 				     "schema.name: found \"%s\" twice, allowed: once",
 				     config->feature[i].name);

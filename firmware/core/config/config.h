@@ -278,6 +278,9 @@ MUST_CHECK int config_check(const char *path,
  * and region may be NULL or empty. -EINVAL: key, found, allowed. */
 MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
 
+/* Returns the feature of `schema` with this name; NULL where there is none, or where `name` is NULL. */
+const struct config_feature *config_feature_named(const struct config *config, const char *name);
+
 /* Beside the windows, of shards that wait to be written to the cache. */
 uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
 
