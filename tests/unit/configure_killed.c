@@ -3,8 +3,8 @@
  * Killed at any system call, what lay on the ESP is taken by the next start, and nothing of it is refused
  * there or left. Each case is killed before every system call in turn.
  */
-#include "oneshot/configure.c" // NOLINT(bugprone-suspicious-include): not of a library
-#include "oneshot/ssh_keys.c"  // NOLINT(bugprone-suspicious-include)
+#include "oneshot/boot/configure.c" // NOLINT(bugprone-suspicious-include): not of a library
+#include "oneshot/boot/ssh_keys.c"  // NOLINT(bugprone-suspicious-include)
 
 #include <setjmp.h>
 #include <stdarg.h>

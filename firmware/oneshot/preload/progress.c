@@ -3,7 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "drivers/notify/notify.h"
-#include "oneshot/preload.h"
+#include "oneshot/preload/preload.h"
 
 #include <inttypes.h>
 #include <string.h>

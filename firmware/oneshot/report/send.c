@@ -7,7 +7,7 @@
 #include "core/base/log.h"
 #include "drivers/store/credential.h"
 #include "drivers/webhook/webhook.h"
-#include "oneshot/report.h"
+#include "oneshot/report/report.h"
 
 #include <mbedtls/platform_util.h>
 #include <string.h>

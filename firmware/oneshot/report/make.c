@@ -3,7 +3,7 @@
 #include "core/box/image.h"
 #include "core/box/night.h"
 #include "core/run/status.h"
-#include "oneshot/report.h"
+#include "oneshot/report/report.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oneshot/report.h"
+#include "oneshot/report/report.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/box/tonight.h"

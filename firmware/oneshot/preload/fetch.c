@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oneshot/preload.h"
+#include "oneshot/preload/preload.h"
 
 #include <inttypes.h>
 #include <string.h>

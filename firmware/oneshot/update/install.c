@@ -4,10 +4,10 @@
  * Beside a run it waits for a checkpoint first: should the box go down meanwhile, nothing is computed twice.
  * Nothing here touches what a run has stored.
  */
-#include "core/box/update.h"
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/box/update.h"
 #include "core/run/status.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/notify.h"
