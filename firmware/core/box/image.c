@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/box/image.h"
 
+#include "core/base/machine.h"
 #include "core/base/paths.h"
-#include "core/box/machine.h"
 
 #include <string.h>
 

@@ -6,6 +6,6 @@
 
 #include <stdbool.h>
 
-/* "machine" (core/box/machine.h), "slot" ("A" or "B", by the kernel's command line) and "build" (BUILD_ID of
+/* "machine" (core/base/machine.h), "slot" ("A" or "B", by the kernel's command line) and "build" (BUILD_ID of
  * os-release(5), the commit of the image); null where there is none. False: no memory. */
 bool image_add(cJSON *object);

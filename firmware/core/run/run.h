@@ -32,7 +32,7 @@
 #pragma once
 
 #include "core/base/error.h"
-#include "core/box/machine.h"
+#include "core/base/machine.h"
 #include "core/config/config.h"
 
 #include <stdbool.h>

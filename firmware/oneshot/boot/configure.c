@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/base/utf8.h"
-#include "core/box/kept.h"
+#include "core/box/data_disk.h"
 #include "drivers/store/credential.h"
 #include "drivers/tls/pki.h"
 #include "drivers/tls/tls.h"

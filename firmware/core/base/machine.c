@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/box/machine.h"
+#include "core/base/machine.h"
 
 #include "core/base/paths.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/box/kept.h"
+#include "core/box/data_disk.h"
 
 #include "core/base/paths.h"
 
