@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers `kiln` on this box: see core/control/control.h for what, controld.h for how. */
 #include "controld/controld.h"
+#include "core/base/events.h"
 #include "core/base/log.h"
 #include "drivers/notify/notify.h"
 

@@ -342,7 +342,7 @@ static const char *obstacle(struct server *server, char *out, size_t size)
 	char path[PATH_BYTES];
 	struct error err;
 
-	if (kept_check(&err) < 0)
+	if (data_disk_check(&err) < 0)
 		return (void)snprintf(out, size, "%.500s", err.text), out;
 	if (mistake)
 		return mistake;

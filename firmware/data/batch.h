@@ -13,6 +13,9 @@
 #include "core/ring/ring.h"
 #include "data/example.h"
 
+static_assert(CONFIG_FEATURE_NAME_BYTES == RING_NAME_MAX, "a feature's name fits a column's");
+static_assert(CONFIG_STREAMS_MAX == CURSOR_PLACES_MAX, "the cursor has a place for each stream");
+
 /* uint8: 1 = a record that was skipped or a lane that has ended, the row counts for nothing. */
 #define BATCH_COLUMN_EMPTY "empty"
 /* uint8, no bytes a row: a struct ring_quarantine. */

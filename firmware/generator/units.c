@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
 #include "core/box/night.h"
+#include "core/config/local_time.h"
 #include "data/batch.h"
 #include "generator/generator.h"
 
@@ -68,8 +69,8 @@ static void timer(struct units_file *file, const struct config *config, int64_t 
 {
 	unsigned days = 0, at = 0;
 
-	(void)night_days_parse(config->run.days, &days);
-	(void)night_time_parse(config->run.at, &at);
+	(void)local_days_parse(config->run.days, &days);
+	(void)local_time_parse(config->run.at, &at);
 	add(file, "[Timer]\nOnCalendar=\nOnCalendar=");
 	add_days(file, days);
 	add(file, " *-*-* %02u:%02u:00 ", at / 60, at % 60);

@@ -11,11 +11,11 @@
 #include <systemd/sd-journal.h>
 
 #define ENTRY_BYTES_MAX 16384u
-#define PARTS_MAX       16u /* a row has at most 12 fields */
+#define FIELDS_MAX      16u /* a row has at most 12 fields */
 
 struct entry {
-	struct iovec part[PARTS_MAX];
-	size_t parts, used;
+	struct iovec field[FIELDS_MAX];
+	size_t fields, used;
 	char data[ENTRY_BYTES_MAX];
 };
 
@@ -30,10 +30,10 @@ static void entry_add(struct entry *entry, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(at, sizeof(entry->data) - entry->used, format, args);
 	va_end(args);
-	if (n < 0 || entry->parts == PARTS_MAX)
+	if (n < 0 || entry->fields == FIELDS_MAX)
 		return;
 	/* What is too long is cut. */
-	entry->part[entry->parts++] = (struct iovec){ at, strlen(at) };
+	entry->field[entry->fields++] = (struct iovec){ at, strlen(at) };
 	entry->used += strlen(at);
 }
 
@@ -65,7 +65,7 @@ static void add_field(struct entry *entry, const struct event_field *field, cons
 static int send_to_journal(const struct event *event, const char *text)
 {
 	const struct event_row *row = &event_rows[event->id];
-	struct entry entry = { .parts = 0 };
+	struct entry entry = { .fields = 0 };
 
 	entry_add(&entry, "MESSAGE_ID=%s", row->message_id);
 	entry_add(&entry, "PRIORITY=%d", row->priority);
@@ -75,7 +75,7 @@ static int send_to_journal(const struct event *event, const char *text)
 			add_field(&entry, &event_fields[i], event);
 	/* Last: what is cut is the end of the sentence. */
 	entry_add(&entry, "MESSAGE=%s", text);
-	return sd_journal_sendv(entry.part, (int)entry.parts);
+	return sd_journal_sendv(entry.field, (int)entry.fields);
 }
 
 void event_send(const struct event *event, const char *format, ...)
@@ -89,4 +89,13 @@ void event_send(const struct event *event, const char *format, ...)
 	/* Without journald, for it may be starting anew: a line is better than nothing. */
 	if (!log_is_journal() || send_to_journal(event, text) < 0)
 		log_line(event_rows[event->id].priority, "%s", text);
+}
+
+int fatal(const struct error *err)
+{
+	int code = error_exit_code(err);
+
+	event_send(&(struct event){ .id = EVENT_SERVICE_FAILED, .exit_status = (uint64_t)code }, "%s",
+		   err->text);
+	return code;
 }

@@ -109,6 +109,10 @@ struct event {
  * may wait for journald. Never called in the hot path. */
 void event_send(const struct event *event, const char *format, ...) PRINTF(2, 3);
 
+/* Send the error as EVENT_SERVICE_FAILED and give the exit code that belongs to it: `return fatal(&err);`
+ * ends a main(). */
+int fatal(const struct error *err);
+
 /* ---- The tables ---- */
 
 enum event_type { EVENT_TEXT, EVENT_COUNT, EVENT_NUMBER };

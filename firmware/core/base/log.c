@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/log.h"
-#include "core/base/events.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -83,13 +82,4 @@ void log_line(int level, const char *format, ...)
 	/* A log that cannot be written must not stop the work. */
 	if (write(STDERR_FILENO, line, used + 1) < 0)
 		return;
-}
-
-int fatal(const struct error *err)
-{
-	int code = error_exit_code(err);
-
-	event_send(&(struct event){ .id = EVENT_SERVICE_FAILED, .exit_status = (uint64_t)code }, "%s",
-		   err->text);
-	return code;
 }

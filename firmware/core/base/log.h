@@ -34,7 +34,3 @@ const char *log_program(void);
 /* Standard error is the journal, and not a file or a pipe with the environment of something that it is for.
  */
 bool log_is_journal(void);
-
-/* Send the error as EVENT_SERVICE_FAILED and give the exit code that belongs to it: `return fatal(&err);`
- * ends a main(). */
-int fatal(const struct error *err);

@@ -10,16 +10,16 @@
 static void note(struct mistakes *mistakes, unsigned line, const char *format, va_list args)
 {
 	char *end = mistakes->err->text + mistakes->text_bytes;
-	size_t room = ERROR_TEXT_MAX - MORE_BYTES - mistakes->text_bytes, bytes;
+	size_t free_bytes = ERROR_TEXT_MAX - MORE_BYTES - mistakes->text_bytes, bytes;
 
 	mistakes->err->code = -EINVAL;
 	if (mistakes->left_out == 0) {
-		bytes = (size_t)snprintf(end, room, "%s%s:%u: ", mistakes->text_bytes ? "\n" : "",
+		bytes = (size_t)snprintf(end, free_bytes, "%s%s:%u: ", mistakes->text_bytes ? "\n" : "",
 					 mistakes->file, line);
-		if (bytes < room)
-			bytes += (size_t)vsnprintf(end + bytes, room - bytes, format, args);
-		if (bytes < room || mistakes->text_bytes == 0) {
-			mistakes->text_bytes += bytes < room ? bytes : room - 1;
+		if (bytes < free_bytes)
+			bytes += (size_t)vsnprintf(end + bytes, free_bytes - bytes, format, args);
+		if (bytes < free_bytes || mistakes->text_bytes == 0) {
+			mistakes->text_bytes += bytes < free_bytes ? bytes : free_bytes - 1;
 			return;
 		}
 	}

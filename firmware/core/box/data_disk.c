@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-int kept_check(struct error *err)
+int data_disk_check(struct error *err)
 {
 	char path[PATH_BYTES];
 

@@ -9,4 +9,4 @@
 
 /* Blocks: never. Errors: -ENODEV there is no /data, memory is in its place; -EBUSY it was made anew, and the
  * file on the ESP that asked for it is not away, so that it is once more at the next boot. */
-MUST_CHECK int kept_check(struct error *err);
+MUST_CHECK int data_disk_check(struct error *err);

@@ -1,97 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/box/night.h"
 
-#include <ctype.h>
-#include <fcntl.h>
-#include <string.h>
+#include "core/config/local_time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
-#define ZONE_FOLDER    "/usr/share/zoneinfo/"
-#define ZONE_BYTES_MAX 64u
-#define DAYS_A_WEEK    7
-#define GAP_MINUTES    (24u * 60u) /* the longest yet: Samoa left out a day in 2011 */
-
-static const char day_names[DAYS_A_WEEK][4] = { "mon", "tue", "wed", "thu", "fri", "sat", "sun" };
-
-/* ---- The forms ---- */
-
-static bool parse_day(const char **text, unsigned *ret_day)
-{
-	for (unsigned i = 0; i < DAYS_A_WEEK; i++)
-		if (strncmp(*text, day_names[i], 3) == 0) {
-			*ret_day = i;
-			*text += 3;
-			return true;
-		}
-	return false;
-}
-
-bool night_days_parse(const char *text, unsigned *ret_days)
-{
-	unsigned days = 0, first, last;
-
-	for (;; text++) {
-		if (!parse_day(&text, &first))
-			return false;
-		last = first;
-		if (strncmp(text, "..", 2) == 0) {
-			text += 2;
-			if (!parse_day(&text, &last) || last < first)
-				return false;
-		}
-		for (; first <= last; first++)
-			days |= 1u << first;
-		if (*text != ',')
-			break;
-	}
-	if (*text)
-		return false;
-	*ret_days = days;
-	return true;
-}
-
-bool night_time_parse(const char *text, unsigned *ret_minutes)
-{
-	unsigned hours, minutes;
-
-	if (!*text) {
-		*ret_minutes = NIGHT_NO_TIME;
-		return true;
-	}
-	if (strlen(text) != 5 || !isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1]) ||
-	    text[2] != ':' || !isdigit((unsigned char)text[3]) || !isdigit((unsigned char)text[4]))
-		return false;
-	hours = (unsigned)(text[0] - '0') * 10 + (unsigned)(text[1] - '0');
-	minutes = (unsigned)(text[3] - '0') * 10 + (unsigned)(text[4] - '0');
-	if (hours > 23 || minutes > 59)
-		return false;
-	*ret_minutes = hours * 60 + minutes;
-	return true;
-}
-
-bool night_zone_exists(const char *text)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+/-";
-	char path[sizeof(ZONE_FOLDER) + ZONE_BYTES_MAX], magic[4];
-	CLEANUP(close_fd) int fd = -1;
-	size_t length = strlen(text);
-
-	if (strcmp(text, "UTC") == 0)
-		return true;
-	if (length < 1 || length >= ZONE_BYTES_MAX || strspn(text, letters) != length || *text == '/')
-		return false;
-	(void)snprintf(path, sizeof(path), ZONE_FOLDER "%s", text);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	/* tzfile(5) */
-	return fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
-	       memcmp(magic, "TZif", sizeof(magic)) == 0;
-}
+#define GAP_MINUTES (24u * 60u) /* the longest yet: Samoa left out a day in 2011 */
 
 /* ---- Local time ---- */
 
 static void set_zone(const struct config *config)
 {
-	char zone[ZONE_BYTES_MAX + 2];
+	char zone[LOCAL_ZONE_BYTES + 1];
 
 	(void)snprintf(zone, sizeof(zone), ":%s", config->run.zone);
 	(void)setenv("TZ", zone, 1);
@@ -157,16 +79,16 @@ static struct times open_times(const struct config *config)
 	struct times times = { 0 };
 
 	/* A loaded configuration was read by the same functions. */
-	(void)night_days_parse(config->run.days, &times.days);
-	(void)night_time_parse(config->run.at, &times.at);
-	(void)night_time_parse(config->run.ends_at, &times.ends_at);
+	(void)local_days_parse(config->run.days, &times.days);
+	(void)local_time_parse(config->run.at, &times.at);
+	(void)local_time_parse(config->run.ends_at, &times.ends_at);
 	set_zone(config);
 	return times;
 }
 
 static bool begins_on(const struct times *times, const struct tm *day)
 {
-	return times->days >> (day->tm_wday + DAYS_A_WEEK - 1) % DAYS_A_WEEK & 1;
+	return times->days >> (day->tm_wday + LOCAL_DAYS_A_WEEK - 1) % LOCAL_DAYS_A_WEEK & 1;
 }
 
 /* ---- Nights ---- */
@@ -176,7 +98,7 @@ static int64_t find_start(const struct config *config, int64_t now, int step)
 {
 	struct times times = open_times(config);
 
-	for (int offset = -step; offset * step <= DAYS_A_WEEK + 1; offset += step) {
+	for (int offset = -step; offset * step <= LOCAL_DAYS_A_WEEK + 1; offset += step) {
 		struct tm day;
 		unsigned minutes;
 		int64_t time;
@@ -205,7 +127,7 @@ int64_t night_end(const struct config *config, int64_t start)
 {
 	struct times times = open_times(config);
 
-	for (int offset = -1; times.ends_at != NIGHT_NO_TIME && offset <= 2; offset++) {
+	for (int offset = -1; times.ends_at != LOCAL_NO_TIME && offset <= 2; offset++) {
 		struct tm day;
 		unsigned minutes;
 		int64_t time;

@@ -13,15 +13,6 @@
 
 #include "core/config/config.h"
 
-#define NIGHT_NO_TIME 1440u /* minutes of a day: what an empty text means */
-
-/* "mon..fri,sun" as a set, bit 0 = Monday. */
-bool night_days_parse(const char *text, unsigned *ret_days);
-/* "HH:MM", 00:00 .. 23:59, as minutes after midnight; "" = NIGHT_NO_TIME. */
-bool night_time_parse(const char *text, unsigned *ret_minutes);
-/* UTC, or [A-Za-z0-9_+/-] and a file of the system's zoneinfo. */
-bool night_zone_exists(const char *text);
-
 /* The start of the newest night that began at or before `now`, and of the first after it. */
 int64_t night_start(const struct config *config, int64_t now);
 int64_t night_next(const struct config *config, int64_t now);

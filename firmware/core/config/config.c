@@ -2,16 +2,10 @@
 #include "core/base/paths.h"
 #include "core/config/config_reading.h"
 #include "core/config/config_scan.h"
-#include "core/ring/cursor.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#define CONFIG_BYTES_MAX  (1u << 20)
-#define CONNECTIONS_LEAST 8u
-#define CONNECTIONS_MOST  256u
-#define PART_LEAST_BYTES  (UINT64_C(64) << 10)
-#define PART_MOST_BYTES   (UINT64_C(32) << 20)
+#define CONFIG_BYTES_MAX (1u << 20)
 
 static bool is_group(const char *name)
 {
@@ -50,31 +44,6 @@ static void read_group(struct config_reading *reading, const config_setting_t *g
 	}
 }
 
-size_t config_next_name(const char **list)
-{
-	*list += strspn(*list, ", ");
-	return strcspn(*list, ", ");
-}
-
-unsigned config_line(const struct config *config, const char *key)
-{
-	const config_setting_t *found;
-	char group[64];
-
-	if (!config->memory)
-		return 1;
-	(void)snprintf(group, sizeof(group), "%.*s", (int)strcspn(key, "."), key);
-	found = config_lookup(&config->memory->file, key);
-	if (!found)
-		found = config_lookup(&config->memory->file, group);
-	return found ? config_setting_source_line(found) : 1;
-}
-
-bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key)
-{
-	return memory->sources_given && strncmp(key->name, "source.", 7) == 0;
-}
-
 static void read_flat_keys(struct config_reading *reading, const config_setting_t *root)
 {
 	for (int i = 0; i < config_setting_length(root); i++) {
@@ -99,145 +68,6 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 			mistakes_add(reading->mistakes, config_line(reading->config, config_keys[i].name),
 				     "%s: found nothing, it must be given", config_keys[i].name);
 	}
-}
-
-const struct config_feature *config_feature_named(const struct config *config, const char *name)
-{
-	for (uint32_t i = 0; name && i < config->features; i++)
-		if (strcmp(config->feature[i].name, name) == 0)
-			return &config->feature[i];
-	return NULL;
-}
-
-/* Which of them a layer can read, the table of layers says. Layers that all name their inputs need none. */
-static void check_input(struct config_reading *reading, const char *name)
-{
-	const struct config *config = reading->config;
-	const struct config_feature *feature = config_feature_named(config, name);
-	const bool needed = config->model.layers == 0 || config->model.layer[0].inputs == 0;
-
-	if (needed && name && (!feature || feature->dtype == CONFIG_BYTES))
-		mistakes_add(reading->mistakes, config_line(config, "model.input"),
-			     "model.input: found \"%s\", allowed: a float32 or int64 feature of `schema`",
-			     name);
-}
-
-static void check_label(struct config_reading *reading, const char *name)
-{
-	const struct config_feature *feature = config_feature_named(reading->config, name);
-
-	if (name && feature && feature->values_max > 0)
-		mistakes_add(
-			reading->mistakes, config_line(reading->config, "model.label"),
-			"model.label: found \"%s\", which is ragged, allowed: an int64 or float32 feature of "
-			"a fixed shape",
-			name);
-	else if (name && (!feature || feature->dtype == CONFIG_BYTES))
-		mistakes_add(reading->mistakes, config_line(reading->config, "model.label"),
-			     "model.label: found \"%s\", allowed: an int64 or float32 feature of "
-			     "`schema`",
-			     name);
-}
-
-/* The cursor has a place for each lane of each source, and a batch a row for each lane. */
-static void check_lanes(struct config_reading *reading)
-{
-	const struct config *config = reading->config;
-	uint64_t lanes = config->order.lanes,
-		 most = CURSOR_PLACES_MAX / (config->sources ? config->sources : 1);
-
-	if (lanes > most)
-		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
-			     "order.lanes: found %" PRIu64 ", allowed with %u sources: 1 .. %" PRIu64, lanes,
-			     config->sources, most);
-	if (config->run.batch_rows > 0 && lanes > config->run.batch_rows)
-		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
-			     "order.lanes: found %" PRIu64 ", allowed: at most run.batch_rows, %" PRIu64,
-			     lanes, config->run.batch_rows);
-}
-
-static bool is_given(const struct config *config, const char *key)
-{
-	return config_lookup(&config->memory->file, key) != NULL;
-}
-
-/* One of three ways; the default one steps back where another is named. */
-static void choose_checkpoints(struct config_reading *reading)
-{
-	static const char *const keys[] = { "checkpoint.every_steps", "checkpoint.every_minutes",
-					    "checkpoint.auto" };
-	struct config *config = reading->config;
-	const char *first = NULL;
-
-	if (!is_given(config, keys[2]) && (is_given(config, keys[0]) || is_given(config, keys[1])))
-		config->checkpoint.automatic = false;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const bool chosen[] = { config->checkpoint.every_steps > 0,
-					config->checkpoint.every_minutes > 0, config->checkpoint.automatic };
-
-		if (chosen[i] && first)
-			mistakes_add(reading->mistakes, config_line(config, keys[i]),
-				     "%s: found beside %s on line %u, allowed: one of them", keys[i], first,
-				     config_line(config, first));
-		else if (chosen[i])
-			first = keys[i];
-	}
-}
-
-const char *config_validation_monitor(const struct config *config)
-{
-	return config->early_stopping.monitor >= MONITOR_VAL_LOSS      ? "early_stopping.monitor"
-	       : config->reduce_on_plateau.monitor >= MONITOR_VAL_LOSS ? "reduce_on_plateau.monitor"
-	       : config->keep_best.monitor >= MONITOR_VAL_LOSS         ? "keep_best.monitor"
-								       : NULL;
-}
-
-/* What callbacks watch is there, and none of them takes another's place. Whether the split has shards, who
- * makes the plan sees. */
-static void check_callbacks(struct config_reading *reading)
-{
-	const struct config *config = reading->config;
-	const bool validation = config->split.by != SPLIT_BY_SHARD || config->split.validation_percent > 0;
-	const char *monitor = config_validation_monitor(config);
-
-	if (monitor && !validation)
-		mistakes_add(reading->mistakes, config_line(config, monitor),
-			     "%s: found a figure of the validation, allowed while "
-			     "split.validation_percent is 0: \"loss\", \"accuracy\"",
-			     monitor);
-	if (config->early_stopping.restore_best && config->early_stopping.monitor != MONITOR_NONE &&
-	    config->keep_best.monitor != MONITOR_NONE)
-		mistakes_add(
-			reading->mistakes, config_line(config, "keep_best.monitor"),
-			"keep_best.monitor: found beside early_stopping.restore_best on line %u, allowed: "
-			"one of them",
-			config_line(config, "early_stopping.restore_best"));
-	if (config->reduce_on_plateau.monitor != MONITOR_NONE && config->optimizer.schedule &&
-	    strcmp(config->optimizer.schedule, "constant") != 0)
-		mistakes_add(reading->mistakes, config_line(config, "reduce_on_plateau.monitor"),
-			     "reduce_on_plateau.monitor: found beside optimizer.schedule on line %u, allowed "
-			     "with schedule \"constant\" alone",
-			     config_line(config, "optimizer.schedule"));
-}
-
-/* What no single row can say. */
-static void check_together(struct config_reading *reading)
-{
-	const struct config *config = reading->config;
-
-	check_lanes(reading);
-	choose_checkpoints(reading);
-	check_callbacks(reading);
-
-	for (uint32_t i = 0; i < config->features; i++)
-		if (config_feature_named(config, config->feature[i].name) != &config->feature[i])
-			mistakes_add(reading->mistakes, config_line(config, "schema"),
-				     "schema.name: found \"%s\" twice, allowed: once",
-				     config->feature[i].name);
-	if (config->features == 0)
-		return;
-	check_input(reading, config->model.input);
-	check_label(reading, config->model.label);
 }
 
 /* The list, else the group as a list of one. */
@@ -285,7 +115,7 @@ static void read_all(struct config_reading *reading, struct config_memory *memor
 	/* The default's own lines are none of the file's. */
 	for (uint32_t i = 0; !memory->layers_given && i < config->model.layers; i++)
 		config->model.layer[i].line = config_line(config, "model.layers");
-	check_together(reading);
+	config_check_together(reading);
 }
 
 /* libconfig stops at the first and names no key; the line itself says most. */
@@ -374,11 +204,6 @@ int config_check(const char *path, void (*check)(const struct config *config, st
 	return r;
 }
 
-uint64_t config_fetch_cache_backlog_bytes(const struct config *config)
-{
-	return config->fetch.cache_bytes > 0 ? config->fetch.memory_bytes / 8 : 0;
-}
-
 void config_done(struct config *config)
 {
 	if (!config->memory)
@@ -388,29 +213,6 @@ void config_done(struct config *config)
 	free(config->memory->path);
 	free(config->memory);
 	memset(config, 0, sizeof(*config));
-}
-
-static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
-{
-	return value < least ? least : value > most ? most : value;
-}
-
-uint64_t config_fetch_connections(const struct config *config)
-{
-	uint64_t budget = config->fetch.memory_bytes / 8;
-
-	return config->fetch.connections
-		       ? config->fetch.connections
-		       : within(budget / CONFIG_CONNECTION_BYTES, CONNECTIONS_LEAST, CONNECTIONS_MOST);
-}
-
-/* Each range costs both sides: from radosgw, 32 MiB ranges took 0.70 CPU-s/GB, 8 MiB ranges 0.88, and larger
- * ones no less. A small budget still has 64 of its own. */
-uint64_t config_fetch_part_bytes(const struct config *config)
-{
-	return config->fetch.part_bytes
-		       ? within(config->fetch.part_bytes, PART_LEAST_BYTES, UINT64_MAX)
-		       : within(config->fetch.memory_bytes / 64, PART_LEAST_BYTES, PART_MOST_BYTES);
 }
 
 const char *config_path(int argc, char **argv)

@@ -18,10 +18,13 @@
 #define CONFIG_SOURCES_MAX    32u
 #define CONFIG_FEATURES_MAX   32u
 #define CONFIG_SHAPE_MAX      8u
+#define CONFIG_STREAMS_MAX    32u /* lanes times sources: the cursor has a place for each */
 #define CONFIG_LAYERS_MAX     256u
 #define CONFIG_INPUTS_MAX     8u
 #define CONFIG_ATTRIBUTES_MAX 16u
 #define CONFIG_NUMBERS_MAX    4096u
+/* A feature names a column of the ring: bytes, with its NUL. */
+#define CONFIG_FEATURE_NAME_BYTES 64u
 /* Characters of what a store's url, endpoint and region name. */
 #define CONFIG_BUCKET_MAX 255u
 #define CONFIG_PREFIX_MAX 1023u

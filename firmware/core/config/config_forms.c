@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The forms of strings: names, places in stores, CPU lists. */
-#include "core/box/night.h"
 #include "core/config/config_reading.h"
 #include "core/config/filter.h"
+#include "core/config/local_time.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -173,11 +173,11 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 	case KEY_CPUS:
 		return is_cpu_list(text);
 	case KEY_DAYS:
-		return night_days_parse(text, &value);
+		return local_days_parse(text, &value);
 	case KEY_TIME:
-		return night_time_parse(text, &value) && (*text || (key->fallback && !*key->fallback));
+		return local_time_parse(text, &value) && (*text || (key->fallback && !*key->fallback));
 	case KEY_ZONE:
-		return night_zone_exists(text);
+		return local_zone_exists(text);
 	case KEY_HOSTS:
 		return is_hosts(text);
 	case KEY_FILTER:

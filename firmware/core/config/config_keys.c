@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config/config_keys.h"
-#include "core/config/filter.h"
-#include "core/ring/cursor.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -112,7 +109,7 @@ const struct config_key config_keys[] = {
 	  "repeat or miss some" },
 	{ "order.window_shards", KEY_INT, "shards", "4", 1, 65536, NO_NAMES, AT(order.window_shards),
 	  "shards whose records are shuffled together" },
-	{ "order.lanes", KEY_INT, "", "1", 1, CURSOR_PLACES_MAX, NO_NAMES, AT(order.lanes),
+	{ "order.lanes", KEY_INT, "", "1", 1, CONFIG_STREAMS_MAX, NO_NAMES, AT(order.lanes),
 	  "lanes that the shards are dealt to, each with windows of its own, for trainers to share; "
 	  "fixed for a run, and times the sources at most 32" },
 	{ "order.remainder", KEY_ENUM, "", "keep", NO_BOUNDS, { "keep", "drop" }, AT(order.remainder),
@@ -366,83 +363,25 @@ const char config_default_layers[] = "layers = (\n"
 				     "    { op = \"dense\"; units = 2; }, { op = \"softmax\"; }\n"
 				     "  );\n";
 
-static size_t allowed_names(const struct config_key *key, char *out, size_t size)
+bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key)
 {
-	size_t used = (size_t)snprintf(out, size, "one of");
-
-	for (size_t i = 0; i < 5 && key->names[i] && used < size; i++)
-		used += (size_t)snprintf(out + used, size - used, "%s \"%s\"", i ? "," : "", key->names[i]);
-	return used;
+	return memory->sources_given && strncmp(key->name, "source.", 7) == 0;
 }
 
-static void allowed_place(enum key_type type, char *out, size_t size)
+/* The row opens a group when the one before stands in another. */
+bool config_opens_group(size_t row)
 {
-	if (type == KEY_URL)
-		(void)snprintf(out, size,
-			       "s3://bucket[/prefix] or file:///folder; a bucket has 3 .. %u characters of "
-			       "[A-Za-z0-9._-]",
-			       CONFIG_BUCKET_MAX);
-	else if (type == KEY_ENDPOINT)
-		(void)snprintf(out, size, "https://host[:port], http://host[:port], or nothing");
-	else
-		(void)snprintf(out, size,
-			       "https://host[:port][/path], http://host[:port][/path], without user and "
-			       "password, or nothing");
+	size_t length = strcspn(config_keys[row].name, ".") + 1;
+
+	return row == 0 || strncmp(config_keys[row].name, config_keys[row - 1].name, length) != 0;
 }
 
-void config_allowed(const struct config_key *key, char *out, size_t size)
+bool config_closes_group(size_t row)
 {
-	switch (key->type) {
-	case KEY_INT:
-		(void)snprintf(out, size, "an integer, %.0f .. %.0f", key->min, key->max);
-		break;
-	case KEY_FLOAT:
-		(void)snprintf(out, size, "a number, %g .. %g", key->min, key->max);
-		break;
-	case KEY_BOOL:
-		(void)snprintf(out, size, "true or false");
-		break;
-	case KEY_STRING:
-		(void)snprintf(out, size, "a string without control characters");
-		break;
-	case KEY_NAME:
-		(void)snprintf(out, size, "1 .. 64 characters of [A-Za-z0-9_-]%s",
-			       key->fallback && !*key->fallback ? ", or nothing" : "");
-		break;
-	case KEY_URL:
-	case KEY_ENDPOINT:
-	case KEY_WEB:
-		allowed_place(key->type, out, size);
-		break;
-	case KEY_REGION:
-		(void)snprintf(out, size, "1 .. %u characters of [a-z0-9_-]", CONFIG_REGION_MAX);
-		break;
-	case KEY_CPUS:
-		(void)snprintf(out, size, "\"auto\" or a CPU list such as \"0-3,8\"");
-		break;
-	case KEY_DAYS:
-		(void)snprintf(out, size, "days and ranges of them such as \"mon..fri,sun\"");
-		break;
-	case KEY_TIME:
-		(void)snprintf(out, size, "\"HH:MM\", 00:00 .. 23:59%s",
-			       key->fallback && !*key->fallback ? ", or nothing" : "");
-		break;
-	case KEY_ZONE:
-		(void)snprintf(out, size, "a zone of /usr/share/zoneinfo such as \"Europe/Berlin\"");
-		break;
-	case KEY_HOSTS:
-		(void)snprintf(
-			out, size,
-			"host names of [A-Za-z0-9.-] and addresses, one space between them, or nothing");
-		break;
-	case KEY_FILTER:
-		(void)snprintf(out, size, "%s, or nothing", FILTER_ALLOWED);
-		break;
-	case KEY_ENUM:
-		(void)allowed_names(key, out, size);
-		break;
-	case KEY_NUMBERS:
-		(void)snprintf(out, size, "a list [ ] of numbers, %g .. %g", key->min, key->max);
-		break;
-	}
+	return row + 1 == config_keys_count || config_opens_group(row + 1);
+}
+
+int config_group_length(const struct config_key *key)
+{
+	return (int)strcspn(key->name, ".");
 }

@@ -74,5 +74,11 @@ struct config_memory {
 /* Whether it is one of `source`, while the file has `sources` in its place. */
 bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key);
 
+/* The groups of the table, whose keys stand together: is this row the first, or the last, of its group; how
+ * long the group's name is. */
+bool config_opens_group(size_t row);
+bool config_closes_group(size_t row);
+int config_group_length(const struct config_key *key);
+
 /* Words for "allowed": "an integer, 1 .. 4096" and the like. */
 void config_allowed(const struct config_key *key, char *out, size_t size);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config/config_reading.h"
-#include "core/ring/ring.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -85,10 +84,10 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 static void check_feature_name(struct config_reading *reading, const config_setting_t *group,
 			       const char *name)
 {
-	if (!*name || strlen(name) >= RING_NAME_MAX || strcmp(name, "empty") == 0)
+	if (!*name || strlen(name) >= CONFIG_FEATURE_NAME_BYTES || strcmp(name, "empty") == 0)
 		mistakes_add(reading->mistakes, config_setting_source_line(group),
 			     "schema.name: found \"%.100s\", allowed: 1 .. %u bytes, not \"empty\"", name,
-			     RING_NAME_MAX - 1);
+			     CONFIG_FEATURE_NAME_BYTES - 1);
 }
 
 /* It fills int64s. Up to 2^53 - 1 a double says which integer the file has. */
@@ -125,10 +124,10 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 		mistakes_add(reading->mistakes, line_of(group, "missing"),
 			     "schema.missing: found \"default\", allowed beside values_max: nothing, as a "
 			     "record without the feature has no values of it");
-	if (feature->name && strlen(feature->name) > RING_NAME_MAX - sizeof(RAGGED_PART))
+	if (feature->name && strlen(feature->name) > CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_PART))
 		mistakes_add(reading->mistakes, line_of(group, "name"),
 			     "schema.name: found \"%.100s\", allowed beside values_max: 1 .. %zu bytes",
-			     feature->name, RING_NAME_MAX - sizeof(RAGGED_PART));
+			     feature->name, CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_PART));
 }
 
 static void read_feature(struct config_reading *reading, const config_setting_t *group,
@@ -206,161 +205,5 @@ void config_read_sources(struct config_reading *reading, const config_setting_t 
 				     "sources: found %s, allowed: groups { ... }", config_type_name(group));
 		else
 			read_source(reading, group);
-	}
-}
-
-/* ---- model.layers ---- */
-
-static bool read_inputs(struct config_reading *reading, const config_setting_t *setting,
-			struct config_layer *layer)
-{
-	int count = config_setting_length(setting);
-	char found[128];
-
-	if (config_setting_type(setting) != CONFIG_TYPE_ARRAY || count < 1 ||
-	    count > (int)CONFIG_INPUTS_MAX || !config_setting_get_string_elem(setting, 0)) {
-		mistakes_add(reading->mistakes, config_setting_source_line(setting),
-			     "model.layers.inputs: found %s, allowed: [ ] of 1 .. %u layer names",
-			     config_found(setting, found, sizeof(found)), CONFIG_INPUTS_MAX);
-		return false;
-	}
-	layer->inputs = (uint32_t)count;
-	for (int i = 0; i < count; i++) {
-		layer->input[i] = config_setting_get_string_elem(setting, i);
-		if (!config_is_clean(layer->input[i]))
-			mistakes_add(reading->mistakes, config_setting_source_line(setting),
-				     "model.layers.inputs: found a control character, allowed: none");
-	}
-	return true;
-}
-
-static void read_integers(struct config_reading *reading, const config_setting_t *setting,
-			  struct config_attribute *attribute)
-{
-	int count = config_setting_length(setting);
-	bool whole = count >= 1 && count <= (int)CONFIG_SHAPE_MAX;
-
-	attribute->type = ATTRIBUTE_INTS;
-	for (int i = 0; whole && i < count; i++) {
-		const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
-
-		whole = config_setting_type(element) == CONFIG_TYPE_INT ||
-			config_setting_type(element) == CONFIG_TYPE_INT64;
-		attribute->item[attribute->items++] = config_setting_get_int64(element);
-	}
-	if (whole)
-		return;
-	mistakes_add(reading->mistakes, attribute->line,
-		     "model.layers.%s: found %s of %d elements, allowed: [ ] of 1 .. %u integers",
-		     attribute->key, config_type_name(setting), count, CONFIG_SHAPE_MAX);
-	attribute->type = ATTRIBUTE_UNREAD;
-}
-
-static void read_attribute(struct config_reading *reading, const config_setting_t *setting,
-			   struct config_layer *layer)
-{
-	struct config_attribute *attribute = &layer->attribute[layer->attributes];
-
-	if (layer->attributes == CONFIG_ATTRIBUTES_MAX) {
-		mistakes_add(reading->mistakes, config_setting_source_line(setting),
-			     "model.layers: found more than %u attributes", CONFIG_ATTRIBUTES_MAX);
-		return;
-	}
-	attribute->key = config_setting_name(setting);
-	attribute->line = config_setting_source_line(setting);
-	switch (config_setting_type(setting)) {
-	case CONFIG_TYPE_INT:
-	case CONFIG_TYPE_INT64:
-		attribute->type = ATTRIBUTE_INT;
-		attribute->i = config_setting_get_int64(setting);
-		attribute->f = (double)attribute->i;
-		break;
-	case CONFIG_TYPE_FLOAT:
-		attribute->type = ATTRIBUTE_FLOAT;
-		attribute->f = config_setting_get_float(setting);
-		break;
-	case CONFIG_TYPE_BOOL:
-		attribute->type = ATTRIBUTE_BOOL;
-		attribute->i = config_setting_get_bool(setting);
-		break;
-	case CONFIG_TYPE_STRING:
-		attribute->type = ATTRIBUTE_STRING;
-		attribute->s = config_setting_get_string(setting);
-		if (!config_is_clean(attribute->s))
-			mistakes_add(reading->mistakes, attribute->line,
-				     "model.layers.%s: found a control character, allowed: none",
-				     attribute->key);
-		break;
-	case CONFIG_TYPE_ARRAY:
-		read_integers(reading, setting, attribute);
-		break;
-	default:
-		mistakes_add(reading->mistakes, attribute->line,
-			     "model.layers.%s: found %s, allowed: a number, truth value, string or [ ] of "
-			     "integers",
-			     attribute->key, config_type_name(setting));
-		attribute->type = ATTRIBUTE_UNREAD;
-		break;
-	}
-	layer->attributes++;
-}
-
-static void read_layer(struct config_reading *reading, const config_setting_t *group,
-		       struct config_layer *layer)
-{
-	bool connected = true;
-	char found[128];
-
-	layer->line = config_setting_source_line(group);
-	layer->name = "";
-	for (int i = 0; i < config_setting_length(group); i++) {
-		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
-		const char *name = config_setting_name(setting);
-		bool is_name = config_setting_type(setting) == CONFIG_TYPE_STRING &&
-			       config_is_name(config_setting_get_string(setting));
-
-		if (strcmp(name, "op") == 0 && is_name)
-			layer->op = config_setting_get_string(setting);
-		else if (strcmp(name, "name") == 0 && is_name)
-			layer->name = config_setting_get_string(setting);
-		else if (strcmp(name, "op") == 0 || strcmp(name, "name") == 0)
-			mistakes_add(
-				reading->mistakes, config_setting_source_line(setting),
-				"model.layers.%s: found %s, allowed: 1 .. 64 characters of [A-Za-z0-9_-]",
-				name, config_found(setting, found, sizeof(found)));
-		else if (strcmp(name, "inputs") == 0)
-			connected = read_inputs(reading, setting, layer);
-		else
-			read_attribute(reading, setting, layer);
-	}
-	if (!config_setting_get_member(group, "op"))
-		mistakes_add(reading->mistakes, layer->line,
-			     "model.layers.op: found nothing, it must be given");
-	/* What it would do is not known then. */
-	if (!connected)
-		layer->op = NULL;
-}
-
-void config_read_layers(struct config_reading *reading, const config_setting_t *list)
-{
-	int count = config_setting_length(list);
-	char found[128];
-
-	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_LAYERS_MAX) {
-		mistakes_add(reading->mistakes, config_setting_source_line(list),
-			     "model.layers: found %s, allowed: a list ( ) of 1 .. %u layers",
-			     config_found(list, found, sizeof(found)), CONFIG_LAYERS_MAX);
-		return;
-	}
-	for (int i = 0; i < count; i++) {
-		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
-
-		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
-			mistakes_add(reading->mistakes, config_setting_source_line(group),
-				     "model.layers: found %s, allowed: groups { ... }",
-				     config_type_name(group));
-		else
-			read_layer(reading, group,
-				   &reading->config->model.layer[reading->config->model.layers++]);
 	}
 }

@@ -37,4 +37,9 @@ void config_read_fallback(const struct config_key *key, void *base);
 /* Behind everything that is no list: a source without globs has those of `split`. */
 void config_read_sources(struct config_reading *reading, const config_setting_t *list);
 void config_read_schema(struct config_reading *reading, const config_setting_t *list);
+/* config_layers.c */
 void config_read_layers(struct config_reading *reading, const config_setting_t *list);
+
+/* config_together.c */
+/* Last of all: notes what is wrong between keys, and lets go of a default that another key replaces. */
+void config_check_together(struct config_reading *reading);

@@ -70,7 +70,7 @@ static void skip_word(struct scan *scan)
 
 /* ---- Where a number stands ---- */
 
-static void take_sign(struct scan *scan)
+static void scan_sign(struct scan *scan)
 {
 	char sign = *scan->at++;
 
@@ -160,7 +160,7 @@ static void check_integer(struct scan *scan, const char *start, const char *end,
 }
 
 /* A float only if there is more of it than digits: libconfig takes the 5 of 5epochs for an integer. */
-static void take_number(struct scan *scan)
+static void scan_number(struct scan *scan)
 {
 	const char *start = scan->at;
 	bool hex = start[0] == '0' && (start[1] == 'x' || start[1] == 'X');
@@ -212,7 +212,7 @@ static int scan_bytes(const char *text, uint64_t bytes, struct mistakes *mistake
 	return length < valid || valid < bytes ? -EINVAL : 0;
 }
 
-static void take_token(struct scan *scan)
+static void scan_token(struct scan *scan)
 {
 	char c = *scan->at;
 
@@ -228,11 +228,11 @@ static void take_token(struct scan *scan)
 		scan->hopeless = true;
 		skip_line(scan);
 	} else if (starts_number(scan->at)) {
-		take_number(scan);
+		scan_number(scan);
 	} else if (isalpha((unsigned char)c) || c == '*') {
 		skip_word(scan);
 	} else if (strchr("{([])}=:;,", c)) {
-		take_sign(scan);
+		scan_sign(scan);
 	} else {
 		advance(scan);
 	}
@@ -251,7 +251,7 @@ int config_scan(const char *text, uint64_t bytes, struct mistakes *mistakes, cha
 	if (!scan.out)
 		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);
 	while (*scan.at)
-		take_token(&scan);
+		scan_token(&scan);
 	(void)fputs(scan.copied, scan.out);
 	if (fclose(scan.out) != 0)
 		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);

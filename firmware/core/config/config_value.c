@@ -213,3 +213,17 @@ const struct config_key *config_find_key(const struct config_key *keys, size_t c
 			return &keys[i];
 	return NULL;
 }
+
+unsigned config_line(const struct config *config, const char *key)
+{
+	const config_setting_t *found;
+	char group[64];
+
+	if (!config->memory)
+		return 1;
+	(void)snprintf(group, sizeof(group), "%.*s", (int)strcspn(key, "."), key);
+	found = config_lookup(&config->memory->file, key);
+	if (!found)
+		found = config_lookup(&config->memory->file, group);
+	return found ? config_setting_source_line(found) : 1;
+}

@@ -15,7 +15,7 @@ static const char *skip_space(const char *at)
 }
 
 /* Up to the next space, bracket or operator. */
-static bool take_name(const char **at, struct filter *filter)
+static bool read_name(const char **at, struct filter *filter)
 {
 	size_t bytes = strcspn(*at, " \t[=!<>\"");
 
@@ -26,7 +26,7 @@ static bool take_name(const char **at, struct filter *filter)
 	return true;
 }
 
-static bool take_index(const char **at, struct filter *filter)
+static bool read_index(const char **at, struct filter *filter)
 {
 	char *end;
 	unsigned long index;
@@ -42,7 +42,7 @@ static bool take_index(const char **at, struct filter *filter)
 	return *end == ']' && index <= FILTER_INDEX_MAX;
 }
 
-static bool take_op(const char **at, struct filter *filter)
+static bool read_op(const char **at, struct filter *filter)
 {
 	for (int op = 0; op < FILTER_OPS; op++)
 		if (strncmp(*at, ops[op], strlen(ops[op])) == 0) {
@@ -53,7 +53,7 @@ static bool take_op(const char **at, struct filter *filter)
 	return false;
 }
 
-static bool take_text(const char *at, struct filter *filter)
+static bool read_text(const char *at, struct filter *filter)
 {
 	const char *end = strchr(at + 1, '"');
 	size_t bytes = end ? (size_t)(end - at) - 1 : 0;
@@ -66,7 +66,7 @@ static bool take_text(const char *at, struct filter *filter)
 	return true;
 }
 
-static bool take_number(const char *at, struct filter *filter)
+static bool read_number(const char *at, struct filter *filter)
 {
 	char *end;
 
@@ -84,8 +84,8 @@ bool filter_parse(const char *text, struct filter *ret_filter)
 	struct filter filter = { 0 };
 	const char *at = skip_space(text);
 
-	if (strlen(text) >= FILTER_BYTES || !take_name(&at, &filter) || !take_index(&at, &filter) ||
-	    !take_op(&at, &filter) || !(*at == '"' ? take_text(at, &filter) : take_number(at, &filter)))
+	if (strlen(text) >= FILTER_BYTES || !read_name(&at, &filter) || !read_index(&at, &filter) ||
+	    !read_op(&at, &filter) || !(*at == '"' ? read_text(at, &filter) : read_number(at, &filter)))
 		return false;
 	*ret_filter = filter;
 	return true;

@@ -8,14 +8,6 @@
 #define INTEGER_MAX  9007199254740992.0 /* 2^53 */
 #define NAME_SET     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-const struct control_method *control_method_find(const char *name)
-{
-	for (size_t i = 0; i < control_methods_count; i++)
-		if (strcmp(control_methods[i].name, name) == 0)
-			return &control_methods[i];
-	return NULL;
-}
-
 /* ---- One parameter ---- */
 
 static bool is_word_of(const char *words, const char *word)

@@ -9,7 +9,7 @@
 /* ---- Open ---- */
 
 /* `control` is our copy of the header: what is checked here cannot change any more. */
-static int take_geometry(struct ring *ring, const struct ring_control *control, struct error *err)
+static int check_geometry(struct ring *ring, const struct ring_control *control, struct error *err)
 {
 	struct ring_geometry *geometry = &ring->geometry;
 	int r;
@@ -38,7 +38,7 @@ static int open_checked(struct ring *ring, const struct ring_control *control, s
 	uint64_t head, tail;
 	int r;
 
-	if ((r = take_geometry(ring, control, err)) < 0 || (r = ring_map(ring, err)) < 0)
+	if ((r = check_geometry(ring, control, err)) < 0 || (r = ring_map(ring, err)) < 0)
 		return r;
 	/* relaxed: a first look; ring_next() orders what it reads. Only readers store tail and request, and
 	 * an earlier one is dead. */
@@ -107,10 +107,10 @@ static bool is_there(struct ring *ring, const struct cursor *wanted)
 {
 	/* P2: acquire, pairs with P1 in step_tail(): read_at[] is whole. */
 	uint64_t tail = atomic_load_explicit(&ring->released, memory_order_acquire);
-	const struct ring_place *place = &ring->control->read_at[tail & 1];
+	const struct ring_resume *last = &ring->control->read_at[tail & 1];
 
-	return ring->request != 0 && ring->position == tail && place->generation == ring->request &&
-	       !place->closed && memcmp(&place->cursor, wanted, sizeof(*wanted)) == 0;
+	return ring->request != 0 && ring->position == tail && last->generation == ring->request &&
+	       !last->closed && memcmp(&last->cursor, wanted, sizeof(*wanted)) == 0;
 }
 
 void ring_attach(struct ring *ring, const struct cursor *wanted)
@@ -166,7 +166,7 @@ static int check_slot(const struct ring *ring, const struct ring_slot *slot, uin
 }
 
 /* Copy the header out of the writer's reach, then check the copy. */
-static int take_slot(struct ring *ring, struct ring_slot **ret_slot, struct error *err)
+static int copy_slot(struct ring *ring, struct ring_slot **ret_slot, struct error *err)
 {
 	struct ring_slot *slot = &ring->copy[ring->position % ring->geometry.slots];
 	int r;
@@ -208,7 +208,7 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 		if (head - ring->position > ring->geometry.slots - held)
 			return error_set(err, -EUCLEAN, "%s: head %" PRIu64 " is wild at position %" PRIu64,
 					 ring->path, head, ring->position);
-		r = take_slot(ring, &slot, err);
+		r = copy_slot(ring, &slot, err);
 		if (r < 0)
 			return r;
 		if (slot->generation == ring->generation) {
@@ -223,11 +223,11 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 static void step_tail(struct ring *ring, uint64_t tail)
 {
 	const struct ring_slot *slot = &ring->copy[tail % ring->geometry.slots];
-	struct ring_place *place = &ring->control->read_at[(tail + 1) & 1];
+	struct ring_resume *resume = &ring->control->read_at[(tail + 1) & 1];
 
-	place->generation = slot->generation;
-	place->closed = slot->kind == RING_ERROR;
-	place->cursor = slot->cursor;
+	resume->generation = slot->generation;
+	resume->closed = slot->kind == RING_ERROR;
+	resume->cursor = slot->cursor;
 	/* P1: release, pairs with P2: read_at[] is whole. Before tail: by T1, T2, H1 and H2 whoever sees a
 	 * head that needs this slot sees it released. */
 	atomic_store_explicit(&ring->released, tail + 1, memory_order_release);

@@ -39,7 +39,7 @@ struct ring_bell {
 	_Atomic uint32_t waits; /* the sleeper's flag */
 };
 
-struct ring_place {
+struct ring_resume {
 	uint64_t generation; /* 0: nobody may go on from here */
 	uint64_t closed;     /* the generation ended here with ERROR */
 	struct cursor cursor;
@@ -60,8 +60,8 @@ struct ring_control {
 	_Alignas(64) _Atomic uint64_t request;                      /* R: the generation asked for */
 	_Alignas(64) _Atomic uint64_t ack;                          /* W: the generation being written */
 	_Alignas(64) _Atomic uint64_t wanted[2][RING_CURSOR_WORDS]; /* R: by request & 1 */
-	struct ring_place cur[2];     /* W: cur[head & 1] is the place behind the last published slot */
-	struct ring_place read_at[2]; /* R: read_at[tail & 1] is the place behind the last released slot */
+	struct ring_resume cur[2];     /* W: cur[head & 1] is the place behind the last published slot */
+	struct ring_resume read_at[2]; /* R: read_at[tail & 1] is the place behind the last released slot */
 	_Alignas(64) struct ring_column_spec column[RING_COLUMNS_MAX];
 };
 static_assert(sizeof(struct ring_control) <= RING_CONTROL_BYTES, "the control block fits its pages");

@@ -19,7 +19,7 @@ static void cursor_load(const _Atomic uint64_t words[RING_CURSOR_WORDS], struct 
 uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_closed)
 {
 	struct ring_control *control = ring->control;
-	const struct ring_place *last = &control->cur[ring->position & 1];
+	const struct ring_resume *last = &control->cur[ring->position & 1];
 	uint64_t request;
 
 	/* A second request in the meantime may overwrite wanted[]: look again. */
@@ -81,7 +81,7 @@ void ring_commit(struct ring *ring)
 	struct ring_control *control = ring->control;
 	uint64_t next = ring->position + 1;
 	struct ring_slot *slot = ring_slot_at(ring, ring->position);
-	struct ring_place *place = &control->cur[next & 1];
+	struct ring_resume *resume = &control->cur[next & 1];
 
 	slot->sequence = ring->position;
 	slot->generation = ring->generation;
@@ -91,9 +91,9 @@ void ring_commit(struct ring *ring)
 		slot->column[i].offset = ring->offset[i];
 		slot->column[i].capacity = ring->geometry.column[i].capacity;
 	}
-	place->generation = ring->generation;
-	place->closed = slot->kind == RING_ERROR;
-	place->cursor = slot->cursor;
+	resume->generation = ring->generation;
+	resume->closed = slot->kind == RING_ERROR;
+	resume->cursor = slot->cursor;
 	ring->position = next;
 	/* H1: release, pairs with H2 in ring_next(): slot and cur[] are whole; seq_cst, pairs with B2 in
 	 * ring_bell_wait(). */

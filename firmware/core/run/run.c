@@ -71,12 +71,12 @@ int record_lock(int *ret_fd, struct error *err)
 }
 
 /* What PATH_RUN is now: a folder, or a link and the folder it leads to; zeros = nothing. */
-struct place {
+struct inodes {
 	ino_t entry, folder;
 };
 
 /* A writer that goes on is waited for. */
-static int find_place(struct place *ret_place, struct error *err)
+static int find_inodes(struct inodes *ret_inodes, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
 	char path[PATH_BYTES];
@@ -84,17 +84,17 @@ static int find_place(struct place *ret_place, struct error *err)
 	int r = in_between() ? record_lock(&lock, err) : 0;
 
 	(void)path_of(PATH_RUN, NULL, path);
-	ret_place->entry = lstat(path, &st) == 0 ? st.st_ino : 0;
-	ret_place->folder = stat(path, &st) == 0 ? st.st_ino : 0;
+	ret_inodes->entry = lstat(path, &st) == 0 ? st.st_ino : 0;
+	ret_inodes->folder = stat(path, &st) == 0 ? st.st_ino : 0;
 	return r;
 }
 
 /* Whether a record that was read from there file by file may be of two, or none because it was on its way. */
-static bool has_moved(const struct place *before)
+static bool has_moved(const struct inodes *before)
 {
-	struct place after;
+	struct inodes after;
 
-	return find_place(&after, NULL) == 0 &&
+	return find_inodes(&after, NULL) == 0 &&
 	       (after.entry != before->entry || after.folder != before->folder);
 }
 
@@ -162,14 +162,14 @@ int record_write_state(const char *path, enum run_state state, struct error *err
 
 int run_state_get(enum run_state *ret_state, struct error *err)
 {
-	struct place place;
+	struct inodes seen;
 	int r;
 
 	do {
-		if ((r = find_place(&place, err)) < 0)
+		if ((r = find_inodes(&seen, err)) < 0)
 			return r;
 		r = read_state(NULL, ret_state, err);
-	} while (r < 0 && has_moved(&place));
+	} while (r < 0 && has_moved(&seen));
 	return r;
 }
 
@@ -257,16 +257,16 @@ static int json_of(const char *archived_id, char **ret_text, struct error *err)
 
 int run_json(char **ret_text, struct error *err)
 {
-	struct place place;
+	struct inodes seen;
 	char *text = NULL;
 	int r;
 
 	do {
 		free(TAKE(text));
-		if ((r = find_place(&place, err)) < 0)
+		if ((r = find_inodes(&seen, err)) < 0)
 			return r;
 		r = json_of(NULL, &text, err);
-	} while (has_moved(&place));
+	} while (has_moved(&seen));
 	if (r == 0)
 		*ret_text = text;
 	return r;
@@ -395,16 +395,16 @@ static int load(const char *archived_id, struct run *ret_run, struct error *err)
 int run_load(struct run *ret_run, struct error *err)
 {
 	struct run run = { 0 };
-	struct place place;
+	struct inodes seen;
 	int r;
 
 	/* Its files are read one by one: of one record, or once more. */
 	do {
 		run_done(&run);
-		if ((r = find_place(&place, err)) < 0)
+		if ((r = find_inodes(&seen, err)) < 0)
 			return r;
 		r = load(NULL, &run, err);
-	} while (has_moved(&place));
+	} while (has_moved(&seen));
 	if (r == 0)
 		*ret_run = run;
 	return r;

@@ -33,9 +33,9 @@ static bool is_older(const struct stat *a, const struct stat *b)
 	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
-/* How many there are, and the path of the oldest besides `kept`: ids sort by name first, so by their folder's
- * time. */
-static int look_at_archive(const char *kept, unsigned *ret_count, char oldest[static PATH_BYTES],
+/* How many there are, and the path of the oldest besides `keep_id`: ids sort by name first, so by their
+ * folder's time. */
+static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest[static PATH_BYTES],
 			   struct error *err)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES];
@@ -51,7 +51,7 @@ static int look_at_archive(const char *kept, unsigned *ret_count, char oldest[st
 		if (entry->d_name[0] == '.' || stat(path_of(PATH_ARCHIVE, entry->d_name, path), &st) < 0)
 			continue;
 		++*ret_count;
-		if (strcmp(entry->d_name, kept) == 0 || (any && !is_older(&st, &oldest_st)))
+		if (strcmp(entry->d_name, keep_id) == 0 || (any && !is_older(&st, &oldest_st)))
 			continue;
 		any = true;
 		oldest_st = st;
@@ -62,7 +62,7 @@ static int look_at_archive(const char *kept, unsigned *ret_count, char oldest[st
 }
 
 /* An archive is whole or gone: it leaves the folder before its files do. */
-static int trim_archive(const char *kept, struct error *err)
+static int trim_archive(const char *keep_id, struct error *err)
 {
 	char oldest[PATH_BYTES], old[PATH_BYTES];
 	unsigned count;
@@ -70,7 +70,7 @@ static int trim_archive(const char *kept, struct error *err)
 
 	(void)path_of(PATH_RUNS, RECORD_OLD, old);
 	while ((r = record_remove_folder(old, err)) == 0 &&
-	       (r = look_at_archive(kept, &count, oldest, err)) == 0 && count > RUN_ARCHIVES_MAX)
+	       (r = look_at_archive(keep_id, &count, oldest, err)) == 0 && count > RUN_ARCHIVES_MAX)
 		if ((r = file_rename_durable(oldest, old, err)) < 0)
 			break;
 	return r;

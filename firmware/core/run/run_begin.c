@@ -187,7 +187,9 @@ int run_restore(const char *json_text, uint64_t bytes, const char *plan, const c
 
 static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, const char *last_id)
 {
-	static const char *const kept[] = { "version", "name", "seed", "start_run", "plan_sha256", "config" };
+	static const char *const copied[] = {
+		"version", "name", "seed", "start_run", "plan_sha256", "config"
+	};
 	char id[RUN_ID_BYTES];
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(old, "name");
 	bool whole = cJSON_IsString(name);
@@ -202,10 +204,10 @@ static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was
 	}
 	if (whole && *was->weights_sha256)
 		whole = cJSON_AddStringToObject(record, "weights_sha256", was->weights_sha256);
-	for (size_t i = 0; whole && i < sizeof(kept) / sizeof(kept[0]); i++) {
-		const cJSON *item = cJSON_GetObjectItemCaseSensitive(old, kept[i]);
+	for (size_t i = 0; whole && i < sizeof(copied) / sizeof(copied[0]); i++) {
+		const cJSON *item = cJSON_GetObjectItemCaseSensitive(old, copied[i]);
 
-		whole = item && cJSON_AddItemToObject(record, kept[i], cJSON_Duplicate(item, true));
+		whole = item && cJSON_AddItemToObject(record, copied[i], cJSON_Duplicate(item, true));
 	}
 	return whole;
 }

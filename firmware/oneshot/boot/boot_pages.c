@@ -4,6 +4,7 @@
  * put beside the boot loader for the next boot, as a block of GRUB's environment, whole or not there. Where
  * this boot has them, the ring's folder is mounted with them, until a run wants it otherwise.
  */
+#include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "data/batch.h"

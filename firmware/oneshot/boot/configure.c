@@ -39,7 +39,7 @@ struct found {
 static int check_kept(const char *name, struct error *err)
 {
 	struct error why;
-	int r = kept_check(&why);
+	int r = data_disk_check(&why);
 
 	return r < 0 ? error_set(err, r, "%s; %s stays here", why.text, name) : 0;
 }
@@ -402,7 +402,7 @@ int oneshot_configure(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (kept_check(&why) < 0) {
+	if (data_disk_check(&why) < 0) {
 		printf("kiln: %s\n", why.text); /* also where there is nothing to take */
 	} else {
 		in_folder("credentials/", erase_rest);

@@ -4,6 +4,7 @@
  * and they suffice; else 2 MiB pages on the node of its network interface: set, then read back. The mount
  * that follows is of the same.
  */
+#include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "data/batch.h"

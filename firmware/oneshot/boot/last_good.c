@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/base/log.h"
+#include "core/base/events.h"
 #include "core/base/paths.h"
 #include "oneshot/oneshot.h"
 

@@ -2,6 +2,7 @@
 /*
  * A flashed box: what must outlive an image lies on /data and is bound to where programs look for it.
  */
+#include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "oneshot/oneshot.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/preload/preload.h"
+#include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 

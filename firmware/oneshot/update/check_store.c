@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether kiln-uploadd, as whom this runs, reaches the store: asked of a slot that was updated, before it
  * counts as good. */
+#include "core/base/events.h"
 #include "core/base/log.h"
 #include "oneshot/oneshot.h"
 

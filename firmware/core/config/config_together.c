@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What no single key can say: keys that depend on each other. */
+#include "core/config/config_reading.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Which of them a layer can read, the table of layers says. Layers that all name their inputs need none. */
+static void check_input(struct config_reading *reading, const char *name)
+{
+	const struct config *config = reading->config;
+	const struct config_feature *feature = config_feature_named(config, name);
+	const bool needed = config->model.layers == 0 || config->model.layer[0].inputs == 0;
+
+	if (needed && name && (!feature || feature->dtype == CONFIG_BYTES))
+		mistakes_add(reading->mistakes, config_line(config, "model.input"),
+			     "model.input: found \"%s\", allowed: a float32 or int64 feature of `schema`",
+			     name);
+}
+
+static void check_label(struct config_reading *reading, const char *name)
+{
+	const struct config_feature *feature = config_feature_named(reading->config, name);
+
+	if (name && feature && feature->values_max > 0)
+		mistakes_add(
+			reading->mistakes, config_line(reading->config, "model.label"),
+			"model.label: found \"%s\", which is ragged, allowed: an int64 or float32 feature of "
+			"a fixed shape",
+			name);
+	else if (name && (!feature || feature->dtype == CONFIG_BYTES))
+		mistakes_add(reading->mistakes, config_line(reading->config, "model.label"),
+			     "model.label: found \"%s\", allowed: an int64 or float32 feature of "
+			     "`schema`",
+			     name);
+}
+
+/* The cursor has a place for each lane of each source, and a batch a row for each lane. */
+static void check_lanes(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	uint64_t lanes = config->order.lanes,
+		 most = CONFIG_STREAMS_MAX / (config->sources ? config->sources : 1);
+
+	if (lanes > most)
+		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
+			     "order.lanes: found %" PRIu64 ", allowed with %u sources: 1 .. %" PRIu64, lanes,
+			     config->sources, most);
+	if (config->run.batch_rows > 0 && lanes > config->run.batch_rows)
+		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
+			     "order.lanes: found %" PRIu64 ", allowed: at most run.batch_rows, %" PRIu64,
+			     lanes, config->run.batch_rows);
+}
+
+static bool is_given(const struct config *config, const char *key)
+{
+	return config_lookup(&config->memory->file, key) != NULL;
+}
+
+/* One of three ways; the default one steps back where another is named. */
+static void choose_checkpoints(struct config_reading *reading)
+{
+	static const char *const keys[] = { "checkpoint.every_steps", "checkpoint.every_minutes",
+					    "checkpoint.auto" };
+	struct config *config = reading->config;
+	const char *first = NULL;
+
+	if (!is_given(config, keys[2]) && (is_given(config, keys[0]) || is_given(config, keys[1])))
+		config->checkpoint.automatic = false;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const bool chosen[] = { config->checkpoint.every_steps > 0,
+					config->checkpoint.every_minutes > 0, config->checkpoint.automatic };
+
+		if (chosen[i] && first)
+			mistakes_add(reading->mistakes, config_line(config, keys[i]),
+				     "%s: found beside %s on line %u, allowed: one of them", keys[i], first,
+				     config_line(config, first));
+		else if (chosen[i])
+			first = keys[i];
+	}
+}
+
+/* What callbacks watch is there, and none of them takes another's place. Whether the split has shards, who
+ * makes the plan sees. */
+static void check_callbacks(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	const bool validation = config->split.by != SPLIT_BY_SHARD || config->split.validation_percent > 0;
+	const char *monitor = config_validation_monitor(config);
+
+	if (monitor && !validation)
+		mistakes_add(reading->mistakes, config_line(config, monitor),
+			     "%s: found a figure of the validation, allowed while "
+			     "split.validation_percent is 0: \"loss\", \"accuracy\"",
+			     monitor);
+	if (config->early_stopping.restore_best && config->early_stopping.monitor != MONITOR_NONE &&
+	    config->keep_best.monitor != MONITOR_NONE)
+		mistakes_add(
+			reading->mistakes, config_line(config, "keep_best.monitor"),
+			"keep_best.monitor: found beside early_stopping.restore_best on line %u, allowed: "
+			"one of them",
+			config_line(config, "early_stopping.restore_best"));
+	if (config->reduce_on_plateau.monitor != MONITOR_NONE && config->optimizer.schedule &&
+	    strcmp(config->optimizer.schedule, "constant") != 0)
+		mistakes_add(reading->mistakes, config_line(config, "reduce_on_plateau.monitor"),
+			     "reduce_on_plateau.monitor: found beside optimizer.schedule on line %u, allowed "
+			     "with schedule \"constant\" alone",
+			     config_line(config, "optimizer.schedule"));
+}
+
+/* What no single row can say. */
+void config_check_together(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+
+	check_lanes(reading);
+	choose_checkpoints(reading);
+	check_callbacks(reading);
+
+	for (uint32_t i = 0; i < config->features; i++)
+		if (config_feature_named(config, config->feature[i].name) != &config->feature[i])
+			mistakes_add(reading->mistakes, config_line(config, "schema"),
+				     "schema.name: found \"%s\" twice, allowed: once",
+				     config->feature[i].name);
+	if (config->features == 0)
+		return;
+	check_input(reading, config->model.input);
+	check_label(reading, config->model.label);
+}
