@@ -8,7 +8,7 @@
 
 #include "core/base/paths.h"
 #include "drivers/gpu/gpu.h"
-#include "model/layers/ops.h"
+#include "model/layers/op.h"
 #include "model/layout.h"
 #include "model/learn/loss_scale.h"
 #include "model/learn/losses.h"

@@ -4,7 +4,7 @@
 #include "core/base/paths.h"
 #include "model/graph/graph.h"
 #include "model/layers/attributes.h"
-#include "model/layers/ops.h"
+#include "model/layers/op.h"
 #include "model/plan/storage.h"
 
 #include <inttypes.h>

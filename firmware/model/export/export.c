@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/export/export_ops.h"
 
-#include "model/layers/ops.h"
+#include "model/layers/op.h"
 
 #include <inttypes.h>
 #include <string.h>

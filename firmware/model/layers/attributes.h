@@ -2,7 +2,7 @@
 /* A layer's attributes, read by its op's specs. */
 #pragma once
 
-#include "model/layers/ops.h"
+#include "model/layers/op.h"
 
 #include <stdio.h>
 

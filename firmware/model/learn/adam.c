@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adam (Kingma and Ba, 2015), as Keras writes it, and with decoupled weight decay (Loshchilov and Hutter,
  * 2019). */
-#include "model/layers/ops.h"
+#include "model/layers/op.h"
 #include "model/layout.h"
 #include "model/learn/loss_scale.h"
 #include "model/learn/rows.h"

@@ -2,7 +2,7 @@
 #include "drivers/digest/digest.h"
 #include "model/graph_parts.h"
 #include "model/layers/attributes.h"
-#include "model/layers/ops.h"
+#include "model/layers/op.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
 

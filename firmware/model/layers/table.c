@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/layers/ops.h"
+#include "model/layers/op.h"
 
 #include "model/layers/row.h"
 #include "model/plan/storage.h"
