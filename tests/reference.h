@@ -8,12 +8,16 @@
 
 #include "core/base/paths.h"
 #include "drivers/gpu/gpu.h"
-#include "model/layers/op.h"
+#include "model/build.h"
+#include "model/layers/emit.h"
+#include "model/layers/table.h"
 #include "model/layout.h"
 #include "model/learn/loss_scale.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
+#include "model/learn/update.h"
 #include "model/plan/chain.h"
+#include "model/plan/kernel_table.h"
 #include "model/plan/kernels.h"
 #include "model/state.h"
 

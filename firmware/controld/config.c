@@ -4,7 +4,7 @@
 #include "controld/controld.h"
 #include "core/base/events.h"
 #include "core/base/paths.h"
-#include "model/graph/graph.h"
+#include "model/build.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -2,6 +2,7 @@
 #include "model/checkpoint.h"
 
 #include "core/run/spool.h"
+#include "model/formats/names.h"
 #include "model/learn/loss_scale.h"
 
 #include <inttypes.h>
@@ -55,11 +56,6 @@ int checkpoint_open_newest(const char *run_id,
 
 /* ---- What is in it ---- */
 
-bool checkpoint_is_parameter(const char *name)
-{
-	return strncmp(name, "optimizer/", 10) != 0 && strncmp(name, "state/", 6) != 0;
-}
-
 /* "F32 [8, 16]". */
 static const char *form_of(const struct model_tensor *tensor, char out[static FORM_BYTES])
 {
@@ -91,7 +87,7 @@ static bool is_wanted(const struct model_tensor *wanted, const struct model_tens
 		      bool parameters_alone)
 {
 	if (parameters_alone)
-		return checkpoint_is_parameter(wanted->name);
+		return name_is_parameter(wanted->name);
 	return found || !loss_scale_is_state(wanted->name);
 }
 
@@ -123,7 +119,7 @@ int checkpoint_load(struct model *model, const char *path, const struct safetens
 	for (uint32_t i = 0; r == 0 && i < wanted_count; i++) {
 		const struct model_tensor *tensor = find(found, count, wanted[i].name);
 
-		if (tensor && (!parameters_alone || checkpoint_is_parameter(tensor->name)))
+		if (tensor && (!parameters_alone || name_is_parameter(tensor->name)))
 			r = model_tensor_load(model, tensor->name, tensor->data, tensor->bytes, err);
 	}
 	return r;

@@ -16,9 +16,6 @@
 #define MODEL_FORMAT       "kiln/model"
 #define CHECKPOINT_VERSION "1"
 
-/* By its name: neither the optimizer's nor "state/". */
-bool checkpoint_is_parameter(const char *name);
-
 /* The newest checkpoint of a run in the spool whose bytes are whole, and its path. Each newer one, damaged,
  * is told to `damaged` and removed;
  * `name` is its name in the spool. Errors: -ENOENT there is none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "model/hash.h"
+
 #include "drivers/digest/digest.h"
-#include "model/graph_parts.h"
-#include "model/layers/attributes.h"
 #include "model/layers/op.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"

@@ -91,12 +91,6 @@ static void add_slots(struct graph *graph)
 		add_slot(graph, "average");
 }
 
-uint64_t layout_end(const struct tensor *tensor)
-{
-	return (tensor->offset + tensor->bytes + TENSOR_SLACK + TENSOR_ALIGN - 1) / TENSOR_ALIGN *
-	       TENSOR_ALIGN;
-}
-
 static void place_some(struct graph *graph, enum arena arena, enum role role, bool trainable_alone)
 {
 	uint64_t *used = &graph->arena_bytes[arena];
@@ -108,7 +102,7 @@ static void place_some(struct graph *graph, enum arena arena, enum role role, bo
 		    (trainable_alone && !tensor->trainable))
 			continue;
 		tensor->offset = *used;
-		*used = layout_end(tensor);
+		*used = tensor_end(tensor);
 	}
 }
 

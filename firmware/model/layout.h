@@ -12,7 +12,5 @@
 void layout_state(struct graph *graph);
 /* Activations, their gradients, scratch. */
 void layout_work(struct graph *graph);
-/* Where in its arena the tensor behind it may begin. */
-uint64_t layout_end(const struct tensor *tensor);
 /* Bytes of a tensor's part of its arena: with its slack, but for regions, which end where the arena may. */
 uint64_t layout_part_bytes(const struct tensor *tensor);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/model.h"
 
+#include "model/build.h"
 #include "model/layout.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/graph_parts.h"
+#include "model/nodes.h"
+
+#include "model/graph/inputs.h"
 #include "model/layers/attributes.h"
-#include "model/layers/op.h"
+#include "model/layers/table.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
 #include "model/weights.h"
@@ -34,7 +36,7 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 		(void)snprintf(node->name, sizeof(node->name), "%s_%u", op, same);
 	else
 		(void)snprintf(node->name, sizeof(node->name), "%s", op);
-	feature = graph_feature_named(graph->config, node->name);
+	feature = config_feature_named(graph->config, node->name);
 	if (layer->name[0] && !name_allowed(node->name))
 		mistakes_add(mistakes, layer->line,
 			     "model.layers.name: found \"%s\", allowed: letters, digits, _ - . (not _ or - "

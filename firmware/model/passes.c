@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/passes.h"
 
-#include "model/layers/op.h"
+#include "model/layers/emit.h"
 #include "model/learn/gradients.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/unread.h"
 
+#include "model/graph/inputs.h"
 #include "model/learn/optimizers.h"
 #include "model/learn/schedules.h"
+#include "model/learn/update.h"
 
 #include <string.h>
 

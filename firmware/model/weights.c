@@ -2,6 +2,7 @@
 #include "model/weights.h"
 
 #include "model/checkpoint.h"
+#include "model/formats/names.h"
 #include "model/formats/safetensors_types.h"
 #include "model/graph/graph.h"
 
@@ -178,8 +179,7 @@ static int match_all(const struct match *match, struct error *err)
 		if (has_parameters(&graph->node[i]))
 			r = match_layer(match, &graph->node[i], err);
 	for (uint32_t i = 0; i < match->tensors; i++)
-		if (checkpoint_is_parameter(match->tensor[i].name) &&
-		    !is_used(weights, match->tensor[i].name))
+		if (name_is_parameter(match->tensor[i].name) && !is_used(weights, match->tensor[i].name))
 			add_name(weights->unused, match->tensor[i].name);
 	if (r == 0 && !weights->taken)
 		return error_set(err, -EINVAL,

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
+#include "model/formats/names.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -166,7 +167,7 @@ static int write_histograms(struct train *train, uint64_t epoch, const char *suf
 		struct histogram_bucket buckets[HISTOGRAM_BUCKETS];
 		char tag[TFEVENTS_TAG_MAX + 64];
 
-		if (!checkpoint_is_parameter(tensors[i].name) || strcmp(tensors[i].dtype, "F32") != 0)
+		if (!name_is_parameter(tensors[i].name) || strcmp(tensors[i].dtype, "F32") != 0)
 			continue;
 		histogram_of(tensors[i].data, tensors[i].bytes / sizeof(float), buckets);
 		(void)snprintf(tag, sizeof(tag), "%s/%s", tensors[i].name, suffix);

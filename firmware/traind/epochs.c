@@ -4,6 +4,7 @@
  * end of training. In a checkpoint: CALLBACKS_TENSOR, and BEST_PREFIX with each parameter's name.
  */
 #include "core/base/log.h"
+#include "model/formats/names.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ int epochs_open(struct train *train, struct error *err)
 	for (uint32_t i = 0; i < count; i++) {
 		struct best *best = &epochs->best[epochs->best_count];
 
-		if (!checkpoint_is_parameter(tensors[i].name))
+		if (!name_is_parameter(tensors[i].name))
 			continue;
 		(void)snprintf(best->name, sizeof(best->name), BEST_PREFIX "%s", tensors[i].name);
 		best->tensor = tensors[i];
@@ -132,7 +133,7 @@ static int keep_weights(struct train *train, struct error *err)
 		return r;
 	r = model_snapshot_tensors(train->model, &tensors, &count, err);
 	for (uint32_t i = 0; r == 0 && i < count; i++)
-		if (checkpoint_is_parameter(tensors[i].name))
+		if (name_is_parameter(tensors[i].name))
 			memcpy(epochs->best[kept++].data, tensors[i].data, tensors[i].bytes);
 	model_snapshot_release(train->model);
 	epochs->best_kept = r == 0;

@@ -5,6 +5,7 @@
  */
 #include "core/base/log.h"
 #include "core/run/spool.h"
+#include "model/build.h"
 #include "model/export/export.h"
 #include "traind/train.h"
 

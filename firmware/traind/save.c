@@ -2,6 +2,7 @@
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/run/spool.h"
+#include "model/formats/names.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -61,7 +62,7 @@ static int write_model(const struct train *train, const struct model_tensor *ten
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < count; i++)
-		if (checkpoint_is_parameter(tensors[i].name))
+		if (name_is_parameter(tensors[i].name))
 			kept[used++] = tensors[i];
 	(void)snprintf(step, sizeof(step), "%" PRIu64, train->saver.step);
 	{

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config/config.h"
-#include "model/graph/graph.h"
+#include "model/build.h"
 
 #include <stddef.h>
 #include <string.h>

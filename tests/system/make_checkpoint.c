@@ -11,8 +11,8 @@
 #include "core/run/spool.h"
 #include "drivers/digest/digest.h"
 #include "drivers/store/store.h"
+#include "model/build.h"
 #include "model/formats/safetensors.h"
-#include "model/graph/graph.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "core/config/config.h"
 #include "core/base/json.h"
 #include "core/config/config_keys.h"
-#include "model/graph/graph.h"
+#include "model/build.h"
 
 #include <glob.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/kernels.c" // NOLINT(bugprone-suspicious-include): its statics
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,19 @@ static int close_gpu(void **state)
 	return 0;
 }
 
+/* A kernel's name stands before its parameters, or is the first argument of the macro that makes it. */
+static const char *definition(const char *text, const char *kernel)
+{
+	const size_t length = strlen(kernel);
+
+	while ((text = strstr(text, kernel))) {
+		if (strchr(" \n(", text[-1]) && (text[length] == '(' || text[length] == ','))
+			return text;
+		text += length;
+	}
+	return NULL;
+}
+
 static void test_definitions_are_found(void **state)
 {
 	static const struct {
@@ -47,20 +61,61 @@ static void test_definitions_are_found(void **state)
 			fail_msg("%s", cases[i].label);
 }
 
-static void test_single_kernels(void **state)
+/* The source is the truth: where a kernel is defined, and whether SINGLE makes it. */
+static void test_table_says_what_the_sources_say(void **state)
 {
-	static const char *const single[] = { "adam", "metrics", "gemm_6x64", "gemm_packed_8x32",
-					      "dense_backward_8x16" },
-				 *const others[] = { "column_sums", "softmax", "gemm_16x16",
-						     "group_6x64",  "chain",   "no" };
+	const struct gpu_source source[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
+	const size_t single = sizeof("SINGLE");
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(single) / sizeof(*single); i++)
-		if (!kernel_is_single(single[i]))
-			fail_msg("%s", single[i]);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (kernel_is_single(others[i]))
-			fail_msg("%s", others[i]);
+	for (uint32_t k = 0; k < kernel_table_count; k++) {
+		const struct kernel *kernel = &kernel_table[k];
+
+		for (enum kernel_file file = 0; file < KERNEL_FILE_MAX; file++) {
+			const char *found = definition(source[file].text, kernel->name);
+
+			if (!found != (file != kernel->file))
+				fail_msg("%s: in %s", kernel->name, source[file].name);
+			if (found && !strncmp(found - single, "SINGLE", single - 1) !=
+					     (kernel->properties == KERNEL_SINGLE))
+				fail_msg("%s: single", kernel->name);
+		}
+	}
+	assert_false(kernel_is_single("no"));
+	assert_null(kernel_find("group_6x64"));
+}
+
+/* Every name that could be a kernel's: the compiled program knows which are. */
+static void find_unlisted(struct gpu_program *program, const struct gpu_source *source)
+{
+	char name[64];
+
+	for (const char *at = source->text; (at = strpbrk(at, "(,")); at++) {
+		const char *from = at;
+		struct gpu_kernel *object = NULL;
+		struct error err;
+
+		while (from > source->text && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
+			from--;
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(at - from), from);
+		if (from == at || kernel_find(name) || gpu_kernel_create(program, name, &object, &err) < 0)
+			continue;
+		gpu_kernel_free(object);
+		fail_msg("%s of %s is not in the table", name, source->name);
+	}
+}
+
+static void test_every_kernel_is_in_the_table(void **state)
+{
+	const struct gpu_source source[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
+	struct gpu_program *program = NULL;
+	struct error err;
+
+	(void)state;
+	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
+	for (enum kernel_file file = 0; file < KERNEL_FILE_MAX; file++)
+		find_unlisted(program, &source[file]);
+	gpu_program_free(program);
 }
 
 /* The names of the sources behind the shared ones. */
@@ -103,7 +158,7 @@ static void test_plans_choose_their_sources(void **state)
 /* A plan may ask for any of them without the others. */
 static void test_each_source_builds_alone(void **state)
 {
-	const struct gpu_source all[SOURCES] = { SHARED(SOURCE) KERNELS(SOURCE) };
+	const struct gpu_source all[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
 	struct gpu_source source[SHARED_SOURCES + 1];
 	struct error err = { 0 };
 
@@ -126,7 +181,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_definitions_are_found),
-		cmocka_unit_test(test_single_kernels),
+		cmocka_unit_test(test_table_says_what_the_sources_say),
+		cmocka_unit_test(test_every_kernel_is_in_the_table),
 		cmocka_unit_test(test_plans_choose_their_sources),
 		cmocka_unit_test(test_each_source_builds_alone),
 	};

@@ -2,7 +2,7 @@
 #include "core/config/config.h"
 #include "cli/client/client.h"
 #include "core/base/paths.h"
-#include "model/graph/graph.h"
+#include "model/build.h"
 
 #include <string.h>
 #include <sysexits.h>

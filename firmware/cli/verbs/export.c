@@ -3,6 +3,7 @@
 #include "cli/base/cli.h"
 #include "cli/trained/trained.h"
 #include "core/base/paths.h"
+#include "model/build.h"
 
 #include <string.h>
 #include <sys/stat.h>

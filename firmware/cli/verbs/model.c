@@ -2,9 +2,9 @@
 #include "cli/base/cli.h"
 #include "core/base/json.h"
 #include "core/base/paths.h"
-#include "model/graph/graph.h"
+#include "model/build.h"
 #include "model/layers/attributes.h"
-#include "model/layers/op.h"
+#include "model/layers/table.h"
 #include "model/plan/storage.h"
 
 #include <inttypes.h>

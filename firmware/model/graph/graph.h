@@ -153,17 +153,7 @@ struct graph {
 		layers_hash[GRAPH_HASH_BYTES]; /* model_graph_hash(), model_layers_hash() */
 };
 
-/* Note what the tables of layers, losses and optimizers have against a config: for config_check(). */
-void graph_check(const struct config *config, struct mistakes *mistakes);
-
-/* Build from config.model, config.feature, config.optimizer of a loaded config, which must outlive the graph.
- * Errors: -EINVAL with every mistake that graph_check() notes, the config's file and the line first. */
-MUST_CHECK int graph_build(const struct config *config, bool training, struct graph *ret_graph,
-			   struct error *err);
 void graph_done(struct graph *graph);
-
-/* Whether a layer takes model.input: the first, where it names no inputs, or one that names it. */
-bool graph_takes_input(const struct config *config);
 
 /* Add a tensor; bytes and offset come with graph_build()'s layout. Ends the program when memory is out: a
  * model's description is kilobytes. The index stays valid, pointers into graph->tensor do not. */
@@ -178,6 +168,9 @@ static inline const struct tensor *graph_at(const struct graph *graph, uint32_t 
 uint64_t tensor_outer(const struct tensor *tensor);
 /* The last dimension: features, channels, classes. */
 uint64_t tensor_last(const struct tensor *tensor);
+
+/* The first offset behind a tensor, with its slack, where another may begin in its arena. */
+uint64_t tensor_end(const struct tensor *tensor);
 
 /* "[28, 28, 1]" for messages; returns `out`. */
 #define SHAPE_TEXT_BYTES 176u

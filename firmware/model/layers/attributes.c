@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/layers/attributes.h"
 
+#include "model/layers/table.h"
+
 #include <inttypes.h>
 #include <string.h>
 

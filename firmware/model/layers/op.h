@@ -117,14 +117,3 @@ struct op {
 	 * it. */
 	void (*export)(struct export *out, const struct node *node);
 };
-
-/* NULL: no such op. */
-const struct op *op_find(const char *name);
-/* The rows, i = 0, 1, ... until NULL. */
-const struct op *op_at(uint32_t i);
-/* "dense, dropout, ..." for messages. */
-const char *op_names(void);
-
-/* Append a node's launches to a pass: what its row does, and what is the same for every row. */
-void op_emit_forward(struct plan *plan, const struct node *node, bool training);
-void op_emit_backward(struct plan *plan, const struct node *node);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/layers/op.h"
-
-#include "model/layers/row.h"
-#include "model/plan/storage.h"
+#include "model/layers/table.h"
 
 #include <string.h>
-
-/* ---- The table: rows are in ops/ ---- */
 
 /* One a line: */
 /* clang-format off */
@@ -63,44 +58,4 @@ const char *op_names(void)
 	static const char names[] = OPS(NAME);
 
 	return names + strlen(", ");
-}
-
-/* ---- What is the same for every row ---- */
-
-int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err)
-{
-	const struct tensor *input = graph_at(graph, node->input[0]);
-
-	(void)err;
-	output->rank = input->rank;
-	memcpy(output->shape, input->shape, sizeof(output->shape));
-	return 0;
-}
-
-void emit_bias(struct plan *plan, const struct node *node, uint32_t bias)
-{
-	const struct tensor *output = output_of(plan, node);
-
-	plan_emit(plan, &(struct launch){
-				.kernel = "bias_add",
-				.groups = { per_element(output) },
-				.arguments = 4,
-				.argument = { INOUT(node->output), IN(bias), ROWS_TIMES(tensor_outer(output)),
-					      INT(tensor_last(output)) },
-			});
-}
-
-void op_emit_forward(struct plan *plan, const struct node *node, bool training)
-{
-	storage_emit_inputs(plan, node);
-	if (node->op->view)
-		plan_alias(plan, node->output, node->input[0]);
-	else
-		node->op->forward(plan, node, training);
-}
-
-void op_emit_backward(struct plan *plan, const struct node *node)
-{
-	if (!node->op->view && output_of(plan, node)->gradient != GRAPH_NO_TENSOR)
-		node->op->backward(plan, node);
 }

@@ -2,9 +2,8 @@
 /* Adam (Kingma and Ba, 2015), as Keras writes it, and with decoupled weight decay (Loshchilov and Hutter,
  * 2019). */
 #include "model/layers/op.h"
-#include "model/layout.h"
 #include "model/learn/loss_scale.h"
-#include "model/learn/rows.h"
+#include "model/learn/update.h"
 
 #include <math.h>
 
@@ -78,7 +77,7 @@ static void adam_emit(struct plan *plan)
 			continue;
 		emit_range(plan, from, table->offset / OPTIMIZER_VECTOR_BYTES);
 		emit_rows(plan, node);
-		from = layout_end(table) / OPTIMIZER_VECTOR_BYTES;
+		from = tensor_end(table) / OPTIMIZER_VECTOR_BYTES;
 	}
 	emit_range(plan, from, optimizer_vectors(plan));
 }

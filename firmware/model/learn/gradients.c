@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/learn/gradients.h"
 
-#include "model/learn/optimizers.h"
+#include "model/learn/update.h"
 #include "model/plan/plan.h"
 
 #include <string.h>

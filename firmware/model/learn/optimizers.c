@@ -3,25 +3,15 @@
 
 #include "model/learn/gradients.h"
 #include "model/learn/loss_scale.h"
-#include "model/learn/rows.h"
 #include "model/learn/schedules.h"
-#include "model/plan/kernels.h"
+#include "model/learn/update.h"
+#include "model/plan/plan.h"
 
 #include <string.h>
 
-struct extent optimizer_groups(const struct plan *plan, uint64_t vectors)
-{
-	const struct update_shape shape = update_shape(plan->cpu);
-
-	return (struct extent){ .constant = vectors, .tile = (uint64_t)shape.group * shape.run };
-}
-
-uint64_t optimizer_vectors(const struct plan *plan)
-{
-	return graph_at(plan->graph, plan->graph->parameter_region)->elements / 16;
-}
-
 /* ---- The table ---- */
+
+extern const struct optimizer optimizer_adam, optimizer_adamw, optimizer_sgd; /* adam.c, sgd.c */
 
 static const struct optimizer *const optimizers[] = { &optimizer_adam, &optimizer_adamw, &optimizer_sgd,
 						      NULL };
@@ -90,34 +80,6 @@ double optimizer_rate(const struct graph *graph, uint64_t step)
 				       : optimizer_learning_rate(graph->config, graph->optimizer, step);
 }
 
-double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer)
-{
-	return config->optimizer.weight_decay > 0 ? config->optimizer.weight_decay : optimizer->weight_decay;
-}
-
-static bool contains(const char *text, const char *part, size_t bytes)
-{
-	return memmem(text, strlen(text), part, bytes) != NULL;
-}
-
-bool optimizer_excluded(const struct config *config, const char *parameter)
-{
-	const char *list = config->optimizer.exclude_from_weight_decay;
-
-	for (size_t bytes; list && (bytes = config_next_name(&list)) > 0; list += bytes)
-		if (contains(parameter, list, bytes))
-			return true;
-	return false;
-}
-
-bool optimizer_excludes(const struct graph *graph)
-{
-	const char *list = graph->config->optimizer.exclude_from_weight_decay;
-
-	return list && config_next_name(&list) > 0 &&
-	       optimizer_weight_decay(graph->config, graph->optimizer) > 0;
-}
-
 void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes)
 {
 	const char *list = graph->config->optimizer.exclude_from_weight_decay;
@@ -127,7 +89,8 @@ void optimizer_check_parameters(const struct graph *graph, struct mistakes *mist
 
 		for (uint32_t i = 0; i < graph->tensors; i++)
 			found |= graph_at(graph, i)->role == ROLE_PARAMETER &&
-				 contains(graph_at(graph, i)->name, list, bytes);
+				 memmem(graph_at(graph, i)->name, strlen(graph_at(graph, i)->name), list,
+					bytes) != NULL;
 		if (!found)
 			mistakes_add(
 				mistakes, config_line(graph->config, "optimizer.exclude_from_weight_decay"),
@@ -185,11 +148,6 @@ static void emit_decay(struct plan *plan)
 			  .argument = { INOUT(graph->parameter_region), IN(graph->gradients.chunk),
 					IN(graph->gradients.decays), AT(DECAY), loss_scale_verdict(graph) },
 		  });
-}
-
-struct argument optimizer_decay(const struct plan *plan)
-{
-	return optimizer_excludes(plan->graph) ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY);
 }
 
 void optimizer_emit(struct plan *plan)

@@ -37,14 +37,10 @@ void optimizer_check(const struct config *config, struct mistakes *mistakes);
 /* The same of those that name parameters. */
 void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes);
 
-/* The learning rate of the step behind `step` others, and what of itself a parameter loses per unit of it. */
+/* The learning rate of the step behind `step` others. */
 double optimizer_learning_rate(const struct config *config, const struct optimizer *optimizer, uint64_t step);
 /* The same, or what it was reduced to. */
 double optimizer_rate(const struct graph *graph, uint64_t step);
-double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer);
-/* Whether weight decay passes over some parameters, and over this one. */
-bool optimizer_excludes(const struct graph *graph);
-bool optimizer_excluded(const struct config *config, const char *parameter);
 
 /* Gradients to parameters, all launches of it. */
 void optimizer_emit(struct plan *plan);

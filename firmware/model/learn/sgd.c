@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SGD, with Keras's momentum and Nesterov's. */
 #include "model/learn/loss_scale.h"
-#include "model/learn/rows.h"
+#include "model/learn/update.h"
 
 static uint32_t sgd_slots(const struct config *config)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/chain.h"
 
-#include "model/plan/kernels.h"
+#include "model/plan/kernel_table.h"
 
 #include <assert.h>
 #include <string.h>

@@ -15,9 +15,6 @@ struct update_shape {
 
 struct update_shape update_shape(bool cpu);
 
-/* Whether groups of the kernel are of one item on a CPU device: kernels/groups.cl. */
-bool kernel_is_single(const char *kernel);
-
 /* `storage`: graph.storage, F32, F16 or BF16. The program has the files that define kernels of these plans;
  * with no plan, all of them: each file more is compiled by the first start and read by every later one. */
 MUST_CHECK int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,

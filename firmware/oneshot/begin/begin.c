@@ -7,8 +7,8 @@
 #include "core/run/spool.h"
 #include "drivers/notify/alive.h"
 #include "model/adapt.h"
+#include "model/build.h"
 #include "model/checkpoint.h"
-#include "model/graph/graph.h"
 #include "model/weights.h"
 #include "oneshot/oneshot.h"
 

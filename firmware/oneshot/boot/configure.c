@@ -13,7 +13,7 @@
 #include "drivers/store/credential.h"
 #include "drivers/tls/pki.h"
 #include "drivers/tls/tls.h"
-#include "model/graph/graph.h"
+#include "model/build.h"
 #include "oneshot/oneshot.h"
 
 #include <dirent.h>

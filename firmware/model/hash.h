@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hashes by which a checkpoint is known to fit a graph. */
+#pragma once
+
+#include "model/graph/graph.h"
+
+/* Sets graph->hash and graph->layers_hash. Errors: -ENOMEM. */
+MUST_CHECK int graph_set_hash(struct graph *graph, struct error *err);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/layers/row.h"
+
+#include <string.h>
+
+int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err)
+{
+	const struct tensor *input = graph_at(graph, node->input[0]);
+
+	(void)err;
+	output->rank = input->rank;
+	memcpy(output->shape, input->shape, sizeof(output->shape));
+	return 0;
+}
+
+void emit_bias(struct plan *plan, const struct node *node, uint32_t bias)
+{
+	const struct tensor *output = output_of(plan, node);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "bias_add",
+				.groups = { per_element(output) },
+				.arguments = 4,
+				.argument = { INOUT(node->output), IN(bias), ROWS_TIMES(tensor_outer(output)),
+					      INT(tensor_last(output)) },
+			});
+}

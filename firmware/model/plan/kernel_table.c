@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/plan/kernel_table.h"
+
+#include <string.h>
+
+const struct kernel kernel_table[] = {
+	/* gemm.cl */
+	{ "gemm_6x64", KERNEL_FILE_gemm, KERNEL_SINGLE },
+	{ "gemm_8x32", KERNEL_FILE_gemm, KERNEL_SINGLE },
+	{ "gemm_8x16", KERNEL_FILE_gemm, KERNEL_SINGLE },
+	/* gemm_packed.cl */
+	{ "gemm_packed_6x64", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
+	{ "gemm_packed_8x32", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
+	{ "gemm_packed_8x16", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
+	{ "dense_backward_6x64", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
+	{ "dense_backward_8x32", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
+	{ "dense_backward_8x16", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
+	{ "gemm_transpose", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
+	/* gemm_tiled.cl */
+	{ "gemm_16x16", KERNEL_FILE_gemm_tiled, 0 },
+	/* elements.cl */
+	{ "relu", KERNEL_FILE_elements, 0 },
+	{ "relu_backward", KERNEL_FILE_elements, 0 },
+	{ "dropout", KERNEL_FILE_elements, 0 },
+	{ "add_two", KERNEL_FILE_elements, 0 },
+	{ "copy_columns", KERNEL_FILE_elements, 0 },
+	{ "bias_add", KERNEL_FILE_elements, 0 },
+	{ "column_sums", KERNEL_FILE_elements, 0 },
+	{ "to_stored", KERNEL_FILE_elements, 0 },
+	{ "from_stored", KERNEL_FILE_elements, 0 },
+	/* activation.cl */
+	{ "sigmoid_forward", KERNEL_FILE_activation, 0 },
+	{ "sigmoid_backward", KERNEL_FILE_activation, 0 },
+	{ "tanh_forward", KERNEL_FILE_activation, 0 },
+	{ "tanh_backward", KERNEL_FILE_activation, 0 },
+	{ "swish_forward", KERNEL_FILE_activation, 0 },
+	{ "swish_backward", KERNEL_FILE_activation, 0 },
+	{ "gelu_forward", KERNEL_FILE_activation, 0 },
+	{ "gelu_backward", KERNEL_FILE_activation, 0 },
+	{ "gelu_tanh_forward", KERNEL_FILE_activation, 0 },
+	{ "gelu_tanh_backward", KERNEL_FILE_activation, 0 },
+	{ "leaky_relu_forward", KERNEL_FILE_activation, 0 },
+	{ "leaky_relu_backward", KERNEL_FILE_activation, 0 },
+	/* softmax.cl */
+	{ "softmax", KERNEL_FILE_softmax, 0 },
+	{ "softmax_backward", KERNEL_FILE_softmax, 0 },
+	/* norm.cl */
+	{ "column_moments", KERNEL_FILE_norm, 0 },
+	{ "merge_moments", KERNEL_FILE_norm, 0 },
+	{ "batch_moments", KERNEL_FILE_norm, 0 },
+	{ "given_moments", KERNEL_FILE_norm, 0 },
+	{ "normalize_columns", KERNEL_FILE_norm, 0 },
+	{ "column_gradients", KERNEL_FILE_norm, 0 },
+	{ "row_gradients", KERNEL_FILE_norm, 0 },
+	{ "merge_gradients", KERNEL_FILE_norm, 0 },
+	{ "norm_parameter_gradients", KERNEL_FILE_norm, 0 },
+	{ "batch_norm_backward", KERNEL_FILE_norm, 0 },
+	{ "layer_norm", KERNEL_FILE_norm, 0 },
+	{ "layer_norm_backward", KERNEL_FILE_norm, 0 },
+	/* embedding.cl */
+	{ "look_up", KERNEL_FILE_embedding, 0 },
+	{ "bag", KERNEL_FILE_embedding, 0 },
+	{ "wrong_ids", KERNEL_FILE_embedding, 0 },
+	{ "embedding_keys", KERNEL_FILE_embedding, 0 },
+	{ "sort_count", KERNEL_FILE_embedding, 0 },
+	{ "sort_places", KERNEL_FILE_embedding, 0 },
+	{ "sort_move", KERNEL_FILE_embedding, 0 },
+	{ "embedding_clear", KERNEL_FILE_embedding, 0 },
+	{ "embedding_clear_all", KERNEL_FILE_embedding, 0 },
+	{ "embedding_gradient", KERNEL_FILE_embedding, 0 },
+	{ "adam_rows", KERNEL_FILE_embedding, 0 },
+	/* losses.cl */
+	{ "softmax_crossentropy", KERNEL_FILE_losses, KERNEL_SINGLE },
+	{ "sigmoid_crossentropy", KERNEL_FILE_losses, 0 },
+	{ "squared_error", KERNEL_FILE_losses, 0 },
+	/* metrics.cl */
+	{ "metrics", KERNEL_FILE_metrics, KERNEL_SINGLE },
+	/* update.cl */
+	{ "adam", KERNEL_FILE_update, KERNEL_SINGLE },
+	{ "sgd", KERNEL_FILE_update, KERNEL_SINGLE },
+	{ "sgd_momentum", KERNEL_FILE_update, KERNEL_SINGLE },
+	{ "average", KERNEL_FILE_update, KERNEL_SINGLE },
+	/* gradients.cl */
+	{ "prepare_gradients", KERNEL_FILE_gradients, 0 },
+	{ "gradient_sums", KERNEL_FILE_gradients, 0 },
+	{ "scale_gradients", KERNEL_FILE_gradients, 0 },
+	{ "decay_weights", KERNEL_FILE_gradients, 0 },
+	/* loss_scale.cl */
+	{ "check_gradients", KERNEL_FILE_loss_scale, 0 },
+	{ "adapt_scale", KERNEL_FILE_loss_scale, 0 },
+	{ "unscale_gradients", KERNEL_FILE_loss_scale, 0 },
+	/* conv.cl */
+	{ "conv_6x64", KERNEL_FILE_conv, 0 },
+	{ "conv_8x32", KERNEL_FILE_conv, 0 },
+	{ "conv_8x16", KERNEL_FILE_conv, 0 },
+	{ "conv_kernel_6x64", KERNEL_FILE_conv, 0 },
+	{ "conv_kernel_8x32", KERNEL_FILE_conv, 0 },
+	{ "conv_kernel_8x16", KERNEL_FILE_conv, 0 },
+	{ "conv_sum", KERNEL_FILE_conv, 0 },
+	{ "conv_flip", KERNEL_FILE_conv, 0 },
+	{ "depthwise", KERNEL_FILE_conv, 0 },
+	{ "depthwise_input", KERNEL_FILE_conv, 0 },
+	{ "depthwise_kernel", KERNEL_FILE_conv, 0 },
+	/* conv_tiled.cl */
+	{ "conv_16x16", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_kernel_16x16", KERNEL_FILE_conv_tiled, 0 },
+	/* pool.cl */
+	{ "max_pool", KERNEL_FILE_pool, 0 },
+	{ "max_pool_backward", KERNEL_FILE_pool, 0 },
+	{ "average_pool", KERNEL_FILE_pool, 0 },
+	{ "average_pool_backward", KERNEL_FILE_pool, 0 },
+	/* chain.cl */
+	{ "chain", KERNEL_FILE_chain, 0 },
+};
+
+const uint32_t kernel_table_count = sizeof(kernel_table) / sizeof(*kernel_table);
+
+const struct kernel *kernel_find(const char *name)
+{
+	for (uint32_t i = 0; i < kernel_table_count; i++)
+		if (!strcmp(kernel_table[i].name, name))
+			return &kernel_table[i];
+	return NULL;
+}
+
+bool kernel_is_single(const char *name)
+{
+	const struct kernel *kernel = kernel_find(name);
+
+	return kernel && kernel->properties & KERNEL_SINGLE;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every kernel that a plan can launch: its name, the file of kernels/ that defines it, and its properties.
+ * tests/unit/kernels.c holds this table and the OpenCL sources equal.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* clang-format off */
+/* Files without a kernel. Every program begins with all of them, in this order. */
+#define SHARED_FILES(each) \
+	each(storage) \
+	each(philox) \
+	each(groups) \
+	each(tile) \
+	each(labels) \
+	each(step) \
+	each(window)
+
+/* Files of kernels. Each needs the shared files, and none of the others. */
+#define KERNEL_FILES(each) \
+	each(gemm) \
+	each(gemm_packed) \
+	each(gemm_tiled) \
+	each(elements) \
+	each(activation) \
+	each(softmax) \
+	each(norm) \
+	each(embedding) \
+	each(losses) \
+	each(metrics) \
+	each(update) \
+	each(gradients) \
+	each(loss_scale) \
+	each(conv) \
+	each(conv_tiled) \
+	each(pool) \
+	each(chain)
+/* clang-format on */
+
+#define KERNEL_FILE(name) KERNEL_FILE_##name,
+enum kernel_file { SHARED_FILES(KERNEL_FILE) KERNEL_FILES(KERNEL_FILE) KERNEL_FILE_MAX };
+#undef KERNEL_FILE
+
+enum kernel_property {
+	KERNEL_SINGLE =
+		1u << 0, /* work-groups of one item on a CPU device: may be part of a chain (groups.cl) */
+};
+
+struct kernel {
+	const char *name;
+	enum kernel_file file;
+	uint32_t properties; /* enum kernel_property */
+};
+
+extern const struct kernel kernel_table[];
+extern const uint32_t kernel_table_count;
+
+/* Returns the row of a kernel, or NULL: there is no such kernel. */
+const struct kernel *kernel_find(const char *name);
+bool kernel_is_single(const char *name);
