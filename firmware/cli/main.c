@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/client/client.h"
+#include "cli/base/say.h"
+#include "cli/client/host.h"
+#include "cli/client/hosts.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/log.h"
-#include "core/base/paths.h"
 #include "core/base/version.h"
+#include "core/control/control.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 static const struct verb {
@@ -59,55 +61,10 @@ static void help(FILE *out)
 	      out);
 }
 
-void cli_store_merge(struct config_store *options, const struct config_store *config)
-{
-	struct config_store merged = *config;
-
-	if (*options->url)
-		merged.url = options->url;
-	if (*options->endpoint)
-		merged.endpoint = options->endpoint;
-	if (*options->region)
-		merged.region = options->region;
-	if (*options->credential)
-		merged.credential = options->credential;
-	if (*options->ca_file)
-		merged.ca_file = options->ca_file;
-	*options = merged;
-}
-
-int cli_error(const struct error *err)
-{
-	fprintf(stderr, "kiln: %s\n", err->text);
-	return CLI_ERROR;
-}
-
-int cli_usage(const char *verb, const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "kiln %s: ", verb);
-	va_start(args, format);
-	(void)vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, "\nkiln %s --help tells how\n", verb);
-	return CLI_USAGE;
-}
-
-int cli_temporary(const char *name, char *path, struct error *err)
-{
-	const char *folder = getenv("TMPDIR");
-	CLEANUP(close_fd) int fd = -1;
-
-	(void)snprintf(path, PATH_BYTES, "%s/kiln-%s-XXXXXX", folder && *folder ? folder : "/tmp", name);
-	fd = mkstemp(path);
-	return fd < 0 ? error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno)) : 0;
-}
-
 static int run(int argc, char **argv)
 {
 	if (argc > 3 && strcmp(argv[1], "--host") == 0)
-		return cli_hosts(argv[2], run, argc - 2, argv + 2);
+		return hosts_run(argv[2], run, argc - 2, argv + 2);
 	if (argc < 2) {
 		help(stderr);
 		return CLI_USAGE;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs that ask a box have in common: arguments by a method's row, one call, its result. */
-#include "cli/client/client.h"
+#include "cli/client/call.h"
+
+#include "cli/base/say.h"
+#include "cli/client/result.h"
 
 #include <string.h>
 
@@ -100,5 +102,5 @@ int client_verb(int argc, char **argv, const char *method, const char *positiona
 		return r < 0 ? CLI_OK : r;
 	if (client_ask(method, TAKE(params), &result, &err) < 0)
 		return client_error(&err);
-	return json ? cli_print_json(result) : print(result);
+	return json ? client_print_json(result) : print(result);
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/client/client.h"
+
+#include "cli/base/say.h"
+#include "cli/client/host.h"
+#include "cli/client/result.h"
 #include "core/base/clock.h"
 #include "core/base/paths.h"
 #include "drivers/tls/tls.h"
@@ -24,18 +28,6 @@ struct client {
 	size_t bytes, size;
 	char *data;
 };
-
-static const struct client_host *host_asked;
-
-void client_use(const struct client_host *host)
-{
-	host_asked = host;
-}
-
-const struct client_host *client_used(void)
-{
-	return host_asked;
-}
 
 /* ---- Connection ---- */
 
@@ -124,7 +116,7 @@ int client_open(struct client **ret_client, struct error *err)
 	if (!client)
 		return error_set(err, -ENOMEM, "no memory");
 	client->fd = -1;
-	r = host_asked ? open_remote(client, host_asked, err) : open_local(client, err);
+	r = client_used() ? open_remote(client, client_used(), err) : open_local(client, err);
 	if (r < 0)
 		return r;
 	*ret_client = TAKE(client);
@@ -276,7 +268,7 @@ int client_error(const struct error *err)
 {
 	int code = cli_error(err);
 
-	return host_asked && err->code != -EREMOTEIO && err->code != -EKEYREJECTED ? CLI_NO_HOST : code;
+	return client_used() && err->code != -EREMOTEIO && err->code != -EKEYREJECTED ? CLI_NO_HOST : code;
 }
 
 int client_ask(const char *method, cJSON *params, cJSON **ret_result, struct error *err)
@@ -289,26 +281,4 @@ int client_ask(const char *method, cJSON *params, cJSON **ret_result, struct err
 		return r;
 	}
 	return client_call(client, method, params, ret_result, err);
-}
-
-/* ---- Members ---- */
-
-const char *client_text(const cJSON *object, const char *path)
-{
-	const char *text = cJSON_GetStringValue(json_member(object, path));
-
-	return text ? text : "-";
-}
-
-double client_number(const cJSON *object, const char *path)
-{
-	const cJSON *item = json_member(object, path);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
-void client_print(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		(void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One process a box: they ask at the same time, and what one of them waits for holds up no other. */
-#include "cli/client/client.h"
+#include "cli/client/hosts.h"
+
+#include "cli/base/exit.h"
+#include "cli/client/host.h"
+#include "core/base/cleanup.h"
 #include "core/base/clock.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -18,36 +22,6 @@ struct asked {
 	int said; /* a file in memory that it writes to */
 	int code; /* -1 = not over yet */
 };
-
-/* "name=address", "name=address:port", "name=[address]:port"; an address with several colons has no port. */
-static bool parse_host(const char *text, size_t length, struct client_host *ret_host)
-{
-	char item[384], *address, *port = NULL, *end;
-
-	if (length >= sizeof(item))
-		return false;
-	memcpy(item, text, length);
-	item[length] = '\0';
-	address = strchr(item, '=');
-	if (!address || address == item || !address[1])
-		return false;
-	*address++ = '\0';
-	if (*address == '[' && (end = strchr(address, ']'))) {
-		address++;
-		*end = '\0';
-		port = end[1] == ':' ? end + 2 : NULL;
-	} else if ((end = strchr(address, ':')) && end == strrchr(address, ':')) {
-		*end = '\0';
-		port = end + 1;
-	}
-	*ret_host = (struct client_host){ .port = "7443" };
-	return snprintf(ret_host->name, sizeof(ret_host->name), "%s", item) < (int)sizeof(ret_host->name) &&
-	       snprintf(ret_host->address, sizeof(ret_host->address), "%s", address) <
-		       (int)sizeof(ret_host->address) &&
-	       (!port ||
-		(*port && strspn(port, "0123456789") == strlen(port) &&
-		 snprintf(ret_host->port, sizeof(ret_host->port), "%s", port) < (int)sizeof(ret_host->port)));
-}
 
 /* What it said, each line with its name before it. */
 static void print_said(const struct asked *asked)
@@ -106,19 +80,17 @@ static void wait_for_all(struct asked *asked, int count)
 		}
 }
 
-/* Hosts without an answer come first: 3 some, 4 all. Then those that refused, 1 or 2; then the worst of what
- * the others said, 7 only where all are idle. */
-static int sum_up(const struct asked *asked, int count)
+int hosts_sum_up(const int *codes, int count)
 {
 	int lost = 0, idle = 0, error = CLI_OK, worst = CLI_OK;
 
 	for (int i = 0; i < count; i++) {
-		lost += asked[i].code == CLI_NO_HOST;
-		if (asked[i].code == CLI_ERROR || asked[i].code == CLI_USAGE)
-			error = asked[i].code;
-		idle += asked[i].code == CLI_IDLE;
-		if (asked[i].code != CLI_IDLE && asked[i].code > worst)
-			worst = asked[i].code;
+		lost += codes[i] == CLI_NO_HOST;
+		if (codes[i] == CLI_ERROR || codes[i] == CLI_USAGE)
+			error = codes[i];
+		idle += codes[i] == CLI_IDLE;
+		if (codes[i] != CLI_IDLE && codes[i] > worst)
+			worst = codes[i];
 	}
 	if (lost)
 		return lost == count ? CLI_NO_HOST : CLI_SOME_HOSTS;
@@ -134,15 +106,15 @@ static bool never_ends(int argc, char **argv)
 			    (strcmp(argv[1], "log") == 0 && argc > 2 && strcmp(argv[2], "--follow") == 0));
 }
 
-int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, char **argv)
+int hosts_run(const char *list, int (*run)(int argc, char **argv), int argc, char **argv)
 {
 	static struct asked asked[HOSTS_MAX];
-	int count = 0;
+	int codes[HOSTS_MAX], count = 0;
 
 	while (*list) {
 		size_t length = strcspn(list, ",");
 
-		if (count == HOSTS_MAX || !parse_host(list, length, &asked[count].host)) {
+		if (count == HOSTS_MAX || !host_parse(list, length, &asked[count].host)) {
 			fprintf(stderr, "kiln: --host: found \"%.*s\", expected NAME=ADDRESS[:PORT]\n",
 				(int)length, list);
 			return CLI_USAGE;
@@ -164,6 +136,7 @@ int cli_hosts(const char *list, int (*run)(int argc, char **argv), int argc, cha
 	for (int i = 0; i < count; i++) {
 		print_said(&asked[i]);
 		(void)close(asked[i].said);
+		codes[i] = asked[i].code;
 	}
-	return sum_up(asked, count);
+	return hosts_sum_up(codes, count);
 }

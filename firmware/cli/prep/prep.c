@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/prep.h"
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
+#include "cli/base/temporary.h"
+#include "cli/base/where.h"
 #include "cli/prep/parallel.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 
 #include <getopt.h>
@@ -240,7 +243,7 @@ static int make_local(const struct prep *prep, const char *name, struct local *l
 		(void)snprintf(local->path, sizeof(local->path), "%s", name);
 		return 0;
 	}
-	r = cli_temporary("prep", local->path, err);
+	r = temporary_file("prep", local->path, err);
 	local->temporary = r == 0;
 	return r < 0 ? r : download(prep, name, local->path, err);
 }
@@ -376,50 +379,6 @@ static int read_all(struct prep *prep, struct error *err)
 	return r < 0 ? r : choose_kind(prep, err);
 }
 
-/* Nothing learns a class that only the test split has. */
-static int check_classes(const struct prep *prep, struct error *err)
-{
-	CLEANUP(free_ptr) bool *seen = calloc(prep->classes, sizeof(*seen));
-
-	if (!seen)
-		return error_set(err, -ENOMEM, "no memory for %u classes", prep->classes);
-	for (uint32_t i = 0; i < prep->rows[TEXTS_TRAIN]; i++)
-		seen[prep->texts.row[TEXTS_TRAIN][i].label] = true;
-	for (uint32_t class = 0; class < prep->classes; class ++)
-		if (!seen[class])
-			return error_set(err, -EBADMSG,
-					 "%s: class \"%s\" has 0 training texts, at least 1 is needed",
-					 prep->input[0], prep->texts.label[class]);
-	return 0;
-}
-
-int prep_order_texts(struct prep *prep, struct error *err)
-{
-	int r;
-
-	if (prep->texts.labels < 2)
-		return error_set(err, -EBADMSG, "%s: found no label but \"%s\", at least 2 are needed",
-				 prep->input[0], prep->texts.label[0]);
-	texts_sort_labels(&prep->texts);
-	r = texts_shuffle(&prep->texts, prep->seed,
-			  prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
-	memcpy(prep->rows, prep->texts.rows, sizeof(prep->rows));
-	prep->classes = prep->texts.labels;
-	return r < 0 ? r : check_classes(prep, err);
-}
-
-void prep_label_name(const struct prep *prep, uint32_t class, char ret_name[static TEXTS_LABEL_BYTES])
-{
-	memcpy(ret_name, prep->texts.label[class], TEXTS_LABEL_BYTES);
-}
-
-const int64_t *prep_one_hot(const struct prep *prep, uint32_t label, int64_t *scratch)
-{
-	memset(scratch, 0, prep->classes * sizeof(*scratch));
-	scratch[label] = 1;
-	return scratch;
-}
-
 static int prepare(struct prep *prep, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -428,7 +387,7 @@ static int prepare(struct prep *prep, struct error *err)
 	if (r < 0)
 		return r;
 	if (prep->config_file)
-		cli_store_merge(&prep->where, &config.source[0].store);
+		where_merge(&prep->where, &config.source[0].store);
 	parallel_threads((uint32_t)prep->threads);
 	if ((r = prep_check_output(&prep->where, err)) < 0 || (r = read_all(prep, err)) < 0 ||
 	    (r = prep->kind->make(prep, err)) < 0)

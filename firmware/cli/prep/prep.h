@@ -71,6 +71,8 @@ struct prep {
 
 MUST_CHECK int prep_write(struct prep *prep, struct error *err);
 
+/* ---- labelled.c ---- */
+
 /* Texts in their order, the test split held out: for the make() of kinds of texts. */
 MUST_CHECK int prep_order_texts(struct prep *prep, struct error *err);
 /* Their class names, and a label as a row of one column, one-hot, in `scratch`. */

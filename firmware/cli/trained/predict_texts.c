@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/predict.h"
 
-#include "cli/base/cli.h"
-
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/records.h"
 
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
+#include "cli/base/temporary.h"
 #include "cli/trained/columns.h"
 #include "cli/trained/features.h"
 #include "core/base/log.h"
@@ -214,7 +215,7 @@ static int list_plan(struct records *records, const struct trained *trained, enu
 		     struct error *err)
 {
 	char path[PATH_BYTES];
-	int r = cli_temporary("plan", path, err);
+	int r = temporary_file("plan", path, err);
 
 	if (r < 0)
 		return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/trained.h"
 
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
+#include "cli/base/where.h"
 #include "core/base/paths.h"
 #include "drivers/gpu/gpu.h"
 #include "model/checkpoint.h"
@@ -135,7 +136,7 @@ static int merge_config(struct trained *trained, struct error *err)
 	int r = trained->config_file ? config_load(trained->config_file, &trained->given, err) : 0;
 
 	if (r == 0 && trained->config_file)
-		cli_store_merge(&trained->where, &trained->given.sink);
+		where_merge(&trained->where, &trained->given.sink);
 	return r;
 }
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verbs that change a run: one call each, and one sentence of what came of it. */
-#include "cli/client/client.h"
+#include "cli/base/say.h"
+#include "cli/client/call.h"
+#include "cli/client/host.h"
+#include "cli/client/result.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 
 #include <string.h>
@@ -12,7 +16,7 @@ static int make_sure(const char *verb, const char *danger)
 	const struct client_host *host = client_used();
 	char answer[16] = "";
 
-	if (!isatty(STDIN_FILENO) || (host && host->one_of_many))
+	if (!isatty(STDIN_FILENO) || (client_one_of_many()))
 		return cli_usage(verb, "%s: --yes is needed where nobody can be asked", danger);
 	fprintf(stderr, "%s: %s; type yes to go on: ", host ? host->name : "this box", danger);
 	if (fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0)
@@ -39,7 +43,7 @@ static int act_on(int argc, char **argv, const char *method, const char *positio
 	if (client_ask(method, TAKE(params), &result, &err) < 0)
 		return client_error(&err);
 	if (json)
-		return cli_print_json(result);
+		return client_print_json(result);
 	puts(done);
 	return CLI_OK;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln cache`: what the cache of shards holds, and what shall be in it. */
-#include "cli/client/client.h"
+#include "cli/base/say.h"
+#include "cli/client/call.h"
+#include "cli/client/result.h"
+#include "cli/verbs/verbs.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,7 +89,7 @@ static int say_over(const cJSON *preload, bool json)
 	if (isatty(STDERR_FILENO))
 		(void)fputc('\n', stderr);
 	if (json)
-		(void)cli_print_json(preload);
+		(void)client_print_json(preload);
 	else
 		print_preload(preload);
 	return strcmp(client_text(preload, "state"), "finished") == 0 ? CLI_OK : CLI_ERROR;
@@ -146,7 +149,7 @@ static int preload(int argc, char **argv)
 		return client_error(&err);
 	if (!no_wait)
 		return wait_for_preload(before_us, json);
-	return json ? cli_print_json(result) : (puts("started; kiln cache tells how it goes"), CLI_OK);
+	return json ? client_print_json(result) : (puts("started; kiln cache tells how it goes"), CLI_OK);
 }
 
 /* ---- pin, drop ---- */

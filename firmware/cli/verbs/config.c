@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config/config.h"
+#include "cli/base/say.h"
 #include "cli/client/client.h"
+#include "cli/client/result.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 #include "model/build.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
 #include "cli/trained/records.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/json.h"
 #include "model/learn/metrics.h"
 

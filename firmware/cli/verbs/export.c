@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/export/export.h"
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
 #include "cli/trained/trained.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 #include "model/build.h"
 

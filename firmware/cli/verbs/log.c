@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln log`: the journal's newest lines, or events alone; with --follow, events as they come. */
-#include "cli/client/client.h"
+#include "cli/base/say.h"
+#include "cli/client/call.h"
+#include "cli/client/result.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/events.h"
 
 #include <math.h>

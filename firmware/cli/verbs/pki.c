@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/tls/pki.h"
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
+#include "cli/verbs/verbs.h"
 
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/predict.h"
 
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
 #include "cli/trained/features.h"
+#include "cli/verbs/verbs.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/json.h"
 #include "core/box/reports.h"
 #include "core/run/run.h"

@@ -4,7 +4,8 @@
  * then the three daemons until all of it is in the store. Each is started again by the exit codes that say so
  * (core/base/error.h).
  */
-#include "cli/base/cli.h"
+#include "cli/base/say.h"
+#include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 
 #include <limits.h>

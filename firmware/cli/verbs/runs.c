@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln runs`: this box's runs; with an id, one record. */
-#include "cli/client/client.h"
+#include "cli/base/say.h"
+#include "cli/client/call.h"
+#include "cli/client/result.h"
+#include "cli/verbs/verbs.h"
 
 #include <math.h>
 #include <time.h>
@@ -26,7 +29,7 @@ static int print_runs(const cJSON *result)
 	const cJSON *run = json_member(result, "run");
 
 	if (run)
-		return cli_print_json(run);
+		return client_print_json(run);
 	printf("%-40s  %-9s  %6s  %8s  %9s\n", "run", "state", "epochs", "loss", "accuracy");
 	cJSON_ArrayForEach(run, json_member(result, "runs"))
 		print_run(run);

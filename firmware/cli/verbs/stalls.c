@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln stalls`: why the device waits for data. */
-#include "cli/client/client.h"
+#include "cli/base/say.h"
+#include "cli/client/call.h"
+#include "cli/client/result.h"
+#include "cli/verbs/verbs.h"
 
 #define LEAST_SHARE 0.0005 /* of the time: stages below it are left out */
 

@@ -4,7 +4,10 @@
  * answers; what could hold one all the same (a URL's user, a signed request, a word after "secret") is
  * blacked out besides.
  */
+#include "cli/base/say.h"
 #include "cli/client/client.h"
+#include "cli/client/host.h"
+#include "cli/verbs/verbs.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -215,7 +218,7 @@ int cli_support(int argc, char **argv)
 	}
 	if (argc > 2 || (argc > 1 && *file == '-'))
 		return cli_usage("support", "\"%s\" is not expected here", argv[argc - 1]);
-	if (argc > 1 && client_used() && client_used()->one_of_many)
+	if (argc > 1 && client_one_of_many())
 		return cli_usage("support", "many boxes do not go into one file: no FILE then");
 	default_name(name, sizeof(name));
 	if (write_archive(file, &err) < 0)

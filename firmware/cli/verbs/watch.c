@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln watch`: the status screen, again and again in its place; without a terminal, a line whenever it
  * changed. */
-#include "cli/client/client.h"
+#include "cli/base/say.h"
+#include "cli/client/call.h"
+#include "cli/client/result.h"
+#include "cli/verbs/screen.h"
+#include "cli/verbs/verbs.h"
 
 #include <math.h>
 #include <signal.h>
@@ -96,7 +100,7 @@ static void redraw(const cJSON *status, const struct losses *losses, int *lines)
 	if (*lines)
 		printf("\033[%dF\033[J", *lines); /* up, and all below it away */
 	fputs("\033[?7l", stdout);
-	client_print_status(status, out);
+	screen_print(status, out);
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) < 0 || screen.ws_row <= BELOW_LINES + 1)
 		screen.ws_row = 24;
 	*lines = BELOW_LINES;
@@ -148,7 +152,7 @@ static int watch(struct client *client, struct error *err)
 			redraw(status, &losses, &lines);
 		else
 			print_line(status, last);
-		r = client_state_code(status);
+		r = screen_exit_code(status);
 		if (r == CLI_IDLE || r == CLI_FAILED)
 			return r;
 		(void)nanosleep(&period, NULL);

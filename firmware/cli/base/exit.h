@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exit codes of the command line. Those of the daemons are sysexits (core/base/error.h). */
+#pragma once
+
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_ERROR = 1,
+	CLI_USAGE = 2,
+	CLI_SOME_HOSTS = 3,
+	CLI_NO_HOST = 4,
+	CLI_DEGRADED = 5,
+	CLI_FAILED = 6,
+	CLI_IDLE = 7,
+};

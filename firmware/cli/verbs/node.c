@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln node`: what the box is made of. */
+#include "cli/base/format.h"
+#include "cli/base/say.h"
+#include "cli/client/call.h"
+#include "cli/client/result.h"
+#include "cli/verbs/verbs.h"
+
+static int print_node(const cJSON *node)
+{
+	char a[FORMAT_BYTES], b[FORMAT_BYTES];
+	const cJSON *item;
+
+	printf("%-11s%s, kiln %s, %s, Linux %s\n", "box", client_text(node, "host"),
+	       client_text(node, "version"), client_text(node, "system"), client_text(node, "kernel"));
+	printf("%-11sbuild %s, slot %s, machine %s\n", "image", client_text(node, "build"),
+	       client_text(node, "slot"), client_text(node, "machine"));
+	printf("%-11s%.0f, memory %s, 2 MiB pages %s, free %s\n", "cores", client_number(node, "cores"),
+	       format_bytes(client_number(node, "memory_bytes"), a),
+	       format_number(client_number(node, "hugepages.pages_2mib"), "%.0f", b),
+	       format_number(client_number(node, "hugepages.free_2mib"), "%.0f", (char[FORMAT_BYTES]){ 0 }));
+	printf("%-11s%s\n", "gpu", client_text(node, "gpu"));
+	cJSON_ArrayForEach(item, json_member(node, "nics"))
+		printf("%-11s%s, %s, %s Mbit/s\n", "nic", client_text(item, "name"),
+		       client_text(item, "state"),
+		       format_number(client_number(item, "speed_mbit_per_s"), "%.0f", a));
+	item = json_member(node, "watchdog");
+	if (cJSON_IsObject(item))
+		printf("%-11s%s, %s, %s s\n", "watchdog", client_text(item, "name"),
+		       cJSON_IsTrue(json_member(item, "active")) ? "active" : "not active",
+		       format_number(client_number(item, "timeout_s"), "%.0f", a));
+	else
+		printf("%-11snone\n", "watchdog");
+	printf("%-11s%s free\n", "disk", format_bytes(client_number(node, "disk.free_bytes"), a));
+	cJSON_ArrayForEach(item, json_member(node, "temperatures"))
+		printf("%-11s%s %.0f C\n", "heat", client_text(item, "name"), client_number(item, "celsius"));
+	return CLI_OK;
+}
+
+int cli_node(int argc, char **argv)
+{
+	return client_verb(argc, argv, "node.info", NULL, print_node);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs/screen.h"
+
+#include "cli/base/exit.h"
+#include "cli/base/format.h"
+#include "cli/client/result.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+int screen_exit_code(const cJSON *status)
+{
+	static const struct {
+		const char *state;
+		int code;
+	} codes[] = { { "beginning", CLI_OK }, { "running", CLI_OK },        { "paused", CLI_OK },
+		      { "stopping", CLI_OK },  { "degraded", CLI_DEGRADED }, { "failed", CLI_FAILED } };
+	const char *state = client_text(status, "state");
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (strcmp(state, codes[i].state) == 0)
+			return codes[i].code;
+	return CLI_IDLE;
+}
+
+struct screen {
+	const cJSON *status;
+	FILE *out;
+};
+
+static void say(const struct screen *screen, const char *name, const char *text)
+{
+	fprintf(screen->out, "%-11s", name);
+	client_print(text, screen->out);
+	(void)fputc('\n', screen->out);
+}
+
+static void say_box(const struct screen *screen)
+{
+	const cJSON *status = screen->status;
+
+	say(screen, "box", client_text(status, "host"));
+	say(screen, "state", client_text(status, "state"));
+	say(screen, "why", client_text(status, "why"));
+	if (!cJSON_IsFalse(json_member(status, "clock_set")))
+		return;
+	say(screen, "clock", "not set: --host lets in certificates of the role view whatever their dates");
+	say(screen, "", client_text(status, "clock"));
+}
+
+static void say_update(const struct screen *screen)
+{
+	const cJSON *update = json_member(screen->status, "update");
+	double percent = client_number(update, "percent");
+	const char *why = client_text(update, "text"), *version = client_text(update, "version");
+	char text[2500], part[FORMAT_BYTES];
+
+	if (!cJSON_IsObject(update))
+		return;
+	(void)snprintf(
+		text, sizeof(text), "%s%s%s, %s%s%s%s%s", client_text(update, "state"),
+		isnan(percent) ? "" : " ", isnan(percent) ? "" : format_number(percent, "%.0f %%", part),
+		client_text(update, "url"), *version ? ", version " : "", version, *why ? ": " : "", why);
+	say(screen, "update", text);
+}
+
+static void say_progress(const struct screen *screen)
+{
+	const cJSON *status = screen->status;
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512];
+
+	say(screen, "run", client_text(status, "run.id"));
+	(void)snprintf(text, sizeof(text), "epoch %s of %s, step %s",
+		       format_number(client_number(status, "progress.epoch"), "%.0f", a),
+		       format_number(client_number(status, "progress.epochs"), "%.0f", b),
+		       format_number(client_number(status, "progress.step"), "%.0f", c));
+	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %%, %s left",
+		       format_number(client_number(status, "progress.percent"), "%.1f", a),
+		       format_span(client_number(status, "progress.eta_s"), b));
+	say(screen, "progress", text);
+	if (strcmp(client_text(status, "order"), "fast") == 0)
+		say(screen, "order", "fast: records as they arrive; a resumed run may repeat or miss some");
+}
+
+static void say_left_behind(const struct screen *screen)
+{
+	const cJSON *left = json_member(screen->status, "run.left_behind"), *name;
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], text[1024];
+	const char *between = ": ";
+	size_t used;
+
+	if (!cJSON_IsObject(left))
+		return;
+	used = (size_t)snprintf(text, sizeof(text), "%s files, %s, not in the store yet",
+				format_number(client_number(left, "files"), "%.0f", a),
+				format_bytes(client_number(left, "bytes"), b));
+	cJSON_ArrayForEach(name, json_member(left, "names")) {
+		if (!cJSON_IsString(name) || used >= sizeof(text))
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", between,
+					 name->valuestring);
+		between = ", ";
+	}
+	say(screen, "left", text);
+}
+
+/* A regression has no accuracy. */
+static const char *quality(double loss, double accuracy, char out[static 128])
+{
+	char a[FORMAT_BYTES], b[FORMAT_BYTES];
+
+	if (isnan(accuracy))
+		(void)snprintf(out, 128, "loss %s", format_number(loss, "%.4f", a));
+	else
+		(void)snprintf(out, 128, "loss %s, accuracy %s %%", format_number(loss, "%.4f", a),
+			       format_number(100 * accuracy, "%.2f", b));
+	return out;
+}
+
+static void say_rates(const struct screen *screen)
+{
+	const cJSON *status = screen->status;
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], train[128], held_out[128],
+		text[512];
+
+	(void)snprintf(text, sizeof(text), "%s records/s, %s/s, GPU busy %s %%, waiting for data %s %%",
+		       format_number(client_number(status, "rates.records_per_s"), "%.0f", a),
+		       format_bytes(client_number(status, "rates.bytes_per_s"), b),
+		       format_number(client_number(status, "rates.gpu_busy_percent"), "%.1f", c),
+		       format_number(client_number(status, "rates.waiting_percent"), "%.1f", d));
+	say(screen, "rates", text);
+	(void)snprintf(text, sizeof(text), "%s, validation %s",
+		       quality(client_number(status, "loss"), client_number(status, "accuracy"), train),
+		       quality(client_number(status, "validation_loss"),
+			       client_number(status, "validation_accuracy"), held_out));
+	say(screen, "quality", text);
+	if (cJSON_IsObject(json_member(status, "run.metrics.test")))
+		say(screen, "test",
+		    quality(client_number(status, "run.metrics.test.loss"),
+			    client_number(status, "run.metrics.test.accuracy"), held_out));
+}
+
+static void say_checkpoint(const struct screen *screen)
+{
+	const cJSON *status = screen->status, *safe = json_member(status, "checkpoint.safe");
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512];
+
+	(void)snprintf(
+		text, sizeof(text), "step %s, %s ago, %s; in the store: step %s",
+		format_number(client_number(status, "checkpoint.step"), "%.0f", a),
+		format_span(client_number(status, "time_s") - client_number(status, "checkpoint.time_s"), b),
+		cJSON_IsTrue(safe)    ? "safely uploaded"
+		: cJSON_IsFalse(safe) ? "not uploaded yet"
+				      : "upload not known",
+		format_number(client_number(status, "checkpoint.uploaded_step"), "%.0f", c));
+	say(screen, "checkpoint", text);
+	(void)snprintf(text, sizeof(text), "%s fetching, %s uploading; %s records skipped",
+		       format_number(client_number(status, "fetch_retries"), "%.0f", a),
+		       format_number(client_number(status, "upload_retries"), "%.0f", b),
+		       format_number(client_number(status, "skipped_records"), "%.0f", c));
+	say(screen, "retries", text);
+}
+
+static void say_cache(const struct screen *screen)
+{
+	const cJSON *cache = json_member(screen->status, "cache");
+	double hits = client_number(cache, "hits"), misses = client_number(cache, "misses");
+	char a[FORMAT_BYTES], text[256];
+
+	if (!cJSON_IsObject(cache))
+		return;
+	(void)snprintf(text, sizeof(text), "%.0f of %.0f shards from this box's disk, %s", hits,
+		       hits + misses, format_bytes(client_number(cache, "hit_bytes"), a));
+	say(screen, "cache", text);
+}
+
+static void say_machine(const struct screen *screen)
+{
+	const cJSON *status = screen->status, *item;
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512];
+	size_t used = 0;
+
+	(void)snprintf(text, sizeof(text), "%s of %s free (%s %%)",
+		       format_bytes(client_number(status, "disk.free_bytes"), a),
+		       format_bytes(client_number(status, "disk.total_bytes"), b),
+		       format_number(client_number(status, "disk.free_percent"), "%.1f", c));
+	say(screen, "disk", text);
+	text[0] = '\0';
+	cJSON_ArrayForEach(item, json_member(status, "temperatures")) {
+		if (used >= sizeof(text) - 1)
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f C", used ? ", " : "",
+					 client_text(item, "name"), client_number(item, "celsius"));
+	}
+	say(screen, "heat", *text ? text : "-");
+	if (client_number(status, "throttled_s") > 0) {
+		(void)snprintf(text, sizeof(text), "for %s in pauses between steps",
+			       format_span(client_number(status, "throttled_s"), a));
+		say(screen, "throttled", text);
+	}
+}
+
+static void say_daemons(const struct screen *screen)
+{
+	const cJSON *item;
+	char text[640];
+
+	cJSON_ArrayForEach(item, json_member(screen->status, "daemons")) {
+		(void)snprintf(text, sizeof(text), "%s%s: %s",
+			       cJSON_IsFalse(json_member(item, "alive")) ? "(ended) " : "",
+			       client_text(item, "phase"), client_text(item, "text"));
+		say(screen, item->string, cJSON_IsNull(item) ? "-" : text);
+	}
+	cJSON_ArrayForEach(item, json_member(screen->status, "errors")) {
+		time_t at = (time_t)(client_number(item, "time_us") / 1e6);
+		struct tm tm;
+		char when[32] = "-";
+
+		if (localtime_r(&at, &tm))
+			(void)strftime(when, sizeof(when), "%H:%M:%S", &tm);
+		(void)snprintf(text, sizeof(text), "%s %s: %.500s", when, client_text(item, "unit"),
+			       client_text(item, "message"));
+		say(screen, "error", text);
+	}
+}
+
+/* Of the last night, and where it is not yet. */
+static void say_report(const struct screen *screen)
+{
+	const cJSON *report = json_member(screen->status, "report"), *why;
+
+	if (!cJSON_IsObject(report))
+		return;
+	fprintf(screen->out, "%-11s", "report");
+	client_print(client_text(report, "text"), screen->out);
+	cJSON_ArrayForEach(why, json_member(report, "pending")) {
+		if (!cJSON_IsString(why))
+			continue;
+		fprintf(screen->out, "; not %s: ", strcmp(why->string, "store") == 0 ? "uploaded" : "posted");
+		client_print(why->valuestring, screen->out);
+	}
+	(void)fputc('\n', screen->out);
+}
+
+void screen_print(const cJSON *status, FILE *out)
+{
+	const struct screen screen = { status, out };
+
+	say_box(&screen);
+	if (cJSON_IsObject(json_member(status, "run"))) {
+		say_progress(&screen);
+		say_rates(&screen);
+		say_cache(&screen);
+		say_checkpoint(&screen);
+	}
+	say_left_behind(&screen);
+	say_update(&screen);
+	say_report(&screen);
+	say_machine(&screen);
+	say_daemons(&screen);
+}
+
+void screen_print_brief(const cJSON *status, FILE *out)
+{
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES];
+
+	fprintf(out, "%s, %s %%, %s left, loss %s, ", client_text(status, "state"),
+		format_number(client_number(status, "progress.percent"), "%.1f", a),
+		format_span(client_number(status, "progress.eta_s"), b),
+		format_number(client_number(status, "loss"), "%.4f", c));
+	client_print(client_text(status, "why"), out);
+	(void)fputc('\n', out);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The status object of a box (method "status") on a terminal, for `kiln status` and `kiln watch`. */
+#pragma once
+
+#include "core/base/json.h"
+
+#include <stdio.h>
+
+/* Prints the whole screen. */
+void screen_print(const cJSON *status, FILE *out);
+/* Prints one line, for a screen of many boxes. */
+void screen_print_brief(const cJSON *status, FILE *out);
+/* What the box's state means for a script: CLI_OK, CLI_DEGRADED, CLI_FAILED or CLI_IDLE. */
+int screen_exit_code(const cJSON *status);
