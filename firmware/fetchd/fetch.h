@@ -25,7 +25,7 @@
 #include "drivers/cache/cache.h"
 #include "drivers/nic/nic.h"
 #include "drivers/store/store.h"
-#include "fetchd/buffer.h"
+#include "fetchd/memory/buffer.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shards arrive in ranges, these in pieces, in any order, some from the beginning once more: what was indexed
  * on the way is always what lies between two records of the shard as read from its beginning. */
-#include "fetchd/arrive.c" // NOLINT(bugprone-suspicious-include): its statics
-#include "fetchd/buffer.c" // NOLINT(bugprone-suspicious-include)
+#include "fetchd/shard/arrive.c"  // NOLINT(bugprone-suspicious-include): its statics
+#include "fetchd/memory/buffer.c" // NOLINT(bugprone-suspicious-include)
 
 #include <inttypes.h>
 #include <setjmp.h>

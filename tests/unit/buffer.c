@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the account says, and that a place is used again. */
-#include "fetchd/buffer.c" // NOLINT(bugprone-suspicious-include): its statics
+#include "fetchd/memory/buffer.c" // NOLINT(bugprone-suspicious-include): its statics
 
 #include "scratch.h"
 

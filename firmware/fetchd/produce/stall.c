@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "fetchd/produce.h"
+#include "fetchd/produce/produce.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "drivers/notify/alive.h"
-#include "fetchd/cache.h"
+#include "fetchd/cache/shard_cache.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "data/batch.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
-#include "fetchd/produce.h"
+#include "fetchd/produce/produce.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/quarantine.h"
 #include "data/batch.h"
+#include "data/quarantine.h"
 #include "data/tfrecord.h"
 #include "fetchd/fetch.h"
 

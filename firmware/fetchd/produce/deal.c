@@ -3,7 +3,7 @@
  * Row j of a global batch comes from lane j mod lanes. A slot holds this rank's rows alone, in the same
  * order: row j lies at (j / lanes) * own lanes + the lane's number among them.
  */
-#include "fetchd/produce.h"
+#include "fetchd/produce/produce.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fetchd/produce.h"
+#include "fetchd/produce/produce.h"
 
 #include <inttypes.h>
 #include <string.h>

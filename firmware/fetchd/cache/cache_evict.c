@@ -2,7 +2,7 @@
 /* What the cache holds for which shard of the plan, and what is evicted for another: the keeper's own. */
 #include "core/base/log.h"
 #include "data/next_use.h"
-#include "fetchd/cache.h"
+#include "fetchd/cache/shard_cache.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fetchd/buffer.h"
+#include "fetchd/memory/buffer.h"
 
 #include "core/base/paths.h"
 #include "drivers/hugepage/hugepage.h"

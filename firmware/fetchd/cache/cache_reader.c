@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fetchd/cache.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "drivers/hugepage/hugepage.h"
 #include "drivers/notify/alive.h"
+#include "fetchd/cache/shard_cache.h"
 
 #include <inttypes.h>
 #include <string.h>
