@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/log.h"
 #include "core/base/version.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/begin/begin.h"
+#include "oneshot/boot/boot.h"
+#include "oneshot/night/night.h"
+#include "oneshot/preload/preload.h"
+#include "oneshot/report/report.h"
+#include "oneshot/update/update.h"
+
+#include <stdio.h>
 
 #include <string.h>
 #include <sysexits.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/begin.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/box/night.h"
@@ -10,64 +11,21 @@
 #include "model/build.h"
 #include "model/checkpoint.h"
 #include "model/weights.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/begin/bring.h"
+#include "oneshot/begin/claim.h"
+#include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/overrides.h"
+#include "oneshot/begin/repeat.h"
+#include "oneshot/begin/start.h"
+#include "oneshot/begin/stored_record.h"
+#include "oneshot/begin/unstarted.h"
+#include "oneshot/night/expire.h"
+#include "oneshot/night/night.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sysexits.h>
 #include <time.h>
-
-int begin_store(const struct config *config, const struct config_store *which, struct store **ret_store,
-		struct error *err)
-{
-	const struct store_options options = store_options_of(config);
-
-	return store_open(which, &options, ret_store, err);
-}
-
-/* traind could not start with the weights of another network, this night and every later one. */
-static int check_start(const char *file, const struct run_start *start, const char *hash, struct error *err)
-{
-	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
-	int r = safetensors_open(start->file, &weights, err);
-
-	if (r < 0 || (r = checkpoint_expect(start->run_id, weights, "layers_hash", hash, err)) == 0)
-		return r;
-	(void)unlink(start->file);
-	return error_prefix(err,
-			    "%s: run.start_from = \"latest\", but the layers are not those of the last run; "
-			    "start from \"scratch\" or put them back",
-			    file);
-}
-
-/* Layers that need statistics of the data must be where there are any, or have them from `given`. */
-static int check_adapt(const struct graph *graph, const struct weights *given, struct error *err)
-{
-	CLEANUP(adapt_closep) struct adapt *adapt = NULL;
-
-	return adapt_open(graph, given, &adapt, err);
-}
-
-/* Likewise with weights that do not fit. */
-static int check_weights(const char *file, const struct graph *graph, const struct run_start *start,
-			 struct error *err)
-{
-	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
-	struct weights match = { 0 };
-	char text[WEIGHTS_TEXT_BYTES];
-	int r = safetensors_open(start->file, &weights, err);
-
-	if (r < 0)
-		(void)error_prefix(err, "%s", graph->config->model.weights);
-	else
-		r = weights_match(graph, graph->config->model.weights, weights, &match, err);
-	if (r == 0 && (r = check_adapt(graph, &match, err)) == 0)
-		log_info("%s: %s", graph->config->model.weights, weights_text(&match, text));
-	else
-		(void)unlink(start->file);
-	weights_done(&match);
-	return r < 0 ? error_prefix(err, "%s: model.weights", file) : 0;
-}
 
 static int check_whole(struct store *source, struct error *err)
 {
@@ -91,27 +49,17 @@ static int check_sources(const struct config *config, bool whole, struct error *
 	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
 		CLEANUP(store_closep) struct store *source = NULL;
 
-		r = begin_store(config, &config->source[i].store, &source, err);
+		r = configured_store_open(config, &config->source[i].store, &source, err);
 		if (r == 0 && whole)
 			r = check_whole(source, err);
 	}
 	return r;
 }
 
-int begin_upload_record(struct store *sink, const char *run_id, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	char key[STORE_KEY_MAX];
-	int r = run_json(&text, err);
-
-	(void)snprintf(key, sizeof(key), "%s/run.json", run_id);
-	return r < 0 ? r : store_put(sink, key, text, strlen(text), err);
-}
-
 /* ---- Which run ---- */
 
 /* Another one is to take the place of this disk's. */
-static int make_room(struct run *run, const char *adopt, struct error *err)
+static int put_aside(struct run *run, const char *adopt, struct error *err)
 {
 	if (!run_state_is_final(run->state))
 		return error_set(err, -EBUSY,
@@ -132,53 +80,13 @@ static int find_last(const char *file, const char *adopt, struct run *ret_run, b
 	int r = run_load(ret_run, err);
 
 	*ret_brought = r == -ENOENT || (r == 0 && *adopt && strcmp(ret_run->id, adopt) != 0);
-	if (!*ret_brought || (r == 0 && (r = make_room(ret_run, adopt, err)) < 0))
+	if (!*ret_brought || (r == 0 && (r = put_aside(ret_run, adopt, err)) < 0))
 		return r;
 	if ((r = config_load(file, &config, err)) < 0 ||
-	    (r = begin_store(&config, &config.sink, &sink, err)) < 0)
+	    (r = configured_store_open(&config, &config.sink, &sink, err)) < 0)
 		return r;
 	return *adopt ? bring_run(sink, adopt, ret_run, err)
 		      : bring_last_run(sink, config.run.name, ret_run, err);
-}
-
-/* The weights of the last run or, where it came to none, those it was to start with itself. */
-static int find_start(const struct config *config, const struct run *last, struct run_start *ret_start,
-		      char path[static PATH_BYTES], struct error *err)
-{
-	const char *const ids[] = { last->id, last->start_run };
-	CLEANUP(store_closep) struct store *sink = NULL;
-	int r = begin_store(config, &config->sink, &sink, err);
-
-	*path = '\0';
-	for (size_t i = 0; r == 0 && !*path && i < sizeof(ids) / sizeof(ids[0]) && *ids[i]; i++) {
-		ret_start->run_id = ids[i];
-		r = bring_start(sink, ids[i], path, err);
-	}
-	ret_start->file = path;
-	if (r == 0 && !*path && *last->id)
-		event_send(&(struct event){ .id = EVENT_CHECKPOINT_MISSING, .run_id = last->id },
-			   "%s has no checkpoint; starting from scratch", last->id);
-	return r;
-}
-
-/* What the new run starts with, if anything; it is known to fit. `path` and `sha256` are room for it. */
-static int choose_start(const char *file, const struct graph *graph, const struct run *last,
-			struct run_start *ret_start, char path[static PATH_BYTES],
-			char sha256[static DIGEST_HEX_BYTES], struct error *err)
-{
-	const struct config *config = graph->config;
-	int r = 0;
-
-	*path = '\0';
-	if (config->run.start_from == START_LATEST &&
-	    ((r = find_start(config, last, ret_start, path, err)) < 0 || *path))
-		return r < 0 ? r : check_start(file, ret_start, graph->layers_hash, err);
-	if (!*config->model.weights)
-		return check_adapt(graph, NULL, err);
-	if ((r = weights_bring(config, NULL, path, sha256, err)) < 0)
-		return r;
-	*ret_start = (struct run_start){ .run_id = "", .sha256 = sha256, .file = path };
-	return check_weights(file, graph, ret_start, err);
 }
 
 /* `unstarted`: the last one is unfinished, and is given up once nothing keeps the new one from beginning. */
@@ -189,21 +97,21 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	CLEANUP(json_free) cJSON *overrides = NULL;
 	/* The frozen copy outlives a mistake, so what only the model's tables know is checked before. */
 	CLEANUP(graph_done) struct graph graph = { 0 };
-	char sha256[DIGEST_HEX_BYTES], path[PATH_BYTES] = "", room[PATH_BYTES];
-	struct run_start start = { 0 };
+	char path[PATH_BYTES];
+	struct start start;
 	bool adopted;
 	int r;
 
 	if ((r = overrides_asked(&overrides, err)) < 0 ||
 	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0) ||
-	    (r = overrides_apply(file, overrides, room, &file, err)) < 0 ||
+	    (r = overrides_apply(file, overrides, path, &file, err)) < 0 ||
 	    (r = config_load(file, &config, err)) < 0 || (r = graph_build(&config, true, &graph, err)) < 0 ||
 	    (r = check_sources(&config, true, err)) < 0 ||
-	    (r = choose_start(file, &graph, last, &start, path, sha256, err)) < 0)
+	    (r = start_choose(file, &graph, last, &start, err)) < 0)
 		return r;
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
 		return r;
-	r = run_begin(file, last->id, *path ? &start : NULL, ret_run, &adopted, err);
+	r = run_begin(file, last->id, *start.path ? &start.with : NULL, ret_run, &adopted, err);
 	return r < 0 ? r : overrides_done(overrides, err);
 }
 
@@ -217,7 +125,7 @@ static int go_on(const char *file, bool brought, struct run *ret_run, struct err
 	/* What was asked of this very run may still lie there. */
 	if (r < 0 || (r = overrides_done(NULL, err)) < 0 ||
 	    (r = check_sources(&ret_run->config, !*ret_run->plan_sha256, err)) < 0 || brought ||
-	    (r = begin_store(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
+	    (r = configured_store_open(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
 	    (r = spool_make(ret_run->id, err)) < 0)
 		return r;
 	if (unstarted_differs(file))
@@ -242,12 +150,11 @@ static int set_up(struct run *run, int64_t since, bool adopted, struct error *er
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
 	int r;
 
-	if ((r = begin_store(&run->config, &run->config.sink, &sink, err)) < 0 ||
+	if ((r = configured_store_open(&run->config, &run->config.sink, &sink, err)) < 0 ||
 	    (r = claim_run(sink, run, adopted, err)) < 0 || (r = note_end(run, since, err)) < 0 ||
 	    (r = spool_make(run->id, err)) < 0 ||
-	    (r = begin_store(&run->config, &run->config.source[0].store, &source, err)) < 0 ||
-	    (r = bring_encoder(source, run->id, err)) < 0 ||
-	    (r = begin_upload_record(sink, run->id, err)) < 0)
+	    (r = configured_store_open(&run->config, &run->config.source[0].store, &source, err)) < 0 ||
+	    (r = bring_encoder(source, run->id, err)) < 0 || (r = stored_record_put(sink, run->id, err)) < 0)
 		return r;
 	event_send(&(struct event){ .id = adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN, .run_id = run->id },
 		   "%s: %s", run->id, adopted ? "going on" : "begun");
@@ -316,8 +223,8 @@ static int begin_at_last(const char *file, struct error *err)
 
 	for (uint32_t failures = 1;; failures++) {
 		if ((r = take_up(&since, err)) == 0) {
-			if (asked_is_over(file, since))
-				return (r = asked_give_up(err)) < 0 ? r : 1;
+			if (expire_is_due(file, since))
+				return (r = expire_asked(err)) < 0 ? r : 1;
 			r = begin(file, since, err);
 		}
 		note_failure(r, err);

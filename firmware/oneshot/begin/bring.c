@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/bring.h"
 #include "core/base/events.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
 #include "model/checkpoint.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/begin/stored_checkpoint.h"
+#include "oneshot/begin/stored_record.h"
+#include "oneshot/begin/weights.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,25 +22,6 @@ static int download(struct store *sink, const char *run_id, const char *name, co
 
 	(void)snprintf(key, sizeof(key), "%s/%s", run_id, name);
 	return store_get_file(sink, key, path, err);
-}
-
-int bring_config(const char *file, const char *text, uint64_t bytes, struct config *ret_config,
-		 struct error *err)
-{
-	CLEANUP(json_free) cJSON *record = NULL;
-	char folder[PATH_BYTES], path[PATH_BYTES];
-	const char *config;
-	int r;
-
-	(void)path_of(PATH_RUNS, "next.conf", path);
-	if ((r = json_parse(file, text, bytes, &record, err)) < 0 ||
-	    (r = json_get_string(file, record, "config", &config, err)) < 0 ||
-	    (r = path_make(path_of(PATH_RUNS, NULL, folder), err)) < 0 ||
-	    (r = file_write_durable(path, config, strlen(config), err)) < 0)
-		return r;
-	r = config_load(path, ret_config, err);
-	(void)unlink(path);
-	return r;
 }
 
 /* ---- The place to go on from ---- */
@@ -57,7 +41,8 @@ int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, stru
 	*ret_any = r == 0;
 	if (r != -ENOENT)
 		return r;
-	r = stored_fetch(sink, run_id, spool_path(run_id, "checkpoints/begin.tmp", temporary), name, err);
+	r = stored_checkpoint_get(sink, run_id, spool_path(run_id, "checkpoints/begin.tmp", temporary), name,
+				  err);
 	if (r == 0 && *name)
 		r = file_rename_durable(temporary, spool_path(run_id, name, path), err);
 	if (r < 0)
@@ -96,7 +81,7 @@ int bring_start(struct store *sink, const char *run_id, char ret_path[static PAT
 	(void)unlink(path_of(PATH_RUNS, RUN_START_FILE, path));
 	r = link_newest(run_id, path, err);
 	if (r == -ENOENT) {
-		r = stored_fetch(sink, run_id, path, name, err);
+		r = stored_checkpoint_get(sink, run_id, path, name, err);
 		if (r == 0 && !*name)
 			*path = '\0';
 	}
@@ -140,7 +125,7 @@ static int bring_its_weights(const struct run *run, const char *text, uint64_t b
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	char found[DIGEST_HEX_BYTES];
-	int r = bring_config("run.json", text, bytes, &config, err);
+	int r = stored_record_config("run.json", text, bytes, &config, err);
 
 	return r < 0 ? r : weights_bring(&config, run->weights_sha256, ret_path, found, err);
 }
@@ -181,27 +166,12 @@ static int bring_back(struct store *sink, const struct run *run, const char *tex
 	return run_restore(text, bytes, plan ? path : NULL, *start ? start : NULL, ret_run, err);
 }
 
-int bring_record(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
-		 uint64_t *ret_bytes, struct error *err)
-{
-	char key[STORE_KEY_MAX];
-	int r;
-
-	(void)snprintf(key, sizeof(key), "%s/run.json", id);
-	if ((r = store_get_all(sink, key, RUN_JSON_MAX, ret_text, ret_bytes, err)) < 0 ||
-	    (r = run_parse(key, *ret_text, *ret_bytes, ret_run, err)) < 0)
-		return r;
-	if (strcmp(ret_run->id, id) != 0)
-		return error_set(err, -EBADMSG, "%s: found id \"%.100s\"", key, ret_run->id);
-	return 0;
-}
-
 int bring_run(struct store *sink, const char *id, struct run *ret_run, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	struct run run = { 0 };
 	uint64_t bytes;
-	int r = bring_record(sink, id, &run, &text, &bytes, err);
+	int r = stored_record_get(sink, id, &run, &text, &bytes, err);
 
 	if (r == 0 && run_state_is_final(run.state))
 		return error_set(err, -EPERM, "%s is %s: only an unfinished run is adopted", id,
@@ -209,19 +179,12 @@ int bring_run(struct store *sink, const char *id, struct run *ret_run, struct er
 	return r < 0 ? r : bring_back(sink, &run, text, bytes, ret_run, err);
 }
 
-bool bring_is_anothers(const struct run *run)
-{
-	char mine[MACHINE_ID_BYTES];
-
-	return *run->machine && *machine_id(mine) && strcmp(run->machine, mine) != 0;
-}
-
 /* It may well be working on it. */
 static bool leaves_alone(const struct run *run)
 {
 	char mine[MACHINE_ID_BYTES];
 
-	if (!bring_is_anothers(run))
+	if (!stored_record_is_anothers(run))
 		return false;
 	log_notice(
 		"%s is %s on machine %s, and this is machine %s: leaving it alone; where that one works on "
@@ -246,7 +209,7 @@ int bring_last_run(struct store *sink, const char *name, struct run *ret_run, st
 		*id = '\0';
 		run = (struct run){ 0 };
 		if ((r = store_list(sink, pattern, note_record, &search, err)) < 0 || !*id ||
-		    (r = bring_record(sink, id, &run, &text, &bytes, err)) < 0)
+		    (r = stored_record_get(sink, id, &run, &text, &bytes, err)) < 0)
 			return r;
 		if (!run_state_is_final(run.state) && !leaves_alone(&run))
 			return bring_back(sink, &run, text, bytes, ret_run, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/claim.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/begin/stored_record.h"
 
 #include <string.h>
 
@@ -29,9 +30,9 @@ static int look(struct store *sink, const struct run *run, bool goes_on, bool *r
 	CLEANUP(free_ptr) char *text = NULL;
 	struct run there = { 0 };
 	uint64_t bytes;
-	int r = bring_record(sink, run->id, &there, &text, &bytes, err);
+	int r = stored_record_get(sink, run->id, &there, &text, &bytes, err);
 
-	*ret_ours = r == 0 && goes_on && !bring_is_anothers(&there);
+	*ret_ours = r == 0 && goes_on && !stored_record_is_anothers(&there);
 	if (r == -ENOENT || *ret_ours)
 		return 0;
 	return r == 0 || r == -EBADMSG ? -EEXIST : r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/overrides.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "oneshot/oneshot.h"
 
 #include <errno.h>
 #include <string.h>

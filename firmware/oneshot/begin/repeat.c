@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same run once more: what its run.json names is brought from the store, where it lies beside it. */
+#include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/begin/bring.h"
+#include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/stored_record.h"
+#include "oneshot/begin/weights.h"
 
 #include <string.h>
 
@@ -40,8 +44,8 @@ int repeat_begin(const char *file, struct run *ret_run, struct error *err)
 
 	if ((r = file_read(file, RECORD_MAX, &text, &bytes, err)) < 0 ||
 	    (r = run_parse(file, text, bytes, &was, err)) < 0 ||
-	    (r = bring_config(file, text, bytes, &config, err)) < 0 ||
-	    (r = begin_store(&config, &config.sink, &sink, err)) < 0 ||
+	    (r = stored_record_config(file, text, bytes, &config, err)) < 0 ||
+	    (r = configured_store_open(&config, &config.sink, &sink, err)) < 0 ||
 	    (r = bring_plan(sink, file, &was, plan, err)) < 0 ||
 	    (*was.start_run && (r = bring_start(sink, was.start_run, start, err)) < 0) ||
 	    (*was.weights_sha256 && (r = weights_bring(&config, was.weights_sha256, start, found, err)) < 0))

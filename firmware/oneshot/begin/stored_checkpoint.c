@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/stored_checkpoint.h"
 #include "core/base/events.h"
 #include "core/base/json.h"
 #include "core/run/spool.h"
 #include "drivers/digest/digest.h"
 #include "model/formats/safetensors.h"
-#include "oneshot/oneshot.h"
 
 #include <string.h>
 
@@ -112,8 +112,8 @@ static int fetch(const struct walk *walk, const char *name, const char *path, st
 	return r;
 }
 
-int stored_fetch(struct store *sink, const char *run_id, const char *path,
-		 char ret_name[static SPOOL_NAME_BYTES], struct error *err)
+int stored_checkpoint_get(struct store *sink, const char *run_id, const char *path,
+			  char ret_name[static SPOOL_NAME_BYTES], struct error *err)
 {
 	struct walk walk = { .sink = sink, .run_id = run_id, .latest = -1, .below = INT64_MAX };
 	char name[SPOOL_NAME_BYTES], tried[TRIED_BYTES] = "";
@@ -146,7 +146,7 @@ int stored_fetch(struct store *sink, const char *run_id, const char *path,
 	return r;
 }
 
-int stored_any(struct store *sink, const char *run_id, bool *ret_any, struct error *err)
+int stored_checkpoint_any(struct store *sink, const char *run_id, bool *ret_any, struct error *err)
 {
 	struct walk walk = { .sink = sink, .run_id = run_id, .latest = -1, .below = INT64_MAX };
 	int r = find_first(&walk, err);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/unstarted.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/overrides.h"
+#include "oneshot/begin/stored_checkpoint.h"
+#include "oneshot/begin/stored_record.h"
 
 #include <string.h>
 
@@ -52,8 +56,8 @@ static bool has_checkpoint(const struct run *run)
 
 	if (spool_list(run->id, note_any, &any, NULL) < 0 || any)
 		return true;
-	if (begin_store(&run->config, &run->config.sink, &sink, &err) < 0 ||
-	    stored_any(sink, run->id, &any, &err) < 0)
+	if (configured_store_open(&run->config, &run->config.sink, &sink, &err) < 0 ||
+	    stored_checkpoint_any(sink, run->id, &any, &err) < 0)
 		log_warning("%s, taking it that %s has no checkpoint there", err.text, run->id);
 	return any;
 }
@@ -74,8 +78,8 @@ int unstarted_give_up(const struct run *run, struct error *err)
 		return r;
 	event_send(&(struct event){ .id = EVENT_RUN_REPLACED, .run_id = run->id },
 		   "%s never started, and kiln.conf has changed since: a new run takes its place", run->id);
-	if (begin_store(&run->config, &run->config.sink, &sink, &sink_err) < 0 ||
-	    begin_upload_record(sink, run->id, &sink_err) < 0)
+	if (configured_store_open(&run->config, &run->config.sink, &sink, &sink_err) < 0 ||
+	    stored_record_put(sink, run->id, &sink_err) < 0)
 		log_warning("%s, leaving the record of %s there as it is", sink_err.text, run->id);
 	return spool_remove(run->id, err);
 }

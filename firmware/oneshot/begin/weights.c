@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The weights that model.weights names: any object, of the sink's store or of another place that its keys
  * open. */
-#include "oneshot/oneshot.h"
+#include "oneshot/begin/weights.h"
+#include "core/run/run.h"
+#include "oneshot/begin/configured_store.h"
 
 #include <string.h>
 
@@ -27,7 +29,8 @@ static int fetch(const struct config *config, const char *path, struct error *er
 	const char *key = split(config, &where, url);
 	int r;
 
-	if ((r = config_store_check(&where, err)) < 0 || (r = begin_store(config, &where, &store, err)) < 0)
+	if ((r = config_store_check(&where, err)) < 0 ||
+	    (r = configured_store_open(config, &where, &store, err)) < 0)
 		return r;
 	return store_get_file(store, key, path, err);
 }

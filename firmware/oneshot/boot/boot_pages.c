@@ -9,7 +9,9 @@
 #include "core/base/paths.h"
 #include "data/batch.h"
 #include "drivers/hugepage/hugepage.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
+#include "oneshot/boot/hugepages.h"
+#include "oneshot/boot/last_good.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -76,7 +78,7 @@ static int boot_pages(struct error *err)
 	const uint64_t there = hugepage_gib_pages();
 	struct error loader_err;
 	uint64_t needed;
-	int r = keep_config_load(&config, err);
+	int r = last_good_load(&config, err);
 
 	/* Its mistakes are kiln-config's to tell. */
 	if (r < 0)

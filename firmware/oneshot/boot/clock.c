@@ -5,12 +5,14 @@
  * was when the box went down. And whom systemd-timesyncd asks for the time.
  */
 #include "core/base/clock.h"
+#include "core/run/run.h"
 
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "drivers/clock/rtc.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
+#include "oneshot/boot/last_good.h"
 
 #include <string.h>
 #include <sysexits.h>
@@ -113,7 +115,7 @@ int oneshot_clock_servers(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	/* Its mistakes are kiln-config's to tell. */
-	if (keep_config_load(&config, &err) < 0 || !*config.clock.ntp_servers)
+	if (last_good_load(&config, &err) < 0 || !*config.clock.ntp_servers)
 		return EX_OK;
 	/* core/config/config_forms.c checked the names letter by letter. */
 	(void)snprintf(text, sizeof(text), "[Time]\nNTP=%s\n", config.clock.ntp_servers);

@@ -14,7 +14,8 @@
 #include "drivers/tls/pki.h"
 #include "drivers/tls/tls.h"
 #include "model/build.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
+#include "oneshot/boot/ssh_keys.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,14 +4,16 @@
  * and they suffice; else 2 MiB pages on the node of its network interface: set, then read back. The mount
  * that follows is of the same.
  */
+#include "oneshot/boot/hugepages.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/run/run.h"
 #include "data/batch.h"
 #include "drivers/hugepage/hugepage.h"
 #include "drivers/manager/manager.h"
 #include "drivers/nic/nic.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -6,8 +6,9 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/run/run.h"
 #include "drivers/nic/nic.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
 
 #include <sysexits.h>
 

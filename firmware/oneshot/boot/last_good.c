@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/boot/last_good.h"
 #include "core/base/events.h"
 #include "core/base/paths.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
 
 #include <string.h>
 #include <sysexits.h>
 
 #define CONFIG_BYTES_MAX (1u << 20)
 
-/* The very bytes that are kept are checked: the file may be another by now. */
-static int keep(const char *file, struct error *err)
+static char *good_path(const char *file, const char *suffix, char out[static PATH_BYTES])
+{
+	(void)snprintf(out, PATH_BYTES, "%.4000s" CONFIG_GOOD_SUFFIX "%s", file, suffix);
+	return out;
+}
+
+/* Check the bytes of the copy, not of `file`, which somebody may replace meanwhile. */
+static int save(const char *file, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
@@ -17,15 +24,13 @@ static int keep(const char *file, struct error *err)
 	uint64_t bytes;
 	int r = file_read(file, CONFIG_BYTES_MAX, &text, &bytes, err);
 
-	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
-	(void)snprintf(next, sizeof(next), "%.4000s" CONFIG_GOOD_SUFFIX ".next", file);
-	if (r < 0 || (r = file_write_durable(next, text, bytes, err)) < 0 ||
+	if (r < 0 || (r = file_write_durable(good_path(file, ".next", next), text, bytes, err)) < 0 ||
 	    (r = config_load(next, &config, err)) < 0)
 		return r;
-	return file_rename_durable(next, good, err);
+	return file_rename_durable(next, good_path(file, "", good), err);
 }
 
-int keep_config_load(struct config *ret_config, struct error *err)
+int last_good_load(struct config *ret_config, struct error *err)
 {
 	const char *file = config_path(0, NULL);
 	char good[PATH_BYTES];
@@ -34,13 +39,21 @@ int keep_config_load(struct config *ret_config, struct error *err)
 	if (r == 0)
 		return 0;
 	config_done(ret_config);
-	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
-	return config_load(good, ret_config, NULL) == 0 ? 0 : r;
+	return config_load(good_path(file, "", good), ret_config, NULL) == 0 ? 0 : r;
+}
+
+int last_good_or_frozen(const char *file, struct config *ret_config, struct error *err)
+{
+	char good[PATH_BYTES], path[PATH_BYTES];
+
+	if (config_load(good_path(file, "", good), ret_config, NULL) == 0)
+		return 0;
+	return config_load(path_of(PATH_RUN, "config", path), ret_config, err);
 }
 
 int oneshot_keep_config(int argc, char **argv)
 {
 	struct error err = { 0 };
 
-	return keep(config_path(argc, argv), &err) < 0 ? fatal(&err) : EX_OK;
+	return save(config_path(argc, argv), &err) < 0 ? fatal(&err) : EX_OK;
 }

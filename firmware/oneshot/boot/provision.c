@@ -5,7 +5,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
 
 #include <string.h>
 #include <sys/mount.h>

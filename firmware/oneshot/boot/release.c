@@ -2,7 +2,7 @@
 #include "core/base/events.h"
 #include "core/base/paths.h"
 #include "drivers/hugepage/hugepage.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/boot.h"
 
 #include <stdio.h>
 #include <sysexits.h>

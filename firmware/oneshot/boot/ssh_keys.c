@@ -4,9 +4,10 @@
  * FORMAT"); the decoded key begins with its type once more, behind its length (RFC 4253, 6.6). Options, which
  * may run commands, are not taken.
  */
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/ssh_keys.h"
 
 #include <mbedtls/base64.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define TYPES_ALLOWED     "ssh-ed25519, ecdsa-sha2-nistp256, -384, -521, sk-..., ssh-rsa"

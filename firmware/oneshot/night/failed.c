@@ -5,7 +5,9 @@
 #include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/alive.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/night/finished.h"
+#include "oneshot/night/night.h"
+#include "oneshot/report/ask.h"
 
 #include <inttypes.h>
 #include <string.h>

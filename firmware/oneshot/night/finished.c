@@ -3,14 +3,18 @@
  * After a run: once the store has all of it, or the wait for that is over, a final record goes to the
  * archive, and the box does what kiln.conf wants of it then.
  */
+#include "oneshot/night/finished.h"
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/box/tonight.h"
+#include "core/run/spool.h"
 #include "core/run/status.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/night/night.h"
+#include "oneshot/night/power.h"
+#include "oneshot/report/ask.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -10,7 +10,10 @@
 #include "core/box/night.h"
 #include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/boot/last_good.h"
+#include "oneshot/night/expire.h"
+#include "oneshot/night/night.h"
+#include "oneshot/report/ask.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -76,7 +79,7 @@ static int load_nights(const char *file, struct config *ret_config, struct error
 	if (r == 0 || run_load(&run, NULL) < 0 || run_state_is_final(run.state))
 		return r;
 	log_warning("%s", err->text);
-	return config_kept(file, ret_config, err);
+	return last_good_or_frozen(file, ret_config, err);
 }
 
 /* That start lies before the configuration which names it: nobody missed it. Within its minute it is meant.
@@ -210,7 +213,7 @@ static int go_on(struct error *err)
 	int r = run_load(&run, err);
 
 	asked = run_asked_get(&since, NULL) == 0;
-	interrupted = r == 0 && is_interrupted(&run);
+	interrupted = r == 0 && expire_is_interrupted(run.state);
 	if (!asked && !interrupted)
 		return r == -ENOENT ? 0 : r < 0 || !run_state_is_final(run.state) ? r : put_away(err);
 	/* The power went before the trainer had obeyed. */
@@ -221,10 +224,10 @@ static int go_on(struct error *err)
 	if ((r = manager_open(&manager, err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
 		return r < 0 ? r : 1;
-	if (asked && asked_is_over(config_path(0, NULL), since))
-		return asked_give_up(err);
+	if (asked && expire_is_due(config_path(0, NULL), since))
+		return expire_asked(err);
 	if (!asked && run.ends_s && time(NULL) >= run.ends_s)
-		return expire(&run, err);
+		return expire_run(&run, err);
 	event_send(&(struct event){ .id = EVENT_RUN_REBOOTED, .run_id = run.id },
 		   "%s: going on after a reboot", interrupted ? run.id : "a run that was asked for");
 	r = manager_start_run(manager, err);
@@ -239,7 +242,7 @@ static int resume(unsigned wait_s, struct error *err)
 	int r;
 
 	if (run_asked_get(&since, NULL) == 0 ||
-	    (run_load(&run, NULL) == 0 && is_interrupted(&run) && run.ends_s))
+	    (run_load(&run, NULL) == 0 && expire_is_interrupted(run.state) && run.ends_s))
 		wait_for_clock(wait_s);
 	r = go_on(err);
 	if (r == 0)
@@ -273,7 +276,7 @@ int oneshot_unfinished(int argc, char **argv)
 	/* Until kiln-begin has taken it up nobody works on it. */
 	if (access(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), F_OK) == 0)
 		return 1;
-	return r == 0 && (state == RUN_RUNNING || state == RUN_PAUSED || state == RUN_STOPPING) ? 0 : 1;
+	return r == 0 && expire_is_interrupted(state) ? 0 : 1;
 }
 
 int oneshot_new(int argc, char **argv)

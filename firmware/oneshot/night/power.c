@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the box does after a night: it goes off, or to sleep, where that harms nobody and it comes back. */
+#include "oneshot/night/power.h"
 #include "core/base/events.h"
 #include "core/base/paths.h"
 #include "core/box/night.h"
 #include "core/box/update.h"
 #include "drivers/clock/alarm.h"
 #include "drivers/manager/manager.h"
-#include "oneshot/oneshot.h"
 
 #include <inttypes.h>
 #include <signal.h>

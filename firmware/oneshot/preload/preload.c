@@ -3,6 +3,9 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "oneshot/preload/fetcher.h"
+#include "oneshot/preload/progress.h"
+#include "oneshot/preload/space.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +17,7 @@
 
 struct preload {
 	struct config config;
-	struct room room;
+	struct space space;
 	struct progress progress;
 	struct fetcher *fetcher; /* of the store in work; NULL: it is only counted */
 	const struct config_store *where;
@@ -37,14 +40,14 @@ static int arrived(struct preload *p, const struct cache_object *object)
 	p->progress.bytes_fetched += object->pin->bytes;
 	is_there(p, object);
 	progress_note_now_and_then(&p->progress);
-	return room_add(&p->room, object, p->err);
+	return space_add(&p->space, object, p->err);
 }
 
 static int fetched(void *context, const struct cache_object *object, int r, const struct error *err)
 {
 	struct preload *p = context;
 
-	p->room.coming -= object->pin->bytes;
+	p->space.coming -= object->pin->bytes;
 	if (r == 0)
 		return arrived(p, object);
 	log_warning("%s: %s", object->key, err->text);
@@ -59,26 +62,26 @@ static int count(struct preload *p, const struct cache_object *object)
 {
 	p->progress.objects++;
 	p->progress.bytes += object->pin->bytes;
-	if (cache_touch(p->room.cache, object))
+	if (cache_touch(p->space.cache, object))
 		is_there(p, object);
 	return 0;
 }
 
 static int bring(struct preload *p, const struct cache_object *object, const char *key)
 {
-	bool room = false;
+	bool fits = false;
 	int r;
 
-	if (cache_touch(p->room.cache, object)) {
+	if (cache_touch(p->space.cache, object)) {
 		is_there(p, object);
 		return 0;
 	}
-	r = room_make(&p->room, object->pin->bytes, &room, p->err);
-	if (r < 0 || !room) {
-		p->progress.left_out += !room;
+	r = space_make(&p->space, object->pin->bytes, &fits, p->err);
+	if (r < 0 || !fits) {
+		p->progress.left_out += !fits;
 		return r;
 	}
-	p->room.coming += object->pin->bytes;
+	p->space.coming += object->pin->bytes;
 	return fetcher_add(p->fetcher, key, object->pin, fetched, p, p->err);
 }
 
@@ -94,7 +97,7 @@ static int each_object(void *context, const struct store_object *found)
 	if (!cache_takes_pin(&found->pin))
 		return 0;
 	for (size_t i = 0; i < p->pin; i++)
-		if (cache_pin_covers(&p->room.pins.pin[i], &item))
+		if (cache_pin_covers(&p->space.pins.pin[i], &item))
 			return 0;
 	return p->fetcher ? bring(p, &object, found->key) : count(p, &object);
 }
@@ -111,7 +114,7 @@ static int list(struct preload *p, const struct config_store *where, const char 
 		return 0;
 	p->where = where;
 	if ((r = store_open(where, &options, &store, p->err)) < 0 ||
-	    (fetch && (r = fetcher_open(&p->config, where, p->room.cache, &p->fetcher, p->err)) < 0))
+	    (fetch && (r = fetcher_open(&p->config, where, p->space.cache, &p->fetcher, p->err)) < 0))
 		return r;
 	r = store_list(store, glob, each_object, p, p->err);
 	if (r == 0 && p->fetcher)
@@ -135,7 +138,7 @@ static void glob_of(const char *prefix, char out[static GLOB_MAX])
 
 static int list_pin(struct preload *p, const struct cache_pin *pin, bool fetch)
 {
-	const struct config_source *source = room_source_of(&p->room, pin);
+	const struct config_source *source = space_source_of(&p->space, pin);
 	char url[sizeof("s3://") + CONFIG_BUCKET_MAX], glob[GLOB_MAX];
 	struct config_store bucket;
 
@@ -153,8 +156,8 @@ static int list_all(struct preload *p, bool fetch)
 {
 	int r = 0;
 
-	for (p->pin = 0; p->pin < p->room.pins.count; p->pin++)
-		if ((r = list_pin(p, &p->room.pins.pin[p->pin], fetch)) < 0)
+	for (p->pin = 0; p->pin < p->space.pins.count; p->pin++)
+		if ((r = list_pin(p, &p->space.pins.pin[p->pin], fetch)) < 0)
 			return r;
 	for (uint32_t i = 0; r == 0 && i < p->config.sources; i++) {
 		const struct config_source *source = &p->config.source[i];
@@ -178,13 +181,13 @@ static int preload(struct preload *p)
 
 	if (p->config.fetch.cache_bytes == 0)
 		return error_set(p->err, -EINVAL, "fetch.cache_bytes is 0: there is no cache to fill");
-	r = cache_open(path_of(PATH_CACHE, NULL, folder), CACHE_WRITE, &p->room.cache, p->err);
+	r = cache_open(path_of(PATH_CACHE, NULL, folder), CACHE_WRITE, &p->space.cache, p->err);
 	if (r < 0)
 		return r;
-	cache_sweep(p->room.cache);
+	cache_sweep(p->space.cache);
 	progress_note(&p->progress, "running", "");
-	if ((r = cache_pins_load(p->room.cache, &p->room.pins, p->err)) < 0 || (r = list_all(p, false)) < 0 ||
-	    (r = room_look(&p->room, p->err)) < 0)
+	if ((r = cache_pins_load(p->space.cache, &p->space.pins, p->err)) < 0 ||
+	    (r = list_all(p, false)) < 0 || (r = space_look(&p->space, p->err)) < 0)
 		return r;
 	progress_note(&p->progress, "running", "");
 	/* A run may evict some that were there. */
@@ -207,20 +210,20 @@ static uint64_t unix_us(void)
 int oneshot_preload(int argc, char **argv)
 {
 	static struct error err;
-	struct preload p = { .room.started_s = time(NULL), .progress.started_us = unix_us(), .err = &err };
+	struct preload p = { .space.started_s = time(NULL), .progress.started_us = unix_us(), .err = &err };
 	int r = config_load(config_path(argc, argv), &p.config, &err);
 
-	p.room.config = &p.config;
+	p.space.config = &p.config;
 	if (r == 0)
 		r = preload(&p);
 	if (r == 0)
 		progress_note_finished(&p.progress);
-	else if (p.room.cache)
+	else if (p.space.cache)
 		progress_note(&p.progress, "failed", err.text);
 	fetcher_closep(&p.fetcher);
-	cache_list_done(&p.room.list);
-	cache_pins_done(&p.room.pins);
-	cache_closep(&p.room.cache);
+	cache_list_done(&p.space.list);
+	cache_pins_done(&p.space.pins);
+	cache_closep(&p.space.cache);
 	config_done(&p.config);
 	return r < 0 ? fatal(&err) : EX_OK;
 }

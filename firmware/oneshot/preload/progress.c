@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/preload/progress.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "drivers/cache/cache.h"
 #include "drivers/notify/notify.h"
-#include "oneshot/preload/preload.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oneshot/preload/preload.h"
+
+#include "oneshot/preload/space.h"
 
 #include <string.h>
 
-const struct config_source *room_source_of(const struct room *room, const struct cache_pin *pin)
+const struct config_source *space_source_of(const struct space *space, const struct cache_pin *pin)
 {
-	for (uint32_t i = 0; i < room->config->sources; i++) {
-		const struct config_source *source = &room->config->source[i];
+	for (uint32_t i = 0; i < space->config->sources; i++) {
+		const struct config_source *source = &space->config->source[i];
 		struct cache_room folders;
 
 		if (cache_takes_store(&source->store) &&
@@ -23,11 +24,11 @@ const struct config_source *room_source_of(const struct room *room, const struct
  * object, or one that the store has no more, is of use to nobody. */
 static uint64_t place_of(void *context, const struct cache_item *item)
 {
-	const struct room *room = context;
+	const struct space *space = context;
 
-	for (size_t i = 0; i < room->pins.count; i++)
-		if (cache_pin_covers(&room->pins.pin[i], item) &&
-		    (item->used_s >= room->started_s || !room_source_of(room, &room->pins.pin[i])))
+	for (size_t i = 0; i < space->pins.count; i++)
+		if (cache_pin_covers(&space->pins.pin[i], item) &&
+		    (item->used_s >= space->started_s || !space_source_of(space, &space->pins.pin[i])))
 			return CACHE_PINNED;
 	return 0;
 }
@@ -35,53 +36,53 @@ static uint64_t place_of(void *context, const struct cache_item *item)
 /* What this very preload wants stays; of the rest, the longest unused goes first. */
 static double age(void *context, const struct cache_held *held)
 {
-	const struct room *room = context;
+	const struct space *space = context;
 
-	return held->used_s >= room->started_s ? -1 : (double)(room->started_s - held->used_s);
+	return held->used_s >= space->started_s ? -1 : (double)(space->started_s - held->used_s);
 }
 
-static uint64_t usable_bytes(const struct room *room)
+static uint64_t usable_bytes(const struct space *space)
 {
-	uint64_t free = cache_free_bytes(room->cache), spare = room->config->fetch.cache_spare_bytes;
-	uint64_t usable = room->list.bytes + (free > spare ? free - spare : 0);
+	uint64_t free = cache_free_bytes(space->cache), spare = space->config->fetch.cache_spare_bytes;
+	uint64_t usable = space->list.bytes + (free > spare ? free - spare : 0);
 
-	return usable < room->config->fetch.cache_bytes ? usable : room->config->fetch.cache_bytes;
+	return usable < space->config->fetch.cache_bytes ? usable : space->config->fetch.cache_bytes;
 }
 
-int room_look(struct room *room, struct error *err)
+int space_look(struct space *space, struct error *err)
 {
-	return cache_list_read(&room->list, room->cache, place_of, room, err);
+	return cache_list_read(&space->list, space->cache, place_of, space, err);
 }
 
 /* A run may fill the cache at the same time. */
-int room_make(struct room *room, uint64_t bytes, bool *ret_room, struct error *err)
+int space_make(struct space *space, uint64_t bytes, bool *ret_fits, struct error *err)
 {
 	uint64_t usable, wanted;
 	int r = 0;
 
-	if (cache_list_is_stale(&room->list, room->cache))
-		r = room_look(room, err);
-	usable = usable_bytes(room);
-	wanted = room->list.bytes + room->coming + bytes;
-	*ret_room = wanted <= usable;
-	if (r < 0 || *ret_room || room->coming + bytes > usable)
+	if (cache_list_is_stale(&space->list, space->cache))
+		r = space_look(space, err);
+	usable = usable_bytes(space);
+	wanted = space->list.bytes + space->coming + bytes;
+	*ret_fits = wanted <= usable;
+	if (r < 0 || *ret_fits || space->coming + bytes > usable)
 		return r;
-	*ret_room =
-		cache_list_evict(&room->list, room->cache, wanted - usable, wanted - usable, age, room) > 0;
-	if (*ret_room)
-		cache_list_changed(&room->list, room->cache);
+	*ret_fits = cache_list_evict(&space->list, space->cache, wanted - usable, wanted - usable, age,
+				     space) > 0;
+	if (*ret_fits)
+		cache_list_changed(&space->list, space->cache);
 	return 0;
 }
 
-int room_add(struct room *room, const struct cache_object *object, struct error *err)
+int space_add(struct space *space, const struct cache_object *object, struct error *err)
 {
 	const struct cache_item item = { .endpoint = object->endpoint,
 					 .bucket = object->bucket,
 					 .key = object->key,
-					 .used_s = room->started_s };
+					 .used_s = space->started_s };
 	char name[CACHE_NAME_BYTES];
 
 	cache_name(object, name);
-	cache_list_changed(&room->list, room->cache);
-	return cache_list_add(&room->list, name, object->pin->bytes, place_of(room, &item), err);
+	cache_list_changed(&space->list, space->cache);
+	return cache_list_add(&space->list, name, object->pin->bytes, place_of(space, &item), err);
 }

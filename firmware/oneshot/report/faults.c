@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/report/faults.h"
 #include "drivers/journal/journal.h"
-#include "oneshot/report/report.h"
 
 #include <string.h>
 #include <syslog.h>

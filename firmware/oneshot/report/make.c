@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/report/make.h"
 #include "core/base/version.h"
 #include "core/box/image.h"
 #include "core/box/night.h"
 #include "core/run/status.h"
-#include "oneshot/report/report.h"
+#include "oneshot/report/faults.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,64 +3,12 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/box/tonight.h"
-#include "drivers/manager/manager.h"
+#include "oneshot/boot/last_good.h"
+#include "oneshot/report/make.h"
+#include "oneshot/report/send.h"
 
 #include <string.h>
 #include <sysexits.h>
-
-#define UNIT "kiln-report.service"
-
-/* ---- Asked for ---- */
-
-static bool any_has(const char *form)
-{
-	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
-	uint32_t count = 0;
-
-	return report_list(form, &ids, &count, NULL) == 0 && count > 0;
-}
-
-/* Root asks, for it does not talk to the network. */
-static int ask(bool wait, uint64_t wait_min, struct error *err)
-{
-	CLEANUP(manager_closep) struct manager *manager = NULL;
-	const uint64_t wait_s = (2 * wait_min + 2) * 60; /* posting and uploading, and a while */
-	int r = manager_open(&manager, err);
-
-	if (r < 0)
-		return r;
-	if (!wait)
-		return manager_start(manager, UNIT, err);
-	r = manager_run(manager, UNIT, wait_s, err);
-	/* A job that has looked for the last time takes up whoever asks before it is gone. */
-	return r == 0 && any_has("night") ? manager_run(manager, UNIT, wait_s, err) : r;
-}
-
-void report_ask(const struct tonight *night, const struct config *wait)
-{
-	struct error err = { 0 };
-
-	if (night && tonight_end(night->from_s, &err) < 0)
-		log_warning("%s", err.text);
-	if (ask(wait != NULL, wait ? wait->notify.wait_min : 0, &err) < 0)
-		log_warning("%s; going on without the report of this night", err.text);
-}
-
-void report_ask_due(bool at_boot)
-{
-	struct tonight night;
-	struct error err = { 0 };
-
-	if (tonight_settle(&err) < 0)
-		log_warning("%s", err.text);
-	/* The timer may have begun one meanwhile. */
-	if (at_boot && tonight_get(&night, NULL) == 0 && night.before_boot)
-		report_ask(&night, NULL);
-	else if (any_has("night") || any_has("pending"))
-		report_ask(NULL, NULL);
-}
-
-/* ---- Done ---- */
 
 static int write_text(const cJSON *report, const char *id, struct error *err)
 {
@@ -165,7 +113,7 @@ int oneshot_report(int argc, char **argv)
 	(void)argv;
 	if (config_load(config_path(0, NULL), &config, &err) < 0) {
 		log_warning("%s", err.text);
-		if (config_kept(config_path(0, NULL), &config, &err) < 0)
+		if (last_good_or_frozen(config_path(0, NULL), &config, &err) < 0)
 			log_warning("%s; nobody can be told of this night", err.text);
 	}
 	return report_all(&config, &err) < 0 ? fatal(&err) : EX_OK;

@@ -3,11 +3,13 @@
  * A report goes to notify.url, and beside its run's files, or where there was no run into
  * nights/<run.name>-<id>/: report.json and report.txt.
  */
+#include "oneshot/report/send.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "drivers/store/credential.h"
+#include "drivers/store/store.h"
 #include "drivers/webhook/webhook.h"
-#include "oneshot/report/report.h"
+#include "oneshot/report/make.h"
 
 #include <mbedtls/platform_util.h>
 #include <string.h>

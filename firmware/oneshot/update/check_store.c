@@ -3,7 +3,9 @@
  * counts as good. */
 #include "core/base/events.h"
 #include "core/base/log.h"
-#include "oneshot/oneshot.h"
+#include "core/config/config.h"
+#include "drivers/store/store.h"
+#include "oneshot/update/update.h"
 
 #include <sysexits.h>
 
@@ -17,7 +19,8 @@ static int stop_at_first(void *context, const struct store_object *object)
 static int check(const struct config *config, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
-	int r = begin_store(config, &config->sink, &store, err);
+	const struct store_options options = store_options_of(config);
+	int r = store_open(&config->sink, &options, &store, err);
 
 	if (r == 0)
 		r = store_list(store, NULL, stop_at_first, NULL, err);

@@ -7,8 +7,11 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/box/update.h"
+#include "core/config/config.h"
 #include "drivers/notify/notify.h"
-#include "oneshot/oneshot.h"
+#include "drivers/store/store.h"
+#include "oneshot/update/failed.h"
+#include "oneshot/update/update.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -155,19 +158,6 @@ static int fetch_bundle(struct fetch *fetch, const struct config *config, struct
 	fetch->update.bytes_done = object.pin.bytes;
 	note(fetch);
 	return 0;
-}
-
-int update_failed(struct update *update, struct error *err)
-{
-	struct error note_err;
-
-	update_discard();
-	update->state = UPDATE_FAILED;
-	(void)snprintf(update->text, sizeof(update->text), "%.1000s", err->text);
-	if (update_save(update, &note_err) < 0)
-		log_warning("%s", note_err.text);
-	event_send(&(struct event){ .id = EVENT_UPDATE_FAILED, .url = update->url }, "%s", err->text);
-	return error_exit_code(err);
 }
 
 int oneshot_update_fetch(int argc, char **argv)

@@ -8,11 +8,13 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/box/update.h"
+#include "core/run/run.h"
 #include "core/run/status.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/notify.h"
 #include "drivers/rauc/rauc.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/update/failed.h"
+#include "oneshot/update/update.h"
 
 #include <spawn.h>
 #include <string.h>
@@ -212,21 +214,4 @@ int oneshot_update(int argc, char **argv)
 	event_send(&(struct event){ .id = EVENT_UPDATE_INSTALLED, .url = update.url },
 		   "%s is in the other slot, which boots next", update.url);
 	return restart(&update, &err) < 0 ? update_failed(&update, &err) : EX_OK;
-}
-
-/* OnFailure= of the services of an update: one that was killed, or never began, could not say so itself. */
-int oneshot_update_failed(int argc, char **argv)
-{
-	static struct update update;
-	const char *unit = getenv("MONITOR_UNIT"), *result = getenv("MONITOR_SERVICE_RESULT");
-	struct error err = { 0 };
-
-	(void)argc;
-	(void)argv;
-	if (update_load(&update, &err) < 0)
-		return fatal(&err);
-	if (!update_goes_on(&update))
-		return EX_OK;
-	(void)error_set(&err, -EIO, "%s ended: %s", unit ? unit : "kiln-update", result ? result : "killed");
-	return update_failed(&update, &err);
 }

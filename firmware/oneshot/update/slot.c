@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kiln-mark-good and kiln-trial, which are shell, found of a slot: an event. */
 #include "core/base/events.h"
-#include "oneshot/oneshot.h"
+#include "oneshot/update/update.h"
 
 #include <string.h>
 #include <sysexits.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oneshot/preload/preload.h"
+
+#include "oneshot/preload/fetcher.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run that was asked for has its night, too: after its end nobody begins it. */
+#include "oneshot/night/expire.h"
 #include "core/base/events.h"
 #include "core/box/night.h"
-#include "oneshot/oneshot.h"
 
 #include <time.h>
 
-bool asked_is_over(const char *file, int64_t since)
+bool expire_is_due(const char *file, int64_t since)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 	CLEANUP(config_done) struct config config = { 0 };
@@ -23,12 +23,12 @@ bool asked_is_over(const char *file, int64_t since)
 	return ends && time(NULL) >= ends;
 }
 
-bool is_interrupted(const struct run *run)
+bool expire_is_interrupted(enum run_state state)
 {
-	return run->state == RUN_RUNNING || run->state == RUN_PAUSED || run->state == RUN_STOPPING;
+	return state == RUN_RUNNING || state == RUN_PAUSED || state == RUN_STOPPING;
 }
 
-int expire(const struct run *run, struct error *err)
+int expire_run(const struct run *run, struct error *err)
 {
 	bool expired;
 	int r = run_expire(run, &expired, err);
@@ -39,12 +39,12 @@ int expire(const struct run *run, struct error *err)
 	return r;
 }
 
-int asked_give_up(struct error *err)
+int expire_asked(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 
 	event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
 		   "no run: run.ends_at came before the one that was asked for could begin");
 	run_asked_over(true);
-	return run_load(&run, NULL) == 0 && is_interrupted(&run) ? expire(&run, err) : 0;
+	return run_load(&run, NULL) == 0 && expire_is_interrupted(run.state) ? expire_run(&run, err) : 0;
 }

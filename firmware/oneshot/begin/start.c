@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/start.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "model/adapt.h"
+#include "model/checkpoint.h"
+#include "model/weights.h"
+#include "oneshot/begin/bring.h"
+#include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/weights.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Whether the weights fit ---- */
+
+/* kiln-traind would refuse the weights of a network with other layers. */
+static int check_latest(const char *file, const struct start *start, const char *hash, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
+	int r = safetensors_open(start->path, &weights, err);
+
+	if (r < 0 || (r = checkpoint_expect(start->with.run_id, weights, "layers_hash", hash, err)) == 0)
+		return r;
+	(void)unlink(start->path);
+	return error_prefix(err,
+			    "%s: run.start_from = \"latest\", but the layers are not those of the last run; "
+			    "start from \"scratch\" or put them back",
+			    file);
+}
+
+/* Layers that need statistics of the data find them in the sources or in the weights, `given`. */
+static int check_adapt(const struct graph *graph, const struct weights *given, struct error *err)
+{
+	CLEANUP(adapt_closep) struct adapt *adapt = NULL;
+
+	return adapt_open(graph, given, &adapt, err);
+}
+
+static int check_weights(const char *file, const struct graph *graph, const struct start *start,
+			 struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
+	struct weights match = { 0 };
+	char text[WEIGHTS_TEXT_BYTES];
+	int r = safetensors_open(start->path, &weights, err);
+
+	if (r < 0)
+		(void)error_prefix(err, "%s", graph->config->model.weights);
+	else
+		r = weights_match(graph, graph->config->model.weights, weights, &match, err);
+	if (r == 0 && (r = check_adapt(graph, &match, err)) == 0)
+		log_info("%s: %s", graph->config->model.weights, weights_text(&match, text));
+	else
+		(void)unlink(start->path);
+	weights_done(&match);
+	return r < 0 ? error_prefix(err, "%s: model.weights", file) : 0;
+}
+
+/* ---- Which weights ---- */
+
+/* The newest checkpoint of the last run; where that run has none, the checkpoint it started with itself. */
+static int find_latest(const struct config *config, const struct run *last, struct start *ret_start,
+		       struct error *err)
+{
+	const char *const ids[] = { last->id, last->start_run };
+	CLEANUP(store_closep) struct store *sink = NULL;
+	int r = configured_store_open(config, &config->sink, &sink, err);
+
+	for (size_t i = 0; r == 0 && !*ret_start->path && i < sizeof(ids) / sizeof(ids[0]) && *ids[i]; i++) {
+		ret_start->with.run_id = ids[i];
+		r = bring_start(sink, ids[i], ret_start->path, err);
+	}
+	if (r == 0 && !*ret_start->path && *last->id)
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_MISSING, .run_id = last->id },
+			   "%s has no checkpoint; starting from scratch", last->id);
+	return r;
+}
+
+int start_choose(const char *file, const struct graph *graph, const struct run *last, struct start *ret_start,
+		 struct error *err)
+{
+	const struct config *config = graph->config;
+	int r = 0;
+
+	*ret_start = (struct start){ 0 };
+	ret_start->with.file = ret_start->path;
+	if (config->run.start_from == START_LATEST &&
+	    ((r = find_latest(config, last, ret_start, err)) < 0 || *ret_start->path))
+		return r < 0 ? r : check_latest(file, ret_start, graph->layers_hash, err);
+	if (!*config->model.weights)
+		return check_adapt(graph, NULL, err);
+	if ((r = weights_bring(config, NULL, ret_start->path, ret_start->sha256, err)) < 0)
+		return r;
+	ret_start->with.run_id = "";
+	ret_start->with.sha256 = ret_start->sha256;
+	return check_weights(file, graph, ret_start, err);
+}

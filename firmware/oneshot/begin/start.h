@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The weights that a new run starts with: checked before the record is made, because the record freezes the
+ * configuration, and a mistake in it would fail the trainer this night and every later one. */
+#pragma once
+
+#include "core/base/paths.h"
+#include "core/run/run.h"
+#include "drivers/digest/digest.h"
+#include "model/graph/graph.h"
+
+/* with.file and with.sha256 point into this very structure, so do not copy it; with.run_id points into the
+ * last run. */
+struct start {
+	struct run_start with;         /* as run_begin() expects it */
+	char path[PATH_BYTES];         /* of the weights; "" = the run starts from scratch */
+	char sha256[DIGEST_HEX_BYTES]; /* of the file of model.weights */
+};
+
+/* Brings the weights that run.start_from and model.weights of the graph's configuration ask for, and checks
+ * that they fit the graph. `last` is the last run of this box, its id "" = there is none; `file` names the
+ * configuration in errors. */
+MUST_CHECK int start_choose(const char *file, const struct graph *graph, const struct run *last,
+			    struct start *ret_start, struct error *err);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The run.json of a run in the store: <run id>/run.json in the sink. */
+#pragma once
+
+#include "core/run/run.h"
+#include "drivers/store/store.h"
+
+/* Reads what a run.json in the store says; ret_run->config stays empty. *ret_text is its text, of *ret_bytes
+ * bytes; the caller frees it.
+ * Errors: -ENOENT the store has no such run; -EBADMSG. */
+MUST_CHECK int stored_record_get(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
+				 uint64_t *ret_bytes, struct error *err);
+
+/* Writes the current record, as it is now, into the store. */
+MUST_CHECK int stored_record_put(struct store *sink, const char *run_id, struct error *err);
+
+/* Reads the frozen configuration from the text of a run.json; errors name it `file`. The caller does
+ * config_done(). */
+MUST_CHECK int stored_record_config(const char *file, const char *text, uint64_t bytes,
+				    struct config *ret_config, struct error *err);
+
+/* Returns whether the record names another machine than this one. False where either of them has no id. */
+bool stored_record_is_anothers(const struct run *run);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What prepares the machine: at boot, from what lies on /data and on the ESP, and before each run.
+ *
+ *     provision.c    at boot: bind folders of /data to where programs look for them
+ *     configure.c    at boot: files that somebody put on the ESP become the box's own
+ *     ssh_keys.c     the check of its authorized_keys
+ *     clock.c        at boot: wait until the clock is set
+ *     boot_pages.c   at boot: pages of 1 GiB for the next boot
+ *     hugepages.c    before a run: pages for its ring
+ *     interrupts.c   before a run: the interrupts of its network interface on its cores
+ *     release.c      after a run: its pages back to the system
+ *     last_good.c    the copy of kiln.conf that was valid when it was last checked
+ *
+ * Each verb is one process of one thread; at boot they run one after the other, before the daemons (the
+ * order stands in rootfs/systemd and rootfs/overlay).
+ * Crash: every verb may be run again from its beginning. configure.c erases a file from the ESP only after
+ * its copy is flushed to /data; the rest is kernel state, which a reboot forgets.
+ */
+#pragma once
+
+/* Binds the folders of /data. */
+int oneshot_provision(int argc, char **argv);
+/* Checks the files in the ESP's folder config, stores the good ones on /data, and erases them there. */
+int oneshot_configure(int argc, char **argv);
+/* Where requests are signed, waits until the clock is set, for a bounded time; an event says so where it is
+ * still not. [--wait-s SECONDS] */
+int oneshot_clock(int argc, char **argv);
+/* Writes clock.ntp_servers for systemd-timesyncd, before it starts. */
+int oneshot_clock_servers(int argc, char **argv);
+/* Tells the boot loader how many pages of 1 GiB ring.pages = "1GiB" needs, and mounts the ring's folder with
+ * those that this boot has. */
+int oneshot_boot_pages(int argc, char **argv);
+/* Sets aside hugepages for the ring of the current run. */
+int oneshot_hugepages(int argc, char **argv);
+/* Puts the interrupts of the network interface on the cores of the current run. */
+int oneshot_interrupts(int argc, char **argv);
+/* Unmounts the ring's folder and gives its hugepages back: no run will come back. */
+int oneshot_release(int argc, char **argv);
+/* Saves kiln.conf, as it was checked, as the last good configuration. */
+int oneshot_keep_config(int argc, char **argv);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far a preload is: preload.json in the cache (drivers/cache/cache.h), for kiln cache status. */
+#pragma once
+
+#include <stdint.h>
+
+struct progress {
+	uint64_t objects, bytes;         /* that the next run reads or that are pinned */
+	uint64_t done, bytes_done;       /* of these, in the cache by now */
+	uint64_t fetched, bytes_fetched; /* of those done, copied from the store by this preload */
+	uint64_t left_out;               /* objects without space in the cache */
+	uint64_t failed;                 /* objects that the store could not deliver */
+	uint64_t started_us;             /* Unix time */
+	uint64_t noted_us;               /* clock_us() of the last note */
+};
+
+/* Writes the note. A failure to write it is a warning. */
+void progress_note(struct progress *progress, const char *state, const char *text);
+/* Writes the note "running" where the last one is half a second old. */
+void progress_note_now_and_then(struct progress *progress);
+/* Writes the note "finished", and its sentence to the log. */
+void progress_note_finished(struct progress *progress);

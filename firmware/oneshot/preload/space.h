@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Space in the cache for a preload. Order: set `config`, `cache`, `pins` and `started_s` -> space_look ->
+ * (space_make -> `coming` += bytes -> space_add or nothing, `coming` -= bytes)* -> cache_list_done.
+ *
+ * What this preload wants stays: the count has set its time of use to started_s or later. Of the rest the
+ * longest unused goes first, as in kiln-fetchd.
+ */
+#pragma once
+
+#include "core/config/config.h"
+#include "drivers/cache/list.h"
+#include "drivers/cache/pins.h"
+
+struct space {
+	const struct config *config;
+	struct cache *cache;
+	struct cache_pins pins;
+	struct cache_list list; /* what the cache holds, from space_look() on */
+	uint64_t coming;        /* bytes that are being fetched, not in the list yet */
+	int64_t started_s;      /* Unix time: whatever was used since then is wanted by this preload */
+};
+
+/* Returns the first source in whose store a pin lies; NULL: it lies in none of them. */
+const struct config_source *space_source_of(const struct space *space, const struct cache_pin *pin);
+/* Lists the cache. */
+MUST_CHECK int space_look(struct space *space, struct error *err);
+/* Makes space for an object of `bytes`, by eviction where there is too little. *ret_fits: false where what
+ * may be evicted is not enough. */
+MUST_CHECK int space_make(struct space *space, uint64_t bytes, bool *ret_fits, struct error *err);
+/* Lists an object that is in the cache now. */
+MUST_CHECK int space_add(struct space *space, const struct cache_object *object, struct error *err);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An update of the box, A/B: fetch the bundle, install it into the slot that is not running, restart.
+ *
+ *     fetch.c         the bundle from the store, or from a file of the box, to PATH_BUNDLE
+ *     install.c       RAUC writes the other slot; then the box restarts
+ *     failed.c        an update that ends without success
+ *     check_store.c   whether the sink answers: part of the health check of an updated slot
+ *     slot.c          events of the shell scripts that judge a slot (kiln-trial, kiln-mark-good)
+ *
+ * Why a power cut at any moment leaves a box that boots: nothing ever writes to the slot that is running.
+ *
+ *   - RAUC checks the signature of the bundle before it writes a byte; PATH_BUNDLE itself is not trusted.
+ *   - Before the first byte of the other slot changes, the hook of the bundle removes that slot's slot.cfg,
+ *     without which the boot loader does not take the slot. slot.cfg comes back last, after root file system,
+ *     kernel and initramfs are written and flushed. A cut in between: the boot loader takes the old slot.
+ *   - The new slot boots on trial. kiln-mark-good makes it the good one once the box is healthy; a slot that
+ *     does not get there in time, or fails to boot three times, loses its turn, and the box is back on the
+ *     old one. This is why an update is refused while the running slot is on trial: it would overwrite the
+ *     only slot that is known to be good.
+ *   - RAUC's and GRUB's choice of the slot is one file, replaced by rename (overlay: boot/grub-editenv).
+ *
+ * Why it waits for a checkpoint first: a run goes on during the installation and after the restart. Should
+ * the box go down while RAUC writes, no computed step is lost. A run's records are never touched.
+ *
+ * Each verb is one process of one thread. They write the note of core/box/update.h in turn.
+ * Crash: the note and the bundle lie below /run and /data; OnFailure= writes what a killed process could not
+ * say, and the update is to be asked for again.
+ */
+#pragma once
+
+/* Fetches the bundle that kiln update asked for to PATH_BUNDLE. [--config FILE] */
+int oneshot_update_fetch(int argc, char **argv);
+/* Waits for a checkpoint of the run that goes on, has RAUC install PATH_BUNDLE, then restarts the box. */
+int oneshot_update(int argc, char **argv);
+/* OnFailure= of both services. */
+int oneshot_update_failed(int argc, char **argv);
+/* Exits with 0 when the sink answers, or where nothing needs it to. [--config FILE] */
+int oneshot_check_store(int argc, char **argv);
+/* Sends an event about a slot: good|bad|back A|B. */
+int oneshot_slot(int argc, char **argv);
