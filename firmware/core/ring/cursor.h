@@ -20,6 +20,9 @@ enum split {
 	SPLIT_MAX,
 };
 
+/* "train", "validation" or "test"; `split` is below SPLIT_MAX. */
+const char *split_name(uint32_t split);
+
 /* Where one source (and lane: index = source * lanes + lane) stands. */
 struct cursor_place {
 	uint64_t pass;   /* passes over the source that are behind us */
