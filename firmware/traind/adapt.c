@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What `normalization` layers know of the training split comes before step 0: its first segment is read once,
- * nothing is trained, then the run begins with the first batch. Meanwhile there is nothing to keep, so no
- * checkpoint: whoever stops or dies begins anew. The one behind it, of step 0, holds the statistics.
- */
-#include "model/adapt.h"
+#include "traind/adapt.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "drivers/notify/alive.h"
+#include "model/adapt.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -24,17 +21,17 @@ static void say(struct train *train, uint64_t *said_us)
 		      adapt_rows(train->adapt));
 }
 
-/* 1: the segment is through. */
-static int take_slot(struct train *train, const struct ring_slot *slot, struct error *err)
+/* Returns 1 at the end of the segment. */
+static int read_slot(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	const bool data = slot->kind == RING_DATA;
 	struct model_batch batch;
 	int r = 0;
 
 	if (slot->kind == RING_ERROR)
-		return train_refuse(train, slot, err);
+		return batches_refuse(train, slot, err);
 	if (data) {
-		train_batch(train, slot, &batch);
+		batches_read(train, slot, &batch);
 		r = adapt_batch(train->adapt, &batch, err);
 	}
 	ring_release(train->ring, slot);
@@ -52,9 +49,9 @@ int adapt(struct train *train, struct error *err)
 		return 0;
 	do {
 		say(train, &said_us);
-		r = train_next_slot(train, &slot, err);
+		r = batches_next(train, &slot, err);
 		if (r == 0)
-			r = take_slot(train, slot, err);
+			r = read_slot(train, slot, err);
 	} while (r == 0);
 	if (r < 0 || (r = adapt_end(train->adapt, train->model, err)) < 0)
 		return r;
@@ -62,5 +59,5 @@ int adapt(struct train *train, struct error *err)
 	adapt_closep(&train->adapt);
 	train->adapt = NULL;
 	r = save_checkpoint(train, true, err);
-	return r < 0 ? r : train_attach(train, err);
+	return r < 0 ? r : batches_attach(train, err);
 }

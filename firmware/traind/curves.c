@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Event files, three folders of them, as steps must ascend in each (model/formats/tfevents.h):
- *     logs/train        by epoch: epoch_loss, epoch_accuracy, epoch_learning_rate, histograms, config
- *     logs/validation   by epoch: epoch_loss, epoch_accuracy
- *     logs/steps        by step: batch_loss, batch_accuracy, batch_learning_rate, records_per_second,
- *                       stall_percent
- * A loss without an accuracy has no tag of it. Epochs and their names are Keras's. What is by epoch comes
- * from run.json's "epochs", so that it is written later when a disk is full; the points by step and the
- * histograms are then left out. Points by step are on the disk at the end of an epoch: a power cut may leave
- * a gap before the step that the run goes on from.
- */
+#include "traind/curves.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
+#include "model/formats/histogram.h"
 #include "model/formats/names.h"
+#include "traind/figures.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -30,7 +22,7 @@ static const char *const folders[] = {
 };
 static_assert(sizeof(folders) / sizeof(folders[0]) == CURVE_MAX, "every curve has its folder");
 
-/* Which member of an epoch in run.json is which tag. */
+/* Tag of each member that an epoch has in run.json. */
 static const struct {
 	const char *tag, *member;
 } points[][POINTS_MAX] = {
@@ -50,7 +42,7 @@ static struct curve *curve_of(struct train *train, enum curve_kind kind)
 	return &train->curves.curve[kind];
 }
 
-/* Markdown: a block that is shown as it is. */
+/* TensorBoard renders Markdown: the fence shows the text as it is. */
 static int write_config(struct tfevents *events, struct error *err)
 {
 	CLEANUP(free_ptr) char *config = NULL;
@@ -65,7 +57,7 @@ static int write_config(struct tfevents *events, struct error *err)
 	return tfevents_text(events, "config", 0, text, err);
 }
 
-/* What an earlier start said from curve->next on is said again. */
+/* Points of an earlier process from curve->next on are written again: the session start marks them void. */
 static int open_curve(struct train *train, enum curve_kind kind, struct error *err)
 {
 	struct curve *curve = curve_of(train, kind);
@@ -83,7 +75,7 @@ static int open_curve(struct train *train, enum curve_kind kind, struct error *e
 	return r;
 }
 
-/* What could not be written is written into a new file. */
+/* After an error closes the file: the next attempt begins a new one. */
 static int finish(struct curve *curve, int r, uint64_t next)
 {
 	if (r < 0)
@@ -108,7 +100,7 @@ void curves_close(struct train *train)
 
 /* ---- By epoch ---- */
 
-/* 0 without its first member: that pass is not through. */
+/* Returns 0 while the pass is not complete. */
 static uint32_t points_of(enum curve_kind kind, const cJSON *epoch,
 			  struct tfevents_scalar ret_points[static POINTS_MAX])
 {
@@ -137,7 +129,7 @@ static int write_epochs(struct train *train, enum curve_kind kind, const cJSON *
 		if (count == 0)
 			return 0;
 		r = open_curve(train, kind, err);
-		/* One value a record, as Keras writes them. */
+		/* One value a record, as Keras does. */
 		for (uint32_t i = 0; r == 0 && i < count; i++)
 			r = tfevents_scalars(curve->events, epoch, &values[i], 1, err);
 		if (r == 0)
@@ -182,7 +174,7 @@ static int write_weights(struct train *train, uint64_t epoch, struct error *err)
 	uint32_t count;
 	int r;
 
-	saver_wait(train); /* there is one shadow */
+	writer_wait(train); /* the model has one snapshot */
 	r = model_snapshot(train->model, err);
 	if (r < 0)
 		return r;
@@ -193,7 +185,6 @@ static int write_weights(struct train *train, uint64_t epoch, struct error *err)
 	return r;
 }
 
-/* Behind its scalars, so that steps ascend. */
 int curves_histograms(struct train *train, uint64_t epoch, struct error *err)
 {
 	const uint64_t every = train->run.config.tensorboard.histogram_epochs;
@@ -222,18 +213,18 @@ void curves_rest(struct train *train)
 	train->curves.since_waited_us = status->waited_us;
 }
 
-/* Leaves out those that there are not; returns how many remain. */
-static uint32_t known(struct tfevents_scalar *values, uint32_t count)
+/* Removes values that are NaN; returns how many remain. */
+static uint32_t drop_nan(struct tfevents_scalar *values, uint32_t count)
 {
-	uint32_t kept = 0;
+	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!isnan(values[i].value))
-			values[kept++] = values[i];
-	return kept;
+			values[left++] = values[i];
+	return left;
 }
 
-/* Rates are those since the point before it. */
+/* Rates cover the time since the point before. */
 static int write_step(struct train *train, uint64_t step, uint64_t now_us, struct error *err)
 {
 	const struct curves *curves = &train->curves;
@@ -242,7 +233,7 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 	struct model_metrics metrics;
 	uint64_t skipped = 0;
 	double scale = 1;
-	int r = report_metrics(train, &metrics, err);
+	int r = figures_get(train->model, &metrics, err);
 
 	if (r == 0)
 		r = model_loss_scale(train->model, &scale, &skipped, err);
@@ -257,14 +248,14 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 			  (float)((double)(status->rows - curves->since_rows) * 1e6 / passed_us) },
 			{ "stall_percent",
 			  (float)((double)(status->waited_us - curves->since_waited_us) * 100 / passed_us) },
-			{ "loss_scale", (float)scale }, /* both of mixed_float16 alone */
+			{ "loss_scale", (float)scale }, /* the last two: mixed_float16 only */
 			{ "skipped_steps", (float)skipped },
 		};
 		const bool scaled = train->run.config.model.precision == PRECISION_MIXED_FLOAT16;
 		const uint32_t count = sizeof(values) / sizeof(values[0]) - (scaled ? 0 : 2);
 
-		r = tfevents_scalars(curve_of(train, CURVE_STEPS)->events, step, values, known(values, count),
-				     err);
+		r = tfevents_scalars(curve_of(train, CURVE_STEPS)->events, step, values,
+				     drop_nan(values, count), err);
 	}
 	return finish(curve_of(train, CURVE_STEPS), r, step + 1);
 }
@@ -278,13 +269,13 @@ int curves_step(struct train *train, bool epoch_ends, struct error *err)
 	if ((!epoch_ends && !(every && step % every == 0)) || curve_of(train, CURVE_STEPS)->next > step)
 		return 0;
 	r = write_step(train, step, clock_us(), err);
-	if (r == 0 && epoch_ends) /* a disk that is waited for stalls the steps */
+	if (r == 0 && epoch_ends) /* once an epoch only: training waits for the disk */
 		r = tfevents_sync(curve_of(train, CURVE_STEPS)->events, err);
 	curves_rest(train);
-	if (r < 0 && !report_may_wait(r))
+	if (r < 0 && !figures_may_wait(r))
 		return r;
 	if (r < 0 && !curves->said)
-		log_warning("%s; points by step are left out", err->text);
+		log_warning("%s; points by step are lost", err->text);
 	curves->said = r < 0;
 	return 0;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The finished model in the forms that other tools load, beside model.safetensors. Never worth a run: what
- * cannot be written is said, and `kiln export` makes it from the model at any time.
- */
+#include "traind/forms.h"
 #include "core/base/log.h"
+#include "core/base/paths.h"
 #include "core/run/spool.h"
 #include "model/build.h"
 #include "model/export/export.h"
-#include "traind/train.h"
+#include "model/graph/graph.h"
 
 #include <string.h>
 
@@ -26,7 +24,7 @@ static const void *find_weights(void *context, const char *name)
 	return NULL;
 }
 
-static int write_form(const struct train *train, const struct graph *graph, struct weights *weights,
+static int write_form(const struct run *run, const struct graph *graph, struct weights *weights,
 		      enum export_form form, struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *data = NULL;
@@ -35,20 +33,20 @@ static int write_form(const struct train *train, const struct graph *graph, stru
 	int r = export_model(graph, find_weights, weights, form, &data, &bytes, err);
 
 	(void)snprintf(name, sizeof(name), "model/%s", export_file(form));
-	return r < 0 ? r : file_write_durable(spool_path(train->run.id, name, path), data, bytes, err);
+	return r < 0 ? r : file_write_durable(spool_path(run->id, name, path), data, bytes, err);
 }
 
-void write_forms(const struct train *train, const struct model_tensor *tensors, uint32_t count)
+void forms_write(const struct run *run, const struct model_tensor *tensors, uint32_t count)
 {
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	struct weights weights = { tensors, count };
 	struct error err = { 0 };
 
-	if (graph_build(&train->run.config, false, &graph, &err) < 0) {
+	if (graph_build(&run->config, false, &graph, &err) < 0) {
 		log_warning("no model for other tools: %s", err.text);
 		return;
 	}
 	for (enum export_form form = 0; form < EXPORT_FORMS; form++)
-		if (write_form(train, &graph, &weights, form, &err) < 0)
+		if (write_form(run, &graph, &weights, form, &err) < 0)
 			log_warning("no %s: %s", export_file(form), err.text);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "traind/publish.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "drivers/gpu/gpu.h"
@@ -36,10 +37,7 @@ static void write_page(struct train *train)
 	struct publish *publish = &train->publish;
 	struct status_traind *traind = &publish->status.traind;
 
-	(void)pthread_mutex_lock(&train->saver.lock);
-	traind->checkpoint_step = train->saver.saved_step;
-	traind->checkpoint_us = train->saver.saved_us;
-	(void)pthread_mutex_unlock(&train->saver.lock);
+	writer_saved(&train->writer, &traind->checkpoint_step, &traind->checkpoint_us);
 	if (train->model)
 		traind->step = model_step(train->model);
 	if (train->gpu)
@@ -54,7 +52,7 @@ void publish_phase(struct train *train, const char *phase, const char *format, .
 	struct status *status = &train->publish.status;
 	va_list args;
 
-	train->publish.batch_us = 0; /* what lies between two phases is neither work nor waiting */
+	train->publish.batch_us = 0; /* time between two phases counts neither as work nor as waiting */
 	(void)snprintf(status->phase, sizeof(status->phase), "%s", phase);
 	va_start(args, format);
 	(void)vsnprintf(status->text, sizeof(status->text), format, args);

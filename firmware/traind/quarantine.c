@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The quarantine list: which records fetch.bad_record = "skip" left out. kiln-fetchd names them in the slot
- * that leaves them out; a checkpoint has those of all slots behind its cursor, so that the list of a run that
- * was killed has each record once, too. An epoch leaves out the same ones as the last.
- */
+#include "traind/quarantine.h"
 #include "data/quarantine.h"
-#include "data/batch.h"
-#include "traind/train.h"
+#include "model/model.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-int quarantine_open(struct train *train, struct error *err)
+int quarantine_open(struct quarantine *list, const struct config *config, const char *plan_path,
+		    struct error *err)
 {
-	char path[PATH_BYTES];
-
-	if (train->run.config.fetch.bad_record != BAD_RECORD_SKIP)
-		return 0;
-	return plan_open(path_of(PATH_RUN, "plan", path), &train->quarantine.plan, err);
+	return config->fetch.bad_record == BAD_RECORD_SKIP ? plan_open(plan_path, &list->plan, err) : 0;
 }
 
-void quarantine_close(struct train *train)
+void quarantine_close(struct quarantine *list)
 {
-	plan_closep(&train->quarantine.plan);
+	plan_closep(&list->plan);
 }
 
 /* ---- The list ---- */
@@ -45,19 +37,19 @@ static bool is_listed(const struct quarantine *list, const struct ring_quarantin
 	return false;
 }
 
-/* What is beyond the list is counted in the first pass alone: nobody knows it again in the second. */
-static int add(struct train *train, const struct ring_quarantined *record, bool first_pass, struct error *err)
+/* Records beyond QUARANTINE_MAX are counted in the first pass only: a later pass could not tell whether such
+ * a record was counted before. */
+static int add(struct quarantine *list, const struct ring_quarantined *record, bool first_pass,
+	       struct error *err)
 {
-	struct quarantine *list = &train->quarantine;
-
 	if (!is_of_plan(list->plan, record))
 		return error_set(err, -EUCLEAN,
 				 "a record left out of shard %" PRIu64
-				 " of source %u, split %u: the plan has none such",
+				 " of source %u, split %u: the plan has no such shard",
 				 record->shard, record->source, record->split);
 	if (is_listed(list, record))
 		return 0;
-	report_changed(train);
+	list->changed = true;
 	if (list->records == QUARANTINE_MAX)
 		list->more += first_pass;
 	else
@@ -65,23 +57,23 @@ static int add(struct train *train, const struct ring_quarantined *record, bool 
 	return 0;
 }
 
-int quarantine_take(struct train *train, const struct ring_slot *slot, struct error *err)
+int quarantine_add(struct quarantine *list, const void *column, uint64_t bytes, bool first_pass,
+		   struct error *err)
 {
 	struct ring_quarantine page;
-	uint64_t bytes = train->quarantine.plan ? slot->column[train->left_out].bytes : 0;
 	int r;
 
 	if (bytes == 0)
 		return 0;
-	r = quarantine_read(ring_column_data(train->ring, slot, train->left_out), bytes, &page, err);
+	r = quarantine_read(column, bytes, &page, err);
 	for (uint32_t i = 0; r == 0 && i < page.records; i++)
-		r = add(train, &page.record[i], slot->segment == 0, err);
-	if (r == 0 && slot->segment == 0)
-		train->quarantine.more += page.more;
+		r = add(list, &page.record[i], first_pass, err);
+	if (r == 0 && first_pass)
+		list->more += page.more;
 	return r;
 }
 
-/* ---- Its text ---- */
+/* ---- As JSON ---- */
 
 static bool add_entry(const struct plan *plan, const struct ring_quarantined *record, cJSON *array)
 {
@@ -96,9 +88,8 @@ static bool add_entry(const struct plan *plan, const struct ring_quarantined *re
 	       cJSON_AddBoolToObject(entry, "rest", record->row == RING_QUARANTINED_REST);
 }
 
-cJSON *quarantine_json(const struct train *train)
+cJSON *quarantine_json(const struct quarantine *list)
 {
-	const struct quarantine *list = &train->quarantine;
 	CLEANUP(json_free) cJSON *object = NULL;
 	cJSON *array;
 	bool whole;
@@ -128,7 +119,7 @@ static int read_split(const char *path, const cJSON *entry, uint16_t *ret_split,
 	return r < 0 ? r : error_set(err, -EBADMSG, "%s: split: found \"%.100s\"", path, text);
 }
 
-static int read_entry(struct train *train, const char *path, const cJSON *entry, struct error *err)
+static int read_entry(struct quarantine *list, const char *path, const cJSON *entry, struct error *err)
 {
 	bool rest = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "rest"));
 	struct ring_quarantined record = { .row = rest ? RING_QUARANTINED_REST : 0 };
@@ -141,11 +132,11 @@ static int read_entry(struct train *train, const char *path, const cJSON *entry,
 	    (r = json_get_u64(path, entry, "offset", &record.offset, err)) < 0)
 		return r;
 	record.source = source < UINT16_MAX ? (uint16_t)source : UINT16_MAX;
-	r = add(train, &record, false, err);
+	r = add(list, &record, false, err);
 	return r < 0 ? error_set(err, -EBADMSG, "%s: %s", path, err->text) : 0;
 }
 
-static int read_text(struct train *train, const char *path, const struct model_tensor *tensor,
+static int read_text(struct quarantine *list, const char *path, const struct model_tensor *tensor,
 		     struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
@@ -153,24 +144,24 @@ static int read_text(struct train *train, const char *path, const struct model_t
 	int r = json_parse(path, tensor->data, tensor->bytes, &object, err);
 
 	if (r == 0)
-		r = json_get_u64(path, object, "more", &train->quarantine.more, err);
+		r = json_get_u64(path, object, "more", &list->more, err);
 	if (r < 0)
 		return r;
 	cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(object, "records"))
-		if ((r = read_entry(train, path, entry, err)) < 0)
+		if ((r = read_entry(list, path, entry, err)) < 0)
 			return r;
 	return 0;
 }
 
-int quarantine_restore(struct train *train, const char *path, const struct safetensors *file,
+int quarantine_restore(struct quarantine *list, const char *path, const struct safetensors *file,
 		       struct error *err)
 {
 	uint32_t count;
 	const struct model_tensor *tensors = safetensors_tensors(file, &count);
 
-	for (uint32_t i = 0; train->quarantine.plan && i < count; i++)
+	for (uint32_t i = 0; list->plan && i < count; i++)
 		if (strcmp(tensors[i].name, QUARANTINE_TENSOR) == 0) {
-			int r = read_text(train, path, &tensors[i], err);
+			int r = read_text(list, path, &tensors[i], err);
 
 			return r < 0 ? error_prefix(err, "%s", QUARANTINE_TENSOR) : 0;
 		}

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "traind/restore.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
 #include "model/adapt.h"
+#include "model/checkpoint.h"
 #include "model/weights.h"
+#include "traind/epochs.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -20,7 +23,7 @@ static int load_checkpoint(struct train *train, const char *path, const struct s
 	    (r = checkpoint_expect_graph(train->model, path, file, false, err)) < 0 ||
 	    (r = checkpoint_expect(path, file, "data_hash", train->run.plan_sha256, err)) < 0 ||
 	    (r = checkpoint_load(train->model, path, file, false, err)) < 0 ||
-	    (r = quarantine_restore(train, path, file, err)) < 0 ||
+	    (r = quarantine_restore(&train->quarantine, path, file, err)) < 0 ||
 	    (r = epochs_restore(train, path, file, err)) < 0)
 		return r;
 	model_cursor_get(train->model, &cursor);
@@ -37,7 +40,7 @@ static int load_checkpoint(struct train *train, const char *path, const struct s
 static void warn_damaged(const char *run_id, const char *name, const struct error *err)
 {
 	event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED, .run_id = run_id, .key = name },
-		   "%s, going back to the one before", err->text);
+		   "%s, going back to the checkpoint before it", err->text);
 }
 
 static int restore_checkpoint(struct train *train, struct error *err)
@@ -51,9 +54,8 @@ static int restore_checkpoint(struct train *train, struct error *err)
 		return r;
 	r = load_checkpoint(train, path, file, err);
 	if (r < 0)
-		return r == -ENOENT ? error_set(err, -EBADMSG, "%s: not of this model", path) : r;
-	train->saver.saved = true;
-	train->saver.saved_step = model_step(train->model);
+		return r == -ENOENT ? error_set(err, -EBADMSG, "%s: it belongs to another model", path) : r;
+	writer_set_saved(&train->writer, model_step(train->model));
 	model_cursor_get(train->model, &cursor);
 	event_send(&(struct event){ .id = EVENT_CHECKPOINT_LOADED,
 				    .run_id = train->run.id,
@@ -64,7 +66,7 @@ static int restore_checkpoint(struct train *train, struct error *err)
 	return 0;
 }
 
-/* Weights of an earlier run; optimizer, step and place begin anew. */
+/* Loads the weights of an earlier run; optimizer, step and cursor begin anew. */
 static int restore_start(struct train *train, const char *path, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
@@ -78,7 +80,7 @@ static int restore_start(struct train *train, const char *path, struct error *er
 	return 0;
 }
 
-/* What was taken, and what was not, is in the log and in the record. */
+/* Tells the log and run.json which tensors came from the file and which did not. */
 static int note_weights(const char *what, const struct weights *weights, struct error *err)
 {
 	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "traind/throttle.h"
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "drivers/sensors/heat.h"
 #include "traind/train.h"
+#include "traind/wait.h"
 
 #include <inttypes.h>
 
 #define NAP_MS      100u
-#define SPELL_S     10u /* fine for so long: the spell is over */
-#define SAY_AGAIN_S 600u
+#define SPELL_S     10u  /* a spell is over after this long without a pause */
+#define SAY_AGAIN_S 600u /* at most one event about being too hot in this time */
 
 static void say_unlimited(void *context, const struct sensors_reading *reading)
 {
 	(void)context;
-	log_notice("%s: %.0f C, and no limit of it is known: heat.%s_stop_celsius can set one", reading->name,
+	log_notice("%s: %.0f C, and its limit is not known: heat.%s_stop_celsius can set one", reading->name,
 		   reading->celsius, reading->part == SENSORS_CPU ? "cpu" : "gpu");
 }
 
@@ -37,7 +40,7 @@ void throttle_close(struct train *train)
 	heat_closep(&train->throttle.heat);
 }
 
-/* ---- What is said ---- */
+/* ---- Events ---- */
 
 static void say_hot(struct train *train, const struct heat_state *state)
 {
@@ -88,15 +91,15 @@ static int stop(struct train *train, const struct heat_state *state, struct erro
 				    .celsius = state->reading.celsius,
 				    .limit = state->limit_celsius },
 		   "%s; stopping with a checkpoint", reason.text);
-	return obey_leave(train, RUN_STOPPED, reason.text, err);
+	return want_leave(train, RUN_STOPPED, reason.text, err);
 }
 
-/* ---- What is done ---- */
+/* ---- Pauses ---- */
 
 static int pause_a_while(struct train *train, struct error *err)
 {
 	struct throttle *throttle = &train->throttle;
-	const enum stage before = stages_enter(train, STAGE_PAUSED);
+	const enum stage before = stages_enter(&train->stages, STAGE_PAUSED);
 	const uint64_t start = clock_us();
 	struct heat_state state;
 	bool hot = true, wanted = false;
@@ -104,17 +107,17 @@ static int pause_a_while(struct train *train, struct error *err)
 	int r = 0;
 
 	while (r == 0 && hot && !wanted && clock_us() - start < THROTTLE_MAX_S * UINT64_C(1000000)) {
-		if ((r = train_nap(train, NAP_MS, err)) == 0)
-			r = obey_look(train, &wanted, err);
+		if ((r = wait_ms(train, NAP_MS, err)) == 0)
+			r = want_check_in_wait(train, &wanted, err);
 		heat_get(throttle->heat, &state);
 		hot = state.level == HEAT_HOT;
 	}
-	(void)stages_enter(train, before);
+	(void)stages_enter(&train->stages, before);
 	paused_us = clock_us() - start;
 	throttle->paused_us += paused_us;
 	throttle->hot_us = clock_us();
 	publish_throttled(train, paused_us);
-	report_changed(train);
+	record_changed(train);
 	return r;
 }
 

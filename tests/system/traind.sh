@@ -152,14 +152,14 @@ if mount -t tmpfs -o size=4m kiln-test "$disk" 2>/dev/null; then
 	kill -STOP $traind
 	until full 2>/dev/null; do :; done
 	kill -CONT $traind
-	wait_for 60 grep -q 'waiting for room on the disk' "$KILN_ROOT/log"
+	wait_for 60 grep -q 'waiting for space on the disk' "$KILN_ROOT/log"
 	ok $? "a full disk: training goes on to the end and waits for room" "$(tail -n 5 "$KILN_ROOT/log")"
 	like "$(cat "$KILN_ROOT/log")" "No space left on device; going on" "with warnings"
 	kill -KILL $traind
 	wait $traind 2>/dev/null
 	: >"$KILN_ROOT/log"
 	start traind
-	wait_for 60 grep -q 'waiting for room on the disk' "$KILN_ROOT/log"
+	wait_for 60 grep -q 'waiting for space on the disk' "$KILN_ROOT/log"
 	ok $? "started on a full disk it gets there too" "$(tail -n 5 "$KILN_ROOT/log")"
 	rm "$disk/fill"
 	wait $traind
@@ -181,7 +181,7 @@ printf 'x' | dd of="$bad" bs=1 seek=$(($(stat -c %s "$bad") - 100)) conv=notrunc
 head -c 100 "$bad" >"$spool/checkpoints/ckpt-000000009999.safetensors.tmp"
 run_to_end
 is "$code $(state) $(model_bits)" "0 finished $expected" "a damaged checkpoint: the one before it, the same bits"
-like "$(cat "$KILN_ROOT/log")" "$(basename "$bad").*going back to the one before" "with a warning"
+like "$(cat "$KILN_ROOT/log")" "$(basename "$bad").*going back to the checkpoint before it" "with a warning"
 like "$(cat "$KILN_ROOT/log")" "going on from .*: (train|validation) [0-9]*, batch [0-9]*, step [0-9]*$" "saying where it goes on"
 stop_fetchd
 

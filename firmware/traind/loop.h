@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/base/error.h"
+
+struct train;
+
+/* Trains until the run's end. Returns 0 once the model is on the disk and the run is RUN_FINISHED.
+ * Errors: -ECANCELED the run is to stop (want.rest says how it rests), with a checkpoint of this step; or
+ * what makes training impossible. */
+MUST_CHECK int loop_run(struct train *train, struct error *err);

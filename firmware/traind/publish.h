@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * traind's status page (core/run/status.h), for `kiln status` and kiln-controld. Main thread only. A page
+ * that cannot be opened or written is logged once and never stops the run.
+ */
+#pragma once
+
+#include "core/base/error.h"
+#include "core/run/status.h"
+#include "model/model.h"
+
+struct train;
+
+struct publish {
+	struct status_page *page; /* NULL: it cannot be written */
+	struct status status;     /* the page as written last */
+	uint64_t written_us;
+	uint64_t batch_us;  /* when the last batch came; 0 = none since the phase began */
+	uint64_t waited_us; /* time spent waiting since then */
+	enum split split;   /* of the last batch */
+	uint64_t segment;
+};
+
+void publish_open(struct train *train);
+void publish_close(struct train *train);
+/* Sets phase and text, and systemd's STATUS=. */
+void publish_phase(struct train *train, const char *phase, const char *format, ...) PRINTF(3, 4);
+/* A batch of `rows` rows was enqueued. */
+void publish_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows);
+/* A segment of `batches` batches has ended. */
+void publish_segment(struct train *train, enum split split, uint64_t batches);
+/* Metrics of the segment so far. */
+void publish_metrics(struct train *train, enum split split, const struct model_metrics *metrics);
+/* Adds time in which the device had no work because no batch was there. */
+void publish_waited(struct train *train, uint64_t us);
+/* Adds time paused to cool down; the first call adds what earlier processes of the run paused. */
+void publish_throttled(struct train *train, uint64_t us);

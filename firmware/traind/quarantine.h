@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The quarantine list: the records that fetch.bad_record = "skip" left out. kiln-fetchd names them in the
+ * slot in whose place they would stand. A checkpoint holds the list of all slots before its cursor, so the
+ * list of a run that was killed also has each record exactly once. Every epoch leaves out the same records.
+ *
+ * Main thread only. A list never opened, or opened with another fetch.bad_record, stays empty.
+ */
+#pragma once
+
+#include "core/base/json.h"
+#include "core/ring/ring.h"
+#include "data/plan.h"
+#include "model/formats/safetensors.h"
+
+#define QUARANTINE_TENSOR "state/quarantine"
+#define QUARANTINE_MAX    256u
+
+struct quarantine {
+	struct plan *plan; /* NULL: nothing is left out, a bad record stops the run */
+	struct ring_quarantined record[QUARANTINE_MAX];
+	uint32_t records;
+	uint64_t more; /* records left out after the list was full */
+	bool changed;  /* run.json does not have the list as it is now */
+};
+
+/* `plan_path`: the run's plan, which must be fixed. */
+MUST_CHECK int quarantine_open(struct quarantine *list, const struct config *config, const char *plan_path,
+			       struct error *err);
+void quarantine_close(struct quarantine *list);
+
+/* Reads the list that a checkpoint holds; `path` names the file in errors. Errors: -EBADMSG. */
+MUST_CHECK int quarantine_restore(struct quarantine *list, const char *path, const struct safetensors *file,
+				  struct error *err);
+
+/* Adds the records that a slot's column BATCH_COLUMN_QUARANTINE names; `bytes` is the used part of the
+ * column, 0 = none. The caller then sets the model's cursor to the slot's. Errors: -EUCLEAN the column, which
+ * is the peer's memory, makes no sense. */
+MUST_CHECK int quarantine_add(struct quarantine *list, const void *column, uint64_t bytes, bool first_pass,
+			      struct error *err);
+
+/* {records: [{source, split, shard, key, offset, rest}], more}. source and shard count from 0, shard within
+ * the plan's split; `rest` true: everything in the shard from `offset` on. NULL: the list is empty, or no
+ * memory. */
+cJSON *quarantine_json(const struct quarantine *list);

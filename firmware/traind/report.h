@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What training came to, for people and for the record: a line in the log every few seconds, and at the end
+ * of each segment an event, the record and the event files. Main thread only.
+ */
+#pragma once
+
+#include "core/base/error.h"
+#include "core/ring/cursor.h"
+
+#include <stdint.h>
+
+struct train;
+
+struct report {
+	uint64_t shown_us, rows; /* the last line of progress; rows since then */
+};
+
+void report_open(struct train *train);
+/* After every batch: a line of progress every few seconds. */
+MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
+			       struct error *err);
+/* After the last batch of a segment, before the metrics are reset. Figures that a full or broken disk does
+ * not accept stay in memory, and training goes on. */
+MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);

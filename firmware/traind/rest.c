@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traind/rest.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "drivers/gpu/gpu.h"
+#include "drivers/notify/alive.h"
+#include "model/adapt.h"
+#include "traind/train.h"
+
+#include <inttypes.h>
+#include <sysexits.h>
+
+#define END_LEASE_S 900u /* for the watchdog: the last checkpoint, the record, closing the device */
+
+static uint64_t step_of(const struct train *train)
+{
+	return train->model ? model_step(train->model) : 0;
+}
+
+static void say_stopped(const struct train *train, enum run_state rest)
+{
+	uint64_t step = step_of(train);
+
+	if (rest == RUN_EXPIRED)
+		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = train->run.id },
+			   "%s: the night is over, stopped at step %" PRIu64, train->run.id, step);
+	else if (rest == RUN_STOPPED)
+		event_send(&(struct event){ .id = EVENT_RUN_STOPPED, .run_id = train->run.id, .step = step },
+			   "%s: stopped at step %" PRIu64, train->run.id, step);
+	else
+		log_info("stopped at step %" PRIu64, step);
+}
+
+static int fail(const struct train *train, const struct error *why, struct error *err)
+{
+	int r;
+
+	if (run_reason_set(why->text, err) < 0)
+		log_warning("%s; the run fails without its reason", err->text);
+	r = run_state_set(RUN_FAILED, err);
+	if (r == 0)
+		event_send(&(struct event){ .id = EVENT_RUN_FAILED,
+					    .run_id = train->run.id,
+					    .step = step_of(train) },
+			   "%s: failed at step %" PRIu64 ": %s", train->run.id, step_of(train), why->text);
+	return r;
+}
+
+/* When the operator stops the run, systemd's signal may come before obey() has read the wish. */
+static enum run_state rest_of(const struct train *train)
+{
+	struct run_want want;
+
+	if (train->want.rest == RUN_RUNNING && run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
+		return RUN_STOPPED;
+	return train->want.rest;
+}
+
+int rest(struct train *train, int result, struct error *err)
+{
+	bool canceled = result == -ECANCELED;
+	enum run_state state = canceled ? rest_of(train) : RUN_RUNNING;
+	struct error state_err;
+	int exit_code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
+
+	alive_lease(train->worker, NULL, END_LEASE_S);
+	throttle_close(train);
+	/* A run that ended well has its time in run.json already. */
+	if (result < 0 && train->record.opened && record_write_time(train, &state_err) < 0)
+		log_warning("%s; run.json lacks the time of this process", state_err.text);
+	record_close(train);
+	writer_close(train);
+	quarantine_close(&train->quarantine);
+	best_close(&train->best);
+	adapt_close(train->adapt);
+	if (canceled)
+		say_stopped(train, state);
+	if ((state != RUN_RUNNING && run_state_set(state, &state_err) < 0) ||
+	    (exit_code == EX_DATAERR && fail(train, err, &state_err) < 0) ||
+	    ((state != RUN_RUNNING || result == 0) && run_rest(&state_err) < 0))
+		log_err("%s", state_err.text);
+	model_close(train->model); /* until then the device may read batches in the ring */
+	ring_close(train->ring);
+	publish_close(train);
+	gpu_close(train->gpu);
+	run_done(&train->run);
+	return exit_code;
+}

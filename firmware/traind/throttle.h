@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pauses between steps while the processor or the GPU is too hot (drivers/sensors/heat.h), and a stop with a
+ * checkpoint when one is critical. Main thread only.
+ */
+#pragma once
+
+#include "core/base/error.h"
+
+#include <stdint.h>
+
+struct heat;
+struct train;
+
+/* One pause at most, so that a run makes progress however hot it is. */
+#define THROTTLE_MAX_S 5u
+
+/* A spell is a series of pauses with little time between them. */
+struct throttle {
+	struct heat *heat;
+	uint64_t paused_us; /* pauses of this spell; 0 = there is no spell */
+	uint64_t hot_us;    /* end of the last pause of this spell */
+	uint64_t said_us;   /* last event about a spell; 0 = none yet */
+};
+
+MUST_CHECK int throttle_open(struct train *train, struct error *err);
+void throttle_close(struct train *train);
+/* Blocks while something is too hot, THROTTLE_MAX_S at most, or until the operator wants something. Errors:
+ * -ECANCELED the run stops, as a temperature is critical or the operator asked. */
+MUST_CHECK int throttle(struct train *train, struct error *err);

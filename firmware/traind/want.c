@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traind/want.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "traind/train.h"
+
+#include <time.h>
+
+bool want_look(struct train *train, struct run_want *ret_want)
+{
+	struct want *want = &train->want;
+	struct error err;
+
+	want->looked_us = clock_us();
+	if (run_want_get(ret_want, &err) == 0) {
+		want->unreadable = false;
+		return true;
+	}
+	if (!want->unreadable)
+		log_warning("%s; going on", err.text);
+	want->unreadable = true;
+	return false;
+}
+
+void want_open(struct train *train)
+{
+	struct run_want now = { 0 };
+
+	(void)want_look(train, &now);
+	train->want.checkpoint_seq = now.checkpoint_seq;
+	train->want.looked_us = 0;
+	train->want.rest = RUN_RUNNING;
+}
+
+int want_leave(struct train *train, enum run_state rest, const char *why, struct error *err)
+{
+	struct error state_err;
+
+	train->want.rest = rest;
+	if (rest == RUN_STOPPED && run_state_set(RUN_STOPPING, &state_err) < 0)
+		log_warning("%s", state_err.text);
+	return error_set(err, -ECANCELED, "%s", why);
+}
+
+/* Leaves early enough to write another checkpoint: twice the time that the last one took, plus a second. */
+static bool night_is_over(struct train *train)
+{
+	const uint64_t reserve_us = 2 * writer_took_us(&train->writer) + 1000000;
+
+	return train->run.ends_s && time(NULL) + (time_t)(reserve_us / 1000000) >= train->run.ends_s;
+}
+
+int want_check(struct train *train, const struct run_want *want, struct error *err)
+{
+	if (want->state == RUN_STOPPED)
+		return want_leave(train, RUN_STOPPED, "asked to stop", err);
+	return night_is_over(train) ? want_leave(train, RUN_EXPIRED, "the night is over", err) : 0;
+}
+
+int want_check_early(struct train *train, struct error *err)
+{
+	struct run_want want;
+	const bool known = want_look(train, &want);
+
+	train->want.looked_us = 0; /* obey() looks again before the first step */
+	return known ? want_check(train, &want, err) : 0;
+}
+
+int want_check_in_wait(struct train *train, bool *ret_more, struct error *err)
+{
+	struct run_want want;
+
+	*ret_more = false;
+	if (!want_look(train, &want))
+		return 0;
+	train->want.looked_us = 0; /* obey() looks again */
+	*ret_more = want.state == RUN_PAUSED || want.checkpoint_seq != train->want.checkpoint_seq;
+	return want_check(train, &want, err);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the operator wants of the run (core/run/run.h, struct run_want) and when its night is over: the
+ * reasons for which the main thread leaves the run. A wish that cannot be read changes nothing. Main thread
+ * only.
+ */
+#pragma once
+
+#include "core/run/run.h"
+
+struct train;
+
+struct want {
+	uint64_t looked_us;      /* when the wish was read last; 0: read it again at once */
+	uint64_t checkpoint_seq; /* of the last checkpoint that was asked for */
+	bool unreadable;         /* the wish cannot be read, which is logged */
+	enum run_state
+		rest; /* what -ECANCELED makes of the run; RUN_RUNNING: the next start goes on with it */
+};
+
+/* A checkpoint that an earlier process was asked for is not asked for again. */
+void want_open(struct train *train);
+/* Reads the wish. False: it cannot be read. */
+bool want_look(struct train *train, struct run_want *ret_want);
+/* -ECANCELED, by want_leave(), if the run is to stop, or if its night ends before another checkpoint could be
+ * written. */
+MUST_CHECK int want_check(struct train *train, const struct run_want *want, struct error *err);
+/* want_look() and want_check(), before there is anything to checkpoint. */
+MUST_CHECK int want_check_early(struct train *train, struct error *err);
+/* The same during a wait for something else. *ret_more: a pause or a checkpoint is asked for, which only
+ * obey() can do. */
+MUST_CHECK int want_check_in_wait(struct train *train, bool *ret_more, struct error *err);
+/* Returns -ECANCELED with `why`; the run comes to rest in state `rest`. */
+MUST_CHECK int want_leave(struct train *train, enum run_state rest, const char *why, struct error *err);
