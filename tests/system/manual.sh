@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# README.md and the manual, rootfs/doc: links lead somewhere, the files that are named are there, and the commands that are
+# marked do what the pages say, page by page in a fresh home, as a reader types them. manual.py says how blocks are marked.
+# With names of pages (start data) it runs these alone.
+. "$(dirname "$0")/lib.sh"
+pages=(README.md rootfs/doc/*.md)
+clone=$PWD
+manual() {
+	python3 "$clone/tests/system/manual.py" "$@"
+}
+
+# "good<TAB>name" and "bad<TAB>name<TAB>detail", its lines apart by \r, as TAP
+as_tap() {
+	local verdict name detail
+	while IFS=$'\t' read -r verdict name detail; do
+		[ "$verdict" = good ]
+		ok $? "$name" "$(tr '\r' '\n' <<<"$detail")"
+	done
+}
+
+# What a reader has after `make`: the clone and its programs. Compiled kernels serve every page.
+read_page() { # page
+	local home=$work/homes/${1//\//-}
+	mkdir -p "$home"
+	(
+		cd "$home" || exit 1
+		unset KILN_ROOT KILN_CONFIG
+		export HOME=$home KILN=$clone PATH=$KILN_BIN:$PATH POCL_CACHE_DIR=$work/pocl
+		manual run "$clone/$1"
+	)
+}
+cleanup() { # the rings' pages
+	local root
+	for root in "$work"/homes/*/*/*/; do
+		[ ! -e "$root/run/kiln" ] || KILN_ROOT=${root%/} "$KILN_BIN/kiln-oneshot" release
+	done
+}
+
+mkdir -p "$work/pocl"
+if [ $# -gt 0 ]; then
+	for page in "$@"; do
+		as_tap < <(read_page "rootfs/doc/$page.md")
+	done
+	exit
+fi
+
+as_tap < <(manual links . "${pages[@]}")
+
+# As installed: what the pages link to in the clone is beside them, or named without a link.
+rootfs/install "$work/installed" /usr >"$work/install.log" 2>&1
+ok $? "rootfs/install" "$(cat "$work/install.log")"
+as_tap < <(manual links "$work/installed" "$work"/installed/usr/share/doc/kiln/*.md)
+
+for page in "${pages[@]}"; do
+	as_tap < <(read_page "$page")
+done
+
+# ---- The checks notice ----
+
+mkdir -p "$work/broken/tools" "$work/reader"
+cat >"$work/broken/page.md" <<-'PAGE'
+	# A page
+
+	[there](page.md#a-page), [not there](gone.md), [no such heading](#nowhere), `tools/gone`, [elsewhere](https://example.org)
+
+	<!-- run -->
+	<!-- expect: ^four$ -->
+	```sh
+	echo 3 of 4
+	```
+
+	<!-- output -->
+	```text
+	5 of 6
+	```
+
+	<!-- output -->
+	```text
+	5 off 6
+	```
+
+	<!-- run: exit 7 -->
+	```sh
+	exit 7
+	```
+
+	<!-- run -->
+	```sh
+	false
+	echo here
+	```
+
+	<!-- run -->
+	```sh
+	echo not here
+	```
+PAGE
+manual links "$work/broken" "$work/broken/page.md" >"$work/said"
+like "$(cat "$work/said")" '^bad.*gone\.md.*`tools/gone`.*#nowhere' "a link, a heading and a file that are not there are found"
+is "$(tr '\r' '\n' <"$work/said" | grep -c 'line 3')" 3 "and nothing else" "$(cat "$work/said")"
+(cd "$work/reader" && HOME=$PWD manual run "$work/broken/page.md" >"$work/said")
+is "$(cut -f1 "$work/said" | xargs)" "good bad good bad good bad bad" "commands that fail, or print something else, are found"
