@@ -10,15 +10,14 @@
 #include "core/box/update.h"
 #include "core/run/run.h"
 #include "core/run/status.h"
+#include "drivers/control/client.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/notify.h"
 #include "drivers/rauc/rauc.h"
 #include "oneshot/update/failed.h"
 #include "oneshot/update/update.h"
 
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <sysexits.h>
 #include <time.h>
 
@@ -65,16 +64,14 @@ static int refuse_on_trial(struct error *err)
 			 *tail);
 }
 
-/* kiln-controld alone writes wishes. */
-static bool ask_checkpoint(void)
+/* kiln-controld alone writes what is wanted of a run (core/run/run.h, struct run_want). */
+static int ask_checkpoint(struct error *err)
 {
-	static char kiln[] = "kiln", checkpoint[] = "checkpoint", now[] = "now";
-	char *const arguments[] = { kiln, checkpoint, now, NULL };
-	int status = 0;
-	pid_t pid;
+	CLEANUP(client_closep) struct client *client = NULL;
+	CLEANUP(json_free) cJSON *result = NULL;
+	int r = client_open_box(NULL, &client, err);
 
-	return posix_spawnp(&pid, kiln, NULL, NULL, arguments, environ) == 0 &&
-	       waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return r < 0 ? r : client_call(client, "checkpoint.now", NULL, &result, err);
 }
 
 /* A run that a program ended for good is unfinished, too, but nobody works on it: the update may be what
@@ -114,8 +111,8 @@ static void wait_for_checkpoint(struct update *update)
 	if (!is_training(manager))
 		return;
 	note(update, UPDATE_WAITING, "for the run's next checkpoint");
-	if (!ask_checkpoint())
-		log_warning("kiln checkpoint now: it failed; waiting for one that comes by itself");
+	if (ask_checkpoint(&err) < 0)
+		log_warning("%s; waiting for the checkpoint that the run writes by itself", err.text);
 	while (is_training(manager) && checkpoint_us() <= before_us) {
 		if (clock_ms() - since_ms > CHECKPOINT_WAIT_S * 1000u) {
 			log_warning("no checkpoint for %u s, installing all the same", CHECKPOINT_WAIT_S);
