@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/config_fixture.h"
+
+static void test_integers_that_would_wrap(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "an integer that would wrap", STORES "fetch: {\n  memory_bytes = 4294967296; };",
+		  "k.conf:3: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
+		  "1099511627776, with an L behind it beyond 32 bits" },
+		{ "hexadecimal that would become -1", STORES "run: { seed = 0xFFFFFFFF; };",
+		  "k.conf:2: run.seed: found 0xFFFFFFFF, allowed: an integer, 0 .. 9007199254740992, with an "
+		  "L behind it beyond 32 bits" },
+		{ "outside of its bounds, too", STORES "run: { epochs = 4294967297; seed = -4294967295; };",
+		  "k.conf:2: run.epochs: found 4294967297, allowed: an integer, 1 .. 1000000\n"
+		  "k.conf:2: run.seed: found -4294967295, allowed: an integer, 0 .. 9007199254740992" },
+		{ "digits before a name", STORES "run: { batch_rows = 4294967424epochs = 5; };",
+		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536" },
+		{ "digits before an e that is no exponent", STORES "run: { seed = 4294967424e; };",
+		  "k.conf:2: run.seed: found 4294967424, allowed: an integer, 0 .. 9007199254740992, with an "
+		  "L behind it beyond 32 bits\nk.conf:2: syntax error: run: { seed = 4294967424e; };" },
+		{ "digits before a small l", STORES "run: { batch_rows = 4294967424l = 5; };",
+		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536\n"
+		  "k.conf:2: run.l: found an unknown key, allowed: the keys of `kiln config reference`" },
+		{ "zeros before digits are not octal", STORES "run: { batch_rows = 0004294967424; };",
+		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536" },
+		{ "a sign before hexadecimal is none", STORES "run: { batch_rows = -0x100000080; };",
+		  "k.conf:2: syntax error: run: { batch_rows = -0x100000080; };" },
+		{ "above 64 bits, L or not",
+		  STORES "run: { seed = 99999999999999999999L; };\nx = -9223372036854775809;",
+		  "k.conf:2: run.seed: found 99999999999999999999, allowed: an integer, 0 .. "
+		  "9007199254740992\n"
+		  "k.conf:3: x: found -9223372036854775809, allowed: integers of 64 bits" },
+		{ "an integer in an array",
+		  STORES "schema = ( { name = \"a\"; shape = [ 1,\n 3000000000 ]; } );",
+		  "k.conf:3: schema.shape: found 3000000000, allowed: integers of 32 bits" },
+		{ "all of them, with the mistakes of other keys",
+		  STORES
+		  "run: { seed = 4294967296;\n seed2 = 1; /* 4294967296 */ name = \"4294967296\"; };\n"
+		  "schema = ( { name = \"sentence\"; dtype = \"float32\"; fill = 4294967296; },\n"
+		  "  { name = \"label\", dtype = \"int64\", fill = 4294967296 } );\n"
+		  "model = { layers = ( { op = \"relu\"; },\n { op = \"relu\"; x = 4294967296; } ); };\n"
+		  "fetch: { memory_bytes: 4294967296 part_bytes: -1 };",
+		  "k.conf:2: run.seed: found 4294967296, allowed: an integer, 0 .. 9007199254740992, with an "
+		  "L behind it beyond 32 bits\n"
+		  "k.conf:4: schema.fill: found 4294967296, allowed: a number, -3.40282e+38 .. 3.40282e+38, "
+		  "with an L behind it beyond 32 bits\n"
+		  "k.conf:5: schema.fill: found 4294967296, allowed: a number, -3.40282e+38 .. 3.40282e+38, "
+		  "with an L behind it beyond 32 bits\n"
+		  "k.conf:8: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
+		  "1099511627776, with an L behind it beyond 32 bits\n"
+		  "k.conf:3: run.seed2: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:8: fetch.part_bytes: found -1, allowed: an integer, 0 .. 1073741824" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_raw_text(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "another file", STORES "/* @include\n*/ # @include\n@include \"other\"\n",
+		  "k.conf:4: found @include, allowed: one file that holds everything" },
+		{ "not UTF-8", STORES "\n# gr\xfc\xdf", "k.conf:3: found byte 0xfc, allowed: text in UTF-8" },
+		{ "a key twice", STORES "run: { epochs = 1;\n  epochs = 2; };",
+		  "k.conf:3: duplicate setting name: epochs = 2; };" },
+		{ "a group twice", STORES "run: { };\nrun: { };",
+		  "k.conf:3: duplicate setting name: run: { };" },
+		{ "no value", STORES "run: {\n  epochs = ; };", "k.conf:3: syntax error: epochs = ; };" },
+		{ "cut", STORES "run: { epochs = 1;\n", "k.conf:3: syntax error: at the end of the file" },
+	};
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	assert_int_equal(load(STORES "\n\0", sizeof(STORES "\n\0") - 1, &config, &err), -EINVAL);
+	assert_string_equal(err.text, "k.conf:3: found a NUL byte, allowed: text");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_integers_that_would_wrap),
+		cmocka_unit_test(test_raw_text),
+	};
+
+	return cmocka_run_group_tests_name("config_scan", tests, setup, teardown);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/build.h"
+#include "tests/unit/config_fixture.h"
+
+#define FAULTY(label, text, line, one, other, other_line)                                     \
+	{                                                                                     \
+		label, STORES text,                                                           \
+			"k.conf:" line ": checkpoint." one ": found beside checkpoint." other \
+			" on line " other_line ", allowed: one of them"                       \
+	}
+
+static void test_checkpoints(void **state)
+{
+	static const struct refusal cases[] = {
+		FAULTY("steps and minutes", "checkpoint: { every_steps = 20;\nevery_minutes = 5; };", "3",
+		       "every_minutes", "every_steps", "2"),
+		FAULTY("minutes and auto", "checkpoint: {\nauto = true;\n every_minutes = 0.5; };", "3",
+		       "auto", "every_minutes", "4"),
+		FAULTY("auto and steps", "checkpoint: { every_steps = 7;\n auto = true; };", "3", "auto",
+		       "every_steps", "2"),
+	};
+	static const struct {
+		const char *text;
+		uint64_t every_steps;
+		double every_minutes;
+		bool automatic;
+	} good[] = {
+		{ "", 0, 0, true },
+		{ "checkpoint: { every_steps = 20; };", 20, 0, false },
+		{ "checkpoint: { every_minutes = 0.5; };", 0, 0.5, false },
+		{ "checkpoint: { every_steps = 0; };", 0, 0, false },
+		{ "checkpoint: { auto = false; };", 0, 0, false },
+		{ "checkpoint: { every_steps = 0; every_minutes = 0.0; auto = true; };", 0, 0, true },
+		{ "checkpoint: { every_steps = 3; every_minutes = 0.0; auto = false; };", 3, 0, false },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		CLEANUP(config_done) struct config config = { 0 };
+		struct error err = { 0 };
+		char text[256];
+
+		(void)snprintf(text, sizeof(text), STORES "%s", good[i].text);
+		assert_int_equal(load(text, strlen(text), &config, &err), 0);
+		assert_int_equal(config.checkpoint.every_steps, good[i].every_steps);
+		assert_true(config.checkpoint.every_minutes == good[i].every_minutes);
+		assert_int_equal(config.checkpoint.automatic, good[i].automatic);
+	}
+}
+
+static void test_callbacks(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "a figure that is none", STORES "keep_best: { monitor = \"f1\"; };",
+		  "k.conf:2: keep_best.monitor: found \"f1\", allowed: one of \"none\", \"loss\", "
+		  "\"accuracy\", \"val_loss\", \"val_accuracy\"" },
+		{ "no validation",
+		  STORES "split: { validation_percent = 0; };\nearly_stopping: { monitor = \"val_loss\"; };",
+		  "k.conf:3: early_stopping.monitor: found a figure of the validation, allowed while "
+		  "split.validation_percent is 0: \"loss\", \"accuracy\"" },
+		{ "two that keep the best",
+		  STORES "keep_best: { monitor = \"loss\"; };\nearly_stopping: { monitor = \"val_loss\";\n"
+			 "restore_best = true; };",
+		  "k.conf:2: keep_best.monitor: found beside early_stopping.restore_best on line 4, allowed: "
+		  "one of them" },
+		{ "two that change the rate",
+		  STORES
+		  "reduce_on_plateau: { monitor = \"loss\"; };\noptimizer: { schedule = \"cosine\"; };",
+		  "k.conf:2: reduce_on_plateau.monitor: found beside optimizer.schedule on line 3, allowed "
+		  "with schedule \"constant\" alone" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_all_mistakes_at_once(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "of every kind",
+		  "source: {\n  url = \"b\";\n  http2 = 1;\n};\nrun: {\n  name = \"a b\";\n  epoch = 1;\n"
+		  "  epochs = 0;\n};\nschema = ( 1 );\nextra = 2;\n",
+		  "k.conf:2: source.url: found \"b\", allowed: s3://bucket[/prefix] or file:///folder; a "
+		  "bucket has 3 .. 255 characters of [A-Za-z0-9._-]\n"
+		  "k.conf:3: source.http2: found 1, allowed: true or false\n"
+		  "k.conf:6: run.name: found \"a b\", allowed: 1 .. 64 characters of [A-Za-z0-9_-]\n"
+		  "k.conf:7: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:8: run.epochs: found 0, allowed: an integer, 1 .. 1000000\n"
+		  "k.conf:11: extra: found an unknown group, allowed: the groups of `kiln config reference`\n"
+		  "k.conf:1: sink.url: found nothing, it must be given\n"
+		  "k.conf:10: schema: found an integer, allowed: groups { ... }" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static char *checked(const char *path, void (*check)(const struct config *, struct mistakes *), int *ret_code)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	*ret_code = config_check(path, check, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static unsigned lines_of(const char *text)
+{
+	unsigned lines = *text != '\0';
+
+	for (; *text; text++)
+		lines += text[0] == '\n' && text[1];
+	return lines;
+}
+
+/* A sentence holds whole lines and says how many there are besides; config_check() holds them all. */
+static void test_more_mistakes_than_fit(void **state)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(free_ptr) char *all = NULL;
+	char text[8192] = STORES, last[64];
+	struct error err = { 0 };
+	int r;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "wrong_%d = %d;\n", i, i);
+	assert_int_equal(load(text, strlen(text), &config, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "k.conf:2: wrong_0: "));
+	(void)snprintf(last, sizeof(last), "\n... and %u more mistakes", 300 - (lines_of(err.text) - 1));
+	assert_string_equal(strrchr(err.text, '\n'), last);
+	all = checked("k.conf", NULL, &r);
+	assert_int_equal(r, -EINVAL);
+	assert_int_equal(lines_of(all), 300);
+	assert_non_null(strstr(all, "\nk.conf:301: wrong_299: found an unknown group, allowed: "));
+}
+
+/* The tables of layers, losses and optimizers grow: what they list is checked where they are. */
+static void assert_lines_begin(const char *found, const char *said)
+{
+	assert_int_equal(lines_of(found), lines_of(said));
+	for (; *said; said = strchr(said, '\n') + 1, found = strchr(found, '\n') + 1)
+		if (strncmp(found, said, strcspn(said, "\n")) != 0)
+			fail_msg("found \"%.200s\"\nwanted \"%.200s\"", found, said);
+}
+
+/* What only the model knows comes in the same list, also behind mistakes of other keys. */
+static void test_check_with_the_model(void **state)
+{
+	static const char text
+		[] = STORES
+		"run: { seeed = 3; };\noptimizer: {\n  name = \"zz\"; };\nmodel: {\n  input = \"nope\";\n"
+		"  layers = (\n"
+		"    { op = \"dense\"; unitz = 3; },\n    { op = \"convv\"; },\n"
+		"    { op = \"dense\";\n units = -2; },\n    { op = \"dropout\"; rate = 7; },\n"
+		"    { op = \"relu\"; x = ( ); y = 1; },\n    { op = \"dense\"; inputs = [ 3 ]; },\n"
+		"    { op = 3; units = \"x\"; }\n  );\n  loss = \"mse\";\n};\n",
+	    said[] =
+		    "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config "
+		    "reference`\n"
+		    "k.conf:13: model.layers.x: found a list, allowed: a number, truth value, string or "
+		    "[ ] of integers\n"
+		    "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer "
+		    "names\n"
+		    "k.conf:15: model.layers.op: found 3, allowed: 1 .. 64 characters of "
+		    "[A-Za-z0-9_-]\n"
+		    "k.conf:6: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`\n"
+		    "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
+		    "k.conf:4: optimizer.name: found \"zz\", allowed: adam, adamw, sgd\n"
+		    "k.conf:8: model.layers.unitz: found an unknown key, allowed of dense: op, name, "
+		    "inputs, units, use_bias, \n"
+		    "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
+		    "1048576\n"
+		    "k.conf:9: model.layers.op: found \"convv\", allowed: dense, relu, \n"
+		    "k.conf:11: model.layers.units: found -2, allowed: an integer 1 <= x <= "
+		    "1048576\n"
+		    "k.conf:12: model.layers.rate: found 7, allowed: a number 0 <= x < 1\n"
+		    "k.conf:13: model.layers.y: found an unknown key, allowed of relu: op, name, "
+		    "inputs\n",
+	    few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
+			   "optimizer: { name = 1; };\n";
+	CLEANUP(free_ptr) char *found = NULL, *unread = NULL, *absent = NULL, *good = NULL;
+	int r;
+
+	(void)state;
+	write_file("k.conf", text, strlen(text));
+	found = checked("k.conf", graph_check, &r);
+	assert_int_equal(r, -EINVAL);
+	assert_lines_begin(found, said);
+	/* Nothing is said of what could not be read. */
+	write_file("k.conf", few, strlen(few));
+	unread = checked("k.conf", graph_check, &r);
+	assert_int_equal(lines_of(unread), 5);
+	absent = checked("none.conf", graph_check, &r);
+	assert_int_equal(r, -ENOENT);
+	assert_string_equal(absent, "none.conf: cannot read it: No such file or directory\n");
+	write_file("k.conf", STORES, strlen(STORES));
+	good = checked("k.conf", graph_check, &r);
+	assert_int_equal(r, 0);
+	assert_string_equal(good, "");
+}
+
+/* Keys that nothing reads are said to be so, with what would read them; a value that is the default, as in a
+ * file that spells out all keys, is not. */
+#define DENSE_OF(input) \
+	"{ op = \"dense\"; inputs = [ \"" input "\" ]; units = 2; }, { op = \"softmax\"; } ); };"
+#define WITH_ADAM ", which nothing reads, allowed: with optimizer.name = \"adam\" or \"adamw\"\n"
+#define WITH_MONITOR(group)                                       \
+	", which nothing reads, allowed: with " group             \
+	".monitor, one of \"loss\", \"accuracy\", \"val_loss\", " \
+	"\"val_accuracy\"\n"
+static const struct {
+	const char *text, *words; /* of what stands in line 2 */
+} unread[] = {
+	{ "early_stopping: { patience = 3;\n restore_best = true; };",
+	  "k.conf:2: early_stopping.patience: found 3" WITH_MONITOR(
+		  "early_stopping") "k.conf:3: early_stopping.restore_best: found "
+				    "true" WITH_MONITOR("early_stopping") },
+	{ "early_stopping: { patience = 0; };",
+	  "k.conf:2: early_stopping.patience: found 0" WITH_MONITOR("early_stopping") },
+	{ "reduce_on_plateau: { factor = 0.1; };",
+	  "k.conf:2: reduce_on_plateau.factor: found 0.1" WITH_MONITOR("reduce_on_plateau") },
+	{ "keep_best: { mode = \"max\"; };",
+	  "k.conf:2: keep_best.mode: found \"max\"" WITH_MONITOR("keep_best") },
+	{ "model: { weights_layers = \"dense\"; weights_skip_mismatch = true; layers = ( " DENSE_OF(
+		  "sentence"),
+	  "k.conf:2: model.weights_layers: found \"dense\", which nothing reads, allowed: with "
+	  "model.weights\n"
+	  "k.conf:2: model.weights_skip_mismatch: found true, which nothing reads, allowed: with "
+	  "model.weights\n" },
+	{ "optimizer: { schedule = \"step\"; boundaries = [ 1 ]; values = [ 0.1, 0.01 ]; learning_rate = "
+	  "0.1; };",
+	  "k.conf:2: optimizer.learning_rate: found 0.1, which nothing reads, allowed: with "
+	  "optimizer.schedule = \"constant\" or \"cosine\"\n" },
+	{ "optimizer: { momentum = 0.9; };", "k.conf:2: optimizer.momentum: found 0.9, which "
+					     "nothing reads, allowed: with optimizer.name = "
+					     "\"sgd\"\n" },
+	{ "optimizer: { name = \"adamw\"; nesterov = true; };",
+	  "k.conf:2: optimizer.nesterov: found true, which nothing reads, allowed: with "
+	  "optimizer.name = "
+	  "\"sgd\" and optimizer.momentum above 0\n" },
+	{ "optimizer: { name = \"sgd\"; nesterov = true; beta_1 = 0.8; beta_2 = 0.8; epsilon "
+	  "= 0.1; };",
+	  "k.conf:2: optimizer.beta_1: found 0.8" WITH_ADAM "k.conf:2: optimizer.beta_2: found 0.8" WITH_ADAM
+	  "k.conf:2: optimizer.epsilon: found 0.1" WITH_ADAM
+	  "k.conf:2: optimizer.nesterov: found true, which nothing reads, allowed: with "
+	  "optimizer.name = "
+	  "\"sgd\" and optimizer.momentum above 0\n" },
+	{ "optimizer: { ema_momentum = 0.99; };",
+	  "k.conf:2: optimizer.ema_momentum: found 0.99, which nothing reads, allowed: with "
+	  "optimizer.use_ema = true\n" },
+	{ "optimizer: { exclude_from_weight_decay = \"bias\"; };",
+	  "k.conf:2: optimizer.exclude_from_weight_decay: found \"bias\", which nothing "
+	  "reads, allowed: "
+	  "with optimizer.weight_decay above 0, or optimizer.name = \"adamw\"\n" },
+	{ "optimizer: { lazy = true; };", "k.conf:2: optimizer.lazy: found true, which "
+					  "nothing reads, allowed: with an embedding or "
+					  "embedding_bag that is not frozen\n" },
+	{ "model: { input = \"label\"; layers = ( " DENSE_OF("sentence"),
+	  "k.conf:2: model.input: found \"label\", which nothing reads, allowed: with a "
+	  "layer that takes "
+	  "it\n" },
+	{ "model: { layers = ( " DENSE_OF("x") "\nschema = ( " FEATURE("x", "float32") ",\n" FEATURE(
+		  "label", "int64") " );",
+	  "" },
+	{ "early_stopping: { monitor = \"none\"; patience = 0; };", "" },
+	{ "optimizer: { name = \"sgd\"; beta_1 = 0.9; nesterov = false; momentum = 0.0; lazy "
+	  "= false; };",
+	  "" },
+	{ "optimizer: { name = \"sgd\"; nesterov = true; momentum = 0.9; };", "" },
+	{ "optimizer: { use_ema = true; ema_momentum = 0.9; weight_decay = 0.1;\n"
+	  "exclude_from_weight_decay = \"bias\"; };",
+	  "" },
+};
+
+static void test_unread(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]); i++) {
+		CLEANUP(free_ptr) char *found = NULL;
+		char text[1024];
+		int r;
+
+		(void)snprintf(text, sizeof(text), STORES "%s\n", unread[i].text);
+		write_file("k.conf", text, strlen(text));
+		found = checked("k.conf", graph_check, &r);
+		assert_string_equal(found, unread[i].words);
+		assert_int_equal(r, *unread[i].words ? -EINVAL : 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_checkpoints),          cmocka_unit_test(test_callbacks),
+		cmocka_unit_test(test_all_mistakes_at_once), cmocka_unit_test(test_more_mistakes_than_fit),
+		cmocka_unit_test(test_check_with_the_model), cmocka_unit_test(test_unread),
+	};
+
+	return cmocka_run_group_tests_name("config_together", tests, setup, teardown);
+}
