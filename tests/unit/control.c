@@ -28,7 +28,7 @@ static const struct {
 
 	{ "nothing", "", CONTROL_ADMIN, CONTROL_PARSE, "not JSON" },
 	{ "a cut line", "{" ENVELOPE, CONTROL_ADMIN, CONTROL_PARSE, "not JSON" },
-	{ "two objects", "{}{}", CONTROL_ADMIN, CONTROL_PARSE, "behind the JSON value" },
+	{ "two objects", "{}{}", CONTROL_ADMIN, CONTROL_PARSE, "after the JSON value" },
 	{ "a key twice", "{\"id\":1,\"id\":2}", CONTROL_ADMIN, CONTROL_PARSE, "twice" },
 	{ "bad UTF-8", "{\"id\":\"\xff\"}", CONTROL_ADMIN, CONTROL_PARSE, "not UTF-8" },
 	{ "a rounded integer", "{\"id\":9007199254740993}", CONTROL_ADMIN, CONTROL_PARSE, "2^53" },

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ownership in one line: declare the owner at the top, initialised to empty, and every return is right.
+ * Clean-up at the end of a scope. Declare the owner of a resource at the top of a function, initialised to
+ * its empty value; then every early return gives the resource back.
  *
  *     CLEANUP(free_ptr) char *text = NULL;
  *     CLEANUP(close_fd) int fd = -1;
  *     return TAKE(text);      hands the value over and empties the owner
  *
- * A clean-up function gets a pointer to the variable, accepts its empty value and keeps errno.
+ * A clean-up function gets a pointer to the variable, accepts the empty value and does not change errno.
  */
 #pragma once
 
@@ -19,7 +20,7 @@
 #define MUST_CHECK   __attribute__((warn_unused_result))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Hand a pointer over: yields its value and leaves NULL behind. */
+/* Hands a pointer over: yields its value and sets the variable to NULL. */
 #define TAKE(ptr)                        \
 	({                               \
 		__auto_type take_ = ptr; \
@@ -27,7 +28,7 @@
 		take_;                   \
 	})
 
-/* Hand a file descriptor over: yields its value and leaves -1 behind. */
+/* Hands a file descriptor over: returns its value and sets the variable to -1. */
 static inline int take_fd(int *fd)
 {
 	int value = *fd;

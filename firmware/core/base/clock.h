@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time that only moves forward (CLOCK_MONOTONIC), of which only differences mean anything; and whether the
- * time of day can be trusted.
+ * Time that only moves forward (CLOCK_MONOTONIC), for durations: only differences mean anything. And the
+ * question whether the time of day can be trusted.
  */
 #pragma once
 
@@ -28,12 +28,13 @@ static inline uint64_t clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
-#define CLOCK_ERROR_MAX_US \
-	16000000 /* the kernel's NTP_PHASE_LIMIT: nobody told it of a smaller error lately */
+/* The kernel's NTP_PHASE_LIMIT. The kernel raises its estimate of the clock's error up to this limit while no
+ * time service reports a smaller one. */
+#define CLOCK_ERROR_MAX_US 16000000
 
-/* 1: something keeps the time of day right, and tells the kernel; 0: nothing does; -errno: a sandbox with
- * ProtectClock= forbids the question. Not STA_UNSYNC: chrony sets it where the kernel is to leave the RTC
- * alone. */
+/* Returns 1 where a time service keeps the time of day right, 0 where none does, or -errno where a sandbox
+ * with ProtectClock= forbids the question. Do not test STA_UNSYNC: chrony sets this flag to keep the kernel
+ * from writing the RTC. */
 static inline int clock_synced(void)
 {
 	struct timex now = { 0 };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a person hears of in the morning, and a machine at once: Kiln's events. Each is a row of event_rows[]:
- * a name, a MESSAGE_ID that stays as it is for ever, a priority, the fields it carries, and a meaning. An
- * event is one entry of the journal; people read its sentence, machines its MESSAGE_ID and its KILN_* fields
- * (journalctl -o json, events.subscribe). config/events.md is made of the table.
+ * Events: what a person wants to know in the morning, and a machine at once. Each event is a row of
+ * event_rows[]: a name, a MESSAGE_ID that never changes, a priority, the fields that it carries, and a
+ * meaning. A sent event is one entry of the journal. People read its sentence, machines its MESSAGE_ID and
+ * its KILN_* fields (journalctl -o json, events.subscribe). config/events.md is printed from the table.
  *
- * Program code sends an event once, where it decides; how things go on in between are plain lines
+ * Program code sends an event once, where it makes the decision. Progress in between goes to plain lines
  * (core/base/log.h).
  *
  *     event_send(&(struct event){ .id = EVENT_RUN_PAUSED, .run_id = run.id, .step = step },
  *                "paused at step %" PRIu64, step);
  *
- * A new event: its name in enum event_id, its row in events.c, its sender. tools/check holds the three
- * together.
+ * A new event needs a name in enum event_id, a row in events_table.c and a sender. tools/check compares the
+ * three.
  */
 #pragma once
 
@@ -97,7 +97,8 @@ enum event_id {
 	EVENT_MAX,
 };
 
-/* Only the fields of the id's row are sent; a text that is NULL or "" is not known and stays out. */
+/* event_send() sends the fields that the row of `id` names. A text that is NULL or "" is not known and is
+ * left out, as is a NaN. */
 struct event {
 	enum event_id id;
 	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor, *slot;
@@ -105,11 +106,11 @@ struct event {
 	double loss, accuracy, celsius, limit;
 };
 
-/* To the journal where standard error is the journal, else as a line there, as log_line() does. Thread-safe;
- * may wait for journald. Never called in the hot path. */
+/* Sends an event to the journal where standard error is the journal; prints its sentence as log_line() does
+ * elsewhere. Thread-safe. Blocks: it may wait for journald, so never call it in the hot path. */
 void event_send(const struct event *event, const char *format, ...) PRINTF(2, 3);
 
-/* Send the error as EVENT_SERVICE_FAILED and give the exit code that belongs to it: `return fatal(&err);`
+/* Sends the error as EVENT_SERVICE_FAILED and returns the exit code for this error: `return fatal(&err);`
  * ends a main(). */
 int fatal(const struct error *err);
 
@@ -135,9 +136,9 @@ struct event_row {
 };
 extern const struct event_row event_rows[EVENT_MAX];
 
-/* NULL: there is none. */
+/* Both return NULL where there is no such event. */
 const struct event_row *event_by_name(const char *name);
 const struct event_row *event_by_message_id(const char *message_id);
 
-/* The tables as Markdown: config/events.md is this output. */
+/* Prints the tables as Markdown. config/events.md is this output. */
 void event_reference(FILE *out);

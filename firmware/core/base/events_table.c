@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of events, and the words made of them. */
+/* The tables of events, and the reference that is printed from them. */
 #include "core/base/events.h"
 
 #include <assert.h>

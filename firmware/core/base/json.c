@@ -14,7 +14,7 @@ void json_free(cJSON **json)
 	cJSON_Delete(*json);
 }
 
-/* ---- What cJSON would let through ---- */
+/* ---- What cJSON accepts, and json_parse() refuses ---- */
 
 struct look {
 	const char *what, *text, *at, *end;
@@ -27,7 +27,8 @@ static int refuse(const struct look *look, const char *why)
 	return error_set(look->err, -EBADMSG, "%s: byte %td: %s", look->what, look->at - look->text, why);
 }
 
-/* Past the closing quote. cJSON would end the string at an escaped NUL and take raw control characters. */
+/* Goes past the closing quote. cJSON would end the string at an escaped NUL, and accept raw control
+ * characters. */
 static int look_at_string(struct look *look)
 {
 	for (look->at++; look->at < look->end && *look->at != '"'; look->at++) {
@@ -44,7 +45,8 @@ static int look_at_string(struct look *look)
 	return 0;
 }
 
-/* Integers beyond 2^53 would come back rounded; they must be strings. */
+/* cJSON reads a number as a double: an integer above 2^53 would be rounded, so such integers must be strings.
+ */
 static int look_at_number(struct look *look)
 {
 	const char *digits = look->at + (*look->at == '-');
@@ -95,7 +97,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, so that a hostile object of many keys costs no square. */
+/* Sort the keys, so that a hostile object of many keys takes O(n log n) instead of O(n^2). */
 static int check_keys(const char *what, const cJSON *object, struct error *err)
 {
 	CLEANUP(free_ptr) const char **keys = NULL;
@@ -112,7 +114,7 @@ static int check_keys(const char *what, const cJSON *object, struct error *err)
 	qsort(keys, count, sizeof(*keys), by_name);
 	for (i = 1; i < count; i++)
 		if (strcmp(keys[i - 1], keys[i]) == 0)
-			return error_set(err, -EBADMSG, "%s: key \"%.100s\" stands twice", what, keys[i]);
+			return error_set(err, -EBADMSG, "%s: key \"%.100s\" is there twice", what, keys[i]);
 	return 0;
 }
 
@@ -154,7 +156,7 @@ int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_j
 	while (end < text + bytes && *end && strchr(" \t\r\n", *end))
 		end++;
 	if (end != text + bytes)
-		return error_set(err, -EBADMSG, "%s: bytes behind the JSON value at byte %td", what,
+		return error_set(err, -EBADMSG, "%s: more text after the JSON value at byte %td", what,
 				 end - text);
 	r = check_tree(what, json, err);
 	if (r < 0)
@@ -165,7 +167,8 @@ int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_j
 
 /* ---- Printing ---- */
 
-/* cJSON prints 15 digits where they come close; what they do not give back exactly is put as text. */
+/* cJSON prints 15 digits where they come close to the number. Numbers that 15 digits do not give back exactly
+ * become raw text of 17 digits. */
 static bool keep_numbers(cJSON *item)
 {
 	char text[40];

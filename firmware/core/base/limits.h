@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel allows a process.
+ * Resource limits of the process, setrlimit(2).
  */
 #pragma once
 
-/* As many open files as the hard limit allows: the soft one, 1024 as a rule, is for programs that call
- * select(2). Best effort; once, at the start. */
+/* Raises the limit of open files to the hard limit. The soft limit, usually 1024, protects programs that call
+ * select(2); Kiln's do not. Call it once, at the start. A failure is ignored. */
 void limits_raise_files(void);

@@ -39,7 +39,8 @@ const char *log_program(void)
 	return program_name;
 }
 
-/* systemd.exec(5): "device:inode" of what systemd gave, which somebody may have replaced since. */
+/* JOURNAL_STREAM holds "device:inode" of the standard error that systemd opened, systemd.exec(5). A parent
+ * process may have redirected standard error since, so compare. */
 bool log_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs say. Library code returns errors, program code logs them once, where it decides.
+ * Log lines. Library code returns errors; program code logs an error once, where it decides what to do.
  *
- * Events, core/base/events.h, are for what a person or a machine wants to hear of; lines for the rest.
+ * What a person or a machine waits for is an event (core/base/events.h); everything else is a line.
  *
- * Where standard error is the journal (JOURNAL_STREAM says so) lines carry the <N> priority prefix of
- * sd-daemon(3); otherwise they read "HH:MM:SS name: text". One write(2) a line, so lines of several processes
- * never mix. Thread-safe. Never called in the hot path.
+ * Where standard error is the journal, a line carries the <N> priority prefix of sd-daemon(3); elsewhere it
+ * reads "HH:MM:SS name: text". Each line is one write(2), so lines of several processes never mix.
+ * Thread-safe. Never call it in the hot path.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 
 #define LOG_TEXT_MAX 5000u /* bytes of a line; the rest is cut */
 
-/* Name the program, as its unit is named without "kiln-"; lines above `level` (LOG_ERR .. LOG_DEBUG, default
- * LOG_INFO) are dropped. KILN_LOG=debug|info| notice|warning|err in the environment sets the level. */
+/* Sets the name of the program: its unit's name without "kiln-". KILN_LOG=debug|info|notice|warning|err in
+ * the environment sets the level, by default info; lines of less importance are dropped. */
 void log_open(const char *program);
 
 void log_line(int level, const char *format, ...) PRINTF(2, 3);
@@ -29,8 +29,8 @@ void log_line(int level, const char *format, ...) PRINTF(2, 3);
 #define log_info(...)    log_line(LOG_INFO, __VA_ARGS__)
 #define log_debug(...)   log_line(LOG_DEBUG, __VA_ARGS__)
 
-/* The name that log_open() was given. */
+/* Returns the name that log_open() was given. */
 const char *log_program(void);
-/* Standard error is the journal, and not a file or a pipe with the environment of something that it is for.
- */
+/* Tells whether standard error is the journal. An inherited JOURNAL_STREAM alone does not mean so: standard
+ * error may be redirected to a file or a pipe. */
 bool log_is_journal(void);

@@ -6,7 +6,7 @@
 
 #define MORE_BYTES 48u /* "\n... and 4294967295 more mistakes" */
 
-/* Whole lines only, but for a first one that is longer than all the room. */
+/* Adds whole lines only, except a first line that is longer than the whole text. */
 static void note(struct mistakes *mistakes, unsigned line, const char *format, va_list args)
 {
 	char *end = mistakes->err->text + mistakes->text_bytes;

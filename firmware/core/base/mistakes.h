@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything wrong with one file in one go, a line each: "FILE:LINE: KEY: found ..., allowed: ...".
- * Order: one with a file and whatever should hear of mistakes -> mistakes_add*.
+ * The list of all mistakes in one file, a line each: "FILE:LINE: KEY: found ..., allowed: ...". A person can
+ * then mend all of them at once.
+ * Order: initialise with the file and with `out`, `err` or both -> mistakes_add()*.
  */
 #pragma once
 
@@ -9,10 +10,10 @@
 
 struct mistakes {
 	const char *file;
-	FILE *out;         /* gets every one; NULL: nobody does */
-	struct error *err; /* gets -EINVAL and those that fit, then how many there are besides; or NULL */
+	FILE *out;         /* gets every mistake, or NULL */
+	struct error *err; /* gets -EINVAL, the mistakes that fit, and how many more there are; or NULL */
 	unsigned count;
-	/* mistakes_add()'s */
+	/* Private to mistakes_add(): */
 	size_t text_bytes;
 	unsigned left_out;
 };

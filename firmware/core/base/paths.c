@@ -95,7 +95,7 @@ int file_write_all(int fd, const void *data, uint64_t bytes)
 	return 0;
 }
 
-/* Split "folder/name" into a descriptor of the folder. */
+/* Opens the folder of "folder/name". */
 static int open_folder_of(const char *path)
 {
 	char folder[PATH_BYTES];
@@ -141,7 +141,8 @@ int file_write_durable(const char *path, const void *data, uint64_t bytes, struc
 	int r;
 
 	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	/* One that a power cut left may be another user's, and a link may have been put there. */
+	/* A power cut may have left another user's file under this name, and an attacker may have put a link
+	 * there: never write through either. */
 	(void)unlink(temporary);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (fd < 0)

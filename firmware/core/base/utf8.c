@@ -6,7 +6,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Bytes of the character at `s`, 0 where it is malformed. */
+/* Returns the bytes of the character at `s`, 0 where the character is malformed. */
 static unsigned character_bytes(const unsigned char *s, uint64_t left)
 {
 	unsigned n = *s < 0x80                 ? 1
