@@ -6,10 +6,10 @@ static void test_integers_that_would_wrap(void **state)
 	static const struct refusal cases[] = {
 		{ "an integer that would wrap", STORES "fetch: {\n  memory_bytes = 4294967296; };",
 		  "k.conf:3: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
-		  "1099511627776, with an L behind it beyond 32 bits" },
+		  "1099511627776, with an L after it beyond 32 bits" },
 		{ "hexadecimal that would become -1", STORES "run: { seed = 0xFFFFFFFF; };",
 		  "k.conf:2: run.seed: found 0xFFFFFFFF, allowed: an integer, 0 .. 9007199254740992, with an "
-		  "L behind it beyond 32 bits" },
+		  "L after it beyond 32 bits" },
 		{ "outside of its bounds, too", STORES "run: { epochs = 4294967297; seed = -4294967295; };",
 		  "k.conf:2: run.epochs: found 4294967297, allowed: an integer, 1 .. 1000000\n"
 		  "k.conf:2: run.seed: found -4294967295, allowed: an integer, 0 .. 9007199254740992" },
@@ -17,7 +17,7 @@ static void test_integers_that_would_wrap(void **state)
 		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536" },
 		{ "digits before an e that is no exponent", STORES "run: { seed = 4294967424e; };",
 		  "k.conf:2: run.seed: found 4294967424, allowed: an integer, 0 .. 9007199254740992, with an "
-		  "L behind it beyond 32 bits\nk.conf:2: syntax error: run: { seed = 4294967424e; };" },
+		  "L after it beyond 32 bits\nk.conf:2: syntax error: run: { seed = 4294967424e; };" },
 		{ "digits before a small l", STORES "run: { batch_rows = 4294967424l = 5; };",
 		  "k.conf:2: run.batch_rows: found 4294967424, allowed: an integer, 1 .. 65536\n"
 		  "k.conf:2: run.l: found an unknown key, allowed: the keys of `kiln config reference`" },
@@ -41,13 +41,13 @@ static void test_integers_that_would_wrap(void **state)
 		  "model = { layers = ( { op = \"relu\"; },\n { op = \"relu\"; x = 4294967296; } ); };\n"
 		  "fetch: { memory_bytes: 4294967296 part_bytes: -1 };",
 		  "k.conf:2: run.seed: found 4294967296, allowed: an integer, 0 .. 9007199254740992, with an "
-		  "L behind it beyond 32 bits\n"
+		  "L after it beyond 32 bits\n"
 		  "k.conf:4: schema.fill: found 4294967296, allowed: a number, -3.40282e+38 .. 3.40282e+38, "
-		  "with an L behind it beyond 32 bits\n"
+		  "with an L after it beyond 32 bits\n"
 		  "k.conf:5: schema.fill: found 4294967296, allowed: a number, -3.40282e+38 .. 3.40282e+38, "
-		  "with an L behind it beyond 32 bits\n"
+		  "with an L after it beyond 32 bits\n"
 		  "k.conf:8: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
-		  "1099511627776, with an L behind it beyond 32 bits\n"
+		  "1099511627776, with an L after it beyond 32 bits\n"
 		  "k.conf:3: run.seed2: found an unknown key, allowed: the keys of `kiln config reference`\n"
 		  "k.conf:8: fetch.part_bytes: found -1, allowed: an integer, 0 .. 1073741824" },
 	};

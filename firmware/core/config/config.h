@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one configuration file, parsed and checked. Every key is one row of the table in config_keys.c; the
- * parser, `kiln config check`, `kiln config show` and the reference in config/kiln.conf all come from it.
+ * core/config: the one configuration file, kiln.conf, parsed and checked. Every key is one row of the table
+ * in config_keys.c; the parser, `kiln config check`, `kiln config show` and the reference in config/kiln.conf
+ * all read this table.
  *
- * Order: config_load -> read -> config_done. Strings and arrays belong to the config and live until
- * config_done().
+ * A file goes through these steps, and each step notes its mistakes, so that a person sees all of them at
+ * once: config_scan.c      the raw text: what libconfig would read wrongly libconfig          the syntax; a
+ * mistake here ends the list config_value.c     each value against its row; config_forms.c has the forms of
+ * strings config_lists.c     `sources` and `schema`; config_layers.c has model.layers config_together.c  keys
+ * that depend on each other the caller's check what only a higher floor knows, such as the layers of the
+ * model
+ *
+ * Order: config_load -> read -> config_done. Owns: strings and arrays belong to the config and live until
+ * config_done(). No threads and no state: a loaded config is never changed, and any thread may read it.
  */
 #pragma once
 
@@ -25,13 +33,13 @@
 #define CONFIG_NUMBERS_MAX    4096u
 /* A feature names a column of the ring: bytes, with its NUL. */
 #define CONFIG_FEATURE_NAME_BYTES 64u
-/* Characters of what a store's url, endpoint and region name. */
+/* Characters of a store's bucket, prefix, host and region; of all of clock.ntp_servers. */
 #define CONFIG_BUCKET_MAX 255u
 #define CONFIG_PREFIX_MAX 1023u
 #define CONFIG_HOST_MAX   255u
 #define CONFIG_REGION_MAX 63u
 #define CONFIG_HOSTS_MAX  1023u
-/* Of notify.url. */
+/* Characters of notify.url. */
 #define CONFIG_WEB_MAX 2048
 
 enum config_start_from { START_SCRATCH, START_LATEST };
@@ -64,14 +72,14 @@ struct config_store {
 	const char *url;      /* s3://bucket/prefix or file:///dir */
 	const char *endpoint; /* https://host:port; "" = AWS by region */
 	const char *region;
-	const char *credential; /* a name; see drivers/store.h for where it is looked up; "" = environment,
-				   then anonymous */
+	const char *credential; /* a name, looked up as drivers/store/store.h says; "" = the environment,
+				   or unsigned requests */
 	const char *ca_file;    /* "" = the system's */
 	int url_style;          /* enum config_url_style */
 	bool http2;
 };
 
-/* A place that shards come from. */
+/* A source of shards. */
 struct config_source {
 	struct config_store store;
 	double weight;                                        /* share of the training rows, relative */
@@ -86,14 +94,13 @@ struct config_feature {
 	int missing;                    /* enum config_missing */
 	uint64_t values_max, bytes_max; /* values_max: 0 = the shape says how many, else ragged */
 	int overflow;                   /* enum config_overflow */
-	double fill; /* value of a missing feature where `missing` allows it; an integer of 53 bits for int64
-		      */
+	double fill; /* value of a missing feature where `missing` allows one; for int64 an integer */
 };
 
-/* One layer of the model: `op` and attribute names are checked by the model's op table, which knows them. */
+/* An attribute of a layer. Which ops and attributes exist is checked by the model, which has their table. */
 struct config_attribute {
 	const char *key;
-	/* UNREAD: a mistake, noted already; no loaded config has one. */
+	/* UNREAD: a value with a mistake, which is noted already. No loaded config has this type. */
 	enum {
 		ATTRIBUTE_INT,
 		ATTRIBUTE_FLOAT,
@@ -113,7 +120,7 @@ struct config_attribute {
 struct config_layer {
 	const char *op;
 	const char *name; /* "" = made from op and position, as Keras does: dense, dense_1, ... */
-	uint32_t inputs;  /* 0 = the layer before */
+	uint32_t inputs;  /* 0 = the layer before is the input */
 	const char *input[CONFIG_INPUTS_MAX];
 	uint32_t attributes;
 	struct config_attribute attribute[CONFIG_ATTRIBUTES_MAX];
@@ -121,22 +128,22 @@ struct config_layer {
 };
 
 struct config {
-	const char *file; /* that it was loaded from */
+	const char *file; /* the path it was loaded from */
 	struct {
 		const char *name;
 		uint64_t epochs, seed, batch_rows;
 		int start_from;                         /* enum config_start_from */
-		const char *days, *at, *zone, *ends_at; /* core/box/night.h reads them */
+		const char *days, *at, *zone, *ends_at; /* core/config/local_time.h */
 		bool catch_up;
 	} run;
-	/* The group `source`, with the globs of `split`, or the list `sources`. */
+	/* The list `sources`, or the group `source` with the globs of `split` as a list of one. */
 	uint32_t sources;
 	struct config_source source[CONFIG_SOURCES_MAX];
 	struct config_store sink;
 	struct {
 		const char *train_glob, *validation_glob, *test_glob; /* of sources without their own */
 		int by;                                               /* enum config_split_by */
-		uint64_t validation_percent; /* of each source's train shards, the last ones in key order */
+		uint64_t validation_percent; /* of each source's train shards: the last ones in key order */
 	} split;
 	struct {
 		const char *nic;   /* interface name, "auto" */
@@ -154,7 +161,7 @@ struct config {
 		int mode; /* enum config_order_mode */
 		uint64_t window_shards, lanes;
 		int remainder;      /* enum config_remainder */
-		const char *filter; /* core/config/filter.h reads it */
+		const char *filter; /* core/config/filter.h */
 		uint64_t skip_rows, take_rows;
 	} order;
 	struct {
@@ -169,22 +176,22 @@ struct config {
 		const char *loss;
 		int precision; /* enum config_precision: model/plan/storage.h */
 		double label_smoothing;
-		struct config_numbers class_weights; /* by class; none = each counts 1 */
+		struct config_numbers class_weights; /* by class; none = each class counts 1 */
 		const char *sample_weight;           /* feature name, "" = none */
 		uint64_t top_k;                      /* 0 = no such metric */
-		const char *weights;        /* to start with: a URL or a key below the sink's, "" = none */
-		const char *weights_layers; /* that take them, with commas; "" = all */
+		const char *weights; /* to start with: a URL or a key below the sink's url, "" = none */
+		const char *weights_layers; /* names of the layers that get them; "" = all */
 		bool weights_skip_mismatch;
 		uint32_t layers;
 		struct config_layer *layer;
 	} model;
 	struct {
-		const char *name; /* a row of the model's optimizer table */
+		const char *name; /* a row of the model's table of optimizers */
 		double learning_rate, beta_1, beta_2, epsilon, momentum;
 		bool nesterov, lazy;
 		double weight_decay;
-		const char *exclude_from_weight_decay; /* parts of parameters' names, with commas */
-		const char *schedule;                  /* a row of the model's schedule table */
+		const char *exclude_from_weight_decay; /* substrings of parameters' names */
+		const char *schedule;                  /* a row of the model's table of schedules */
 		uint64_t warmup_steps;
 		double warmup_from;
 		uint64_t decay_steps;
@@ -202,15 +209,15 @@ struct config {
 		const char *cores;    /* CPU list, "auto" */
 	} device;
 	struct {
-		uint64_t cpu_throttle_celsius, cpu_stop_celsius; /* 0 = by the sensor */
+		uint64_t cpu_throttle_celsius, cpu_stop_celsius; /* 0 = the sensor's own limit */
 		uint64_t gpu_throttle_celsius, gpu_stop_celsius;
 	} heat;
 	struct {
-		/* Besides the end of each epoch, at most one of them: 0 and false = not so. */
+		/* When to write a checkpoint in the middle of an epoch: at most one of the three is set. */
 		uint64_t every_steps;
 		double every_minutes;
 		bool automatic; /* checkpoint.auto */
-		uint64_t keep;  /* newest checkpoints kept in the store, besides the best */
+		uint64_t keep;  /* checkpoints that the store keeps: the newest ones, and the best */
 	} checkpoint;
 	/* model/learn/callbacks.h; `monitor`: enum config_monitor, `mode`: enum config_mode */
 	struct {
@@ -228,7 +235,7 @@ struct config {
 		int monitor, mode;
 	} keep_best;
 	struct {
-		uint64_t every_steps, histogram_epochs; /* 0 = not so */
+		uint64_t every_steps, histogram_epochs; /* 0 = never */
 		uint64_t segment_bytes, upload_s;
 	} tensorboard;
 	struct {
@@ -241,7 +248,7 @@ struct config {
 		bool offline;
 	} update;
 	struct {
-		const char *url; /* "" = nobody is told */
+		const char *url; /* "" = reports are not posted */
 		const char *credential, *ca_file;
 		uint64_t wait_min;
 	} notify;
@@ -253,76 +260,78 @@ struct config {
 	struct {
 		const char *ntp_servers; /* host names and addresses, one space between them */
 	} clock;
-	struct config_memory *memory; /* what the pointers above point into; core/config*.c only */
+	struct config_memory *memory; /* owns everything that the pointers above point to; private */
 };
 
-/* Beside the configuration: a copy of the last one that a run began with. */
+/* The suffix of a copy beside kiln.conf: the last configuration that a run began with. */
 #define CONFIG_GOOD_SUFFIX ".good"
 
-/* Where the configuration lies: `--config FILE` among the arguments, else KILN_CONFIG, else paths' kiln.conf.
- */
+/* Returns the path of the configuration: `--config FILE` of the arguments, else KILN_CONFIG of the
+ * environment, else PATH_CONFIG. */
 const char *config_path(int argc, char **argv);
 
-/* Read and check a file. A config that is loaded has at least one layer, a number feature for model.label,
- * and one for model.input where the first layer names no inputs. Errors: -EINVAL with every mistake on a line
- * of its own (core/base/mistakes.h), as far as the text holds them, then how many there are besides; -ENOENT,
- * -EACCES and the like when it cannot be read. Syntax errors,
- * @include, integers beyond 64 bits and what only a higher layer knows come without the mistakes of later
- * steps. */
+/* Reads and checks a file. A loaded config has at least one layer, a feature of numbers for model.label, and
+ * one for model.input where the first layer names no inputs.
+ * Errors: -EINVAL with a line for each mistake (core/base/mistakes.h), as many as the text holds, then how
+ * many more there are; -ENOENT, -EACCES and other codes where the file cannot be read. A mistake of syntax,
+ * an @include or an integer beyond 64 bits ends the list. */
 MUST_CHECK int config_load(const char *path, struct config *ret_config, struct error *err);
 
-/* Like config_load(), but everything that is wrong goes to `out`, however much it is. `check` looks at what a
- * higher layer knows, also when there were mistakes before: then strings that could not be read are NULL, and
- * a schema with a mistake has no features. Returns 0 or a negative errno. */
+/* Checks a file and prints all mistakes to `out`, however many there are. `check` adds the mistakes that only
+ * a higher floor can see. It runs also after earlier mistakes: strings that could not be read are NULL then,
+ * and a schema with a mistake has no features. Returns 0 or a negative errno. */
 MUST_CHECK int config_check(const char *path,
 			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
 
-/* The forms of url, endpoint and region, for a store that comes from elsewhere than a loaded config; endpoint
- * and region may be NULL or empty. -EINVAL: key, found, allowed. */
+/* Checks the forms of url, endpoint and region of a store that comes from the command line instead of a file.
+ * endpoint and region may be NULL or empty. Errors: -EINVAL with the key, what was found and what is allowed.
+ */
 MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
 
 /* Returns the feature of `schema` with this name; NULL where there is none, or where `name` is NULL. */
 const struct config_feature *config_feature_named(const struct config *config, const char *name);
 
-/* Beside the windows, of shards that wait to be written to the cache. */
+/* Returns the bytes of memory, in addition to the windows, for shards that wait to be written to the cache.
+ */
 uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
 
-/* The next of names with commas between them, and where what is behind it begins, *list + the length; 0 =
- * none is left. */
+/* Finds the next name of a list with commas: moves *list to the name's start and returns the name's length, 0
+ * at the end of the list. The caller goes on at *list + length. */
 size_t config_next_name(const char **list);
 
-/* Of a callback that watches a figure of the validation, the key "group.monitor"; NULL: none does. */
+/* Returns the key "GROUP.monitor" of the first callback that watches a figure of the validation, or NULL. */
 const char *config_validation_monitor(const struct config *config);
 
-/* Whether the config asks for something by a key of the table: for another value than the default, or for the
- * default where the file has this key and not the key `beside`, which one that spells all keys out has. NULL:
- * there is no such key. The value goes to `out`. */
+/* Tells whether the user asks for something with this key: the value differs from the default, or the file
+ * gives the key without giving the key `beside`. A file that spells out all keys gives both, and asks for
+ * nothing with a default. `beside` may be NULL. Writes the key's value to `out`. */
 #define CONFIG_VALUE_BYTES 128u
 bool config_asks(const struct config *config, const char *key, const char *beside,
 		 char out[static CONFIG_VALUE_BYTES]);
 
-/* The line of a key, "group.key", in the config's file: else of its group, else the first. */
+/* Returns the line of a key, "group.key", in the file; where the key is missing the line of its group, or 1.
+ */
 unsigned config_line(const struct config *config, const char *key);
 
-/* Requests in flight at most and bytes of a ranged GET, as configured or, where that is 0, by the memory
- * budget; what a connection takes beside its range: libcurl's buffer, and about as much in the kernel. */
+/* Memory of a connection in addition to its range: libcurl's buffer, and about as much in the kernel. */
 #define CONFIG_CONNECTION_BYTES (UINT64_C(1) << 20)
+/* Return the upper bound of concurrent requests, and the bytes of a ranged GET: as configured, or by
+ * fetch.memory_bytes where the key is 0. */
 uint64_t config_fetch_connections(const struct config *config);
 uint64_t config_fetch_part_bytes(const struct config *config);
 
-/* Free what the config owns; accepts a zeroed one. */
+/* Frees everything that the config owns; accepts a zeroed config. */
 void config_done(struct config *config);
 
-/* Every key with its value in effect, as libconfig text that loads again; what the file does not give carries
- * "# default". */
+/* Prints every key with the value in effect, as text that loads again as the same configuration. Keys that
+ * the file does not give carry "# default". */
 void config_print(const struct config *config, FILE *out);
 MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 
-/* The same as one JSON object: a member {value, default} for each key; "layers", "schema" and, where
- * given, "sources" as lists;
- * malloc'ed, the caller frees. */
+/* Prints the configuration in effect as one JSON object: a member {value, default} for each key, and
+ * "layers", "schema" and, where given, "sources" as lists. The caller frees the text. */
 MUST_CHECK int config_show_json(const char *path, char **ret_text, struct error *err);
 
-/* The documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this output.
- */
+/* Prints the documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this
+ * output. */
 MUST_CHECK int config_reference(FILE *out, struct error *err);

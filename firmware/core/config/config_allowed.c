@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a key may be, in the words of mistakes and of the reference. */
+/* The words for what a key may be, as mistakes and the reference use them. */
 #include "core/config/config_keys.h"
 #include "core/config/filter.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows from the values of a loaded configuration. */
+/* Values that follow from a loaded configuration. */
 #include "core/config/config.h"
 
 #include <string.h>
@@ -50,8 +50,8 @@ uint64_t config_fetch_connections(const struct config *config)
 		       : within(budget / CONFIG_CONNECTION_BYTES, CONNECTIONS_LEAST, CONNECTIONS_MOST);
 }
 
-/* Each range costs both sides: from radosgw, 32 MiB ranges took 0.70 CPU-s/GB, 8 MiB ranges 0.88, and larger
- * ones no less. A small budget still has 64 of its own. */
+/* Each range costs processor time on both sides. From radosgw, ranges of 32 MiB took 0.70 CPU-s/GB and ranges
+ * of 8 MiB 0.88; larger ranges gained nothing. A 64th of the budget lets a small budget hold 64 ranges. */
 uint64_t config_fetch_part_bytes(const struct config *config)
 {
 	return config->fetch.part_bytes

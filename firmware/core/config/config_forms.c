@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms of strings: names, places in stores, CPU lists. */
+/* The forms of strings: names, URLs, hosts, CPU lists. */
 #include "core/config/config_reading.h"
 #include "core/config/filter.h"
 #include "core/config/local_time.h"
@@ -19,8 +19,9 @@ bool config_is_name(const char *text)
 	return length >= 1 && length <= 64 && strspn(text, LETTERS DIGITS "_-") == length;
 }
 
-/* What old buckets may have, too; S3 User Guide, "General purpose bucket naming rules". */
-static bool is_s3_place(const char *bucket)
+/* Old buckets may have upper-case letters and "_", too: S3 User Guide, "General purpose bucket naming rules".
+ */
+static bool is_s3_bucket(const char *bucket)
 {
 	size_t bytes = strcspn(bucket, "/"), allowed = strspn(bucket, LETTERS DIGITS "._-");
 
@@ -30,7 +31,8 @@ static bool is_s3_place(const char *bucket)
 
 static bool is_url(const char *text)
 {
-	return strncmp(text, "file:///", 8) == 0 || (strncmp(text, "s3://", 5) == 0 && is_s3_place(text + 5));
+	return strncmp(text, "file:///", 8) == 0 ||
+	       (strncmp(text, "s3://", 5) == 0 && is_s3_bucket(text + 5));
 }
 
 static bool is_region(const char *text)
@@ -73,7 +75,7 @@ static bool is_ipv6(const char *text, size_t bytes)
 	return bytes < sizeof(copy) && inet_pton(AF_INET6, copy, &address) == 1;
 }
 
-/* Without a leading zero: the request that is signed has it as it stands here. */
+/* A leading zero is refused: the signed request carries the port exactly as the configuration has it. */
 static bool is_port(const char *text)
 {
 	size_t digits = strspn(text, DIGITS);
@@ -90,7 +92,7 @@ static bool is_host(const char *text, size_t bytes)
 	       (is_ipv6(text, bytes) || (allowed >= bytes && *text != '-' && *text != '.'));
 }
 
-/* They reach a file of systemd's. */
+/* Check every letter: the hosts are written to a file that systemd-timesyncd reads. */
 static bool is_hosts(const char *text)
 {
 	if (strlen(text) > CONFIG_HOSTS_MAX)
@@ -105,7 +107,7 @@ static bool is_hosts(const char *text)
 	return true;
 }
 
-/* Where http or https, a host and a port end; NULL: it does not begin so. */
+/* Returns the end of http:// or https://, a host and a port; NULL where the text does not begin with them. */
 static const char *end_of_host(const char *text)
 {
 	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
@@ -124,7 +126,7 @@ static const char *end_of_host(const char *text)
 	return end;
 }
 
-/* No path: keys come from the url. */
+/* An endpoint has no path: the keys of objects come from the url. */
 static bool is_endpoint(const char *text)
 {
 	const char *end = end_of_host(text);
@@ -132,7 +134,7 @@ static bool is_endpoint(const char *text)
 	return !*text || (end && !*end);
 }
 
-/* Behind the host printable ASCII: it is sent as it stands. */
+/* Only printable ASCII may follow the host, because the request carries the text as it is. */
 static bool is_web(const char *text)
 {
 	const char *end = end_of_host(text);
@@ -191,11 +193,11 @@ int config_store_check(const struct config_store *store, struct error *err)
 {
 	for (size_t i = 0; i < config_source_keys_count; i++) {
 		const struct config_key *key = &config_source_keys[i];
-		bool is_place = key->type == KEY_URL || key->type == KEY_ENDPOINT || key->type == KEY_REGION;
+		bool checked = key->type == KEY_URL || key->type == KEY_ENDPOINT || key->type == KEY_REGION;
 		char allowed[256];
 		const char *text;
 
-		if (!is_place)
+		if (!checked)
 			continue;
 		memcpy(&text, (const char *)store + key->offset, sizeof(text));
 		if (!text)

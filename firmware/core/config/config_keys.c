@@ -368,7 +368,6 @@ bool config_key_is_replaced(const struct config_memory *memory, const struct con
 	return memory->sources_given && strncmp(key->name, "source.", 7) == 0;
 }
 
-/* The row opens a group when the one before stands in another. */
 bool config_opens_group(size_t row)
 {
 	size_t length = strcspn(config_keys[row].name, ".") + 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of keys: one row a key. The parser (config.c), the checks, `kiln config show` and the reference
- * in config/kiln.conf (config_text.c) read nothing else. A name that holds a quantity ends in its unit.
+ * The table of keys: a row for each key. The parser (config.c), the checks, `kiln config show`
+ * (config_print.c) and the reference in config/kiln.conf (config_reference.c) know no other keys. The name of
+ * a quantity ends in its unit.
  */
 #pragma once
 
@@ -15,30 +16,30 @@ enum key_type {
 	KEY_INT,      /* uint64_t */
 	KEY_FLOAT,    /* double */
 	KEY_BOOL,     /* bool */
-	KEY_STRING,   /* const char *, anything without control characters */
-	KEY_NAME,     /* const char *, [A-Za-z0-9_-]{1,64} or empty where the default is */
+	KEY_STRING,   /* const char *, any text without control characters */
+	KEY_NAME,     /* const char *, [A-Za-z0-9_-]{1,64}; or empty, where the default is empty */
 	KEY_URL,      /* const char *, s3://bucket[/prefix] or file:///folder */
 	KEY_WEB,      /* const char *, http[s]://host[:port][/path] or empty */
 	KEY_ENDPOINT, /* const char *, http[s]://host[:port] or empty */
 	KEY_REGION,   /* const char *, [a-z0-9_-]{1,63} */
 	KEY_CPUS,     /* const char *, "auto" or a CPU list such as 0-3,8 */
 	KEY_DAYS,     /* const char *, weekdays and ranges of them: mon..fri,sun */
-	KEY_TIME,     /* const char *, HH:MM or empty where the default is */
+	KEY_TIME,     /* const char *, HH:MM; or empty, where the default is empty */
 	KEY_ZONE,     /* const char *, a zone of the system's zoneinfo */
 	KEY_HOSTS,    /* const char *, host names and addresses with a space between them, or empty */
 	KEY_FILTER,   /* const char *, a condition on a feature's value, or empty */
 	KEY_ENUM,     /* int, index into `names` */
-	KEY_NUMBERS,  /* struct config_numbers, each within the bounds */
+	KEY_NUMBERS,  /* struct config_numbers, each number within the bounds */
 };
 
 struct config_key {
-	const char *name; /* "group.key"; in the tables of lists just "key" */
+	const char *name; /* "group.key"; "key" in the tables of lists' elements */
 	enum key_type type;
 	const char *unit;     /* "" = a plain number or text */
-	const char *fallback; /* the default, strings without quotes; NULL = must be given */
+	const char *fallback; /* the default, a string without its quotes; NULL = the key must be given */
 	double min, max;      /* KEY_INT, KEY_FLOAT, KEY_NUMBERS */
 	const char *names[5]; /* KEY_ENUM, NULL-terminated */
-	size_t offset;        /* in struct config, or in what an element of the list is */
+	size_t offset;        /* in struct config, or in the struct of a list's element */
 	const char *help;
 };
 
@@ -47,7 +48,7 @@ struct config_key {
 extern const struct config_key config_keys[];
 extern const size_t config_keys_count;
 
-/* Keys of one element of `sources`; the store's come first. */
+/* Keys of one element of `sources`; the keys of its store come first. */
 extern const struct config_key config_source_keys[];
 extern const size_t config_source_keys_count;
 
@@ -55,30 +56,29 @@ extern const size_t config_source_keys_count;
 extern const struct config_key config_feature_keys[];
 extern const size_t config_feature_keys_count;
 
-/* `schema` and `model.layers` where the file has none: the network of the article that Kiln's first job
- * follows. */
+/* `schema` and `model.layers` where the file has none: a small network that classifies embedded sentences. */
 extern const char config_default_schema[];
 extern const char config_default_layers[];
 
-/* What the pointers of a struct config point into. */
+/* Owns everything that the pointers of a struct config point to. */
 struct config_memory {
-	config_t file, lists; /* the file; the default lists */
+	config_t file, lists; /* the parsed file, and the parsed default lists */
 	char *path;
 	bool given[CONFIG_KEYS_MAX];
 	bool sources_given, schema_given, layers_given;
 	struct config_layer layer[CONFIG_LAYERS_MAX];
-	double number[CONFIG_NUMBERS_MAX]; /* of all keys that are lists of them */
+	double number[CONFIG_NUMBERS_MAX]; /* the numbers of all lists of numbers */
 	uint32_t numbers;
 };
 
-/* Whether it is one of `source`, while the file has `sources` in its place. */
+/* Tells whether the key belongs to `source`, and the file has `sources` instead. */
 bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key);
 
-/* The groups of the table, whose keys stand together: is this row the first, or the last, of its group; how
- * long the group's name is. */
+/* The keys of a group are rows that follow each other. Tell whether a row is the first or the last of its
+ * group; return the length of the group's name. */
 bool config_opens_group(size_t row);
 bool config_closes_group(size_t row);
 int config_group_length(const struct config_key *key);
 
-/* Words for "allowed": "an integer, 1 .. 4096" and the like. */
+/* Writes what the key may be: "an integer, 1 .. 4096". */
 void config_allowed(const struct config_key *key, char *out, size_t size);

@@ -129,7 +129,7 @@ static void read_layer(struct config_reading *reading, const config_setting_t *g
 	if (!config_setting_get_member(group, "op"))
 		mistakes_add(reading->mistakes, layer->line,
 			     "model.layers.op: found nothing, it must be given");
-	/* What it would do is not known then. */
+	/* Without its inputs the layer cannot be checked: the model skips layers without an op. */
 	if (!connected)
 		layer->op = NULL;
 }

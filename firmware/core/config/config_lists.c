@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define ELEMENTS_MAX (1 << 28) /* values of one feature in one record: 1 or 2 GiB */
-#define RAGGED_PART  "/splits" /* its columns' names are longer by this */
-#define FILL_MAX     9007199254740991.0
+#define ELEMENTS_MAX  (1 << 28) /* values of one feature in one record: 1 or 2 GiB */
+#define RAGGED_SUFFIX "/splits" /* makes the names of a ragged feature's columns longer */
+#define FILL_MAX      9007199254740991.0
 
-/* ---- An element whose keys stand in a table ---- */
+/* ---- An element with a table of keys ---- */
 
 static void refuse_unknown(struct config_reading *reading, const config_setting_t *setting,
 			   const struct config_key *keys, size_t count, const char *besides)
@@ -24,7 +24,7 @@ static void refuse_unknown(struct config_reading *reading, const config_setting_
 		     config_setting_name(setting), allowed, *besides ? ", " : "", besides);
 }
 
-/* `besides`: a key that the caller reads itself, "" = none. */
+/* `besides`: a key that the caller reads, "" = none. */
 static void read_element(struct config_reading *reading, const config_setting_t *group,
 			 const struct config_key *keys, size_t count, const char *besides, void *element)
 {
@@ -80,7 +80,7 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 	}
 }
 
-/* It names a column of the ring, whose last one is its own. */
+/* The name becomes a column of the ring, and the ring has a column "empty" of its own. */
 static void check_feature_name(struct config_reading *reading, const config_setting_t *group,
 			       const char *name)
 {
@@ -90,7 +90,7 @@ static void check_feature_name(struct config_reading *reading, const config_sett
 			     CONFIG_FEATURE_NAME_BYTES - 1);
 }
 
-/* It fills int64s. Up to 2^53 - 1 a double says which integer the file has. */
+/* Checks the fill of an int64 feature. A double holds each integer up to 2^53 - 1 exactly. */
 static void check_whole_fill(struct config_reading *reading, const config_setting_t *group, double fill)
 {
 	const config_setting_t *setting = config_setting_get_member(group, "fill");
@@ -109,7 +109,8 @@ static unsigned line_of(const config_setting_t *group, const char *key)
 	return config_setting_source_line(setting ? setting : group);
 }
 
-/* Where rows differ in length, what else is said of their number is wrong. */
+/* The rows of a ragged feature differ in length, so keys that fix the number of values contradict values_max.
+ */
 static void check_ragged(struct config_reading *reading, const config_setting_t *group,
 			 const struct config_feature *feature)
 {
@@ -124,10 +125,10 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 		mistakes_add(reading->mistakes, line_of(group, "missing"),
 			     "schema.missing: found \"default\", allowed beside values_max: nothing, as a "
 			     "record without the feature has no values of it");
-	if (feature->name && strlen(feature->name) > CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_PART))
+	if (feature->name && strlen(feature->name) > CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX))
 		mistakes_add(reading->mistakes, line_of(group, "name"),
 			     "schema.name: found \"%.100s\", allowed beside values_max: 1 .. %zu bytes",
-			     feature->name, CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_PART));
+			     feature->name, CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX));
 }
 
 static void read_feature(struct config_reading *reading, const config_setting_t *group,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over a configuration file: what it says goes to the config, what is wrong with it to the mistakes.
- * For core/config*.c only.
+ * One pass over a configuration file: values go to the config, mistakes to the list of mistakes. Private to
+ * core/config.
  */
 #pragma once
 
@@ -11,35 +11,37 @@
 struct config_reading {
 	struct config *config;
 	struct mistakes *mistakes;
-	const char *list; /* "schema." and the like: what the keys of a list's elements are called by */
+	const char *list; /* "schema." or "sources.": put before the keys of a list's elements in mistakes */
 };
 
 /* config_value.c */
 const char *config_type_name(const config_setting_t *setting);
-/* The value as it stands in the file, for "found ..."; returns out. */
+/* Prints the value as the file has it, for "found ..."; returns out. */
 const char *config_found(const config_setting_t *setting, char *out, size_t size);
 /* config_forms.c */
 bool config_is_name(const char *text);
-/* No control characters. */
+/* Tells whether the text has no control characters. */
 bool config_is_clean(const char *text);
 bool config_string_allowed(const struct config_key *key, const char *text);
 
 /* config_value.c */
-/* "group.name", or just "name" with an empty group; NULL when the table has no such key. */
+/* Finds "group.name", or just "name" where the group is empty; NULL: the table has no such key. */
 const struct config_key *config_find_key(const struct config_key *keys, size_t count, const char *group,
 					 const char *name);
-/* Check one setting against its row and store it at `base` + offset. */
+/* Checks a setting against its row and stores the value at `base` + offset. */
 void config_read_value(struct config_reading *reading, const struct config_key *key,
 		       const config_setting_t *setting, void *base);
+/* Stores the default, read from its text in the table. */
 void config_read_fallback(const struct config_key *key, void *base);
 
 /* config_lists.c */
-/* Behind everything that is no list: a source without globs has those of `split`. */
+/* Call it after all groups are read: a source without globs has those of `split`. */
 void config_read_sources(struct config_reading *reading, const config_setting_t *list);
 void config_read_schema(struct config_reading *reading, const config_setting_t *list);
 /* config_layers.c */
 void config_read_layers(struct config_reading *reading, const config_setting_t *list);
 
 /* config_together.c */
-/* Last of all: notes what is wrong between keys, and lets go of a default that another key replaces. */
+/* Call it last: notes what is wrong between keys, and drops the default of checkpoint.auto where the file
+ * gives another way. */
 void config_check_together(struct config_reading *reading);

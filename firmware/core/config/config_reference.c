@@ -48,7 +48,7 @@ static void print_element_help(FILE *out, const struct config_key *keys, size_t 
 	}
 }
 
-/* In the place of the group `source`, whose keys they have, too. */
+/* The list `sources` replaces the group `source`; its elements have the keys of the group, too. */
 static void print_source_help(FILE *out)
 {
 	size_t first = 0;

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define DEPTH_MAX 8 /* deeper than any key lies; below, numbers go without their name */
+#define DEPTH_MAX 8 /* no key lies deeper; mistakes below this depth come without the key's name */
 
 struct word {
 	const char *at;
@@ -15,9 +15,9 @@ struct word {
 
 struct scan {
 	struct mistakes *mistakes;
-	const char *at, *copied; /* what lies before `copied` is in `out` */
+	const char *at, *copied; /* everything before `copied` is in `out` */
 	FILE *out;
-	struct word word; /* the last one: before a value it is the value's key */
+	struct word word; /* the last word; before a value this is the value's key */
 	struct {
 		struct word name;
 		char bracket;
@@ -68,7 +68,7 @@ static void skip_word(struct scan *scan)
 	scan->word.length = (int)(scan->at - scan->word.at);
 }
 
-/* ---- Where a number stands ---- */
+/* ---- The key of a number ---- */
 
 static void scan_sign(struct scan *scan)
 {
@@ -119,7 +119,7 @@ static bool in_array(const struct scan *scan)
 	return scan->depth > 0 && scan->depth <= DEPTH_MAX && scan->open[scan->depth - 1].bracket == '[';
 }
 
-/* `allowed` of a number that is no key's of the tables. */
+/* `allowed`: what a number may be that belongs to no key of the tables. */
 static void note_integer(struct scan *scan, const char *start, const char *end, const char *allowed,
 			 const char *advice)
 {
@@ -141,7 +141,7 @@ static bool in_bounds(const struct scan *scan, long long value)
 	       (double)value <= key->max;
 }
 
-/* Hexadecimal too: libconfig would make 0xffffffff -1. */
+/* Hexadecimal integers wrap, too: libconfig would read 0xffffffff as -1. */
 static void check_integer(struct scan *scan, const char *start, const char *end, long long value, bool beyond)
 {
 	bool would_wrap = *end != 'L' && (value < INT32_MIN || value > INT32_MAX);
@@ -152,14 +152,15 @@ static void check_integer(struct scan *scan, const char *start, const char *end,
 		scan->hopeless = true;
 	} else if (would_wrap) {
 		if (in_bounds(scan, value))
-			note_integer(scan, start, end, "", ", with an L behind it beyond 32 bits");
+			note_integer(scan, start, end, "", ", with an L after it beyond 32 bits");
 		(void)fwrite(scan->copied, 1, (size_t)(end - scan->copied), scan->out);
 		(void)fputc('L', scan->out);
 		scan->copied = end;
 	}
 }
 
-/* A float only if there is more of it than digits: libconfig takes the 5 of 5epochs for an integer. */
+/* A number is a float only where a float reads further than an integer: of "5epochs" libconfig reads the
+ * integer 5. */
 static void scan_number(struct scan *scan)
 {
 	const char *start = scan->at;

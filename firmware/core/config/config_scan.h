@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look at the raw text before libconfig 1.5 gets it, which wraps integers without an L silently and follows
- * @include.
+ * A pass over the raw text before libconfig 1.5 parses it. libconfig silently wraps integers without an L to
+ * 32 bits, and follows @include.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
-/* Notes @include, integers without an L suffix outside int32, and bytes that the run record could not hold:
- * NUL and what is not UTF-8. `text` is NUL-terminated behind `bytes`. *ret_text is the same with every L in
- * its place, so that libconfig reads what the file says and the checks of the keys go on with it: those that
- * the key's own bounds refuse are left to them. Malloc'ed, the caller frees.
- * Returns 0, also after such a mistake; -EINVAL when libconfig must not see the text. */
+/* Notes @include, integers outside int32 without an L suffix, and bytes that the run record could not hold:
+ * NUL and bytes that are not UTF-8. `text` has a NUL after `bytes`. *ret_text is the text with each missing L
+ * added, so that libconfig reads the true number and the other checks go on. An integer that its key's bounds
+ * refuse is left to the check of these bounds. The caller frees *ret_text. Returns 0, also after a mistake;
+ * -EINVAL where libconfig must not see the text. */
 MUST_CHECK int config_scan(const char *text, uint64_t bytes, struct mistakes *mistakes, char **ret_text);

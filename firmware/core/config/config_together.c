@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no single key can say: keys that depend on each other. */
+/* Checks of keys that depend on each other. */
 #include "core/config/config_reading.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Which of them a layer can read, the table of layers says. Layers that all name their inputs need none. */
+/* The model checks whether the layer can read this feature. model.input is not needed where the first layer
+ * names its inputs. */
 static void check_input(struct config_reading *reading, const char *name)
 {
 	const struct config *config = reading->config;
@@ -35,7 +36,7 @@ static void check_label(struct config_reading *reading, const char *name)
 			     name);
 }
 
-/* The cursor has a place for each lane of each source, and a batch a row for each lane. */
+/* The cursor has a place for each lane of each source, and a batch has at least a row for each lane. */
 static void check_lanes(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
@@ -57,7 +58,8 @@ static bool is_given(const struct config *config, const char *key)
 	return config_lookup(&config->memory->file, key) != NULL;
 }
 
-/* One of three ways; the default one steps back where another is named. */
+/* A checkpoint comes by steps, by minutes or automatically. Automatic is the default, and gives way where the
+ * file names another. */
 static void choose_checkpoints(struct config_reading *reading)
 {
 	static const char *const keys[] = { "checkpoint.every_steps", "checkpoint.every_minutes",
@@ -80,8 +82,8 @@ static void choose_checkpoints(struct config_reading *reading)
 	}
 }
 
-/* What callbacks watch is there, and none of them takes another's place. Whether the split has shards, who
- * makes the plan sees. */
+/* The figures that callbacks watch exist, and no two callbacks do the same thing. Whether validation has
+ * shards is checked when the plan is made. */
 static void check_callbacks(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
@@ -108,7 +110,6 @@ static void check_callbacks(struct config_reading *reading)
 			     config_line(config, "optimizer.schedule"));
 }
 
-/* What no single row can say. */
 void config_check_together(struct config_reading *reading)
 {
 	const struct config *config = reading->config;

@@ -32,13 +32,13 @@ const char *config_found(const config_setting_t *setting, char *out, size_t size
 		break;
 	case CONFIG_TYPE_FLOAT:
 		(void)snprintf(out, size, "%g", config_setting_get_float(setting));
-		/* 3.0 is no integer, so it must not look like one. */
+		/* Print 3.0 as a float, because it is refused where an integer is expected. */
 		if (!strpbrk(out, ".en"))
 			(void)snprintf(out, size, "%.1f", config_setting_get_float(setting));
 		break;
 	case CONFIG_TYPE_STRING:
 		(void)snprintf(out, size, "\"%.100s\"", config_setting_get_string(setting));
-		/* A message is one line, whatever the string holds. */
+		/* A message is one line: replace control characters. */
 		for (char *c = out; *c; c++)
 			if ((unsigned char)*c < 0x20 || *c == 0x7f)
 				*c = '?';
@@ -83,7 +83,7 @@ static bool store_integer(const struct config_key *key, const config_setting_t *
 {
 	long long value = config_setting_get_int64(setting);
 
-	/* Compared as integers: a double cannot tell 2^53 from 2^53 + 1. */
+	/* Compare integers: a double cannot tell 2^53 from 2^53 + 1. */
 	if (value < (long long)key->min || value > (long long)key->max)
 		return false;
 	memcpy(target, &value, sizeof(value));
@@ -126,7 +126,7 @@ static bool store_value(const struct config_key *key, const config_setting_t *se
 	}
 }
 
-/* A number's row says what one of them may be; an empty list has no type of its own. */
+/* The bounds of the row hold for each number. An empty list [ ] is allowed. */
 static bool store_numbers(struct config_memory *memory, const struct config_key *key,
 			  const config_setting_t *setting, void *target)
 {
@@ -166,7 +166,6 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 		     config_found(setting, found, sizeof(found)), allowed);
 }
 
-/* The default, read from its text as if it stood in the file. */
 void config_read_fallback(const struct config_key *key, void *base)
 {
 	void *target = (char *)base + key->offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which records count, by the value of one feature: FEATURE OP VALUE, where OP is one of == != < <= > >=.
- *     label == 3        score >= 0.5        onehot[1] == 1        lang != "de"
- * A feature of several numbers needs an index; a text knows == and != alone. data/filter.h matches records.
+ * order.filter: a condition that selects records by the value of one feature. FEATURE OP VALUE, where OP is
+ * one of == != < <= > >=. label == 3        score >= 0.5        onehot[1] == 1        lang != "de" A feature
+ * of several numbers needs an index. A text is compared with == and != only. data/filter.h matches records.
  */
 #pragma once
 
@@ -27,4 +27,5 @@ struct filter {
 	double number;
 };
 
+/* Parses a condition; false: the text is none. */
 bool filter_parse(const char *text, struct filter *ret_filter);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The texts of run.days, run.at, run.ends_at and run.zone: weekdays, times of day and time zones. Each
- * function returns false for a text of another form, and leaves *ret_x untouched then. What instants they
- * mean: core/box/night.h.
+ * function returns false for a text of another form. core/box/night.h turns them into instants.
  */
 #pragma once
 
@@ -10,7 +9,7 @@
 
 #define LOCAL_DAYS_A_WEEK 7
 #define LOCAL_NO_TIME     1440u /* minutes of a day: what an empty text means */
-#define LOCAL_ZONE_BYTES  64u   /* of a zone's name, with its NUL */
+#define LOCAL_ZONE_BYTES  64u   /* longest name of a zone, with its NUL */
 
 /* Reads "mon..fri,sun" as a set: bit 0 is Monday. */
 bool local_days_parse(const char *text, unsigned *ret_days);
