@@ -37,34 +37,39 @@ enum field {
 
 const struct event_field event_fields[] = {
 	[FIELD_RUN_ID] = { "KILN_RUN_ID", EVENT_TEXT, AT(run_id), "the run, `<run name>-YYYYMMDD-HHMMSS`" },
-	[FIELD_EPOCH] = { "KILN_EPOCH", EVENT_COUNT, AT(epoch), "epoch, from 1" },
+	[FIELD_EPOCH] = { "KILN_EPOCH", EVENT_COUNT, AT(epoch), "epoch, counted from 1" },
 	[FIELD_SPLIT] = { "KILN_SPLIT", EVENT_TEXT, AT(split), "`train`, `validation` or `test`" },
-	[FIELD_STEP] = { "KILN_STEP", EVENT_COUNT, AT(step), "the run's steps up to here" },
+	[FIELD_STEP] = { "KILN_STEP", EVENT_COUNT, AT(step), "training steps of the run so far" },
 	[FIELD_LOSS] = { "KILN_LOSS", EVENT_NUMBER, AT(loss), "mean loss over the pass" },
 	[FIELD_ACCURACY] = { "KILN_ACCURACY", EVENT_NUMBER, AT(accuracy),
-			     "0 .. 1, over the pass; left out: the loss has none" },
-	[FIELD_RECORDS] = { "KILN_RECORDS", EVENT_COUNT, AT(records), "records it is about" },
+			     "accuracy over the pass, 0 .. 1; left out where the loss has no accuracy" },
+	[FIELD_RECORDS] = { "KILN_RECORDS", EVENT_COUNT, AT(records), "number of records" },
 	[FIELD_KEY] = { "KILN_KEY", EVENT_TEXT, AT(key),
-			"an object in the store, below `source.url` or the run's folder; in the spool the "
-			"same" },
+			"key of an object, below `source.url` or below the run's folder in the store or the "
+			"spool" },
 	[FIELD_OFFSET] = { "KILN_OFFSET", EVENT_COUNT, AT(offset), "byte in the object" },
-	[FIELD_BYTES] = { "KILN_BYTES", EVENT_COUNT, AT(bytes), "size" },
-	[FIELD_URL] = { "KILN_URL", EVENT_TEXT, AT(url), "where in the store" },
-	[FIELD_COUNT] = { "KILN_COUNT", EVENT_COUNT, AT(count), "how many, as the event says" },
+	[FIELD_BYTES] = { "KILN_BYTES", EVENT_COUNT, AT(bytes), "size in bytes" },
+	[FIELD_URL] = { "KILN_URL", EVENT_TEXT, AT(url), "address in the store" },
+	[FIELD_COUNT] = { "KILN_COUNT", EVENT_COUNT, AT(count),
+			  "a number; the event's meaning says of what" },
 	[FIELD_RETRIES] = { "KILN_RETRIES", EVENT_COUNT, AT(retries),
 			    "requests tried again since the start" },
-	[FIELD_UNIT] = { "KILN_UNIT", EVENT_TEXT, AT(unit), "the systemd unit it is about" },
+	[FIELD_UNIT] = { "KILN_UNIT", EVENT_TEXT, AT(unit), "the systemd unit" },
 	[FIELD_FAILURES] = { "KILN_FAILURES", EVENT_COUNT, AT(failures), "failures in a row" },
-	[FIELD_SECONDS] = { "KILN_SECONDS", EVENT_COUNT, AT(seconds), "how long" },
+	[FIELD_SECONDS] = { "KILN_SECONDS", EVENT_COUNT, AT(seconds),
+			    "a duration in seconds; the event's meaning says of what" },
 	[FIELD_EXIT_STATUS] = { "KILN_EXIT_STATUS", EVENT_COUNT, AT(exit_status),
-				"65 data, 69 may pass, 77 refused or not found, 78 configuration" },
+				"exit status: 65 data, 69 may pass, 77 refused or not found, 78 "
+				"configuration" },
 	[FIELD_CLIENT] = { "KILN_CLIENT", EVENT_TEXT, AT(client),
 			   "a user of this box, or a certificate's name and the address" },
-	[FIELD_WORD] = { "KILN_WORD", EVENT_TEXT, AT(word), "what was asked of kiln-steer" },
-	[FIELD_SENSOR] = { "KILN_SENSOR", EVENT_TEXT, AT(sensor), "a sensor, by its chip and label" },
-	[FIELD_CELSIUS] = { "KILN_CELSIUS", EVENT_NUMBER, AT(celsius), "what it says" },
-	[FIELD_LIMIT] = { "KILN_LIMIT", EVENT_NUMBER, AT(limit), "what it is above, in degrees Celsius" },
-	[FIELD_SLOT] = { "KILN_SLOT", EVENT_TEXT, AT(slot), "the slot it is about, `A` or `B`" },
+	[FIELD_WORD] = { "KILN_WORD", EVENT_TEXT, AT(word), "the request to kiln-steer" },
+	[FIELD_SENSOR] = { "KILN_SENSOR", EVENT_TEXT, AT(sensor), "the sensor, by its chip and label" },
+	[FIELD_CELSIUS] = { "KILN_CELSIUS", EVENT_NUMBER, AT(celsius),
+			    "the sensor's temperature, in degrees Celsius" },
+	[FIELD_LIMIT] = { "KILN_LIMIT", EVENT_NUMBER, AT(limit),
+			  "the limit that the temperature exceeds, in degrees Celsius" },
+	[FIELD_SLOT] = { "KILN_SLOT", EVENT_TEXT, AT(slot), "the slot, `A` or `B`" },
 };
 static_assert(sizeof(event_fields) / sizeof(event_fields[0]) == FIELD_MAX, "every field has its row");
 const size_t event_fields_count = FIELD_MAX;
@@ -97,176 +102,185 @@ const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_RUN_BEGUN] = { "run.begun", "24138e2114734cd49ed976f83706af70", LOG_NOTICE, RUN_ID,
 			      "a new run was made" },
 	[EVENT_RUN_ADOPTED] = { "run.adopted", "4bceafd84afc4383a9fea37dbf53d5bf", LOG_NOTICE, RUN_ID,
-				"an unfinished run goes on, as it was frozen" },
+				"an unfinished run goes on with its frozen configuration" },
 	[EVENT_RUN_REPLACED] = { "run.replaced", "a04940d096b54a96b065e1fd831e8e1f", LOG_NOTICE, RUN_ID,
-				 "a run that never started gave way to a changed kiln.conf" },
+				 "kiln.conf changed before the run's first step, so a new run replaced it" },
 	[EVENT_RUN_REBOOTED] = { "run.rebooted", "30f88a18a4814e66a47f3a0bc16eea3e", LOG_NOTICE, RUN_ID,
-				 "the box came up with a run that was going on, and starts it" },
+				 "the box booted in the middle of a run, and starts the run again" },
 	[EVENT_RUN_PAUSED] = { "run.paused", "bbf0b9ad1081491396ccd7969f2d7008", LOG_NOTICE, RUN_ID | STEP,
-			       "somebody paused it; everything is on the disk" },
+			       "a person paused the run; all results are on the disk" },
 	[EVENT_RUN_RESUMED] = { "run.resumed", "e9d10940de2c49c98b1a3d82e94c25fe", LOG_NOTICE, RUN_ID | STEP,
-				"it goes on after a pause" },
+				"the run goes on after a pause" },
 	[EVENT_RUN_STOPPED] = { "run.stopped", "89c81464389d4396881399f2a8b6a755", LOG_NOTICE, RUN_ID | STEP,
-				"somebody stopped it; the next start goes on with it" },
+				"a person stopped the run; the next start goes on with it" },
 	[EVENT_RUN_EXPIRED] = { "run.expired", "a8c6c9d0f7744b498833515ef5edd3bf", LOG_NOTICE, RUN_ID,
-				"its night ended first; the next one goes on with it" },
+				"the night ended before the run did; the next night goes on with it" },
 	[EVENT_RUN_FINISHED] = { "run.finished", "dd25fec6a7234f8cba6898454cda13d7", LOG_NOTICE,
-				 RUN_ID | STEP, "every epoch is trained, the model is in the spool" },
+				 RUN_ID | STEP, "all epochs are trained, and the model is in the spool" },
 	[EVENT_RUN_FAILED] = { "run.failed", "6bae5a664f2740ae9bab7332ec66f49f", LOG_ERR, RUN_ID | STEP,
-			       "its data cannot be used, or a number is none: it ended for good" },
+			       "the run ended for good: its data cannot be used, or a number became NaN or "
+			       "infinite" },
 	[EVENT_RUN_HALTED] = { "run.halted", "359038b6245c4791b6faa8d24cc12351", LOG_ERR, UNIT | EXIT_STATUS,
-			       "one of its services ended for good; `kiln start` tries again" },
+			       "a service of the run ended for good; `kiln start` tries again" },
 	[EVENT_EPOCH_FINISHED] = { "epoch.finished", "f8e830ff226a4e9b88ae36eb51d65ee7", LOG_INFO,
 				   RUN_ID | EPOCH | SPLIT | STEP | LOSS | ACCURACY | RECORDS,
-				   "a pass over a split is through" },
+				   "a pass over a split is complete" },
 	[EVENT_FIGURES_LATE] = { "figures.late", "80331b288a5a4b3a8a9eb858820f8527", LOG_WARNING,
 				 RUN_ID | STEP,
-				 "figures and curves could not be written and wait in memory" },
+				 "figures and curves could not be written to the disk and wait in memory" },
 	[EVENT_MODEL_WRITTEN] = { "model.written", "489ded655a57432ab6b891f44d6316b2", LOG_INFO,
 				  RUN_ID | STEP | KEY, "the finished model is in the spool" },
 	[EVENT_CHECKPOINT_WRITTEN] = { "checkpoint.written", "8b822d660ca54bf09cb67137dd4a2706", LOG_INFO,
 				       RUN_ID | STEP | KEY, "a checkpoint is in the spool" },
 	[EVENT_CHECKPOINT_SKIPPED] = { "checkpoint.skipped", "fb1e786850de4b97b09b7dc79801610c", LOG_NOTICE,
 				       RUN_ID | STEP | COUNT,
-				       "the disk is still busy with the one before; count: so far" },
+				       "a checkpoint was left out because the disk still writes the one "
+				       "before; COUNT = left out so far" },
 	[EVENT_CHECKPOINT_FAILED] = { "checkpoint.failed", "fd4ffe624608465da86ed58fcbe5cd59", LOG_WARNING,
 				      RUN_ID | STEP, "a checkpoint could not be written; training goes on" },
 	[EVENT_CHECKPOINT_LOADED] = { "checkpoint.loaded", "3a0dbc0b9dc44f07be5b4cbb3ee811b9", LOG_INFO,
 				      RUN_ID | STEP | KEY, "the trainer goes on from a checkpoint" },
 	[EVENT_CHECKPOINT_BROUGHT] = { "checkpoint.brought", "795262c124c448c08cb8c9164430e0f5", LOG_NOTICE,
 				       RUN_ID | KEY,
-				       "none good was on this disk; one was brought from the store" },
+				       "this disk had no good checkpoint, so one was downloaded from the "
+				       "store" },
 	[EVENT_CHECKPOINT_MISSING] = { "checkpoint.missing", "626a9b9d757345ff81db4a4468a0a4ed", LOG_WARNING,
 				       RUN_ID,
-				       "the run has none on this disk nor in the store: its beginning, or "
-				       "scratch, is taken" },
+				       "a run has no checkpoint on this disk or in the store: it begins at "
+				       "its first step, and a new run that was to start with its weights "
+				       "starts from scratch" },
 	[EVENT_CHECKPOINT_DAMAGED] = { "checkpoint.damaged", "6ab878cb45e94679ab6c823eb33561b1", LOG_WARNING,
-				       RUN_ID | KEY, "a checkpoint is not whole; the one before is taken" },
+				       RUN_ID | KEY,
+				       "a checkpoint is not whole; the trainer loads the one before" },
 	[EVENT_CHECKPOINT_UPLOADED] = { "checkpoint.uploaded", "b8143dbc8a3649ac9410dde62fa721b8", LOG_INFO,
 					RUN_ID | STEP | KEY | BYTES,
-					"a checkpoint is in the store, verified" },
+					"a checkpoint is in the store, and its digest is verified" },
 	[EVENT_LATEST_DAMAGED] = { "latest.damaged", "8069ffda2c704d948a53944c765b9d7c", LOG_WARNING, RUN_ID,
 				   "checkpoints/latest.json in the store cannot be read" },
 	[EVENT_UPLOADS_COMPLETE] = { "uploads.complete", "663c9b73532c42dca89d2949f67813df", LOG_NOTICE,
-				     RUN_ID | URL, "a run has ended and all of it is in the store" },
+				     RUN_ID | URL, "a run has ended, and all its files are in the store" },
 	[EVENT_UPLOADS_LEFT] = { "uploads.left", "2d4d4566d23344a2879d65b5eaa40fb7", LOG_WARNING,
 				 RUN_ID | COUNT | BYTES,
-				 "files of an ended run are in the spool still, and the wait for them is "
-				 "over" },
+				 "the wait for uploads is over, and files of an ended run are still in the "
+				 "spool" },
 	[EVENT_UPLOADS_REFUSED] = { "uploads.refused", "f65a7bd9555047cd8e0e8f9c10526b62", LOG_WARNING,
 				    RUN_ID,
-				    "a run of an earlier night cannot be uploaded and is left for a person" },
+				    "files of an earlier night's run cannot be uploaded; a person has to "
+				    "look" },
 	[EVENT_UPLOADS_FAILING] = { "uploads.failing", "6c4e4548159b40c9a196cf82c641c94b", LOG_WARNING,
-				    RUN_ID, "uploading fails and is tried again; training goes on" },
+				    RUN_ID, "uploads fail and are tried again; training goes on" },
 	[EVENT_UPLOADS_BACK] = { "uploads.back", "0209a92558194b1fa673743955ca3cb0", LOG_NOTICE, RUN_ID,
-				 "uploading works again" },
+				 "uploads work again" },
 	[EVENT_SOURCE_RETRIED] = { "source.retried", "aebc8939ab3d4befb299bcf2690728a3", LOG_NOTICE,
 				   RUN_ID | URL | RETRIES,
-				   "requests to the source were tried again, told about once a window" },
+				   "requests to the source were tried again; reported once a window" },
 	[EVENT_SOURCE_FAILED] = { "source.failed", "5453e203286747acab09b74edc5904e2", LOG_ERR,
 				  RUN_ID | KEY | OFFSET,
-				  "the source's data cannot be used; the trainer ends with it" },
+				  "the source's data cannot be used, so the trainer ends" },
 	[EVENT_OBJECT_CHANGED] = { "object.changed", "f8390e7979fa45f0a0b15102fad67dfe", LOG_ERR,
 				   RUN_ID | KEY | OFFSET,
-				   "an object of the plan is another one by now; the trainer ends with it" },
+				   "an object changed after the plan was made, so the trainer ends" },
 	[EVENT_OBJECT_REPINNED] = { "object.repinned", "12696684addf4fa898c0daf8ec293b23", LOG_WARNING,
 				    RUN_ID | KEY,
-				    "an object of the plan is another one by now, and the run goes on: its "
-				    "bytes "
-				    "are those of manifest.jsonl, or fetch.changed_object allows it" },
+				    "an object changed after the plan was made, and the run goes on: the "
+				    "bytes are those of manifest.jsonl, or fetch.changed_object allows it" },
 	[EVENT_SHARD_REFETCHED] = { "shard.refetched", "79d9f6ca652c473b8a7ab838c7a0b33f", LOG_WARNING,
-				    RUN_ID | KEY, "a shard's bytes are bad and are fetched once more" },
+				    RUN_ID | KEY, "the bytes of a shard are bad and are downloaded again" },
 	[EVENT_RECORDS_SKIPPED] = { "records.skipped", "5b3da352405e4a7c8214709db942a5a0", LOG_WARNING,
 				    RUN_ID | KEY | RECORDS,
-				    "bad records are left out; records = 0: an unknown number behind the "
-				    "good ones" },
+				    "bad records were left out; RECORDS = 0 means an unknown number after "
+				    "the good ones" },
 	[EVENT_MANIFEST_DIFFERS] = { "manifest.differs", "71863b7083f541df819eef00810fba68", LOG_WARNING,
 				     COUNT,
-				     "manifest.jsonl and the listing disagree, and the listing counts; "
-				     "count: of another size or ETag, 0: it cannot be read or misses some" },
+				     "manifest.jsonl differs from the listing of the store, which Kiln "
+				     "follows; COUNT = objects with another size or ETag, 0 = the manifest "
+				     "cannot be read or lacks objects" },
 	[EVENT_HUGEPAGES_SHORT] = { "hugepages.short", "faa350e620774c01b217477b5d3ac51c", LOG_WARNING,
-				    RUN_ID, "the ring is on normal pages" },
+				    RUN_ID, "there are too few hugepages, so the ring uses normal pages" },
 	[EVENT_INTERRUPTS_LEFT] = { "interrupts.left", "f75aad1c12fd4c84b0a8e264762314dd", LOG_WARNING,
 				    RUN_ID | COUNT,
-				    "interrupts of the network interface stay where they are; count: how "
+				    "interrupts of the network interface could not be moved; COUNT = how "
 				    "many" },
 	[EVENT_RING_DAMAGED] = { "ring.damaged", "bbc64aeb8742427d82c71547dc7ec8ed", LOG_WARNING, RUN_ID,
-				 "the trainer waits for a new ring" },
+				 "the ring cannot be used; the trainer waits for a new one" },
 	[EVENT_DISK_FULL] = { "disk.full", "50ce23d542eb479f875ce8eae63530c4", LOG_WARNING, RUN_ID | STEP,
-			      "the finished weights wait for room on the disk" },
+			      "the finished weights wait for free space on the disk" },
 	[EVENT_HEAT_THROTTLED] = { "heat.throttled", "7ab949df7ca34105bd4f0343104c898d", LOG_WARNING,
 				   RUN_ID | STEP | SENSOR | CELSIUS | LIMIT,
-				   "too hot: the trainer pauses between steps, told at most every ten "
-				   "minutes" },
+				   "the device is too hot, so the trainer pauses between steps; reported at "
+				   "most every ten minutes" },
 	[EVENT_HEAT_COOLED] = { "heat.cooled", "9e4b6d1570c64dedbd8fb7ce0139c51a", LOG_NOTICE,
 				RUN_ID | STEP | SECONDS,
-				"it trains at its full speed again; seconds: what the pauses came to" },
+				"the trainer runs at full speed again; SECONDS = all its pauses together" },
 	[EVENT_HEAT_STOPPED] = { "heat.stopped", "fe75e72d5ea541bd959598785ca14d0e", LOG_ERR,
 				 RUN_ID | STEP | SENSOR | CELSIUS | LIMIT,
-				 "critical: a checkpoint is written and the run stops; the next start goes "
-				 "on with it" },
+				 "the temperature is critical: a checkpoint is written and the run stops; "
+				 "the next start goes on with it" },
 	[EVENT_NIGHT_MISSED] = { "night.missed", "2b6d021f65bc4fae8fd74641e8960354", LOG_NOTICE, SECONDS,
-				 "the box was off at run.at, and run.catch_up is off; seconds: since then" },
+				 "the box was off at run.at, and run.catch_up is off; SECONDS = time since "
+				 "run.at" },
 	[EVENT_NIGHT_OVER] = { "night.over", "97b30d35559244efb355ab98c61a212f", LOG_NOTICE, 0,
 			       "run.ends_at came before a run could begin" },
 	[EVENT_CLOCK_UNSET] = { "clock.unset", "8f0765a2e58a4879b348726d70a700fe", LOG_WARNING, SECONDS,
-				"nothing set the clock in this time; what it says counts" },
+				"no time service set the clock within SECONDS; Kiln goes on with the time "
+				"that the clock shows" },
 	[EVENT_CLOCK_LOST] = { "clock.lost", "027afddd758c45a4bef627cd1830dcaa", LOG_WARNING, 0,
-			       "the box has no clock that kept the time while it was off (RTC), and nothing "
-			       "has set it yet" },
+			       "the box has no clock that kept the time while it was off (RTC), and no time "
+			       "service has set the clock yet" },
 	[EVENT_SERVICE_RESTARTED] = { "service.restarted", "2e27b1259943465b94b085f7925dc20b", LOG_WARNING,
-				      FAILURES | SECONDS,
-				      "a service failed; it waits this long, then tries again" },
+				      FAILURES | SECONDS, "a service failed; it starts again after SECONDS" },
 	[EVENT_SERVICE_DEGRADED] = { "service.degraded", "7736b3013fe24eb2a02e8425dc83f261", LOG_WARNING,
-				     FAILURES | SECONDS, "the same, five times in a row or more" },
+				     FAILURES | SECONDS,
+				     "a service failed at least five times in a row; it starts again after "
+				     "SECONDS" },
 	[EVENT_SERVICE_RECOVERED] = { "service.recovered", "dc443b330b7e41d8bdb59fe87c3a9e57", LOG_NOTICE,
-				      FAILURES, "it got on for five minutes after failures" },
+				      FAILURES, "a service has worked for five minutes after failures" },
 	[EVENT_SERVICE_STUCK] = { "service.stuck", "08c1ee7816fb4b89944a033341b3c037", LOG_ERR, 0,
-				  "a worker stands still: the watchdog ends the service" },
+				  "a thread makes no progress, so the watchdog ends the service" },
 	[EVENT_SERVICE_FAILED] = { "service.failed", "bb8130ad4f5f4823a332e137aa38df59", LOG_ERR, EXIT_STATUS,
 				   "a program ended with an error" },
 	[EVENT_REPORT_MADE] = { "report.made", "c07a559956c6421c8c8d0a4a6c8609a8", LOG_NOTICE, RUN_ID,
-				"a night is over; the sentence is its report's" },
+				"a night is over; the message is the sentence of its report" },
 	[EVENT_REPORT_POSTED] = { "report.posted", "f98023672e074dec94b7d3a5f5a69ed7", LOG_INFO, RUN_ID,
-				  "notify.url has a night's report" },
+				  "a night's report was posted to notify.url" },
 	[EVENT_REPORT_LATE] = { "report.late", "097ff649d1db4163ad8ea1fd4e17a362", LOG_WARNING, RUN_ID,
 				"a night's report could not be posted or uploaded; it is tried again with "
-				"the next" },
+				"the next report" },
 	[EVENT_POWER_OFF] = { "power.off", "b0709ef4a3e34160aba61aad75c79ca8", LOG_NOTICE, RUN_ID,
 			      "the box switches itself off after a run" },
 	[EVENT_POWER_SUSPEND] = { "power.suspend", "3efece6a09804af0a969e6abb306e8f7", LOG_NOTICE, RUN_ID,
-				  "the box sleeps until the next night" },
+				  "the box suspends until the next night" },
 	[EVENT_POWER_HELD] = { "power.held", "2e1e3913d668411eaf5a880df5576951", LOG_WARNING, RUN_ID,
-			       "the box was to go off, or to sleep, and stays on; the sentence says why" },
+			       "the box was to switch off or suspend, and stays on; the message says why" },
 	[EVENT_CONFIG_APPLIED] = { "config.applied", "ec8a7460ff19433b8f8d9bce4e333667", LOG_NOTICE, COUNT,
-				   "kiln.conf was replaced; count: keys that changed" },
+				   "kiln.conf was replaced; COUNT = keys that changed" },
 	[EVENT_CONFIG_REFUSED] = { "config.refused", "ec081183fefc49fabc6b2de26311f1e2", LOG_WARNING, 0,
-				   "a kiln.conf with mistakes was to be applied; the old one stands" },
+				   "a new kiln.conf has mistakes, so the old one stays" },
 	[EVENT_CLIENT_REFUSED] = { "client.refused", "715d05d63ae24b449271b5d0aa0b80fa", LOG_WARNING, CLIENT,
-				   "a client got no connection, or a method its role does not allow" },
+				   "a client got no connection, or asked for a method that its role does not "
+				   "allow" },
 	[EVENT_CLIENT_DROPPED] = { "client.dropped", "1b11d94e90ac43b1953e466efdd0c1a8", LOG_WARNING, CLIENT,
-				   "a client was too slow, or held too much" },
+				   "a client was disconnected: it was too slow, or used too much memory" },
 	[EVENT_REMOTE_UNAVAILABLE] = { "remote.unavailable", "147c05947371462f88c4840663a8369a", LOG_ERR, 0,
-				       "control.remote is on, and other machines get no answer" },
+				       "control.remote is on, but the box cannot answer other machines" },
 	[EVENT_UPDATE_STARTED] = { "update.started", "29ea5f447c5c4c729d5936532e97ef7b", LOG_NOTICE, URL,
-				   "somebody asked for an update: the bundle is fetched" },
+				   "a person asked for an update, and the bundle is downloaded" },
 	[EVENT_UPDATE_INSTALLED] = { "update.installed", "059f59624ff6477d8673746f35f0603b", LOG_NOTICE, URL,
-				     "it is in the other slot, which boots next" },
+				     "the update is in the other slot, which boots next" },
 	[EVENT_UPDATE_RESTARTS] = { "update.restarts", "642f413863d54d449af8d460fcd48a9f", LOG_NOTICE, URL,
 				    "the box restarts into the other slot" },
 	[EVENT_UPDATE_FAILED] = { "update.failed", "9ae8363878aa4aae86b2d1f86e4f3616", LOG_ERR, URL,
-				  "it was not installed, and the box stays as it is" },
+				  "the update was not installed, and the box stays as it is" },
 	[EVENT_SLOT_GOOD] = { "slot.good", "10fda8d33d644dd9a992d46ebe155692", LOG_NOTICE, SLOT,
-			      "an updated slot stood its trial, and stays" },
+			      "the updated slot passed its trial and stays in use" },
 	[EVENT_SLOT_BAD] = { "slot.bad", "5f75767f48b74348be2daeb6ec48420e", LOG_ERR, SLOT,
-			     "an updated slot did not stand its trial: the box restarts into the other" },
+			     "the updated slot failed its trial, so the box restarts into the other one" },
 	[EVENT_SLOT_BACK] = { "slot.back", "b690ec5528b748af8efdf0d114e9f84f", LOG_ERR, SLOT,
-			      "the other slot did not boot, or was updated and not well: this one goes "
-			      "on" },
+			      "the other slot did not boot, or failed its trial, so the box runs this one" },
 	[EVENT_STEER_ASKED] = { "steer.asked", "3ede7f1c79c349ab84c0beadb74fac09", LOG_NOTICE, WORD,
-				"kiln-steer acts on systemd" },
+				"kiln-steer was asked to act on systemd" },
 	[EVENT_STEER_REFUSED] = { "steer.refused", "bc7164627a134a4a83374fc76acf326a", LOG_WARNING, 0,
-				  "it did not, or could not" },
+				  "kiln-steer refused a request, or failed" },
 };
 
 const struct event_row *event_by_name(const char *name)
@@ -310,22 +324,23 @@ void event_reference(FILE *out)
 	};
 
 	fputs("# Events\n\n"
-	      "Written by `kiln log reference` from the tables in firmware/core/base/events_table.c.\n\n"
-	      "What is worth a look in the morning is an event: an entry of the systemd journal with a "
-	      "sentence "
-	      "for people, and\na `MESSAGE_ID` and fields for machines. `kiln log --events` lists them, "
-	      "`kiln log --follow` prints them as they come\n(the method `events.subscribe`, "
-	      "[control.md](control.md)), and without Kiln\n\n"
+	      "Printed by `kiln log reference` from the tables in firmware/core/base/events_table.c.\n\n"
+	      "An event is what a person wants to know in the morning: an entry of the systemd journal, with "
+	      "a\n"
+	      "sentence for people and a `MESSAGE_ID` and fields for machines. `kiln log --events` lists the "
+	      "events,\n`kiln log --follow` prints new events as they come (the method `events.subscribe`, "
+	      "[control.md](control.md)),\nand journalctl finds them without Kiln:\n\n"
 	      "    journalctl -o json MESSAGE_ID=",
 	      out);
 	fprintf(out, "%s    # %s\n\n", event_rows[EVENT_CHECKPOINT_WRITTEN].message_id,
 		event_rows[EVENT_CHECKPOINT_WRITTEN].name);
-	fputs("| event | priority | fields, each behind `KILN_` | meaning | `MESSAGE_ID` |\n"
+	fputs("| event | priority | fields, each with `KILN_` before it | meaning | `MESSAGE_ID` |\n"
 	      "| --- | --- | --- | --- | --- |\n",
 	      out);
 	for (size_t i = 0; i < EVENT_MAX; i++)
 		reference_event(&event_rows[i], out);
-	fputs("\nA field that is not known stays out.\n\n| field | type | meaning |\n| --- | --- | --- |\n",
+	fputs("\nA field whose value is not known is left out.\n\n| field | type | meaning |\n| --- | --- | "
+	      "--- |\n",
 	      out);
 	for (size_t i = 0; i < event_fields_count; i++)
 		fprintf(out, "| `%s` | %s | %s |\n", event_fields[i].name, types[event_fields[i].type],

@@ -4,21 +4,47 @@
 
 #include <string.h>
 
+#define WIDTH 112 /* columns of the lines */
+
+/* Prints words as comment lines of at most WIDTH columns; lines after the first start with `next`. */
+static void print_comment(FILE *out, const char *first, const char *next, const char *text)
+{
+	size_t column = strlen(first);
+
+	fputs(first, out);
+	while (*text) {
+		size_t bytes = strcspn(text, " ");
+
+		if (column + 1 + bytes > WIDTH) {
+			fprintf(out, "\n%s", next);
+			column = strlen(next);
+		}
+		fprintf(out, " %.*s", (int)bytes, text);
+		column += 1 + bytes;
+		text += bytes + (text[bytes] == ' ');
+	}
+	fputc('\n', out);
+}
+
 static void print_documented(FILE *out, const struct config_key *key, const char *indent, const char *end)
 {
-	char allowed[256];
+	char allowed[256], text[1024], hash[8];
 	bool plain = key->type == KEY_INT || key->type == KEY_FLOAT || key->type == KEY_BOOL;
 	const char *before = plain ? "" : key->type == KEY_NUMBERS ? "[ " : "\"";
-	const char *behind = plain ? "" : key->type == KEY_NUMBERS ? "]" : "\"";
+	const char *after = plain ? "" : key->type == KEY_NUMBERS ? "]" : "\"";
 	bool wide =
 		key->type == KEY_INT && strtoull(key->fallback ? key->fallback : "", NULL, 10) > INT32_MAX;
 	const char *name = strchr(key->name, '.') ? strchr(key->name, '.') + 1 : key->name;
 
 	config_allowed(key, allowed, sizeof(allowed));
-	fprintf(out, "%s# %s.\n%s# %s%s%s%s\n", indent, key->help, indent, allowed,
-		*key->unit ? "; unit: " : "", key->unit, key->fallback ? "" : "; must be given");
+	(void)snprintf(hash, sizeof(hash), "%s#", indent);
+	(void)snprintf(text, sizeof(text), "%s.", key->help);
+	print_comment(out, hash, hash, text);
+	(void)snprintf(text, sizeof(text), "%s%s%s%s", allowed, *key->unit ? "; unit: " : "", key->unit,
+		       key->fallback ? "" : "; must be given");
+	print_comment(out, hash, hash, text);
 	if (key->fallback)
-		fprintf(out, "%s%s = %s%s%s%s%s\n", indent, name, before, key->fallback, behind,
+		fprintf(out, "%s%s = %s%s%s%s%s\n", indent, name, before, key->fallback, after,
 			wide ? "L" : "", end);
 	else
 		fprintf(out, "%s%s = \"%s\"%s\n", indent, name,
@@ -37,14 +63,17 @@ static void print_element_help(FILE *out, const struct config_key *keys, size_t 
 		width = (int)strlen(keys[i].name) > width ? (int)strlen(keys[i].name) : width;
 	for (size_t i = 0; i < count; i++) {
 		const char *fallback = keys[i].fallback;
-		char allowed[256];
+		char allowed[256], first[32], next[32], text[1024];
 
 		config_allowed(&keys[i], allowed, sizeof(allowed));
-		fprintf(out, "#   %-*s %s (%s)%s%s\n", width, keys[i].name, keys[i].help, allowed,
-			!fallback   ? "; must be given"
-			: *fallback ? "; default "
-				    : "",
-			fallback ? fallback : "");
+		(void)snprintf(first, sizeof(first), "#   %-*s", width, keys[i].name);
+		(void)snprintf(next, sizeof(next), "#   %*s", width, "");
+		(void)snprintf(text, sizeof(text), "%s (%s)%s%s", keys[i].help, allowed,
+			       !fallback   ? "; must be given"
+			       : *fallback ? "; default "
+					   : "",
+			       fallback ? fallback : "");
+		print_comment(out, first, next, text);
 	}
 }
 
@@ -55,11 +84,10 @@ static void print_source_help(FILE *out)
 
 	while (config_source_keys[first].type != KEY_FLOAT)
 		first++;
-	fputs("# Several sources, mixed by weight: in the place of `source` a list\n"
+	fputs("# Several sources, mixed by weight: instead of the group `source` a list\n"
 	      "#   sources = ( { url = \"s3://bucket/a\"; weight = 2.0; }, { url = \"s3://bucket/b\"; } );\n"
-	      "# An epoch is one pass over the first; the others begin anew as often as they end. Each { } "
-	      "has "
-	      "the keys of `source`\n# and these:\n",
+	      "# An epoch is one pass over the first source; each other source starts again when it ends.\n"
+	      "# Each { } has the keys of `source`, and these:\n",
 	      out);
 	print_element_help(out, config_source_keys + first, config_source_keys_count - first);
 	fputs("\n", out);
@@ -67,16 +95,16 @@ static void print_source_help(FILE *out)
 
 static void print_feature_help(FILE *out)
 {
-	fputs("# What a record holds: one { } a feature, with these keys:\n", out);
+	fputs("# The features of a record: a { } for each, with these keys:\n", out);
 	print_element_help(out, config_feature_keys, config_feature_keys_count);
-	fputs("#   shape    sizes of its dimensions, [ ] for a single value\n", out);
+	fputs("#   shape      sizes of the dimensions; [ ] = a single value\n", out);
 }
 
 int config_reference(FILE *out, struct error *err)
 {
-	fputs("# Kiln's configuration: every key with its default. Written by `kiln config reference`; a "
-	      "file of your own needs\n"
-	      "# only source.url, sink.url and what differs. Integers above 2147483647 carry an L.\n\n",
+	fputs("# Kiln's configuration: every key with its default, printed by `kiln config reference`.\n"
+	      "# A file of your own needs only source.url, sink.url and the keys that differ.\n"
+	      "# Integers above 2147483647 end in L.\n\n",
 	      out);
 	for (size_t i = 0; i < config_keys_count; i++) {
 		const struct config_key *key = &config_keys[i];
@@ -86,9 +114,9 @@ int config_reference(FILE *out, struct error *err)
 		print_documented(out, key, "  ", ";");
 		if (config_closes_group(i) && strncmp(key->name, "model.", 6) == 0)
 			fprintf(out,
-				"  # The network, first layer first: { op; name; inputs = [ names ]; and "
-				"what the op takes }.\n"
-				"  # Without `inputs` a layer gets the one before it.\n"
+				"  # The network, first layer first: { op; name; inputs = [ names ]; and the "
+				"attributes of the op }.\n"
+				"  # A layer without `inputs` reads the layer before it.\n"
 				"  %s",
 				config_default_layers);
 		if (config_closes_group(i))

@@ -127,7 +127,7 @@ static bool is_id(const cJSON *id)
 	       (double)(uint64_t)id->valuedouble == id->valuedouble;
 }
 
-/* The envelope: known members alone, each of its type. */
+/* The envelope has only known members, each of its type. */
 static int check_envelope(struct control_request *request, const char **ret_method, struct error *err)
 {
 	const cJSON *version = NULL, *method = NULL, *item;
@@ -216,7 +216,7 @@ bool control_flag(const struct control_request *request, const char *name)
 
 /* ---- Lines ---- */
 
-/* `body` is consumed. */
+/* Owns: frees `body`. */
 static char *line_of(const cJSON *id, bool with_id, const char *member, cJSON *body, const char *method)
 {
 	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();

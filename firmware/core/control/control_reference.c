@@ -27,20 +27,25 @@ void control_reference(FILE *out)
 {
 	fprintf(out,
 		"# The control protocol\n\n"
-		"Written by `kiln control reference` from the tables in "
+		"Printed by `kiln control reference` from the tables in "
 		"firmware/core/control/control_methods.c.\n\n"
-		"JSON-RPC 2.0, one object a line, over `/run/kiln/control.sock`; an example:\n\n"
+		"JSON-RPC 2.0 over `/run/kiln/control.sock`, each object on a line of its own. An example of "
+		"a "
+		"request:\n\n"
 		"    {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}\n\n"
-		"Every result carries `protocol`: %u. Integers above 2^53 travel as decimal strings. Roles: "
-		"view < "
-		"operate < admin; root\nis admin, the groups kiln-admin, kiln-operate and kiln-view name the "
-		"others. Methods that act take `idempotency_key`\nbesides (1 .. %u characters of "
-		"[A-Za-z0-9_-]): what was done under a key is not done again.\n\n"
-		"Bounds: a request of at most %u KiB that arrives within %u s, an answer of at most %u MiB, "
-		"%u "
-		"connections, %u\nof them from other machines, %u subscribers. Who takes no byte of an "
-		"answer for %u s is "
-		"dropped.\n\n## Methods\n",
+		"Every result has the member `protocol`: %u. Integers above 2^53 are decimal strings. The "
+		"roles "
+		"are view < operate < admin:\nroot is admin, and the groups kiln-admin, kiln-operate and "
+		"kiln-view "
+		"give their members the role of that name. A method that\nacts has the parameter "
+		"`idempotency_key`, "
+		"too (1 .. %u characters of [A-Za-z0-9_-]): a request with the same key is not\ndone "
+		"again.\n\n"
+		"Limits: a request has at most %u KiB and arrives within %u s, an answer has at most %u MiB; "
+		"there "
+		"are at most %u connections,\n%u of them from other machines, and %u subscribers. A client "
+		"that "
+		"reads no byte of an answer for %u s is disconnected.\n\n## Methods\n",
 		CONTROL_PROTOCOL, CONTROL_KEY_MAX, CONTROL_REQUEST_MAX >> 10, CONTROL_REQUEST_S,
 		CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_SUBSCRIBED_MAX,
 		CONTROL_REPLY_S);
