@@ -107,7 +107,7 @@ static int check_label(const struct cache_object *object, int fd, struct cache_v
 {
 	union {
 		struct cache_label label;
-		char room[CACHE_LABEL_MAX];
+		char label_buffer[CACHE_LABEL_MAX];
 	} found;
 	char identity[CACHE_LABEL_MAX];
 	size_t bytes = cache_identity(object, identity, sizeof(identity));

@@ -40,18 +40,18 @@ struct cache_object {
 };
 
 /* Whether a store's objects can be cached: s3://, and of a pin, whether it tells versions apart. */
-bool cache_takes_store(const struct config_store *store);
-bool cache_takes_pin(const struct store_pin *pin);
+bool cache_accepts_store(const struct config_store *store);
+bool cache_accepts_pin(const struct store_pin *pin);
 
 /* However they are written. */
 bool cache_same_endpoint(const char *one, const char *other);
 
 /* An object of a store: `room` gets the parts of its url that are not strings of their own. */
-struct cache_room {
+struct cache_strings {
 	char bucket[CONFIG_BUCKET_MAX + 1], key[CONFIG_PREFIX_MAX + 1 + STORE_KEY_MAX + 1];
 };
 struct cache_object cache_object_of(const struct config_store *store, const char *key,
-				    const struct store_pin *pin, struct cache_room *room);
+				    const struct store_pin *pin, struct cache_strings *strings);
 
 /* The folder; CACHE_WRITE makes it, and sees whether it takes files with extended attributes.
  * Errors: -errno; -ENOENT there is none to read; -EOPNOTSUPP the file system has no extended attributes. */
@@ -122,7 +122,7 @@ struct cache_writer {
 	size_t label_bytes;
 	union {
 		struct cache_label label;
-		char room[CACHE_LABEL_MAX];
+		char label_buffer[CACHE_LABEL_MAX];
 	};
 };
 

@@ -23,7 +23,7 @@ int cache_list_reserve(struct cache_list *list, size_t files, struct error *err)
 	return 0;
 }
 
-static int add(struct cache_list *list, const char *name, uint64_t bytes, int64_t used_s, uint64_t place,
+static int add(struct cache_list *list, const char *name, uint64_t bytes, int64_t used_s, uint64_t tag,
 	       struct error *err)
 {
 	struct cache_held *held;
@@ -34,21 +34,21 @@ static int add(struct cache_list *list, const char *name, uint64_t bytes, int64_
 	if (r < 0)
 		return r;
 	held = &list->item[list->count++];
-	*held = (struct cache_held){ .bytes = bytes, .used_s = used_s, .place = place };
+	*held = (struct cache_held){ .bytes = bytes, .used_s = used_s, .tag = tag };
 	memcpy(held->name, name, CACHE_NAME_BYTES);
 	list->bytes += bytes;
 	return 0;
 }
 
 int cache_list_add(struct cache_list *list, const char name[static CACHE_NAME_BYTES], uint64_t bytes,
-		   uint64_t place, struct error *err)
+		   uint64_t tag, struct error *err)
 {
-	return add(list, name, bytes, time(NULL), place, err);
+	return add(list, name, bytes, time(NULL), tag, err);
 }
 
 struct reading {
 	struct cache_list *list;
-	uint64_t (*place)(void *context, const struct cache_item *item);
+	uint64_t (*tag)(void *context, const struct cache_item *item);
 	void *context;
 	struct error *err;
 };
@@ -57,15 +57,15 @@ static int add_item(void *context, const struct cache_item *item)
 {
 	struct reading *reading = context;
 
-	return add(reading->list, item->name, item->bytes, item->used_s,
-		   reading->place(reading->context, item), reading->err);
+	return add(reading->list, item->name, item->bytes, item->used_s, reading->tag(reading->context, item),
+		   reading->err);
 }
 
 int cache_list_read(struct cache_list *list, const struct cache *cache,
-		    uint64_t (*place)(void *context, const struct cache_item *item), void *context,
+		    uint64_t (*tag)(void *context, const struct cache_item *item), void *context,
 		    struct error *err)
 {
-	struct reading reading = { list, place, context, err };
+	struct reading reading = { list, tag, context, err };
 	uint64_t began_us = clock_us();
 	int r;
 
@@ -115,7 +115,7 @@ uint64_t cache_list_evict(struct cache_list *list, const struct cache *cache, ui
 	for (size_t i = 0; i < list->count; i++) {
 		struct cache_held *held = &list->item[i];
 
-		held->rank = held->place == CACHE_PINNED ? -1 : rank(context, held);
+		held->rank = held->tag == CACHE_PINNED ? -1 : rank(context, held);
 		there += held->rank >= 0 ? held->bytes : 0;
 	}
 	if (there < least)

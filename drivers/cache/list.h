@@ -12,7 +12,7 @@ struct cache_held {
 	char name[CACHE_NAME_BYTES];
 	uint64_t bytes;
 	int64_t used_s; /* Unix time */
-	uint64_t place; /* the caller's */
+	uint64_t tag;   /* the caller's */
 	double rank;
 };
 
@@ -25,11 +25,11 @@ struct cache_list {
 
 /* Room for so many files, which are not there yet. Errors: -ENOMEM. */
 MUST_CHECK int cache_list_reserve(struct cache_list *list, size_t files, struct error *err);
-/* Read the folder anew; `place` says what the caller wants to remember of each, CACHE_PINNED that it is never
+/* Read the folder anew; `tag` says what the caller wants to remember of each, CACHE_PINNED that it is never
  * evicted. */
 #define CACHE_PINNED UINT64_MAX
 MUST_CHECK int cache_list_read(struct cache_list *list, const struct cache *cache,
-			       uint64_t (*place)(void *context, const struct cache_item *item), void *context,
+			       uint64_t (*tag)(void *context, const struct cache_item *item), void *context,
 			       struct error *err);
 /* Others changed the folder since, and reading it again now would not be most of what is done. */
 bool cache_list_is_stale(const struct cache_list *list, const struct cache *cache);
@@ -37,7 +37,7 @@ bool cache_list_is_stale(const struct cache_list *list, const struct cache *cach
 void cache_list_changed(struct cache_list *list, const struct cache *cache);
 /* One that was just committed. Errors: -ENOMEM. */
 MUST_CHECK int cache_list_add(struct cache_list *list, const char name[static CACHE_NAME_BYTES],
-			      uint64_t bytes, uint64_t place, struct error *err);
+			      uint64_t bytes, uint64_t tag, struct error *err);
 void cache_list_done(struct cache_list *list);
 
 /* Remove files, the highest rank first, until `most` bytes are free; nothing at all where not even `least`

@@ -7,18 +7,18 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-bool cache_takes_store(const struct config_store *store)
+bool cache_accepts_store(const struct config_store *store)
 {
 	return strncmp(store->url, "s3://", 5) == 0;
 }
 
-bool cache_takes_pin(const struct store_pin *pin)
+bool cache_accepts_pin(const struct store_pin *pin)
 {
 	return *pin->version || *pin->etag;
 }
 
 struct cache_object cache_object_of(const struct config_store *store, const char *key,
-				    const struct store_pin *pin, struct cache_room *room)
+				    const struct store_pin *pin, struct cache_strings *strings)
 {
 	const char *bucket = store->url + sizeof("s3://") - 1;
 	size_t bucket_bytes = strcspn(bucket, "/");
@@ -28,10 +28,10 @@ struct cache_object cache_object_of(const struct config_store *store, const char
 	/* As the store has it: a prefix is a folder. */
 	if (prefix_bytes > 0 && prefix[prefix_bytes - 1] == '/')
 		prefix_bytes--;
-	(void)snprintf(room->bucket, sizeof(room->bucket), "%.*s", (int)bucket_bytes, bucket);
-	(void)snprintf(room->key, sizeof(room->key), "%.*s%s%s", (int)prefix_bytes, prefix,
+	(void)snprintf(strings->bucket, sizeof(strings->bucket), "%.*s", (int)bucket_bytes, bucket);
+	(void)snprintf(strings->key, sizeof(strings->key), "%.*s%s%s", (int)prefix_bytes, prefix,
 		       prefix_bytes ? "/" : "", key);
-	return (struct cache_object){ store->endpoint, room->bucket, room->key, pin };
+	return (struct cache_object){ store->endpoint, strings->bucket, strings->key, pin };
 }
 
 /* A version id says it all; an ETag may be that of equal bytes. */

@@ -12,7 +12,7 @@
 
 union label {
 	struct cache_label label;
-	char room[CACHE_LABEL_MAX];
+	char label_buffer[CACHE_LABEL_MAX];
 };
 
 static void close_dir(DIR **dir)

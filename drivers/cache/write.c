@@ -45,7 +45,7 @@ int cache_create(const struct cache *cache, const struct cache_object *object, s
 	*w = (struct cache_writer){ .cache = cache, .fd = -1, .expected = object->pin->bytes };
 	w->label.magic = CACHE_LABEL_MAGIC;
 	w->label.bytes = object->pin->bytes;
-	bytes = cache_identity(object, w->label.identity, sizeof(w->room) - sizeof(w->label));
+	bytes = cache_identity(object, w->label.identity, sizeof(w->label_buffer) - sizeof(w->label));
 	w->label_bytes = sizeof(w->label) + bytes;
 	r = bytes > 0 ? make_file(w, err)
 		      : error_set(err, -ENAMETOOLONG, "%s: its names are too long for a label", object->key);

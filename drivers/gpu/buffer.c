@@ -166,10 +166,10 @@ int gpu_buffer_fetch(struct gpu *gpu, struct gpu_buffer *buffer, const struct gp
 {
 	cl_event event = after->handle;
 	cl_int code;
-	int rc = gpu_event_wait(after, err);
+	int r = gpu_event_wait(after, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	if (!gpu->cpu) {
 		if (!buffer->host)
 			buffer->host = malloc(buffer->bytes);

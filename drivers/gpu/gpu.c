@@ -98,10 +98,10 @@ static int prepare_cache(struct error *err)
 	const char *given = getenv("POCL_CACHE_DIR");
 
 	if (!given) {
-		int rc = path_make(path_of(PATH_RUNTIME, "pocl", directory), err);
+		int r = path_make(path_of(PATH_RUNTIME, "pocl", directory), err);
 
-		if (rc < 0)
-			return rc;
+		if (r < 0)
+			return r;
 		if (setenv("POCL_CACHE_DIR", directory, 0) < 0)
 			return error_set(err, -ENOMEM, "POCL_CACHE_DIR: out of memory");
 		given = directory;
@@ -235,21 +235,21 @@ static int open_queues(struct gpu *gpu, struct error *err)
 int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error *err)
 {
 	CLEANUP(gpu_closep) struct gpu *gpu = calloc(1, sizeof(*gpu));
-	int rc;
+	int r;
 
 	if (!gpu)
 		return error_set(err, -ENOMEM, "device: out of memory");
-	rc = prepare_cache(err);
-	if (rc < 0)
-		return rc;
+	r = prepare_cache(err);
+	if (r < 0)
+		return r;
 	spread_threads();
-	rc = find_device(gpu, platform, type, err);
-	if (rc < 0)
-		return rc;
+	r = find_device(gpu, platform, type, err);
+	if (r < 0)
+		return r;
 	describe(gpu);
-	rc = open_queues(gpu, err);
-	if (rc < 0)
-		return rc;
+	r = open_queues(gpu, err);
+	if (r < 0)
+		return r;
 	*ret_gpu = TAKE(gpu);
 	return 0;
 }

@@ -120,7 +120,7 @@ int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_
 		      struct gpu_program **ret_program, struct error *err)
 {
 	CLEANUP(gpu_program_freep) struct gpu_program *program = calloc(1, sizeof(*program));
-	int rc;
+	int r;
 
 	if (!program)
 		return error_set(err, -ENOMEM, "program: out of memory");
@@ -130,9 +130,9 @@ int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_
 	cache_name(gpu, sources, count, options, program->cache_file);
 	program->cached = load_cached(program, options);
 	if (!program->cached) {
-		rc = build(program, sources, count, options, err);
-		if (rc < 0)
-			return rc;
+		r = build(program, sources, count, options, err);
+		if (r < 0)
+			return r;
 	}
 	*ret_program = TAKE(program);
 	return 0;
@@ -171,14 +171,14 @@ int gpu_program_save(struct gpu_program *program, struct error *err)
 	CLEANUP(free_ptr) uint8_t *file = NULL;
 	char directory[PATH_BYTES];
 	uint64_t bytes = 0;
-	int rc;
+	int r;
 
 	if (program->cached || program->saved)
 		return 0;
 	program->saved = true; /* or not: then the next start compiles again */
-	if ((rc = path_make(path_of(PATH_KERNELS, NULL, directory), err)) < 0 ||
-	    (rc = read_binary(program, &file, &bytes, err)) < 0)
-		return rc;
+	if ((r = path_make(path_of(PATH_KERNELS, NULL, directory), err)) < 0 ||
+	    (r = read_binary(program, &file, &bytes, err)) < 0)
+		return r;
 	return file_write_durable(program->cache_file, file, bytes, err);
 }
 

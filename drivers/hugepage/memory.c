@@ -6,20 +6,20 @@
 
 void *hugepage_map(uint64_t bytes)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), kept = (bytes + page - 1) & ~(page - 1), before,
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1), before,
 		 behind;
 	uint8_t *data;
 
-	if (kept < bytes || kept > SIZE_MAX - HUGEPAGE_BYTES)
+	if (whole < bytes || whole > SIZE_MAX - HUGEPAGE_BYTES)
 		return NULL;
-	data = mmap(NULL, kept + HUGEPAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	data = mmap(NULL, whole + HUGEPAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (data == MAP_FAILED)
 		return NULL;
 	before = -(uintptr_t)data & (HUGEPAGE_BYTES - 1);
 	behind = HUGEPAGE_BYTES - before;
 	if (before > 0)
 		(void)munmap(data, before);
-	(void)munmap(data + before + kept, behind);
-	(void)madvise(data + before, kept & ~(HUGEPAGE_BYTES - 1), MADV_HUGEPAGE);
+	(void)munmap(data + before + whole, behind);
+	(void)madvise(data + before, whole & ~(HUGEPAGE_BYTES - 1), MADV_HUGEPAGE);
 	return data + before;
 }

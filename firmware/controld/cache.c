@@ -180,9 +180,9 @@ static const char *endpoint_of(const struct config *config, const char *bucket)
 {
 	for (uint32_t i = 0; i < config->sources; i++) {
 		const struct config_store *store = &config->source[i].store;
-		struct cache_room room;
+		struct cache_strings room;
 
-		if (cache_takes_store(store) &&
+		if (cache_accepts_store(store) &&
 		    strcmp(cache_object_of(store, "", &(struct store_pin){ 0 }, &room).bucket, bucket) == 0)
 			return store->endpoint;
 	}

@@ -383,7 +383,7 @@ sed -i "s/cache_bytes = [0-9]*/cache_bytes = $((6 * shard_bytes + 1000))/" "$KIL
 is $? 0 'preload into a small cache' "$(tail -n 3 "$work/preload.log")"
 [ "$(held_bytes)" -le $((6 * shard_bytes + 1000)) ] && [ "$(find "$cache/tree" -name 'test-*' | wc -l)" = 2 ] && [ "$(held)" -ge 5 ]
 ok $? 'what is pinned comes first, then what fits' "$(find "$cache/tree" -type l)"
-like "$(member preload.text)" 'for the others there is no room' 'and it says so'
+like "$(member preload.text)" 'the others have no space' 'and it says so'
 "$kiln" cache drop --all >/dev/null
 sed -i "s/cache_bytes = [0-9]*/cache_bytes = 0/" "$KILN_ROOT/etc/kiln/kiln.conf"
 "$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"

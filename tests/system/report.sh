@@ -261,14 +261,14 @@ if mount -t tmpfs -o size=1m kiln-test "$runs" 2>/dev/null; then
 	head -c 2M /dev/zero >"$runs/filler" 2>/dev/null
 	report
 	is "$rc $(posted '[(json.loads(q["body"])["outcome"], json.loads(q["body"])["run"]["id"]) for q in p]')" "0 [('failed', '$id')]" \
-		"a report that there is no room for is posted" "$errors"
-	like "$errors" 'No space left on device; the report is written when there is room' "what is missing is said"
+		"a report that the disk has no space for is posted" "$errors"
+	like "$errors" 'No space left on device; the report is written when the disk has space' "what is missing is said"
 	is "$(ls "$reports" | sed 's/.*\.//' | xargs)" night "the night waits for its report"
 	report
 	is "$rc $(posted 'len(p)')" "0 1" "which is not posted again" "$errors"
 	rm "$runs/filler"
 	report
-	is "$rc $(ls "$reports" | sed 's/.*\.//' | xargs)" "0 json txt" "once there is room it is written" "$errors"
+	is "$rc $(ls "$reports" | sed 's/.*\.//' | xargs)" "0 json txt" "once there is space it is written" "$errors"
 	is "$(of "$sink/$id/report.json" 'r["outcome"]') $(posted 'len(p)')" "failed 1" "and uploaded, but not posted once more"
 else
 	skip "a full disk" "no tmpfs can be mounted here"

@@ -121,14 +121,14 @@ static void test_names(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct config_store store = { .url = cases[i].url, .endpoint = cases[i].endpoint };
 		struct store_pin pin = { .bytes = 1, .etag = "e" };
-		struct cache_room room;
+		struct cache_strings room;
 		struct cache_object o = cache_object_of(&store, cases[i].key, &pin, &room);
 
 		assert_string_equal(o.bucket, cases[i].bucket);
 		assert_string_equal(o.key, cases[i].whole);
 	}
-	assert_false(cache_takes_store(&(struct config_store){ .url = "file:///a" }));
-	assert_false(cache_takes_pin(&(struct store_pin){ .bytes = 3 }));
+	assert_false(cache_accepts_store(&(struct config_store){ .url = "file:///a" }));
+	assert_false(cache_accepts_pin(&(struct store_pin){ .bytes = 3 }));
 }
 
 /* Each of the four parts counts, and where one ends. The first name is fixed: SHA-256 of the parts, each with
@@ -341,7 +341,7 @@ static uint64_t place_by_key(void *context, const struct cache_item *item)
 
 static double rank_by_place(void *context, const struct cache_held *held)
 {
-	return held->place == *(const uint64_t *)context ? -1 : (double)held->place;
+	return held->tag == *(const uint64_t *)context ? -1 : (double)held->tag;
 }
 
 static void test_evict(void **state)

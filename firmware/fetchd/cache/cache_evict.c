@@ -29,7 +29,7 @@ static bool is_planned(const struct fetch *fetch, const struct plan_shard *shard
 {
 	struct store_pin pin = { .bytes = shard->bytes };
 	struct cache_object object;
-	struct cache_room room;
+	struct cache_strings room;
 	char own[CACHE_NAME_BYTES];
 
 	(void)snprintf(pin.etag, sizeof(pin.etag), "%s", shard->etag);
@@ -44,7 +44,7 @@ static uint64_t place_in_source(const struct fetch *fetch, uint32_t source, cons
 				bool *ret_known)
 {
 	struct store_pin none = { 0 };
-	struct cache_room room;
+	struct cache_strings room;
 	struct cache_object top = cache_object_of_job(fetch, source, "", &none, &room);
 	size_t prefix_bytes = strlen(top.key);
 
@@ -72,7 +72,7 @@ uint64_t room_place(void *context, const struct cache_item *item)
 	bool known = false;
 
 	for (uint32_t i = 0; i < cache->fetch->sources && place == PLACE_NONE; i++)
-		if (cache_takes_store(&cache->fetch->run.config.source[i].store))
+		if (cache_accepts_store(&cache->fetch->run.config.source[i].store))
 			place = place_in_source(cache->fetch, i, item, &known);
 	/* An older version of what the plan has is of use to nobody, pin or not. */
 	return (place != PLACE_NONE || !known) && cache_pins_cover(&cache->pins, item) ? CACHE_PINNED : place;
@@ -96,9 +96,9 @@ static double rank(void *context, const struct cache_held *held)
 	double age = difftime(time(NULL), (time_t)held->used_s), value;
 
 	age = age < 0 ? 0 : age;
-	value = held->place == PLACE_NONE ? INFINITY : use_of(cache, held->place, 0);
+	value = held->tag == PLACE_NONE ? INFINITY : use_of(cache, held->tag, 0);
 	if (isinf(value))
-		value = (held->place == PLACE_NONE ? RANK_STRANGER : RANK_NEVER) + age;
+		value = (held->tag == PLACE_NONE ? RANK_STRANGER : RANK_NEVER) + age;
 	return value > cache->rank_below ? value : -1;
 }
 

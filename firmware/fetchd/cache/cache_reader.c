@@ -22,7 +22,7 @@
 #define END_WAIT_MS        10000u
 
 struct cache_object cache_object_of_job(const struct fetch *fetch, uint32_t source, const char *key,
-					const struct store_pin *pin, struct cache_room *room)
+					const struct store_pin *pin, struct cache_strings *room)
 {
 	return cache_object_of(&fetch->run.config.source[source].store, key, pin, room);
 }
@@ -31,11 +31,11 @@ bool cache_takes_shard(const struct shard *shard)
 {
 	const struct fetch *fetch = shard->source->fetch;
 
-	return fetch->cache && cache_takes_store(&fetch->run.config.source[shard->plan.source].store) &&
-	       cache_takes_pin(&shard->pin);
+	return fetch->cache && cache_accepts_store(&fetch->run.config.source[shard->plan.source].store) &&
+	       cache_accepts_pin(&shard->pin);
 }
 
-static struct cache_object object_of(const struct shard *shard, struct cache_room *room)
+static struct cache_object object_of(const struct shard *shard, struct cache_strings *room)
 {
 	return cache_object_of_job(shard->source->fetch, shard->plan.source, shard->plan.key, &shard->pin,
 				   room);
@@ -154,7 +154,7 @@ static bool copy_unwritten(struct fetch_cache *cache, struct shard *shard, const
 static bool look_up(struct fetch_cache *cache, struct shard *shard)
 {
 	char name[CACHE_NAME_BYTES];
-	struct cache_room room;
+	struct cache_strings room;
 	struct cache_object object = object_of(shard, &room);
 	struct error err = { 0 };
 	int r;
@@ -184,7 +184,7 @@ static bool look_up(struct fetch_cache *cache, struct shard *shard)
  * to minutes a time on such disks, at every pass. */
 static void drop_unreadable(struct fetch_cache *cache, struct shard *shard, const struct error *err)
 {
-	struct cache_room room;
+	struct cache_strings room;
 	struct cache_object object = object_of(shard, &room);
 	char name[CACHE_NAME_BYTES];
 
@@ -276,7 +276,7 @@ bool cache_shard_is_sound(const struct shard *shard)
 void cache_forget(struct shard *shard)
 {
 	const struct fetch_cache *cache = shard->source->fetch->cache;
-	struct cache_room room;
+	struct cache_strings room;
 	struct cache_object object = object_of(shard, &room);
 	char name[CACHE_NAME_BYTES];
 
@@ -302,7 +302,7 @@ void cache_count(const struct fetch *fetch, struct status_fetchd *status)
 static bool any_cached_source(const struct config *config)
 {
 	for (uint32_t i = 0; i < config->sources; i++)
-		if (cache_takes_store(&config->source[i].store))
+		if (cache_accepts_store(&config->source[i].store))
 			return true;
 	return false;
 }

@@ -52,7 +52,7 @@ void cache_keep(struct shard *shard)
 	struct fetch_cache *cache = shard->source->fetch->cache;
 	struct keep_job *job;
 	struct cache_object object;
-	struct cache_room room;
+	struct cache_strings room;
 
 	if (!cache_takes_shard(shard) || shard->cached)
 		return;
@@ -193,7 +193,7 @@ static int write_pieces(struct fetch_cache *cache, struct keep_job *job, struct 
 static int keep(struct fetch_cache *cache, struct keep_job *job, struct error *err)
 {
 	CLEANUP(cache_abandon) struct cache_writer writer = { 0 };
-	struct cache_room room;
+	struct cache_strings room;
 	struct cache_object object =
 		cache_object_of_job(cache->fetch, job->source, job->key, &job->pin, &room);
 	const struct cache_item item = {

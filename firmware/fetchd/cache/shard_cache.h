@@ -63,7 +63,7 @@ struct fetch_cache {
 };
 
 struct cache_object cache_object_of_job(const struct fetch *fetch, uint32_t source, const char *key,
-					const struct store_pin *pin, struct cache_room *room);
+					const struct store_pin *pin, struct cache_strings *room);
 
 /* keep.c */
 void *keep_thread(void *cache);

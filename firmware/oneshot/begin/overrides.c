@@ -110,7 +110,7 @@ int overrides_print(const char *file, const cJSON *list, char **ret_text, struct
 	return 0;
 }
 
-int overrides_apply(const char *file, const cJSON *list, char room[static PATH_BYTES], const char **ret_file,
+int overrides_apply(const char *file, const cJSON *list, char path[static PATH_BYTES], const char **ret_file,
 		    struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -122,8 +122,8 @@ int overrides_apply(const char *file, const cJSON *list, char room[static PATH_B
 	if ((r = overrides_print(file, list, &text, err)) < 0)
 		return r;
 	log_notice("%s with what run.start asked of this run alone", file);
-	*ret_file = path_of(PATH_RUNS, "next.conf", room);
-	return file_write_durable(room, text, strlen(text), err); /* whoever loads it checks the bounds */
+	*ret_file = path_of(PATH_RUNS, "next.conf", path);
+	return file_write_durable(path, text, strlen(text), err); /* whoever loads it checks the bounds */
 }
 
 int overrides_done(const cJSON *list, struct error *err)

@@ -20,14 +20,14 @@
 #define BLOCK_BYTES 1024u /* GRUB manual, "The GRUB environment block": this size, the rest '#' */
 #define PAGES_MAX   64u   /* rootfs/esp/kiln/grub.cfg takes no more */
 /* What the rest of the box keeps of its memory, at least, and at least a quarter. */
-#define KEPT_BYTES (UINT64_C(768) << 20)
+#define RESERVED_BYTES (UINT64_C(768) << 20)
 
 /* More would leave the kernel too little to boot with. */
 static uint64_t pages_allowed(void)
 {
 	const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	const uint64_t kept = memory / 4 > KEPT_BYTES ? memory / 4 : KEPT_BYTES;
-	const uint64_t pages = memory > kept ? (memory - kept) / HUGEPAGE_GIB_BYTES : 0;
+	const uint64_t reserved = memory / 4 > RESERVED_BYTES ? memory / 4 : RESERVED_BYTES;
+	const uint64_t pages = memory > reserved ? (memory - reserved) / HUGEPAGE_GIB_BYTES : 0;
 
 	return pages < PAGES_MAX ? pages : PAGES_MAX;
 }

@@ -58,14 +58,14 @@ static unsigned wait_at_most(unsigned wait_s)
 
 static void wait_for_clock(unsigned wait_s, unsigned wait_no_rtc_s)
 {
-	const bool kept = rtc_kept_time(NULL) == 0;
-	const unsigned most_s = kept ? wait_s : wait_no_rtc_s;
+	const bool rtc_good = rtc_kept_time(NULL) == 0;
+	const unsigned most_s = rtc_good ? wait_s : wait_no_rtc_s;
 	struct error why = { 0 };
 	unsigned waited;
 
 	if (clock_synced() != 0 || !signs_requests())
 		return;
-	if (!kept && rtc_kept_time(&why) < 0)
+	if (!rtc_good && rtc_kept_time(&why) < 0)
 		event_send(&(struct event){ .id = EVENT_CLOCK_LOST },
 			   "%s: until it is set, it begins with what it was when the box went down",
 			   why.text);
@@ -76,7 +76,7 @@ static void wait_for_clock(unsigned wait_s, unsigned wait_no_rtc_s)
 	else
 		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = waited },
 			   "the clock is not set after %u s, going on %s", waited,
-			   kept ? "by the box's own (RTC)" : "with what it was when the box went down");
+			   rtc_good ? "by the box's own (RTC)" : "with what it was when the box went down");
 }
 
 static bool parse(int argc, char **argv, unsigned *ret_wait_s)

@@ -14,7 +14,7 @@
 
 /* Folders, not files: kiln.conf is replaced by rename, and a bound file cannot be (EBUSY). */
 static const struct {
-	const char *kept, *seen;
+	const char *on_data, *seen;
 } bindings[] = {
 	{ "/data/etc/kiln", "/etc/kiln" },
 	/* When the timer last elapsed, and what the clock said: a box without a battery starts from there. */
@@ -25,22 +25,22 @@ static const struct {
 	{ "/data/kiln/journal", "/var/log/journal" },
 };
 
-static bool is_bound(const char *kept, const char *seen)
+static bool is_bound(const char *on_data, const char *seen)
 {
 	struct stat a, b;
 
-	return stat(kept, &a) == 0 && stat(seen, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return stat(on_data, &a) == 0 && stat(seen, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static int bind(const char *kept, const char *seen, struct error *err)
+static int bind(const char *on_data, const char *seen, struct error *err)
 {
 	int r;
 
-	if ((r = path_make(kept, err)) < 0 || (r = path_make(seen, err)) < 0 || is_bound(kept, seen))
+	if ((r = path_make(on_data, err)) < 0 || (r = path_make(seen, err)) < 0 || is_bound(on_data, seen))
 		return r;
-	if (mount(kept, seen, NULL, MS_BIND, NULL) < 0)
-		return error_set(err, -errno, "cannot bind %s on %s: %s", kept, seen, strerror(errno));
-	log_info("%s is on %s", kept, seen);
+	if (mount(on_data, seen, NULL, MS_BIND, NULL) < 0)
+		return error_set(err, -errno, "cannot bind %s on %s: %s", on_data, seen, strerror(errno));
+	log_info("%s is on %s", on_data, seen);
 	return 0;
 }
 
@@ -50,9 +50,9 @@ int oneshot_provision(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* A clock that is not kept is no reason to go without the configuration, and its units. */
+	/* A clock that is not on_data is no reason to go without the configuration, and its units. */
 	for (size_t i = 1; i < sizeof(bindings) / sizeof(bindings[0]); i++)
-		if (bind(bindings[i].kept, bindings[i].seen, &err) < 0)
+		if (bind(bindings[i].on_data, bindings[i].seen, &err) < 0)
 			log_err("%s", err.text);
-	return bind(bindings[0].kept, bindings[0].seen, &err) < 0 ? fatal(&err) : EX_OK;
+	return bind(bindings[0].on_data, bindings[0].seen, &err) < 0 ? fatal(&err) : EX_OK;
 }

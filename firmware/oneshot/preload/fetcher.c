@@ -93,15 +93,15 @@ int fetcher_open(const struct config *config, const struct config_store *where, 
 }
 
 static struct cache_object object_of(const struct fetcher *f, const struct item *item,
-				     struct cache_room *room)
+				     struct cache_strings *strings)
 {
-	return cache_object_of(&f->where, item->key, &item->pin, room);
+	return cache_object_of(&f->where, item->key, &item->pin, strings);
 }
 
 static int over(struct fetcher *f, struct item *item, fetched_fn *each, void *context)
 {
-	struct cache_room room;
-	struct cache_object object = object_of(f, item, &room);
+	struct cache_strings strings;
+	struct cache_object object = object_of(f, item, &strings);
 	int r = item->err.code;
 
 	if (r == 0)
@@ -169,14 +169,14 @@ int fetcher_add(struct fetcher *f, const char *key, const struct store_pin *pin,
 {
 	struct item *item = calloc(1, sizeof(*item));
 	struct cache_object object;
-	struct cache_room room;
+	struct cache_strings strings;
 	uint64_t offset = 0;
 
 	if (!item)
 		return error_set(err, -ENOMEM, "no memory for an object");
 	(void)snprintf(item->key, sizeof(item->key), "%s", key);
 	item->pin = *pin;
-	object = object_of(f, item, &room);
+	object = object_of(f, item, &strings);
 	(void)!cache_create(f->cache, &object, &item->writer, &item->err);
 	f->current = item;
 	do {

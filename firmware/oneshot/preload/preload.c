@@ -88,13 +88,13 @@ static int bring(struct preload *p, const struct cache_object *object, const cha
 static int each_object(void *context, const struct store_object *found)
 {
 	struct preload *p = context;
-	struct cache_room room;
-	struct cache_object object = cache_object_of(p->where, found->key, &found->pin, &room);
+	struct cache_strings strings;
+	struct cache_object object = cache_object_of(p->where, found->key, &found->pin, &strings);
 	const struct cache_item item = { .endpoint = object.endpoint,
 					 .bucket = object.bucket,
 					 .key = object.key };
 
-	if (!cache_takes_pin(&found->pin))
+	if (!cache_accepts_pin(&found->pin))
 		return 0;
 	for (size_t i = 0; i < p->pin; i++)
 		if (cache_pin_covers(&p->space.pins.pin[i], &item))
@@ -162,7 +162,7 @@ static int list_all(struct preload *p, bool fetch)
 	for (uint32_t i = 0; r == 0 && i < p->config.sources; i++) {
 		const struct config_source *source = &p->config.source[i];
 
-		if (!cache_takes_store(&source->store))
+		if (!cache_accepts_store(&source->store))
 			continue;
 		if ((r = list(p, &source->store, source->train_glob, fetch)) == 0 &&
 		    p->config.split.by == SPLIT_BY_PREFIX)

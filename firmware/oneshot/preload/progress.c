@@ -54,7 +54,7 @@ void progress_note_finished(struct progress *progress)
 		       "%" PRIu64 " of %" PRIu64 " objects are in the cache, %" PRIu64 " bytes; %" PRIu64
 		       " came from the store now%s",
 		       progress->done, progress->objects, progress->bytes_done, progress->fetched,
-		       progress->left_out ? "; for the others there is no room below fetch.cache_bytes" : "");
+		       progress->left_out ? "; the others have no space below fetch.cache_bytes" : "");
 	progress_note(progress, "finished", text);
 	log_notice("%s", text);
 }

@@ -8,12 +8,12 @@ const struct config_source *space_source_of(const struct space *space, const str
 {
 	for (uint32_t i = 0; i < space->config->sources; i++) {
 		const struct config_source *source = &space->config->source[i];
-		struct cache_room folders;
+		struct cache_strings strings;
 
-		if (cache_takes_store(&source->store) &&
+		if (cache_accepts_store(&source->store) &&
 		    cache_same_endpoint(pin->endpoint, source->store.endpoint) &&
 		    strcmp(pin->bucket,
-			   cache_object_of(&source->store, "", &(struct store_pin){ 0 }, &folders).bucket) ==
+			   cache_object_of(&source->store, "", &(struct store_pin){ 0 }, &strings).bucket) ==
 			    0)
 			return source;
 	}
@@ -22,7 +22,7 @@ const struct config_source *space_source_of(const struct space *space, const str
 
 /* Of a pin that was listed, what the listing has: the count noted a use of that. An older version of an
  * object, or one that the store has no more, is of use to nobody. */
-static uint64_t place_of(void *context, const struct cache_item *item)
+static uint64_t tag_of(void *context, const struct cache_item *item)
 {
 	const struct space *space = context;
 
@@ -51,7 +51,7 @@ static uint64_t usable_bytes(const struct space *space)
 
 int space_look(struct space *space, struct error *err)
 {
-	return cache_list_read(&space->list, space->cache, place_of, space, err);
+	return cache_list_read(&space->list, space->cache, tag_of, space, err);
 }
 
 /* A run may fill the cache at the same time. */
@@ -84,5 +84,5 @@ int space_add(struct space *space, const struct cache_object *object, struct err
 
 	cache_name(object, name);
 	cache_list_changed(&space->list, space->cache);
-	return cache_list_add(&space->list, name, object->pin->bytes, place_of(space, &item), err);
+	return cache_list_add(&space->list, name, object->pin->bytes, tag_of(space, &item), err);
 }

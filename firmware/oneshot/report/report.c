@@ -61,7 +61,7 @@ static int make(const struct config *config, const char *id, bool newest, struct
 	if (r == 0)
 		say_made(report);
 	if (r == -ENOSPC) {
-		log_warning("%s; the report is written when there is room", err->text);
+		log_warning("%s; the report is written when the disk has space", err->text);
 		report_tell(config, id, report, newest);
 	}
 	return r;

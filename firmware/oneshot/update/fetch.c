@@ -19,8 +19,8 @@
 #include <sys/statvfs.h>
 #include <sysexits.h>
 
-#define NOTE_US    1000000u
-#define KEEP_BYTES (16u << 20) /* left free: the run record and the journal go on */
+#define NOTE_US        1000000u
+#define RESERVED_BYTES (16u << 20) /* left free: the run record and the journal go on */
 
 struct fetch {
 	struct update update;
@@ -118,23 +118,23 @@ static int open_store(struct fetch *fetch, const struct config *config, struct s
 	return store_open(&where, &options, ret_store, err);
 }
 
-static int is_room(const char *path, uint64_t bytes, struct error *err)
+static int check_space(const char *path, uint64_t bytes, struct error *err)
 {
 	char folder[PATH_BYTES];
 	struct statvfs disk;
-	uint64_t room;
+	uint64_t available;
 
 	(void)snprintf(folder, sizeof(folder), "%s", path);
 	*strrchr(folder, '/') = '\0';
 	if (statvfs(folder, &disk) < 0)
 		return error_set(err, -errno, "%s: %s", folder, strerror(errno));
-	room = (uint64_t)disk.f_bavail * disk.f_frsize;
-	if (room >= bytes + KEEP_BYTES)
+	available = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (available >= bytes + RESERVED_BYTES)
 		return 0;
 	return error_set(err, -ENOSPC,
 			 "%s: no space: the bundle needs %" PRIu64 " bytes and %u besides, and %" PRIu64
-			 " are free; kiln cache drop makes room",
-			 folder, bytes, KEEP_BYTES, room);
+			 " are free; kiln cache drop frees space",
+			 folder, bytes, RESERVED_BYTES, available);
 }
 
 static int fetch_bundle(struct fetch *fetch, const struct config *config, struct error *err)
@@ -149,7 +149,7 @@ static int fetch_bundle(struct fetch *fetch, const struct config *config, struct
 	    (r = store_stat(store, fetch->key, &object, err)) < 0)
 		return r;
 	update_discard(); /* of one that was killed */
-	if ((r = is_room(path, object.pin.bytes, err)) < 0)
+	if ((r = check_space(path, object.pin.bytes, err)) < 0)
 		return r;
 	fetch->update.bytes = object.pin.bytes;
 	note(fetch);
