@@ -22,8 +22,7 @@ static int open_run(struct train *train, struct error *err)
 	char path[PATH_BYTES];
 	int r;
 
-	/* The process holds the lock until it ends. A second traind fails here, before it changes anything.
-	 */
+	/* The process holds the lock until it ends. A second traind fails here, before any change. */
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
 		return r;
 	batches_ask(train);
