@@ -14,7 +14,7 @@ int best_open(struct best *best, const struct config *config, const struct model
 	const struct model_tensor *tensors = model_tensors(model, &count);
 
 	callbacks_start(&best->state);
-	if (!callbacks_keep_best(config))
+	if (!callbacks_save_best(config))
 		return 0;
 	best->parameter = calloc(count, sizeof(*best->parameter));
 	if (!best->parameter)

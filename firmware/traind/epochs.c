@@ -42,7 +42,7 @@ static void say(const struct train *train, uint64_t epoch, const struct callback
 {
 	const struct callbacks *state = &train->best.state;
 
-	if (verdict->keep)
+	if (verdict->save)
 		log_info("epoch %" PRIu64 ": the best weights so far, saved", epoch + 1);
 	if (verdict->reduce)
 		log_notice("epoch %" PRIu64 ": no improvement for %" PRIu64
@@ -67,7 +67,7 @@ int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error
 	verdict = callbacks_epoch(&train->run.config, state, epoch, &figures,
 				  model_learning_rate(train->model));
 	say(train, epoch, &verdict);
-	if (verdict.keep)
+	if (verdict.save)
 		r = best_save(&train->best, train->model, err);
 	if (verdict.reduce)
 		model_learning_rate_set(train->model, state->plateau.rate);

@@ -79,7 +79,7 @@ static int write_checkpoint(struct train *train, bool wait, struct error *err)
 	}
 	(void)spool_path(train->run.id, spool_checkpoint_name(step, name), train->writer.path);
 	r = writer_start(train, false, err);
-	cadence_taken(&save->cadence, clock_us());
+	cadence_started(&save->cadence, clock_us());
 	save->stalled_us = clock_us() - start_us;
 	return r;
 }

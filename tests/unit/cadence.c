@@ -14,9 +14,9 @@ static uint64_t count(struct cadence *cadence, uint64_t us, uint64_t cost_us)
 {
 	uint64_t taken = 0, step = 0;
 
-	for (uint64_t now_us = cadence->taken_us, end_us = now_us + us; now_us < end_us; now_us += STEP_US)
+	for (uint64_t now_us = cadence->last_us, end_us = now_us + us; now_us < end_us; now_us += STEP_US)
 		if (cadence_is_due(cadence, ++step, now_us)) {
-			cadence_taken(cadence, now_us);
+			cadence_started(cadence, now_us);
 			cadence_cost(cadence, cost_us / 3, cost_us - cost_us / 3);
 			now_us += cost_us;
 			taken++;
@@ -43,7 +43,7 @@ static void test_minutes(void **state)
 	(void)state;
 	assert_false(cadence_is_due(&cadence, 1000, 7 + 29999999));
 	assert_true(cadence_is_due(&cadence, 1000, 7 + 30000000));
-	cadence_taken(&cadence, 7 + 31000000);
+	cadence_started(&cadence, 7 + 31000000);
 	assert_false(cadence_is_due(&cadence, 1000, 7 + 60999999));
 	assert_true(cadence_is_due(&cadence, 1000, 7 + 61000000));
 }

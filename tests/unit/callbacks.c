@@ -106,17 +106,17 @@ static void test_keeps(void **state)
 	struct callbacks callbacks;
 
 	(void)state;
-	assert_true(callbacks_keep_best(&config));
+	assert_true(callbacks_save_best(&config));
 	callbacks_start(&callbacks);
 	for (uint64_t epoch = 0; epoch < 6; epoch++) {
 		const struct callbacks_figures figures = { NAN, NAN, NAN, accuracies[epoch] };
 		const struct callbacks_verdict verdict =
 			callbacks_epoch(&config, &callbacks, epoch, &figures, 0.1);
 
-		assert_int_equal(verdict.keep, kept[epoch]);
+		assert_int_equal(verdict.save, kept[epoch]);
 		assert_false(verdict.stop || verdict.reduce);
 	}
-	assert_true(callbacks.keeping.best_epoch == 4);
+	assert_true(callbacks.saving.best_epoch == 4);
 }
 
 /* A figure that is not there decides nothing. */
@@ -136,7 +136,7 @@ static void test_missing(void **state)
 		const struct callbacks_verdict verdict =
 			callbacks_epoch(&config, &callbacks, epoch, &none, 0.1);
 
-		assert_false(verdict.keep || verdict.stop || verdict.reduce);
+		assert_false(verdict.save || verdict.stop || verdict.reduce);
 	}
 	assert_memory_equal(&callbacks, &before, sizeof(before));
 }

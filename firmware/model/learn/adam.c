@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adam (Kingma and Ba, 2015), as Keras writes it, and with decoupled weight decay (Loshchilov and Hutter,
+/* Adam (Kingma and Ba, 2015) in Keras's form, and AdamW, which decouples weight decay (Loshchilov and Hutter,
  * 2019). */
 #include "model/layers/op.h"
 #include "model/learn/loss_scale.h"
@@ -13,7 +13,7 @@ static uint32_t adam_slots(const struct config *config)
 	return 2;
 }
 
-/* All of vectors [from, to) of the region. */
+/* Updates vectors [from, to) of the parameter region. */
 static void emit_range(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct graph *graph = plan->graph;
@@ -36,7 +36,7 @@ static void emit_range(struct plan *plan, uint64_t from, uint64_t to)
 		  });
 }
 
-/* The rows of a lazy parameter that the batch names. */
+/* Updates the rows of a lazy parameter that the batch names. */
 static void emit_rows(struct plan *plan, const struct node *node)
 {
 	const struct graph *graph = plan->graph;
@@ -63,7 +63,7 @@ static void emit_rows(struct plan *plan, const struct node *node)
 		  });
 }
 
-/* The region in one launch, but for what is lazy in it. */
+/* One launch for each stretch between lazy parameters, and one for each lazy parameter. */
 static void adam_emit(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;

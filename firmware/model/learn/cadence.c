@@ -9,11 +9,11 @@ struct cadence cadence_of(const struct config *config, uint64_t now_us)
 		.every_steps = config->checkpoint.every_steps,
 		.every_us = (uint64_t)(config->checkpoint.every_minutes * MINUTE_US),
 		.automatic = config->checkpoint.automatic,
-		.taken_us = now_us,
+		.last_us = now_us,
 	};
 }
 
-/* The share is of all time, the checkpoint's own included. */
+/* Time from one checkpoint to the next, so that the cost is 1 / CADENCE_SHARE of it. */
 static uint64_t automatic_us(const struct cadence *cadence)
 {
 	const uint64_t paid_us = cadence->cost_us * CADENCE_SHARE;
@@ -23,7 +23,7 @@ static uint64_t automatic_us(const struct cadence *cadence)
 
 bool cadence_is_due(const struct cadence *cadence, uint64_t step, uint64_t now_us)
 {
-	const uint64_t passed_us = now_us - cadence->taken_us;
+	const uint64_t passed_us = now_us - cadence->last_us;
 
 	if (cadence->every_steps)
 		return step % cadence->every_steps == 0;
@@ -32,9 +32,9 @@ bool cadence_is_due(const struct cadence *cadence, uint64_t step, uint64_t now_u
 	return cadence->automatic && passed_us >= automatic_us(cadence);
 }
 
-void cadence_taken(struct cadence *cadence, uint64_t now_us)
+void cadence_started(struct cadence *cadence, uint64_t now_us)
 {
-	cadence->taken_us = now_us;
+	cadence->last_us = now_us;
 }
 
 void cadence_cost(struct cadence *cadence, uint64_t stalled_us, uint64_t worked_us)

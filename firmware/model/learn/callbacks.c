@@ -4,14 +4,15 @@
 #include <assert.h>
 #include <math.h>
 
-static_assert(sizeof(struct callbacks) == CALLBACKS_NUMBERS * sizeof(double), "a tensor of doubles");
+static_assert(sizeof(struct callbacks) == CALLBACKS_NUMBERS * sizeof(double),
+	      "the state is a tensor of doubles");
 
 void callbacks_start(struct callbacks *state)
 {
 	*state = (struct callbacks){ .version = CALLBACKS_VERSION };
 }
 
-bool callbacks_keep_best(const struct config *config)
+bool callbacks_save_best(const struct config *config)
 {
 	return config->keep_best.monitor != MONITOR_NONE ||
 	       (config->early_stopping.monitor != MONITOR_NONE && config->early_stopping.restore_best);
@@ -33,7 +34,7 @@ static double figure(const struct callbacks_figures *figures, int monitor)
 	}
 }
 
-/* MonitorCallback._is_improvement(). */
+/* As MonitorCallback._is_improvement() in Keras. */
 bool callbacks_improves(int monitor, int mode, double min_delta, double value, double best)
 {
 	const bool is_loss = monitor == MONITOR_LOSS || monitor == MONITOR_VAL_LOSS;
@@ -61,7 +62,7 @@ static void stop_early(const struct config *config, struct callbacks *state, uin
 		state->stopping.best = value;
 		state->stopping.best_epoch = (double)epoch;
 		state->stopping.wait = 0;
-		verdict->keep = verdict->keep || config->early_stopping.restore_best;
+		verdict->save = verdict->save || config->early_stopping.restore_best;
 	} else if (state->stopping.wait >= (double)config->early_stopping.patience && epoch > 0) {
 		state->stopped = 1;
 		verdict->stop = true;
@@ -70,19 +71,19 @@ static void stop_early(const struct config *config, struct callbacks *state, uin
 
 /* ---- ModelCheckpoint, save_best_only ---- */
 
-static void keep(const struct config *config, struct callbacks *state, uint64_t epoch,
+static void save(const struct config *config, struct callbacks *state, uint64_t epoch,
 		 const struct callbacks_figures *figures, struct callbacks_verdict *verdict)
 {
 	const int monitor = config->keep_best.monitor;
 	const double value = figure(figures, monitor);
 
-	if (isnan(value) || (state->keeping.known != 0 && !callbacks_improves(monitor, config->keep_best.mode,
-									      0, value, state->keeping.best)))
+	if (isnan(value) || (state->saving.known != 0 && !callbacks_improves(monitor, config->keep_best.mode,
+									     0, value, state->saving.best)))
 		return;
-	state->keeping.known = 1;
-	state->keeping.best = value;
-	state->keeping.best_epoch = (double)epoch;
-	verdict->keep = true;
+	state->saving.known = 1;
+	state->saving.best = value;
+	state->saving.best_epoch = (double)epoch;
+	verdict->save = true;
 }
 
 /* ---- ReduceLROnPlateau ---- */
@@ -133,7 +134,7 @@ struct callbacks_verdict callbacks_epoch(const struct config *config, struct cal
 	struct callbacks_verdict verdict = { 0 };
 
 	stop_early(config, state, epoch, figures, &verdict);
-	keep(config, state, epoch, figures, &verdict);
+	save(config, state, epoch, figures, &verdict);
 	watch_plateau(config, state, figures, rate, &verdict);
 	return verdict;
 }

@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-/* Of kernels/gradients.cl. */
+/* The same number as in kernels/gradients.cl. */
 #define CHUNK_VECTORS 256u
 
-/* A part of one tensor, and the chunks of one tensor: what the kernels read as uint4 and uint2. */
+/* A stretch of one tensor, which the kernels read as uint4; the chunks of one tensor, which they read as
+ * uint2. */
 struct chunk {
 	uint32_t first_vector, vectors, tensor, unused;
 };
@@ -80,7 +81,8 @@ static void fill(const struct graph *graph, struct chunk *chunk, struct span *sp
 		if (!is_updated(tensor))
 			continue;
 		span[tensors] = (struct span){ chunks, (uint32_t)chunks_of(tensor) };
-		/* Rows of a lazy one lose theirs where they are updated. */
+		/* A lazy parameter gets its decay in its own update, only in the rows that the batch names.
+		 */
 		decays[tensors] = tensor->lazy || optimizer_excluded(graph->config, tensor->name) ? 0 : 1;
 		penalty[tensors] = (struct penalty){ (float)tensor->l1, (float)tensor->l2 };
 		for (uint64_t v = 0; v < vectors_of(tensor); v += CHUNK_VECTORS) {
@@ -155,7 +157,7 @@ static struct extent per_chunk(const struct gradients *gradients)
 	return (struct extent){ .constant = gradients->chunks };
 }
 
-/* `backward`: with the gradients, else the penalties alone. */
+/* Appends the first pass over the chunks; without `backward` it only sums the penalties. */
 static void emit_prepare(struct plan *plan, bool backward)
 {
 	const struct graph *graph = plan->graph;

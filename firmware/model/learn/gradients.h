@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens to gradients between the backward pass and the optimizer, in Keras's order:
- *   g += l1 sign(w) + 2 l2 w             the gradient of the layers' penalties (kernel_l2 and the like)
- *   g = (g + accumulated) / N            on every Nth step; on the others accumulated += g, and no update
- *   g = min(max(g, -clipvalue), clipvalue), or g *= clipnorm / max(norm, clipnorm) by tensor or over all
- * and the sum of the penalties, l1 |w| + l2 w^2, which the loss includes.
+ * Gradients between the backward pass and the optimizer, in Keras's order:
+ *   g += l1 sign(w) + 2 l2 w             penalties of the layers (kernel_l2 and the like)
+ *   g = (g + accumulated) / N            accumulation, on every Nth step; on the others accumulated += g and
+ *                                        there is no update
+ *   g = min(max(g, -clipvalue), clipvalue)      clipping by value, or
+ *   g *= clipnorm / max(norm, clipnorm)         by the norm of a tensor, or of all gradients together
+ * Also the sum of the penalties, l1 |w| + l2 w^2, which is a term of the loss.
  *
- * Parameters are cut into chunks of one tensor each; a chunk's sums, then a tensor's, then all: an order that
- * no device changes. Nothing of it is launched where the config asks for nothing of it.
+ * Sums run in one order on every device, so their bits are the same: each parameter is cut into chunks; a
+ * chunk is summed, then the chunks of a tensor, then the tensors. Without penalties, accumulation and
+ * clipping nothing is launched.
  */
 #pragma once
 
@@ -15,8 +18,9 @@
 
 struct plan;
 
-/* Tables and sums, behind the layout of the state arena. */
+/* Adds the tables and sums; the state arena must have its layout. */
 void gradients_layout(struct graph *graph);
+/* Appends the launches. */
 void gradients_emit(struct plan *plan);
-/* The sum of the penalties alone, for an evaluation's loss. */
+/* Appends the launches that sum the penalties, for the loss of an evaluation. */
 void gradients_emit_penalty(struct plan *plan);

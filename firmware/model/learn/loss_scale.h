@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mixed_float16: the gradient of the loss is multiplied by a scale, so that small gradients do not vanish in
- * 16 bits, and what reaches the weights is divided by it. The scale adapts as Keras's LossScaleOptimizer has
- * it by default: 2^15 at first; where a gradient is not finite the step is skipped and the scale halved;
- * after 2000 finite steps it is doubled. The device decides, in the step: the host is two batches ahead.
+ * The loss scale of mixed_float16. Small gradients would become zero in 16 bits. Therefore the gradient of
+ * the loss is multiplied by a scale, and the gradients are divided by it before they change the weights. The
+ * scale adapts like Keras's LossScaleOptimizer with its defaults: it starts at 2^15; a step with a gradient
+ * that is not finite is skipped and halves the scale; 2000 finite steps double it. The device decides this
+ * within the step, because the host is already two batches ahead.
  *
  * A skipped step changes neither parameters nor slots nor the moving average, and the optimizer's correction
- * does not count it; the step itself does, with what follows it: schedules, dropout, ema_overwrite_frequency,
- * checkpoints. While gradients accumulate, a batch that is not finite adds nothing, and no update is skipped.
+ * does not count it. It still counts as a step for schedules, dropout, ema_overwrite_frequency and
+ * checkpoints. While gradients accumulate, a batch with a gradient that is not finite adds nothing, and no
+ * update is skipped.
  *
- * The state has "state/loss_scale" F32 [1] and "state/loss_scale_steps" I64 [2], see kernels/loss_scale.cl; a
- * checkpoint of another precision has neither, and the scale then begins anew. A scale below 1 is a fault:
- * what overflows then overflows unscaled. A loss that is NaN or infinite is one in every precision: no scale
- * mends it.
+ * The state has "state/loss_scale" F32 [1] and "state/loss_scale_steps" I64 [2], see kernels/loss_scale.cl. A
+ * checkpoint of another precision has neither, and the scale then starts anew. A scale below 1 is an error:
+ * such gradients would overflow without any scale. A loss that is NaN or infinite is an error in every
+ * precision.
  */
 #pragma once
 
@@ -20,15 +22,18 @@
 
 #define LOSS_SCALE_INITIAL 32768.0f
 
-/* What of the state it needs; the rest, when the regions are known. */
+/* Adds the tensors of the state. */
 void loss_scale_layout_state(struct graph *graph);
+/* Adds the other tensors, once the size of the gradient region is known. */
 void loss_scale_layout(struct graph *graph);
 
-/* Behind the backward pass: the verdict, and gradients without the scale. */
+/* Appends the launches that follow the backward pass: the verdict on the gradients, and their division by the
+ * scale. */
 void loss_scale_emit(struct plan *plan);
-/* For kernels that the verdict concerns, and for the loss; a null pointer where nothing is scaled. */
+/* The verdict as an argument of kernels that change the state; a null pointer without a scale. */
 struct argument loss_scale_verdict(const struct graph *graph);
+/* The scale as an argument of the loss kernels; a null pointer without a scale. */
 struct argument loss_scale_factor(const struct graph *graph);
 
-/* Whether a tensor of the state is its: a checkpoint may be without it. */
+/* Whether a tensor of the state belongs to the loss scale: a checkpoint may lack it. */
 bool loss_scale_is_state(const char *name);

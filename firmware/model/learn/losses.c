@@ -120,14 +120,14 @@ const char *loss_names(void)
 	       "mean_squared_error";
 }
 
-/* ---- What goes together ---- */
+/* ---- Checks ---- */
 
 static const struct tensor *output_of(const struct graph *graph)
 {
 	return graph_at(graph, graph->node[graph->nodes - 1].output);
 }
 
-/* Classes that a row is of one of: with one output there are two. */
+/* Number of classes; one output stands for two classes. */
 static uint64_t classes_of(const struct graph *graph)
 {
 	const uint64_t outputs = output_of(graph)->elements;
@@ -187,7 +187,7 @@ static void check_weights(const struct graph *graph, struct mistakes *mistakes)
 			sample);
 }
 
-/* A loss of numbers knows no right and wrong. */
+/* A loss of METRICS_NUMBERS has no accuracy to monitor. */
 static void check_accuracy(const struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
@@ -289,7 +289,8 @@ void loss_emit(struct plan *plan, bool training)
 	bool add = false;
 	const uint32_t dz = training ? plan_gradient(plan, z, &add) : GRAPH_NO_TENSOR;
 
-	/* The loss begins the backward pass: its store is the first, so it writes. */
+	/* The first store of a gradient writes, later ones add. The loss begins the backward pass, so `add`
+	 * is false. */
 	plan_emit(plan,
 		  &(struct launch){
 			  .kernel = loss->kernel,
@@ -319,7 +320,7 @@ static uint64_t largest(uint64_t count, const double *x)
 	return best;
 }
 
-/* The class that the label says; with one output 0 or 1. */
+/* The class that the label names; 0 or 1 with one output. */
 static int64_t wanted_class(const struct loss_reference *r, const double *label)
 {
 	return r->label_elements == 1 ? (int64_t)rint(*label) : (int64_t)largest(r->outputs, label);
@@ -335,7 +336,7 @@ static void hits(const struct loss *loss, const struct loss_reference *r, uint64
 	if (loss->kind == METRICS_NUMBERS)
 		return;
 	if (r->outputs == 1 && !loss->class_label) {
-		r->row_correct[row] = (z[0] > 0 ? 1.0 : 0.0) == *label; /* a logit's 0.5 is 0 */
+		r->row_correct[row] = (z[0] > 0 ? 1.0 : 0.0) == *label; /* logit 0 is probability 0.5 */
 		r->row_top[row] = r->row_correct[row] > 0 || r->config->model.top_k > 1;
 		return;
 	}

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of losses, with Keras's formulae. A loss takes the place of the last node's forward pass where
- * the two are one formula (softmax or sigmoid and cross-entropy from logits, as Keras does it), leaves loss
- * and hits of each row, and begins the backward pass.
+ * firmware/model/learn: what training adds to the layers. A step runs, in this order: the loss (losses.h),
+ * the layers' backward pass, the loss scale (loss_scale.h), penalties, accumulation and clipping
+ * (gradients.h), the optimizer (optimizers.h, update.h) at the rate of a schedule (schedules.h). Beside it
+ * stand pure functions: metrics of an evaluation (metrics.h), decisions at the end of an epoch (callbacks.h),
+ * and when a checkpoint is due (cadence.h).
  *
- * A row counts its sample weight, or its class's, times; the mean is over the rows, not their weights. Hits
- * count rows, whatever they weigh. "Accuracy" is what Keras takes it for by the shapes: one output: p > 0.5
- * is the label; a label of one class: the largest output is its; else: the largest output is where the label
- * is largest. A loss of METRICS_NUMBERS has none, nor hits.
+ * Threads: none. The functions that emit append launches to a plan before the first step; the others compute.
+ * Owners: tensors belong to the graph, launches to the plan. Crash: nothing here is on the disk; callbacks
+ * and the loss scale lie in the state that a checkpoint holds.
+ *
+ * ---- Losses ----
+ *
+ * The table of losses, with Keras's formulae. A cross-entropy contains the last layer's softmax or sigmoid
+ * and is computed from logits, as in Keras: its kernel replaces that layer's forward pass. Each kernel writes
+ * loss and hits of each row and begins the backward pass.
+ *
+ * A row's loss is multiplied by its sample weight or the weight of its class. The mean divides by the number
+ * of rows, not by the sum of weights. Hits count rows without weights. A hit is what Keras calls accuracy for
+ * these shapes: one output                   p > 0.5 equals the label label is a class             the
+ * largest output is that class otherwise                    the largest output and the largest number of the
+ * label are at one index A loss of METRICS_NUMBERS has neither accuracy nor hits.
  */
 #pragma once
 
@@ -16,7 +29,7 @@
 
 struct plan;
 
-/* What the loss's kernel leaves of a row, besides its loss; see kernels/losses.cl. */
+/* What a loss's kernel writes for each row beside the loss; see kernels/losses.cl. */
 enum row_hit { ROW_HIT = 1, ROW_TOP = 2, ROW_WRONG = 4 };
 
 struct loss_reference {
@@ -25,36 +38,37 @@ struct loss_reference {
 	const uint8_t *empty;    /* or NULL */
 	const double *sample;    /* [rows], or NULL */
 	const struct config *config;
-	bool training; /* class weights count */
-	/* Out: row loss; 1 = hit, row by row; dz may be NULL. */
+	bool training; /* apply class weights */
+	/* Outputs, a number a row: the loss; 1 = hit; 1 = in the top k. dz: [rows, outputs], may be NULL. */
 	double *row_loss, *row_correct, *row_top, *dz;
 };
 
 struct loss {
 	const char *name;
-	enum metrics_kind kind; /* what a row's outputs say; one output of METRICS_LABELS is two classes */
-	const char *output_op; /* the op the last layer must be, whose forward pass it contains; NULL = any */
-	bool class_label;      /* int64 [1], a class; else a number for each output */
-	bool float_label;      /* float32 is allowed, too */
-	bool smooths;          /* takes model.label_smoothing */
-	uint64_t label_limit;  /* each number of a label is within 0 .. label_limit - 1; 0 = any, or the
-				* outputs with class_label */
+	enum metrics_kind kind; /* meaning of the outputs; METRICS_LABELS with one output means two classes */
+	const char *output_op;  /* op of the last layer, whose forward pass the kernel contains; NULL = any */
+	bool class_label;       /* the label is a class, int64 [1]; else it has a number for each output */
+	bool float_label;       /* the label may be float32, too */
+	bool smooths;           /* model.label_smoothing may be set */
+	uint64_t label_limit;   /* numbers of a label lie within 0 .. label_limit - 1; 0 = any number; with
+				 * class_label the limit is the number of outputs */
 	const char *kernel;
-	/* float64. One row's loss, and its gradient unless dz is NULL, not yet weighted. */
+	/* Reference in float64: returns one row's loss and writes its gradient unless dz is NULL, both
+	 * without weights. */
 	double (*row)(uint64_t outputs, const double *z, const double *label, double smoothing, double *dz);
 };
 
-/* NULL: no such loss. */
+/* Returns NULL if there is no such loss. */
 const struct loss *loss_find(const char *name);
 const char *loss_names(void);
-/* Note what the output, the label and the keys of the model have against one another. */
+/* Notes where the last layer, the label and the keys of `model` do not fit together. */
 void loss_check(const struct graph *graph, struct mistakes *mistakes);
 
-/* Tensors that hold what the config says of it: class weights. */
+/* Adds the tensor of the class weights, if the config has them. */
 void loss_layout(struct graph *graph);
-/* Append the launch: row loss and hits; with `training` the gradient too. */
+/* Appends the launch that computes loss and hits of each row, and with `training` the gradient. */
 void loss_emit(struct plan *plan, bool training);
-/* Each number of a label is within 0 .. this - 1; 0 = it may be any. */
+/* Returns the limit of a label's numbers, which lie within 0 .. limit - 1; 0 = any number. */
 uint64_t loss_label_limit(const struct graph *graph);
-/* All of it in float64, for tests and benches to compare with. */
+/* Computes the outputs of `reference` in float64, for tests and benches. */
 void loss_reference(const struct loss *loss, const struct loss_reference *reference);

@@ -8,21 +8,21 @@
 #include <string.h>
 
 #define THRESHOLDS 200u /* keras.metrics.AUC's default */
-#define CUT        0.5  /* Precision's, Recall's, BinaryAccuracy's */
+#define CUT        0.5  /* default threshold of Keras's Precision, Recall and BinaryAccuracy */
 
-/* A row as the rows of the table see it. */
+/* A row of the data, as the metrics of the table read it. */
 struct seen {
 	const struct metrics_shape *shape;
 	const float *p;
-	const double *y; /* for each output: is it so, or the number */
-	uint64_t wanted, best;
+	const double *y;       /* for each output: 0 or 1, or the number */
+	uint64_t wanted, best; /* the label's class, the predicted class */
 	double weight;
 };
 
 struct metric {
-	const char *name; /* NULL: no single value */
+	const char *name; /* NULL: the metric is not a single value */
 	unsigned kinds;
-	bool top_k; /* only with it */
+	bool top_k; /* only with model.top_k */
 	uint64_t (*sums)(const struct metrics_shape *shape);
 	void (*add)(const struct seen *seen, double *sum);
 	double (*value)(const double *sum);
@@ -34,10 +34,10 @@ static uint64_t two(const struct metrics_shape *shape)
 	return 2;
 }
 
-/* Keras's divide_no_nan. */
-static double share(double part, double whole)
+/* Like divide_no_nan() in Keras. */
+static double share(double counted, double whole)
 {
-	return whole != 0 ? part / whole : 0;
+	return whole != 0 ? counted / whole : 0;
 }
 
 static double mean(const double *sum)
@@ -53,7 +53,7 @@ static void accuracy(const struct seen *seen, double *sum)
 	sum[1] += seen->weight;
 }
 
-/* The wanted class is among the k most probable; of equals at the edge all are. */
+/* The wanted class is among the k most probable. Classes as probable as the last of these are among them. */
 static void top_k(const struct seen *seen, double *sum)
 {
 	uint64_t above = 0;
@@ -94,7 +94,7 @@ static void absolute_error(const struct seen *seen, double *sum)
 	sum[1] += seen->weight;
 }
 
-/* ---- Over every output of every row, as Keras takes them: is p above 0.5? ---- */
+/* ---- Precision and recall over every output of every row: is p above CUT? ---- */
 
 static void precision(const struct seen *seen, double *sum)
 {
@@ -114,7 +114,8 @@ static void recall(const struct seen *seen, double *sum)
 		}
 }
 
-/* ---- Areas: sums of what is true, then of what is false, by the last threshold that p is above ---- */
+/* ---- Areas under curves. sum[t]: weights of the true ones whose p is above threshold t and no later one;
+ * sum[THRESHOLDS + t]: weights of the false ones ---- */
 
 static uint64_t two_by_threshold(const struct metrics_shape *shape)
 {
@@ -122,7 +123,8 @@ static uint64_t two_by_threshold(const struct metrics_shape *shape)
 	return UINT64_C(2) * THRESHOLDS;
 }
 
-/* Thresholds i / 199, the first and last moved out by 1e-7: 0 is above the first, 1 not above the last. */
+/* Keras's thresholds are i / 199, but -1e-7 for the first and 1 + 1e-7 for the last. So p = 0 is above the
+ * first and p = 1 is not above the last. */
 static void by_threshold(const struct seen *seen, double *sum)
 {
 	for (uint64_t i = 0; i < seen->shape->outputs; i++) {
@@ -133,7 +135,7 @@ static void by_threshold(const struct seen *seen, double *sum)
 	}
 }
 
-/* Above each threshold. */
+/* positive[t]: the sum of weights with p above threshold t. */
 static void cumulate(const double *sum, double positive[static THRESHOLDS])
 {
 	double total = 0;
@@ -154,8 +156,8 @@ static double auc(const double *sum)
 	return area;
 }
 
-/* The area below precision by recall; between two thresholds both counts go in a straight line (Davis and
- * Goadrich, 2006). */
+/* The area under precision as a function of recall. Between two thresholds true and false positives are
+ * interpolated linearly (Davis and Goadrich, 2006). */
 static double auc_of_precision(const double *sum)
 {
 	double true_positive[THRESHOLDS], false_positive[THRESHOLDS], area = 0;
@@ -213,12 +215,12 @@ static const struct metric table[] = {
 	{ NULL, CLASSES, false, classes_squared, confusion, NULL },
 };
 #define METRICS (sizeof(table) / sizeof(*table))
-_Static_assert(METRICS <= METRICS_VALUES_MAX, "a caller's array holds a value of each");
+_Static_assert(METRICS <= METRICS_VALUES_MAX, "a caller's array holds the value of every metric");
 
 struct metrics {
 	struct metrics_shape shape;
-	uint64_t rows; /* seen, those that do not count too */
-	double *y;     /* of the row at hand */
+	uint64_t rows; /* of all batches, rows that do not count included */
+	double *y;     /* of the current row */
 	double *sum[METRICS];
 };
 
@@ -297,7 +299,7 @@ static bool has_class_label(const struct metrics_shape *shape)
 	return shape->label_elements == 1 && shape->outputs > 1;
 }
 
-/* A class becomes one-hot. */
+/* Reads a row's label into metrics->y; a class becomes one-hot. */
 static int read_label(struct metrics *metrics, const struct metrics_batch *batch, uint64_t row,
 		      struct error *err)
 {

@@ -29,7 +29,7 @@ const char *optimizer_names(void)
 	return "adam, adamw, sgd";
 }
 
-/* As Keras: they would undo one another. */
+/* As in Keras, at most one kind of clipping. */
 static void check_clips(const struct config *config, struct mistakes *mistakes)
 {
 	const struct {
@@ -100,8 +100,8 @@ void optimizer_check_parameters(const struct graph *graph, struct mistakes *mist
 	}
 }
 
-/* Keras's average is taken behind each batch, also while gradients accumulate, and is a copy until the first
- * update after the first. */
+/* As in Keras, the moving average follows each batch, also while gradients accumulate, and is a plain copy of
+ * the parameters up to and including the first update. */
 void optimizer_values(const struct graph *graph, uint64_t step, struct plan_values *values)
 {
 	const struct config *config = graph->config;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of optimizers: Keras's formulae and defaults. One launch updates the whole parameter region;
- * padding between tensors has zero gradients and stays zero. With `lazy` Adam leaves out embeddings and has a
- * launch for each, over the rows that the batch names, as TensorFlow Addons' LazyAdam.
+ * The table of optimizers, with Keras's formulae and defaults. One launch updates the whole parameter region;
+ * the padding between tensors has zero gradients and stays zero. With `lazy`, Adam updates each embedding in
+ * a launch of its own, and only the rows that the batch names, like LazyAdam of TensorFlow Addons.
  *
- * A step is a batch. With gradient_accumulation_steps N every Nth step is an update, and `t` counts those;
- * the micro-step is the step modulo N, so a checkpoint has it with the step. What is done to gradients
- * before they reach the optimizer: gradients.h.
+ * A step is a batch. With gradient_accumulation_steps N every Nth step is an update, and `t` counts updates.
+ * The position within the N steps is the step modulo N, so a checkpoint holds it with the step. gradients.h
+ * prepares the gradients before the optimizer reads them.
  */
 #pragma once
 
@@ -17,35 +17,37 @@ struct plan_values;
 
 struct optimizer {
 	const char *name;
-	double learning_rate, weight_decay; /* where the config gives none */
+	double learning_rate, weight_decay; /* defaults, if the config has none */
 	const char *slot[GRAPH_SLOTS_MAX];  /* "optimizer/<slot>/<parameter>" */
-	/* How many of them this configuration uses. */
+	/* Number of slots that this configuration uses. */
 	uint32_t (*slots)(const struct config *config);
 	void (*emit)(struct plan *plan);
-	/* What the learning rate is multiplied by at update t = 1, 2, ... NULL: 1. */
+	/* Factor of the learning rate at update t = 1, 2, ... NULL = always 1. */
 	double (*correction)(const struct config *config, uint64_t t);
-	/* float64: one update of n numbers at a learning rate, less the weight decay. */
+	/* Reference in float64: one update of n numbers at learning rate `rate`, without weight decay. */
 	void (*reference)(const struct config *config, double rate, uint64_t t, uint64_t n,
 			  const double *gradient, double *parameter, double *slot0, double *slot1);
 };
 
-/* NULL: no such optimizer. */
+/* Returns NULL if there is no such optimizer. */
 const struct optimizer *optimizer_find(const char *name);
 const char *optimizer_names(void);
-/* Note what is wrong with the keys of optimizer.*; those that nothing reads: unread.h. */
+/* Notes wrong keys of optimizer.*. unread.h notes those that nothing reads. */
 void optimizer_check(const struct config *config, struct mistakes *mistakes);
-/* The same of those that name parameters. */
+/* Notes wrong keys of optimizer.* that name parameters. */
 void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes);
 
-/* The learning rate of the step behind `step` others. */
+/* Returns the learning rate of the step that `step` others precede, by the configuration. */
 double optimizer_learning_rate(const struct config *config, const struct optimizer *optimizer, uint64_t step);
-/* The same, or what it was reduced to. */
+/* Returns the reduced learning rate if a callback has set one, else optimizer_learning_rate(). */
 double optimizer_rate(const struct graph *graph, uint64_t step);
 
-/* Gradients to parameters, all launches of it. */
+/* Appends the launches from gradients to parameters. */
 void optimizer_emit(struct plan *plan);
-/* The average takes the parameters' place: the end of training, with use_ema. */
+/* Appends the launch that replaces the parameters by their moving average at the end of training. None
+ * without optimizer.use_ema. */
 void optimizer_emit_final(struct plan *plan);
-/* What the launches of the step behind `step` others take. */
+/* Sets the values that the launches read in the step that `step` others precede. */
 void optimizer_values(const struct graph *graph, uint64_t step, struct plan_values *values);
+/* Sets the values that the launch of optimizer_emit_final() reads. */
 void optimizer_final_values(struct plan_values *values);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of learning rate schedules, Keras's by name: the rate is a function of the configuration and the
- * step alone. A step is a batch, also while gradients accumulate, as Keras counts its iterations.
+ * The table of learning rate schedules, with Keras's formulae. The rate is a pure function of the
+ * configuration and the step. A step is a batch, also while gradients accumulate, like Keras's iterations.
  */
 #pragma once
 
@@ -9,18 +9,19 @@
 
 struct schedule {
 	const char *name;
-	/* Note what the keys of optimizer.* have against it. May be NULL. */
+	/* Notes keys of optimizer.* that do not fit this schedule. May be NULL. */
 	void (*check)(const struct config *config, struct mistakes *mistakes);
-	/* The rate behind `step` = 0, 1, ... steps; `rate`: what learning_rate gives. */
+	/* Returns the rate after `step` = 0, 1, ... steps; `rate` is the configured learning rate. */
 	double (*rate)(const struct config *config, double rate, uint64_t step);
 };
 
-/* NULL: no such schedule. */
+/* Returns NULL if there is no such schedule. */
 const struct schedule *schedule_find(const char *name);
 const char *schedule_names(void);
-/* Unknown names, and what a schedule has against its keys; those that it does not read: unread.h. */
+/* Notes an unknown schedule and keys that do not fit it. unread.h notes keys that the schedule does not read.
+ */
 void schedule_check(const struct config *config, struct mistakes *mistakes);
 
-/* The rate of the step behind `step` others, the warm-up included; `own`: the optimizer's, where the config
- * gives none. */
+/* Returns the rate of the step that `step` others precede, with the warm-up. `own` is the optimizer's
+ * default, for a config without optimizer.learning_rate. */
 double schedule_rate(const struct config *config, double own, uint64_t step);

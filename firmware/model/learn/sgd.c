@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SGD, with Keras's momentum and Nesterov's. */
+/* Stochastic gradient descent, plain or with momentum, the latter also Nesterov's, with Keras's formulae. */
 #include "model/learn/loss_scale.h"
 #include "model/learn/update.h"
 
