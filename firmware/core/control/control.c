@@ -10,7 +10,7 @@
 
 /* ---- One parameter ---- */
 
-static bool is_word_of(const char *words, const char *word)
+bool control_is_word(const char *words, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -41,7 +41,7 @@ static bool is_good(const struct control_param *param, const cJSON *item)
 		return text && length >= param->min && length <= param->max &&
 		       strspn(text, NAME_SET) == length;
 	case CONTROL_WORD:
-		return text && is_word_of(param->words, text);
+		return text && control_is_word(param->words, text);
 	case CONTROL_BOOLEAN:
 		return cJSON_IsBool(item);
 	}
@@ -72,7 +72,7 @@ char *control_allowed(const struct control_param *param, char *out, size_t size)
 	return out;
 }
 
-static const struct control_param key_param = {
+const struct control_param control_key = {
 	"idempotency_key", CONTROL_NAME, false, 1, CONTROL_KEY_MAX, NULL, "the same key acts once"
 };
 
@@ -81,7 +81,7 @@ static const struct control_param *param_find(const struct control_method *metho
 	for (const struct control_param *param = method->params; param->name; param++)
 		if (strcmp(param->name, name) == 0)
 			return param;
-	return method->acts && strcmp(name, key_param.name) == 0 ? &key_param : NULL;
+	return method->acts && strcmp(name, control_key.name) == 0 ? &control_key : NULL;
 }
 
 /* ---- A request ---- */
@@ -108,7 +108,7 @@ static int check_params(struct control_request *request, enum control_code *ret_
 			return error_set(err, refuse(CONTROL_PARAMS, ret_code), "%s: \"%s\": allowed: %s",
 					 method->name, param->name,
 					 control_allowed(param, allowed, sizeof(allowed)));
-		if (param == &key_param)
+		if (param == &control_key)
 			request->key = item->valuestring;
 	}
 	for (const struct control_param *param = method->params; param->name; param++)

@@ -96,11 +96,15 @@ struct control_method {
 };
 extern const struct control_method control_methods[];
 extern const size_t control_methods_count;
+/* The parameter `idempotency_key` of every method that acts. */
+extern const struct control_param control_key;
 
 const char *control_role_name(enum control_role role);
 const char *control_code_name(enum control_code code);
 /* Returns NULL where there is no such method. */
 const struct control_method *control_method_find(const char *name);
+/* True where `word` is one of `words`, "a|b|c". */
+bool control_is_word(const char *words, const char *word);
 /* Writes what the parameter may be, for people: "an integer, 1 .. 1000000". Returns out. */
 char *control_allowed(const struct control_param *param, char *out, size_t size);
 
