@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A place in a run. Every ring slot carries the cursor *after* it; a checkpoint stores that; a resuming
- * trainer asks for it. Fixed size and layout: it lies in shared memory and in checkpoints, and is compared
- * with memcmp, so unused bytes are zero.
+ * The cursor: a position in a run, from which the rest of the run follows exactly.
+ *
+ * Why it exists: the order of all records is computed from the plan, the seed and a few counters, so a
+ * position needs no list of the records already used. For each stream of records (a lane of a source) the
+ * cursor has a place: pass, window and row. From the places any fetchd, on any machine, delivers the same
+ * next batch. The cursor travels with the data: every ring slot carries the cursor *after* this slot, a
+ * checkpoint stores the cursor of the last batch that it contains, and a trainer that resumes asks the ring
+ * for this cursor. So weights and data can never be apart by a batch.
+ *
+ * Size and layout are fixed, because the cursor lies in shared memory and in checkpoints. Cursors are
+ * compared with memcmp(3), so unused bytes are zero.
  */
 #pragma once
 
@@ -20,29 +28,29 @@ enum split {
 	SPLIT_MAX,
 };
 
-/* "train", "validation" or "test"; `split` is below SPLIT_MAX. */
+/* Returns "train", "validation" or "test"; `split` must be below SPLIT_MAX. */
 const char *split_name(uint32_t split);
 
-/* Where one source (and lane: index = source * lanes + lane) stands. */
+/* The position of one stream. The stream of a source's lane has the index source * lanes + lane. */
 struct cursor_place {
-	uint64_t pass;   /* passes over the source that are behind us */
+	uint64_t pass;   /* complete passes over the source */
 	uint64_t window; /* window within the pass */
-	uint64_t offset; /* rows already taken of the window's permutation */
+	uint64_t offset; /* rows of the window's permutation that are used already */
 };
 
 struct cursor {
 	uint32_t version; /* CURSOR_VERSION */
 	uint32_t split;   /* enum split of the segment the next batch belongs to */
-	uint64_t segment; /* how many segments of this split are behind us: the epoch for train */
-	uint64_t batch;   /* global batches of this segment that are behind us */
-	uint64_t step;    /* training batches of the run that are behind us */
-	uint64_t rows;    /* rows of this segment that are behind us: dropout's counter */
-	uint64_t skipped; /* rows of the run left empty so far */
+	uint64_t segment; /* complete segments of this split: for train, the epoch */
+	uint64_t batch;   /* global batches of this segment so far */
+	uint64_t step;    /* training batches of the run so far */
+	uint64_t rows;    /* rows of this segment so far: dropout's counter */
+	uint64_t skipped; /* rows of the run that are left empty so far */
 	uint32_t places;  /* used entries of place[] */
 	uint32_t ended;   /* 1: the run has no further segment */
 	struct cursor_place place[CURSOR_PLACES_MAX];
-	/* Rank `rank` of `world` that share the lanes: the places of other ranks' lanes are not to be
-	 * trusted. 0 and 0: of the whole run. */
+	/* The cursor of rank `rank` of the `world` ranks that share the lanes: only the places of this rank's
+	 * lanes are valid. 0 and 0: the cursor of the whole run. */
 	uint32_t rank, world;
 	uint8_t reserved[CURSOR_BYTES - 64 - CURSOR_PLACES_MAX * sizeof(struct cursor_place)];
 };

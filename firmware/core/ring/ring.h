@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single-producer, single-consumer ring of fixed-size slots in hugepage memory, one batch a slot.
- * One writer process, one reader process; either may die at any instruction and come back: nothing is lost,
- * repeated or torn. The peer's memory is input: every index and size is checked, a wrong one is -EUCLEAN,
- * never a crash. That says nothing about the data: both sides start anew, and the writer makes a new ring in
- * the place of one it cannot use.
+ * core/ring: how batches get from fetchd to traind. A single-producer, single-consumer ring of slots of equal
+ * size in hugepage memory, a batch in each slot. One writer process, one reader process.
+ *
+ * Crashes: either process may die at any instruction and come back, and no batch is lost, repeated or torn
+ * (ring_shared.h says why). The ring itself is a file on a tmpfs or hugetlbfs: a reboot loses it, and the
+ * trainer then asks for the cursor of its checkpoint. Each side treats the other side's memory as input: it
+ * checks every index and size, and a wrong one is -EUCLEAN, never a crash. -EUCLEAN means a damaged ring, not
+ * damaged data: both sides start again, and the writer replaces a ring that it cannot use.
  *
  * Writer: ring_create -> (ring_request -> ring_begin -> (ring_claim, fill, ring_commit)*)* -> ring_close
  * Reader: ring_open -> ring_attach -> (ring_next, use, ring_release)* -> ring_close
  *
- * head and tail are 64-bit, monotonic, never reset; only the writer stores head, only the reader tail. Decode
- * threads may fill claimed slots in any order; one thread, the committer, publishes singly and in order.
+ * head and tail count slots ever published and released: 64 bits, never reset. Only the writer stores head,
+ * only the reader stores tail. Decode threads may fill claimed slots in any order; one thread, the committer,
+ * publishes the slots one by one and in order.
  * Cost: claim, commit, next and release are O(1), without a system call while the other side is awake.
- * Threads: writer calls come from one thread, reader calls from one thread; ring_release(), ring_intact() and
- * the calls on slots from any.
+ * Threads: the writer's calls come from one thread, the reader's calls from one thread; any thread may call
+ * ring_release(), ring_intact() and the functions on slots.
  *
- * A file cut short under its mapping would be a SIGBUS. Opening a ring installs a handler which puts zero
- * pages under such a ring and marks it dead; a SIGBUS elsewhere goes to the handler that was there
- * before.
+ * If another process cuts the file short, an access to the missing pages raises SIGBUS. Opening a ring
+ * installs a handler that maps zero pages over the whole ring and marks the ring dead. The handler passes a
+ * SIGBUS of other memory to the handler that was installed before.
  */
 #pragma once
 
@@ -39,11 +43,12 @@
 enum ring_kind { RING_DATA = 1, RING_END_SEGMENT, RING_END_RUN, RING_ERROR };
 enum ring_dtype { RING_FLOAT32 = 1, RING_INT64, RING_UINT8 };
 
-/* A column as the schema fixes it. A ragged feature is two columns: NAME/splits (int64) and NAME/values. */
+/* A column as the schema defines it. A ragged feature has two columns: NAME/splits (int64) and NAME/values.
+ */
 struct ring_column_spec {
 	char name[RING_NAME_MAX];
 	uint32_t dtype;     /* enum ring_dtype */
-	uint32_t row_bytes; /* bytes of one row; 0 for the values of a ragged column */
+	uint32_t row_bytes; /* bytes of each row; 0 for the values of a ragged feature */
 	uint64_t capacity;  /* bytes reserved in every slot */
 };
 
@@ -53,58 +58,59 @@ struct ring_geometry {
 	struct ring_column_spec column[RING_COLUMNS_MAX];
 };
 
-/* A column in one slot; the offset counts from the start of the slot. */
+/* A column of a slot; the offset counts from the start of the slot. */
 struct ring_column {
 	uint32_t dtype, reserved;
 	uint64_t offset, bytes, capacity;
 };
 static_assert(sizeof(struct ring_column) == 32, "directory entries are 32 bytes");
 
-/* The first page of a slot: this header, then the cursor after the slot, then the column directory. Columns
- * follow at multiples of RING_COLUMN_ALIGN. END_SEGMENT uses the totals; ERROR has its record in the first
- * column area. */
+/* The first page of a slot: this header, then the cursor after the slot, then the directory of columns. The
+ * columns follow at multiples of RING_COLUMN_ALIGN. An END_SEGMENT slot has the totals; an ERROR slot has its
+ * record where the first column begins. */
 struct ring_slot {
-	uint64_t sequence; /* equals the ring position it was published at */
+	uint64_t sequence; /* the position in the ring that it was published at */
 	uint64_t generation;
 	uint32_t kind;       /* enum ring_kind */
 	uint32_t split;      /* enum split */
-	uint32_t rows;       /* rows in the columns: of several ranks that share the lanes, this rank's own */
-	uint32_t valid_rows; /* rows that are not empty (skipped records and ended lanes leave empty ones) */
-	uint64_t segment;    /* k-th segment of this split */
+	uint32_t rows;       /* rows in the columns; where ranks share the lanes, the rows of this rank */
+	uint32_t valid_rows; /* rows with a record: skipped records and ended lanes leave rows empty */
+	uint64_t segment;    /* index of the segment in this split */
 	uint64_t batch;      /* index of this batch in its segment */
 	uint64_t total_batches, total_rows,
-		total_skipped; /* END_SEGMENT: of the segment; skipped: of the run so far */
+		total_skipped; /* END_SEGMENT: sums of the segment; total_skipped: of the run so far */
 	uint32_t columns;
 	int32_t error_code; /* ERROR: negative errno */
 	uint64_t first_row; /* index in the segment of the global batch's first row: dropout's counter */
 	uint8_t reserved[40];
-	struct cursor cursor; /* the place after this slot */
+	struct cursor cursor; /* the position after this slot */
 	struct ring_column column[RING_COLUMNS_MAX];
 };
 static_assert(offsetof(struct ring_slot, cursor) == 128, "the slot header is 128 bytes");
 static_assert(sizeof(struct ring_slot) <= 4096, "header, cursor and directory fit the first page");
 
-/* What an ERROR slot carries behind its first page. */
+/* The record of an ERROR slot, after the first page. */
 struct ring_error {
 	char text[RING_ERROR_TEXT];
 	char key[RING_ERROR_KEY]; /* object key, "" when none */
 	uint64_t offset;          /* byte in the object */
 };
 
-/* A record that was left out by policy, or what follows in its shard: by the plan's index of the shard. */
+/* A record that fetch.bad_record = "skip" leaves out, or all records that follow in its shard. */
 #define RING_QUARANTINED_MAX  170u
 #define RING_QUARANTINED_REST UINT32_MAX
 struct ring_quarantined {
-	uint64_t shard, offset; /* offset: in the inflated bytes */
-	uint32_t row;           /* that stays empty; RING_QUARANTINED_REST: all of the shard from there on */
+	uint64_t shard, offset; /* index of the shard in the plan; offset in the inflated bytes */
+	uint32_t row;           /* the row that stays empty; RING_QUARANTINED_REST: the rest of the shard */
 	uint16_t source, split;
 };
 static_assert(sizeof(struct ring_quarantined) == 24, "left-out records are 24 bytes");
 
-/* What the column "quarantine" of a DATA, END_SEGMENT or ERROR slot holds, as far as column[].bytes goes: it
- * comes with the cursor that counts the same records, so that a checkpoint of both has each of them once. */
+/* The column "quarantine" of a DATA, END_SEGMENT or ERROR slot, of which column[].bytes are valid. The list
+ * comes in the same slot as the cursor that counts these records, so that a checkpoint of both has each
+ * record exactly once. */
 struct ring_quarantine {
-	uint32_t records, more; /* more: those that did not fit */
+	uint32_t records, more; /* more: the number of records that did not fit */
 	struct ring_quarantined record[RING_QUARANTINED_MAX];
 };
 static_assert(sizeof(struct ring_quarantine) <= RING_COLUMN_ALIGN, "the list takes one page of a slot");
@@ -113,95 +119,106 @@ enum ring_pages { RING_HUGE_PAGES = 1, RING_SMALL_PAGES };
 
 struct ring;
 
-/* Size of the file, in whole 2 MiB pages: what drivers/hugepage is asked for. */
+/* Returns the size of the file, in whole pages of 2 MiB. */
 uint64_t ring_file_bytes(const struct ring_geometry *geometry);
 
 /* ---- Both sides ---- */
 
-/* Unmap, give the role's lock back. Accepts NULL. */
+/* Unmaps the ring and unlocks the role. Accepts NULL. */
 void ring_close(struct ring *ring);
 void ring_closep(struct ring **ring); /* for CLEANUP() */
 
 const struct ring_geometry *ring_geometry_of(const struct ring *ring);
 uint64_t ring_slot_bytes(const struct ring *ring);
-/* Whether this file lies on hugepages. */
+/* Tells whether the file lies on hugepages. */
 enum ring_pages ring_pages_of(const struct ring *ring);
-/* False once the file was cut under us: bytes of slots still held may have turned to zeros, so nothing made
- * from them may be kept. */
+/* Returns false once the file was cut short while it was mapped: the bytes of slots still held may have
+ * become zeros, so drop every result made from them. */
 bool ring_intact(const struct ring *ring);
 
 /* ---- Writer ---- */
 
-/* Bytes that files hold at `path` and its temporary name, all of which ring_create() uses again or gives
- * back. */
+/* Returns the bytes of the files at `path` and its temporary name. ring_create() uses them again or frees
+ * them.
+ */
 uint64_t ring_held_bytes(const char *path);
 
-/* Remove the file at `path`, so that the next writer makes a new one. None there is no error.
- * Errors: -EBUSY a writer or a reader holds it. */
+/* Removes the file at `path`, so that the next writer makes a new ring. A missing file is no error.
+ * Errors: -EBUSY a writer or a reader holds the ring. */
 MUST_CHECK int ring_discard(const char *path, struct error *err);
 
-/* Open the ring at `path` as its writer: takes over a whole file of the same geometry, else marks an old one
- * retired, waits for the reader's lock (at most `wait_ms`), gives its pages back, and makes a new one
- * (temporary name, fallocate, rename; mode 0660). Blocks: only for an old ring's reader. Errors: -EBUSY
- * another writer holds it, or the reader keeps a retired one; -ENOMEM too few pages, naming how many are
- * needed; -EINVAL a geometry out of bounds; -EUCLEAN the path names no file. */
+/* Opens the ring at `path` as its writer. A whole file of the same geometry is used again. Any other file is
+ * marked retired, and replaced once its reader has left: its pages are freed, and a new file is made
+ * (temporary name, fallocate, rename; mode 0660). Blocks: at most `wait_ms`, for the reader of a retired
+ * ring. Errors: -EBUSY another writer holds the ring, or the reader has not left; -ENOMEM too few pages, with
+ * how many are needed; -EINVAL a geometry out of bounds; -EUCLEAN the path names something that is no file.
+ */
 MUST_CHECK int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
 			   struct ring **ret_ring, struct error *err);
 
-/* The generation the reader wants, and where it wants to go on. 0 while nobody has asked yet. Never blocks.
- * *ret_from is the cursor to continue from: `wanted`, or, when this generation already has committed slots
- * (the writer was restarted), the cursor after the last of them; the reader can write it, so the caller
- * checks it. *ret_closed says that the generation already ended with ERROR. */
+/* Returns the generation that the reader asks for; 0 while no reader has asked. Blocks: never.
+ * *ret_from is the cursor to continue from: the reader's `wanted`, or, where this generation already has
+ * committed slots because the writer was restarted, the cursor after the last of these slots. The reader can
+ * write this memory, so the caller checks the cursor. *ret_closed: the generation already ended with ERROR.
+ */
 uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_closed);
 
-/* Acknowledge generation `generation`; later commits carry it. The caller's decode threads must be quiet. */
+/* Starts a generation: later commits carry it. The caller's decode threads must have stopped filling slots.
+ */
 void ring_begin(struct ring *ring, uint64_t generation);
 
-/* Claim the next free slot for filling; claims run ahead of commits. The bytes are the caller's until
- * committed. Errors: -EAGAIN no free slot; -EUCLEAN the reader's tail is wild. Never blocks. */
+/* Claims the next free slot for filling; several slots may be claimed before the first is committed.
+ * Owns:   the slot's bytes are the caller's until ring_commit().
+ * Blocks: never.
+ * Errors: -EAGAIN no free slot; -EUCLEAN the reader's tail is out of range, or the file was cut. */
 MUST_CHECK int ring_claim(struct ring *ring, struct ring_slot **ret_slot);
 
-/* Forget claims that were not committed (a new generation was asked for). */
+/* Forgets the claims that were not committed, because the reader asked for a new generation. */
 void ring_unclaim(struct ring *ring);
 
-/* Publish the oldest claimed slot; sequence, generation and directory are filled in here except
+/* Publishes the oldest claimed slot. Fills in the sequence, the generation and the directory, except
  * column[].bytes. */
 void ring_commit(struct ring *ring);
 
-/* Whether the reader sleeps because it has no slot. */
+/* Tells whether the reader sleeps because it has no slot. */
 bool ring_reader_waits(const struct ring *ring);
 
-/* Sleep until the reader has released a slot since the last claim, or made a request since the last
- * ring_request(), or the time (at most 1 s) is over. Returns 0, also when nothing happened, or -ETIMEDOUT. */
+/* Sleeps until the reader has released a slot since the last claim, or has asked for a generation since the
+ * last ring_request(), or the time (at most 1 s) is over. Returns -ETIMEDOUT, or 0, also after a wake-up
+ * without a cause. */
 int ring_writer_wait(struct ring *ring, uint32_t timeout_ms);
 
 /* ---- Reader ---- */
 
-/* Open an existing ring as its reader. Errors: -ENOENT none yet; -EBUSY another reader; -ESTALE it is
- * retired: try again for the new one; -EUCLEAN not a ring, or one of other sizes than its header says. */
+/* Opens an existing ring as its reader. Errors: -ENOENT there is no ring yet; -EBUSY another reader has it;
+ * -ESTALE the ring is retired, try again until the new one is there; -EUCLEAN the file is no ring, or has
+ * another size than its header says. */
 MUST_CHECK int ring_open(const char *path, struct ring **ret_ring, struct error *err);
 
-/* Ask the writer to go on from `wanted`. Slots of other generations are released unread from here on. When
- * the slot to come next already follows `wanted`, nothing is asked and nothing is fetched again. */
+/* Asks the writer to go on from `wanted`. From then on slots of other generations are released unread. Where
+ * the next slot in the ring already follows `wanted`, nothing is asked for, and nothing is fetched again. */
 void ring_attach(struct ring *ring, const struct cursor *wanted);
 
-/* The next slot in order, not yet handed out. Never blocks.
- * Owns:   *ret_slot is a copy of its header that the writer cannot change, checked, and the ring's; it and
- * the columns stay valid until ring_release(). Several may be held at once. Errors: -EAGAIN none yet; -EPIPE
- * the ring is retired; -EUCLEAN the writer's memory makes no sense, or the file was cut. */
+/* Returns the next slot in order.
+ * Owns:   *ret_slot belongs to the ring: a checked copy of the slot's header, which the writer cannot change.
+ * The copy and the columns are valid until ring_release(). Several slots may be held at once. Blocks: never.
+ * Errors: -EAGAIN no slot yet; -EPIPE the ring is retired; -EUCLEAN the writer's memory makes no sense, or
+ * the file was cut. */
 MUST_CHECK int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error *err);
 
-/* Done with a slot got from ring_next(), in any order; tail advances over the finished prefix. Any thread may
- * call. */
+/* Gives back a slot of ring_next(), in any order; tail moves up to the oldest slot that is still held. Any
+ * thread may call it. */
 void ring_release(struct ring *ring, const struct ring_slot *slot);
 
-/* Sleep until there is something for ring_next(), or the time (at most 1 s) is over. Returns 0, also when
- * nothing happened, or -ETIMEDOUT. */
+/* Sleeps until ring_next() has something, or the time (at most 1 s) is over. Returns -ETIMEDOUT, or 0, also
+ * after a wake-up without a cause. */
 int ring_reader_wait(struct ring *ring, uint32_t timeout_ms);
 
 /* ---- Slots ---- */
 
-/* Bytes of a column, capacity long; where it lies is the geometry's word, not the slot's. */
+/* Returns the bytes of a column, of the column's capacity. The position comes from our checked geometry,
+ * never from the slot. */
 void *ring_column_data(const struct ring *ring, const struct ring_slot *slot, uint32_t column);
-/* The record of an ERROR slot. For the reader it is the peer's memory: copy it, then end its texts. */
+/* Returns the record of an ERROR slot. The writer can still change it: a reader copies the record, then
+ * terminates its texts. */
 struct ring_error *ring_error_data(const struct ring *ring, const struct ring_slot *slot);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring's file, as its writer makes it, takes it over or retires it. Only the holder of the temporary name's
- * lock changes what `path` names, so two writers that start at once cannot replace each other's ring.
+ * How the writer makes, reuses or retires the ring's file. Only the process that holds the lock of the
+ * temporary name changes the file behind `path`, so two writers that start at the same time cannot replace
+ * each other's ring.
  */
 #include "core/ring/ring_shared.h"
 
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Of an old ring only the control pages matter: one hugepage. */
+/* Retiring a ring needs only its control pages, which lie in the first hugepage. */
 #define RETIRED_MAP_BYTES ((uint64_t)2 << 20)
 #define TEMPORARY         "%s.tmp"
 
@@ -29,7 +30,8 @@ static bool same_columns(const struct ring_control *control, const struct ring_g
 	return true;
 }
 
-/* Whether an old file, its control pages copied, can be written on. Wild counters or a cut file cannot. */
+/* Tells whether the writer can go on with an old file, by a copy of its control pages. It cannot where
+ * counters are out of range or the file was cut. */
 static bool usable(int fd, const struct ring_control *control, const struct ring_geometry *geometry,
 		   uint64_t file_bytes)
 {
@@ -39,7 +41,7 @@ static bool usable(int fd, const struct ring_control *control, const struct ring
 	       control->head - control->tail <= control->slots;
 }
 
-/* Tell an old ring's reader to go, and wait until it has. */
+/* Asks the reader of an old ring to leave, and waits until it has. */
 static int retire(struct ring *old, uint32_t wait_ms, struct error *err)
 {
 	struct timespec nap = { .tv_nsec = 10000000 };
@@ -57,8 +59,8 @@ static int retire(struct ring *old, uint32_t wait_ms, struct error *err)
 	return 0;
 }
 
-/* The old file's pages go now, whoever else still looks at it: the new one may need them. A name that stays
- * is replaced by the rename. */
+/* Frees the pages of the old file at once, even while another process has it open: the new file may need
+ * them. If the name cannot be removed, the rename replaces it. */
 static int give_back(const char *path, int fd, struct error *err)
 {
 	(void)unlink(path);
@@ -67,8 +69,8 @@ static int give_back(const char *path, int fd, struct error *err)
 	return 0;
 }
 
-/* An old file that is locked as ours: *ret_ring when it goes on, NULL when it was retired or no ring at all,
- * and is gone. */
+/* Continues with an old file that we hold the lock of. *ret_ring stays NULL where the file was no ring or had
+ * to be retired; the file is gone then. */
 static int take_over(const char *path, int file, const struct ring_geometry *geometry, uint32_t wait_ms,
 		     struct ring **ret_ring, struct error *err)
 {
@@ -123,7 +125,9 @@ static int open_old(const char *path, const struct ring_geometry *geometry, uint
 	return take_over(path, fd, geometry, wait_ms, ret_ring, err);
 }
 
-/* The temporary name, held: an empty file whose writer's lock is ours, and which still has that name. */
+/* Opens the temporary file and locks it. Repeats where another process replaced the file before we had the
+ * lock.
+ */
 static int hold_temporary(const char *temporary, int *ret_fd, struct error *err)
 {
 	for (;;) {
@@ -145,12 +149,12 @@ static int hold_temporary(const char *temporary, int *ret_fd, struct error *err)
 	}
 }
 
-/* fallocate, not only a length: too few pages are an error here instead of a SIGBUS later. */
+/* Use fallocate(2) instead of ftruncate(2) alone: too few pages are an error here, and not a SIGBUS later. */
 static int reserve(const char *path, int fd, uint64_t bytes, struct error *err)
 {
 	int r;
 
-	/* What a killed writer left goes first; the umask does not decide who may read. */
+	/* Free what a killed writer left. fchmod(2), because the umask must not change who may read. */
 	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0660) < 0)
 		return error_set(err, -errno, "%s: cannot empty it: %s", path, strerror(errno));
 	do {
@@ -237,7 +241,7 @@ int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t
 	r = open_old(path, geometry, wait_ms, &ring, err);
 	if (r == 0 && !ring)
 		r = make_new(path, temporary, take_fd(&held), geometry, &ring, err);
-	/* Still held, or our own failed attempt: the name is ours to remove. After a rename it is gone. */
+	/* Remove the temporary file where it was not used, or making the ring failed. */
 	if (held >= 0 || r < 0)
 		(void)unlink(temporary);
 	if (r == 0)

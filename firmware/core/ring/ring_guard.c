@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A peer that cuts the file. Touching a mapping behind the end of its file raises SIGBUS, and files on
- * hugetlbfs cannot be sealed against it by path. The handler puts zero pages under the whole ring and marks
- * it dead: the access goes on, reads zeros, and the next call on the ring reports -EUCLEAN.
+ * Protection against a peer that cuts the file short. An access to a mapping beyond the end of its file
+ * raises SIGBUS, and a file on hugetlbfs that is opened by path cannot be sealed against it. The handler maps
+ * zero pages over the whole ring and marks the ring dead: the access goes on and reads zeros, and the next
+ * call on the ring reports -EUCLEAN.
  *
- * The table is fixed, so that the handler never meets freed memory: it runs in the thread that touches the
- * ring, whose entry was written before and is dropped after.
+ * The table is a static array, so that the handler never reads freed memory. The handler runs in the thread
+ * that accesses the ring; this ring's entry was written before the access, and is dropped after it.
  */
 #include "core/ring/ring_shared.h"
 
@@ -19,7 +20,7 @@ static struct {
 	_Atomic uint32_t dead;
 } guard[RING_GUARDS_MAX];
 
-static struct sigaction before; /* whose the signal was; never our own, or a foreign one would go round */
+static struct sigaction before; /* the handler before ours; never ours, or a foreign SIGBUS would loop */
 
 static bool catch (uintptr_t at)
 {
@@ -30,7 +31,8 @@ static bool catch (uintptr_t at)
 
 		if (start == 0 || at < start || at - start >= bytes)
 			continue;
-		/* G1: release, pairs with G2 in ring_guard_dead(): who reads zeros afterwards sees why. */
+		/* G1: release, pairs with G2 in ring_guard_dead(): a thread that reads the zeros also sees
+		 * `dead`. */
 		atomic_store_explicit(&guard[i].dead, 1, memory_order_release);
 		return mmap((void *)start, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
@@ -48,12 +50,13 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 		else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
 			before.sa_handler(number);
 		else
-			(void)signal(number, SIG_DFL); /* the access is tried again, and ends the process */
+			(void)signal(number, SIG_DFL); /* the access is repeated and ends the process */
 	}
 	errno = saved;
 }
 
-/* Others may have taken the signal since the last ring was opened. The table's lock is held. */
+/* Installs the handler again where other code replaced it since the last ring was opened. The caller holds
+ * the lock of the table. */
 static void install(void)
 {
 	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK }, now;

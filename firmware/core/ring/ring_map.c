@@ -30,7 +30,7 @@ void ring_layout(const struct ring_geometry *geometry, uint64_t *ret_slot_bytes,
 		offset[i] = used;
 		used += aligned(geometry->column[i].capacity);
 	}
-	/* Room for an ERROR slot's record. */
+	/* Every slot has space for the record of an ERROR slot. */
 	if (used < RING_COLUMN_ALIGN + aligned(sizeof(struct ring_error)))
 		used = RING_COLUMN_ALIGN + aligned(sizeof(struct ring_error));
 	*ret_slot_bytes = used;
@@ -77,8 +77,8 @@ uint64_t ring_bytes_in(int fd, uint64_t bytes)
 	return page > HUGE_PAGE_BYTES ? (bytes + page - 1) / page * page : bytes;
 }
 
-/* Locks of the open file description: they go with the process, and a second open by the same process
- * conflicts too. */
+/* Locks of the open file description: the kernel unlocks when the process ends, and a second open by the same
+ * process conflicts, too. */
 int ring_lock(int fd, enum ring_lock_byte byte)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
@@ -176,7 +176,8 @@ bool ring_intact(const struct ring *ring)
 	return !ring_guard_dead(ring->guard);
 }
 
-/* The start of a slot in the file: the writer's callers hold that, the reader's a copy of its header. */
+/* Returns the start of a slot in the file. The writer's callers hold this pointer; the reader's callers hold
+ * a copy of the header. */
 static uint8_t *slot_bytes_of(const struct ring *ring, const struct ring_slot *slot)
 {
 	if (ring->writer)

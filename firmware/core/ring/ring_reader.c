@@ -8,7 +8,7 @@
 
 /* ---- Open ---- */
 
-/* `control` is our copy of the header: what is checked here cannot change any more. */
+/* `control` is our copy of the header, so the peer cannot change it after the checks. */
 static int check_geometry(struct ring *ring, const struct ring_control *control, struct error *err)
 {
 	struct ring_geometry *geometry = &ring->geometry;
@@ -40,8 +40,8 @@ static int open_checked(struct ring *ring, const struct ring_control *control, s
 
 	if ((r = check_geometry(ring, control, err)) < 0 || (r = ring_map(ring, err)) < 0)
 		return r;
-	/* relaxed: a first look; ring_next() orders what it reads. Only readers store tail and request, and
-	 * an earlier one is dead. */
+	/* relaxed: only a first check; ring_next() orders what it reads. Only readers store tail and request,
+	 * and the earlier reader is dead. */
 	tail = atomic_load_explicit(&ring->control->tail, memory_order_relaxed);
 	ring->request = atomic_load_explicit(&ring->control->request, memory_order_relaxed);
 	head = atomic_load_explicit(&ring->control->head, memory_order_relaxed);
@@ -72,8 +72,8 @@ int ring_open(const char *path, struct ring **ret_ring, struct error *err)
 	r = ring_control_read(path, fd, &control, err);
 	if (r < 0)
 		return r;
-	/* X2: read after the lock, so that a writer that retires the ring either waits for us or is seen. It
-	 * holds the reader's lock itself while it makes the new ring. */
+	/* X2: read `retired` after locking. A writer that retires the ring then either waits for our lock, or
+	 * has stored `retired` already. The writer holds the reader's lock while it makes the new ring. */
 	if (control.magic == RING_MAGIC && control.retired)
 		return error_set(err, -ESTALE, "%s: retired, a new ring takes its place", path);
 	if (locked < 0)
@@ -91,7 +91,7 @@ int ring_open(const char *path, struct ring **ret_ring, struct error *err)
 
 /* ---- Generations ---- */
 
-/* V1: each word release, pairs with V2 in cursor_load(): the request before this wish is seen with it. */
+/* V1: each word release, pairs with V2 in cursor_load(): the earlier request is seen before this cursor. */
 static void cursor_store(_Atomic uint64_t words[RING_CURSOR_WORDS], const struct cursor *cursor)
 {
 	uint64_t copy[RING_CURSOR_WORDS];
@@ -101,8 +101,8 @@ static void cursor_store(_Atomic uint64_t words[RING_CURSOR_WORDS], const struct
 		atomic_store_explicit(&words[i], copy[i], memory_order_release);
 }
 
-/* Whether the slot at tail follows `wanted` in the newest generation. Nothing may be handed out, as its slots
- * would be missing. */
+/* Tells whether the slot at tail follows `wanted` in the newest generation. False while slots are handed out,
+ * because tail is behind them. */
 static bool is_there(struct ring *ring, const struct cursor *wanted)
 {
 	/* P2: acquire, pairs with P1 in step_tail(): read_at[] is whole. */
@@ -165,7 +165,7 @@ static int check_slot(const struct ring *ring, const struct ring_slot *slot, uin
 	return 0;
 }
 
-/* Copy the header out of the writer's reach, then check the copy. */
+/* Copies the header out of the writer's reach, then checks the copy. */
 static int copy_slot(struct ring *ring, struct ring_slot **ret_slot, struct error *err)
 {
 	struct ring_slot *slot = &ring->copy[ring->position % ring->geometry.slots];
@@ -190,7 +190,7 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 	for (;;) {
 		/* H2: acquire, pairs with H1 in ring_commit(): the slot is whole. */
 		uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);
-		/* P2: relaxed, after head: an honest writer published only what it saw released. */
+		/* P2: relaxed, after head: an honest writer published only after it saw the release. */
 		uint64_t held = ring->position - atomic_load_explicit(&ring->released, memory_order_relaxed);
 		struct ring_slot *slot = NULL;
 		int r;
@@ -204,7 +204,7 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 			return error_set(err, -EPIPE, "%s: retired, a new ring takes its place", ring->path);
 		if (head == ring->position)
 			return -EAGAIN;
-		/* Both run free, only the difference means anything; slots is our copy. */
+		/* The counters wrap around, so only their difference means anything; `slots` is our copy. */
 		if (head - ring->position > ring->geometry.slots - held)
 			return error_set(err, -EUCLEAN, "%s: head %" PRIu64 " is wild at position %" PRIu64,
 					 ring->path, head, ring->position);
@@ -219,7 +219,7 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 	}
 }
 
-/* One slot further, its place noted for our next life. */
+/* Moves tail by one slot, after noting the position in read_at[] for the next life of this process. */
 static void step_tail(struct ring *ring, uint64_t tail)
 {
 	const struct ring_slot *slot = &ring->copy[tail % ring->geometry.slots];
@@ -228,25 +228,25 @@ static void step_tail(struct ring *ring, uint64_t tail)
 	resume->generation = slot->generation;
 	resume->closed = slot->kind == RING_ERROR;
 	resume->cursor = slot->cursor;
-	/* P1: release, pairs with P2: read_at[] is whole. Before tail: by T1, T2, H1 and H2 whoever sees a
-	 * head that needs this slot sees it released. */
+	/* P1: release, pairs with P2: read_at[] is whole. Store it before tail: by T1, T2, H1 and H2 a thread
+	 * that sees a head which needs this slot also sees the slot released. */
 	atomic_store_explicit(&ring->released, tail + 1, memory_order_release);
 	/* T1: release, pairs with T2 in ring_claim(): we are done with the bytes; seq_cst, pairs with B2 in
 	 * ring_bell_wait(). */
 	atomic_store_explicit(&ring->control->tail, tail + 1, memory_order_seq_cst);
 }
 
-/* Move tail over the finished prefix. One thread does it; another that finishes meanwhile is seen by the
- * loop. */
+/* Moves tail over all released slots at its front. One thread at a time does so; its loop sees the slots that
+ * other threads release meanwhile. */
 static void advance(struct ring *ring)
 {
 	const uint32_t slots = ring->geometry.slots;
 	bool moved = false;
 
-	/* L2: acquire, pairs with L1: what the last thread did to tail is seen; seq_cst with D1 and the last
-	 * load here: a thread that finds the lock taken has its slot seen by the one that holds it. */
+	/* L2: acquire, pairs with L1: we see what the last thread did to tail. seq_cst, with D1 and the last
+	 * load here: when a thread finds the lock held, the holder sees this thread's slot. */
 	while (atomic_exchange_explicit(&ring->releasing, 1, memory_order_seq_cst) == 0) {
-		/* relaxed: stored under this lock. */
+		/* relaxed: only the holder of this lock stores it. */
 		uint64_t tail = atomic_load_explicit(&ring->released, memory_order_relaxed);
 
 		/* D2: acquire, pairs with D1 in ring_release(): that thread is done with the slot's bytes. */
@@ -254,9 +254,9 @@ static void advance(struct ring *ring)
 			step_tail(ring, tail++);
 			moved = true;
 		}
-		/* L1: release, pairs with L2; seq_cst, as there. */
+		/* L1: release, pairs with L2; seq_cst for the reason given at L2. */
 		atomic_store_explicit(&ring->releasing, 0, memory_order_seq_cst);
-		/* seq_cst: finished between our last look and the unlock, by a thread that found it locked?
+		/* seq_cst: look once more, for a slot released after D2 by a thread that found the lock held.
 		 */
 		if (!atomic_load_explicit(&ring->done[tail % slots], memory_order_seq_cst))
 			break;

@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies in the ring's file, and what both sides do alike. For core/ring_*.c and their tests only.
+ * The layout of the ring's file, and what both sides share. Private to core/ring and its tests.
  *
- * The file: the control pages, then `slots` slots of `slot_bytes`. W marks what the writer stores, R what the
- * reader stores. Nothing is ever reset while a file lives. cur[] and read_at[] are notes to one's own next
- * life: whole before the counter that selects them, so a kill between the two leaves the entry in use
- * untouched.
+ * The file: the control pages, then `slots` slots of `slot_bytes`. W marks a member that the writer stores, R
+ * one that the reader stores. No counter is ever reset while the file exists.
  *
- * The pairs, named where they are used:
+ * Why a restart of the reader works. A trainer that starts again may want to go on from an older position,
+ * that of its checkpoint, while the ring is full of batches of a newer one, and the writer fetches even newer
+ * ones. Nobody empties the ring for this. The reader stores the wanted cursor, then raises `request`: this is
+ * a new generation. Every slot carries the generation that it was written for, so the reader releases slots
+ * of older generations unread, and the writer starts the new generation when it looks at `request` next.
+ * After an orderly stop the checkpoint is the position of the last released batch, which read_at[] has. So
+ * the reader compares read_at[] with `wanted` first, and keeps the batches that wait in the ring.
+ *
+ * Why a restart of the writer works. What the writer has not published is lost with it, and no reader has
+ * seen it. A new writer goes on behind head; only it must know which batch comes next. cur[] says so: the
+ * cursor after the last published slot. Where cur[] belongs to the generation asked for, the writer goes on
+ * from there, so that no batch comes twice; otherwise it starts the generation from `wanted`. The writer also
+ * restores `closed` from cur[]: a generation that ended with ERROR gets no further slot.
+ *
+ * Why cur[], read_at[] and wanted[] have two entries. Each is a note that spans more bytes than one store.
+ * The counter's lowest bit selects the entry that is valid: head for cur[], tail for read_at[], request for
+ * wanted[]. The next note goes to the other entry, and the counter is stored after it. A kill in between
+ * leaves the old counter, which still selects the old, whole entry.
+ *
+ * The pairs of atomic operations, named where they are used:
  *   H1 ring_commit()  stores head     H2 ring_next() loads it:       slot and header are whole
  *   T1 step_tail()    stores tail     T2 ring_claim() loads it:      the reader is done with the slot
  *   Q1 ring_attach()  stores request  Q2 ring_request() loads it:    wanted[request & 1] is whole
@@ -33,14 +50,15 @@
 
 enum ring_lock_byte { RING_LOCK_WRITER, RING_LOCK_READER };
 
-/* A word to sleep on. */
+/* A futex: one side sleeps here, the other side wakes it. */
 struct ring_bell {
 	_Atomic uint32_t rings;
-	_Atomic uint32_t waits; /* the sleeper's flag */
+	_Atomic uint32_t waits; /* 1: the sleeper is asleep, or about to be */
 };
 
+/* A position from which the next life of a process goes on. */
 struct ring_resume {
-	uint64_t generation; /* 0: nobody may go on from here */
+	uint64_t generation; /* the generation of the cursor; 0: the entry is not used yet */
 	uint64_t closed;     /* the generation ended here with ERROR */
 	struct cursor cursor;
 };
@@ -51,7 +69,7 @@ struct ring_control {
 	uint64_t magic;
 	uint32_t version, slots, columns, reserved;
 	uint64_t slot_bytes, file_bytes;
-	_Atomic uint32_t retired; /* W: a new file takes this one's place */
+	_Atomic uint32_t retired; /* W: a new file replaces this one */
 
 	_Alignas(64) _Atomic uint64_t head;                         /* W: slots ever published */
 	struct ring_bell head_bell;                                 /* the reader sleeps here */
@@ -60,8 +78,8 @@ struct ring_control {
 	_Alignas(64) _Atomic uint64_t request;                      /* R: the generation asked for */
 	_Alignas(64) _Atomic uint64_t ack;                          /* W: the generation being written */
 	_Alignas(64) _Atomic uint64_t wanted[2][RING_CURSOR_WORDS]; /* R: by request & 1 */
-	struct ring_resume cur[2];     /* W: cur[head & 1] is the place behind the last published slot */
-	struct ring_resume read_at[2]; /* R: read_at[tail & 1] is the place behind the last released slot */
+	struct ring_resume cur[2];     /* W: cur[head & 1]: after the last published slot */
+	struct ring_resume read_at[2]; /* R: read_at[tail & 1]: after the last released slot */
 	_Alignas(64) struct ring_column_spec column[RING_COLUMNS_MAX];
 };
 static_assert(sizeof(struct ring_control) <= RING_CONTROL_BYTES, "the control block fits its pages");
@@ -78,13 +96,13 @@ struct ring {
 	uint64_t slot_bytes, file_bytes;
 	uint64_t offset[RING_COLUMNS_MAX];
 	uint64_t position;          /* writer: head; reader: next position to hand out */
-	uint64_t generation;        /* both: the one we write or accept */
+	uint64_t generation;        /* writer: of the slots it commits; reader: of the slots it accepts */
 	uint64_t seen_tail;         /* writer: tail at the last claim */
 	uint64_t seen_request;      /* writer: request at the last ring_request() */
-	uint64_t claimed;           /* writer: position behind the last claim */
+	uint64_t claimed;           /* writer: position after the last claim */
 	uint64_t request;           /* reader: our copy of request */
 	struct ring_slot *copy;     /* reader: headers of the slots handed out, by slot index */
-	_Atomic uint8_t *done;      /* reader: slots finished out of order, by slot index */
+	_Atomic uint8_t *done;      /* reader: slots released but not yet passed by tail, by slot index */
 	_Atomic uint64_t released;  /* reader: our copy of tail */
 	_Atomic uint32_t releasing; /* reader: one thread moves tail at a time */
 	char path[];
@@ -93,18 +111,22 @@ struct ring {
 /* ring_map.c */
 void ring_layout(const struct ring_geometry *geometry, uint64_t *ret_slot_bytes,
 		 uint64_t offset[RING_COLUMNS_MAX]);
-/* Every number within its bounds, so that sizes made of them cannot overflow; `code` on a mistake. */
+/* Checks that every number is within its bounds, so that sizes computed from them cannot overflow. Returns
+ * `code` for a mistake. */
 MUST_CHECK int ring_geometry_check(const char *path, const struct ring_geometry *geometry, int code,
 				   struct error *err);
-/* What a file of `bytes` has on the file system where it lies: on pages of more than 2 MiB, whole ones. */
+/* Returns the size that a file of `bytes` has on its file system: a multiple of its pages where they are
+ * larger than 2 MiB. */
 uint64_t ring_bytes_in(int fd, uint64_t bytes);
 MUST_CHECK int ring_lock(int fd, enum ring_lock_byte byte);
-/* The first pages of a file, copied so that the peer cannot change them. -EUCLEAN when it has fewer. */
+/* Copies the control pages of a file, so that the peer cannot change them. Errors: -EUCLEAN the file is
+ * shorter.
+ */
 MUST_CHECK int ring_control_read(const char *path, int fd, struct ring_control *ret_control,
 				 struct error *err);
-/* Map file_bytes of the ring's file, guarded. The geometry is set. */
+/* Maps file_bytes of the ring's file and guards them. The geometry must be set. */
 MUST_CHECK int ring_map(struct ring *ring, struct error *err);
-/* Owns `fd` from here on, also where it fails: NULL for want of memory. */
+/* Makes a ring. Owns: `fd` from here on, also after a failure. NULL: no memory. */
 struct ring *ring_new(const char *path, int fd, bool writer);
 
 static inline struct ring_slot *ring_slot_at(const struct ring *ring, uint64_t position)
@@ -112,13 +134,14 @@ static inline struct ring_slot *ring_slot_at(const struct ring *ring, uint64_t p
 	return (struct ring_slot *)(void *)(ring->slots + position % ring->geometry.slots * ring->slot_bytes);
 }
 
-/* ring_guard.c: memory that a SIGBUS may hit. At most RING_GUARDS_MAX at once. */
+/* ring_guard.c: memory whose access may raise SIGBUS. At most RING_GUARDS_MAX at a time. */
 MUST_CHECK int ring_guard_add(void *memory, uint64_t bytes);
 void ring_guard_drop(int guard); /* before the memory is unmapped; accepts RING_NO_GUARD */
 bool ring_guard_dead(int guard);
 
-/* ring_wait.c: ring a bell after the store it announces, if somebody sleeps there; wake whoever sleeps in any
- * case; sleep while `value` still holds `seen` and, when `value2` is given, it holds `seen2`. */
+/* ring_wait.c. ring_bell_ring() comes after the store that it announces, and wakes a sleeper if there is one;
+ * ring_bell_wake() always makes the system call. ring_bell_wait() sleeps while `value` is still `seen` and,
+ * where `value2` is given, `value2` is still `seen2`. */
 void ring_bell_ring(struct ring_bell *bell);
 void ring_bell_wake(struct ring_bell *bell);
 int ring_bell_wait(struct ring_bell *bell, const _Atomic uint64_t *value, uint64_t seen,

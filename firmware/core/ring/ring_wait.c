@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sleeping and waking. The sleeper sets its flag, then looks once more at what it waits for (B2); a publisher
- * stores that, then looks at the flag (B1). All four are seq_cst: in the one order of such operations either
- * the flag comes before the publisher's look, or the store before the sleeper's. It is the store, fence, test
- * of DESIGN.md without a fence, which the thread sanitizer does not know. A wake lost to a kill costs one
- * time-out.
+ * Sleeping and waking. The sleeper sets its flag, then checks the value it waits for once more (B2). The
+ * publisher stores the value, then checks the flag (B1). All four operations are seq_cst, so they have one
+ * total order: either the publisher sees the flag and wakes the sleeper, or the sleeper sees the new value
+ * and does not sleep. Fences would do the same, but the thread sanitizer does not understand them. If a kill
+ * swallows a wake-up, the sleeper loses one time-out.
  */
 #include "core/base/clock.h"
 #include "core/ring/ring_shared.h"
@@ -30,8 +30,8 @@ void ring_bell_ring(struct ring_bell *bell)
 
 void ring_bell_wake(struct ring_bell *bell)
 {
-	/* seq_cst, pairs with the load of `rings` in ring_bell_wait(): a sleeper that took the number before
-	 * finds it changed, and FUTEX_WAIT returns at once. */
+	/* seq_cst, pairs with the load of `rings` in ring_bell_wait(): for a sleeper that loaded the old
+	 * number FUTEX_WAIT returns at once. */
 	(void)atomic_fetch_add_explicit(&bell->rings, 1, memory_order_seq_cst);
 	(void)syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
@@ -65,7 +65,7 @@ int ring_bell_wait(struct ring_bell *bell, const _Atomic uint64_t *value, uint64
 	if (unchanged(value, seen, value2, seen2) &&
 	    syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0) < 0 && errno == ETIMEDOUT)
 		r = -ETIMEDOUT;
-	/* relaxed: late news only costs the publisher a wake of nobody. */
+	/* relaxed: a publisher that still sees the flag only makes a needless system call. */
 	atomic_store_explicit(&bell->waits, 0, memory_order_relaxed);
 	return r;
 }

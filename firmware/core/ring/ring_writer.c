@@ -5,8 +5,8 @@
 
 /* ---- Generations ---- */
 
-/* V2: each word acquire, pairs with V1 in cursor_store(): whoever sees a word of a newer wish sees the
- * request before it too. */
+/* V2: each word acquire, pairs with V1 in cursor_store(): a thread that sees a word of a newer cursor also
+ * sees the request before it. */
 static void cursor_load(const _Atomic uint64_t words[RING_CURSOR_WORDS], struct cursor *ret_cursor)
 {
 	uint64_t copy[RING_CURSOR_WORDS];
@@ -22,16 +22,16 @@ uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_clos
 	const struct ring_resume *last = &control->cur[ring->position & 1];
 	uint64_t request;
 
-	/* A second request in the meantime may overwrite wanted[]: look again. */
+	/* Repeat where a newer request may have overwritten wanted[] while it was copied. */
 	do {
 		/* Q2: acquire, pairs with Q1 in ring_attach(): wanted[request & 1] is whole. */
 		request = atomic_load_explicit(&control->request, memory_order_acquire);
 		cursor_load(control->wanted[request & 1], ret_from);
-		/* relaxed: the acquires above keep it behind the copy. */
+		/* relaxed: the acquires above order this load after the copy. */
 	} while (atomic_load_explicit(&control->request, memory_order_relaxed) != request);
 	*ret_closed = false;
 	ring->seen_request = request;
-	/* relaxed: only writers store ack and cur[], and an earlier one is dead. */
+	/* relaxed: only writers store ack and cur[], and the earlier writer is dead. */
 	if (request != 0 && ring->position > 0 &&
 	    atomic_load_explicit(&control->ack, memory_order_relaxed) == request &&
 	    last->generation == request) {
@@ -45,7 +45,7 @@ void ring_begin(struct ring *ring, uint64_t generation)
 {
 	ring_unclaim(ring);
 	ring->generation = generation;
-	/* relaxed: read by the writer's next life only. */
+	/* relaxed: only the next life of the writer reads it. */
 	atomic_store_explicit(&ring->control->ack, generation, memory_order_relaxed);
 }
 
@@ -57,8 +57,8 @@ int ring_claim(struct ring *ring, struct ring_slot **ret_slot)
 	uint64_t tail = atomic_load_explicit(&ring->control->tail, memory_order_acquire);
 	struct ring_slot *slot;
 
-	/* All counters run free, only differences mean anything: tail <= position <= claimed <= tail + slots.
-	 */
+	/* The counters wrap around, so only differences mean anything: tail <= position <= claimed <= tail +
+	 * slots. */
 	if (!ring_intact(ring) || ring->position - tail > ring->geometry.slots ||
 	    ring->claimed - tail > ring->geometry.slots)
 		return -EUCLEAN;
@@ -113,8 +113,8 @@ int ring_writer_wait(struct ring *ring, uint32_t timeout_ms)
 	int r = ring_bell_wait(&control->tail_bell, &control->tail, ring->seen_tail, &control->request,
 			       ring->seen_request, timeout_ms);
 
-	/* A writer with nothing to claim (its generation has ended) must sleep the next time.
-	 * relaxed: ring_claim() loads it anew before it trusts anything. */
+	/* Update it also where nothing is claimed, because the generation has ended: otherwise the next wait
+	 * would return at once. relaxed: ring_claim() loads tail again before it relies on it. */
 	ring->seen_tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
 	return r;
 }
