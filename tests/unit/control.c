@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/control/control.h"
+#include "core/run/run.h"
 
+#include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+static_assert(CONTROL_RUN_ID_MAX == RUN_ID_BYTES - 1, "a parameter can hold every run's id");
 
 #define ENVELOPE "\"jsonrpc\":\"2.0\",\"id\":1"
 

@@ -39,6 +39,7 @@
 #define CONTROL_SUBSCRIBED_MAX 32u          /* of them on events.subscribe */
 #define CONTROL_BUFFERS_MAX    (16u << 20)  /* bytes of all connections' lines together */
 #define CONTROL_PARAMS_MAX     5u
+#define CONTROL_RUN_ID_MAX     95u /* characters of a run's id: RUN_ID_BYTES without its NUL */
 #define CONTROL_KEY_MAX        64u /* characters of an idempotency_key */
 
 /* The units whose lines of the journal log.tail shows: kiln-WORD.service. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the control protocol. */
 #include "core/control/control.h"
-#include "core/run/run.h"
 
 #include <assert.h>
 #include <string.h>
@@ -27,9 +26,9 @@ const struct control_error control_errors[] = {
 };
 const size_t control_errors_count = sizeof(control_errors) / sizeof(control_errors[0]);
 
-#define RUN_ID_PARAM(required, text)                                          \
-	{                                                                     \
-		"id", CONTROL_NAME, required, 1, RUN_ID_BYTES - 1, NULL, text \
+#define RUN_ID_PARAM(required, text)                                            \
+	{                                                                       \
+		"id", CONTROL_NAME, required, 1, CONTROL_RUN_ID_MAX, NULL, text \
 	}
 
 #define EVENT_PARAM                                                                                    \
@@ -69,7 +68,7 @@ const struct control_method control_methods[] = {
 	      "seed of this run, instead of run.seed" },
 	    { "start_from", CONTROL_WORD, false, 0, 0, "scratch|latest",
 	      "first weights of this run, instead of run.start_from" },
-	    { "adopt", CONTROL_NAME, false, 1, RUN_ID_BYTES - 1, NULL,
+	    { "adopt", CONTROL_NAME, false, 1, CONTROL_RUN_ID_MAX, NULL,
 	      "id of an unfinished run to take over from another machine, which must have stopped working on "
 	      "it" } },
 	  "started: true, run: the unfinished run that goes on, null = a new run",

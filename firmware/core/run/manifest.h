@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * manifest.jsonl, beside shards: one shard a line, written last by whoever made them (kiln prep), read by
- * fetchd as a hint that is checked against the listing.
+ * manifest.jsonl, a file in the folder of shards: a line for each shard. kiln prep writes it after all
+ * shards. fetchd reads it as a hint, and checks the hint against the listing of the store.
  *     {"key":"train-00000-of-00050.tfrecord.gz","size":1048576,"etag":"...","sha256":"...","records":500}
- * Keys are relative to the folder that the manifest lies in. etag, sha256 and records may be missing.
+ * Keys are relative to the folder of the manifest. etag, sha256 and records may be missing.
  */
 #pragma once
 
@@ -12,13 +12,15 @@
 #include <stdint.h>
 
 #define MANIFEST_NAME "manifest.jsonl"
-/* Beside shards while they are written, put first and deleted last: a set where it lies is not whole, and no
- * run begins with it. */
+/* A file that marks shards which are still being written: it is written first and deleted last. No run begins
+ * with shards that have this mark. */
 #define MANIFEST_INCOMPLETE_NAME "prep.incomplete"
 
-#define MANIFEST_KEY_MAX    1024u
-#define MANIFEST_ETAG_MAX   128u
-#define MANIFEST_LINE_BYTES 8192u /* longest line: a key of control characters, six bytes each */
+#define MANIFEST_KEY_MAX  1024u
+#define MANIFEST_ETAG_MAX 128u
+#define MANIFEST_LINE_BYTES                                                             \
+	8192u /* longest line: JSON escapes a control character of the key as six bytes \
+	       */
 
 struct manifest_line {
 	char key[MANIFEST_KEY_MAX + 1];
@@ -28,6 +30,6 @@ struct manifest_line {
 	uint64_t records;             /* 0 = not known */
 };
 
-/* Errors: -EBADMSG what is wrong. */
+/* Parses a line. Errors: -EBADMSG with what is wrong. */
 MUST_CHECK int manifest_parse(const char *text, uint64_t bytes, struct manifest_line *ret_line,
 			      struct error *err);

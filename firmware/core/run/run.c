@@ -27,8 +27,9 @@ bool run_state_is_final(enum run_state state)
 
 /* ---- Which record is current ---- */
 
-/* What becomes the record where there is none, for its writer was killed in between; NULL = nothing. `next`
- * is whole once it has its state; `last` leads nowhere until its record is in the archive. */
+/* Returns what has to become the current record where there is none, because a writer was killed between two
+ * renames; NULL = nothing. `next` is whole once it has its state. The link `last` leads to a record only once
+ * that record is in the archive. */
 static const char *in_between(void)
 {
 	char path[PATH_BYTES];
@@ -45,9 +46,9 @@ int record_install(const char *which, struct error *err)
 	char from[PATH_BYTES], to[PATH_BYTES];
 	int r;
 
-	(void)unlink(path_of(PATH_RUN, NULL, to)); /* a folder it leaves as it is */
+	(void)unlink(path_of(PATH_RUN, NULL, to)); /* removes a link, and leaves a folder as it is */
 	r = file_rename_durable(path_of(PATH_RUNS, which, from), to, err);
-	/* A link that was made for nothing must not lead back to an older record some day. */
+	/* Remove the link `last`, which otherwise could become current after a later crash. */
 	if (r == 0)
 		(void)unlink(path_of(PATH_RUNS, RECORD_LAST, from));
 	return r;
@@ -70,12 +71,14 @@ int record_lock(int *ret_fd, struct error *err)
 	return r;
 }
 
-/* What PATH_RUN is now: a folder, or a link and the folder it leads to; zeros = nothing. */
+/* The identity of the current record: PATH_RUN is a folder, or a link and the folder it leads to; zeros =
+ * neither.
+ */
 struct inodes {
 	ino_t entry, folder;
 };
 
-/* A writer that goes on is waited for. */
+/* Blocks: while a writer is between two renames. */
 static int find_inodes(struct inodes *ret_inodes, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
@@ -89,7 +92,8 @@ static int find_inodes(struct inodes *ret_inodes, struct error *err)
 	return r;
 }
 
-/* Whether a record that was read from there file by file may be of two, or none because it was on its way. */
+/* Tells whether the current record changed, so that files read one by one may belong to two records, or were
+ * not found because the record was just moving. */
 static bool has_moved(const struct inodes *before)
 {
 	struct inodes after;
@@ -100,7 +104,7 @@ static bool has_moved(const struct inodes *before)
 
 /* ---- run.json ---- */
 
-/* A file of the current run, or of an archived one. */
+/* Returns the path of a file of an archived run, or of the current run where archived_id is NULL. */
 static char *record_path(const char *archived_id, const char *name, char path[static PATH_BYTES])
 {
 	char tail[PATH_BYTES / 2];
@@ -307,7 +311,7 @@ static int parse_sha256(const char *what, const cJSON *record, const char *key, 
 	return 0;
 }
 
-/* Older records have none. */
+/* Records of older versions have no machine. */
 static int parse_machine(const char *what, const cJSON *record, char out[static MACHINE_ID_BYTES],
 			 struct error *err)
 {
@@ -384,7 +388,7 @@ static int load(const char *archived_id, struct run *ret_run, struct error *err)
 	if ((r = record_parse(record_path(archived_id, "run.json", path), record, &run, err)) == 0 &&
 	    (r = read_state(archived_id, &run.state, err)) == 0)
 		r = config_load(record_path(archived_id, "config", path), &run.config, err);
-	/* run.json is there, so this is a record that lost a file. */
+	/* run.json exists, so another file of the record is missing. */
 	if (r == -ENOENT)
 		return error_set(err, -EBADMSG, "%s: the run record lacks state or config", run.id);
 	if (r == 0)
@@ -398,7 +402,7 @@ int run_load(struct run *ret_run, struct error *err)
 	struct inodes seen;
 	int r;
 
-	/* Its files are read one by one: of one record, or once more. */
+	/* The files are read one by one: read again if they may belong to two records. */
 	do {
 		run_done(&run);
 		if ((r = find_inodes(&seen, err)) < 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define RECORD_OLD "old" /* in PATH_RUNS: an archive on its way out */
+#define RECORD_OLD "old" /* in PATH_RUNS: an archived record that is being removed */
 
 int record_remove_folder(const char *folder, struct error *err)
 {
@@ -33,8 +33,8 @@ static bool is_older(const struct stat *a, const struct stat *b)
 	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
-/* How many there are, and the path of the oldest besides `keep_id`: ids sort by name first, so by their
- * folder's time. */
+/* Counts the archived records and finds the path of the oldest one, except `keep_id`. It compares the
+ * folders' times, because ids begin with the run's name and do not sort by time. */
 static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest[static PATH_BYTES],
 			   struct error *err)
 {
@@ -61,7 +61,8 @@ static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest
 	return 0;
 }
 
-/* An archive is whole or gone: it leaves the folder before its files do. */
+/* Removes the oldest records. A record leaves the archive by a rename before its files are removed, so that
+ * no reader finds a part of it. */
 static int trim_archive(const char *keep_id, struct error *err)
 {
 	char oldest[PATH_BYTES], old[PATH_BYTES];
@@ -96,7 +97,8 @@ int record_archive(const char *id, struct error *err)
 	return r < 0 ? r : trim_archive(id, err);
 }
 
-/* Made before the record goes: whoever finds none puts the link in its place (record_lock()). */
+/* Makes the link before the record moves: a program that then finds no current record installs the link, see
+ * record_lock(). */
 static int make_link(const char *id, struct error *err)
 {
 	char target[RUN_ID_BYTES + 16], path[PATH_BYTES], temporary[PATH_BYTES];

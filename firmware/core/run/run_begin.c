@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- A record on its way in ---- */
+/* ---- Making a record ---- */
 
-/* In PATH_RUNS/next, whole once it has its state. */
+/* Makes a record in PATH_RUNS/next. Write the state last: a record with a state is whole. */
 static int make_next(const cJSON *record, const char *config_text, const char *plan, const char *start,
 		     struct error *err)
 {
@@ -32,7 +32,7 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
 }
 
-/* Two runs begun in one second must not share an id. */
+/* Makes an id, and adds seconds where two runs begin in the same second. Returns the time in the id. */
 static int64_t make_id(const char *name, const char *last_id, char id[static RUN_ID_BYTES])
 {
 	time_t now = time(NULL);
@@ -87,7 +87,7 @@ static int make_new_run(const char *config_file, const char *last_id, const stru
 
 /* ---- What kiln-oneshot begin calls ---- */
 
-/* Why a program of it ended for good holds until it is tried again. */
+/* Removes the reason why a program of this run ended for good, because the run is tried again. */
 static int forget_reason(struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -110,7 +110,8 @@ static int adopt(struct run *run, struct error *err)
 	char path[PATH_BYTES];
 	int r;
 
-	/* It was obeyed; one of a run that goes on is not yet. */
+	/* traind has obeyed the wish to stop. Keep the wish of a run in another state: traind has yet to obey
+	 * it. */
 	if (run->state == RUN_STOPPED)
 		run_want_forget_stop();
 	(void)unlink(path_of(PATH_RUN, RUN_REST_FILE, path));
@@ -183,7 +184,7 @@ int run_restore(const char *json_text, uint64_t bytes, const char *plan, const c
 	return run_load(ret_run, err);
 }
 
-/* ---- Once more ---- */
+/* ---- Repeating a run ---- */
 
 static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, const char *last_id)
 {

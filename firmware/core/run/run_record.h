@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What run.c (reading and changing a record), run_begin.c (making one) and run_archive.c share.
+ * Private to core/run: what run.c (reads and changes a record), run_begin.c (makes one) and run_archive.c
+ * share.
  */
 #pragma once
 
@@ -8,24 +9,26 @@
 #include "core/run/run.h"
 
 #define RECORD_BYTES_MAX (4u << 20)
-#define RECORD_NEXT      "next" /* in PATH_RUNS: the record on its way in */
-#define RECORD_LAST      "last" /* in PATH_RUNS: the link to the record on its way out */
+#define RECORD_NEXT      "next" /* in PATH_RUNS: a new record, before it becomes current */
+#define RECORD_LAST      "last" /* in PATH_RUNS: a link to the archived record, before it becomes current */
 
-/* One writer at a time; readers need no lock, since every file is replaced whole. Finishes what a killed
- * writer left. The lock goes with the descriptor. */
+/* Locks the record for a writer, and finishes what a killed writer left. Closing the descriptor unlocks.
+ * Readers need no lock, because every file is replaced whole. */
 MUST_CHECK int record_lock(int *ret_fd, struct error *err);
 
-/* `which` (RECORD_NEXT, RECORD_LAST) becomes PATH_RUN, where there is no record or a link to an archived one.
+/* Renames `which` (RECORD_NEXT, RECORD_LAST) to PATH_RUN, where there is nothing or a link to an archived
+ * record.
  */
 MUST_CHECK int record_install(const char *which, struct error *err);
 
-/* The current record to PATH_ARCHIVE/<id>, unless it is there; the oldest besides it go. */
+/* Moves the current record to PATH_ARCHIVE/<id>, unless it is there already, and removes the oldest records.
+ */
 MUST_CHECK int record_archive(const char *id, struct error *err);
-/* A folder and the files in it. None is no error. */
+/* Removes a folder and the files in it. A missing folder is no error. */
 MUST_CHECK int record_remove_folder(const char *folder, struct error *err);
 
 MUST_CHECK int record_write_json(const char *path, const cJSON *json, struct error *err);
 MUST_CHECK int record_write_state(const char *path, enum run_state state, struct error *err);
 
-/* The members of run.json that struct run has; `what` names the text in errors. */
+/* Reads the members of run.json that struct run has; `what` names the text in errors. */
 MUST_CHECK int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err);

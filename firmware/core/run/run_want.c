@@ -67,7 +67,7 @@ void run_want_forget_stop(void)
 		(void)unlink(path_of(PATH_RUN, "want", path));
 }
 
-/* ---- Asked for ---- */
+/* ---- RUN_ASKED_FILE ---- */
 
 int run_asked_get(int64_t *ret_since_s, struct error *err)
 {

@@ -12,7 +12,7 @@
 #define CHECKPOINT_SUFFIX ".safetensors"
 #define CHECKPOINT_DIGITS 12u
 
-/* Each before the one it lies in. */
+/* Each folder comes before its parent, so that spool_remove() can remove them in this order. */
 static const char *const folders[] = { "checkpoints",       "logs/train", "logs/validation",
 				       "logs/steps",        "logs",       "model/saved_model/1",
 				       "model/saved_model", "model",      "" };

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spool: where traind leaves files for uploadd, and where it finds its newest checkpoint after a restart.
+ * The spool: the folder in which traind leaves files for uploadd, and finds its newest checkpoint after a
+ * restart. Why a folder: the two programs need no connection, either may be away for hours, and a reboot
+ * loses nothing that traind has reported as written.
  *
  * PATH_SPOOL/traind/<run id>/<name> is uploaded to <run id>/<name> in the sink. <name> is one of
- *     checkpoints/ckpt-%012u.safetensors            whole or absent (temporary name, fsync, rename, fsync)
- *     logs/{train,validation,steps}/events.out.tfevents.* the last of a folder grows to a bounded size, the
- *                                                   others are whole; uploaded again after its size changed,
- *                                                   as a trainer that goes back cuts what is void
- *     model/NAME, model/saved_model/1/NAME          whole or absent
- * Names that end in ".tmp" are not there yet. traind makes files, uploadd removes them: a checkpoint once it
- * is uploaded and two newer ones are on the disk; while the store is away, all that it is not to keep;
- * everything of a run once the run is final and in the store.
+ *     checkpoints/ckpt-%012u.safetensors    whole or absent (temporary name, fsync, rename, fsync)
+ *     logs/{train,validation,steps}/events.out.tfevents.*
+ *                                           the last file of a folder grows up to a bounded size, the others
+ *                                           are whole. uploadd uploads a file again after its size changed: a
+ *                                           trainer that returns to a checkpoint cuts off later records
+ *     model/NAME, model/saved_model/1/NAME  whole or absent
+ * A name that ends in ".tmp" belongs to an unfinished file. traind makes files, uploadd removes them: a
+ * checkpoint once it is uploaded and the disk has two newer ones; while the store cannot be reached, the
+ * checkpoints that checkpoint.keep does not keep; all files of a run once the run is final and in the store.
  */
 #pragma once
 
@@ -23,19 +26,19 @@
 #define SPOOL_WRITER     "traind"
 #define SPOOL_NAME_BYTES 512u
 
-/* "PATH_SPOOL/traind/<run id>/<name>". */
+/* Returns out: "PATH_SPOOL/traind/<run id>/<name>". */
 char *spool_path(const char *run_id, const char *name, char out[static PATH_BYTES]);
 
-/* "checkpoints/ckpt-<step as %012>.safetensors". */
+/* Returns out: "checkpoints/ckpt-<step as %012>.safetensors". */
 char *spool_checkpoint_name(uint64_t step, char out[static SPOOL_NAME_BYTES]);
-/* The step in such a name, or -EINVAL. */
+/* Returns the step in the name of a checkpoint, or -EINVAL. */
 int64_t spool_checkpoint_step(const char *name);
 
-/* Make the folders of a run. */
+/* Makes the folders of a run. */
 MUST_CHECK int spool_make(const char *run_id, struct error *err);
 
-/* Be the one that writes into the spool, until the descriptor is closed or the process ends; spool_make()
- * comes first. Errors: -EBUSY another process is. */
+/* Locks the spool for this writer, until the descriptor is closed or the process ends. Call spool_make()
+ * first. Errors: -EBUSY another process has the lock. */
 MUST_CHECK int spool_lock(int *ret_fd, struct error *err);
 
 /* Calls `each` with the name (relative to the run's folder) and size of every finished file, in bytewise
@@ -46,5 +49,5 @@ MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const c
 /* Calls `each` with the id of every run that has a folder, in bytewise order. */
 MUST_CHECK int spool_runs(int (*each)(void *context, const char *run_id), void *context, struct error *err);
 
-/* Remove a run's folder and all that is in it. */
+/* Removes the folder of a run with all files. */
 MUST_CHECK int spool_remove(const char *run_id, struct error *err);

@@ -14,14 +14,14 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define COPY_BYTES 4096 /* a copy never crosses a page */
+#define COPY_BYTES 4096 /* each copy has a page of its own */
 
 struct copy {
 	uint64_t sequence;
-	uint32_t crc, reserved; /* of `status`, with the sequence before it */
+	uint32_t crc, reserved; /* crc of `sequence` and `status` */
 	struct status status;
 };
-static_assert(sizeof(struct copy) <= COPY_BYTES, "a copy fits its place");
+static_assert(sizeof(struct copy) <= COPY_BYTES, "a copy fits its page");
 
 struct status_page {
 	enum status_daemon daemon;
@@ -72,7 +72,7 @@ static bool read_copy(int fd, int which, struct copy *copy)
 	       copy->crc == crc_of(copy);
 }
 
-/* True when one of the copies is whole: the newer one. */
+/* Reads the newer whole copy; false where no copy is whole. */
 static bool newest(int fd, struct copy *ret_copy)
 {
 	struct copy copy[2];
@@ -144,7 +144,7 @@ void status_write(struct status_page *page, struct status *status)
 	status->updated_us = wall_us();
 	(void)snprintf(status->degraded, sizeof(status->degraded), "%s",
 		       atomic_load(&degraded.is) ? degraded.text : "");
-	memcpy(&copy.status, status, sizeof(copy.status)); /* padding, too: the CRC is over bytes */
+	memcpy(&copy.status, status, sizeof(copy.status)); /* copies the padding, too, which the CRC covers */
 	copy.crc = crc_of(&copy);
 	(void)!pwrite(page->fd, &copy, sizeof(copy), (off_t)(copy.sequence & 1) * COPY_BYTES);
 }

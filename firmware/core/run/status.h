@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each daemon says of itself to whoever asks: PATH_STATUS/<daemon>/page, one writer, any readers.
+ * Status pages: what each daemon tells other programs about itself. PATH_STATUS/<daemon>/page has one writer
+ * and any number of readers.
  *
- * The file holds two copies of `struct status`, each with a sequence number and a CRC, written in turn: a
- * writer killed in mid-write leaves the other copy whole. Readers use pread(2), never a mapping, so neither
- * side can stop or crash the other. Not durable: it lies on a tmpfs and means nothing after its writer has
- * ended (`pid` tells).
+ * The file holds two copies of `struct status`, each with a sequence number and a CRC, which are written in
+ * turn. A writer that is killed while it writes leaves the other copy whole. Readers use pread(2), never a
+ * mapping, so that neither side can stop or crash the other. The file lies on a tmpfs, and is valid only
+ * while its writer lives: a reader checks `pid`.
  *
- * Counters only grow while `pid` lives; rates are the reader's business, from two reads and `updated_us`.
+ * Counters only grow while `pid` lives. A reader computes rates from two reads and `updated_us`.
  */
 #pragma once
 
@@ -17,53 +18,53 @@
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
-/* What a trainer with an empty ring waits for, in the order in which a shard passes through it. */
+/* What a trainer with an empty ring waits for, in the order of a shard's way. */
 enum stall_stage {
-	STALL_LIST,       /* the plan: the source's keys */
-	STALL_CACHE,      /* the disk cache reads it */
-	STALL_QUEUE,      /* for its turn among the requests in flight */
-	STALL_RETRY,      /* attempts that failed, and the waits between them */
-	STALL_CONNECT,    /* name, TCP, TLS; a connection that is kept takes no time */
-	STALL_FIRST_BYTE, /* the server thinks */
-	STALL_TRANSFER,
-	STALL_WORKER, /* all bytes are there, and every decode worker has other work */
-	STALL_INFLATE,
-	STALL_PARSE,  /* checksums, and where each record lies */
-	STALL_GATHER, /* records into the slot */
+	STALL_LIST,       /* the plan: listing the keys of the source */
+	STALL_CACHE,      /* reading the shard from the disk cache */
+	STALL_QUEUE,      /* waiting for a free request */
+	STALL_RETRY,      /* failed attempts, and the waits between them */
+	STALL_CONNECT,    /* name, TCP, TLS; no time on a connection that is used again */
+	STALL_FIRST_BYTE, /* waiting for the server's answer */
+	STALL_TRANSFER,   /* receiving the bytes */
+	STALL_WORKER,     /* all bytes are there, and every decode worker is busy with other shards */
+	STALL_INFLATE,    /* inflating the bytes */
+	STALL_PARSE,      /* checksums, and the offset of each record */
+	STALL_GATHER,     /* copying records into the slot */
 	STALL_STAGES
 };
 
 struct status_fetchd {
-	uint64_t segment, batch;   /* the place in the run that was committed last */
-	uint64_t records, skipped; /* committed; left out by policy */
+	uint64_t segment, batch;   /* position of the batch that was committed last */
+	uint64_t records, skipped; /* committed; left out by fetch.bad_record */
 	uint64_t bytes, retries;   /* received from the store; requests tried again, all classes */
 	uint64_t cached;           /* 1: there is a cache */
-	/* Shards read from it and their bytes; those not there; those written to it. */
+	/* Shards read from the cache, and their bytes; shards that it did not have; shards written to it. */
 	uint64_t cache_hits, cache_bytes, cache_misses, cache_kept;
 	uint64_t fast; /* 1: records come as they arrive, by order.mode */
-	/* The reader waited for a slot, by what it waited for; the writer waited for a free one. */
+	/* Time that the reader waited for a slot, by stage; time that the writer waited for a free slot. */
 	uint64_t stalled_us[STALL_STAGES], full_us;
-	uint32_t stalled;      /* it waits now: for stage stalled - 1; 0 = it does not */
-	char stalled_key[128]; /* the shard, cut; "" = none in particular */
-	/* What is chosen as it goes: requests in flight, and why; decode workers in use, and why; bytes asked
-	 * for at once by one request; bytes of windows in memory and on disk; windows of each stream that are
-	 * read behind the one in use, the most that the memory allows, and why. */
+	uint32_t stalled;      /* the reader waits now, for stage stalled - 1; 0 = it does not wait */
+	char stalled_key[128]; /* the shard that it waits for, cut; "" = no particular one */
+	/* Values that fetchd chooses while it runs: concurrent requests; decode workers in use; windows of
+	 * each stream that are read ahead of the one in use; each with its upper bound, and its reason below.
+	 * Bytes of a request; bytes of windows in memory and on disk. */
 	uint32_t at_once, at_once_max, workers, workers_max, ahead, ahead_max;
 	uint64_t part_bytes, memory_bytes, spilled_bytes;
 	uint64_t hedged, hedges_won; /* ranges asked for twice; where the second was faster */
-	/* Of several sources, pace_reason is that of the one that may have the fewest requests in flight, the
-	 * first of those, and says which, as configured: "source 2: ..." */
+	/* With several sources, pace_reason is the reason of the source with the lowest bound of concurrent
+	 * requests, and names it: "source 2: ..." */
 	char pace_reason[96], workers_reason[96], ahead_reason[96];
 };
 
 struct status_traind {
-	uint64_t epoch, epochs;      /* the epoch in work, counted from 0 */
+	uint64_t epoch, epochs;      /* the current epoch, counted from 0; run.epochs */
 	uint64_t step, epoch_step;   /* of the run; of the epoch */
 	uint64_t epoch_steps;        /* of a whole epoch; 0 = not known yet */
 	uint64_t rows;               /* trained on since the program began */
 	uint64_t busy_us, waited_us; /* the device had work; it had none because no batch was there */
 	uint64_t throttled_us;       /* pauses of the run to cool down */
-	uint64_t checkpoint_step, checkpoint_us;     /* the newest on the disk, and when (Unix time) */
+	uint64_t checkpoint_step, checkpoint_us;     /* newest checkpoint on the disk; its Unix time */
 	double loss, accuracy;                       /* of the epoch so far */
 	double validation_loss, validation_accuracy; /* of the last pass, NaN = none yet */
 	char device[128];
@@ -71,9 +72,9 @@ struct status_traind {
 
 struct status_uploadd {
 	uint64_t checkpoint_step; /* latest.json names it */
-	uint64_t checkpoint_us;   /* when this process moved it there (Unix time); 0 = an earlier one did */
+	uint64_t checkpoint_us;   /* Unix time at which this process set it; 0 = an earlier process did */
 	uint64_t bytes, retries;  /* sent; requests tried again, all classes */
-	uint64_t busy_us;         /* passes that sent something of the current run */
+	uint64_t busy_us;         /* time of passes that sent something of the current run */
 };
 
 struct status {
@@ -84,8 +85,8 @@ struct status {
 	uint64_t updated_us;       /* Unix time; set by status_write */
 	char run_id[RUN_ID_BYTES]; /* "" = none */
 	char phase[32];            /* one word: "waiting", "restoring", "training" ... */
-	char text[256];            /* what it does or waits for, or its last error, for a person */
-	char degraded[256];        /* why it is not well, whatever it does; "" = it is; set by status_write */
+	char text[256];            /* a sentence for a person: current work, or the last error */
+	char degraded[256];        /* why the daemon is not well; "" = it is well; set by status_write */
 	union {
 		struct status_fetchd fetchd;
 		struct status_traind traind;
@@ -93,21 +94,22 @@ struct status {
 	};
 };
 
-struct status_page; /* a writer's */
+struct status_page; /* the writer's side of a page */
 
 const char *status_daemon_name(enum status_daemon daemon);
-/* "list", "first_byte" ... */
+/* Returns "list", "first_byte" ... */
 const char *status_stage_name(enum stall_stage stage);
 
-/* Make or take over the daemon's page. Errors: -errno of the file. */
+/* Opens the page of a daemon, and makes it where it is missing. Errors: -errno of the file. */
 MUST_CHECK int status_open(enum status_daemon daemon, struct status_page **ret_page, struct error *err);
 void status_closep(struct status_page **page);
-/* One pwrite(2). What cannot be written is left out: status is never worth a run. */
+/* Writes the page with one pwrite(2). A failure is ignored: the run matters more than its status. */
 void status_write(struct status_page *page, struct status *status);
 
-/* From now on status_write() says in every page of this process why it is not well; "" = it is. One that says
- * why comes before other threads begin; any of them may take it back. */
+/* Sets `degraded` of all pages that this process writes from now on; "" = the process is well. Call it with a
+ * text before other threads start; any thread may call it with "". */
 void status_set_degraded(const char *text);
 
-/* The newest whole copy. Errors: -ENOENT no page; -EBADMSG no copy is whole, or of another version. */
+/* Reads the newest whole copy. Errors: -ENOENT no page; -EBADMSG no copy is whole, or the version is another.
+ */
 MUST_CHECK int status_read(enum status_daemon daemon, struct status *ret_status, struct error *err);
