@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kiln-generator: what kiln.conf says becomes drop-ins of Kiln's units, systemd.generator(7). It runs as root
- * before anything else and PID 1 waits for it: it sees no /data, runs nothing, writes only the folder it is
- * given, and ends after 5 s whatever happens.
+ * kiln-generator: makes drop-ins of Kiln's units from kiln.conf, systemd.generator(7). It runs as root before
+ * all other programs, and PID 1 waits for it. So it does not read /data, starts no program, writes only to
+ * the folder that it is given, and ends after 5 s in any case. One thread, and no state: every boot and
+ * reload runs it again.
  *
- * A line that it writes has one of the forms of units.c, its values are numbers, CPU lists, truth values and
- * the strings that core/config/config_forms.c checks letter by letter.
+ * Every line that it writes has one of the forms in units.c. Values in them are numbers, CPU lists, truth
+ * values, and strings whose letters core/config/config_forms.c has checked, so that no value can add a line.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #define UNITS_TEXT_BYTES 4096u
 
 struct units_file {
-	const char *unit; /* the drop-in's */
+	const char *unit; /* the unit that the drop-in belongs to */
 	char text[UNITS_TEXT_BYTES];
 };
 
@@ -31,7 +32,7 @@ enum units_kind {
 	UNITS_KINDS
 };
 
-/* The drop-in of one unit; `now` decides which gaps of local time are near. An empty text: it needs none.
- * Errors: -E2BIG. */
+/* Makes the drop-in of a unit; an empty text: the unit needs none. The timer's drop-in has the dates of the
+ * gaps in local time after `now`. Errors: -E2BIG the text is too long. */
 MUST_CHECK int units_write(const struct config *config, enum units_kind kind, int64_t now,
 			   struct units_file *ret_file, struct error *err);

@@ -15,7 +15,7 @@
 #define LINE_BYTES    960 /* /dev/kmsg takes about 1 KiB */
 #define GAP_WARN_DAYS 366u
 
-/* The journal is not there yet. */
+/* Logs to the kernel's log, because journald is not running yet. */
 static void say(int level, const char *format, ...) PRINTF(2, 3);
 
 static void say(int level, const char *format, ...)
@@ -62,7 +62,7 @@ static int write_file(const char *folder, const struct units_file *file, struct 
 
 static struct units_file files[UNITS_KINDS];
 
-/* Every text before the first is written: drop-ins of two configurations fit nobody. */
+/* Make all texts before the first is written, so that drop-ins never come from two configurations. */
 static int make(const char *path, int64_t now, struct config *ret_config, struct error *err)
 {
 	int r = config_load(path, ret_config, err);
@@ -72,7 +72,7 @@ static int make(const char *path, int64_t now, struct config *ret_config, struct
 	return r;
 }
 
-/* 1: there is none to go by. */
+/* Returns 1 where there is no usable configuration. */
 static int load(int64_t now, struct config *ret_config, struct error *err)
 {
 	char path[PATH_BYTES], good[PATH_BYTES + 8];
@@ -84,11 +84,11 @@ static int load(int64_t now, struct config *ret_config, struct error *err)
 	config_done(ret_config);
 	(void)snprintf(good, sizeof(good), "%s" CONFIG_GOOD_SUFFIX, path);
 	if (make(good, now, ret_config, err) < 0) {
-		say(LOG_ERR, "%s cannot be used, and there is no good one before it: no run starts by itself",
+		say(LOG_ERR, "%s cannot be used, and there is no earlier good one: no run starts by itself",
 		    path);
 		return 1;
 	}
-	say(LOG_WARNING, "%s cannot be used: the units are those of the last good one, %s", path, good);
+	say(LOG_WARNING, "%s cannot be used: the units follow the last good one, %s", path, good);
 	return 0;
 }
 

@@ -9,14 +9,16 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Gaps are given a date each, so many nights ahead: more than an image lives without a boot. */
+/* How many days ahead gaps are given dates: more than a box runs without a boot, at which this program runs
+ * again.
+ */
 #define GAP_DAYS     1500u
 #define GAPS_MAX     8
-#define MEMORY_OTHER ((uint64_t)512 << 20) /* of fetchd: code, libraries, stacks */
+#define MEMORY_OTHER ((uint64_t)512 << 20) /* code, libraries and stacks of fetchd */
 
 static void add(struct units_file *file, const char *format, ...) PRINTF(2, 3);
 
-/* A text that is too long stays without its end, and units_write() refuses it. */
+/* Adds to the text. A text that is too long is cut, and units_write() refuses it. */
 static void add(struct units_file *file, const char *format, ...)
 {
 	size_t used = strlen(file->text);
@@ -27,7 +29,7 @@ static void add(struct units_file *file, const char *format, ...)
 	va_end(args);
 }
 
-/* systemd.unit(5), "Specifiers". */
+/* Doubles each %, which begins a specifier, systemd.unit(5). */
 static void add_string(struct units_file *file, const char *text)
 {
 	for (; *text; text++)
@@ -54,7 +56,7 @@ static void add_gaps(struct units_file *file, const struct config *config, int64
 	unsigned left = GAP_DAYS;
 	int64_t from = now;
 
-	/* systemd leaves a night out whose time does not exist. */
+	/* systemd leaves out a night whose time does not exist: give the timer the date and time instead. */
 	for (int i = 0; i < GAPS_MAX && left > 0 && night_gap_next(config, from, left, &gap); i++) {
 		add(file, "OnCalendar=%04d-%02d-%02d %02u:%02u:00 ", gap.year, gap.month, gap.day,
 		    gap.minutes / 60, gap.minutes % 60);
@@ -77,7 +79,8 @@ static void timer(struct units_file *file, const struct config *config, int64_t 
 	add_string(file, config->run.zone);
 	add(file, "\n");
 	add_gaps(file, config, now);
-	/* kiln-oneshot nightly decides on a start that was missed, and says so. */
+	/* After a missed start systemd starts the unit at boot; kiln-oneshot nightly then decides what to do.
+	 */
 	add(file, "Persistent=yes\n");
 }
 
@@ -92,7 +95,7 @@ static void add_credential(struct units_file *file, const char *name)
 	add(file, "\n");
 }
 
-/* Each once, and none for no name. */
+/* Adds a name to the list, unless it is empty or in the list already. Returns the new count. */
 static uint32_t add_name(const char **names, uint32_t count, const char *name)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -107,7 +110,8 @@ enum stores {
 	STORES_SINK = 1u << 1,
 };
 
-/* Of the stores that the service talks to alone: with one that is missing it does not start. */
+/* Adds the credentials of the stores that the service uses, and no other: systemd does not start a service
+ * with a missing credential. */
 static void credentials(struct units_file *file, const struct config *config, unsigned stores)
 {
 	const char *names[CONFIG_SOURCES_MAX + 1];
@@ -123,7 +127,7 @@ static void credentials(struct units_file *file, const struct config *config, un
 		add_credential(file, names[i]);
 }
 
-/* It starts without them, too: that one is missing is what it may have to tell. */
+/* The report starts also without its credentials, because it may have to report that one is missing. */
 static void report_credentials(struct units_file *file, const struct config *config)
 {
 	const char *names[2];
@@ -140,21 +144,21 @@ static void report_credentials(struct units_file *file, const struct config *con
 	}
 }
 
-/* Windows, what waits for the cache, connections, the ranges asked for twice, and the ring where it lies on
- * normal pages. */
+/* Returns the memory limit of fetchd: windows, shards that wait for the cache, connections, ranges requested
+ * twice, and the ring, which counts where it lies on normal pages. */
 static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
 {
 	struct ring_geometry geometry;
 	struct example_schema schema;
-	uint64_t parts, bytes = MEMORY_OTHER;
+	uint64_t requests, bytes = MEMORY_OTHER;
 	int r = batch_schema(config, &schema, err);
 
 	if (r < 0)
 		return r;
 	batch_geometry(config, &schema, &geometry);
-	parts = config_fetch_connections(config) * CONFIG_CONNECTION_BYTES +
-		2 * config_fetch_part_bytes(config);
-	if (__builtin_add_overflow(bytes, parts, &bytes) ||
+	requests = config_fetch_connections(config) * CONFIG_CONNECTION_BYTES +
+		   2 * config_fetch_part_bytes(config);
+	if (__builtin_add_overflow(bytes, requests, &bytes) ||
 	    __builtin_add_overflow(bytes, config->fetch.memory_bytes, &bytes) ||
 	    __builtin_add_overflow(bytes, config_fetch_cache_backlog_bytes(config), &bytes) ||
 	    __builtin_add_overflow(bytes, ring_file_bytes(&geometry), &bytes))
@@ -183,7 +187,7 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 		r = fetchd_memory(config, &bytes, err);
 		if (r < 0)
 			return r;
-		/* The plan goes into the store beside the run. */
+		/* fetchd uploads the plan to the sink. */
 		credentials(ret_file, config, STORES_SOURCES | STORES_SINK);
 		add(ret_file, "[Service]\nMemoryMax=%" PRIu64 "\n", bytes);
 		break;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kiln-steer: what kiln-controld may have done by systemd. The socket kiln-steer.socket starts one process a
- * request: one word and a newline on standard input, one line on standard output, "ok" or "error TEXT". Root
- * without a capability, and a fixed table: no word names a unit or a path.
+ * kiln-steer: the few actions of systemd that kiln-controld may ask for. kiln-steer.socket starts a process
+ * for each request: standard input has one word and a newline, standard output gets one line, "ok" or "error
+ * TEXT".
+ *
+ * Why a program of its own: kiln-controld reads requests of other machines and runs without rights, while
+ * starting and stopping units needs root. kiln-steer runs as root without any capability, and a fixed table
+ * maps each word to an action: no word can name a unit or a path. One thread, no state; a killed kiln-steer
+ * leaves its action to systemd, and kiln-controld gets no answer.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -13,7 +18,7 @@
 #include <sysexits.h>
 
 #define WORD_BYTES_MAX 32u
-#define WAIT_MS        2000 /* for the rest of a word */
+#define WAIT_MS        2000 /* longest wait for more of the word */
 
 static int stop_run(struct manager *manager, struct error *err)
 {
@@ -25,7 +30,7 @@ static int power_off(struct manager *manager, struct error *err)
 	return manager_power(manager, "poweroff.target", err);
 }
 
-/* What only an image brings. */
+/* Starts a unit that exists only in an image. */
 static int start_of_image(struct manager *manager, const char *unit, struct error *err)
 {
 	int r = manager_start(manager, unit, err);
@@ -57,7 +62,7 @@ static const struct {
 	{ "factory.reset", factory_reset },  { "cache.preload", preload },
 };
 
-/* All of one line that ends with its newline, and nothing behind it. */
+/* Reads one line. Nothing may follow its newline. */
 static int read_word(char word[static WORD_BYTES_MAX], struct error *err)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };

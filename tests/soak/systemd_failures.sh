@@ -34,7 +34,7 @@ goes_on "it trains"
 sed 's/epochs = 1000000/epochs = "none"/' "$work/good.conf" >"$conf"
 is "$(steer config.reload)" ok "a wrong kiln.conf, and a reload"
 like "$(cat "$work/kmsg")" 'kiln-generator: .*kiln.conf:1: run.epochs: ' "the generator says what is wrong"
-like "$(cat "$work/kmsg")" 'the units are those of the last good one' "and what it goes by"
+like "$(cat "$work/kmsg")" 'the units follow the last good one' "and what it goes by"
 like "$(inside systemctl show -P NextElapseUSecRealtime kiln-nightly.timer)" "$(date -u +%Y)" "the timer still has a time"
 kill_it fetchd KILL
 kill_it traind KILL

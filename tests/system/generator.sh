@@ -65,7 +65,7 @@ config 'at = "25:00"; zone = "Nowhere";'
 generate
 is "$rc" 0 "a bad one is no reason to fail"
 like "$said" 'kiln.conf:1: run.at: found "25:00"' "it says what is wrong"
-like "$said" 'the units are those of the last good one' "and which one it goes by"
+like "$said" 'the units follow the last good one' "and which one it goes by"
 like "$(drop_in kiln-nightly.timer)" '01:15:00 Asia/Tokyo' "that one's timer"
 "$KILN_BIN/kiln-oneshot" keep-config 2>/dev/null
 is "$?:$(cmp "$conf.good" "$work/good")" "78:" "a bad one never becomes the last good one"

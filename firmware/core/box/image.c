@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-#define LINE_BYTES  4096u /* of a kernel's command line, at most */
+#define LINE_BYTES  4096u /* longest command line of a kernel */
 #define VALUE_BYTES 96u
 
-/* The value of the word "KEY=VALUE" in a file of lines; "" where there is none. Returns out. */
+/* Finds the word "KEY=VALUE" in a file and copies its value; "" where there is none. Returns out. */
 static char *value_of(enum path which, const char *key, char out[static VALUE_BYTES])
 {
-	char path[PATH_BYTES], line[LINE_BYTES], *place;
+	char path[PATH_BYTES], line[LINE_BYTES], *rest;
 	CLEANUP(close_file) FILE *file = fopen(path_of(which, NULL, path), "re");
 
 	*out = '\0';
 	while (file && !*out && fgets(line, sizeof(line), file))
-		for (char *word = strtok_r(line, " \n", &place); word; word = strtok_r(NULL, " \n", &place))
+		for (char *word = strtok_r(line, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
 			if (strncmp(word, key, strlen(key)) == 0)
 				(void)snprintf(out, VALUE_BYTES, "%s", word + strlen(key));
 	return out;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define GAP_MINUTES (24u * 60u) /* the longest yet: Samoa left out a day in 2011 */
+#define GAP_MINUTES (24u * 60u) /* the longest gap so far: Samoa skipped a day in 2011 */
 
 /* ---- Local time ---- */
 
@@ -25,7 +25,8 @@ static bool same_minute(const struct tm *a, const struct tm *b)
 	return a->tm_mday == b->tm_mday && a->tm_hour == b->tm_hour && a->tm_min == b->tm_min;
 }
 
-/* Whether local time has this minute of the day, and when. */
+/* Tells whether local time has this minute of the day, and at which instant. mktime(3) accepts a minute
+ * inside a gap and moves it, so convert back and compare. */
 static bool minute_of(const struct tm *day, unsigned minutes, int64_t *ret_time)
 {
 	struct tm tm = { .tm_year = day->tm_year, .tm_mon = day->tm_mon, .tm_mday = day->tm_mday };
@@ -38,13 +39,15 @@ static bool minute_of(const struct tm *day, unsigned minutes, int64_t *ret_time)
 	time = mktime(&tm);
 	if (!localtime_r(&time, &back) || back.tm_hour * 60 + back.tm_min != (int)(minutes % 1440))
 		return false;
-	/* Of a minute that comes twice mktime(3) may give the second. */
+	/* When clocks go back, a minute comes twice, and mktime(3) may return the second: try an hour
+	 * earlier. */
 	earlier = time - 3600;
 	*ret_time = localtime_r(&earlier, &before) && same_minute(&before, &back) ? earlier : time;
 	return true;
 }
 
-/* The instant of this minute of the day, moved past a gap to *ret_minutes. */
+/* Returns the instant of this minute of the day. Inside a gap it takes the first minute after the gap;
+ * *ret_minutes is the minute used. */
 static int64_t instant(const struct tm *day, unsigned minutes, unsigned *ret_minutes)
 {
 	int64_t time = 0;
@@ -55,7 +58,8 @@ static int64_t instant(const struct tm *day, unsigned minutes, unsigned *ret_min
 	return time;
 }
 
-/* Noon, so that no change of the clocks moves it to another day. */
+/* Returns the day `offset` days after the day of `now`. Compute with noon: a change of the clocks then never
+ * moves the result to another day. */
 static void day_of(int64_t now, int offset, struct tm *ret_day)
 {
 	time_t time = now;
@@ -78,7 +82,7 @@ static struct times open_times(const struct config *config)
 {
 	struct times times = { 0 };
 
-	/* A loaded configuration was read by the same functions. */
+	/* These cannot fail: config_load() has checked the texts with the same functions. */
 	(void)local_days_parse(config->run.days, &times.days);
 	(void)local_time_parse(config->run.at, &times.at);
 	(void)local_time_parse(config->run.ends_at, &times.ends_at);
@@ -93,7 +97,7 @@ static bool begins_on(const struct times *times, const struct tm *day)
 
 /* ---- Nights ---- */
 
-/* The first start after `now`, or the last one not after it. */
+/* Returns the first start after `now` (step 1), or the last one that is not after `now` (step -1). */
 static int64_t find_start(const struct config *config, int64_t now, int step)
 {
 	struct times times = open_times(config);

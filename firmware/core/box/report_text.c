@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report's JSON as a page of text. Nothing in it is trusted to be there. */
+/* Prints a report's JSON as a page of text. Any member may be missing. */
 #include "core/box/reports.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-#define WIDTH 12 /* of what stands left of the values */
+#define WIDTH 12 /* of the column left of the values */
 
 static const cJSON *member(const cJSON *object, const char *key)
 {
@@ -27,7 +27,7 @@ static const char *text(const cJSON *object, const char *key)
 	return value ? value : "-";
 }
 
-/* "2026-11-22 22:00:00", or behind the day */
+/* Returns "2026-11-22 22:00:00", or only the time where `day` is false. */
 static const char *date(double seconds, bool day, char out[static 32])
 {
 	const time_t time = (time_t)seconds;
@@ -40,7 +40,7 @@ static const char *date(double seconds, bool day, char out[static 32])
 	return out;
 }
 
-/* ---- Parts ---- */
+/* ---- Sections ---- */
 
 void report_print_time(const cJSON *time, FILE *out)
 {
@@ -63,7 +63,7 @@ void report_print_time(const cJSON *time, FILE *out)
 			fprintf(out, "  %-24s  %10.1f s\n", rows[i].label, number(time, rows[i].key));
 }
 
-/* A loss of numbers has no accuracy. */
+/* There is no accuracy where the label is a number. */
 void report_print_test(const cJSON *test, FILE *out)
 {
 	if (!cJSON_IsObject(test))

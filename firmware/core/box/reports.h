@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
 /*
- * The reports of past nights: PATH_REPORTS/<id>.json, and <id>.txt, a page for people. An id is when the
- * night began, YYYYMMDD-HHMMSS in UTC, so that ids sort by time. `kiln-oneshot report` alone writes them;
- * REPORTS_MAX are kept. <id>.pending is there until the report is where it belongs: {"store": TEXT, "notify":
- * TEXT}, each as long as it is not there, with the reason. <id>.night is a night that has no report yet
+ * The reports of past nights: PATH_REPORTS/<id>.json, and <id>.txt, a page for people. An id is the start of the
+ * night, YYYYMMDD-HHMMSS in UTC, so that ids sort by time. Only `kiln-oneshot report` writes reports, and it keeps
+ * REPORTS_MAX. <id>.pending exists while the report waits to be delivered: {"store": TEXT, "notify": TEXT}, where
+ * a member gives the reason why the report is not there yet. <id>.night is a night whose report is not made yet
  * (core/box/tonight.h).
  *
- * The JSON, schema 1; what is not known is null, and members are added, never changed:
+ * The JSON, schema 1. A value that is not known is null; new versions add members and never change one:
  *   schema, id, text (one sentence), outcome ("finished", "failed", "expired", "stopped", "halted": a service
  *   ended for good, "never_started"), reason, host, version, machine, slot, build (core/box/image.h),
  *   night   {from_s, to_s, by: "timer" or "hand", next_s}
@@ -16,11 +16,11 @@
  *   curves  {loss, accuracy, validation_loss, validation_accuracy}, each {first, best, best_epoch, last}
  *   test    {loss, accuracy, rows}
  *   time    {starts, starting_s, waiting_s, training_s, evaluating_s, checkpoints_s, paused_s, throttled_s,
- *           upload_s}, of the run over all its nights; uploads go on beside the rest
- *   faults  [{event, level, count, last_s, message}] of the night, by core/base/events.h, the last message of each;
- *           null: the journal cannot be read
+ *           upload_s}, of all nights of the run; uploads run at the same time as the other stages
+ *   faults  [{event, level, count, last_s, message}] of the night, by event (core/base/events.h); message: the
+ *           last one; null: the journal cannot be read
  *   quarantine, left_behind, changed: as in run.json
- *   degraded [{daemon, why}] as it was at the end
+ *   degraded [{daemon, why}] at the end of the night
  */
 /* clang-format on */
 #pragma once
@@ -36,25 +36,25 @@
 #define REPORT_ID_BYTES  16u
 #define REPORTS_MAX      30u
 
-/* Of the night that began at `from_s`. */
+/* Returns out: the id of the night that began at `from_s`. */
 char *report_id(int64_t from_s, char out[static REPORT_ID_BYTES]);
-/* `form`: "json", "txt", "pending" or "night". */
+/* Returns out: the path of a report. `form`: "json", "txt", "pending" or "night". */
 char *report_path(const char *id, const char *form, char out[static PATH_BYTES]);
-/* The ids with a file of this form, oldest first, in a malloc'ed array that the caller frees. */
+/* Lists the ids that have a file of this form, oldest first, in an array that the caller frees. */
 MUST_CHECK int report_list(const char *form, char (**ret_ids)[REPORT_ID_BYTES], uint32_t *ret_count,
 			   struct error *err);
-/* The newest one, {id, outcome, text, pending {store, notify}}, and null where there is none. NULL: no
- * memory. */
+/* Returns the newest report as {id, outcome, text, pending {store, notify}}; a null item where there is none.
+ * NULL: no memory. */
 cJSON *report_newest(void);
-/* Remove the oldest ones; what cannot be removed stays. */
+/* Removes the oldest reports, so that REPORTS_MAX are left; ignores files that cannot be removed. */
 void report_keep(void);
 
-/* ---- Words, for the page and for `kiln report` ---- */
+/* ---- Text, for the page and for `kiln report` ---- */
 
-/* All of it. */
+/* Prints the whole page. */
 void report_print(const cJSON *report, FILE *out);
-/* Parts, each nothing where the object is NULL or null: a table of "time", a line of "test", "left_behind".
- */
+/* Print the member "time" as a table, "test" as a line, and "left_behind"; nothing where the object is NULL
+ * or null. */
 void report_print_time(const cJSON *time, FILE *out);
 void report_print_test(const cJSON *test, FILE *out);
 void report_print_left_behind(const cJSON *left, FILE *out);

@@ -17,7 +17,7 @@ static char *path_of_file(char out[static PATH_BYTES])
 	return path_of(PATH_RUNS, FILE_NAME, out);
 }
 
-/* Who starts, who ends and who says why may come at once. */
+/* Programs that start a night, end it or give a reason may run at the same time. */
 static int lock(int *ret_fd, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -26,7 +26,7 @@ static int lock(int *ret_fd, struct error *err)
 	return r < 0 ? r : file_lock(path_of(PATH_RUNS, LOCK_NAME, path), ret_fd, err);
 }
 
-/* "" where it is not known, which is no boot's. */
+/* Returns the id of this boot; "", which no boot has, where it is not known. */
 static char *this_boot(char out[static SD_ID128_STRING_MAX])
 {
 	sd_id128_t boot;
@@ -90,7 +90,8 @@ static int load(const char *path, struct tonight *ret_tonight, struct error *err
 	return 0;
 }
 
-/* Noted first, then moved: a power cut in between leaves one that is known to be over. */
+/* Note the end first, then move the file: after a power cut in between, tonight_settle() finds a night that
+ * is over and moves it. */
 static int put_over(struct tonight *tonight, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The night that goes on, from the timer's or a person's start: PATH_RUNS/tonight.json. One that is over lies
- * beside the reports, PATH_REPORTS/<its report's id>.night, until `kiln-oneshot report` has made its report,
- * so that any number of them may wait. Neither is lost by a power cut, at whatever moment.
+ * core/box: what only the programs of a box use: its nights (night.h, tonight.h), their reports (reports.h),
+ * the update (update.h), the identity of the image (image.h) and the state of its disk (data_disk.h). No
+ * threads; all state lies in files.
  *
- * Order: tonight_begin by kiln-oneshot nightly, and where there is none by kiln-oneshot begin -> tonight_say
- * by whoever keeps a run from starting -> tonight_end by whoever ends it -> tonight_load_over and
- * tonight_reported by kiln-oneshot report.
+ * The current night, from its start by the timer or by hand: PATH_RUNS/tonight.json. A night that is over
+ * becomes PATH_REPORTS/<id of its report>.night, until `kiln-oneshot report` has made its report, so that any
+ * number of nights may wait for a report. Every step replaces or renames a whole file, so a power cut loses
+ * no night.
+ *
+ * Order: tonight_begin() by kiln-oneshot nightly, or by kiln-oneshot begin for a start by hand ->
+ * tonight_say() by a program that keeps a run from starting -> tonight_end() by the program that ends the
+ * night -> tonight_load_over() and tonight_reported() by kiln-oneshot report.
  */
 #pragma once
 
@@ -16,30 +21,33 @@
 #define TONIGHT_REASON_BYTES 1024u
 
 struct tonight {
-	int64_t from_s;                    /* Unix time */
-	int64_t over_s;                    /* Unix time; 0 = it goes on */
-	bool by_timer;                     /* not by hand: whoever started it need not be there any more */
-	bool before_boot;                  /* it began before the box was last started */
-	char run_id[RUN_ID_BYTES];         /* the unfinished run that it goes on with, or once it is over the
-					    * one that it had; "" = none */
-	char reason[TONIGHT_REASON_BYTES]; /* what kept a run from starting, or from going on; "" = nothing */
+	int64_t from_s;            /* Unix time */
+	int64_t over_s;            /* Unix time of the end; 0 = the night goes on */
+	bool by_timer;             /* the timer started it; false: a person did */
+	bool before_boot;          /* it began before the last boot */
+	char run_id[RUN_ID_BYTES]; /* the unfinished run that the night goes on with; of a night that is
+				    * over, its run; "" = none */
+	char reason[TONIGHT_REASON_BYTES]; /* why no run started or went on; "" = none */
 };
 
-/* From now on; by hand it is the one that goes on, if any. The current record, if it is unfinished, is the
- * run. Where the timer begins one, or the run of the one before has come to its end, that one is over. */
+/* Begins a night now. A start by hand in a night that goes on belongs to this night. A start by the timer, or
+ * after the run of the night before has ended, ends the night before. The current run, if it is unfinished,
+ * becomes the run of the night. */
 MUST_CHECK int tonight_begin(bool by_timer, struct error *err);
-/* Errors: -ENOENT no night goes on; -EBADMSG a damaged file. */
+/* Loads the current night. Errors: -ENOENT there is none; -EBADMSG a damaged file. */
 MUST_CHECK int tonight_get(struct tonight *ret_tonight, struct error *err);
-/* Whether it is this night's: begun in it, or unfinished when it began. */
+/* Tells whether the run belongs to the night: it began in the night, or was unfinished when the night began.
+ */
 bool tonight_has(const struct tonight *tonight, const struct run *run);
-/* What is said last stays. Without a night it is one by hand, from now on. */
+/* Sets the reason; the last one counts. Begins a night by hand where there is none. */
 MUST_CHECK int tonight_say(const char *reason, struct error *err);
 
-/* The one that began at `from_s` is over; another one stays, and where there is none nothing is done.
- * -EBADMSG: a damaged file, which goes. */
+/* Ends the night that began at `from_s`; does nothing where there is no night, or another one. Errors:
+ * -EBADMSG a damaged file, which is removed. */
 MUST_CHECK int tonight_end(int64_t from_s, struct error *err);
-/* The rest of an end that a power cut left half done. */
+/* Completes the end of a night that a power cut interrupted. */
 MUST_CHECK int tonight_settle(struct error *err);
-/* Of an id that report_list("night") has. */
+/* Loads a night that is over, by an id of report_list("night"). */
 MUST_CHECK int tonight_load_over(const char *id, struct tonight *ret_tonight, struct error *err);
+/* Removes a night whose report is made. */
 MUST_CHECK int tonight_reported(const char *id, struct error *err);

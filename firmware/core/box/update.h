@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An update of the box, from `kiln update` to its restart: how it goes stands in one note, PATH_UPDATE_NOTE,
- * which a restart forgets. One program at a time writes it, whole by rename, in this order:
- *     kiln-controld                  asked
- *     kiln-oneshot update-fetch      fetching
- *     kiln-oneshot update            waiting (for a checkpoint), installing, installed, restarting
- *     any of them, or kiln-oneshot update-failed for one that was killed: failed
- * The bundle is PATH_BUNDLE: from there alone it is installed, and whichever of them ends the update takes it
- * away.
+ * An update of the box, from `kiln update` to the restart. Its state is one note, PATH_UPDATE_NOTE, on a
+ * tmpfs: a restart forgets it, because afterwards the slots tell how the update went. One program at a time
+ * writes the note, whole by rename, in this order: kiln-controld                  asked kiln-oneshot
+ * update-fetch      fetching kiln-oneshot update            waiting (for a checkpoint), installing,
+ * installed, restarting the program that fails, or kiln-oneshot update-failed for a program that was killed:
+ * failed The bundle is installed from PATH_BUNDLE only. The program that ends the update removes the bundle.
  */
 #pragma once
 
@@ -24,7 +22,7 @@ enum update_state {
 	UPDATE_FETCHING,
 	UPDATE_WAITING,
 	UPDATE_INSTALLING,
-	UPDATE_INSTALLED, /* the box restarts into it when no run goes on */
+	UPDATE_INSTALLED, /* the box restarts as soon as no run is in progress */
 	UPDATE_RESTARTING,
 	UPDATE_FAILED,
 	UPDATE_STATE_MAX,
@@ -34,20 +32,21 @@ struct update {
 	enum update_state state;
 	char url[UPDATE_URL_MAX + 1];
 	char version[64];           /* of the bundle, as soon as it is known */
-	char text[1024];            /* a sentence for people: what it waits for, why it failed; "" = none */
-	bool restart;               /* whatever run goes on: it is resumed */
+	char text[1024];            /* a sentence for people: why it waits or failed; "" = none */
+	bool restart;               /* restart also during a run, which goes on afterwards */
 	uint64_t started_s;         /* Unix time */
-	uint64_t bytes, bytes_done; /* of the bundle while it is fetched; 0 = not known */
+	uint64_t bytes, bytes_done; /* size of the bundle, and bytes fetched; 0 = not known */
 };
 
 const char *update_state_name(enum update_state state);
-/* Everything but failed. */
+/* Tells whether the update is in progress: every state but failed. */
 bool update_goes_on(const struct update *update);
 
-/* Where the bundle lies while it is being fetched: store_get_file() fills this one first. */
+/* Returns out: the path of the bundle while it is fetched, which store_get_file() writes before it renames
+ * it. */
 char *update_part_path(char out[static PATH_BYTES]);
-/* What was fetched for it, or in part, goes. */
+/* Removes the bundle, also a bundle that is fetched in part. */
 void update_discard(void);
-/* Errors: -ENOENT there was none since the box started; -EBADMSG. */
+/* Loads the note. Errors: -ENOENT there was no update since the box started; -EBADMSG a damaged note. */
 MUST_CHECK int update_load(struct update *ret_update, struct error *err);
 MUST_CHECK int update_save(const struct update *update, struct error *err);
