@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define LIMIT_S       5   /* PID 1 waits for every generator */
-#define LINE_BYTES    960 /* /dev/kmsg takes about 1 KiB */
+#define LINE_BYTES    960 /* /dev/kmsg accepts about 1 KiB */
 #define GAP_WARN_DAYS 366u
 
 /* Logs to the kernel's log, because journald is not running yet. */

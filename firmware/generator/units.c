@@ -9,8 +9,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* How many days ahead gaps are given dates: more than a box runs without a boot, at which this program runs
- * again.
+/* Give gaps in this many days ahead their dates: more than a box runs without a boot, at which this program
+ * runs again.
  */
 #define GAP_DAYS     1500u
 #define GAPS_MAX     8

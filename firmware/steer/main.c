@@ -4,7 +4,7 @@
  * for each request: standard input has one word and a newline, standard output gets one line, "ok" or "error
  * TEXT".
  *
- * Why a program of its own: kiln-controld reads requests of other machines and runs without rights, while
+ * Why a program of its own: kiln-controld reads requests of other machines and runs without privileges, while
  * starting and stopping units needs root. kiln-steer runs as root without any capability, and a fixed table
  * maps each word to an action: no word can name a unit or a path. One thread, no state; a killed kiln-steer
  * leaves its action to systemd, and kiln-controld gets no answer.

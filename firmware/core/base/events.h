@@ -130,13 +130,13 @@ extern const size_t event_fields_count;
 struct event_row {
 	const char *name;
 	const char *message_id; /* 32 hexadecimal digits */
-	int priority;           /* of syslog(3) */
+	int priority;           /* a level of syslog(3) */
 	uint32_t fields;        /* bit i: event_fields[i] */
 	const char *help;
 };
 extern const struct event_row event_rows[EVENT_MAX];
 
-/* Both return NULL where there is no such event. */
+/* Return NULL where there is no such event. */
 const struct event_row *event_by_name(const char *name);
 const struct event_row *event_by_message_id(const char *message_id);
 

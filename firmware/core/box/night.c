@@ -46,7 +46,7 @@ static bool minute_of(const struct tm *day, unsigned minutes, int64_t *ret_time)
 	return true;
 }
 
-/* Returns the instant of this minute of the day. Inside a gap it takes the first minute after the gap;
+/* Returns the instant of this minute of the day. Inside a gap it is the first minute after the gap;
  * *ret_minutes is the minute used. */
 static int64_t instant(const struct tm *day, unsigned minutes, unsigned *ret_minutes)
 {
@@ -82,7 +82,7 @@ static struct times open_times(const struct config *config)
 {
 	struct times times = { 0 };
 
-	/* These cannot fail: config_load() has checked the texts with the same functions. */
+	/* Parsing cannot fail: config_load() has checked the texts with the same functions. */
 	(void)local_days_parse(config->run.days, &times.days);
 	(void)local_time_parse(config->run.at, &times.at);
 	(void)local_time_parse(config->run.ends_at, &times.ends_at);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WIDTH 12 /* of the column left of the values */
+#define WIDTH 12 /* columns left of the values */
 
 static const cJSON *member(const cJSON *object, const char *key)
 {

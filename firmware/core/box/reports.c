@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const forms[] = { "json", "txt", "pending" }; /* of a finished report */
+static const char *const forms[] = { "json", "txt", "pending" }; /* suffixes of a finished report */
 
 char *report_id(int64_t from_s, char out[static REPORT_ID_BYTES])
 {

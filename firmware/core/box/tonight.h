@@ -24,7 +24,7 @@ struct tonight {
 	int64_t from_s;            /* Unix time */
 	int64_t over_s;            /* Unix time of the end; 0 = the night goes on */
 	bool by_timer;             /* the timer started it; false: a person did */
-	bool before_boot;          /* it began before the last boot */
+	bool before_boot;          /* the night began before the last boot */
 	char run_id[RUN_ID_BYTES]; /* the unfinished run that the night goes on with; of a night that is
 				    * over, its run; "" = none */
 	char reason[TONIGHT_REASON_BYTES]; /* why no run started or went on; "" = none */

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An update of the box, from `kiln update` to the restart. Its state is one note, PATH_UPDATE_NOTE, on a
- * tmpfs: a restart forgets it, because afterwards the slots tell how the update went. One program at a time
- * writes the note, whole by rename, in this order: kiln-controld                  asked kiln-oneshot
- * update-fetch      fetching kiln-oneshot update            waiting (for a checkpoint), installing,
- * installed, restarting the program that fails, or kiln-oneshot update-failed for a program that was killed:
- * failed The bundle is installed from PATH_BUNDLE only. The program that ends the update removes the bundle.
+ * An update of the box, from `kiln update` to the restart. Its state is one note, PATH_UPDATE_NOTE, which
+ * lies on a tmpfs and is gone after the restart. The bundle is installed from PATH_BUNDLE only, and the
+ * program that ends the update removes the bundle.
+ *
+ * One program at a time writes the note, whole by rename, in this order:
+ *
+ *     kiln-controld                  asked
+ *     kiln-oneshot update-fetch      fetching
+ *     kiln-oneshot update            waiting (for a checkpoint), installing, installed, restarting
+ *     the program that fails         failed
+ *     kiln-oneshot update-failed     failed, for a program that was killed
  */
 #pragma once
 
@@ -31,7 +36,7 @@ enum update_state {
 struct update {
 	enum update_state state;
 	char url[UPDATE_URL_MAX + 1];
-	char version[64];           /* of the bundle, as soon as it is known */
+	char version[64];           /* version of the bundle, "" until it is known */
 	char text[1024];            /* a sentence for people: why it waits or failed; "" = none */
 	bool restart;               /* restart also during a run, which goes on afterwards */
 	uint64_t started_s;         /* Unix time */

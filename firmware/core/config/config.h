@@ -4,12 +4,14 @@
  * in config_keys.c; the parser, `kiln config check`, `kiln config show` and the reference in config/kiln.conf
  * all read this table.
  *
- * A file goes through these steps, and each step notes its mistakes, so that a person sees all of them at
- * once: config_scan.c      the raw text: what libconfig would read wrongly libconfig          the syntax; a
- * mistake here ends the list config_value.c     each value against its row; config_forms.c has the forms of
- * strings config_lists.c     `sources` and `schema`; config_layers.c has model.layers config_together.c  keys
- * that depend on each other the caller's check what only a higher floor knows, such as the layers of the
- * model
+ * A file goes through these steps. Each step notes its mistakes, so that a person sees all of them at once:
+ *
+ *     config_scan.c      the raw text: what libconfig would read wrongly
+ *     libconfig          the syntax; a mistake here ends the list
+ *     config_value.c     each value against its row; config_forms.c has the forms of strings
+ *     config_lists.c     `sources` and `schema`; config_layers.c has model.layers
+ *     config_together.c  keys that depend on each other
+ *     the caller         what only a higher floor knows, such as the layers of the model
  *
  * Order: config_load -> read -> config_done. Owns: strings and arrays belong to the config and live until
  * config_done(). No threads and no state: a loaded config is never changed, and any thread may read it.
@@ -67,7 +69,7 @@ struct config_numbers {
 	const double *at;
 };
 
-/* One object store location: every source and the sink have the same keys. */
+/* The location of an object store; every source and the sink have these keys. */
 struct config_store {
 	const char *url;      /* s3://bucket/prefix or file:///dir */
 	const char *endpoint; /* https://host:port; "" = AWS by region */
@@ -141,9 +143,11 @@ struct config {
 	struct config_source source[CONFIG_SOURCES_MAX];
 	struct config_store sink;
 	struct {
-		const char *train_glob, *validation_glob, *test_glob; /* of sources without their own */
-		int by;                                               /* enum config_split_by */
-		uint64_t validation_percent; /* of each source's train shards: the last ones in key order */
+		const char *train_glob, *validation_glob,
+			*test_glob;          /* for sources without globs of their own */
+		int by;                      /* enum config_split_by */
+		uint64_t validation_percent; /* share of each source's train shards: the last ones in key
+						order */
 	} split;
 	struct {
 		const char *nic;   /* interface name, "auto" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.layers: a list whose elements have the keys that their ops take. */
+/* model.layers: a list whose elements have the attributes of their op as keys. */
 #include "core/config/config_reading.h"
 
 #include <string.h>

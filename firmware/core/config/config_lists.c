@@ -11,7 +11,7 @@
 /* ---- An element with a table of keys ---- */
 
 static void refuse_unknown(struct config_reading *reading, const config_setting_t *setting,
-			   const struct config_key *keys, size_t count, const char *besides)
+			   const struct config_key *keys, size_t count, const char *other)
 {
 	char allowed[256];
 	size_t used = 0;
@@ -21,12 +21,12 @@ static void refuse_unknown(struct config_reading *reading, const config_setting_
 					 keys[i].name);
 	mistakes_add(reading->mistakes, config_setting_source_line(setting),
 		     "%s%s: found an unknown key, allowed: %s%s%s", reading->list,
-		     config_setting_name(setting), allowed, *besides ? ", " : "", besides);
+		     config_setting_name(setting), allowed, *other ? ", " : "", other);
 }
 
-/* `besides`: a key that the caller reads, "" = none. */
+/* `other`: a key that the caller reads, "" = none. */
 static void read_element(struct config_reading *reading, const config_setting_t *group,
-			 const struct config_key *keys, size_t count, const char *besides, void *element)
+			 const struct config_key *keys, size_t count, const char *other, void *element)
 {
 	for (int i = 0; i < config_setting_length(group); i++) {
 		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
@@ -35,8 +35,8 @@ static void read_element(struct config_reading *reading, const config_setting_t 
 
 		if (key)
 			config_read_value(reading, key, setting, element);
-		else if (strcmp(name, besides) != 0)
-			refuse_unknown(reading, setting, keys, count, besides);
+		else if (strcmp(name, other) != 0)
+			refuse_unknown(reading, setting, keys, count, other);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (config_setting_get_member(group, keys[i].name))

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order.filter: a condition that selects records by the value of one feature. FEATURE OP VALUE, where OP is
- * one of == != < <= > >=. label == 3        score >= 0.5        onehot[1] == 1        lang != "de" A feature
- * of several numbers needs an index. A text is compared with == and != only. data/filter.h matches records.
+ * order.filter: a condition that selects records by the value of one feature. The form is FEATURE OP VALUE,
+ * where OP is one of == != < <= > >=:
+ *
+ *     label == 3        score >= 0.5        onehot[1] == 1        lang != "de"
+ *
+ * A feature of several numbers needs an index. A text is compared with == and != only. data/filter.h matches
+ * records.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FILTER_BYTES     256u /* of the text, with its NUL */
+#define FILTER_BYTES     256u /* longest condition, with its NUL */
 #define FILTER_INDEX_MAX 1023u
 #define FILTER_ALLOWED                                                                                    \
 	"FEATURE OP VALUE or FEATURE[INDEX] OP VALUE with OP one of == != < <= > >=, VALUE a number or, " \

@@ -35,8 +35,8 @@
 #define CONTROL_IDLE_S         3600u        /* between two requests */
 #define CONTROL_ACT_S          60u          /* longest wait for kiln-steer */
 #define CONTROL_CLIENTS_MAX    1024u        /* connections at a time */
-#define CONTROL_REMOTE_MAX     256u         /* of them from other machines */
-#define CONTROL_SUBSCRIBED_MAX 32u          /* of them on events.subscribe */
+#define CONTROL_REMOTE_MAX     256u         /* connections from other machines */
+#define CONTROL_SUBSCRIBED_MAX 32u          /* connections on events.subscribe */
 #define CONTROL_BUFFERS_MAX    (16u << 20)  /* bytes of all connections' lines together */
 #define CONTROL_PARAMS_MAX     5u
 #define CONTROL_RUN_ID_MAX     95u /* characters of a run's id: RUN_ID_BYTES without its NUL */
@@ -75,7 +75,7 @@ enum control_type {
 	CONTROL_INTEGER, /* min .. max */
 	CONTROL_TEXT,    /* min .. max bytes */
 	CONTROL_NAME,    /* [A-Za-z0-9_-], min .. max characters */
-	CONTROL_WORD,    /* one of `words`, "a|b|c" */
+	CONTROL_WORD,    /* a word of `words`, "a|b|c" */
 	CONTROL_BOOLEAN,
 };
 

@@ -14,9 +14,9 @@
  * the reader compares read_at[] with `wanted` first, and keeps the batches that wait in the ring.
  *
  * Why a restart of the writer works. What the writer has not published is lost with it, and no reader has
- * seen it. A new writer goes on behind head; only it must know which batch comes next. cur[] says so: the
- * cursor after the last published slot. Where cur[] belongs to the generation asked for, the writer goes on
- * from there, so that no batch comes twice; otherwise it starts the generation from `wanted`. The writer also
+ * seen it. A new writer goes on at head, and must know which batch comes next. cur[] says so: the cursor
+ * after the last published slot. Where cur[] belongs to the generation asked for, the writer goes on from
+ * there, so that no batch comes twice; otherwise it starts the generation from `wanted`. The writer also
  * restores `closed` from cur[]: a generation that ended with ERROR gets no further slot.
  *
  * Why cur[], read_at[] and wanted[] have two entries. Each is a note that spans more bytes than one store.
@@ -28,8 +28,8 @@
  *   H1 ring_commit()  stores head     H2 ring_next() loads it:       slot and header are whole
  *   T1 step_tail()    stores tail     T2 ring_claim() loads it:      the reader is done with the slot
  *   Q1 ring_attach()  stores request  Q2 ring_request() loads it:    wanted[request & 1] is whole
- *   V1 cursor_store() stores a word   V2 cursor_load() loads it:     a newer wish shows in request
- *   D1 ring_release() stores done     D2 advance() takes it:         that thread is done with the slot
+ *   V1 cursor_store() stores a word   V2 cursor_load() loads it:     a newer cursor shows in request
+ *   D1 ring_release() stores done     D2 advance() clears it:        that thread is done with the slot
  *   P1 step_tail()    stores released P2 ring_next() loads it:       read_at[] is whole
  *   L1 advance()      unlocks         L2 advance() locks:            the lock on tail
  *   B1 a publisher tests `waits`      B2 the sleeper sets it:        one of the two sees the other

@@ -15,11 +15,12 @@
  *
  * Why a power cut leaves one record. A new record is made in PATH_RUNS/next, `state` last. Then the old
  * record moves to the archive, then `next` becomes `current`. Between the two renames there is no current
- * record: any program that finds none takes the lock and does the second rename. So a kill at any instant
+ * record: any program that finds none locks the records and does the second rename. So a kill at any instant
  * leaves the old record or the new one. A final record goes to the archive when its night is over; `current`
  * is then a link to it, so that it stays the current run for all readers until the next run begins.
  *
- * run.json, written by kiln-oneshot begin:
+ * The members of run.json, written by kiln-oneshot begin:
+ *
  *   version, id, name, started_s, seed, kiln_version
  *   config           text of the frozen configuration
  *   start_run        run whose newest checkpoint this run starts with; "" = scratch
@@ -29,19 +30,31 @@
  *   machine          machine-id(5) of the box that works on the run, where the box has one
  *   ends_s           where run.ends_at is given
  *   repeats          id of the run that this run repeats (run_repeat())
- * by kiln-oneshot run-failed:
- *   reason           why the run failed, or why a program of the unfinished run ended for good; begin removes
- *                    it when it goes on with the run
+ *
+ * by the program that ends the run, or keeps it from going on:
+ *   reason           why the run failed or stopped, or why a program of an unfinished run ended for good;
+ *                    begin removes it when it goes on with the run
+ *
  * by fetchd:
  *   plan_sha256, order_version
+ *   manifests        [{bytes, etag, version}], by source: the manifests that the plan was made with
+ *   changed          [key]: objects that changed after the plan was made, where the run went on with them
+ *
  * by kiln-oneshot finished:
- *   left_behind      {at_s, files, bytes, names}: files still in the spool when the wait for uploads was
- * over; uploadd removes it when the store has them by traind: weights          {from, tensors, of,
- * as_initialized, not_used}: what it read from model.weights epochs           an object for each epoch:
- * {epoch, step, loss, accuracy, validation_loss, validation_accuracy} metrics          {train, validation,
- * test} of the last passes, each {loss, accuracy, rows}; no accuracy where the loss has none throttled_s
- * seconds of pauses to cool down, where there were any time             seconds by stage (traind/stages.c)
- *   device
+ *   left_behind      {at_s, files, bytes, names}: files still in the spool when the wait for uploads ended;
+ *                    uploadd removes the member when the store has the files
+ *
+ * by traind:
+ *   weights          {from, tensors, of, as_initialized, not_used}: what it read from model.weights
+ *   epochs           an object for each epoch: {epoch, step, loss, accuracy, validation_loss,
+ *                    validation_accuracy}
+ *   metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no accuracy
+ *                    where the loss has none
+ *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
+ *   throttled_s      seconds of pauses to cool down, where there were any
+ *   time             seconds by stage (traind/stages.c)
+ *   device           the OpenCL device
+ *
  * In the store run.json has the member `state`, too. begin uploads it before the first batch, uploadd after
  * each change, and for the last time when the run is final. With run.json alone another disk can go on with
  * the run.
@@ -95,14 +108,14 @@ struct run {
 	char machine[MACHINE_ID_BYTES]; /* the machine that works on it; "" = not known */
 	char plan_sha256[65];           /* "" until fetchd has made the plan */
 	char start_run[RUN_ID_BYTES];   /* the run whose weights it starts with; "" = none */
-	char weights_sha256[65];        /* of the model.weights that it starts with; "" = none */
+	char weights_sha256[65];        /* digest of the model.weights that it starts with; "" = none */
 	struct config config;           /* the frozen configuration */
 };
 
 /* The weights that a new run starts with. */
 struct run_start {
 	const char *run_id; /* the run whose checkpoint it is; "" = the weights come from model.weights */
-	const char *sha256; /* of model.weights; NULL for a checkpoint */
+	const char *sha256; /* digest of model.weights; NULL for a checkpoint */
 	const char *file;   /* path on the file system of the records; it is moved into the new record */
 };
 
@@ -161,7 +174,7 @@ bool run_is_archived(void);
 /* Makes RUN_REST_FILE. The trainer calls it last, when the state will not change until the next begin. */
 MUST_CHECK int run_rest(struct error *err);
 
-/* What the operator wants of the current run; traind obeys between steps. Only kiln-controld writes it, whole
+/* The operator's wish for the current run; traind obeys between steps. Only kiln-controld writes it, whole
  * by rename; a new record has none. `seq` counts the wishes, `checkpoint_seq` the checkpoints that were asked
  * for: traind writes a checkpoint whenever the number differs from the one it saw last. */
 struct run_want {

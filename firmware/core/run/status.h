@@ -18,7 +18,7 @@
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
-/* What a trainer with an empty ring waits for, in the order of a shard's way. */
+/* The stages that a trainer with an empty ring can wait for, in the order of a shard's way. */
 enum stall_stage {
 	STALL_LIST,       /* the plan: listing the keys of the source */
 	STALL_CACHE,      /* reading the shard from the disk cache */
@@ -59,14 +59,14 @@ struct status_fetchd {
 
 struct status_traind {
 	uint64_t epoch, epochs;      /* the current epoch, counted from 0; run.epochs */
-	uint64_t step, epoch_step;   /* of the run; of the epoch */
-	uint64_t epoch_steps;        /* of a whole epoch; 0 = not known yet */
+	uint64_t step, epoch_step;   /* steps of the run; steps of the epoch */
+	uint64_t epoch_steps;        /* steps of a whole epoch; 0 = not known yet */
 	uint64_t rows;               /* trained on since the program began */
 	uint64_t busy_us, waited_us; /* the device had work; it had none because no batch was there */
 	uint64_t throttled_us;       /* pauses of the run to cool down */
 	uint64_t checkpoint_step, checkpoint_us;     /* newest checkpoint on the disk; its Unix time */
-	double loss, accuracy;                       /* of the epoch so far */
-	double validation_loss, validation_accuracy; /* of the last pass, NaN = none yet */
+	double loss, accuracy;                       /* means over the epoch so far */
+	double validation_loss, validation_accuracy; /* means over the last pass, NaN = none yet */
 	char device[128];
 };
 
@@ -84,7 +84,7 @@ struct status {
 	uint64_t started_us;       /* Unix time; set by status_open */
 	uint64_t updated_us;       /* Unix time; set by status_write */
 	char run_id[RUN_ID_BYTES]; /* "" = none */
-	char phase[32];            /* one word: "waiting", "restoring", "training" ... */
+	char phase[32];            /* a word: "waiting", "restoring", "training" ... */
 	char text[256];            /* a sentence for a person: current work, or the last error */
 	char degraded[256];        /* why the daemon is not well; "" = it is well; set by status_write */
 	union {
