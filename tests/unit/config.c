@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/config_fixture.h"
 
-/* One of each kind of value, away from its default. */
+/* Reads a value of each kind that differs from the default. */
 static void test_values(void **state)
 {
 	static const char text[] = STORES

@@ -132,7 +132,7 @@ static void test_forms(void **state)
 		}
 }
 
-/* A store from elsewhere, as options give it: the same forms. */
+/* A store from the command line has the same forms as one from a file. */
 static void test_store_from_elsewhere(void **state)
 {
 	static const struct config_store good[] = {
@@ -164,7 +164,7 @@ static void test_store_from_elsewhere(void **state)
 	}
 }
 
-/* Bounds belong to what is allowed, the next value does not: for every number of the table. */
+/* For every number of the table: its bounds are allowed, and the next value beyond is not. */
 static void test_bounds_of_every_number(void **state)
 {
 	(void)state;

@@ -57,7 +57,7 @@ static void test_reference_is_the_file(void **state)
 	assert_string_equal(text, file);
 }
 
-/* The reference gives every key its default, so showing it is showing a minimal file, marks apart. */
+/* The reference gives every key its default, so it is shown like a minimal file, except for the marks. */
 static void test_reference_gives_the_defaults(void **state)
 {
 	static const char minimal[] = "source: { url = \"file:///data/kiln/store/data\"; };\n"
@@ -77,7 +77,7 @@ static void test_reference_gives_the_defaults(void **state)
 	assert_string_equal(least, full);
 }
 
-/* What is shown loads again as the same configuration. */
+/* The shown text loads again as the same configuration. */
 static void check_shown(const char *path)
 {
 	CLEANUP(free_ptr) char *first = shown(path), *second = NULL;

@@ -117,7 +117,7 @@ static unsigned lines_of(const char *text)
 	return lines;
 }
 
-/* A sentence holds whole lines and says how many there are besides; config_check() holds them all. */
+/* The text of an error holds whole lines and how many more there are; config_check() prints all lines. */
 static void test_more_mistakes_than_fit(void **state)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -139,7 +139,8 @@ static void test_more_mistakes_than_fit(void **state)
 	assert_non_null(strstr(all, "\nk.conf:301: wrong_299: found an unknown group, allowed: "));
 }
 
-/* The tables of layers, losses and optimizers grow: what they list is checked where they are. */
+/* Compares the beginnings of lines only: the tables of layers, losses and optimizers, which lines list, grow.
+ */
 static void assert_lines_begin(const char *found, const char *said)
 {
 	assert_int_equal(lines_of(found), lines_of(said));
@@ -148,7 +149,7 @@ static void assert_lines_begin(const char *found, const char *said)
 			fail_msg("found \"%.200s\"\nwanted \"%.200s\"", found, said);
 }
 
-/* What only the model knows comes in the same list, also behind mistakes of other keys. */
+/* Mistakes that only the model sees are in the same list, also after mistakes of other keys. */
 static void test_check_with_the_model(void **state)
 {
 	static const char text
@@ -191,7 +192,7 @@ static void test_check_with_the_model(void **state)
 	found = checked("k.conf", graph_check, &r);
 	assert_int_equal(r, -EINVAL);
 	assert_lines_begin(found, said);
-	/* Nothing is said of what could not be read. */
+	/* The model adds no mistakes about values that could not be read. */
 	write_file("k.conf", few, strlen(few));
 	unread = checked("k.conf", graph_check, &r);
 	assert_int_equal(lines_of(unread), 5);
@@ -204,8 +205,8 @@ static void test_check_with_the_model(void **state)
 	assert_string_equal(good, "");
 }
 
-/* Keys that nothing reads are said to be so, with what would read them; a value that is the default, as in a
- * file that spells out all keys, is not. */
+/* A key that nothing reads is a mistake, which names what would read it. A default is none, because a file
+ * may spell out all keys. */
 #define DENSE_OF(input) \
 	"{ op = \"dense\"; inputs = [ \"" input "\" ]; units = 2; }, { op = \"softmax\"; } ); };"
 #define WITH_ADAM ", which nothing reads, allowed: with optimizer.name = \"adam\" or \"adamw\"\n"
@@ -214,7 +215,7 @@ static void test_check_with_the_model(void **state)
 	".monitor, one of \"loss\", \"accuracy\", \"val_loss\", " \
 	"\"val_accuracy\"\n"
 static const struct {
-	const char *text, *words; /* of what stands in line 2 */
+	const char *text, *words; /* text from line 2 on; expected mistakes */
 } unread[] = {
 	{ "early_stopping: { patience = 3;\n restore_best = true; };",
 	  "k.conf:2: early_stopping.patience: found 3" WITH_MONITOR(

@@ -17,7 +17,7 @@ static_assert(CONTROL_RUN_ID_MAX == RUN_ID_BYTES - 1, "a parameter can hold ever
 static const struct {
 	const char *label, *line;
 	enum control_role role;
-	int code; /* 0 = taken */
+	int code; /* 0 = accepted */
 	const char *words;
 } cases[] = {
 	{ "the least", "{" ENVELOPE ",\"method\":\"status\"}", CONTROL_VIEW, 0, "" },
@@ -164,7 +164,7 @@ static void test_lines(void **state)
 	assert_string_equal(call, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"status\",\"params\":{}}\n");
 }
 
-/* What the rows promise of themselves. */
+/* Each row of the tables is well-formed. */
 static void test_tables(void **state)
 {
 	(void)state;

@@ -32,7 +32,7 @@ static void test_prefix(void **state)
 	assert_int_equal(error_prefix(NULL, "x"), 0);
 }
 
-/* A sentence too long is cut, never overrun. */
+/* A sentence that is too long is cut. */
 static void test_long_texts_are_cut(void **state)
 {
 	char text[2 * ERROR_TEXT_MAX];

@@ -36,10 +36,10 @@ static void names_are_well_formed_and_unique(void **state)
 
 		assert_int_equal(strspn(name, NAME_SET), strlen(name));
 		assert_true(dot && dot > name && dot[1] && !strchr(dot + 1, '.'));
-		assert_true(strlen(name) <= 32); /* the parameter "event" */
+		assert_true(strlen(name) <= 32); /* longest value of the parameter "event" */
 		assert_ptr_equal(event_by_name(name), &event_rows[i]);
 	}
-	assert_null(event_by_name("events.lost")); /* controld's own, which is no entry */
+	assert_null(event_by_name("events.lost")); /* a line of kiln-controld, and no event */
 	assert_null(event_by_name(""));
 }
 
@@ -48,7 +48,7 @@ static void every_row_says_what_it_means(void **state)
 	(void)state;
 	for (size_t i = 0; i < EVENT_MAX; i++) {
 		assert_true(strlen(event_rows[i].help) > 8);
-		assert_null(strchr(event_rows[i].help, '|')); /* a cell of a table */
+		assert_null(strchr(event_rows[i].help, '|')); /* the help is a cell of a Markdown table */
 		assert_in_range(event_rows[i].priority, LOG_ERR, LOG_INFO);
 		assert_int_equal(event_rows[i].fields >> event_fields_count, 0);
 	}
@@ -75,7 +75,7 @@ static void every_field_is_documented_and_used(void **state)
 	}
 }
 
-/* An entry has room for that many. */
+/* No row has more fields than an entry can hold. */
 static void no_row_has_too_many_fields(void **state)
 {
 	(void)state;

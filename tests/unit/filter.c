@@ -50,7 +50,8 @@ static void refuses(void **state)
 	assert_true(filter_parse(longest + 1, &filter));
 }
 
-/* id 7, score 0.1 and 2.5, onehot 0 1 0, lang "de", empty has no values; the largest id beside a double. */
+/* The record: id 7, score 0.1 and 2.5, onehot 0 1 0, lang "de"; `empty` has no values; `large` is an integer
+ * that no double holds. */
 static uint64_t make_example(uint8_t *out, uint64_t capacity)
 {
 	static const struct example_schema schema = {
@@ -76,7 +77,7 @@ static uint64_t make_example(uint8_t *out, uint64_t capacity)
 static const struct {
 	const char *text;
 	int match;
-	const char *words; /* of -EBADMSG */
+	const char *words; /* expected with -EBADMSG */
 } cases[] = {
 	{ "id == 7", 1, NULL },
 	{ "id==7", 1, NULL },
@@ -134,7 +135,7 @@ static void matches(void **state)
 	}
 }
 
-/* Whatever is cut off: an answer or an error, and nothing read behind the end (asan). */
+/* A record cut anywhere gives an answer or an error, and is not read beyond its end (asan). */
 static void cut(void **state)
 {
 	uint8_t example[512];

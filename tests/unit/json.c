@@ -105,7 +105,7 @@ static void test_size(void **state)
 	assert_int_equal(parse(text, JSON_BYTES_MAX + 1u, &err), -E2BIG);
 }
 
-/* A hundred thousand keys in a moment: looking for duplicates is not quadratic. */
+/* The search for duplicates is not quadratic: 100 000 keys take a moment. */
 static void test_many_keys(void **state)
 {
 	CLEANUP(free_ptr) char *text = malloc(2000000);
@@ -193,7 +193,7 @@ static void test_numbers_stay(void **state)
 			    cJSON_GetArrayItem(again, i)->valuedouble);
 }
 
-/* The scalar values of Unicode, encoded by rule, and no other bytes. */
+/* Exactly the encoded scalar values of Unicode are valid. */
 static void test_every_character(void **state)
 {
 	(void)state;

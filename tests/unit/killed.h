@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Killed at any system call: what is done runs in a child that is stopped before one call and killed there.
- * Included behind cmocka.h.
+ * Kills a change at any system call: the change runs in a child, which is stopped before a call and killed
+ * there. Include this header after cmocka.h.
  */
 #pragma once
 
@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KILLED_CALLS_MAX 5000u /* of one change; far from what any takes */
+#define KILLED_CALLS_MAX 5000u /* system calls of a change: far more than any change needs */
 #define NO_PTRACE        99
 
-/* False: it came to its end before that call. */
+/* Returns false where the change ended before that call. */
 static inline bool killed_at(int (*act)(struct error *err), unsigned call)
 {
 	int status;
@@ -30,7 +30,7 @@ static inline bool killed_at(int (*act)(struct error *err), unsigned call)
 		_exit(act(NULL) < 0 ? EXIT_FAILURE : 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
-	/* Each call stops twice, on its way in and out; it has not been done at the first. */
+	/* ptrace(2) stops twice, before and after each call; at the first stop the call is not done yet. */
 	for (unsigned stop = 0; WIFSTOPPED(status) && stop < 2 * call + 1; stop++) {
 		assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
 		assert_int_equal(waitpid(child, &status, 0), child);

@@ -24,7 +24,7 @@ static const struct {
 	  "",
 	  0,
 	  { .key = "k", .size = 1 } },
-	/* A member's name is taken as it stands; cJSON alone would take KEY for key. */
+	/* Names of members are case-sensitive; cJSON alone would accept KEY for key. */
 	{ "case counts", "{\"KEY\":\"k\",\"size\":1}", "\"key\"", -EBADMSG, { .size = 0 } },
 	{ "no size", "{\"key\":\"k\"}", "\"size\"", -EBADMSG, { .size = 0 } },
 	{ "negative size", "{\"key\":\"k\",\"size\":-1}", "\"size\"", -EBADMSG, { .size = 0 } },

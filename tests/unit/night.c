@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* "2027-03-27 22:00" in UTC. */
+/* Parses "2027-03-27 22:00" in UTC. */
 static int64_t utc(const char *text)
 {
 	struct tm tm = { 0 };
@@ -35,7 +35,7 @@ static void check_time(const char *label, int64_t found, const char *expected)
 /* All instants in UTC. Berlin: UTC+1, summer time from 2027-03-28 02:00 to 2027-10-31 03:00. */
 static const struct {
 	const char *label, *days, *at, *zone, *ends_at;
-	const char *now, *start, *next, *end; /* end: of the night that began at start */
+	const char *now, *start, *next, *end; /* end: the end of the night that began at start */
 	bool night;
 } cases[] = {
 	{ "between two nights", "mon..sun", "22:00", "UTC", "06:00", "2027-03-27 12:00", "2027-03-26 22:00",

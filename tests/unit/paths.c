@@ -89,7 +89,7 @@ static void test_write_and_read(void **state)
 	}
 }
 
-/* What cannot be written whole leaves what was there. */
+/* A write that fails leaves the old file. */
 static void test_a_full_disk(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL, *big = calloc(1, 8192);
@@ -114,7 +114,7 @@ static void test_a_full_disk(void **state)
 	assert_string_equal(data, "old");
 }
 
-/* A temporary file that is there already is somebody else's: what a power cut left, or a trap for root. */
+/* An old temporary file is never written through: a power cut left it, or an attacker planted it. */
 static void test_a_foreign_temporary(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;

@@ -148,14 +148,14 @@ static void a_place_that_is_not_the_readers_is_asked_for(void **state)
 	for (uint64_t i = 0; i < SLOTS; i++)
 		publish(w, i, RING_DATA);
 	ring_release(r, expect(r, 0));
-	/* A slot is out: going on behind slot 0 would miss it. */
+	/* A slot is handed out: continuing after slot 0 would lose it. */
 	(void)expect(r, 1);
 	from = at(1);
 	ring_attach(r, &from);
 	assert_int_equal(w->control->request, 2);
 	assert_int_equal(begin(w), 1);
 	ring_close(r);
-	/* An older generation's place, though its cursor is the wanted one. */
+	/* The cursor matches, but belongs to an older generation. */
 	r = reader();
 	ring_attach(r, &from);
 	assert_int_equal(w->control->request, 3);
@@ -279,7 +279,7 @@ static void waits_end_at_once_when_there_is_news(void **state)
 	ring_close(w);
 }
 
-/* Eight processes make the ring at the same moment: one holds it, the others are told. */
+/* Eight processes make the ring at the same moment: one gets it, the others get an error. */
 static void writers_that_start_at_once(void **state)
 {
 	(void)state;
@@ -301,7 +301,7 @@ static void writers_that_start_at_once(void **state)
 					_exit(1);
 				r = ring_create(path, &geometry, 0, &ring, NULL);
 				byte = r == 0 ? 'h' : r == -EBUSY ? 'b' : '?';
-				/* Held until everybody has tried. */
+				/* Hold the ring until every process has tried. */
 				while (write(result[1], &byte, 1) == 1)
 					(void)pause();
 			}
@@ -339,7 +339,7 @@ static void what_a_killed_writer_left_is_no_obstacle(void **state)
 	ring_close(writer());
 	assert_int_equal(access(temporary, F_OK), -1);
 	ring_close(reader());
-	/* Taken over, nothing is left beside it either. */
+	/* Reusing the file leaves no temporary file either. */
 	ring_close(writer());
 	assert_int_equal(access(temporary, F_OK), -1);
 }
@@ -405,8 +405,8 @@ static void another_schema_retires_the_ring(void **state)
 	ring_close(other);
 }
 
-/* A file system with room for one ring of 2 MiB, as a pool that was raised for one. A reader that only looks
- * holds no pages either. */
+/* A file system with space for one ring of 2 MiB, like a pool of hugepages for one ring. A reader that only
+ * has the ring open keeps no pages. */
 static void a_new_ring_gets_the_old_ones_pages(void **state)
 {
 	struct ring_geometry changed = geometry;
@@ -436,7 +436,7 @@ static void a_new_ring_gets_the_old_ones_pages(void **state)
 	ring = reader();
 	assert_int_equal(ring_geometry_of(ring)->column[0].capacity, changed.column[0].capacity);
 	ring_close(ring);
-	/* So is what a writer left that was killed while it made one. */
+	/* The temporary file of a killed writer counts, too. */
 	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
 	assert_int_equal(rename(path, temporary), 0);
 	assert_int_equal(ring_held_bytes(path), 2 << 20);
@@ -464,7 +464,7 @@ static long gib_pool(const char *name, long set)
 	return number;
 }
 
-/* Where the kernel can still put one together, which it seldom can but at boot. */
+/* Skipped where the kernel cannot make a page of 1 GiB, which it seldom can after boot. */
 static bool have_gib_page(void)
 {
 	long before = gib_pool("nr_hugepages", -1);
@@ -493,7 +493,7 @@ static void a_ring_on_pages_of_1_gib(void **state)
 	assert_int_equal(ring_held_bytes(path), 1 << 30);
 	assert_int_equal(ring_pages_of(w), RING_HUGE_PAGES);
 	ring_close(w);
-	w = writer(); /* which goes on with the one that is there */
+	w = writer(); /* reuses the existing ring */
 	ring_close(r);
 	r = reader();
 	ring_close(r);
@@ -503,7 +503,7 @@ static void a_ring_on_pages_of_1_gib(void **state)
 	assert_int_equal(ring_held_bytes(path), 1 << 30);
 	ring_close(w);
 	assert_int_equal(unlink(path), 0);
-	/* Nothing is mapped any more: the page is free. */
+	/* Nothing maps the page now, so it is free. */
 	assert_int_equal(gib_pool("free_hugepages", -1), gib_pool("nr_hugepages", -1));
 	(void)gib_pool("nr_hugepages", before);
 }

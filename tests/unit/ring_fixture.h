@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring of four slots in a folder of its own, and both of its sides in one process. */
+/* A ring of four slots in a new folder, with both sides in one process. */
 #pragma once
 
 #include "core/ring/ring_shared.h"
@@ -71,7 +71,7 @@ static inline struct cursor at(uint64_t batch)
 	return cursor;
 }
 
-/* Publish the slot for `batch`; its cursor is the place after it. */
+/* Publishes the slot of `batch`; its cursor is the position after it. */
 static inline void publish(struct ring *ring, uint64_t batch, enum ring_kind kind)
 {
 	struct ring_slot *slot;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peer's memory is input: whatever it holds, and whatever becomes of the file, is an error and no crash.
- */
+/* The peer's memory is input: any content of it, and any change of the file, is an error and no crash. */
 #include "tests/unit/ring_fixture.h"
 
 #include <fcntl.h>
@@ -9,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* One field of the header is hostile at a time; opening must refuse it by its words. */
+/* Each case damages one field of the header, and opening must refuse it with the given words. */
 static void hostile_headers_are_refused(void **state)
 {
 	static const struct {
@@ -104,7 +103,7 @@ static void files_that_are_no_rings_are_refused(void **state)
 		(void)close(fd);
 		assert_int_equal(ring_open(path, &ring, &err), -EUCLEAN);
 	}
-	/* A writer puts its own in the place of one that is none, but not of a folder. */
+	/* A writer replaces a file that is no ring, but not a folder. */
 	ring_close(writer());
 	(void)unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -128,7 +127,7 @@ static void a_name_without_an_end_is_refused(void **state)
 	ring_close(w);
 }
 
-/* What ring_next() gave is out of the writer's reach. */
+/* The writer cannot change what ring_next() returned. */
 static void a_checked_header_cannot_change(void **state)
 {
 	struct ring *w = writer(), *r = reader();
@@ -146,13 +145,13 @@ static void a_checked_header_cannot_change(void **state)
 	assert_int_equal(slot->column[1].bytes, 0);
 	ring_release(r, slot);
 	assert_int_equal(r->control->tail, 1);
-	/* The note to the next life is made of the copy, too. */
+	/* read_at[] comes from the copy, too. */
 	assert_int_equal(r->control->read_at[1].generation, 1);
 	ring_close(r);
 	ring_close(w);
 }
 
-/* A head that lags or leaps never makes the reader hand out more than there are slots. */
+/* With any head, the reader never hands out more slots than there are. */
 static void a_wild_head_is_an_error(void **state)
 {
 	const uint64_t heads[] = { 0, 1, SLOTS + 1, UINT64_MAX, UINT64_MAX / 2 };
@@ -220,7 +219,7 @@ static void a_file_cut_under_its_reader(void **state)
 	bytes = ring_column_data(r, slot, 0);
 	assert_true(ring_intact(r));
 	assert_int_equal(truncate(path, 0), 0);
-	/* In the middle of a slot: zeros, and the ring says so. */
+	/* Cut in the middle of a slot: the rest reads as zeros, and the ring reports it. */
 	assert_int_equal(bytes[31], 0);
 	assert_false(ring_intact(r));
 	ring_release(r, slot);
@@ -242,7 +241,7 @@ static void a_file_cut_under_its_writer(void **state)
 	memset(ring_column_data(w, slot, 0), 1, 4096);
 	ring_commit(w);
 	assert_int_equal(ring_claim(w, &slot), -EUCLEAN);
-	/* Its next life makes a new one. */
+	/* The next writer makes a new ring. */
 	ring_close(w);
 	w = writer();
 	assert_true(ring_intact(w));
@@ -250,7 +249,7 @@ static void a_file_cut_under_its_writer(void **state)
 	ring_close(w);
 }
 
-/* Only some slots are gone: reached by ring_next() itself. */
+/* Only some slots are cut off: ring_next() itself reads zeros. */
 static void a_file_cut_in_its_middle(void **state)
 {
 	struct ring *w = writer(), *r = reader();
@@ -269,7 +268,7 @@ static void a_file_cut_in_its_middle(void **state)
 	ring_close(w);
 }
 
-/* A SIGBUS elsewhere still ends the process, also after rings came and went. */
+/* A SIGBUS of other memory still ends the process, also after rings were opened and closed. */
 static void a_sigbus_elsewhere_is_not_ours(void **state)
 {
 	int status = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the ring's stores: killed behind any instruction of a call, a side leaves notes that its next
- * life can trust. Each call is made in a child that is stepped one instruction at a time and killed, from the
- * same ring each time, behind each instruction that changed the ring; then fresh sides go on from what it
+ * The order of the ring's stores: a process killed after any instruction of a call leaves notes that its next
+ * life can use. A child makes each call from the same ring, stepped one instruction at a time. It is killed
+ * once after each instruction that changed the ring; then a new writer and a new reader go on from what it
  * left.
  */
 #include "tests/unit/ring_fixture.h"
@@ -14,15 +14,16 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#define STEPS_MAX  100000u /* of one call; far from what any takes */
+#define STEPS_MAX  100000u /* instructions of a call: far more than any call needs */
 #define STORES_MAX 1000u
 #define NO_PTRACE  99
-#define ELSEWHERE  40u /* a batch far from the others */
+#define ELSEWHERE  40u /* a batch far away from the others */
 #define NOWHERE    UINT64_MAX
-#define FILE_BYTES (RING_CONTROL_BYTES + SLOTS * (size_t)3 * RING_COLUMN_ALIGN) /* in use */
+#define FILE_BYTES \
+	(RING_CONTROL_BYTES + SLOTS * (size_t)3 * RING_COLUMN_ALIGN) /* the part of the file in use */
 
-/* A ring of `published` batches, of which `released` were released, then `wished` was asked for in vain.
- * `ready` and `call` run in the child; only the call is stepped. */
+/* A ring in which `published` batches were published, `released` of them released, and then batch `wished`
+ * was asked for without an answer. `ready` and `call` run in the child; only the call is stepped. */
 struct killed_case {
 	uint64_t published, released, wished;
 	void (*ready)(const struct killed_case *);
@@ -30,17 +31,17 @@ struct killed_case {
 	void (*check)(const struct killed_case *);
 };
 
-static struct ring_control *shared; /* the file, without a lock */
-static const uint8_t *bytes;        /* the same */
+static struct ring_control *shared; /* the file, mapped without a lock */
+static const uint8_t *bytes;        /* the file's bytes, at the same address */
 static uint8_t before[FILE_BYTES], after[FILE_BYTES];
-static _Atomic bool *through; /* the child's call is over */
+static _Atomic bool *through; /* the child's call has returned */
 
-static struct ring *side; /* the child's */
+static struct ring *side; /* the child's side of the ring */
 static const struct ring_slot *held;
 
-/* ---- What is done ---- */
+/* ---- The calls ---- */
 
-/* With something of its own in many parts, so that a torn one is seen. */
+/* Returns a cursor with a different number in many members, so that a torn one is noticed. */
 static struct cursor place_at(uint64_t batch)
 {
 	struct cursor cursor = at(batch);
@@ -84,7 +85,7 @@ static void take_next(const struct killed_case *c)
 	held = expect(side, c->released);
 }
 
-/* The one behind it is finished already: both go at once. */
+/* The next slot is released already, so tail moves over both. */
 static void take_two(const struct killed_case *c)
 {
 	take_next(c);
@@ -109,9 +110,9 @@ static void attach(void)
 	ring_attach(side, &from);
 }
 
-/* ---- What may be there afterwards ---- */
+/* ---- Allowed states afterwards ---- */
 
-/* Fresh sides, the reader at `batch`: nothing is lost, repeated or torn. */
+/* A new writer and a new reader, which is at `batch`: nothing is lost, repeated or torn. */
 static void goes_on_at(uint64_t batch)
 {
 	struct ring *w = writer(), *r = reader();
@@ -129,7 +130,7 @@ static void goes_on_at(uint64_t batch)
 	ring_close(w);
 }
 
-/* The writer goes on behind what it has published, the slot in hand or the one before it. */
+/* The writer goes on after the last published slot: the slot of the call, or the one before. */
 static void place_follows_head(uint64_t first, uint64_t published)
 {
 	struct ring *w = writer();
@@ -151,7 +152,8 @@ static void commits_elsewhere(const struct killed_case *c)
 	goes_on_at(ELSEWHERE);
 }
 
-/* A reader that wants what tail stands at gets it without a rewind; any other place is asked for. */
+/* A reader that wants the position of tail gets it without a new generation; it asks for any other position.
+ */
 static void releases(const struct killed_case *c)
 {
 	for (uint64_t batch = c->released - 1; batch <= c->released + 2; batch++) {
@@ -164,7 +166,7 @@ static void releases(const struct killed_case *c)
 	assert_in_range(shared->tail, c->released, c->released + 2);
 }
 
-/* The old wish or the new one, whole. */
+/* The old wanted cursor or the new one, whole. */
 static void wishes(const struct killed_case *c)
 {
 	struct ring *w = writer();
@@ -203,7 +205,7 @@ static pid_t start(const struct killed_case *c)
 	return child;
 }
 
-/* One instruction. False: the call is over. */
+/* Steps one instruction. False: the call has returned. */
 static bool step(pid_t child)
 {
 	int status;
@@ -220,8 +222,8 @@ static void end(pid_t child)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* Behind which instructions the file is not what it was before them: killed anywhere else, a side leaves what
- * it left there. */
+/* Finds the instructions that change the file. A kill after any other instruction leaves the same file as a
+ * kill after the one before it. */
 static unsigned find_stores(const struct killed_case *c, unsigned store[static STORES_MAX])
 {
 	pid_t child = start(c);
@@ -247,7 +249,7 @@ static void check_everywhere(const struct killed_case *c)
 
 	memcpy(before, shared, sizeof(before));
 	stores = find_stores(c, store);
-	/* Fewer would mean that it never came to the notes. */
+	/* Fewer would mean that the call never reached the notes. */
 	assert_true(stores > 5);
 	for (unsigned i = 0; i < stores; i++) {
 		pid_t child = start(c);
@@ -265,7 +267,7 @@ static bool can_step(void)
 #if defined(__x86_64__)
 	return true;
 #elif defined(__aarch64__) && defined(HWCAP_ATOMICS)
-	/* Without them an exchange is a loop that a step in its middle starts anew. */
+	/* Without LSE atomics an exchange is a loop, which a step in its middle restarts. */
 	return (getauxval(AT_HWCAP) & HWCAP_ATOMICS) != 0;
 #else
 	return false;
@@ -300,7 +302,7 @@ static void make_ring(const struct killed_case *c)
 	(void)close(fd);
 }
 
-/* From several places: the notes are two of each, taken in turns, and the slots come round. */
+/* Repeat from several positions: each note has two entries that alternate, and slots are used again. */
 static void check_places(struct killed_case c, uint64_t first)
 {
 	if (!can_step()) {

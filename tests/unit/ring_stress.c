@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of a ring at once: a committer with filling threads before it, a reader with releasing threads
- * behind it, and a reader that goes back and forth. Both sides use one mapping, as a thread sanitizer knows
- * memory by its address: through two it would see no pair of the ring's at all.
+ * Both sides of a ring at the same time: threads that fill slots and a committer, a reader and threads that
+ * release slots; the reader also jumps back and forth. Both sides use one mapping, because the thread
+ * sanitizer identifies memory by its address: with two mappings it would see no pair of atomic operations.
  */
 #include "core/ring/ring_shared.h"
 
@@ -22,7 +22,7 @@
 #define FILLERS   2
 #define RELEASERS 2
 #define TOTAL     50000u
-#define REWIND    2500u /* the reader goes back once it has read so many */
+#define REWIND    2500u /* batches after which the reader goes back */
 #define BACK      100u
 #define OVER      UINT64_MAX
 
@@ -267,19 +267,19 @@ static void nothing_is_lost_repeated_or_torn(void **state)
 	(void)rmdir(folder);
 }
 
-/* ---- The writer at the reader's heels: two slots without bytes, nobody sleeps, one thread releases. ---- */
+/* ---- The writer right after the reader: two empty slots, no side sleeps, one thread releases. ---- */
 
 #define LEAN_TOTAL 100000u
-#define LEAN_SPINS 200u /* looks at a full ring before another thread gets the core */
+#define LEAN_SPINS 200u /* checks of a full ring before yielding the core */
 
 static const struct ring_geometry lean = { .slots = 2 };
 static const struct ring_slot *_Atomic out;
 static struct {
 	struct ring *to, *back;
-	uint64_t early; /* times that tail was seen before the reader's own copy of it */
+	uint64_t early; /* times that tail was seen before `released` */
 } heels;
 
-/* Whoever sees a tail sees it in the reader's copy too, or the head that follows would look wild there. */
+/* A thread that sees a tail must see `released` as well, or the next head would look out of range. */
 static void look(void)
 {
 	uint64_t tail = atomic_load_explicit(&heels.to->control->tail, memory_order_acquire);

@@ -41,14 +41,14 @@ static int setup(void **state)
 	return 0;
 }
 
-/* For the next row of a table. */
+/* Prepares the next row of a table. */
 static void start_anew(void)
 {
 	assert_int_equal(scratch_teardown(NULL), 0);
 	assert_int_equal(setup(NULL), 0);
 }
 
-/* Whether it was adopted; its id. */
+/* Begins a run. Returns whether an unfinished run goes on; writes the id. */
 static bool begin(char id[static RUN_ID_BYTES])
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -102,7 +102,7 @@ static void test_new_record(void **state)
 	assert_true(run.started_s > 1700000000);
 	assert_true(run.config.run.seed == 7);
 
-	/* run.json alone is enough to go on elsewhere. */
+	/* run.json alone is enough to go on on another disk. */
 	text = json_now();
 	assert_int_equal(json_parse("run.json", text, strlen(text), &json, &err), 0);
 	assert_int_equal(json_get_string("run.json", json, "state", &string, &err), 0);
@@ -126,7 +126,7 @@ static void test_wrong_config_makes_no_record(void **state)
 	assert_int_equal(run_load(&run, &err), -ENOENT);
 }
 
-/* An unfinished run goes on with what it was begun with, a final one makes room. */
+/* An unfinished run goes on with its frozen configuration; a final run is replaced. */
 static void test_what_follows_each_state(void **state)
 {
 	(void)state;
@@ -192,7 +192,7 @@ static void test_notes(void **state)
 	assert_true(number == 0.30000000000000004);
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "epochs")), 1);
 
-	/* null takes it away. */
+	/* null removes a member. */
 	assert_int_equal(run_note("{\"a\": null, \"never\": null}", &err), 0);
 	free(TAKE(text));
 	text = json_now();
@@ -206,7 +206,7 @@ static void test_damaged_records(void **state)
 	"{\"version\":" version ",\"id\":\"" id "\",\"started_s\":1,\"start_run\":\"" start "\"," \
 	"\"plan_sha256\":\"" plan "\",\"config\":\"\"}"
 	static const struct {
-		const char *label, *file, *text; /* NULL: the file is gone */
+		const char *label, *file, *text; /* NULL: the file is missing */
 		int code;
 		const char *words;
 	} cases[] = {
@@ -333,7 +333,8 @@ static unsigned entries_of(const char *folder)
 	return count;
 }
 
-/* The newest stay, whatever their names; these runs are shorter than the clock's steps, so it is set. */
+/* The newest records stay, whatever their names. The test sets the folders' times, because its runs are
+ * shorter than the clock's steps. */
 static void test_archive_is_trimmed(void **state)
 {
 	struct timespec times[2] = { 0 };
@@ -364,7 +365,7 @@ static void test_archive_is_trimmed(void **state)
 	assert_int_equal(run_load_archived("", &(struct run){ 0 }, &err), -ENOENT);
 }
 
-/* Whoever judges by a record that has changed since leaves it as it is. */
+/* run_expire() leaves a record that has changed since it was loaded. */
 static void test_expire(void **state)
 {
 	CLEANUP(run_done) struct run seen = { 0 }, now = { 0 };
@@ -390,7 +391,7 @@ static void test_expire(void **state)
 	assert_int_equal(now.state, RUN_EXPIRED);
 }
 
-/* Who asks at breakfast sees last night's run, which is in the archive by then. */
+/* The archived run stays the current run until the next one begins. */
 static void test_archive_stays_current(void **state)
 {
 	CLEANUP(run_done) struct run now = { 0 }, archived = { 0 }, next = { 0 };
@@ -419,7 +420,7 @@ static void test_archive_stays_current(void **state)
 	assert_string_equal(before, after);
 	assert_int_equal(entries_of(path_of(PATH_ARCHIVE, NULL, path)), 1);
 
-	/* What comes after is written into the one record. */
+	/* Later changes go to the archived record. */
 	assert_int_equal(run_note("{\"late\": 7}", &err), 0);
 	assert_int_equal(run_json_archived(id, &noted, &err), 0);
 	assert_non_null(strstr(noted, "\"late\":\t7"));
@@ -431,7 +432,7 @@ static void test_archive_stays_current(void **state)
 	assert_int_equal(entries_of(path_of(PATH_ARCHIVE, NULL, path)), 1);
 }
 
-/* A person cleared the archive: there is no run, and the next one begins. */
+/* After a person removed the archive there is no run, and the next one begins. */
 static void test_an_archive_that_is_gone(void **state)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -450,7 +451,7 @@ static void test_an_archive_that_is_gone(void **state)
 	assert_int_equal(run.state, RUN_RUNNING);
 }
 
-/* However wrong the clock was when it came, the last run is no old one. */
+/* The last run is never removed as the oldest, even if the clock was wrong when it was archived. */
 static void test_the_last_run_is_not_trimmed(void **state)
 {
 	const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -472,7 +473,7 @@ static void test_the_last_run_is_not_trimmed(void **state)
 	assert_int_equal(entries_of(path_of(PATH_ARCHIVE, NULL, path)), RUN_ARCHIVES_MAX);
 }
 
-/* The weights come into the record with it, and it says whose they are; the archive does without them. */
+/* The weights are moved into the record, which names their run; the archive does not keep them. */
 static void test_start(void **state)
 {
 	CLEANUP(run_done) struct run run = { 0 }, second = { 0 };
@@ -501,7 +502,7 @@ static void test_start(void **state)
 	assert_int_equal(access(path_of(PATH_ARCHIVE, file, path), F_OK), -1);
 }
 
-/* Of several that begin at once one makes the run and the others adopt it. */
+/* When several processes begin at once, one makes the run and the others go on with it. */
 static void test_begins_at_once(void **state)
 {
 	enum { BEGINS = 6 };
@@ -540,7 +541,7 @@ static void test_begins_at_once(void **state)
 	(void)close(gate[0]);
 }
 
-/* Whoever reads while runs come and go sees whole records, each of one run. */
+/* A reader sees whole records of one run, while runs begin and end. */
 static void test_readers_see_one_record(void **state)
 {
 	enum { RUNS = 40 };

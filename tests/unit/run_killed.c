@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Killed at any system call, a change of the run record leaves the old record or the new one, and the next
- * begin goes on from there. Each case is killed before every system call in turn, on a fresh copy of the same
+ * A process killed at any system call of a change leaves the old run record or the new one, and the next
+ * begin goes on from there. Each case is killed before every system call in turn, on a new copy of the same
  * folder.
  */
 #include "core/base/paths.h"
@@ -26,8 +26,8 @@ static const char from_store[] =
 	"\"paused\",\"config\":\"source: { url = \\\"file:///a\\\"; }; sink: { url = \\\"file:///b\\\"; "
 	"};\"}";
 
-static char base[64];               /* template/ and root/ lie in it */
-static char first_id[RUN_ID_BYTES]; /* the record there was, "" = none */
+static char base[64];               /* the folder of template/ and root/ */
+static char first_id[RUN_ID_BYTES]; /* the run before the change, "" = none */
 static char config_file[PATH_BYTES], plan_file[PATH_BYTES], start_file[PATH_BYTES];
 
 static void enter(const char *name)
@@ -57,7 +57,7 @@ static void put(const char *path, const char *text)
 		fail_msg("%s", err.text);
 }
 
-/* ---- What is done ---- */
+/* ---- The changes ---- */
 
 static int begin(struct error *err)
 {
@@ -92,9 +92,9 @@ static int restore(struct error *err)
 	return run_restore(from_store, strlen(from_store), plan_file, NULL, &run, err);
 }
 
-/* ---- What may be there afterwards ---- */
+/* ---- Allowed states afterwards ---- */
 
-/* The first record, final; or a new one. */
+/* The current record is the first one, which is final, or a new one. */
 static void old_or_new(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -140,7 +140,7 @@ static void still_current(void)
 	assert_int_equal(run.state, RUN_FINISHED);
 }
 
-/* Killed once more on a later day, the archive is still complete. */
+/* After a second kill on a later day the archive is still complete. */
 static void archived_next_time(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -152,7 +152,7 @@ static void archived_next_time(void)
 	still_current();
 }
 
-/* The record with its plan, or none, and then kiln-oneshot begin brings it once more. */
+/* There is the record with its plan, or none, and kiln-oneshot begin restores it again. */
 static void restored_or_none(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -168,7 +168,7 @@ static void restored_or_none(void)
 	assert_int_equal(access(path_of(PATH_RUN, "plan", path), F_OK), 0);
 }
 
-/* An archive that goes is gone at once, not file by file. */
+/* A record leaves the archive as a whole, not file by file. */
 static void archives_whole(void)
 {
 	char name[32], folder[PATH_BYTES], path[PATH_BYTES + 16];
@@ -201,7 +201,7 @@ static void next_begin_goes_on(void)
 	assert_int_equal(access(path_of(PATH_RUNS, "next", path), F_OK), -1);
 	assert_int_equal(readlink(path_of(PATH_RUNS, "last", path), link, sizeof(link)), -1);
 	assert_int_equal(readlink(path_of(PATH_RUN, NULL, path), link, sizeof(link)), -1);
-	/* Nothing of a record that did not come about is in another. */
+	/* No record contains files of an unfinished one. */
 	assert_int_equal(access(path_of(PATH_RUN, "plan", path), F_OK),
 			 strcmp(run.id, RESTORED_ID) == 0 ? 0 : -1);
 }
@@ -220,7 +220,7 @@ static void check_everywhere(int (*act)(struct error *err), void (*check)(void))
 		next_begin_goes_on();
 	}
 	assert_false(killed);
-	/* Fewer would mean that it never came to the record. */
+	/* Fewer would mean that the change never reached the record. */
 	assert_true(call > 20);
 }
 
@@ -272,7 +272,7 @@ static void test_begin_after_a_final_run(void **state)
 	check_everywhere(begin, old_or_new);
 }
 
-/* One more than are kept: the oldest goes. */
+/* One record more than the archive keeps: the oldest is removed. */
 static void test_begin_with_a_full_archive(void **state)
 {
 	char path[PATH_BYTES];
@@ -335,7 +335,7 @@ static void test_restore(void **state)
 	check_everywhere(restore, restored_or_none);
 }
 
-/* The store says otherwise when begin is called again. */
+/* The store has another answer when begin runs again. */
 static void test_restore_then_begin(void **state)
 {
 	(void)state;

@@ -62,7 +62,7 @@ static void test_what_is_written_is_read(void **state)
 	assert_int_equal(status_read(STATUS_FETCHD, &status, &err), -ENOENT);
 }
 
-/* Whatever the daemon says, until somebody takes it back. */
+/* `degraded` holds through all writes until it is set to "". */
 static void test_degraded_stays(void **state)
 {
 	CLEANUP(status_closep) struct status_page *page = NULL, *later = NULL;
@@ -104,7 +104,7 @@ static void test_the_next_writer_goes_on(void **state)
 	assert_int_equal(step_read(), 8);
 }
 
-/* Whatever one write left of its copy, the one before it is read. */
+/* After a write that was cut anywhere, the copy of the write before is read. */
 static void test_a_torn_copy_leaves_the_other(void **state)
 {
 	CLEANUP(status_closep) struct status_page *page = NULL;
@@ -164,7 +164,7 @@ static void test_a_reader_never_sees_half(void **state)
 		while (status_read(STATUS_TRAIND, &status, &err) < 0)
 			continue;
 		for (int i = 0; i < 500; i++) {
-			/* Two writes may pass between the two reads of a reader that was held up. */
+			/* Two writes may happen between the two reads of a slow reader. */
 			int r = status_read(STATUS_TRAIND, &status, &err);
 
 			assert_true(r == -EBADMSG ||
@@ -172,7 +172,7 @@ static void test_a_reader_never_sees_half(void **state)
 		}
 		assert_int_equal(kill(pid, SIGKILL), 0);
 		assert_int_equal(waitpid(pid, &status_of, 0), pid);
-		(void)step_read(); /* one of the two is whole */
+		(void)step_read(); /* a copy is whole */
 	}
 }
 

@@ -36,7 +36,7 @@ static void begin_run(struct run *ret_run)
 		fail_msg("%s", err.text);
 }
 
-/* The one night that is over and has no report. */
+/* Loads the only night that is over and has no report. */
 static void assert_over(int64_t from_s, const char *run_id, const char *reason)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
@@ -82,7 +82,7 @@ static void test_begin_and_end(void **state)
 	assert_string_equal(tonight.run_id, "");
 	assert_string_equal(tonight.reason, "");
 	assert_false(tonight.before_boot);
-	assert_int_equal(tonight_end(tonight.from_s - 1, &err), 0); /* another one's end */
+	assert_int_equal(tonight_end(tonight.from_s - 1, &err), 0); /* the end of another night */
 	assert_int_equal(get().from_s, tonight.from_s);
 	assert_int_equal(tonight_end(tonight.from_s, &err), 0);
 	before = tonight.from_s;
@@ -102,7 +102,7 @@ static void put(const char *text)
 	assert_int_equal(file_write_durable(path, text, strlen(text), &err), 0);
 }
 
-/* Whoever starts a run by hand takes the timer's night over, from its beginning. */
+/* A start by hand during the timer's night belongs to this night. */
 static void test_by_hand(void **state)
 {
 	static const char earlier[] =
@@ -122,7 +122,8 @@ static void test_by_hand(void **state)
 	assert_none_is_over();
 }
 
-/* The timer's next one is another, and the one that it ends is not lost; nor is one that a person's ends. */
+/* A start by the timer begins another night, and the night that it ends is not lost; the same holds for a
+ * start by hand after a run has ended. */
 static void test_next(void **state)
 {
 	static const char earlier[] =
@@ -139,17 +140,17 @@ static void test_next(void **state)
 	assert_string_equal(get().run_id, "");
 	assert_over(1000, "a", "b");
 	put(earlier);
-	begin_run(&run); /* in it */
+	begin_run(&run); /* a run of this night */
 	assert_int_equal(tonight_begin(false, &err), 0);
 	from_s = get().from_s;
-	assert_int_equal(from_s, 1000); /* it goes on */
+	assert_int_equal(from_s, 1000); /* the night goes on */
 	assert_int_equal(run_state_set(RUN_FINISHED, &err), 0);
 	assert_int_equal(tonight_begin(false, &err), 0);
 	assert_true(get().from_s > 1000);
 	assert_over(1000, run.id, "");
 }
 
-/* The power went after the end was noted, before the note was moved. */
+/* A power cut after the end was noted, and before the file was moved. */
 static void test_cut_at_the_end(void **state)
 {
 	static const char over[] = "{\"from_s\": 1000, \"over_s\": 2000, \"boot\": \"\", \"by\": \"hand\","
@@ -203,9 +204,9 @@ static void test_run(void **state)
 	tonight = get();
 	assert_string_equal(tonight.run_id, run.id);
 	tonight.from_s = run.started_s + 10;
-	assert_true(tonight_has(&tonight, &run)); /* it goes on with it */
+	assert_true(tonight_has(&tonight, &run)); /* the night goes on with this run */
 	*tonight.run_id = '\0';
-	assert_false(tonight_has(&tonight, &run)); /* that of another night */
+	assert_false(tonight_has(&tonight, &run)); /* a run of another night */
 	tonight.from_s = run.started_s;
 	assert_true(tonight_has(&tonight, &run));
 	assert_int_equal(run_state_set(RUN_FINISHED, &err), 0);
@@ -249,7 +250,7 @@ static void *many_times(void *failed)
 	return NULL;
 }
 
-/* A person's start, while the run before comes to its end. */
+/* A start by hand, while the run before ends. */
 static void test_at_once(void **state)
 {
 	pthread_t thread[3];
