@@ -128,7 +128,7 @@ def links(root, pages):
 
 def like(text):
     """A line without its numbers and white space."""
-    return re.sub(r"\s+", "", re.sub(r"[0-9]+(?:[.,:T-][0-9]+)*Z?", "0", text)).replace("...", "")
+    return re.sub(r"\s+", "", re.sub(r"[0-9]+(?:[.,:T-][0-9]+)*(?:e[-+]?[0-9]+)?Z?", "0", text)).replace("...", "")
 
 
 def not_shown(sample, output):
