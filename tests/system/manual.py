@@ -9,6 +9,7 @@ A page is Markdown. Comments that Markdown does not show stand in front of a fen
     <!-- output -->          the block shows what the block run last printed: each line of it must have been printed, in
                              this order; numbers and white space may differ, and a line of "..." stands for any lines
     <!-- expect: REGEX -->   with run: this, too, must be in what is printed
+A row of a table that names a limit, | 256 | `NAME` in [header](path) |, is held against the header.
 Prints a line a check: "good" or "bad", a tab, its name, and for a bad one tab and detail.
 """
 import os
@@ -109,6 +110,24 @@ def missing_names(root, line):
                         yield name
 
 
+LIMIT = re.compile(r"\|\s*(\d*)[^|]*\|\s*`([A-Z][A-Z0-9_]+)` in \[[^]]*\]\(([^)]*)\)")
+
+
+def wrong_limit(page, line):
+    """A row of a table such as "| layers | 256 | `LAYERS_MAX` in [config.h](path) |": what is wrong with it, or None."""
+    row = LIMIT.search(line)
+    path = row and os.path.join(os.path.dirname(page), row[3])
+    if not row or not os.path.exists(path):
+        return None
+    found = re.search(rf"#define {row[2]}\s+([^/\n]+)", read(path))
+    if not found:
+        return f"{row[2]} is not defined there"
+    # 4u << 20, (uint64_t)16 << 20 and the like
+    value = re.sub(r"\(uint\d+_t\)|UINT64_C|(?<=\d)[uUlL]+\b", "", found[1])
+    same = not re.fullmatch(r"\|\s*\d+\s*\|.*", row[0]) or (re.fullmatch(r"[\d<+*() ]+", value) and eval(value) == int(row[1]))
+    return None if same or "one more" in line else f"{row[2]} is {found[1].strip()}, the page says {row[1]}"
+
+
 def links(root, pages):
     for page in pages:
         prose, _ = parse(page)
@@ -121,6 +140,7 @@ def links(root, pages):
                 if why:
                     bad.append(f"line {number}: {target}: {why}")
             bad += [f"line {number}: `{name}`: no such file" for name in missing_names(root, line)]
+            bad += [f"line {number}: {why}" for why in [wrong_limit(page, line)] if why]
         said(not bad, f"{os.path.relpath(page, root)}: its {count} links and the files it names are there", "\n".join(bad))
 
 
