@@ -7,10 +7,10 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "core/box/night.h"
 #include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/boot/last_good.h"
+#include "oneshot/night/due.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
 #include "oneshot/report/ask.h"
@@ -19,9 +19,6 @@
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <time.h>
-
-/* A timer that elapses later than this was missed: the box was off, or its clock wrong. */
-#define LATE_S (15 * 60)
 
 static void wait_for_clock(unsigned wait_s)
 {
@@ -82,13 +79,12 @@ static int load_nights(const char *file, struct config *ret_config, struct error
 	return last_good_or_frozen(file, ret_config, err);
 }
 
-/* That start lies before the configuration which names it: nobody missed it. Within its minute it is meant.
- * One that is to be written yet was written before the clock was right, nobody knows when. */
-static bool is_older_than(int64_t start, const char *file, int64_t now)
+/* -1 = not known. */
+static int64_t written_s(const char *file)
 {
 	struct stat st;
 
-	return stat(file, &st) == 0 && start + 60 <= st.st_mtim.tv_sec && st.st_mtim.tv_sec <= now;
+	return stat(file, &st) == 0 ? st.st_mtim.tv_sec : -1;
 }
 
 /* False: the run of another night goes on, which somebody started before, and this is no night of its own. */
@@ -118,33 +114,47 @@ static void report_unstarted(const char *why)
 		report_ask(&tonight, NULL);
 }
 
-/* Why there is no run now, as an event and a report: the night is over, or its start was missed. */
-static bool is_too_late(const struct config *config, int64_t now, int64_t late)
+/* Says why there is no run, by an event and, where a night passes without one, by a report. */
+static void say_not_due(const char *file, const struct config *config, enum due due, int64_t late_s)
 {
 	char why[256];
 
-	if (!night_is(config, now)) {
+	if (due == DUE_BEFORE) {
+		log_info("no run: run.at = \"%s\" was past when %s was written", config->run.at, file);
+		return;
+	}
+	if (due == DUE_OVER) {
 		(void)snprintf(why, sizeof(why), "this is after run.ends_at = \"%s\"", config->run.ends_at);
 		event_send(&(struct event){ .id = EVENT_NIGHT_OVER }, "no run: %s", why);
-	} else if ((late > LATE_S || late > uptime_s()) && !config->run.catch_up) {
+	} else {
 		(void)snprintf(why, sizeof(why),
 			       "run.at = \"%s\" was %jd minutes ago, and run.catch_up is off", config->run.at,
-			       (intmax_t)late / 60);
-		event_send(&(struct event){ .id = EVENT_NIGHT_MISSED, .seconds = (uint64_t)late },
+			       (intmax_t)late_s / 60);
+		event_send(&(struct event){ .id = EVENT_NIGHT_MISSED, .seconds = (uint64_t)late_s },
 			   "no run: %s", why);
-	} else {
-		return false;
 	}
 	report_unstarted(why);
-	return true;
+}
+
+/* What somebody wanted of the night before does not count for this one: overrides of a run that was never
+ * begun, a run that was asked for, a wish to stop. */
+static int forget_wishes(struct error *err)
+{
+	char path[PATH_BYTES];
+
+	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
+		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+	run_asked_over(false);
+	run_want_forget_stop();
+	return 0;
 }
 
 static int nightly(unsigned wait_s, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	const char *file = config_path(0, NULL);
-	char path[PATH_BYTES];
-	int64_t now, late;
+	int64_t late_s;
+	enum due due;
 	bool begun;
 	int r = load_nights(file, &config, err);
 
@@ -153,24 +163,16 @@ static int nightly(unsigned wait_s, struct error *err)
 		return r;
 	}
 	wait_for_clock(wait_s);
-	now = time(NULL);
-	late = now - night_start(&config, now);
-	if (is_older_than(now - late, file, now)) {
-		log_info("no run: run.at = \"%s\" was past when %s was written", config.run.at, file);
+	due = due_decide(&config, &(struct due_facts){ time(NULL), uptime_s(), written_s(file) }, &late_s);
+	if (due != DUE_NOW) {
+		say_not_due(file, &config, due, late_s);
 		return 0;
 	}
-	if (is_too_late(&config, now, late))
-		return 0;
 	if ((r = begin_tonight(&begun, err)) < 0)
 		return r;
-	/* The one before may have been over without anybody to say so. */
+	/* A night before may have ended without anybody to ask for its report. */
 	report_ask_due(false);
-	/* What was asked of one run that was never begun is not asked of tonight's. */
-	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
-		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
-	run_asked_over(false);
-	run_want_forget_stop();
-	return start_run(err);
+	return (r = forget_wishes(err)) < 0 ? r : start_run(err);
 }
 
 int oneshot_nightly(int argc, char **argv)

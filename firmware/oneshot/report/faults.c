@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/report/faults.h"
+#include "core/base/events.h"
 #include "drivers/journal/journal.h"
 
 #include <string.h>
 #include <syslog.h>
 #include <systemd/sd-journal.h>
 
-#define LOOKED_MAX 100000u /* entries of one night */
+#define LOOKED_MAX 100000u /* entries of one night: bounds the time of the report */
 
+/* ---- Counting ---- */
+
+/* All events of one kind. */
 struct fault {
 	uint64_t count, last_us;
-	char *message;
+	char *message; /* of the last one */
 };
 
-/* What is graver than a notice, and what the box got over by itself. */
+/* Warnings and errors, and notices about troubles that the box overcame by itself. */
 static bool is_fault(enum event_id id)
 {
 	return event_rows[id].priority <= LOG_WARNING || id == EVENT_RUN_REBOOTED ||
@@ -21,19 +25,15 @@ static bool is_fault(enum event_id id)
 	       id == EVENT_CHECKPOINT_SKIPPED || id == EVENT_NIGHT_MISSED || id == EVENT_NIGHT_OVER;
 }
 
-static void count(struct fault *faults, sd_journal *journal)
+/* `message` is the list's from now on. */
+static void count(struct fault faults[static EVENT_MAX], enum event_id id, uint64_t at_us, char *message)
 {
-	CLEANUP(free_ptr) char *message_id = journal_field(journal, "MESSAGE_ID");
-	const struct event_row *row = message_id ? event_by_message_id(message_id) : NULL;
-	struct fault *fault;
+	struct fault *fault = &faults[id];
 
-	if (!row || !is_fault((enum event_id)(row - event_rows)))
-		return;
-	fault = &faults[row - event_rows];
 	fault->count++;
-	(void)sd_journal_get_realtime_usec(journal, &fault->last_us);
+	fault->last_us = at_us;
 	free(fault->message);
-	fault->message = journal_field(journal, "MESSAGE");
+	fault->message = message;
 }
 
 static bool add(cJSON *list, enum event_id id, const struct fault *fault)
@@ -51,28 +51,12 @@ static bool add(cJSON *list, enum event_id id, const struct fault *fault)
 	       cJSON_AddItemToObject(object, "message", json_string(fault->message ? fault->message : ""));
 }
 
-/* The last second counts. Without an end the clock was set back meanwhile: all of it. */
-static bool is_later(sd_journal *journal, int64_t from_s, int64_t to_s)
+/* Frees the messages. NULL: no memory. */
+static cJSON *list_of(struct fault faults[static EVENT_MAX])
 {
-	uint64_t at_us;
-
-	return to_s >= from_s && sd_journal_get_realtime_usec(journal, &at_us) >= 0 &&
-	       at_us >= ((uint64_t)to_s + 1) * 1000000;
-}
-
-cJSON *report_faults(int64_t from_s, int64_t to_s)
-{
-	static const struct journal_filter filter = { .events = true, .priority = LOG_NOTICE };
-	CLEANUP(journal_closep) sd_journal *journal = NULL;
-	struct fault faults[EVENT_MAX] = { 0 };
 	cJSON *list = cJSON_CreateArray();
-	uint32_t looked = 0;
-	bool good = journal_open(&journal, NULL) == 0 && journal_match(journal, &filter, NULL) == 0 &&
-		    sd_journal_seek_realtime_usec(journal, (uint64_t)from_s * 1000000) >= 0;
+	bool good = list;
 
-	while (good && looked++ < LOOKED_MAX && sd_journal_next(journal) > 0 &&
-	       !is_later(journal, from_s, to_s))
-		count(faults, journal);
 	for (int id = 0; id < EVENT_MAX; id++) {
 		if (faults[id].count)
 			good = good && add(list, (enum event_id)id, &faults[id]);
@@ -82,4 +66,45 @@ cJSON *report_faults(int64_t from_s, int64_t to_s)
 		return list;
 	cJSON_Delete(list);
 	return NULL;
+}
+
+/* ---- The journal ---- */
+
+static void count_entry(struct fault faults[static EVENT_MAX], sd_journal *journal)
+{
+	CLEANUP(free_ptr) char *message_id = journal_field(journal, "MESSAGE_ID");
+	const struct event_row *row = message_id ? event_by_message_id(message_id) : NULL;
+	uint64_t at_us = 0;
+
+	if (!row || !is_fault((enum event_id)(row - event_rows)))
+		return;
+	(void)sd_journal_get_realtime_usec(journal, &at_us);
+	count(faults, (enum event_id)(row - event_rows), at_us, journal_field(journal, "MESSAGE"));
+}
+
+/* The last second belongs to the night. An end before the start means that the clock was set back meanwhile:
+ * the night then lasts to the end of the journal. */
+static bool is_later(uint64_t at_us, int64_t from_s, int64_t to_s)
+{
+	return to_s >= from_s && at_us >= ((uint64_t)to_s + 1) * 1000000;
+}
+
+cJSON *report_faults(int64_t from_s, int64_t to_s)
+{
+	static const struct journal_filter filter = { .events = true, .priority = LOG_NOTICE };
+	CLEANUP(journal_closep) sd_journal *journal = NULL;
+	struct fault faults[EVENT_MAX] = { 0 };
+	uint32_t looked = 0;
+
+	if (journal_open(&journal, NULL) < 0 || journal_match(journal, &filter, NULL) < 0 ||
+	    sd_journal_seek_realtime_usec(journal, (uint64_t)from_s * 1000000) < 0)
+		return NULL;
+	while (looked++ < LOOKED_MAX && sd_journal_next(journal) > 0) {
+		uint64_t at_us;
+
+		if (sd_journal_get_realtime_usec(journal, &at_us) >= 0 && is_later(at_us, from_s, to_s))
+			break;
+		count_entry(faults, journal);
+	}
+	return list_of(faults);
 }
