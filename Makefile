@@ -137,6 +137,9 @@ $(UNIT_TESTS): LINK_EXTRA = -lcmocka
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(ARCHIVES)
 	$(link)
 
+# The command line's own tests link its objects, all but main().
+$(filter $(B)/unit/cli_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,firmware/cli/verb_list.c $(wildcard firmware/cli/*/*.c))
+
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(ARCHIVES)
 	$(link)
 
