@@ -148,7 +148,7 @@ retold coarse 'model: { precision = "mixed_bfloat16"; ' 'model: { '
 is "$(figures_of coarse)" "$figures" "a model that was trained in 16 bits is float32, as everybody reads it"
 retold elsewhere 'device: { type = "gpu"; platform = "none such"; }; model: { ' 'model: { '
 is "$(figures_of elsewhere)" "$figures" "one that another box's device trained is evaluated on the one here"
-like "$(cat errors)" "^kiln: it was trained on another device than there is here; taking " "and it says so"
+like "$(cat errors)" "^kiln: this machine lacks the device that the model was trained on; using " "and it says so"
 
 # ---- What it says of records, and of values on standard input ----
 

@@ -447,7 +447,7 @@ refused 'notab\.tsv:6: found no tab, expected label<TAB>text$' "a line without a
 refused 'nolabel\.tsv:6: a label of 0 bytes, expected 1 \.\. 127$' "a line without a label" nolabel.tsv
 refused 'longlabel\.tsv:6: a label of 128 bytes, expected 1 \.\. 127$' "a label that is too long" longlabel.tsv
 refused 'latin\.tsv:6: byte 1 of the label is not UTF-8$' "a label that is not UTF-8" latin.tsv
-refused 'nul\.tsv:1: a NUL byte behind byte 6, expected text$' "a NUL byte" nul.tsv
+refused 'nul\.tsv:1: a NUL byte after byte 6, expected text$' "a NUL byte" nul.tsv
 refused 'empty\.tsv: empty, expected lines of label<TAB>text$' "an empty file" empty.tsv
 refused 'one\.tsv: found no label but "pos", at least 2 are needed$' "one label" one.tsv
 refused 'class "neg" has [1-3] training texts, at least 10 are needed$' "too few texts of a label" few.tsv
@@ -467,7 +467,7 @@ for form in tsv tar; do
 done
 refused 'text\.tar\.gz: expected a tar, compressed or not: ' "not a tar" text.tar.gz
 refused 'other\.tar\.gz: found no aclImdb/train/\{pos,neg\}/\*\.txt in it$' "a tar of something else" other.tar.gz
-refused 'nul\.tar\.gz: aclImdb/train/pos/nul\.txt: a NUL byte behind byte 2, expected text$' "a member with a NUL byte" nul.tar.gz
+refused 'nul\.tar\.gz: aclImdb/train/pos/nul\.txt: a NUL byte after byte 2, expected text$' "a member with a NUL byte" nul.tar.gz
 damage out/first/encoder.bin 3000 damaged.bin
 refused "encoder \"damaged\.bin\": the encoder's CRC is 0x[0-9a-f]{8}, expected 0x[0-9a-f]{8}$" "a damaged encoder" train.tsv --encoder damaged.bin
 refused 'encoder "test\.tsv": not a Kiln text encoder of version 1$' "an encoder that is none" train.tsv --encoder test.tsv

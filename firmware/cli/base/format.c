@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 const char *format_number(double value, const char *format, char out[static FORMAT_BYTES])
 {
@@ -40,5 +41,15 @@ const char *format_span(double seconds, char out[static FORMAT_BYTES])
 		(void)snprintf(out, FORMAT_BYTES, "%.0f min", seconds / 60);
 	else
 		(void)snprintf(out, FORMAT_BYTES, "%.1f h", seconds / 3600);
+	return out;
+}
+
+const char *format_time(double time_s, char out[static FORMAT_BYTES])
+{
+	const time_t at = isnan(time_s) ? 0 : (time_t)time_s;
+	struct tm tm;
+
+	if (isnan(time_s) || !localtime_r(&at, &tm) || !strftime(out, FORMAT_BYTES, "%Y-%m-%d %H:%M:%S", &tm))
+		return "-";
 	return out;
 }

@@ -10,3 +10,5 @@ const char *format_number(double value, const char *format, char out[static FORM
 const char *format_bytes(double bytes, char out[static FORMAT_BYTES]);
 /* "119 s", "2 min", "2.0 h". A negative span is 0 s. Returns `out` or "-". */
 const char *format_span(double seconds, char out[static FORMAT_BYTES]);
+/* "2026-01-31 02:30:00", local time, of seconds since 1970. Returns `out` or "-". */
+const char *format_time(double time_s, char out[static FORMAT_BYTES]);

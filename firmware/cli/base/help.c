@@ -32,9 +32,9 @@ static void print_wrapped(const char *text, int at, int indent, FILE *out)
 
 static void print_row(const char *name, const char *text, int column, FILE *out)
 {
-	int at = fprintf(out, "  %s ", name);
+	int at = fprintf(out, "  %s", name);
 
-	if (at > column) {
+	if (at >= column) {
 		(void)fputc('\n', out);
 		at = 0;
 	}

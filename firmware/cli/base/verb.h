@@ -93,7 +93,7 @@ struct verb {
 extern const struct verb_option verb_global_options[];
 
 /* Yields option `index` of a verb, from 0: its own lists first, then the parameters of its methods, each name
- * once. Returns false behind the last one. --help, which every verb takes, is not among them. */
+ * once. Returns false after the last one. --help, which every verb has, is not among them. */
 bool verb_option_at(const struct verb *verb, uint32_t index, struct verb_option *ret_option);
 /* Writes "a, b, c" of VERB_CHOICE. Returns `out`. */
 const char *verb_choices(const struct verb_option *option, char *out, size_t size);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs that ask a box have in common: arguments by a method's row, one call, its result. */
+/* What the verbs that ask a box have in common: parameters from the arguments, one call, its result. */
 #pragma once
 
+#include "cli/base/arguments.h"
 #include "cli/client/client.h"
 
-/* A verb's arguments by its method's row: "--NAME VALUE", "--NAME" for a boolean, the value of `positional`
- * (NULL = none) alone. --json, where `ret_json` is not NULL, and --help are taken besides. CLI_OK: go on; -1:
- * --help was answered; CLI_USAGE: it was said what is wrong. */
-int client_arguments(int argc, char **argv, const char *method, const char *positional, cJSON **ret_params,
-		     bool *ret_json);
-/* Take it out of the arguments, wherever it is: whether it was there. */
-bool client_flag(int *argc, char **argv, const char *flag);
-/* A whole verb: client_arguments with --json, client_ask, and the result as JSON or by `print`. Gives the
- * exit code, which else is print's. */
-int client_verb(int argc, char **argv, const char *method, const char *positional,
-		int (*print)(const cJSON *result));
+/* --json, for the row of every verb that prints a result by call_run(). */
+extern const struct verb_option call_options[];
+
+/* Makes the parameters of a method from the options of the same names and, for the row's `positional`, from
+ * the operand. The caller owns *ret_params. Returns CLI_OK, or CLI_USAGE after a sentence. */
+MUST_CHECK int call_params(const struct arguments *arguments, const char *method, cJSON **ret_params);
+
+/* Calls a method. Prints its result as JSON with --json, else by `print`, which returns the exit code.
+ * Returns the exit code. */
+int call_run(const struct arguments *arguments, const char *method, int (*print)(const cJSON *result));

@@ -19,11 +19,11 @@
 struct asked {
 	struct client_host host;
 	pid_t pid;
-	int said; /* a file in memory that it writes to */
-	int code; /* -1 = not over yet */
+	int said; /* file in memory: the output of the child process */
+	int code; /* -1 = the child process has not ended */
 };
 
-/* What it said, each line with its name before it. */
+/* Prints the output of one box, the box's name in front of each line. */
 static void print_said(const struct asked *asked)
 {
 	CLEANUP(free_ptr) char *text = calloc(1, SAID_MAX + 1);
@@ -99,7 +99,7 @@ int hosts_sum_up(const int *codes, int count)
 	return idle == count ? CLI_IDLE : worst;
 }
 
-/* It would be killed with all it said unread. argv[1] is the verb. */
+/* True for a verb that goes on until it is stopped: its process would be killed with all output unread. */
 static bool never_ends(int argc, char **argv)
 {
 	return argc > 1 && (strcmp(argv[1], "watch") == 0 ||

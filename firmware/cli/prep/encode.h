@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Texts through an encoder: the project's own (data/text.h), or a user's program, which only the command line
- * runs.
- */
+/* Encodes texts by a program of the user. The project's own encoder is data/text.h. */
 #pragma once
 
 #include "core/base/error.h"
@@ -16,9 +13,9 @@ struct encode_text {
 	uint64_t bytes;
 };
 
-/* A user's program: gets one JSON string a line on standard input (U+FFFD for what is not UTF-8), answers
- * `dims` numbers a line, parted by white space or commas, perhaps in brackets. `command` is run by /bin/sh.
- * `vectors` is rows x dims. Errors: -EBADMSG naming the line, what was found and expected; -ENODATA fewer
- * lines than texts; -EIO the program failed. */
+/* Runs `command` by /bin/sh. The program gets one JSON string a line on standard input (U+FFFD stands for
+ * bytes that are not UTF-8) and answers `dims` numbers a line, separated by white space or commas, with or
+ * without brackets. `vectors` holds rows x dims numbers. Blocks until the program has ended. Errors: -EBADMSG
+ * naming the line, what was found and expected; -ENODATA fewer lines than texts; -EIO the program failed. */
 MUST_CHECK int encode_exec(const char *command, const struct encode_text *texts, uint32_t rows, uint32_t dims,
 			   float *vectors, struct error *err);

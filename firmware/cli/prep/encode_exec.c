@@ -13,7 +13,7 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 
-#define END_MS 2000 /* for a program whose answers ended early to end itself */
+#define END_MS 2000 /* grace for a program that closed its output too early; then it is killed */
 
 struct feed {
 	FILE *to;
@@ -21,7 +21,8 @@ struct feed {
 	uint32_t rows;
 };
 
-/* Writing and reading at once: a program that answers line by line would block on a full pipe otherwise. */
+/* Write from a thread of its own: a program that answers line by line fills its output pipe, stops reading,
+ * and would block us for ever if we wrote all texts before we read. */
 static void *feed_thread(void *argument)
 {
 	struct feed *feed = argument;
@@ -94,7 +95,7 @@ static pid_t start(const char *command, int *ret_in, int *ret_out)
 		return -1;
 	}
 	if (pid == 0) {
-		/* A group of its own, so that what the shell starts ends with it. */
+		/* Make a process group: one kill() then ends the shell and all that it started. */
 		(void)setpgid(0, 0);
 		if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
 			(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -108,8 +109,8 @@ static pid_t start(const char *command, int *ret_in, int *ret_out)
 	return pid;
 }
 
-/* Wait for the program's end, then end what it started and left behind. One that gave up is not waited for
- * long. True when it ended by itself. */
+/* Waits for the program's end, then kills the rest of its process group. Waits END_MS at most where the
+ * program gave up, that is, closed its output too early. Returns true where the program ended by itself. */
 static bool reap(pid_t pid, bool gave_up, int *ret_status)
 {
 	CLEANUP(close_fd) int fd = pidfd_open(pid, 0);
@@ -124,7 +125,7 @@ static bool reap(pid_t pid, bool gave_up, int *ret_status)
 	return ended;
 }
 
-/* The answers' verdict and the program's end in one sentence. */
+/* Adds how the program ended to the error of its answers. A bad end is an error even if all answers came. */
 static int judge(int r, bool ended, int status, struct error *err)
 {
 	if (!ended || status == 0)
@@ -154,7 +155,8 @@ int encode_exec(const char *command, const struct encode_text *texts, uint32_t r
 	if (!feed.to || !from || pthread_create(&thread, NULL, feed_thread, &feed) != 0)
 		return error_set(err, -ENOMEM, "%s: no memory", command);
 	r = read_answers(from, rows, dims, vectors, err);
-	/* When the answers end early, how the program ended says more. */
+	/* Kill a program that answered nonsense. If its answers only ended early, let it end: its exit status
+	 * explains more. */
 	if (r < 0 && r != -ENODATA)
 		(void)kill(-pid, SIGKILL);
 	ended = reap(pid, r < 0, &status);

@@ -30,7 +30,7 @@ bool idx_is(const char *path)
 	       magic[3] < 16;
 }
 
-/* Turns `from`, where the name has it behind its last slash, into `to`, which is as long. */
+/* Replaces `from` by `to` in the file's name, not in the folders before it. Both are of one length. */
 static bool turn(char *name, const char *from, const char *to)
 {
 	char *slash = strrchr(name, '/'), *found = strstr(slash ? slash : name, from);
@@ -96,7 +96,8 @@ static int read_header(gzFile file, const char *name, struct header *ret_header,
 	return r;
 }
 
-/* What the header announces and no more, with the check value behind it. */
+/* Reads the bytes that the header announces, then the end of the file: gzread() compares gzip's check value
+ * there. */
 static int read_values(gzFile file, const char *name, uint8_t *data, uint64_t bytes, struct error *err)
 {
 	uint8_t more;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * IDX files, gzip or not, as MNIST and its like are shipped: images of unsigned bytes in 3 dimensions
- * (images, rows, columns) or 4 (channels last), their labels in 1. The two lie in one folder, and the labels'
- * name is the images' with "images" and "idx3" or "idx4" turned into "labels" and "idx1". Source:
- * http://yann.lecun.com/exdb/mnist, "File formats for this database".
+ * IDX files, gzip or not, the format of MNIST: images of unsigned bytes in 3 dimensions (images, rows,
+ * columns) or 4 (channels last), and labels in 1 dimension in a second file. Both files lie in one folder;
+ * the name of the labels is that of the images with "labels" for "images" and "idx1" for "idx3" or "idx4".
+ * Source: http://yann.lecun.com/exdb/mnist, "File formats for this database".
  */
 #pragma once
 
@@ -19,15 +19,16 @@ struct idx_images {
 	uint32_t labels; /* 1 + the largest label */
 };
 
-/* Whether the file begins as an IDX file does. False also when it cannot be read. */
+/* True where the file begins like an IDX file. False also where it cannot be read. */
 bool idx_is(const char *path);
 
-/* Of the file of images. False: its name does not tell. */
+/* Derives the name of the file of labels. Returns false where the name of the images does not follow the
+ * rule. */
 bool idx_labels_name(const char *images, char *ret_labels, size_t size);
 
-/* Append both files' rows. The names stand for the paths in errors.
- * Errors: -EBADMSG naming the file, what was found and expected, also where images have another size than
- * those before; -ENOMEM; -ENOENT and other errnos of reading. */
+/* Appends the rows of both files. Errors show the names, not the paths.
+ * Errors: -EBADMSG names the file, what was found and expected, also where the images have another size than
+ * earlier ones; -ENOMEM; -ENOENT and other errnos of reading. */
 MUST_CHECK int idx_read(struct idx_images *images, const char *path, const char *name,
 			const char *labels_path, const char *labels_name, struct error *err);
 void idx_done(struct idx_images *images);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images: image float[height, width, channels], 0 to 1, and label int64[1], the class's number. */
+/* Records of images: image float[height, width, channels], 0 to 1, and label int64[1], the class's number. */
 #include "cli/prep/prep.h"
 #include "data/order.h"
 
@@ -35,7 +35,7 @@ static int check(const struct prep *prep, struct error *err)
 	return 0;
 }
 
-/* Elements `first` .. first + rows - 1 of the seed's order of a file's images. */
+/* Gives a split the elements `first` .. first + rows - 1 of the images of `from`, shuffled by the seed. */
 static int deal(struct prep *prep, enum texts_split split, enum texts_split from, uint32_t first,
 		uint32_t rows, struct error *err)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labelled texts in their order, for the kinds of records that are made of texts. */
-#include "cli/prep/prep.h"
+#include "cli/prep/labelled.h"
 
 #include <string.h>
 
-/* Nothing learns a class that only the test split has. */
+/* A class that only the test split has cannot be learned. */
 static int check_classes(const struct prep *prep, struct error *err)
 {
 	CLEANUP(free_ptr) bool *seen = calloc(prep->classes, sizeof(*seen));

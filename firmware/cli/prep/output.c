@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/prep/output.h"
+
 #include "cli/prep/prep.h"
+#include "core/run/manifest.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +17,7 @@ void prep_shard_key(enum texts_split split, uint64_t number, uint64_t shards, ch
 		       prep_split_names[split], number, shards);
 }
 
-/* Exactly what prep_shard_key() can make: no folder in it, no sign, no zero too many. */
+/* Accepts only a key that prep_shard_key() makes: the numbers are printed again and compared. */
 static bool parse_shard_key(const char *key, enum texts_split split, uint64_t *ret_number,
 			    uint64_t *ret_shards)
 {
@@ -59,7 +62,7 @@ static int note_first(void *context, const struct store_object *object)
 	return 1;
 }
 
-/* 1 when something tells that kiln prep wrote here, 0 when nothing does. */
+/* Returns 1 where the store holds a file of an earlier kiln prep, 0 where it does not. */
 static int is_set(struct store *store, struct error *err)
 {
 	static const char *const marks[] = { MANIFEST_NAME, MANIFEST_INCOMPLETE_NAME, PREP_DATASET_KEY };
@@ -144,8 +147,8 @@ int prep_remove_old(struct store *store, const uint32_t shards[static TEXTS_SPLI
 
 /* ---- While it is written ---- */
 
-/* Temporary files that no live writer holds. A put to S3 is one request and leaves nothing; unfinished
- * uploads there are others'. */
+/* Removes temporary files of dead writers, in a folder alone. In S3 a shard is one request, which leaves
+ * nothing behind; unfinished uploads there belong to other programs. */
 static int clear_temporaries(struct store *store, struct error *err)
 {
 	return strncmp(store_url(store), "file://", strlen("file://")) == 0 ? store_abort_stale(store, err)

@@ -64,8 +64,9 @@ static int label_index(struct texts *texts, const char *label, uint64_t bytes, u
 
 /* ---- Compressed files ---- */
 
-/* What follows from damage explains nothing: read to the end, so that zlib has seen all of it and its check
- * value, and say where it stumbled. Else `r`, whose sentence is in `err`. */
+/* Finds the cause of an error in a damaged file. Damaged bytes may fail as text first, far from the damage;
+ * so read to the end, where zlib compares the check value, and report zlib's error. Without one, `err` and
+ * `r` stay. */
 static int explain(gzFile file, const char *path, const char *name, int r, struct error *err)
 {
 	char rest[4096];
@@ -77,7 +78,7 @@ static int explain(gzFile file, const char *path, const char *name, int r, struc
 	text = gzerror(file, &z);
 	if (z >= 0)
 		return r;
-	/* zlib puts its own path in front, perhaps that of a temporary copy. */
+	/* zlib's text begins with the path, which may be that of a temporary copy: cut it off. */
 	if (strncmp(text, path, strlen(path)) == 0)
 		text += strlen(path) + strlen(": ");
 	return error_set(err, -EBADMSG, "%s: damaged or cut at byte %jd of the compressed file or before: %s",
@@ -99,7 +100,7 @@ static int add_line(struct texts *texts, enum texts_split split, const char *lin
 	return r < 0 ? r : add_row(texts, split, tab + 1, bytes - (uint64_t)(tab + 1 - line), label, err);
 }
 
-/* The line behind the last one read, without its end; 1, or 0 at the end of the file. */
+/* Reads the next line, without its end. Returns 1, or 0 at the end of the file. */
 static int next_line(gzFile file, char *line, uint64_t *ret_bytes, struct error *err)
 {
 	z_off_t start = gztell(file);
@@ -109,7 +110,7 @@ static int next_line(gzFile file, char *line, uint64_t *ret_bytes, struct error 
 		return 0;
 	bytes = strlen(line);
 	if (gztell(file) - start != (z_off_t)bytes)
-		return error_set(err, -EBADMSG, "a NUL byte behind byte %" PRIu64 ", expected text", bytes);
+		return error_set(err, -EBADMSG, "a NUL byte after byte %" PRIu64 ", expected text", bytes);
 	if (bytes > 0 && line[bytes - 1] == '\n')
 		bytes--;
 	else if (!gzeof(file))
@@ -140,7 +141,7 @@ static int read_lines(struct texts *texts, gzFile file, const char *name, enum t
 
 /* ---- aclImdb ---- */
 
-/* "aclImdb/train/pos/0_9.txt": false for the members that are something else. */
+/* Reads split and label from a path like "aclImdb/train/pos/0_9.txt". Returns false for other members. */
 static bool imdb_member(const char *path, enum texts_split *ret_split, const char **ret_label)
 {
 	static const char *const splits[] = { "train", "test" }, *const labels[] = { "neg", "pos" };
@@ -185,7 +186,7 @@ static int add_member(struct texts *texts, struct archive *archive, struct archi
 		return error_set(err, -EBADMSG, "cut or damaged: %s", archive_error_string(archive));
 	nul = memchr(text, '\0', (size_t)bytes);
 	if (nul)
-		return error_set(err, -EBADMSG, "a NUL byte behind byte %td, expected text", nul - text);
+		return error_set(err, -EBADMSG, "a NUL byte after byte %td, expected text", nul - text);
 	r = label_index(texts, label, strlen(label), &index, err);
 	return r < 0 ? r : add_row(texts, split, text, (uint64_t)bytes, index, err);
 }
@@ -206,8 +207,9 @@ static la_ssize_t unzip_some(struct archive *archive, void *context, const void 
 	return bytes < 0 ? ARCHIVE_FATAL : bytes;
 }
 
-/* The order of members does not matter: texts_shuffle() starts from a sorted one. zlib inflates, because
- * libarchive does not compare gzip's check values; what gzip did not make passes through to its filters. */
+/* The order of the members does not matter: texts_shuffle() sorts first. zlib inflates, because libarchive
+ * does not compare gzip's check values; zlib passes a file that is not gzip through, and libarchive's filters
+ * read it. */
 static int read_tar(struct texts *texts, gzFile file, const char *name, struct error *err)
 {
 	struct archive *archive = archive_read_new();
@@ -232,7 +234,7 @@ static int read_tar(struct texts *texts, gzFile file, const char *name, struct e
 	return r;
 }
 
-/* The file's name decides, not that of a folder above it. */
+/* Looks at the file's own name, not at the folders above it. */
 static bool is_tar(const char *name)
 {
 	static const char *const ends[] = { ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst" };
@@ -300,7 +302,7 @@ static int shuffle(struct texts *texts, enum texts_split split, uint64_t seed, s
 
 	if (!row)
 		return error_set(err, -ENOMEM, "no memory for %u texts", rows);
-	/* From one order, whatever order the input had. */
+	/* Sort first: the result must not depend on the order of the input. */
 	if (rows)
 		qsort(texts->row[split], rows, sizeof(*row), compare_rows);
 	for (uint32_t i = 0; i < rows; i++)

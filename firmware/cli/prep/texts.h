@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labelled texts, read whole: `label<TAB>text` lines (gzip or not), or the Large Movie Review Dataset as its
- * authors ship it (a tar, compressed or not, of aclImdb/{train,test}/{pos,neg}/NAME.txt).
+ * Labelled texts, all in memory. Input: lines of `label<TAB>text` (gzip or not), or the Large Movie Review
+ * Dataset as its authors ship it: a tar, compressed or not, of aclImdb/{train,test}/{pos,neg}/NAME.txt.
  */
 #pragma once
 
@@ -27,16 +27,16 @@ struct texts {
 	uint32_t labels;
 };
 
-/* Add a file's rows; lines go to `split`, a tar's rows where its folders say. `name` stands for the path in
- * errors. Errors: -EBADMSG naming file and line or member, what was found and expected. */
+/* Adds the rows of a file. Lines go to `split`, members of a tar to the split of their folder. Errors show
+ * `name`, not the path. Errors: -EBADMSG names file and line or member, what was found and expected. */
 MUST_CHECK int texts_read(struct texts *texts, const char *path, const char *name, enum texts_split split,
 			  struct error *err);
 
-/* Labels in bytewise order, so that a class's index does not depend on which row came first. */
+/* Sorts the labels bytewise, so that a class's index does not depend on the order of the rows. */
 void texts_sort_labels(struct texts *texts);
 
-/* Deal `percent` of the train rows to the test split and put both into an order that only the seed decides.
- */
+/* Moves `test_percent` of the train rows to the test split and shuffles both. The order depends on the texts
+ * and the seed alone. */
 MUST_CHECK int texts_shuffle(struct texts *texts, uint64_t seed, uint32_t test_percent, struct error *err);
 
 void texts_done(struct texts *texts);

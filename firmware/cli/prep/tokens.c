@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts as the numbers of their words: ragged tokens int64, and their labels, one-hot. */
-#include "cli/prep/prep.h"
+/* Records of tokens: the numbers of a text's words (ragged tokens int64) and the label, one-hot. */
+#include "cli/prep/labelled.h"
 #include "drivers/digest/digest.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static int make(struct prep *prep, struct error *err)
 	return 0;
 }
 
-/* A token takes 4 bytes at most: VOCABULARY_MAX < 2^28. */
+/* A token needs 4 bytes at most in a record: VOCABULARY_MAX < 2^28. */
 static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
 {
 	*ret_schema = (struct example_schema){
@@ -56,7 +56,7 @@ static void schema(const struct prep *prep, struct example_schema *ret_schema, u
 	*ret_bytes = prep->tokens_most * 4 + prep->classes + 128;
 }
 
-/* Behind the label: the ragged row and its tokens. */
+/* The ragged row and its tokens, in the scratch memory after the label. */
 struct tokens {
 	struct example_ragged ragged;
 	int64_t count;

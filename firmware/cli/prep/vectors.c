@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts as vectors: sentence float[dims], and their labels, one-hot. */
+/* Records of vectors: sentence float[dims], and the label, one-hot. */
 #include "cli/prep/encode.h"
+#include "cli/prep/labelled.h"
 #include "cli/prep/parallel.h"
-#include "cli/prep/prep.h"
 #include "core/base/paths.h"
 #include "drivers/digest/digest.h"
 
@@ -87,7 +87,7 @@ static int make(struct prep *prep, struct error *err)
 
 /* ---- Records ---- */
 
-/* Floats, a byte a label, names and lengths with room to spare. */
+/* A record: the floats, a byte a label, and 128 bytes, which is more than names and lengths need. */
 static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
 {
 	*ret_schema = (struct example_schema){

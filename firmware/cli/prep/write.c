@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/prep/write.h"
+
+#include "cli/prep/dataset.h"
+#include "cli/prep/output.h"
 #include "cli/prep/parallel.h"
-#include "cli/prep/prep.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/run/manifest.h"
 #include "data/example.h"
 #include "data/inflate.h"
 #include "data/tfrecord.h"
@@ -19,7 +23,7 @@ struct shard_row {
 	char key[PREP_KEY_BYTES];
 	char sha256[DIGEST_HEX_BYTES], etag[STORE_ETAG_MAX];
 	uint64_t bytes, records;
-	bool kept; /* it was there already, with the same bytes */
+	bool is_there; /* the store had it already, with the same bytes */
 };
 
 struct writing {
@@ -29,7 +33,8 @@ struct writing {
 	uint32_t shards[TEXTS_SPLITS], total;
 	struct shard_row *row;
 	pthread_mutex_t lock;
-	struct store *idle[256]; /* stores that no thread uses just now: one thread at a time has each */
+	struct store *idle[256]; /* open stores that no thread uses at the moment; a store serves one thread
+				    at a time */
 	uint32_t idles;
 	struct error err; /* the first failure ends the work */
 };
@@ -104,8 +109,8 @@ static int put_shard(struct writing *writing, struct shard_row *row, const uint8
 
 	if (!store)
 		return err->code;
-	row->kept = same_object(store, row->key, data, bytes);
-	r = row->kept ? 0 : store_put(store, row->key, data, bytes, err);
+	row->is_there = same_object(store, row->key, data, bytes);
+	r = row->is_there ? 0 : store_put(store, row->key, data, bytes, err);
 	if (r == 0)
 		r = store_stat(store, row->key, &object, err);
 	if (r == 0)
@@ -149,7 +154,7 @@ static void shard_job(void *context, uint32_t index)
 	progress_step("shards", writing->total);
 }
 
-/* ---- What stands beside the shards ---- */
+/* ---- The manifest ---- */
 
 static int put_json_lines(struct writing *writing, struct store *store, struct error *err)
 {
@@ -179,81 +184,6 @@ static int put_json_lines(struct writing *writing, struct store *store, struct e
 	return r < 0 ? r : store_put(store, MANIFEST_NAME, text, bytes, err);
 }
 
-/* A fixed shape, or how many values a row has at most. */
-static void add_feature(const struct prep *prep, cJSON *schema, const struct example_feature *feature)
-{
-	static const char *const dtypes[] = { [EXAMPLE_FLOAT32] = "float32", [EXAMPLE_INT64] = "int64" };
-	const struct idx_images *images = prep->from[TEXTS_TRAIN];
-	cJSON *json = cJSON_CreateObject(), *shape;
-
-	cJSON_AddStringToObject(json, "name", feature->name);
-	cJSON_AddStringToObject(json, "dtype", dtypes[feature->dtype]);
-	cJSON_AddItemToArray(schema, json);
-	if (feature->values_max) {
-		json_add_u64(json, "values_max", feature->values_max);
-		return;
-	}
-	shape = cJSON_AddArrayToObject(json, "shape");
-	if (images && feature->dtype == EXAMPLE_FLOAT32) {
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->height));
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->width));
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->channels));
-	} else {
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->elements));
-	}
-}
-
-static cJSON *describe(const struct writing *writing)
-{
-	const struct prep *prep = writing->prep;
-	cJSON *json = cJSON_CreateObject(), *list, *records;
-
-	cJSON_AddNumberToObject(json, "version", 1);
-	list = cJSON_AddArrayToObject(json, "schema");
-	for (uint32_t i = 0; i < PREP_COLUMNS; i++)
-		add_feature(prep, list, &writing->schema.feature[i]);
-	list = cJSON_AddArrayToObject(json, "classes");
-	for (uint32_t i = 0; i < prep->classes; i++) {
-		char name[TEXTS_LABEL_BYTES];
-
-		prep->kind->class_name(prep, i, name);
-		cJSON_AddItemToArray(list, cJSON_CreateString(name));
-	}
-	records = cJSON_AddObjectToObject(json, "records");
-	for (int s = 0; s < TEXTS_SPLITS; s++)
-		json_add_u64(records, prep_split_names[s], prep->rows[s]);
-	json_add_u64(json, "seed", prep->seed);
-	prep->kind->describe(prep, json);
-	return json;
-}
-
-/* The kind's own file; those of an earlier set's kind go. */
-static int put_files(const struct prep *prep, struct store *store, struct error *err)
-{
-	static const char *const keys[] = { PREP_ENCODER_KEY, PREP_VOCABULARY_KEY };
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const bool its = prep->kind->file_key && strcmp(prep->kind->file_key, keys[i]) == 0;
-		uint64_t bytes = 0;
-		const void *data = its ? prep->kind->file(prep, &bytes) : NULL;
-
-		r = data ? store_put(store, keys[i], data, bytes, err) : store_delete(store, keys[i], err);
-	}
-	return r;
-}
-
-static int put_dataset(struct writing *writing, struct store *store, struct error *err)
-{
-	CLEANUP(json_free) cJSON *json = describe(writing);
-	CLEANUP(free_ptr) char *text = NULL;
-	int r = json_print(json, &text, err);
-
-	if (r == 0)
-		r = put_files(writing->prep, store, err);
-	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
-}
-
 /* ---- All of it ---- */
 
 static void plan_shards(struct writing *writing)
@@ -275,7 +205,7 @@ static void plan_shards(struct writing *writing)
 }
 
 struct summary {
-	uint64_t bytes, kept;
+	uint64_t bytes, were_there;
 	double seconds;
 };
 
@@ -287,7 +217,7 @@ static void report_json(const struct writing *writing, const struct summary *sum
 
 	cJSON_AddItemToObject(json, "url", json_string(prep->where.url));
 	json_add_u64(json, "shards", writing->total);
-	json_add_u64(json, "kept", summary->kept);
+	json_add_u64(json, "kept", summary->were_there);
 	json_add_u64(json, "bytes", summary->bytes);
 	for (int s = 0; s < TEXTS_SPLITS; s++)
 		json_add_u64(json, prep_split_names[s], prep->rows[s]);
@@ -304,14 +234,14 @@ static void report(const struct writing *writing, double seconds)
 
 	for (uint32_t i = 0; i < writing->total; i++) {
 		summary.bytes += writing->row[i].bytes;
-		summary.kept += writing->row[i].kept;
+		summary.were_there += writing->row[i].is_there;
 	}
 	if (prep->json)
 		report_json(writing, &summary);
 	else
 		printf("%s: %u shards (%" PRIu64 " were there), %" PRIu64
 		       " bytes, %u train and %u test records, %.0f records/s\n",
-		       prep->where.url, writing->total, summary.kept, summary.bytes, prep->rows[0],
+		       prep->where.url, writing->total, summary.were_there, summary.bytes, prep->rows[0],
 		       prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);
 }
 
@@ -328,7 +258,8 @@ static int write_set(struct writing *writing, struct store *store, struct error 
 		return err->code;
 	}
 	if ((r = prep_remove_old(store, writing->shards, err)) < 0 ||
-	    (r = put_dataset(writing, store, err)) < 0 || (r = put_json_lines(writing, store, err)) < 0)
+	    (r = dataset_put(writing->prep, &writing->schema, store, err)) < 0 ||
+	    (r = put_json_lines(writing, store, err)) < 0)
 		return r;
 	return prep_end_set(store, err);
 }

@@ -30,7 +30,7 @@ static double probability_of(const struct answers *answers, const float *output,
 	return (double)output[class];
 }
 
-/* Of several that are as large, the first. */
+/* The class with the largest probability; of equal ones the first. */
 static uint64_t class_of(const struct answers *answers, const float *output)
 {
 	uint64_t best = 0;
@@ -41,7 +41,8 @@ static uint64_t class_of(const struct answers *answers, const float *output)
 	return best;
 }
 
-/* dataset.json's name, the encoder's, or the number; the two of film reviews in full. */
+/* The name of a class: dataset.json's, else the encoder's, else the number. "neg" and "pos" of film reviews
+ * are spelled out. */
 static const char *class_name(const struct answers *answers, uint64_t class, char number[static NAME_BYTES])
 {
 	const cJSON *names = cJSON_GetObjectItemCaseSensitive(answers->dataset, "classes"),

@@ -30,7 +30,7 @@ static int make_columns(struct columns *columns, uint64_t rows, struct error *er
 	return whole ? 0 : error_set(err, -ENOMEM, "no memory for a batch of %" PRIu64 " rows", rows);
 }
 
-/* The column a model asks for by name. */
+/* Finds the column of a model's input. A ragged feature has two: splits and values. */
 static const void *find_column(const struct columns *columns, const char *name)
 {
 	char part[256];

@@ -7,11 +7,11 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-/* Numbers of one feature on their way into a row. */
+/* One feature's numbers, while they are written into a row. */
 struct values {
 	const struct example_feature *feature;
 	void *row;
-	uint64_t count, room;
+	uint64_t count, capacity;
 };
 
 static int refuse(const struct values *values, const cJSON *item, const char *expected, struct error *err)
@@ -22,16 +22,16 @@ static int refuse(const struct values *values, const cJSON *item, const char *ex
 			 values->feature->name, found ? found : "something", values->count, expected);
 }
 
-static int take_float(struct values *values, const cJSON *item, struct error *err)
+static int add_float(struct values *values, const cJSON *item, struct error *err)
 {
 	if (!cJSON_IsNumber(item) || !isfinite((float)item->valuedouble))
 		return refuse(values, item, "a number that float32 has", err);
-	if (values->count < values->room)
+	if (values->count < values->capacity)
 		((float *)values->row)[values->count] = (float)item->valuedouble;
 	return 0;
 }
 
-static int take_integer(struct values *values, const cJSON *item, struct error *err)
+static int add_integer(struct values *values, const cJSON *item, struct error *err)
 {
 	const char *text = cJSON_IsString(item) ? item->valuestring : NULL;
 	int64_t number = 0;
@@ -45,26 +45,26 @@ static int take_integer(struct values *values, const cJSON *item, struct error *
 		 : !cJSON_IsNumber(item) || fabs(item->valuedouble) > WHOLE_MAX ||
 			    item->valuedouble != floor(item->valuedouble))
 		return refuse(values, item, "an integer", err);
-	if (values->count < values->room)
+	if (values->count < values->capacity)
 		((int64_t *)values->row)[values->count] = text ? number : (int64_t)item->valuedouble;
 	return 0;
 }
 
-/* Depth is bounded by json_parse(). */
-static int take_values(struct values *values, const cJSON *item,
-		       struct error *err) // NOLINT(misc-no-recursion)
+/* Recursion ends: json_parse() bounds the depth. */
+static int add_values(struct values *values, const cJSON *item,
+		      struct error *err) // NOLINT(misc-no-recursion)
 {
 	const cJSON *each;
 	int r = 0;
 
 	if (!cJSON_IsArray(item)) {
-		r = values->feature->dtype == EXAMPLE_INT64 ? take_integer(values, item, err)
-							    : take_float(values, item, err);
+		r = values->feature->dtype == EXAMPLE_INT64 ? add_integer(values, item, err)
+							    : add_float(values, item, err);
 		values->count++;
 		return r;
 	}
 	cJSON_ArrayForEach(each, item)
-		if ((r = take_values(values, each, err)) < 0)
+		if ((r = add_values(values, each, err)) < 0)
 			return r;
 	return 0;
 }
@@ -84,33 +84,33 @@ static int fill(const struct values *values, struct error *err)
 	return 0;
 }
 
-static int take_feature(const struct columns *columns, uint32_t i, const cJSON *object, uint32_t row,
-			struct error *err)
+static int add_feature(const struct columns *columns, uint32_t i, const cJSON *object, uint32_t row,
+		       struct error *err)
 {
 	const struct example_feature *feature = &columns->schema.feature[i];
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, feature->name);
 	struct values values = { .feature = feature,
 				 .row = columns->batch.values[i] + row * columns->batch.row_bytes[i],
-				 .room = feature->values_max ? feature->values_max : feature->elements };
+				 .capacity = feature->values_max ? feature->values_max : feature->elements };
 	int r;
 
 	if (!item && !feature->values_max)
 		return fill(&values, err);
-	r = item ? take_values(&values, item, err) : 0;
+	r = item ? add_values(&values, item, err) : 0;
 	if (r < 0)
 		return r;
-	if (feature->values_max ? values.count > values.room && !feature->truncate
-				: values.count != values.room)
+	if (feature->values_max ? values.count > values.capacity && !feature->truncate
+				: values.count != values.capacity)
 		return error_set(err, -EBADMSG, "\"%s\": found %" PRIu64 " numbers, expected %s%" PRIu64,
 				 feature->name, values.count, feature->values_max ? "at most " : "",
-				 values.room);
+				 values.capacity);
 	if (feature->values_max)
 		columns->batch.splits[i][row + 1] =
-			(int64_t)(values.count < values.room ? values.count : values.room);
+			(int64_t)(values.count < values.capacity ? values.count : values.capacity);
 	return 0;
 }
 
-/* A name that is none of the schema's is most likely a slip. */
+/* Refuses a name that is not in the schema: most likely a typing error. */
 static int check_names(const struct config *config, const cJSON *object, struct error *err)
 {
 	const cJSON *member;
@@ -133,14 +133,14 @@ static int check_names(const struct config *config, const cJSON *object, struct 
 	return 0;
 }
 
-int features_take(const struct columns *columns, const struct config *config, const cJSON *object,
-		  uint32_t row, struct error *err)
+int features_add(const struct columns *columns, const struct config *config, const cJSON *object,
+		 uint32_t row, struct error *err)
 {
 	int r = check_names(config, object, err);
 
 	for (uint32_t i = 0; r == 0 && i < columns->schema.features; i++)
 		if (columns_reads(columns, i))
-			r = take_feature(columns, i, object, row, err);
+			r = add_feature(columns, i, object, row, err);
 		else if (columns->batch.splits[i])
 			columns->batch.splits[i][row + 1] = 0;
 	return r;

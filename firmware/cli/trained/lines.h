@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Standard input, line by line.
- */
+/* Standard input, line by line. */
 #pragma once
 
 #include "core/base/json.h"
@@ -10,14 +8,14 @@
 #include <stdint.h>
 
 struct lines {
-	char *text; /* of this line, without its end; owned */
-	size_t room, bytes;
-	uint64_t number; /* from 1 */
-	bool again;      /* the next line is this one: set by who only looked at it */
+	char *text; /* the current line, without its end; owned */
+	size_t capacity, bytes;
+	uint64_t number; /* of the current line, from 1 */
+	bool again;      /* lines_next() stays at the current line once: set after a look ahead */
 };
 
-/* False: there is none left. */
+/* Reads the next line. Returns false at the end of the input. */
 bool lines_next(struct lines *lines);
-/* This line, which holds one JSON object. Errors: -EBADMSG names the line and what was found. */
+/* Parses the current line as one JSON object. Errors: -EBADMSG names the line and what was found. */
 MUST_CHECK int lines_object(const struct lines *lines, cJSON **ret_object, struct error *err);
 void lines_done(struct lines *lines); /* for CLEANUP() */

@@ -9,25 +9,25 @@
 
 /* ---- What makes numbers of texts ---- */
 
-/* A vector, or ragged tokens: their values, then their splits. */
+/* Tells by the network's inputs: one vector of float32, or ragged tokens, that is, values and splits. */
 static int find_input(struct predict *predict, struct error *err)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
 	const uint32_t inputs = model_inputs(predict->trained.model, input);
 	const uint64_t rows = predict->trained.config.run.batch_rows;
 
-	predict->takes_tokens = inputs == 2 && input[0].dtype == CONFIG_INT64 && !input[0].row_bytes;
-	if (predict->takes_tokens)
+	predict->reads_tokens = inputs == 2 && input[0].dtype == CONFIG_INT64 && !input[0].row_bytes;
+	if (predict->reads_tokens)
 		predict->dims = input[0].bytes / sizeof(int64_t) / rows;
 	else if (inputs == 1 && input[0].dtype == CONFIG_FLOAT32)
 		predict->dims = input[0].row_bytes / sizeof(float);
 	else
 		return error_set(
 			err, -EINVAL,
-			"%s: the network takes other than one vector of float32 a text, or its tokens",
+			"%s: the network reads other inputs than one vector of float32 a text, or its tokens",
 			predict->trained.name);
-	if (predict->takes_tokens && predict->encoder_name)
-		return error_set(err, -EINVAL, "%s: the network takes tokens, allowed: no --encoder",
+	if (predict->reads_tokens && predict->encoder_name)
+		return error_set(err, -EINVAL, "%s: the network reads tokens, allowed: no --encoder",
 				 predict->trained.name);
 	return 0;
 }
@@ -37,7 +37,7 @@ static bool is_program(const struct predict *predict)
 	return predict->encoder_name && strncmp(predict->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0;
 }
 
-/* Programs run only when the command line names them, never because a file does. */
+/* Refuses to run the program that dataset.json names: a program runs only where the command line names it. */
 static int check_program(const struct predict *predict, struct error *err)
 {
 	const cJSON *encoder = cJSON_GetObjectItemCaseSensitive(predict->dataset, "encoder");
@@ -90,7 +90,7 @@ int predict_open_texts(struct predict *predict, struct error *err)
 	uint64_t bytes = 0;
 	int r = find_input(predict, err);
 
-	if (r == 0 && predict->takes_tokens)
+	if (r == 0 && predict->reads_tokens)
 		return load_vocabulary(predict, err);
 	if (r < 0 || is_program(predict))
 		return r;
@@ -101,7 +101,7 @@ int predict_open_texts(struct predict *predict, struct error *err)
 		return error_prefix(err, "encoder");
 	if (text_encoder_dims(predict->encoder) != predict->dims)
 		return error_set(err, -EINVAL,
-				 "the encoder gives %u numbers a text, the network takes %" PRIu64,
+				 "the encoder gives %u numbers a text, the network reads %" PRIu64,
 				 text_encoder_dims(predict->encoder), predict->dims);
 	predict->answers.encoder = predict->encoder;
 	return 0;
@@ -126,16 +126,16 @@ int predict_add_text(struct predict *predict, const char *text, size_t bytes, st
 {
 	char *copy = strndup(text, bytes);
 
-	if (predict->rows == predict->room) {
-		uint32_t room = predict->room ? 2 * predict->room : 64;
-		void *grown = realloc(predict->text, room * sizeof(*predict->text));
+	if (predict->rows == predict->capacity) {
+		uint32_t capacity = predict->capacity ? 2 * predict->capacity : 64;
+		void *grown = realloc(predict->text, capacity * sizeof(*predict->text));
 
 		if (grown) {
 			predict->text = grown;
-			predict->room = room;
+			predict->capacity = capacity;
 		}
 	}
-	if (!copy || predict->rows == predict->room) {
+	if (!copy || predict->rows == predict->capacity) {
 		free(copy);
 		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
 	}
@@ -177,8 +177,8 @@ static int predict_vectors(const struct predict *predict, float *probabilities, 
 				     probabilities, err);
 }
 
-/* Texts `first` .. `first + rows` as a batch has them; what is beyond the most tokens is cut off, as prep
- * does. */
+/* Writes the tokens of texts `first` .. `first + rows` as a batch has them. Tokens beyond `dims` are cut off,
+ * as kiln prep does. */
 static void fill_tokens(const struct predict *predict, uint32_t first, uint32_t rows, int64_t *tokens,
 			int64_t *splits)
 {

@@ -12,61 +12,22 @@
 
 #define MODEL_MAX (UINT64_C(1) << 40)
 
-/* False: not one of TRAINED_OPTIONS. */
-static bool take_common(struct trained *trained, int code, const char *value)
+const struct verb_operand trained_operands[] = { { .name = "MODEL", .value = VERB_PLACE }, { 0 } };
+
+const struct verb_option trained_options[] = {
+	{ .name = "config",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "read endpoint, region and credential from this kiln.conf's `sink`" },
+	{ 0 },
+};
+
+void trained_read(struct trained *trained, const struct arguments *arguments)
 {
-	switch (code) {
-	case TRAINED_CONFIG:
-		trained->config_file = value;
-		return true;
-	case TRAINED_ENDPOINT:
-		trained->where.endpoint = value;
-		return true;
-	case TRAINED_REGION:
-		trained->where.region = value;
-		return true;
-	case TRAINED_CREDENTIAL:
-		trained->where.credential = value;
-		return true;
-	case TRAINED_CA:
-		trained->where.ca_file = value;
-		return true;
-	case TRAINED_JSON:
-		trained->json = true;
-		return true;
-	default:
-		return false;
-	}
-}
-
-int trained_parse(struct trained *trained, const struct trained_verb *verb, int argc, char **argv,
-		  bool *ret_done)
-{
-	int code;
-
-	optind = 1;
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, "", verb->options, NULL)) != -1) {
-		int r;
-
-		if (code == TRAINED_HELP) {
-			fputs(verb->usage, stdout);
-			*ret_done = true;
-			return CLI_OK;
-		}
-		if (code == '?')
-			return cli_usage(verb->name, "\"%s\": no such option, or its value is missing",
-					 argv[optind - 1]);
-		if (!take_common(trained, code, optarg) &&
-		    (r = verb->take(verb->context, code, optarg)) != CLI_OK)
-			return r;
-	}
-	if (optind == argc)
-		return cli_usage(verb->name, "no MODEL");
-	trained->name = argv[optind++];
-	if (optind < argc && !verb->more)
-		return cli_usage(verb->name, "found %d names, expected one MODEL", argc - optind + 1);
-	return CLI_OK;
+	trained->name = arguments_operand(arguments, 0);
+	trained->config_file = arguments_text(arguments, "config");
+	trained->json = arguments_have(arguments, "json");
+	where_read(&trained->where, arguments);
 }
 
 int trained_open_place(const struct trained *trained, const char *name, struct store **ret_store,
@@ -92,7 +53,8 @@ int trained_open_place(const struct trained *trained, const char *name, struct s
 	return store_open(&where, &store_options, ret_store, err);
 }
 
-/* The configuration travels in the model's metadata; the parser reads files. */
+/* Reads the configuration from the model's metadata, through a file in memory: the parser reads files alone.
+ */
 static int load_config(struct trained *trained, struct error *err)
 {
 	const char *text = safetensors_value(trained->file, "config");
@@ -110,7 +72,8 @@ static int load_config(struct trained *trained, struct error *err)
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (config_load(path, &trained->config, err) < 0)
 		return error_prefix(err, "%s", trained->name);
-	trained->config.model.precision = PRECISION_FLOAT32; /* of training alone: storage.h */
+	trained->config.model.precision = PRECISION_FLOAT32; /* the weights are float32; only training uses
+								another precision (storage.h) */
 	return 0;
 }
 
@@ -150,7 +113,8 @@ int trained_load(struct trained *trained, struct error *err)
 	return load_config(trained, err);
 }
 
-/* Not on a Kiln box: compiled kernels go where this user may write. */
+/* Chooses a folder for compiled kernels: the box's own, or on other machines one that this user may write to.
+ */
 static void find_cache(void)
 {
 	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
@@ -165,7 +129,7 @@ static void find_cache(void)
 	(void)setenv("KILN_ROOT", root, 1);
 }
 
-/* What its configuration names is in the box that trained it; elsewhere any device serves. */
+/* Opens the device that the configuration names, which the machine that trained the model has; else any. */
 static int open_device(struct trained *trained, struct error *err)
 {
 	int r = gpu_open(trained->config.device.platform, trained->config.device.type, &trained->gpu, err);
@@ -174,7 +138,8 @@ static int open_device(struct trained *trained, struct error *err)
 		return r;
 	r = gpu_open("auto", DEVICE_AUTO, &trained->gpu, err);
 	if (r == 0)
-		fprintf(stderr, "kiln: it was trained on another device than there is here; taking %s\n",
+		fprintf(stderr,
+			"kiln: this machine lacks the device that the model was trained on; using %s\n",
 			gpu_description(trained->gpu));
 	return r;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln cache`: what the cache of shards holds, and what shall be in it. */
+/* `kiln cache`: shows the cache of shards, fills it, pins and drops objects. */
+#include "cli/base/format.h"
 #include "cli/base/say.h"
 #include "cli/client/call.h"
 #include "cli/client/result.h"
@@ -8,13 +9,6 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
-
-static const char usage[] =
-	"Usage: kiln cache [status]               what it holds   (--json)\n"
-	"       kiln cache preload [--no-wait]    fill it with what the next run reads\n"
-	"       kiln cache pin s3://BUCKET/PREFIX  never evict what lies there   (--remove: do)\n"
-	"       kiln cache drop s3://BUCKET/PREFIX | --all\n\n"
-	"Its size is fetch.cache_bytes of kiln.conf; 0 = there is none.\n";
 
 /* ---- status ---- */
 
@@ -25,17 +19,13 @@ static double giga(const cJSON *object, const char *path)
 
 static void print_preload(const cJSON *preload)
 {
-	char when[32] = "-";
-	time_t at = (time_t)client_number(preload, "updated_s");
-	struct tm tm;
+	char when[FORMAT_BYTES];
 
 	if (!cJSON_IsObject(preload))
 		return;
-	if (localtime_r(&at, &tm))
-		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	printf("preload    %s, %s: %.0f of %.0f objects, %.3f of %.3f GB", client_text(preload, "state"),
-	       when, client_number(preload, "objects_done"), client_number(preload, "objects"),
-	       giga(preload, "bytes_done"), giga(preload, "bytes"));
+	       format_time(client_number(preload, "updated_s"), when), client_number(preload, "objects_done"),
+	       client_number(preload, "objects"), giga(preload, "bytes_done"), giga(preload, "bytes"));
 	if (*client_text(preload, "text")) {
 		fputs("; ", stdout);
 		client_print(client_text(preload, "text"), stdout);
@@ -65,16 +55,23 @@ static int print_status(const cJSON *result)
 	return CLI_OK;
 }
 
-static int status(int argc, char **argv)
+static int status(const struct arguments *arguments)
 {
-	return client_verb(argc, argv, "cache.status", NULL, print_status);
+	return call_run(arguments, "cache.status", print_status);
 }
+
+static const struct verb cache_status = {
+	.name = "status",
+	.methods = { "cache.status" },
+	.options = { call_options },
+	.run = status,
+};
 
 /* ---- preload ---- */
 
 #define POLL_NS   500000000
-#define BEGIN_S   60  /* in which it says its first word */
-#define SILENCE_S 900 /* in which it says another: one object may take long */
+#define BEGIN_S   60  /* until a preload must have begun */
+#define SILENCE_S 900 /* between two notes of a preload: one object may take long */
 
 static void show_progress(const cJSON *preload)
 {
@@ -100,7 +97,7 @@ static int ask(cJSON **ret_status, struct error *err)
 	return client_ask("cache.status", NULL, ret_status, err);
 }
 
-/* Until one that began after `before_us` is over. */
+/* Waits until a preload that began after `before_us` is over. */
 static int wait_for_preload(double before_us, bool json)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
@@ -128,31 +125,48 @@ static int wait_for_preload(double before_us, bool json)
 		if (now_s - client_number(preload, "updated_s") > SILENCE_S)
 			break;
 	}
-	fputs("kiln: nothing is heard of it; kiln log --unit preload tells why\n", stderr);
+	fputs("kiln: the preload gives no sign of life; kiln log --unit preload tells why\n", stderr);
 	return CLI_ERROR;
 }
 
-static int preload(int argc, char **argv)
+static int preload(const struct arguments *arguments)
 {
 	CLEANUP(json_free) cJSON *params = NULL, *before = NULL, *result = NULL;
+	const bool json = arguments_have(arguments, "json");
 	struct error err = { 0 };
-	bool json = false, no_wait = client_flag(&argc, argv, "--no-wait");
-	int r = client_arguments(argc, argv, "cache.preload", NULL, &params, &json);
 	double before_us = 0;
+	int r = call_params(arguments, "cache.preload", &params);
 
 	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	/* Without a folder there was none before. */
+		return r;
+	/* An error means that there is no cache folder yet, so no earlier preload either. */
 	if (ask(&before, &err) == 0)
 		before_us = fmax(0, client_number(before, "preload.started_us"));
 	if (client_ask("cache.preload", TAKE(params), &result, &err) < 0)
 		return client_error(&err);
-	if (!no_wait)
+	if (!arguments_have(arguments, "no-wait"))
 		return wait_for_preload(before_us, json);
 	return json ? client_print_json(result) : (puts("started; kiln cache tells how it goes"), CLI_OK);
 }
 
+static const struct verb_option preload_options[] = {
+	{ .name = "no-wait", .help = "return at once; kiln cache tells how it goes" },
+	{ 0 },
+};
+
+static const struct verb cache_preload = {
+	.name = "preload",
+	.methods = { "cache.preload", "cache.status" },
+	.options = { preload_options, call_options },
+	.run = preload,
+};
+
 /* ---- pin, drop ---- */
+
+static const struct verb_operand prefixes[] = {
+	{ .name = "s3://BUCKET/PREFIX", .value = VERB_URL, .optional = true },
+	{ 0 },
+};
 
 static int print_pinned(const cJSON *result)
 {
@@ -160,10 +174,20 @@ static int print_pinned(const cJSON *result)
 	return CLI_OK;
 }
 
-static int pin(int argc, char **argv)
+static int pin(const struct arguments *arguments)
 {
-	return client_verb(argc, argv, "cache.pin", "prefix", print_pinned);
+	return call_run(arguments, "cache.pin", print_pinned);
 }
+
+static const struct verb cache_pin = {
+	.name = "pin",
+	.synopsis = "cache pin s3://BUCKET/PREFIX [--remove] [OPTION...]",
+	.methods = { "cache.pin" },
+	.positional = "prefix",
+	.operands = prefixes,
+	.options = { call_options },
+	.run = pin,
+};
 
 static int print_dropped(const cJSON *result)
 {
@@ -171,26 +195,27 @@ static int print_dropped(const cJSON *result)
 	return CLI_OK;
 }
 
-static int drop(int argc, char **argv)
+static int drop(const struct arguments *arguments)
 {
-	return client_verb(argc, argv, "cache.drop", "prefix", print_dropped);
+	return call_run(arguments, "cache.drop", print_dropped);
 }
 
-int cli_cache(int argc, char **argv)
-{
-	static char name_of[4][16] = { "cache status", "cache preload", "cache pin", "cache drop" };
-	static int (*const run[])(int argc, char **argv) = { status, preload, pin, drop };
+static const struct verb cache_drop = {
+	.name = "drop",
+	.synopsis = "cache drop (s3://BUCKET/PREFIX | --all) [OPTION...]",
+	.methods = { "cache.drop" },
+	.positional = "prefix",
+	.operands = prefixes,
+	.options = { call_options },
+	.run = drop,
+};
 
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		fputs(usage, stdout);
-		return CLI_OK;
-	}
-	for (int i = 0; argc > 1 && i < 4; i++)
-		if (strcmp(argv[1], name_of[i] + sizeof("cache")) == 0) {
-			argv[1] = name_of[i];
-			return run[i](argc - 1, argv + 1);
-		}
-	if (argc > 1 && argv[1][0] != '-')
-		return cli_usage("cache", "\"%s\" is none of status, preload, pin, drop", argv[1]);
-	return status(argc, argv);
-}
+static const struct verb *const subs[] = { &cache_status, &cache_preload, &cache_pin, &cache_drop, NULL };
+
+const struct verb verb_cache = {
+	.name = "cache",
+	.summary = "show, fill, pin or drop the cache of shards",
+	.about = "The size of the cache is fetch.cache_bytes of kiln.conf; 0: the box has no cache.",
+	.subs = subs,
+	.otherwise = "status",
+};

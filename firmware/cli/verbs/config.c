@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln config`: checks, shows, applies or documents a configuration. */
 #include "core/config/config.h"
+
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/client/client.h"
 #include "cli/client/result.h"
@@ -10,25 +13,48 @@
 #include <string.h>
 #include <sysexits.h>
 
-static const char usage[] =
-	"Usage: kiln config check [FILE]          every mistake at once: file, line, key, found, allowed; "
-	"exit 78\n"
-	"       kiln config show [FILE] [--json]  the values in effect, defaults marked\n"
-	"       kiln config apply FILE            put it in the place of the box's own\n"
-	"       kiln config reference             every key with unit, default, bounds and help\n\n"
-	"Without FILE the box's own is taken: KILN_CONFIG, else /etc/kiln/kiln.conf below KILN_ROOT.\n";
+static const struct verb_operand optional_file[] = {
+	{ .name = "FILE", .value = VERB_FILE, .optional = true },
+	{ 0 },
+};
+static const struct verb_operand one_file[] = { { .name = "FILE", .value = VERB_FILE }, { 0 } };
+static const struct verb_exit check_exits[] = { { EX_CONFIG, "the file has mistakes" }, { 0 } };
 
-static int check(const char *file)
+/* FILE, or the box's own. */
+static const char *file_of(const struct arguments *arguments)
 {
-	/* Layers, loss and optimizer are the model's tables. */
+	const char *file = arguments_operand(arguments, 0);
+
+	return file ? file : config_path(0, NULL);
+}
+
+/* ---- check ---- */
+
+static int check(const struct arguments *arguments)
+{
+	const char *file = file_of(arguments);
+
+	/* graph_check() knows the layers, the loss and the optimizer. */
 	if (config_check(file, graph_check, stderr) < 0)
-		return EX_CONFIG; /* kiln-config.service's, too: final */
+		return EX_CONFIG; /* kiln-config.service runs this check: systemd does not repeat it */
 	printf("%s: good\n", file);
 	return CLI_OK;
 }
 
-static int show(const char *file, bool json)
+static const struct verb config_check_row = {
+	.name = "check",
+	.summary = "print every mistake at once: file, line, key, found, allowed",
+	.operands = optional_file,
+	.exits = check_exits,
+	.run = check,
+};
+
+/* ---- show ---- */
+
+static int show(const struct arguments *arguments)
 {
+	const bool json = arguments_have(arguments, "json");
+	const char *file = file_of(arguments);
 	CLEANUP(free_ptr) char *text = NULL;
 	struct error err = { 0 };
 
@@ -41,24 +67,48 @@ static int show(const char *file, bool json)
 	return CLI_OK;
 }
 
-static int reference(void)
+static const struct verb_option show_options[] = {
+	{ .name = "json", .help = "print one JSON object: key, value and default" },
+	{ 0 },
+};
+
+static const struct verb config_show_row = {
+	.name = "show",
+	.summary = "print the values in effect, defaults marked",
+	.operands = optional_file,
+	.options = { show_options },
+	.run = show,
+};
+
+/* ---- reference ---- */
+
+static int reference(const struct arguments *arguments)
 {
 	struct error err = { 0 };
 
+	(void)arguments;
 	return config_reference(stdout, &err) < 0 ? cli_error(&err) : CLI_OK;
 }
 
+static const struct verb config_reference_row = {
+	.name = "reference",
+	.summary = "print every key with unit, default, bounds and help",
+	.run = reference,
+};
+
+/* ---- apply ---- */
+
 #define FILE_MAX 131072u
 
-/* By kiln-controld, which alone may write there. */
-static int apply(const char *file)
+/* kiln-controld writes the file: it alone may. */
+static int apply(const struct arguments *arguments)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *params = cJSON_CreateObject(), *result = NULL;
 	struct error err = { 0 };
 	const cJSON *item;
 
-	if (file_read(file, FILE_MAX, &text, NULL, &err) < 0)
+	if (file_read(arguments_operand(arguments, 0), FILE_MAX, &text, NULL, &err) < 0)
 		return cli_error(&err);
 	(void)cJSON_AddStringToObject(params, "text", text);
 	if (client_ask("config.apply", TAKE(params), &result, &err) < 0)
@@ -73,34 +123,22 @@ static int apply(const char *file)
 	return CLI_OK;
 }
 
-int cli_config(int argc, char **argv)
-{
-	const char *verb = argc > 1 ? argv[1] : "", *file = NULL;
-	bool json = false, is_check = strcmp(verb, "check") == 0, is_show = strcmp(verb, "show") == 0,
-	     is_reference = strcmp(verb, "reference") == 0, is_apply = strcmp(verb, "apply") == 0;
+static const struct verb config_apply_row = {
+	.name = "apply",
+	.summary = "replace the box's own configuration by FILE",
+	.operands = one_file,
+	.methods = { "config.apply" },
+	.parameters_not_options = true,
+	.run = apply,
+};
 
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--help") == 0) {
-			fputs(usage, stdout);
-			return CLI_OK;
-		}
-	if (!*verb)
-		return cli_usage("config", "which: check, show, apply or reference?");
-	if (!is_check && !is_show && !is_reference && !is_apply)
-		return cli_usage("config", "there is no \"%s\"", verb);
-	for (int i = 2; i < argc; i++) {
-		if (is_show && strcmp(argv[i], "--json") == 0)
-			json = true;
-		else if (*argv[i] == '-' || file || is_reference)
-			return cli_usage("config", "%s does not take \"%s\"", verb, argv[i]);
-		else
-			file = argv[i];
-	}
-	if (is_reference)
-		return reference();
-	if (is_apply)
-		return file ? apply(file) : cli_usage("config", "apply which file?");
-	if (!file)
-		file = config_path(0, NULL);
-	return is_check ? check(file) : show(file, json);
-}
+static const struct verb *const subs[] = { &config_check_row, &config_show_row, &config_apply_row,
+					   &config_reference_row, NULL };
+
+const struct verb verb_config = {
+	.name = "config",
+	.summary = "check, show, apply or document the configuration",
+	.about = "Without FILE the verb reads the box's own: KILN_CONFIG, else /etc/kiln/kiln.conf below "
+		 "KILN_ROOT.",
+	.subs = subs,
+};

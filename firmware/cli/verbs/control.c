@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln control`: the control protocol's reference. */
 #include "core/control/control.h"
-#include "cli/base/say.h"
+
+#include "cli/base/arguments.h"
+#include "cli/base/exit.h"
 #include "cli/verbs/verbs.h"
 
-#include <string.h>
-
-int cli_control(int argc, char **argv)
+static int reference(const struct arguments *arguments)
 {
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		puts("Usage: kiln control reference   every method, its parameters and its result, as "
-		     "Markdown");
-		return CLI_OK;
-	}
-	if (argc != 2 || strcmp(argv[1], "reference") != 0)
-		return cli_usage("control", "which: reference?");
+	(void)arguments;
 	control_reference(stdout);
 	return CLI_OK;
 }
+
+static const struct verb control_reference_row = {
+	.name = "reference",
+	.summary = "print every method, its parameters and its result, as Markdown",
+	.run = reference,
+};
+
+static const struct verb *const subs[] = { &control_reference_row, NULL };
+
+const struct verb verb_control = {
+	.name = "control",
+	.summary = "print the control protocol's reference",
+	.subs = subs,
+	.here = true,
+};

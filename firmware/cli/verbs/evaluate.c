@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
+#include "cli/base/where.h"
 #include "cli/trained/records.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
@@ -7,21 +9,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-static const char usage[] =
-	"Usage: kiln evaluate MODEL [--split NAME] [OPTION...]\n\n"
-	"What a trained network is worth on records with labels: loss, accuracy, precision, recall, AUC and "
-	"more,\n"
-	"as Keras has them, and the confusion matrix. With model.sample_weight the loss is weighted, and "
-	"each "
-	"figure\n"
-	"but the confusion matrix once more as weighted_*, as Keras's weighted_metrics. MODEL is a run's "
-	"model folder or the model.safetensors "
-	"in it:\n"
-	"a path, or below s3:// or file:///.\n\n" RECORDS_USAGE TRAINED_USAGE
-	"  --json                 one JSON object, with the confusion matrix\n";
-
-static const struct option options[] = { RECORDS_OPTIONS, TRAINED_OPTIONS };
 
 #define PRINTED_CLASSES_MAX 20u
 
@@ -43,7 +30,7 @@ static int check_batch(const struct evaluation *evaluation, struct error *err)
 	uint32_t row = UINT32_MAX;
 	const int r = model_fault(evaluation->trained.model, &row, err);
 
-	return r == 0 || row == UINT32_MAX ? r : records_blame(records_place(evaluation->records, row), err);
+	return r == 0 || row == UINT32_MAX ? r : records_blame(records_origin(evaluation->records, row), err);
 }
 
 static int take_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
@@ -191,13 +178,6 @@ static void print_json(const struct evaluation *evaluation)
 
 /* ---- The verb ---- */
 
-static int take(void *context, int code, const char *value)
-{
-	struct evaluation *evaluation = context;
-
-	return records_option("evaluate", &evaluation->source, code, value);
-}
-
 static void done(struct evaluation *evaluation)
 {
 	free(evaluation->output);
@@ -207,20 +187,13 @@ static void done(struct evaluation *evaluation)
 	trained_done(&evaluation->trained);
 }
 
-int cli_evaluate(int argc, char **argv)
+static int evaluate_verb(const struct arguments *arguments)
 {
-	CLEANUP(done)
-	struct evaluation evaluation = { .trained = TRAINED_EMPTY,
-					 .source = { .split = SPLIT_TEST, .labels = true } };
-	const struct trained_verb verb = {
-		.name = "evaluate", .usage = usage, .options = options, .take = take, .context = &evaluation
-	};
+	CLEANUP(done) struct evaluation evaluation = { .source = { .labels = true } };
 	struct error err = { 0 };
-	bool finished = false;
-	int code = trained_parse(&evaluation.trained, &verb, argc, argv, &finished);
 
-	if (code || finished)
-		return code;
+	trained_read(&evaluation.trained, arguments);
+	records_read(&evaluation.source, arguments);
 	if (evaluate(&evaluation, &err) < 0)
 		return cli_error(&err);
 	if (evaluation.trained.json)
@@ -229,3 +202,23 @@ int cli_evaluate(int argc, char **argv)
 		print_text(&evaluation);
 	return CLI_OK;
 }
+
+static const struct verb_option json_option[] = {
+	{ .name = "json", .help = "print one JSON object, with the confusion matrix" },
+	{ 0 },
+};
+
+const struct verb verb_evaluate = {
+	.name = "evaluate",
+	.summary = "measure a trained network on a split",
+	.synopsis = "evaluate MODEL [--split NAME] [OPTION...]",
+	.about = "Measures a trained network on records with labels: loss, accuracy, precision, recall, "
+		 "AUC and more, as Keras has them, and the confusion matrix. With model.sample_weight the "
+		 "loss is weighted, and each figure but the confusion matrix is printed once more as "
+		 "weighted_*, as Keras's weighted_metrics. MODEL is a run's model folder or the "
+		 "model.safetensors in it: a path, or a URL below s3:// or file:///.",
+	.operands = trained_operands,
+	.options = { records_options, trained_options, where_options, json_option },
+	.here = true,
+	.run = evaluate_verb,
+};

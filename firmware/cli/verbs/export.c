@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/export/export.h"
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
+#include "cli/base/where.h"
 #include "cli/trained/trained.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
@@ -8,25 +10,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-
-static const char usage[] = "Usage: kiln export MODEL --output FOLDER [OPTION...]\n\n"
-			    "A trained network in the forms that other tools load: model.onnx for ONNX, "
-			    "saved_model/ for TensorFlow and\n"
-			    "TensorFlow Serving. MODEL is a run's model folder or the model.safetensors in "
-			    "it: a path, or below s3:// or\n"
-			    "file:///.\n\n"
-			    "  --output FOLDER        a folder, which is made if needed, or a place in a "
-			    "store; files there are replaced\n"
-			    "  --form NAME            one of onnx and saved_model alone\n" TRAINED_USAGE
-			    "  --json                 what was written, as one JSON object\n";
-
-enum option_code { OPT_OUTPUT = 256, OPT_FORM };
-
-static const struct option options[] = {
-	{ "output", 1, NULL, OPT_OUTPUT },
-	{ "form", 1, NULL, OPT_FORM },
-	TRAINED_OPTIONS,
-};
 
 struct export_verb {
 	struct trained trained;
@@ -100,27 +83,6 @@ static int run(struct export_verb *verb, struct error *err)
 	return r;
 }
 
-static bool is_form(const char *name)
-{
-	for (enum export_form form = 0; form < EXPORT_FORMS; form++)
-		if (strcmp(name, export_name(form)) == 0)
-			return true;
-	return false;
-}
-
-static int take(void *context, int code, const char *value)
-{
-	struct export_verb *verb = context;
-
-	if (code == OPT_OUTPUT)
-		verb->output = value;
-	else if (is_form(value))
-		verb->form = value;
-	else
-		return cli_usage("export", "--form: found \"%s\", expected onnx or saved_model", value);
-	return CLI_OK;
-}
-
 static void done(struct export_verb *verb)
 {
 	cJSON_Delete(verb->said);
@@ -129,19 +91,46 @@ static void done(struct export_verb *verb)
 	trained_done(&verb->trained);
 }
 
-int cli_export(int argc, char **argv)
+static int export_verb(const struct arguments *arguments)
 {
-	CLEANUP(done) struct export_verb verb = { .trained = TRAINED_EMPTY };
-	const struct trained_verb arguments = {
-		.name = "export", .usage = usage, .options = options, .take = take, .context = &verb
-	};
+	CLEANUP(done) struct export_verb verb = { 0 };
 	struct error err = { 0 };
-	bool finished = false;
-	int code = trained_parse(&verb.trained, &arguments, argc, argv, &finished);
 
-	if (code || finished)
-		return code;
+	trained_read(&verb.trained, arguments);
+	verb.output = arguments_text(arguments, "output");
+	verb.form = arguments_text(arguments, "form");
 	if (!verb.output)
-		return cli_usage("export", "no --output");
+		return cli_usage(arguments->name, "no --output");
 	return run(&verb, &err) < 0 ? cli_error(&err) : CLI_OK;
 }
+
+static const struct verb_option options[] = {
+	{ .name = "output",
+	  .value = VERB_PLACE,
+	  .argument = "FOLDER",
+	  .help = "a folder, which is made if needed, or a folder in a store; files there are replaced" },
+	{ .name = "form",
+	  .value = VERB_CHOICE,
+	  .argument = "NAME",
+	  .choices = "onnx|saved_model",
+	  .help = "one form alone" },
+	{ 0 },
+};
+
+static const struct verb_option json_option[] = {
+	{ .name = "json", .help = "print what was written, as one JSON object" },
+	{ 0 },
+};
+
+const struct verb verb_export = {
+	.name = "export",
+	.summary = "write a trained network as ONNX and as TensorFlow's SavedModel",
+	.synopsis = "export MODEL --output FOLDER [OPTION...]",
+	.about = "Writes a trained network in the forms that other tools load: model.onnx for ONNX, "
+		 "saved_model/ for TensorFlow and TensorFlow Serving. MODEL is a run's model folder or the "
+		 "model.safetensors in it: a path, or a URL below s3:// or file:///.",
+	.operands = trained_operands,
+	.options = { options, trained_options, where_options, json_option },
+	.here = true,
+	.run = export_verb,
+};

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln log`: the journal's newest lines, or events alone; with --follow, events as they come. */
+#include "cli/base/format.h"
 #include "cli/base/say.h"
 #include "cli/client/call.h"
 #include "cli/client/result.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/events.h"
 
-#include <math.h>
 #include <string.h>
-#include <time.h>
 
-/* By the names that journalctl takes. */
+/* The names are journalctl's. */
 static void print_fields(const cJSON *fields)
 {
 	const cJSON *field;
@@ -27,14 +26,10 @@ static void print_fields(const cJSON *fields)
 
 static void print_entry(const cJSON *entry)
 {
-	double time_us = client_number(entry, "time_us");
-	time_t at = isnan(time_us) ? 0 : (time_t)(time_us / 1e6);
-	char when[32] = "-";
-	struct tm tm;
+	char when[FORMAT_BYTES];
 
-	if (localtime_r(&at, &tm))
-		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	printf("%s %s: ", when, client_text(entry, "unit"));
+	printf("%s %s: ", format_time(client_number(entry, "time_us") / 1e6, when),
+	       client_text(entry, "unit"));
 	if (cJSON_IsString(json_member(entry, "event")))
 		printf("%s: ", client_text(entry, "event"));
 	client_print(client_text(entry, "message"), stdout);
@@ -78,24 +73,44 @@ static int print_entries(const cJSON *result)
 	return CLI_OK;
 }
 
-int cli_log(int argc, char **argv)
+static int reference(const struct arguments *arguments)
+{
+	(void)arguments;
+	event_reference(stdout);
+	return CLI_OK;
+}
+
+static const struct verb log_reference = {
+	.name = "reference",
+	.summary = "print every event, its fields and its MESSAGE_ID, as Markdown",
+	.run = reference,
+};
+
+static int log_verb(const struct arguments *arguments)
 {
 	CLEANUP(json_free) cJSON *params = NULL;
-	bool json = false, follows = argc > 1 && strcmp(argv[1], "--follow") == 0;
 	int r;
 
-	if (argc == 2 && strcmp(argv[1], "reference") == 0) {
-		event_reference(stdout);
-		return CLI_OK;
-	}
-	if (argc > 1 && strcmp(argv[1], "--help") == 0)
-		printf("Usage: kiln log --follow [--event NAME] [--since CURSOR]   events as they come\n"
-		       "       kiln log reference   every event, its fields and its MESSAGE_ID, as "
-		       "Markdown\n");
-	if (!follows)
-		return client_verb(argc, argv, "log.tail", NULL, print_entries);
-	r = client_arguments(argc - 1, argv + 1, "events.subscribe", NULL, &params, &json);
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	return follow(TAKE(params), json);
+	if (!arguments_have(arguments, "follow"))
+		return call_run(arguments, "log.tail", print_entries);
+	r = call_params(arguments, "events.subscribe", &params);
+	return r == CLI_OK ? follow(TAKE(params), arguments_have(arguments, "json")) : r;
 }
+
+static const struct verb_option options[] = {
+	{ .name = "follow",
+	  .help = "print events as they come, until the verb is stopped; with --event and --since" },
+	{ 0 },
+};
+
+static const struct verb *const subs[] = { &log_reference, NULL };
+
+const struct verb verb_log = {
+	.name = "log",
+	.synopsis = "log [OPTION...]\n"
+		    "log --follow [--event NAME] [--since CURSOR] [--json]",
+	.methods = { "log.tail", "events.subscribe" },
+	.options = { options, call_options },
+	.subs = subs,
+	.run = log_verb,
+};

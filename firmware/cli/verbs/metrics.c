@@ -5,16 +5,20 @@
 #include "cli/client/result.h"
 #include "cli/verbs/verbs.h"
 
-int cli_metrics(int argc, char **argv)
+static int metrics(const struct arguments *arguments)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *metrics = NULL;
+	CLEANUP(json_free) cJSON *answer = NULL;
 	struct error err = { 0 };
-	int r = client_arguments(argc, argv, "metrics", NULL, &params, NULL);
 
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("metrics", TAKE(params), &metrics, &err) < 0)
+	(void)arguments;
+	if (client_ask("metrics", NULL, &answer, &err) < 0)
 		return client_error(&err);
-	fputs(client_text(metrics, "text"), stdout);
+	fputs(client_text(answer, "text"), stdout);
 	return CLI_OK;
 }
+
+const struct verb verb_metrics = {
+	.name = "metrics",
+	.methods = { "metrics" },
+	.run = metrics,
+};

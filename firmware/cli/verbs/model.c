@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
@@ -10,15 +11,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-static const char usage[] =
-	"Usage: kiln model summary [FILE] [--json]\n"
-	"       kiln model layers [OP]\n\n"
-	"The layers of a configuration's network, as Keras's summary() prints them: name and type, shape of\n"
-	"the output (None: the rows of a batch), numbers in its parameters, and what it reads where that is\n"
-	"not just the layer before. And every layer there is, with its attributes, what is allowed and the "
-	"default.\n\n"
-	"Without FILE the box's own is taken: KILN_CONFIG, else /etc/kiln/kiln.conf below KILN_ROOT.\n";
 
 #define TEXT_BYTES 256u
 
@@ -33,7 +25,8 @@ static uint64_t parameters_of(const struct graph *graph, const struct node *node
 	return sum;
 }
 
-/* Of a ragged feature that one, not its values; a layer and its `activation` are one. */
+/* Names the layer or the feature that a layer reads. A layer and its `activation` share the layer's name; of
+ * a ragged feature the name is the feature's, not that of its values. */
 static const char *input_name(const struct graph *graph, uint32_t tensor)
 {
 	const struct tensor *input = graph_at(graph, tensor);
@@ -90,7 +83,7 @@ static const char *inputs_of(const struct graph *graph, const struct node *node,
 	return out;
 }
 
-/* Numbers of four bytes each, in Keras's units. */
+/* Prints a count of float32 numbers and their size in Keras's units. */
 static void print_total(const char *what, uint64_t numbers)
 {
 	static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
@@ -109,7 +102,7 @@ static const char *layer_of(const struct node *node, char out[static TEXT_BYTES]
 	return out;
 }
 
-/* The column of the layers: as wide as the widest. */
+/* Returns the width of the column of layers. */
 static int layer_width(const struct graph *graph)
 {
 	char layer[TEXT_BYTES];
@@ -191,16 +184,20 @@ static int print_json(const struct graph *graph)
 	return cli_print_json(model);
 }
 
-static int summary(const char *file, bool json)
+/* ---- The verb ---- */
+
+static int summary(const struct arguments *arguments)
 {
 	CLEANUP(config_done) struct config config = { 0 };
+	const char *file = arguments_operand(arguments, 0);
 	struct error err = { 0 };
 	struct graph graph;
 	int code = CLI_OK;
 
-	if (config_load(file, &config, &err) < 0 || graph_build(&config, true, &graph, &err) < 0)
+	if (config_load(file ? file : config_path(0, NULL), &config, &err) < 0 ||
+	    graph_build(&config, true, &graph, &err) < 0)
 		return cli_error(&err);
-	if (json)
+	if (arguments_have(arguments, "json"))
 		code = print_json(&graph);
 	else
 		print_text(&graph);
@@ -208,10 +205,33 @@ static int summary(const char *file, bool json)
 	return code;
 }
 
-static int layers(const char *name)
+static const struct verb_operand optional_file[] = {
+	{ .name = "FILE", .value = VERB_FILE, .optional = true },
+	{ 0 },
+};
+
+static const struct verb_option json_option[] = { { .name = "json", .help = "print one JSON object" },
+						  { 0 } };
+
+static const struct verb model_summary = {
+	.name = "summary",
+	.summary = "print the layers of a configuration's network, as Keras's summary() prints them",
+	.about = "Prints for each layer: name and type, shape of the output (None: the rows of a batch), "
+		 "count of its parameters, and the layers it reads where that is not just the layer "
+		 "before.\n\n"
+		 "Without FILE the verb reads the box's own configuration: KILN_CONFIG, else "
+		 "/etc/kiln/kiln.conf below KILN_ROOT.",
+	.operands = optional_file,
+	.options = { json_option },
+	.run = summary,
+};
+
+static int layers(const struct arguments *arguments)
 {
+	const char *name = arguments_operand(arguments, 0);
+
 	if (name && !op_find(name))
-		return cli_usage("model", "layers: found \"%s\", allowed: %s", name, op_names());
+		return cli_usage(arguments->name, "found \"%s\", allowed: %s", name, op_names());
 	for (uint32_t i = 0; op_at(i); i++)
 		if (!name || strcmp(name, op_at(i)->name) == 0) {
 			puts(op_at(i)->name);
@@ -220,37 +240,23 @@ static int layers(const char *name)
 	return CLI_OK;
 }
 
-static int summary_of(int argc, char **argv)
-{
-	const char *file = NULL;
-	bool json = false;
+static const struct verb_operand optional_op[] = {
+	{ .name = "OP", .value = VERB_TEXT, .optional = true },
+	{ 0 },
+};
 
-	for (int i = 2; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0)
-			json = true;
-		else if (*argv[i] == '-' || file)
-			return cli_usage("model", "summary does not take \"%s\"", argv[i]);
-		else
-			file = argv[i];
-	}
-	return summary(file ? file : config_path(0, NULL), json);
-}
+static const struct verb model_layers = {
+	.name = "layers",
+	.summary = "print every kind of layer, with its attributes, what is allowed and the default",
+	.operands = optional_op,
+	.run = layers,
+};
 
-int cli_model(int argc, char **argv)
-{
+static const struct verb *const subs[] = { &model_summary, &model_layers, NULL };
 
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--help") == 0) {
-			fputs(usage, stdout);
-			return CLI_OK;
-		}
-	if (argc < 2)
-		return cli_usage("model", "which: summary or layers?");
-	if (strcmp(argv[1], "summary") == 0)
-		return summary_of(argc, argv);
-	if (strcmp(argv[1], "layers") != 0)
-		return cli_usage("model", "there is no \"%s\"", argv[1]);
-	if (argc > 3)
-		return cli_usage("model", "layers does not take \"%s\"", argv[3]);
-	return layers(argc == 3 ? argv[2] : NULL);
-}
+const struct verb verb_model = {
+	.name = "model",
+	.summary = "show a network's layers, shapes and parameters",
+	.subs = subs,
+	.here = true,
+};

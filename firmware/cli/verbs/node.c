@@ -37,7 +37,14 @@ static int print_node(const cJSON *node)
 	return CLI_OK;
 }
 
-int cli_node(int argc, char **argv)
+static int node(const struct arguments *arguments)
 {
-	return client_verb(argc, argv, "node.info", NULL, print_node);
+	return call_run(arguments, "node.info", print_node);
 }
+
+const struct verb verb_node = {
+	.name = "node",
+	.methods = { "node.info" },
+	.options = { call_options },
+	.run = node,
+};

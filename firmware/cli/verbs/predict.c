@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/predict.h"
 
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
+#include "cli/base/where.h"
 #include "cli/trained/features.h"
 #include "cli/verbs/verbs.h"
 
@@ -9,26 +11,6 @@
 #include <string.h>
 
 #define DATASET_MAX (4u << 20)
-
-static const char usage[] =
-	"Usage: kiln predict MODEL [TEXT...] [OPTION...]\n"
-	"       kiln predict MODEL --split NAME | --data URL [OPTION...]\n\n"
-	"What a trained network makes of texts, of records or of other values. MODEL is a run's model folder "
-	"or\n"
-	"the model.safetensors in it: a path, or below s3:// or file:///.\n\n"
-	"Without TEXT, --split and --data, standard input has a text a line, or, if its first byte is {, a "
-	"JSON\n"
-	"object a line: {\"text\": ...}, or values by the features' names, {\"image\": [...]}; what the "
-	"schema has\n"
-	"and the network does not read may be there. Of texts it prints label, probability and text; else, "
-	"and\n"
-	"with --json, a JSON object a line: line, or shard and record; class, label, probability and that of "
-	"each\n"
-	"label; of a regression value, or values.\n\n"
-	"  --encoder E            what turned texts into vectors: a path, an object, or exec:PROGRAM;\n"
-	"                         without it encoder.bin beside the model; a network of tokens\n"
-	"                         takes vocabulary.txt there\n" RECORDS_USAGE TRAINED_USAGE
-	"  --json                 of texts, too; bytes of a text that are not UTF-8 become U+FFFD\n";
 
 /* ---- The model ---- */
 
@@ -46,7 +28,7 @@ static int load_model(struct predict *predict, struct error *err)
 	return 0;
 }
 
-/* dataset.json beside the model; a model may be without. */
+/* Reads dataset.json beside the model. A model without one is good, too. */
 static int load_dataset(struct predict *predict, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -63,7 +45,7 @@ static int load_dataset(struct predict *predict, struct error *err)
 
 /* ---- Standard input ---- */
 
-/* The text of {"text": "..."}. */
+/* Adds the text of {"text": "..."}. */
 static int add_object_text(struct predict *predict, const struct lines *lines, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
@@ -90,7 +72,7 @@ static int read_texts(struct predict *predict, struct lines *lines, bool objects
 
 /* ---- Records in, a batch at a time ---- */
 
-static int print_row(const struct predict *predict, const float *output, struct records_place from,
+static int print_row(const struct predict *predict, const float *output, struct records_origin from,
 		     struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
@@ -108,10 +90,11 @@ static int print_row(const struct predict *predict, const float *output, struct 
 	return 0;
 }
 
-/* Names the batch that the error is about. */
+/* Names the first and the last record of the batch in the error. */
 static int blame_batch(const struct records *records, uint32_t rows, struct error *err)
 {
-	const struct records_place first = records_place(records, 0), last = records_place(records, rows - 1);
+	const struct records_origin first = records_origin(records, 0),
+				    last = records_origin(records, rows - 1);
 
 	return first.key ? error_prefix(err, "%s: record %" PRIu64 " .. %s: record %" PRIu64, first.key,
 					first.record, last.key, last.record)
@@ -137,30 +120,14 @@ static int predict_records(struct predict *predict, struct error *err)
 			return blame_batch(records, batch.rows, err);
 		for (uint32_t i = 0; r == 0 && i < batch.rows; i++)
 			r = print_row(predict, output + i * predict->answers.outputs,
-				      records_place(records, i), err);
+				      records_origin(records, i), err);
 	}
 	return r;
 }
 
 /* ---- The verb ---- */
 
-enum option_code { OPT_ENCODER = 256 };
-
-static const struct option options[] = { { "encoder", 1, NULL, OPT_ENCODER },
-					 RECORDS_OPTIONS,
-					 TRAINED_OPTIONS };
-
-static int take(void *context, int code, const char *value)
-{
-	struct predict *predict = context;
-
-	if (code != OPT_ENCODER)
-		return records_option("predict", &predict->source, code, value);
-	predict->encoder_name = value;
-	return CLI_OK;
-}
-
-/* Whether this object is a text, and not a feature of that name. */
+/* True for {"text": ...}, except where the schema has a feature called "text". */
 static bool is_text_object(const struct predict *predict, const cJSON *object)
 {
 	for (uint32_t i = 0; i < predict->trained.config.features; i++)
@@ -219,24 +186,58 @@ static void done(struct predict *predict)
 	trained_done(&predict->trained);
 }
 
-int cli_predict(int argc, char **argv)
+static int predict_verb(const struct arguments *arguments)
 {
-	CLEANUP(done)
-	struct predict predict = { .trained = TRAINED_EMPTY, .source = { .split = SPLIT_TEST } };
-	const struct trained_verb verb = { .name = "predict",
-					   .usage = usage,
-					   .options = options,
-					   .more = true,
-					   .take = take,
-					   .context = &predict };
+	const int texts = arguments->operands - 1;
+	CLEANUP(done) struct predict predict = { 0 };
 	struct error err = { 0 };
-	bool finished = false;
-	int code = trained_parse(&predict.trained, &verb, argc, argv, &finished);
 
-	if (code || finished)
-		return code;
-	if (predict.source.given && (optind < argc || predict.encoder_name))
-		return cli_usage("predict", "found --split or --data beside %s, allowed: one of them",
-				 optind < argc ? "TEXT" : "--encoder");
-	return run(&predict, argc - optind, argv + optind, &err) < 0 ? cli_error(&err) : CLI_OK;
+	trained_read(&predict.trained, arguments);
+	records_read(&predict.source, arguments);
+	predict.encoder_name = arguments_text(arguments, "encoder");
+	if (predict.source.given && (texts > 0 || predict.encoder_name))
+		return cli_usage(arguments->name, "found --split or --data beside %s, allowed: one of them",
+				 texts > 0 ? "TEXT" : "--encoder");
+	return run(&predict, texts, arguments->operand + 1, &err) < 0 ? cli_error(&err) : CLI_OK;
 }
+
+static const struct verb_operand operands[] = {
+	{ .name = "MODEL", .value = VERB_PLACE },
+	{ .name = "TEXT", .value = VERB_TEXT, .optional = true, .repeated = true },
+	{ 0 },
+};
+
+static const struct verb_option options[] = {
+	{ .name = "encoder",
+	  .value = VERB_PLACE,
+	  .argument = "E",
+	  .help = "what turned texts into vectors: a path, an object in a store, or exec:PROGRAM; "
+		  "default encoder.bin beside the model; a network of tokens reads vocabulary.txt there" },
+	{ 0 },
+};
+
+static const struct verb_option json_option[] = {
+	{ .name = "json",
+	  .help = "print JSON for texts, too; bytes of a text that are not UTF-8 become U+FFFD" },
+	{ 0 },
+};
+
+const struct verb verb_predict = {
+	.name = "predict",
+	.summary = "show what a trained network makes of texts, records or other values",
+	.synopsis = "predict MODEL [TEXT...] [OPTION...]\n"
+		    "predict MODEL (--split NAME | --data URL) [OPTION...]",
+	.about = "MODEL is a run's model folder or the model.safetensors in it: a path, or a URL below "
+		 "s3:// or file:///.\n\n"
+		 "Without TEXT, --split and --data the verb reads standard input: a text a line or, if the "
+		 "first byte is {, a JSON object a line: {\"text\": ...}, or values by the features' "
+		 "names, {\"image\": [...]}. An object may hold features of the schema that the network "
+		 "does not read.\n\n"
+		 "For texts the verb prints label, probability and text. For all other input, and with "
+		 "--json, it prints a JSON object a line: line, or shard and record; class, label, "
+		 "probability and the probability of each label; of a regression value, or values.",
+	.operands = operands,
+	.options = { options, records_options, trained_options, where_options, json_option },
+	.here = true,
+	.run = predict_verb,
+};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
@@ -10,15 +11,6 @@
 #include <string.h>
 
 #define RECORD_MAX (4u << 20)
-
-static const char usage[] = "Usage: kiln report [RUN-ID] [--config FILE] [--json]\n"
-			    "       kiln report --night [--json]\n\n"
-			    "What a run came to: its state, loss and accuracy of each epoch, the test "
-			    "result, what its time went to, where its outputs lie.\n"
-			    "Without RUN-ID this box's current run; with one, the run.json below sink.url of "
-			    "the configuration.\n"
-			    "--night: the report of this box's last night, also of one in which no run "
-			    "started; with what it was posted and uploaded.\n";
 
 static int read_record(const char *run_id, const struct config_store *sink, char **ret_text,
 		       struct error *err)
@@ -92,7 +84,7 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 	return 0;
 }
 
-/* Whose sink: the file's when one is named or a run is, else the current run's own. */
+/* Without a run's id the current run's own configuration has the sink, else the file. */
 static int report(const char *run_id, const char *config_file, bool json, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -118,7 +110,7 @@ static int report(const char *run_id, const char *config_file, bool json, struct
 
 /* ---- A night ---- */
 
-/* Where it is not yet, and why. */
+/* Prints where the report was not delivered to yet, and why. */
 static void print_pending(const char *id)
 {
 	CLEANUP(json_free) cJSON *pending = NULL;
@@ -156,31 +148,50 @@ static int report_night(bool json, struct error *err)
 	return 0;
 }
 
-int cli_report(int argc, char **argv)
-{
-	const char *run_id = NULL;
-	struct error err = { 0 };
-	bool json = false, night = false;
+/* ---- The verb ---- */
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
-			fputs(usage, stdout);
-			return CLI_OK;
-		}
-		if (strcmp(argv[i], "--json") == 0)
-			json = true;
-		else if (strcmp(argv[i], "--night") == 0)
-			night = true;
-		else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
-			i++;
-		else if (argv[i][0] != '-' && !run_id)
-			run_id = argv[i];
-		else
-			return cli_usage("report", "\"%s\" is not expected here", argv[i]);
-	}
+static int report_verb(const struct arguments *arguments)
+{
+	const char *run_id = arguments_operand(arguments, 0), *config = arguments_text(arguments, "config");
+	const bool json = arguments_have(arguments, "json"), night = arguments_have(arguments, "night");
+	struct error err = { 0 };
+	int r;
+
 	if (night && run_id)
-		return cli_usage("report", "--night is this box's last one: no \"%s\" beside it", run_id);
-	if (night)
-		return report_night(json, &err) < 0 ? cli_error(&err) : CLI_OK;
-	return report(run_id, config_path(argc, argv), json, &err) < 0 ? cli_error(&err) : CLI_OK;
+		return cli_usage(arguments->name, "--night is this box's last one: no \"%s\" beside it",
+				 run_id);
+	r = night ? report_night(json, &err)
+		  : report(run_id, config ? config : config_path(0, NULL), json, &err);
+	return r < 0 ? cli_error(&err) : CLI_OK;
 }
+
+static const struct verb_operand operands[] = {
+	{ .name = "RUN-ID", .value = VERB_TEXT, .optional = true },
+	{ 0 },
+};
+
+static const struct verb_option options[] = {
+	{ .name = "config",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "the configuration whose sink.url has the run; default: the box's own" },
+	{ .name = "night",
+	  .help = "the report of this box's last night, also of one without a run; with where it was "
+		  "posted and uploaded" },
+	{ .name = "json", .help = "print the record as JSON" },
+	{ 0 },
+};
+
+const struct verb verb_report = {
+	.name = "report",
+	.summary = "show what a run, or the last night, came to",
+	.synopsis = "report [RUN-ID] [--config FILE] [--json]\n"
+		    "report --night [--json]",
+	.about = "Prints state, loss and accuracy of each epoch, the test result, what the time went to, "
+		 "and where the outputs lie. Without RUN-ID the verb reads this box's current run; with "
+		 "RUN-ID it reads run.json below sink.url of the configuration.",
+	.operands = operands,
+	.options = { options },
+	.here = true,
+	.run = report_verb,
+};

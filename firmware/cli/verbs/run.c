@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kiln run --from run.json`: the run of a run.json once more, in the foreground and without systemd: begin,
- * then the three daemons until all of it is in the store. Each is started again by the exit codes that say so
- * (core/base/error.h).
+ * `kiln run --from run.json`: repeats a run in the foreground, without systemd: kiln-oneshot begin, then the
+ * three daemons until all outputs are in the store. A daemon whose exit code says so (core/base/error.h) is
+ * started again.
  */
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
@@ -25,7 +26,7 @@ static void stop(int signal_number)
 	stopped = 1;
 }
 
-/* Beside this program, or where `make install` puts them. */
+/* Starts a program that lies beside this one or where `make install` puts it. */
 static int spawn(const char *name, char *const arguments[], pid_t *ret_pid, struct error *err)
 {
 	char here[PATH_BYTES / 4] = "", path[PATH_BYTES];
@@ -44,7 +45,7 @@ static int spawn(const char *name, char *const arguments[], pid_t *ret_pid, stru
 struct child {
 	const char *name;
 	char *arguments[3];
-	pid_t pid; /* 0: it has ended */
+	pid_t pid; /* 0: the process has ended */
 };
 
 static int end_of(int status)
@@ -67,7 +68,8 @@ static struct child *child_of(struct child *children, pid_t pid)
 	return NULL;
 }
 
-/* The code of the first that ended for good; with a run that failed the uploads still go to their end. */
+/* Returns the exit code of the first daemon that failed for good, EX_OK where none did. After a failed run
+ * kiln-uploadd still finishes its uploads. */
 static int keep_running(struct child *children, struct error *err)
 {
 	int code = EX_OK, status, r = 0;
@@ -77,7 +79,7 @@ static int keep_running(struct child *children, struct error *err)
 		struct child *child = pid > 0 ? child_of(children, pid) : NULL;
 
 		if (!child) {
-			end_children(children, false); /* a signal */
+			end_children(children, false); /* a signal interrupted waitpid() */
 			continue;
 		}
 		child->pid = 0;
@@ -116,30 +118,41 @@ static int run_daemons(struct error *err)
 	return r < 0 ? r : keep_running(children, err);
 }
 
-int cli_run(int argc, char **argv)
+static int run(const struct arguments *arguments)
 {
+	const char *from = arguments_text(arguments, "from");
 	char *const begin[] = { (char[]){ "kiln-oneshot" }, (char[]){ "begin" }, (char[]){ "--from" },
-				argc == 3 ? argv[2] : NULL, NULL };
+				(char *)(uintptr_t)from, NULL };
 	struct error err;
 	pid_t pid;
 	int status, r;
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		puts("Usage: kiln run --from RUN.JSON\n\nRepeats a run: its configuration, seed, plan and "
-		     "what it "
-		     "started with, from the store that the record\nnames. On the same device, with the same "
-		     "build, it ends with the same bits. Runs in the foreground.");
-		return CLI_OK;
-	}
-	if (argc != 3 || strcmp(argv[1], "--from") != 0)
-		return cli_usage("run", "expected --from RUN.JSON");
+	if (!from)
+		return cli_usage(arguments->name, "expected --from RUN.JSON");
 	r = spawn("kiln-oneshot", begin, &pid, &err);
 	if (r < 0)
 		return cli_error(&err);
 	if (waitpid(pid, &status, 0) < 0 || end_of(status) != EX_OK)
-		return CLI_ERROR; /* it has said why */
+		return CLI_ERROR; /* kiln-oneshot has said why */
 	r = run_daemons(&err);
 	if (r < 0)
 		return cli_error(&err);
 	return r == EX_OK && !stopped ? CLI_OK : CLI_ERROR;
 }
+
+static const struct verb_option options[] = {
+	{ .name = "from", .value = VERB_FILE, .argument = "RUN.JSON", .help = "the record of the run" },
+	{ 0 },
+};
+
+const struct verb verb_run = {
+	.name = "run",
+	.summary = "repeat the run of a run.json, in the foreground",
+	.synopsis = "run --from RUN.JSON",
+	.about = "Repeats a run: its configuration, seed, plan and the checkpoint it started from, from "
+		 "the store that the record names. On the same device, with the same build, the new run "
+		 "ends with the same bits.",
+	.options = { options },
+	.here = true,
+	.run = run,
+};

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln runs`: this box's runs; with an id, one record. */
+/* `kiln runs`: the runs of a box; with an id, the record of one. */
 #include "cli/base/say.h"
 #include "cli/client/call.h"
 #include "cli/client/result.h"
 #include "cli/verbs/verbs.h"
 
 #include <math.h>
-#include <time.h>
 
 static void print_run(const cJSON *run)
 {
@@ -36,9 +35,24 @@ static int print_runs(const cJSON *result)
 	return CLI_OK;
 }
 
-int cli_runs(int argc, char **argv)
+static int runs(const struct arguments *arguments)
 {
-	const char *method = argc > 1 && argv[1][0] != '-' ? "run.show" : "run.list";
+	const bool one = arguments->operands > 0 || arguments_have(arguments, "id");
 
-	return client_verb(argc, argv, method, "id", print_runs);
+	return call_run(arguments, one ? "run.show" : "run.list", print_runs);
 }
+
+static const struct verb_operand operands[] = {
+	{ .name = "ID", .value = VERB_NAME, .optional = true },
+	{ 0 },
+};
+
+const struct verb verb_runs = {
+	.name = "runs",
+	.about = "With ID the verb prints the record of one run, as JSON.",
+	.methods = { "run.list", "run.show" },
+	.positional = "id",
+	.operands = operands,
+	.options = { call_options },
+	.run = runs,
+};

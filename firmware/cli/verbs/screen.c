@@ -9,6 +9,13 @@
 #include <string.h>
 #include <time.h>
 
+const struct verb_exit screen_exits[] = {
+	{ CLI_DEGRADED, "the box is degraded" },
+	{ CLI_FAILED, "the run failed" },
+	{ CLI_IDLE, "no run" },
+	{ 0 },
+};
+
 int screen_exit_code(const cJSON *status)
 {
 	static const struct {
@@ -105,7 +112,7 @@ static void say_left_behind(const struct screen *screen)
 	say(screen, "left", text);
 }
 
-/* A regression has no accuracy. */
+/* Loss, and accuracy where there is one: a regression has none. */
 static const char *quality(double loss, double accuracy, char out[static 128])
 {
 	char a[FORMAT_BYTES], b[FORMAT_BYTES];
@@ -225,7 +232,7 @@ static void say_daemons(const struct screen *screen)
 	}
 }
 
-/* Of the last night, and where it is not yet. */
+/* The report of the last night, and where it was not delivered to yet. */
 static void say_report(const struct screen *screen)
 {
 	const cJSON *report = json_member(screen->status, "report"), *why;

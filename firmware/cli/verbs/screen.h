@@ -2,7 +2,7 @@
 /* The status object of a box (method "status") on a terminal, for `kiln status` and `kiln watch`. */
 #pragma once
 
-#include "core/base/json.h"
+#include "cli/base/verb.h"
 
 #include <stdio.h>
 
@@ -12,3 +12,5 @@ void screen_print(const cJSON *status, FILE *out);
 void screen_print_brief(const cJSON *status, FILE *out);
 /* What the box's state means for a script: CLI_OK, CLI_DEGRADED, CLI_FAILED or CLI_IDLE. */
 int screen_exit_code(const cJSON *status);
+/* The codes beyond CLI_OK, for the rows of verbs. */
+extern const struct verb_exit screen_exits[];

@@ -5,7 +5,7 @@
 #include "cli/client/result.h"
 #include "cli/verbs/verbs.h"
 
-#define LEAST_SHARE 0.0005 /* of the time: stages below it are left out */
+#define LEAST_SHARE 0.0005 /* a stage below this share of the time is not printed */
 
 static void print_now(const cJSON *stalls)
 {
@@ -77,7 +77,18 @@ static int print_stalls(const cJSON *stalls)
 	return CLI_OK;
 }
 
-int cli_stalls(int argc, char **argv)
+static int stalls(const struct arguments *arguments)
 {
-	return client_verb(argc, argv, "stalls", NULL, print_stalls);
+	return call_run(arguments, "stalls", print_stalls);
 }
+
+static const struct verb_exit exits[] = { { CLI_IDLE, "no run fetches, or did since the box started" },
+					  { 0 } };
+
+const struct verb verb_stalls = {
+	.name = "stalls",
+	.methods = { "stalls" },
+	.options = { call_options },
+	.exits = exits,
+	.run = stalls,
+};

@@ -7,22 +7,26 @@
 #include "cli/verbs/screen.h"
 #include "cli/verbs/verbs.h"
 
-int cli_status(int argc, char **argv)
+static int status(const struct arguments *arguments)
 {
-	CLEANUP(json_free) cJSON *params = NULL, *status = NULL;
+	CLEANUP(json_free) cJSON *answer = NULL;
 	struct error err = { 0 };
-	bool json = false;
-	int r = client_arguments(argc, argv, "status", NULL, &params, &json);
 
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
-	if (client_ask("status", TAKE(params), &status, &err) < 0)
+	if (client_ask("status", NULL, &answer, &err) < 0)
 		return client_error(&err);
-	if (json)
-		(void)client_print_json(status);
+	if (arguments_have(arguments, "json"))
+		(void)client_print_json(answer);
 	else if (client_one_of_many())
-		screen_print_brief(status, stdout);
+		screen_print_brief(answer, stdout);
 	else
-		screen_print(status, stdout);
-	return screen_exit_code(status);
+		screen_print(answer, stdout);
+	return screen_exit_code(answer);
 }
+
+const struct verb verb_status = {
+	.name = "status",
+	.methods = { "status" },
+	.options = { call_options },
+	.exits = screen_exits,
+	.run = status,
+};

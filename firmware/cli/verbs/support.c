@@ -1,104 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kiln support`: one archive with what somebody far away needs to help. Secrets are never in what the box
- * answers; what could hold one all the same (a URL's user, a signed request, a word after "secret") is
- * blacked out besides.
+ * `kiln support`: one archive for somebody who helps from afar. A box never sends a secret of its own; still
+ * the verb blacks out all that could be one: the user in a URL, a signed request, a word after "secret".
  */
+#include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/client/client.h"
 #include "cli/client/host.h"
+#include "cli/verbs/redact.h"
 #include "cli/verbs/verbs.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <string.h>
 #include <time.h>
-
-#define BLACK "***"
-
-static const char usage[] =
-	"Usage: kiln support [FILE]\n\n"
-	"Writes status, configuration, journal, run records, node and metrics to one redacted archive,\n"
-	"kiln-support-BOX-TIME.tar.gz without FILE.\n";
-
-/* ---- Black out ---- */
-
-static bool is_value(char c)
-{
-	return c && !strchr(" \t\r\n\"'\\&,;<>", c);
-}
-
-/* Of "secret=abc", "token: abc" and the like, `abc`, from behind the word on; 0 = no value follows. */
-static size_t value_behind(const char *text, size_t *ret_skip)
-{
-	size_t skip = strspn(text, "\"\\"), length = 0;
-
-	if (text[skip] != '=' && text[skip] != ':')
-		return 0;
-	skip += strspn(text + skip, "=: \"\\");
-	while (is_value(text[skip + length]))
-		length++;
-	*ret_skip = skip;
-	return length;
-}
-
-/* The length of a secret that begins somewhere behind this place, and where it begins. */
-static size_t secret_at(const char *text, size_t *ret_skip)
-{
-	static const char *const words[] = { "secret",
-					     "password",
-					     "passwd",
-					     "token",
-					     "authorization",
-					     "secret_access_key",
-					     "session_token",
-					     "x-amz-signature",
-					     "x-amz-credential",
-					     "signature",
-					     "x-amz-security-token" };
-	size_t length = 0;
-
-	if (strncmp(text, "://", 3) == 0) {
-		length = strcspn(text + 3, "/@ \"\n");
-		*ret_skip = 3;
-		return text[3 + length] == '@' ? length : 0;
-	}
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strncasecmp(text, words[i], strlen(words[i])) != 0)
-			continue;
-		length = value_behind(text + strlen(words[i]), ret_skip);
-		if (!length)
-			continue;
-		*ret_skip += strlen(words[i]);
-		/* "Authorization: AWS4-HMAC-SHA256 Credential=..., Signature=...": all of it. */
-		if (strcmp(words[i], "authorization") == 0)
-			length = strcspn(text + *ret_skip, "\"\\\n");
-		return length;
-	}
-	return 0;
-}
-
-static char *redacted(const char *text)
-{
-	CLEANUP(free_ptr) char *out = NULL;
-	size_t bytes;
-	FILE *file = open_memstream(&out, &bytes);
-
-	if (!file)
-		return NULL;
-	while (*text) {
-		size_t skip = 0, length = secret_at(text, &skip);
-
-		if (length) {
-			(void)fwrite(text, 1, skip, file);
-			fputs(BLACK, file);
-			text += skip + length;
-		} else {
-			(void)fputc(*text++, file);
-		}
-	}
-	return fclose(file) == 0 ? TAKE(out) : NULL;
-}
 
 /* ---- The archive ---- */
 
@@ -109,7 +24,7 @@ static void close_archive(struct archive **archive)
 
 static int add_file(struct archive *archive, const char *name, const char *text, struct error *err)
 {
-	CLEANUP(free_ptr) char *clean = redacted(text);
+	CLEANUP(free_ptr) char *clean = redact(text);
 	struct archive_entry *entry = archive_entry_new();
 	size_t bytes = clean ? strlen(clean) : 0;
 	int r = -ENOMEM;
@@ -129,7 +44,7 @@ static int add_file(struct archive *archive, const char *name, const char *text,
 	return r < 0 ? error_set(err, r, "%s: cannot write it: %s", name, strerror(-r)) : 0;
 }
 
-/* A method's answer as one file; a refusal is the file, too. */
+/* Adds a method's answer as one file. Where the box refuses, the file holds the refusal. */
 static int add_answer(struct archive *archive, struct client *client, const char *method, cJSON *params,
 		      const char *name, struct error *err)
 {
@@ -206,23 +121,33 @@ static int write_archive(const char *file, struct error *err)
 	return r;
 }
 
-int cli_support(int argc, char **argv)
+static int support(const struct arguments *arguments)
 {
-	char name[160] = "";
-	const char *file = argc > 1 ? argv[1] : name;
+	const char *given = arguments_operand(arguments, 0);
 	struct error err = { 0 };
+	char name[160] = "";
 
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		fputs(usage, stdout);
-		return CLI_OK;
-	}
-	if (argc > 2 || (argc > 1 && *file == '-'))
-		return cli_usage("support", "\"%s\" is not expected here", argv[argc - 1]);
-	if (argc > 1 && client_one_of_many())
-		return cli_usage("support", "many boxes do not go into one file: no FILE then");
+	if (given && client_one_of_many())
+		return cli_usage(arguments->name, "many boxes do not go into one file: no FILE then");
 	default_name(name, sizeof(name));
-	if (write_archive(file, &err) < 0)
+	if (write_archive(given ? given : name, &err) < 0)
 		return client_error(&err);
-	puts(file);
+	puts(given ? given : name);
 	return CLI_OK;
 }
+
+static const struct verb_operand operands[] = {
+	{ .name = "FILE", .value = VERB_FILE, .optional = true },
+	{ 0 },
+};
+
+const struct verb verb_support = {
+	.name = "support",
+	.summary = "write one redacted archive for whoever helps",
+	.about = "Writes status, configuration, journal, run records, node and metrics to one archive, "
+		 "kiln-support-BOX-TIME.tar.gz without FILE. Secrets are blacked out.",
+	.operands = operands,
+	.methods = { "status", "config.show" },
+	.parameters_not_options = true,
+	.run = support,
+};

@@ -1,31 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs of `kiln`. A verb gets its own name in argv[0] and returns the exit code. */
+/*
+ * The rows of the verbs of `kiln`, one a file of this folder. A file holds the row, and below it what the
+ * verb does. The verbs that ask a box use client/, the others the folder that does their work (prep/,
+ * trained/) or the project's own modules. A verb calls no other verb.
+ */
 #pragma once
 
-int cli_config(int argc, char **argv);
-int cli_run(int argc, char **argv);
-int cli_report(int argc, char **argv);
-int cli_prep(int argc, char **argv);
-int cli_predict(int argc, char **argv);
-int cli_model(int argc, char **argv);
-int cli_export(int argc, char **argv);
-int cli_evaluate(int argc, char **argv);
-int cli_status(int argc, char **argv);
-int cli_watch(int argc, char **argv);
-int cli_start(int argc, char **argv);
-int cli_stop(int argc, char **argv);
-int cli_pause(int argc, char **argv);
-int cli_resume(int argc, char **argv);
-int cli_checkpoint(int argc, char **argv);
-int cli_update(int argc, char **argv);
-int cli_factory_reset(int argc, char **argv);
-int cli_power(int argc, char **argv);
-int cli_runs(int argc, char **argv);
-int cli_log(int argc, char **argv);
-int cli_node(int argc, char **argv);
-int cli_stalls(int argc, char **argv);
-int cli_metrics(int argc, char **argv);
-int cli_support(int argc, char **argv);
-int cli_control(int argc, char **argv);
-int cli_pki(int argc, char **argv);
-int cli_cache(int argc, char **argv);
+#include "cli/base/verb.h"
+
+extern const struct verb verb_status, verb_watch, verb_start, verb_stop, verb_pause, verb_resume;
+extern const struct verb verb_checkpoint, verb_runs, verb_log, verb_node, verb_stalls, verb_metrics;
+extern const struct verb verb_cache, verb_update, verb_factory_reset, verb_power, verb_support;
+extern const struct verb verb_pki, verb_control, verb_config, verb_run, verb_report;
+extern const struct verb verb_prep, verb_model, verb_predict, verb_evaluate, verb_export;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln watch`: the status screen, again and again in its place; without a terminal, a line whenever it
+/* `kiln watch`: the status screen once a second, in its place; without a terminal, a line whenever it
  * changed. */
 #include "cli/base/say.h"
-#include "cli/client/call.h"
+#include "cli/client/client.h"
 #include "cli/client/result.h"
 #include "cli/verbs/screen.h"
 #include "cli/verbs/verbs.h"
@@ -16,7 +16,7 @@
 #define PERIOD_S    1
 #define BAR_CELLS   50
 #define LOSSES_MAX  60
-#define BELOW_LINES 3 /* a blank one, the bar, the sparkline */
+#define BELOW_LINES 3 /* an empty line, the bar, the sparkline */
 
 static volatile sig_atomic_t asked_to_stop; /* set by a signal handler alone */
 
@@ -56,7 +56,7 @@ static void print_bar(double percent)
 		printf("] %.1f %%\n", percent);
 }
 
-/* U+2581 .. U+2588: one to eight eighths of a cell. */
+/* The characters U+2581 .. U+2588 fill one to eight eighths of a cell. */
 static void print_sparkline(const struct losses *losses)
 {
 	double least = INFINITY, most = -INFINITY;
@@ -77,7 +77,7 @@ static void print_sparkline(const struct losses *losses)
 		(void)putchar('\n');
 }
 
-/* What a screen of this many rows has room for; the rest stays away. Gives the lines that were printed. */
+/* Prints as many lines as the screen has rows. Returns how many it printed. */
 static int print_top(const char *text, int rows)
 {
 	int lines = 0;
@@ -87,7 +87,7 @@ static int print_top(const char *text, int rows)
 	return lines;
 }
 
-/* A line longer than the screen is cut, not wrapped: the count of lines must be the screen's. */
+/* Draws over the last screen. A long line is cut, not wrapped: `lines` must be what the cursor moved down. */
 static void redraw(const cJSON *status, const struct losses *losses, int *lines)
 {
 	struct winsize screen = { 0 };
@@ -98,7 +98,7 @@ static void redraw(const cJSON *status, const struct losses *losses, int *lines)
 	if (!out)
 		return;
 	if (*lines)
-		printf("\033[%dF\033[J", *lines); /* up, and all below it away */
+		printf("\033[%dF\033[J", *lines); /* move up, clear all below */
 	fputs("\033[?7l", stdout);
 	screen_print(status, out);
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) < 0 || screen.ws_row <= BELOW_LINES + 1)
@@ -131,7 +131,7 @@ static void print_line(const cJSON *status, char last[static 256])
 	(void)fflush(stdout);
 }
 
-/* Until the run is over, somebody stops it, or the box does not answer. */
+/* Goes on until the box is idle, the run failed, a signal arrives, or the box does not answer. */
 static int watch(struct client *client, struct error *err)
 {
 	bool terminal = isatty(STDOUT_FILENO);
@@ -160,19 +160,27 @@ static int watch(struct client *client, struct error *err)
 	return CLI_OK;
 }
 
-int cli_watch(int argc, char **argv)
+static int watch_verb(const struct arguments *arguments)
 {
 	CLEANUP(client_closep) struct client *client = NULL;
-	CLEANUP(json_free) cJSON *params = NULL;
 	struct sigaction action = { .sa_handler = on_signal };
 	struct error err = { 0 };
-	int r = client_arguments(argc, argv, "status", NULL, &params, NULL);
 
-	if (r != CLI_OK)
-		return r < 0 ? CLI_OK : r;
+	(void)arguments;
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	if (client_open(&client, &err) < 0)
 		return client_error(&err);
 	return watch(client, &err);
 }
+
+const struct verb verb_watch = {
+	.name = "watch",
+	.summary = "show the status, live, until the run ends",
+	.about =
+		"Prints the status again every second, in its place on a terminal; without a terminal a line "
+		"whenever it changed. Ends when the box is idle or the run failed.",
+	.methods = { "status" },
+	.exits = screen_exits,
+	.run = watch_verb,
+};

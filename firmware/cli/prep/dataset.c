@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/prep/dataset.h"
+
+#include "cli/prep/output.h"
+
+#include <string.h>
+
+/* A feature has a fixed shape, or a largest count of values. */
+static void add_feature(const struct prep *prep, cJSON *schema, const struct example_feature *feature)
+{
+	static const char *const dtypes[] = { [EXAMPLE_FLOAT32] = "float32", [EXAMPLE_INT64] = "int64" };
+	const struct idx_images *images = prep->from[TEXTS_TRAIN];
+	cJSON *json = cJSON_CreateObject(), *shape;
+
+	cJSON_AddStringToObject(json, "name", feature->name);
+	cJSON_AddStringToObject(json, "dtype", dtypes[feature->dtype]);
+	cJSON_AddItemToArray(schema, json);
+	if (feature->values_max) {
+		json_add_u64(json, "values_max", feature->values_max);
+		return;
+	}
+	shape = cJSON_AddArrayToObject(json, "shape");
+	if (images && feature->dtype == EXAMPLE_FLOAT32) {
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->height));
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->width));
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->channels));
+	} else {
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->elements));
+	}
+}
+
+static cJSON *describe(const struct prep *prep, const struct example_schema *schema)
+{
+	cJSON *json = cJSON_CreateObject(), *list, *records;
+
+	cJSON_AddNumberToObject(json, "version", 1);
+	list = cJSON_AddArrayToObject(json, "schema");
+	for (uint32_t i = 0; i < PREP_COLUMNS; i++)
+		add_feature(prep, list, &schema->feature[i]);
+	list = cJSON_AddArrayToObject(json, "classes");
+	for (uint32_t i = 0; i < prep->classes; i++) {
+		char name[TEXTS_LABEL_BYTES];
+
+		prep->kind->class_name(prep, i, name);
+		cJSON_AddItemToArray(list, cJSON_CreateString(name));
+	}
+	records = cJSON_AddObjectToObject(json, "records");
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		json_add_u64(records, prep_split_names[s], prep->rows[s]);
+	json_add_u64(json, "seed", prep->seed);
+	prep->kind->describe(prep, json);
+	return json;
+}
+
+/* Writes the file of this kind and removes the files of other kinds, which an earlier set has left. */
+static int put_files(const struct prep *prep, struct store *store, struct error *err)
+{
+	static const char *const keys[] = { PREP_ENCODER_KEY, PREP_VOCABULARY_KEY };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const bool own = prep->kind->file_key && strcmp(prep->kind->file_key, keys[i]) == 0;
+		uint64_t bytes = 0;
+		const void *data = own ? prep->kind->file(prep, &bytes) : NULL;
+
+		r = data ? store_put(store, keys[i], data, bytes, err) : store_delete(store, keys[i], err);
+	}
+	return r;
+}
+
+int dataset_put(const struct prep *prep, const struct example_schema *schema, struct store *store,
+		struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = describe(prep, schema);
+	CLEANUP(free_ptr) char *text = NULL;
+	int r = json_print(json, &text, err);
+
+	if (r == 0)
+		r = put_files(prep, store, err);
+	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/prep/input.h"
+
+#include "cli/base/temporary.h"
+#include "drivers/store/store.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_url(const char *name)
+{
+	return strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0;
+}
+
+/* A file on this machine. The readers of archives, gzip and IDX need a path, so an object of a store becomes
+ * a temporary copy. */
+struct local {
+	char path[PATH_BYTES];
+	bool temporary;
+};
+
+static void local_done(struct local *local)
+{
+	if (local->temporary)
+		(void)unlink(local->path);
+}
+
+static int download(const struct prep *prep, const char *url, const char *path, struct error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct config_store where = prep->where;
+	struct store_options store_options = { 0 };
+	char base[STORE_KEY_MAX];
+	const char *rest = strstr(url, "://") + strlen("://"), *slash = strrchr(url, '/');
+	int r;
+
+	if (slash < rest || !slash[1])
+		return error_set(err, -EINVAL,
+				 "%s: names no object, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
+	(void)snprintf(base, sizeof(base), "%.*s", (int)(slash + 1 - url), url);
+	where.url = base;
+	r = store_open(&where, &store_options, &store, err);
+	return r < 0 ? r : store_get_file(store, slash + 1, path, err);
+}
+
+static int make_local(const struct prep *prep, const char *name, struct local *local, struct error *err)
+{
+	int r;
+
+	if (!is_url(name)) {
+		(void)snprintf(local->path, sizeof(local->path), "%s", name);
+		return 0;
+	}
+	r = temporary_file("prep", local->path, err);
+	local->temporary = r == 0;
+	return r < 0 ? r : download(prep, name, local->path, err);
+}
+
+static int read_images(struct prep *prep, const char *path, const char *name, enum texts_split split,
+		       struct error *err)
+{
+	CLEANUP(local_done) struct local labels = { 0 };
+	char labels_name[PATH_BYTES];
+	int r;
+
+	if (!idx_labels_name(name, labels_name, sizeof(labels_name)))
+		return error_set(
+			err, -EINVAL,
+			"%s: an IDX file; expected \"images\" and \"idx3\" or \"idx4\" in its name, as its "
+			"labels are called after it",
+			name);
+	r = make_local(prep, labels_name, &labels, err);
+	return r < 0 ? r : idx_read(&prep->images[split], path, name, labels.path, labels_name, err);
+}
+
+static int read_file(struct prep *prep, const char *name, enum texts_split split, struct error *err)
+{
+	CLEANUP(local_done) struct local local = { 0 };
+	int r = make_local(prep, name, &local, err);
+
+	if (r < 0)
+		return r;
+	return idx_is(local.path) ? read_images(prep, local.path, name, split, err)
+				  : texts_read(&prep->texts, local.path, name, split, err);
+}
+
+/* Reads every file of a known name, NAME or else NAME.gz. */
+static int read_folder(struct prep *prep, const char *folder, struct error *err)
+{
+	static const struct {
+		const char *name;
+		enum texts_split split;
+	} names[] = {
+		{ "aclImdb_v1.tar", TEXTS_TRAIN },
+		{ "train.tsv", TEXTS_TRAIN },
+		{ "test.tsv", TEXTS_TEST },
+		{ "train-images-idx3-ubyte", TEXTS_TRAIN },
+		{ "t10k-images-idx3-ubyte", TEXTS_TEST },
+	};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char path[PATH_BYTES];
+		int r;
+
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, names[i].name);
+		if (access(path, R_OK) < 0)
+			(void)snprintf(path, sizeof(path), "%s/%s.gz", folder, names[i].name);
+		if (access(path, R_OK) < 0)
+			continue;
+		r = read_file(prep, path, names[i].split, err);
+		if (r < 0)
+			return r;
+		found = true;
+	}
+	return found ? 0
+		     : error_set(err, -ENOENT,
+				 "%s: found neither aclImdb_v1.tar.gz nor train.tsv[.gz] nor "
+				 "train-images-idx3-ubyte[.gz] in this folder",
+				 folder);
+}
+
+static int read_input(struct prep *prep, const char *name, enum texts_split split, struct error *err)
+{
+	struct stat st;
+
+	if (!is_url(name) && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_folder(prep, name, err);
+	return read_file(prep, name, split, err);
+}
+
+/* Texts and images make different records; the input decides. */
+static int choose_kind(struct prep *prep, struct error *err)
+{
+	const uint32_t texts = prep->texts.rows[TEXTS_TRAIN], images = prep->images[TEXTS_TRAIN].images;
+
+	if (!texts && !images)
+		return error_set(err, -EBADMSG,
+				 "%s: found no training split, expected aclImdb_v1.tar.gz, train.tsv[.gz] or "
+				 "train-images-idx3-ubyte[.gz]",
+				 prep->input[0]);
+	if ((texts || prep->texts.rows[TEXTS_TEST]) && (images || prep->images[TEXTS_TEST].images))
+		return error_set(err, -EINVAL, "%s: found texts and images, expected one of them",
+				 prep->input[0]);
+	prep->kind = images ? &prep_images : prep->tokens ? &prep_tokens : &prep_vectors;
+	return 0;
+}
+
+int prep_read(struct prep *prep, struct error *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < prep->inputs; i++)
+		r = read_input(prep, prep->input[i], TEXTS_TRAIN, err);
+	if (r == 0 && prep->test_input)
+		r = read_input(prep, prep->test_input, TEXTS_TEST, err);
+	return r < 0 ? r : choose_kind(prep, err);
+}

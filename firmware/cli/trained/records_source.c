@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trained/records_source.h"
+
+#include <string.h>
+
+const char *const records_splits[SPLIT_MAX] = {
+	[SPLIT_TRAIN] = "train", [SPLIT_VALIDATION] = "validation", [SPLIT_TEST] = "test"
+};
+
+const struct verb_option records_options[] = {
+	{ .name = "split",
+	  .value = VERB_CHOICE,
+	  .argument = "NAME",
+	  .choices = "train|validation|test",
+	  .help = "the shards that the run's plan names for this split; default test" },
+	{ .name = "data",
+	  .value = VERB_URL,
+	  .argument = "URL",
+	  .help = "instead: the shards below s3://bucket/prefix or file:///folder whose names the "
+		  "split's glob of one of the sources in the model's configuration matches; - is "
+		  "standard input, a JSON object a line: values by the features' names" },
+	{ 0 },
+};
+
+void records_read(struct records_source *source, const struct arguments *arguments)
+{
+	const char *name = arguments_text(arguments, "split");
+
+	source->data = arguments_text(arguments, "data");
+	source->given = name || source->data;
+	source->split = SPLIT_TEST;
+	for (enum split split = 0; name && split < SPLIT_MAX; split++)
+		if (strcmp(name, records_splits[split]) == 0)
+			source->split = split;
+}
+
+const char *records_source_name(const struct records_source *source)
+{
+	static const char *const names[SPLIT_MAX] = { [SPLIT_TRAIN] = "the train split",
+						      [SPLIT_VALIDATION] = "the validation split",
+						      [SPLIT_TEST] = "the test split" };
+
+	return records_are_lines(source) ? "standard input" : names[source->split];
+}
+
+bool records_are_lines(const struct records_source *source)
+{
+	return source->data && strcmp(source->data, "-") == 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verb_list.h"
+
+#include "cli/verbs/verbs.h"
+
+const struct verb *const verb_list[] = {
+	/* Of a box */
+	&verb_status,
+	&verb_watch,
+	&verb_start,
+	&verb_stop,
+	&verb_pause,
+	&verb_resume,
+	&verb_checkpoint,
+	&verb_runs,
+	&verb_log,
+	&verb_node,
+	&verb_stalls,
+	&verb_metrics,
+	&verb_cache,
+	&verb_update,
+	&verb_factory_reset,
+	&verb_power,
+	&verb_support,
+	&verb_pki,
+	&verb_control,
+	&verb_config,
+	/* Of a run, its inputs and its model */
+	&verb_run,
+	&verb_report,
+	&verb_prep,
+	&verb_model,
+	&verb_predict,
+	&verb_evaluate,
+	&verb_export,
+	NULL,
+};

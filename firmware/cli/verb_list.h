@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cli/base/verb.h"
+
+/* All verbs in the order of `kiln --help`; NULL ends. */
+extern const struct verb *const verb_list[];

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln factory-reset`: erases all that a box holds. */
+#include "cli/verbs/act.h"
+#include "cli/verbs/verbs.h"
+
+static int factory_reset(const struct arguments *arguments)
+{
+	static const struct act act = { .method = "factory.reset",
+					.danger = "all that it holds is erased",
+					.done = "the box is being reset" };
+
+	return act_run(arguments, &act, NULL);
+}
+
+const struct verb verb_factory_reset = {
+	.name = "factory-reset",
+	.about = "The verb asks first, or wants --yes.",
+	.methods = { "factory.reset" },
+	.options = { act_options, call_options },
+	.run = factory_reset,
+};

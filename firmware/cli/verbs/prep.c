@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln prep`: labelled texts and images to shards in a store. */
+#include "cli/prep/prep.h"
+
+#include "cli/base/say.h"
+#include "cli/base/where.h"
+#include "cli/prep/input.h"
+#include "cli/prep/output.h"
+#include "cli/prep/parallel.h"
+#include "cli/prep/write.h"
+#include "cli/verbs/verbs.h"
+
+/* ---- The row ---- */
+
+static const struct verb_operand operands[] = {
+	{ .name = "INPUT", .value = VERB_PLACE, .repeated = true },
+	{ 0 },
+};
+
+static const struct verb_option place_options[] = {
+	{ .name = "output",
+	  .value = VERB_PLACE,
+	  .argument = "URL",
+	  .help = "where the shards go: s3://bucket/prefix or file:///folder" },
+	{ .name = "config",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "read url, endpoint, region and credential from this kiln.conf's `source`" },
+	{ 0 },
+};
+
+static const struct verb_option options[] = {
+	{ .name = "test",
+	  .value = VERB_PLACE,
+	  .argument = "INPUT",
+	  .help = "the test split; without it --test-percent of the other inputs are held out" },
+	{ .name = "test-percent",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .max = 90,
+	  .help = "records held out for the test split, default 10" },
+	{ .name = "encoder",
+	  .value = VERB_PLACE,
+	  .argument = "E",
+	  .help = "nblr (default): fitted on the training texts; exec:PROGRAM: gets a JSON string a "
+		  "line, answers the vector's numbers a line; or the path of an encoder.bin" },
+	{ .name = "dims",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 2,
+	  .max = TEXT_DIMS_MAX,
+	  .help = "size of the vectors, default 512" },
+	{ .name = "tokens",
+	  .help = "instead of a vector, the numbers of a text's words in vocabulary.txt, which is made "
+		  "of the training texts" },
+	{ .name = "vocabulary",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = VOCABULARY_FIRST + 1,
+	  .max = VOCABULARY_MAX,
+	  .help = "at most so many tokens, default 20000" },
+	{ .name = "ngrams",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 1,
+	  .max = VOCABULARY_NGRAM_MAX,
+	  .help = "tokens are words and up to N words in a row, default 1" },
+	{ .name = "tokens-max",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 1,
+	  .max = PREP_TOKENS_MAX,
+	  .help = "tokens of a text; further tokens are cut off; default 65536" },
+	{ .name = "records-per-shard",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 1,
+	  .max = 1u << 24,
+	  .help = "default 500" },
+	{ .name = "shard-bytes",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 1,
+	  .max = 1u << 30,
+	  .help = "instead: about so many bytes a shard before gzip; 100-200 MB suit big data" },
+	{ .name = "seed",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .max = UINT64_MAX,
+	  .help = "of the shuffle, default 44" },
+	{ .name = "threads",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 1,
+	  .max = 256,
+	  .help = "default one a core" },
+	{ .name = "json", .help = "print the summary as JSON" },
+	{ 0 },
+};
+
+/* ---- Options ---- */
+
+/* An option that only one kind of records reads. */
+static const struct {
+	const char *name;
+	const struct prep_kind *kind;
+} kind_options[] = {
+	{ "encoder", &prep_vectors },   { "dims", &prep_vectors },  { "tokens", &prep_tokens },
+	{ "vocabulary", &prep_tokens }, { "ngrams", &prep_tokens }, { "tokens-max", &prep_tokens },
+};
+
+/* Refuses an option that the kind of records does not read. */
+static int check_options(const struct arguments *arguments, const struct prep *prep, struct error *err)
+{
+	for (size_t i = 0; i < sizeof(kind_options) / sizeof(kind_options[0]); i++)
+		if (arguments_have(arguments, kind_options[i].name) && kind_options[i].kind != prep->kind)
+			return error_set(err, -EINVAL,
+					 "%s: found --%s, which is for %s, and the output is %s",
+					 prep->input[0], kind_options[i].name, kind_options[i].kind->what,
+					 prep->kind->what);
+	return 0;
+}
+
+static int read_options(struct prep *prep, const struct arguments *arguments)
+{
+	const char *output = arguments_text(arguments, "output");
+	const char *encoder = arguments_text(arguments, "encoder");
+
+	where_read(&prep->where, arguments);
+	prep->where.url = output ? output : "";
+	prep->config_file = arguments_text(arguments, "config");
+	prep->test_input = arguments_text(arguments, "test");
+	prep->encoder_name = encoder ? encoder : "nblr";
+	prep->test_percent = arguments_number(arguments, "test-percent", 10);
+	prep->dims = arguments_number(arguments, "dims", 512);
+	prep->tokens = arguments_have(arguments, "tokens");
+	prep->vocabulary_max = arguments_number(arguments, "vocabulary", 20000);
+	prep->ngrams = arguments_number(arguments, "ngrams", 1);
+	prep->tokens_max = arguments_number(arguments, "tokens-max", PREP_TOKENS_MAX);
+	prep->records_per_shard = arguments_number(arguments, "records-per-shard", 500);
+	prep->shard_bytes = arguments_number(arguments, "shard-bytes", 0);
+	prep->seed = arguments_number(arguments, "seed", 44);
+	prep->threads = arguments_number(arguments, "threads", 0);
+	prep->json = arguments_have(arguments, "json");
+	prep->input = arguments->operand;
+	prep->inputs = arguments->operands;
+	return !*prep->where.url == !prep->config_file
+		       ? cli_usage(arguments->name, "one of --output and --config is needed")
+		       : CLI_OK;
+}
+
+/* ---- The verb ---- */
+
+static int prepare(struct prep *prep, const struct arguments *arguments, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = prep->config_file ? config_load(prep->config_file, &config, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (prep->config_file)
+		where_merge(&prep->where, &config.source[0].store);
+	parallel_threads((uint32_t)prep->threads);
+	if ((r = prep_check_output(&prep->where, err)) < 0 || (r = prep_read(prep, err)) < 0 ||
+	    (r = check_options(arguments, prep, err)) < 0 || (r = prep->kind->make(prep, err)) < 0)
+		return r;
+	return prep_write(prep, err);
+}
+
+static void done(struct prep *prep)
+{
+	texts_done(&prep->texts);
+	text_encoder_free(prep->encoder);
+	vocabulary_free(prep->vocabulary);
+	for (int s = 0; s < TEXTS_SPLITS; s++) {
+		idx_done(&prep->images[s]);
+		free(prep->order[s]);
+		free(prep->vectors[s]);
+	}
+}
+
+static int prep_verb(const struct arguments *arguments)
+{
+	CLEANUP(done) struct prep prep = { 0 };
+	struct error err = { 0 };
+	int r = read_options(&prep, arguments);
+
+	if (r != CLI_OK)
+		return r;
+	return prepare(&prep, arguments, &err) < 0 ? cli_error(&err) : CLI_OK;
+}
+
+const struct verb verb_prep = {
+	.name = "prep",
+	.summary = "turn raw texts and images into shards in a store",
+	.synopsis = "prep INPUT... (--output URL | --config FILE) [OPTION...]",
+	.about = "Turns labelled texts into TFRecord shards with features sentence float[512] and label "
+		 "int64[K] (one-hot), or with --tokens into ragged tokens int64; labelled images into "
+		 "image float[28,28,1] (0 to 1) and label int64[1].\n\n"
+		 "INPUT is a file of label<TAB>text lines (gzip or not), the Large Movie Review Dataset's "
+		 "tar, an IDX file of images whose labels lie beside it, as MNIST's do (gzip or not), or a "
+		 "folder with aclImdb_v1.tar.gz, with train.tsv[.gz] and test.tsv[.gz], or with "
+		 "train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]; a path, or a key below "
+		 "s3:// or file:///.",
+	.operands = operands,
+	.options = { place_options, where_options, options },
+	.here = true,
+	.run = prep_verb,
+};

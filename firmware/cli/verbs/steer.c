@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln start`, `stop`, `pause` and `resume`: the run of a box. */
+#include "cli/verbs/act.h"
+#include "cli/verbs/verbs.h"
+
+static int start(const struct arguments *arguments)
+{
+	return act_run(arguments, &(struct act){ .method = "run.start", .done = "started" }, NULL);
+}
+
+const struct verb verb_start = {
+	.name = "start",
+	.methods = { "run.start" },
+	.options = { call_options },
+	.run = start,
+};
+
+static int stop(const struct arguments *arguments)
+{
+	const struct act act = { .method = "run.stop",
+				 .done = "the run stops after this step and its checkpoint" };
+
+	return act_run(arguments, &act, NULL);
+}
+
+const struct verb verb_stop = {
+	.name = "stop",
+	.methods = { "run.stop" },
+	.options = { call_options },
+	.run = stop,
+};
+
+static int pause_run(const struct arguments *arguments)
+{
+	const struct act act = { .method = "run.pause", .done = "the run pauses after this step" };
+
+	return act_run(arguments, &act, NULL);
+}
+
+const struct verb verb_pause = {
+	.name = "pause",
+	.methods = { "run.pause" },
+	.options = { call_options },
+	.run = pause_run,
+};
+
+static int resume(const struct arguments *arguments)
+{
+	return act_run(arguments, &(struct act){ .method = "run.resume", .done = "the run goes on" }, NULL);
+}
+
+const struct verb verb_resume = {
+	.name = "resume",
+	.methods = { "run.resume" },
+	.options = { call_options },
+	.run = resume,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln update`: installs a signed bundle. */
+#include "cli/base/say.h"
+#include "cli/client/host.h"
+#include "cli/verbs/act.h"
+#include "cli/verbs/verbs.h"
+#include "core/base/paths.h"
+
+#include <string.h>
+
+/* A path is one of the box that is asked. This box's own path may be relative: it becomes a URL here. Another
+ * box's path must be absolute. */
+static int url_of_path(const struct arguments *arguments, const char *given, char url[static PATH_BYTES])
+{
+	char path[PATH_BYTES];
+
+	if (!client_used() && !realpath(given, path)) {
+		fprintf(stderr, "kiln update: %s: %s\n", given, strerror(errno));
+		return CLI_ERROR;
+	}
+	if (client_used() && *given != '/')
+		return cli_usage(arguments->name,
+				 "%s: with --host a bundle is a URL that the box reaches, s3://BUCKET/KEY, "
+				 "or /PATH on the box",
+				 given);
+	if ((size_t)snprintf(url, PATH_BYTES, "file://%s", client_used() ? given : path) >= PATH_BYTES)
+		return cli_usage(arguments->name, "%s: the path is too long", given);
+	return CLI_OK;
+}
+
+static int update(const struct arguments *arguments)
+{
+	static const struct act act = {
+		.method = "update.install",
+		.danger = "it installs another version, and restarts the box when no run goes on",
+		.done = "the update is being fetched; kiln status tells how it goes",
+	};
+	const char *given = arguments_operand(arguments, 0);
+	char url[PATH_BYTES];
+	int r;
+
+	if (!given || !*given || strstr(given, "://"))
+		return act_run(arguments, &act, NULL);
+	r = url_of_path(arguments, given, url);
+	return r == CLI_OK ? act_run(arguments, &act, url) : r;
+}
+
+static const struct verb_operand operands[] = {
+	{ .name = "BUNDLE", .value = VERB_PLACE, .optional = true },
+	{ 0 },
+};
+
+const struct verb verb_update = {
+	.name = "update",
+	.synopsis = "update BUNDLE [OPTION...]",
+	.about = "BUNDLE is s3://BUCKET/KEY in a store of kiln.conf, file:///PATH on the box, or a path. "
+		 "Of this box a path may be relative; with --host it is /PATH on the other box. The verb "
+		 "asks first, or wants --yes. kiln status tells how the update goes.",
+	.methods = { "update.install" },
+	.positional = "url",
+	.operands = operands,
+	.options = { act_options, call_options },
+	.run = update,
+};
