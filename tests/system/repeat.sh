@@ -59,7 +59,7 @@ is "$code $(state) $(record_json '[r["epochs"], r["metrics"]]')" "0 finished $fi
 
 echo running >"$record/state"
 repeat whole
-like "$code $(cat "$KILN_ROOT/log")" '^1 .*is running, so nothing else begins' "not while a run is unfinished"
+like "$code $(cat "$KILN_ROOT/log")" '^1 .*is running, so no other run can begin' "not while a run is unfinished"
 python3 - "$work/run.json" <<-'PY'
 	import json, sys
 	record = json.load(open(sys.argv[1]))

@@ -71,9 +71,8 @@ static void test_ragged_schema(void **state)
 				   "missing = \"default\"; } );",
 		  "k.conf:3: schema.values_max: found 5, allowed with dtype \"bytes\": 0\n"
 		  "k.conf:4: schema.shape: found 1 sizes, allowed beside values_max: [ ]\n"
-		  "k.conf:5: schema.missing: found \"default\", allowed beside values_max: nothing, as a "
-		  "record "
-		  "without the feature has no values of it" },
+		  "k.conf:5: schema.missing: found \"default\", allowed beside values_max: no `missing`, "
+		  "because a record without the feature has no values" },
 		{ "a ragged feature whose columns' names are too long",
 		  STORES "schema = ( " FEATURE("sentence", "float32") ", " FEATURE(
 			  "label", "int64") ",\n{ name = "

@@ -404,7 +404,7 @@ static void test_archive_stays_current(void **state)
 	assert_int_equal(run_archive(&err), -ENOENT);
 	(void)begin(id);
 	assert_int_equal(run_archive(&err), -EPERM);
-	assert_non_null(strstr(err.text, " is running: only a run that is over"));
+	assert_non_null(strstr(err.text, " is running: only a run that has ended"));
 	assert_int_equal(run_load_archived(id, &archived, &err), -ENOENT);
 	set_state(RUN_FINISHED);
 	before = json_now();

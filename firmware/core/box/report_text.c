@@ -52,8 +52,8 @@ void report_print_time(const cJSON *time, FILE *out)
 		     { "evaluating_s", "evaluating" },
 		     { "checkpoints_s", "checkpoints" },
 		     { "paused_s", "paused" },
-		     { "throttled_s", "of that, to cool down" },
-		     { "upload_s", "uploads, beside it" } };
+		     { "throttled_s", "pauses to cool down" },
+		     { "upload_s", "uploads, meanwhile" } };
 
 	if (!cJSON_IsObject(time))
 		return;
@@ -80,7 +80,8 @@ void report_print_left_behind(const cJSON *left, FILE *out)
 
 	if (!cJSON_IsObject(left))
 		return;
-	fprintf(out, "left behind  %.0f files, %.0f bytes, not in the store when the wait for it was over\n",
+	fprintf(out,
+		"left behind  %.0f files, %.0f bytes, not in the store when the wait for uploads ended\n",
 		number(left, "files"), number(left, "bytes"));
 	cJSON_ArrayForEach(name, member(left, "names"))
 		if (cJSON_IsString(name))
@@ -124,7 +125,8 @@ static void print_faults(const cJSON *faults, FILE *out)
 		fputs("\nfaults       not known: the journal cannot be read\n", out);
 		return;
 	}
-	fprintf(out, "\nfaults       %s\n", cJSON_GetArraySize(faults) ? "the last of each" : "none");
+	fprintf(out, "\nfaults       %s\n",
+		cJSON_GetArraySize(faults) ? "count, last time, level and last message of each" : "none");
 	cJSON_ArrayForEach(fault, faults)
 		fprintf(out, "  %4.0f  %s  %s  %s: %.200s\n", number(fault, "count"),
 			date(number(fault, "last_s"), false, at), text(fault, "level"), text(fault, "event"),

@@ -123,8 +123,8 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 			     "schema.shape: found %u sizes, allowed beside values_max: [ ]", feature->rank);
 	if (feature->missing == MISSING_DEFAULT)
 		mistakes_add(reading->mistakes, line_of(group, "missing"),
-			     "schema.missing: found \"default\", allowed beside values_max: nothing, as a "
-			     "record without the feature has no values of it");
+			     "schema.missing: found \"default\", allowed beside values_max: no "
+			     "`missing`, because a record without the feature has no values");
 	if (feature->name && strlen(feature->name) > CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX))
 		mistakes_add(reading->mistakes, line_of(group, "name"),
 			     "schema.name: found \"%.100s\", allowed beside values_max: 1 .. %zu bytes",

@@ -233,7 +233,7 @@ int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t
 	if (r < 0)
 		return r;
 	if ((size_t)snprintf(temporary, sizeof(temporary), TEMPORARY, path) >= sizeof(temporary))
-		return error_set(err, -ENAMETOOLONG, "%s: a longer name than %zu bytes", path,
+		return error_set(err, -ENAMETOOLONG, "%s: the name is longer than %zu bytes", path,
 				 sizeof(temporary) - 5);
 	r = hold_temporary(temporary, &held, err);
 	if (r < 0)

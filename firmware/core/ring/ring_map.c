@@ -46,7 +46,7 @@ int ring_geometry_check(const char *path, const struct ring_geometry *geometry, 
 		const struct ring_column_spec *spec = &geometry->column[i];
 
 		if (!memchr(spec->name, '\0', sizeof(spec->name)))
-			return error_set(err, code, "%s: the name of column %u has no end", path, i);
+			return error_set(err, code, "%s: the name of column %u is not terminated", path, i);
 		if (spec->dtype < RING_FLOAT32 || spec->dtype > RING_UINT8 ||
 		    spec->capacity > COLUMN_BYTES_MAX)
 			return error_set(err, code,

@@ -75,7 +75,7 @@ int ring_open(const char *path, struct ring **ret_ring, struct error *err)
 	/* X2: read `retired` after locking. A writer that retires the ring then either waits for our lock, or
 	 * has stored `retired` already. The writer holds the reader's lock while it makes the new ring. */
 	if (control.magic == RING_MAGIC && control.retired)
-		return error_set(err, -ESTALE, "%s: retired, a new ring takes its place", path);
+		return error_set(err, -ESTALE, "%s: retired, a new ring replaces it", path);
 	if (locked < 0)
 		return error_set(err, locked, "%s: %s", path,
 				 locked == -EBUSY ? "another reader holds it" : strerror(-locked));
@@ -174,7 +174,7 @@ static int copy_slot(struct ring *ring, struct ring_slot **ret_slot, struct erro
 	memcpy(slot, ring_slot_at(ring, ring->position),
 	       offsetof(struct ring_slot, column) + ring->geometry.columns * sizeof(slot->column[0]));
 	if (!ring_intact(ring))
-		return error_set(err, -EUCLEAN, "%s: the file was cut under its reader", ring->path);
+		return error_set(err, -EUCLEAN, "%s: the file was cut short while it was read", ring->path);
 	r = check_slot(ring, slot, ring->position, err);
 	if (r < 0)
 		return r;
@@ -199,14 +199,16 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 		bool retired = atomic_load_explicit(&control->retired, memory_order_acquire) != 0;
 
 		if (!ring_intact(ring))
-			return error_set(err, -EUCLEAN, "%s: the file was cut under its reader", ring->path);
+			return error_set(err, -EUCLEAN, "%s: the file was cut short while it was read",
+					 ring->path);
 		if (retired)
-			return error_set(err, -EPIPE, "%s: retired, a new ring takes its place", ring->path);
+			return error_set(err, -EPIPE, "%s: retired, a new ring replaces it", ring->path);
 		if (head == ring->position)
 			return -EAGAIN;
 		/* The counters wrap around, so only their difference means anything; `slots` is our copy. */
 		if (head - ring->position > ring->geometry.slots - held)
-			return error_set(err, -EUCLEAN, "%s: head %" PRIu64 " is wild at position %" PRIu64,
+			return error_set(err, -EUCLEAN,
+					 "%s: head %" PRIu64 " is out of range at position %" PRIu64,
 					 ring->path, head, ring->position);
 		r = copy_slot(ring, &slot, err);
 		if (r < 0)

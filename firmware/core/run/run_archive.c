@@ -119,7 +119,7 @@ int run_archive(struct error *err)
 	if ((r = record_lock(&lock, err)) < 0 || (r = run_load(&run, err)) < 0)
 		return r;
 	if (!run_state_is_final(run.state))
-		return error_set(err, -EPERM, "%s is %s: only a run that is over goes to the archive", run.id,
+		return error_set(err, -EPERM, "%s is %s: only a run that has ended can be archived", run.id,
 				 run_state_name(run.state));
 	if (run_is_archived())
 		return 0;

@@ -159,7 +159,7 @@ int status_read(enum status_daemon daemon, struct status *ret_status, struct err
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
 	if (!newest(fd, &copy))
-		return error_set(err, -EBADMSG, "%s: no copy in it is whole", path);
+		return error_set(err, -EBADMSG, "%s: neither copy is whole", path);
 	if (copy.status.version != STATUS_VERSION || copy.status.daemon != daemon)
 		return error_set(err, -EBADMSG,
 				 "%s: found version %u of daemon %u, expected version %u of daemon %u", path,
