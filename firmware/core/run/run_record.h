@@ -1,34 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to core/run: what run.c (reads and changes a record), run_begin.c (makes one) and run_archive.c
- * share.
+ * Private to core/run: what the files of the run record share.
  */
 #pragma once
 
 #include "core/base/json.h"
 #include "core/run/run.h"
 
+#include <sys/types.h>
+
 #define RECORD_BYTES_MAX (4u << 20)
 #define RECORD_NEXT      "next" /* in PATH_RUNS: a new record, before it becomes current */
 #define RECORD_LAST      "last" /* in PATH_RUNS: a link to the archived record, before it becomes current */
+
+/* ---- run_current.c ---- */
 
 /* Locks the record for a writer, and finishes what a killed writer left. Closing the descriptor unlocks.
  * Readers need no lock, because every file is replaced whole. */
 MUST_CHECK int record_lock(int *ret_fd, struct error *err);
 
 /* Renames `which` (RECORD_NEXT, RECORD_LAST) to PATH_RUN, where there is nothing or a link to an archived
- * record.
- */
+ * record. */
 MUST_CHECK int record_install(const char *which, struct error *err);
 
-/* Moves the current record to PATH_ARCHIVE/<id>, unless it is there already, and removes the oldest records.
- */
+/* The identity of the current record: PATH_RUN is a folder, or a link and the folder it leads to; zeros =
+ * neither. */
+struct record_identity {
+	ino_t entry, folder;
+};
+
+/* Finds out which record is current. Blocks: while a writer is between two renames. */
+MUST_CHECK int record_find(struct record_identity *ret_identity, struct error *err);
+/* Tells whether the current record changed since, so that files read one by one may belong to two records, or
+ * were not found because the record was just moving. */
+bool record_has_moved(const struct record_identity *before);
+
+/* ---- run_archive.c ---- */
+
+/* Moves the current record to PATH_ARCHIVE/<id>, unless it is there already, and removes the oldest. */
 MUST_CHECK int record_archive(const char *id, struct error *err);
 /* Removes a folder and the files in it. A missing folder is no error. */
 MUST_CHECK int record_remove_folder(const char *folder, struct error *err);
 
+/* ---- run.c ---- */
+
+/* Write a file of a record durably. */
 MUST_CHECK int record_write_json(const char *path, const cJSON *json, struct error *err);
 MUST_CHECK int record_write_state(const char *path, enum run_state state, struct error *err);
 
+/* ---- run_parse.c ---- */
+
+/* Tells whether the text has the form of a run's id. */
+bool record_is_id(const char *text);
+/* Finds a state by its name; `what` names the text in errors. */
+MUST_CHECK int record_parse_state(const char *what, const char *name, enum run_state *ret_state,
+				  struct error *err);
 /* Reads the members of run.json that struct run has; `what` names the text in errors. */
 MUST_CHECK int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The current record: what PATH_RUN names, how a record becomes current, and the lock of all changes. */
+#include "core/base/paths.h"
+#include "core/run/run_record.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* Returns what has to become the current record where there is none, because a writer was killed between two
+ * renames; NULL = nothing. `next` is whole once it has its state. The link `last` leads to a record only once
+ * that record is in the archive. */
+static const char *in_between(void)
+{
+	char path[PATH_BYTES];
+
+	if (access(path_of(PATH_RUN, "run.json", path), F_OK) == 0)
+		return NULL;
+	if (access(path_of(PATH_RUNS, RECORD_NEXT "/state", path), F_OK) == 0)
+		return RECORD_NEXT;
+	return access(path_of(PATH_RUNS, RECORD_LAST "/state", path), F_OK) == 0 ? RECORD_LAST : NULL;
+}
+
+int record_install(const char *which, struct error *err)
+{
+	char from[PATH_BYTES], to[PATH_BYTES];
+	int r;
+
+	(void)unlink(path_of(PATH_RUN, NULL, to)); /* removes a link, and leaves a folder as it is */
+	r = file_rename_durable(path_of(PATH_RUNS, which, from), to, err);
+	/* Remove the link `last`, which otherwise could become current after a later crash. */
+	if (r == 0)
+		(void)unlink(path_of(PATH_RUNS, RECORD_LAST, from));
+	return r;
+}
+
+int record_lock(int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	char path[PATH_BYTES];
+	const char *between;
+	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+
+	if (r < 0 || (r = file_lock(path_of(PATH_RUNS, "lock", path), &fd, err)) < 0)
+		return r;
+	between = in_between();
+	if (between)
+		r = record_install(between, err);
+	if (r == 0)
+		*ret_fd = take_fd(&fd);
+	return r;
+}
+
+int record_find(struct record_identity *ret_identity, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	char path[PATH_BYTES];
+	struct stat st;
+	int r = in_between() ? record_lock(&lock, err) : 0;
+
+	(void)path_of(PATH_RUN, NULL, path);
+	ret_identity->entry = lstat(path, &st) == 0 ? st.st_ino : 0;
+	ret_identity->folder = stat(path, &st) == 0 ? st.st_ino : 0;
+	return r;
+}
+
+bool record_has_moved(const struct record_identity *before)
+{
+	struct record_identity after;
+
+	return record_find(&after, NULL) == 0 &&
+	       (after.entry != before->entry || after.folder != before->folder);
+}
