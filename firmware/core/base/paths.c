@@ -2,6 +2,7 @@
 #include "core/base/paths.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -76,6 +77,18 @@ int path_make(const char *directory, struct error *err)
 		path[i] = directory[i];
 	}
 	return 0;
+}
+
+void path_empty(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	struct dirent *entry;
+
+	while (entries && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dirfd(entries), entry->d_name, 0);
+	if (entries)
+		(void)closedir(entries);
 }
 
 int file_write_all(int fd, const void *data, uint64_t bytes)

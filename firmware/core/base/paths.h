@@ -59,6 +59,9 @@ char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 /* Makes a folder and those above it, mode 0775: the umask decides whether the group kiln may write. */
 MUST_CHECK int path_make(const char *directory, struct error *err);
 
+/* Removes the files in a folder, as far as possible. A missing folder is empty. */
+void path_empty(const char *folder);
+
 /* Writes a file so that it is whole or absent after a power cut. Mode 0664, less the umask. Removes an old
  * temporary file, left by a killed writer or planted as a link, and never writes through it. Callers make
  * sure that one writer at a time writes a path. Blocks: for the disk. */

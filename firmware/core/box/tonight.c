@@ -182,16 +182,25 @@ int tonight_say(const char *reason, struct error *err)
 	return put(&tonight, err);
 }
 
+/* Locks the night where there is one. Returns 1, 0 where there is none, or a negative errno. */
+static int lock_night(const char *path, int *ret_fd, struct error *err)
+{
+	int r;
+
+	if (access(path, F_OK) < 0)
+		return 0;
+	r = lock(ret_fd, err);
+	return r < 0 ? r : 1;
+}
+
 int tonight_end(int64_t from_s, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
 	struct tonight tonight;
 	char path[PATH_BYTES];
-	int r;
+	int r = lock_night(path_of_file(path), &fd, err);
 
-	if (access(path_of_file(path), F_OK) < 0)
-		return 0;
-	if ((r = lock(&fd, err)) < 0)
+	if (r <= 0)
 		return r;
 	if ((r = load(path, &tonight, err)) == -EBADMSG)
 		(void)unlink(path);
@@ -205,11 +214,9 @@ int tonight_settle(struct error *err)
 	CLEANUP(close_fd) int fd = -1;
 	struct tonight tonight;
 	char path[PATH_BYTES];
-	int r;
+	int r = lock_night(path_of_file(path), &fd, err);
 
-	if (access(path_of_file(path), F_OK) < 0)
-		return 0;
-	if ((r = lock(&fd, err)) < 0)
+	if (r <= 0)
 		return r;
 	if (load(path, &tonight, NULL) < 0 || !tonight.over_s)
 		return 0;

@@ -98,9 +98,9 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 	layer->attributes++;
 }
 
-static void read_layer(struct config_reading *reading, const config_setting_t *group,
-		       struct config_layer *layer)
+static void read_layer(struct config_reading *reading, const config_setting_t *group)
 {
+	struct config_layer *layer = &reading->config->model.layer[reading->config->model.layers++];
 	bool connected = true;
 	char found[128];
 
@@ -136,24 +136,5 @@ static void read_layer(struct config_reading *reading, const config_setting_t *g
 
 void config_read_layers(struct config_reading *reading, const config_setting_t *list)
 {
-	int count = config_setting_length(list);
-	char found[128];
-
-	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_LAYERS_MAX) {
-		mistakes_add(reading->mistakes, config_setting_source_line(list),
-			     "model.layers: found %s, allowed: a list ( ) of 1 .. %u layers",
-			     config_found(list, found, sizeof(found)), CONFIG_LAYERS_MAX);
-		return;
-	}
-	for (int i = 0; i < count; i++) {
-		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
-
-		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
-			mistakes_add(reading->mistakes, config_setting_source_line(group),
-				     "model.layers: found %s, allowed: groups { ... }",
-				     config_type_name(group));
-		else
-			read_layer(reading, group,
-				   &reading->config->model.layer[reading->config->model.layers++]);
-	}
+	config_read_list(reading, list, "model.layers", CONFIG_LAYERS_MAX, "layers", read_layer);
 }

@@ -49,6 +49,30 @@ static void read_element(struct config_reading *reading, const config_setting_t 
 	}
 }
 
+void config_read_list(struct config_reading *reading, const config_setting_t *list, const char *name,
+		      unsigned max, const char *elements,
+		      void (*read)(struct config_reading *reading, const config_setting_t *group))
+{
+	int count = config_setting_length(list);
+	char found[128];
+
+	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)max) {
+		mistakes_add(reading->mistakes, config_setting_source_line(list),
+			     "%s: found %s, allowed: a list ( ) of 1 .. %u %s", name,
+			     config_found(list, found, sizeof(found)), max, elements);
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
+
+		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
+			mistakes_add(reading->mistakes, config_setting_source_line(group),
+				     "%s: found %s, allowed: groups { ... }", name, config_type_name(group));
+		else
+			read(reading, group);
+	}
+}
+
 /* ---- schema ---- */
 
 static void read_shape(struct config_reading *reading, const config_setting_t *shape,
@@ -131,9 +155,9 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 			     feature->name, CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX));
 }
 
-static void read_feature(struct config_reading *reading, const config_setting_t *group,
-			 struct config_feature *feature)
+static void read_feature(struct config_reading *reading, const config_setting_t *group)
 {
+	struct config_feature *feature = &reading->config->feature[reading->config->features++];
 	const config_setting_t *shape = config_setting_get_member(group, "shape");
 
 	read_element(reading, group, config_feature_keys, config_feature_keys_count, "shape", feature);
@@ -149,25 +173,8 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 
 void config_read_schema(struct config_reading *reading, const config_setting_t *list)
 {
-	int count = config_setting_length(list);
-	char found[128];
-
 	reading->list = "schema.";
-	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_FEATURES_MAX) {
-		mistakes_add(reading->mistakes, config_setting_source_line(list),
-			     "schema: found %s, allowed: a list ( ) of 1 .. %u features",
-			     config_found(list, found, sizeof(found)), CONFIG_FEATURES_MAX);
-		return;
-	}
-	for (int i = 0; i < count; i++) {
-		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
-
-		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
-			mistakes_add(reading->mistakes, config_setting_source_line(group),
-				     "schema: found %s, allowed: groups { ... }", config_type_name(group));
-		else
-			read_feature(reading, group, &reading->config->feature[reading->config->features++]);
-	}
+	config_read_list(reading, list, "schema", CONFIG_FEATURES_MAX, "features", read_feature);
 }
 
 /* ---- sources ---- */
@@ -188,23 +195,6 @@ static void read_source(struct config_reading *reading, const config_setting_t *
 
 void config_read_sources(struct config_reading *reading, const config_setting_t *list)
 {
-	int count = config_setting_length(list);
-	char found[128];
-
 	reading->list = "sources.";
-	if (config_setting_type(list) != CONFIG_TYPE_LIST || count < 1 || count > (int)CONFIG_SOURCES_MAX) {
-		mistakes_add(reading->mistakes, config_setting_source_line(list),
-			     "sources: found %s, allowed: a list ( ) of 1 .. %u sources",
-			     config_found(list, found, sizeof(found)), CONFIG_SOURCES_MAX);
-		return;
-	}
-	for (int i = 0; i < count; i++) {
-		const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
-
-		if (config_setting_type(group) != CONFIG_TYPE_GROUP)
-			mistakes_add(reading->mistakes, config_setting_source_line(group),
-				     "sources: found %s, allowed: groups { ... }", config_type_name(group));
-		else
-			read_source(reading, group);
-	}
+	config_read_list(reading, list, "sources", CONFIG_SOURCES_MAX, "sources", read_source);
 }

@@ -35,6 +35,10 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 void config_read_fallback(const struct config_key *key, void *base);
 
 /* config_lists.c */
+/* Reads a list of 1 .. max groups; `read` reads each of them. `elements` names them in mistakes. */
+void config_read_list(struct config_reading *reading, const config_setting_t *list, const char *name,
+		      unsigned max, const char *elements,
+		      void (*read)(struct config_reading *reading, const config_setting_t *group));
 /* Call it after all groups are read: a source without globs has those of `split`. */
 void config_read_sources(struct config_reading *reading, const config_setting_t *list);
 void config_read_schema(struct config_reading *reading, const config_setting_t *list);

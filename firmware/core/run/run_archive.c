@@ -10,19 +10,10 @@
 
 int record_remove_folder(const char *folder, struct error *err)
 {
-	DIR *entries = opendir(folder);
-	struct dirent *entry;
-
-	if (!entries)
-		return errno == ENOENT
-			       ? 0
-			       : error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
-	while ((entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			(void)unlinkat(dirfd(entries), entry->d_name, 0);
-	(void)closedir(entries);
-	return rmdir(folder) < 0 ? error_set(err, -errno, "%s: cannot remove it: %s", folder, strerror(errno))
-				 : 0;
+	path_empty(folder);
+	if (rmdir(folder) < 0 && errno != ENOENT)
+		return error_set(err, -errno, "%s: cannot remove it: %s", folder, strerror(errno));
+	return 0;
 }
 
 /* ---- The archive ---- */

@@ -140,24 +140,12 @@ int spool_runs(int (*each)(void *context, const char *run_id), void *context, st
 	return r;
 }
 
-static void empty_folder(const char *folder)
-{
-	DIR *entries = opendir(folder);
-	struct dirent *entry;
-
-	while (entries && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			(void)unlinkat(dirfd(entries), entry->d_name, 0);
-	if (entries)
-		(void)closedir(entries);
-}
-
 int spool_remove(const char *run_id, struct error *err)
 {
 	char path[PATH_BYTES];
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		empty_folder(spool_path(run_id, folders[i], path));
+		path_empty(spool_path(run_id, folders[i], path));
 		if (rmdir(path) < 0 && errno != ENOENT)
 			return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	}
