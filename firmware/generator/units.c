@@ -10,8 +10,7 @@
 #include <string.h>
 
 /* Give gaps in this many days ahead their dates: more than a box runs without a boot, at which this program
- * runs again.
- */
+ * runs again. */
 #define GAP_DAYS     1500u
 #define GAPS_MAX     8
 #define MEMORY_OTHER ((uint64_t)512 << 20) /* code, libraries and stacks of fetchd */
@@ -79,8 +78,8 @@ static void timer(struct units_file *file, const struct config *config, int64_t 
 	add_string(file, config->run.zone);
 	add(file, "\n");
 	add_gaps(file, config, now);
-	/* After a missed start systemd starts the unit at boot; kiln-oneshot nightly then decides what to do.
-	 */
+	/* After a missed start systemd starts the unit at boot; kiln-oneshot nightly then decides what to
+	 * do. */
 	add(file, "Persistent=yes\n");
 }
 

@@ -139,8 +139,8 @@ static void test_more_mistakes_than_fit(void **state)
 	assert_non_null(strstr(all, "\nk.conf:301: wrong_299: found an unknown group, allowed: "));
 }
 
-/* Compares the beginnings of lines only: the tables of layers, losses and optimizers, which lines list, grow.
- */
+/* Compares the beginnings of lines only: the tables of layers, losses and optimizers, which lines list,
+ * grow. */
 static void assert_lines_begin(const char *found, const char *said)
 {
 	assert_int_equal(lines_of(found), lines_of(said));

@@ -152,8 +152,8 @@ static void commits_elsewhere(const struct killed_case *c)
 	goes_on_at(ELSEWHERE);
 }
 
-/* A reader that wants the position of tail gets it without a new generation; it asks for any other position.
- */
+/* A reader that wants the position of tail gets it without a new generation; it asks for any other
+ * position. */
 static void releases(const struct killed_case *c)
 {
 	for (uint64_t batch = c->released - 1; batch <= c->released + 2; batch++) {

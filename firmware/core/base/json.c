@@ -45,8 +45,8 @@ static int look_at_string(struct look *look)
 	return 0;
 }
 
-/* cJSON reads a number as a double: an integer above 2^53 would be rounded, so such integers must be strings.
- */
+/* cJSON reads a number as a double: an integer above 2^53 would be rounded, so such integers must be
+ * strings. */
 static int look_at_number(struct look *look)
 {
 	const char *digits = look->at + (*look->at == '-');

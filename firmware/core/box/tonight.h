@@ -36,8 +36,8 @@ struct tonight {
 MUST_CHECK int tonight_begin(bool by_timer, struct error *err);
 /* Loads the current night. Errors: -ENOENT there is none; -EBADMSG a damaged file. */
 MUST_CHECK int tonight_get(struct tonight *ret_tonight, struct error *err);
-/* Tells whether the run belongs to the night: it began in the night, or was unfinished when the night began.
- */
+/* Tells whether the run belongs to the night: it began in the night, or was unfinished when the night
+ * began. */
 bool tonight_has(const struct tonight *tonight, const struct run *run);
 /* Sets the reason; the last one counts. Begins a night by hand where there is none. */
 MUST_CHECK int tonight_say(const char *reason, struct error *err);

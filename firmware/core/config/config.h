@@ -288,15 +288,15 @@ MUST_CHECK int config_check(const char *path,
 			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
 
 /* Checks the forms of url, endpoint and region of a store that comes from the command line instead of a file.
- * endpoint and region may be NULL or empty. Errors: -EINVAL with the key, what was found and what is allowed.
- */
+ * endpoint and region may be NULL or empty. Errors: -EINVAL with the key, what was found and what is
+ * allowed. */
 MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
 
 /* Returns the feature of `schema` with this name; NULL where there is none, or where `name` is NULL. */
 const struct config_feature *config_feature_named(const struct config *config, const char *name);
 
-/* Returns the bytes of memory, in addition to the windows, for shards that wait to be written to the cache.
- */
+/* Returns the bytes of memory, in addition to the windows, for shards that wait to be written to the
+ * cache. */
 uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
 
 /* Finds the next name of a list with commas: moves *list to the name's start and returns the name's length, 0
@@ -313,8 +313,8 @@ const char *config_validation_monitor(const struct config *config);
 bool config_asks(const struct config *config, const char *key, const char *beside,
 		 char out[static CONFIG_VALUE_BYTES]);
 
-/* Returns the line of a key, "group.key", in the file; where the key is missing the line of its group, or 1.
- */
+/* Returns the line of a key, "group.key", in the file; where the key is missing the line of its group, or
+ * 1. */
 unsigned config_line(const struct config *config, const char *key);
 
 /* Memory of a connection in addition to its range: libcurl's buffer, and about as much in the kernel. */

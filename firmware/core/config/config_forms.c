@@ -19,8 +19,8 @@ bool config_is_name(const char *text)
 	return length >= 1 && length <= 64 && strspn(text, LETTERS DIGITS "_-") == length;
 }
 
-/* Old buckets may have upper-case letters and "_", too: S3 User Guide, "General purpose bucket naming rules".
- */
+/* Old buckets may have upper-case letters and "_", too: S3 User Guide, "General purpose bucket naming
+ * rules". */
 static bool is_s3_bucket(const char *bucket)
 {
 	size_t bytes = strcspn(bucket, "/"), allowed = strspn(bucket, LETTERS DIGITS "._-");

@@ -133,8 +133,8 @@ static unsigned line_of(const config_setting_t *group, const char *key)
 	return config_setting_source_line(setting ? setting : group);
 }
 
-/* The rows of a ragged feature differ in length, so keys that fix the number of values contradict values_max.
- */
+/* The rows of a ragged feature differ in length, so keys that fix the number of values contradict
+ * values_max. */
 static void check_ragged(struct config_reading *reading, const config_setting_t *group,
 			 const struct config_feature *feature)
 {

@@ -43,8 +43,8 @@
 enum ring_kind { RING_DATA = 1, RING_END_SEGMENT, RING_END_RUN, RING_ERROR };
 enum ring_dtype { RING_FLOAT32 = 1, RING_INT64, RING_UINT8 };
 
-/* A column as the schema defines it. A ragged feature has two columns: NAME/splits (int64) and NAME/values.
- */
+/* A column as the schema defines it. A ragged feature has two columns: NAME/splits (int64) and
+ * NAME/values. */
 struct ring_column_spec {
 	char name[RING_NAME_MAX];
 	uint32_t dtype;     /* enum ring_dtype */
@@ -139,8 +139,7 @@ bool ring_intact(const struct ring *ring);
 /* ---- Writer ---- */
 
 /* Returns the bytes of the files at `path` and its temporary name. ring_create() uses them again or frees
- * them.
- */
+ * them. */
 uint64_t ring_held_bytes(const char *path);
 
 /* Removes the file at `path`, so that the next writer makes a new ring. A missing file is no error.
@@ -151,20 +150,20 @@ MUST_CHECK int ring_discard(const char *path, struct error *err);
  * marked retired, and replaced once its reader has left: its pages are freed, and a new file is made
  * (temporary name, fallocate, rename; mode 0660). Blocks: at most `wait_ms`, for the reader of a retired
  * ring. Errors: -EBUSY another writer holds the ring, or the reader has not left; -ENOMEM too few pages, with
- * how many are needed; -EINVAL a geometry out of bounds; -EUCLEAN the path names something that is no file.
- */
+ * how many are needed; -EINVAL a geometry out of bounds; -EUCLEAN the path names something that is no
+ * file. */
 MUST_CHECK int ring_create(const char *path, const struct ring_geometry *geometry, uint32_t wait_ms,
 			   struct ring **ret_ring, struct error *err);
 
 /* Returns the generation that the reader asks for; 0 while no reader has asked. Blocks: never.
  * *ret_from is the cursor to continue from: the reader's `wanted`, or, where this generation already has
  * committed slots because the writer was restarted, the cursor after the last of these slots. The reader can
- * write this memory, so the caller checks the cursor. *ret_closed: the generation already ended with ERROR.
- */
+ * write this memory, so the caller checks the cursor. *ret_closed: the generation already ended with
+ * ERROR. */
 uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_closed);
 
-/* Starts a generation: later commits carry it. The caller's decode threads must have stopped filling slots.
- */
+/* Starts a generation: later commits carry it. The caller's decode threads must have stopped filling
+ * slots. */
 void ring_begin(struct ring *ring, uint64_t generation);
 
 /* Claims the next free slot for filling; several slots may be claimed before the first is committed.

@@ -126,8 +126,7 @@ static int open_old(const char *path, const struct ring_geometry *geometry, uint
 }
 
 /* Opens the temporary file and locks it. Repeats where another process replaced the file before we had the
- * lock.
- */
+ * lock. */
 static int hold_temporary(const char *temporary, int *ret_fd, struct error *err)
 {
 	for (;;) {

@@ -258,8 +258,8 @@ static void advance(struct ring *ring)
 		}
 		/* L1: release, pairs with L2; seq_cst for the reason given at L2. */
 		atomic_store_explicit(&ring->releasing, 0, memory_order_seq_cst);
-		/* seq_cst: look once more, for a slot released after D2 by a thread that found the lock held.
-		 */
+		/* seq_cst: look once more, for a slot released after D2 by a thread that found the lock
+		 * held. */
 		if (!atomic_load_explicit(&ring->done[tail % slots], memory_order_seq_cst))
 			break;
 	}

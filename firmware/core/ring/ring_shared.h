@@ -120,8 +120,7 @@ MUST_CHECK int ring_geometry_check(const char *path, const struct ring_geometry 
 uint64_t ring_bytes_in(int fd, uint64_t bytes);
 MUST_CHECK int ring_lock(int fd, enum ring_lock_byte byte);
 /* Copies the control pages of a file, so that the peer cannot change them. Errors: -EUCLEAN the file is
- * shorter.
- */
+ * shorter. */
 MUST_CHECK int ring_control_read(const char *path, int fd, struct ring_control *ret_control,
 				 struct error *err);
 /* Maps file_bytes of the ring's file and guards them. The geometry must be set. */

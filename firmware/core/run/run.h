@@ -141,8 +141,7 @@ MUST_CHECK int run_repeat(const char *json_text, uint64_t bytes, const char *pla
 MUST_CHECK int run_rename(struct run *run, struct error *err);
 
 /* Parses a run.json of the store; ret_run->config stays empty. `what` names the text in errors. Errors:
- * -EBADMSG.
- */
+ * -EBADMSG. */
 MUST_CHECK int run_parse(const char *what, const char *json_text, uint64_t bytes, struct run *ret_run,
 			 struct error *err);
 

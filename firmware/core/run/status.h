@@ -110,6 +110,6 @@ void status_write(struct status_page *page, struct status *status);
  * text before other threads start; any thread may call it with "". */
 void status_set_degraded(const char *text);
 
-/* Reads the newest whole copy. Errors: -ENOENT no page; -EBADMSG no copy is whole, or the version is another.
- */
+/* Reads the newest whole copy. Errors: -ENOENT no page; -EBADMSG no copy is whole, or the version is
+ * another. */
 MUST_CHECK int status_read(enum status_daemon daemon, struct status *ret_status, struct error *err);
