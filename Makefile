@@ -112,13 +112,19 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# A line `#include "FILE"` of an OpenCL source becomes that file: a device's compiler finds none.
+kernels      := firmware/model/kernels
+include-text := awk -v folder=$(kernels)/ '/^\#include "/ { split($$0, part, "\""); file = folder part[2]; \
+	print "\#line 1 \"" part[2] "\""; while ((getline line < file) > 0) print line; close(file); \
+	print "\#line " NR + 1 " \"" substr(FILENAME, length(folder) + 1) "\""; next } { print }'
+
 # An OpenCL source becomes `const char kernel_NAME[]` and `const size_t kernel_NAME_bytes`.
-$(B)/gen/%.cl.c: firmware/model/kernels/%.cl
+$(B)/gen/%.cl.c: $(kernels)/%.cl $(wildcard $(kernels)/*.h $(kernels)/*.clh)
 	@mkdir -p $(@D)
 	@echo "  EMBED $<"
 	$(Q){ echo '#include <stddef.h>'; \
 	  echo 'extern const char kernel_$*[]; extern const size_t kernel_$*_bytes;'; \
-	  echo 'const char kernel_$*[] = {'; od -v -An -tx1 $< | sed 's/ /,0x/g;s/^,//;s/$$/,/'; \
+	  echo 'const char kernel_$*[] = {'; $(include-text) $< | od -v -An -tx1 | sed 's/ /,0x/g;s/^,//;s/$$/,/'; \
 	  echo '0}; const size_t kernel_$*_bytes = sizeof(kernel_$*) - 1;'; } > $@
 
 define archive
