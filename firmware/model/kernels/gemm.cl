@@ -17,12 +17,6 @@ GEMM_GROUP(group_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STO
 GEMM_GROUP(group_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), LOAD2, EIGHT(STEP2), EIGHT(STORE2), EIGHT(PUT2))
 GEMM_GROUP(group_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
 
-#define GEMM_SINGLE(name, group)                                                                        \
-	SINGLE name(PLACE GEMM_PARAMETERS)                                                              \
-	{                                                                                               \
-		group(place(0), place(1), GEMM_GIVEN);                                                  \
-	}
-
 GEMM_SINGLE(gemm_6x64, group_6x64)
 GEMM_SINGLE(gemm_8x32, group_8x32)
 GEMM_SINGLE(gemm_8x16, group_8x16)

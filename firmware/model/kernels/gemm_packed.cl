@@ -62,67 +62,6 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 					     panels + (j / columns * PACKED_TERMS + k) * columns + j % columns, columns);
 }
 
-#define PACKED_SINGLE(name, rows, vectors, OFFSETS, ZERO, GET, LOAD, STEP, PUT_SUMS, C_PUT)                   \
-	/* One tile: `terms` more products of a row of A and a column of the panel. */                        \
-	void name##_tile(__global const stored *a, int stride_row, const float *b, int terms, int i0, int M,   \
-			 const float *from, float *to, __global stored *c, int N)                              \
-	{                                                                                                     \
-		OFFSETS ZERO if (from)                                                                        \
-		{                                                                                             \
-			GET                                                                                   \
-		}                                                                                             \
-		for (int k = 0; k < terms; k++) {                                                             \
-			LOAD STEP a++;                                                                        \
-			b += 16 * vectors;                                                                    \
-		}                                                                                             \
-		if (c) {                                                                                      \
-			C_PUT return;                                                                         \
-		}                                                                                             \
-		PUT_SUMS                                                                                      \
-	}                                                                                                     \
-                                                                                                              \
-	void name##_group(int row_group, int column_group, GEMM_PARAMETERS)                                   \
-	{                                                                                                     \
-		const int m0 = row_group * group_rows, m1 = min(M, m0 + group_rows);                          \
-		const int columns = 16 * vectors, first = column_group * PANELS * columns;                     \
-		const int at_once = K <= PANELS * PACKED_TERMS ? 1 : PANELS, block = PANELS / at_once * PACKED_TERMS; \
-		float panels[PANELS * PACKED_TERMS * 16 * vectors] __attribute__((aligned(64)));               \
-		float sums[PACKED_ROWS * PANELS * 16 * vectors] __attribute__((aligned(64)));                  \
-		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
-                                                                                                               \
-		if (m0 >= M) {                                                                                 \
-			column_sums_tile(PANELS * vectors, first, B, N, K, bias_gradient);                     \
-			return;                                                                                \
-		}                                                                                              \
-		for (int b0 = first; b0 < min(N, first + PANELS * columns); b0 += at_once * columns)           \
-			for (int k0 = 0; k0 < K; k0 += block) {                                                \
-				const int terms = min(block, K - k0);                                          \
-				const bool is_last = k0 + terms == K;                                          \
-                                                                                                               \
-				pack_panels(B, N, K, b_transposed, k0, terms, b0, vectors, at_once, panels);   \
-				for (int i0 = m0; i0 < m1; i0 += rows)                                         \
-					for (int p = 0; p < at_once && b0 + p * columns < N; p++) {            \
-						const int j0 = b0 + p * columns;                               \
-						const bool plain = is_last && !epilogue && i0 + rows <= M &&   \
-								   j0 + columns <= N;                          \
-						float *own = sums + ((i0 - m0) * PANELS + p * rows) * columns; \
-                                                                                                               \
-						name##_tile(A + k0, stride_row, panels + p * PACKED_TERMS * columns, \
-							    terms, i0, M, k0 ? own : 0, is_last ? tile : own,  \
-							    plain ? C + (size_t)i0 * N + j0 : 0, N);           \
-						if (is_last && !plain)                                         \
-							finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, \
-								    bias, mask, scale, threshold, layer, step, \
-								    first_row, key_low, key_high);             \
-					}                                                                      \
-			}                                                                                      \
-	}                                                                                                      \
-                                                                                                               \
-	SINGLE name(PLACE GEMM_PARAMETERS)                                                                     \
-	{                                                                                                      \
-		name##_group(place(0), place(1), GEMM_GIVEN);                                                  \
-	}
-
 #define PANEL1                const float16 b0 = get16(0, b);
 #define PANEL2                PANEL1 const float16 b1 = get16(1, b);
 #define PANEL4                PANEL2 const float16 b2 = get16(2, b), b3 = get16(3, b);
@@ -135,9 +74,27 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)
 
-PACKED_SINGLE(gemm_packed_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), SIX(SUMS4), PANEL4, SIX(STEP4), SIX(OUT4), SIX(PUT4))
-PACKED_SINGLE(gemm_packed_8x32, 8, 2, EIGHT(OFFSET), EIGHT(ZERO2), EIGHT(SUMS2), PANEL2, EIGHT(STEP2), EIGHT(OUT2), EIGHT(PUT2))
-PACKED_SINGLE(gemm_packed_8x16, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), EIGHT(SUMS1), PANEL1, EIGHT(STEP1), EIGHT(OUT1), EIGHT(PUT1))
+/* Tiles of 64, 32 and 16 columns, and as many rows as there are registers for. */
+#define PACKED       gemm_packed_6x64
+#define TILE_ROWS    6
+#define TILE_VECTORS 4
+#define EACH_ROW     SIX
+#include "gemm_packed_body.clh"
+GEMM_SINGLE(gemm_packed_6x64, gemm_packed_6x64_group)
+
+#define PACKED       gemm_packed_8x32
+#define TILE_ROWS    8
+#define TILE_VECTORS 2
+#define EACH_ROW     EIGHT
+#include "gemm_packed_body.clh"
+GEMM_SINGLE(gemm_packed_8x32, gemm_packed_8x32_group)
+
+#define PACKED       gemm_packed_8x16
+#define TILE_ROWS    8
+#define TILE_VECTORS 1
+#define EACH_ROW     EIGHT
+#include "gemm_packed_body.clh"
+GEMM_SINGLE(gemm_packed_8x16, gemm_packed_8x16_group)
 
 /*
  * Both gradients of a dense layer of at most 16 units in one launch, as neither needs the other: dw [in, units] = x^T dy

@@ -173,3 +173,10 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 		STORE finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias, mask, scale,            \
 				  threshold, layer, step, first_row, key_low, key_high);                        \
 	}
+
+/* The kernel of a group: its two numbers are those of the work-group. */
+#define GEMM_SINGLE(name, group)                                                                        \
+	SINGLE name(PLACE GEMM_PARAMETERS)                                                              \
+	{                                                                                               \
+		group(place(0), place(1), GEMM_GIVEN);                                                  \
+	}
