@@ -13,29 +13,10 @@
  * another program, may leave the rest to it. A chain ends, in whatever order and on however many threads its work-groups run.
  */
 
-#define CHAIN_ARGUMENTS 24
-#define CHAIN_ALIGN     512
+#include "chain_phases.h"
+
 /* Some 0.2 ms, a few times what a phase's last group takes: a launch of long ones is a chain for itself. */
 #define CHAIN_POLLS     10000
-
-/* struct chain_phase and struct chain of chain.c. What two cores write lies in cache lines of its own. */
-struct chain_extent {
-	ulong fixed, per_row, tile, extra;
-};
-
-struct chain_phase {
-	uint number, on_update;
-	struct chain_extent groups[2];
-	uint2 argument[CHAIN_ARGUMENTS]; /* which base or value, and the offset there or times what */
-};
-
-struct chain {
-	uint taken, apart_taken[15]; /* groups of all phases that somebody has or had */
-	uint ended, apart_ended[15]; /* groups that have ended */
-	uint left, apart_left[15];   /* work-groups that found no more */
-	uint phases, apart[15];
-	struct chain_phase phase[];
-};
 
 /* Groups start ... end - 1 of the chain are this phase's, `width` a row. */
 struct chain_at {
@@ -119,7 +100,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void chain(
 
 	while ((count = chain_take(chain, &at, sharers, rows, update, &first))) {
 		__global const struct chain_phase *phase = &chain->phase[at.phase];
-		__global const uint2 *a = phase->argument;
+		__global const chain_argument *a = phase->argument;
 		uint x = (first - at.start) % at.width, y = (first - at.start) / at.width;
 
 		for (uint i = 0; i < count; i++) {

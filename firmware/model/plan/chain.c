@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/chain.h"
 
+#include "model/kernels/chain_phases.h"
 #include "model/plan/kernel_table.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Of kernels/chain.cl, which has the same. */
-#define BATCH_MAX   6u
 #define VALUE_FIRST ARGUMENT_ROWS
 #define VALUES      (ARGUMENT_AVERAGE_REPLACES - ARGUMENT_ROWS + 1u)
 #define BASE_BATCH  ((uint32_t)ARENA_MAX)
@@ -16,19 +15,7 @@
  * which others would wait. */
 #define LARGE_NUMBERS (UINT64_C(1) << 20)
 
-struct chain_phase {
-	uint32_t kernel, on_update;
-	struct extent groups[2];
-	uint32_t argument[PLAN_ARGUMENTS_MAX][2];
-};
-
-struct chain {
-	uint32_t counts[3 * 16], phases, apart[15];
-	struct chain_phase phase[];
-};
-
-static_assert(sizeof(struct extent) == 32, "kernels/chain.cl has four ulong");
-static_assert(PLAN_ARGUMENTS_MAX == 24 && VALUES == 10 && TENSOR_ALIGN == 512,
+static_assert(CHAIN_ARGUMENTS == PLAN_ARGUMENTS_MAX && CHAIN_ALIGN == TENSOR_ALIGN && VALUES == 10,
 	      "kernels/chain.cl has these numbers");
 static_assert(sizeof(struct chain_phase) == 8 + 64 + 192 && sizeof(struct chain) == 256, "no padding");
 
@@ -46,7 +33,7 @@ static uint32_t number_of(const char *kernel)
 
 /* The batch's tensors that phases name: arguments of the chain. */
 struct batch {
-	uint32_t tensors, tensor[BATCH_MAX];
+	uint32_t tensors, tensor[CHAIN_BATCH];
 };
 
 static bool is_of_batch(const struct graph *graph, const struct argument *argument)
@@ -54,56 +41,59 @@ static bool is_of_batch(const struct graph *graph, const struct argument *argume
 	return argument_is_tensor(argument) && graph_at(graph, argument->tensor)->arena == ARENA_BATCH;
 }
 
-/* Its place among them, where it is put if it is new; BATCH_MAX: there is no room. */
+/* Its place among them, where it is put if it is new; CHAIN_BATCH: there is no room. */
 static uint32_t place_of(struct batch *batch, uint32_t tensor)
 {
 	for (uint32_t i = 0; i < batch->tensors; i++)
 		if (batch->tensor[i] == tensor)
 			return i;
-	if (batch->tensors < BATCH_MAX)
+	if (batch->tensors < CHAIN_BATCH)
 		batch->tensor[batch->tensors] = tensor;
-	return batch->tensors < BATCH_MAX ? batch->tensors++ : BATCH_MAX;
+	return batch->tensors < CHAIN_BATCH ? batch->tensors++ : CHAIN_BATCH;
 }
 
 static bool fits(const struct graph *graph, const struct launch *launch, struct batch *batch)
 {
 	for (uint32_t i = 0; i < launch->arguments; i++)
 		if (is_of_batch(graph, &launch->argument[i]) &&
-		    place_of(batch, launch->argument[i].tensor) == BATCH_MAX)
+		    place_of(batch, launch->argument[i].tensor) == CHAIN_BATCH)
 			return false;
 	return true;
 }
 
 /* An argument as two numbers: which base and the offset there, or which value, value 0 being 1, times what.
  */
-static void tell_argument(const struct graph *graph, const struct argument *argument, struct batch *batch,
-			  uint32_t out[static 2])
+static chain_argument told(const struct graph *graph, const struct argument *argument, struct batch *batch)
 {
-	out[0] = out[1] = 0;
-	if (is_of_batch(graph, argument)) {
-		out[0] = BASE_BATCH + place_of(batch, argument->tensor);
-	} else if (argument_is_tensor(argument)) {
-		out[0] = (uint32_t)graph_at(graph, argument->tensor)->arena;
-		out[1] = (uint32_t)(graph_at(graph, argument->tensor)->offset / TENSOR_ALIGN);
-	} else if (argument->kind >= VALUE_FIRST) {
-		out[0] = 1 + argument->kind - VALUE_FIRST;
-		out[1] = argument->kind == ARGUMENT_ROWS && argument->u ? argument->u : 1;
-	} else if (argument->kind != ARGUMENT_NULL) {
-		out[1] = argument->u; /* a float's bits as well */
+	if (is_of_batch(graph, argument))
+		return (chain_argument){ BASE_BATCH + place_of(batch, argument->tensor), 0 };
+	if (argument_is_tensor(argument)) {
+		const struct tensor *tensor = graph_at(graph, argument->tensor);
+
+		return (chain_argument){ (uint32_t)tensor->arena, (uint32_t)(tensor->offset / CHAIN_ALIGN) };
 	}
+	if (argument->kind >= VALUE_FIRST)
+		return (chain_argument){ 1 + argument->kind - VALUE_FIRST,
+					 argument->kind == ARGUMENT_ROWS && argument->u ? argument->u : 1 };
+	/* A constant; a float's bits as well. */
+	return (chain_argument){ 0, argument->kind == ARGUMENT_NULL ? 0 : argument->u };
 }
 
 static void tell_phase(const struct graph *graph, const struct launch *launch, struct batch *batch,
 		       struct chain_phase *phase)
 {
-	phase->kernel = number_of(launch->kernel);
+	phase->number = number_of(launch->kernel);
 	phase->on_update = launch->on_update;
 	for (uint32_t i = 0; i < 2; i++) {
-		phase->groups[i] = launch->groups[i];
-		phase->groups[i].tile = launch->groups[i].tile ? launch->groups[i].tile : 1;
+		const struct extent *groups = &launch->groups[i];
+
+		phase->groups[i] = (struct chain_extent){ .fixed = groups->constant,
+							  .per_row = groups->per_row,
+							  .tile = groups->tile ? groups->tile : 1,
+							  .extra = groups->extra };
 	}
 	for (uint32_t i = 0; i < launch->arguments; i++)
-		tell_argument(graph, &launch->argument[i], batch, phase->argument[i]);
+		phase->argument[i] = told(graph, &launch->argument[i], batch);
 }
 
 /* ---- Making them ---- */
@@ -140,7 +130,7 @@ static struct launch chain_launch(struct gpu *gpu, struct gpu_buffer *told, stru
 	launch.argument[launch.arguments++] = buffer_argument(told);
 	for (enum arena i = ARENA_STATE; i < ARENA_MAX; i++)
 		launch.argument[launch.arguments++] = buffer_argument(arena[i]);
-	for (uint32_t i = 0; i < BATCH_MAX; i++)
+	for (uint32_t i = 0; i < CHAIN_BATCH; i++)
 		launch.argument[launch.arguments++] = i < batch->tensors
 							      ? (struct argument)IN(batch->tensor[i])
 							      : (struct argument)AT(NULL);
