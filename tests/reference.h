@@ -17,6 +17,7 @@
 #include "model/learn/optimizers.h"
 #include "model/learn/update.h"
 #include "model/plan/chain.h"
+#include "model/plan/fuse.h"
 #include "model/plan/kernel_table.h"
 #include "model/plan/kernels.h"
 #include "model/state.h"

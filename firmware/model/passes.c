@@ -5,17 +5,13 @@
 #include "model/learn/gradients.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
+#include "model/plan/fuse.h"
 #include "model/plan/storage.h"
 
 static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
 {
 	for (uint32_t i = 0; i < nodes; i++)
 		op_emit_forward(plan, &plan->graph->node[i], training);
-}
-
-static struct argument or_null(uint32_t tensor, struct argument argument)
-{
-	return tensor == GRAPH_NO_TENSOR ? (struct argument)AT(NULL) : argument;
 }
 
 /* Sums, counts and the look for NaN and wrong labels; `chunks` 0 when no parameter changed. */
@@ -28,19 +24,17 @@ static void emit_metrics(struct plan *plan, uint64_t chunks)
 	const uint32_t whole = limit && is_whole ? graph->label : GRAPH_NO_TENSOR,
 		       real = limit && !is_whole ? graph->label : GRAPH_NO_TENSOR;
 
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "metrics",
-			  .arguments = 18,
-			  .argument = { IN(graph->row_loss), IN(graph->row_correct), AT(ROWS), AT(VALID_ROWS),
-					INOUT(graph->loss_sum), INOUT(graph->correct_sum),
-					or_null(graph->top_sum, (struct argument)INOUT(graph->top_sum)),
-					INOUT(graph->rows_sum), or_null(whole, (struct argument)IN(whole)),
-					or_null(real, (struct argument)IN(real)),
-					INT(graph_at(graph, graph->label)->elements), INT(limit),
-					AT(FIRST_ROW), or_null(penalty, (struct argument)IN(penalty)),
-					IN(graph->chunk_fault), INT(chunks), AT(STEP), INOUT(graph->fault) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = "metrics",
+				ARGUMENTS(IN(graph->row_loss), IN(graph->row_correct), AT(ROWS),
+					  AT(VALID_ROWS), INOUT(graph->loss_sum), INOUT(graph->correct_sum),
+					  argument_optional(graph->top_sum, ARGUMENT_INOUT),
+					  INOUT(graph->rows_sum), argument_optional(whole, ARGUMENT_IN),
+					  argument_optional(real, ARGUMENT_IN),
+					  INT(graph_at(graph, graph->label)->elements), INT(limit),
+					  AT(FIRST_ROW), argument_optional(penalty, ARGUMENT_IN),
+					  IN(graph->chunk_fault), INT(chunks), AT(STEP), INOUT(graph->fault)),
+			});
 }
 
 /* The loss contains the last layer, or comes behind it. */

@@ -46,14 +46,13 @@ static void open_harness(struct harness *h, struct gpu *gpu, const struct config
 		conv_emit_input_gradient(&h->plan, &conv, tensor[DY], tensor[W], tensor[DX], false);
 	} else {
 		conv_emit(&h->plan, &conv, tensor[X], tensor[W], tensor[Y]);
-		plan_emit(&h->plan,
-			  &(struct launch){
-				  .kernel = "bias_add",
-				  .groups = { { .per_row = PLACES * CHANNELS, .tile = ELEMENT_GROUP } },
-				  .arguments = 4,
-				  .argument = { INOUT(tensor[Y]), IN(tensor[B]), ROWS_TIMES(PLACES),
-						INT(CHANNELS) },
-			  });
+		plan_emit(
+			&h->plan,
+			&(struct launch){
+				.kernel = "bias_add",
+				.groups = { { .per_row = PLACES * CHANNELS, .tile = ELEMENT_GROUP } },
+				ARGUMENTS(INOUT(tensor[Y]), IN(tensor[B]), ROWS_TIMES(PLACES), INT(CHANNELS)),
+			});
 		plan_fuse(&h->plan);
 	}
 	harness_bind(h, program);

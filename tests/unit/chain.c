@@ -196,21 +196,19 @@ static void emit_transpose(struct race *race, uint32_t time)
 		  &(struct launch){
 			  .kernel = "gemm_transpose",
 			  .groups = { { .constant = rows, .tile = 16 }, { .constant = columns, .tile = 16 } },
-			  .arguments = 4,
-			  .argument = { IN(race->matrix[time]), OUT(race->matrix[time + 1]), INT(rows),
-					INT(columns) } });
+			  ARGUMENTS(IN(race->matrix[time]), OUT(race->matrix[time + 1]), INT(rows),
+				    INT(columns)) });
 }
 
 static void emit_long(struct race *race)
 {
 	plan_emit(&race->h.plan,
 		  &(struct launch){ .kernel = "metrics",
-				    .arguments = 18,
-				    .argument = { IN(race->row_loss), IN(race->row_hit), INT(LONG_ROWS),
-						  INT(LONG_ROWS), INOUT(race->sums[0]), INOUT(race->sums[1]),
-						  AT(NULL), INOUT(race->sums[2]), AT(NULL), AT(NULL), INT(1),
-						  INT(0), AT(FIRST_ROW), AT(NULL), IN(race->faults), INT(1),
-						  AT(STEP), INOUT(race->fault) } });
+				    ARGUMENTS(IN(race->row_loss), IN(race->row_hit), INT(LONG_ROWS),
+					      INT(LONG_ROWS), INOUT(race->sums[0]), INOUT(race->sums[1]),
+					      AT(NULL), INOUT(race->sums[2]), AT(NULL), AT(NULL), INT(1),
+					      INT(0), AT(FIRST_ROW), AT(NULL), IN(race->faults), INT(1),
+					      AT(STEP), INOUT(race->fault)) });
 }
 
 /* There and back, and a long wait in the middle. */

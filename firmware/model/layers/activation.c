@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of each element, and softmax, whose elements share a row. */
 #include "model/layers/row.h"
+#include "model/plan/fuse.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,9 +16,8 @@ static void relu_forward(struct plan *plan, const struct node *node, bool traini
 	plan_emit(plan, &(struct launch){
 				.kernel = "relu",
 				.groups = { per_element(output) },
-				.arguments = 4,
-				.argument = { IN(node->input[0]), OUT(node->output), AT(ROWS),
-					      INT(output->elements) },
+				ARGUMENTS([RELU_X] = IN(node->input[0]), [RELU_Y] = OUT(node->output),
+					  [RELU_ROWS] = AT(ROWS), [RELU_COLUMNS] = INT(output->elements)),
 			});
 }
 
@@ -32,9 +32,11 @@ static void relu_backward(struct plan *plan, const struct node *node)
 	plan_emit(plan, &(struct launch){
 				.kernel = "relu_backward",
 				.groups = { per_element(output) },
-				.arguments = 7,
-				.argument = { IN(output->gradient), IN(node->output), OUT(dx), FLOAT(1),
-					      INT(add), AT(ROWS), INT(output->elements) },
+				ARGUMENTS([RELU_BACKWARD_DY] = IN(output->gradient),
+					  [RELU_BACKWARD_Y] = IN(node->output), [RELU_BACKWARD_DX] = OUT(dx),
+					  [RELU_BACKWARD_SCALE] = FLOAT(1), [RELU_BACKWARD_ADD] = INT(add),
+					  [RELU_BACKWARD_ROWS] = AT(ROWS),
+					  [RELU_BACKWARD_COLUMNS] = INT(output->elements)),
 			});
 }
 
@@ -174,10 +176,9 @@ static void function_forward(struct plan *plan, const struct node *node, bool tr
 	plan_emit(plan, &(struct launch){
 				.kernel = function_of(node)->forward,
 				.groups = { per_element(output) },
-				.arguments = 5,
-				.argument = { IN(node->input[0]), OUT(node->output),
-					      FLOAT(node->attribute[FUNCTION_PARAMETER].f), AT(ROWS),
-					      INT(output->elements) },
+				ARGUMENTS(IN(node->input[0]), OUT(node->output),
+					  FLOAT(node->attribute[FUNCTION_PARAMETER].f), AT(ROWS),
+					  INT(output->elements)),
 			});
 }
 
@@ -191,11 +192,10 @@ static void function_backward(struct plan *plan, const struct node *node)
 	plan_emit(plan, &(struct launch){
 				.kernel = function->backward,
 				.groups = { per_element(output) },
-				.arguments = 7,
-				.argument = { IN(output->gradient),
-					      IN(function->by_output ? node->output : node->input[0]),
-					      OUT(dx), FLOAT(node->attribute[FUNCTION_PARAMETER].f), INT(add),
-					      AT(ROWS), INT(output->elements) },
+				ARGUMENTS(IN(output->gradient),
+					  IN(function->by_output ? node->output : node->input[0]), OUT(dx),
+					  FLOAT(node->attribute[FUNCTION_PARAMETER].f), INT(add), AT(ROWS),
+					  INT(output->elements)),
 			});
 }
 
@@ -301,9 +301,8 @@ static void softmax_forward(struct plan *plan, const struct node *node, bool tra
 	plan_emit(plan, &(struct launch){
 				.kernel = "softmax",
 				.groups = { per_outer(output) },
-				.arguments = 4,
-				.argument = { IN(node->input[0]), OUT(node->output),
-					      ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output)) },
+				ARGUMENTS(IN(node->input[0]), OUT(node->output),
+					  ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))),
 			});
 }
 
@@ -323,9 +322,8 @@ static void softmax_backward(struct plan *plan, const struct node *node)
 	plan_emit(plan, &(struct launch){
 				.kernel = "softmax_backward",
 				.groups = { per_outer(output) },
-				.arguments = 6,
-				.argument = { IN(output->gradient), IN(node->output), OUT(dx), INT(add),
-					      ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output)) },
+				ARGUMENTS(IN(output->gradient), IN(node->output), OUT(dx), INT(add),
+					  ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))),
 			});
 }
 

@@ -41,19 +41,17 @@ static const struct parameter_spec batch_norm_parameters[] = {
 static void batch_norm_moments(struct plan *plan, const struct node *node, uint32_t saved)
 {
 	const double momentum = node->attribute[BATCH_MOMENTUM].f;
-	const struct launch first = { .arguments = 2,
-				      .argument = { IN(node->input[0]), IN(plan->graph->empty) } };
+	const struct launch first = { ARGUMENTS(IN(node->input[0]), IN(plan->graph->empty)) };
 	const uint32_t last = norm_emit_tree(plan, node, &moments, first);
 	const struct tensor *output = output_of(plan, node);
 
 	plan_emit(plan, &(struct launch){
 				.kernel = "batch_moments",
 				.groups = { norm_per_column(output) },
-				.arguments = 8,
-				.argument = { IN(last), OUT(saved), INOUT(node->parameter[NORM_MEAN]),
-					      INOUT(node->parameter[NORM_VARIANCE]), FLOAT(momentum),
-					      FLOAT(1 - momentum), FLOAT(node->attribute[BATCH_EPSILON].f),
-					      INT(tensor_last(output)) },
+				ARGUMENTS(IN(last), OUT(saved), INOUT(node->parameter[NORM_MEAN]),
+					  INOUT(node->parameter[NORM_VARIANCE]), FLOAT(momentum),
+					  FLOAT(1 - momentum), FLOAT(node->attribute[BATCH_EPSILON].f),
+					  INT(tensor_last(output))),
 			});
 }
 
@@ -73,9 +71,8 @@ static void batch_norm_forward(struct plan *plan, const struct node *node, bool 
 static void batch_norm_backward(struct plan *plan, const struct node *node)
 {
 	const uint32_t saved = norm_work(plan, node, "saved", 2);
-	const struct launch first = { .arguments = 3,
-				      .argument = { IN(output_of(plan, node)->gradient), IN(node->input[0]),
-						    IN(saved) } };
+	const struct launch first = { ARGUMENTS(IN(output_of(plan, node)->gradient), IN(node->input[0]),
+						IN(saved)) };
 	uint32_t sums = GRAPH_NO_TENSOR;
 
 	if (node->trainable) {

@@ -2,6 +2,7 @@
 /* Layers that are a matrix product. */
 #include "model/graph/random.h"
 #include "model/layers/row.h"
+#include "model/plan/fuse.h"
 #include "model/plan/gemm.h"
 #include "model/plan/storage.h"
 
@@ -98,9 +99,10 @@ static void dense_backward_parameters(struct plan *plan, const struct node *node
 		plan_emit(plan, &(struct launch){
 					.kernel = "column_sums",
 					.groups = { { .constant = units, .tile = ELEMENT_GROUP } },
-					.arguments = 4,
-					.argument = { IN(output->gradient), OUT(bias), ROWS_TIMES(outer),
-						      INT(units) },
+					ARGUMENTS([COLUMN_SUMS_X] = IN(output->gradient),
+						  [COLUMN_SUMS_SUMS] = OUT(bias),
+						  [COLUMN_SUMS_ROWS] = ROWS_TIMES(outer),
+						  [COLUMN_SUMS_COLUMNS] = INT(units)),
 				});
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/graph/random.h"
 #include "model/layers/row.h"
+#include "model/plan/fuse.h"
 
 /* ---- dropout: y = kept ? x / (1 - rate) : 0 while training, x otherwise ---- */
 
@@ -17,15 +18,19 @@ static void dropout_emit(struct plan *plan, const struct node *node, uint32_t fr
 	const uint64_t seed = plan->graph->config->run.seed;
 	const struct tensor *output = output_of(plan, node);
 
-	plan_emit(plan, &(struct launch){
-				.kernel = "dropout",
-				.groups = { per_element(output) },
-				.arguments = 12,
-				.argument = { IN(from), OUT(to), INT(add), AT(ROWS), INT(output->elements),
-					      FLOAT(1 / (1 - rate)), UINT(dropout_threshold(rate)),
-					      UINT(name_hash(node->name)), AT(STEP), AT(FIRST_ROW),
-					      UINT((uint32_t)seed), UINT((uint32_t)(seed >> 32)) },
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "dropout",
+			  .groups = { per_element(output) },
+			  ARGUMENTS([DROPOUT_X] = IN(from), [DROPOUT_Y] = OUT(to), [DROPOUT_ADD] = INT(add),
+				    [DROPOUT_ROWS] = AT(ROWS), [DROPOUT_COLUMNS] = INT(output->elements),
+				    [DROPOUT_SCALE] = FLOAT(1 / (1 - rate)),
+				    [DROPOUT_THRESHOLD] = UINT(dropout_threshold(rate)),
+				    [DROPOUT_LAYER] = UINT(name_hash(node->name)), [DROPOUT_STEP] = AT(STEP),
+				    [DROPOUT_FIRST_ROW] = AT(FIRST_ROW),
+				    [DROPOUT_KEY_LOW] = UINT((uint32_t)seed),
+				    [DROPOUT_KEY_HIGH] = UINT((uint32_t)(seed >> 32))),
+		  });
 }
 
 static void dropout_forward(struct plan *plan, const struct node *node, bool training)

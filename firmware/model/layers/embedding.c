@@ -108,11 +108,10 @@ void embedding_emit_wrong(struct plan *plan, const struct node *node, uint32_t w
 
 	plan_emit(plan, &(struct launch){
 				.kernel = "wrong_ids",
-				.arguments = 10,
-				.argument = { IN(wrong), IN(node->input[0]), embedding_splits(plan, node),
-					      INT(embedding_sizes_of(graph, node).per_row), AT(ROWS),
-					      UINT((uint32_t)(node - graph->node)), AT(FIRST_ROW), AT(STEP),
-					      INT(training), INOUT(graph->fault) },
+				ARGUMENTS(IN(wrong), IN(node->input[0]), embedding_splits(plan, node),
+					  INT(embedding_sizes_of(graph, node).per_row), AT(ROWS),
+					  UINT((uint32_t)(node - graph->node)), AT(FIRST_ROW), AT(STEP),
+					  INT(training), INOUT(graph->fault)),
 			});
 }
 
@@ -148,24 +147,21 @@ static void emit_sort(struct plan *plan, const struct embedding_sizes *size, con
 		plan_emit(plan, &(struct launch){
 					.kernel = "sort_count",
 					.groups = { per_place(size, chunk) },
-					.arguments = 5,
-					.argument = { IN(sorted->key[from]), IN(sorted->count),
-						      OUT(sorted->digits), INT(8 * pass), INT(chunk) },
+					ARGUMENTS(IN(sorted->key[from]), IN(sorted->count),
+						  OUT(sorted->digits), INT(8 * pass), INT(chunk)),
 				});
 		plan_emit(plan, &(struct launch){
 					.kernel = "sort_places",
-					.arguments = 3,
-					.argument = { IN(sorted->count), INOUT(sorted->digits), INT(chunk) },
+					ARGUMENTS(IN(sorted->count), INOUT(sorted->digits), INT(chunk)),
 				});
-		plan_emit(plan, &(struct launch){
-					.kernel = "sort_move",
-					.groups = { per_place(size, chunk) },
-					.arguments = 8,
-					.argument = { IN(sorted->key[from]), IN(sorted->source[from]),
-						      OUT(sorted->key[to]), OUT(sorted->source[to]),
-						      IN(sorted->count), INOUT(sorted->digits), INT(8 * pass),
-						      INT(chunk) },
-				});
+		plan_emit(plan,
+			  &(struct launch){
+				  .kernel = "sort_move",
+				  .groups = { per_place(size, chunk) },
+				  ARGUMENTS(IN(sorted->key[from]), IN(sorted->source[from]),
+					    OUT(sorted->key[to]), OUT(sorted->source[to]), IN(sorted->count),
+					    INOUT(sorted->digits), INT(8 * pass), INT(chunk)),
+			  });
 	}
 }
 
@@ -186,8 +182,7 @@ static void emit_clear(struct plan *plan, const struct node *node, const struct 
 			  &(struct launch){
 				  .kernel = "embedding_clear_all",
 				  .groups = { { .constant = elements, .tile = BLOCK * EMBEDDING_GROUP } },
-				  .arguments = 2,
-				  .argument = { OUT(gradient), UINT((uint32_t)elements) },
+				  ARGUMENTS(OUT(gradient), UINT((uint32_t)elements)),
 			  });
 	else
 		plan_emit(plan,
@@ -196,9 +191,8 @@ static void emit_clear(struct plan *plan, const struct node *node, const struct 
 				  /* The step before may have had all rows. */
 				  .groups = { { .constant = plan->graph->batch_rows * size->per_row,
 						.tile = EMBEDDING_GROUP * run } },
-				  .arguments = 6,
-				  .argument = { IN(sorted->key[sorted->passes % 2]), IN(sorted->count),
-						OUT(gradient), INT(size->ids), INT(size->columns), INT(run) },
+				  ARGUMENTS(IN(sorted->key[sorted->passes % 2]), IN(sorted->count),
+					    OUT(gradient), INT(size->ids), INT(size->columns), INT(run)),
 			  });
 }
 
@@ -213,25 +207,22 @@ void embedding_backward(struct plan *plan, const struct node *node)
 		return;
 	sorted = sorted_of(plan, node, &size);
 	emit_clear(plan, node, &size, &sorted);
-	plan_emit(plan, &(struct launch){
-				.kernel = "embedding_keys",
-				.groups = { { .per_row = 1, .tile = EMBEDDING_GROUP } },
-				.arguments = 8,
-				.argument = { IN(node->input[0]), splits, INT(size.per_row), AT(ROWS),
-					      INT(size.ids), OUT(sorted.key[0]), OUT(sorted.source[0]),
-					      OUT(sorted.count) },
-			});
-	emit_sort(plan, &size, &sorted);
 	plan_emit(plan,
 		  &(struct launch){
-			  .kernel = "embedding_gradient",
-			  .groups = { per_place(&size, run) },
-			  .arguments = 10,
-			  .argument = { IN(sorted.key[sorted.passes % 2]),
-					IN(sorted.source[sorted.passes % 2]), IN(sorted.count), splits,
-					IN(output_of(plan, node)->gradient), OUT(gradient), INT(size.ids),
-					INT(size.columns), INT(embedding_combiner(node)), INT(run) },
+			  .kernel = "embedding_keys",
+			  .groups = { { .per_row = 1, .tile = EMBEDDING_GROUP } },
+			  ARGUMENTS(IN(node->input[0]), splits, INT(size.per_row), AT(ROWS), INT(size.ids),
+				    OUT(sorted.key[0]), OUT(sorted.source[0]), OUT(sorted.count)),
 		  });
+	emit_sort(plan, &size, &sorted);
+	plan_emit(plan, &(struct launch){
+				.kernel = "embedding_gradient",
+				.groups = { per_place(&size, run) },
+				ARGUMENTS(IN(sorted.key[sorted.passes % 2]),
+					  IN(sorted.source[sorted.passes % 2]), IN(sorted.count), splits,
+					  IN(output_of(plan, node)->gradient), OUT(gradient), INT(size.ids),
+					  INT(size.columns), INT(embedding_combiner(node)), INT(run)),
+			});
 }
 
 struct touched embedding_touched(struct plan *plan, const struct node *node)
@@ -296,10 +287,9 @@ static void embedding_forward(struct plan *plan, const struct node *node, bool t
 	plan_emit(plan, &(struct launch){
 				.kernel = "look_up",
 				.groups = { embedding_per_row(&size) },
-				.arguments = 8,
-				.argument = { IN(node->parameter[TABLE]), IN(node->input[0]),
-					      OUT(node->output), OUT(wrong), AT(ROWS), INT(size.per_row),
-					      INT(size.ids), INT(size.columns) },
+				ARGUMENTS(IN(node->parameter[TABLE]), IN(node->input[0]), OUT(node->output),
+					  OUT(wrong), AT(ROWS), INT(size.per_row), INT(size.ids),
+					  INT(size.columns)),
 			});
 	embedding_emit_wrong(plan, node, wrong, training);
 }

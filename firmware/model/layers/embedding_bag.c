@@ -21,10 +21,9 @@ static void bag_forward(struct plan *plan, const struct node *node, bool trainin
 		  &(struct launch){
 			  .kernel = "bag",
 			  .groups = { embedding_per_row(&size) },
-			  .arguments = 9,
-			  .argument = { IN(node->parameter[TABLE]), IN(node->input[0]),
-					embedding_splits(plan, node), OUT(node->output), OUT(wrong), AT(ROWS),
-					INT(size.ids), INT(size.columns), INT(embedding_combiner(node)) },
+			  ARGUMENTS(IN(node->parameter[TABLE]), IN(node->input[0]),
+				    embedding_splits(plan, node), OUT(node->output), OUT(wrong), AT(ROWS),
+				    INT(size.ids), INT(size.columns), INT(embedding_combiner(node))),
 		  });
 	embedding_emit_wrong(plan, node, wrong, training);
 }

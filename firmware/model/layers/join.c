@@ -29,10 +29,9 @@ static void copy_columns(struct plan *plan, const struct block *from, const stru
 	plan_emit(plan, &(struct launch){
 				.kernel = "copy_columns",
 				.groups = { { .per_row = per_row * columns, .tile = ELEMENT_GROUP } },
-				.arguments = 9,
-				.argument = { IN(from->tensor), OUT(to->tensor), INT(add),
-					      ROWS_TIMES(per_row), INT(columns), INT(from->stride),
-					      INT(from->at), INT(to->stride), INT(to->at) },
+				ARGUMENTS(IN(from->tensor), OUT(to->tensor), INT(add), ROWS_TIMES(per_row),
+					  INT(columns), INT(from->stride), INT(from->at), INT(to->stride),
+					  INT(to->at)),
 			});
 }
 
@@ -58,14 +57,13 @@ static void add_forward(struct plan *plan, const struct node *node, bool trainin
 
 	(void)training;
 	for (uint32_t i = 1; i < node->inputs; i++)
-		plan_emit(plan, &(struct launch){
-					.kernel = "add_two",
-					.groups = { per_element(output) },
-					.arguments = 5,
-					.argument = { IN(i == 1 ? node->input[0] : node->output),
-						      IN(node->input[i]), OUT(node->output), AT(ROWS),
-						      INT(output->elements) },
-				});
+		plan_emit(plan,
+			  &(struct launch){
+				  .kernel = "add_two",
+				  .groups = { per_element(output) },
+				  ARGUMENTS(IN(i == 1 ? node->input[0] : node->output), IN(node->input[i]),
+					    OUT(node->output), AT(ROWS), INT(output->elements)),
+			  });
 }
 
 static void add_backward(struct plan *plan, const struct node *node)

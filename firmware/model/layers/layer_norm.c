@@ -42,12 +42,11 @@ static void layer_norm_forward(struct plan *plan, const struct node *node, bool 
 		  &(struct launch){
 			  .kernel = "layer_norm",
 			  .groups = { per_outer(output) },
-			  .arguments = 8,
-			  .argument = { IN(node->input[0]),
-					norm_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
-					norm_optional(node->parameter[NORM_BETA], ARGUMENT_IN), OUT(stats),
-					OUT(node->output), FLOAT(node->attribute[LAYER_EPSILON].f),
-					ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output)) },
+			  ARGUMENTS(IN(node->input[0]),
+				    argument_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
+				    argument_optional(node->parameter[NORM_BETA], ARGUMENT_IN), OUT(stats),
+				    OUT(node->output), FLOAT(node->attribute[LAYER_EPSILON].f),
+				    ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))),
 		  });
 }
 
@@ -55,8 +54,7 @@ static void layer_norm_backward(struct plan *plan, const struct node *node)
 {
 	const uint32_t stats = row_statistics(plan, node);
 	const struct tensor *output = output_of(plan, node);
-	const struct launch first = { .arguments = 3,
-				      .argument = { IN(output->gradient), IN(node->input[0]), IN(stats) } };
+	const struct launch first = { ARGUMENTS(IN(output->gradient), IN(node->input[0]), IN(stats)) };
 	const uint64_t outer = tensor_outer(output), columns = tensor_last(output);
 	const uint32_t dy = output->gradient;
 	bool add = false;
@@ -71,10 +69,9 @@ static void layer_norm_backward(struct plan *plan, const struct node *node)
 	plan_emit(plan, &(struct launch){
 				.kernel = "layer_norm_backward",
 				.groups = { { .per_row = outer, .tile = ROW_GROUP } },
-				.arguments = 8,
-				.argument = { IN(dy), IN(node->input[0]),
-					      norm_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
-					      IN(stats), OUT(dx), INT(add), ROWS_TIMES(outer), INT(columns) },
+				ARGUMENTS(IN(dy), IN(node->input[0]),
+					  argument_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
+					  IN(stats), OUT(dx), INT(add), ROWS_TIMES(outer), INT(columns)),
 			});
 }
 

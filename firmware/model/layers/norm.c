@@ -18,13 +18,6 @@ uint32_t norm_work(struct plan *plan, const struct node *node, const char *name,
 	return plan_work(plan, node, name, &shape);
 }
 
-struct argument norm_optional(uint32_t tensor, enum argument_kind kind)
-{
-	if (tensor == GRAPH_NO_TENSOR)
-		return (struct argument)AT(NULL);
-	return (struct argument){ .kind = kind, .tensor = tensor };
-}
-
 /* ---- The tree ---- */
 
 /* What one item of the tree of sums takes together: NORM_CHUNK of kernels/norm.cl. */
@@ -64,9 +57,8 @@ uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct
 		plan_emit(plan, &(struct launch){
 					.kernel = tree->merge,
 					.groups = { across, { .per_row = outer, .tile = tile * NORM_CHUNK } },
-					.arguments = 6,
-					.argument = { IN(from), OUT(parts), AT(ROWS), INT(outer), INT(tile),
-						      INT(columns) },
+					ARGUMENTS(IN(from), OUT(parts), AT(ROWS), INT(outer), INT(tile),
+						  INT(columns)),
 				});
 	}
 	return parts;
@@ -82,9 +74,8 @@ void norm_emit_given(struct plan *plan, const struct node *node, uint32_t saved,
 	plan_emit(plan, &(struct launch){
 				.kernel = "given_moments",
 				.groups = { norm_per_column(output) },
-				.arguments = 6,
-				.argument = { IN(mean), IN(variance), OUT(saved), FLOAT(epsilon),
-					      FLOAT(least), INT(tensor_last(output)) },
+				ARGUMENTS(IN(mean), IN(variance), OUT(saved), FLOAT(epsilon), FLOAT(least),
+					  INT(tensor_last(output))),
 			});
 }
 
@@ -97,10 +88,9 @@ void norm_emit_normalize(struct plan *plan, const struct node *node, uint32_t sa
 		  &(struct launch){
 			  .kernel = "normalize_columns",
 			  .groups = { per_element(output) },
-			  .arguments = 7,
-			  .argument = { IN(node->input[0]), IN(saved), norm_optional(gamma, ARGUMENT_IN),
-					norm_optional(beta, ARGUMENT_IN), OUT(node->output),
-					ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output)) },
+			  ARGUMENTS(IN(node->input[0]), IN(saved), argument_optional(gamma, ARGUMENT_IN),
+				    argument_optional(beta, ARGUMENT_IN), OUT(node->output),
+				    ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))),
 		  });
 }
 
@@ -113,16 +103,15 @@ void norm_emit_columns_backward(struct plan *plan, const struct node *node, uint
 
 	if (dx == GRAPH_NO_TENSOR)
 		return;
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "batch_norm_backward",
-			  .groups = { per_element(output) },
-			  .arguments = 12,
-			  .argument = { IN(output->gradient), IN(node->input[0]), IN(saved),
-					norm_optional(gamma, ARGUMENT_IN), norm_optional(sums, ARGUMENT_IN),
-					IN(plan->graph->empty), OUT(dx), INT(add), AT(ROWS), AT(VALID_ROWS),
-					INT(tensor_outer(output)), INT(tensor_last(output)) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = "batch_norm_backward",
+				.groups = { per_element(output) },
+				ARGUMENTS(IN(output->gradient), IN(node->input[0]), IN(saved),
+					  argument_optional(gamma, ARGUMENT_IN),
+					  argument_optional(sums, ARGUMENT_IN), IN(plan->graph->empty),
+					  OUT(dx), INT(add), AT(ROWS), AT(VALID_ROWS),
+					  INT(tensor_outer(output)), INT(tensor_last(output))),
+			});
 }
 
 void norm_emit_parameter_gradients(struct plan *plan, const struct node *node, uint32_t sums)
@@ -136,9 +125,8 @@ void norm_emit_parameter_gradients(struct plan *plan, const struct node *node, u
 	plan_emit(plan, &(struct launch){
 				.kernel = "norm_parameter_gradients",
 				.groups = { norm_per_column(output) },
-				.arguments = 4,
-				.argument = { IN(sums), norm_optional(gamma, ARGUMENT_OUT),
-					      norm_optional(beta, ARGUMENT_OUT), INT(tensor_last(output)) },
+				ARGUMENTS(IN(sums), argument_optional(gamma, ARGUMENT_OUT),
+					  argument_optional(beta, ARGUMENT_OUT), INT(tensor_last(output))),
 			});
 }
 

@@ -20,9 +20,6 @@ int norm_shape(const struct graph *graph, const struct node *node, struct tensor
 /* A tensor of the node's own, [columns] each. */
 uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t parts);
 
-/* NULL for the kernel where there is none. */
-struct argument norm_optional(uint32_t tensor, enum argument_kind kind);
-
 static inline struct extent norm_per_column(const struct tensor *tensor)
 {
 	return (struct extent){ .constant = tensor_last(tensor), .tile = ELEMENT_GROUP };

@@ -105,26 +105,27 @@ static struct extent per_place(int32_t height, int32_t width, uint64_t channels)
 static void pool_forward(struct plan *plan, const struct node *node, bool training)
 {
 	const struct window window = pool_of(plan->graph, node);
-	const uint64_t numbers = tensor_last(output_of(plan, node));
-	const struct argument rows = AT(ROWS), channels = INT(numbers),
-			      tensor = IN(window_tensor(plan, node, "window", &window));
-	struct launch launch = { .kernel = "average_pool",
-				 .groups = { per_place(window.out[0], window.out[1], numbers) },
-				 .arguments = 5,
-				 .argument = { IN(node->input[0]), OUT(node->output), rows, channels,
-					       tensor } };
+	const uint64_t channels = tensor_last(output_of(plan, node));
+	const uint32_t in = window_tensor(plan, node, "window", &window);
+	const struct extent places = per_place(window.out[0], window.out[1], channels);
 
-	if (is_max(node)) {
-		launch.kernel = "max_pool";
-		launch.arguments = 6;
-		launch.argument[2] = (struct argument){ 0 };
-		if (training)
-			launch.argument[2] = (struct argument)OUT(best_of(plan, node));
-		launch.argument[3] = rows;
-		launch.argument[4] = channels;
-		launch.argument[5] = tensor;
+	if (!is_max(node)) {
+		plan_emit(plan, &(struct launch){
+					.kernel = "average_pool",
+					.groups = { places },
+					ARGUMENTS(IN(node->input[0]), OUT(node->output), AT(ROWS),
+						  INT(channels), IN(in)),
+				});
+		return;
 	}
-	plan_emit(plan, &launch);
+	plan_emit(plan, &(struct launch){
+				.kernel = "max_pool",
+				.groups = { places },
+				ARGUMENTS(IN(node->input[0]), OUT(node->output),
+					  argument_optional(training ? best_of(plan, node) : GRAPH_NO_TENSOR,
+							    ARGUMENT_OUT),
+					  AT(ROWS), INT(channels), IN(in)),
+			});
 }
 
 static void pool_backward(struct plan *plan, const struct node *node)
@@ -140,18 +141,15 @@ static void pool_backward(struct plan *plan, const struct node *node)
 	if (dx == GRAPH_NO_TENSOR)
 		return;
 	if (is_max(node))
-		plan_emit(plan,
-			  &(struct launch){ .kernel = "max_pool_backward",
-					    .groups = { groups },
-					    .arguments = 7,
-					    .argument = { IN(dy), IN(best_of(plan, node)), INOUT(dx),
-							  INT(add), AT(ROWS), INT(channels), IN(tensor) } });
+		plan_emit(plan, &(struct launch){ .kernel = "max_pool_backward",
+						  .groups = { groups },
+						  ARGUMENTS(IN(dy), IN(best_of(plan, node)), INOUT(dx),
+							    INT(add), AT(ROWS), INT(channels), IN(tensor)) });
 	else
 		plan_emit(plan, &(struct launch){ .kernel = "average_pool_backward",
 						  .groups = { groups },
-						  .arguments = 6,
-						  .argument = { IN(dy), INOUT(dx), INT(add), AT(ROWS),
-								INT(channels), IN(tensor) } });
+						  ARGUMENTS(IN(dy), INOUT(dx), INT(add), AT(ROWS),
+							    INT(channels), IN(tensor)) });
 }
 
 /* ---- Reference ---- */

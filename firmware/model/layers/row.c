@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/layers/row.h"
 
+#include "model/plan/fuse.h"
+
 #include <string.h>
 
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err)
@@ -20,8 +22,8 @@ void emit_bias(struct plan *plan, const struct node *node, uint32_t bias)
 	plan_emit(plan, &(struct launch){
 				.kernel = "bias_add",
 				.groups = { per_element(output) },
-				.arguments = 4,
-				.argument = { INOUT(node->output), IN(bias), ROWS_TIMES(tensor_outer(output)),
-					      INT(tensor_last(output)) },
+				ARGUMENTS([BIAS_ADD_Y] = INOUT(node->output), [BIAS_ADD_BIAS] = IN(bias),
+					  [BIAS_ADD_ROWS] = ROWS_TIMES(tensor_outer(output)),
+					  [BIAS_ADD_COLUMNS] = INT(tensor_last(output))),
 			});
 }

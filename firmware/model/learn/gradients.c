@@ -166,18 +166,16 @@ static void emit_prepare(struct plan *plan, bool backward)
 	const bool accumulated = backward && accumulates(config);
 	const double share = 1 / (double)config->optimizer.gradient_accumulation_steps;
 
-	plan_emit(
-		plan,
-		&(struct launch){
-			.kernel = "prepare_gradients",
-			.groups = { per_chunk(gradients) },
-			.arguments = 10,
-			.argument = { IN(graph->parameter_region), inout_if(backward, graph->gradient_region),
-				      inout_if(accumulated, graph->accumulator_region), IN(gradients->chunk),
-				      in_if(gradients->penalized, gradients->penalty_of),
-				      OUT(gradients->chunk_penalty), OUT(gradients->chunk_square), AT(UPDATE),
-				      FLOAT(share), FLOAT(config->optimizer.clipvalue) },
-		});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "prepare_gradients",
+			  .groups = { per_chunk(gradients) },
+			  ARGUMENTS(IN(graph->parameter_region), inout_if(backward, graph->gradient_region),
+				    inout_if(accumulated, graph->accumulator_region), IN(gradients->chunk),
+				    in_if(gradients->penalized, gradients->penalty_of),
+				    OUT(gradients->chunk_penalty), OUT(gradients->chunk_square), AT(UPDATE),
+				    FLOAT(share), FLOAT(config->optimizer.clipvalue)),
+		  });
 }
 
 static void emit_sums(struct plan *plan)
@@ -188,12 +186,11 @@ static void emit_sums(struct plan *plan)
 
 	plan_emit(plan, &(struct launch){
 				.kernel = "gradient_sums",
-				.arguments = 8,
-				.argument = { IN(gradients->chunk_penalty), IN(gradients->chunk_square),
-					      IN(gradients->span), INT(gradients->tensors),
-					      FLOAT(config->optimizer.clipnorm),
-					      FLOAT(config->optimizer.global_clipnorm), OUT(gradients->scale),
-					      OUT(gradients->penalty) },
+				ARGUMENTS(IN(gradients->chunk_penalty), IN(gradients->chunk_square),
+					  IN(gradients->span), INT(gradients->tensors),
+					  FLOAT(config->optimizer.clipnorm),
+					  FLOAT(config->optimizer.global_clipnorm), OUT(gradients->scale),
+					  OUT(gradients->penalty)),
 			});
 }
 
@@ -212,9 +209,8 @@ void gradients_emit(struct plan *plan)
 					.kernel = "scale_gradients",
 					.on_update = true,
 					.groups = { per_chunk(gradients) },
-					.arguments = 3,
-					.argument = { INOUT(graph->gradient_region), IN(gradients->chunk),
-						      IN(gradients->scale) },
+					ARGUMENTS(INOUT(graph->gradient_region), IN(gradients->chunk),
+						  IN(gradients->scale)),
 				});
 }
 

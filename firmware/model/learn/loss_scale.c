@@ -60,19 +60,14 @@ void loss_scale_layout(struct graph *graph)
 	graph->loss_scale.verdict = add(graph, "scale_verdict", ROLE_WORK, DTYPE_F32, VERDICTS);
 }
 
-static struct argument in_or_null(uint32_t tensor)
-{
-	return tensor == GRAPH_NO_TENSOR ? (struct argument)AT(NULL) : (struct argument)IN(tensor);
-}
-
 struct argument loss_scale_verdict(const struct graph *graph)
 {
-	return in_or_null(graph->loss_scale.verdict);
+	return argument_optional(graph->loss_scale.verdict, ARGUMENT_IN);
 }
 
 struct argument loss_scale_factor(const struct graph *graph)
 {
-	return in_or_null(graph->loss_scale.scale);
+	return argument_optional(graph->loss_scale.scale, ARGUMENT_IN);
 }
 
 bool loss_scale_is_state(const char *name)
@@ -89,13 +84,12 @@ static void emit_verdict(struct plan *plan)
 
 	plan_emit(plan, &(struct launch){
 				.kernel = "adapt_scale",
-				.arguments = 10,
-				.argument = { IN(scale->bad), INT(chunks_of(graph)), INOUT(scale->scale),
-					      INOUT(scale->steps), OUT(scale->verdict),
-					      INT(config->optimizer.gradient_accumulation_steps == 1),
-					      FLOAT(counts ? 1 - config->optimizer.beta_1 : 0),
-					      FLOAT(counts ? 1 - config->optimizer.beta_2 : 0), AT(STEP),
-					      INOUT(graph->fault) },
+				ARGUMENTS(IN(scale->bad), INT(chunks_of(graph)), INOUT(scale->scale),
+					  INOUT(scale->steps), OUT(scale->verdict),
+					  INT(config->optimizer.gradient_accumulation_steps == 1),
+					  FLOAT(counts ? 1 - config->optimizer.beta_1 : 0),
+					  FLOAT(counts ? 1 - config->optimizer.beta_2 : 0), AT(STEP),
+					  INOUT(graph->fault)),
 			});
 }
 
@@ -111,15 +105,12 @@ void loss_scale_emit(struct plan *plan)
 	plan_emit(plan, &(struct launch){
 				.kernel = "check_gradients",
 				.groups = { chunks },
-				.arguments = 3,
-				.argument = { IN(graph->gradient_region), UINT(vectors), OUT(scale->bad) },
+				ARGUMENTS(IN(graph->gradient_region), UINT(vectors), OUT(scale->bad)),
 			});
 	emit_verdict(plan);
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "unscale_gradients",
-			  .groups = { chunks },
-			  .arguments = 3,
-			  .argument = { INOUT(graph->gradient_region), UINT(vectors), IN(scale->verdict) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = "unscale_gradients",
+				.groups = { chunks },
+				ARGUMENTS(INOUT(graph->gradient_region), UINT(vectors), IN(scale->verdict)),
+			});
 }

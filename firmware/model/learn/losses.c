@@ -291,22 +291,20 @@ void loss_emit(struct plan *plan, bool training)
 
 	/* The first store of a gradient writes, later ones add. The loss begins the backward pass, so `add`
 	 * is false. */
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = loss->kernel,
-			  .groups = { { .per_row = 1, .tile = ROW_GROUP } },
-			  .arguments = 16,
-			  .argument = { IN(z), in_if(whole, graph->label), in_if(!whole, graph->label),
-					INT(loss->class_label), IN(graph->empty),
-					in_if(graph->weight != GRAPH_NO_TENSOR, graph->weight),
-					in_if(by_class, graph->class_weights), OUT(graph->row_loss),
-					OUT(graph->row_correct),
-					dz == GRAPH_NO_TENSOR ? (struct argument)AT(NULL)
-							      : (struct argument)OUT(dz),
-					loss_scale_factor(graph), AT(ROW_WEIGHT), AT(ROWS),
-					INT(graph_at(graph, z)->elements),
-					FLOAT(config->model.label_smoothing), INT(config->model.top_k) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = loss->kernel,
+				.groups = { { .per_row = 1, .tile = ROW_GROUP } },
+				ARGUMENTS(IN(z), in_if(whole, graph->label), in_if(!whole, graph->label),
+					  INT(loss->class_label), IN(graph->empty),
+					  in_if(graph->weight != GRAPH_NO_TENSOR, graph->weight),
+					  in_if(by_class, graph->class_weights), OUT(graph->row_loss),
+					  OUT(graph->row_correct),
+					  dz == GRAPH_NO_TENSOR ? (struct argument)AT(NULL)
+								: (struct argument)OUT(dz),
+					  loss_scale_factor(graph), AT(ROW_WEIGHT), AT(ROWS),
+					  INT(graph_at(graph, z)->elements),
+					  FLOAT(config->model.label_smoothing), INT(config->model.top_k)),
+			});
 }
 
 /* ---- In float64 ---- */

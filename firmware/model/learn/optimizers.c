@@ -128,10 +128,9 @@ static void emit_average(struct plan *plan)
 	plan_emit(plan, &(struct launch){
 				.kernel = "average",
 				.groups = { optimizer_groups(plan, vectors) },
-				.arguments = 6,
-				.argument = { INOUT(graph->parameter_region), INOUT(graph->average_region),
-					      UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM),
-					      AT(AVERAGE_REPLACES), loss_scale_verdict(graph) },
+				ARGUMENTS(INOUT(graph->parameter_region), INOUT(graph->average_region),
+					  UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM), AT(AVERAGE_REPLACES),
+					  loss_scale_verdict(graph)),
 			});
 }
 
@@ -139,15 +138,13 @@ static void emit_decay(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;
 
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "decay_weights",
-			  .on_update = true,
-			  .groups = { { .constant = graph->gradients.chunks } },
-			  .arguments = 5,
-			  .argument = { INOUT(graph->parameter_region), IN(graph->gradients.chunk),
-					IN(graph->gradients.decays), AT(DECAY), loss_scale_verdict(graph) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = "decay_weights",
+				.on_update = true,
+				.groups = { { .constant = graph->gradients.chunks } },
+				ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradients.chunk),
+					  IN(graph->gradients.decays), AT(DECAY), loss_scale_verdict(graph)),
+			});
 }
 
 void optimizer_emit(struct plan *plan)

@@ -15,28 +15,25 @@ static void sgd_emit(struct plan *plan)
 	const uint64_t vectors = optimizer_vectors(plan);
 
 	if (!sgd_slots(config)) {
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "sgd",
-				  .on_update = true,
-				  .groups = { optimizer_groups(plan, vectors) },
-				  .arguments = 7,
-				  .argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
-						UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
-						optimizer_decay(plan), loss_scale_verdict(graph) },
-			  });
+		plan_emit(plan, &(struct launch){
+					.kernel = "sgd",
+					.on_update = true,
+					.groups = { optimizer_groups(plan, vectors) },
+					ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
+						  UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
+						  optimizer_decay(plan), loss_scale_verdict(graph)),
+				});
 		return;
 	}
 	plan_emit(plan, &(struct launch){
 				.kernel = "sgd_momentum",
 				.on_update = true,
 				.groups = { optimizer_groups(plan, vectors) },
-				.arguments = 10,
-				.argument = { INOUT(graph->parameter_region), IN(graph->gradient_region),
-					      INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
-					      OUT(graph->chunk_fault), AT(RATE), optimizer_decay(plan),
-					      FLOAT(config->optimizer.momentum),
-					      INT(config->optimizer.nesterov), loss_scale_verdict(graph) },
+				ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
+					  INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
+					  OUT(graph->chunk_fault), AT(RATE), optimizer_decay(plan),
+					  FLOAT(config->optimizer.momentum), INT(config->optimizer.nesterov),
+					  loss_scale_verdict(graph)),
 			});
 }
 

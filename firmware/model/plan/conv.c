@@ -59,9 +59,8 @@ static uint32_t emit_flipped(struct plan *plan, const struct conv *conv, uint32_
 				.kernel = "conv_flip",
 				.groups = { { .constant = taps * conv->channels * conv->filters,
 					      .tile = ELEMENT_GROUP } },
-				.arguments = 5,
-				.argument = { IN(kernel), OUT(flipped), INT(taps), INT(conv->channels),
-					      INT(conv->filters) },
+				ARGUMENTS(IN(kernel), OUT(flipped), INT(taps), INT(conv->channels),
+					  INT(conv->filters)),
 			});
 	return flipped;
 }
@@ -107,25 +106,15 @@ static void make_parts(struct plan *plan, const struct node *node, struct parts 
 
 static void emit_sum(struct plan *plan, const struct parts *parts, uint32_t dkernel, uint32_t dbias)
 {
-	struct launch launch = {
-		.kernel = "conv_sum",
-		.groups = { { .constant = (parts->taps * parts->channels + 1) * parts->filters,
-			      .tile = ELEMENT_GROUP } },
-		.arguments = 9,
-		.argument = { IN(parts->tensor),
-			      OUT(dkernel),
-			      { 0 },
-			      INT(parts->chunks),
-			      INT(parts->taps),
-			      INT(parts->channels),
-			      INT(parts->filters),
-			      INT(parts->tap_rows),
-			      INT(parts->columns) },
-	};
-
-	if (dbias != GRAPH_NO_TENSOR)
-		launch.argument[2] = (struct argument)OUT(dbias);
-	plan_emit(plan, &launch);
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "conv_sum",
+			  .groups = { { .constant = (parts->taps * parts->channels + 1) * parts->filters,
+					.tile = ELEMENT_GROUP } },
+			  ARGUMENTS(IN(parts->tensor), OUT(dkernel), argument_optional(dbias, ARGUMENT_OUT),
+				    INT(parts->chunks), INT(parts->taps), INT(parts->channels),
+				    INT(parts->filters), INT(parts->tap_rows), INT(parts->columns)),
+		  });
 }
 
 void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
@@ -146,10 +135,9 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 				.kernel = tile->conv_kernel,
 				.groups = { { .constant = parts.chunks * groups },
 					    { .constant = parts.columns, .tile = tile->columns } },
-				.arguments = 9,
-				.argument = { IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
-					      INT(conv->channels), INT(conv->filters), INT(parts.tap_rows),
-					      IN(window_tensor(plan, conv->node, "window", &conv->window)) },
+				ARGUMENTS(IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
+					  INT(conv->channels), INT(conv->filters), INT(parts.tap_rows),
+					  IN(window_tensor(plan, conv->node, "window", &conv->window))),
 			});
 	emit_sum(plan, &parts, dkernel, dbias);
 }
@@ -160,14 +148,13 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 static void emit_depthwise(struct plan *plan, const struct conv *conv, const char *name, uint64_t numbers,
 			   uint32_t window, const struct argument tensors[static 3], bool add)
 {
-	plan_emit(plan, &(struct launch){
-				.kernel = name,
-				.groups = { { .per_row = numbers, .tile = ELEMENT_GROUP } },
-				.arguments = 8,
-				.argument = { tensors[0], tensors[1], tensors[2], INT(add), AT(ROWS),
-					      INT(conv->channels), INT(conv->filters / conv->channels),
-					      IN(window) },
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = name,
+			  .groups = { { .per_row = numbers, .tile = ELEMENT_GROUP } },
+			  ARGUMENTS(tensors[0], tensors[1], tensors[2], INT(add), AT(ROWS),
+				    INT(conv->channels), INT(conv->filters / conv->channels), IN(window)),
+		  });
 }
 
 void conv_emit_depthwise(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y)
@@ -202,10 +189,9 @@ void conv_emit_depthwise_kernel_gradient(struct plan *plan, const struct conv *c
 				.kernel = "depthwise_kernel",
 				.groups = { { .constant = (taps + 1) * conv->filters, .tile = ELEMENT_GROUP },
 					    { .constant = parts.chunks } },
-				.arguments = 8,
-				.argument = { IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
-					      INT(conv->channels), INT(conv->filters / conv->channels),
-					      IN(window_tensor(plan, conv->node, "window", &conv->window)) },
+				ARGUMENTS(IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
+					  INT(conv->channels), INT(conv->filters / conv->channels),
+					  IN(window_tensor(plan, conv->node, "window", &conv->window))),
 			});
 	emit_sum(plan, &parts, dkernel, dbias);
 }

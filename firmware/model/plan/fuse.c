@@ -10,8 +10,9 @@
  * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
  * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch of both, where dw has one tile of columns (CPU devices)
  */
+#include "model/plan/fuse.h"
+
 #include "model/plan/gemm.h"
-#include "model/plan/plan.h"
 
 #include <string.h>
 
@@ -63,24 +64,23 @@ static void remove_launch(struct launch *launch)
 /* dropout(dU -> dT); relu_backward(dT, y = T -> dx), where U = dropout(T). */
 static void fuse_masks(struct plan *plan, uint32_t at)
 {
-	enum { DY, Y, DX, SCALE };
 	struct launch *relu = &plan->launch[at], *gradient, *forward = NULL;
 
 	if (!is(relu, "relu_backward"))
 		return;
-	gradient = writer(plan, at, relu->argument[DY].tensor);
-	if (!gradient || !is(gradient, "dropout") || gradient->argument[2].i ||
-	    uses(plan, relu->argument[DY].tensor) != 2)
+	gradient = writer(plan, at, relu->argument[RELU_BACKWARD_DY].tensor);
+	if (!gradient || !is(gradient, "dropout") || gradient->argument[DROPOUT_ADD].i ||
+	    uses(plan, relu->argument[RELU_BACKWARD_DY].tensor) != 2)
 		return;
 	for (uint32_t i = 0; i < at && !forward; i++)
 		if (is(&plan->launch[i], "dropout") &&
-		    plan->launch[i].argument[0].tensor == relu->argument[Y].tensor)
+		    plan->launch[i].argument[DROPOUT_X].tensor == relu->argument[RELU_BACKWARD_Y].tensor)
 			forward = &plan->launch[i];
 	if (!forward)
 		return;
-	relu->argument[DY].tensor = gradient->argument[0].tensor;
-	relu->argument[Y].tensor = forward->argument[1].tensor;
-	relu->argument[SCALE] = gradient->argument[5];
+	relu->argument[RELU_BACKWARD_DY].tensor = gradient->argument[DROPOUT_X].tensor;
+	relu->argument[RELU_BACKWARD_Y].tensor = forward->argument[DROPOUT_Y].tensor;
+	relu->argument[RELU_BACKWARD_SCALE] = gradient->argument[DROPOUT_SCALE];
 	remove_launch(gradient);
 }
 
@@ -94,9 +94,10 @@ static void fuse_bias(struct plan *plan, uint32_t at)
 	struct launch *bias = &plan->launch[at], *gemm = at ? bias - 1 : NULL;
 
 	if (!gemm || !is(bias, "bias_add") || !is_gemm(gemm) ||
-	    gemm->argument[GEMM_C].tensor != bias->argument[0].tensor || gemm->argument[GEMM_EPILOGUE].u)
+	    gemm->argument[GEMM_C].tensor != bias->argument[BIAS_ADD_Y].tensor ||
+	    gemm->argument[GEMM_EPILOGUE].u)
 		return;
-	gemm->argument[GEMM_BIAS] = bias->argument[1];
+	gemm->argument[GEMM_BIAS] = bias->argument[BIAS_ADD_BIAS];
 	add_epilogue(gemm, EPILOGUE_BIAS);
 	remove_launch(bias);
 }
@@ -113,45 +114,59 @@ static struct launch *producer(const struct plan *plan, uint32_t at, uint32_t te
 	return gemm;
 }
 
+static void fuse_relu(struct plan *plan, uint32_t at)
+{
+	struct launch *relu = &plan->launch[at], *gemm;
+
+	if (!is(relu, "relu"))
+		return;
+	gemm = producer(plan, at, relu->argument[RELU_X].tensor, EPILOGUE_BIAS);
+	if (!gemm)
+		return;
+	add_epilogue(gemm, EPILOGUE_RELU);
+	gemm->argument[GEMM_C].tensor = relu->argument[RELU_Y].tensor;
+	remove_launch(relu);
+}
+
+static void fuse_dropout(struct plan *plan, uint32_t at)
+{
+	struct launch *dropout = &plan->launch[at], *gemm;
+	const struct argument *argument = dropout->argument;
+
+	if (!is(dropout, "dropout") || argument[DROPOUT_ADD].i)
+		return;
+	gemm = producer(plan, at, argument[DROPOUT_X].tensor, EPILOGUE_BIAS | EPILOGUE_RELU);
+	/* Dropout counts the batch's rows, a GEMM's epilogue those of its matrix. */
+	if (!gemm || gemm->argument[GEMM_N].i != argument[DROPOUT_COLUMNS].i)
+		return;
+	add_epilogue(gemm, EPILOGUE_DROPOUT);
+	gemm->argument[GEMM_SCALE] = argument[DROPOUT_SCALE];
+	gemm->argument[GEMM_THRESHOLD] = argument[DROPOUT_THRESHOLD];
+	gemm->argument[GEMM_LAYER] = argument[DROPOUT_LAYER];
+	gemm->argument[GEMM_C].tensor = argument[DROPOUT_Y].tensor;
+	remove_launch(dropout);
+}
+
 static void fuse_forward(struct plan *plan, uint32_t at)
 {
-	struct launch *launch = &plan->launch[at], *gemm = NULL;
-	const struct argument *argument = launch->argument;
-
-	if (is(launch, "relu"))
-		gemm = producer(plan, at, argument[0].tensor, EPILOGUE_BIAS);
-	else if (is(launch, "dropout") && !argument[2].i)
-		gemm = producer(plan, at, argument[0].tensor, EPILOGUE_BIAS | EPILOGUE_RELU);
-	/* Dropout counts the batch's rows, a GEMM's epilogue those of its matrix. */
-	if (!gemm || (is(launch, "dropout") && gemm->argument[GEMM_N].i != argument[4].i))
-		return;
-	if (is(launch, "relu")) {
-		add_epilogue(gemm, EPILOGUE_RELU);
-	} else {
-		add_epilogue(gemm, EPILOGUE_DROPOUT);
-		gemm->argument[GEMM_SCALE] = argument[5];
-		gemm->argument[GEMM_THRESHOLD] = argument[6];
-		gemm->argument[GEMM_LAYER] = argument[7];
-	}
-	gemm->argument[GEMM_C].tensor = argument[1].tensor;
-	remove_launch(launch);
+	fuse_relu(plan, at);
+	fuse_dropout(plan, at);
 }
 
 static void fuse_backward(struct plan *plan, uint32_t at)
 {
-	enum { DY, Y, DX, SCALE, ADD };
 	struct launch *relu = &plan->launch[at], *gemm;
 
 	if (!is(relu, "relu_backward"))
 		return;
-	gemm = producer(plan, at, relu->argument[DY].tensor, 0);
+	gemm = producer(plan, at, relu->argument[RELU_BACKWARD_DY].tensor, 0);
 	if (!gemm)
 		return;
-	gemm->argument[GEMM_MASK] = relu->argument[Y];
-	gemm->argument[GEMM_SCALE] = relu->argument[SCALE];
-	gemm->argument[GEMM_C].tensor = relu->argument[DX].tensor;
+	gemm->argument[GEMM_MASK] = relu->argument[RELU_BACKWARD_Y];
+	gemm->argument[GEMM_SCALE] = relu->argument[RELU_BACKWARD_SCALE];
+	gemm->argument[GEMM_C].tensor = relu->argument[RELU_BACKWARD_DX].tensor;
 	add_epilogue(gemm, EPILOGUE_MASK);
-	if (relu->argument[ADD].i) {
+	if (relu->argument[RELU_BACKWARD_ADD].i) {
 		gemm->argument[GEMM_C].kind = ARGUMENT_INOUT;
 		add_epilogue(gemm, EPILOGUE_ADD);
 	}
@@ -163,9 +178,9 @@ static void fuse_column_sums(struct plan *plan, uint32_t at)
 	struct launch *sums = &plan->launch[at], *gemm = at ? sums - 1 : NULL;
 
 	if (!plan->cpu || !gemm || !is(sums, "column_sums") || !is_gemm(gemm) ||
-	    gemm->argument[GEMM_B].tensor != sums->argument[0].tensor)
+	    gemm->argument[GEMM_B].tensor != sums->argument[COLUMN_SUMS_X].tensor)
 		return;
-	gemm->argument[GEMM_BIAS_GRADIENT] = sums->argument[1];
+	gemm->argument[GEMM_BIAS_GRADIENT] = sums->argument[COLUMN_SUMS_SUMS];
 	gemm->groups[0].extra = 1;
 	remove_launch(sums);
 }

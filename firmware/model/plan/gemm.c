@@ -71,29 +71,22 @@ struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, cons
 	const uint64_t seed = plan->graph->config->run.seed, times = per_row(gemm);
 	struct launch launch = {
 		.kernel = kernel,
-		.groups = { { .constant = gemm->m, .per_row = gemm->m == GEMM_ROWS ? times : 0, .tile = tile->rows },
+		.groups = { { .constant = gemm->m,
+			      .per_row = gemm->m == GEMM_ROWS ? times : 0,
+			      .tile = tile->rows },
 			    { .constant = gemm->n, .tile = tile->columns } },
-		.arguments = GEMM_ARGUMENTS,
-		.argument = {
-			[GEMM_A] = IN(gemm->a),
-			[GEMM_B] = IN(gemm->b),
-			[GEMM_C] = OUT(gemm->c),
-			[GEMM_M] = size_of(gemm->m, times),
-			[GEMM_N] = INT(gemm->n),
-			[GEMM_K] = size_of(gemm->k, times),
-			[GEMM_STRIDE_ROW] = gemm->a_transposed ? (struct argument)INT(1) : size_of(gemm->k, times),
-			[GEMM_STRIDE_K] = INT(gemm->a_transposed ? gemm->m : 1),
-			[GEMM_B_TRANSPOSED] = INT(gemm->b_transposed),
-			[GEMM_GROUP_ROWS] = INT(tile->rows),
-			[GEMM_EPILOGUE] = UINT((gemm->add ? EPILOGUE_ADD : 0u) | wide(plan, gemm)),
-			[GEMM_SCALE] = FLOAT(1),
-			[GEMM_THRESHOLD] = UINT(0u),
-			[GEMM_LAYER] = UINT(0u),
-			[GEMM_STEP] = AT(STEP),
-			[GEMM_FIRST_ROW] = AT(FIRST_ROW),
-			[GEMM_KEY_LOW] = UINT((uint32_t)seed),
-			[GEMM_KEY_HIGH] = UINT((uint32_t)(seed >> 32)),
-		},
+		ARGUMENTS([GEMM_A] = IN(gemm->a), [GEMM_B] = IN(gemm->b), [GEMM_C] = OUT(gemm->c),
+			  [GEMM_M] = size_of(gemm->m, times), [GEMM_N] = INT(gemm->n),
+			  [GEMM_K] = size_of(gemm->k, times),
+			  [GEMM_STRIDE_ROW] =
+				  gemm->a_transposed ? (struct argument)INT(1) : size_of(gemm->k, times),
+			  [GEMM_STRIDE_K] = INT(gemm->a_transposed ? gemm->m : 1),
+			  [GEMM_B_TRANSPOSED] = INT(gemm->b_transposed), [GEMM_GROUP_ROWS] = INT(tile->rows),
+			  [GEMM_EPILOGUE] = UINT((gemm->add ? EPILOGUE_ADD : 0u) | wide(plan, gemm)),
+			  [GEMM_SCALE] = FLOAT(1), [GEMM_THRESHOLD] = UINT(0u), [GEMM_LAYER] = UINT(0u),
+			  [GEMM_STEP] = AT(STEP), [GEMM_FIRST_ROW] = AT(FIRST_ROW),
+			  [GEMM_KEY_LOW] = UINT((uint32_t)seed),
+			  [GEMM_KEY_HIGH] = UINT((uint32_t)(seed >> 32))),
 	};
 
 	if (gemm->add)
@@ -140,8 +133,7 @@ static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 					.per_row = gemm->k == GEMM_ROWS ? times : 0,
 					.tile = TRANSPOSE_TILE },
 				      { .constant = gemm->m, .tile = TRANSPOSE_TILE } },
-			  .arguments = 4,
-			  .argument = { IN(gemm->a), OUT(transposed), size_of(gemm->k, times), INT(gemm->m) },
+			  ARGUMENTS(IN(gemm->a), OUT(transposed), size_of(gemm->k, times), INT(gemm->m)),
 		  });
 	return transposed;
 }
@@ -218,11 +210,10 @@ struct launch gemm_pair(const struct launch *dw, const struct launch *dx)
 	const struct argument *w = dw->argument, *x = dx->argument;
 	struct launch pair = { .kernel = pair_tile(dx)->pair,
 			       .groups = { dx->groups[0], dx->groups[1] },
-			       .arguments = 15,
-			       .argument = { w[GEMM_A], w[GEMM_B], x[GEMM_B], w[GEMM_C],
-					     w[GEMM_BIAS_GRADIENT], x[GEMM_C], x[GEMM_MASK], w[GEMM_K],
-					     w[GEMM_M], w[GEMM_N], INT(gradient_groups), x[GEMM_GROUP_ROWS],
-					     w[GEMM_EPILOGUE], x[GEMM_EPILOGUE], x[GEMM_SCALE] } };
+			       ARGUMENTS(w[GEMM_A], w[GEMM_B], x[GEMM_B], w[GEMM_C], w[GEMM_BIAS_GRADIENT],
+					 x[GEMM_C], x[GEMM_MASK], w[GEMM_K], w[GEMM_M], w[GEMM_N],
+					 INT(gradient_groups), x[GEMM_GROUP_ROWS], w[GEMM_EPILOGUE],
+					 x[GEMM_EPILOGUE], x[GEMM_SCALE]) };
 
 	pair.groups[0].extra = gradient_groups;
 	return pair;

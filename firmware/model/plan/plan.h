@@ -96,6 +96,14 @@ static inline bool argument_is_tensor(const struct argument *argument)
 	return argument->kind >= ARGUMENT_IN && argument->kind <= ARGUMENT_INOUT;
 }
 
+/* The argument for a tensor that may be GRAPH_NO_TENSOR, a null pointer for the kernel. */
+static inline struct argument argument_optional(uint32_t tensor, enum argument_kind kind)
+{
+	if (tensor == GRAPH_NO_TENSOR)
+		return (struct argument){ .kind = ARGUMENT_NULL };
+	return (struct argument){ .kind = kind, .tensor = tensor };
+}
+
 /* Append a launch; tensors are replaced by their aliases. */
 void plan_emit(struct plan *plan, const struct launch *launch);
 /* From here on, reading `tensor` means reading `source`. */
@@ -109,9 +117,6 @@ uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add);
 uint32_t plan_work(struct plan *plan, const struct node *node, const char *name, const struct tensor *shape);
 /* What reading `tensor` means at the end of the pass. */
 uint32_t plan_source(const struct plan *plan, uint32_t tensor);
-
-/* One pass over the launches: bias, relu, dropout and their gradients move into the GEMM before them. */
-void plan_fuse(struct plan *plan);
 
 /* How many launches a run enqueues: those in a chain are one. */
 uint32_t plan_enqueued(const struct plan *plan);
@@ -156,6 +161,12 @@ MUST_CHECK int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_va
 	{                                                 \
 		.kind = ARGUMENT_ROWS, .u = (uint32_t)(n) \
 	}
+
+/* Of a launch: its arguments, in the order of the kernel's parameters or by [index], and how many they are.
+ */
+#define ARGUMENTS(...)               \
+	.argument = { __VA_ARGS__ }, \
+	.arguments = (uint32_t)(sizeof((struct argument[]){ __VA_ARGS__ }) / sizeof(struct argument))
 
 /* One work-item an element of [rows, columns], in groups of ELEMENT_GROUP. */
 #define ELEMENT_GROUP 64u

@@ -52,17 +52,15 @@ static void emit_conversion(struct plan *plan, const char *kernel, uint32_t from
 	const struct tensor *tensor = graph_at(plan->graph, from);
 	const uint64_t elements = tensor->elements;
 
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = kernel,
-			  .groups = { { .constant = tensor->rows ? 0 : elements,
-					.per_row = tensor->rows ? elements : 0,
-					.tile = ELEMENT_GROUP * ITEM } },
-			  .arguments = 4,
-			  .argument = { IN(from), OUT(to),
-					tensor->rows ? (struct argument)AT(ROWS) : (struct argument)INT(1),
-					INT(elements) },
-		  });
+	plan_emit(plan, &(struct launch){
+				.kernel = kernel,
+				.groups = { { .constant = tensor->rows ? 0 : elements,
+					      .per_row = tensor->rows ? elements : 0,
+					      .tile = ELEMENT_GROUP * ITEM } },
+				ARGUMENTS(IN(from), OUT(to),
+					  tensor->rows ? (struct argument)AT(ROWS) : (struct argument)INT(1),
+					  INT(elements)),
+			});
 }
 
 uint32_t storage_copied(struct plan *plan, const struct node *node, const char *name, uint32_t tensor)
