@@ -175,7 +175,7 @@ static const struct {
 	  NULL },
 	{ "CRC of nothing",
 	  "{\"__metadata__\":{\"crc32c/b\":\"00000000\"}," TENSOR("a", "U8", "[8]", "[0,8]") "}",
-	  "not there" },
+	  "no such tensor" },
 };
 
 static void test_hostile(void **state)

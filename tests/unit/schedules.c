@@ -98,7 +98,7 @@ static void test_mistakes(void **state)
 			"optimizer.warmup_steps ");
 	config.optimizer.warmup_from = 0;
 	config.optimizer.schedule = "cosine";
-	expect(&config, "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": 1 at least");
+	expect(&config, "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": at least 1");
 	config.optimizer.schedule = "constant";
 	config.optimizer.decay_steps = 5;
 	expect(&config,
@@ -106,7 +106,7 @@ static void test_mistakes(void **state)
 	       "\"cosine\"");
 	config.optimizer.decay_steps = 0;
 	config.optimizer.schedule = "step";
-	expect(&config, "optimizer.boundaries: found nothing, allowed with schedule \"step\": one at least");
+	expect(&config, "optimizer.boundaries: found nothing, allowed with schedule \"step\": at least one");
 	config.optimizer.boundaries = (struct config_numbers){ 2, boundaries };
 	config.optimizer.values = (struct config_numbers){ 2, values };
 	expect(&config, "optimizer.values: found 2, allowed: 3, one more than boundaries");

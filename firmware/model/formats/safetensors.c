@@ -13,10 +13,10 @@
 
 struct safetensors {
 	const char *what;
-	const uint8_t *data; /* behind the header */
+	const uint8_t *data; /* after the header */
 	uint64_t bytes;
 	cJSON *header;
-	const cJSON *metadata; /* in the header, or NULL */
+	const cJSON *metadata; /* a member of the header, or NULL */
 	uint32_t tensors;
 	struct model_tensor *tensor;
 	void *map;
@@ -107,7 +107,7 @@ static int read_tensor(struct safetensors *file, const cJSON *entry, struct erro
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
 	const struct model_tensor *left = a, *right = b;
 
@@ -116,7 +116,7 @@ static int by_place(const void *a, const void *b)
 	return (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
-/* Sorted by place, the tensors cover the data once. */
+/* Checks that the tensors, sorted by position, cover the data without gap or overlap. */
 static int check_cover(const struct safetensors *file, struct error *err)
 {
 	uint64_t end = 0;
@@ -172,7 +172,7 @@ static int read_tensors(struct safetensors *file, struct error *err)
 		if (r < 0)
 			return r;
 	}
-	qsort(file->tensor, file->tensors, sizeof(*file->tensor), by_place);
+	qsort(file->tensor, file->tensors, sizeof(*file->tensor), by_position);
 	return check_cover(file, err);
 }
 
@@ -193,8 +193,8 @@ static int check_crcs(const struct safetensors *file, struct error *err)
 			if (strcmp(file->tensor[i].name, pair->string + prefix) == 0)
 				tensor = &file->tensor[i];
 		if (!tensor)
-			return error_set(err, -EBADMSG, "%s: a CRC of %.200s, which is not there", file->what,
-					 pair->string + prefix);
+			return error_set(err, -EBADMSG, "%s: found a CRC of %.200s, but no such tensor",
+					 file->what, pair->string + prefix);
 		(void)snprintf(found, sizeof(found), "%08" PRIx32, crc32c(0, tensor->data, tensor->bytes));
 		if (strcmp(found, pair->valuestring) != 0)
 			return error_set(err, -EBADMSG, "%s: %.200s: CRC %s, expected %.20s", file->what,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What writer and reader of safetensors files share; safetensors*.c only. */
+/* Shared by writer and reader of safetensors files; only safetensors*.c include it. */
 #pragma once
 
 #include <stdint.h>
@@ -8,5 +8,5 @@
 #define SAFETENSORS_CRC_KEY_BYTES 256u
 #define SAFETENSORS_WIDTH_MAX     8u
 
-/* Bytes of one element of a type by its name in the format, 0 for an unknown one. */
+/* Returns the bytes of an element of type `dtype`, or 0 for an unknown type. */
 uint32_t safetensors_width(const char *dtype);

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Indices of the tensors, widest type first, else as they came. */
+/* Returns the order of the data: tensors with wider types first, otherwise the caller's order. */
 static uint32_t *data_order(const struct model_tensor *tensors, uint32_t count)
 {
 	uint32_t *order = calloc(count ? count : 1, sizeof(*order)), used = 0;
@@ -57,7 +57,7 @@ static int add_tensor(cJSON *header, const struct model_tensor *tensor, uint64_t
 	return whole ? 0 : -ENOMEM;
 }
 
-/* The header with its length in front, padded with spaces so that the data starts at a multiple of 8. */
+/* Makes the header's length and text, padded with spaces so that the data starts at a multiple of 8. */
 static int make_header(const cJSON *json, char **ret_header, uint64_t *ret_bytes)
 {
 	CLEANUP(free_ptr) char *text = cJSON_PrintUnformatted(json);

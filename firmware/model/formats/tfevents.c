@@ -13,7 +13,7 @@
 
 #define PREFIX       "events.out.tfevents."
 #define FILE_VERSION "brain.Event:2"
-#define EVENT_BYTES  2048u /* of all but texts: scalars, a histogram */
+#define EVENT_BYTES  2048u /* the largest event other than a text: scalars, or a histogram */
 #define HOST_BYTES   65u
 #define CUT_MAX      (UINT64_C(1) << 31)
 
@@ -35,7 +35,7 @@ enum { SESSION_LOG_STATUS = 1, SESSION_LOG_START = 1 };
 
 struct tfevents {
 	int fd;
-	uint64_t bytes, first_bytes; /* whole records in the file; the first one's */
+	uint64_t bytes, first_bytes; /* of the whole records in the file; of the first record */
 	uint64_t segment_bytes;
 	uint64_t second; /* in the file's name */
 	char folder[PATH_BYTES], path[PATH_BYTES];
@@ -49,12 +49,12 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A record cut short would hide all that follow it: take it back. */
-static int cut_back(struct tfevents *events, int code, struct error *err)
+/* Removes a record that was written only in part: readers could not find the records after it. */
+static int cut_back(struct tfevents *events, int r, struct error *err)
 {
 	(void)!ftruncate(events->fd, (off_t)events->bytes);
-	return error_set(err, code, "%s: cannot append at byte %" PRIu64 ": %s", events->path, events->bytes,
-			 strerror(-code));
+	return error_set(err, r, "%s: cannot append at byte %" PRIu64 ": %s", events->path, events->bytes,
+			 strerror(-r));
 }
 
 static int open_next(struct tfevents *events, struct error *err);
@@ -71,7 +71,7 @@ static int append_frame(struct tfevents *events, const uint8_t *frame, uint64_t 
 	return 0;
 }
 
-/* Every fixed buffer below holds its message for tags of TFEVENTS_TAG_MAX. */
+/* Every fixed buffer below is large enough for tags of TFEVENTS_TAG_MAX bytes. */
 static int append(struct tfevents *events, const struct wire *event, struct error *err)
 {
 	uint8_t small[EVENT_BYTES + TFRECORD_FRAME_BYTES];
@@ -100,7 +100,7 @@ int tfevents_sync(struct tfevents *events, struct error *err)
 	return 0;
 }
 
-/* Wall time and step, which every event begins with; a step of 0 is not written, as protobuf does. */
+/* Every event begins with its wall time and step. Protobuf does not write a step of 0. */
 static void begin_event(struct wire *event, uint64_t step)
 {
 	wire_double(event, EVENT_WALL_TIME, now_s());
@@ -140,16 +140,16 @@ int tfevents_scalars(struct tfevents *events, uint64_t step, const struct tfeven
 	return append(events, &event, err);
 }
 
-/* A tensor that the plugin of this name shows. `room` bytes hold all of it. */
+/* Appends a tensor for a plugin. `buffer` has space for three events with the tensor. */
 static int append_tensor(struct tfevents *events, const char *tag, uint64_t step, const char *plugin,
-			 const struct wire *tensor, uint8_t *room, uint64_t room_bytes, struct error *err)
+			 const struct wire *tensor, uint8_t *buffer, uint64_t buffer_bytes, struct error *err)
 {
 	uint8_t data_bytes[32], metadata_bytes[48];
 	struct wire data = { data_bytes, sizeof(data_bytes), 0 },
 		    metadata = { metadata_bytes, sizeof(metadata_bytes), 0 };
-	struct wire value = { room, room_bytes / 3, 0 },
-		    summary = { room + room_bytes / 3, room_bytes / 3, 0 },
-		    event = { room + room_bytes / 3 * 2, room_bytes / 3, 0 };
+	struct wire value = { buffer, buffer_bytes / 3, 0 },
+		    summary = { buffer + buffer_bytes / 3, buffer_bytes / 3, 0 },
+		    event = { buffer + buffer_bytes / 3 * 2, buffer_bytes / 3, 0 };
 	int r = check_tag(events, tag, err);
 
 	if (r < 0)
@@ -174,12 +174,12 @@ static void add_dimension(struct wire *shape, uint64_t size)
 	wire_bytes(shape, SHAPE_DIM, dim.data, dim.bytes);
 }
 
-/* Little-endian doubles: the only byte order that Kiln runs on. */
+/* The tensor's content is little-endian, like the memory of every machine that Kiln runs on. */
 int tfevents_histogram(struct tfevents *events, const char *tag, uint64_t step,
 		       const struct histogram_bucket buckets[static HISTOGRAM_BUCKETS], struct error *err)
 {
 	uint8_t tensor_bytes[HISTOGRAM_BUCKETS * sizeof(*buckets) + 64], shape_bytes[32],
-		room[3 * EVENT_BYTES];
+		buffer[3 * EVENT_BYTES];
 	struct wire tensor = { tensor_bytes, sizeof(tensor_bytes), 0 },
 		    shape = { shape_bytes, sizeof(shape_bytes), 0 };
 
@@ -189,27 +189,27 @@ int tfevents_histogram(struct tfevents *events, const char *tag, uint64_t step,
 	wire_varint(&tensor, TENSOR_DTYPE, DT_DOUBLE);
 	wire_bytes(&tensor, TENSOR_SHAPE, shape.data, shape.bytes);
 	wire_bytes(&tensor, TENSOR_CONTENT, buckets, HISTOGRAM_BUCKETS * sizeof(*buckets));
-	return append_tensor(events, tag, step, "histograms", &tensor, room, sizeof(room), err);
+	return append_tensor(events, tag, step, "histograms", &tensor, buffer, sizeof(buffer), err);
 }
 
 int tfevents_text(struct tfevents *events, const char *tag, uint64_t step, const char *text,
 		  struct error *err)
 {
-	const uint64_t tensor_bytes = strlen(text) + 64, room_bytes = 3 * (tensor_bytes + EVENT_BYTES);
-	CLEANUP(free_ptr) uint8_t *room = malloc(tensor_bytes + room_bytes);
-	struct wire tensor = { room, tensor_bytes, 0 };
+	const uint64_t tensor_bytes = strlen(text) + 64, buffer_bytes = 3 * (tensor_bytes + EVENT_BYTES);
+	CLEANUP(free_ptr) uint8_t *memory = malloc(tensor_bytes + buffer_bytes);
+	struct wire tensor = { memory, tensor_bytes, 0 };
 
-	if (!room)
+	if (!memory)
 		return error_set(err, -ENOMEM, "%s: no memory", events->path);
 	wire_varint(&tensor, TENSOR_DTYPE, DT_STRING);
 	wire_bytes(&tensor, TENSOR_SHAPE, "", 0);
 	wire_string(&tensor, TENSOR_STRING, text);
-	return append_tensor(events, tag, step, "text", &tensor, room + tensor_bytes, room_bytes, err);
+	return append_tensor(events, tag, step, "text", &tensor, memory + tensor_bytes, buffer_bytes, err);
 }
 
 /* ---- Going back ---- */
 
-/* The step of an event as begin_event() wrote it; false for one that begins a file. */
+/* Reads the step that begin_event() wrote. Returns false for the event that begins a file. */
 static bool has_step(const struct tfrecord *record, uint64_t *ret_step)
 {
 	const uint8_t *at = record->data + 9, *end = record->data + record->bytes;
@@ -225,7 +225,7 @@ static bool has_step(const struct tfrecord *record, uint64_t *ret_step)
 	return !(record->bytes > 9 && *at == (EVENT_FILE_VERSION << 3 | WIRE_LENGTH));
 }
 
-/* Whole records in front of the first one that is void. */
+/* Returns the bytes of the whole records before the first one that is void. */
 static uint64_t good_bytes(const char *data, uint64_t bytes, uint64_t step)
 {
 	struct tfrecord record = { 0 };
@@ -293,8 +293,8 @@ int tfevents_session_start(struct tfevents *events, uint64_t step, struct error 
 
 /* ---- Open ---- */
 
-/* Seconds for the next name: those of now, but behind every file that is there, also when a process was
- * restarted within a second or the clock was set back. */
+/* Returns the second for the next file's name: now, or later than every file in the folder, in case a process
+ * was restarted within a second or the clock was set back. */
 static int next_second(const char *folder, uint64_t *ret_second, struct error *err)
 {
 	DIR *entries = opendir(folder);
@@ -325,7 +325,7 @@ static int sync_folder(const char *folder, struct error *err)
 	return 0;
 }
 
-/* The file of events->second, with its first record. */
+/* Makes the file of events->second with its first record. */
 static int make_file(struct tfevents *events, struct error *err)
 {
 	uint8_t bytes[EVENT_BYTES];
@@ -353,8 +353,8 @@ static int make_file(struct tfevents *events, struct error *err)
 	return 0;
 }
 
-/* The file that is full is on the disk and never changes again. When the next one cannot be made, it goes on.
- */
+/* Continues in a new file. The full file is synced first and then never changes. If the new file cannot be
+ * made, the full one stays open. */
 static int open_next(struct tfevents *events, struct error *err)
 {
 	struct tfevents next = *events;

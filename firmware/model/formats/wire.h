@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers, the writing half: fields appended to a buffer of fixed size. A nested message is written
- * to a buffer of its own, then added with wire_bytes(), or by a function that wire_message() calls twice.
- * Nothing fails: what does not fit is not written, and `bytes` goes on counting, so that `bytes > capacity`
- * tells in the end, and a wire without a buffer counts.
+ * Writes protocol buffers: appends fields to a buffer of fixed size. A nested message is either written to a
+ * buffer of its own and added with wire_bytes(), or written by a function that wire_message() calls twice,
+ * once to count its bytes. No call fails: bytes beyond the capacity are not written but counted. So `bytes >
+ * capacity` at the end means that the buffer is too small, and a wire without a buffer only counts.
  * Source: protobuf.dev/programming-guides/encoding.
  */
 #pragma once
@@ -15,16 +15,16 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED3
 struct wire {
 	uint8_t *data;
 	uint64_t capacity;
-	uint64_t bytes; /* written, or wanted when more than capacity */
+	uint64_t bytes; /* of all fields so far, also beyond capacity */
 };
 
-/* int32, int64, uint64, bool and enum fields; a negative number takes ten bytes. */
+/* Appends a field of type int32, int64, uint64, bool or enum. A negative number takes ten bytes. */
 void wire_varint(struct wire *wire, uint32_t field, uint64_t value);
 void wire_double(struct wire *wire, uint32_t field, double value);
 void wire_float(struct wire *wire, uint32_t field, float value);
-/* string, bytes and nested messages. */
+/* Appends a field of type bytes, or a nested message. */
 void wire_bytes(struct wire *wire, uint32_t field, const void *data, uint64_t bytes);
 void wire_string(struct wire *wire, uint32_t field, const char *text);
-/* A nested message, which `fill` writes: first to a wire that counts, then to this one. */
+/* Appends a nested message. `fill` writes it, first to a wire that only counts, then to this one. */
 void wire_message(struct wire *wire, uint32_t field, void (*fill)(struct wire *wire, const void *context),
 		  const void *context);

@@ -158,7 +158,7 @@ static void check_label(const struct graph *graph, struct mistakes *mistakes)
 			     output->elements, label->elements, label->name);
 	else if (loss->output_op && tensor_outer(output) != 1)
 		mistakes_add(mistakes, graph->node[graph->nodes - 1].line,
-			     "model.layers: found %" PRIu64 " places of %" PRIu64
+			     "model.layers: found %" PRIu64 " positions of %" PRIu64
 			     " outputs each, allowed with loss %s: 1",
 			     tensor_outer(output), tensor_last(output), loss->name);
 }

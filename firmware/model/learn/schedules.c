@@ -24,7 +24,7 @@ static void step_check(const struct config *config, struct mistakes *mistakes)
 	if (boundaries->count < 1)
 		mistakes_add(
 			mistakes, config_line(config, "optimizer.schedule"),
-			"optimizer.boundaries: found nothing, allowed with schedule \"step\": one at least");
+			"optimizer.boundaries: found nothing, allowed with schedule \"step\": at least one");
 	if (values->count != boundaries->count + 1)
 		mistakes_add(mistakes, config_line(config, "optimizer.values"),
 			     "optimizer.values: found %u, allowed: %u, one more than boundaries",
@@ -54,7 +54,7 @@ static void cosine_check(const struct config *config, struct mistakes *mistakes)
 {
 	if (config->optimizer.decay_steps < 1)
 		mistakes_add(mistakes, config_line(config, "optimizer.schedule"),
-			     "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": 1 at least");
+			     "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": at least 1");
 }
 
 static double cosine_rate(const struct config *config, double rate, uint64_t step)
