@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/example.h"
+#include "data/varint.h"
 
 #include <string.h>
 
@@ -18,27 +19,17 @@ static void put(struct out *out, const void *data, uint64_t bytes)
 
 static void put_varint(struct out *out, uint64_t value)
 {
-	do {
-		uint8_t byte = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+	uint8_t byte[VARINT_BYTES_MAX];
 
-		put(out, &byte, 1);
-		value >>= 7;
-	} while (value);
-}
-
-static uint64_t varint_bytes(uint64_t value)
-{
-	uint64_t n = 1;
-
-	while (value >>= 7)
-		n++;
-	return n;
+	put(out, byte, varint_write(byte, value));
 }
 
 /* Bytes of a length-delimited field with a one-byte tag. */
 static uint64_t field_bytes(uint64_t length)
 {
-	return 1 + varint_bytes(length) + length;
+	uint8_t byte[VARINT_BYTES_MAX];
+
+	return 1 + varint_write(byte, length) + length;
 }
 
 static void put_header(struct out *out, uint8_t field, uint64_t length)

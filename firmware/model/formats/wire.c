@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/formats/wire.h"
 
+#include "data/varint.h"
+
 #include <string.h>
 
 static void append(struct wire *wire, const void *data, uint64_t bytes)
@@ -12,15 +14,9 @@ static void append(struct wire *wire, const void *data, uint64_t bytes)
 
 static void append_varint(struct wire *wire, uint64_t value)
 {
-	uint8_t byte[10];
-	uint32_t used = 0;
+	uint8_t byte[VARINT_BYTES_MAX];
 
-	while (value >= 0x80) {
-		byte[used++] = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	byte[used++] = (uint8_t)value;
-	append(wire, byte, used);
+	append(wire, byte, varint_write(byte, value));
 }
 
 static void append_tag(struct wire *wire, uint32_t field, enum wire_type type)
