@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A message of protocol buffers is shorter. */
+/* Limit of a protocol buffer's message. */
 #define FILE_MAX INT32_MAX
 
 struct export
@@ -37,7 +37,7 @@ const char *export_file(enum export_form form)
 	return forms[form].file;
 }
 
-/* ---- What rows of the op table call ---- */
+/* ---- Called by layers ---- */
 
 void export_node(struct export *out, const struct export_node *node)
 {
@@ -53,14 +53,14 @@ void export_constant(struct export *out, const struct export_constant *constant)
 	out->writer->constant(out->wire, constant);
 }
 
-void export_number(struct export *out, const char *name, double value)
+void export_float(struct export *out, const char *name, double value)
 {
 	const float number = (float)value;
 
 	export_constant(out, &(struct export_constant){ .name = name, .dtype = DTYPE_F32, .data = &number });
 }
 
-void export_whole(struct export *out, const char *name, int64_t value, bool list)
+void export_int64(struct export *out, const char *name, int64_t value, bool list)
 {
 	static const uint64_t one = 1;
 
@@ -94,12 +94,12 @@ const char *export_parameter(const struct export *out, const struct node *node, 
 	return node->parameter[i] == GRAPH_NO_TENSOR ? NULL : graph_at(out->graph, node->parameter[i])->name;
 }
 
-struct export_part_name export_part(const struct node *node, const char *part)
+struct export_inner_name export_inner(const struct node *node, const char *name)
 {
-	struct export_part_name name;
+	struct export_inner_name inner;
 
-	(void)snprintf(name.text, sizeof(name.text), "%s/%s", node->name, part);
-	return name;
+	(void)snprintf(inner.text, sizeof(inner.text), "%s/%s", node->name, name);
+	return inner;
 }
 
 void export_unary(struct export *out, const struct node *node, enum export_kind kind)
@@ -115,32 +115,43 @@ void export_binary(struct export *out, enum export_kind kind, const char *a, con
 	export_node(out, &(struct export_node){ .kind = kind, .output = output, .input = { a, b } });
 }
 
-struct export_part_name export_of(struct export *out, const struct node *node, enum export_kind kind,
-				  const char *a, const char *part)
+struct export_inner_name export_of(struct export *out, const struct node *node, enum export_kind kind,
+				   const char *a, const char *name)
 {
-	const struct export_part_name name = export_part(node, part);
+	const struct export_inner_name inner = export_inner(node, name);
 
-	export_node(out, &(struct export_node){ .kind = kind, .output = name.text, .input = { a } });
-	return name;
+	export_node(out, &(struct export_node){ .kind = kind, .output = inner.text, .input = { a } });
+	return inner;
 }
 
-struct export_part_name export_both(struct export *out, const struct node *node, enum export_kind kind,
-				    const char *a, const char *b, const char *part)
+struct export_inner_name export_both(struct export *out, const struct node *node, enum export_kind kind,
+				     const char *a, const char *b, const char *name)
 {
-	const struct export_part_name name = export_part(node, part);
+	const struct export_inner_name inner = export_inner(node, name);
 
-	export_binary(out, kind, a, b, name.text);
-	return name;
+	export_binary(out, kind, a, b, inner.text);
+	return inner;
 }
 
-struct export_part_name export_with(struct export *out, const struct node *node, enum export_kind kind,
-				    const char *a, double number, const char *part)
+struct export_inner_name export_with(struct export *out, const struct node *node, enum export_kind kind,
+				     const char *a, double number, const char *name)
 {
 	char constant[EXPORT_NAME_BYTES];
 
-	(void)snprintf(constant, sizeof(constant), "%s/%s/number", node->name, part);
-	export_number(out, constant, number);
-	return export_both(out, node, kind, a, constant, part);
+	(void)snprintf(constant, sizeof(constant), "%s/%s/number", node->name, name);
+	export_float(out, constant, number);
+	return export_both(out, node, kind, a, constant, name);
+}
+
+/* ---- Called by forms ---- */
+
+uint64_t export_constant_bytes(const struct export_constant *constant)
+{
+	uint64_t bytes = dtype_bytes(constant->dtype);
+
+	for (uint32_t i = 0; i < constant->rank; i++)
+		bytes *= constant->shape[i];
+	return bytes;
 }
 
 /* ---- The graph ---- */
@@ -182,7 +193,7 @@ static int check(const struct export *out, struct error *err)
 
 		if ((tensor->role == ROLE_PARAMETER || tensor->role == ROLE_STATE) &&
 		    !out->weights(out->context, tensor->name))
-			return error_set(err, -ENOENT, "'%s': no such tensor in the model's file",
+			return error_set(err, -ENOENT, "'%s': the model's file has no such tensor",
 					 tensor->name);
 	}
 	return 0;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trained models in the forms that others load: ONNX (ir_version 8, operators of version 17) and TensorFlow's
- * SavedModel with frozen weights, tag "serve", signature "serving_default". Both take float32 or int64
- * batches of any number of rows under the names of the features, and give the last layer's output under its
- * name. A ragged feature is two inputs, int64: "<name>/values" [n], whatever is behind the last split, and
- * "<name>/splits" [rows + 1].
+ * firmware/model/export: trained models in forms that other tools load: ONNX (ir_version 8, operator set 17)
+ * and TensorFlow's SavedModel with frozen weights, tag "serve", signature "serving_default". The inputs of
+ * both have the names of the features, are float32 or int64, and may have any number of rows. The output has
+ * the name of the last layer's. A ragged feature has two int64 inputs: "<name>/values" [n], where values
+ * after the last split are ignored, and "<name>/splits" [rows + 1].
  *
- * Each row of the op table says what its layer is in the few operations of model/export/export_ops.h; a form
- * is a way to write those down. Sources: onnx.proto and the operators' documents of onnx.ai; tensorflow's
+ * Two tables make this work. Each layer describes itself in the operations of export_ops.h, which every form
+ * has; each form (onnx.c, saved_model.c) writes those operations as protocol buffers. So a new layer or a new
+ * form is one file. Sources: onnx.proto and the operators' documents of onnx.ai; tensorflow's
  * saved_model.proto, meta_graph.proto, graph.proto, attr_value.proto.
+ *
+ * Threads: none; one call makes the whole file in memory. Owners: the caller owns the bytes and writes the
+ * file. Crash: nothing is on the disk yet.
  */
 #pragma once
 
@@ -16,16 +20,17 @@
 
 enum export_form { EXPORT_ONNX, EXPORT_SAVED_MODEL, EXPORT_FORMS };
 
-/* "onnx", "saved_model"; and what the file is called: "model.onnx", "saved_model/1/saved_model.pb", the
- * number being the version that TensorFlow Serving looks for. */
+/* Returns "onnx" or "saved_model". */
 const char *export_name(enum export_form form);
+/* Returns the file's name: "model.onnx" or "saved_model/1/saved_model.pb". TensorFlow Serving expects a
+ * version number as the folder. */
 const char *export_file(enum export_form form);
 
-/* A parameter's or a state's numbers, as many as its tensor has, by the tensor's name. */
+/* Returns the data of a parameter or a layer's state by the tensor's name; NULL if there is none. */
 typedef const void *export_weights(void *context, const char *name);
 
-/* `graph` is built without training. ret_data is malloc'ed. Errors: -E2BIG a file larger than protocol
- * buffers can be (2 GiB); -ENOENT weights are missing; -ENOMEM. */
+/* Makes the file of a form. `graph` is built without training. Owns: the caller frees *ret_data. Errors:
+ * -E2BIG the file is larger than protocol buffers allow (2 GiB); -ENOENT weights are missing; -ENOMEM. */
 MUST_CHECK int export_model(const struct graph *graph, export_weights *weights, void *context,
 			    enum export_form form, uint8_t **ret_data, uint64_t *ret_bytes,
 			    struct error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What layers are made of when they leave for other tools: a few operations that every form knows. A value
- * has a name: a graph tensor's, or one that the layer gives it by export_part(). Values come before their
- * readers.
+ * The operations in which a layer describes itself for export, and which every form can write. Each value has
+ * a name: that of a tensor of the graph, or "<layer>/<name>" from export_inner() for a value inside a layer.
+ * An operation comes after the operations whose values it reads.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #define EXPORT_AXES_MAX   2u
 
 enum export_kind {
-	EXPORT_ADD, /* of two, shapes broadcast */
+	EXPORT_ADD, /* of two values, like the next three; shapes broadcast */
 	EXPORT_SUBTRACT,
 	EXPORT_MULTIPLY,
 	EXPORT_DIVIDE,
@@ -26,25 +26,25 @@ enum export_kind {
 	EXPORT_TANH,
 	EXPORT_SOFTMAX, /* over the last dimension */
 	EXPORT_IDENTITY,
-	EXPORT_MATMUL,      /* of the last two dimensions; rank: the first input's, rows included */
-	EXPORT_CONCATENATE, /* axes[0], rows being 0 */
-	EXPORT_RESHAPE,     /* second input: an int64 constant, -1 for what is left */
-	EXPORT_MEAN,        /* over axes, which stay with size 1 if `keep` */
-	EXPORT_MAX,
-	EXPORT_GATHER, /* rows of the first input by the second's int64 */
-	EXPORT_SLICE,  /* of the first dimension, by int64 [1] each: begin, end; one below 0 counts from the
-			  end */
-	EXPORT_SHAPE,  /* int64 */
-	EXPORT_EXPAND, /* to the shape that the second input holds, int64 */
-	EXPORT_SCATTER_ADD, /* to rows of the first input, by the second's int64 [n, 1], the third's rows */
-	EXPORT_CUMULATIVE_SUM, /* along the axis that the second input is, an int64 */
+	EXPORT_MATMUL,      /* over the last two dimensions; `rank` of the first input, rows included */
+	EXPORT_CONCATENATE, /* along axes[0]; axis 0 is the rows */
+	EXPORT_RESHAPE,     /* to the shape in the second input, an int64 constant; -1 = whatever is left */
+	EXPORT_MEAN,        /* over axes, which stay with size 1 if `keep_axes` */
+	EXPORT_MAX,         /* like EXPORT_MEAN */
+	EXPORT_GATHER,      /* rows of the first input; the second has their indices, int64 */
+	EXPORT_SLICE,  /* of the first dimension; the second and third input are begin and end, int64 [1];
+			  a negative number counts from the end */
+	EXPORT_SHAPE,  /* of the input, int64 */
+	EXPORT_EXPAND, /* to the shape in the second input, int64 */
+	EXPORT_SCATTER_ADD,    /* adds row i of the third input to row second[i] of the first; int64 [n, 1] */
+	EXPORT_CUMULATIVE_SUM, /* along the axis in the second input, int64 */
 	EXPORT_FLOAT,          /* int64 to float32 */
-	/* Over images NHWC by `window`; kernels HWIO, of a depthwise one [height, width, channels,
+	/* Over images NHWC by `window`. Kernels are HWIO; a depthwise kernel is [height, width, channels,
 	   multiplier]. */
 	EXPORT_CONVOLUTION,
 	EXPORT_DEPTHWISE_CONVOLUTION,
 	EXPORT_MAX_POOLING,
-	EXPORT_AVERAGE_POOLING, /* padding does not count */
+	EXPORT_AVERAGE_POOLING, /* the mean leaves out the padding */
 	EXPORT_KINDS,
 };
 
@@ -52,15 +52,15 @@ struct export_node {
 	enum export_kind kind;
 	const char *output;
 	const char *input[CONFIG_INPUTS_MAX];
-	uint32_t inputs;  /* 0: as many as there are names */
+	uint32_t inputs;  /* 0: export_node() counts the names */
 	enum dtype dtype; /* of the first input: F32 or I64 */
 	double alpha;
 	uint32_t rank;
 	int32_t axes[EXPORT_AXES_MAX];
 	uint32_t axis_count;
-	bool keep;
+	bool keep_axes;
 	const struct window *window;
-	bool same;                  /* padding, else valid */
+	bool same;                  /* padding "same", else "valid" */
 	uint64_t channels, filters; /* of a convolution */
 };
 
@@ -72,49 +72,57 @@ struct export_constant {
 	const void *data;
 };
 
-struct export_part_name {
+struct export_inner_name {
 	char text[EXPORT_NAME_BYTES];
 };
 
 struct export;
 
+/* Writes an operation. */
 void export_node(struct export *out, const struct export_node *node);
+/* Writes a constant. */
 void export_constant(struct export *out, const struct export_constant *constant);
-/* One number, as a constant; int64 [1], or one without dimensions. */
-void export_number(struct export *out, const char *name, double value);
-void export_whole(struct export *out, const char *name, int64_t value, bool list);
+/* Writes one float32 as a constant without dimensions. */
+void export_float(struct export *out, const char *name, double value);
+/* Writes one int64 as a constant of shape [1] if `list`, else without dimensions. */
+void export_int64(struct export *out, const char *name, int64_t value, bool list);
 
-/* The name of a node's input, output, parameter; "<layer>/<part>" for what is in between. */
+/* Names of a node's i-th input, its output, and its i-th parameter, which is NULL if the node has none. */
 const char *export_input(const struct export *out, const struct node *node, uint32_t i);
 const char *export_output(const struct export *out, const struct node *node);
 const char *export_parameter(const struct export *out, const struct node *node, uint32_t i);
 const struct graph *export_graph(const struct export *out);
 const struct tensor *export_tensor(const struct export *out, uint32_t tensor);
-struct export_part_name export_part(const struct node *node, const char *part);
+/* Name "<layer>/<name>" of a value inside a layer. */
+struct export_inner_name export_inner(const struct node *node, const char *name);
 
-/* From one input to the output. */
+/* kind(first input) -> the node's output. */
 void export_unary(struct export *out, const struct node *node, enum export_kind kind);
 /* kind(a, b) -> output. */
 void export_binary(struct export *out, enum export_kind kind, const char *a, const char *b,
 		   const char *output);
-/* kind(a), kind(a, b), kind(a, number) -> "<layer>/<part>", whose name they return. */
-struct export_part_name export_of(struct export *out, const struct node *node, enum export_kind kind,
-				  const char *a, const char *part);
-struct export_part_name export_both(struct export *out, const struct node *node, enum export_kind kind,
-				    const char *a, const char *b, const char *part);
-struct export_part_name export_with(struct export *out, const struct node *node, enum export_kind kind,
-				    const char *a, double number, const char *part);
+/* kind(a), kind(a, b), kind(a, number) -> a value inside the layer; they return its full name. */
+struct export_inner_name export_of(struct export *out, const struct node *node, enum export_kind kind,
+				   const char *a, const char *name);
+struct export_inner_name export_both(struct export *out, const struct node *node, enum export_kind kind,
+				     const char *a, const char *b, const char *name);
+struct export_inner_name export_with(struct export *out, const struct node *node, enum export_kind kind,
+				     const char *a, double number, const char *name);
 
 /* ---- For the forms ---- */
 
+/* Bytes of a constant's data. */
+uint64_t export_constant_bytes(const struct export_constant *constant);
+
 struct export_writer {
+	/* Write an operation; a constant. */
 	void (*node)(struct wire *graph, const struct export_node *node);
 	void (*constant)(struct wire *graph, const struct export_constant *constant);
-	/* An input of the batch: [rows, shape...]. */
+	/* Writes an input of the model: [rows, shape...]. */
 	void (*input)(struct wire *graph, const struct tensor *tensor);
-	/* The model's output, behind all nodes, and what else ends a graph. */
+	/* Writes the model's output, after all nodes, and whatever else ends a graph. */
 	void (*output)(struct wire *graph, const struct tensor *tensor);
-	/* The whole file, whose graph `fill` writes. */
+	/* Writes the whole file; `fill` writes its graph. */
 	void (*file)(struct wire *file, const struct graph *graph,
 		     void (*fill)(struct wire *graph, const void *context), const void *context);
 };

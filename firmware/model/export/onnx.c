@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field numbers are those of onnx.proto; messages that lie in others are written by fill functions. */
+/* ONNX. Enums are field numbers of onnx.proto. A function fill_X() writes message X, for wire_message(). */
 #include "core/base/version.h"
 #include "model/export/export_ops.h"
 
@@ -70,7 +70,7 @@ static uint64_t element_type(enum dtype dtype)
 
 /* ---- Nodes ---- */
 
-struct attribute_of {
+struct onnx_attribute {
 	const char *name;
 	uint32_t type;
 	double number;
@@ -81,7 +81,7 @@ struct attribute_of {
 
 static void fill_attribute(struct wire *wire, const void *context)
 {
-	const struct attribute_of *attribute = context;
+	const struct onnx_attribute *attribute = context;
 
 	wire_string(wire, ATTRIBUTE_NAME, attribute->name);
 	if (attribute->type == TYPE_FLOAT)
@@ -95,14 +95,14 @@ static void fill_attribute(struct wire *wire, const void *context)
 	wire_varint(wire, ATTRIBUTE_TYPE, attribute->type);
 }
 
-static void add_attribute(struct wire *wire, const struct attribute_of *attribute)
+static void add_attribute(struct wire *wire, const struct onnx_attribute *attribute)
 {
 	wire_message(wire, NODE_ATTRIBUTE, fill_attribute, attribute);
 }
 
 static void add_list(struct wire *wire, const char *name, const int32_t *list, uint32_t count)
 {
-	add_attribute(wire, &(struct attribute_of){ name, TYPE_INTS, .list = list, .count = count });
+	add_attribute(wire, &(struct onnx_attribute){ name, TYPE_INTS, .list = list, .count = count });
 }
 
 static bool is_convolution(const struct export_node *node)
@@ -128,8 +128,8 @@ static void add_window(struct wire *wire, const struct export_node *node)
 	if (is_convolution(node))
 		add_list(wire, "dilations", window->dilation, 2);
 	if (node->kind == EXPORT_DEPTHWISE_CONVOLUTION)
-		add_attribute(wire,
-			      &(struct attribute_of){ "group", TYPE_INT, .number = (double)node->channels });
+		add_attribute(wire, &(struct onnx_attribute){ "group", TYPE_INT,
+							      .number = (double)node->channels });
 }
 
 static void fill_node(struct wire *wire, const void *context)
@@ -149,32 +149,34 @@ static void fill_node(struct wire *wire, const void *context)
 		add_window(wire, node);
 		break;
 	case EXPORT_LEAKY_RELU:
-		add_attribute(wire, &(struct attribute_of){ "alpha", TYPE_FLOAT, .number = node->alpha });
+		add_attribute(wire, &(struct onnx_attribute){ "alpha", TYPE_FLOAT, .number = node->alpha });
 		break;
 	case EXPORT_SOFTMAX:
-		add_attribute(wire, &(struct attribute_of){ "axis", TYPE_INT, .number = -1 });
+		add_attribute(wire, &(struct onnx_attribute){ "axis", TYPE_INT, .number = -1 });
 		break;
 	case EXPORT_CONCATENATE:
-		add_attribute(wire, &(struct attribute_of){ "axis", TYPE_INT, .number = node->axes[0] });
+		add_attribute(wire, &(struct onnx_attribute){ "axis", TYPE_INT, .number = node->axes[0] });
 		break;
 	case EXPORT_SCATTER_ADD:
-		add_attribute(wire, &(struct attribute_of){ "reduction", TYPE_STRING, .text = "add" });
+		add_attribute(wire, &(struct onnx_attribute){ "reduction", TYPE_STRING, .text = "add" });
 		break;
 	case EXPORT_FLOAT:
-		add_attribute(wire, &(struct attribute_of){ "to", TYPE_INT, .number = ELEMENT_FLOAT });
+		add_attribute(wire, &(struct onnx_attribute){ "to", TYPE_INT, .number = ELEMENT_FLOAT });
 		break;
 	case EXPORT_MEAN:
 	case EXPORT_MAX:
-		add_attribute(wire, &(struct attribute_of){ "axes", TYPE_INTS, .list = node->axes,
-							    .count = node->axis_count });
-		add_attribute(wire, &(struct attribute_of){ "keepdims", TYPE_INT, .number = node->keep });
+		add_attribute(wire, &(struct onnx_attribute){ "axes", TYPE_INTS, .list = node->axes,
+							      .count = node->axis_count });
+		add_attribute(wire,
+			      &(struct onnx_attribute){ "keepdims", TYPE_INT, .number = node->keep_axes });
 		break;
 	default:
 		break;
 	}
 }
 
-/* ---- Images are NCHW here, kernels [filters, channels of a group, height, width] ---- */
+/* ---- Convolutions and pooling: ONNX has images NCHW and kernels [filters, channels of a group, height,
+ * width], so images and kernels are transposed ---- */
 
 struct transpose {
 	const char *input, *output;
@@ -199,7 +201,7 @@ static void write_transpose(struct wire *graph, const char *input, const char *o
 
 static void write_constant(struct wire *graph, const struct export_constant *constant);
 
-/* The kernel of a convolution as ONNX has it; `name` gets its name. */
+/* Writes the kernel of a convolution in ONNX's order; `name` gets the name of the result. */
 static void write_kernel(struct wire *graph, const struct export_node *node,
 			 char name[static EXPORT_NAME_BYTES])
 {
@@ -258,15 +260,12 @@ static void write_node(struct wire *graph, const struct export_node *node)
 static void fill_constant(struct wire *wire, const void *context)
 {
 	const struct export_constant *constant = context;
-	uint64_t bytes = dtype_bytes(constant->dtype);
 
-	for (uint32_t i = 0; i < constant->rank; i++) {
+	for (uint32_t i = 0; i < constant->rank; i++)
 		wire_varint(wire, TENSOR_DIMS, constant->shape[i]);
-		bytes *= constant->shape[i];
-	}
 	wire_varint(wire, TENSOR_TYPE, element_type(constant->dtype));
 	wire_string(wire, TENSOR_NAME, constant->name);
-	wire_bytes(wire, TENSOR_DATA, constant->data, bytes);
+	wire_bytes(wire, TENSOR_DATA, constant->data, export_constant_bytes(constant));
 }
 
 static void write_constant(struct wire *graph, const struct export_constant *constant)
@@ -274,7 +273,8 @@ static void write_constant(struct wire *graph, const struct export_constant *con
 	wire_message(graph, GRAPH_INITIALIZER, fill_constant, constant);
 }
 
-/* What is no row's own, ragged values and their splits, has a number of its own. */
+/* The name of the first dimension. Ragged values and splits do not have one number a row, so their dimension
+ * has a name of its own. */
 static void fill_rows(struct wire *wire, const void *context)
 {
 	const struct tensor *tensor = context;

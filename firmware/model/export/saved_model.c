@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Field numbers are those of tensorflow's saved_model.proto, meta_graph.proto, graph.proto, node_def.proto,
- * attr_value.proto, tensor.proto and tensor_shape.proto. Weights are Const nodes, so there is no variables
- * folder.
+ * SavedModel. Enums are field numbers of tensorflow's saved_model.proto, meta_graph.proto, graph.proto,
+ * node_def.proto, attr_value.proto, tensor.proto and tensor_shape.proto. A function fill_X() writes message
+ * X, for wire_message(). Weights are Const nodes, so there is no variables folder.
  */
 #include "model/export/export_ops.h"
 
 #include <string.h>
 
 #define SCHEMA_VERSION 1
-/* Of the GraphDef: TensorFlow 2.0's, which all readers of today know. */
+/* Version of the GraphDef, that of TensorFlow 2.0: every later reader accepts it. */
 #define PRODUCER 119
 
 enum { SAVED_VERSION = 1, SAVED_META_GRAPH = 2 };
@@ -34,8 +34,8 @@ enum { DT_FLOAT = 1, DT_INT32 = 3, DT_INT64 = 9 };
 
 static const struct {
 	const char *op;
-	const char
-		*index_type; /* the attribute that names the type of the second kind of input; NULL: none */
+	const char *
+		index_type; /* attribute with the type of index inputs; NULL = the op has no such attribute */
 } types[] = {
 	[EXPORT_ADD] = { "AddV2", NULL },
 	[EXPORT_SUBTRACT] = { "Sub", NULL },
@@ -75,15 +75,15 @@ static uint64_t type_of(enum dtype dtype)
 
 /* ---- Attributes ---- */
 
-struct attribute_of {
+struct saved_attribute {
 	const char *key;
-	uint32_t field; /* of AttrValue */
+	uint32_t field; /* of AttrValue; says which member below is the value */
 	uint64_t whole;
 	double number;
 	const struct export_constant *constant;
 	const struct tensor *tensor;
 	const char *text;
-	const int32_t *pair; /* of a list: 1, both, 1 */
+	const int32_t *pair; /* height and width, for the list {1, height, width, 1} */
 };
 
 static void fill_dimension(struct wire *wire, const void *context)
@@ -102,16 +102,13 @@ static void fill_constant_shape(struct wire *wire, const void *context)
 static void fill_constant(struct wire *wire, const void *context)
 {
 	const struct export_constant *constant = context;
-	uint64_t bytes = dtype_bytes(constant->dtype);
 
-	for (uint32_t i = 0; i < constant->rank; i++)
-		bytes *= constant->shape[i];
 	wire_varint(wire, TENSOR_TYPE, type_of(constant->dtype));
 	wire_message(wire, TENSOR_SHAPE, fill_constant_shape, constant);
-	wire_bytes(wire, TENSOR_CONTENT, constant->data, bytes);
+	wire_bytes(wire, TENSOR_CONTENT, constant->data, export_constant_bytes(constant));
 }
 
-/* Any number of rows; of ragged values and their splits, too. */
+/* The first dimension, -1, is any number of rows, or of ragged values or splits. */
 static void fill_batch_shape(struct wire *wire, const void *context)
 {
 	static const uint64_t any = UINT64_MAX;
@@ -122,7 +119,7 @@ static void fill_batch_shape(struct wire *wire, const void *context)
 		wire_message(wire, SHAPE_DIM, fill_dimension, &tensor->shape[i]);
 }
 
-/* What a dimension of images has: nothing happens along rows and channels. */
+/* One number for each dimension of an NHWC image: 1 for rows and channels. */
 static void fill_list(struct wire *wire, const void *context)
 {
 	const int32_t *pair = context;
@@ -135,7 +132,7 @@ static void fill_list(struct wire *wire, const void *context)
 
 static void fill_value(struct wire *wire, const void *context)
 {
-	const struct attribute_of *attribute = context;
+	const struct saved_attribute *attribute = context;
 
 	switch (attribute->field) {
 	case VALUE_LIST:
@@ -161,27 +158,28 @@ static void fill_value(struct wire *wire, const void *context)
 
 static void fill_attribute(struct wire *wire, const void *context)
 {
-	const struct attribute_of *attribute = context;
+	const struct saved_attribute *attribute = context;
 
 	wire_string(wire, MAP_KEY, attribute->key);
 	wire_message(wire, MAP_VALUE, fill_value, attribute);
 }
 
-static void add_attribute(struct wire *wire, const struct attribute_of *attribute)
+static void add_attribute(struct wire *wire, const struct saved_attribute *attribute)
 {
 	wire_message(wire, NODE_ATTRIBUTE, fill_attribute, attribute);
 }
 
 static void add_type(struct wire *wire, const char *key, uint64_t type)
 {
-	add_attribute(wire, &(struct attribute_of){ key, VALUE_TYPE, .whole = type });
+	add_attribute(wire, &(struct saved_attribute){ key, VALUE_TYPE, .whole = type });
 }
 
 /* ---- Nodes ---- */
 
-/* TensorFlow's nodes may be called [A-Za-z0-9.][A-Za-z0-9_.\\/-]*, features of data anything: what is not
- * allowed is its byte in hexadecimal. The signature has the true names. */
-static void write_name(struct wire *wire, uint32_t field, const char *name, const char *behind)
+/* Writes the name of a node. TensorFlow allows [A-Za-z0-9.][A-Za-z0-9_.\\/-]*, but features may have any
+ * name: a byte that is not allowed becomes "xHH", its value in hexadecimal. The signature has the true names.
+ */
+static void write_name(struct wire *wire, uint32_t field, const char *name, const char *suffix)
 {
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.";
 	char safe[3 * EXPORT_NAME_BYTES + 4];
@@ -193,7 +191,7 @@ static void write_name(struct wire *wire, uint32_t field, const char *name, cons
 		else
 			used += (size_t)snprintf(safe + used, sizeof(safe) - used, "x%02X",
 						 (unsigned char)*c);
-	(void)snprintf(safe + used, sizeof(safe) - used, "%s", behind);
+	(void)snprintf(safe + used, sizeof(safe) - used, "%s", suffix);
 	wire_string(wire, field, safe);
 }
 
@@ -204,7 +202,7 @@ static void fill_constant_node(struct wire *wire, const void *context)
 	write_name(wire, NODE_NAME, constant->name, "");
 	wire_string(wire, NODE_OP, "Const");
 	add_type(wire, "dtype", type_of(constant->dtype));
-	add_attribute(wire, &(struct attribute_of){ "value", VALUE_TENSOR, .constant = constant });
+	add_attribute(wire, &(struct saved_attribute){ "value", VALUE_TENSOR, .constant = constant });
 }
 
 static void write_constant(struct wire *graph, const struct export_constant *constant)
@@ -212,7 +210,8 @@ static void write_constant(struct wire *graph, const struct export_constant *con
 	wire_message(graph, GRAPH_NODE, fill_constant_node, constant);
 }
 
-/* Axes are an input, so they are a constant of their own; so are the strides of a slice. */
+/* Whether the operation reads its axes, or the strides of a slice, from a constant that write_axes() writes.
+ */
 static bool has_axes(const struct export_node *node)
 {
 	return node->axis_count > 0 || node->kind == EXPORT_GATHER || node->kind == EXPORT_SLICE;
@@ -228,7 +227,7 @@ static void write_axes(struct wire *graph, const struct export_node *node)
 	const bool slice = node->kind == EXPORT_SLICE;
 	int64_t axes[EXPORT_AXES_MAX] = { slice };
 	const uint64_t count = slice ? 1 : node->axis_count;
-	/* One axis of a concatenation or of a gather is a number, those to reduce are a list. */
+	/* The axis of a concatenation or a gather is a number, the axes to reduce are a list. */
 	const bool list = slice || node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX;
 	char name[EXPORT_NAME_BYTES];
 
@@ -245,12 +244,12 @@ static void add_window(struct wire *wire, const struct export_node *node)
 {
 	const bool pools = node->kind == EXPORT_MAX_POOLING || node->kind == EXPORT_AVERAGE_POOLING;
 
-	add_attribute(wire, &(struct attribute_of){ "strides", VALUE_LIST, .pair = node->window->stride });
+	add_attribute(wire, &(struct saved_attribute){ "strides", VALUE_LIST, .pair = node->window->stride });
+	add_attribute(wire, &(struct saved_attribute){ pools ? "ksize" : "dilations", VALUE_LIST,
+						       .pair = pools ? node->window->size
+								     : node->window->dilation });
 	add_attribute(wire,
-		      &(struct attribute_of){ pools ? "ksize" : "dilations", VALUE_LIST,
-					      .pair = pools ? node->window->size : node->window->dilation });
-	add_attribute(wire,
-		      &(struct attribute_of){ "padding", VALUE_S, .text = node->same ? "SAME" : "VALID" });
+		      &(struct saved_attribute){ "padding", VALUE_S, .text = node->same ? "SAME" : "VALID" });
 }
 
 static void fill_node(struct wire *wire, const void *context)
@@ -278,14 +277,15 @@ static void fill_node(struct wire *wire, const void *context)
 		add_window(wire, node);
 	switch (node->kind) {
 	case EXPORT_LEAKY_RELU:
-		add_attribute(wire, &(struct attribute_of){ "alpha", VALUE_F, .number = node->alpha });
+		add_attribute(wire, &(struct saved_attribute){ "alpha", VALUE_F, .number = node->alpha });
 		break;
 	case EXPORT_CONCATENATE:
-		add_attribute(wire, &(struct attribute_of){ "N", VALUE_I, .whole = node->inputs });
+		add_attribute(wire, &(struct saved_attribute){ "N", VALUE_I, .whole = node->inputs });
 		break;
 	case EXPORT_MEAN:
 	case EXPORT_MAX:
-		add_attribute(wire, &(struct attribute_of){ "keep_dims", VALUE_B, .whole = node->keep });
+		add_attribute(wire,
+			      &(struct saved_attribute){ "keep_dims", VALUE_B, .whole = node->keep_axes });
 		break;
 	case EXPORT_GATHER:
 		add_type(wire, "Taxis", DT_INT64);
@@ -312,7 +312,7 @@ static void fill_placeholder(struct wire *wire, const void *context)
 	write_name(wire, NODE_NAME, tensor->name, "");
 	wire_string(wire, NODE_OP, "Placeholder");
 	add_type(wire, "dtype", type_of(tensor->dtype));
-	add_attribute(wire, &(struct attribute_of){ "shape", VALUE_SHAPE, .tensor = tensor });
+	add_attribute(wire, &(struct saved_attribute){ "shape", VALUE_SHAPE, .tensor = tensor });
 }
 
 static void write_input(struct wire *graph, const struct tensor *tensor)
@@ -328,7 +328,7 @@ static void fill_versions(struct wire *wire, const void *context)
 
 static void write_output(struct wire *graph, const struct tensor *tensor)
 {
-	(void)tensor; /* the signature names it */
+	(void)tensor; /* the signature names the output */
 	wire_message(graph, GRAPH_VERSIONS, fill_versions, NULL);
 }
 

@@ -224,7 +224,7 @@ static void tanh_export(struct export *out, const struct node *node)
 static void swish_export(struct export *out, const struct node *node)
 {
 	const char *x = export_input(out, node, 0);
-	const struct export_part_name gate = export_of(out, node, EXPORT_SIGMOID, x, "gate");
+	const struct export_inner_name gate = export_of(out, node, EXPORT_SIGMOID, x, "gate");
 
 	export_binary(out, EXPORT_MULTIPLY, x, gate.text, export_output(out, node));
 }
@@ -238,13 +238,13 @@ static void leaky_relu_export(struct export *out, const struct node *node)
 }
 
 /* sqrt(2 / pi) (x + 0.044715 x^3) */
-static struct export_part_name gelu_inner(struct export *out, const struct node *node, const char *x)
+static struct export_inner_name gelu_inner(struct export *out, const struct node *node, const char *x)
 {
-	const struct export_part_name square = export_both(out, node, EXPORT_MULTIPLY, x, x, "square"),
-				      scaled = export_with(out, node, EXPORT_MULTIPLY, square.text, GELU_CUBE,
-							   "scaled"),
-				      factor = export_with(out, node, EXPORT_ADD, scaled.text, 1, "factor"),
-				      sum = export_both(out, node, EXPORT_MULTIPLY, x, factor.text, "sum");
+	const struct export_inner_name square = export_both(out, node, EXPORT_MULTIPLY, x, x, "square"),
+				       scaled = export_with(out, node, EXPORT_MULTIPLY, square.text,
+							    GELU_CUBE, "scaled"),
+				       factor = export_with(out, node, EXPORT_ADD, scaled.text, 1, "factor"),
+				       sum = export_both(out, node, EXPORT_MULTIPLY, x, factor.text, "sum");
 
 	return export_with(out, node, EXPORT_MULTIPLY, sum.text, sqrt(2 / M_PI), "inner");
 }
@@ -254,13 +254,13 @@ static void gelu_export(struct export *out, const struct node *node)
 {
 	const bool approximate = node->attribute[FUNCTION_PARAMETER].b;
 	const char *x = export_input(out, node, 0);
-	const struct export_part_name inner =
+	const struct export_inner_name inner =
 		approximate ? gelu_inner(out, node, x)
 			    : export_with(out, node, EXPORT_MULTIPLY, x, M_SQRT1_2, "inner");
-	const struct export_part_name curve =
+	const struct export_inner_name curve =
 		export_of(out, node, approximate ? EXPORT_TANH : EXPORT_ERF, inner.text, "curve");
-	const struct export_part_name gate = export_with(out, node, EXPORT_ADD, curve.text, 1, "gate"),
-				      half = export_with(out, node, EXPORT_MULTIPLY, x, 0.5, "half");
+	const struct export_inner_name gate = export_with(out, node, EXPORT_ADD, curve.text, 1, "gate"),
+				       half = export_with(out, node, EXPORT_MULTIPLY, x, 0.5, "half");
 
 	export_binary(out, EXPORT_MULTIPLY, half.text, gate.text, export_output(out, node));
 }

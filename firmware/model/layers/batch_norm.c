@@ -174,12 +174,12 @@ static void batch_norm_reference(const struct op_reference *r)
 
 static void batch_norm_export(struct export *out, const struct node *node)
 {
-	const struct export_part_name centered = export_both(
-					      out, node, EXPORT_SUBTRACT, export_input(out, node, 0),
-					      export_parameter(out, node, NORM_MEAN), "centered"),
-				      spread = norm_export_spread(out, node,
-								  export_parameter(out, node, NORM_VARIANCE),
-								  node->attribute[BATCH_EPSILON].f);
+	const struct export_inner_name centered = export_both(
+					       out, node, EXPORT_SUBTRACT, export_input(out, node, 0),
+					       export_parameter(out, node, NORM_MEAN), "centered"),
+				       spread = norm_export_spread(out, node,
+								   export_parameter(out, node, NORM_VARIANCE),
+								   node->attribute[BATCH_EPSILON].f);
 
 	norm_export_scaled(out, node, centered.text, spread.text);
 }

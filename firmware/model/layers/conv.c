@@ -223,7 +223,7 @@ static void conv_export(struct export *out, const struct node *node)
 	const struct tensor *input = export_tensor(out, node->input[0]),
 			    *output = export_tensor(out, node->output);
 	const char *bias = export_parameter(out, node, CONV_BIAS);
-	const struct export_part_name sums = export_part(node, "sums");
+	const struct export_inner_name sums = export_inner(node, "sums");
 	const struct conv conv = conv_of(export_graph(out), node);
 
 	export_node(out,

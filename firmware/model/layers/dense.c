@@ -181,7 +181,7 @@ static void dense_reference(const struct op_reference *r)
 static void dense_export(struct export *out, const struct node *node)
 {
 	const char *bias = export_parameter(out, node, DENSE_BIAS);
-	const struct export_part_name product = export_part(node, "product");
+	const struct export_inner_name product = export_inner(node, "product");
 	const char *result = export_output(out, node);
 
 	export_node(out, &(struct export_node){

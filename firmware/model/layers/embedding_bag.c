@@ -46,35 +46,35 @@ static void bag_reference(const struct op_reference *r)
 }
 
 /* kind(a, b, c) of dtype -> "<layer>/<part>". */
-static struct export_part_name part_of(struct export *out, const struct node *node, enum dtype dtype,
-				       enum export_kind kind, const char *a, const char *b, const char *c,
-				       const char *part)
+static struct export_inner_name part_of(struct export *out, const struct node *node, enum dtype dtype,
+					enum export_kind kind, const char *a, const char *b, const char *c,
+					const char *part)
 {
-	const struct export_part_name name = export_part(node, part);
+	const struct export_inner_name name = export_inner(node, part);
 
 	export_node(out, &(struct export_node){
 				 .kind = kind, .dtype = dtype, .output = name.text, .input = { a, b, c } });
 	return name;
 }
 
-static struct export_part_name whole(struct export *out, const struct node *node, const char *part,
-				     int64_t value, bool list)
+static struct export_inner_name whole(struct export *out, const struct node *node, const char *part,
+				      int64_t value, bool list)
 {
-	const struct export_part_name name = export_part(node, part);
+	const struct export_inner_name name = export_inner(node, part);
 
-	export_whole(out, name.text, value, list);
+	export_int64(out, name.text, value, list);
 	return name;
 }
 
 /* What the bag's graph is made of: names of int64 constants, and of the splits without the first and the
  * last. */
 struct bag {
-	struct export_part_name zero, one, zero_list, one_list, last, behind, column, begins, ends;
+	struct export_inner_name zero, one, zero_list, one_list, last, behind, column, begins, ends;
 };
 
 static struct bag bag_parts(struct export *out, const struct node *node, const char *splits)
 {
-	const struct export_part_name column = export_part(node, "column");
+	const struct export_inner_name column = export_inner(node, "column");
 	const int64_t shape[] = { -1, 1 };
 	const uint64_t two = 2;
 	struct bag bag = {
@@ -100,11 +100,11 @@ static struct bag bag_parts(struct export *out, const struct node *node, const c
 
 /* Of each value the row that it is of, [n, 1]: how many rows end at it or before, which a sum of marks at the
  * ends tells; behind the last split it is the number of rows. */
-static struct export_part_name bag_rows(struct export *out, const struct node *node, const struct bag *bag,
-					const char *values)
+static struct export_inner_name bag_rows(struct export *out, const struct node *node, const struct bag *bag,
+					 const char *values)
 {
 	const enum dtype i64 = DTYPE_I64;
-	const struct export_part_name
+	const struct export_inner_name
 		count = part_of(out, node, i64, EXPORT_SHAPE, values, NULL, NULL, "count"),
 		room = part_of(out, node, i64, EXPORT_ADD, count.text, bag->one_list.text, NULL, "room"),
 		zeros = part_of(out, node, i64, EXPORT_EXPAND, bag->zero.text, room.text, NULL, "zeros"),
@@ -123,43 +123,43 @@ static struct export_part_name bag_rows(struct export *out, const struct node *n
 }
 
 /* Rows of the table added up, with one row more for what is behind the last split. */
-static struct export_part_name bag_sums(struct export *out, const struct node *node, const struct bag *bag,
-					const char *values, const char *splits)
+static struct export_inner_name bag_sums(struct export *out, const struct node *node, const struct bag *bag,
+					 const char *values, const char *splits)
 {
-	const struct export_part_name of = bag_rows(out, node, bag, values),
-				      found = export_both(out, node, EXPORT_GATHER,
-							  export_parameter(out, node, TABLE), values,
-							  "found"),
-				      all = part_of(out, node, DTYPE_I64, EXPORT_SHAPE, splits, NULL, NULL,
-						    "all"),
-				      columns = whole(out, node, "columns", node->attribute[OUTPUT_DIM].i,
-						      true),
-				      shape = export_part(node, "shape"),
-				      nothing = export_part(node, "nothing");
+	const struct export_inner_name of = bag_rows(out, node, bag, values),
+				       found = export_both(out, node, EXPORT_GATHER,
+							   export_parameter(out, node, TABLE), values,
+							   "found"),
+				       all = part_of(out, node, DTYPE_I64, EXPORT_SHAPE, splits, NULL, NULL,
+						     "all"),
+				       columns = whole(out, node, "columns", node->attribute[OUTPUT_DIM].i,
+						       true),
+				       shape = export_inner(node, "shape"),
+				       nothing = export_inner(node, "nothing");
 
 	export_node(out, &(struct export_node){ .kind = EXPORT_CONCATENATE,
 						.dtype = DTYPE_I64,
 						.output = shape.text,
 						.input = { all.text, columns.text },
 						.axis_count = 1 });
-	export_number(out, nothing.text, 0);
+	export_float(out, nothing.text, 0);
 	return part_of(out, node, DTYPE_F32, EXPORT_SCATTER_ADD,
 		       export_both(out, node, EXPORT_EXPAND, nothing.text, shape.text, "empty").text, of.text,
 		       found.text, "sums");
 }
 
 /* What a row's sum is divided by, [rows, 1]: max(n, 1) = 1 + relu(n - 1), or its root. */
-static struct export_part_name bag_counts(struct export *out, const struct node *node, const struct bag *bag)
+static struct export_inner_name bag_counts(struct export *out, const struct node *node, const struct bag *bag)
 {
-	const struct export_part_name ids = part_of(out, node, DTYPE_I64, EXPORT_SUBTRACT, bag->ends.text,
-						    bag->begins.text, NULL, "ids"),
-				      lengths = part_of(out, node, DTYPE_I64, EXPORT_FLOAT, ids.text, NULL,
-							NULL, "lengths"),
-				      turned = export_both(out, node, EXPORT_RESHAPE, lengths.text,
-							   bag->column.text, "turned"),
-				      more = export_with(out, node, EXPORT_SUBTRACT, turned.text, 1, "more"),
-				      most = export_of(out, node, EXPORT_RELU, more.text, "most"),
-				      counts = export_with(out, node, EXPORT_ADD, most.text, 1, "counts");
+	const struct export_inner_name ids = part_of(out, node, DTYPE_I64, EXPORT_SUBTRACT, bag->ends.text,
+						     bag->begins.text, NULL, "ids"),
+				       lengths = part_of(out, node, DTYPE_I64, EXPORT_FLOAT, ids.text, NULL,
+							 NULL, "lengths"),
+				       turned = export_both(out, node, EXPORT_RESHAPE, lengths.text,
+							    bag->column.text, "turned"),
+				       more = export_with(out, node, EXPORT_SUBTRACT, turned.text, 1, "more"),
+				       most = export_of(out, node, EXPORT_RELU, more.text, "most"),
+				       counts = export_with(out, node, EXPORT_ADD, most.text, 1, "counts");
 
 	return embedding_combiner(node) == COMBINER_MEAN
 		       ? counts
@@ -172,8 +172,8 @@ static void bag_export(struct export *out, const struct node *node)
 		   *splits = export_tensor(out, export_tensor(out, node->input[0])->splits)->name,
 		   *output = export_output(out, node);
 	const struct bag bag = bag_parts(out, node, splits);
-	const struct export_part_name sums = bag_sums(out, node, &bag, values, splits),
-				      sum = export_part(node, "sum");
+	const struct export_inner_name sums = bag_sums(out, node, &bag, values, splits),
+				       sum = export_inner(node, "sum");
 	const bool is_sum = embedding_combiner(node) == COMBINER_SUM;
 
 	export_node(out, &(struct export_node){ .kind = EXPORT_SLICE,

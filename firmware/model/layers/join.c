@@ -95,14 +95,14 @@ static void add_reference(const struct op_reference *r)
 /* x0 + x1, then one after the other. */
 static void add_export(struct export *out, const struct node *node)
 {
-	struct export_part_name sum = { "" };
+	struct export_inner_name sum = { "" };
 
 	for (uint32_t i = 1; i < node->inputs; i++) {
-		const struct export_part_name before = sum;
+		const struct export_inner_name before = sum;
 		char part[32];
 
 		(void)snprintf(part, sizeof(part), "sum_%u", i);
-		sum = export_part(node, part);
+		sum = export_inner(node, part);
 		export_binary(out, EXPORT_ADD, i == 1 ? export_input(out, node, 0) : before.text,
 			      export_input(out, node, i),
 			      i + 1 < node->inputs ? sum.text : export_output(out, node));

@@ -131,31 +131,31 @@ static void layer_norm_reference(const struct op_reference *r)
 }
 
 /* The mean over the last dimension, which stays. */
-static struct export_part_name export_mean(struct export *out, const struct node *node, const char *of,
-					   const char *part)
+static struct export_inner_name export_mean(struct export *out, const struct node *node, const char *of,
+					    const char *part)
 {
-	const struct export_part_name name = export_part(node, part);
+	const struct export_inner_name name = export_inner(node, part);
 
 	export_node(out, &(struct export_node){ .kind = EXPORT_MEAN,
 						.output = name.text,
 						.input = { of },
 						.axes = { -1 },
 						.axis_count = 1,
-						.keep = true });
+						.keep_axes = true });
 	return name;
 }
 
 static void layer_norm_export(struct export *out, const struct node *node)
 {
 	const char *x = export_input(out, node, 0);
-	const struct export_part_name mean = export_mean(out, node, x, "mean"),
-				      centered = export_both(out, node, EXPORT_SUBTRACT, x, mean.text,
-							     "centered"),
-				      squares = export_both(out, node, EXPORT_MULTIPLY, centered.text,
-							    centered.text, "squares"),
-				      variance = export_mean(out, node, squares.text, "variance"),
-				      spread = norm_export_spread(out, node, variance.text,
-								  node->attribute[LAYER_EPSILON].f);
+	const struct export_inner_name mean = export_mean(out, node, x, "mean"),
+				       centered = export_both(out, node, EXPORT_SUBTRACT, x, mean.text,
+							      "centered"),
+				       squares = export_both(out, node, EXPORT_MULTIPLY, centered.text,
+							     centered.text, "squares"),
+				       variance = export_mean(out, node, squares.text, "variance"),
+				       spread = norm_export_spread(out, node, variance.text,
+								   node->attribute[LAYER_EPSILON].f);
 
 	norm_export_scaled(out, node, centered.text, spread.text);
 }

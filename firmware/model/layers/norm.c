@@ -137,8 +137,8 @@ void norm_export_scaled(struct export *out, const struct node *node, const char 
 	const char *factor[2] = { export_parameter(out, node, NORM_GAMMA),
 				  export_parameter(out, node, NORM_BETA) };
 	const char *result = export_output(out, node);
-	const struct export_part_name normal = export_part(node, "normal"),
-				      scaled = export_part(node, "scaled");
+	const struct export_inner_name normal = export_inner(node, "normal"),
+				       scaled = export_inner(node, "scaled");
 
 	export_binary(out, EXPORT_DIVIDE, centered, spread, factor[0] || factor[1] ? normal.text : result);
 	if (factor[0])
@@ -147,10 +147,10 @@ void norm_export_scaled(struct export *out, const struct node *node, const char 
 		export_binary(out, EXPORT_ADD, factor[0] ? scaled.text : normal.text, factor[1], result);
 }
 
-struct export_part_name norm_export_spread(struct export *out, const struct node *node, const char *variance,
-					   double epsilon)
+struct export_inner_name norm_export_spread(struct export *out, const struct node *node, const char *variance,
+					    double epsilon)
 {
-	const struct export_part_name sum =
+	const struct export_inner_name sum =
 		export_with(out, node, EXPORT_ADD, variance, epsilon, "variance_epsilon");
 
 	return export_of(out, node, EXPORT_SQRT, sum.text, "spread");

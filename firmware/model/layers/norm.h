@@ -55,8 +55,8 @@ void norm_export_scaled(struct export *out, const struct node *node, const char 
 			const char *spread);
 
 /* sqrt(variance + epsilon) */
-struct export_part_name norm_export_spread(struct export *out, const struct node *node, const char *variance,
-					   double epsilon);
+struct export_inner_name norm_export_spread(struct export *out, const struct node *node, const char *variance,
+					    double epsilon);
 
 /* ---- References ---- */
 

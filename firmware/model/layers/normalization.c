@@ -67,17 +67,17 @@ static void normalization_reference(const struct op_reference *r)
 /* max(a, b) = a + relu(b - a) */
 static void normalization_export(struct export *out, const struct node *node)
 {
-	const struct export_part_name centered = export_both(
-					      out, node, EXPORT_SUBTRACT, export_input(out, node, 0),
-					      export_parameter(out, node, NORMALIZATION_MEAN), "centered"),
-				      spread = export_of(out, node, EXPORT_SQRT,
-							 export_parameter(out, node, NORMALIZATION_VARIANCE),
-							 "spread"),
-				      above = export_with(out, node, EXPORT_SUBTRACT, spread.text,
-							  NORMALIZATION_LEAST, "above"),
-				      positive = export_of(out, node, EXPORT_RELU, above.text, "positive"),
-				      bounded = export_with(out, node, EXPORT_ADD, positive.text,
-							    NORMALIZATION_LEAST, "bounded");
+	const struct export_inner_name centered = export_both(
+					       out, node, EXPORT_SUBTRACT, export_input(out, node, 0),
+					       export_parameter(out, node, NORMALIZATION_MEAN), "centered"),
+				       spread = export_of(out, node, EXPORT_SQRT,
+							  export_parameter(out, node, NORMALIZATION_VARIANCE),
+							  "spread"),
+				       above = export_with(out, node, EXPORT_SUBTRACT, spread.text,
+							   NORMALIZATION_LEAST, "above"),
+				       positive = export_of(out, node, EXPORT_RELU, above.text, "positive"),
+				       bounded = export_with(out, node, EXPORT_ADD, positive.text,
+							     NORMALIZATION_LEAST, "bounded");
 
 	export_binary(out, EXPORT_DIVIDE, centered.text, bounded.text, export_output(out, node));
 }

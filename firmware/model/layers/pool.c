@@ -233,7 +233,7 @@ static void pool_export(struct export *out, const struct node *node)
 		pool.axes[0] = 1;
 		pool.axes[1] = 2;
 		pool.axis_count = 2;
-		pool.keep = node->attribute[GLOBAL_KEEPDIMS].b;
+		pool.keep_axes = node->attribute[GLOBAL_KEEPDIMS].b;
 	} else {
 		pool.window = &window;
 		pool.same = !strcmp(node->attribute[POOL_PADDING].s, "same");

@@ -15,7 +15,7 @@ static void view_reference(const struct op_reference *r)
 static void view_export(struct export *out, const struct node *node)
 {
 	const struct tensor *output = export_tensor(out, node->output);
-	const struct export_part_name shape = export_part(node, "shape");
+	const struct export_inner_name shape = export_inner(node, "shape");
 	const uint64_t count = output->rank + 1u;
 	int64_t size[CONFIG_SHAPE_MAX + 1] = { -1 }; /* of the rows: what is left */
 
