@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "controld/conn.h"
+#include "controld/wire/conn.h"
 #include "core/base/events.h"
 #include "core/run/run.h"
 #include "core/run/status.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/conn.h"
+#include "controld/wire/conn.h"
 
 #include <grp.h>
 #include <string.h>
