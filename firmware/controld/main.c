@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers `kiln` on this box: see core/control/control.h for what, controld.h for how. */
+/* kiln-controld. controld.h tells how it is built. */
 #include "controld/controld.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -7,13 +7,14 @@
 
 #include <malloc.h>
 
-/* Clients' long lines and answers as mappings of their own, gone with them: on the heap, where the C library
- * puts them once it has seen a few go, 48 MiB of them left 400 MiB of holes. */
+/* Allocations above this size become mappings of their own. Clients' long lines and answers then leave no
+ * holes in the heap: 48 MiB of them left 400 MiB of holes, as the C library raises this size by itself when
+ * it sees large blocks freed. */
 #define MAPPED_BYTES (32 << 10)
 
 int main(void)
 {
-	CLEANUP(server_done) struct server server = { .epoll_fd = -1 };
+	CLEANUP(server_done) struct server server = { .loop.fd = -1 };
 	struct error err = { 0 };
 
 	log_open("controld");

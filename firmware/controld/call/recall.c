@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/controld.h"
+#include "controld/call/recall.h"
 
 #include <string.h>
 
-/* Of method and parameters, members in the order the client sent them: what is kept must be small. "" without
- * memory, which is equal to nothing. */
-static void digest_request(const struct call *call, char out[static DIGEST_HEX_BYTES])
+/* Digest of method and parameters, members in the order in which the client sent them. A digest, since
+ * parameters may be a whole kiln.conf. "" without memory, which equals nothing. */
+static void digest_request(const struct control_request *request, char out[static DIGEST_HEX_BYTES])
 {
-	CLEANUP(free_ptr) char *params = cJSON_PrintUnformatted(call->request.params);
+	CLEANUP(free_ptr) char *params = cJSON_PrintUnformatted(request->params);
 	CLEANUP(free_ptr) char *text = NULL;
-	int bytes = params ? asprintf(&text, "%s %s", call->request.method->name, params) : -1;
+	int bytes = params ? asprintf(&text, "%s %s", request->method->name, params) : -1;
 
 	*out = '\0';
 	if (bytes >= 0)
@@ -18,47 +18,48 @@ static void digest_request(const struct call *call, char out[static DIGEST_HEX_B
 		text = NULL;
 }
 
-int recall_find(const struct recall *recall, const struct call *call, cJSON **ret_result, struct error *err)
+int recall_find(const struct recall *recall, uint64_t caller, const struct control_request *request,
+		cJSON **ret_result, struct error *err)
 {
-	char request[DIGEST_HEX_BYTES];
+	char digest[DIGEST_HEX_BYTES];
 
 	for (size_t i = 0; i < RECALL_MAX; i++) {
 		const struct recalled *done = &recall->done[i];
 
-		if (!done->result || done->caller != call->caller ||
-		    strcmp(done->key, call->request.key) != 0)
+		if (!done->result || done->caller != caller || strcmp(done->key, request->key) != 0)
 			continue;
-		digest_request(call, request);
-		if (!*request || strcmp(request, done->request) != 0)
+		digest_request(request, digest);
+		if (!*digest || strcmp(digest, done->request) != 0)
 			return error_set(err, -EINVAL, "%s: \"idempotency_key\" was used for another request",
-					 call->request.method->name);
+					 request->method->name);
 		*ret_result = cJSON_Duplicate(done->result, true);
 		return 1;
 	}
 	return 0;
 }
 
-bool recall_is_same(const struct call *call, const struct call *other)
+bool recall_is_same(uint64_t caller, const struct control_request *request, uint64_t other_caller,
+		    const struct control_request *other)
 {
-	char request[DIGEST_HEX_BYTES], others[DIGEST_HEX_BYTES];
+	char digest[DIGEST_HEX_BYTES], others[DIGEST_HEX_BYTES];
 
-	if (!call->request.key || !other->request.key || call->caller != other->caller ||
-	    strcmp(call->request.key, other->request.key) != 0)
+	if (!request->key || !other->key || caller != other_caller || strcmp(request->key, other->key) != 0)
 		return false;
-	digest_request(call, request);
+	digest_request(request, digest);
 	digest_request(other, others);
-	return *request && strcmp(request, others) == 0;
+	return *digest && strcmp(digest, others) == 0;
 }
 
-void recall_keep(struct recall *recall, const struct call *call)
+void recall_add(struct recall *recall, uint64_t caller, const struct control_request *request,
+		const cJSON *result)
 {
 	struct recalled *done = &recall->done[recall->next++ % RECALL_MAX];
 
 	cJSON_Delete(done->result);
-	done->result = cJSON_Duplicate(call->result, true);
-	(void)snprintf(done->key, sizeof(done->key), "%s", call->request.key);
-	done->caller = call->caller;
-	digest_request(call, done->request);
+	done->result = cJSON_Duplicate(result, true);
+	(void)snprintf(done->key, sizeof(done->key), "%s", request->key);
+	done->caller = caller;
+	digest_request(request, done->request);
 }
 
 void recall_done(struct recall *recall)

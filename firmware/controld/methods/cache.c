@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cache holds, and what is asked of it. The files are the truth: each status reads the folder. */
+/* The cache of fetched objects: what it holds, pins, dropping, filling. No index: each status reads the
+ * folder. */
 #include "drivers/cache/cache.h"
-#include "controld/controld.h"
+#include "controld/call/steer.h"
+#include "controld/methods/methods.h"
+#include "controld/status/training.h"
 #include "core/base/paths.h"
 #include "core/config/config.h"
 #include "drivers/cache/pins.h"
@@ -12,11 +15,6 @@
 
 #define PRELOAD_MAX   65536u
 #define PIN_URL_BYTES (sizeof("s3://") + CONFIG_BUCKET_MAX + 1 + CONFIG_PREFIX_MAX + 1)
-
-static int no_memory(struct error *err)
-{
-	return error_set(err, -ENOMEM, "no memory");
-}
 
 static int open_cache(struct call *call, enum cache_use use, struct cache **ret_cache, struct error *err)
 {
@@ -84,7 +82,7 @@ static void add_pins(cJSON *result, const struct tally *tally)
 	}
 }
 
-/* The budget of kiln.conf, which the next run has; a run that goes on has its own. */
+/* The budget of kiln.conf holds for the next run; a run that goes on has a budget of its own. */
 static void add_budget(cJSON *result)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -113,20 +111,6 @@ static void add_preload(cJSON *result)
 	(void)cJSON_AddItemToObject(result, "preload", preload);
 }
 
-cJSON *cache_of_run(const struct status *page)
-{
-	const struct status_fetchd *fetchd = page ? &page->fetchd : NULL;
-	cJSON *run = fetchd && fetchd->cached ? cJSON_CreateObject() : cJSON_CreateNull();
-
-	if (!cJSON_IsObject(run))
-		return run;
-	(void)json_add_u64(run, "hits", fetchd->cache_hits);
-	(void)json_add_u64(run, "hit_bytes", fetchd->cache_bytes);
-	(void)json_add_u64(run, "misses", fetchd->cache_misses);
-	(void)json_add_u64(run, "kept", fetchd->cache_kept);
-	return run;
-}
-
 static int report(struct call *call, const struct cache *cache, const struct tally *tally, struct error *err)
 {
 	cJSON *result = cJSON_CreateObject();
@@ -138,9 +122,10 @@ static int report(struct call *call, const struct cache *cache, const struct tal
 	(void)json_add_u64(result, "free_bytes", cache_free_bytes(cache));
 	add_budget(result);
 	add_pins(result, tally);
-	(void)cJSON_AddItemToObject(result, "run", cache_of_run(watch_newest(call->server, STATUS_FETCHD)));
+	(void)cJSON_AddItemToObject(result, "run",
+				    training_cache(watch_newest(&call->box->watch, STATUS_FETCHD)));
 	add_preload(result);
-	return result && cJSON_GetObjectItemCaseSensitive(result, "preload") ? 0 : no_memory(err);
+	return result && cJSON_GetObjectItemCaseSensitive(result, "preload") ? 0 : call_no_memory(err);
 }
 
 int method_cache_status(struct call *call, struct error *err)
@@ -156,7 +141,7 @@ int method_cache_status(struct call *call, struct error *err)
 		return r;
 	tally.of_pin = of_pin = calloc(pins.count ? pins.count : 1, sizeof(*of_pin));
 	if (!of_pin)
-		return no_memory(err);
+		return call_no_memory(err);
 	r = cache_each(cache, tally_item, &tally, err);
 	return r < 0 ? r : report(call, cache, &tally, err);
 }
@@ -175,15 +160,16 @@ static void prefix_done(struct prefix *prefix)
 	free(prefix->url);
 }
 
-/* The source of kiln.conf in this bucket says which server is meant. */
+/* The endpoint of the source of kiln.conf that lies in this bucket; NULL = no source does. */
 static const char *endpoint_of(const struct config *config, const char *bucket)
 {
 	for (uint32_t i = 0; i < config->sources; i++) {
 		const struct config_store *store = &config->source[i].store;
-		struct cache_strings room;
+		struct cache_strings strings;
 
 		if (cache_accepts_store(store) &&
-		    strcmp(cache_object_of(store, "", &(struct store_pin){ 0 }, &room).bucket, bucket) == 0)
+		    strcmp(cache_object_of(store, "", &(struct store_pin){ 0 }, &strings).bucket, bucket) ==
+			    0)
 			return store->endpoint;
 	}
 	return NULL;
@@ -210,7 +196,7 @@ static int prefix_parse(struct call *call, const char *text, struct prefix *pref
 				 prefix->bucket);
 	prefix->url = strdup(*slash ? slash + 1 : slash);
 	if (!prefix->url)
-		return no_memory(err);
+		return call_no_memory(err);
 	prefix->pin = (struct cache_pin){ (char *)(uintptr_t)endpoint, prefix->bucket, prefix->url };
 	call->code = CONTROL_INTERNAL;
 	return 0;
@@ -236,7 +222,7 @@ int method_cache_pin(struct call *call, struct error *err)
 	return cJSON_AddBoolToObject(call->result, "changed", changed > 0) &&
 			       json_add_u64(call->result, "pins", pins.count)
 		       ? 0
-		       : no_memory(err);
+		       : call_no_memory(err);
 }
 
 struct dropping {
@@ -255,7 +241,7 @@ static int drop_item(void *context, const struct cache_item *item)
 	return 0;
 }
 
-/* A pin at or below the prefix would have it fetched and kept again. */
+/* Removes pins at or below the prefix: they would bring the dropped objects back. */
 static int unpin(const struct cache *cache, const struct cache_pin *below, struct error *err)
 {
 	CLEANUP(cache_pins_done) struct cache_pins pins = { 0 };
@@ -301,7 +287,7 @@ int method_cache_drop(struct call *call, struct error *err)
 	cache_changed(cache);
 	call->result = cJSON_CreateObject();
 	add_amount(call->result, "objects", "bytes", &dropping.gone);
-	return call->result ? 0 : no_memory(err);
+	return call->result ? 0 : call_no_memory(err);
 }
 
 int method_cache_preload(struct call *call, struct error *err)
@@ -315,7 +301,6 @@ int method_cache_preload(struct call *call, struct error *err)
 		return r;
 	if (config.fetch.cache_bytes == 0)
 		return error_set(err, -EINVAL, "fetch.cache_bytes is 0: there is no cache to fill");
-	call->result = cJSON_CreateObject();
-	return cJSON_AddTrueToObject(call->result, "started") ? steer_say(call, "cache.preload", NULL, err)
-							      : no_memory(err);
+	r = call_result_true(call, "started", err);
+	return r < 0 ? r : steer_say(call, "cache.preload", NULL, err);
 }

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one file: shown, checked, and replaced whole. A run that goes on keeps its frozen copy. */
+/* kiln.conf: shown, checked, and replaced whole. A run that goes on has its own frozen copy. */
 #include "core/config/config.h"
-#include "controld/controld.h"
+#include "controld/call/steer.h"
+#include "controld/methods/methods.h"
 #include "core/base/events.h"
 #include "core/base/paths.h"
-#include "model/build.h"
 
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
-#define TEXT_MAX     131072u
-#define MISTAKES_MAX 65536u
-#define PREVIOUS     ".previous"
-
-static int no_memory(struct error *err)
-{
-	return error_set(err, -ENOMEM, "no memory");
-}
+#define TEXT_MAX 131072u
+#define PREVIOUS ".previous"
 
 /* ---- Show ---- */
 
@@ -37,83 +30,28 @@ int method_config_show(struct call *call, struct error *err)
 	call->result = cJSON_CreateObject();
 	if (!cJSON_AddItemToObject(call->result, "config", config) ||
 	    !cJSON_AddStringToObject(call->result, "file", file))
-		return no_memory(err);
+		return call_no_memory(err);
 	if (!control_flag(&call->request, "text"))
 		return 0;
 	r = file_read(file, TEXT_MAX, &text, NULL, err);
 	return r < 0                                                            ? r
 	       : cJSON_AddItemToObject(call->result, "text", json_string(text)) ? 0
-										: no_memory(err);
+										: call_no_memory(err);
 }
 
 /* ---- Check ---- */
 
-/* The mistakes' lines begin with the file's name as it is here; the client knows it as kiln.conf. */
-static void name_mistakes(const char *said, const char *path, struct error *err)
+static int check(struct call *call, const char *path, struct error *err)
 {
-	size_t length = strlen(path), used = 0;
+	int r = conf_check(path, err);
 
-	err->text[0] = '\0';
-	while (*said && used < sizeof(err->text) - 1) {
-		int line = (int)strcspn(said, "\n");
-		bool named = strncmp(said, path, length) == 0;
-		int n = snprintf(err->text + used, sizeof(err->text) - used, "%s%s%.*s", used ? "\n" : "",
-				 named ? "kiln.conf" : "", named ? line - (int)length : line,
-				 said + (named ? length : 0));
-
-		used += n > 0 ? (size_t)n : 0;
-		said += line + (said[line] == '\n');
-	}
-}
-
-/* Every mistake at once, as `kiln config check` says them. */
-int config_is_good(struct call *call, const char *path, struct error *err)
-{
-	CLEANUP(free_ptr) char *said = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&said, &bytes);
-	int r;
-
-	if (!out)
-		return no_memory(err);
-	r = config_check(path, graph_check, out);
-	if (fclose(out) != 0)
-		return no_memory(err);
-	if (r == 0)
-		return 0;
-	call->code = CONTROL_CONFIG;
-	(void)error_set(err, r, "the configuration is not good");
-	if (bytes > MISTAKES_MAX)
-		said[MISTAKES_MAX] = '\0';
-	name_mistakes(said, path, err);
+	if (r < 0 && r != -ENOMEM)
+		call->code = CONTROL_CONFIG;
 	return r;
 }
 
-/* Looked at anew whenever the file is another one. */
-const char *config_mistake(struct server *server)
-{
-	const char *file = config_path(0, NULL);
-	struct call call = { .server = server };
-	struct error err = { 0 };
-	struct stat st;
-
-	if (stat(file, &st) < 0) {
-		server->config_said[0] = '\0';
-		server->config_stamp = (struct timespec){ 0 };
-		return NULL;
-	}
-	if (st.st_mtim.tv_sec != server->config_stamp.tv_sec ||
-	    st.st_mtim.tv_nsec != server->config_stamp.tv_nsec) {
-		server->config_stamp = st.st_mtim;
-		server->config_said[0] = '\0';
-		if (config_is_good(&call, file, &err) < 0)
-			(void)snprintf(server->config_said, sizeof(server->config_said), "%.*s",
-				       (int)strcspn(err.text, "\n"), err.text);
-	}
-	return *server->config_said ? server->config_said : NULL;
-}
-
-/* The text as a file that nobody else sees. */
+/* Puts the text into a file in memory, for the functions that read a configuration by its path.
+ * Returns its descriptor. */
 static int hold(const char *text, char path[static 64], struct error *err)
 {
 	int fd = memfd_create("kiln.conf", MFD_CLOEXEC), r;
@@ -138,16 +76,15 @@ int method_config_check(struct call *call, struct error *err)
 
 	if (text && (fd = hold(text, path, err)) < 0)
 		return fd;
-	r = config_is_good(call, text ? path : config_path(0, NULL), err);
+	r = check(call, text ? path : config_path(0, NULL), err);
 	if (r < 0)
 		return r;
-	call->result = cJSON_CreateObject();
-	return cJSON_AddTrueToObject(call->result, "good") ? 0 : no_memory(err);
+	return call_result_true(call, "good", err);
 }
 
 /* ---- Apply ---- */
 
-/* When a changed key counts. */
+/* When a change of this key applies. */
 static const char *applies(const char *key)
 {
 	static const struct {
@@ -179,7 +116,7 @@ static cJSON *values_of(const char *path)
 	return json;
 }
 
-/* As if it were not there: a key's value, or a list without members. */
+/* Whether a key of the new file says what a file without the key says: its default, or an empty list. */
 static bool is_default(const cJSON *item)
 {
 	return cJSON_IsArray(item) ? !item->child
@@ -206,8 +143,9 @@ static cJSON *changes(const char *old_path, const char *new_path)
 	return list;
 }
 
-/* The old file's bytes beside the new one's, both whole; and the new one's once more, for those who fall back
- * on it where somebody's editor comes next. */
+/* Writes three files, each whole: the old text as kiln.conf.previous, the new text as the last good one (for
+ * programs that meet a mistake made later with an editor), then kiln.conf itself. A crash between leaves the
+ * old kiln.conf. */
 static int replace(const char *file, const char *text, cJSON *result, struct error *err)
 {
 	CLEANUP(free_ptr) char *old = NULL;
@@ -230,7 +168,8 @@ static int replace(const char *file, const char *text, cJSON *result, struct err
 	return r < 0 ? r : file_write_durable(file, text, strlen(text), err);
 }
 
-/* The file is in its place: that its units were not made anew is said, and is no failure. */
+/* kiln.conf is replaced already: where its units were not made anew, the answer says so and is no failure
+ * (steer_done_fn). */
 static int reloaded(struct call *call, int r, struct error *err)
 {
 	(void)cJSON_AddBoolToObject(call->result, "reloaded", r == 0);
@@ -265,7 +204,7 @@ int method_config_apply(struct call *call, struct error *err)
 
 	if ((fd = hold(text, path, err)) < 0)
 		return fd;
-	if ((r = config_is_good(call, path, err)) < 0) {
+	if ((r = check(call, path, err)) < 0) {
 		event_send(&(struct event){ .id = EVENT_CONFIG_REFUSED }, "%s: not replaced: %s", file,
 			   err->text);
 		return r;
@@ -273,7 +212,7 @@ int method_config_apply(struct call *call, struct error *err)
 	call->result = cJSON_CreateObject();
 	changed = changes(file, path);
 	if (!cJSON_AddItemToObject(call->result, "changed", changed))
-		return no_memory(err);
+		return call_no_memory(err);
 	if ((r = replace(file, text, call->result, err)) < 0)
 		return r;
 	say_applied(file, changed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs and checkpoints as the disk knows them. */
-#include "controld/controld.h"
+#include "controld/methods/methods.h"
+#include "controld/status/figure.h"
 #include "core/base/paths.h"
 #include "core/run/spool.h"
 
@@ -10,12 +11,7 @@
 
 #define RUNS_DEFAULT 31u
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, -ENOMEM, "no memory");
-}
-
-/* One line of the list from a run.json; a damaged record is listed with what is wrong. */
+/* One line of the list from a run.json; a damaged record gets a line that says what is wrong. */
 static cJSON *line_of(const char *id, const char *text, const struct error *why)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -49,14 +45,14 @@ static cJSON *line_of(const char *id, const char *text, const struct error *why)
 static int newest_first(const void *a, const void *b)
 {
 	const char *left = *(char *const *)a, *right = *(char *const *)b;
-	const size_t stamp = 15; /* YYYYMMDD-HHMMSS; the names before it may differ */
+	const size_t stamp = 15; /* YYYYMMDD-HHMMSS at the end; the names before may differ */
 	const char *l = strlen(left) > stamp ? left + strlen(left) - stamp : left;
 	const char *r = strlen(right) > stamp ? right + strlen(right) - stamp : right;
 
 	return strcmp(r, l);
 }
 
-/* Ids in the archive, newest first; at most RUN_ARCHIVES_MAX and the one on its way in. */
+/* Ids in the archive, newest first; at most RUN_ARCHIVES_MAX and one that is being added. */
 static size_t archived(char *ids[RUN_ARCHIVES_MAX + 1])
 {
 	char path[PATH_BYTES];
@@ -86,7 +82,7 @@ int method_run_list(struct call *call, struct error *err)
 	call->result = cJSON_CreateObject();
 	runs = cJSON_AddArrayToObject(call->result, "runs");
 	if (!runs)
-		return no_memory(err);
+		return call_no_memory(err);
 	r = run_json(&text, err);
 	if (r != -ENOENT) {
 		cJSON *line = line_of("", text, err);
@@ -97,7 +93,7 @@ int method_run_list(struct call *call, struct error *err)
 	}
 	count = archived(ids);
 	for (size_t i = 0; i < count; i++) {
-		/* A run that is over may be current and in the archive. */
+		/* A run that has ended may be the current one and in the archive too. */
 		if ((uint64_t)cJSON_GetArraySize(runs) < limit &&
 		    !(current && strcmp(ids[i], current) == 0)) {
 			free(TAKE(text));
@@ -135,7 +131,7 @@ int method_run_show(struct call *call, struct error *err)
 	if (r < 0)
 		return r;
 	call->result = cJSON_CreateObject();
-	return cJSON_AddItemToObject(call->result, "run", TAKE(record)) ? 0 : no_memory(err);
+	return cJSON_AddItemToObject(call->result, "run", TAKE(record)) ? 0 : call_no_memory(err);
 }
 
 /* ---- Checkpoints ---- */
@@ -144,7 +140,7 @@ struct listing {
 	const char *run_id;
 	cJSON *list;
 	uint64_t uploaded, latest;
-	bool known;
+	bool known; /* uploadd's page says what is uploaded */
 };
 
 static int list_one(void *context, const char *name, uint64_t bytes)
@@ -185,22 +181,19 @@ int method_checkpoint_list(struct call *call, struct error *err)
 	}
 	if (r < 0)
 		return r;
-	watch_sample(call->server);
-	uploadd = watch_newest(call->server, STATUS_UPLOADD);
+	watch_sample(&call->box->watch);
+	uploadd = watch_newest(&call->box->watch, STATUS_UPLOADD);
 	listing.run_id = run.id;
 	listing.known = uploadd && strcmp(uploadd->run_id, run.id) == 0;
 	listing.uploaded = listing.known ? uploadd->uploadd.checkpoint_step : 0;
 	call->result = cJSON_CreateObject();
 	if (!cJSON_AddStringToObject(call->result, "run", run.id) ||
 	    !(listing.list = cJSON_AddArrayToObject(call->result, "checkpoints")))
-		return no_memory(err);
+		return call_no_memory(err);
 	r = spool_list(run.id, list_one, &listing, err);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	(void)json_add_u64(call->result, "latest_step", listing.latest);
-	if (listing.known)
-		(void)json_add_u64(call->result, "uploaded_step", listing.uploaded);
-	else
-		(void)cJSON_AddNullToObject(call->result, "uploaded_step");
+	figure_count(call->result, "uploaded_step", listing.known, listing.uploaded);
 	return 0;
 }

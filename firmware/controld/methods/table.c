@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/controld.h"
+#include "controld/methods/table.h"
+#include "controld/call/steer.h"
+#include "controld/methods/methods.h"
 
 #include <string.h>
 
@@ -53,16 +55,16 @@ void methods_check(void)
 
 int methods_run(struct call *call, struct error *err)
 {
-	int r = 0;
+	int r;
 
 	if (call->request.key) {
-		r = recall_find(&call->server->recall, call, &call->result, err);
+		r = recall_find(&call->calls->recall, call->caller, &call->request, &call->result, err);
 		if (r < 0) {
 			call->code = CONTROL_PARAMS;
 			return r;
 		}
 		if (r > 0) {
-			call->request.key = NULL; /* kept already */
+			call->request.key = NULL; /* call_end() need not remember the answer once more */
 			return 0;
 		}
 		if ((r = steer_join(call, err)) != 0)

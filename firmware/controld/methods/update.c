@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An update: the wish goes into a note (core/box/update.h), a word to kiln-steer starts who obeys it, and
- * RAUC says how far it is. */
+/* update.install: writes what is wanted into a note (core/box/update.h), then has kiln-steer start the unit
+ * that obeys the note. */
 #include "core/box/update.h"
-#include "controld/controld.h"
+#include "controld/call/steer.h"
+#include "controld/methods/methods.h"
 #include "core/base/log.h"
 #include "drivers/manager/manager.h"
-#include "drivers/rauc/rauc.h"
 
 #include <string.h>
+#include <time.h>
 
-/* What kiln-oneshot update-fetch opens; its credential is in no URL. */
+/* Allows the URLs that kiln-oneshot update-fetch opens. A credential is never part of one. */
 static int check_url(struct call *call, const char *url, struct error *err)
 {
 	bool known = strncmp(url, "s3://", 5) == 0 || strncmp(url, "file:///", 8) == 0;
@@ -23,13 +24,14 @@ static int check_url(struct call *call, const char *url, struct error *err)
 			 url);
 }
 
-/* Without the unit nobody takes the note up. */
+/* Where the unit does not start, nobody obeys the note: it must not look as if somebody did (steer_done_fn).
+ */
 static int started(struct call *call, int r, struct error *err)
 {
 	struct update update;
 	struct error note_err;
 
-	call->server->update_said = false;
+	call->box->update_said = false;
 	if (r < 0 && r != -ETIMEDOUT && update_load(&update, &note_err) == 0) {
 		update.state = UPDATE_FAILED;
 		(void)snprintf(update.text, sizeof(update.text), "%.1000s", err->text);
@@ -39,14 +41,15 @@ static int started(struct call *call, int r, struct error *err)
 	return r;
 }
 
-/* The note alone is not believed: whoever was to obey it may never have come, or be gone. */
-static bool is_at_work(const struct server *server, const struct update *update)
+/* Whether an update goes on. The note alone does not tell: the unit that obeys it may never have started, or
+ * may be gone. */
+static bool is_at_work(const struct box *box, const struct update *update)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	struct error err;
 	bool busy;
 
-	if (server->update_said || update->state == UPDATE_RESTARTING || !update_goes_on(update))
+	if (box->update_said || update->state == UPDATE_RESTARTING || !update_goes_on(update))
 		return update_goes_on(update);
 	if (manager_open(&manager, &err) < 0 || manager_update_is_busy(manager, &busy, &err) < 0) {
 		log_debug("%s", err.text);
@@ -64,7 +67,7 @@ int method_update_install(struct call *call, struct error *err)
 
 	if (r < 0)
 		return r;
-	if (update_load(&last, err) == 0 && is_at_work(call->server, &last)) {
+	if (update_load(&last, err) == 0 && is_at_work(call->box, &last)) {
 		call->code = CONTROL_STATE;
 		return error_set(err, -EBUSY, "an update is %s already: %s", update_state_name(last.state),
 				 last.url);
@@ -76,49 +79,9 @@ int method_update_install(struct call *call, struct error *err)
 	(void)snprintf(update.url, sizeof(update.url), "%s", url);
 	if ((r = update_save(&update, err)) < 0)
 		return r;
-	call->result = cJSON_CreateObject();
-	if (!cJSON_AddTrueToObject(call->result, "started"))
-		return error_set(err, -ENOMEM, "no memory");
-	call->server->update_said = true;
+	if ((r = call_result_true(call, "started", err)) < 0)
+		return r;
+	call->box->update_said = true;
 	r = steer_say(call, "update.install", started, err);
 	return r < 0 ? started(call, r, err) : r;
-}
-
-/* False: RAUC is not at work, or cannot be asked. */
-static bool ask_rauc(struct rauc_progress *progress)
-{
-	CLEANUP(rauc_closep) struct rauc *rauc = NULL;
-	struct error err;
-
-	if (rauc_open(&rauc, &err) == 0 && rauc_look(rauc, progress, &err) == 0)
-		return progress->busy;
-	log_debug("%s", err.text);
-	return false;
-}
-
-cJSON *update_object(void)
-{
-	struct rauc_progress progress;
-	struct update update;
-	struct error err;
-	cJSON *object;
-
-	if (update_load(&update, &err) < 0)
-		return cJSON_CreateNull();
-	object = cJSON_CreateObject();
-	(void)cJSON_AddStringToObject(object, "state", update_state_name(update.state));
-	if (update.state == UPDATE_INSTALLING && ask_rauc(&progress)) {
-		(void)cJSON_AddItemToObject(object, "text", json_string(progress.text));
-		(void)json_add_u64(object, "percent", progress.percent);
-	} else {
-		(void)cJSON_AddItemToObject(object, "text", json_string(update.text));
-		if (update.state == UPDATE_FETCHING && update.bytes > 0)
-			(void)json_add_u64(object, "percent", 100 * update.bytes_done / update.bytes);
-		else
-			(void)cJSON_AddNullToObject(object, "percent");
-	}
-	(void)cJSON_AddItemToObject(object, "version", json_string(update.version));
-	(void)cJSON_AddItemToObject(object, "url", json_string(update.url));
-	(void)json_add_u64(object, "started_s", update.started_s);
-	return object;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/controld.h"
+#include "controld/serve/remote.h"
+#include "controld/status/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
@@ -13,11 +14,11 @@
 
 #define BACKLOG 128
 
-/* Least first: the n-th is CONTROL_VIEW + n. */
+/* OU of a certificate, the least first: the n-th gives the role CONTROL_VIEW + n. */
 static const char *const units[] = { "view", "operate", "admin", NULL };
 
-/* systemd hands a credential over in a folder of its own, "-" where there is none (kiln-controld.service);
- * beside an installed Kiln it lies where they all do. */
+/* Finds a credential: in systemd's folder, where kiln-controld.service puts "-" for one that the box does not
+ * have; without systemd in PATH_CREDENTIALS. */
 static int find_credential(const char *name, char ret_path[static PATH_BYTES], struct error *err)
 {
 	const char *folder = getenv("CREDENTIALS_DIRECTORY");
@@ -36,7 +37,7 @@ static int find_credential(const char *name, char ret_path[static PATH_BYTES], s
 
 static int open_tls(struct server *server, struct error *err)
 {
-	static char revoked[PATH_BYTES]; /* read at every handshake */
+	static char revoked[PATH_BYTES]; /* TLS reads the file at every handshake */
 	char ca[PATH_BYTES], cert[PATH_BYTES], key[PATH_BYTES];
 	const struct tls_options options = {
 		.side = TLS_SERVER,
@@ -56,7 +57,7 @@ static int open_tls(struct server *server, struct error *err)
 	return tls_open(&options, &server->tls, err);
 }
 
-/* Both families by one socket, or IPv4 alone where the kernel has no other. */
+/* One socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. */
 static int listen_on(uint16_t port, int *ret_fd, struct error *err)
 {
 	const struct sockaddr_in6 ip = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
@@ -77,7 +78,8 @@ static int listen_on(uint16_t port, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* A mistake in kiln.conf must not lock out those who would put it right from afar. */
+/* Loads kiln.conf, or the last good one in its place: a mistake in kiln.conf must not lock out those who
+ * would mend it from another machine. */
 static int load(struct config *ret_config, struct error *err)
 {
 	const char *file = config_path(0, NULL);
@@ -102,7 +104,7 @@ void remote_open(struct server *server)
 	int r = load(&config, &err);
 
 	if (r == 0 && *config.control.metrics_dir)
-		server->metrics_dir = strdup(config.control.metrics_dir);
+		server->box.metrics.dir = strdup(config.control.metrics_dir);
 	if (r == -ENOENT || (r == 0 && !config.control.remote))
 		return;
 	if (r == 0 && (r = open_tls(server, &err)) == 0 &&

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/controld.h"
+#include "controld/serve/server.h"
+#include "controld/call/steer.h"
+#include "controld/status/metrics.h"
 #include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
@@ -16,17 +18,9 @@
 #include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
-#define ROUND_EVENTS  64
 #define ROUND_ACCEPTS 64
 #define BACKLOG       1024
 #define SWEEP_MS      1000u
-
-int server_add(struct server *server, int fd, struct source *source, uint32_t events)
-{
-	struct epoll_event event = { .events = events, .data.ptr = source };
-
-	return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
 
 static void accept_some(struct source *source, uint32_t events)
 {
@@ -45,14 +39,14 @@ static void accept_some(struct source *source, uint32_t events)
 						: conn_tls(server->tls, fd, &conn, &err)) < 0)
 			log_debug("%s", err.text);
 		else
-			session_begin(listener, conn);
+			sessions_add(&server->sessions, &listener->crowd, conn);
 	}
 }
 
 /* ---- Open ---- */
 
-/* A file that nobody answers is what a killed controld left. */
-static int make_way(const struct sockaddr_un *address, struct error *err)
+/* Removes the socket file of a killed controld: nobody answers at it. */
+static int remove_stale(const struct sockaddr_un *address, struct error *err)
 {
 	CLEANUP(close_fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -78,10 +72,10 @@ static int listen_at(int *ret_fd, struct error *err)
 		return error_set(err, -ENAMETOOLONG, "%s: a socket's path has at most %zu bytes", path,
 				 sizeof(address.sun_path) - 1);
 	memcpy(address.sun_path, path, strlen(path) + 1);
-	if ((r = make_way(&address, err)) < 0)
+	if ((r = remove_stale(&address, err)) < 0)
 		return r;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Anybody may connect: who it is decides, not the file's mode. */
+	/* Anybody may connect: the peer's credentials decide, not the file's mode. */
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0)
 		return error_set(err, -errno, "%s: cannot listen: %s", path, strerror(errno));
@@ -89,7 +83,7 @@ static int listen_at(int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* systemd's socket, where it gave one. */
+/* systemd's socket where it passed one, else a socket of our own. */
 static int listen_socket(int *ret_fd, struct error *err)
 {
 	int count = sd_listen_fds(1);
@@ -101,7 +95,7 @@ static int listen_socket(int *ret_fd, struct error *err)
 				 "found %d descriptors from the service manager, expected one "
 				 "listening Unix stream socket",
 				 count);
-	/* systemd's sockets block, and we take what waits until there is no more. */
+	/* accept_some() calls accept until -EAGAIN; systemd's sockets block. */
 	if (fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK) < 0)
 		return error_set(err, -errno, "the service manager's socket: %s", strerror(errno));
 	*ret_fd = SD_LISTEN_FDS_START;
@@ -114,7 +108,7 @@ int server_listen(struct server *server, struct listener *listener, struct error
 
 	listener->source.ready = accept_some;
 	listener->server = server;
-	r = server_add(server, listener->fd, &listener->source, EPOLLIN);
+	r = loop_add(&server->loop, listener->fd, &listener->source, EPOLLIN);
 	return r < 0 ? error_set(err, r, "epoll: %s", strerror(-r)) : 0;
 }
 
@@ -123,34 +117,33 @@ int server_open(struct server *server, struct error *err)
 	int r;
 
 	*server = (struct server){
-		.local = { .fd = -1, .clients_max = CONTROL_CLIENTS_MAX - CONTROL_REMOTE_MAX },
-		.remote = { .fd = -1, .clients_max = CONTROL_REMOTE_MAX },
-		.epoll_fd = -1,
+		.loop.fd = -1,
+		.local = { .fd = -1, .crowd.clients_max = CONTROL_CLIENTS_MAX - CONTROL_REMOTE_MAX },
+		.remote = { .fd = -1, .crowd.clients_max = CONTROL_REMOTE_MAX },
+		.calls.loop = &server->loop,
+		.sessions = { .loop = &server->loop, .calls = &server->calls, .box = &server->box },
 	};
 	limits_raise_files();
-	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (server->epoll_fd < 0)
-		return error_set(err, -errno, "epoll: %s", strerror(errno));
-	r = listen_socket(&server->local.fd, err);
+	r = loop_open(&server->loop, err);
+	if (r == 0)
+		r = listen_socket(&server->local.fd, err);
 	if (r == 0)
 		r = server_listen(server, &server->local, err);
-	watch_sample(server);
+	watch_sample(&server->box.watch);
 	return r;
 }
 
+/* Sessions first: a call at work elsewhere loses its client before steer_done() frees the call. */
 void server_done(struct server *server)
 {
-	while (server->sessions)
-		session_end(server->sessions);
-	session_free_ended(server);
-	steer_forget(server, NULL);
-	recall_done(&server->recall);
-	cJSON_Delete(server->errors);
-	free(server->metrics_dir);
+	sessions_done(&server->sessions);
+	steer_done(&server->calls);
+	recall_done(&server->calls.recall);
+	box_done(&server->box);
 	tls_closep(&server->tls);
 	close_fd(&server->local.fd);
 	close_fd(&server->remote.fd);
-	close_fd(&server->epoll_fd);
+	loop_done(&server->loop);
 }
 
 /* ---- Run ---- */
@@ -166,10 +159,9 @@ static void stop_ready(struct source *source, uint32_t events)
 	((struct stop *)source)->asked = true;
 }
 
-/* A connection may last for days: who was revoked meanwhile does not stay. */
+/* A connection may last for days: the list of revoked certificates holds for open ones too. */
 static void check_revoked(struct server *server)
 {
-	struct session *next;
 	struct stat st = { 0 };
 	char path[PATH_BYTES];
 
@@ -178,36 +170,25 @@ static void check_revoked(struct server *server)
 	     st.st_mtim.tv_nsec == server->revoked_stamp.tv_nsec))
 		return;
 	server->revoked_stamp = st.st_mtim;
-	for (struct session *session = server->sessions; session; session = next) {
-		next = session_next(session);
-		session_check(session);
-	}
+	sessions_end_revoked(&server->sessions);
 }
 
 static void sweep(struct server *server)
 {
 	uint64_t now = clock_ms();
-	struct session *next;
 
 	if (now - server->swept_ms < SWEEP_MS)
 		return;
 	server->swept_ms = now;
-	watch_sample(server);
-	steer_sweep(server, now);
-	metrics_sweep(server, now);
+	watch_sample(&server->box.watch);
+	steer_sweep(&server->calls, now);
+	metrics_sweep(&server->box, now);
 	check_revoked(server);
-	for (struct session *session = server->sessions; session; session = next) {
-		next = session_next(session);
-		session_sweep(session, now);
-	}
+	sessions_sweep(&server->sessions, now);
 }
 
-int server_run(struct server *server, struct error *err)
+static int open_signals(struct server *server, struct source *source, int *ret_fd, struct error *err)
 {
-	CLEANUP(close_fd) int fd = -1;
-	struct stop stop = { { stop_ready }, false };
-	struct alive_worker *worker;
-	struct epoll_event events[ROUND_EVENTS];
 	sigset_t signals;
 	int r;
 
@@ -215,24 +196,27 @@ int server_run(struct server *server, struct error *err)
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
-	fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	r = fd < 0 ? -errno : server_add(server, fd, &stop.source, EPOLLIN);
+	*ret_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	r = *ret_fd < 0 ? -errno : loop_add(&server->loop, *ret_fd, source, EPOLLIN);
+	return r < 0 ? error_set(err, r, "signals: %s", strerror(-r)) : 0;
+}
+
+int server_run(struct server *server, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	struct stop stop = { { stop_ready }, false };
+	struct alive_worker *worker;
+	int r = open_signals(server, &stop.source, &fd, err);
+
 	if (r < 0)
-		return error_set(err, r, "signals: %s", strerror(-r));
+		return r;
 	alive_open();
 	worker = alive_worker("server");
 	while (!stop.asked) {
-		int count = epoll_wait(server->epoll_fd, events, ROUND_EVENTS, SWEEP_MS);
-
-		if (count < 0 && errno != EINTR)
-			return error_set(err, -errno, "epoll: %s", strerror(errno));
-		for (int i = 0; i < count; i++) {
-			struct source *source = events[i].data.ptr;
-
-			source->ready(source, events[i].events);
-		}
+		if ((r = loop_round(&server->loop, SWEEP_MS, err)) < 0)
+			return r;
 		sweep(server);
-		session_free_ended(server);
+		sessions_free_ended(&server->sessions);
 		alive_tick(worker);
 	}
 	return 0;

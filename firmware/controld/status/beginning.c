@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From run.start on until begin has taken the run up or given it up, the record is the last run's: without
- * this mark who asks then would get the old run's end. It is gone with controld, which costs a moment's
- * status.
- */
-#include "controld/controld.h"
+#include "controld/status/beginning.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/base/paths.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#define BEGINS_MS 300000u /* to bring a large checkpoint from the store takes less */
+#define BEGINS_MS 300000u /* kiln-begin may fetch a large checkpoint from the store, which takes less */
 
 static bool is_later(const struct timespec *time, const struct timespec *than)
 {
@@ -26,7 +22,7 @@ static bool is_written(enum path folder, const char *name, const struct timespec
 	return stat(path_of(folder, name, path), &st) == 0 && is_later(&st.st_mtim, since);
 }
 
-/* The last attempt to begin failed. */
+/* Whether the last attempt to begin failed. */
 static bool has_failed(void)
 {
 	char path[PATH_BYTES];
@@ -34,46 +30,50 @@ static bool has_failed(void)
 	return access(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), F_OK) == 0;
 }
 
-void beginning_mark(struct server *server, bool goes_on)
+void beginning_mark(struct beginning *beginning, bool goes_on)
 {
-	struct beginning *beginning = &server->beginning;
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *record = NULL;
 	const char *id = "";
 	enum run_state state;
 
-	beginning_forget(server);
+	beginning_forget(beginning);
 	if (run_json(&text, NULL) == 0)
 		(void)!json_parse("run.json", text, strlen(text), &record, NULL);
 	(void)!json_get_string("run.json", record, "id", &id, NULL);
 	beginning->failed = has_failed();
-	/* One that is at work has nothing to begin; where it had halted the record says why. */
+	/* A run that trains has nothing to begin. A run that halted has a reason in its record. */
 	if (goes_on && !beginning->failed && run_state_get(&state, NULL) == 0 && state < RUN_STOPPED &&
 	    !cJSON_HasObjectItem(record, "reason"))
 		return;
 	(void)snprintf(beginning->run_id, sizeof(beginning->run_id), "%s", id);
-	/* The coarse one is the clock that stamps files. */
+	/* The kernel stamps files by the coarse clock. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &beginning->since);
 	beginning->since_ms = clock_ms();
 	beginning->goes_on = goes_on;
 }
 
-void beginning_forget(struct server *server)
+void beginning_forget(struct beginning *beginning)
 {
-	server->beginning.since_ms = 0;
+	beginning->since_ms = 0;
 }
 
-bool beginning_is(struct server *server, const char *run_id)
+/* What kiln-begin writes once it has decided: the state of a run that goes on, or its record where the run
+ * had halted; the note that it cannot begin, or the removal of an earlier note. */
+static bool is_decided(const struct beginning *beginning)
 {
-	const struct timespec *since = &server->beginning.since;
+	return is_written(PATH_RUN, "state", &beginning->since) ||
+	       (beginning->goes_on && is_written(PATH_RUN, "run.json", &beginning->since)) ||
+	       (beginning->failed && !has_failed()) ||
+	       is_written(PATH_RUNS, RUN_UNBEGUN_FILE, &beginning->since);
+}
 
-	if (!server->beginning.since_ms)
+bool beginning_is(struct beginning *beginning, const char *run_id)
+{
+	if (!beginning->since_ms)
 		return false;
-	/* A run that goes on gets its state anew, or its record, where it had halted. */
-	if (strcmp(server->beginning.run_id, run_id) != 0 ||
-	    clock_ms() - server->beginning.since_ms > BEGINS_MS || is_written(PATH_RUN, "state", since) ||
-	    (server->beginning.goes_on && is_written(PATH_RUN, "run.json", since)) ||
-	    (server->beginning.failed && !has_failed()) || is_written(PATH_RUNS, RUN_UNBEGUN_FILE, since))
-		beginning_forget(server);
-	return server->beginning.since_ms != 0;
+	if (strcmp(beginning->run_id, run_id) != 0 || clock_ms() - beginning->since_ms > BEGINS_MS ||
+	    is_decided(beginning))
+		beginning_forget(beginning);
+	return beginning->since_ms != 0;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the clock is set, for one whose sandbox forbids to ask the kernel (ProtectClock=): where
- * systemd-timesyncd runs there is its folder, and in it a mark once the clock is set; whoever else keeps
- * it, chrony say, leaves none, and systemd-timedated is asked. That one is started for each answer and
- * ends again, which the journal has: a box that idles would write for it all day.
+ * controld's unit has ProtectClock=, which forbids to ask the kernel. Where systemd-timesyncd runs, it has a
+ * folder in /run, with a mark once the clock is set. Other programs (chrony, say) leave no mark: then
+ * systemd-timedated is asked. systemd starts timedated for each question and logs that, so the answer is used
+ * for a minute: an idle box would fill its journal otherwise.
  */
+#include "controld/status/clock.h"
 #include "core/base/clock.h"
-
-#include "controld/controld.h"
 #include "core/base/log.h"
 #include "drivers/manager/manager.h"
 

@@ -1,27 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/controld.h"
+#include "controld/status/entries.h"
+#include "controld/status/figure.h"
 
 #include <string.h>
 #include <systemd/sd-journal.h>
 
-#define LINES_DEFAULT 50u
-#define LOOKED_MAX    20000u     /* entries, with those that cannot be read */
-#define TAIL_MAX      (3u << 20) /* bytes of messages in one answer */
-
-int journal_event_param(struct call *call, struct journal_filter *filter, struct error *err)
-{
-	const char *name = control_text(&call->request, "event", NULL);
-
-	if (!name)
-		return 0;
-	filter->events = true;
-	filter->event = event_by_name(name);
-	if (filter->event)
-		return 0;
-	call->code = CONTROL_PARAMS;
-	return error_set(err, -EINVAL, "%s: \"event\": there is no event \"%s\"", call->request.method->name,
-			 name);
-}
+#define LOOKED_MAX 20000u     /* entries, with those that cannot be read */
+#define TAIL_MAX   (3u << 20) /* bytes of messages in one answer */
 
 /* ---- One entry ---- */
 
@@ -29,7 +14,7 @@ static void add_field(cJSON *object, const char *key, sd_journal *journal, const
 {
 	CLEANUP(free_ptr) char *value = journal_field(journal, name);
 
-	(void)cJSON_AddItemToObject(object, key, value ? json_string(value) : cJSON_CreateNull());
+	figure_text(object, key, value);
 }
 
 static void add_unit(cJSON *object, sd_journal *journal)
@@ -42,10 +27,10 @@ static void add_unit(cJSON *object, sd_journal *journal)
 		value = journal_field(journal, names[i]);
 	if (value && (dot = strstr(value, ".service")) && !dot[strlen(".service")])
 		*dot = '\0';
-	(void)cJSON_AddItemToObject(object, "unit", value ? json_string(value) : cJSON_CreateNull());
+	figure_text(object, "unit", value);
 }
 
-/* As the table has them: who forges an event gives no other. */
+/* Adds a field as the table of events defines it: a forged entry cannot bring fields of its own. */
 static bool add_event_field(cJSON *object, const struct event_field *field, const char *value)
 {
 	char *end;
@@ -83,7 +68,7 @@ static void add_event(cJSON *object, sd_journal *journal, bool with_fields)
 	add_event_fields(object, journal, row);
 }
 
-cJSON *journal_entry(struct sd_journal *journal, bool with_fields)
+cJSON *entries_object(struct sd_journal *journal, bool with_fields)
 {
 	CLEANUP(free_ptr) char *cursor = NULL, *priority = journal_field(journal, "PRIORITY");
 	cJSON *object = cJSON_CreateObject();
@@ -108,7 +93,7 @@ cJSON *journal_entry(struct sd_journal *journal, bool with_fields)
 
 /* ---- The newest lines ---- */
 
-int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **ret_entries, struct error *err)
+int entries_tail(const struct journal_filter *filter, uint64_t lines, cJSON **ret_entries, struct error *err)
 {
 	CLEANUP(journal_closep) sd_journal *journal = NULL;
 	cJSON *entries;
@@ -125,7 +110,7 @@ int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **re
 	}
 	while (found < lines && looked++ < LOOKED_MAX && bytes < TAIL_MAX &&
 	       sd_journal_previous(journal) > 0) {
-		cJSON *entry = journal_entry(journal, filter->events);
+		cJSON *entry = entries_object(journal, filter->events);
 		const char *message;
 
 		if (!entry)
@@ -137,24 +122,4 @@ int journal_tail(const struct journal_filter *filter, uint64_t lines, cJSON **re
 	}
 	*ret_entries = entries;
 	return 0;
-}
-
-int method_log_tail(struct call *call, struct error *err)
-{
-	struct journal_filter filter = { .unit = control_text(&call->request, "unit", NULL),
-					 .events = control_flag(&call->request, "events"),
-					 .priority = control_integer(&call->request, "priority", 7) };
-	cJSON *entries = NULL;
-	int r = journal_event_param(call, &filter, err);
-
-	if (r < 0)
-		return r;
-	r = journal_tail(&filter, control_integer(&call->request, "lines", LINES_DEFAULT), &entries, err);
-	if (r < 0) {
-		call->code = CONTROL_UNAVAILABLE;
-		return r;
-	}
-	call->result = cJSON_CreateObject();
-	return cJSON_AddItemToObject(call->result, "entries", entries) ? 0
-								       : error_set(err, -ENOMEM, "no memory");
 }

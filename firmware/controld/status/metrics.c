@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The status object's figures as OpenMetrics text (OpenMetrics 1.0): one row a metric, left out where it is
- * null. Only what the older Prometheus text format reads as well, for node_exporter's textfile collector: no
- * stateset.
- */
-#include "controld/controld.h"
-
+#include "controld/status/metrics.h"
+#include "controld/status/status.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 
 #include <math.h>
 #include <string.h>
 
-#define TEXTFILE_MS  15000u
-#define CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define TEXTFILE_MS 15000u
 
 static const struct metric {
 	const char *name, *type, *path, *help; /* path: members of the status object */
@@ -65,7 +59,8 @@ static void write_metric(const struct metric *metric, const cJSON *status, FILE 
 		percent ? item->valuedouble / 100 : item->valuedouble);
 }
 
-/* A label's value: '\\', '"' and line ends are escaped (OpenMetrics 1.0, escaped-string). */
+/* Writes a label's value: '\\' and '"' are escaped (OpenMetrics 1.0, escaped-string), a line end becomes a
+ * space. */
 static void write_label(const char *text, FILE *out)
 {
 	for (; *text; text++) {
@@ -110,7 +105,7 @@ static void write_stalls(const cJSON *status, FILE *out)
 			json_member(item, "waited_s")->valuedouble);
 }
 
-static char *metrics_text(const cJSON *status)
+char *metrics_text(const cJSON *status)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -130,36 +125,25 @@ static char *metrics_text(const cJSON *status)
 	return NULL;
 }
 
-void metrics_sweep(struct server *server, uint64_t now_ms)
+void metrics_sweep(struct box *box, uint64_t now_ms)
 {
 	CLEANUP(json_free) cJSON *status = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
+	struct metrics_file *file = &box->metrics;
 	struct error err = { 0 };
 	char path[PATH_BYTES];
 	int r;
 
-	if (!server->metrics_dir || (server->metrics_ms && now_ms - server->metrics_ms < TEXTFILE_MS))
+	if (!file->dir || (file->tried_ms && now_ms - file->tried_ms < TEXTFILE_MS))
 		return;
-	server->metrics_ms = now_ms;
-	status = status_object(server);
+	file->tried_ms = now_ms;
+	status = status_object(box);
 	text = status ? metrics_text(status) : NULL;
 	if (!text)
 		return;
-	(void)snprintf(path, sizeof(path), "%s/kiln.prom", server->metrics_dir);
+	(void)snprintf(path, sizeof(path), "%s/kiln.prom", file->dir);
 	r = file_write_durable(path, text, strlen(text), &err);
-	if (r < 0 && !*server->metrics_error)
+	if (r < 0 && !*file->error)
 		log_warning("%s, trying again every %u s", err.text, TEXTFILE_MS / 1000);
-	(void)snprintf(server->metrics_error, sizeof(server->metrics_error), "%.255s", r < 0 ? err.text : "");
-}
-
-int method_metrics(struct call *call, struct error *err)
-{
-	CLEANUP(json_free) cJSON *status = status_object(call->server);
-	CLEANUP(free_ptr) char *text = status ? metrics_text(status) : NULL;
-
-	call->result = cJSON_CreateObject();
-	if (text && cJSON_AddStringToObject(call->result, "content_type", CONTENT_TYPE) &&
-	    cJSON_AddStringToObject(call->result, "text", text))
-		return 0;
-	return error_set(err, -ENOMEM, "no memory");
+	(void)snprintf(file->error, sizeof(file->error), "%.255s", r < 0 ? err.text : "");
 }

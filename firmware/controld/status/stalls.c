@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Why the device waits for data: kiln-fetchd's counters of the reader's waits, by stage, and what it chose as
- * it went.
- */
-#include "controld/controld.h"
+#include "controld/status/stalls.h"
+#include "controld/status/figure.h"
 
-#include <string.h>
+#include <math.h>
 
-/* What a wait for each stage says, for a person. */
+/* What it means for a person when the device waits for this stage. */
 static const char *const means[STALL_STAGES] = {
 	[STALL_LIST] = "the source was listed for the plan, which happens once a run",
 	[STALL_CACHE] = "the cache's disk",
@@ -47,8 +44,7 @@ static void add_now(cJSON *object, const struct status_fetchd *page)
 	}
 	now = cJSON_AddObjectToObject(object, "now");
 	(void)cJSON_AddStringToObject(now, "stage", status_stage_name((enum stall_stage)(page->stalled - 1)));
-	(void)cJSON_AddItemToObject(now, "key",
-				    *page->stalled_key ? json_string(page->stalled_key) : cJSON_CreateNull());
+	figure_text(now, "key", *page->stalled_key ? page->stalled_key : NULL);
 }
 
 static cJSON *tuning(const struct status_fetchd *page)
@@ -75,9 +71,8 @@ static cJSON *tuning(const struct status_fetchd *page)
 cJSON *stalls_object(const struct status *fetchd, const struct status *traind)
 {
 	const struct status_fetchd *page = fetchd ? &fetchd->fetchd : NULL;
-	cJSON *object;
+	cJSON *object = cJSON_CreateObject();
 
-	object = cJSON_CreateObject();
 	if (!page) {
 		(void)cJSON_AddNullToObject(object, "run");
 		return object;
@@ -85,27 +80,10 @@ cJSON *stalls_object(const struct status *fetchd, const struct status *traind)
 	(void)cJSON_AddItemToObject(object, "run", json_string(fetchd->run_id));
 	(void)cJSON_AddNumberToObject(object, "observed_s",
 				      (double)(fetchd->updated_us - fetchd->started_us) / 1e6);
-	if (traind)
-		(void)cJSON_AddNumberToObject(object, "device_waited_s",
-					      (double)traind->traind.waited_us / 1e6);
-	else
-		(void)cJSON_AddNullToObject(object, "device_waited_s");
+	figure_number(object, "device_waited_s", traind ? (double)traind->traind.waited_us / 1e6 : NAN);
 	(void)cJSON_AddItemToObject(object, "stages", stages(page));
 	(void)cJSON_AddNumberToObject(object, "ring_full_s", (double)page->full_us / 1e6);
 	add_now(object, page);
 	(void)cJSON_AddItemToObject(object, "tuning", tuning(page));
 	return object;
-}
-
-int method_stalls(struct call *call, struct error *err)
-{
-	const struct status *fetchd, *traind;
-
-	watch_sample(call->server);
-	fetchd = watch_newest(call->server, STATUS_FETCHD);
-	traind = watch_newest(call->server, STATUS_TRAIND);
-	if (fetchd && traind && strcmp(fetchd->run_id, traind->run_id) != 0)
-		traind = NULL;
-	call->result = stalls_object(fetchd, traind);
-	return call->result ? 0 : error_set(err, -ENOMEM, "no memory");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/controld.h"
+#include "controld/status/watch.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -8,32 +9,32 @@
 
 #define STALE_US 15000000u
 
-void watch_sample(struct server *server)
+void watch_sample(struct watch *watch)
 {
 	for (int daemon = 0; daemon < STATUS_DAEMONS; daemon++) {
-		struct watch *watch = &server->watch[daemon];
-		const struct status *last = watch->count ? &watch->sample[watch->count - 1] : NULL;
+		struct watched *of = &watch->of[daemon];
+		const struct status *last = of->count ? &of->sample[of->count - 1] : NULL;
 		struct status now;
 
 		if (status_read((enum status_daemon)daemon, &now, NULL) < 0) {
-			watch->count = 0;
+			of->count = 0;
 			continue;
 		}
 		if (last && (last->started_us != now.started_us || last->pid != now.pid))
-			watch->count = 0;
+			of->count = 0;
 		else if (last && last->updated_us == now.updated_us)
 			continue;
-		if (watch->count == WATCH_SAMPLES)
-			memmove(&watch->sample[0], &watch->sample[1], --watch->count * sizeof(now));
-		watch->sample[watch->count++] = now;
+		if (of->count == WATCH_SAMPLES)
+			memmove(&of->sample[0], &of->sample[1], --of->count * sizeof(now));
+		of->sample[of->count++] = now;
 	}
 }
 
-const struct status *watch_newest(const struct server *server, enum status_daemon daemon)
+const struct status *watch_newest(const struct watch *watch, enum status_daemon daemon)
 {
-	const struct watch *watch = &server->watch[daemon];
+	const struct watched *of = &watch->of[daemon];
 
-	return watch->count ? &watch->sample[watch->count - 1] : NULL;
+	return of->count ? &of->sample[of->count - 1] : NULL;
 }
 
 bool watch_is_alive(const struct status *status)
@@ -41,15 +42,15 @@ bool watch_is_alive(const struct status *status)
 	return status->pid > 0 && (kill(status->pid, 0) == 0 || errno == EPERM);
 }
 
-double watch_rate(const struct server *server, enum status_daemon daemon, size_t offset)
+double watch_rate(const struct watch *watch, enum status_daemon daemon, size_t offset)
 {
-	const struct watch *watch = &server->watch[daemon];
-	const struct status *first = &watch->sample[0], *last = watch_newest(server, daemon);
+	const struct watched *of = &watch->of[daemon];
+	const struct status *first = &of->sample[0], *last = watch_newest(watch, daemon);
 	struct timespec now;
 	uint64_t from, to;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (!last || watch->count < 2 || !watch_is_alive(last) || last->updated_us <= first->updated_us ||
+	if (!last || of->count < 2 || !watch_is_alive(last) || last->updated_us <= first->updated_us ||
 	    (uint64_t)now.tv_sec * 1000000u > last->updated_us + STALE_US)
 		return NAN;
 	memcpy(&from, (const char *)first + offset, sizeof(from));

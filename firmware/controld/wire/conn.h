@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One client's connection, whatever carries it: a transport is three functions and a role.
- * Nothing blocks: the descriptor is in epoll, level-triggered.
+ * One client's connection, over whichever transport. A transport (conn_unix.c, conn_tls.c) is a few functions
+ * and a role. No function blocks; the session that owns the connection watches its descriptor.
  */
 #pragma once
 
@@ -12,14 +12,15 @@
 struct conn;
 
 struct conn_type {
-	/* Bytes, 0 at the end of what the client sends, -EAGAIN, or another negative errno: it is broken. */
+	/* Returns the number of bytes; 0 at the end of what the client sends; -EAGAIN; or another negative
+	 * errno for a broken connection. */
 	ssize_t (*read)(struct conn *conn, void *data, size_t bytes);
 	ssize_t (*write)(struct conn *conn, const void *data, size_t bytes);
-	void (*close)(struct conn *conn); /* and frees it */
-	/* What epoll cannot know; NULL where the descriptor is all there is. */
+	void (*close)(struct conn *conn); /* closes and frees */
+	/* TLS keeps bytes and wishes of its own that epoll does not see. NULL: the descriptor tells all. */
 	bool (*wants_write)(const struct conn *conn);
-	size_t (*buffered)(const struct conn *conn);
-	/* Whether who it is may not be here any more; NULL where that does not change. */
+	size_t (*buffered)(const struct conn *conn); /* bytes that are decrypted and not read yet */
+	/* Whether the client's certificate was revoked since the handshake. NULL: clients have none. */
 	bool (*is_revoked)(struct conn *conn);
 };
 
@@ -27,18 +28,20 @@ struct conn {
 	const struct conn_type *type;
 	int fd;
 	enum control_role role;
-	bool known;      /* false: who it is is still to be found out, by reading */
+	bool known;      /* role, who and caller are set; false during a TLS handshake, which read() does */
 	char who[128];   /* for the log: the user, or the certificate's name and the address */
-	uint64_t caller; /* idempotency keys are the caller's own: the user's id, the certificate's hash */
+	uint64_t caller; /* whose idempotency keys: the user's id, or a hash of the certificate */
 };
 
-/* Of an accepted Unix socket, which it owns from then on, also on failure. The role is the greatest that
- * root, the groups kiln-admin, kiln-operate and kiln-view give, or below KILN_ROOT being this process's own
- * user. */
+/* Wraps an accepted Unix socket. The role is the greatest that the peer's credentials give: root and members
+ * of kiln-admin are admin, then kiln-operate, then kiln-view. Below KILN_ROOT this process's own user is
+ * admin. Owns: `fd`, also on failure. */
 MUST_CHECK int conn_unix(int fd, struct conn **ret_conn, struct error *err);
 
 struct tls;
-/* The same of an accepted TCP socket; the role is the certificate's OU. What goes wrong later is logged. */
+/* Wraps an accepted TCP socket. The role is the OU of the client's certificate. A handshake that fails later
+ * is an event (client.refused).
+ * Owns: `fd`, also on failure. */
 MUST_CHECK int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err);
 
 static inline void conn_closep(struct conn **conn)

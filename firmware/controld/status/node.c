@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine: what the kernel says of it, and the trainer of its device. */
-#include "controld/controld.h"
+#include "controld/status/node.h"
+#include "controld/status/figure.h"
 #include "core/base/paths.h"
 #include "core/base/version.h"
 #include "core/box/image.h"
@@ -14,7 +14,7 @@
 
 #define TEMPERATURES_MAX 64
 
-/* A file with one whole number; null where there is none. */
+/* Adds the number that is the one line of a file; null where there is no such file or number. */
 static void add_number_of(cJSON *object, const char *key, const char *path)
 {
 	char text[32], *end;
@@ -34,7 +34,7 @@ cJSON *node_disk(void)
 	cJSON *object;
 	char *slash;
 
-	/* Before the first run its folder is not there: the one above it is on the same disk. */
+	/* Before the first run there is no folder of runs: the folders above it are on the same disk. */
 	(void)path_of(PATH_RUNS, NULL, path);
 	while (statvfs(path, &disk) < 0 && (slash = strrchr(path, '/')) && slash != path)
 		*slash = '\0';
@@ -108,7 +108,7 @@ static cJSON *hugepages(void)
 	return object;
 }
 
-/* The first one: systemd pets it (RuntimeWatchdogSec=). */
+/* The first watchdog: systemd resets it regularly (RuntimeWatchdogSec=). */
 static cJSON *watchdog(void)
 {
 	char text[64] = "";
@@ -142,30 +142,24 @@ static void add_system(cJSON *object)
 		}
 }
 
-int method_node_info(struct call *call, struct error *err)
+cJSON *node_info(const struct status *traind)
 {
-	const struct status *traind;
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	cJSON *object = call->result = cJSON_CreateObject();
+	const char *device = traind && *traind->traind.device ? traind->traind.device : NULL;
+	cJSON *object = cJSON_CreateObject();
 
 	if (!object)
-		return error_set(err, -ENOMEM, "no memory");
-	watch_sample(call->server);
-	traind = watch_newest(call->server, STATUS_TRAIND);
+		return NULL;
 	add_system(object);
 	(void)cJSON_AddStringToObject(object, "version", KILN_VERSION);
 	(void)image_add(object);
 	(void)cJSON_AddNumberToObject(object, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
 	(void)json_add_u64(object, "memory_bytes", (uint64_t)pages * (uint64_t)page);
 	(void)cJSON_AddItemToObject(object, "hugepages", hugepages());
-	(void)cJSON_AddItemToObject(
-		object, "gpu",
-		traind && *traind->traind.device
-			? json_string(strndupa(traind->traind.device, sizeof(traind->traind.device)))
-			: cJSON_CreateNull());
+	figure_text(object, "gpu", device ? strndupa(device, sizeof(traind->traind.device)) : NULL);
 	(void)cJSON_AddItemToObject(object, "nics", nics());
 	(void)cJSON_AddItemToObject(object, "watchdog", watchdog());
 	(void)cJSON_AddItemToObject(object, "disk", node_disk());
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());
-	return 0;
+	return object;
 }

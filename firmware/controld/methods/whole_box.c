@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done to the whole box: each is one word to kiln-steer, which starts a unit. */
-#include "controld/controld.h"
+/* What is done to the whole box: each method is one word to kiln-steer, which starts a unit. */
+#include "controld/call/steer.h"
+#include "controld/methods/methods.h"
 
 static int start(struct call *call, const char *word, struct error *err)
 {
-	call->result = cJSON_CreateObject();
-	return cJSON_AddTrueToObject(call->result, "started") ? steer_say(call, word, NULL, err)
-							      : error_set(err, -ENOMEM, "no memory");
+	int r = call_result_true(call, "started", err);
+
+	return r < 0 ? r : steer_say(call, word, NULL, err);
 }
 
 int method_factory_reset(struct call *call, struct error *err)

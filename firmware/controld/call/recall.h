@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was done under which idempotency key. A client that lost the answer of an acting request sends the
+ * request once more with the same key, and gets the first answer in the place of a second act.
+ *
+ * The table holds the last RECALL_MAX results, the oldest is replaced. It lives in memory alone: a restart of
+ * controld forgets every key, as core/control/control.h tells clients.
+ */
+#pragma once
+
+#include "core/control/control.h"
+#include "drivers/digest/digest.h"
+
+#define RECALL_MAX 128u
+
+struct recall {
+	struct recalled {
+		char key[CONTROL_KEY_MAX + 1];
+		uint64_t caller;
+		char request[DIGEST_HEX_BYTES]; /* digest of method and parameters */
+		cJSON *result;                  /* NULL = an empty row */
+	} done[RECALL_MAX];
+	size_t next;
+};
+
+/* Looks for an earlier result of this caller's key (request->key, not NULL).
+ * Returns 1: *ret_result is a copy of the result, the caller's; 0: the key is new.
+ * Errors: -EINVAL the key was used for another method or other parameters. */
+MUST_CHECK int recall_find(const struct recall *recall, uint64_t caller,
+			   const struct control_request *request, cJSON **ret_result, struct error *err);
+
+/* Whether two requests have the same caller, key, method and parameters; false where one has no key. */
+bool recall_is_same(uint64_t caller, const struct control_request *request, uint64_t other_caller,
+		    const struct control_request *other);
+
+/* Remembers a copy of the result of a request that has a key. */
+void recall_add(struct recall *recall, uint64_t caller, const struct control_request *request,
+		const cJSON *result);
+void recall_done(struct recall *recall);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One function a method of core/control/control.h. The request is checked already: role, names, types and
+ * bounds of the parameters.
+ *
+ * A method returns 0 with call->result set; CALL_LATER after steer_say(); or a negative errno with err and
+ * call->code, which is CONTROL_INTERNAL unless the method sets it. No method blocks but on files.
+ */
+#pragma once
+
+#include "controld/call/call.h"
+#include "controld/status/box.h"
+
+typedef int method_fn(struct call *call, struct error *err);
+
+/* look.c: tell, change nothing */
+method_fn method_status, method_node_info, method_stalls, method_metrics, method_log_tail,
+	method_events_subscribe;
+/* runs.c: runs and checkpoints on the disk */
+method_fn method_run_list, method_run_show, method_checkpoint_list;
+/* run_start.c, run_change.c */
+method_fn method_run_start;
+method_fn method_run_stop, method_run_pause, method_run_resume, method_checkpoint_now;
+/* config.c, cache.c */
+method_fn method_config_show, method_config_check, method_config_apply;
+method_fn method_cache_status, method_cache_preload, method_cache_pin, method_cache_drop;
+/* whole_box.c, update.c */
+method_fn method_factory_reset, method_power_off;
+method_fn method_update_install;

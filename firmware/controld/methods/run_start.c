@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run.start: a new run, or the current one once more where it has not ended. The values that hold for one run
+ * alone go into a note that kiln-begin reads (next.json); then kiln-steer starts kiln-begin.
+ */
+#include "controld/call/steer.h"
+#include "controld/methods/methods.h"
+#include "controld/methods/wish.h"
+#include "core/base/paths.h"
+#include "core/box/tonight.h"
+#include "core/config/config.h"
+
+#include <string.h>
+
+static const struct {
+	const char *param, *key;
+} overrides[] = { { "epochs", "run.epochs" }, { "seed", "run.seed" }, { "start_from", "run.start_from" } };
+#define OVERRIDES (sizeof(overrides) / sizeof(overrides[0]))
+#define NEXT_FILE "next.json"
+
+static const cJSON *param(const struct call *call, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(call->request.params, name);
+}
+
+/* {version, adopt, overrides} of the next new run. NULL: no memory. */
+static cJSON *next_run(const struct call *call, bool *ret_any)
+{
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	cJSON *list = cJSON_AddObjectToObject(json, "overrides");
+	const cJSON *adopt = param(call, "adopt");
+
+	if (!list || !cJSON_AddNumberToObject(json, "version", 1) ||
+	    (adopt && !cJSON_AddItemToObject(json, "adopt", cJSON_Duplicate(adopt, false))))
+		return NULL;
+	for (size_t i = 0; i < OVERRIDES; i++) {
+		const cJSON *item = param(call, overrides[i].param);
+
+		if (item && !cJSON_AddItemToObject(list, overrides[i].key, cJSON_Duplicate(item, false)))
+			return NULL;
+	}
+	*ret_any = list->child || adopt;
+	return TAKE(json);
+}
+
+/* Writes the note for kiln-begin; without values removes a note of an earlier day. */
+static int write_next_run(const struct call *call, struct error *err)
+{
+	bool any = false;
+	CLEANUP(json_free) cJSON *json = next_run(call, &any);
+	CLEANUP(free_ptr) char *text = NULL;
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	int r;
+
+	if (!json)
+		return call_no_memory(err);
+	(void)path_of(PATH_RUNS, NEXT_FILE, path);
+	if (!any)
+		return unlink(path) < 0 && errno != ENOENT
+			       ? error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno))
+			       : 0;
+	if ((r = path_make(path_of(PATH_RUNS, NULL, folder), err)) < 0)
+		return r;
+	r = json_print(json, &text, err);
+	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
+}
+
+static bool has_overrides(const struct call *call)
+{
+	for (size_t i = 0; i < OVERRIDES; i++)
+		if (param(call, overrides[i].param))
+			return true;
+	return false;
+}
+
+/* A run that was not started leaves no note for another night (steer_done_fn). After a time-out kiln-begin
+ * may have started and need the note. */
+static int started(struct call *call, int r, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	(void)err;
+	if (r < 0 && r != -ETIMEDOUT) {
+		(void)unlink(path_of(PATH_RUNS, NEXT_FILE, path));
+		beginning_forget(&call->box->beginning);
+	}
+	return r;
+}
+
+static int not_allowed(struct call *call)
+{
+	call->code = CONTROL_STATE;
+	return -EPERM;
+}
+
+/* An unfinished run goes on; this wish replaces those before. */
+static int go_on(struct call *call, enum run_state state, struct error *err)
+{
+	const cJSON *adopt = param(call, "adopt");
+	CLEANUP(run_done) struct run run = { 0 };
+	struct run_want want;
+	int r;
+
+	if (has_overrides(call))
+		return error_set(err, not_allowed(call),
+				 "the run is %s: it goes on as it began, without other values",
+				 run_state_name(state));
+	if ((r = run_load(&run, err)) < 0)
+		return r;
+	if (adopt && strcmp(adopt->valuestring, run.id) != 0)
+		return error_set(err, not_allowed(call),
+				 "%s is %s, so no other run is adopted: let it end, or reset it", run.id,
+				 run_state_name(state));
+	if ((r = wish_state(RUN_RUNNING, &want, err)) < 0)
+		return r;
+	return cJSON_AddStringToObject(call->result, "run", run.id) ? 0 : call_no_memory(err);
+}
+
+static int begin_new(struct call *call, struct error *err)
+{
+	return cJSON_AddNullToObject(call->result, "run") ? write_next_run(call, err) : call_no_memory(err);
+}
+
+int method_run_start(struct call *call, struct error *err)
+{
+	enum run_state state;
+	int r = run_state_get(&state, err);
+	bool goes_on = r == 0 && !run_state_is_final(state);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (!goes_on && (r = conf_check(config_path(0, NULL), err)) < 0) {
+		call->code = r == -ENOMEM ? CONTROL_INTERNAL : CONTROL_CONFIG;
+		return r;
+	}
+	if ((r = call_result_true(call, "started", err)) < 0 ||
+	    (r = goes_on ? go_on(call, state, err) : begin_new(call, err)) < 0)
+		return r;
+	/* A person is there, so the box does not power off by itself after this run. */
+	if ((r = tonight_begin(false, err)) < 0)
+		return r;
+	run_asked_over(false);
+	beginning_mark(&call->box->beginning, goes_on);
+	r = steer_say(call, "run.start", started, err);
+	return r < 0 ? started(call, r, err) : r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person wants of the current run, as traind reads it between two steps (struct run_want,
+ * core/run/run.h). Each wish that changes something gets the next sequence number, by which traind knows what
+ * is new.
+ */
+#pragma once
+
+#include "core/run/run.h"
+
+/* Wants the run in this state; no new wish where it is wanted already. */
+MUST_CHECK int wish_state(enum run_state wanted, struct run_want *ret_want, struct error *err);
+/* Wants one more checkpoint. */
+MUST_CHECK int wish_checkpoint(struct run_want *ret_want, struct error *err);

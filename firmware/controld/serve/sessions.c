@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controld/serve/sessions.h"
+#include "controld/serve/session.h"
+#include "core/base/clock.h"
+
+/* ---- Begin and end ---- */
+
+/* Why a client must go at once; NULL = it may stay. */
+static const char *unwelcome(const struct session *session, enum control_code *ret_code)
+{
+	const struct conn *conn = session->conn;
+
+	*ret_code = CONTROL_LIMIT;
+	if (session->crowd->clients > session->crowd->clients_max)
+		return "too many connections";
+	*ret_code = CONTROL_REFUSED;
+	if (conn->known && conn->role == CONTROL_NOBODY)
+		return "your user is in none of the groups kiln-view, kiln-operate, kiln-admin";
+	return NULL;
+}
+
+void sessions_add(struct sessions *sessions, struct crowd *crowd, struct conn *conn)
+{
+	struct session *session = session_new(sessions, crowd, conn);
+	enum control_code code;
+	const char *why;
+
+	if (!session) {
+		conn_closep(&conn);
+		return;
+	}
+	why = unwelcome(session, &code);
+	if (!why)
+		return;
+	session_say_refused(conn, why);
+	/* Before the TLS handshake there is no way to tell a client anything. */
+	if (!conn->known) {
+		session_end(session);
+		return;
+	}
+	session->closes = true;
+	session_queue(session, control_reply_error(NULL, code, why));
+	session_go_on(session);
+}
+
+void sessions_free_ended(struct sessions *sessions)
+{
+	while (sessions->ended) {
+		struct session *session = sessions->ended;
+
+		sessions->ended = session->next;
+		free(session);
+	}
+}
+
+void sessions_done(struct sessions *sessions)
+{
+	while (sessions->first)
+		session_end(sessions->first);
+	sessions_free_ended(sessions);
+}
+
+/* ---- Time limits ---- */
+
+static void drop_late(struct session *session, const char *what, unsigned seconds)
+{
+	char why[96];
+
+	(void)snprintf(why, sizeof(why), "%s within %u s", what, seconds);
+	session_say_dropped(session, why);
+	session_end(session);
+}
+
+static void sweep_one(struct session *session, uint64_t now_ms)
+{
+	uint64_t waited_s = (now_ms - session->since_ms) / 1000;
+
+	if (!session->conn)
+		return; /* dropped for the memory of a session before it */
+	if (!session->conn->known) {
+		if (waited_s >= CONTROL_REQUEST_S)
+			drop_late(session, "no handshake", CONTROL_REQUEST_S);
+	} else if (session->out.end) {
+		if (waited_s >= CONTROL_REPLY_S)
+			drop_late(session, "it took none of its answer", CONTROL_REPLY_S);
+	} else if (session->call) {
+		return; /* a word to kiln-steer has a time limit of its own */
+	} else if (session->follow) {
+		session_queue_events(session);
+		session_go_on(session);
+	} else if (session->in.end) {
+		if (waited_s < CONTROL_REQUEST_S)
+			return;
+		session->closes = true;
+		session_queue(session,
+			      control_reply_error(NULL, CONTROL_TIMEOUT, "the request took too long"));
+		session_go_on(session);
+	} else if (waited_s >= CONTROL_IDLE_S) {
+		session_end(session);
+	}
+}
+
+void sessions_sweep(struct sessions *sessions, uint64_t now_ms)
+{
+	struct session *next;
+
+	for (struct session *session = sessions->first; session; session = next) {
+		next = session->next;
+		sweep_one(session, now_ms);
+	}
+}
+
+void sessions_end_revoked(struct sessions *sessions)
+{
+	struct session *next;
+
+	for (struct session *session = sessions->first; session; session = next) {
+		struct conn *conn = session->conn;
+
+		next = session->next;
+		if (!conn || !conn->type->is_revoked || !conn->type->is_revoked(conn))
+			continue;
+		session_say_dropped(session, "the certificate is revoked");
+		session_end(session);
+	}
+}

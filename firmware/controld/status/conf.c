@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controld/status/conf.h"
+#include "core/config/config.h"
+#include "model/build.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define MISTAKES_MAX 65536u
+
+/* Copies what config_check() printed. Each line begins with the path of the file here, maybe one in memory;
+ * the client knows the file as kiln.conf. */
+static void copy_lines(const char *said, const char *path, struct error *err)
+{
+	size_t length = strlen(path), used = 0;
+
+	err->text[0] = '\0';
+	while (*said && used < sizeof(err->text) - 1) {
+		int line = (int)strcspn(said, "\n");
+		bool named = strncmp(said, path, length) == 0;
+		int n = snprintf(err->text + used, sizeof(err->text) - used, "%s%s%.*s", used ? "\n" : "",
+				 named ? "kiln.conf" : "", named ? line - (int)length : line,
+				 said + (named ? length : 0));
+
+		used += n > 0 ? (size_t)n : 0;
+		said += line + (said[line] == '\n');
+	}
+}
+
+int conf_check(const char *path, struct error *err)
+{
+	CLEANUP(free_ptr) char *said = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&said, &bytes);
+	int r;
+
+	if (!out)
+		return error_set(err, -ENOMEM, "no memory");
+	r = config_check(path, graph_check, out);
+	if (fclose(out) != 0)
+		return error_set(err, -ENOMEM, "no memory");
+	if (r == 0)
+		return 0;
+	(void)error_set(err, r, "the configuration is not good");
+	if (bytes > MISTAKES_MAX)
+		said[MISTAKES_MAX] = '\0';
+	copy_lines(said, path, err);
+	return r;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+const char *conf_mistake(struct conf *conf)
+{
+	const char *file = config_path(0, NULL);
+	struct error err = { 0 };
+	struct stat st;
+
+	if (stat(file, &st) < 0) {
+		*conf = (struct conf){ 0 };
+		return NULL;
+	}
+	if (!is_same_time(&st.st_mtim, &conf->stamp)) {
+		conf->stamp = st.st_mtim;
+		conf->first[0] = '\0';
+		if (conf_check(file, &err) < 0)
+			(void)snprintf(conf->first, sizeof(conf->first), "%.*s", (int)strcspn(err.text, "\n"),
+				       err.text);
+	}
+	return *conf->first ? conf->first : NULL;
+}

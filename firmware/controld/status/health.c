@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controld/status/health.h"
+#include "controld/status/figure.h"
+#include "core/base/paths.h"
+#include "core/box/data_disk.h"
+#include "core/config/config.h"
+#include "drivers/notify/alive.h"
+
+#include <string.h>
+
+#define DISK_LOW_PERCENT 5.0
+#define DEAD_US          15000000u /* systemd restarts a daemon in less */
+#define REASON_MAX       65536u
+#define BEGIN_S          60u /* a device that is slow to open takes less */
+
+static bool is_dead(const struct view *view, const struct status *page)
+{
+	return page && !watch_is_alive(page) && view->now_us > page->updated_us + DEAD_US;
+}
+
+/* The run began long enough ago that every daemon should have begun too. */
+static bool is_under_way(const struct view *view)
+{
+	uint64_t started_s;
+
+	return json_get_u64("run.json", view->record, "started_s", &started_s, NULL) == 0 &&
+	       view->now_us > (started_s + BEGIN_S) * 1000000u;
+}
+
+/* Why nothing is uploaded; NULL = uploadd runs. uploadd ends for good over an error that waiting does not
+ * mend (a wrong credential, say), and its page goes with it; the run goes on. */
+static const char *no_uploads(const struct view *view, char *out, size_t size)
+{
+	const struct status *page = watch_newest(&view->box->watch, STATUS_UPLOADD);
+	char words[512];
+
+	if (page && watch_is_alive(page))
+		return NULL;
+	if (alive_last_words(STATUS_UPLOADD, words, sizeof(words)))
+		(void)snprintf(out, size, "uploadd ended: %s", words);
+	else if (!page && is_under_way(view))
+		(void)snprintf(out, size, "kiln-uploadd does not run; kiln log tells why");
+	else
+		return NULL;
+	return out;
+}
+
+/* What keeps the next run from beginning, whatever the record says of the last run; NULL = nothing. */
+static const char *obstacle(struct box *box, char *out, size_t size)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	const char *mistake = conf_mistake(&box->conf);
+	char path[PATH_BYTES];
+	struct error err;
+
+	if (data_disk_check(&err) < 0)
+		return (void)snprintf(out, size, "%.500s", err.text), out;
+	if (mistake)
+		return mistake;
+	if (file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), REASON_MAX, &text, NULL, NULL) < 0)
+		return NULL;
+	(void)snprintf(out, size, "the run does not begin: %s", text);
+	return out;
+}
+
+/* Why an unfinished run is not well; NULL = it is. */
+static const char *trouble(const struct view *view, char *out, size_t size)
+{
+	const struct status *pages[] = { view->fetchd, view->traind, view->uploadd };
+	const cJSON *free_percent = cJSON_GetObjectItemCaseSensitive(view->disk, "free_percent");
+	const cJSON *reason = view_noted(view, "reason");
+	const char *why;
+
+	if (cJSON_IsString(reason))
+		return reason->valuestring;
+	for (int i = 0; i < STATUS_DAEMONS; i++) {
+		const char *name = status_daemon_name((enum status_daemon)i);
+
+		if (pages[i] && strcmp(pages[i]->phase, "degraded") == 0)
+			return (void)snprintf(out, size, "%s: %s", name, pages[i]->text), out;
+		if (pages[i] && *pages[i]->degraded)
+			return (void)snprintf(out, size, "%s: %s", name, pages[i]->degraded), out;
+		if (is_dead(view, pages[i]))
+			return (void)snprintf(out, size, "%s does not run: %s", name, pages[i]->text), out;
+	}
+	if ((why = obstacle(view->box, out, size)))
+		return why;
+	/* A trainer that began has a page for this run. */
+	if (!view->traind && is_under_way(view))
+		return "kiln-traind has not begun; kiln log tells why";
+	if ((why = no_uploads(view, out, size)))
+		return why;
+	if (cJSON_IsNumber(free_percent) && free_percent->valuedouble < DISK_LOW_PERCENT)
+		return (void)snprintf(out, size, "the disk has %.1f %% left", free_percent->valuedouble), out;
+	return NULL;
+}
+
+/* Why a person should look; NULL = all is well. */
+static const char *degraded(const struct view *view, char *out, size_t size)
+{
+	bool active = strcmp(view->state, "running") == 0 || strcmp(view->state, "paused") == 0 ||
+		      strcmp(view->state, "stopping") == 0;
+	const char *why = active ? trouble(view, out, size) : obstacle(view->box, out, size);
+
+	if (why || !*view->box->metrics.error)
+		return why;
+	/* A person who watches the metrics alone would see the last ones for ever. */
+	(void)snprintf(out, size, "control.metrics_dir: %s", view->box->metrics.error);
+	return out;
+}
+
+/* What to say of a run that is well, or of none; NULL = nothing. */
+static const char *remark(const struct view *view)
+{
+	const cJSON *reason = view_noted(view, "reason");
+
+	if (!view->record)
+		return access(config_path(0, NULL), F_OK) == 0 ? "there was no run yet"
+							       : "there was no run yet, and there is no "
+								 "configuration: kiln config apply FILE";
+	if (cJSON_IsString(reason))
+		return reason->valuestring;
+	return view->traind && watch_is_alive(view->traind) ? view->traind->text : NULL;
+}
+
+void health_add(cJSON *object, const struct view *view)
+{
+	const char *state = "degraded", *why;
+	char text[1024];
+
+	if (!view->record && view->record_error.code && view->record_error.code != -ENOENT) {
+		why = view->record_error.text;
+	} else if (view->begins) {
+		state = "beginning";
+		why = "a run was asked for, and kiln-begin is at it";
+	} else if (!(why = degraded(view, text, sizeof(text)))) {
+		state = view->state;
+		why = remark(view);
+	}
+	figure_text(object, "state", state);
+	figure_text(object, "why", why);
+}

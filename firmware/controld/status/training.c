@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controld/status/training.h"
+#include "controld/status/figure.h"
+#include "controld/status/stalls.h"
+#include "core/run/spool.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- The run ---- */
+
+static void add_run(cJSON *object, const struct view *view)
+{
+	static const char *const copied[] = { "id",     "name",        "state",      "started_s", "metrics",
+					      "reason", "left_behind", "quarantine", "changed" };
+	struct run_want want;
+	cJSON *run;
+
+	if (!view->record) {
+		(void)cJSON_AddNullToObject(object, "run");
+		return;
+	}
+	run = cJSON_AddObjectToObject(object, "run");
+	for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++) {
+		const cJSON *item = view_noted(view, copied[i]);
+
+		(void)cJSON_AddItemToObject(run, copied[i],
+					    item ? cJSON_Duplicate(item, true) : cJSON_CreateNull());
+	}
+	figure_text(run, "wanted", run_want_get(&want, NULL) == 0 ? run_state_name(want.state) : NULL);
+	(void)json_add_u64(run, "epochs_done", (uint64_t)cJSON_GetArraySize(view_noted(view, "epochs")));
+}
+
+/* Without a page of the trainer: whole epochs, as the record has them. */
+static void add_noted_progress(cJSON *progress, const struct view *view)
+{
+	double done = cJSON_GetArraySize(view_noted(view, "epochs")), epochs = NAN;
+	CLEANUP(run_done) struct run run = { 0 };
+
+	if (view->record && run_load(&run, NULL) == 0)
+		epochs = (double)run.config.run.epochs;
+	figure_number(progress, "epoch", done > 0 ? done : NAN);
+	figure_number(progress, "epochs", epochs);
+	figure_number(progress, "step", view_noted_number(view, "step"));
+	(void)cJSON_AddNullToObject(progress, "epoch_step");
+	(void)cJSON_AddNullToObject(progress, "epoch_steps");
+	if (strcmp(view->state, "finished") == 0)
+		figure_number(progress, "percent", 100);
+	else
+		figure_number(progress, "percent",
+			      done > 0 && epochs > 0 ? fmin(100, 100 * done / epochs) : NAN);
+	(void)cJSON_AddNullToObject(progress, "eta_s");
+}
+
+static void add_progress(cJSON *object, const struct view *view)
+{
+	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
+	double steps = page ? (double)page->epochs * (double)page->epoch_steps : 0;
+	double rate =
+		page ? watch_rate(&view->box->watch, STATUS_TRAIND, offsetof(struct status, traind.step))
+		     : NAN;
+	cJSON *progress = cJSON_AddObjectToObject(object, "progress");
+
+	if (!page) {
+		add_noted_progress(progress, view);
+		return;
+	}
+	(void)json_add_u64(progress, "epoch", page->epoch + 1);
+	(void)json_add_u64(progress, "epochs", page->epochs);
+	(void)json_add_u64(progress, "step", page->step);
+	(void)json_add_u64(progress, "epoch_step", page->epoch_step);
+	figure_count(progress, "epoch_steps", page->epoch_steps, page->epoch_steps);
+	figure_number(progress, "percent", steps > 0 ? fmin(100, 100 * (double)page->step / steps) : NAN);
+	figure_number(progress, "eta_s",
+		      steps > 0 && rate > 0 ? fmax(0, (steps - (double)page->step) / rate) : NAN);
+}
+
+static void add_rates(cJSON *object, const struct view *view)
+{
+	const struct watch *watch = &view->box->watch;
+	cJSON *rates = cJSON_AddObjectToObject(object, "rates");
+	bool trains = view->traind != NULL;
+
+	figure_number(rates, "records_per_s",
+		      trains ? watch_rate(watch, STATUS_TRAIND, offsetof(struct status, traind.rows)) : NAN);
+	figure_number(rates, "bytes_per_s",
+		      view->fetchd ? watch_rate(watch, STATUS_FETCHD, offsetof(struct status, fetchd.bytes))
+				   : NAN);
+	figure_number(rates, "gpu_busy_percent",
+		      trains ? watch_rate(watch, STATUS_TRAIND, offsetof(struct status, traind.busy_us)) / 1e4
+			     : NAN);
+	figure_number(rates, "waiting_percent",
+		      trains ? watch_rate(watch, STATUS_TRAIND, offsetof(struct status, traind.waited_us)) /
+				       1e4
+			     : NAN);
+}
+
+static void add_quality(cJSON *object, const struct view *view)
+{
+	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
+
+	figure_number(object, "loss", page ? page->loss : view_noted_number(view, "loss"));
+	figure_number(object, "accuracy", page ? page->accuracy : view_noted_number(view, "accuracy"));
+	figure_number(object, "validation_loss",
+		      page ? page->validation_loss : view_noted_number(view, "validation_loss"));
+	figure_number(object, "validation_accuracy",
+		      page ? page->validation_accuracy : view_noted_number(view, "validation_accuracy"));
+}
+
+/* ---- Checkpoints ---- */
+
+struct newest {
+	const char *run_id;
+	uint64_t step, time_s;
+};
+
+static int note_newest(void *context, const char *name, uint64_t bytes)
+{
+	struct newest *newest = context;
+	int64_t step = spool_checkpoint_step(name);
+	char path[PATH_BYTES];
+	struct stat st;
+
+	(void)bytes;
+	if (step < 0 || (uint64_t)step < newest->step)
+		return 0;
+	newest->step = (uint64_t)step;
+	newest->time_s = stat(spool_path(newest->run_id, name, path), &st) == 0 ? (uint64_t)st.st_mtime : 0;
+	return 0;
+}
+
+/* The newest checkpoint that the trainer's page or the disk knows of. The disk may be ahead: a trainer that
+ * ends writes its last checkpoint after its last page. */
+static void add_checkpoint(cJSON *object, const struct view *view)
+{
+	const struct status_uploadd *uploadd = view->uploadd ? &view->uploadd->uploadd : NULL;
+	struct newest newest = { .run_id = view->id };
+	cJSON *checkpoint = cJSON_AddObjectToObject(object, "checkpoint");
+	bool known;
+
+	if (view->record)
+		(void)!spool_list(view->id, note_newest, &newest, NULL);
+	if (view->traind && view->traind->traind.checkpoint_us &&
+	    view->traind->traind.checkpoint_step >= newest.step) {
+		newest.step = view->traind->traind.checkpoint_step;
+		newest.time_s = view->traind->traind.checkpoint_us / 1000000;
+	}
+	known = newest.time_s != 0;
+	figure_count(checkpoint, "step", known, newest.step);
+	figure_count(checkpoint, "time_s", known, newest.time_s);
+	known = uploadd && (uploadd->checkpoint_step || uploadd->checkpoint_us);
+	figure_count(checkpoint, "uploaded_step", known, known ? uploadd->checkpoint_step : 0);
+	figure_count(checkpoint, "uploaded_time_s", known && uploadd->checkpoint_us,
+		     known ? uploadd->checkpoint_us / 1000000 : 0);
+	if (newest.time_s && uploadd)
+		(void)cJSON_AddBoolToObject(checkpoint, "safe",
+					    known && uploadd->checkpoint_step >= newest.step);
+	else
+		(void)cJSON_AddNullToObject(checkpoint, "safe");
+}
+
+void training_add_run(cJSON *object, const struct view *view)
+{
+	add_run(object, view);
+	add_progress(object, view);
+	add_rates(object, view);
+	add_quality(object, view);
+	add_checkpoint(object, view);
+}
+
+/* ---- The work behind it ---- */
+
+static double throttled_s(const struct view *view)
+{
+	const cJSON *noted_s = view_noted(view, "throttled_s");
+
+	if (view->traind)
+		return (double)view->traind->traind.throttled_us / 1e6;
+	return cJSON_IsNumber(noted_s) ? noted_s->valuedouble : NAN;
+}
+
+cJSON *training_cache(const struct status *page)
+{
+	const struct status_fetchd *fetchd = page ? &page->fetchd : NULL;
+	cJSON *run = fetchd && fetchd->cached ? cJSON_CreateObject() : cJSON_CreateNull();
+
+	if (!cJSON_IsObject(run))
+		return run;
+	(void)json_add_u64(run, "hits", fetchd->cache_hits);
+	(void)json_add_u64(run, "hit_bytes", fetchd->cache_bytes);
+	(void)json_add_u64(run, "misses", fetchd->cache_misses);
+	(void)json_add_u64(run, "kept", fetchd->cache_kept);
+	return run;
+}
+
+void training_add_work(cJSON *object, const struct view *view)
+{
+	const struct status_fetchd *fetchd = view->fetchd ? &view->fetchd->fetchd : NULL;
+
+	figure_text(object, "order", !fetchd ? NULL : fetchd->fast ? "fast" : "exact");
+	(void)cJSON_AddItemToObject(object, "cache", training_cache(view->fetchd));
+	figure_count(object, "fetch_retries", fetchd, fetchd ? fetchd->retries : 0);
+	figure_count(object, "upload_retries", view->uploadd,
+		     view->uploadd ? view->uploadd->uploadd.retries : 0);
+	figure_count(object, "skipped_records", fetchd, fetchd ? fetchd->skipped : 0);
+	figure_number(object, "throttled_s", throttled_s(view));
+	(void)cJSON_AddItemToObject(object, "fetch", stalls_object(view->fetchd, view->traind));
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How an update goes: from the note that update.install wrote (core/box/update.h), and from RAUC itself while
+ * it installs. */
+#pragma once
+
+#include "core/base/json.h"
+
+/* null: there was no update since the box started. NULL: no memory. */
+cJSON *update_object(void);
