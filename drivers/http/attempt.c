@@ -54,12 +54,13 @@ static int see_head(struct http_request *request)
 	return request->stopped;
 }
 
-static size_t keep_reply(struct http_request *request, const char *data, size_t bytes)
+static size_t save_reply(struct http_request *request, const char *data, size_t bytes)
 {
-	size_t room = sizeof(request->reply) - 1 - request->reply_bytes, kept = bytes < room ? bytes : room;
+	size_t space = sizeof(request->reply) - 1 - request->reply_bytes;
+	size_t saved = bytes < space ? bytes : space;
 
-	memcpy(request->reply + request->reply_bytes, data, kept);
-	request->reply_bytes += (uint32_t)kept;
+	memcpy(request->reply + request->reply_bytes, data, saved);
+	request->reply_bytes += (uint32_t)saved;
 	request->reply[request->reply_bytes] = 0;
 	request->reply_seen += bytes;
 	return request->reply_seen > REPLY_DISCARD_BYTES ? CURL_WRITEFUNC_ERROR : bytes;
@@ -93,16 +94,16 @@ static void copy_to_memory(char *to, const char *from, size_t bytes)
 }
 #endif
 
-static void keep_data(struct http_request *request, const char *data, size_t bytes)
+static void put_data(struct http_request *request, const char *data, size_t bytes)
 {
 	char *to = request->buffer + request->received;
 
-	if (request->room > CACHED_BYTES_MAX)
+	if (request->buffer_bytes > CACHED_BYTES_MAX)
 		copy_to_memory(to, data, bytes);
 	else
 		memcpy(to, data, bytes);
-	if (request->handler->kept)
-		request->handler->kept(request, data, bytes);
+	if (request->handler->arrived)
+		request->handler->arrived(request, data, bytes);
 }
 
 static size_t on_data(char *data, size_t one, size_t bytes, void *context)
@@ -114,25 +115,25 @@ static size_t on_data(char *data, size_t one, size_t bytes, void *context)
 	if (see_head(request) < 0)
 		return CURL_WRITEFUNC_ERROR;
 	if (request->status / 100 != 2)
-		return keep_reply(request, data, bytes);
+		return save_reply(request, data, bytes);
 	if (request->handler->data) {
 		request->stopped = request->handler->data(request, data, bytes, &request->err);
-	} else if (bytes > request->room - request->received) {
-		request->stopped =
-			error_set(&request->err, -EBADMSG,
-				  "the answer is longer than the %" PRIu64 " bytes asked for", request->room);
+	} else if (bytes > request->buffer_bytes - request->received) {
+		request->stopped = error_set(&request->err, -EBADMSG,
+					     "the answer is longer than the %" PRIu64 " bytes asked for",
+					     request->buffer_bytes);
 	} else {
-		keep_data(request, data, bytes);
+		put_data(request, data, bytes);
 	}
 	request->received += bytes;
 	return request->stopped < 0 ? CURL_WRITEFUNC_ERROR : bytes;
 }
 
-static size_t on_send(char *to, size_t one, size_t room, void *context)
+static size_t on_send(char *to, size_t one, size_t space, void *context)
 {
 	struct http_request *request = context;
 	uint64_t left = request->body_bytes - request->body_sent;
-	size_t bytes = left < room ? (size_t)left : room;
+	size_t bytes = left < space ? (size_t)left : space;
 
 	(void)one;
 	if (request->body) {
@@ -282,19 +283,19 @@ int attempt_outcome(struct http_request *request, CURLcode code, enum retry_clas
 {
 	bool cut_reply = request->reply_seen > REPLY_DISCARD_BYTES;
 	curl_off_t connect_us = 0;
-	int rc;
+	int r;
 
 	*ret_class = RETRY_NEVER;
 	if (request->stopped < 0)
 		return request->stopped;
 	if (code == CURLE_OK || cut_reply) {
-		rc = see_head(request);
+		r = see_head(request);
 		*ret_class = retry_class_of_status(request->status);
-		return rc < 0 ? rc : request->handler->judge(request, ret_class, &request->err);
+		return r < 0 ? r : request->handler->judge(request, ret_class, &request->err);
 	}
-	rc = proxy_refusal(request, ret_class);
-	if (rc < 0)
-		return rc;
+	r = proxy_refusal(request, ret_class);
+	if (r < 0)
+		return r;
 	(void)curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &connect_us);
 	*ret_class = retry_class_of_curl(code, connect_us > 0);
 	return error_set(&request->err, retry_errno_of_curl(code), "%s",

@@ -27,7 +27,7 @@ static void list_prepend(struct http_list *list, struct http_request *request)
 		list->last = request;
 }
 
-static struct http_request *list_take(struct http_list *list)
+static struct http_request *list_pop(struct http_list *list)
 {
 	struct http_request *request = list->first;
 
@@ -178,7 +178,7 @@ static void forget_headers(struct http_request *request)
 
 static void start(struct http *http, struct http_request *request)
 {
-	int rc;
+	int r;
 
 	request->status = 0;
 	request->received = request->body_sent = request->reply_seen = 0;
@@ -188,13 +188,13 @@ static void start(struct http *http, struct http_request *request)
 	request->stopped = 0;
 	request->curl_text[0] = 0;
 	request->err = (struct error){ 0 };
-	rc = request->handler->prepare(request, &request->err);
-	if (rc ==
+	r = request->handler->prepare(request, &request->err);
+	if (r ==
 	    0) /* "Expect: 100-continue" would cost a round trip, or a second where a server ignores it. */
-		rc = http_add_header(request, &request->err, "Expect:");
-	if (rc < 0) {
+		r = http_add_header(request, &request->err, "Expect:");
+	if (r < 0) {
 		forget_headers(request);
-		finish(request, rc);
+		finish(request, r);
 		return;
 	}
 	http->counters.requests++;
@@ -281,25 +281,25 @@ static void end_attempt(struct http *http, struct http_request *request, CURLcod
 	enum retry_class class;
 	curl_off_t retry_after_s = 0;
 	long connects = 0;
-	int rc = attempt_outcome(request, code, &class);
+	int r = attempt_outcome(request, code, &class);
 
-	if (pace_ended(&http->pace, rc < 0, class, request->started_us, clock_us()))
+	if (pace_ended(&http->pace, r < 0, class, request->started_us, clock_us()))
 		hurry(http);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_NUM_CONNECTS, &connects);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	http->counters.connections += (uint64_t)connects;
 	detach(http, request);
-	if (rc < 0 && request->failures++ == 0)
+	if (r < 0 && request->failures++ == 0)
 		request->failed_ms = clock_ms();
-	if (rc == HTTP_AGAIN) {
+	if (r == HTTP_AGAIN) {
 		list_append(&http->waiting, request);
-	} else if (rc < 0 && may_try_again(http, request, class)) {
+	} else if (r < 0 && may_try_again(http, request, class)) {
 		http->counters.retries[class]++;
 		delay(http, request, retry_after_s > 0 ? (uint64_t)retry_after_s : 0);
 	} else {
-		if (rc < 0 && request->failures > 1)
+		if (r < 0 && request->failures > 1)
 			(void)error_prefix(&request->err, "after %" PRIu32 " attempts", request->failures);
-		finish(request, rc);
+		finish(request, r);
 	}
 }
 
@@ -338,7 +338,7 @@ static void start_due(struct http *http)
 		list_prepend(&http->waiting, request); /* it was there before the others */
 	}
 	while (may_start(http, limit))
-		start(http, list_take(&http->waiting));
+		start(http, list_pop(&http->waiting));
 	pace_look(&http->pace, http->counters.bytes_in - http->paced_bytes,
 		  http->waiting.first && http->active_count >= limit, now_us);
 	http->paced_bytes = http->counters.bytes_in;
@@ -384,11 +384,11 @@ int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool w
 	uint64_t deadline = clock_ms() + timeout_ms;
 
 	for (;;) {
-		int rc = advance(http, err);
+		int r = advance(http, err);
 		uint64_t now = clock_ms();
 
-		if (rc < 0)
-			return rc;
+		if (r < 0)
+			return r;
 		/* acquire, pairs with the release in http_wake(): what the waker did before is seen after. */
 		if (*until || now >= deadline ||
 		    (wakes && atomic_exchange_explicit(&http->woken, false, memory_order_acquire)))
@@ -417,7 +417,7 @@ void http_cancel_all(struct http *http)
 		detach(http, request);
 		cancel(request);
 	}
-	while ((request = list_take(&http->waiting)))
+	while ((request = list_pop(&http->waiting)))
 		cancel(request);
 	while ((request = http->delayed)) {
 		http->delayed = request->next;

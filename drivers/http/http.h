@@ -55,7 +55,7 @@ struct http_handler {
 	int (*data)(struct http_request *request, const char *data, size_t bytes,
 		    struct error *err); /* or NULL */
 	/* Or NULL: `data` was put into the buffer, behind the `received` bytes before it. */
-	void (*kept)(struct http_request *request, const char *data, size_t bytes);
+	void (*arrived)(struct http_request *request, const char *data, size_t bytes);
 	/* 0, HTTP_AGAIN, or a negative errno; then *retry, which comes in as the status alone suggests,
 	 * decides. */
 	int (*judge)(struct http_request *request, enum retry_class *retry, struct error *err);
@@ -66,8 +66,8 @@ struct http_handler {
 struct http_request {
 	/* Set before http_submit(). */
 	const struct http_handler *handler;
-	char *buffer; /* of `room` bytes, where data() is NULL; a longer body is -EBADMSG */
-	uint64_t room;
+	char *buffer; /* of `buffer_bytes`, where data() is NULL; a longer body is -EBADMSG */
+	uint64_t buffer_bytes;
 	bool patient;             /* the server may think for minutes before it answers */
 	bool urgent;              /* before all that wait, beyond the pace if need be */
 	struct http_times *times; /* or NULL: filled as it goes on */

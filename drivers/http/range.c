@@ -6,7 +6,7 @@
 #include <strings.h>
 
 /* Digits only: strtoull() would take signs and spaces. */
-static bool take_number(const char **text, uint64_t *ret_value)
+static bool read_number(const char **text, uint64_t *ret_value)
 {
 	const char *at = *text;
 	uint64_t value = 0;
@@ -22,7 +22,7 @@ static bool take_number(const char **text, uint64_t *ret_value)
 	return value != HTTP_RANGE_UNKNOWN;
 }
 
-static bool take(const char **text, char c)
+static bool skip(const char **text, char c)
 {
 	if (**text != c)
 		return false;
@@ -37,10 +37,10 @@ int http_range_parse(const char *text, struct http_range *ret_range)
 	if (strncasecmp(text, "bytes ", 6) != 0)
 		return -EBADMSG;
 	text += 6;
-	if (!take(&text, '*') && (!take_number(&text, &range.first) || !take(&text, '-') ||
-				  !take_number(&text, &range.last) || range.last < range.first))
+	if (!skip(&text, '*') && (!read_number(&text, &range.first) || !skip(&text, '-') ||
+				  !read_number(&text, &range.last) || range.last < range.first))
 		return -EBADMSG;
-	if (!take(&text, '/') || (!take(&text, '*') && !take_number(&text, &range.total)) || *text)
+	if (!skip(&text, '/') || (!skip(&text, '*') && !read_number(&text, &range.total)) || *text)
 		return -EBADMSG;
 	if (range.first != HTTP_RANGE_UNKNOWN && range.last >= range.total)
 		return -EBADMSG;

@@ -18,7 +18,7 @@ void credential_clear(struct credential *credential)
 }
 
 /* Values go into headers: printable ASCII without spaces, and they must fit. */
-static bool take_value(char *out, size_t out_bytes, const char *value, size_t bytes)
+static bool copy_value(char *out, size_t out_bytes, const char *value, size_t bytes)
 {
 	if (bytes >= out_bytes)
 		return false;
@@ -31,7 +31,7 @@ static bool take_value(char *out, size_t out_bytes, const char *value, size_t by
 }
 
 /* Other names (region, output, ...) are none of ours. */
-static bool take_setting(struct credential *credential, const char *name, size_t name_bytes,
+static bool read_setting(struct credential *credential, const char *name, size_t name_bytes,
 			 const char *value, size_t bytes)
 {
 	if (name_bytes > 4 && !strncasecmp(name, "aws_", 4)) {
@@ -39,12 +39,12 @@ static bool take_setting(struct credential *credential, const char *name, size_t
 		name_bytes -= 4;
 	}
 	if (name_bytes == 13 && !strncasecmp(name, "access_key_id", 13))
-		return take_value(credential->access_key_id, sizeof(credential->access_key_id), value, bytes);
+		return copy_value(credential->access_key_id, sizeof(credential->access_key_id), value, bytes);
 	if (name_bytes == 17 && !strncasecmp(name, "secret_access_key", 17))
-		return take_value(credential->secret_access_key, sizeof(credential->secret_access_key), value,
+		return copy_value(credential->secret_access_key, sizeof(credential->secret_access_key), value,
 				  bytes);
 	if (name_bytes == 13 && !strncasecmp(name, "session_token", 13))
-		return take_value(credential->session_token, sizeof(credential->session_token), value, bytes);
+		return copy_value(credential->session_token, sizeof(credential->session_token), value, bytes);
 	return true;
 }
 
@@ -64,7 +64,7 @@ static bool is_ours(const char *line, size_t bytes, const char *name)
 	       (bytes == strlen(name) + 2 && !strncmp(line + 1, name, bytes - 2));
 }
 
-static bool take_line(struct credential *credential, const char *line, size_t bytes)
+static bool read_line(struct credential *credential, const char *line, size_t bytes)
 {
 	const char *equals = memchr(line, '=', bytes), *value;
 	size_t name_bytes, value_bytes;
@@ -80,7 +80,7 @@ static bool take_line(struct credential *credential, const char *line, size_t by
 		value++;
 		value_bytes -= 2;
 	}
-	return take_setting(credential, line, name_bytes, value, value_bytes);
+	return read_setting(credential, line, name_bytes, value, value_bytes);
 }
 
 int credential_parse(const char *name, const char *text, struct credential *ret_credential, struct error *err)
@@ -98,7 +98,7 @@ int credential_parse(const char *name, const char *text, struct credential *ret_
 		trim(&line, &bytes);
 		if (bytes && *line == '[') {
 			ours = is_ours(line, bytes, name);
-		} else if (bytes && *line != '#' && ours && !take_line(&credential, line, bytes)) {
+		} else if (bytes && *line != '#' && ours && !read_line(&credential, line, bytes)) {
 			credential_clear(&credential);
 			return error_set(err, -EKEYREJECTED,
 					 "credential '%s', line %u: found neither NAME = VALUE nor a "
@@ -132,7 +132,7 @@ static int from_environment(struct credential *ret_credential, struct error *err
 	if (!values[0][0] && !values[1][0])
 		return 0;
 	for (size_t i = 0; i < 3; i++)
-		if (!take_setting(ret_credential, names[i], strlen(names[i]), values[i], strlen(values[i])))
+		if (!read_setting(ret_credential, names[i], strlen(names[i]), values[i], strlen(values[i])))
 			return error_set(err, -EKEYREJECTED,
 					 "%s in the environment is too long or has spaces", names[i]);
 	if (!values[0][0] || !values[1][0])
@@ -156,20 +156,20 @@ static int read_text(const char *name, char **ret_text, uint64_t *ret_bytes, str
 {
 	const char *directory = getenv("CREDENTIALS_DIRECTORY");
 	char path[PATH_BYTES];
-	int rc;
+	int r;
 
 	if (!name_is_valid(name))
 		return error_set(err, -EINVAL, "credential '%s': a name is 1 to 64 of A-Z a-z 0-9 _ -", name);
 	if (!directory || (size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path) ||
 	    access(path, F_OK) < 0)
 		(void)path_of(PATH_CREDENTIALS, name, path);
-	rc = file_read(path, FILE_BYTES_MAX, ret_text, ret_bytes, err);
+	r = file_read(path, FILE_BYTES_MAX, ret_text, ret_bytes, err);
 	/* What a unit says in the place of one that is not there (SetCredential=). */
-	if (rc == 0 && strcmp(*ret_text, "-") == 0) {
+	if (r == 0 && strcmp(*ret_text, "-") == 0) {
 		free(TAKE(*ret_text));
 		return error_set(err, -EKEYREJECTED, "credential '%s': this box has none of that name", name);
 	}
-	if (rc == 0)
+	if (r == 0)
 		return 0;
 	(void)error_prefix(err, "credential '%s'", name);
 	if (err)
@@ -181,17 +181,17 @@ int credential_load(const char *name, struct credential *ret_credential, struct 
 {
 	char *text = NULL;
 	uint64_t bytes = 0;
-	int rc;
+	int r;
 
 	if (!name || !name[0])
 		return from_environment(ret_credential, err);
-	rc = read_text(name, &text, &bytes, err);
-	if (rc < 0)
-		return rc;
-	rc = credential_parse(name, text, ret_credential, err);
+	r = read_text(name, &text, &bytes, err);
+	if (r < 0)
+		return r;
+	r = credential_parse(name, text, ret_credential, err);
 	mbedtls_platform_zeroize(text, bytes);
 	free(text);
-	return rc;
+	return r;
 }
 
 int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES], struct error *err)
@@ -201,14 +201,14 @@ int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_
 	uint64_t bytes = 0;
 	size_t length;
 	bool good;
-	int rc = read_text(name, &text, &bytes, err);
+	int r = read_text(name, &text, &bytes, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	line = text;
 	length = strlen(text);
 	trim(&line, &length);
-	good = length > 0 && take_value(ret_line, CREDENTIAL_LINE_BYTES, line, length);
+	good = length > 0 && copy_value(ret_line, CREDENTIAL_LINE_BYTES, line, length);
 	mbedtls_platform_zeroize(text, bytes);
 	free(text);
 	return good ? 0

@@ -1,58 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Objects as files below a folder. A pin is size, mtime and inode. Requests are read in store_poll(), one a
- * call: the page cache answers faster than a hand-over to another thread.
- */
+/* Requests are read in store_poll(), one a call: the page cache answers faster than a hand-over to another
+ * thread. */
 #include "drivers/store/file.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* ---- Keys ---- */
-
-bool file_segment_is_safe(const char *segment, size_t bytes)
-{
-	if (!bytes || bytes > NAME_MAX)
-		return false;
-	if (!strncmp(segment, "..", bytes) && bytes <= 2)
-		return false;
-	for (size_t i = 0; i < bytes; i++)
-		if ((unsigned char)segment[i] < 0x20 || segment[i] == 0x7f)
-			return false;
-	return bytes < sizeof(FILE_TEMPORARY_PREFIX) - 1 ||
-	       memcmp(segment, FILE_TEMPORARY_PREFIX, sizeof(FILE_TEMPORARY_PREFIX) - 1) != 0;
-}
-
-int file_key_path(const struct file_store *file, const char *key, char path[static FILE_PATH_BYTES],
-		  struct error *err)
-{
-	char text[STORE_KEY_TEXT];
-	const char *segment = key;
-
-	for (;;) {
-		size_t bytes = strcspn(segment, "/");
-
-		if (!file_segment_is_safe(segment, bytes) || (size_t)(segment - key) + bytes > STORE_KEY_MAX)
-			return error_set(err, -EINVAL, "%s: the key '%s' cannot be a file's name",
-					 file->store.url, store_key_text(key, text));
-		if (!segment[bytes])
-			break;
-		segment += bytes + 1;
-	}
-	(void)snprintf(path, FILE_PATH_BYTES, "%s/%s", file->root, key);
-	return 0;
-}
-
-void file_pin_of(const struct stat *st, struct store_pin *pin)
-{
-	*pin = (struct store_pin){ .bytes = (uint64_t)st->st_size };
-	(void)snprintf(pin->etag, sizeof(pin->etag), "%" PRId64 "-%" PRIu64,
-		       (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec, (uint64_t)st->st_ino);
-}
+/* ---- Reading ---- */
 
 static int check_pin(const char *path, int fd, const struct store_pin *pin, struct error *err)
 {
@@ -73,22 +30,20 @@ static int check_pin(const char *path, int fd, const struct store_pin *pin, stru
 	return 0;
 }
 
-/* ---- Reading ---- */
-
 static int open_pinned(struct file_store *file, const char *key, const struct store_pin *pin,
 		       char path[static FILE_PATH_BYTES], int *ret_fd, struct error *err)
 {
-	int rc = file_key_path(file, key, path, err);
+	int r = file_key_path(file, key, path, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return error_set(err, errno == ENOTDIR ? -ENOENT : -errno, "%s: %s", path, strerror(errno));
-	rc = check_pin(path, fd, pin, err);
-	if (rc < 0)
-		return rc;
+	r = check_pin(path, fd, pin, err);
+	if (r < 0)
+		return r;
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -116,16 +71,16 @@ static int serve(struct file_store *file, struct store_request *request)
 {
 	CLEANUP(close_fd) int fd = -1;
 	char path[FILE_PATH_BYTES];
-	int rc = open_pinned(file, request->key, request->pin, path, &fd, &request->err);
+	int r = open_pinned(file, request->key, request->pin, path, &fd, &request->err);
 
 	file->counters.requests++;
-	if (rc == 0)
-		rc = read_range(path, fd, request->offset, request->buffer, request->bytes, &request->err);
-	if (rc == 0)
-		rc = check_pin(path, fd, request->pin, &request->err);
-	if (rc == 0)
+	if (r == 0)
+		r = read_range(path, fd, request->offset, request->buffer, request->bytes, &request->err);
+	if (r == 0)
+		r = check_pin(path, fd, request->pin, &request->err);
+	if (r == 0)
 		file->counters.bytes_in += request->bytes;
-	return rc;
+	return r;
 }
 
 static int file_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
@@ -133,10 +88,10 @@ static int file_stat(struct store *store, const char *key, struct store_object *
 	CLEANUP(close_fd) int fd = -1;
 	char path[FILE_PATH_BYTES];
 	struct stat st;
-	int rc = open_pinned(file_store_of(store), key, NULL, path, &fd, err);
+	int r = open_pinned(file_store_of(store), key, NULL, path, &fd, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	if (fstat(fd, &st) < 0)
 		return error_set(err, -EIO, "%s: %s", path, strerror(errno));
 	(void)snprintf(ret_object->key, sizeof(ret_object->key), "%s", key);
@@ -150,10 +105,10 @@ static int file_get_all(struct store *store, const char *key, uint64_t max, char
 {
 	CLEANUP(free_ptr) char *data = NULL;
 	struct store_object object = { 0 };
-	int rc = file_stat(store, key, &object, err);
+	int r = file_stat(store, key, &object, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	if (object.pin.bytes > max)
 		return error_set(err, -EFBIG, "%s/%s: %" PRIu64 " bytes, at most %" PRIu64 " are expected",
 				 store->url, key, object.pin.bytes, max);
@@ -161,9 +116,9 @@ static int file_get_all(struct store *store, const char *key, uint64_t max, char
 	if (!data)
 		return error_set(err, -ENOMEM, "%s/%s: no memory for %" PRIu64 " bytes", store->url, key,
 				 object.pin.bytes);
-	rc = store_get(store, key, &object.pin, 0, data, object.pin.bytes, err);
-	if (rc < 0)
-		return rc;
+	r = store_get(store, key, &object.pin, 0, data, object.pin.bytes, err);
+	if (r < 0)
+		return r;
 	data[object.pin.bytes] = 0;
 	*ret_bytes = object.pin.bytes;
 	*ret_data = TAKE(data);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the file:// backend: file.c opens, checks keys and reads; file_list.c walks folders; file_put.c
- * writes, deletes and clears what killed writers left.
+ * Inside the file:// backend: objects as files below a folder. A pin is size, mtime and inode.
+ *
+ *     file.c        opens, reads, serves requests; the table of operations
+ *     file_list.c   walks folders in the order of keys
+ *     file_put.c    writes, deletes, removes temporaries of killed writers
+ *     file_keys.c   keys, paths and pins
  */
 #pragma once
 
@@ -25,10 +29,10 @@ static inline struct file_store *file_store_of(struct store *store)
 	return (struct file_store *)store;
 }
 
-/* Whether a part of a key may name a file or folder: not empty, "." or "..", no control characters, not a
- * temporary. */
+/* Whether one segment of a key (between two '/') may name a file or folder: not empty, "." or "..", no
+ * control characters, not a temporary. */
 bool file_segment_is_safe(const char *segment, size_t bytes);
-/* The path of a key, or -EINVAL for a key that may not be one. */
+/* The path of a key. Errors: -EINVAL the key could leave the folder, or cannot be a file. */
 int file_key_path(const struct file_store *file, const char *key, char path[static FILE_PATH_BYTES],
 		  struct error *err);
 void file_pin_of(const struct stat *st, struct store_pin *pin);

@@ -12,7 +12,7 @@
 /* One folder's entries; a folder's name ends in '/', so that sorting sorts whole keys bytewise. */
 struct entries {
 	char **names;
-	size_t count, room;
+	size_t count, size;
 };
 
 static void entries_done(struct entries *entries)
@@ -26,14 +26,14 @@ static int entries_add(struct entries *entries, const char *name, bool folder)
 {
 	char *copy;
 
-	if (entries->count == entries->room) {
-		size_t room = entries->room ? 2 * entries->room : 64;
-		char **names = realloc(entries->names, room * sizeof(*names));
+	if (entries->count == entries->size) {
+		size_t size = entries->size ? 2 * entries->size : 64;
+		char **names = realloc(entries->names, size * sizeof(*names));
 
 		if (!names)
 			return -ENOMEM;
 		entries->names = names;
-		entries->room = room;
+		entries->size = size;
 	}
 	if (asprintf(&copy, "%s%s", name, folder ? "/" : "") < 0)
 		return -ENOMEM;
@@ -68,11 +68,11 @@ static int read_folder(const struct listing *listing, struct entries *entries, s
 {
 	DIR *folder = opendir(listing->path);
 	struct dirent *entry;
-	int rc = 0;
+	int r = 0;
 
 	if (!folder)
 		return errno == ENOENT ? 0 : error_set(err, -errno, "%s: %s", listing->path, strerror(errno));
-	while (rc == 0 && (errno = 0, entry = readdir(folder))) {
+	while (r == 0 && (errno = 0, entry = readdir(folder))) {
 		bool link = entry->d_type == DT_LNK;
 		struct stat st;
 
@@ -82,14 +82,14 @@ static int read_folder(const struct listing *listing, struct entries *entries, s
 			    entry->d_type == DT_UNKNOWN ? AT_SYMLINK_NOFOLLOW : 0) < 0)
 			continue; /* gone meanwhile, or a link to nowhere */
 		if (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && !link))
-			rc = entries_add(entries, entry->d_name, S_ISDIR(st.st_mode));
+			r = entries_add(entries, entry->d_name, S_ISDIR(st.st_mode));
 	}
-	if (rc == 0 && errno)
-		rc = -EIO;
-	if (rc < 0)
-		(void)error_set(err, rc, "%s: %s", listing->path, strerror(-rc));
+	if (r == 0 && errno)
+		r = -EIO;
+	if (r < 0)
+		(void)error_set(err, r, "%s: %s", listing->path, strerror(-r));
 	(void)closedir(folder);
-	return rc;
+	return r;
 }
 
 static int list_file(struct listing *listing)
@@ -111,13 +111,13 @@ static int list_folder(struct listing *listing, struct error *err) // NOLINT(mis
 {
 	CLEANUP(entries_done) struct entries entries = { 0 };
 	size_t bytes = strlen(listing->path);
-	int rc = read_folder(listing, &entries, err);
+	int r = read_folder(listing, &entries, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	if (entries.count)
 		qsort(entries.names, entries.count, sizeof(*entries.names), compare_names);
-	for (size_t i = 0; rc == 0 && i < entries.count; i++) {
+	for (size_t i = 0; r == 0 && i < entries.count; i++) {
 		size_t name = strlen(entries.names[i]);
 
 		if (bytes - listing->root_bytes + name > STORE_KEY_MAX)
@@ -125,10 +125,10 @@ static int list_folder(struct listing *listing, struct error *err) // NOLINT(mis
 		memcpy(listing->path + bytes, entries.names[i], name + 1);
 		if (!may_match(listing->glob, listing->path + listing->root_bytes))
 			continue;
-		rc = listing->path[bytes + name - 1] == '/' ? list_folder(listing, err) : list_file(listing);
+		r = listing->path[bytes + name - 1] == '/' ? list_folder(listing, err) : list_file(listing);
 	}
 	listing->path[bytes] = 0;
-	return rc;
+	return r;
 }
 
 int file_list(struct store *store, const char *glob,

@@ -27,20 +27,20 @@ static int make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		char *before;
-		int rc = 0;
+		int r = 0;
 
 		*slash = 0;
 		if (mkdir(path, 0775) == 0) {
 			before = strrchr(path, '/');
 			*before = 0;
-			rc = sync_folder(before == path ? "/" : path);
+			r = sync_folder(before == path ? "/" : path);
 			*before = '/';
 		} else if (errno != EEXIST) {
-			rc = -errno;
+			r = -errno;
 		}
 		*slash = '/';
-		if (rc < 0)
-			return rc;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -75,10 +75,10 @@ static int copy_file(int to, const struct source *source)
 	for (uint64_t done = 0; done < source->bytes; store_awake(source->store)) {
 		uint64_t left = source->bytes - done;
 		ssize_t got = pread(source->fd, chunk, left < COPY_BYTES ? left : COPY_BYTES, (off_t)done);
-		int rc = got < 0 ? -errno : got == 0 ? -ESTALE : copy_data(to, chunk, (uint64_t)got);
+		int r = got < 0 ? -errno : got == 0 ? -ESTALE : copy_data(to, chunk, (uint64_t)got);
 
-		if (rc < 0)
-			return rc;
+		if (r < 0)
+			return r;
 		done += (uint64_t)got;
 	}
 	return 0;
@@ -94,11 +94,11 @@ static int put_in_place(const char *path, const char *temporary, bool only_new)
 static int write_and_rename(const char *path, const char *temporary, int fd, const struct source *source)
 {
 	char folder[FILE_PATH_BYTES];
-	int rc = source->data || !source->bytes ? copy_data(fd, source->data, source->bytes)
-						: copy_file(fd, source);
+	int r = source->data || !source->bytes ? copy_data(fd, source->data, source->bytes)
+					       : copy_file(fd, source);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	if (fchmod(fd, 0644) < 0 || fsync(fd) < 0 || put_in_place(path, temporary, source->only_new) < 0)
 		return -errno;
 	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
@@ -108,12 +108,12 @@ static int write_and_rename(const char *path, const char *temporary, int fd, con
 /* A delete by another process may remove a folder that just became empty: then make it again. */
 static int make_temporary(char *path, char temporary[static FILE_PATH_BYTES], int *ret_fd)
 {
-	int folder = (int)(strrchr(path, '/') - path), rc;
+	int folder = (int)(strrchr(path, '/') - path), r;
 
 	for (uint32_t attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
-		rc = make_folders(path);
-		if (rc < 0)
-			return rc;
+		r = make_folders(path);
+		if (r < 0)
+			return r;
 		(void)snprintf(temporary, FILE_PATH_BYTES, "%.*s/%sXXXXXX", folder, path,
 			       FILE_TEMPORARY_PREFIX);
 		*ret_fd = mkostemp(temporary, O_CLOEXEC);
@@ -128,17 +128,17 @@ static int put_source(struct file_store *file, const char *key, const struct sou
 {
 	char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES] = "";
 	CLEANUP(close_fd) int fd = -1;
-	int rc = file_key_path(file, key, path, err);
+	int r = file_key_path(file, key, path, err);
 
-	if (rc < 0)
-		return rc;
-	rc = make_temporary(path, temporary, &fd);
-	if (rc == 0)
-		rc = write_and_rename(path, temporary, fd, source);
-	if (rc < 0) {
+	if (r < 0)
+		return r;
+	r = make_temporary(path, temporary, &fd);
+	if (r == 0)
+		r = write_and_rename(path, temporary, fd, source);
+	if (r < 0) {
 		if (fd >= 0)
 			(void)unlink(temporary);
-		return error_set(err, rc, "%s: %s", path, strerror(-rc));
+		return error_set(err, r, "%s: %s", path, strerror(-r));
 	}
 	file->counters.requests++;
 	file->counters.bytes_out += source->bytes;
@@ -160,9 +160,9 @@ int file_put_file(struct store *store, const char *key, int fd, uint64_t bytes, 
 {
 	struct source source = { .fd = fd, .bytes = bytes, .store = store };
 	struct store_hashes hashes = { .ret_sha256 = ret_sha256 };
-	int rc = ret_sha256 ? store_hash_file(fd, 0, bytes, &hashes, NULL, NULL, err) : 0;
+	int r = ret_sha256 ? store_hash_file(fd, 0, bytes, &hashes, NULL, NULL, err) : 0;
 
-	return rc < 0 ? rc : put_source(file_store_of(store), key, &source, err);
+	return r < 0 ? r : put_source(file_store_of(store), key, &source, err);
 }
 
 /* Folders that become empty go too, as there are none in a bucket. */
@@ -172,10 +172,10 @@ int file_delete(struct store *store, const char *key, struct error *err)
 	char path[FILE_PATH_BYTES];
 	size_t root = strlen(file->root);
 	char *slash;
-	int rc = file_key_path(file, key, path, err);
+	int r = file_key_path(file, key, path, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	file->counters.requests++;
 	if (unlink(path) < 0)
 		return errno == ENOENT || errno == ENOTDIR
@@ -186,8 +186,8 @@ int file_delete(struct store *store, const char *key, struct error *err)
 		if (rmdir(path) < 0)
 			break;
 	}
-	rc = sync_folder(slash > path + root ? path : file->root);
-	return rc == 0 || rc == -ENOENT ? 0 : error_set(err, rc, "%s: %s", path, strerror(-rc));
+	r = sync_folder(slash > path + root ? path : file->root);
+	return r == 0 || r == -ENOENT ? 0 : error_set(err, r, "%s: %s", path, strerror(-r));
 }
 
 /* A temporary file whose writer lives is locked and stays. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/store/s3_call.h"
 #include "drivers/http/range.h"
-#include "drivers/store/s3.h"
+#include "drivers/store/s3_error.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -46,14 +47,14 @@ static int make_path(const struct s3_call *call, char *out, size_t out_bytes, st
 	const struct s3_store *s3 = call->s3;
 	char full[S3_FULL_BYTES] = "";
 	size_t used = 0;
-	int rc = 0;
+	int r = 0;
 
 	if (call->upload_key)
 		(void)snprintf(full, sizeof(full), "%s", call->upload_key);
 	else if (call->key)
-		rc = s3_full_key(s3, call->key, full, err);
-	if (rc < 0)
-		return rc;
+		r = s3_full_key(s3, call->key, full, err);
+	if (r < 0)
+		return r;
 	if (s3->path_style)
 		used = (size_t)snprintf(out, out_bytes, "/%s", s3->bucket);
 	if (!s3->path_style || full[0])
@@ -73,14 +74,13 @@ static const char *payload_of(const struct s3_call *call)
 static int add_signature(struct s3_call *call, const char *host, const char *path, const char *query,
 			 struct error *err)
 {
-	static const char *const methods[] = { "GET", "HEAD", "PUT", "POST", "DELETE" };
 	const struct s3_store *s3 = call->s3;
 	char when[SIGV4_TIME_BYTES], authorization[SIGV4_AUTHORIZATION_BYTES];
 	struct sigv4_pair headers[] = { { "host", host },
 					{ "x-amz-content-sha256", payload_of(call) },
 					{ "x-amz-date", when },
 					{ "x-amz-security-token", s3->credential.session_token } };
-	struct sigv4_request request = { .method = methods[call->method],
+	struct sigv4_request request = { .method = http_method_name(call->method),
 					 .path = path,
 					 .query = query,
 					 .headers = headers,
@@ -90,14 +90,14 @@ static int add_signature(struct s3_call *call, const char *host, const char *pat
 				 .secret_access_key = s3->credential.secret_access_key,
 				 .region = s3->region,
 				 .service = "s3" };
-	int rc = 0;
+	int r = 0;
 
 	sigv4_time((int64_t)time(NULL), when);
 	if (sigv4_authorization(&request, &key, when, authorization) < 0)
 		return error_set(err, -EINVAL, "the region or the credential is too long to sign with");
-	for (size_t i = 1; i < request.headers_count && rc == 0; i++)
-		rc = http_add_header(&call->http, err, "%s: %s", headers[i].name, headers[i].value);
-	return rc < 0 ? rc : http_add_header(&call->http, err, "Authorization: %s", authorization);
+	for (size_t i = 1; i < request.headers_count && r == 0; i++)
+		r = http_add_header(&call->http, err, "%s: %s", headers[i].name, headers[i].value);
+	return r < 0 ? r : http_add_header(&call->http, err, "Authorization: %s", authorization);
 }
 
 static int make_signed(struct s3_call *call, struct error *err)
@@ -106,10 +106,10 @@ static int make_signed(struct s3_call *call, struct error *err)
 	const char *host = call->host[0] ? call->host : s3->host;
 	char path[3 * S3_KEY_MAX + sizeof(s3->bucket) + 3];
 	char query[SIGV4_QUERY_BYTES];
-	int rc = make_path(call, path, sizeof(path), err);
+	int r = make_path(call, path, sizeof(path), err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	if (sigv4_query(call->query, call->queries, query, sizeof(query)) < 0 ||
 	    (size_t)snprintf(call->http.url, HTTP_URL_BYTES, "%s://%s%s%s%s", s3->tls ? "https" : "http",
 			     host, path, query[0] ? "?" : "", query) >= HTTP_URL_BYTES)
@@ -123,7 +123,7 @@ static int prepare(struct http_request *request, struct error *err)
 {
 	struct s3_call *call = call_of(request);
 	bool verbatim;
-	int rc;
+	int r;
 
 	if (!call->follow) { /* a first attempt, or one more from the beginning */
 		call->location[0] = call->host[0] = 0;
@@ -142,15 +142,15 @@ static int prepare(struct http_request *request, struct error *err)
 		call->begin(call);
 	if (verbatim)
 		memcpy(request->url, call->location, sizeof(request->url));
-	rc = verbatim ? 0 : make_signed(call, err);
-	if (rc == 0 && call->ranged)
-		rc = http_add_header(request, err, "Range: bytes=%" PRIu64 "-%" PRIu64, call->offset,
-				     call->offset + call->bytes - 1);
-	if (rc == 0 && !verbatim && call->pin && call->pin->etag[0])
-		rc = http_add_header(request, err, "If-Match: \"%s\"", call->pin->etag);
-	if (rc == 0 && call->only_new)
-		rc = http_add_header(request, err, "If-None-Match: *");
-	return rc;
+	r = verbatim ? 0 : make_signed(call, err);
+	if (r == 0 && call->ranged)
+		r = http_add_header(request, err, "Range: bytes=%" PRIu64 "-%" PRIu64, call->offset,
+				    call->offset + call->bytes - 1);
+	if (r == 0 && !verbatim && call->pin && call->pin->etag[0])
+		r = http_add_header(request, err, "If-Match: \"%s\"", call->pin->etag);
+	if (r == 0 && call->only_new)
+		r = http_add_header(request, err, "If-None-Match: *");
+	return r;
 }
 
 /* ---- What comes back ---- */
@@ -216,7 +216,7 @@ static int head(struct http_request *request, struct error *err)
 {
 	struct s3_call *call = call_of(request);
 	uint64_t total = HTTP_RANGE_UNKNOWN;
-	int rc;
+	int r;
 
 	if (!s3_etag_copy(http_header(request, "etag"), call->etag))
 		return error_set(err, -EBADMSG, "the answer's ETag makes no sense");
@@ -225,8 +225,8 @@ static int head(struct http_request *request, struct error *err)
 		call->version[0] = 0;
 	if (!call->ranged)
 		return 0;
-	rc = check_range(call, &total, err);
-	return rc < 0 ? rc : check_pin(call, total, err);
+	r = check_range(call, &total, err);
+	return r < 0 ? r : check_pin(call, total, err);
 }
 
 static int data(struct http_request *request, const char *bytes, size_t count, struct error *err)
@@ -236,24 +236,23 @@ static int data(struct http_request *request, const char *bytes, size_t count, s
 	return call->data(call, bytes, count, err);
 }
 
-static void kept(struct http_request *request, const char *bytes, size_t count)
+static void arrived(struct http_request *request, const char *bytes, size_t count)
 {
 	struct s3_call *call = call_of(request);
-	struct store_request *asked = call->request;
 
-	if (asked && asked->arrived && !call->spare)
-		asked->arrived(asked, request->received, bytes, count);
+	if (call->arrived)
+		call->arrived(call, bytes, count);
 }
 
 static int judge(struct http_request *request, enum retry_class *retry, struct error *err)
 {
 	struct s3_call *call = call_of(request);
-	int rc = 0;
+	int r = 0;
 
 	if (request->status / 100 == 3)
-		rc = s3_redirect_follow(call, err);
-	if (rc)
-		return rc;
+		r = s3_redirect_follow(call, err);
+	if (r)
+		return r;
 	if (request->status / 100 != 2)
 		return s3_error_judge(call, retry, err);
 	if (call->ranged && request->received != call->bytes) {
@@ -267,37 +266,28 @@ static int judge(struct http_request *request, enum retry_class *retry, struct e
 static void done(struct http_request *request, int result, const struct error *err)
 {
 	struct s3_call *call = call_of(request);
-	struct s3_store *s3 = call->s3;
 	char name[STORE_KEY_TEXT];
 
-	if (call->request && !s3_hedge_settle(call, result))
-		return;
 	call->result = result;
 	call->err = *err;
 	if (result < 0)
 		(void)error_prefix(&call->err, "%s %s", http_method_name(call->method),
 				   s3_call_name(call, name));
 	call->done = true;
-	if (call->request) {
-		struct store_request *asked = call->request;
-
-		asked->err = call->err;
-		s3->completed |= !s3->until || s3->until == asked;
-		s3_call_free(call);
-		store_complete(&s3->store, asked, result);
-	}
+	if (call->ended)
+		call->ended(call);
 }
 
 /* ---- Calls ---- */
 
 static const struct http_handler to_buffer = {
-	.prepare = prepare, .head = head, .kept = kept, .judge = judge, .done = done
+	.prepare = prepare, .head = head, .arrived = arrived, .judge = judge, .done = done
 };
 static const struct http_handler to_data = {
 	.prepare = prepare, .head = head, .data = data, .judge = judge, .done = done
 };
 
-static struct s3_call *take_call(struct s3_store *s3)
+static struct s3_call *idle_call(struct s3_store *s3)
 {
 	struct s3_call *call = s3->idle;
 
@@ -310,7 +300,7 @@ static struct s3_call *take_call(struct s3_store *s3)
 	return call;
 }
 
-/* Those beyond the pool lie each in their own memory. */
+/* Calls beyond the pool have memory of their own. */
 void s3_calls_done(struct s3_store *s3)
 {
 	while (s3->idle) {
@@ -325,7 +315,7 @@ void s3_calls_done(struct s3_store *s3)
 
 struct s3_call *s3_call_new(struct s3_store *s3, enum http_method method, const char *key, struct error *err)
 {
-	struct s3_call *call = take_call(s3);
+	struct s3_call *call = idle_call(s3);
 
 	if (!call) {
 		(void)error_set(err, -ENOMEM, "no memory for a request");
@@ -336,6 +326,25 @@ struct s3_call *s3_call_new(struct s3_store *s3, enum http_method method, const 
 	call->method = method;
 	call->key = key;
 	return call;
+}
+
+struct s3_call *s3_call_twin(struct s3_call *call)
+{
+	struct s3_call *twin = s3_call_new(call->s3, call->method, call->key, NULL);
+
+	if (!twin)
+		return NULL;
+	memcpy(twin->query, call->query, sizeof(twin->query));
+	twin->queries = call->queries;
+	twin->ranged = call->ranged;
+	twin->offset = call->offset;
+	twin->bytes = call->bytes;
+	twin->pin = call->pin;
+	twin->http.buffer_bytes = call->http.buffer_bytes;
+	twin->arrived = call->arrived;
+	twin->ended = call->ended;
+	twin->request = call->request;
+	return twin;
 }
 
 void s3_call_free(struct s3_call *call)
@@ -365,12 +374,12 @@ void s3_call_start(struct s3_call *call)
 int s3_call_wait(struct s3_call *call, struct error *err)
 {
 	while (!call->done) {
-		int rc = http_drive(call->s3->http, DRIVE_MS, &call->done, false, err);
+		int r = http_drive(call->s3->http, DRIVE_MS, &call->done, false, err);
 
 		store_awake(&call->s3->store);
-		if (rc < 0) {
+		if (r < 0) {
 			http_cancel_all(call->s3->http);
-			return rc;
+			return r;
 		}
 	}
 	if (call->result < 0 && err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/store/s3.h"
+#include "drivers/store/s3_error.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -110,20 +110,20 @@ int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *
 {
 	struct s3_error *error = &call->error;
 	char advice[S3_HOST_BYTES + 64];
-	int rc;
+	int r;
 
 	s3_error_parse(call->http.reply, call->http.reply_bytes, error);
 	one_line(error->code);
 	one_line(error->message);
 	one_line(error->region);
-	rc = result_of(call->http.status, error->code, retry);
-	if (rc == -ESTALE && call->pin)
-		return error_set(err, rc,
+	r = result_of(call->http.status, error->code, retry);
+	if (r == -ESTALE && call->pin)
+		return error_set(err, r,
 				 "the object changed: pinned %" PRIu64
 				 " bytes, \"%s\"; the server answers %ld %s",
 				 call->pin->bytes, call->pin->etag, call->http.status, error->code);
 	add_advice(call, advice, sizeof(advice));
-	return error_set(err, rc, "the server answers %ld%s%s%s%s%s", call->http.status,
+	return error_set(err, r, "the server answers %ld%s%s%s%s%s", call->http.status,
 			 error->code[0] ? " " : "", error->code, error->message[0] ? ": " : "",
 			 error->message, advice);
 }
@@ -131,12 +131,12 @@ int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *
 int s3_error_late(struct s3_call *call, const struct s3_error *error, enum retry_class *retry,
 		  struct error *err)
 {
-	int rc;
+	int r;
 
 	call->error = *error;
 	one_line(call->error.code);
 	one_line(call->error.message);
-	rc = result_of(500, call->error.code, retry);
-	return error_set(err, rc, "the server answers 200 and then %s: %s", call->error.code,
+	r = result_of(500, call->error.code, retry);
+	return error_set(err, r, "the server answers 200 and then %s: %s", call->error.code,
 			 call->error.message);
 }

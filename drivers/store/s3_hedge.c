@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A range that takes far longer than its like is asked for a second time, on another connection, into a
- * buffer of our own; the first whole answer counts and the other attempt is dropped. So no two attempts ever
- * write to the same memory, and the caller's is written by one of them at a time.
- */
 #include "core/base/clock.h"
-#include "drivers/store/s3.h"
+#include "drivers/store/s3_call.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -70,7 +65,7 @@ static bool affordable(const struct s3_store *s3, uint64_t bytes)
 
 static void ask_twice(struct s3_store *s3, struct s3_call *slow, struct s3_spare *spare)
 {
-	struct s3_call *twin = s3_call_of_request(s3, slow->request, NULL);
+	struct s3_call *twin = s3_call_twin(slow);
 
 	if (!twin)
 		return;
@@ -122,7 +117,7 @@ void s3_hedge_give_back(struct s3_call *call)
 	call->spare = NULL;
 }
 
-static struct s3_call *part(struct s3_call *call)
+static struct s3_call *separate(struct s3_call *call)
 {
 	struct s3_call *twin = call->twin;
 
@@ -134,7 +129,7 @@ static struct s3_call *part(struct s3_call *call)
 
 void s3_hedge_drop_twin(struct s3_call *call)
 {
-	struct s3_call *twin = part(call);
+	struct s3_call *twin = separate(call);
 
 	if (!twin)
 		return;
@@ -143,9 +138,9 @@ void s3_hedge_drop_twin(struct s3_call *call)
 	s3_call_free(twin);
 }
 
-bool s3_hedge_settle(struct s3_call *call, int result)
+bool s3_hedge_settle(struct s3_call *call)
 {
-	struct s3_call *twin = result < 0 ? part(call) : NULL;
+	struct s3_call *twin = call->result < 0 ? separate(call) : NULL;
 
 	if (twin) {
 		twin->request->work = twin;
@@ -154,9 +149,9 @@ bool s3_hedge_settle(struct s3_call *call, int result)
 		return false;
 	}
 	s3_hedge_drop_twin(call);
-	if (result == 0)
+	if (call->result == 0)
 		took(&call->s3->hedge, clock_us() - call->http.started_us);
-	if (result == 0 && call->spare) {
+	if (call->result == 0 && call->spare) {
 		memcpy(call->request->buffer, call->spare->memory, call->bytes);
 		if (call->request->arrived)
 			call->request->arrived(call->request, 0, call->spare->memory, call->bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/s3.h"
+#include "drivers/store/s3_document.h"
 
 #include <string.h>
 
@@ -21,9 +22,9 @@ static int list_entry(struct listing *listing, const struct s3_reply *page, cons
 	const struct s3_store *s3 = listing->s3;
 	size_t prefix = strlen(s3->prefix);
 	struct store_object object = { .pin = entry->pin, .mtime_s = entry->mtime_s };
-	int rc = s3_reply_key(page, page->text + entry->key, key, err);
+	int r = s3_reply_key(page, page->text + entry->key, key, err);
 
-	if (rc < 0)
+	if (r < 0)
 		return error_prefix(err, "%s", s3->store.url);
 	if (strncmp(key, s3->prefix, prefix) != 0)
 		return error_set(err, -EBADMSG, "%s: the list has '%s', which is outside", s3->store.url,
@@ -42,22 +43,22 @@ static int list_entry(struct listing *listing, const struct s3_reply *page, cons
 
 static int list_page(struct listing *listing, const struct s3_reply *page, struct error *err)
 {
-	int rc = 0;
+	int r = 0;
 
 	listing->empty_pages = page->count ? 0 : listing->empty_pages + 1;
 	if (page->truncated && (!page->token[0] || listing->empty_pages > EMPTY_PAGES_MAX))
 		return error_set(err, -EBADMSG, "%s: the list says that it goes on, but not where",
 				 listing->s3->store.url);
-	for (uint32_t i = 0; i < page->count && rc == 0; i++)
-		rc = list_entry(listing, page, &page->entries[i], err);
-	return rc;
+	for (uint32_t i = 0; i < page->count && r == 0; i++)
+		r = list_entry(listing, page, &page->entries[i], err);
+	return r;
 }
 
 static int get_page(struct s3_store *s3, const char *prefix, const char *token, struct s3_document *document,
 		    struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_GET, NULL, err);
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
@@ -67,8 +68,8 @@ static int get_page(struct s3_store *s3, const char *prefix, const char *token, 
 	s3_call_query(call, "prefix", prefix);
 	if (token[0])
 		s3_call_query(call, "continuation-token", token);
-	rc = s3_document_open(document, call, err);
-	return rc < 0 ? rc : s3_call_run(call, err);
+	r = s3_document_open(document, call, err);
+	return r < 0 ? r : s3_call_run(call, err);
 }
 
 int s3_list(struct store *store, const char *glob,
@@ -77,20 +78,20 @@ int s3_list(struct store *store, const char *glob,
 	struct listing listing = { .s3 = s3_store_of(store), .glob = glob, .each = each, .context = context };
 	char prefix[S3_FULL_BYTES], token[S3_TOKEN_BYTES] = "";
 	bool more = true;
-	int rc = 0;
+	int r = 0;
 
 	/* Every key that matches begins with the glob's literal part, so the server need not list others. */
 	if ((size_t)snprintf(prefix, sizeof(prefix), "%s%.*s", listing.s3->prefix,
 			     (int)store_glob_literal(glob), glob ? glob : "") >= sizeof(prefix))
 		return 0; /* longer than any key */
-	while (more && rc == 0) {
+	while (more && r == 0) {
 		CLEANUP(s3_document_done) struct s3_document document = { 0 };
 
-		rc = get_page(listing.s3, prefix, token, &document, err);
-		if (rc == 0)
-			rc = list_page(&listing, &document.reply, err);
+		r = get_page(listing.s3, prefix, token, &document, err);
+		if (r == 0)
+			r = list_page(&listing, &document.reply, err);
 		more = document.reply.truncated;
 		memcpy(token, document.reply.token, sizeof(token));
 	}
-	return rc;
+	return r;
 }

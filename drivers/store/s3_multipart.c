@@ -6,6 +6,7 @@
  */
 #include "drivers/digest/digest.h"
 #include "drivers/store/s3.h"
+#include "drivers/store/s3_document.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #define MD5_BYTES        16u
 
 struct part {
-	struct s3_call *call; /* NULL = this place is free */
+	struct s3_call *call; /* NULL = free */
 	uint32_t number;
 	char number_text[12], md5[2 * MD5_BYTES + 1];
 };
@@ -33,7 +34,7 @@ struct upload {
 	uint32_t parts, started;
 	char id[S3_UPLOAD_BYTES];
 	char (*etags)[STORE_ETAG_MAX];
-	struct part places[PARTS_AT_ONCE];
+	struct part in_flight[PARTS_AT_ONCE];
 	mbedtls_sha256_context *sha256; /* of the whole file, or NULL */
 };
 
@@ -43,32 +44,32 @@ static int begin_upload(struct upload *upload, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(upload->s3, HTTP_POST, upload->key, err);
 	CLEANUP(s3_document_done) struct s3_document document = { 0 };
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
 	s3_call_query(call, "uploads", "");
-	rc = s3_document_open(&document, call, err);
-	if (rc == 0)
-		rc = s3_call_run(call, err);
-	if (rc == 0 && !document.reply.upload_id[0])
-		rc = error_set(err, -EBADMSG, "%s/%s: the server began an upload without an id",
-			       upload->s3->store.url, upload->key);
+	r = s3_document_open(&document, call, err);
+	if (r == 0)
+		r = s3_call_run(call, err);
+	if (r == 0 && !document.reply.upload_id[0])
+		r = error_set(err, -EBADMSG, "%s/%s: the server began an upload without an id",
+			      upload->s3->store.url, upload->key);
 	memcpy(upload->id, document.reply.upload_id, sizeof(upload->id));
-	return rc;
+	return r;
 }
 
 static int abort_upload(struct s3_store *s3, const char *full_key, const char *id, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_DELETE, NULL, err);
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
 	call->upload_key = full_key;
 	s3_call_query(call, "uploadId", id);
-	rc = s3_call_run(call, err);
-	return rc == -ENOENT ? 0 : rc;
+	r = s3_call_run(call, err);
+	return r == -ENOENT ? 0 : r;
 }
 
 /* The few characters that XML wants escaped; an ETag may hold '&' as far as we know. */
@@ -157,7 +158,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 	CLEANUP(free_ptr) char *text = NULL;
 	uint8_t sha256[32];
 	size_t bytes;
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
@@ -170,12 +171,12 @@ static int complete_upload(struct upload *upload, struct error *err)
 	call->body_bytes = bytes;
 	call->http.patient = true; /* the server may put gigabytes together first */
 	s3_call_query(call, "uploadId", upload->id);
-	rc = s3_document_open(&document, call, err);
-	if (rc == 0)
-		rc = s3_call_run(call, err);
-	if (rc == -ENOENT && !strcmp(call->error.code, "NoSuchUpload") && was_completed(upload))
+	r = s3_document_open(&document, call, err);
+	if (r == 0)
+		r = s3_call_run(call, err);
+	if (r == -ENOENT && !strcmp(call->error.code, "NoSuchUpload") && was_completed(upload))
 		return 0;
-	return rc;
+	return r;
 }
 
 /* ---- Parts ---- */
@@ -195,17 +196,17 @@ static int start_part(struct upload *upload, struct part *part, struct error *er
 	struct s3_call *call = s3_call_new(upload->s3, HTTP_PUT, upload->key, err);
 	uint8_t sha256[32], md5[MD5_BYTES];
 	struct store_hashes hashes = { upload->sha256, upload->s3->tls ? NULL : sha256, md5 };
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
 	call->body_fd = upload->fd;
 	call->body_offset = offset;
 	call->body_bytes = left < upload->part_bytes ? left : upload->part_bytes;
-	rc = store_hash_file(upload->fd, offset, call->body_bytes, &hashes, send_others, upload, err);
-	if (rc < 0) {
+	r = store_hash_file(upload->fd, offset, call->body_bytes, &hashes, send_others, upload, err);
+	if (r < 0) {
 		s3_call_free(call);
-		return rc;
+		return r;
 	}
 	if (!upload->s3->tls)
 		digest_hex(sha256, sizeof(sha256), call->payload_sha256);
@@ -224,16 +225,16 @@ static int start_part(struct upload *upload, struct part *part, struct error *er
 static int end_part(struct upload *upload, struct part *part, struct error *err)
 {
 	struct s3_call *call = part->call;
-	int rc = s3_call_wait(call, err);
+	int r = s3_call_wait(call, err);
 
-	if (rc == 0 && !call->etag[0])
-		rc = error_set(err, -EBADMSG, "%s/%s: part %" PRIu32 " was answered without an ETag",
-			       upload->s3->store.url, upload->key, part->number);
-	if (rc == 0)
+	if (r == 0 && !call->etag[0])
+		r = error_set(err, -EBADMSG, "%s/%s: part %" PRIu32 " was answered without an ETag",
+			      upload->s3->store.url, upload->key, part->number);
+	if (r == 0)
 		memcpy(upload->etags[part->number - 1], call->etag, STORE_ETAG_MAX);
 	part->call = NULL;
 	s3_call_free(call);
-	return rc;
+	return r;
 }
 
 /* Places are used in turn: the one that comes next holds the part started longest ago. */
@@ -242,13 +243,13 @@ static int send_parts(struct upload *upload, struct error *err)
 	int result = 0;
 
 	for (uint32_t turn = 0; turn < upload->parts + PARTS_AT_ONCE; turn++) {
-		struct part *part = &upload->places[turn % PARTS_AT_ONCE];
-		int rc = part->call ? end_part(upload, part, result ? NULL : err) : 0;
+		struct part *part = &upload->in_flight[turn % PARTS_AT_ONCE];
+		int r = part->call ? end_part(upload, part, result ? NULL : err) : 0;
 
-		if (rc == 0 && result == 0 && upload->started < upload->parts)
-			rc = start_part(upload, part, err);
-		if (rc < 0 && result == 0)
-			result = rc;
+		if (r == 0 && result == 0 && upload->started < upload->parts)
+			r = start_part(upload, part, err);
+		if (r < 0 && result == 0)
+			result = r;
 	}
 	return result;
 }
@@ -256,29 +257,29 @@ static int send_parts(struct upload *upload, struct error *err)
 static int verify(struct upload *upload, struct error *err)
 {
 	struct store_object object;
-	int rc = s3_stat(&upload->s3->store, upload->key, &object, err);
+	int r = s3_stat(&upload->s3->store, upload->key, &object, err);
 
-	if (rc == 0 && object.pin.bytes != upload->bytes)
+	if (r == 0 && object.pin.bytes != upload->bytes)
 		return error_set(err, -EIO, "%s/%s: uploaded %" PRIu64 " bytes, the server has %" PRIu64,
 				 upload->s3->store.url, upload->key, upload->bytes, object.pin.bytes);
-	return rc;
+	return r;
 }
 
 static int send_upload(struct upload *upload, struct error *err)
 {
 	char full[S3_FULL_BYTES];
-	int rc = s3_full_key(upload->s3, upload->key, full, err);
+	int r = s3_full_key(upload->s3, upload->key, full, err);
 
-	if (rc == 0)
-		rc = begin_upload(upload, err);
-	if (rc < 0)
-		return rc;
-	rc = send_parts(upload, err);
-	if (rc == 0)
-		rc = complete_upload(upload, err);
-	if (rc < 0) {
+	if (r == 0)
+		r = begin_upload(upload, err);
+	if (r < 0)
+		return r;
+	r = send_parts(upload, err);
+	if (r == 0)
+		r = complete_upload(upload, err);
+	if (r < 0) {
 		(void)abort_upload(upload->s3, full, upload->id, NULL);
-		return rc;
+		return r;
 	}
 	return verify(upload, err);
 }
@@ -292,13 +293,13 @@ static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t byt
 	uint8_t sha256[32], md5[MD5_BYTES];
 	struct store_hashes hashes = { NULL, ret_sha256 || !s3->tls ? sha256 : NULL, md5 };
 	char md5_hex[2 * MD5_BYTES + 1];
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
-	rc = store_hash_file(fd, 0, bytes, &hashes, NULL, NULL, err);
-	if (rc < 0)
-		return rc;
+	r = store_hash_file(fd, 0, bytes, &hashes, NULL, NULL, err);
+	if (r < 0)
+		return r;
 	if (!s3->tls)
 		digest_hex(sha256, sizeof(sha256), call->payload_sha256);
 	digest_hex(md5, sizeof(md5), md5_hex);
@@ -306,10 +307,10 @@ static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t byt
 	call->body_bytes = bytes;
 	call->check = s3_check_put;
 	call->context = md5_hex;
-	rc = s3_call_run(call, err);
-	if (rc == 0 && ret_sha256)
+	r = s3_call_run(call, err);
+	if (r == 0 && ret_sha256)
 		memcpy(ret_sha256, sha256, sizeof(sha256));
-	return rc;
+	return r;
 }
 
 int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
@@ -317,7 +318,7 @@ int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, ui
 {
 	struct upload upload = { .s3 = s3_store_of(store), .key = key, .fd = fd, .bytes = bytes };
 	mbedtls_sha256_context sha256;
-	int rc;
+	int r;
 
 	upload.part_bytes = store->options.part_bytes;
 	if (bytes <= upload.part_bytes)
@@ -331,12 +332,12 @@ int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, ui
 	mbedtls_sha256_init(&sha256);
 	(void)mbedtls_sha256_starts_ret(&sha256, 0);
 	upload.sha256 = ret_sha256 ? &sha256 : NULL;
-	rc = send_upload(&upload, err);
-	if (rc == 0 && ret_sha256)
+	r = send_upload(&upload, err);
+	if (r == 0 && ret_sha256)
 		(void)mbedtls_sha256_finish_ret(&sha256, ret_sha256);
 	mbedtls_sha256_free(&sha256);
 	free(upload.etags);
-	return rc;
+	return r;
 }
 
 /* ---- Stale uploads ---- */
@@ -346,7 +347,7 @@ static int list_uploads(struct s3_store *s3, const char *key_marker, const char 
 			struct s3_document *document, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_GET, NULL, err);
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
@@ -357,8 +358,8 @@ static int list_uploads(struct s3_store *s3, const char *key_marker, const char 
 		s3_call_query(call, "key-marker", key_marker);
 		s3_call_query(call, "upload-id-marker", id_marker);
 	}
-	rc = s3_document_open(document, call, err);
-	return rc < 0 ? rc : s3_call_run(call, err);
+	r = s3_document_open(document, call, err);
+	return r < 0 ? r : s3_call_run(call, err);
 }
 
 static int abort_page(struct s3_store *s3, const struct s3_reply *page, struct error *err)
@@ -367,15 +368,14 @@ static int abort_page(struct s3_store *s3, const struct s3_reply *page, struct e
 
 	for (uint32_t i = 0; i < page->count; i++) {
 		const struct s3_entry *entry = &page->entries[i];
-		int rc = s3_reply_key(page, page->text + entry->key, key, err);
+		int r = s3_reply_key(page, page->text + entry->key, key, err);
 
-		if (rc == 0 && (strncmp(key, s3->prefix, strlen(s3->prefix)) != 0 || !entry->upload_id))
-			rc = error_set(err, -EBADMSG, "%s: the list of uploads makes no sense",
-				       s3->store.url);
-		if (rc == 0)
-			rc = abort_upload(s3, key, page->text + entry->upload_id, err);
-		if (rc < 0)
-			return rc;
+		if (r == 0 && (strncmp(key, s3->prefix, strlen(s3->prefix)) != 0 || !entry->upload_id))
+			r = error_set(err, -EBADMSG, "%s: the list of uploads makes no sense", s3->store.url);
+		if (r == 0)
+			r = abort_upload(s3, key, page->text + entry->upload_id, err);
+		if (r < 0)
+			return r;
 	}
 	return (int)page->count;
 }
@@ -389,16 +389,16 @@ int s3_abort_stale(struct store *store, struct error *err)
 
 	for (uint32_t round = 0; more && round < STALE_ROUNDS_MAX; round++) {
 		CLEANUP(s3_document_done) struct s3_document document = { 0 };
-		int rc = list_uploads(s3, key_marker, id_marker, &document, err);
+		int r = list_uploads(s3, key_marker, id_marker, &document, err);
 
-		if (rc == 0)
-			rc = abort_page(s3, &document.reply, err);
-		if (rc >= 0 && document.reply.truncated &&
+		if (r == 0)
+			r = abort_page(s3, &document.reply, err);
+		if (r >= 0 && document.reply.truncated &&
 		    s3_reply_key(&document.reply, document.reply.token, key_marker, err) < 0)
-			rc = -EBADMSG;
-		if (rc < 0)
-			return rc;
-		aborted += rc;
+			r = -EBADMSG;
+		if (r < 0)
+			return r;
+		aborted += r;
 		more = document.reply.truncated;
 		memcpy(id_marker, document.reply.upload_id, sizeof(id_marker));
 	}

@@ -29,7 +29,7 @@ static int check_stat(struct s3_call *call, enum retry_class *retry, struct erro
 }
 
 /* An answer to HEAD has no body; a get of one byte fails with the server's code and message. */
-static int explain(struct s3_store *s3, const char *key, int rc, struct error *err)
+static int explain(struct s3_store *s3, const char *key, int r, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_GET, key, err);
 	struct error said = { 0 };
@@ -40,12 +40,12 @@ static int explain(struct s3_store *s3, const char *key, int rc, struct error *e
 	call->ranged = true;
 	call->bytes = 1;
 	call->http.buffer = &byte;
-	call->http.room = 1;
-	if (s3_call_run(call, &said) != rc)
-		return rc;
+	call->http.buffer_bytes = 1;
+	if (s3_call_run(call, &said) != r)
+		return r;
 	if (err)
 		*err = said;
-	return rc;
+	return r;
 }
 
 int s3_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
@@ -53,15 +53,15 @@ int s3_stat(struct store *store, const char *key, struct store_object *ret_objec
 	struct s3_store *s3 = s3_store_of(store);
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_HEAD, key, err);
 	struct store_object object = { 0 };
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
 	call->check = check_stat;
 	call->context = &object;
-	rc = s3_call_run(call, err);
-	if (rc < 0)
-		return call->http.status / 100 == 4 ? explain(s3, key, rc, err) : rc;
+	r = s3_call_run(call, err);
+	if (r < 0)
+		return call->http.status / 100 == 4 ? explain(s3, key, r, err) : r;
 	(void)snprintf(object.key, sizeof(object.key), "%s", key);
 	*ret_object = object;
 	return 0;
@@ -71,7 +71,7 @@ int s3_stat(struct store *store, const char *key, struct store_object *ret_objec
 
 struct growing {
 	char *data;
-	uint64_t used, room, max;
+	uint64_t used, size, max;
 };
 
 static void begin_growing(struct s3_call *call)
@@ -81,31 +81,31 @@ static void begin_growing(struct s3_call *call)
 
 static int grow(struct growing *growing, uint64_t bytes, struct error *err)
 {
-	uint64_t room = 2 * growing->room > bytes ? 2 * growing->room : bytes;
+	uint64_t size = 2 * growing->size > bytes ? 2 * growing->size : bytes;
 	char *data;
 
 	if (bytes > growing->max)
 		return error_set(err, -EFBIG, "more than the %" PRIu64 " bytes expected at most",
 				 growing->max);
-	if (room > growing->max)
-		room = growing->max;
-	data = realloc(growing->data, room + 1);
+	if (size > growing->max)
+		size = growing->max;
+	data = realloc(growing->data, size + 1);
 	if (!data)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", room);
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", size);
 	growing->data = data;
-	growing->room = room;
+	growing->size = size;
 	return 0;
 }
 
 static int add_growing(struct s3_call *call, const char *data, size_t bytes, struct error *err)
 {
 	struct growing *growing = call->context;
-	int rc = 0;
+	int r = 0;
 
-	if (growing->used + bytes > growing->room)
-		rc = grow(growing, growing->used + bytes, err);
-	if (rc < 0)
-		return rc;
+	if (growing->used + bytes > growing->size)
+		r = grow(growing, growing->used + bytes, err);
+	if (r < 0)
+		return r;
 	memcpy(growing->data + growing->used, data, bytes);
 	growing->used += bytes;
 	return 0;
@@ -116,20 +116,20 @@ int s3_get_all(struct store *store, const char *key, uint64_t max, char **ret_da
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3_store_of(store), HTTP_GET, key, err);
 	struct growing growing = { .max = max };
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
-	rc = grow(&growing, max < 4096 ? max : 4096, err);
-	if (rc < 0)
-		return rc;
+	r = grow(&growing, max < 4096 ? max : 4096, err);
+	if (r < 0)
+		return r;
 	call->begin = begin_growing;
 	call->data = add_growing;
 	call->context = &growing;
-	rc = s3_call_run(call, err);
-	if (rc < 0) {
+	r = s3_call_run(call, err);
+	if (r < 0) {
 		free(growing.data);
-		return rc;
+		return r;
 	}
 	growing.data[growing.used] = 0;
 	*ret_data = growing.data;
@@ -163,7 +163,7 @@ int s3_put(struct store *store, const char *key, const void *data, uint64_t byte
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_PUT, key, err);
 	uint8_t sha256[32], md5[16];
 	char md5_hex[33];
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
@@ -178,58 +178,17 @@ int s3_put(struct store *store, const char *key, const void *data, uint64_t byte
 	call->only_new = only_new;
 	call->check = s3_check_put;
 	call->context = md5_hex;
-	rc = s3_call_run(call, err);
-	return rc == -ESTALE && only_new ? -EEXIST : rc;
+	r = s3_call_run(call, err);
+	return r == -ESTALE && only_new ? -EEXIST : r;
 }
 
 int s3_delete(struct store *store, const char *key, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3_store_of(store), HTTP_DELETE, key, err);
-	int rc;
+	int r;
 
 	if (!call)
 		return -ENOMEM;
-	rc = s3_call_run(call, err);
-	return rc == -ENOENT && !strcmp(call->error.code, "NoSuchKey") ? 0 : rc;
-}
-
-/* ---- XML answers ---- */
-
-static void begin_document(struct s3_call *call)
-{
-	struct s3_document *document = call->context;
-
-	s3_xml_reset(document->xml);
-	s3_reply_begin(&document->reply);
-}
-
-static int add_document(struct s3_call *call, const char *data, size_t bytes, struct error *err)
-{
-	return s3_xml_feed(((struct s3_document *)call->context)->xml, data, bytes, err);
-}
-
-static int check_document(struct s3_call *call, enum retry_class *retry, struct error *err)
-{
-	struct s3_document *document = call->context;
-	int rc = s3_xml_finish(document->xml, err);
-
-	if (rc == 0 && document->reply.error.code[0])
-		return s3_error_late(call, &document->reply.error, retry, err);
-	return rc;
-}
-
-int s3_document_open(struct s3_document *document, struct s3_call *call, struct error *err)
-{
-	*document = (struct s3_document){ 0 };
-	call->begin = begin_document;
-	call->data = add_document;
-	call->check = check_document;
-	call->context = document;
-	return s3_xml_open(s3_reply_element, &document->reply, &document->xml, err);
-}
-
-void s3_document_done(struct s3_document *document)
-{
-	s3_xml_close(document->xml);
-	s3_reply_done(&document->reply);
+	r = s3_call_run(call, err);
+	return r == -ENOENT && !strcmp(call->error.code, "NoSuchKey") ? 0 : r;
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A 307 may send a get to a presigned URL on another host (lakeFS), or to AWS's endpoint of another region.
- * The first is followed as it is, without Authorization; the second with a new signature for that host. Never
- * from https to http.
- */
-#include "drivers/store/s3.h"
+#include "drivers/store/s3_redirect.h"
+#include "drivers/store/s3_call.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -27,7 +23,7 @@ static bool is_other_endpoint(const struct s3_call *call, const char *host, cons
 }
 
 /* The location, which may be relative, made whole: into call->location, or its host into call->host. */
-static int take_location(struct s3_call *call, const char *location, struct error *err)
+static int read_location(struct s3_call *call, const char *location, struct error *err)
 {
 	CLEANUP(s3_url_free) CURLU *url = curl_url();
 	CLEANUP(s3_url_free_part) char *whole = NULL;
@@ -64,7 +60,7 @@ int s3_redirect_follow(struct s3_call *call, struct error *err)
 	if (++call->redirects > REDIRECTS_MAX)
 		return error_set(err, -EBADMSG, "the server redirects more than %u times", REDIRECTS_MAX);
 	call->follow = true;
-	return take_location(call, location, err);
+	return read_location(call, location, err);
 }
 
 /* ---- ETags behind redirects ---- */
@@ -81,21 +77,21 @@ static uint64_t hash(const char *text)
 
 static struct s3_seen_etag *find(struct s3_seen *seen, uint64_t key)
 {
-	size_t at = key & (seen->room - 1);
+	size_t at = key & (seen->size - 1);
 
 	while (seen->slots[at].key && seen->slots[at].key != key)
-		at = (at + 1) & (seen->room - 1);
+		at = (at + 1) & (seen->size - 1);
 	return &seen->slots[at];
 }
 
 static int grow(struct s3_seen *seen)
 {
-	struct s3_seen larger = { .room = seen->room ? 2 * seen->room : 256, .used = seen->used };
+	struct s3_seen larger = { .size = seen->size ? 2 * seen->size : 256, .used = seen->used };
 
-	larger.slots = calloc(larger.room, sizeof(*larger.slots));
+	larger.slots = calloc(larger.size, sizeof(*larger.slots));
 	if (!larger.slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < seen->room; i++)
+	for (size_t i = 0; i < seen->size; i++)
 		if (seen->slots[i].key)
 			*find(&larger, seen->slots[i].key) = seen->slots[i];
 	free(seen->slots);
@@ -108,7 +104,7 @@ int s3_seen_check(struct s3_call *call, const char *etag, struct error *err)
 	struct s3_seen *seen = &call->s3->seen;
 	struct s3_seen_etag *slot;
 
-	if (seen->used * 2 >= seen->room && grow(seen) < 0)
+	if (seen->used * 2 >= seen->size && grow(seen) < 0)
 		return error_set(err, -ENOMEM, "no memory for the ETags of redirected objects");
 	slot = find(seen, hash(call->key));
 	if (!slot->key) {

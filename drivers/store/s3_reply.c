@@ -8,9 +8,9 @@ void s3_reply_begin(struct s3_reply *reply)
 {
 	struct s3_entry *entries = reply->entries;
 	char *text = reply->text;
-	size_t room = reply->text_room;
+	size_t size = reply->text_size;
 
-	*reply = (struct s3_reply){ .entries = entries, .text = text, .text_room = room };
+	*reply = (struct s3_reply){ .entries = entries, .text = text, .text_size = size };
 }
 
 void s3_reply_done(struct s3_reply *reply)
@@ -38,17 +38,17 @@ bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX])
 	return true;
 }
 
-static int keep_text(struct s3_reply *reply, const char *text, size_t bytes, size_t *ret_offset,
-		     struct error *err)
+static int add_text(struct s3_reply *reply, const char *text, size_t bytes, size_t *ret_offset,
+		    struct error *err)
 {
-	if (bytes + 2 > reply->text_room - reply->text_used) {
-		size_t room = 2 * (reply->text_room + bytes + 4096);
-		char *grown = realloc(reply->text, room);
+	if (bytes + 2 > reply->text_size - reply->text_used) {
+		size_t size = 2 * (reply->text_size + bytes + 4096);
+		char *grown = realloc(reply->text, size);
 
 		if (!grown)
 			return error_set(err, -ENOMEM, "no memory for a page of keys");
 		reply->text = grown;
-		reply->text_room = room;
+		reply->text_size = size;
 	}
 	if (!reply->text_used)
 		reply->text[reply->text_used++] = 0; /* offset 0 says that there was none */
@@ -110,9 +110,9 @@ static int entry_element(struct s3_reply *reply, const char *name, const char *t
 	if (!name[0])
 		return end_entry(reply, err);
 	if (!strcmp(name, "/Key"))
-		return keep_text(reply, text, bytes, &entry->key, err);
+		return add_text(reply, text, bytes, &entry->key, err);
 	if (!strcmp(name, "/UploadId"))
-		return keep_text(reply, text, bytes, &entry->upload_id, err);
+		return add_text(reply, text, bytes, &entry->upload_id, err);
 	if (!strcmp(name, "/Size"))
 		return number(text, &entry->pin.bytes, err);
 	if (!strcmp(name, "/LastModified"))

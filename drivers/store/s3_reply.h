@@ -35,7 +35,7 @@ struct s3_reply {
 	struct s3_entry *entries, entry; /* `entry` is the one being read */
 	uint32_t count;
 	char *text;
-	size_t text_used, text_room;
+	size_t text_used, text_size;
 	bool truncated, url_encoded;
 	char token[S3_TOKEN_BYTES]; /* NextContinuationToken, or NextKeyMarker still encoded */
 	/* Starting and completing; NextUploadIdMarker of a page. */

@@ -48,18 +48,18 @@ static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char
 static void XMLCALL on_end(void *context, const XML_Char *name)
 {
 	struct s3_xml *xml = context;
-	int rc;
+	int r;
 
 	(void)name;
 	if (xml->result) /* expat still ends an empty element whose start stopped it */
 		return;
 	xml->text[xml->text_bytes] = 0;
-	rc = xml->each(xml->context, xml->path, xml->text, xml->text_bytes, &xml->err);
+	r = xml->each(xml->context, xml->path, xml->text, xml->text_bytes, &xml->err);
 	xml->depth--;
 	xml->path[xml->depth ? xml->ends[xml->depth - 1] : 0] = 0;
 	xml->text_bytes = 0;
-	if (rc)
-		stop(xml, rc);
+	if (r)
+		stop(xml, r);
 }
 
 static void XMLCALL on_text(void *context, const XML_Char *text, int bytes)

@@ -103,19 +103,19 @@ int sigv4_query(const struct sigv4_pair *pairs, size_t count, char *out, size_t 
 	struct sigv4_pair sorted[SIGV4_PAIRS_MAX];
 	char scratch[SIGV4_QUERY_BYTES];
 	size_t used = 0;
-	int rc = 0;
+	int r = 0;
 
 	if (!out_bytes || count > SIGV4_PAIRS_MAX ||
 	    encode_sorted(pairs, count, scratch, sizeof(scratch), sorted) < 0)
 		return -ENAMETOOLONG;
 	out[0] = 0;
-	for (size_t i = 0; i < count && rc == 0; i++) {
-		rc = i ? append(out, out_bytes, &used, "&") : 0;
-		rc = rc < 0 ? rc : append(out, out_bytes, &used, sorted[i].name);
-		rc = rc < 0 ? rc : append(out, out_bytes, &used, "=");
-		rc = rc < 0 ? rc : append(out, out_bytes, &used, sorted[i].value);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		r = i ? append(out, out_bytes, &used, "&") : 0;
+		r = r < 0 ? r : append(out, out_bytes, &used, sorted[i].name);
+		r = r < 0 ? r : append(out, out_bytes, &used, "=");
+		r = r < 0 ? r : append(out, out_bytes, &used, sorted[i].value);
 	}
-	return rc;
+	return r;
 }
 
 /* ---- Signing ---- */

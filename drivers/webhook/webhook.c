@@ -125,7 +125,7 @@ int webhook_post(const struct webhook *webhook, const char *body, uint64_t bytes
 	post->err = err;
 	post->request.handler = &handler;
 	post->request.buffer = post->answer;
-	post->request.room = sizeof(post->answer);
+	post->request.buffer_bytes = sizeof(post->answer);
 	r = http_open(&options, &http, err);
 	if (r == 0)
 		r = drive(http, post, err);

@@ -49,7 +49,7 @@ static void test_locations(void **state)
 		s3->aws = cases[i].aws;
 		call->location[0] = call->host[0] = 0;
 		(void)snprintf(call->http.url, sizeof(call->http.url), "%s", cases[i].from);
-		if (take_location(call, cases[i].to, &err) != cases[i].code ||
+		if (read_location(call, cases[i].to, &err) != cases[i].code ||
 		    strcmp(call->location, cases[i].location) != 0 || strcmp(call->host, cases[i].host) != 0)
 			fail_msg("%s: '%s' '%s' %s", cases[i].label, call->location, call->host, err.text);
 	}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/store/backend.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define REQUESTS_MAX 4u /* at once */
+
+/* ---- An object into a file ---- */
+
+/* Fetch [0, object->pin.bytes) into memory by parts, a few at once. All are completed when this returns. */
+static int get_parts(struct store *store, const struct store_object *object, const char *key, char *memory,
+		     struct error *err)
+{
+	struct store_request requests[REQUESTS_MAX];
+	uint64_t part = store->options.part_bytes, parts = (object->pin.bytes + part - 1) / part;
+	uint64_t next = 0, waited = 0;
+	int result = 0;
+
+	while (waited < next || (next < parts && result == 0)) {
+		struct store_request *request = &requests[next % REQUESTS_MAX];
+		int r;
+
+		if (next < parts && result == 0 && next - waited < REQUESTS_MAX) {
+			uint64_t offset = next * part, left = object->pin.bytes - offset;
+
+			*request = (struct store_request){ .key = key,
+							   .pin = &object->pin,
+							   .offset = offset,
+							   .buffer = memory + offset,
+							   .bytes = left < part ? left : part };
+			r = store_submit(store, request, err);
+			next += r == 0;
+		} else {
+			r = store_wait(store, &requests[waited++ % REQUESTS_MAX], result ? NULL : err);
+		}
+		if (r < 0 && result == 0)
+			result = r;
+	}
+	return result;
+}
+
+/* The blocks are reserved before they are mapped, so that a full disk is an error here and not a SIGBUS
+ * later. */
+static int get_into(struct store *store, const struct store_object *object, const char *key, int fd,
+		    struct error *err)
+{
+	uint64_t bytes = object->pin.bytes;
+	char *memory;
+	int r;
+
+	if (!bytes)
+		return 0;
+	r = posix_fallocate(fd, 0, (off_t)bytes);
+	if (r)
+		return error_set(err, -r, "%" PRIu64 " bytes: %s", bytes, strerror(r));
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return error_set(err, -errno, "mapping %" PRIu64 " bytes: %s", bytes, strerror(errno));
+	r = get_parts(store, object, key, memory, err);
+	(void)munmap(memory, bytes);
+	return r;
+}
+
+static int sync_parent(const char *path)
+{
+	char directory[4096];
+	char *slash;
+
+	(void)snprintf(directory, sizeof(directory), "%s", path);
+	slash = strrchr(directory, '/');
+	if (slash)
+		slash[slash == directory] = 0;
+	CLEANUP(close_fd) int fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+int store_get_file(struct store *store, const char *key, const char *path, struct error *err)
+{
+	char temporary[4096];
+	struct store_object object;
+	int r = store_stat(store, key, &object, err);
+
+	if (r < 0)
+		return r;
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
+		return error_set(err, -ENAMETOOLONG, "%s: the path is too long", path);
+	CLEANUP(close_fd) int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return error_set(err, -errno, "%s: %s", temporary, strerror(errno));
+	r = get_into(store, &object, key, fd, err);
+	if (r == 0 && (fsync(fd) < 0 || rename(temporary, path) < 0 || sync_parent(path) < 0))
+		r = error_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0)
+		(void)unlink(temporary);
+	return r;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/digest/digest.h"
+#include "drivers/store/backend.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	store_cancel_all(store);
+	store->ops->close(store);
+}
+
+void store_closep(struct store **store)
+{
+	store_close(*store);
+}
+
+const char *store_url(const struct store *store)
+{
+	return store->url;
+}
+
+struct store_counters store_counters_of(const struct store *store)
+{
+	return store->ops->counters(store);
+}
+
+const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT])
+{
+	(void)snprintf(out, STORE_COUNTERS_TEXT,
+		       "requests=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64 " connections=%" PRIu64
+		       " at_once=%" PRIu64 " hedged=%" PRIu64 " won=%" PRIu64 " retries: connect=%" PRIu64
+		       " timeout=%" PRIu64 " reset=%" PRIu64 " server=%" PRIu64 " slow_down=%" PRIu64,
+		       counters->requests, counters->bytes_in, counters->bytes_out, counters->connections,
+		       counters->at_once, counters->hedged, counters->hedges_won, counters->retries_connect,
+		       counters->retries_timeout, counters->retries_reset, counters->retries_server,
+		       counters->retries_slow_down);
+	return out;
+}
+
+uint64_t store_counters_retries(const struct store_counters *counters)
+{
+	return counters->retries_connect + counters->retries_timeout + counters->retries_reset +
+	       counters->retries_server + counters->retries_slow_down;
+}
+
+int store_list(struct store *store, const char *glob,
+	       int (*each)(void *context, const struct store_object *object), void *context,
+	       struct error *err)
+{
+	return store->ops->list(store, glob, each, context, err);
+}
+
+int store_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
+{
+	return store->ops->stat(store, key, ret_object, err);
+}
+
+int store_get_all(struct store *store, const char *key, uint64_t max, char **ret_data, uint64_t *ret_bytes,
+		  struct error *err)
+{
+	return store->ops->get_all(store, key, max, ret_data, ret_bytes, err);
+}
+
+int store_put(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+{
+	return store->ops->put(store, key, data, bytes, false, err);
+}
+
+/* 0: the object holds exactly these bytes. A put of ours may have succeeded although its answer was lost. */
+static int holds(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+{
+	CLEANUP(free_ptr) char *there = NULL;
+	uint64_t there_bytes = 0;
+	int r = store_get_all(store, key, bytes, &there, &there_bytes, err);
+
+	if (r == -EFBIG || (r == 0 && (there_bytes != bytes || memcmp(there, data, bytes) != 0)))
+		return error_set(err, -EEXIST, "%s/%s: there is one already", store->url, key);
+	return r;
+}
+
+int store_put_new(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
+{
+	int r = store->ops->put(store, key, data, bytes, true, err);
+
+	return r == -EEXIST ? holds(store, key, data, bytes, err) : r;
+}
+
+int store_put_file(struct store *store, const char *key, const char *path, char *ret_sha256_hex,
+		   struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t sha256[32];
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "%s: not a regular file", path);
+	r = store->ops->put_file(store, key, fd, (uint64_t)st.st_size, ret_sha256_hex ? sha256 : NULL, err);
+	if (r == 0 && ret_sha256_hex)
+		digest_hex(sha256, sizeof(sha256), ret_sha256_hex);
+	return r;
+}
+
+int store_abort_stale(struct store *store, struct error *err)
+{
+	return store->ops->abort_stale(store, err);
+}
+
+int store_delete(struct store *store, const char *key, struct error *err)
+{
+	return store->ops->delete (store, key, err);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* S3's error codes: the errno, whether to try again, and the sentence. */
+#pragma once
+
+#include "drivers/store/s3_call.h"
+
+/* Judges an answer that is neither 2xx nor a redirect. Returns the errno; sets *retry, call->error and err.
+ */
+int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *err);
+/* Judges an <Error> inside a 200 answer (S3 API, CompleteMultipartUpload): S3 begins the answer before it
+ * knows the outcome. */
+int s3_error_late(struct s3_call *call, const struct s3_error *error, enum retry_class *retry,
+		  struct error *err);
