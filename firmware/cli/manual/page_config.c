@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/manual/pages.h"
+#include "cli/manual/roff.h"
+#include "core/config/config_keys.h"
+
+#include <string.h>
+
+static const char *fallback_text(const struct config_key *key)
+{
+	if (!key->fallback)
+		return "must be given";
+	return *key->fallback ? key->fallback : "empty";
+}
+
+static void put_key(FILE *out, const struct config_key *key)
+{
+	char allowed[256];
+
+	config_allowed(key, allowed, sizeof(allowed));
+	roff_item(out, key->name, "%s.", key->help);
+	roff_item_more(out, "%s%s%s; %s%s", allowed, *key->unit ? "; unit: " : "", key->unit,
+		       key->fallback ? "default: " : "", fallback_text(key));
+}
+
+/* The first key of a group opens the group. */
+static void put_group(FILE *out, const struct config_key *key, const struct config_key *before)
+{
+	const size_t length = strcspn(key->name, ".");
+	char heading[64];
+
+	if (before && strncmp(key->name, before->name, length + 1) == 0)
+		return;
+	(void)snprintf(heading, sizeof(heading), "%.*s", (int)length, key->name);
+	roff_group(out, heading);
+}
+
+static void put_keys(FILE *out, const struct config_key *keys, size_t count, bool grouped)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (grouped)
+			put_group(out, &keys[i], i ? &keys[i - 1] : NULL);
+		put_key(out, &keys[i]);
+	}
+}
+
+static void put_form(FILE *out)
+{
+	roff_section(out, "DESCRIPTION");
+	roff_paragraph(
+		out,
+		"One file in libconfig's syntax holds the whole configuration of a box. A group is written "
+		"`run: { epochs = 3; };`, a string in double quotes, a list of groups `( { ... }, { ... } "
+		")`. "
+		"An integer above 2147483647 ends in L. Only `source.url` and `sink.url` must be given; "
+		"every "
+		"other key has a default.");
+	roff_paragraph(
+		out,
+		"An unknown key, a key given twice and a value out of bounds are errors. `kiln config check` "
+		"prints all of them at once with file, line, key, what was found and what is allowed. "
+		"`kiln config show` prints the values in effect.");
+	roff_paragraph(
+		out,
+		"A run works with a copy of the file that is made when the run begins. An edit never touches "
+		"a run that goes on.");
+}
+
+static void put_lists(FILE *out)
+{
+	size_t own = 0;
+
+	while (config_source_keys[own].type != KEY_FLOAT)
+		own++;
+	roff_section(out, "SEVERAL SOURCES");
+	roff_paragraph(
+		out,
+		"The list `sources` in the place of the group `source` mixes the records of several stores "
+		"by "
+		"weight. An epoch is one pass over the first source; each other source begins again when it "
+		"ends. An element has the keys of `source` and these:");
+	put_keys(out, config_source_keys + own, config_source_keys_count - own, false);
+	roff_section(out, "SCHEMA");
+	roff_paragraph(out,
+		       "The list `schema` says what a record holds: one element a feature, with these keys:");
+	put_keys(out, config_feature_keys, config_feature_keys_count, false);
+	roff_item(out, "shape", "sizes of the feature's dimensions, [ ] for a single value");
+	roff_paragraph(out, "Without `schema` the file means:");
+	roff_example(out, config_default_schema);
+	roff_section(out, "LAYERS");
+	roff_paragraph(
+		out,
+		"The list `model.layers` is the network, first layer first. An element has `op`, `name`, "
+		"`inputs` (names of earlier layers and features; without it the layer before) and the "
+		"attributes of its op. `kiln model layers` prints every op with its attributes, what is "
+		"allowed and the defaults. Without `model.layers` the file means:");
+	roff_example(out, config_default_layers);
+}
+
+void page_config(FILE *out)
+{
+	roff_title(out, "kiln.conf", "5", "configuration of a Kiln box");
+	roff_section(out, "SYNOPSIS");
+	roff_synopsis(out, "/etc/kiln/kiln.conf");
+	put_form(out);
+	roff_section(out, "KEYS");
+	put_keys(out, config_keys, config_keys_count, true);
+	put_lists(out);
+	roff_section(out, "EXAMPLE");
+	roff_example(out, "source: { url = \"s3://reviews/shards\"; endpoint = \"https://minio.lan:9000\"; "
+			  "credential = \"minio\"; };\n"
+			  "sink: { url = \"s3://reviews/runs\"; endpoint = \"https://minio.lan:9000\"; "
+			  "credential = \"minio\"; };\n"
+			  "run: { at = \"22:00\"; ends_at = \"06:00\"; zone = \"Europe/Berlin\"; };");
+	roff_section(out, "FILES");
+	roff_item(out, "/etc/kiln/kiln.conf", "The file of this box. `KILN_CONFIG` names another one.");
+	roff_item(out, "/etc/kiln/kiln.conf.reference",
+		  "Every key with its default, as comments and values.");
+	roff_item(out, "/data/kiln/credentials/NAME",
+		  "The credential that `source.credential`, `sink.credential` and `notify.credential` name.");
+	roff_see_also(out, "kiln(1), kiln-control(7), kiln-events(7)");
+}

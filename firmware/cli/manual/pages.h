@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The manual pages that are made from tables, so that page and program cannot differ. rootfs/man holds their
+ * output; a test compares the two. Each writes one whole page to `out`; an error of the stream stays in it.
+ */
+#pragma once
+
+#include <stdio.h>
+
+/* kiln.conf(5), from the table of keys (core/config/config_keys.h) and the table of layers. */
+void page_config(FILE *out);
+/* kiln-control(7), from the tables of methods and errors (core/control/control.h). */
+void page_control(FILE *out);
+/* kiln-events(7), from the tables of events and fields (core/base/events.h). */
+void page_events(FILE *out);
