@@ -56,8 +56,7 @@ static void print_about(const char *about, FILE *out)
 	}
 }
 
-/* " (1 .. 256)", " (one of a, b)": what a value may be. */
-static void describe_value(const struct verb_option *option, char *out, size_t size)
+void help_allowed(const struct verb_option *option, char *out, size_t size)
 {
 	char choices[512];
 
@@ -77,7 +76,7 @@ static void print_option(const struct verb_option *option, FILE *out)
 
 	(void)snprintf(name, sizeof(name), "--%s%s%s", option->name, option->argument ? " " : "",
 		       option->argument ? option->argument : "");
-	describe_value(option, value, sizeof(value));
+	help_allowed(option, value, sizeof(value));
 	(void)snprintf(text, sizeof(text), "%s%s", option->help, value);
 	print_row(name, text, COLUMN, out);
 }

@@ -4,6 +4,8 @@
 
 #include "cli/base/verb.h"
 
+/* Writes " (1 .. 256)", " (one of a, b)" or "": what the value of an option may be. */
+void help_allowed(const struct verb_option *option, char *out, size_t size);
 void help_print_all(const struct verb *const *verbs, FILE *out);
 /* `parent` is the verb of a sub-verb, else NULL. */
 void help_print(const struct verb *verb, const struct verb *parent, FILE *out);

@@ -5,8 +5,12 @@
  */
 #pragma once
 
+#include "cli/base/verb.h"
+
 #include <stdio.h>
 
+/* kiln(1), from the table of verbs; NULL ends it. */
+void page_kiln(const struct verb *const *verbs, FILE *out);
 /* kiln.conf(5), from the table of keys (core/config/config_keys.h) and the table of layers. */
 void page_config(FILE *out);
 /* kiln-control(7), from the tables of methods and errors (core/control/control.h). */
