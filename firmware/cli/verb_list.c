@@ -33,5 +33,8 @@ const struct verb *const verb_list[] = {
 	&verb_predict,
 	&verb_evaluate,
 	&verb_export,
+	/* Of Kiln itself */
+	&verb_manual,
+	&verb_completion,
 	NULL,
 };

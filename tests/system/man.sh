@@ -24,13 +24,13 @@ for page in rootfs/man/*; do
 done
 
 # ---- Pages that are written by hand ----
-page=$(mandoc -T utf8 rootfs/man/kiln-oneshot.8 | col -b | tr -s ' \n' ' ')
+page=$(mandoc -T ascii rootfs/man/kiln-oneshot.8 | col -bx | tr -s ' \n' ' ')
 "$KILN_BIN/kiln-oneshot" --help | sed 1d >"$work/verbs"
 while read -r verb summary; do
 	grep -qF -- "$verb $(tr -s ' ' <<<"${summary%%  \[*}")" <<<"$page"
 	ok $? "kiln-oneshot(8) has the verb $verb as --help has it" "$summary"
 done <"$work/verbs"
-page=$(mandoc -T utf8 rootfs/man/kiln-steer.8 | col -b)
+page=$(mandoc -T ascii rootfs/man/kiln-steer.8 | col -bx)
 for word in $(sed -n '/^} words\[\]/,/^};/s/{ "\([a-z.]*\)"/\n\1\n/gp' firmware/steer/main.c | grep -E '^[a-z]+\.[a-z]+$'); do
 	like "$page" "^ +$word" "kiln-steer(8) has the word $word"
 done
@@ -46,7 +46,7 @@ complete_bash() { # words of the command line, the last one is completed
 }
 is "$(complete_bash kiln sta)" "stalls start status" "bash: verbs"
 like "$(complete_bash kiln config "")" "apply check reference show" "bash: sub-verbs"
-like "$(complete_bash kiln start --)" "--epochs .*--start-from|--epochs .*--start_from" "bash: options of a verb"
+like "$(complete_bash kiln start --)" "[-]-epochs .*--seed" "bash: options of a verb"
 like "$(complete_bash kiln --host box-1=10.0.0.1 sto)" "^stop$" "bash: a verb after --host"
 like "$(complete_bash kiln evaluate --split "")" "test" "bash: the words that an option takes"
 if command -v zsh >/dev/null; then
@@ -65,7 +65,7 @@ else
 fi
 
 # ---- Where they are installed ----
-make -s install DESTDIR="$work/root" B="$KILN_BUILD" >"$work/install" 2>&1
+rootfs/install "$work/root" /usr >"$work/install" 2>&1
 ok $? "they are installed" "$(cat "$work/install")"
 missing=
 for file in man/man1/kiln.1 man/man5/kiln.conf.5 man/man7/kiln-events.7 man/man8/kiln-fetchd.8 \

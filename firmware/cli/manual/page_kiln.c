@@ -53,7 +53,7 @@ static void put_verb(FILE *out, const struct verb *verb, const struct verb *pare
 	struct verb_option option;
 
 	put_synopsis(out, verb, parent);
-	roff_paragraph(out, "%s.", verb_summary(verb));
+	roff_sentence(out, verb_summary(verb));
 	if (verb->about)
 		put_about(out, verb->about);
 	for (uint32_t i = 0; verb->run && verb_option_at(verb, i, &option); i++)

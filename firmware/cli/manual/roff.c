@@ -3,6 +3,7 @@
 
 #include "core/base/version.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -81,6 +82,11 @@ void roff_paragraph(FILE *out, const char *format, ...)
 	va_start(args, format);
 	put_format(out, format, args);
 	va_end(args);
+}
+
+void roff_sentence(FILE *out, const char *phrase)
+{
+	roff_paragraph(out, "%c%s.", toupper((unsigned char)*phrase), *phrase ? phrase + 1 : "");
 }
 
 void roff_synopsis(FILE *out, const char *line)

@@ -18,6 +18,8 @@ void roff_title(FILE *out, const char *name, const char *section, const char *su
 /* A section, such as "OPTIONS", and a group of items inside a section. */
 void roff_section(FILE *out, const char *heading);
 void roff_group(FILE *out, const char *heading);
+/* A paragraph of one phrase, as the tables have them: "show the run" becomes "Show the run." */
+void roff_sentence(FILE *out, const char *phrase);
 void roff_paragraph(FILE *out, const char *format, ...) PRINTF(2, 3);
 /* One line of the synopsis, and one item of a list: its bold tag, then its text. */
 void roff_synopsis(FILE *out, const char *line);
