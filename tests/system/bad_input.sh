@@ -27,7 +27,7 @@ echo >"$KILN_ROOT/data/kiln/cache"
 try cache
 is "$code $(state)" "0 finished" "a kernel cache that cannot be written: the run goes on without it"
 trained=$spool/model
-like "$(cat "$KILN_ROOT/log")" "$KILN_ROOT/data/kiln/cache.*: .*; going on, the next start compiles its kernels again" \
+like "$(cat "$KILN_ROOT/log")" "$KILN_ROOT/data/kiln/cache.*: .*; going on, the next start compiles the kernels again" \
 	"and a warning names it"
 id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/cache.conf" 2>>"$KILN_ROOT/log")
 POCL_CACHE_DIR=/dev/null/kernels timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
