@@ -54,12 +54,12 @@ static int run(int argc, char **argv)
 /* Output that was lost, on a full disk for example, is an error. */
 int main(int argc, char **argv)
 {
-	int code;
+	int r;
 
 	log_open("kiln");
-	code = run(argc, argv);
+	r = run(argc, argv);
 	if (fflush(stdout) == 0 && !ferror(stdout))
-		return code;
+		return r;
 	fprintf(stderr, "kiln: standard output: cannot write: %s\n", strerror(errno));
 	return CLI_ERROR;
 }

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/base/where.h"
 
+#include "core/base/paths.h"
+
+#include <string.h>
+
+#define URL_BYTES (PATH_BYTES + 8u)
+
 const struct verb_option where_options[] = {
 	{ .name = "endpoint",
 	  .value = VERB_TEXT,
@@ -49,4 +55,37 @@ void where_merge(struct config_store *options, const struct config_store *config
 	if (*options->ca_file)
 		merged.ca_file = options->ca_file;
 	*options = merged;
+}
+
+bool where_is_url(const char *name)
+{
+	return strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0;
+}
+
+/* Writes the URL of the folder of a path `name`. `folder` ends with '/', or is empty: the current folder. */
+static int url_of_folder(const char *name, const char *folder, char url[static URL_BYTES], struct error *err)
+{
+	CLEANUP(free_ptr) char *path = realpath(*folder ? folder : ".", NULL);
+
+	if (!path)
+		return error_set(err, -errno, "%s: %s", name, strerror(errno));
+	(void)snprintf(url, URL_BYTES, "file://%s", path);
+	return 0;
+}
+
+int where_open(const struct config_store *where, const char *name, struct store **ret_store,
+	       const char **ret_key, struct error *err)
+{
+	const char *slash = strrchr(name, '/');
+	struct store_options options = { 0 };
+	struct config_store at = *where;
+	char folder[URL_BYTES], url[URL_BYTES];
+	int r = 0;
+
+	*ret_key = slash ? slash + 1 : name;
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(*ret_key - name), name);
+	if (!where_is_url(name))
+		r = url_of_folder(name, folder, url, err);
+	at.url = where_is_url(name) ? folder : url;
+	return r < 0 ? r : store_open(&at, &options, ret_store, err);
 }

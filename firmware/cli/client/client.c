@@ -16,9 +16,9 @@ int client_open(struct client **ret_client, struct error *err)
 
 int client_error(const struct error *err)
 {
-	int code = cli_error(err);
+	int r = cli_error(err);
 
-	return client_used() && err->code != -EREMOTEIO && err->code != -EKEYREJECTED ? CLI_NO_HOST : code;
+	return client_used() && err->code != -EREMOTEIO && err->code != -EKEYREJECTED ? CLI_NO_HOST : r;
 }
 
 int client_ask(const char *method, cJSON *params, cJSON **ret_result, struct error *err)

@@ -2,15 +2,10 @@
 #include "cli/prep/input.h"
 
 #include "cli/base/temporary.h"
-#include "drivers/store/store.h"
+#include "cli/base/where.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-static bool is_url(const char *name)
-{
-	return strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0;
-}
 
 /* A file on this machine. The readers of archives, gzip and IDX need a path, so an object of a store becomes
  * a temporary copy. */
@@ -28,26 +23,21 @@ static void local_done(struct local *local)
 static int download(const struct prep *prep, const char *url, const char *path, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
-	struct config_store where = prep->where;
-	struct store_options store_options = { 0 };
-	char base[STORE_KEY_MAX];
-	const char *rest = strstr(url, "://") + strlen("://"), *slash = strrchr(url, '/');
+	const char *rest = strstr(url, "://") + strlen("://"), *slash = strrchr(url, '/'), *key;
 	int r;
 
 	if (slash < rest || !slash[1])
 		return error_set(err, -EINVAL,
 				 "%s: names no object, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
-	(void)snprintf(base, sizeof(base), "%.*s", (int)(slash + 1 - url), url);
-	where.url = base;
-	r = store_open(&where, &store_options, &store, err);
-	return r < 0 ? r : store_get_file(store, slash + 1, path, err);
+	r = where_open(&prep->where, url, &store, &key, err);
+	return r < 0 ? r : store_get_file(store, key, path, err);
 }
 
 static int make_local(const struct prep *prep, const char *name, struct local *local, struct error *err)
 {
 	int r;
 
-	if (!is_url(name)) {
+	if (!where_is_url(name)) {
 		(void)snprintf(local->path, sizeof(local->path), "%s", name);
 		return 0;
 	}
@@ -124,7 +114,7 @@ static int read_input(struct prep *prep, const char *name, enum texts_split spli
 {
 	struct stat st;
 
-	if (!is_url(name) && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+	if (!where_is_url(name) && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
 		return read_folder(prep, name, err);
 	return read_file(prep, name, split, err);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/predict.h"
 
+#include "cli/base/where.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -69,7 +71,7 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 					 predict->trained.name);
 		return r;
 	}
-	r = trained_open_place(&predict->trained, predict->encoder_name, &store, &key, err);
+	r = where_open(&predict->trained.where, predict->encoder_name, &store, &key, err);
 	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
 }
 

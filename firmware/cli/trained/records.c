@@ -131,11 +131,11 @@ int records_blame(struct records_origin origin, struct error *err)
 			  : error_prefix(err, "line %" PRIu64, origin.record);
 }
 
-static int refuse(struct records *records, struct records_origin origin, int code, struct error *err)
+static int refuse(struct records *records, struct records_origin origin, int r, struct error *err)
 {
 	(void)records_blame(origin, err);
 	if (records->config->fetch.bad_record != BAD_RECORD_SKIP)
-		return code;
+		return r;
 	log_warning("left out: %s", err->text);
 	records->skipped++;
 	return 0;

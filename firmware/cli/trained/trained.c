@@ -30,29 +30,6 @@ void trained_read(struct trained *trained, const struct arguments *arguments)
 	where_read(&trained->where, arguments);
 }
 
-int trained_open_place(const struct trained *trained, const char *name, struct store **ret_store,
-		       const char **ret_key, struct error *err)
-{
-	struct config_store where = trained->where;
-	struct store_options store_options = { 0 };
-	const char *slash = strrchr(name, '/');
-	CLEANUP(free_ptr) char *folder = NULL;
-	char url[PATH_BYTES + 8];
-
-	*ret_key = slash ? slash + 1 : name;
-	if (strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0) {
-		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
-	} else {
-		(void)snprintf(url, sizeof(url), "%.*s", (int)(*ret_key - name), name);
-		folder = realpath(slash ? url : ".", NULL);
-		if (!folder)
-			return error_set(err, -errno, "%s: %s", name, strerror(errno));
-		(void)snprintf(url, sizeof(url), "file://%s", folder);
-	}
-	where.url = url;
-	return store_open(&where, &store_options, ret_store, err);
-}
-
 /* Reads the configuration from the model's metadata, through a file in memory: the parser reads files alone.
  */
 static int load_config(struct trained *trained, struct error *err)
@@ -88,7 +65,7 @@ static int load_file(struct trained *trained, struct error *err)
 		(void)snprintf(file, sizeof(file), "%s/model.safetensors", name);
 		name = file;
 	}
-	if ((r = trained_open_place(trained, name, &trained->folder, &key, err)) < 0 ||
+	if ((r = where_open(&trained->where, name, &trained->folder, &key, err)) < 0 ||
 	    (r = store_get_all(trained->folder, key, MODEL_MAX, &trained->data, &bytes, err)) < 0)
 		return r;
 	return safetensors_parse(trained->name, trained->data, bytes, &trained->file, err);

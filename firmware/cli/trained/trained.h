@@ -47,7 +47,3 @@ MUST_CHECK int trained_load(struct trained *trained, struct error *err);
  * `training`: the model can also compute its loss (model_evaluate()). */
 MUST_CHECK int trained_open_model(struct trained *trained, bool training, struct error *err);
 void trained_done(struct trained *trained);
-
-/* Opens the store of a path or URL and yields the key in that store. The key points into `name`. */
-MUST_CHECK int trained_open_place(const struct trained *trained, const char *name, struct store **ret_store,
-				  const char **ret_key, struct error *err);

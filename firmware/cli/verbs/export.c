@@ -62,7 +62,7 @@ static int open_output(struct export_verb *verb, struct error *err)
 		return error_set(err, -errno, "%s: cannot make it: %s", verb->output, strerror(errno));
 	if (asprintf(&with_slash, "%s/", verb->output) < 0)
 		return error_set(err, -ENOMEM, "no memory for a name");
-	return trained_open_place(&verb->trained, with_slash, &verb->store, &key, err);
+	return where_open(&verb->trained.where, with_slash, &verb->store, &key, err);
 }
 
 static int run(struct export_verb *verb, struct error *err)

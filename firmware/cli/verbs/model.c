@@ -192,17 +192,17 @@ static int summary(const struct arguments *arguments)
 	const char *file = arguments_operand(arguments, 0);
 	struct error err = { 0 };
 	struct graph graph;
-	int code = CLI_OK;
+	int r = CLI_OK;
 
 	if (config_load(file ? file : config_path(0, NULL), &config, &err) < 0 ||
 	    graph_build(&config, true, &graph, &err) < 0)
 		return cli_error(&err);
 	if (arguments_have(arguments, "json"))
-		code = print_json(&graph);
+		r = print_json(&graph);
 	else
 		print_text(&graph);
 	graph_done(&graph);
-	return code;
+	return r;
 }
 
 static const struct verb_operand optional_file[] = {
