@@ -48,7 +48,7 @@ expect "the credential is root's alone" '^600 root$' 'stat -c "%a %U" /data/kiln
 is "$(inside 'ls /efi/config /efi/config/credentials' | xargs)" \
 	"/efi/config: README.txt bad.network bad.network.error.txt credentials /efi/config/credentials:" \
 	"what was taken is gone from the ESP, what was bad has its reason"
-console_says 'kiln: bad.network on the ESP is not taken: no section \[Match\]'
+console_says 'kiln: bad.network on the ESP is refused: no section \[Match\]'
 ok $? "which the console shows" "$(tail -n 20 "$work/console")"
 
 # ---- The slot ----

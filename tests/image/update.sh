@@ -71,8 +71,8 @@ booted "it boots"
 is_slot A "the old slot"
 is_good A "which is good"
 like "$(env_says)" 'A_OK=1 A_TRY=0 B_OK=0 B_TRY=3 ORDER=A B' "the other is left alone"
-like "$(event slot.bad)" 'slot B was not good in time' "an event says so"
-like "$(event slot.back)" 'slot B did not come up three times, or was not well after its update' "and that the box is back"
+like "$(event slot.bad)" 'slot B was not found good in time' "an event says so"
+like "$(event slot.back)" 'slot B failed to start three times, or was not found good after its update' "and that the box is back"
 
 # ---- Good, from the store ----
 trial_lasts 900

@@ -39,7 +39,7 @@ is_slot B "the old slot"
 is_good B "which is good, though the store is away: it was before"
 is "$(inside "journalctl -b -1 -q --no-pager -o cat | grep -oE '(Starting|Finished) kiln-check-store' | sort -u")" \
 	"Starting kiln-check-store" "it was the store"
-like "$(event slot.bad)" 'slot A was not good in time' "an event says so"
+like "$(event slot.bad)" 'slot A was not found good in time' "an event says so"
 
 # ---- It need not be there ----
 inside '(cat /data/etc/kiln/kiln.conf; echo "update: { offline = true; };") >/tmp/kiln.conf; kiln config apply /tmp/kiln.conf' >"$work/said"

@@ -60,7 +60,7 @@ rm "$root"/etc/systemd/system/kiln-hugepages.service.d/*
 is "$(steer config.reload)" ok "now there are some"
 inside kiln start >"$work/said" 2>&1
 kill_it traind KILL
-says 30 "a ring that is in use stays where it is" 'it stays on the pages it has' -u kiln-hugepages
+says 30 "a ring that is in use stays where it is" 'the ring stays on the pages it has' -u kiln-hugepages
 goes_on "a trainer that crashes finds it"
 inside kiln stop >"$work/said" 2>&1
 becomes 60 stopped "the run stops"
@@ -106,7 +106,7 @@ inside kiln resume >"$work/said" 2>&1
 wait_for 120 gone
 ok $? "the box powers off by itself" "$(tail -n 5 "$work/console")"
 is "$(state)" finished "after the run"
-said_before "all of it is in the store first" 'on-time-[0-9-]+: all of it is in the store'
+said_before "all of it is in the store first" 'on-time-[0-9-]+: all of its files are in the store'
 is "$(models on-time | wc -l)" 1 "and it is there"
 
 booted "it boots again"

@@ -20,7 +20,7 @@ sys.exit(struct.unpack_from("l", state, 24)[0] < 16000000)'
 waited() { # unit
 	if unset_clock; then
 		says 60 "$1 waits for the clock" 'waiting at most 3 s for the clock to be set' -b -u "$1"
-		says 60 "then goes on with what it says" 'the clock is not set after 3 s, going on with what it says' -b -u "$1"
+		says 60 "then goes on with what it says" 'the clock is not set after 3 s, going on by what it says' -b -u "$1"
 	else
 		skip "$1 waits for the clock" "this machine's clock is kept right"
 	fi
@@ -59,7 +59,7 @@ sed -i "s/\"ends_s\":[[:space:]]*[0-9]*/\"ends_s\": $(date -d '-1 min' +%s)/" "$
 booted "it boots again, when the night is over"
 waited kiln-resume
 becomes 60 expired "the run does not go on"
-says 30 "and the journal says why" 'its night is over' -b -u kiln-resume
+says 30 "and the journal says why" 'the night is over' -b -u kiln-resume
 is_down kiln-run.target
 ok $? "nothing of it runs"
 inside kiln start >"$work/said" 2>&1

@@ -70,7 +70,7 @@ put_state expired
 echo "broken" >"$work/kiln.conf"
 begin
 is "$rc $said" "0 $first" "an unfinished run that has its plan goes on with its own configuration, whatever kiln.conf says"
-like "$errors" "kiln.conf: another one by now than $first was frozen with; it counts for the next run$" "and it says so"
+like "$errors" "kiln.conf has changed since $first was begun; the change counts for the next run$" "and it says so"
 is "$(cat "$record/state")" running "it is running again"
 
 put_state finished
@@ -119,7 +119,7 @@ damage "$stored/$(name 3)"
 damage "$stored/$(name 7)"
 begin
 is "$rc" 65 "no good checkpoint among those in the store: refused (exit 65)" "$errors"
-like "$errors" "none of its checkpoints in file://$work/runs is good: $(name 7), $(name 3)" "naming them"
+like "$errors" "no checkpoint in file://$work/runs is good: $(name 7), $(name 3)" "naming them"
 [ -z "$(ls "$spool/checkpoints")" ] && [ ! -e "$record" ]
 ok $? "and neither of them nor a record is left" "$(ls "$record" "$spool/checkpoints" 2>&1)"
 store_checkpoint "$second" 3

@@ -12,7 +12,7 @@ configure() { # name: what it says comes into $said
 }
 refused() { # file, extended regular expression: of the reason, on the ESP and on the console
 	like "$(cat "$esp/$1.error.txt" 2>&1)" "$2" "$1: the reason lies beside it"
-	like "$said" "kiln: $1 on the ESP is not taken: .*($2)|$2" "and is said"
+	like "$said" "kiln: $1 on the ESP is refused: .*($2)|$2" "and is said"
 	test -e "$esp/$1"
 	ok $? "and it stays"
 }
@@ -100,7 +100,7 @@ if command -v grub-editenv >/dev/null; then
 	pages 'pages = "1GiB";' >/dev/null
 	sed -i 's/^run: {/run: { batch_rows = 65536;/' "$KILN_ROOT/etc/kiln/kiln.conf"
 	is "$(pages 'pages = "1GiB"; slots = 4096;')" "kiln_gib=0" "a ring larger than the memory gets none"
-	like "$(cat "$work/said")" "the ring takes [0-9]+ pages, of this box's memory at most [0-9]+ are set aside" "and why"
+	like "$(cat "$work/said")" "the ring needs [0-9]+ pages of 1 GiB, and at most [0-9]+ of this box" "and why"
 	cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 	pages 'pages = "1GiB";' >/dev/null
 	rm "$KILN_ROOT/etc/kiln/kiln.conf"
@@ -120,15 +120,15 @@ cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-'CONF'
 	sink: { url = "s3://bkt/runs"; };
 CONF
 is "$(clock set 600)" "" "nor when it is set"
-like "$(clock unset 1)" 'clock: this box has no clock that runs while it is off \(RTC\): until it is set' "no hardware clock: it says so"
-like "$(clock unset 1)" 'clock: the clock is not set after 1 s, going on with what it was when the box went down' "and goes on after a time"
+like "$(clock unset 1)" 'clock: this box has no clock that runs while it is off \(RTC\): until a server sets the clock' "no hardware clock: it says so"
+like "$(clock unset 1)" 'clock: the clock is not set after 1 s, going on from the time at which the box went down' "and goes on after a time"
 rtc=$KILN_ROOT/sys/class/rtc/rtc0
 mkdir -p "$rtc"
 echo 946684800 >"$rtc/since_epoch"
 like "$(clock unset 1)" 'hardware clock \(RTC\) did not keep the time: it says 2000-01-01: until' "one without a battery"
 date +%s >"$rtc/since_epoch"
 is "$(clock unset 1 | sed 's/.*clock: //')" "waiting at most 1 s for the clock to be set
-the clock is not set after 1 s, going on by the box's own (RTC)" "one that kept the time is as good"
+the clock is not set after 1 s, going on by the box's hardware clock (RTC)" "one that kept the time is as good"
 cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 
 # ---- SSH ----
@@ -146,10 +146,10 @@ not_a_key() { # text, extended regular expression
 	configure "a file that is none: ${1:0:30}"
 	refused authorized_keys "$2"
 }
-not_a_key "$(cat "$work/ed25519")" 'line 1: that is a private key'
+not_a_key "$(cat "$work/ed25519")" 'line 1: this is a private key'
 not_a_key "command=\"/bin/sh\" $(cat "$work/ed25519.pub")" 'line 1: found "command=./bin/sh.", allowed: .*no options'
-not_a_key "$(sed 's/ssh-ed25519/ssh-rsa/' "$work/ed25519.pub")" 'line 1: behind ssh-rsa: that is no key of this type'
-not_a_key "$(cut -c-30 "$work/ed25519.pub")" 'no key of this type, or not all of it'
+not_a_key "$(sed 's/ssh-ed25519/ssh-rsa/' "$work/ed25519.pub")" 'line 1: what follows ssh-rsa is no key of this type'
+not_a_key "$(cut -c-30 "$work/ed25519.pub")" 'no key of this type, or not a whole one'
 not_a_key "# nobody" 'no key in it'
 is "$(grep -c me@here "$ssh/authorized_keys")" 3 "what the box has stays as it was"
 : >"$esp/authorized_keys"
@@ -201,9 +201,9 @@ find "$esp" -type f -delete
 : >"$esp/control-key"
 configure "empty files"
 is "$(ls "$keys" "$KILN_ROOT/data/etc/network" "$KILN_ROOT/etc/kiln" | grep -xE 'box|.*network|store-ca.pem')" "" "take back what the box has of these names"
-like "$said" '^kiln: wired.network is taken back' "and it says so"
+like "$said" '^kiln: wired.network is removed from the box' "and it says so"
 refused kiln.conf 'source.url: found nothing'
-refused control-key 'control-crt is none: all of control-ca, control-crt and control-key have to be'
+refused control-key 'control-crt is not empty: control-ca, control-crt and control-key have to be empty together'
 is "$(cmp config/examples/embedded.conf "$KILN_ROOT/etc/kiln/kiln.conf")$(ls "$keys" | xargs)" "control-ca control-crt control-key" "what the box has stays as it was"
 rm "$esp/kiln.conf" "$esp/kiln.conf.error.txt"
 : >"$esp/control-crt"

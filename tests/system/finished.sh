@@ -68,7 +68,7 @@ rest finished
 start_uploadd
 finished
 is "$rc" 0 "after a run" "$errors"
-like "$errors" "$id: all of it is in the store" "it waits for uploadd, and says so"
+like "$errors" "$id: all of its files are in the store" "it waits for uploadd, and says so"
 [ ! -e "$spool" ]
 ok $? "nothing is left in the spool by then" "$(find "$spool" 2>&1)"
 [ ! -e "$record/finished" ]
@@ -260,7 +260,7 @@ sed -i "s/at = \"02:30\"/at = \"$soon\"/" "$KILN_ROOT/etc/kiln/kiln.conf"
 : >"$record/finished"
 by_timer
 finished
-held 'it would wake in [0-9]+ s for the next night' "the next night is near"
+held 'the box would wake in [0-9]+ s for the next night' "the next night is near"
 echo disabled >"$KILN_ROOT/sys/class/rtc/rtc1/device/power/wakeup"
 night 'when_finished = "off"; upload_wait_min = 0;'
 held '.*device/power/wakeup: found "disabled"' "an alarm that wakes nobody"

@@ -197,7 +197,7 @@ over finished
 : >"$hook/requests"
 report
 is "$rc $(posted 'len(p)')" "0 0" "without its credential nothing is sent, and nothing fails"
-like "$errors" "is not posted: credential 'hook':.*, trying again with the next one" "but it is said"
+like "$errors" "is not posted: credential 'hook':.*, trying again with the next report" "but it is said"
 mkdir -p "$KILN_ROOT/data/kiln/credentials"
 printf -- - >"$KILN_ROOT/data/kiln/credentials/hook"
 report

@@ -93,7 +93,7 @@ config 1000000 "ends_at = \"$(date -u -d '+2 hours' +%H:%M)\";" "$every" >"$conf
 inside kiln start >"$work/said" 2>&1
 wait_for 60 waits
 date -d '-1 day' +%s >"$record/../asked"
-says 60 "it is given up" 'no run: run.ends_at came before the one that was asked for could begin' -b -u kiln-begin
+says 60 "it is given up" 'no run: run.ends_at came before the run that was asked for could begin' -b -u kiln-begin
 wait_for 30 is_down kiln-begin kiln-run.target
 ok $? "its units are stopped" "$(inside systemctl status --no-pager kiln-begin kiln-run.target 2>&1)"
 like "$(state) $(ls "$record/.." | grep -xE 'asked|unbegun')" '^(failed|expired) $' "nothing is left of it"

@@ -41,6 +41,6 @@ booted "it boots with an ESP that cannot be written"
 is "$(inside systemctl is-failed kiln-reset-done)" failed "the file stays"
 said=$(inside journalctl --no-pager -o cat -b -u kiln-provision)
 like "$said" '^kiln: factory-reset cannot be removed from the ESP' "that is said"
-like "$said" '^kiln: kiln.conf on the ESP is not taken: factory-reset .*; kiln.conf stays here' "and why nothing is taken"
+like "$said" '^kiln: kiln.conf on the ESP is refused: factory-reset .*; kiln.conf stays here' "and why nothing is taken"
 test -e "$esp/kiln.conf" && test ! -e "$kept"
 ok $? "which the next boot would forget"

@@ -71,8 +71,8 @@ static void test_next_night(void **state)
 
 	(void)state;
 	check_held(&config, NOW + DOWN_S, "");
-	check_held(&config, NOW + DOWN_S - 1, "it would wake in 299 s for the next night");
-	check_held(&config, NOW - 60, "it would wake in -60 s");
+	check_held(&config, NOW + DOWN_S - 1, "the box would wake in 299 s for the next night");
+	check_held(&config, NOW - 60, "the box would wake in -60 s");
 }
 
 /* This node has no hardware clock: only a box that something else switches on may go off. */

@@ -40,8 +40,8 @@ static int check_whole(struct store *source, struct error *err)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Every source can be opened; `whole`: and is complete. That is for a run without a plan, which would take
- * whatever lies there; one that has its plan goes by its pins. */
+/* Checks that every source can be opened and, with `whole`, that kiln prep has finished there. A run with a
+ * plan needs no such check: it reads exactly the object versions that its plan pins. */
 static int check_sources(const struct config *config, bool whole, struct error *err)
 {
 	int r = 0;
@@ -58,7 +58,7 @@ static int check_sources(const struct config *config, bool whole, struct error *
 
 /* ---- Which run ---- */
 
-/* Another one is to take the place of this disk's. */
+/* Archives this disk's final record: an adopted run takes its place. */
 static int put_aside(struct run *run, const char *adopt, struct error *err)
 {
 	if (!run_state_is_final(run->state))
@@ -70,8 +70,9 @@ static int put_aside(struct run *run, const char *adopt, struct error *err)
 	return run_archive(err);
 }
 
-/* On this disk or, when there is none, in the store, which brings an unfinished one with all it needs;
- * ret_run->id stays empty when there is none either. `adopt`: this one, whosever it is; "" = none. */
+/* Finds the last run: the record on this disk or, without one, the newest run in the store. An unfinished run
+ * comes back from the store with all it needs (*ret_brought). `adopt` names the run to bring, whichever
+ * machine it names; "" = none. ret_run->id stays empty where there is no run at all. */
 static int find_last(const char *file, const char *adopt, struct run *ret_run, bool *ret_brought,
 		     struct error *err)
 {
@@ -89,13 +90,15 @@ static int find_last(const char *file, const char *adopt, struct run *ret_run, b
 		      : bring_last_run(sink, config.run.name, ret_run, err);
 }
 
-/* `unstarted`: the last one is unfinished, and is given up once nothing keeps the new one from beginning. */
+/* `unstarted`: the last run is unfinished. It is given up only after every check of the new run passed, so
+ * that a mistake in kiln.conf does not cost the old run. */
 static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
 		     struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(json_free) cJSON *overrides = NULL;
-	/* The frozen copy outlives a mistake, so what only the model's tables know is checked before. */
+	/* graph_build() checks what config_load() cannot: the run record freezes the configuration, mistakes
+	 * included. */
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	char path[PATH_BYTES];
 	struct start start;
@@ -115,26 +118,26 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	return r < 0 ? r : overrides_done(overrides, err);
 }
 
-/* An unfinished run is its frozen configuration's: kiln.conf may be anything by now. */
+/* Goes on with an unfinished run, by its frozen configuration. kiln.conf may say anything by now. */
 static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	bool adopted, any;
 	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
 
-	/* What was asked of this very run may still lie there. */
+	/* begin may have been killed after it made this record and before it removed next.json. */
 	if (r < 0 || (r = overrides_done(NULL, err)) < 0 ||
 	    (r = check_sources(&ret_run->config, !*ret_run->plan_sha256, err)) < 0 || brought ||
 	    (r = configured_store_open(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
 	    (r = spool_make(ret_run->id, err)) < 0)
 		return r;
 	if (unstarted_differs(file))
-		log_info("%s: another one by now than %s was frozen with; it counts for the next run", file,
+		log_info("%s has changed since %s was begun; the change counts for the next run", file,
 			 ret_run->id);
 	return bring_checkpoint(sink, ret_run->id, &any, err);
 }
 
-/* It has until the end of the night in which it was asked for. */
+/* Notes when the night ends in which the run was asked for: the run has until then. */
 static int note_end(const struct run *run, int64_t since, struct error *err)
 {
 	int64_t ends = night_end(&run->config, since);
@@ -144,7 +147,8 @@ static int note_end(const struct run *run, int64_t since, struct error *err)
 	return ends == run->ends_s ? 0 : run_note(note, err);
 }
 
-/* The record stands: what its programs and the store are to find. */
+/* Prepares what the daemons and the store expect beside a record: claim, end of the night, spool, encoder,
+ * and the record's copy in the store. */
 static int set_up(struct run *run, int64_t since, bool adopted, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
@@ -177,7 +181,7 @@ static int begin(const char *file, int64_t since, struct error *err)
 	return r < 0 ? r : set_up(&run, since, adopted, err);
 }
 
-/* By hand, so that it is tried once. */
+/* A person asked for the repetition and sees the error, so it is tried once. */
 static int begin_again(const char *record, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -186,7 +190,8 @@ static int begin_again(const char *record, struct error *err)
 	return r < 0 ? r : set_up(&run, time(NULL), false, err);
 }
 
-/* For status, which shows the last run where this one never came to be. */
+/* Writes why the run did not begin, for kiln status, which otherwise shows only the last run. Removes the
+ * note after a success. */
 static void note_failure(int r, const struct error *err)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES];
@@ -199,8 +204,9 @@ static void note_failure(int r, const struct error *err)
 		log_warning("%s: cannot be written; status will not tell why the run did not begin", path);
 }
 
-/* Of the first attempt; it survives a crash and a power cut. */
-static int take_up(int64_t *ret_since, struct error *err)
+/* *ret_since: when this run was first asked for, or now. The note survives a crash and a power cut, so that
+ * later attempts know when the night ends. */
+static int note_asked(int64_t *ret_since, struct error *err)
 {
 	struct tonight tonight;
 	int r;
@@ -213,16 +219,17 @@ static int take_up(int64_t *ret_since, struct error *err)
 	return run_asked_set(*ret_since, err);
 }
 
-/* 1: its night is over. It stays in this process: to systemd a start that fails is over, and those who wait
- * for it would have had their turn. */
-static int begin_at_last(const char *file, struct error *err)
+/* Tries to begin until it succeeds, fails for good, or the night is over (returns 1). The attempts stay in
+ * this one process: a failed start job of systemd ends at once, and the services that wait for kiln-begin
+ * would start without a run. */
+static int begin_with_retries(const char *file, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
 	int64_t since;
 	int r;
 
 	for (uint32_t failures = 1;; failures++) {
-		if ((r = take_up(&since, err)) == 0) {
+		if ((r = note_asked(&since, err)) == 0) {
 			if (expire_is_due(file, since))
 				return (r = expire_asked(err)) < 0 ? r : 1;
 			r = begin(file, since, err);
@@ -247,6 +254,6 @@ int oneshot_begin(int argc, char **argv)
 		fputs("Usage: kiln-oneshot begin [--config FILE | --from RUN.JSON]\n", stderr);
 		return EX_USAGE;
 	}
-	r = begin_at_last(config_path(argc, argv), &err);
+	r = begin_with_retries(config_path(argc, argv), &err);
 	return r < 0 ? fatal(&err) : r > 0 ? EXIT_NIGHT_OVER : EX_OK;
 }

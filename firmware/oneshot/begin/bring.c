@@ -24,7 +24,7 @@ static int download(struct store *sink, const char *run_id, const char *name, co
 	return store_get_file(sink, key, path, err);
 }
 
-/* ---- The place to go on from ---- */
+/* ---- The checkpoint of a run that goes on ---- */
 
 static void warn_damaged(const char *run_id, const char *name, const struct error *err)
 {
@@ -61,7 +61,8 @@ int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, stru
 
 /* ---- The weights to start with ---- */
 
-/* The spool may hold what is not uploaded yet; uploadd may take it away meanwhile, then the store has it. */
+/* Links the newest checkpoint of the spool, which may not be uploaded yet. -ENOENT: the spool has none, or
+ * kiln-uploadd has just removed it; then the store has it. */
 static int link_newest(const char *run_id, const char *path, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
@@ -108,7 +109,7 @@ static bool is_record_of(const char *key, const char *name)
 	       strcmp(key + length + 1 + strlen(STAMP_PATTERN), "/run.json") == 0;
 }
 
-/* Keys come in order and ids sort by time, so the last one is the newest. */
+/* The store lists keys in order, and ids sort by time, so the last match is the newest run. */
 static int note_record(void *context, const struct store_object *object)
 {
 	struct search *search = context;
@@ -130,7 +131,8 @@ static int bring_its_weights(const struct run *run, const char *text, uint64_t b
 	return r < 0 ? r : weights_bring(&config, run->weights_sha256, ret_path, found, err);
 }
 
-/* What it would start with is needed as long as it has no checkpoint of its own; `text` is its run.json. */
+/* Brings the newest checkpoint of an unfinished run. Without one the run starts from its beginning, so it
+ * needs the weights that it started with: ret_path. `text` is its run.json. */
 static int bring_its_start(struct store *sink, const struct run *run, const char *text, uint64_t bytes,
 			   char ret_path[static PATH_BYTES], struct error *err)
 {
@@ -149,7 +151,7 @@ static int bring_its_start(struct store *sink, const struct run *run, const char
 	return r;
 }
 
-/* The record comes last: it says that the rest is here. */
+/* Brings a run to this disk, its record last: a record says that everything else is there. */
 static int bring_back(struct store *sink, const struct run *run, const char *text, uint64_t bytes,
 		      struct run *ret_run, struct error *err)
 {
@@ -179,7 +181,7 @@ int bring_run(struct store *sink, const char *id, struct run *ret_run, struct er
 	return r < 0 ? r : bring_back(sink, &run, text, bytes, ret_run, err);
 }
 
-/* It may well be working on it. */
+/* Returns true for another machine's run, with a notice: that machine may be working on it. */
 static bool leaves_alone(const struct run *run)
 {
 	char mine[MACHINE_ID_BYTES];
@@ -187,8 +189,8 @@ static bool leaves_alone(const struct run *run)
 	if (!stored_record_is_anothers(run))
 		return false;
 	log_notice(
-		"%s is %s on machine %s, and this is machine %s: leaving it alone; where that one works on "
-		"it no more, kiln start --adopt %s takes it over",
+		"%s is %s on machine %s, and this is machine %s: leaving it alone; if that machine no longer "
+		"works on it, kiln start --adopt %s takes it over",
 		run->id, run_state_name(run->state), run->machine, machine_id(mine), run->id);
 	return true;
 }

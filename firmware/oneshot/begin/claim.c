@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Locally it is written only behind the claim, so that a claim which was cut is made again. */
+/* Puts the claim into the store. The local record names the machine only after that, so that an attempt which
+ * was killed in between claims again. */
 static int put_claim(struct store *sink, const struct run *run, const char *machine, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL, *claim = NULL;
@@ -24,7 +25,8 @@ static int put_claim(struct store *sink, const struct run *run, const char *mach
 	return r < 0 ? r : store_put_new(sink, key, claim, strlen(claim), err);
 }
 
-/* -EEXIST: there is one of this id, and not by an attempt of ours. 0: it is ours, or nobody has it. */
+/* Looks whether the store has a run of this id. 0: none, or an earlier attempt of this box put it there
+ * (*ret_ours). -EEXIST: another box has it. */
 static int look(struct store *sink, const struct run *run, bool goes_on, bool *ret_ours, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -46,7 +48,7 @@ static int claim(struct store *sink, const struct run *run, const char *machine,
 
 	if (r < 0 || ours)
 		return r;
-	/* A server that cannot tell has been asked whether it has one, at least. */
+	/* -EOPNOTSUPP: this server has no conditional PUT. Then look() is the only check. */
 	r = put_claim(sink, run, machine, err);
 	return r == -EOPNOTSUPP ? 0 : r;
 }

@@ -10,7 +10,7 @@
 
 #define OVERRIDES_BYTES_MAX 65536u
 
-/* ---- One of them ---- */
+/* ---- One key ---- */
 
 static int override(struct config *config, const char *path, const cJSON *list, const cJSON *item,
 		    struct error *err)
@@ -33,9 +33,9 @@ static int override(struct config *config, const char *path, const cJSON *list, 
 			 path, key);
 }
 
-/* ---- Which there are ---- */
+/* ---- Where they lie ---- */
 
-static int take_list(const char *what, const char *text, uint64_t bytes, cJSON **ret_list, struct error *err)
+static int parse_list(const char *what, const char *text, uint64_t bytes, cJSON **ret_list, struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = NULL;
 	int r = json_parse(what, text, bytes, &json, err);
@@ -72,7 +72,7 @@ int overrides_asked(cJSON **ret_list, struct error *err)
 	int r = file_read(path_of(PATH_RUNS, "next.json", path), OVERRIDES_BYTES_MAX, &text, &bytes, err);
 
 	if (r == 0)
-		r = take_list(path, text, bytes, ret_list, err);
+		r = parse_list(path, text, bytes, ret_list, err);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -81,10 +81,10 @@ int overrides_of_run(cJSON **ret_list, struct error *err)
 	CLEANUP(free_ptr) char *text = NULL;
 	int r = run_json(&text, err);
 
-	return r < 0 ? r : take_list("run.json", text, strlen(text), ret_list, err);
+	return r < 0 ? r : parse_list("run.json", text, strlen(text), ret_list, err);
 }
 
-/* ---- What a configuration is with them ---- */
+/* ---- A configuration with them ---- */
 
 int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err)
 {
@@ -121,9 +121,9 @@ int overrides_apply(const char *file, const cJSON *list, char path[static PATH_B
 		return 0;
 	if ((r = overrides_print(file, list, &text, err)) < 0)
 		return r;
-	log_notice("%s with what run.start asked of this run alone", file);
+	log_notice("%s, with the values that run.start asked for this run alone", file);
 	*ret_file = path_of(PATH_RUNS, "next.conf", path);
-	return file_write_durable(path, text, strlen(text), err); /* whoever loads it checks the bounds */
+	return file_write_durable(path, text, strlen(text), err); /* config_load() checks the bounds */
 }
 
 int overrides_done(const cJSON *list, struct error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same run once more: what its run.json names is brought from the store, where it lies beside it. */
+/* Brings what a run.json names from the folder of that run in the store. */
 #include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
 #include "oneshot/begin/bring.h"

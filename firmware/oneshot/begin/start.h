@@ -12,8 +12,8 @@
  * last run. */
 struct start {
 	struct run_start with;         /* as run_begin() expects it */
-	char path[PATH_BYTES];         /* of the weights; "" = the run starts from scratch */
-	char sha256[DIGEST_HEX_BYTES]; /* of the file of model.weights */
+	char path[PATH_BYTES];         /* file of the weights; "" = start from scratch */
+	char sha256[DIGEST_HEX_BYTES]; /* digest of model.weights */
 };
 
 /* Brings the weights that run.start_from and model.weights of the graph's configuration ask for, and checks

@@ -11,14 +11,14 @@
 #define LATEST_MAX  65536u
 #define TRIED_BYTES 2048u
 
-/* The checkpoints of a run, one after the other. */
+/* Walks over the checkpoints of a run: latest.json's first, then the others, newest first. */
 struct walk {
 	struct store *sink;
 	const char *run_id;
-	char sha256[DIGEST_HEX_BYTES]; /* as latest.json has it */
-	int64_t latest;                /* the step latest.json names, the first to be tried; -1 = none */
-	int64_t below;                 /* the other ones from here on are tried */
-	int64_t next;                  /* -1 = no more */
+	char sha256[DIGEST_HEX_BYTES]; /* by latest.json */
+	int64_t latest;                /* step that latest.json names; -1 = none */
+	int64_t below;                 /* only steps below this one are left to try */
+	int64_t next;                  /* step to try next; -1 = none is left */
 };
 
 static char *key_of(const struct walk *walk, const char *name, char key[static STORE_KEY_MAX])
@@ -49,7 +49,7 @@ static int parse_latest(struct walk *walk, const char *key, const char *text, ui
 	return 0;
 }
 
-/* Without a good one the names alone tell which is the newest. */
+/* Without a good latest.json the names tell which checkpoint is the newest. */
 static int read_latest(struct walk *walk, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -92,7 +92,8 @@ static int find_first(struct walk *walk, struct error *err)
 
 /* ---- Getting one ---- */
 
-/* Checked before anybody takes it for a checkpoint: whole in itself, and what latest.json says. */
+/* Copies one checkpoint to `path` and checks it there: the file is whole, and it has the SHA-256 that
+ * latest.json names. Removes a bad copy. */
 static int fetch(const struct walk *walk, const char *name, const char *path, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
@@ -138,8 +139,8 @@ int stored_checkpoint_get(struct store *sink, const char *run_id, const char *pa
 	}
 	if (r == 0 && *tried)
 		return error_set(err, -EBADMSG,
-				 "%s: none of its checkpoints in %s is good: %s; without them it would start "
-				 "from its beginning",
+				 "%s: no checkpoint in %s is good: %s; without one the run would start from "
+				 "its beginning",
 				 run_id, store_url(sink), tried);
 	if (r == 0)
 		*ret_name = '\0';

@@ -12,7 +12,7 @@
 
 #define CONFIG_BYTES_MAX (4u << 20)
 
-/* kiln.conf as it would be frozen now. */
+/* Reads kiln.conf as it would be frozen now, with the overrides of the current run. */
 static int read_now(const char *file, char **ret_text, struct error *err)
 {
 	CLEANUP(json_free) cJSON *overrides = NULL;
@@ -22,7 +22,7 @@ static int read_now(const char *file, char **ret_text, struct error *err)
 	if ((r = file_read(file, CONFIG_BYTES_MAX, &text, NULL, err)) < 0 ||
 	    (r = overrides_of_run(&overrides, err)) < 0)
 		return r;
-	/* One that is wrong is another one. */
+	/* A kiln.conf with mistakes cannot be printed; its own text then differs from the frozen one. */
 	if (!overrides || overrides_print(file, overrides, ret_text, err) < 0)
 		*ret_text = TAKE(text);
 	return 0;
@@ -47,7 +47,8 @@ static int note_any(void *context, const char *name, uint64_t bytes)
 	return 0;
 }
 
-/* Where its sink cannot be asked it has put nothing: that may be the very mistake. */
+/* Where the sink cannot be opened the answer is no: a wrong sink may be the mistake that kept the run from
+ * starting. */
 static bool has_checkpoint(const struct run *run)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
@@ -58,7 +59,7 @@ static bool has_checkpoint(const struct run *run)
 		return true;
 	if (configured_store_open(&run->config, &run->config.sink, &sink, &err) < 0 ||
 	    stored_checkpoint_any(sink, run->id, &any, &err) < 0)
-		log_warning("%s, taking it that %s has no checkpoint there", err.text, run->id);
+		log_warning("%s, so %s counts as a run without a checkpoint there", err.text, run->id);
 	return any;
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The weights that model.weights names: any object, of the sink's store or of another place that its keys
- * open. */
 #include "oneshot/begin/weights.h"
 #include "core/run/run.h"
 #include "oneshot/begin/configured_store.h"
 
 #include <string.h>
 
-/* "s3://bucket/folder/key" -> where that folder is, and the key; otherwise a key of the sink. `url` is room
- * for the first, PATH_BYTES. */
+/* Splits "s3://bucket/folder/key" into the store of that folder and the key; any other text is a key of the
+ * sink. `url`, of PATH_BYTES, holds the folder's URL for ret_where. */
 static const char *split(const struct config *config, struct config_store *ret_where, char *url)
 {
 	const char *name = config->model.weights, *slash = strrchr(name, '/');
@@ -50,9 +48,10 @@ int weights_bring(const struct config *config, const char *expected, char ret_pa
 		return r;
 	if (expected && strcmp(ret_sha256, expected) != 0) {
 		(void)unlink(path);
-		return error_set(err, -EBADMSG,
-				 "model.weights: %s: SHA-256 %s, expected %s: the run began with others",
-				 config->model.weights, ret_sha256, expected);
+		return error_set(
+			err, -EBADMSG,
+			"model.weights: %s: SHA-256 %s, expected %s: the run began with other weights",
+			config->model.weights, ret_sha256, expected);
 	}
 	memcpy(ret_path, path, PATH_BYTES);
 	return 0;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pages of 1 GiB are had at boot alone, before memory is in pieces: how many the ring of kiln.conf takes is
- * put beside the boot loader for the next boot, as a block of GRUB's environment, whole or not there. Where
- * this boot has them, the ring's folder is mounted with them, until a run wants it otherwise.
+ * Pages of 1 GiB for the ring. The kernel finds a contiguous GiB only at boot, while memory is not fragmented
+ * yet. So the number of pages that the ring of kiln.conf needs is written beside the boot loader for the next
+ * boot: a file of GRUB's environment, which the boot loader reads whole or not at all
+ * (rootfs/esp/kiln/grub.cfg). GRUB asks for the pages only at the first attempt to boot a slot: a number that
+ * leaves too little memory costs one attempt, not the box.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -18,11 +20,10 @@
 #include <sysexits.h>
 
 #define BLOCK_BYTES 1024u /* GRUB manual, "The GRUB environment block": this size, the rest '#' */
-#define PAGES_MAX   64u   /* rootfs/esp/kiln/grub.cfg takes no more */
-/* What the rest of the box keeps of its memory, at least, and at least a quarter. */
+#define PAGES_MAX   64u   /* rootfs/esp/kiln/grub.cfg accepts no more */
+/* Memory for the rest of the box: this much, or a quarter of all where that is more. */
 #define RESERVED_BYTES (UINT64_C(768) << 20)
 
-/* More would leave the kernel too little to boot with. */
 static uint64_t pages_allowed(void)
 {
 	const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -48,13 +49,15 @@ static int pages_needed(const struct config *config, uint64_t *ret_pages, struct
 	*ret_pages = (ring_file_bytes(&geometry) + HUGEPAGE_GIB_BYTES - 1) / HUGEPAGE_GIB_BYTES;
 	if (*ret_pages > pages_allowed())
 		return error_set(err, -EINVAL,
-				 "ring.pages = \"1GiB\": the ring takes %" PRIu64
-				 " pages, of this box's memory at most %" PRIu64 " are set aside",
+				 "ring.pages = \"1GiB\": the ring needs %" PRIu64
+				 " pages of 1 GiB, and at most %" PRIu64
+				 " of this box's memory can be set aside",
 				 *ret_pages, pages_allowed());
 	return 0;
 }
 
-/* Nothing is written where it says so already: it is a FAT partition. */
+/* Writes the number of pages, unless the file has it already: each write to a FAT partition is a risk when
+ * the power fails. */
 static int tell_loader(uint64_t pages, struct error *err)
 {
 	CLEANUP(free_ptr) char *before = NULL;
@@ -80,7 +83,7 @@ static int boot_pages(struct error *err)
 	uint64_t needed;
 	int r = last_good_load(&config, err);
 
-	/* Its mistakes are kiln-config's to tell. */
+	/* kiln-config.service reports the mistakes of kiln.conf. */
 	if (r < 0)
 		return r == -ENOENT ? tell_loader(0, err) : 0;
 	if ((r = pages_needed(&config, &needed, err)) < 0) {

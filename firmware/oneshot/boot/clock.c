@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before the first request is signed (SigV4 counts minutes): wait until something has set the clock, but not
- * for ever. A hardware clock that kept the time is as good; where there is none the clock begins with what it
- * was when the box went down. And whom systemd-timesyncd asks for the time.
+ * Waits, for a bounded time, until something has set the clock: S3 refuses a signed request whose time is
+ * minutes off (SigV4). A box whose hardware clock kept the time needs less patience. Without such a clock the
+ * system's clock begins with the time at which the box went down. clock-servers names the servers that
+ * systemd-timesyncd asks.
  */
 #include "core/base/clock.h"
 #include "core/run/run.h"
@@ -17,8 +18,8 @@
 #include <string.h>
 #include <sysexits.h>
 
-#define WAIT_S        15u  /* the network is up by then; servers answer in less */
-#define WAIT_NO_RTC_S 120u /* worth more: without it the time is wrong */
+#define WAIT_S        15u  /* with a good hardware clock; a time server answers in less */
+#define WAIT_NO_RTC_S 120u /* without one the time is wrong until a server answers */
 
 /* ---- Wait ---- */
 
@@ -27,7 +28,7 @@ static bool is_signed(const struct config_store *store)
 	return strncmp(store->url, "s3://", 5) == 0;
 }
 
-/* Those of the run that goes on, else of the next one. */
+/* Whether the run that goes on, else the next one, has a store that needs signed requests. */
 static bool signs_requests(void)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -46,7 +47,8 @@ static bool signs_requests(void)
 	return any;
 }
 
-/* Who may not ask (a container) has a host that keeps the clock. */
+/* clock_synced() < 0: the kernel may not be asked, as in a container, whose host sets the clock. Returns the
+ * seconds waited. */
 static unsigned wait_at_most(unsigned wait_s)
 {
 	unsigned waited = 0;
@@ -67,7 +69,8 @@ static void wait_for_clock(unsigned wait_s, unsigned wait_no_rtc_s)
 		return;
 	if (!rtc_good && rtc_kept_time(&why) < 0)
 		event_send(&(struct event){ .id = EVENT_CLOCK_LOST },
-			   "%s: until it is set, it begins with what it was when the box went down",
+			   "%s: until a server sets the clock, it goes on from the time at which the box "
+			   "went down",
 			   why.text);
 	log_info("waiting at most %u s for the clock to be set", most_s);
 	waited = wait_at_most(most_s);
@@ -76,7 +79,8 @@ static void wait_for_clock(unsigned wait_s, unsigned wait_no_rtc_s)
 	else
 		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = waited },
 			   "the clock is not set after %u s, going on %s", waited,
-			   rtc_good ? "by the box's own (RTC)" : "with what it was when the box went down");
+			   rtc_good ? "by the box's hardware clock (RTC)"
+				    : "from the time at which the box went down");
 }
 
 static bool parse(int argc, char **argv, unsigned *ret_wait_s)
@@ -114,10 +118,10 @@ int oneshot_clock_servers(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Its mistakes are kiln-config's to tell. */
+	/* kiln-config.service reports the mistakes of kiln.conf. */
 	if (last_good_load(&config, &err) < 0 || !*config.clock.ntp_servers)
 		return EX_OK;
-	/* core/config/config_forms.c checked the names letter by letter. */
+	/* core/config/config_forms.c let only letters of host names pass: nothing to escape. */
 	(void)snprintf(text, sizeof(text), "[Time]\nNTP=%s\n", config.clock.ntp_servers);
 	if ((r = path_make(path_of(PATH_TIMESYNCD, NULL, folder), &err)) == 0)
 		r = file_write_durable(path_of(PATH_TIMESYNCD, "50-kiln.conf", path), text, strlen(text),

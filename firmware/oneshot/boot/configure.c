@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What somebody put into the ESP's folder config, from any PC: each file is checked, stored where it belongs,
- * durably, and only then erased there. A bad one stays as it is, and NAME.error.txt beside it says why; so
- * does standard output, which is the console. Whatever is found and whenever the power goes, doing it once
- * more is right. Where nothing is kept for good, nothing is taken. An empty one takes back what the box has
- * of that name.
+ * Files that somebody put into the ESP's folder config, from any PC. Each one is checked, stored on /data
+ * where it belongs, flushed, and only then erased from the ESP. A bad file stays, and NAME.error.txt beside
+ * it says why, as does standard output, which is the console. An empty file removes what the box has of that
+ * name.
+ *
+ * Why a power cut at any moment is harmless: every step can be repeated. Until the copy is on /data the file
+ * on the ESP is whole; from then on the file has a name that the next start only erases. Where /data would
+ * not survive a reboot (core/box/data_disk.h), every file stays on the ESP.
  */
 #include "core/base/log.h"
 #include "core/base/paths.h"
@@ -26,7 +29,7 @@
 
 #define FILE_BYTES_MAX  ((uint64_t)1 << 20)
 #define REASON_SUFFIX   ".error.txt"
-#define TAKEN_PREFIX    ".taken-" /* stored, and not erased to its end */
+#define STORED_PREFIX   ".taken-" /* stored on /data, still to be erased here */
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 struct found {
@@ -36,7 +39,7 @@ struct found {
 	uint64_t bytes;
 };
 
-/* The ESP's is the only one that would outlast this boot. */
+/* Without a lasting /data the ESP has the only copy that survives a reboot. */
 static int check_kept(const char *name, struct error *err)
 {
 	struct error why;
@@ -45,7 +48,7 @@ static int check_kept(const char *name, struct error *err)
 	return r < 0 ? error_set(err, r, "%s; %s stays here", why.text, name) : 0;
 }
 
-/* ---- What a file must be ---- */
+/* ---- Checks of one file ---- */
 
 static int check_text(const struct found *file, struct error *err)
 {
@@ -99,7 +102,8 @@ static int check_keys(const struct found *file, struct error *err)
 	return ssh_keys_check(file->text, err);
 }
 
-/* systemd-networkd says only in its journal what it makes of a file. */
+/* Checks the form alone. systemd-networkd reports a mistake only in its journal, where nobody looks for it.
+ */
 static int check_network(const struct found *file, struct error *err)
 {
 	CLEANUP(free_ptr) char *copy = strdup(file->text);
@@ -127,11 +131,11 @@ static int check_network(const struct found *file, struct error *err)
 		     : error_set(err, -EINVAL, "no section [Match]: it says for which interface the file is");
 }
 
-/* ---- Which files there are ---- */
+/* ---- Kinds of files ---- */
 
 static const struct kind {
-	const char *pattern; /* below the folder */
-	enum path where;     /* a folder of its name, or where `whole` the file itself */
+	const char *pattern; /* glob of the name, below the folder config */
+	enum path where;     /* the folder for it or, with `whole`, the file itself */
 	bool whole, secret;
 	int (*check)(const struct found *file, struct error *err);
 } kinds[] = {
@@ -142,7 +146,7 @@ static const struct kind {
 	{ "credentials/*", PATH_CREDENTIALS, false, true, check_credential },
 };
 
-/* They are one thing: mutual TLS opens with all of them or not at all. */
+/* Handled together: mutual TLS opens with all three files or not at all. */
 static const char *const control_names[] = { "control-ca", "control-crt", "control-key" };
 #define CONTROLS (sizeof(control_names) / sizeof(control_names[0]))
 
@@ -169,14 +173,14 @@ static bool ends_with(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Ours, and what PCs leave behind. */
+/* Files of the image itself, and hidden files that PCs leave behind. */
 static bool is_passed_over(const char *name)
 {
 	return *name == '.' || strcmp(name, "README.txt") == 0 || strcmp(name, "factory-reset") == 0 ||
 	       strstr(name, REASON_SUFFIX);
 }
 
-/* ---- What becomes of them ---- */
+/* ---- Store, erase, refuse ---- */
 
 static void reason_path(const char *name, char path[static PATH_BYTES])
 {
@@ -193,12 +197,13 @@ static void refuse(const char *name, const struct error *why)
 	int bytes = snprintf(text, sizeof(text), "%s%s", why->text, ends_with(why->text, "\n") ? "" : "\n");
 
 	reason_path(name, path);
-	printf("kiln: %s on the ESP is not taken: %s", name, text);
+	printf("kiln: %s on the ESP is refused: %s", name, text);
 	if (file_write_durable(path, text, (uint64_t)bytes, &err) < 0)
 		log_warning("%s", err.text);
 }
 
-/* Written over before it goes: what FAT forgets it does not erase. */
+/* Overwrites the file with zeros before it removes it: FAT leaves the bytes of a removed file on the disk,
+ * and this one may be a credential. */
 static int erase(const char *path, struct error *err)
 {
 	static const char zeros[4096];
@@ -230,20 +235,23 @@ static int store(const struct found *file, enum path where, bool whole, bool sec
 	return r;
 }
 
-/* Under a name that is passed over before it is erased: half of it is no file to take. */
-static int taken(const struct found *file, const char *name, struct error *err)
+/* Removes a stored file from the ESP. It first gets a name that is passed over, because a power cut during
+ * the erasure would leave a half erased file under a name that the next start accepts. */
+static int retire(const struct found *file, const char *name, struct error *err)
 {
 	char reason[PATH_BYTES], passed[PATH_BYTES];
 	int r;
 
 	reason_path(name, reason);
-	(void)snprintf(passed, sizeof(passed), "%.*s" TAKEN_PREFIX "%s",
+	(void)snprintf(passed, sizeof(passed), "%.*s" STORED_PREFIX "%s",
 		       (int)(strlen(file->path) - strlen(file->name)), file->path, file->name);
 	if (unlink(reason) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: %s", reason, strerror(errno));
 	if ((r = file_rename_durable(file->path, passed, err)) < 0 || (r = erase(passed, err)) < 0)
 		return r;
-	printf("kiln: %s is %s\n", name, file->bytes > 0 ? "taken from the ESP" : "taken back: it was empty");
+	printf("kiln: %s is %s\n", name,
+	       file->bytes > 0 ? "stored, and erased from the ESP"
+			       : "removed from the box: the file was empty");
 	return 0;
 }
 
@@ -263,36 +271,36 @@ static void found_done(struct found *file)
 	free(file->text);
 }
 
-static int keep(const struct found *file, const char *name, enum path where, bool whole, bool secret,
-		struct error *err)
+static int accept_file(const struct found *file, const char *name, enum path where, bool whole, bool secret,
+		       struct error *err)
 {
 	char path[PATH_BYTES];
 	int r = file->bytes > 0 ? store(file, where, whole, secret, err)
 				: file_remove_durable(path_of(where, whole ? NULL : file->name, path), err);
 
-	return r < 0 ? r : taken(file, name, err);
+	return r < 0 ? r : retire(file, name, err);
 }
 
-static int take(const char *name, struct error *err)
+static int import_file(const char *name, struct error *err)
 {
 	CLEANUP(found_done) struct found file = { 0 };
 	const struct kind *kind = kind_of(name);
 	int r;
 
 	if (!kind)
-		return error_set(err, -EINVAL, "no file of this name is known: README.txt lists them");
+		return error_set(err, -EINVAL, "no file of this name is known: README.txt lists the names");
 	if ((r = check_kept(name, err)) < 0 || (r = read_found(name, &file, err)) < 0 ||
 	    (r = check_text(&file, err)) < 0)
 		return r;
-	/* Without a kiln.conf there is no box. */
+	/* An empty kiln.conf is checked, too, and refused: without a configuration the box does nothing. */
 	if ((file.bytes > 0 || kind->where == PATH_CONFIG) && (r = kind->check(&file, err)) < 0)
 		return r;
-	return keep(&file, name, kind->where, kind->whole, kind->secret, err);
+	return accept_file(&file, name, kind->where, kind->whole, kind->secret, err);
 }
 
 /* ---- mutual TLS ---- */
 
-/* What is new with what is there already. */
+/* Checks the new files together with those that the box already has. */
 static int check_control(const bool there[static CONTROLS], struct error *err)
 {
 	static const char *const units[] = { "view", NULL };
@@ -311,17 +319,18 @@ static int check_control(const bool there[static CONTROLS], struct error *err)
 	return r;
 }
 
-static int take_control_file(const char *name, struct error *err)
+static int import_control_file(const char *name, struct error *err)
 {
 	CLEANUP(found_done) struct found file = { 0 };
 	int r = read_found(name, &file, err);
 
-	return r < 0 ? r : keep(&file, name, PATH_CREDENTIALS, false, true, err);
+	return r < 0 ? r : accept_file(&file, name, PATH_CREDENTIALS, false, true, err);
 }
 
-/* Empty ones take it back. Those that are away already, where a power cut came between, count as such. */
-static int check_taken_back(const bool there[static CONTROLS], const bool empty[static CONTROLS],
-			    struct error *err)
+/* Empty files remove mutual TLS, and only all three together. A file that a power cut let disappear from the
+ * ESP counts as empty where the box has it no more. */
+static int check_removal(const bool there[static CONTROLS], const bool empty[static CONTROLS],
+			 struct error *err)
 {
 	char path[PATH_BYTES];
 
@@ -329,13 +338,13 @@ static int check_taken_back(const bool there[static CONTROLS], const bool empty[
 		if (there[i] ? !empty[i]
 			     : access(path_of(PATH_CREDENTIALS, control_names[i], path), F_OK) == 0)
 			return error_set(err, -EINVAL,
-					 "empty files take mutual TLS back, and %s is none: all of "
-					 "control-ca, control-crt and control-key have to be",
+					 "empty files remove mutual TLS, and %s is not empty: control-ca, "
+					 "control-crt and control-key have to be empty together",
 					 control_names[i]);
 	return 0;
 }
 
-static void take_control(void)
+static void import_control(void)
 {
 	bool there[CONTROLS], empty[CONTROLS], any = false, any_empty = false;
 	struct error all = { 0 };
@@ -350,16 +359,16 @@ static void take_control(void)
 		any_empty = any_empty || empty[i];
 	}
 	if (any && check_kept("mutual TLS", &all) == 0)
-		(void)(any_empty ? check_taken_back(there, empty, &all) : check_control(there, &all));
+		(void)(any_empty ? check_removal(there, empty, &all) : check_control(there, &all));
 	for (size_t i = 0; i < CONTROLS; i++) {
 		struct error err = all;
 
-		if (there[i] && (err.code < 0 || take_control_file(control_names[i], &err) < 0))
+		if (there[i] && (err.code < 0 || import_control_file(control_names[i], &err) < 0))
 			refuse(control_names[i], &err);
 	}
 }
 
-/* ---- All of them ---- */
+/* ---- All files ---- */
 
 static void in_folder(const char *folder, /* "" or "credentials/" */
 		      void (*act)(const char *name, const char *last))
@@ -378,21 +387,21 @@ static void in_folder(const char *folder, /* "" or "credentials/" */
 	free(entries);
 }
 
-static void take_or_refuse(const char *name, const char *last)
+static void import_or_refuse(const char *name, const char *last)
 {
 	struct error err = { 0 };
 
-	if (!is_passed_over(last) && !is_control(name) && take(name, &err) < 0)
+	if (!is_passed_over(last) && !is_control(name) && import_file(name, &err) < 0)
 		refuse(name, &err);
 }
 
-/* What a power cut left. */
+/* Erases the stored files that a power cut left. */
 static void erase_rest(const char *name, const char *last)
 {
 	char path[PATH_BYTES];
 	struct error err;
 
-	if (strncmp(last, TAKEN_PREFIX, strlen(TAKEN_PREFIX)) == 0 &&
+	if (strncmp(last, STORED_PREFIX, strlen(STORED_PREFIX)) == 0 &&
 	    erase(path_of(PATH_ESP_CONFIG, name, path), &err) < 0)
 		log_warning("%s", err.text);
 }
@@ -404,14 +413,14 @@ int oneshot_configure(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (data_disk_check(&why) < 0) {
-		printf("kiln: %s\n", why.text); /* also where there is nothing to take */
+		printf("kiln: %s\n", why.text); /* also where the ESP has no files */
 	} else {
 		in_folder("credentials/", erase_rest);
 		in_folder("", erase_rest);
 	}
-	take_control();
-	in_folder("credentials/", take_or_refuse);
-	/* Last: what it names is there by then. */
-	in_folder("", take_or_refuse);
+	import_control();
+	in_folder("credentials/", import_or_refuse);
+	/* After the credentials: kiln.conf names them. */
+	in_folder("", import_or_refuse);
 	return EX_OK;
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For the ring of the run that begins: the pages of 1 GiB that were set aside at boot, where it wants those
- * and they suffice; else 2 MiB pages on the node of its network interface: set, then read back. The mount
- * that follows is of the same.
+ * Hugepages for the ring of the run that begins: pages of 1 GiB that were set aside at boot, where ring.pages
+ * asks for them and they suffice; else pages of 2 MiB. run-kiln-huge.mount follows, with pages of that size.
+ *
+ * Why hugepages: a ring of gigabytes would need hundreds of thousands of small pages, more than the
+ * processor's table of recent translations (TLB) holds. Why on the memory node of the network interface's
+ * cores: there fetchd writes the ring. Why before the daemons start: the kernel assembles a page of 2 MiB
+ * only from contiguous free memory, so root tries it once, early, and a pool that stays too small is an error
+ * with numbers.
  */
 #include "oneshot/boot/hugepages.h"
 #include "core/base/events.h"
@@ -47,7 +52,7 @@ int hugepages_mount(bool gib, struct error *err)
 	return 1;
 }
 
-/* The run before, or the boot, may have wanted it otherwise. */
+/* The drop-in of the mount may still be that of an earlier run. */
 static int mount_with(bool gib, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -77,10 +82,10 @@ static int hugepages(struct error *err)
 	if (r < 0 || (r = batch_schema(&run.config, &schema, err)) < 0 ||
 	    (r = nic_cores_find("", run.config.fetch.nic, run.config.fetch.cores, &cores, err)) < 0)
 		return r;
-	/* One that fetchd or traind works on must not vanish under the mount that follows. */
+	/* The mount that follows would hide a ring that fetchd or traind still has open. */
 	r = ring_discard(path_of(PATH_RING, NULL, path), err);
 	if (r == -EBUSY)
-		log_notice("%s: it stays on the pages it has", err->text);
+		log_notice("%s: the ring stays on the pages it has", err->text);
 	if (r < 0)
 		return r == -EBUSY ? 0 : r;
 	batch_geometry(&run.config, &schema, &geometry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network interface's interrupts on the cores that fetch, and its receive packet steering: each run sets
- * them, for a driver that was reset has them as it likes.
+ * Puts the interrupts of the network interface, and its receive packet steering, on the cores that fetch.
+ * Each run sets them again: a driver that was reset chooses its own.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -39,7 +39,7 @@ static int interrupts(struct error *err)
 	if (!root)
 		root = "";
 	if (r == 0 && run.config.fetch.interrupts == INTERRUPTS_LEAVE) {
-		log_info("fetch.interrupts = \"leave\": they stay as they are");
+		log_info("fetch.interrupts = \"leave\": the interrupts stay as they are");
 		return 0;
 	}
 	if (r < 0 ||
@@ -49,7 +49,7 @@ static int interrupts(struct error *err)
 		log_info("no interface has the default route: nothing to do");
 		return 0;
 	}
-	/* All of them fetch, or decode as well: no core is to be kept free of interrupts. */
+	/* Every core fetches, or decodes as well: there is no core to free from interrupts. */
 	if (!cores.known || CPU_EQUAL(&cores.network, &cores.decode)) {
 		log_info("%s: every core is one of its cores: nothing to do", cores.nic);
 		return 0;

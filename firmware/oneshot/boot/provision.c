@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flashed box: what must outlive an image lies on /data and is bound to where programs look for it.
+ * A flashed box: files that must survive an update of the image lie on /data, and their folders are bound to
+ * where programs look for them.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -17,10 +18,11 @@ static const struct {
 	const char *on_data, *seen;
 } bindings[] = {
 	{ "/data/etc/kiln", "/etc/kiln" },
-	/* When the timer last elapsed, and what the clock said: a box without a battery starts from there. */
+	/* When the timer last elapsed, and the last known time: a box without a clock battery starts from
+	   there. */
 	{ "/data/kiln/stamps/timers", "/var/lib/systemd/timers" },
 	{ "/data/kiln/stamps/timesync", "/var/lib/systemd/timesync" },
-	/* What a box is given besides DHCP. */
+	/* Files of systemd.network(5) from the ESP: static addresses. */
 	{ "/data/etc/network", "/run/systemd/network" },
 	{ "/data/kiln/journal", "/var/log/journal" },
 };
@@ -50,7 +52,8 @@ int oneshot_provision(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* A clock that is not on_data is no reason to go without the configuration, and its units. */
+	/* A failure here is only logged: the binding of /etc/kiln, the last one, must be tried in any case.
+	 */
 	for (size_t i = 1; i < sizeof(bindings) / sizeof(bindings[0]); i++)
 		if (bind(bindings[i].on_data, bindings[i].seen, &err) < 0)
 			log_err("%s", err.text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Public keys as ssh-keygen writes them, "TYPE BASE64 COMMENT" a line (sshd(8), "AUTHORIZED_KEYS FILE
- * FORMAT"); the decoded key begins with its type once more, behind its length (RFC 4253, 6.6). Options, which
- * may run commands, are not taken.
+ * FORMAT"). The decoded key begins with the length of its type, then the type once more (RFC 4253, 6.6).
+ * Options are refused: they may run commands.
  */
 #include "oneshot/boot/ssh_keys.h"
 
@@ -51,8 +51,8 @@ static int check_line(unsigned number, const char *line, struct error *err)
 
 	if (strstr(line, "PRIVATE KEY"))
 		return error_set(err, -EINVAL,
-				 "line %u: that is a private key, which stays where it is: here belongs what "
-				 "ssh-keygen wrote into the file of the same name with .pub",
+				 "line %u: this is a private key, which must stay where it was made: put the "
+				 "public key here, the file of the same name that ends in .pub",
 				 number);
 	if (!is_type(line, type))
 		return error_set(err, -EINVAL,
@@ -60,7 +60,7 @@ static int check_line(unsigned number, const char *line, struct error *err)
 				 number, type < 40 ? (int)type : 40, line, TYPES_ALLOWED);
 	if (!is_key_of(line, type, key, strcspn(key, SPACES)))
 		return error_set(err, -EINVAL,
-				 "line %u: behind %.*s: that is no key of this type, or not all of it",
+				 "line %u: what follows %.*s is no key of this type, or not a whole one",
 				 number, (int)type, line);
 	return 0;
 }
@@ -82,6 +82,6 @@ int ssh_keys_check(const char *text, struct error *err)
 		keys++;
 	}
 	if (r == 0 && keys == 0)
-		return error_set(err, -EINVAL, "no key in it; an empty file takes SSH back");
+		return error_set(err, -EINVAL, "there is no key in it; an empty file closes SSH");
 	return r;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run that was asked for has its night, too: after its end nobody begins it. */
 #include "oneshot/night/expire.h"
 #include "core/base/events.h"
 #include "core/box/night.h"
@@ -14,7 +13,7 @@ bool expire_is_due(const char *file, int64_t since)
 	int64_t ends;
 
 	if (run_load(&run, NULL) < 0 || run_state_is_final(run.state)) {
-		/* What is wrong with it is begin's to report. */
+		/* kiln-oneshot begin reports what is wrong with the file. */
 		if (config_load(file, &config, NULL) < 0)
 			return false;
 		which = &config;
@@ -35,7 +34,8 @@ int expire_run(const struct run *run, struct error *err)
 
 	if (r == 0 && expired)
 		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = run->id },
-			   "%s: its night is over; the next one goes on with its newest checkpoint", run->id);
+			   "%s: the night is over; the next night goes on with the run's newest checkpoint",
+			   run->id);
 	return r;
 }
 
@@ -44,7 +44,7 @@ int expire_asked(struct error *err)
 	CLEANUP(run_done) struct run run = { 0 };
 
 	event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
-		   "no run: run.ends_at came before the one that was asked for could begin");
+		   "no run: run.ends_at came before the run that was asked for could begin");
 	run_asked_over(true);
 	return run_load(&run, NULL) == 0 && expire_is_interrupted(run.state) ? expire_run(&run, err) : 0;
 }

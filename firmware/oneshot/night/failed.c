@@ -17,7 +17,7 @@
 #define WORDS_MAX      8192u
 #define BAD_CREDENTIAL 243 /* systemd.exec(5), EXIT_CREDENTIALS: the program itself never ran */
 
-/* What a final exit code means, core/base/error.h. */
+/* The meaning of a final exit code (core/base/error.h). */
 static const char *meaning(int32_t status)
 {
 	static const struct {
@@ -36,7 +36,7 @@ static const char *meaning(int32_t status)
 	return "it cannot go on";
 }
 
-/* The first; its program told all of them to the journal. */
+/* The first mistake of kiln.conf. The program that failed wrote all of them to the journal. */
 static void mistake_of_config(char *out, size_t size)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -46,7 +46,7 @@ static void mistake_of_config(char *out, size_t size)
 		(void)snprintf(out, size, "%.*s", (int)strcspn(err.text, "\n"), err.text);
 }
 
-/* What it said itself: which object, where, and what was found. */
+/* The last words of the program that ended: which object, where, and what was found. */
 static void words_of(const struct manager_failure *failure, char *out, size_t size)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -68,8 +68,8 @@ static void words_of(const struct manager_failure *failure, char *out, size_t si
 	}
 }
 
-/* False: none failed, the night is over. Asked of systemd: its MONITOR_ variables stay unset where several
- * units name this one in OnFailure=. */
+/* Finds the service that ended, and sends the event. Returns false where none failed: the night is over. Asks
+ * systemd, because the MONITOR_ variables are not set where several units name this one in OnFailure=. */
 static bool say_which(char *out, size_t size)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -119,7 +119,7 @@ int oneshot_failed(int argc, char **argv)
 	log_notice("the run is %s", run_state_name(state));
 	if (!failed || run_state_is_final(state))
 		return finished_rest(true, &err) < 0 ? fatal(&err) : EX_OK;
-	/* Until begin takes the run up again. What cannot be noted stands in the journal. */
+	/* The reason stays in the record until begin goes on with the run. */
 	if (run_reason_set(reason, &err) < 0)
 		log_warning("%s; status will not tell why the run halted", err.text);
 	report_failed();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After a run: once the store has all of it, or the wait for that is over, a final record goes to the
- * archive, and the box does what kiln.conf wants of it then.
+ * After a run: waits until the store has all of its files, for power.upload_wait_min at most; archives a
+ * final record; asks for the report; then does what power.when_finished says.
  */
 #include "oneshot/night/finished.h"
 #include "core/base/clock.h"
@@ -22,10 +22,11 @@
 #include <time.h>
 
 #define POLL_S    1
-#define NAMES_MAX 8u /* of files that stay behind */
+#define NAMES_MAX 8u /* names in the message about files that the store lacks */
 
-/* uploadd writes its page after each pass; a pass that began after the run came to rest has seen its last
- * file. Two pages: the first may be of a pass that began before. */
+/* kiln-uploadd writes its status page after each pass over the spool. The first page after the run came to
+ * rest may be of a pass that began before the last file was there; so two new pages are waited for. The very
+ * first page read counts as new, which makes three. */
 static bool is_uploaded(uint64_t *last_us, unsigned *pages, struct status *status)
 {
 	if (status_read(STATUS_UPLOADD, status, NULL) < 0)
@@ -36,7 +37,7 @@ static bool is_uploaded(uint64_t *last_us, unsigned *pages, struct status *statu
 	return *pages > 2 && strcmp(status->phase, "watching") == 0;
 }
 
-/* False: no longer. `status` is kiln-uploadd's last word. */
+/* Returns false where the time is over first. *status is kiln-uploadd's last page. */
 static bool wait_for_uploads(uint64_t wait_min, struct status *status)
 {
 	uint64_t start_us = clock_us(), last_us = 0;
@@ -50,13 +51,13 @@ static bool wait_for_uploads(uint64_t wait_min, struct status *status)
 	return true;
 }
 
-/* ---- What stays behind ---- */
+/* ---- Files that the store lacks ---- */
 
 struct left {
 	bool any_stored;
-	uint64_t stored; /* the newest checkpoint in the store */
+	uint64_t stored; /* step of the newest checkpoint in the store */
 	uint64_t files, bytes;
-	cJSON *names; /* of the first NAMES_MAX */
+	cJSON *names; /* the first NAMES_MAX */
 };
 
 static int note_file(void *context, const char *name, uint64_t bytes)
@@ -64,7 +65,7 @@ static int note_file(void *context, const char *name, uint64_t bytes)
 	struct left *left = context;
 	int64_t step = spool_checkpoint_step(name);
 
-	/* It stays in the spool for traind's sake. */
+	/* Uploaded already; the newest checkpoint stays in the spool for kiln-traind. */
 	if (step >= 0 && left->any_stored && (uint64_t)step <= left->stored)
 		return 0;
 	left->files++;
@@ -113,7 +114,7 @@ static int note_left(const struct left *left, struct error *err)
 }
 
 struct report {
-	const char *run_id; /* the current run's */
+	const char *run_id; /* the current run */
 	const struct status *status;
 	const char *why;
 	struct error *err;
@@ -138,7 +139,7 @@ static int report_run(void *context, const char *run_id)
 	return current ? note_left(&left, report->err) : 0;
 }
 
-/* Of every run; that of the current one goes into its record. */
+/* Says which files of any run the store lacks, and notes those of the current run in its record. */
 static int report_left(const char *run_id, uint64_t wait_min, const struct status *status, struct error *err)
 {
 	char why[sizeof(status->text) + 64];
@@ -155,13 +156,14 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 	int r = 0;
 
 	if (wait_for_uploads(wait_min, &status))
-		log_info("%s: all of it is in the store", run->id);
+		log_info("%s: all of its files are in the store", run->id);
 	else
 		r = report_left(run->id, wait_min, &status, err);
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
 
-/* Whoever had it stopped is still there; the heat stops it, too. */
+/* Whether somebody wished the run to stop, and so is at work with the box. Heat stops a run without such a
+ * wish. */
 static bool is_stopped_by_hand(const struct run *run)
 {
 	struct run_want want;
@@ -170,8 +172,8 @@ static bool is_stopped_by_hand(const struct run *run)
 	return run->state == RUN_STOPPED && (run_want_get(&want, &err) < 0 || want.state == RUN_STOPPED);
 }
 
-/* The box's own configuration decides, not what the run was begun with; while that is wrong the box stays on.
- */
+/* kiln.conf decides about the box, not the frozen configuration of the run. A kiln.conf with mistakes leaves
+ * the box on. */
 int finished_rest(bool power, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -181,13 +183,14 @@ int finished_rest(bool power, struct error *err)
 	char path[PATH_BYTES];
 	int r = run_load(&run, err), put;
 
-	/* First, for a box that is switched on again must not go straight off once more. */
+	/* Remove the mark first: a box that is switched on again after a power cut must not go off at once.
+	 */
 	if (unlink(path_of(PATH_RUN, RUN_REST_FILE, path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	if (r < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
-	/* It alone: while the uploads are waited for somebody may begin another. */
+	/* Remember the night of this run: somebody may begin another one during the wait for the uploads. */
 	night = tonight_get(&tonight, NULL) == 0 ? &tonight : NULL;
 	if (is_stopped_by_hand(&run)) {
 		report_ask(night, NULL);
@@ -209,7 +212,8 @@ int oneshot_finished(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Without the mark it was begun before a power cut, and whoever switched the box on wants it on. */
+	/* No mark: this is the second start, after a power cut, and whoever switched the box on wants it on.
+	 */
 	power = access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
 	return finished_rest(power, &err) < 0 ? fatal(&err) : EX_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the timer starts, and what boot starts: whether a run is to go on now. Both wait for the clock first,
- * for a night is a matter of local time; without it they take the clock as it was saved.
+ * The timer and the boot: whether a run starts or goes on now. Nights are in local time, so both wait for the
+ * clock first, for a bounded time; then they go by what the clock says.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -32,7 +32,7 @@ static void wait_for_clock(unsigned wait_s)
 	}
 	if (wait_s && waited == wait_s)
 		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = wait_s },
-			   "the clock is not set after %u s, going on with what it says", wait_s);
+			   "the clock is not set after %u s, going on by what it says", wait_s);
 }
 
 static bool parse(int argc, char **argv, unsigned *ret_wait_s)
@@ -66,8 +66,8 @@ static int64_t uptime_s(void)
 	return up.tv_sec;
 }
 
-/* An unfinished run has its nights whatever kiln.conf says by now: by the last good one, as the timer, or by
- * its own. */
+/* Loads the configuration that says when the nights are. A mistake in kiln.conf must not end an unfinished
+ * run's nights: then the last good configuration counts, as for the timer, or the run's frozen one. */
 static int load_nights(const char *file, struct config *ret_config, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -87,7 +87,8 @@ static int64_t written_s(const char *file)
 	return stat(file, &st) == 0 ? st.st_mtim.tv_sec : -1;
 }
 
-/* False: the run of another night goes on, which somebody started before, and this is no night of its own. */
+/* Begins the night of the timer. *ret_begun is false where a run goes on that was started before: its night
+ * goes on, too. */
 static int begin_tonight(bool *ret_begun, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -100,7 +101,7 @@ static int begin_tonight(bool *ret_begun, struct error *err)
 	return started ? 0 : tonight_begin(true, err);
 }
 
-/* A night without a run has its report, too. */
+/* Begins and ends a night in which no run started, so that it has a report. */
 static void report_unstarted(const char *why)
 {
 	struct tonight tonight;
@@ -136,7 +137,7 @@ static void say_not_due(const char *file, const struct config *config, enum due 
 	report_unstarted(why);
 }
 
-/* What somebody wanted of the night before does not count for this one: overrides of a run that was never
+/* Forgets what somebody wanted of the night before: overrides of a run that was never
  * begun, a run that was asked for, a wish to stop. */
 static int forget_wishes(struct error *err)
 {
@@ -187,9 +188,9 @@ int oneshot_nightly(int argc, char **argv)
 
 /* ---- Boot ---- */
 
-/* 1: a run goes on, or ends; its night has no report yet. The power went before a run that is over was put
- * away. */
-static int put_away(struct error *err)
+/* The current record is final. Where the power failed before it was archived, starts kiln-finished.service
+ * again. Returns 1 where that, or a new run, is under way: the report of the night follows from it. */
+static int finish_again(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	bool started;
@@ -204,7 +205,8 @@ static int put_away(struct error *err)
 	return r < 0 ? r : 1;
 }
 
-/* As things are now. What was only asked for ends with its night; begin finds the rest. 1: as put_away(). */
+/* Decides after a boot, by the record as it is now. Returns 1 where a run goes on or is being finished, else
+ * 0. */
 static int go_on(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -217,8 +219,8 @@ static int go_on(struct error *err)
 	asked = run_asked_get(&since, NULL) == 0;
 	interrupted = r == 0 && expire_is_interrupted(run.state);
 	if (!asked && !interrupted)
-		return r == -ENOENT ? 0 : r < 0 || !run_state_is_final(run.state) ? r : put_away(err);
-	/* The power went before the trainer had obeyed. */
+		return r == -ENOENT ? 0 : r < 0 || !run_state_is_final(run.state) ? r : finish_again(err);
+	/* The power failed before the trainer had stopped, as it was asked to. */
 	if (interrupted && run_want_get(&want, err) == 0 && want.state == RUN_STOPPED) {
 		run_asked_over(true);
 		return run_state_set(RUN_STOPPED, err);
@@ -236,7 +238,7 @@ static int go_on(struct error *err)
 	return r < 0 ? r : 1;
 }
 
-/* Whoever is there may start or stop a run while the clock is waited for. */
+/* Reads the record only after the wait for the clock: somebody may start or stop a run meanwhile. */
 static int resume(unsigned wait_s, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -275,7 +277,7 @@ int oneshot_unfinished(int argc, char **argv)
 	(void)argv;
 	if (r < 0 && r != -ENOENT)
 		return fatal(&err);
-	/* Until kiln-begin has taken it up nobody works on it. */
+	/* kiln-begin failed: nobody works on the run until it succeeds. */
 	if (access(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), F_OK) == 0)
 		return 1;
 	return r == 0 && expire_is_interrupted(state) ? 0 : 1;
@@ -287,6 +289,6 @@ int oneshot_new(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* A record that cannot be read is begin's to report. */
+	/* kiln-oneshot begin reports a record that cannot be read. */
 	return run_state_get(&state, NULL) < 0 || run_state_is_final(state) ? 0 : 1;
 }

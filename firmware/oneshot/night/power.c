@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the box does after a night: it goes off, or to sleep, where that harms nobody and it comes back. */
 #include "oneshot/night/power.h"
 #include "core/base/events.h"
 #include "core/base/paths.h"
@@ -14,16 +13,16 @@
 #include <time.h>
 #include <utmp.h>
 
-/* An alarm that goes off while the box still shuts down wakes nobody. */
+/* An alarm that goes off while the box is still shutting down has no effect, and the box would stay off. */
 #define DOWN_S (5 * 60)
 
-/* utmp(5): who left without a word has a process that is gone. */
+/* utmp(5). The entry of a session that was cut off stays, but its process is gone. */
 static bool is_there(const struct utmp *entry)
 {
 	return entry->ut_type == USER_PROCESS && (kill(entry->ut_pid, 0) == 0 || errno == EPERM);
 }
 
-static bool somebody(char *out, size_t size)
+static bool somebody_is_there(char *out, size_t size)
 {
 	CLEANUP(close_file) FILE *file = NULL;
 	char path[PATH_BYTES];
@@ -39,16 +38,16 @@ static bool somebody(char *out, size_t size)
 	return false;
 }
 
-/* What keeps the box on without a word of systemd's; the alarm is set where nothing does. */
+/* Checks what keeps the box on, as far as systemd need not be asked; sets the alarm where nothing does. */
 static int check_box(const struct config *config, int64_t now, int64_t wake, struct error *why)
 {
 	const bool off = config->power.when_finished == POWER_OFF;
 	char who[64];
 
-	if (somebody(who, sizeof(who)))
+	if (somebody_is_there(who, sizeof(who)))
 		return error_set(why, -EBUSY, "%s", who);
 	if (wake - now < DOWN_S)
-		return error_set(why, -EBUSY, "it would wake in %" PRId64 " s for the next night",
+		return error_set(why, -EBUSY, "the box would wake in %" PRId64 " s for the next night",
 				 wake - now);
 	return off && config->power.wake_by == WAKE_BY_OTHER ? 0 : alarm_set(wake, why);
 }
@@ -60,7 +59,8 @@ static bool waits_for_its_restart(void)
 	return update_load(&update, NULL) == 0 && update.state == UPDATE_INSTALLED;
 }
 
-/* 1: one is on its way. One that waits for its restart has it when the box is switched on again. */
+/* Returns 1 where an update is on its way. An installed update that waits for a restart does not keep the box
+ * from going off: the box starts into it when it is switched on again. */
 static int check_updates(const struct config *config, struct manager *manager, struct error *why,
 			 struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the box does after a night that the timer started: it goes off or to sleep, where that harms nobody
+/* Rest after a night that the timer started: the box goes off or to sleep, where that harms nobody
  * and something wakes it for the next night. */
 #pragma once
 

@@ -6,18 +6,18 @@
 #include <string.h>
 
 #define POLL_MS         1000
-#define RANGES_MAX      16u /* a buffer each, in a unit of 1 GiB */
+#define RANGES_MAX      16u /* a buffer each; kiln-preload.service has MemoryMax=1G */
 #define RANGE_BYTES_MAX (UINT64_C(16) << 20)
 
-/* An object on its way: freed when its last range is settled. */
+/* An object that is being fetched; freed when its last range is settled. */
 struct item {
 	char key[STORE_KEY_MAX + 1];
 	struct store_pin pin;
 	struct error err;           /* code 0 = good so far */
-	struct cache_writer writer; /* ends with room for a label */
+	struct cache_writer writer; /* last: it ends with a buffer for the label */
 };
 
-/* One range of it, in a ring in the order they were asked for. */
+/* A range of an object. The fetcher's ranges are a circular buffer, in the order of the requests. */
 struct range {
 	struct store_request request;
 	struct item *item;
@@ -31,7 +31,7 @@ struct fetcher {
 	struct store *store;
 	uint64_t range_bytes;
 	uint32_t ranges;
-	struct item *current; /* some of its ranges are not asked for yet */
+	struct item *current; /* object with ranges that are not requested yet */
 	uint64_t head, tail;
 	struct range range[];
 };
@@ -98,7 +98,7 @@ static struct cache_object object_of(const struct fetcher *f, const struct item 
 	return cache_object_of(&f->where, item->key, &item->pin, strings);
 }
 
-static int over(struct fetcher *f, struct item *item, fetched_fn *each, void *context)
+static int complete(struct fetcher *f, struct item *item, fetched_fn *each, void *context)
 {
 	struct cache_strings strings;
 	struct cache_object object = object_of(f, item, &strings);
@@ -111,7 +111,7 @@ static int over(struct fetcher *f, struct item *item, fetched_fn *each, void *co
 	return r;
 }
 
-static void take_range(struct range *range)
+static void append_range(struct range *range)
 {
 	struct item *item = range->item;
 
@@ -123,7 +123,7 @@ static void take_range(struct range *range)
 		(void)!cache_append(&item->writer, range->buffer, range->request.bytes, &item->err);
 }
 
-/* The oldest range, whatever it takes. */
+/* Waits for the oldest range and appends it to its object: ranges are written in order. */
 static int settle_oldest(struct fetcher *f, fetched_fn *each, void *context, struct error *err)
 {
 	struct range *oldest = &f->range[f->tail % f->ranges];
@@ -139,8 +139,8 @@ static int settle_oldest(struct fetcher *f, fetched_fn *each, void *context, str
 			((struct range *)done->context)->done = true;
 	}
 	f->tail++;
-	take_range(oldest);
-	return oldest->last ? over(f, oldest->item, each, context) : 0;
+	append_range(oldest);
+	return oldest->last ? complete(f, oldest->item, each, context) : 0;
 }
 
 static void submit(struct fetcher *f, struct item *item, uint64_t offset)
@@ -156,7 +156,7 @@ static void submit(struct fetcher *f, struct item *item, uint64_t offset)
 						 .bytes = range->last ? left : f->range_bytes,
 						 .buffer = range->buffer,
 						 .context = range };
-	/* Of no bytes nothing is asked; what cannot be asked is over. */
+	/* An empty object needs no request, and a failed object gets no more. */
 	range->done = range->request.bytes == 0 || item->err.code;
 	if (range->done)
 		return;

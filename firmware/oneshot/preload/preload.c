@@ -13,16 +13,15 @@
 #include <time.h>
 
 #define GLOB_MAX   (2 * CONFIG_PREFIX_MAX + 2)
-#define FAILED_MAX 100u /* objects that could not be had */
+#define FAILED_MAX 100u /* failed objects after which the preload gives up */
 
 struct preload {
 	struct config config;
 	struct space space;
 	struct progress progress;
-	struct fetcher *fetcher; /* of the store in work; NULL: it is only counted */
+	struct fetcher *fetcher; /* for the store that is listed; NULL: objects are only counted */
 	const struct config_store *where;
-	/* The pin in work, or, of a source, all of them: what those before it cover was listed with them. */
-	size_t pin;
+	size_t pin; /* pins below this index are listed already, with the objects that they cover */
 	struct error *err;
 };
 
@@ -102,7 +101,7 @@ static int each_object(void *context, const struct store_object *found)
 	return p->fetcher ? bring(p, &object, found->key) : count(p, &object);
 }
 
-/* ---- What the next run reads, and what is pinned ---- */
+/* ---- What is pinned, and what the next run reads ---- */
 
 static int list(struct preload *p, const struct config_store *where, const char *glob, bool fetch)
 {
@@ -123,7 +122,7 @@ static int list(struct preload *p, const struct config_store *where, const char 
 	return r;
 }
 
-/* A prefix as a glob: fnmatch(3) takes the character behind a backslash as it is. */
+/* Turns a prefix into a glob: a backslash makes fnmatch(3) take the next character literally. */
 static void glob_of(const char *prefix, char out[static GLOB_MAX])
 {
 	size_t used = 0;
@@ -151,7 +150,7 @@ static int list_pin(struct preload *p, const struct cache_pin *pin, bool fetch)
 	return list(p, &bucket, glob, fetch);
 }
 
-/* What is pinned comes first: there may not be room for all. */
+/* Lists what is pinned first: the cache may not have space for all. */
 static int list_all(struct preload *p, bool fetch)
 {
 	int r = 0;
@@ -173,7 +172,8 @@ static int list_all(struct preload *p, bool fetch)
 	return r;
 }
 
-/* Counted first, which notes a use of what is there, so that nothing of it has to go. */
+/* The first pass counts, and touches the objects that are in the cache, so that the second pass does not
+ * evict them. */
 static int preload(struct preload *p)
 {
 	char folder[PATH_BYTES];
@@ -190,11 +190,11 @@ static int preload(struct preload *p)
 	    (r = list_all(p, false)) < 0 || (r = space_look(&p->space, p->err)) < 0)
 		return r;
 	progress_note(&p->progress, "running", "");
-	/* A run may evict some that were there. */
+	/* Counted again by the second pass: a run may have evicted some of them since. */
 	p->progress.done = p->progress.bytes_done = 0;
 	r = list_all(p, true);
 	if (r == 0 && p->progress.failed > 0)
-		r = error_set(p->err, -ENOENT, "%" PRIu64 " of %" PRIu64 " objects could not be had",
+		r = error_set(p->err, -ENOENT, "%" PRIu64 " of %" PRIu64 " objects could not be fetched",
 			      p->progress.failed, p->progress.objects);
 	return r;
 }

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 struct progress {
-	uint64_t objects, bytes;         /* that the next run reads or that are pinned */
-	uint64_t done, bytes_done;       /* of these, in the cache by now */
-	uint64_t fetched, bytes_fetched; /* of those done, copied from the store by this preload */
+	uint64_t objects, bytes;         /* which the next run reads, or pinned */
+	uint64_t done, bytes_done;       /* in the cache by now */
+	uint64_t fetched, bytes_fetched; /* copied from the store by this preload */
 	uint64_t left_out;               /* objects without space in the cache */
 	uint64_t failed;                 /* objects that the store could not deliver */
 	uint64_t started_us;             /* Unix time */

@@ -20,8 +20,9 @@ const struct config_source *space_source_of(const struct space *space, const str
 	return NULL;
 }
 
-/* Of a pin that was listed, what the listing has: the count noted a use of that. An older version of an
- * object, or one that the store has no more, is of use to nobody. */
+/* A pin protects the objects that the listing has just touched. An older version of an object, or an object
+ * that the store has no more, is not touched: nobody can use it, so it may go although the pin covers its
+ * key. A pin in no store of the sources was not listed, so it protects everything that it covers. */
 static uint64_t tag_of(void *context, const struct cache_item *item)
 {
 	const struct space *space = context;
@@ -33,7 +34,8 @@ static uint64_t tag_of(void *context, const struct cache_item *item)
 	return 0;
 }
 
-/* What this very preload wants stays; of the rest, the longest unused goes first. */
+/* The rank for eviction: -1, never, for what this preload wants; else the age, so that the longest unused
+ * goes first. */
 static double age(void *context, const struct cache_held *held)
 {
 	const struct space *space = context;
@@ -54,7 +56,7 @@ int space_look(struct space *space, struct error *err)
 	return cache_list_read(&space->list, space->cache, tag_of, space, err);
 }
 
-/* A run may fill the cache at the same time. */
+/* kiln-fetchd may fill the cache at the same time, so list it again where somebody changed it. */
 int space_make(struct space *space, uint64_t bytes, bool *ret_fits, struct error *err)
 {
 	uint64_t usable, wanted;

@@ -16,7 +16,7 @@ struct space {
 	const struct config *config;
 	struct cache *cache;
 	struct cache_pins pins;
-	struct cache_list list; /* what the cache holds, from space_look() on */
+	struct cache_list list; /* files of the cache, from space_look() on */
 	uint64_t coming;        /* bytes that are being fetched, not in the list yet */
 	int64_t started_s;      /* Unix time: whatever was used since then is wanted by this preload */
 };

@@ -13,11 +13,12 @@ static bool any_has(const char *form)
 	return report_list(form, &ids, &count, NULL) == 0 && count > 0;
 }
 
-/* Root asks, for it does not talk to the network. */
+/* Starts the service instead of making the report here: the callers are root, and do not talk to the network.
+ */
 static int ask(bool wait, uint64_t wait_min, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	const uint64_t wait_s = (2 * wait_min + 2) * 60; /* posting and uploading, and a while */
+	const uint64_t wait_s = (2 * wait_min + 2) * 60; /* posting, then uploading, and the work itself */
 	int r = manager_open(&manager, err);
 
 	if (r < 0)
@@ -25,7 +26,8 @@ static int ask(bool wait, uint64_t wait_min, struct error *err)
 	if (!wait)
 		return manager_start(manager, UNIT, err);
 	r = manager_run(manager, UNIT, wait_s, err);
-	/* A job that has looked for the last time takes up whoever asks before it is gone. */
+	/* Where the service was just ending, it had looked for nights before ours was over: run it once more.
+	 */
 	return r == 0 && any_has("night") ? manager_run(manager, UNIT, wait_s, err) : r;
 }
 
@@ -46,7 +48,7 @@ void report_ask_due(bool at_boot)
 
 	if (tonight_settle(&err) < 0)
 		log_warning("%s", err.text);
-	/* The timer may have begun one meanwhile. */
+	/* Look whether the night began before this boot: the timer may have begun another one since. */
 	if (at_boot && tonight_get(&night, NULL) == 0 && night.before_boot)
 		report_ask(&night, NULL);
 	else if (any_has("night") || any_has("pending"))

@@ -14,7 +14,7 @@
 /* All events of one kind. */
 struct fault {
 	uint64_t count, last_us;
-	char *message; /* of the last one */
+	char *message; /* text of the last event */
 };
 
 /* Warnings and errors, and notices about troubles that the box overcame by itself. */

@@ -12,14 +12,14 @@
 
 #define REASON_MAX 65536u
 
-/* What is known when the night is over. */
+/* All that is known of a night that is over. */
 struct facts {
 	const struct config *config;
 	const struct tonight *tonight;
-	struct run run; /* the night's; without an id there was none */
-	cJSON *record;  /* its run.json; NULL = none */
+	struct run run; /* run of the night; an empty id = the night had no run */
+	cJSON *record;  /* run.json of the run; NULL = none */
 	const char *outcome;
-	char *unbegun; /* why the last begin failed; NULL = it did not */
+	char *unbegun; /* why the last kiln-oneshot begin failed; NULL = it did not */
 };
 
 static const cJSON *member(const cJSON *object, const char *key)
@@ -32,7 +32,7 @@ static bool add_text(cJSON *object, const char *key, const char *text)
 	return cJSON_AddItemToObject(object, key, text && *text ? json_string(text) : cJSON_CreateNull());
 }
 
-/* As run.json has it. */
+/* Copies a member of run.json as it is; null where there is none. */
 static bool copy(cJSON *object, const char *key, const cJSON *from)
 {
 	const cJSON *item = member(from, key);
@@ -40,7 +40,7 @@ static bool copy(cJSON *object, const char *key, const cJSON *from)
 	return cJSON_AddItemToObject(object, key, item ? cJSON_Duplicate(item, true) : cJSON_CreateNull());
 }
 
-/* ---- What became of it ---- */
+/* ---- Outcome ---- */
 
 static const char *outcome_of(const struct facts *facts)
 {
@@ -203,7 +203,7 @@ static bool add_curves(cJSON *report, const struct facts *facts)
 	return done && copy(report, "test", member(facts->record, "metrics"));
 }
 
-/* uploadd's page knows its share as long as the process lives. */
+/* upload_s comes from the status page of kiln-uploadd, so it counts from the start of that process. */
 static bool add_time(cJSON *report, const struct facts *facts)
 {
 	const cJSON *throttled = member(facts->record, "throttled_s");

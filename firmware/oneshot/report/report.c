@@ -25,7 +25,7 @@ static int write_text(const cJSON *report, const char *id, struct error *err)
 	return file_write_durable(report_path(id, "txt", path), text, bytes, err);
 }
 
-/* The JSON comes last: by it a report is found. */
+/* Writes the JSON last: a report exists once its JSON does. */
 static int write_report(const struct config *config, const cJSON *report, const char *id, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -48,7 +48,8 @@ static void say_made(const cJSON *report)
 		   "%s", cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "text")));
 }
 
-/* -ENOSPC: whoever is to be told is told all the same, for the full disk may be what ended the night. */
+/* Makes and writes one report. Where the disk is full (-ENOSPC) posts it all the same: the full disk may be
+ * what ended the night. */
 static int make(const struct config *config, const char *id, bool newest, struct error *err)
 {
 	CLEANUP(json_free) cJSON *report = NULL;
@@ -67,8 +68,8 @@ static int make(const struct config *config, const char *id, bool newest, struct
 	return r;
 }
 
-/* The oldest first. 1: some were, so that others may have come. What may pass is tried again when somebody
- * asks. */
+/* Makes the reports that are due, the oldest first. Returns 1 where there were some: others may have become
+ * due meanwhile. A report that the full disk cannot take stays due for the next call. */
 static int make_due(const struct config *config, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
@@ -84,7 +85,7 @@ static int make_due(const struct config *config, struct error *err)
 			continue;
 		}
 		if (r == -EBADMSG)
-			log_warning("%s; that night has no report", err->text);
+			log_warning("%s; that night gets no report", err->text);
 		if (r == 0 || r == -EBADMSG)
 			r = tonight_reported(ids[i], err);
 		made++;

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A report goes to notify.url, and beside its run's files, or where there was no run into
- * nights/<run.name>-<id>/: report.json and report.txt.
- */
 #include "oneshot/report/send.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -16,7 +12,7 @@
 
 #define TOLD_FOLDER "report"
 
-/* In the order in which they are tried: whoever is told waits for no store. */
+/* Tried in this order: the notification does not wait for the store. */
 enum target { TARGET_NOTIFY, TARGET_STORE, TARGETS };
 
 static const struct {
@@ -26,10 +22,10 @@ static const struct {
 struct sending {
 	const struct config *config;
 	const char *id;
-	char *text; /* the JSON, as it is sent */
+	char *text; /* the report's JSON */
 	uint64_t bytes;
 	cJSON *report, *pending;
-	const char *run_id; /* the report's; NULL = there was none */
+	const char *run_id; /* run of the report; NULL = the night had no run */
 	uint64_t wait_ms;
 };
 
@@ -43,7 +39,7 @@ static const char *run_id_of(const cJSON *report)
 static void say_late(const struct sending *sending, enum target target, const struct error *err)
 {
 	event_send(&(struct event){ .id = EVENT_REPORT_LATE, .run_id = sending->run_id },
-		   "the report of %s is not %s: %s, trying again with the next one", sending->id,
+		   "the report of %s is not %s: %s, trying again with the next report", sending->id,
 		   targets[target].words, err->text);
 }
 
@@ -64,7 +60,8 @@ static int write_pending(const char *id, const cJSON *pending, struct error *err
 	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
 }
 
-/* There once a report was posted that could not be written; the next boot forgets it. */
+/* The mark of a report that was posted before it could be written. Lies below /run: the next boot forgets it.
+ */
 static char *told_path(const char *id, char out[static PATH_BYTES])
 {
 	char tail[64];
@@ -84,7 +81,7 @@ int report_pend(const struct config *config, const char *id, struct error *err)
 {
 	CLEANUP(json_free) cJSON *pending = cJSON_CreateObject();
 
-	/* Without a configuration nobody knows yet. */
+	/* Without a configuration it is not known yet whether there is a notify.url. */
 	if ((!config->file || *config->notify.url) && !is_told(id))
 		(void)cJSON_AddStringToObject(pending, targets[TARGET_NOTIFY].key, "it was not tried yet");
 	(void)cJSON_AddStringToObject(pending, targets[TARGET_STORE].key, "it was not tried yet");
@@ -142,12 +139,12 @@ void report_tell(const struct config *config, const char *id, const cJSON *repor
 	if (post(&sending, &err) < 0)
 		say_late(&sending, TARGET_NOTIFY, &err);
 	else if (note_told(id, &err) < 0)
-		log_warning("%s; it is posted once more when it is written", err.text);
+		log_warning("%s; the report is posted once more when it is written", err.text);
 }
 
 /* ---- The store ---- */
 
-/* A run's files lie where it was begun to put them. */
+/* Opens the sink of the run's frozen configuration, where its other files are; without a run kiln.conf's. */
 static int open_sink(const struct sending *sending, struct store **ret_sink, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -189,7 +186,7 @@ static int upload(const struct sending *sending, struct error *err)
 	return put(sending, sink, "json", err);
 }
 
-/* ---- Both ---- */
+/* ---- One report to every target ---- */
 
 static int load(struct sending *sending, struct error *err)
 {
@@ -215,7 +212,7 @@ static void sending_done(struct sending *sending)
 	json_free(&sending->pending);
 }
 
-/* False: this target is not there just now. */
+/* Returns false where this target cannot be reached now: the other reports need not be tried there. */
 static bool deliver(struct sending *sending, enum target target)
 {
 	const char *key = targets[target].key;

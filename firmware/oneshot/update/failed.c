@@ -20,7 +20,7 @@ int update_failed(struct update *update, struct error *err)
 	return error_exit_code(err);
 }
 
-/* OnFailure= of the services of an update: one that was killed, or never began, could not say so itself. */
+/* A service that was killed, or never began, could not write its failure itself. */
 int oneshot_update_failed(int argc, char **argv)
 {
 	static struct update update;

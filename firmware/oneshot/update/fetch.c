@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An update's bundle from the store, or from a file of the box, to PATH_BUNDLE, where kiln-oneshot update
- * takes it. It is checked there: what comes here is anybody's.
+ * Copies the bundle of an update, from the store or from a file of the box, to PATH_BUNDLE. Trusts nothing of
+ * it: RAUC checks the signature when kiln-oneshot update installs it.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -20,13 +20,13 @@
 #include <sysexits.h>
 
 #define NOTE_US        1000000u
-#define RESERVED_BYTES (16u << 20) /* left free: the run record and the journal go on */
+#define RESERVED_BYTES (16u << 20) /* left free on the disk, for the run record and the journal */
 
 struct fetch {
 	struct update update;
 	uint64_t noted_us;
 	char folder[UPDATE_URL_MAX + 1]; /* the URL up to its last '/' */
-	const char *key;                 /* behind it */
+	const char *key;                 /* the URL after that '/' */
 };
 
 static void note(struct fetch *fetch)
@@ -78,8 +78,8 @@ static bool is_s3(const struct config_store *store)
 	return store->url && strncmp(store->url, "s3://", 5) == 0;
 }
 
-/* The way to the bundle's bucket: of the store of kiln.conf that is in the same one, else of the sink, else
- * of a source. */
+/* The store of kiln.conf whose endpoint and credential serve for the bundle: one in the same bucket, else the
+ * sink, else the first s3:// source. */
 static const struct config_store *way_of(const struct config *config, const char *folder)
 {
 	const struct config_store *any = is_s3(&config->sink) ? &config->sink : NULL;
@@ -105,10 +105,11 @@ static int open_store(struct fetch *fetch, const struct config *config, struct s
 	if (strncmp(fetch->folder, "s3://", 5) == 0) {
 		way = way_of(config, fetch->folder);
 		if (!way)
-			return error_set(err, -EINVAL,
-					 "%s: kiln.conf has no s3:// store, whose endpoint and credential it "
-					 "would take",
-					 fetch->folder);
+			return error_set(
+				err, -EINVAL,
+				"%s: kiln.conf has no s3:// store, whose endpoint and credential the "
+				"update would use",
+				fetch->folder);
 		where = *way;
 		options = store_options_of(config);
 	}
@@ -132,7 +133,8 @@ static int check_space(const char *path, uint64_t bytes, struct error *err)
 	if (available >= bytes + RESERVED_BYTES)
 		return 0;
 	return error_set(err, -ENOSPC,
-			 "%s: no space: the bundle needs %" PRIu64 " bytes and %u besides, and %" PRIu64
+			 "%s: no space: the bundle needs %" PRIu64
+			 " bytes, %u more stay free, and only %" PRIu64
 			 " are free; kiln cache drop frees space",
 			 folder, bytes, RESERVED_BYTES, available);
 }
@@ -148,7 +150,7 @@ static int fetch_bundle(struct fetch *fetch, const struct config *config, struct
 	if ((r = split_url(fetch, err)) < 0 || (r = open_store(fetch, config, &store, err)) < 0 ||
 	    (r = store_stat(store, fetch->key, &object, err)) < 0)
 		return r;
-	update_discard(); /* of one that was killed */
+	update_discard(); /* an earlier update that was killed may have left a bundle */
 	if ((r = check_space(path, object.pin.bytes, err)) < 0)
 		return r;
 	fetch->update.bytes = object.pin.bytes;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Installs the bundle that lies at PATH_BUNDLE into the other slot, by RAUC, and restarts the box into it.
- * Beside a run it waits for a checkpoint first: should the box go down meanwhile, nothing is computed twice.
- * Nothing here touches what a run has stored.
+ * Has RAUC install the bundle at PATH_BUNDLE into the other slot, and restarts the box into it. Why no power
+ * cut harms the box stands in update.h.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -23,7 +22,7 @@
 
 #define POLL_MS           500u
 #define COMMAND_LINE_MAX  4096u
-#define CHECKPOINT_WAIT_S 900u /* a trainer that is stuck must not keep the update away that may mend it */
+#define CHECKPOINT_WAIT_S 900u /* a stuck trainer must not block the update that may mend it */
 
 static void nap(void)
 {
@@ -45,7 +44,7 @@ static void note(struct update *update, enum update_state state, const char *tex
 
 /* ---- Before: this slot is good, and a run has its checkpoint ---- */
 
-/* The other slot is what a box on trial falls back to. */
+/* While this slot is on trial the other one is what the box falls back to: do not overwrite it. */
 static int refuse_on_trial(struct error *err)
 {
 	CLEANUP(close_file) FILE *file = fopen("/proc/cmdline", "re");
@@ -59,9 +58,11 @@ static int refuse_on_trial(struct error *err)
 	(void)snprintf(tail, sizeof(tail), "%c/trial", slot[strlen("rauc.slot=")]);
 	if (access(path_of(PATH_ESP_SLOTS, tail, path), F_OK) < 0)
 		return 0;
-	return error_set(err, -EBUSY,
-			 "slot %c is on trial after its update: the next one has to wait until it is good",
-			 *tail);
+	return error_set(
+		err, -EBUSY,
+		"slot %c is on trial after its update: the next update has to wait until the slot is "
+		"good",
+		*tail);
 }
 
 /* kiln-controld alone writes what is wanted of a run (core/run/run.h, struct run_want). */
@@ -74,8 +75,8 @@ static int ask_checkpoint(struct error *err)
 	return r < 0 ? r : client_call(client, "checkpoint.now", NULL, &result, err);
 }
 
-/* A run that a program ended for good is unfinished, too, but nobody works on it: the update may be what
- * mends it. What systemd does not tell counts as started. */
+/* Whether systemd has started the run. A run that halted is unfinished, too, but nobody works on it, and the
+ * update may be what mends it. Where systemd does not answer the run counts as started. */
 static bool run_is_started(struct manager *manager)
 {
 	struct error err;
@@ -84,7 +85,7 @@ static bool run_is_started(struct manager *manager)
 	return !manager || manager_run_is_started(manager, &started, &err) < 0 || started;
 }
 
-/* A paused run has its checkpoint; one that is stopping writes its last. */
+/* Whether a checkpoint may come. A paused run has written one already; a stopping run writes its last. */
 static bool is_training(struct manager *manager)
 {
 	enum run_state state;
@@ -115,7 +116,7 @@ static void wait_for_checkpoint(struct update *update)
 		log_warning("%s; waiting for the checkpoint that the run writes by itself", err.text);
 	while (is_training(manager) && checkpoint_us() <= before_us) {
 		if (clock_ms() - since_ms > CHECKPOINT_WAIT_S * 1000u) {
-			log_warning("no checkpoint for %u s, installing all the same", CHECKPOINT_WAIT_S);
+			log_warning("no checkpoint for %u s, installing without one", CHECKPOINT_WAIT_S);
 			return;
 		}
 		nap();
@@ -133,7 +134,7 @@ static int install(struct update *update, struct error *err)
 
 	if (r < 0)
 		return r;
-	/* What is wrong with the bundle the installation tells. */
+	/* The version is for people alone; rauc_install() reports what is wrong with the bundle. */
 	if (rauc_version(rauc, path_of(PATH_BUNDLE, NULL, path), update->version, sizeof(update->version),
 			 err) < 0)
 		log_debug("%s", err->text);
@@ -152,7 +153,7 @@ static int install(struct update *update, struct error *err)
 	return *text ? error_set(err, -EBADMSG, "RAUC: %s", text) : 0;
 }
 
-/* ---- Behind it: the box restarts ---- */
+/* ---- After: the box restarts ---- */
 
 static bool is_busy(struct manager *manager)
 {
@@ -164,7 +165,7 @@ static bool is_busy(struct manager *manager)
 	if (((run_state_get(&state, NULL) == 0 && state < RUN_STOPPED) || run_asked_get(&since, NULL) == 0) &&
 	    run_is_started(manager))
 		return true;
-	/* It waits for uploads, and may switch the box off. */
+	/* kiln-finished waits for uploads, and may switch the box off. */
 	if (manager_is_busy(manager, "kiln-finished.service", &active, &err) < 0)
 		log_debug("%s", err.text);
 	return active;
@@ -183,7 +184,8 @@ static int restart(struct update *update, struct error *err)
 		while (is_busy(manager))
 			nap();
 	}
-	/* After a night, or by hand: whoever switches it on again starts it into the other slot. */
+	/* A box that is going off anyway, after a night or by hand, starts into the other slot when it is
+	 * switched on again. */
 	if ((r = manager_is_busy(manager, "poweroff.target", &goes_off, err)) < 0 || goes_off)
 		return r;
 	note(update, UPDATE_RESTARTING, "");

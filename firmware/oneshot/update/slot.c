@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kiln-mark-good and kiln-trial, which are shell, found of a slot: an event. */
+/* kiln-mark-good and kiln-trial are shell scripts, which cannot send events. */
 #include "core/base/events.h"
 #include "oneshot/update/update.h"
 
@@ -12,14 +12,16 @@ int oneshot_slot(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "good") == 0)
 		event_send(&(struct event){ .id = EVENT_SLOT_GOOD, .slot = slot },
-			   "slot %s is good: it stays", slot);
+			   "slot %s is good: the box stays on it", slot);
 	else if (argc == 3 && strcmp(argv[1], "bad") == 0)
-		event_send(&(struct event){ .id = EVENT_SLOT_BAD, .slot = slot },
-			   "slot %s was not good in time after its update: restarting into the other", slot);
+		event_send(
+			&(struct event){ .id = EVENT_SLOT_BAD, .slot = slot },
+			"slot %s was not found good in time after its update: restarting into the other slot",
+			slot);
 	else if (argc == 3 && strcmp(argv[1], "back") == 0)
 		event_send(&(struct event){ .id = EVENT_SLOT_BACK, .slot = slot },
-			   "slot %s did not come up three times, or was not well after its update: "
-			   "the box is on the other one",
+			   "slot %s failed to start three times, or was not found good after its update: "
+			   "the box is on the other slot",
 			   slot);
 	else
 		return EX_USAGE;
