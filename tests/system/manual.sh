@@ -59,10 +59,14 @@ done
 # ---- The checks notice ----
 
 mkdir -p "$work/broken/tools" "$work/reader"
+echo '#define LAYERS_MAX 256u /* of a network */' >"$work/broken/limits.h"
 cat >"$work/broken/page.md" <<-'PAGE'
 	# A page
 
 	[there](page.md#a-page), [not there](gone.md), [no such heading](#nowhere), `tools/gone`, [elsewhere](https://example.org)
+
+	| layers | 255 | `LAYERS_MAX` in [limits.h](limits.h) |
+	| layers | 256 | `LAYERS_MAX` in [limits.h](limits.h) |
 
 	<!-- run -->
 	<!-- expect: ^four$ -->
@@ -97,7 +101,10 @@ cat >"$work/broken/page.md" <<-'PAGE'
 	```
 PAGE
 manual links "$work/broken" "$work/broken/page.md" >"$work/said"
-like "$(cat "$work/said")" '^bad.*gone\.md.*`tools/gone`.*#nowhere' "a link, a heading and a file that are not there are found"
-is "$(tr '\r' '\n' <"$work/said" | grep -c 'line 3')" 3 "and nothing else" "$(cat "$work/said")"
+said=$(tr '\r' '\n' <"$work/said")
+for wanted in 'gone\.md: no file' '#nowhere: no heading' '`tools/gone`: no such file' 'LAYERS_MAX is 256u, the page says 255'; do
+	like "$said" "line [35]: .*$wanted|$wanted" "a broken page: $wanted"
+done
+is "$(grep -c 'line' <<<"$said")" 4 "and nothing else"
 (cd "$work/reader" && HOME=$PWD manual run "$work/broken/page.md" >"$work/said")
 is "$(cut -f1 "$work/said" | xargs)" "good bad good bad good bad bad" "commands that fail, or print something else, are found"
