@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# config/examples: each file is a good configuration, and the one of each task learns what there is to learn, on the tables that
+# packages.py makes of the packages of this machine.
+. "$(dirname "$0")/lib.sh"
+examples=config/examples kiln=$KILN_BIN/kiln
+export POCL_CACHE_DIR=$work/pocl # kernels that one network compiled serve the next
+mkdir -p "$work/pocl" "$work/store"
+
+for conf in "$examples"/*.conf; do
+	"$kiln" config check "$conf" >"$work/said" 2>&1
+	ok $? "${conf##*/} is good" "$(cat "$work/said")"
+done
+
+# A container of a few packages has nothing to learn.
+if [ "$(grep -c '^Status: install ok installed' /var/lib/dpkg/status)" -lt 300 ]; then
+	skip "a night with each" "fewer than 300 packages are installed here"
+	exit
+fi
+table() { # label, records a shard
+	$examples/packages.py "$1" >"$work/$1.csv" &&
+		$examples/tfrecord.py from-csv "$work/$1.csv" "$work/store/$1" --label "$1" --per-shard "$2" >"$work/$1.said"
+	ok $? "the table of $1" "$(cat "$work/$1.said")"
+}
+table size 100
+table library 100
+table section 50
+schema_of() { # a file: its schema, a feature a line
+	sed -n '/^schema/,/^);/p' "$1"
+}
+for task in size:regression library:binary section:classes; do
+	is "$(schema_of "$work/${task%:*}.said")" "$(schema_of "$examples/${task#*:}.conf")" "${task#*:}.conf has the schema that tfrecord.py prints"
+done
+shard=$(echo "$work"/store/section/train-00000-*)
+is "$($examples/tfrecord.py show "$shard" 3 | grep -cE '^  features +float32 +11 values|^  label +int64 +1 values')" 6 "tfrecord.py show: what it wrote"
+python3 - "$shard" "$KILN_BUILD/system/dump_records" "$work/section.csv" <<'PY'
+import csv, json, struct, subprocess, sys
+shard, dump, table = sys.argv[1:]
+lines = subprocess.run([dump, shard], capture_output=True, text=True).stdout.splitlines()[1:]
+rows = list(csv.DictReader(open(table)))
+names = sorted({row["section"] for row in rows})
+bits = lambda x: struct.unpack("<I", struct.pack("<f", float(x)))[0]
+known = {(tuple(bits(v) for k, v in row.items() if k != "section"), names.index(row["section"])) for row in rows}
+found = [(tuple(r["values"]["features"]), r["values"]["label"][0]) for r in map(json.loads, lines)]
+sys.exit(len(found) != 50 or not all(f in known for f in found))
+PY
+ok $? "Kiln reads what it wrote: numbers and classes of the table"
+
+# A night with an example whose store is $work/store; more sed commands may follow.
+night() { # example, sed commands
+	node "$1"
+	sed "s,/data/kiln,$work,; ${2:-}" "$examples/$1.conf" >"$work/$1.conf"
+	tools/night "$KILN_BIN" "$work/$1.conf" >"$work/$1.log" 2>&1
+	ok $? "$1.conf: a night" "$(tail -n 20 "$work/$1.log")"
+	run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
+}
+figure() { # of the test split: name
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"]["test"][sys.argv[2]])' "$work/store/runs/$run/run.json" "$1"
+}
+holds() { # awk condition of v, its value, name
+	awk -v v="${2:-nan}" "BEGIN { exit !($1) }"
+	ok $? "$3" "found ${2:-nothing}"
+}
+
+# What a guess would cost: the variance of the label, or the share of the largest class.
+variance=$(awk -F, 'NR > 1 { n++; s += $NF; q += $NF * $NF } END { print q / n - (s / n) ^ 2 }' "$work/size.csv")
+night regression
+holds "v < 0.6 * $variance" "$(figure loss)" "its error is well below the variance of the label, $variance"
+night binary
+most=$(awk -F, 'NR > 1 { n++; one += $NF } END { print (one > n / 2 ? one : n - one) / n }' "$work/library.csv")
+holds "v > $most + 0.05" "$(figure accuracy)" "it is right more often than one who says the same each time, $most"
+night classes
+classes=$run
+most=$(awk -F, 'NR > 1 { n++; c[$NF]++ } END { for (k in c) if (c[k] > m) m = c[k]; print m / n }' "$work/section.csv")
+holds "v > $most + 0.05" "$(figure accuracy)" "it is right more often than one who says the largest class, $most"
+answer=$(echo '{"features": [2.1, 1.3, 0.8, 0.3, 0, 0, 1.5, 0, 0.3, 2.2, 0]}' | "$kiln" predict "$work/store/runs/$run/model" 2>"$work/said")
+like "$answer" '"class":[0-4],.*"probabilities":\{"0":' "kiln predict takes a line of the table" "$(cat "$work/said")"
+
+night transfer "s,RUN/,$classes/,"
+like "$(cat "$KILN_ROOT/run/kiln/night/traind.log")" 'starting with .*: 4 of 6 tensors; library as initialized' "it starts with two layers of the other run"
+python3 - "$work/store/runs/$classes/model/model.safetensors" "$work/store/runs/$run/model/model.safetensors" <<'PY'
+import json, struct, sys
+def tensors(path):
+    data = open(path, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    return {k: data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]] for k, v in json.loads(data[8:8 + n]).items() if k != "__metadata__"}
+old, new = map(tensors, sys.argv[1:])
+taken = [k for k in new if k.startswith(("normalization/", "hidden/"))]
+sys.exit(len(taken) != 4 or any(old[k] != new[k] for k in taken))
+PY
+ok $? "and they are the same at its end"
+holds "v > 0.8" "$(figure accuracy)" "the new task is learnt"
+
+# mixed.conf with two folders in the place of its stores, both of one table, and a network for it
+mkdir -p "$work/store/a" "$work/store/b"
+cp "$work"/store/section/*-0000[0-6]-* "$work/store/a/"
+for shard in "$work"/store/section/train-000{07,08,09,1?}-*; do
+	[ ! -e "$shard" ] || cp "$shard" "$work/store/b/part-$(basename "$shard")"
+done
+node mixed
+{
+	sed "s,s3://reviews/shards,file://$work/store/a,; s,s3://archive/comments,file://$work/store/b,; s,s3://models/nightly,file://$work/store/runs,
+		s/endpoint = \"[^\"]*\"; //; s/credential = \"[^\"]*\"; //g; s/region = \"[^\"]*\"; //; s/endpoint = [^;]*; credential = [^;]*;//" "$examples/mixed.conf"
+	sed -n '/^schema/,$p' "$examples/classes.conf"
+	echo 'run: { name = "mixed"; epochs = 20; batch_rows = 32; }; ring: { small_pages = true; };'
+} >"$work/mixed.conf"
+tools/night "$KILN_BIN" "$work/mixed.conf" >"$work/mixed.log" 2>&1
+ok $? "mixed.conf: a night of two sources" "$(tail -n 20 "$work/mixed.log")"
+run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
+holds "v > $most + 0.05" "$(figure accuracy)" "it learns from both"
+shards=$(sed -n 's/.*plan: \([0-9]*\) train, \([0-9]*\) validation.*/\1 + \2/p' "$KILN_ROOT/run/kiln/night/fetchd.log" | head -n 1)
+is "$((shards))" "$(find "$work/store/a" "$work/store/b" -type f | grep -vc test)" "its plan has the shards of both"
