@@ -275,7 +275,7 @@ int curves_step(struct train *train, bool epoch_ends, struct error *err)
 	if (r < 0 && !figures_may_wait(r))
 		return r;
 	if (r < 0 && !curves->said)
-		log_warning("%s; points by step are lost", err->text);
+		log_warning("%s; going on, the points by step are lost", err->text);
 	curves->said = r < 0;
 	return 0;
 }

@@ -16,7 +16,7 @@ int epochs_restore(struct train *train, const char *path, const struct safetenso
 
 /* ---- At the end of an epoch ---- */
 
-/* Sets the cursor to the place after the last epoch: the test pass, or the run's end. */
+/* Sets the cursor after the last epoch: at the test pass, or at the run's end. */
 static int leave_training(struct train *train, struct error *err)
 {
 	CLEANUP(plan_closep) struct plan *plan = NULL;

@@ -14,7 +14,7 @@ struct train;
 MUST_CHECK int epochs_restore(struct train *train, const char *path, const struct safetensors *file,
 			      struct error *err);
 /* An epoch has ended, its validation included. *ret_stop: training is over, and the model's cursor is already
- * the place after the last epoch, so the caller attaches to the ring again. Blocks until the writer thread is
+ * after the last epoch, so the caller attaches to the ring again. Blocks until the writer thread is
  * idle. */
 MUST_CHECK int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error *err);
 /* Training is over: the model gets its final weights, those of the best epoch or the moving average. Further

@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	if (r < 0)
 		return alive_fatal(STATUS_TRAIND, &err);
 	if (run_state_is_final(train.run.state)) {
-		log_info("%s is %s", train.run.id, run_state_name(train.run.state));
+		log_info("nothing to do: %s is %s", train.run.id, run_state_name(train.run.state));
 		return EX_OK;
 	}
 	publish_open(&train);

@@ -6,6 +6,6 @@
 struct train;
 
 /* Between two batches, and while none comes: reads the operator's wish and the temperatures a few times a
- * second. Requests the checkpoint that is asked for; blocks while the run is paused or something is too hot.
+ * second. Makes a requested checkpoint due; blocks while the run is paused or something is too hot.
  * Errors: -ECANCELED the run is to stop. */
 MUST_CHECK int obey(struct train *train, struct error *err);

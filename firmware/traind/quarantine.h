@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The quarantine list: the records that fetch.bad_record = "skip" left out. kiln-fetchd names them in the
- * slot in whose place they would stand. A checkpoint holds the list of all slots before its cursor, so the
+ * slot that they would have been in. A checkpoint holds the list of all slots before its cursor, so the
  * list of a run that was killed also has each record exactly once. Every epoch leaves out the same records.
  *
  * Main thread only. A list never opened, or opened with another fetch.bad_record, stays empty.

@@ -25,7 +25,7 @@ void save_open(struct train *train);
 void save_after_step(struct train *train);
 /* Before the next batch changes the weights: writes a checkpoint if one is due. */
 MUST_CHECK int save_if_due(struct train *train, struct error *err);
-/* Takes a snapshot of this step and lets the writer thread write it. Does nothing if the disk has this step,
+/* Makes a snapshot of this step and lets the writer thread write it. Does nothing if the disk has this step,
  * or while layers wait for their statistics. While the thread is busy: waits if `wait`, else skips and
  * counts. A file that cannot be written is logged and training goes on. */
 MUST_CHECK int save_checkpoint(struct train *train, bool wait, struct error *err);

@@ -10,7 +10,7 @@
  *   alive thread     pings systemd's watchdog while the main thread moves (drivers/notify/alive.h)
  *
  * The main thread repeats (loop.c): look at the operator's wish -> next slot of the ring -> write a
- * checkpoint if one is due -> enqueue the batch on the device -> set the cursor to the place after the batch
+ * checkpoint if one is due -> enqueue the batch on the device -> set the model's cursor after the batch
  * -> give back the slots that the device has read. The device reads a slot in place, so a slot is given back
  * only when model_batch_done() returns it. Checkpoints lie between two batches: the weights and the cursor of
  * a snapshot always belong together.

@@ -12,13 +12,14 @@ struct train;
 
 struct want {
 	uint64_t looked_us;      /* when the wish was read last; 0: read it again at once */
-	uint64_t checkpoint_seq; /* of the last checkpoint that was asked for */
+	uint64_t checkpoint_seq; /* of the last checkpoint that was requested */
 	bool unreadable;         /* the wish cannot be read, which is logged */
 	enum run_state
 		rest; /* what -ECANCELED makes of the run; RUN_RUNNING: the next start goes on with it */
 };
 
-/* A checkpoint that an earlier process was asked for is not asked for again. */
+/* Reads the wish for the first time. A checkpoint that was requested of an earlier process is not due again.
+ */
 void want_open(struct train *train);
 /* Reads the wish. False: it cannot be read. */
 bool want_look(struct train *train, struct run_want *ret_want);
@@ -27,8 +28,8 @@ bool want_look(struct train *train, struct run_want *ret_want);
 MUST_CHECK int want_check(struct train *train, const struct run_want *want, struct error *err);
 /* want_look() and want_check(), before there is anything to checkpoint. */
 MUST_CHECK int want_check_early(struct train *train, struct error *err);
-/* The same during a wait for something else. *ret_more: a pause or a checkpoint is asked for, which only
- * obey() can do. */
+/* want_look() and want_check() during a wait for something else. *ret_more: the operator requests a pause or
+ * a checkpoint, which obey() must carry out. */
 MUST_CHECK int want_check_in_wait(struct train *train, bool *ret_more, struct error *err);
 /* Returns -ECANCELED with `why`; the run comes to rest in state `rest`. */
 MUST_CHECK int want_leave(struct train *train, enum run_state rest, const char *why, struct error *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer thread: turns one snapshot at a time into a file of the spool, a checkpoint or the finished
- * model, while the main thread trains on. The main thread takes the snapshot, a copy on the device's queue,
- * and starts the thread; the thread waits for the copy and writes it. Files are whole or absent.
+ * model, while the main thread trains on. The main thread makes the snapshot, a copy on the device's queue,
+ * and starts the thread; the thread waits for the copy and writes it. So training waits for the copy only,
+ * however slow the disk is. Files are whole or absent.
  *
  * Order: writer_open -> (writer_start -> writer_wait)* -> writer_close. All calls come from the main thread.
  * The lock guards `busy`, `quit`, `err`, `worked_us`, `took_us` and the `saved` members. The other members
@@ -47,7 +48,7 @@ MUST_CHECK int writer_open(struct train *train, struct error *err);
 /* Waits until the thread is idle and ends it. */
 void writer_close(struct train *train);
 
-/* Takes a snapshot and lets the thread, which must be idle, write it: the finished model if `final`, else a
+/* Makes a snapshot and lets the thread, which must be idle, write it: the finished model if `final`, else a
  * checkpoint. */
 MUST_CHECK int writer_start(struct train *train, bool final, struct error *err);
 /* Blocks until the thread is idle, however slow the disk is. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is decided at the end of an epoch, and that a run which was killed decides the same: early stopping, the learning
-# rate on a plateau, the best weights; and the end of the night.
+# Decisions at the end of an epoch: early stopping, the learning rate on a plateau, the best weights. A run that was killed
+# decides the same way. And a run that stops when the night ends.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 data=$work/data
@@ -39,7 +39,7 @@ killed() { # name, step...
 	is "$code $(state) $(epochs) $(model_bits)" "$result" "$name, killed: the same epochs, the same bits"
 }
 
-# Nothing that a run could do is an improvement by 10: the first epoch is the best.
+# No epoch can improve a figure by 10, so the first epoch stays the best.
 never='monitor = "val_loss"; min_delta = 10.0;'
 undisturbed whole "early_stopping: { $never patience = 4; };"
 like "$result" '^0 finished 5 ' "early stopping: the run ends behind its fifth epoch"
@@ -64,7 +64,7 @@ is "$(weights_of "$spool/model/model.safetensors")" \
 like "$result" '^0 finished 12 ' "and every epoch was trained"
 killed keeping $((per_epoch + 1)) $((8 * per_epoch))
 
-# What keeps the best keeps it through a test of several batches, and when the weights are averaged, too.
+# The model has the best weights also after a test pass of several batches, and with a moving average.
 undisturbed averaged 'keep_best: { monitor = "val_accuracy"; }; optimizer: { use_ema = true; ema_momentum = 0.999; };'
 best=$(record_json 'max(r["epochs"], key=lambda e: (e["validation_accuracy"], -e["epoch"]))["step"]')
 is "$(weights_of "$spool/model/model.safetensors")" \
@@ -75,7 +75,7 @@ is "$(record_json '[round(e["learning_rate"], 6) for e in r["epochs"][:6]]')" "[
 	"plateau: the learning rate of each epoch"
 killed plateau $((2 * per_epoch + 1)) $((5 * per_epoch + 1))
 
-# Without a test split the run's end follows at once.
+# Without a test split the run ends right after training.
 config untested "$data" '' ''
 echo "early_stopping: { $never }; split: { test_glob = \"\"; };" >>"$work/untested.conf"
 node untested
@@ -84,7 +84,7 @@ run_to_end
 is "$code $(state) $(epochs)" "0 finished 2" "without a test split, too, early stopping ends the run"
 stop_fetchd
 
-# ---- Done by the end of the night ----
+# ---- The end of the night ----
 config night "$data" '' ''
 sed -i 's/epochs = 12/epochs = 100000/' "$work/night.conf"
 node night

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A processor that is too hot, by a hwmon class made here: traind pauses, and gets on all the same; a GPU that is, by a libnvidia-ml
-# made here: it stops with a checkpoint where that is critical, and ends with the same bits.
+# A processor that is too hot, by a false hwmon class: traind pauses and still makes progress. A GPU whose temperature is
+# critical, by a false libnvidia-ml: traind stops with a checkpoint, and the next start ends with the same bits.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of traind with a real fetchd share: a configuration, daemons by PID, what a run leaves. Source it behind lib.sh.
+# Shared by the tests of traind with a real fetchd: a configuration, daemons by PID, a run's results. Source lib.sh first.
 make_shards=$KILN_BUILD/system/make_shards make_checkpoint=$KILN_BUILD/system/make_checkpoint
 
 relu='{ op = "relu"; }, { op = "dropout"; rate = 0.2; },'
@@ -18,7 +18,7 @@ config() { # name, data, extra keys, optimizer
 	CONF
 }
 
-# Kernels that the first node compiled serve all of them.
+# All nodes use the kernels that the first node compiled.
 begin() { # name: its configuration is there
 	[ -e "$KILN_ROOT/data/kiln/cache" ] || ! [ -e "$work/nodes/whole/data/kiln/cache" ] ||
 		{ mkdir -p "$KILN_ROOT/data/kiln" && cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"; }
@@ -62,7 +62,7 @@ at_step() { # step: a checkpoint of it or of a later one is there
 	[ -n "$name" ] && [ "$(basename "$name" | tr -dc 0-9 | sed 's/^0*//')" -ge "$1" ]
 }
 
-# Far from the run's end at step 4056, however late the test looks.
+# Must be far from the run's end at step 4056, in case the test looks late.
 run_until() { # step, signal
 	start fetchd
 	start traind

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# traind with a real fetchd: stop and go on, damaged checkpoints, a new disk, bad data, NaN, weights of the last run.
+# traind with a real fetchd: stop and go on, damaged checkpoints, a new disk, bad data, NaN, weights of an earlier run.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 
@@ -60,7 +60,7 @@ is "$code $(state) $(model_bits)" "0 finished $expected" "and it ends with the s
 is "$(record_json '[r["epochs"], r["metrics"]]')" "$epochs" "and the same figures"
 stop_fetchd
 
-# ---- 16 bits: three epochs, and the same again with a kill ----
+# ---- 16 bits: three epochs, and again with a kill in between ----
 for name in half killed; do
 	model='precision = "mixed_float16";' config $name "$data" '' ''
 	sed -i 's/epochs = 12/epochs = 3/' "$work/$name.conf"
@@ -77,7 +77,7 @@ done
 is "$(model_bits) $(record_json '[r["epochs"], r["metrics"]]')" "$half $figures" "killed, it ends with the same bits and figures"
 is "$(record_json 'r["metrics"]["test"]["accuracy"] > 0.9')" True "what there is to learn is learnt in 16 bits"
 
-# ---- A second one, which would remove a damaged checkpoint ----
+# ---- A second traind on one spool ----
 config second "$data" '' ''
 node second
 begin second
@@ -185,7 +185,7 @@ like "$(cat "$KILN_ROOT/log")" "$(basename "$bad").*going back to the checkpoint
 like "$(cat "$KILN_ROOT/log")" "going on from .*: (train|validation) [0-9]*, batch [0-9]*, step [0-9]*$" "saying where it goes on"
 stop_fetchd
 
-# ---- A device that is lost ----
+# ---- A lost device ----
 config lost "$data" '' ''
 node lost
 begin lost
@@ -202,7 +202,7 @@ run_to_end
 is "$code $(state) $(model_bits)" "0 finished $expected" "with a device again: the same bits"
 stop_fetchd
 
-# ---- Every checkpoint gone, a new disk ----
+# ---- No checkpoint left, a new disk ----
 config newdisk "$data" '' ''
 node newdisk
 begin newdisk
@@ -263,7 +263,7 @@ between=$(sed -n 's/.*step \([0-9]*\): wrote ckpt.*/\1/p' "$KILN_ROOT/log" | awk
 ok $? "checkpoints by time are written between the ends of epochs, too" "$code, $(state), $between of them"
 stop_fetchd
 
-# ---- Weights of the last run ----
+# ---- Weights of an earlier run ----
 config whole "$data" 'start_from = "latest";' 'name = "sgd"; momentum = 0.9; learning_rate = 0.0005;'
 export KILN_ROOT=$work/nodes/whole
 first=$id
@@ -306,7 +306,7 @@ run_to_end
 is "$code $(state) $(model_bits)" "0 finished $average" "a run killed between two updates ends with the same bits"
 stop_fetchd
 
-# ---- Labels that are no class ----
+# ---- Labels that are not a class ----
 config label "$data" '' ''
 sed -i 's/model: { /&label = "class"; loss = "sparse_categorical_crossentropy"; /
 	s/shape = \[ 2 \]; }/&, { name = "class"; dtype = "int64"; shape = [ 1 ]; missing = "default"; fill = 2; }/' "$work/label.conf"
@@ -353,7 +353,7 @@ done
 is $good 0 "and no checkpoint with a NaN in it"
 stop_fetchd
 
-# ---- What the operator wants ----
+# ---- The operator's wishes ----
 relu='{ op = "relu"; }, { op = "dropout"; rate = 0.2; },'
 want() { # seq, state, checkpoint_seq
 	printf '{"seq": %d, "state": "%s", "checkpoint_seq": %d}' "$1" "$2" "$3" >"$record/want.new"
@@ -414,7 +414,7 @@ begin wanted
 ok $? "the next begin goes on, whatever was wanted then" "$(cat "$record/want" 2>&1)"
 stop_fetchd
 
-# ---- A trainer that waits for data obeys, too ----
+# ---- A trainer that waits for data also obeys ----
 waits_without_data() { # fetchd stands still, and the ring is empty
 	local at
 	at=$(page step)
@@ -454,7 +454,7 @@ is "$? $(state)" "0 stopped" "without a ring it stops, too"
 wait $traind 2>/dev/null
 begin wanted
 
-# ---- A wish to stop is not forgotten, whoever comes first ----
+# ---- A stop is not forgotten, whether systemd's signal or the wish comes first ----
 start fetchd
 start traind
 wait_for 60 is_phase training

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * write_events FOLDER SEGMENT_BYTES POINTS: into event files of the folder, for each line on standard input
- * POINTS records, then a line with how many bytes were appended so far. The first session of a run.
+ * write_events FOLDER SEGMENT_BYTES POINTS: writes event files into the folder. For each line on standard
+ * input it appends POINTS records and prints the number of bytes appended so far.
  */
 #include "core/base/cleanup.h"
 #include "model/formats/tfevents.h"

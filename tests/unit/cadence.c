@@ -9,7 +9,7 @@
 
 #define STEP_US UINT64_C(600)
 
-/* Steps of 0.6 ms for `us`; returns how many checkpoints, each of which costs `cost_us`. */
+/* Runs steps of 0.6 ms for `us`; returns the number of checkpoints, each of which costs `cost_us`. */
 static uint64_t count(struct cadence *cadence, uint64_t us, uint64_t cost_us)
 {
 	uint64_t taken = 0, step = 0;
@@ -56,8 +56,8 @@ static void test_none(void **state)
 	assert_int_equal(count(&cadence, UINT64_C(3600000000), 0), 0);
 }
 
-/* However much one costs, all behind the first, whose cost nobody knows before, cost at most 1 % of the time
- * together, and no less than half of it is used where the least time between two does not hold them back. */
+/* Whatever a checkpoint costs, all checkpoints after the first, whose cost is not known in advance, cost at
+ * most 1 % of the time. They cost at least half of that unless CADENCE_AUTO_LEAST_US limits their number. */
 static void test_automatic(void **state)
 {
 	static const uint64_t costs_us[] = { 1000, 100000, 1000000, 20000000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions as Keras 3's callbacks took them on the same figures (tests/interop/callbacks.py reads the
- * tables of the first two tests and asks it again). */
+/* Decisions against those of Keras 3's callbacks on the same figures. tests/interop/callbacks.py reads the
+ * tables of the first two tests and compares them with Keras again. */
 #include "model/learn/callbacks.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static struct callbacks_figures val_loss(double value)
 	return (struct callbacks_figures){ NAN, NAN, value, NAN };
 }
 
-/* The epoch after which training stops, or `epochs`. */
+/* Returns the epoch after which training stops, or `epochs`. */
 static uint64_t stops_at(const struct config *config, const double *losses, uint64_t epochs)
 {
 	struct callbacks state;
@@ -70,7 +70,8 @@ static void test_stops_early(void **state)
 
 static void test_reduces(void **state)
 {
-	/* An epoch of rest is the first that is waited for, too. The second reduction finds the least. */
+	/* The last epoch of a cooldown is also the first epoch of the wait. The second reduction reaches
+	 * min_lr. */
 	static const double losses[] = { 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 };
 	static const uint64_t reduced[] = { 2, 4 };
 	static const double rates[] = { 0.05, 0.03 };
@@ -119,7 +120,7 @@ static void test_keeps(void **state)
 	assert_true(callbacks.saving.best_epoch == 4);
 }
 
-/* A figure that is not there decides nothing. */
+/* A figure that the epoch does not have decides nothing. */
 static void test_missing(void **state)
 {
 	const struct config config = { .early_stopping = { .monitor = MONITOR_VAL_LOSS,
@@ -141,7 +142,7 @@ static void test_missing(void **state)
 	assert_memory_equal(&callbacks, &before, sizeof(before));
 }
 
-/* Killed behind any epoch, with the state as the checkpoint had it: the same decisions. */
+/* A run killed after any epoch decides the same way with the state from its checkpoint. */
 static void test_resumes(void **state)
 {
 	static const double losses[] = { 3, 2, 2.5, 2.4, 2.3, 1.9, 2, 2, 2, 2 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A checkpoint of a real model: each tensor's CRC is looked at, and what is foreign is refused by name. */
+/* A checkpoint of a real model: the CRC of every tensor is checked, and a tensor of another model is refused
+ * by name. */
 #include "model/checkpoint.h"
 #include "tests/reference.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #define ROWS    8u
@@ -60,7 +61,7 @@ static void flip(const char *bytes, uint64_t count, uint64_t at)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* One bit of each tensor, parameters, slots, sums, step and cursor alike. */
+/* Flips one bit of each tensor: parameters, slots, sums, step and cursor. */
 static void test_each_tensor_is_checked(void **state)
 {
 	const struct config config = config_of(layers, 4);
@@ -125,7 +126,7 @@ static void test_crc_must_be_there(void **state)
 	fail_msg("no CRC of dense/bias");
 }
 
-/* A checkpoint of another model: which tensor differs, or that none does. */
+/* A checkpoint of another model: the error names the tensor that differs, or says that none does. */
 static void test_foreign(void **state)
 {
 	const struct {

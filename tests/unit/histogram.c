@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against what tensorboard.plugins.histogram.summary_v2._buckets() gave for the same values. */
+/* Histograms against tensorboard.plugins.histogram.summary_v2._buckets() on the same values. */
 #include "model/formats/histogram.h"
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static void test_counts(void **state)
 	assert_true(buckets[0].left == 0 && buckets[HISTOGRAM_BUCKETS - 1].right == 99);
 }
 
-/* Edges to the last bit. */
+/* Edges are equal to the last bit. */
 static void test_edges(void **state)
 {
 	struct histogram_bucket buckets[HISTOGRAM_BUCKETS];

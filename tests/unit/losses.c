@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every loss: its float64 reference against finite differences and values that Keras gave, its kernel against
- * the reference, with every kind of label and weight; labels that are none; and what does not go together.
+ * Every loss: its float64 reference against finite differences and values of Keras; its kernel against the
+ * reference, with every kind of label and weight; labels that are not valid; and configurations that are
+ * refused.
  */
 #include "tests/reference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #include "tests/unit/device.h"
@@ -49,7 +50,7 @@ static struct config_layer layers[] = { DENSE(OUTPUTS), RELU };
 static struct config_layer one_layer[] = { DENSE(1), RELU };
 static struct config_layer classes[] = { DENSE(OUTPUTS), SOFTMAX };
 
-/* The last layer stands for any: it is not launched here. */
+/* Only the loss is launched, so the last layer may be any. */
 static struct config case_config(size_t c)
 {
 	const bool one = cases[c].options & ONE, whole = cases[c].options & WHOLE;
@@ -72,7 +73,7 @@ static struct config case_config(size_t c)
 	return config;
 }
 
-/* The keys that the loss at hand takes, and the one that stands in for it may not. */
+/* Sets keys that the tested loss allows. The graph was built with another loss, which may not allow them. */
 static void smooth(size_t c, struct config *config)
 {
 	config->model.top_k = cases[c].top_k;
@@ -85,7 +86,7 @@ struct batch {
 	double label[ROWS * OUTPUTS], logits[ROWS * OUTPUTS];
 };
 
-/* Some rows of outputs have equals among them. */
+/* Some rows have several equal outputs. */
 static void fill(size_t c, struct batch *batch)
 {
 	const bool one = cases[c].options & ONE, class_label = loss_find(cases[c].loss)->class_label;
@@ -206,7 +207,7 @@ static void run_case(size_t c, const struct batch *batch)
 	const uint64_t outputs = cases[c].options & ONE ? 1 : OUTPUTS;
 
 	harness_open(&h, gpu, &config, true);
-	h.graph.loss = loss; /* of any layer's output: the graph is built for another */
+	h.graph.loss = loss; /* the graph was built with another loss */
 	smooth(c, &config);
 	loss_emit(&h.plan, true);
 	harness_bind(&h, program);
@@ -244,8 +245,8 @@ static void test_kernels_match_references(void **state)
 	}
 }
 
-/* Keras 3: CategoricalCrossentropy(from_logits=True, label_smoothing=0.1)([0, 1, 0], [1, 2, 0.5]) and its
- * kin. */
+/* Keras 3: CategoricalCrossentropy(from_logits=True, label_smoothing=0.1)([0, 1, 0], [1, 2, 0.5]), and
+ * the other losses on such values. */
 static void test_known_values(void **state)
 {
 	static const double z[] = { 1, 2, 0.5 }, hot[] = { 0, 1, 0 }, class[] = { 1 }, many[] = { 0, 1, 1 };
@@ -261,7 +262,7 @@ static void test_known_values(void **state)
 	assert_near(loss_find("mean_squared_error")->row(3, z, hot, 0, NULL), 0.75, 1e-12);
 }
 
-/* ---- With a model around it ---- */
+/* ---- In a model ---- */
 
 #define BATCH 8u
 static float input[BATCH * INPUTS] __attribute__((aligned(4096)));
@@ -281,7 +282,8 @@ static const struct model_batch sparse_batch = {
 	.input = { input }, .label = label, .rows = BATCH, .valid_rows = BATCH, .first_row = 1000
 };
 
-/* Found a step later at the latest, in training and in evaluation, and never in a checkpoint. */
+/* A wrong label is reported by the next step at the latest, in training and in evaluation, and never reaches
+ * a checkpoint. */
 static void test_wrong_label(void **state)
 {
 	static const struct {
@@ -329,7 +331,7 @@ static void test_wrong_label(void **state)
 	}
 }
 
-/* ---- Labels of a number for each output ---- */
+/* ---- Labels with a number for each output ---- */
 
 static struct config_layer binary[] = { DENSE(4), { .op = "sigmoid", .name = "", .line = 6 } };
 static int64_t whole_label[BATCH * 4] __attribute__((aligned(4096)));
@@ -345,8 +347,8 @@ static struct config each_config(const char *loss, bool real)
 	return config;
 }
 
-/* A batch of which one element of row 3, and of row 5, is `found`; what comes of a step, or of its
- * evaluation. */
+/* Trains or evaluates a batch in which one element of row 3 and one of row 5 is `found`; returns the result.
+ */
 static int run_with_label(const struct config *config, double found, bool train, struct error *err)
 {
 	const bool real = config->feature[1].dtype == CONFIG_FLOAT32;
@@ -378,7 +380,7 @@ static void test_label_out_of_range(void **state)
 	static const struct {
 		double found;
 		bool real;
-		const char *text; /* NULL: it is allowed */
+		const char *text; /* NULL: allowed */
 	} labels[] = {
 		{ 7, false, "7" },
 		{ -3, false, "-3" },
@@ -389,7 +391,7 @@ static void test_label_out_of_range(void **state)
 		{ (double)NAN, true, "nan" },
 		{ (double)INFINITY, true, "inf" },
 		{ -(double)INFINITY, true, "-inf" },
-		{ 0.3, true, NULL }, /* soft */
+		{ 0.3, true, NULL }, /* a soft label */
 		{ 1, true, NULL },
 		{ -0.0, true, NULL },
 	};
@@ -414,7 +416,7 @@ static void test_label_out_of_range(void **state)
 	}
 }
 
-/* What a regression may learn has no bounds. */
+/* Labels of a regression have no bounds. */
 static void test_squared_error_takes_any_label(void **state)
 {
 	struct error err = { 0 };
@@ -427,7 +429,7 @@ static void test_squared_error_takes_any_label(void **state)
 	}
 }
 
-/* Numbers are not right or wrong: no share of them is, of one output neither. */
+/* A regression has no accuracy, with one output neither. */
 static void test_squared_error_has_no_accuracy(void **state)
 {
 	struct config config = each_config("mean_squared_error", true);
@@ -450,7 +452,7 @@ static void test_squared_error_has_no_accuracy(void **state)
 	model_close(model);
 }
 
-/* A row that does not count may hold anything. */
+/* A row that does not count may hold any label. */
 static void test_wrong_label_of_an_empty_row(void **state)
 {
 	static const uint8_t second[BATCH] = { 0, 1 };
@@ -474,7 +476,7 @@ static void test_wrong_label_of_an_empty_row(void **state)
 	model_close(model);
 }
 
-/* Rows of all classes alike: top 2 of 4 and the loss follow the reference, weights too. */
+/* Every class has equally many rows. Top 2 of 4, loss and weights follow the reference. */
 static void test_model_follows_reference(void **state)
 {
 	static float samples[BATCH] __attribute__((aligned(4096)));
@@ -518,7 +520,7 @@ static void test_model_follows_reference(void **state)
 	model_close(model);
 }
 
-/* ---- What does not go together ---- */
+/* ---- Refused configurations ---- */
 
 static void test_mistakes(void **state)
 {

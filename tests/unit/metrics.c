@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an evaluation says: Keras 3.15's own values on the same rows, weighted and not, by class and by
- * output. No device. */
+/* Metrics of an evaluation against values of Keras 3.15 on the same rows, with and without weights, by class
+ * and by output. Needs no device. */
 #include "tests/reference.h"
 
 #include "model/learn/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #define ROWS    500u
@@ -25,7 +25,7 @@ static struct metrics *open_metrics(const struct metrics_shape *shape)
 	return metrics;
 }
 
-/* In uneven parts: the sums do not know them. */
+/* Adds the rows in uneven batches, which must not change the sums. */
 static void add(struct metrics *metrics, const struct metrics_shape *shape, const void *label, bool weighted)
 {
 	const uint64_t bytes = shape->label_elements * (shape->label_dtype == CONFIG_INT64 ? 8 : 4);
@@ -67,7 +67,7 @@ static void compare(const struct metrics_shape *shape, const void *label, const 
 	}
 }
 
-/* One output: a yes or no. */
+/* One output: yes or no. */
 static void fill_binary(void)
 {
 	uint64_t seed = 5;
@@ -127,7 +127,7 @@ static void fill_classes(void)
 		real[i] = (float)hot[i];
 }
 
-/* One-hot, as numbers, and by the class's number: the same. */
+/* A one-hot label of int64, one of float32 and the class's number give the same metrics. */
 static void test_classes(void **state)
 {
 	static const struct expected keras[] = {
@@ -164,7 +164,7 @@ static void test_classes(void **state)
 	metrics_close(metrics);
 }
 
-/* By hand: a yes or no for each of four outputs, and numbers. */
+/* Worked out by hand: yes or no for each of four outputs, and numbers. */
 static void test_labels_and_numbers(void **state)
 {
 	static const float p[2 * CLASSES] = { 0.9f, 0.2f, 0.6f, 0.5f, 0.1f, 0.7f, 0.8f, 0.3f };
@@ -202,8 +202,8 @@ static void test_labels_and_numbers(void **state)
 	metrics_close(metrics);
 }
 
-/* Empty rows do not count, whatever is in them; nothing at all is 0; no class is an error that names its row.
- */
+/* Empty rows do not count, whatever they hold. Without rows every metric is 0. A label that is not a class is
+ * an error that names the row. */
 static void test_rows(void **state)
 {
 	static const uint8_t empty[3] = { 0, 1, 0 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every optimizer and all that comes before it against the float64 reference over several steps, and the
- * faults it reports. */
+/* Every optimizer, with everything that happens to gradients before it, against the float64 reference over
+ * several steps; and the faults that optimizers report. */
 #include "tests/reference.h"
 
 #include "model/learn/gradients.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #include "tests/unit/device.h"
@@ -30,7 +30,7 @@ static void open_plan(struct harness *h, const struct config *config)
 	harness_bind(h, program);
 }
 
-/* `step` counts those before it. */
+/* `step`: number of steps before this one. */
 static void run_step(struct harness *h, uint64_t step)
 {
 	struct plan_values values = { .rows = 4 };
@@ -44,13 +44,13 @@ static bool is_parameter(const struct harness *h, uint32_t tensor)
 	return graph_at(&h->graph, tensor)->role == ROLE_PARAMETER;
 }
 
-/* The same numbers to the device and to the reference. */
+/* Gives the same numbers to the device and to the reference. */
 static void put_noise(struct harness *h, uint32_t tensor, double *reference, double size, uint64_t *seed)
 {
 	static float numbers[COUNT];
 
 	for (uint32_t e = 0; e < graph_at(&h->graph, tensor)->elements; e++) {
-		numbers[e] = e % 5 ? (float)(noise(seed) * size) : 0; /* some are zero, as behind a relu */
+		numbers[e] = e % 5 ? (float)(noise(seed) * size) : 0; /* some are zero, as after a relu */
 		reference[e] = (double)numbers[e];
 	}
 	harness_put(h, tensor, numbers);
@@ -82,7 +82,7 @@ static uint32_t slot_of(const struct harness *h, const char *slot, uint32_t para
 	return GRAPH_NO_TENSOR;
 }
 
-/* Seven steps of every parameter from gradients of `size`. */
+/* Runs seven steps of every parameter with gradients of magnitude `size`. */
 static void follows_from(const struct config *config, double size)
 {
 	struct reference reference;
@@ -165,7 +165,7 @@ static void test_sgd(void **state)
 	follows(&config);
 }
 
-/* Gradients that reach the limit and gradients that do not. */
+/* Gradients beyond the limit and gradients within it. */
 static void test_clips(void **state)
 {
 	struct config config = base_config();
@@ -221,7 +221,7 @@ static struct config_layer penalized[] = {
 	SOFTMAX
 };
 
-/* Also beside what comes behind them. */
+/* Penalties, alone and together with accumulation and clipping. */
 static void test_penalties(void **state)
 {
 	struct config config = model_config(penalized, 2, INPUTS, UNITS, 4);
@@ -235,7 +235,7 @@ static void test_penalties(void **state)
 	follows(&config);
 }
 
-/* Where the launches leave it for the loss; known by hand. */
+/* The sum of the penalties that the loss reads, worked out by hand. */
 static void test_penalty_sum(void **state)
 {
 	static float ones[COUNT];
@@ -258,7 +258,7 @@ static void test_penalty_sum(void **state)
 	harness_close(&h);
 }
 
-/* Nothing is asked for: the update alone is launched. */
+/* Without penalties, accumulation and clipping only the update is launched. */
 static void test_launches(void **state)
 {
 	struct config config = base_config();
@@ -315,7 +315,7 @@ static void test_own_rates(void **state)
 	struct config config = base_config();
 
 	(void)state;
-	config.optimizer.learning_rate = 0; /* not given */
+	config.optimizer.learning_rate = 0; /* the configuration has none */
 	assert_near(optimizer_learning_rate(&config, optimizer_find("sgd"), 1), 0.01, 1e-12);
 	assert_near(optimizer_learning_rate(&config, optimizer_find("adam"), 1), 0.001, 1e-12);
 	assert_near(optimizer_weight_decay(&config, optimizer_find("adam")), 0, 0);
@@ -324,7 +324,7 @@ static void test_own_rates(void **state)
 	assert_near(optimizer_weight_decay(&config, optimizer_find("sgd")), 0.1, 1e-12);
 }
 
-/* What a step's launches take: updates are counted by the accumulated ones, rates by batches. */
+/* Values for a step's launches: `t` counts updates, schedules count batches. */
 static void test_values(void **state)
 {
 	struct config config = base_config();
@@ -350,7 +350,7 @@ static void test_values(void **state)
 	graph_done(&graph);
 }
 
-/* A NaN anywhere is noted with its element; everything else stays clean, the padding too. */
+/* A NaN anywhere is reported with its element. Everything else stays clean, the padding included. */
 static void test_faults(void **state)
 {
 	static float gradient[COUNT];

@@ -68,7 +68,7 @@ static void test_round_trip(void **state)
 	found = safetensors_tensors(file, &count);
 	assert_int_equal(count, TENSORS);
 	for (uint32_t i = 0; i < TENSORS; i++) {
-		static const uint32_t order[] = { 3, 1, 2, 0 }; /* widest first */
+		static const uint32_t order[] = { 3, 1, 2, 0 }; /* wider types first */
 		const struct model_tensor *expected = &tensors[order[i]];
 
 		assert_string_equal(found[i].name, expected->name);
@@ -96,8 +96,8 @@ static void test_same_bytes(void **state)
 	assert_memory_equal(first, second, bytes);
 }
 
-/* No truncation passes; a flipped bit is found, or it is in the metadata's free text and the tensors are
- * whole. */
+/* Every truncation is refused. A flipped bit is refused unless it lies in the metadata's free text, where it
+ * leaves the tensors whole. */
 static void test_damage(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -127,7 +127,7 @@ static void test_damage(void **state)
 		}
 		data[bit / 8] = (char)(data[bit / 8] ^ 1 << bit % 8);
 	}
-	/* The text of two notes and two keys of theirs has some 240 bits; data has none. */
+	/* Two notes, key and value, have about 240 bits of free text; data has none. */
 	assert_true(harmless < 400);
 }
 
@@ -210,7 +210,7 @@ static void test_header_length(void **state)
 	assert_int_equal(safetensors_open("/tmp", &file, &err), -EBADMSG);
 }
 
-/* A failed write leaves neither the file nor its temporary. */
+/* A failed write leaves neither the file nor the temporary file. */
 static void test_cannot_write(void **state)
 {
 	struct model_tensor wrong = tensors[1];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Learning rates step by step, as Keras has them, and keys that do not go together. No device. */
+/* Learning rates step by step, against Keras, and keys that do not fit together. Needs no device. */
 #include "tests/reference.h"
 
 #include "model/learn/schedules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #include "tests/unit/mistakes.h"
@@ -45,7 +45,7 @@ static void test_constant(void **state)
 
 	(void)state;
 	FOLLOWS(&config, { 0, 0.1 }, { 1, 0.1 }, { 1000000, 0.1 });
-	config.optimizer.learning_rate = 0; /* the optimizer's own */
+	config.optimizer.learning_rate = 0; /* the optimizer's default */
 	FOLLOWS(&config, { 0, 7 }, { 5, 7 });
 	config.optimizer.warmup_steps = 4;
 	config.optimizer.warmup_from = 3;

@@ -40,7 +40,7 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* The n-th file of the folder in a reader's order, whole; returns how many files there are. */
+/* Reads the n-th file of the folder in a reader's order; returns the number of files. */
 static int read_nth(int n, char **ret_data, uint64_t *ret_bytes)
 {
 	struct dirent **entries;
@@ -59,7 +59,7 @@ static int read_nth(int n, char **ret_data, uint64_t *ret_bytes)
 	return count;
 }
 
-/* The event at `*offset` without tag and value of its wall time. */
+/* Returns the event at *offset without its wall time. */
 static void expect_event(const char *data, uint64_t bytes, uint64_t *offset, const char *expected,
 			 uint64_t expected_bytes)
 {
@@ -80,7 +80,7 @@ static int scalar(struct tfevents *events, const char *tag, uint64_t step, float
 	return tfevents_scalars(events, step, &(struct tfevents_scalar){ tag, value }, 1, err);
 }
 
-/* The bytes behind wall time as Keras wrote them. */
+/* The bytes after the wall time, as Keras writes them. */
 static void test_content(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -106,7 +106,7 @@ static void test_content(void **state)
 		     "\x2a\x17\x0a\x15\x0a\x0e"
 		     "epoch_accuracy"
 		     "\x15\x00\x00\x00\x3f");
-	/* As tf.summary.text() wrote it. */
+	/* As tf.summary.text() writes it. */
 	EXPECT_EVENT("\x2a\x26\x0a\x24\x0a\x0a"
 		     "run/config"
 		     "B\x0c\x08\x07\x12\x00"
@@ -117,7 +117,8 @@ static void test_content(void **state)
 	assert_int_equal(offset, bytes);
 }
 
-/* Around the tensor's content as tf.summary.histogram() wrote it; the content is histogram.c's. */
+/* The bytes around the tensor's content, as tf.summary.histogram() writes them. histogram.c tests the
+ * content. */
 static void test_histogram(void **state)
 {
 	static const char front[] = "\x10\x03*\x8d\x06\x0a\x8a\x06\x0a\x16"
@@ -148,7 +149,7 @@ static void test_histogram(void **state)
 	assert_int_equal(offset, bytes);
 }
 
-/* Several points in one record. */
+/* One record holds several points. */
 static void test_several(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -177,7 +178,7 @@ static void test_several(void **state)
 	assert_int_equal(offset, bytes);
 }
 
-/* Files have their bound, each begins anew, and names sort in the order they were written. */
+/* Files have a bounded size, each begins with its version, and their names sort in the order of writing. */
 static void test_rotates(void **state)
 {
 	struct tfevents *events;
@@ -213,7 +214,7 @@ static void test_rotates(void **state)
 	assert_true(files >= 6 && files < 12);
 }
 
-/* A process that goes back: what older files have from there on is gone, torn records too. */
+/* When a process goes back, older files lose the points from there on, and incomplete records. */
 static void test_goes_back(void **state)
 {
 	struct tfevents *events;
@@ -252,7 +253,7 @@ static void test_goes_back(void **state)
 	assert_int_equal(left, 1 + 2 * 21);
 }
 
-/* Restarts within one second: files still sort in the order they were made. */
+/* The names of files made within one second still sort in the order of writing. */
 static void test_names_sort(void **state)
 {
 	(void)state;
@@ -289,7 +290,7 @@ static void test_tag_limit(void **state)
 	tfevents_close(events);
 }
 
-/* No room: the error says so, and the file still ends with a whole record. */
+/* Without space on the disk there is an error, and the file still ends with a whole record. */
 static void test_full(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -320,7 +321,7 @@ static void test_full(void **state)
 	r = tfevents_open(folder, SEGMENT, &events, &err);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(r, -ENOSPC);
-	assert_int_equal(read_nth(-1, NULL, NULL), 1); /* no file without its first record */
+	assert_int_equal(read_nth(-1, NULL, NULL), 1); /* there is no file without a first record */
 	assert_int_equal(tfevents_open("/nonexistent", SEGMENT, &events, &err), -ENOENT);
 }
 

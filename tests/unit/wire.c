@@ -19,7 +19,7 @@ static void test_varint(void **state)
 	} cases[] = {
 		{ "zero", 1, 0, 2, { 0x08, 0x00 } },
 		{ "one byte's end", 1, 127, 2, { 0x08, 0x7f } },
-		{ "two bytes", 1, 150, 3, { 0x08, 0x96, 0x01 } }, /* the example of the encoding guide */
+		{ "two bytes", 1, 150, 3, { 0x08, 0x96, 0x01 } }, /* the example in the encoding guide */
 		{ "field of two bytes", 16, 1, 3, { 0x80, 0x01, 0x01 } },
 		{ "-1 as int64",
 		  2,
@@ -81,7 +81,7 @@ static void test_messages(void **state)
 	assert_memory_equal(out, expected, sizeof(expected));
 }
 
-/* Whatever the capacity: nothing behind it is touched, and the length wanted is right. */
+/* Whatever the capacity, no byte after it is written, and the counted length is right. */
 static void test_every_capacity(void **state)
 {
 	(void)state;
