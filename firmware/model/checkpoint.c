@@ -10,14 +10,6 @@
 
 #define FORM_BYTES 128u
 
-static const struct model_tensor *find(const struct model_tensor *tensors, uint32_t count, const char *name)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(tensors[i].name, name) == 0)
-			return &tensors[i];
-	return NULL;
-}
-
 /* ---- Which file ---- */
 
 static int note_newest(void *context, const char *name, uint64_t bytes)
@@ -101,8 +93,8 @@ static int check_forms(const struct model *model, const char *path, const struct
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < wanted_count; i++)
-		if (is_wanted(&wanted[i], find(found, count, wanted[i].name), parameters_alone))
-			r = check_form(path, &wanted[i], find(found, count, wanted[i].name), err);
+		if (is_wanted(&wanted[i], name_find(found, count, wanted[i].name), parameters_alone))
+			r = check_form(path, &wanted[i], name_find(found, count, wanted[i].name), err);
 	return r;
 }
 
@@ -117,7 +109,7 @@ int checkpoint_load(struct model *model, const char *path, const struct safetens
 	if (r == 0)
 		r = check_forms(model, path, file, parameters_alone, err);
 	for (uint32_t i = 0; r == 0 && i < wanted_count; i++) {
-		const struct model_tensor *tensor = find(found, count, wanted[i].name);
+		const struct model_tensor *tensor = name_find(found, count, wanted[i].name);
 
 		if (tensor && (!parameters_alone || name_is_parameter(tensor->name)))
 			r = model_tensor_load(model, tensor->name, tensor->data, tensor->bytes, err);

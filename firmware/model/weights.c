@@ -77,10 +77,7 @@ struct match {
 
 static const struct model_tensor *find(const struct match *match, const char *name)
 {
-	for (uint32_t i = 0; i < match->tensors; i++)
-		if (strcmp(match->tensor[i].name, name) == 0)
-			return &match->tensor[i];
-	return NULL;
+	return name_find(match->tensor, match->tensors, name);
 }
 
 static bool has_shape(const struct model_tensor *found, const struct tensor *wanted)

@@ -68,14 +68,11 @@ static const struct model_tensor *find(const struct safetensors *file, const cha
 	uint32_t count;
 	const struct model_tensor *tensors = safetensors_tensors(file, &count);
 
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(tensors[i].name, name) == 0)
-			return &tensors[i];
-	return NULL;
+	return name_find(tensors, count, name);
 }
 
-/* Either every parameter or none: the checkpoint may come from a night whose configuration did not keep the
- * best weights. */
+/* Either every parameter or none: the checkpoint may come from a night whose configuration did not ask
+ * for the best weights. */
 static int restore_parameters(struct best *best, const char *path, const struct safetensors *file,
 			      struct error *err)
 {

@@ -5,9 +5,8 @@
 #include "core/run/spool.h"
 #include "model/build.h"
 #include "model/export/export.h"
+#include "model/formats/names.h"
 #include "model/graph/graph.h"
-
-#include <string.h>
 
 struct weights {
 	const struct model_tensor *tensor;
@@ -17,11 +16,9 @@ struct weights {
 static const void *find_weights(void *context, const char *name)
 {
 	const struct weights *weights = context;
+	const struct model_tensor *found = name_find(weights->tensor, weights->count, name);
 
-	for (uint32_t i = 0; i < weights->count; i++)
-		if (strcmp(weights->tensor[i].name, name) == 0)
-			return weights->tensor[i].data;
-	return NULL;
+	return found ? found->data : NULL;
 }
 
 static int write_form(const struct run *run, const struct graph *graph, struct weights *weights,
@@ -48,5 +45,6 @@ void forms_write(const struct run *run, const struct model_tensor *tensors, uint
 	}
 	for (enum export_form form = 0; form < EXPORT_FORMS; form++)
 		if (write_form(run, &graph, &weights, form, &err) < 0)
-			log_warning("no %s: %s", export_file(form), err.text);
+			log_warning("%s is not written: %s; `kiln export` can make it later",
+				    export_file(form), err.text);
 }

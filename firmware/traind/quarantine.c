@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/quarantine.h"
 #include "data/quarantine.h"
-#include "model/model.h"
+#include "model/formats/names.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -116,7 +116,10 @@ static int read_split(const char *path, const cJSON *entry, uint16_t *ret_split,
 			*ret_split = split;
 			return 0;
 		}
-	return r < 0 ? r : error_set(err, -EBADMSG, "%s: split: found \"%.100s\"", path, text);
+	return r < 0 ? r
+		     : error_set(err, -EBADMSG,
+				 "%s: split: found \"%.100s\", expected train, validation or test", path,
+				 text);
 }
 
 static int read_entry(struct quarantine *list, const char *path, const cJSON *entry, struct error *err)
@@ -157,13 +160,9 @@ int quarantine_restore(struct quarantine *list, const char *path, const struct s
 		       struct error *err)
 {
 	uint32_t count;
-	const struct model_tensor *tensors = safetensors_tensors(file, &count);
+	const struct model_tensor *tensors = safetensors_tensors(file, &count),
+				  *found = name_find(tensors, count, QUARANTINE_TENSOR);
+	int r = list->plan && found ? read_text(list, path, found, err) : 0;
 
-	for (uint32_t i = 0; list->plan && i < count; i++)
-		if (strcmp(tensors[i].name, QUARANTINE_TENSOR) == 0) {
-			int r = read_text(list, path, &tensors[i], err);
-
-			return r < 0 ? error_prefix(err, "%s", QUARANTINE_TENSOR) : 0;
-		}
-	return 0;
+	return r < 0 ? error_prefix(err, "%s", QUARANTINE_TENSOR) : 0;
 }

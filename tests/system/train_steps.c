@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training steps from given weights on given batches, for tests that do the same elsewhere:
+ * Trains some steps from given weights on given batches, for tests that compare them with another program:
  *   train_steps CONFIG IN OUT
- * Both files are safetensors. IN holds `batch/<column>` [steps, ...], a column of the ring each
- * (`batch/empty` may be missing, `batch/<model.sample_weight>` is there with it), and `at/<i>/<tensor>`: what
- * is written into the state before step i = 0, 1,
- * ... Tensors that are not given keep what the step before left. OUT gets `loss` [steps], and of every step
- * that anything was given for, and of the last: `output/<i>`, the prediction before the step;
- * `gradient/<i>/<parameter>`; `after/<i>/<tensor>`, the state behind it. Where layers adapt to the data,
- * `adapted/<tensor>` is the state that they get from all batches.
+ * IN and OUT are safetensors files. IN holds
+ *   batch/<column>      [steps, ...], for each column of the ring; batch/empty may be absent, and
+ *                       batch/<model.sample_weight> is present if the configuration has sample weights
+ *   at/<i>/<tensor>     written into the state before step i = 0, 1, ...; other tensors stay as they are
+ * OUT gets `loss` [steps], and for the last step and each step with an at/<i>/
+ *   output/<i>                  the prediction before the step
+ *   gradient/<i>/<parameter>    the gradients of the step
+ *   after/<i>/<tensor>          the state after the step
+ * and adapted/<tensor>, the statistics over all batches, if layers adapt to the data.
  */
 #include "drivers/gpu/gpu.h"
 #include "model/adapt.h"
+#include "model/formats/names.h"
 #include "model/formats/safetensors.h"
 #include "model/state.h"
 
@@ -29,8 +32,7 @@ struct steps {
 	uint64_t steps;
 	struct model_input input[MODEL_INPUTS_MAX];
 	uint32_t inputs;
-	void *column[MODEL_INPUTS_MAX +
-		     3]; /* the inputs, label, empty, weight: aligned copies of one batch */
+	void *column[MODEL_INPUTS_MAX + 3]; /* aligned copies of one batch: inputs, label, empty, weight */
 	uint32_t outs;
 	struct model_tensor out[OUT_MAX];
 };
@@ -49,13 +51,10 @@ static const struct model_tensor *find(const struct steps *steps, const char *na
 	uint32_t count;
 	const struct model_tensor *tensor = safetensors_tensors(steps->in, &count);
 
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(tensor[i].name, name) == 0)
-			return &tensor[i];
-	return NULL;
+	return name_find(tensor, count, name);
 }
 
-/* Keeps a copy of the data. */
+/* Adds a copy of the data to the output. */
 static void put(struct steps *steps, const char *name, const struct model_tensor *like, const void *data)
 {
 	struct model_tensor *out = &steps->out[steps->outs++];
@@ -116,7 +115,7 @@ static int take_batch(struct steps *steps, uint64_t step, struct model_batch *ba
 
 /* ---- A step ---- */
 
-/* What the file gives for this step. */
+/* Writes the tensors at/<i>/ of this step into the state. */
 static int load_state(struct steps *steps, uint64_t step, bool *ret_any, struct error *err)
 {
 	char prefix[NAME_BYTES];

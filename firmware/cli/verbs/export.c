@@ -7,6 +7,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 #include "model/build.h"
+#include "model/formats/names.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -22,12 +23,10 @@ struct export_verb {
 static const void *weights(void *context, const char *name)
 {
 	uint32_t count;
-	const struct model_tensor *tensors = safetensors_tensors(context, &count);
+	const struct model_tensor *tensors = safetensors_tensors(context, &count),
+				  *found = name_find(tensors, count, name);
 
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(tensors[i].name, name) == 0)
-			return tensors[i].data;
-	return NULL;
+	return found ? found->data : NULL;
 }
 
 static int write_form(struct export_verb *verb, enum export_form form, struct error *err)

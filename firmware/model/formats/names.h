@@ -10,7 +10,12 @@
  */
 #pragma once
 
+#include "model/model.h"
+
 #include <stdbool.h>
 
 /* Whether the tensor is a layer's. */
 bool name_is_parameter(const char *name);
+
+/* Returns the tensor of this name, or NULL. */
+const struct model_tensor *name_find(const struct model_tensor *tensors, uint32_t count, const char *name);

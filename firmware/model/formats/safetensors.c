@@ -3,6 +3,7 @@
 
 #include "core/base/json.h"
 #include "data/crc32c.h"
+#include "model/formats/names.h"
 #include "model/formats/safetensors_types.h"
 
 #include <fcntl.h>
@@ -184,14 +185,12 @@ static int check_crcs(const struct safetensors *file, struct error *err)
 	const cJSON *pair = file->metadata ? file->metadata->child : NULL;
 
 	for (; pair; pair = pair->next) {
-		const struct model_tensor *tensor = NULL;
+		const struct model_tensor *tensor;
 		char found[16];
 
 		if (strncmp(pair->string, SAFETENSORS_CRC_PREFIX, prefix) != 0)
 			continue;
-		for (uint32_t i = 0; !tensor && i < file->tensors; i++)
-			if (strcmp(file->tensor[i].name, pair->string + prefix) == 0)
-				tensor = &file->tensor[i];
+		tensor = name_find(file->tensor, file->tensors, pair->string + prefix);
 		if (!tensor)
 			return error_set(err, -EBADMSG, "%s: found a CRC of %.200s, but no such tensor",
 					 file->what, pair->string + prefix);
