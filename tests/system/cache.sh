@@ -351,7 +351,7 @@ is "$asked" 0 'without a request for a shard'
 
 code 0 'pin' "$kiln" cache pin s3://kiln/data/train-0000
 code 0 'pin once more' "$kiln" cache pin s3://kiln/data/train-0000
-like "$said" 'it was so already' 'changes nothing'
+like "$said" 'nothing to change' 'changes nothing'
 is "$(member pins.0.url) $(member pins.0.objects) $(member pinned_objects)" 's3://kiln/data/train-0000 10 10' 'status counts what it holds'
 like "$("$kiln" cache)" 'pinned +s3://kiln/data/train-0000  10 objects' 'for people, too'
 # Room for the 10 pinned ones alone: a run keeps nothing else, and does not evict them.

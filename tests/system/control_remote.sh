@@ -157,7 +157,7 @@ cp "$work/state" "$KILN_ROOT/data/kiln/run/current/state"
 for verb in watch "log --follow"; do
 	read -ra words <<<"$verb"
 	code 2 "$verb of many" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" "${words[@]}"
-	like "$said" "${words[0]} goes on and on, expected one host" "and why"
+	like "$said" "${words[0]} runs until it is stopped, expected one host" "and why"
 done
 code 2 "no address" "$kiln" --host "box-1" status
 code 2 "a verb that is done here asks no box" "$kiln" --host "box-1=127.0.0.1:$port" pki init "$work/third"

@@ -247,7 +247,7 @@ is "$(ls out/mine | grep -c 'of-00003\.\|of-00001')" 1 "which goes"
 mkdir out/foreign
 echo mine >out/foreign/train-00000-of-00001.tfrecord.gz
 prep foreign train.tsv --test test.tsv
-like "$? $(cat foreign.log)" "^1 kiln: file://$work/out/foreign: there is train-00000-of-00001\.tfrecord\.gz, and no dataset\.json or manifest\.jsonl" \
+like "$? $(cat foreign.log)" "^1 kiln: file://$work/out/foreign: found train-00000-of-00001\.tfrecord\.gz, but no dataset\.json or manifest\.jsonl" \
 	"a shard that it did not write: refused before any work"
 is "$(names foreign) $(cat out/foreign/*)" "train-00000-of-00001.tfrecord.gz mine" "and nothing is touched"
 for mark in dataset.json manifest.jsonl prep.incomplete; do
@@ -449,7 +449,7 @@ refused 'longlabel\.tsv:6: a label of 128 bytes, expected 1 \.\. 127$' "a label 
 refused 'latin\.tsv:6: byte 1 of the label is not UTF-8$' "a label that is not UTF-8" latin.tsv
 refused 'nul\.tsv:1: a NUL byte after byte 6, expected text$' "a NUL byte" nul.tsv
 refused 'empty\.tsv: empty, expected lines of label<TAB>text$' "an empty file" empty.tsv
-refused 'one\.tsv: found no label but "pos", at least 2 are needed$' "one label" one.tsv
+refused 'one\.tsv: found only the label "pos", at least 2 labels are needed$' "one label" one.tsv
 refused 'class "neg" has [1-3] training texts, at least 10 are needed$' "too few texts of a label" few.tsv
 refused 'missing\.tsv: cannot read it: No such file' "no such file" missing.tsv
 refused 'nothing: found neither aclImdb_v1\.tar\.gz nor train\.tsv\[\.gz\] nor train-images' "a folder without data" nothing
@@ -486,10 +486,10 @@ wrong '^exit 2$' "that is wrong usage" --threads 0
 by_program() { # expected sentence, name, command
 	refused "encoder \".*\": $1" "$2" train.tsv --encoder "exec:$3" --dims 16
 }
-by_program 'exit status 127: it answered 0 lines, expected 1125$' "a program that is not there" './nothing-here'
-by_program 'it answered 10 lines, expected 1125$' "one that ends early" 'head -n 10 | ./encode'
-by_program 'exit status 3: it answered all lines, expected exit status 0$' "one that fails at the end" './encode; exit 3'
-by_program 'signal 9: it answered 0 lines' "one that is killed" 'kill -9 $$'
+by_program 'exit status 127: the program answered 0 lines, expected 1125$' "a program that is not there" './nothing-here'
+by_program 'the program answered 10 lines, expected 1125$' "one that ends early" 'head -n 10 | ./encode'
+by_program 'exit status 3: the program answered all lines, expected exit status 0$' "one that fails at the end" './encode; exit 3'
+by_program 'signal 9: the program answered 0 lines' "one that is killed" 'kill -9 $$'
 by_program 'line 1: found ".*", expected a number$' "one that answers words" 'cat'
 by_program 'line 7: found 15 numbers, expected 16$' "one that answers a number too few" './encode | sed "7s/, .*,/,/;7s/^.*$/[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14]/"'
 by_program 'line 7: found 17 numbers, expected 16$' "one too many" './encode | sed "7s/^./[1,/"'

@@ -126,7 +126,7 @@ like "$("$kiln" status --json)" '"fetch":' 'status has it besides'
 like "$("$kiln" metrics)" '^kiln_stall_seconds_total[{]stage="transfer"[}] [0-9.]+' 'and metrics'
 end dripping
 is "$(worst dripping)" transfer 'afterwards: most of the wait was for the transfer'
-like "$(cat "$work/dripping.text")" '^most of it +the network, or the store' 'which kiln stalls puts into words'
+like "$(cat "$work/dripping.text")" '^most +the network, or the store' 'which kiln stalls puts into words'
 like "$(cat "$work/dripping.text")" '^requests +[0-9]+ of at most [0-9]+, 0[.]1 MiB each: [a-z]' 'what was chosen, and why'
 like "$(cat "$work/dripping.text")" '^workers +[0-9]+ of [0-9]+: [a-z]' 'and of the workers'
 like "$(grep 'waited' "$work/dripping.fetchd")" 'the reader waited .*transfer [0-9.]+ s' 'the log keeps it'

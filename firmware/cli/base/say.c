@@ -18,7 +18,7 @@ int cli_usage(const char *verb, const char *format, ...)
 	va_start(args, format);
 	(void)vfprintf(stderr, format, args);
 	va_end(args);
-	fprintf(stderr, "\nkiln %s --help tells how\n", verb);
+	fprintf(stderr, "\nSee kiln %s --help\n", verb);
 	return CLI_USAGE;
 }
 

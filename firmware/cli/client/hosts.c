@@ -38,8 +38,8 @@ static void print_said(const struct asked *asked)
 		if (*line || at)
 			fprintf(out, "%s: %s\n", asked->host.name, line);
 	if (lseek(asked->said, 0, SEEK_END) > SAID_MAX)
-		fprintf(stderr, "%s: cut after %u bytes; ask it alone for the rest\n", asked->host.name,
-			SAID_MAX);
+		fprintf(stderr, "%s: cut after %u bytes; ask this host alone for the rest\n",
+			asked->host.name, SAID_MAX);
 }
 
 static void ask(struct asked *asked, int (*run)(int argc, char **argv), int argc, char **argv)
@@ -127,7 +127,7 @@ int hosts_run(const char *list, int (*run)(int argc, char **argv), int argc, cha
 		return run(argc, argv);
 	}
 	if (never_ends(argc, argv)) {
-		fprintf(stderr, "kiln: --host: %s goes on and on, expected one host for it\n", argv[1]);
+		fprintf(stderr, "kiln: --host: %s runs until it is stopped, expected one host\n", argv[1]);
 		return CLI_USAGE;
 	}
 	for (int i = 0; i < count; i++)

@@ -72,7 +72,8 @@ static int read_answers(FILE *from, uint32_t rows, uint32_t dims, float *vectors
 		int r;
 
 		if (getline(&line, &size, from) < 0)
-			return error_set(err, -ENODATA, "it answered %u lines, expected %u", i, rows);
+			return error_set(err, -ENODATA, "the program answered %u lines, expected %u", i,
+					 rows);
 		r = parse_line(line, dims, vectors + (uint64_t)i * dims, err);
 		if (r < 0)
 			return error_prefix(err, "line %u", i + 1);
@@ -131,7 +132,7 @@ static int judge(int r, bool ended, int status, struct error *err)
 	if (!ended || status == 0)
 		return r;
 	if (r == 0)
-		(void)error_set(err, -EIO, "it answered all lines, expected exit status 0");
+		(void)error_set(err, -EIO, "the program answered all lines, expected exit status 0");
 	return WIFSIGNALED(status) ? error_prefix(err, "signal %d", WTERMSIG(status))
 				   : error_prefix(err, "exit status %d", WEXITSTATUS(status));
 }

@@ -145,7 +145,7 @@ static int check_images(const struct idx_images *images, const struct header *he
 	if (images->images && (header->size[1] != images->height || header->size[2] != images->width ||
 			       channels != images->channels))
 		return error_set(err, -EBADMSG,
-				 "%s: found images of %u x %u x %u, those before are %u x %u x %u", name,
+				 "%s: found images of %u x %u x %u, earlier images are %u x %u x %u", name,
 				 header->size[1], header->size[2], channels, images->height, images->width,
 				 images->channels);
 	return 0;

@@ -19,18 +19,19 @@ static int check(const struct prep *prep, struct error *err)
 	const struct idx_images *train = &prep->images[TEXTS_TRAIN], *test = &prep->images[TEXTS_TEST];
 
 	if (train->labels < 2)
-		return error_set(err, -EBADMSG, "%s: found no label but 0, at least 2 are needed",
+		return error_set(err, -EBADMSG, "%s: found only the label 0, at least 2 labels are needed",
 				 prep->input[0]);
 	if (test->images && (test->height != train->height || test->width != train->width ||
 			     test->channels != train->channels))
-		return error_set(err, -EBADMSG,
-				 "%s: found test images of %u x %u x %u, those to train on are %u x %u x %u",
-				 prep->input[0], test->height, test->width, test->channels, train->height,
-				 train->width, train->channels);
+		return error_set(
+			err, -EBADMSG,
+			"%s: found test images of %u x %u x %u, the training images are %u x %u x %u",
+			prep->input[0], test->height, test->width, test->channels, train->height,
+			train->width, train->channels);
 	if (test->labels > train->labels)
 		return error_set(
 			err, -EBADMSG,
-			"%s: found the label %u among the test images, the largest to train on is %u",
+			"%s: found the label %u among the test images, the largest training label is %u",
 			prep->input[0], test->labels - 1, train->labels - 1);
 	return 0;
 }

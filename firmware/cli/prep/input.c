@@ -57,7 +57,7 @@ static int read_images(struct prep *prep, const char *path, const char *name, en
 		return error_set(
 			err, -EINVAL,
 			"%s: an IDX file; expected \"images\" and \"idx3\" or \"idx4\" in its name, as its "
-			"labels are called after it",
+			"labels have a name made from it",
 			name);
 	r = make_local(prep, labels_name, &labels, err);
 	return r < 0 ? r : idx_read(&prep->images[split], path, name, labels.path, labels_name, err);

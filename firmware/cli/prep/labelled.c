@@ -25,7 +25,8 @@ int prep_order_texts(struct prep *prep, struct error *err)
 	int r;
 
 	if (prep->texts.labels < 2)
-		return error_set(err, -EBADMSG, "%s: found no label but \"%s\", at least 2 are needed",
+		return error_set(err, -EBADMSG,
+				 "%s: found only the label \"%s\", at least 2 labels are needed",
 				 prep->input[0], prep->texts.label[0]);
 	texts_sort_labels(&prep->texts);
 	r = texts_shuffle(&prep->texts, prep->seed,

@@ -91,9 +91,9 @@ int prep_check_output(const struct config_store *where, struct error *err)
 		return r;
 	return r > 0 ? 0
 		     : error_set(err, -EEXIST,
-				 "%s: there is %s, and no " PREP_DATASET_KEY " or " MANIFEST_NAME
-				 " that says it is kiln prep's to replace; move it away or choose another "
-				 "place",
+				 "%s: found %s, but no " PREP_DATASET_KEY " or " MANIFEST_NAME
+				 ": kiln prep did not write this set and does not replace it; move it away "
+				 "or choose another folder",
 				 where->url, search.key);
 }
 

@@ -48,7 +48,7 @@ static int check_program(const struct predict *predict, struct error *err)
 	if (json_get_string("dataset.json", encoder, "program", &program, err) < 0)
 		return 0;
 	return error_set(err, -EINVAL,
-			 "%s: its texts were encoded by a program; if you trust it, add --encoder '%.200s'",
+			 "%s: the texts were encoded by a program; if you trust it, add --encoder '%.200s'",
 			 predict->trained.name, program);
 }
 

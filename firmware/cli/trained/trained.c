@@ -40,7 +40,8 @@ static int load_config(struct trained *trained, struct error *err)
 	size_t bytes;
 
 	if (!text)
-		return error_set(err, -EBADMSG, "%s: no configuration in it: not a model that Kiln wrote",
+		return error_set(err, -EBADMSG,
+				 "%s: found no configuration in it: Kiln did not write this model",
 				 trained->name);
 	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
 	bytes = strlen(text);

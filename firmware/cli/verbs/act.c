@@ -18,7 +18,8 @@ static int make_sure(const struct arguments *arguments, const char *danger)
 	char answer[16] = "";
 
 	if (!isatty(STDIN_FILENO) || client_one_of_many())
-		return cli_usage(arguments->name, "%s: --yes is needed where nobody can be asked", danger);
+		return cli_usage(arguments->name, "%s: --yes is needed where no terminal can be asked",
+				 danger);
 	fprintf(stderr, "%s: %s; type yes to go on: ", client_used() ? client_used()->name : "this box",
 		danger);
 	if (fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0)

@@ -39,7 +39,7 @@ static int print_status(const cJSON *result)
 
 	printf("holds      %.0f objects, %.3f GB\n", client_number(result, "objects"), giga(result, "bytes"));
 	if (client_number(result, "budget_bytes") > 0)
-		printf("budget     %.3f GB; %.3f GB stay free on its disk, which has %.3f GB\n",
+		printf("budget     %.3f GB; %.3f GB of its disk stay free, %.3f GB are free now\n",
 		       giga(result, "budget_bytes"), giga(result, "spare_bytes"), giga(result, "free_bytes"));
 	else
 		puts("budget     none: fetch.cache_bytes is 0");
@@ -146,11 +146,11 @@ static int preload(const struct arguments *arguments)
 		return client_error(&err);
 	if (!arguments_have(arguments, "no-wait"))
 		return wait_for_preload(before_us, json);
-	return json ? client_print_json(result) : (puts("started; kiln cache tells how it goes"), CLI_OK);
+	return json ? client_print_json(result) : (puts("started; kiln cache shows the progress"), CLI_OK);
 }
 
 static const struct verb_option preload_options[] = {
-	{ .name = "no-wait", .help = "return at once; kiln cache tells how it goes" },
+	{ .name = "no-wait", .help = "return at once; kiln cache shows the progress" },
 	{ 0 },
 };
 
@@ -170,7 +170,7 @@ static const struct verb_operand prefixes[] = {
 
 static int print_pinned(const cJSON *result)
 {
-	puts(cJSON_IsTrue(json_member(result, "changed")) ? "done" : "it was so already");
+	puts(cJSON_IsTrue(json_member(result, "changed")) ? "done" : "nothing to change");
 	return CLI_OK;
 }
 

@@ -116,7 +116,7 @@ static int apply(const struct arguments *arguments)
 	cJSON_ArrayForEach(item, json_member(result, "changed"))
 		printf("%s: %s\n", client_text(item, "key"), client_text(item, "applies"));
 	if (cJSON_IsFalse(json_member(result, "reloaded"))) {
-		fprintf(stderr, "kiln: the file is in its place, its units are as they were: %s\n",
+		fprintf(stderr, "kiln: the new file is in place, but its units were not reloaded: %s\n",
 			client_text(result, "reload_error"));
 		return CLI_ERROR;
 	}

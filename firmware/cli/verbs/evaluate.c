@@ -81,7 +81,7 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	while (r == 0 && (r = records_next(evaluation->records, &batch, err)) > 0)
 		r = take_batch(evaluation, &batch, err);
 	if (r == 0 && evaluation->rows == 0)
-		r = error_set(err, -ENODATA, "%s: found no record that counts",
+		r = error_set(err, -ENODATA, "%s: found no record to evaluate",
 			      records_source_name(&evaluation->source));
 	return r < 0 ? r : model_metrics(trained->model, &evaluation->passes, err);
 }

@@ -6,7 +6,7 @@
 static int factory_reset(const struct arguments *arguments)
 {
 	static const struct act act = { .method = "factory.reset",
-					.danger = "all that it holds is erased",
+					.danger = "all data on the box is erased",
 					.done = "the box is being reset" };
 
 	return act_run(arguments, &act, NULL);

@@ -6,7 +6,7 @@
 static int off(const struct arguments *arguments)
 {
 	static const struct act act = { .method = "power.off",
-					.danger = "it switches itself off",
+					.danger = "the box switches itself off",
 					.done = "the box is being switched off" };
 
 	return act_run(arguments, &act, NULL);

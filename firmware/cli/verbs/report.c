@@ -158,8 +158,8 @@ static int report_verb(const struct arguments *arguments)
 	int r;
 
 	if (night && run_id)
-		return cli_usage(arguments->name, "--night is this box's last one: no \"%s\" beside it",
-				 run_id);
+		return cli_usage(arguments->name,
+				 "--night shows this box's last night: \"%s\" is not expected here", run_id);
 	r = night ? report_night(json, &err)
 		  : report(run_id, config ? config : config_path(0, NULL), json, &err);
 	return r < 0 ? cli_error(&err) : CLI_OK;

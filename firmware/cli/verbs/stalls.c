@@ -44,26 +44,26 @@ static void print_stages(const cJSON *stalls, double total_s)
 			       100 * s / total_s, client_text(stage, "means"));
 	}
 	if (worst && client_number(worst, "waited_s") > total_s * LEAST_SHARE)
-		printf("%-11s%s\n", "most of it", client_text(worst, "means"));
+		printf("%-11s%s\n", "most", client_text(worst, "means"));
 }
 
 static int print_stalls(const cJSON *stalls)
 {
 	if (!cJSON_IsString(json_member(stalls, "run"))) {
-		puts("no run fetches, or did since this box started");
+		puts("no run has fetched data since this box started");
 		return CLI_IDLE;
 	}
 	printf("%-11s%s\n", "run", client_text(stalls, "run"));
 	print_now(stalls);
 	print_stages(stalls, client_number(stalls, "observed_s"));
-	printf("%-11s%.1f s: as long the trainer was the slower side\n", "ring full",
+	printf("%-11s%.1f s: the trainer was the slower side\n", "ring full",
 	       client_number(stalls, "ring_full_s"));
 	printf("%-11s%.0f of at most %.0f, %.1f MiB each: %s\n", "requests",
 	       client_number(stalls, "tuning.requests_in_flight"),
 	       client_number(stalls, "tuning.requests_in_flight_max"),
 	       client_number(stalls, "tuning.request_bytes") / (1 << 20),
 	       client_text(stalls, "tuning.requests_why"));
-	printf("%-11s%.0f ranges asked for twice, the second was faster for %.0f\n", "hedging",
+	printf("%-11s%.0f ranges requested twice; the second request was faster for %.0f\n", "hedging",
 	       client_number(stalls, "tuning.hedged"), client_number(stalls, "tuning.hedges_won"));
 	printf("%-11s%.0f of %.0f: %s\n", "workers", client_number(stalls, "tuning.workers"),
 	       client_number(stalls, "tuning.workers_max"), client_text(stalls, "tuning.workers_why"));
@@ -82,7 +82,7 @@ static int stalls(const struct arguments *arguments)
 	return call_run(arguments, "stalls", print_stalls);
 }
 
-static const struct verb_exit exits[] = { { CLI_IDLE, "no run fetches, or did since the box started" },
+static const struct verb_exit exits[] = { { CLI_IDLE, "no run has fetched data since the box started" },
 					  { 0 } };
 
 const struct verb verb_stalls = {

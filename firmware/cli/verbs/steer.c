@@ -46,7 +46,7 @@ const struct verb verb_pause = {
 
 static int resume(const struct arguments *arguments)
 {
-	return act_run(arguments, &(struct act){ .method = "run.resume", .done = "the run goes on" }, NULL);
+	return act_run(arguments, &(struct act){ .method = "run.resume", .done = "the run continues" }, NULL);
 }
 
 const struct verb verb_resume = {

@@ -128,7 +128,8 @@ static int support(const struct arguments *arguments)
 	char name[160] = "";
 
 	if (given && client_one_of_many())
-		return cli_usage(arguments->name, "many boxes do not go into one file: no FILE then");
+		return cli_usage(arguments->name,
+				 "one FILE cannot hold the archives of many boxes: give none");
 	default_name(name, sizeof(name));
 	if (write_archive(given ? given : name, &err) < 0)
 		return client_error(&err);

@@ -32,8 +32,9 @@ static int update(const struct arguments *arguments)
 {
 	static const struct act act = {
 		.method = "update.install",
-		.danger = "it installs another version, and restarts the box when no run goes on",
-		.done = "the update is being fetched; kiln status tells how it goes",
+		.danger = "the update installs another version and restarts the box as soon as no run is in "
+			  "progress",
+		.done = "the update is being fetched; kiln status shows the progress",
 	};
 	const char *given = arguments_operand(arguments, 0);
 	char url[PATH_BYTES];
@@ -55,7 +56,7 @@ const struct verb verb_update = {
 	.synopsis = "update BUNDLE [OPTION...]",
 	.about = "BUNDLE is s3://BUCKET/KEY in a store of kiln.conf, file:///PATH on the box, or a path. "
 		 "Of this box a path may be relative; with --host it is /PATH on the other box. The verb "
-		 "asks first, or wants --yes. kiln status tells how the update goes.",
+		 "asks first, or wants --yes. kiln status shows the progress.",
 	.methods = { "update.install" },
 	.positional = "url",
 	.operands = operands,
