@@ -141,6 +141,3 @@ char *control_call(uint64_t id, const char *method, cJSON *params);
 
 /* Prints the whole table as Markdown: config/control.md is this output. */
 void control_reference(FILE *out);
-/* Prints the parameters of a method as options of a verb: "  --epochs VALUE   help (an integer, 1 ..
- * 1000000)". */
-void control_help(const struct control_method *method, FILE *out);

@@ -56,18 +56,3 @@ void control_reference(FILE *out)
 		fprintf(out, "| %d | %s | %s |\n", control_errors[i].code, control_errors[i].name,
 			control_errors[i].help);
 }
-
-void control_help(const struct control_method *method, FILE *out)
-{
-	char allowed[256], option[64];
-
-	for (const struct control_param *param = method->params; param->name; param++) {
-		(void)snprintf(option, sizeof(option), "--%s%s", param->name,
-			       param->type == CONTROL_BOOLEAN ? "" : " VALUE");
-		fprintf(out, "  %-22s %s%s%s%s\n", option, param->help,
-			param->type == CONTROL_BOOLEAN ? "" : " (",
-			param->type == CONTROL_BOOLEAN ? ""
-						       : control_allowed(param, allowed, sizeof(allowed)),
-			param->type == CONTROL_BOOLEAN ? "" : ")");
-	}
-}
