@@ -115,7 +115,7 @@ refused "count/$labels: found 1 dimensions and 1199 labels, expected 1 and 1200$
 bad size t10k-images-idx3-ubyte 'd[11], d[15] = 5, 6'
 refused "size: found test images of 5 x 6 x 1, the training images are 6 x 5 x 1$" "test images of another size" size
 bad label t10k-labels-idx1-ubyte 'd[20] = 9'
-refused "label: found the label 9 among the test images, the largest to train on is 6$" "a label that only the test images have" label
+refused "label: found the label 9 among the test images, the largest training label is 6$" "a label that only the test images have" label
 bad zero $labels 'd[8:] = bytes(len(d) - 8)'
 refused "zero: found only the label 0, at least 2 labels are needed$" "one label" zero
 bad none $images 'd[4:8] = bytes(4)'
