@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a slot takes from one process to the other: ring awake|woken [ROUNDS]
- * awake  the writer publishes every 2 to 10 us, so the reader spins when it waits; system calls of both sides
- *        are counted
- * woken  every 100 to 300 us, so the reader sleeps; in the same rounds, beside it, a bare futex word between
- *        the same processes
- * Each side has a core to itself, as far as the kernel lets it: pinned, and where that is allowed ahead of
- * all other work, which would be measured otherwise. Every slot is checked: order and content.
+ * The time that a slot takes from one process to the other: ring awake|woken [ROUNDS]
+ *
+ * awake  the writer publishes every 2 to 10 us, so the reader spins while it waits; the bench counts the
+ * system calls of both sides woken  the writer publishes every 100 to 300 us, so the reader sleeps; in the
+ * same rounds, the bench also measures a bare futex word between the same processes
+ *
+ * Each side is pinned to a core of its own and, where allowed, has real-time priority, so that other work is
+ * not measured. Order and content of every slot are checked.
  */
 #include "core/ring/ring.h"
 #include "core/base/cleanup.h"
@@ -30,7 +31,7 @@
 #define SLOTS_MAX   AWAKE_SLOTS
 #define ROUNDS_MAX  101u
 
-/* What both processes write. */
+/* The memory that both processes write. */
 static struct {
 	_Atomic uint64_t calls;
 	_Atomic uint32_t word; /* the bare futex */
@@ -46,7 +47,7 @@ static const struct ring_geometry geometry = {
 		    { "valid", RING_UINT8, 1, 128 } },
 };
 
-/* In libc's place: all of the ring's system calls come through here. */
+/* Replaces libc's syscall(), to count the system calls of the ring. */
 long syscall(long number, ...)
 {
 	static long (*libc_syscall)(long, ...);
@@ -82,7 +83,7 @@ static void must(int rc, const struct error *err)
 	exit(1);
 }
 
-/* A pseudo-random time around `us`, 1/3 to 5/3 of it. */
+/* Returns a pseudo-random time of 1/3 to 5/3 of `us`. */
 static double around(double us)
 {
 	static uint64_t state = 88172645463325252u;
@@ -215,7 +216,7 @@ static void finish(pid_t child)
 	exit(1);
 }
 
-/* Leaves the round's latencies in shared. */
+/* Writes the latencies of the round to `shared`. */
 static void round_ring(const char *path, uint64_t slots, void (*pause)(double us), double us)
 {
 	CLEANUP(ring_closep) struct ring *ring = NULL;

@@ -14,7 +14,8 @@ static void must(bool true_always)
 		abort();
 }
 
-/* A whole configuration file: read, or refused with a sentence by loading and by checking alike. */
+/* Reads a whole configuration file. Loading and checking both accept it, or both refuse it with a sentence.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(config_done) struct config config = { 0 };

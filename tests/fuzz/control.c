@@ -12,8 +12,8 @@ static void must(bool true_always)
 		abort();
 }
 
-/* The role, then a line: a request that keeps its row's promises, or refused with a sentence; either way one
- * whole line is the answer. */
+/* The input is a role, then a line. A request is accepted only if it fits its row of the table, or refused
+ * with a sentence; in both cases the answer is one whole line. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(free_ptr) char *answer = NULL;

@@ -6,8 +6,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bytes are the start of a ring's file, header and first slot; the file has the length that a real one
- * has. */
+/* The input is the start of a ring's file, its header and first slot; the file has the length of a real ring.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct cursor wanted = { .version = CURSOR_VERSION };

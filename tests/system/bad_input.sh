@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a trainer cannot use: a cache that cannot be written, splits without shards, layers that do not fit, numbers that are
-# none.
+# Input that a trainer cannot use: a cache that cannot be written, splits without shards, layers that do not fit, NaN and
+# infinite numbers.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 data=$work/data
@@ -73,7 +73,7 @@ try hollow
 is "$code $(state)" "65 failed" "training shards without a record: exit 65, state failed"
 like "$(record_json 'r["reason"]')" 'the 1 train shards hold 0 rows, too few for a batch' "and the reason says so"
 
-# None is held out of one shard.
+# With one shard, no shard is held out for validation.
 "$make_shards" "$work/one" train 1 100
 config novalidation "$work/one" '' ''
 echo 'split: { test_glob = ""; }; early_stopping: { monitor = "val_loss"; };' >>"$work/novalidation.conf"
@@ -101,7 +101,7 @@ is $? 78 "a network that the device has no memory for: refused before anything i
 like "$(tail -n 1 "$KILN_ROOT/log")" "traind: Portable.*: the device has too little memory: the model needs 3[89][0-9]{2}\.[0-9] MiB \(weights and optimizer state, a copy for checkpoints among them, 3[0-9]+\.[0-9]; gradients 5[0-9]+\.[0-9]; activations and scratch for run.batch_rows = 32 [0-9.]+\), found 1024\.0 MiB; most is for layer 'dense_1' 38[0-9]{2}\.[0-9] MiB, layer " \
 	"saying how much is needed, by what, and what there is"
 
-# The same records with a number or a label that is none.
+# The same records with NaN or infinity as a number or as a label.
 spoil() { # folder, python expression of the 8 floats, of the 2 labels
 	mkdir -p "$work/$1"
 	python3 - "$work/$1/train-00000-of-00001.tfrecord" "$2" "$3" <<-'PY'
@@ -140,7 +140,7 @@ for what in nan inf; do
 		"kiln evaluate names the record"
 done
 
-# Of the test split, once all epochs are trained.
+# A bad number in the test split, which is read after all epochs.
 spoil sound "[0.5] * 8" '[1, 0]'
 cp "$work/inf/train-00000-of-00001.tfrecord" "$work/sound/test-00000-of-00001.tfrecord"
 config sound "$work/sound" '' ''
@@ -151,7 +151,7 @@ is "$code $(state)" "65 failed" "inf in the test split: exit 65, state failed"
 like "$(record_json 'r["reason"]')" "^the test split: step [0-9]+: .*'sentence' holds inf in element 7 of row 150 of the pass" \
 	"and the reason names the split, too"
 
-# One-hot is 0 or 1, whichever loss it is.
+# A one-hot label is 0 or 1, for every loss.
 spoil hot "[0.5] * 8" '[7, 1]'
 config hot "$work/hot" '' ''
 echo 'split: { validation_percent = 0; test_glob = ""; };' >>"$work/hot.conf"

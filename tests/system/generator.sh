@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln-generator on its own: no, a bad, a late and a hanging configuration; what systemd makes of its lines.
+# kiln-generator alone: no configuration, a bad, a late and a hanging one; and whether systemd accepts its lines.
 . "$(dirname "$0")/lib.sh"
 
 node generator

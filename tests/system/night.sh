@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The whole night on a small set of its own: prep, begin, three daemons, report, and what lies in the store at the end.
+# A whole night on a small data set: prep, begin, three daemons, the report, and the files in the store at the end.
 . "$(dirname "$0")/lib.sh"
 
 sink=$work/store/runs
@@ -16,7 +16,7 @@ cat >"$work/kiln.conf" <<-CONF
 	model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
 	                    { op = "dense"; units = 2; }, { op = "softmax"; } ); };
 CONF
-# Sentences whose mood is in one word of three, so that there is something to learn.
+# In each sentence one word of three carries the mood, so that the model can learn something.
 awk 'BEGIN {
 	srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
 	split("film story actor scene song ending", thing, " "); split("was felt looked stayed", verb, " ")
@@ -81,7 +81,7 @@ predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lo
 like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
 
-# ---- What it is worth ----
+# ---- Is the model good? ----
 
 for split in test validation train; do
 	"$KILN_BIN/kiln" evaluate "file://$sink/$run/model" --split $split --json >"$work/$split.json" 2>"$work/said"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of a ring killed at random: ring_crash RING KILLS SEED
- * The writer fills slots in three threads and commits in one; the reader keeps its place every 64 batches in
- * one word that outlives it, the stand-in for an atomic checkpoint. Whatever is killed whenever, the reader's
- * running digest must end as if nothing had been: nothing lost, repeated or torn. The stream has no end
- * before the last kill, so that all of them meet both sides at work. Prints one line of counts.
+ * Kills both sides of a ring at random: ring_crash RING KILLS SEED
+ *
+ * The writer fills slots in three threads and commits in one. Every 64 batches the reader stores its position
+ * in a word that survives it, in place of an atomic checkpoint. After all kills the reader's digest of all
+ * batches must be the digest of a run without kills: no batch is lost, repeated or torn. The stream ends only
+ * after the last kill, so that every kill hits both sides at work. Prints one line of counts.
  */
 #include "core/ring/ring.h"
 
@@ -27,7 +28,7 @@
 struct shared {
 	_Atomic uint64_t end;    /* the number of batches, known after the last kill */
 	_Atomic uint64_t batch;  /* the checkpoint */
-	_Atomic uint64_t digest; /* at the end */
+	_Atomic uint64_t digest; /* of all batches, set at the end */
 	_Atomic uint64_t read;   /* slots read by all readers: progress */
 };
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Writer and reader of a ring killed at random, 300 times a seed, on normal pages and on hugepages.
+# Kills the writer and the reader of a ring at random, 300 times for each seed, on normal pages and on hugepages.
 . "$(dirname "$0")/lib.sh"
 
 crash() { # ring, seed, kills
