@@ -72,9 +72,13 @@ char *control_allowed(const struct control_param *param, char *out, size_t size)
 	return out;
 }
 
-const struct control_param control_key = {
-	"idempotency_key", CONTROL_NAME, false, 1, CONTROL_KEY_MAX, NULL, "the same key acts once"
-};
+const struct control_param control_key = { "idempotency_key",
+					   CONTROL_NAME,
+					   false,
+					   1,
+					   CONTROL_KEY_MAX,
+					   NULL,
+					   "a request with a used key is not done again" };
 
 static const struct control_param *param_find(const struct control_method *method, const char *name)
 {

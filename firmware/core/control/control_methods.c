@@ -218,7 +218,7 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "content_type, text",
-	  "return figures as OpenMetrics text" },
+	  "show figures as OpenMetrics text" },
 };
 const size_t control_methods_count = sizeof(control_methods) / sizeof(control_methods[0]);
 
