@@ -191,7 +191,7 @@ cJSON *training_cache(const struct status *page)
 	(void)json_add_u64(run, "hits", fetchd->cache_hits);
 	(void)json_add_u64(run, "hit_bytes", fetchd->cache_bytes);
 	(void)json_add_u64(run, "misses", fetchd->cache_misses);
-	(void)json_add_u64(run, "kept", fetchd->cache_kept);
+	(void)json_add_u64(run, "kept", fetchd->cache_written);
 	return run;
 }
 

@@ -40,7 +40,7 @@ struct status_fetchd {
 	uint64_t bytes, retries;   /* received from the store; requests tried again, all classes */
 	uint64_t cached;           /* 1: there is a cache */
 	/* Shards read from the cache, and their bytes; shards that it did not have; shards written to it. */
-	uint64_t cache_hits, cache_bytes, cache_misses, cache_kept;
+	uint64_t cache_hits, cache_bytes, cache_misses, cache_written;
 	uint64_t fast; /* 1: records come as they arrive, by order.mode */
 	/* Time that the reader waited for a slot, by stage; time that the writer waited for a free slot. */
 	uint64_t stalled_us[STALL_STAGES], full_us;

@@ -296,7 +296,7 @@ void cache_count(const struct fetch *fetch, struct status_fetchd *status)
 	status->cache_hits = atomic_load(&cache->hits);
 	status->cache_misses = atomic_load(&cache->misses);
 	status->cache_bytes = atomic_load(&cache->bytes);
-	status->cache_kept = atomic_load(&cache->kept);
+	status->cache_written = atomic_load(&cache->kept);
 }
 
 static bool any_cached_source(const struct config *config)
