@@ -137,7 +137,7 @@ static int check_envelope(struct control_request *request, const char **ret_meth
 	const cJSON *version = NULL, *method = NULL, *item;
 
 	if (!cJSON_IsObject(request->json))
-		return error_set(err, -EINVAL, "request: expected one object, and no batch");
+		return error_set(err, -EINVAL, "request: expected one object; batches are not supported");
 	item = cJSON_GetObjectItemCaseSensitive(request->json, "id");
 	if (!is_id(item))
 		return error_set(err, -EINVAL,
