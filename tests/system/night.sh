@@ -127,7 +127,7 @@ is "$("$KILN_BIN/kiln" export "$sink/$run/model" --output "file://$work/alone" -
 	"export --form onnx --json"
 is "$(ls "$work/alone")" model.onnx "writes that alone"
 "$KILN_BIN/kiln" export "$sink/$run/model" --output "$work/alone" --form keras >"$work/said" 2>&1
-is "$? $(head -n 1 "$work/said")" '2 kiln export: --form: found "keras", expected onnx or saved_model' "export: a form that there is not"
+is "$? $(head -n 1 "$work/said")" '2 kiln export: --form: found "keras", expected one of onnx, saved_model' "export: a form that there is not"
 "$KILN_BIN/kiln" export "$sink/$run/checkpoints/$(ls "$sink/$run/checkpoints" | grep -m 1 safetensors)" --output "$work/alone" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" '^1 kiln: .*safetensors: format: found kiln/checkpoint, expected kiln/model$' "export: a checkpoint is not a model"
 "$KILN_BIN/kiln" export "$sink/$run/model" --output /proc/none >"$work/said" 2>&1
