@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "uploadd/checkpoints.h"
 #include "core/base/events.h"
 #include "core/base/json.h"
 #include "model/formats/safetensors.h"
-#include "uploadd/upload.h"
+#include "uploadd/put.h"
+#include "uploadd/retain.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
+#define LATEST_KEY       "checkpoints/latest.json"
 #define LATEST_VERSION   1
 #define LATEST_BYTES_MAX 65536u
 
@@ -29,14 +32,14 @@ static int read_latest(struct upload *upload, struct error *err)
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *latest = NULL;
 	uint64_t bytes;
-	int r = store_get_all(upload->store, UPLOAD_LATEST, LATEST_BYTES_MAX, &text, &bytes, err);
+	int r = store_get_all(upload->store, LATEST_KEY, LATEST_BYTES_MAX, &text, &bytes, err);
 
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
 		return r;
-	if (json_parse(UPLOAD_LATEST, text, bytes, &latest, err) < 0 ||
-	    json_get_u64(UPLOAD_LATEST, latest, "step", &upload->latest, err) < 0) {
+	if (json_parse(LATEST_KEY, text, bytes, &latest, err) < 0 ||
+	    json_get_u64(LATEST_KEY, latest, "step", &upload->latest, err) < 0) {
 		event_send(&(struct event){ .id = EVENT_LATEST_DAMAGED, .run_id = upload->run.id },
 			   "%s, writing it anew", err->text);
 		return 0;
@@ -71,10 +74,10 @@ static int write_latest(struct upload *upload, const char *name, uint64_t step, 
 	    !json_add_u64(latest, "step", step) || !cJSON_AddStringToObject(latest, "key", name) ||
 	    !json_add_u64(latest, "bytes", bytes) || !cJSON_AddStringToObject(latest, "sha256", sha256) ||
 	    !cJSON_AddStringToObject(latest, "time", stamp))
-		return error_set(err, -ENOMEM, UPLOAD_LATEST ": no memory");
+		return error_set(err, -ENOMEM, LATEST_KEY ": no memory");
 	r = json_print(latest, &text, err);
 	if (r == 0)
-		r = store_put(upload->store, UPLOAD_LATEST, text, strlen(text), err);
+		r = store_put(upload->store, LATEST_KEY, text, strlen(text), err);
 	if (r < 0)
 		return r;
 	upload->any_latest = true;
@@ -99,7 +102,8 @@ static bool is_whole(struct upload *upload, const char *name, uint64_t step)
 	return false;
 }
 
-/* *ret_there: it is in the store now. */
+/* *ret_there: the store has the checkpoint now; false for a damaged one, or one that was removed meanwhile.
+ */
 static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_there, struct error *err)
 {
 	char name[SPOOL_NAME_BYTES], sha256[65];
@@ -111,7 +115,7 @@ static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_the
 	(void)spool_checkpoint_name(step, name);
 	if (!is_whole(upload, name, step))
 		return 0;
-	r = upload_file(upload, name, sha256, &bytes, &gone, err);
+	r = put_file(upload, name, sha256, &bytes, &gone, err);
 	if (r < 0)
 		return gone ? 0 : r;
 	r = steps_add(&upload->stored, step, err);

@@ -1,56 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "uploadd/retain.h"
 #include "model/learn/callbacks.h"
-#include "uploadd/upload.h"
 
 #include <string.h>
 
-#define STEPS_MAX   1000000u
-#define LOCAL_NEWER 2u /* core/run/spool.h: what traind may have to go back to */
+#define LOCAL_NEWER 2u /* core/run/spool.h: traind may have to return to one of them */
 
-int steps_add(struct steps *steps, uint64_t step, struct error *err)
-{
-	if (steps_has(steps, step))
-		return 0;
-	if (steps->count == steps->room) {
-		uint32_t room = steps->room ? 2 * steps->room : 64;
-		uint64_t *grown = room <= STEPS_MAX ? realloc(steps->step, room * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return error_set(err, -ENOMEM, "no memory for %u checkpoints", room);
-		steps->step = grown;
-		steps->room = room;
-	}
-	steps->step[steps->count++] = step;
-	return 0;
-}
-
-void steps_remove(struct steps *steps, uint64_t step)
-{
-	for (uint32_t i = 0; i < steps->count; i++)
-		if (steps->step[i] == step)
-			steps->step[i--] = steps->step[--steps->count];
-}
-
-bool steps_has(const struct steps *steps, uint64_t step)
-{
-	for (uint32_t i = 0; i < steps->count; i++)
-		if (steps->step[i] == step)
-			return true;
-	return false;
-}
-
-/* How many are newer than `step`, those that are in `besides` not counted. */
-static uint32_t newer(const struct steps *steps, uint64_t step, const struct steps *besides)
+/* How many are newer than `step`; those that `other` has too are not counted. */
+static uint32_t newer(const struct steps *steps, uint64_t step, const struct steps *other)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < steps->count; i++)
-		if (steps->step[i] > step && !(besides && steps_has(besides, steps->step[i])))
+		if (steps->step[i] > step && !(other && steps_has(other, steps->step[i])))
 			count++;
 	return count;
 }
 
-/* By what keep_best watches; else by validation accuracy, and validation loss where that is equal. */
+/* Compares by what keep_best monitors; without keep_best by validation accuracy, then by validation loss. */
 static bool is_better(const struct upload *upload, const double *figures, const double *best)
 {
 	const int monitor = upload->run.config.keep_best.monitor;
@@ -63,7 +30,8 @@ static bool is_better(const struct upload *upload, const double *figures, const 
 		figures[MONITOR_VAL_LOSS] < best[MONITOR_VAL_LOSS]);
 }
 
-/* By enum config_monitor; false: not all of them are there. A loss without an accuracy leaves it as it is. */
+/* Reads an epoch's figures, indexed by enum config_monitor. A model without an accuracy has none: that figure
+ * stays as it is. False: another figure is missing. */
 static bool read_figures(const cJSON *epoch, double figures[static MONITOR_VAL_ACCURACY + 1])
 {
 	const bool counts = cJSON_GetObjectItemCaseSensitive(epoch, "accuracy");

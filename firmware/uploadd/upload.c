@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/upload.h"
 #include "core/base/clock.h"
-
 #include "core/base/json.h"
 #include "core/base/log.h"
+#include "uploadd/checkpoints.h"
+#include "uploadd/put.h"
+#include "uploadd/retain.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,7 +27,7 @@ static int open_store(struct upload *upload, struct alive_worker *worker, struct
 	char url[PATH_BYTES];
 	size_t length = strlen(where.url);
 
-	/* The store copies what it needs. Its prefix is the run, so stale uploads are this run's alone. */
+	/* The prefix is the run's own, so store_abort_stale() removes uploads of this run alone. */
 	(void)snprintf(url, sizeof(url), "%s%s%s", where.url,
 		       length && where.url[length - 1] == '/' ? "" : "/", upload->run.id);
 	where.url = url;
@@ -58,32 +60,15 @@ void upload_close(struct upload *upload)
 	store_close(upload->store);
 	run_done(&upload->run);
 	free(upload->file);
-	free(upload->stored.step);
+	steps_done(&upload->stored);
 	free(upload->record);
 	*upload = (struct upload){ 0 };
 }
 
 /* ---- Files ---- */
 
-int upload_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint64_t *ret_bytes,
-		bool *ret_gone, struct error *err)
-{
-	struct store_object object;
-	char path[PATH_BYTES];
-	int r;
-
-	(void)spool_path(upload->run.id, name, path);
-	r = store_put_file(upload->store, name, path, ret_sha256_hex, err);
-	if (r == 0)
-		r = store_stat(upload->store, name, &object, err);
-	else if (r == -ENOENT)
-		*ret_gone = access(path, F_OK) < 0;
-	if (r == 0)
-		*ret_bytes = object.pin.bytes;
-	return r;
-}
-
-/* The entry of a name; a new one takes what the store has of it. */
+/* The entry of a name. A new entry asks the store how much of the file it has: an earlier process may have
+ * uploaded the file. */
 static int find_file(struct upload *upload, const char *name, struct uploaded **ret_file, struct error *err)
 {
 	struct store_object object;
@@ -95,14 +80,14 @@ static int find_file(struct upload *upload, const char *name, struct uploaded **
 			*ret_file = &upload->file[i];
 			return 0;
 		}
-	if (upload->files == upload->files_room) {
-		uint32_t room = upload->files_room ? 2 * upload->files_room : 16;
+	if (upload->files == upload->files_size) {
+		uint32_t size = upload->files_size ? 2 * upload->files_size : 16;
 
-		file = room <= FILES_MAX ? realloc(upload->file, room * sizeof(*file)) : NULL;
+		file = size <= FILES_MAX ? realloc(upload->file, size * sizeof(*file)) : NULL;
 		if (!file)
-			return error_set(err, -ENOMEM, "%s: no memory for %u files", upload->run.id, room);
+			return error_set(err, -ENOMEM, "%s: no memory for %u files", upload->run.id, size);
 		upload->file = file;
-		upload->files_room = room;
+		upload->files_size = size;
 	}
 	r = store_stat(upload->store, name, &object, err);
 	if (r < 0 && r != -ENOENT)
@@ -122,6 +107,7 @@ struct scan {
 	struct error *err;
 };
 
+/* A trainer that returns to a checkpoint cuts off later records of its logs. */
 static bool is_cut(const struct upload *upload, const char *name, uint64_t bytes)
 {
 	char path[PATH_BYTES];
@@ -130,7 +116,7 @@ static bool is_cut(const struct upload *upload, const char *name, uint64_t bytes
 	return stat(spool_path(upload->run.id, name, path), &st) < 0 || (uint64_t)st.st_size < bytes;
 }
 
-static int take_file(void *context, const char *name, uint64_t bytes)
+static int put_if_new(void *context, const char *name, uint64_t bytes)
 {
 	struct scan *scan = context;
 	int64_t step = spool_checkpoint_step(name);
@@ -147,10 +133,10 @@ static int take_file(void *context, const char *name, uint64_t bytes)
 		return r;
 	if (file->bytes == bytes || (!scan->final && file->at_us && now - file->at_us < rest_us))
 		return 0;
-	r = upload_file(scan->upload, name, NULL, &stored, &gone, scan->err);
+	r = put_file(scan->upload, name, NULL, &stored, &gone, scan->err);
 	if (r < 0)
 		return gone ? 0 : r;
-	/* It may have grown since it was listed, or been cut. */
+	/* Since the listing the file may have grown or been cut; fewer bytes than both are an error. */
 	if (stored < bytes && !is_cut(scan->upload, name, bytes))
 		return error_set(scan->err, -EIO, "%s: the store has %" PRIu64 " bytes of %" PRIu64, name,
 				 stored, bytes);
@@ -162,7 +148,7 @@ static int take_file(void *context, const char *name, uint64_t bytes)
 
 /* ---- The record ---- */
 
-/* run.json as it is now. Right when a new run begins, another one may stand where ours was. */
+/* run.json as it is now. While a new run begins, its record may already stand where this run's record was. */
 static int read_record(const struct upload *upload, char **ret_text, cJSON **ret_json, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -180,7 +166,7 @@ static int read_record(const struct upload *upload, char **ret_text, cJSON **ret
 	return 0;
 }
 
-/* All of it is in the store now, so nothing stays behind (core/run/run.h). */
+/* Removes "left_behind" from the record: everything is in the store now (core/run/run.h). */
 static int forget_left_behind(struct upload *upload, char **text, cJSON **record, struct error *err)
 {
 	static const char nothing[] = "{\"left_behind\": null}";
@@ -223,8 +209,8 @@ static void report_retries(struct upload *upload)
 	upload->retries = retries;
 }
 
-/* The state is read before the files are listed, and the record after: a final state has all its files, and a
- * checkpoint's epoch is in the record. */
+/* The order matters: the state was read before the files are listed, so a final state means that all files
+ * are listed; and the record is read after them, so the epoch of each listed checkpoint is in the record. */
 int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 {
 	struct scan scan = { .upload = upload, .final = run_state_is_final(upload->run.state), .err = err };
@@ -233,14 +219,14 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 	int r;
 
 	*ret_complete = false;
-	r = spool_list(upload->run.id, take_file, &scan, err);
+	r = spool_list(upload->run.id, put_if_new, &scan, err);
 	if (r == 0)
 		r = read_record(upload, &text, &record, err);
 	if (r == 0) {
 		retain_find_best(upload, record);
 		r = checkpoints_upload(upload, &scan.local, err);
 	}
-	free(scan.local.step);
+	steps_done(&scan.local);
 	if (r == 0)
 		r = forget_left_behind(upload, &text, &record, err);
 	if (r == 0)
@@ -255,7 +241,7 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 
 /* ---- Without the store ---- */
 
-static int take_checkpoint(void *context, const char *name, uint64_t bytes)
+static int note_checkpoint(void *context, const char *name, uint64_t bytes)
 {
 	struct scan *scan = context;
 	int64_t step = spool_checkpoint_step(name);
@@ -264,7 +250,7 @@ static int take_checkpoint(void *context, const char *name, uint64_t bytes)
 	return step < 0 ? 0 : steps_add(&scan->local, (uint64_t)step, scan->err);
 }
 
-/* As far as is known here, nothing is in the store: what it is to have stays. */
+/* Nothing is known to be in the store, so whatever the store is to have stays. */
 int upload_trim_spool(struct error *err)
 {
 	struct upload upload = { 0 };
@@ -274,14 +260,14 @@ int upload_trim_spool(struct error *err)
 	int r = run_load(&upload.run, err);
 
 	if (r == 0)
-		r = spool_list(upload.run.id, take_checkpoint, &scan, err);
+		r = spool_list(upload.run.id, note_checkpoint, &scan, err);
 	if (r == 0)
 		r = read_record(&upload, &text, &record, err);
 	if (r == 0) {
 		retain_find_best(&upload, record);
 		r = retain_trim_spool(&upload, &scan.local, err);
 	}
-	free(scan.local.step);
+	steps_done(&scan.local);
 	run_done(&upload.run);
 	return r;
 }

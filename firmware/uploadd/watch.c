@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "uploadd/upload.h"
+#include "uploadd/watch.h"
+#include "core/base/paths.h"
+#include "core/run/spool.h"
 
 #include <poll.h>
 #include <string.h>
@@ -13,7 +15,6 @@ int watch_open(struct watch *watch, struct error *err)
 	return watch->fd < 0 ? error_set(err, -errno, "no inotify: %s", strerror(errno)) : 0;
 }
 
-/* A folder that is not there yet is found by the next scan. */
 void watch_run(struct watch *watch, const char *run_id)
 {
 	static const char *const folders[] = { "checkpoints", "logs/train",          "logs/validation",

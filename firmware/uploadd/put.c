@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uploadd/put.h"
+
+int put_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint64_t *ret_bytes,
+	     bool *ret_gone, struct error *err)
+{
+	struct store_object object;
+	char path[PATH_BYTES];
+	int r;
+
+	(void)spool_path(upload->run.id, name, path);
+	r = store_put_file(upload->store, name, path, ret_sha256_hex, err);
+	if (r == 0)
+		r = store_stat(upload->store, name, &object, err);
+	else if (r == -ENOENT)
+		*ret_gone = access(path, F_OK) < 0;
+	if (r == 0)
+		*ret_bytes = object.pin.bytes;
+	return r;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One file of the spool into the store. */
+#pragma once
+
+#include "uploadd/state.h"
+
+/* Puts a file, then asks the store what it has: *ret_bytes. *ret_sha256_hex (65 bytes) may be NULL.
+ * Errors: those of drivers/store; -ENOENT with *ret_gone: the file was removed from the spool meanwhile. */
+MUST_CHECK int put_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint64_t *ret_bytes,
+			bool *ret_gone, struct error *err);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which checkpoints stay, in the store and in the spool. Pure decisions, then deletions.
+ *
+ *     the store   the newest checkpoint.keep of all that exist (spool or store), the best, and everything
+ * from the step that latest.json names: a reader that has just read latest.json must find its object the
+ * spool   the newest two, since traind may have to return to an older one where the newest is damaged; and
+ * whatever the store is still to have
+ */
+#pragma once
+
+#include "core/base/json.h"
+#include "uploadd/state.h"
+
+/* Finds the step of the best epoch by keep_best.monitor; without that, of the highest validation accuracy,
+ * then the lowest validation loss. Of equal ones the first. */
+void retain_find_best(struct upload *upload, const cJSON *record);
+/* Whether the store should have this checkpoint. `local`: those in the spool. */
+bool retain_wants(const struct upload *upload, const struct steps *local, uint64_t step);
+/* Deletes what is not wanted from the store, then trims the spool. */
+MUST_CHECK int retain_apply(struct upload *upload, const struct steps *local, struct error *err);
+/* Deletes checkpoints from the spool that have two newer ones there, and are in the store or not wanted
+ * there. */
+MUST_CHECK int retain_trim_spool(const struct upload *upload, const struct steps *local, struct error *err);

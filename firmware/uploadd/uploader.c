@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uploadd/uploader.h"
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "drivers/notify/notify.h"
+
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#define SCAN_MS         2000u
+#define BACK_OFF_MS     1000u
+#define BACK_OFF_MAX_MS 60000u
+
+/* Waiting may mend it: not a refused credential, nor a wrong configuration. */
+static bool may_pass(const struct error *err)
+{
+	int code = error_exit_code(err);
+
+	return code != EX_NOPERM && code != EX_CONFIG;
+}
+
+/* ---- Runs ---- */
+
+/* Warns once a run, though each pass looks at each run. */
+static void warn_left(struct uploader *uploader, const char *run_id)
+{
+	char **grown;
+
+	for (uint32_t i = 0; i < uploader->warnings; i++)
+		if (strcmp(uploader->warned[i], run_id) == 0)
+			return;
+	event_send(&(struct event){ .id = EVENT_UPLOADS_REFUSED, .run_id = run_id },
+		   "%s: %s, leaving it in the spool", run_id, uploader->err->text);
+	grown = realloc(uploader->warned, (uploader->warnings + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	uploader->warned = grown;
+	grown[uploader->warnings] = strdup(run_id);
+	if (grown[uploader->warnings])
+		uploader->warnings++;
+}
+
+/* A run of an earlier night. An error that waiting does not mend leaves the run in the spool, for a person.
+ */
+static int pass_archived(void *context, const char *run_id)
+{
+	struct uploader *uploader = context;
+	struct upload upload;
+	struct run run = { 0 };
+	bool complete = false;
+	int r;
+
+	if (strcmp(run_id, uploader->current.run.id) == 0)
+		return 0;
+	r = run_load_archived(run_id, &run, uploader->err);
+	if (r == 0)
+		r = upload_open(&upload, &run, true, uploader->worker, uploader->err);
+	if (r == 0) {
+		r = upload_pass(&upload, &complete, uploader->err);
+		upload_close(&upload);
+	}
+	if (r < 0 && may_pass(uploader->err))
+		return r;
+	if (r < 0)
+		warn_left(uploader, run_id);
+	uploader->left = uploader->left || (r == 0 && !complete);
+	return 0;
+}
+
+/* Since the last pass another run may have become the current one. */
+static int open_current(struct uploader *uploader, struct error *err)
+{
+	struct upload *current = &uploader->current;
+	struct run run = { 0 };
+	int r = run_load(&run, err);
+
+	if (r == -ENOENT && !uploader->drain) {
+		upload_close(current);
+		uploader->complete[0] = '\0';
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (current->store && strcmp(current->run.id, run.id) == 0) {
+		current->run.state = run.state;
+		run_done(&run);
+		return 0;
+	}
+	upload_close(current);
+	uploader->status.uploadd.busy_us = 0;
+	r = upload_open(current, &run, false, uploader->worker, err);
+	if (r == 0)
+		notify_status("uploading %s to %s", current->run.id, store_url(current->store));
+	return r;
+}
+
+static int timed_pass(struct uploader *uploader, bool *ret_complete, struct error *err)
+{
+	struct upload *current = &uploader->current;
+	const uint64_t start_us = clock_us(), sent = store_counters_of(current->store).bytes_out;
+	int r = upload_pass(current, ret_complete, err);
+
+	if (store_counters_of(current->store).bytes_out > sent)
+		uploader->status.uploadd.busy_us += clock_us() - start_us;
+	return r;
+}
+
+static int pass(struct uploader *uploader, struct error *err)
+{
+	struct upload *current = &uploader->current;
+	bool complete = false;
+	int r = open_current(uploader, err);
+
+	if (r == 0 && current->store && strcmp(uploader->complete, current->run.id) != 0) {
+		watch_run(&uploader->watch, current->run.id);
+		r = timed_pass(uploader, &complete, err);
+	}
+	if (r == 0 && complete) {
+		event_send(&(struct event){ .id = EVENT_UPLOADS_COMPLETE,
+					    .run_id = current->run.id,
+					    .url = store_url(current->store) },
+			   "%s: %s, all of it is in %s", current->run.id, run_state_name(current->run.state),
+			   store_url(current->store));
+		(void)snprintf(uploader->complete, sizeof(uploader->complete), "%s", current->run.id);
+	}
+	uploader->left = false;
+	uploader->err = err;
+	return r < 0 ? r : spool_runs(pass_archived, uploader, err);
+}
+
+/* Waits, and trims the spool meanwhile, since traind goes on. An error of the trimming is only logged for
+ * debugging: the pass met the same one and said so. */
+static void back_off(struct uploader *uploader, int ms)
+{
+	struct error err;
+
+	for (;; alive_tick(uploader->worker)) {
+		if (upload_trim_spool(&err) < 0)
+			log_debug("%s", err.text);
+		if (ms <= 0)
+			return;
+		(void)usleep((ms < (int)SCAN_MS ? (useconds_t)ms : SCAN_MS) * 1000);
+		ms -= (int)SCAN_MS;
+	}
+}
+
+/* ---- The page ---- */
+
+void uploader_open_page(struct uploader *uploader)
+{
+	struct error err;
+
+	if (status_open(STATUS_UPLOADD, &uploader->page, &err) < 0)
+		log_warning("no status page: %s", err.text);
+}
+
+static void publish(struct uploader *uploader, const char *phase, const char *text)
+{
+	const struct upload *current = &uploader->current;
+	struct status_uploadd *uploadd = &uploader->status.uploadd;
+	struct store_counters counters = { 0 };
+
+	if (current->store)
+		counters = store_counters_of(current->store);
+	if (current->store && current->latest != uploadd->checkpoint_step) {
+		uploadd->checkpoint_us = *uploader->status.run_id ? (uint64_t)time(NULL) * 1000000 : 0;
+		uploadd->checkpoint_step = current->latest;
+	}
+	uploadd->bytes = counters.bytes_out;
+	uploadd->retries = store_counters_retries(&counters);
+	(void)snprintf(uploader->status.run_id, sizeof(uploader->status.run_id), "%s", current->run.id);
+	(void)snprintf(uploader->status.phase, sizeof(uploader->status.phase), "%s", phase);
+	(void)snprintf(uploader->status.text, sizeof(uploader->status.text), "%.255s", text);
+	if (uploader->page)
+		status_write(uploader->page, &uploader->status);
+}
+
+/* The first failure is an event; the failures that follow it are log lines. */
+static void say_failing(const struct uploader *uploader, int back_off_ms)
+{
+	const char *text = uploader->err->text;
+
+	if (back_off_ms == (int)BACK_OFF_MS)
+		event_send(&(struct event){ .id = EVENT_UPLOADS_FAILING, .run_id = uploader->current.run.id },
+			   "%s, trying again in %d s", text, back_off_ms / 1000);
+	else
+		log_warning("%s, trying again in %d s", text, back_off_ms / 1000);
+}
+
+int uploader_run(struct uploader *uploader, struct error *err)
+{
+	int back_off_ms = BACK_OFF_MS;
+
+	for (;;) {
+		int r;
+
+		alive_lease(uploader->worker, NULL, UPLOAD_QUIET_S);
+		r = pass(uploader, err);
+		alive_lease_end(uploader->worker);
+		publish(uploader, r < 0 || uploader->left ? "waiting" : "watching",
+			r < 0            ? err->text
+			: uploader->left ? "runs of earlier nights are not all in the store"
+					 : "the spool");
+		if (r == 0 && uploader->drain && !uploader->left &&
+		    strcmp(uploader->complete, uploader->current.run.id) == 0)
+			return 0;
+		if (r == 0) {
+			alive_progress();
+			if (back_off_ms > (int)BACK_OFF_MS)
+				event_send(&(struct event){ .id = EVENT_UPLOADS_BACK,
+							    .run_id = uploader->current.run.id },
+					   "uploading works again");
+			back_off_ms = BACK_OFF_MS;
+			watch_wait(&uploader->watch, SCAN_MS);
+			continue;
+		}
+		if (!may_pass(err))
+			return r;
+		say_failing(uploader, back_off_ms);
+		notify_status("waiting: %s", err->text);
+		back_off(uploader, back_off_ms);
+		back_off_ms = 2 * back_off_ms < (int)BACK_OFF_MAX_MS ? 2 * back_off_ms : (int)BACK_OFF_MAX_MS;
+	}
+}
