@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The status object's parts from pages and records that the test gives: progress, figures, checkpoints, the
+ * one word and its reason; metrics of a status object; and the mark of a run that begins.
+ */
+#include "controld/status/beginning.c" // NOLINT(bugprone-suspicious-include)
+#include "controld/status/conf.c"      // NOLINT(bugprone-suspicious-include)
+#include "controld/status/figure.c"    // NOLINT(bugprone-suspicious-include)
+#include "controld/status/health.c"    // NOLINT(bugprone-suspicious-include)
+#include "controld/status/metrics.c"   // NOLINT(bugprone-suspicious-include)
+#include "controld/status/node.c"      // NOLINT(bugprone-suspicious-include)
+#include "controld/status/stalls.c"    // NOLINT(bugprone-suspicious-include)
+#include "controld/status/training.c"  // NOLINT(bugprone-suspicious-include)
+#include "controld/status/view.c"      // NOLINT(bugprone-suspicious-include)
+#include "controld/status/watch.c"     // NOLINT(bugprone-suspicious-include)
+#include "tests/unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define NOW_US UINT64_C(1767225600000000)
+#define RUN    "night-20260101-023000"
+
+cJSON *status_object(struct box *box)
+{
+	(void)box;
+	return NULL;
+}
+
+/* One member as text: "0.5", "null", "\"running\"". */
+static void assert_member(const cJSON *object, const char *path, const char *expected)
+{
+	const cJSON *item = json_member(object, path);
+	CLEANUP(free_ptr) char *found = item ? cJSON_PrintUnformatted(item) : strdup("nothing");
+
+	if (strcmp(found, expected) != 0)
+		fail_msg("%s: found %s, expected %s", path, found, expected);
+}
+
+static struct status trainer(void)
+{
+	struct status page = { .pid = getpid(),
+			       .started_us = NOW_US - 100000000,
+			       .updated_us = NOW_US,
+			       .run_id = RUN,
+			       .phase = "training",
+			       .text = "epoch 2 of 4",
+			       .traind = { .epoch = 1,
+					   .epochs = 4,
+					   .step = 150,
+					   .epoch_step = 50,
+					   .epoch_steps = 100,
+					   .loss = 0.5,
+					   .accuracy = 0.75,
+					   .validation_loss = NAN,
+					   .validation_accuracy = NAN,
+					   .throttled_us = 1500000 } };
+
+	return page;
+}
+
+/* ---- Figures ---- */
+
+static void test_a_run_at_work(void **state)
+{
+	struct box box = { 0 };
+	struct status page = trainer();
+	struct view view = { .box = &box, .id = RUN, .state = "running", .traind = &page, .now_us = NOW_US };
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	CLEANUP(json_free)
+	cJSON *record = cJSON_Parse("{\"id\":\"" RUN
+				    "\",\"state\":\"running\",\"epochs\":[{\"step\":100,\"loss\":9}]}");
+
+	(void)state;
+	view.record = record;
+	training_add_run(object, &view);
+	training_add_work(object, &view);
+	assert_member(object, "run.id", "\"" RUN "\"");
+	assert_member(object, "run.reason", "null");
+	assert_member(object, "run.epochs_done", "1");
+	assert_member(object, "progress.epoch", "2");
+	assert_member(object, "progress.epochs", "4");
+	assert_member(object, "progress.step", "150");
+	assert_member(object, "progress.percent", "37.5");
+	assert_member(object, "progress.eta_s", "null"); /* one sample makes no rate */
+	assert_member(object, "rates.records_per_s", "null");
+	assert_member(object, "loss", "0.5");
+	assert_member(object, "validation_loss", "null");
+	assert_member(object, "checkpoint.step", "null");
+	assert_member(object, "checkpoint.safe", "null");
+	assert_member(object, "order", "null");
+	assert_member(object, "cache", "null");
+	assert_member(object, "throttled_s", "1.5");
+	assert_member(object, "fetch.run", "null");
+}
+
+static void test_rates(void **state)
+{
+	struct box box = { 0 };
+	struct watched *of = &box.watch.of[STATUS_TRAIND];
+	struct view view = { .box = &box, .id = RUN, .state = "running" };
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	struct timespec now;
+
+	(void)state;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	of->count = 2;
+	for (unsigned i = 0; i < 2; i++) {
+		of->sample[i] = trainer();
+		of->sample[i].updated_us = (uint64_t)now.tv_sec * 1000000 - 10000000 + i * 10000000;
+	}
+	of->sample[0].traind.step = 100;
+	of->sample[1].traind.rows = 6400;
+	of->sample[1].traind.busy_us = 5000000;
+	view.traind = watch_newest(&box.watch, STATUS_TRAIND);
+	training_add_run(object, &view);
+	assert_member(object, "progress.eta_s", "50"); /* 250 steps left, 5 a second */
+	assert_member(object, "rates.records_per_s", "640");
+	assert_member(object, "rates.gpu_busy_percent", "50");
+	assert_member(object, "rates.waiting_percent", "0");
+	assert_member(object, "rates.bytes_per_s", "null");
+	assert_member(object, "run", "null");
+	/* A page that nobody writes any more says nothing of now. */
+	of->sample[0].updated_us -= 100000000;
+	of->sample[1].updated_us -= 100000000;
+	assert_true(isnan(watch_rate(&box.watch, STATUS_TRAIND, offsetof(struct status, traind.rows))));
+}
+
+static void test_a_run_that_ended(void **state)
+{
+	struct box box = { 0 };
+	struct view view = { .box = &box, .id = RUN, .state = "finished", .now_us = NOW_US };
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	CLEANUP(json_free)
+	cJSON *record =
+		cJSON_Parse("{\"throttled_s\":3,\"epochs\":[{\"step\":100,\"loss\":9},"
+			    "{\"step\":200,\"loss\":0.25,\"accuracy\":0.5,\"validation_loss\":0.125}]}");
+
+	(void)state;
+	view.record = record;
+	training_add_run(object, &view);
+	training_add_work(object, &view);
+	assert_member(object, "progress.epoch", "2");
+	assert_member(object, "progress.step", "200");
+	assert_member(object, "progress.percent", "100");
+	assert_member(object, "loss", "0.25");
+	assert_member(object, "validation_loss", "0.125");
+	assert_member(object, "validation_accuracy", "null");
+	assert_member(object, "throttled_s", "3");
+	assert_member(object, "upload_retries", "null");
+}
+
+static void test_checkpoints(void **state)
+{
+	static const struct {
+		const char *label;
+		uint64_t step, uploaded;
+		const char *safe;
+	} cases[] = {
+		{ "the store has the newest", 300, 300, "true" },
+		{ "the store is behind", 300, 200, "false" },
+		{ "nothing is uploaded yet", 300, 0, "false" },
+		{ "there is no checkpoint", 0, 0, "null" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct box box = { 0 };
+		struct status traind = trainer(), uploadd = { .run_id = RUN };
+		struct view view = {
+			.box = &box, .id = RUN, .state = "running", .traind = &traind, .uploadd = &uploadd
+		};
+		CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+
+		traind.traind.checkpoint_step = cases[i].step;
+		traind.traind.checkpoint_us = cases[i].step ? NOW_US : 0;
+		uploadd.uploadd.checkpoint_step = cases[i].uploaded;
+		training_add_run(object, &view);
+		assert_member(object, "checkpoint.safe", cases[i].safe);
+	}
+}
+
+/* ---- The word and its reason ---- */
+
+static void test_health(void **state)
+{
+	static const struct {
+		const char *label, *state, *record, *degraded, *phase;
+		bool begins, dead, full_disk, no_trainer;
+		const char *word, *why;
+	} cases[] = {
+		{ .label = "no run",
+		  .state = "idle",
+		  .word = "idle",
+		  .why = "there was no run yet, and there is no configuration: kiln config apply FILE" },
+		{ .label = "at work",
+		  .state = "running",
+		  .record = "{}",
+		  .word = "running",
+		  .why = "epoch 2 of 4" },
+		{ .label = "a run begins",
+		  .state = "idle",
+		  .begins = true,
+		  .word = "beginning",
+		  .why = "a run was asked for, and kiln-begin is at it" },
+		{ .label = "a halt",
+		  .state = "running",
+		  .record = "{\"reason\":\"too hot\"}",
+		  .word = "degraded",
+		  .why = "too hot" },
+		{ .label = "the reason of a run that ended is no alarm",
+		  .state = "failed",
+		  .record = "{\"reason\":\"too hot\"}",
+		  .word = "failed",
+		  .why = "too hot" },
+		{ .label = "a daemon's own word",
+		  .state = "running",
+		  .record = "{}",
+		  .phase = "degraded",
+		  .word = "degraded",
+		  .why = "traind: epoch 2 of 4" },
+		{ .label = "a daemon's mark",
+		  .state = "running",
+		  .record = "{}",
+		  .degraded = "small pages",
+		  .word = "degraded",
+		  .why = "traind: small pages" },
+		{ .label = "a daemon that is gone",
+		  .state = "running",
+		  .record = "{}",
+		  .dead = true,
+		  .word = "degraded",
+		  .why = "traind does not run: epoch 2 of 4" },
+		{ .label = "gone after the run's end",
+		  .state = "finished",
+		  .record = "{}",
+		  .dead = true,
+		  .word = "finished",
+		  .why = NULL },
+		{ .label = "no trainer a while after the begin",
+		  .state = "running",
+		  .record = "{\"started_s\":1767225000}",
+		  .no_trainer = true,
+		  .word = "degraded",
+		  .why = "kiln-traind has not begun; kiln log tells why" },
+		{ .label = "a full disk",
+		  .state = "running",
+		  .record = "{}",
+		  .full_disk = true,
+		  .word = "degraded",
+		  .why = "the disk has 4.0 % left" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct box box = { 0 };
+		struct status page = trainer();
+		CLEANUP(json_free) cJSON *record = cases[i].record ? cJSON_Parse(cases[i].record) : NULL;
+		CLEANUP(json_free)
+		cJSON *disk =
+			cJSON_Parse(cases[i].full_disk ? "{\"free_percent\":4}" : "{\"free_percent\":50}");
+		CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+		struct view view = { .box = &box,
+				     .record = record,
+				     .state = cases[i].state,
+				     .begins = cases[i].begins,
+				     .traind = cases[i].record && !cases[i].no_trainer ? &page : NULL,
+				     .disk = disk,
+				     .now_us = NOW_US };
+		const char *word, *why;
+
+		if (cases[i].dead) {
+			page.pid = 0;
+			page.updated_us -= 60000000;
+		}
+		if (cases[i].phase)
+			(void)snprintf(page.phase, sizeof(page.phase), "%s", cases[i].phase);
+		if (cases[i].degraded)
+			(void)snprintf(page.degraded, sizeof(page.degraded), "%s", cases[i].degraded);
+		health_add(object, &view);
+		word = cJSON_GetStringValue(json_member(object, "state"));
+		why = cJSON_GetStringValue(json_member(object, "why"));
+		if (strcmp(word, cases[i].word) != 0 || !cases[i].why != !why ||
+		    (why && strcmp(why, cases[i].why) != 0))
+			fail_msg("%s: found %s, \"%s\"", cases[i].label, word, why ? why : "nothing");
+	}
+}
+
+/* A record that cannot be read, and metrics that cannot be written. */
+static void test_health_of_the_box(void **state)
+{
+	struct box box = { .metrics.error = "/x/kiln.prom: Permission denied" };
+	struct view view = { .box = &box, .state = "idle", .now_us = NOW_US };
+	CLEANUP(json_free) cJSON *first = cJSON_CreateObject();
+	CLEANUP(json_free) cJSON *second = cJSON_CreateObject();
+
+	(void)state;
+	health_add(first, &view);
+	assert_member(first, "state", "\"degraded\"");
+	assert_member(first, "why", "\"control.metrics_dir: /x/kiln.prom: Permission denied\"");
+	(void)error_set(&view.record_error, -EBADMSG, "run.json: damaged");
+	health_add(second, &view);
+	assert_member(second, "why", "\"run.json: damaged\"");
+}
+
+/* ---- Stalls and metrics ---- */
+
+static void test_stalls(void **state)
+{
+	struct status fetchd = { .run_id = RUN, .started_us = NOW_US, .updated_us = NOW_US + 8000000 };
+	CLEANUP(json_free) cJSON *object = NULL;
+
+	(void)state;
+	fetchd.fetchd.stalled_us[STALL_TRANSFER] = 2500000;
+	fetchd.fetchd.stalled = STALL_TRANSFER + 1;
+	object = stalls_object(&fetchd, NULL);
+	assert_member(object, "observed_s", "8");
+	assert_member(object, "device_waited_s", "null");
+	assert_member(object, "now.stage", "\"transfer\"");
+	assert_member(object, "now.key", "null");
+	assert_int_equal(cJSON_GetArraySize(json_member(object, "stages")), STALL_STAGES);
+	assert_member(cJSON_GetArrayItem(json_member(object, "stages"), STALL_TRANSFER), "waited_s", "2.5");
+}
+
+static void test_metrics(void **state)
+{
+	CLEANUP(json_free)
+	cJSON *status =
+		cJSON_Parse("{\"state\":\"running\",\"loss\":0.5,\"accuracy\":null,\"fetch_retries\":3,"
+			    "\"progress\":{\"percent\":25},\"temperatures\":[{\"name\":\"a "
+			    "\\\"b\\\"\",\"celsius\":40}]}");
+	CLEANUP(free_ptr) char *text = metrics_text(status);
+
+	(void)state;
+	assert_non_null(strstr(text, "\nkiln_state{state=\"running\"} 1\n"));
+	assert_non_null(strstr(text, "\nkiln_state{state=\"idle\"} 0\n"));
+	assert_non_null(strstr(text, "\nkiln_loss 0.5\n"));
+	assert_null(strstr(text, "kiln_accuracy"));
+	assert_non_null(strstr(text, "\nkiln_fetch_retries_total 3\n"));
+	assert_non_null(strstr(text, "\nkiln_progress_ratio 0.25\n"));
+	assert_non_null(strstr(text, "\nkiln_temperature_celsius{sensor=\"a \\\"b\\\"\"} 40\n"));
+	assert_string_equal(text + strlen(text) - 6, "# EOF\n");
+}
+
+/* ---- A run that begins ---- */
+
+static void touch(enum path folder, const char *name)
+{
+	char path[PATH_BYTES];
+	FILE *file;
+	struct error err;
+
+	assert_int_equal(path_make(path_of(folder, NULL, path), &err), 0);
+	file = fopen(path_of(folder, name, path), "w");
+	assert_non_null(file);
+	(void)fputs("running\n", file);
+	(void)fclose(file);
+}
+
+static void test_beginning(void **state)
+{
+	struct beginning beginning = { 0 };
+
+	(void)state;
+	assert_false(beginning_is(&beginning, ""));
+	beginning_mark(&beginning, false);
+	assert_true(beginning_is(&beginning, ""));
+	/* kiln-begin made a new run. */
+	assert_false(beginning_is(&beginning, RUN));
+	assert_false(beginning_is(&beginning, ""));
+	/* kiln-begin gave it up. Files are stamped by a coarse clock: wait for its next tick. */
+	beginning_mark(&beginning, false);
+	beginning.since.tv_sec--;
+	assert_true(beginning_is(&beginning, ""));
+	touch(PATH_RUNS, RUN_UNBEGUN_FILE);
+	assert_false(beginning_is(&beginning, ""));
+	beginning_mark(&beginning, false);
+	beginning_forget(&beginning);
+	assert_false(beginning_is(&beginning, ""));
+}
+
+int main(void)
+{
+#define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+	const struct CMUnitTest tests[] = {
+		IN_SCRATCH(test_a_run_at_work),    IN_SCRATCH(test_rates),
+		IN_SCRATCH(test_a_run_that_ended), IN_SCRATCH(test_checkpoints),
+		IN_SCRATCH(test_health),           IN_SCRATCH(test_health_of_the_box),
+		cmocka_unit_test(test_stalls),     cmocka_unit_test(test_metrics),
+		IN_SCRATCH(test_beginning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
