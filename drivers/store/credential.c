@@ -17,7 +17,8 @@ void credential_clear(struct credential *credential)
 	mbedtls_platform_zeroize(credential, sizeof(*credential));
 }
 
-/* Values go into headers: printable ASCII without spaces, and they must fit. */
+/* Copies a value that goes into a header: printable ASCII without spaces. False: it is not, or it does not
+ * fit. */
 static bool copy_value(char *out, size_t out_bytes, const char *value, size_t bytes)
 {
 	if (bytes >= out_bytes)
@@ -30,7 +31,7 @@ static bool copy_value(char *out, size_t out_bytes, const char *value, size_t by
 	return true;
 }
 
-/* Other names (region, output, ...) are none of ours. */
+/* Reads one setting; other names (region, output, ...) are ignored. */
 static bool read_setting(struct credential *credential, const char *name, size_t name_bytes,
 			 const char *value, size_t bytes)
 {
@@ -151,7 +152,7 @@ static bool name_is_valid(const char *name)
 	return bytes >= 1 && bytes <= 64;
 }
 
-/* The text of its file, which the caller wipes. */
+/* Reads the text of a credential file. The caller wipes it. */
 static int read_text(const char *name, char **ret_text, uint64_t *ret_bytes, struct error *err)
 {
 	const char *directory = getenv("CREDENTIALS_DIRECTORY");
@@ -164,7 +165,7 @@ static int read_text(const char *name, char **ret_text, uint64_t *ret_bytes, str
 	    access(path, F_OK) < 0)
 		(void)path_of(PATH_CREDENTIALS, name, path);
 	r = file_read(path, FILE_BYTES_MAX, ret_text, ret_bytes, err);
-	/* What a unit says in the place of one that is not there (SetCredential=). */
+	/* A unit sets "-" (SetCredential=) for a credential that the box does not have. */
 	if (r == 0 && strcmp(*ret_text, "-") == 0) {
 		free(TAKE(*ret_text));
 		return error_set(err, -EKEYREJECTED, "credential '%s': this box has none of that name", name);

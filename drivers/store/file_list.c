@@ -55,8 +55,7 @@ struct listing {
 	size_t root_bytes; /* of path: root and the slash behind it */
 };
 
-/* Whether a key that begins with `start` can match: both agree as far as the glob's literal beginning goes.
- */
+/* Whether a key that begins with `start` can match the glob: its literal beginning agrees with `start`. */
 static bool may_match(const char *glob, const char *start)
 {
 	size_t literal = store_glob_literal(glob), bytes = strlen(start);
@@ -80,7 +79,7 @@ static int read_folder(const struct listing *listing, struct entries *entries, s
 			continue;
 		if (fstatat(dirfd(folder), entry->d_name, &st,
 			    entry->d_type == DT_UNKNOWN ? AT_SYMLINK_NOFOLLOW : 0) < 0)
-			continue; /* gone meanwhile, or a link to nowhere */
+			continue; /* removed meanwhile, or a link that leads nowhere */
 		if (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && !link))
 			r = entries_add(entries, entry->d_name, S_ISDIR(st.st_mode));
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A put writes a temporary file beside its target under flock(2), syncs it, renames it and syncs the folder,
- * so a reader or a power cut sees the old object or the new one. One that is to be new is linked there
- * instead, which fails where there is one.
+ * so a reader or a power cut sees the old object or the new one. A put of a new object alone links the
+ * temporary file to its name, which fails where the name exists.
  */
 #include "drivers/store/file.h"
 
@@ -21,8 +21,8 @@ static int sync_folder(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Make the folders above the file at `path`; a new one is synced into its parent. `path` comes back as it
- * was. */
+/* Makes the folders above the file at `path`, and syncs each new one into its parent. `path` is the same
+ * afterwards. */
 static int make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -105,7 +105,8 @@ static int write_and_rename(const char *path, const char *temporary, int fd, con
 	return sync_folder(folder[0] ? folder : "/");
 }
 
-/* A delete by another process may remove a folder that just became empty: then make it again. */
+/* Makes and locks a temporary file. Another process may delete the folder between, as empty: then the folder
+ * is made again. */
 static int make_temporary(char *path, char temporary[static FILE_PATH_BYTES], int *ret_fd)
 {
 	int folder = (int)(strrchr(path, '/') - path), r;
@@ -165,7 +166,7 @@ int file_put_file(struct store *store, const char *key, int fd, uint64_t bytes, 
 	return r < 0 ? r : put_source(file_store_of(store), key, &source, err);
 }
 
-/* Folders that become empty go too, as there are none in a bucket. */
+/* Removes folders that become empty too: a bucket has no folders. */
 int file_delete(struct store *store, const char *key, struct error *err)
 {
 	struct file_store *file = file_store_of(store);
@@ -190,7 +191,7 @@ int file_delete(struct store *store, const char *key, struct error *err)
 	return r == 0 || r == -ENOENT ? 0 : error_set(err, r, "%s: %s", path, strerror(-r));
 }
 
-/* A temporary file whose writer lives is locked and stays. */
+/* Removes a temporary file, unless its writer lives: then the file is locked. */
 static void remove_if_stale(int folder, const char *name)
 {
 	CLEANUP(close_fd) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -84,13 +84,15 @@ static void read_url(struct s3_store *s3, const char *url)
 static void set_host(struct s3_store *s3, const char *scheme, const char *host, const char *port)
 {
 	s3->tls = !strcmp(scheme, "https");
-	/* curl's Host: header leaves the scheme's own port out, and so must the one that is signed. */
+	/* curl's Host: header leaves out the scheme's own port, so the signed header must leave it out too.
+	 */
 	if (port && !strcmp(port, s3->tls ? "443" : "80"))
 		port = NULL;
 	(void)snprintf(s3->host, sizeof(s3->host), "%s%s%s", host, port ? ":" : "", port ? port : "");
 }
 
-/* Read by curl, which writes some hosts in another way. */
+/* Parses the endpoint with curl, which changes how some hosts are written: the host that is signed must be
+ * the host that curl sends. */
 static int read_endpoint(struct s3_store *s3, const char *endpoint, struct error *err)
 {
 	CLEANUP(s3_url_free) CURLU *url = curl_url();
@@ -114,7 +116,8 @@ static void use_aws(struct s3_store *s3)
 		       strncmp(s3->region, "cn-", 3) ? "" : ".cn");
 }
 
-/* Virtual where AWS is meant; a dot in a bucket's name does not match AWS's wildcard certificate. */
+/* Virtual-hosted style on AWS, unless the bucket's name has a dot, which AWS's wildcard certificate does not
+ * match. */
 static void choose_style(struct s3_store *s3, int style)
 {
 	char host[CONFIG_HOST_MAX + sizeof(":65535")];
@@ -128,7 +131,7 @@ static void choose_style(struct s3_store *s3, int style)
 	(void)snprintf(s3->host, sizeof(s3->host), "%s.%s", s3->bucket, host);
 }
 
-/* `where` is as config_store_check() wants it, so everything fits. */
+/* config_store_check() has checked `where`, so everything fits. */
 static int configure(struct s3_store *s3, const struct config_store *where, struct error *err)
 {
 	const char *region = where->region && where->region[0] ? where->region : REGION_DEFAULT;
@@ -168,7 +171,7 @@ int store_s3_open(const struct config_store *where, const struct store_options *
 	s3->store = (struct store){ .ops = &s3_ops, .url = strdup(where->url), .options = *options };
 	if (!s3->store.url)
 		return error_set(err, -ENOMEM, "no memory for a store");
-	/* Without it they are allocated one by one. */
+	/* Without the pool, calls are allocated one by one. */
 	s3->pool_calls = options->requests ? options->requests + S3_HEDGES_MAX : 0;
 	s3->pool = s3->pool_calls ? malloc(s3->pool_calls * sizeof(*s3->pool)) : NULL;
 	r = http_open(&http, &s3->http, err);

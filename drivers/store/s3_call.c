@@ -41,7 +41,7 @@ int s3_full_key(const struct s3_store *s3, const char *key, char out[static S3_F
 
 /* ---- What is sent ---- */
 
-/* The path is signed as it is sent: encoded once, with "//", "." and ".." left alone. */
+/* The path is signed as it is sent: encoded once, with "//", "." and ".." unchanged. */
 static int make_path(const struct s3_call *call, char *out, size_t out_bytes, struct error *err)
 {
 	const struct s3_store *s3 = call->s3;
@@ -125,7 +125,7 @@ static int prepare(struct http_request *request, struct error *err)
 	bool verbatim;
 	int r;
 
-	if (!call->follow) { /* a first attempt, or one more from the beginning */
+	if (!call->follow) { /* not after a redirect: begin at our own host */
 		call->location[0] = call->host[0] = 0;
 		call->redirects = 0;
 	}
@@ -191,7 +191,7 @@ static int check_range(struct s3_call *call, uint64_t *ret_total, struct error *
 					 text);
 		*ret_total = range.total;
 		if (call->pin && range.total != HTTP_RANGE_UNKNOWN && range.total != call->pin->bytes)
-			return 0; /* check_pin() has the better words */
+			return 0; /* check_pin() says it better */
 		if (range.first != call->offset || range.last != call->offset + call->bytes - 1)
 			return error_set(err, -EBADMSG,
 					 "asked for bytes %" PRIu64 "-%" PRIu64 ", the answer has '%.80s'",

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* S3 API, "List of error codes"; those whose status alone says too little. */
+/* S3 API, "List of error codes": the codes whose HTTP status alone says too little. */
 static const struct {
 	const char *code;
 	int result;
@@ -17,7 +17,7 @@ static const struct {
 	{ "ExpiredToken", -EACCES, RETRY_NEVER },
 	{ "InvalidToken", -EACCES, RETRY_NEVER },
 	{ "TokenRefreshRequired", -EACCES, RETRY_NEVER },
-	{ "RequestTimeTooSkewed", -ETIME, RETRY_NEVER }, /* as it is; the clock may be set any time */
+	{ "RequestTimeTooSkewed", -ETIME, RETRY_NEVER }, /* only setting the clock helps */
 	{ "PreconditionFailed", -ESTALE, RETRY_NEVER },
 	{ "EntityTooLarge", -EFBIG, RETRY_NEVER },
 	{ "QuotaExceeded", -EDQUOT, RETRY_NEVER },
@@ -65,7 +65,7 @@ static int result_of(long status, const char *code, enum retry_class *retry)
 	return result_of_status(status);
 }
 
-/* A server's words, on one line. */
+/* Makes a server's text one line. */
 static void one_line(char *text)
 {
 	for (; *text; text++)
@@ -82,7 +82,8 @@ static const char *host_of(const struct s3_call *call, char *out, size_t out_byt
 	return out;
 }
 
-/* What a person needs besides the server's own words. */
+/* Adds what the server's text does not say: its clock, the bucket's region, a redirect, missing credentials.
+ */
 static void add_advice(const struct s3_call *call, char *out, size_t out_bytes)
 {
 	const struct s3_error *error = &call->error;

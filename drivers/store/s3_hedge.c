@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SLOW_MEDIANS  4u               /* a range that takes this many medians is slow ... */
-#define SLOW_LEAST_US UINT64_C(200000) /* ... but not below this: jitter */
+#define SLOW_MEDIANS  4u               /* a range that takes longer than this many medians is slow ... */
+#define SLOW_LEAST_US UINT64_C(200000) /* ... but never below this: jitter */
 #define SAMPLES_LEAST (S3_HEDGE_SAMPLES / 4)
 #define NEVER         UINT64_MAX
 
@@ -52,7 +52,7 @@ static struct s3_spare *free_spare(struct s3_hedge *hedge)
 	return NULL;
 }
 
-/* A range of its own is always in the budget, so that a small run's last range can be asked for twice. */
+/* The first twin is always in the budget, so that the last range of a small run can have one. */
 static bool affordable(const struct s3_store *s3, uint64_t bytes)
 {
 	const struct s3_hedge *hedge = &s3->hedge;
@@ -80,7 +80,7 @@ static void ask_twice(struct s3_store *s3, struct s3_call *slow, struct s3_spare
 	s3_call_start(twin);
 }
 
-/* The range that is in flight for the longest time and was asked for once. */
+/* The range that has been in flight for the longest time and has no twin; NULL = none. */
 static struct s3_call *slowest(const struct s3_store *s3)
 {
 	for (struct http_request *at = http_in_flight(s3->http); at; at = at->next) {
@@ -161,7 +161,7 @@ bool s3_hedge_settle(struct s3_call *call)
 	return true;
 }
 
-/* It is touched by the first range that is asked for twice. */
+/* The memory costs pages only once a range is asked for twice. */
 int s3_hedge_open(struct s3_hedge *hedge, const struct store_options *options, struct error *err)
 {
 	if (!options->hedge_percent || !options->hedge_bytes)

@@ -83,7 +83,7 @@ int s3_list(struct store *store, const char *glob,
 	/* Every key that matches begins with the glob's literal part, so the server need not list others. */
 	if ((size_t)snprintf(prefix, sizeof(prefix), "%s%.*s", listing.s3->prefix,
 			     (int)store_glob_literal(glob), glob ? glob : "") >= sizeof(prefix))
-		return 0; /* longer than any key */
+		return 0; /* longer than any key: nothing matches */
 	while (more && r == 0) {
 		CLEANUP(s3_document_done) struct s3_document document = { 0 };
 

@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uploads in parts, a few at once, each read from the file while it is sent: memory does not depend on the
- * part size. A part's ETag is compared with its MD5, the finished object's size with the file's. Whatever
- * fails, the upload is aborted; one whose process was killed is left for store_abort_stale().
+ * A multipart upload: begin, parts, complete.
+ *
+ * Why it is safe to be killed anywhere: the parts are no object. Readers see nothing, or the object before,
+ * until the server answers the complete call; then they see the whole new object. An upload that fails is
+ * aborted here; an upload whose process was killed stays on the server, costs space there, and is removed by
+ * store_abort_stale() of the next process.
+ *
+ * The commit may be lost: the server completes the upload, and its answer does not arrive. The next attempt
+ * is then answered NoSuchUpload. So an object with exactly the ETag that these parts make, and the file's
+ * size, counts as success.
+ *
+ * A few parts are sent at once, each read from the file while it is sent, so memory does not depend on the
+ * part size. Each part's ETag is compared with its MD5, and the size of the finished object with the file's.
  */
 #include "drivers/digest/digest.h"
 #include "drivers/store/s3.h"
@@ -16,7 +26,7 @@
 
 #define PARTS_MAX        10000u /* S3 User Guide, "Amazon S3 multipart upload limits" */
 #define PARTS_AT_ONCE    4u
-#define PART_XML_BYTES   (STORE_ETAG_MAX * 6 + 80) /* an ETag of nothing but '"' */
+#define PART_XML_BYTES   (STORE_ETAG_MAX * 6 + 80) /* an ETag may be all '"', each escaped */
 #define STALE_ROUNDS_MAX 1000u
 #define MD5_BYTES        16u
 
@@ -72,7 +82,7 @@ static int abort_upload(struct s3_store *s3, const char *full_key, const char *i
 	return r == -ENOENT ? 0 : r;
 }
 
-/* The few characters that XML wants escaped; an ETag may hold '&' as far as we know. */
+/* Escapes what XML wants escaped. An ETag is opaque, so it may hold such a character. */
 static size_t append_escaped(char *out, const char *text)
 {
 	char *to = out;
@@ -121,7 +131,8 @@ static bool unhex(const char *text, uint8_t md5[static MD5_BYTES])
 	return !text[2 * MD5_BYTES];
 }
 
-/* The ETag that S3 gives an object of these parts; false when the parts' own are no MD5s. */
+/* The ETag that S3 gives an object of these parts: the MD5 of the parts' MD5s. False: the parts' ETags are no
+ * MD5s (an encrypted bucket). */
 static bool expected_etag(const struct upload *upload, char out[static STORE_ETAG_MAX])
 {
 	mbedtls_md5_context all;
@@ -141,7 +152,7 @@ static bool expected_etag(const struct upload *upload, char out[static STORE_ETA
 	return known;
 }
 
-/* "No such upload" may mean that an attempt completed it and its answer was lost. */
+/* Whether an earlier attempt completed the upload and its answer was lost. */
 static bool was_completed(struct upload *upload)
 {
 	struct store_object object;
@@ -181,7 +192,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 
 /* ---- Parts ---- */
 
-/* While one part is hashed, those before it are sent. */
+/* Sends the parts before while one part is hashed. */
 static void send_others(void *context)
 {
 	struct upload *upload = context;
@@ -237,7 +248,7 @@ static int end_part(struct upload *upload, struct part *part, struct error *err)
 	return r;
 }
 
-/* Places are used in turn: the one that comes next holds the part started longest ago. */
+/* The entries of in_flight are used in turn, so the next entry holds the part that was started first. */
 static int send_parts(struct upload *upload, struct error *err)
 {
 	int result = 0;

@@ -15,14 +15,15 @@ static bool ends_with(const char *text, const char *end)
 	return text_bytes >= end_bytes && !strcasecmp(text + text_bytes - end_bytes, end);
 }
 
-/* "X-Amz-Signature=" and "Signature=" are in every presigned URL of S3's. */
+/* Whether a redirect of AWS names another endpoint, and is no presigned URL: each of those has
+ * "X-Amz-Signature=" or "Signature=" in its query. */
 static bool is_other_endpoint(const struct s3_call *call, const char *host, const char *query)
 {
 	return call->s3->aws && call->s3->tls && ends_with(host, ".amazonaws.com") &&
 	       !(query && strcasestr(query, "signature="));
 }
 
-/* The location, which may be relative, made whole: into call->location, or its host into call->host. */
+/* Makes the location absolute (it may be relative), and sets call->location, or call->host. */
 static int read_location(struct s3_call *call, const char *location, struct error *err)
 {
 	CLEANUP(s3_url_free) CURLU *url = curl_url();
@@ -65,7 +66,7 @@ int s3_redirect_follow(struct s3_call *call, struct error *err)
 
 /* ---- ETags behind redirects ---- */
 
-/* FNV-1a; 0 is kept for free slots. A collision needs two of the keys in one run to share all 64 bits. */
+/* FNV-1a, never 0, which marks a free slot. A collision needs two keys of one run that share all 64 bits. */
 static uint64_t hash(const char *text)
 {
 	uint64_t value = 0xcbf29ce484222325u;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What S3's answers say: a page of ListObjectsV2 or ListMultipartUploads, the result of starting or
- * completing an upload, or an error. Each is filled by an s3_xml_element function; s3_reply_begin() empties
- * it for the next try.
+ * The content of S3's XML answers: a page of ListObjectsV2 or ListMultipartUploads, the result of starting or
+ * completing an upload, or an error. s3_reply_element() fills it, s3_reply_begin() empties it for the next
+ * attempt.
  */
 #pragma once
 

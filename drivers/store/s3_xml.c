@@ -51,7 +51,7 @@ static void XMLCALL on_end(void *context, const XML_Char *name)
 	int r;
 
 	(void)name;
-	if (xml->result) /* expat still ends an empty element whose start stopped it */
+	if (xml->result) /* expat calls this for an empty element although its start stopped the parser */
 		return;
 	xml->text[xml->text_bytes] = 0;
 	r = xml->each(xml->context, xml->path, xml->text, xml->text_bytes, &xml->err);
@@ -76,7 +76,7 @@ static void XMLCALL on_text(void *context, const XML_Char *text, int bytes)
 	xml->text_bytes += (size_t)bytes;
 }
 
-/* S3 sends none; entities could grow without bound. */
+/* S3 sends no document type; entities in one could grow without bound. */
 static void XMLCALL on_doctype(void *context, const XML_Char *name, const XML_Char *system,
 			       const XML_Char *public, int internal)
 {

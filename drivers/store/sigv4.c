@@ -54,7 +54,7 @@ int sigv4_encode(const char *text, bool keep_slash, char *out, size_t out_bytes)
 	return 0;
 }
 
-/* By encoded name, then encoded value: not by "name=value", where '=' would sort after '-' and '.'. */
+/* Sorts by encoded name, then by encoded value. Not by "name=value": '=' would sort after '-' and '.'. */
 static bool pair_is_before(const struct sigv4_pair *a, const struct sigv4_pair *b)
 {
 	int order = strcmp(a->name, b->name);
@@ -73,7 +73,7 @@ static int append(char *out, size_t out_bytes, size_t *used, const char *text)
 	return 0;
 }
 
-/* Encode every name and value one behind the other into `scratch`, and insert each pair in its place. */
+/* Encodes every name and value into `scratch`, one after the other, and inserts each pair in order. */
 static int encode_sorted(const struct sigv4_pair *pairs, size_t count, char *scratch, size_t scratch_bytes,
 			 struct sigv4_pair *sorted)
 {
@@ -131,7 +131,7 @@ static void feed(mbedtls_sha256_context *hash, const char *text)
 	(void)mbedtls_sha256_update_ret(hash, (const uint8_t *)text, strlen(text));
 }
 
-/* "host;x-amz-date" for both the canonical request and the Authorization header. */
+/* Writes "host;x-amz-date", for the canonical request and for the Authorization header. */
 static int signed_names(const struct sigv4_request *request, char *out, size_t out_bytes)
 {
 	size_t used = 0;
