@@ -9,14 +9,16 @@
 #include <emmintrin.h>
 #endif
 
-/* libcurl's most: against 256 KiB it saves a tenth of the CPU time a byte takes (tests/system/store
+/* libcurl's upper bound: compared with 256 KiB it saves a tenth of the CPU time a byte (tests/system/store
  * get-rate). */
 #define READ_BUFFER_BYTES   (512L << 10)
 #define UPLOAD_BUFFER_BYTES (512L << 10)
 #define PATIENCE_MS         600000L
-#define REPLY_DISCARD_BYTES (1u << 20)          /* of an error's body; then the connection is dropped */
-#define CACHED_BYTES_MAX    (UINT64_C(4) << 20) /* what is larger has left a core's caches before it is read */
-#define LINE_BYTES          64u
+#define REPLY_DISCARD_BYTES (1u << 20) /* bytes of an error's body that are read; more drop the connection \
+					*/
+#define CACHED_BYTES_MAX (UINT64_C(4) << 20) /* a larger buffer has left a core's caches before it is read \
+					      */
+#define LINE_BYTES 64u
 
 const char *http_method_name(enum http_method method)
 {
@@ -28,7 +30,7 @@ const char *http_method_name(enum http_method method)
 
 /* ---- What libcurl calls ---- */
 
-/* It has a connection, and is sent next: said now, for those who ask while the server thinks. */
+/* The request has a connection and is sent next. The time is set now, for readers while the server works. */
 static int on_connected(void *userdata, char *to, char *from, int to_port, int from_port)
 {
 	const struct http_request *request = userdata;
@@ -67,8 +69,8 @@ static size_t save_reply(struct http_request *request, const char *data, size_t 
 }
 
 #ifdef __x86_64__
-/* Straight to memory: a line that is overwritten wholly need not be read first, and nothing else leaves the
- * caches for it. That is a tenth of the CPU time between a server on loopback and the ring. */
+/* Copies past the caches: a cache line that is overwritten wholly need not be read first, and nothing else is
+ * pushed out of the caches. That saves a tenth of the CPU time between a server on loopback and the ring. */
 static void copy_to_memory(char *to, const char *from, size_t bytes)
 {
 	size_t at = -(uintptr_t)to & (LINE_BYTES - 1);
@@ -85,7 +87,7 @@ static void copy_to_memory(char *to, const char *from, size_t bytes)
 		_mm_stream_si128(out + 3, _mm_loadu_si128(line + 3));
 	}
 	memcpy(to + at, from + at, bytes - at);
-	_mm_sfence(); /* before anyone is told */
+	_mm_sfence(); /* the bytes are visible before anyone is told of them */
 }
 #else
 static void copy_to_memory(char *to, const char *from, size_t bytes)
@@ -155,7 +157,7 @@ static size_t on_send(char *to, size_t one, size_t space, void *context)
 	return bytes;
 }
 
-/* libcurl sends a body again after a kept connection turned out to be closed. */
+/* libcurl sends a body once more where a connection that it used again turned out to be closed. */
 static int on_rewind(void *context, curl_off_t offset, int origin)
 {
 	struct http_request *request = context;
@@ -241,7 +243,7 @@ void attempt_set_options(struct http_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, READ_BUFFER_BYTES);
-	/* Each connection by a look-up of its own: so they spread over an endpoint's addresses. */
+	/* Each connection has a look-up of its own, so connections spread over an endpoint's addresses. */
 	(void)curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	(void)curl_easy_setopt(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
@@ -264,9 +266,10 @@ void attempt_set_options(struct http_request *request)
 	set_method(easy, request);
 }
 
-/* ---- What it came to ---- */
+/* ---- The outcome ---- */
 
-/* A proxy that refused to open a tunnel, which libcurl reports as a connection that was cut; 0 = none did. */
+/* The error of a proxy that refused to open a tunnel, which libcurl reports as a connection that was cut; 0 =
+ * no proxy refused. */
 static int proxy_refusal(struct http_request *request, enum retry_class *ret_class)
 {
 	long status = 0;

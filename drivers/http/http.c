@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define URGENT_MAX 2u /* handles beyond the pace */
+#define URGENT_MAX 2u /* handles beyond the limit, for urgent requests */
 
 static void list_append(struct http_list *list, struct http_request *request)
 {
@@ -57,7 +57,7 @@ static void init_curl(void)
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* As the pace grows: one more idle handle. */
+/* Makes one more idle handle, as the limit grows. */
 static bool more_handles(struct http *http)
 {
 	CURL *easy = http->handles < http->options.connections_max + URGENT_MAX ? curl_easy_init() : NULL;
@@ -86,7 +86,7 @@ static int open_handles(struct http *http)
 	return 0;
 }
 
-/* Those of the curl tool; libcurl itself reads only the proxies'. */
+/* The curl tool reads these variables; libcurl itself reads only those of proxies. */
 static const char *default_ca_file(void)
 {
 	static const char *const names[] = { "CURL_CA_BUNDLE", "SSL_CERT_FILE" };
@@ -245,7 +245,8 @@ static void delay(struct http *http, struct http_request *request, uint64_t retr
 	queue_delayed(http, request);
 }
 
-/* The endpoint is there again: what its absence delayed goes on within RETRY_BASE_MS, as the pace allows. */
+/* The endpoint is there again: requests that wait for their next attempt begin it within RETRY_BASE_MS, as
+ * the pace allows. */
 static void hurry(struct http *http)
 {
 	uint64_t random_bits = 0, until = clock_ms() + RETRY_BASE_MS;
@@ -317,7 +318,7 @@ void http_submit(struct http *http, struct http_request *request)
 		list_append(&http->waiting, request);
 }
 
-/* An urgent one waits for a handle at most. */
+/* An urgent request waits only for a handle. */
 static bool may_start(struct http *http, uint32_t limit)
 {
 	const struct http_request *first = http->waiting.first;
@@ -335,7 +336,7 @@ static void start_due(struct http *http)
 		struct http_request *request = http->delayed;
 
 		http->delayed = request->next;
-		list_prepend(&http->waiting, request); /* it was there before the others */
+		list_prepend(&http->waiting, request); /* it was submitted before the others */
 	}
 	while (may_start(http, limit))
 		start(http, list_pop(&http->waiting));
@@ -389,7 +390,8 @@ int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool w
 
 		if (r < 0)
 			return r;
-		/* acquire, pairs with the release in http_wake(): what the waker did before is seen after. */
+		/* acquire, pairs with the release in http_wake(): whatever the waking thread did before is
+		 * visible after. */
 		if (*until || now >= deadline ||
 		    (wakes && atomic_exchange_explicit(&http->woken, false, memory_order_acquire)))
 			return 0;

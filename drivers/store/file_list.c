@@ -9,7 +9,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* One folder's entries; a folder's name ends in '/', so that sorting sorts whole keys bytewise. */
+/* The entries of one folder. The name of a folder ends in '/', so that sorting names sorts whole keys
+ * bytewise. */
 struct entries {
 	char **names;
 	size_t count, size;
@@ -52,7 +53,7 @@ struct listing {
 	int (*each)(void *context, const struct store_object *object);
 	void *context;
 	char path[FILE_PATH_BYTES];
-	size_t root_bytes; /* of path: root and the slash behind it */
+	size_t root_bytes; /* of path: the root and the slash after it */
 };
 
 /* Whether a key that begins with `start` can match the glob: its literal beginning agrees with `start`. */

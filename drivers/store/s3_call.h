@@ -32,7 +32,7 @@ struct s3_store {
 	struct credential credential;
 	struct s3_call *idle;        /* calls that are free for use */
 	struct s3_call *pool;        /* calls with memory from the start; NULL = each is allocated */
-	uint32_t pooled, pool_calls; /* of the pool: used so far, in all */
+	uint32_t pooled, pool_calls; /* calls of the pool: used so far, in all */
 	struct s3_seen seen;
 	struct s3_hedge hedge;
 	bool completed;                    /* a request was completed: http_drive() may return */
@@ -74,12 +74,12 @@ struct s3_call {
 	int result;
 	struct error err;
 
-	/* Of a ranged get (s3_request.c, s3_hedge.c). */
+	/* Ranged gets alone (s3_request.c, s3_hedge.c). */
 	struct store_request *request; /* of store_submit() */
 	struct s3_call *twin;          /* the other attempt at the request, in flight */
 	struct s3_spare *spare;        /* the buffer that this attempt writes to; NULL: the request's own */
 
-	/* Of s3_call.c and s3_redirect.c. */
+	/* For s3_call.c and s3_redirect.c alone. */
 	char location[HTTP_URL_BYTES]; /* where a redirect points, sent as it is and unsigned */
 	char host[S3_HOST_BYTES];      /* or AWS's other endpoint for the bucket, signed anew */
 	bool follow, redirected;

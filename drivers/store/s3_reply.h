@@ -46,7 +46,7 @@ struct s3_reply {
 void s3_reply_begin(struct s3_reply *reply);
 void s3_reply_done(struct s3_reply *reply);
 
-/* An s3_xml_element with the reply as its context; takes all the documents above. */
+/* The s3_xml_element whose context is a reply; reads all the documents above. */
 int s3_reply_element(void *context, const char *path, const char *text, size_t bytes, struct error *err);
 
 /* The key of an entry. Errors: -EBADMSG an escape that is none, a NUL, or longer than S3 allows. */

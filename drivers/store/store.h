@@ -138,7 +138,7 @@ MUST_CHECK int store_delete(struct store *store, const char *key, struct error *
 /* ---- Several ranged gets at once ---- */
 
 struct store_request {
-	const char *key; /* all of these must stay valid until completion */
+	const char *key; /* key, pin and buffer must stay valid until completion */
 	const struct store_pin *pin;
 	uint64_t offset, bytes;
 	void *buffer;

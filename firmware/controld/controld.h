@@ -11,8 +11,9 @@
  *
  * The way of a request is drawn in call/call.h.
  *
- * Threads: one, in one epoll loop. A method blocks on files alone; what takes longer is a word to kiln-steer,
- * whose answer ends the call later. So one slow client or one slow unit delays nobody.
+ * Threads: one, in one epoll loop. A method blocks on files, and on short questions to systemd and RAUC over
+ * D-Bus; longer work is a word to kiln-steer, whose answer ends the call later. So one slow client or one
+ * slow unit delays nobody.
  *
  * Who may call what: the transport gives each client a role. On the Unix socket it comes from the peer's
  * credentials (root, the groups kiln-admin, kiln-operate, kiln-view), over TLS from the OU of the client's
@@ -22,7 +23,7 @@
  * writes wishes and notes as files, and what systemd must do is one of kiln-steer's fixed words.
  *
  * Owner of memory: the server owns sessions, calls and the box; a session its connection and its buffers; a
- * call its request and result. All buffers together stay below CONTROL_BUFFERS_MAX.
+ * call its request and result. All backlogs together stay below CONTROL_BUFFERS_MAX.
  *
  * Crash: anywhere. Clients lose their connection and come again. What was asked for is on the disk before it
  * is answered (run_want, next.json, kiln.conf, the note of an update), so daemons obey it all the same. Lost

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One file of the spool into the store. */
+/* Puts one file of the spool into the store. */
 #pragma once
 
 #include "uploadd/state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run on its way to the store: what is known of the store's side and of the spool's. */
+/* A run on its way to the store: what uploadd knows of the store and of the spool. */
 #pragma once
 
 #include "core/run/run.h"

@@ -184,107 +184,103 @@ static void test_checkpoints(void **state)
 
 /* ---- The word and its reason ---- */
 
+static const struct {
+	const char *label, *state, *record, *degraded, *phase;
+	bool begins, dead, full_disk, no_trainer;
+	const char *word, *why;
+} healths[] = {
+	{ .label = "no run",
+	  .state = "idle",
+	  .word = "idle",
+	  .why = "there was no run yet, and there is no configuration: kiln config apply FILE" },
+	{ .label = "at work", .state = "running", .record = "{}", .word = "running", .why = "epoch 2 of 4" },
+	{ .label = "a run begins",
+	  .state = "idle",
+	  .begins = true,
+	  .word = "beginning",
+	  .why = "a run was asked for, and kiln-begin is at it" },
+	{ .label = "a halt",
+	  .state = "running",
+	  .record = "{\"reason\":\"too hot\"}",
+	  .word = "degraded",
+	  .why = "too hot" },
+	{ .label = "the reason of a run that ended is no alarm",
+	  .state = "failed",
+	  .record = "{\"reason\":\"too hot\"}",
+	  .word = "failed",
+	  .why = "too hot" },
+	{ .label = "a daemon's own word",
+	  .state = "running",
+	  .record = "{}",
+	  .phase = "degraded",
+	  .word = "degraded",
+	  .why = "traind: epoch 2 of 4" },
+	{ .label = "a daemon's mark",
+	  .state = "running",
+	  .record = "{}",
+	  .degraded = "small pages",
+	  .word = "degraded",
+	  .why = "traind: small pages" },
+	{ .label = "a daemon that is gone",
+	  .state = "running",
+	  .record = "{}",
+	  .dead = true,
+	  .word = "degraded",
+	  .why = "traind does not run: epoch 2 of 4" },
+	{ .label = "gone after the run's end",
+	  .state = "finished",
+	  .record = "{}",
+	  .dead = true,
+	  .word = "finished",
+	  .why = NULL },
+	{ .label = "no trainer a while after the begin",
+	  .state = "running",
+	  .record = "{\"started_s\":1767225000}",
+	  .no_trainer = true,
+	  .word = "degraded",
+	  .why = "kiln-traind has not begun; kiln log tells why" },
+	{ .label = "a full disk",
+	  .state = "running",
+	  .record = "{}",
+	  .full_disk = true,
+	  .word = "degraded",
+	  .why = "the disk has 4.0 % left" },
+};
+
 static void test_health(void **state)
 {
-	static const struct {
-		const char *label, *state, *record, *degraded, *phase;
-		bool begins, dead, full_disk, no_trainer;
-		const char *word, *why;
-	} cases[] = {
-		{ .label = "no run",
-		  .state = "idle",
-		  .word = "idle",
-		  .why = "there was no run yet, and there is no configuration: kiln config apply FILE" },
-		{ .label = "at work",
-		  .state = "running",
-		  .record = "{}",
-		  .word = "running",
-		  .why = "epoch 2 of 4" },
-		{ .label = "a run begins",
-		  .state = "idle",
-		  .begins = true,
-		  .word = "beginning",
-		  .why = "a run was asked for, and kiln-begin is at it" },
-		{ .label = "a halt",
-		  .state = "running",
-		  .record = "{\"reason\":\"too hot\"}",
-		  .word = "degraded",
-		  .why = "too hot" },
-		{ .label = "the reason of a run that ended is no alarm",
-		  .state = "failed",
-		  .record = "{\"reason\":\"too hot\"}",
-		  .word = "failed",
-		  .why = "too hot" },
-		{ .label = "a daemon's own word",
-		  .state = "running",
-		  .record = "{}",
-		  .phase = "degraded",
-		  .word = "degraded",
-		  .why = "traind: epoch 2 of 4" },
-		{ .label = "a daemon's mark",
-		  .state = "running",
-		  .record = "{}",
-		  .degraded = "small pages",
-		  .word = "degraded",
-		  .why = "traind: small pages" },
-		{ .label = "a daemon that is gone",
-		  .state = "running",
-		  .record = "{}",
-		  .dead = true,
-		  .word = "degraded",
-		  .why = "traind does not run: epoch 2 of 4" },
-		{ .label = "gone after the run's end",
-		  .state = "finished",
-		  .record = "{}",
-		  .dead = true,
-		  .word = "finished",
-		  .why = NULL },
-		{ .label = "no trainer a while after the begin",
-		  .state = "running",
-		  .record = "{\"started_s\":1767225000}",
-		  .no_trainer = true,
-		  .word = "degraded",
-		  .why = "kiln-traind has not begun; kiln log tells why" },
-		{ .label = "a full disk",
-		  .state = "running",
-		  .record = "{}",
-		  .full_disk = true,
-		  .word = "degraded",
-		  .why = "the disk has 4.0 % left" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(healths) / sizeof(healths[0]); i++) {
 		struct box box = { 0 };
 		struct status page = trainer();
-		CLEANUP(json_free) cJSON *record = cases[i].record ? cJSON_Parse(cases[i].record) : NULL;
+		CLEANUP(json_free) cJSON *record = healths[i].record ? cJSON_Parse(healths[i].record) : NULL;
 		CLEANUP(json_free)
 		cJSON *disk =
-			cJSON_Parse(cases[i].full_disk ? "{\"free_percent\":4}" : "{\"free_percent\":50}");
+			cJSON_Parse(healths[i].full_disk ? "{\"free_percent\":4}" : "{\"free_percent\":50}");
 		CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
 		struct view view = { .box = &box,
 				     .record = record,
-				     .state = cases[i].state,
-				     .begins = cases[i].begins,
-				     .traind = cases[i].record && !cases[i].no_trainer ? &page : NULL,
+				     .state = healths[i].state,
+				     .begins = healths[i].begins,
+				     .traind = healths[i].record && !healths[i].no_trainer ? &page : NULL,
 				     .disk = disk,
 				     .now_us = NOW_US };
 		const char *word, *why;
 
-		if (cases[i].dead) {
+		if (healths[i].dead) {
 			page.pid = 0;
 			page.updated_us -= 60000000;
 		}
-		if (cases[i].phase)
-			(void)snprintf(page.phase, sizeof(page.phase), "%s", cases[i].phase);
-		if (cases[i].degraded)
-			(void)snprintf(page.degraded, sizeof(page.degraded), "%s", cases[i].degraded);
+		if (healths[i].phase)
+			(void)snprintf(page.phase, sizeof(page.phase), "%s", healths[i].phase);
+		if (healths[i].degraded)
+			(void)snprintf(page.degraded, sizeof(page.degraded), "%s", healths[i].degraded);
 		health_add(object, &view);
 		word = cJSON_GetStringValue(json_member(object, "state"));
 		why = cJSON_GetStringValue(json_member(object, "why"));
-		if (strcmp(word, cases[i].word) != 0 || !cases[i].why != !why ||
-		    (why && strcmp(why, cases[i].why) != 0))
-			fail_msg("%s: found %s, \"%s\"", cases[i].label, word, why ? why : "nothing");
+		if (strcmp(word, healths[i].word) != 0 || !healths[i].why != !why ||
+		    (why && strcmp(why, healths[i].why) != 0))
+			fail_msg("%s: found %s, \"%s\"", healths[i].label, word, why ? why : "nothing");
 	}
 }
 

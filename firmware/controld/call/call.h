@@ -10,14 +10,14 @@
  *
  * Owner of a call: the session until the method returns; after CALL_LATER the word to kiln-steer, until
  * kiln-steer answered or its time is over. A client that leaves meanwhile sets call->client to NULL: the word
- * is said, so the act takes place, and its result waits under the key for a client that comes again.
+ * is said, so the act happens, and its result waits under the key for a client that comes again.
  */
 #pragma once
 
 #include "controld/call/recall.h"
 #include "controld/wire/loop.h"
 
-/* What a method returns besides 0 and a negative errno: call_end() comes later. */
+/* A method may return this besides 0 and a negative errno: call_end() comes later. */
 #define CALL_LATER 1
 
 struct box;
@@ -25,7 +25,7 @@ struct call;
 struct follow;
 struct steer;
 
-/* What all calls share. */
+/* Shared by all calls. */
 struct calls {
 	struct loop *loop;
 	struct recall recall;

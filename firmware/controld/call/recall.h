@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was done under which idempotency key. A client that lost the answer of an acting request sends the
- * request once more with the same key, and gets the first answer in the place of a second act.
+ * request once more with the same key, and gets the first answer instead of a second act.
  *
  * The table holds the last RECALL_MAX results, the oldest is replaced. It lives in memory alone: a restart of
  * controld forgets every key, as core/control/control.h tells clients.

@@ -4,7 +4,8 @@
  * bounds of the parameters.
  *
  * A method returns 0 with call->result set; CALL_LATER after steer_say(); or a negative errno with err and
- * call->code, which is CONTROL_INTERNAL unless the method sets it. No method blocks but on files.
+ * call->code, which is CONTROL_INTERNAL unless the method sets it. A method blocks on files and on short
+ * questions over D-Bus, never on a unit at work.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changes a run: a wish that traind obeys between two steps (core/run/run.h), or a word to kiln-steer.
+/* Changes of a run: a wish that traind obeys between two steps (core/run/run.h), or a word to kiln-steer.
  */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"

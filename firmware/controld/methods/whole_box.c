@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done to the whole box: each method is one word to kiln-steer, which starts a unit. */
+/* Acts on the whole box: each method is one word to kiln-steer, which starts a unit. */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/serve/session.h"
 #include "controld/methods/table.h"
-#include "controld/serve/buffer.h"
+#include "controld/serve/backlog.h"
 #include "controld/status/follow.h"
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -15,10 +15,10 @@
 
 /* ---- Memory ---- */
 
-static void clear(struct session *session, struct buffer *buffer)
+static void clear(struct session *session, struct backlog *backlog)
 {
-	session->all->buffered -= buffer->size;
-	buffer_clear(buffer);
+	session->all->buffered -= backlog->size;
+	backlog_clear(backlog);
 }
 
 static size_t memory_of(const struct session *session)
@@ -44,10 +44,10 @@ void session_say_dropped(const struct session *session, const char *why)
 
 /* Makes `bytes` more fit. Over the budget, the client that holds the most memory is dropped first: never one
  * that sends requests of the usual size. False: no memory, or this session itself holds the most. */
-static bool make_fit(struct session *session, struct buffer *buffer, size_t bytes)
+static bool make_fit(struct session *session, struct backlog *backlog, size_t bytes)
 {
 	struct sessions *all = session->all;
-	size_t growth = buffer_growth(buffer, bytes);
+	size_t growth = backlog_growth(backlog, bytes);
 	char why[96];
 
 	while (growth && all->buffered + growth > CONTROL_BUFFERS_MAX) {
@@ -59,7 +59,7 @@ static bool make_fit(struct session *session, struct buffer *buffer, size_t byte
 		session_say_dropped(found, why);
 		session_end(found);
 	}
-	if (!buffer_grow(buffer, growth))
+	if (!backlog_grow(backlog, growth))
 		return false;
 	all->buffered += growth;
 	return true;
@@ -72,11 +72,11 @@ void session_queue(struct session *session, char *line)
 {
 	size_t bytes = line ? strlen(line) : 0;
 
-	if (!buffer_bytes(&session->out))
+	if (!backlog_bytes(&session->out))
 		session->since_ms = clock_ms();
-	buffer_compact(&session->out);
+	backlog_compact(&session->out);
 	if (line && make_fit(session, &session->out, bytes))
-		buffer_append(&session->out, line, bytes);
+		backlog_append(&session->out, line, bytes);
 	else
 		session->closes = true;
 	free(line);
@@ -89,7 +89,7 @@ void session_queue_events(struct session *session)
 
 	follow_begin(session->follow);
 	for (int i = 0; i < EVENTS_MAX; i++) {
-		if (buffer_bytes(&session->out) + EVENT_SPACE > CONTROL_QUEUE_MAX ||
+		if (backlog_bytes(&session->out) + EVENT_SPACE > CONTROL_QUEUE_MAX ||
 		    !follow_next(session->follow, &line))
 			return;
 		session_queue(session, line);
@@ -98,11 +98,11 @@ void session_queue_events(struct session *session)
 
 static bool write_some(struct session *session)
 {
-	struct buffer *out = &session->out;
+	struct backlog *out = &session->out;
 
-	while (buffer_bytes(out)) {
+	while (backlog_bytes(out)) {
 		ssize_t n =
-			session->conn->type->write(session->conn, out->data + out->start, buffer_bytes(out));
+			session->conn->type->write(session->conn, out->data + out->start, backlog_bytes(out));
 
 		if (n == -EAGAIN || n == -EINTR)
 			return true;
@@ -221,7 +221,7 @@ static void handle_line(struct session *session, const char *line, size_t bytes)
 	int r;
 
 	if (!call) {
-		session_queue(session, NULL);
+		session->closes = true; /* no memory: nothing can be said */
 		return;
 	}
 	call->caller = session->conn->caller;
@@ -236,16 +236,16 @@ static void handle_line(struct session *session, const char *line, size_t bytes)
 		call_end(call, r, &err);
 }
 
-/* Handles the first whole line in the buffer. False: there is none yet. */
+/* Handles the first whole line that waits. False: there is none yet. */
 static bool next_line(struct session *session)
 {
-	struct buffer *in = &session->in;
-	size_t bytes = buffer_bytes(in);
+	struct backlog *in = &session->in;
+	size_t bytes = backlog_bytes(in);
 	char *from = in->data + in->start, *end = bytes ? memchr(from, '\n', bytes) : NULL;
 
 	if (!end && bytes < CONTROL_REQUEST_MAX) {
 		if (bytes)
-			buffer_compact(in);
+			backlog_compact(in);
 		else
 			clear(session, in);
 		return false;
@@ -274,13 +274,13 @@ static void read_some(struct session *session)
 	}
 	if (session->follow)
 		return; /* a subscriber has no more requests: its bytes are dropped */
-	if (!buffer_bytes(&session->in))
+	if (!backlog_bytes(&session->in))
 		session->since_ms = clock_ms();
 	if (!make_fit(session, &session->in, (size_t)n)) {
 		session->closes = session->sends_no_more = true;
 		return;
 	}
-	buffer_append(&session->in, chunk, (size_t)n);
+	backlog_append(&session->in, chunk, (size_t)n);
 }
 
 /* ---- Moving on ---- */
@@ -288,7 +288,7 @@ static void read_some(struct session *session)
 static void set_interest(struct session *session)
 {
 	const struct conn *conn = session->conn;
-	bool writes = buffer_bytes(&session->out) > 0;
+	bool writes = backlog_bytes(&session->out) > 0;
 	uint32_t interest = 0;
 
 	if (writes || (conn->type->wants_write && conn->type->wants_write(conn)))
@@ -308,7 +308,7 @@ static bool step(struct session *session)
 		session_end(session);
 		return false;
 	}
-	if (buffer_bytes(&session->out) || session->call)
+	if (backlog_bytes(&session->out) || session->call)
 		return false;
 	if (session->closes) {
 		session_end(session);

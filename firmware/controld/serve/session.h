@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "controld/serve/buffer.h"
+#include "controld/serve/backlog.h"
 #include "controld/serve/sessions.h"
 
 struct session {
@@ -22,12 +22,12 @@ struct session {
 	struct crowd *crowd;
 	struct session *next, **link;
 	struct conn *conn; /* NULL = the session has ended */
-	struct buffer in, out;
+	struct backlog in, out;
 	struct call *call;     /* at work elsewhere; NULL = none is */
 	struct follow *follow; /* events.subscribe; NULL = not subscribed */
 	uint64_t
 		since_ms; /* when the last step was: first byte of a line, a whole line, bytes of an answer */
-	uint32_t interest;  /* what epoll watches for */
+	uint32_t interest;  /* events that epoll watches for */
 	bool sends_no_more; /* the client closed its side */
 	bool closes;        /* ends once the answer is sent */
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define BEGINS_MS 300000u /* kiln-begin may fetch a large checkpoint from the store, which takes less */
+#define BEGINS_MS 300000u /* kiln-begin may fetch a large checkpoint from the store, in less time */
 
 static bool is_later(const struct timespec *time, const struct timespec *than)
 {
@@ -58,7 +58,7 @@ void beginning_forget(struct beginning *beginning)
 	beginning->since_ms = 0;
 }
 
-/* What kiln-begin writes once it has decided: the state of a run that goes on, or its record where the run
+/* Whether kiln-begin has written its decision: the state of a run that goes on, or its record where the run
  * had halted; the note that it cannot begin, or the removal of an earlier note. */
 static bool is_decided(const struct beginning *beginning)
 {

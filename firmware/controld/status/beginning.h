@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time between run.start and the decision of kiln-begin, which takes the run up or gives it up. The run
+ * The time between run.start and the decision of kiln-begin, which begins the run or gives up. The run
  * record on the disk is still the last run's then: without this mark a client that asks would be told how the
  * last run ended.
  *

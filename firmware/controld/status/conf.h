@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with a configuration, in the words of `kiln config check`. */
+/* The mistakes of a configuration, in the words of `kiln config check`. */
 #pragma once
 
 #include "core/base/error.h"

@@ -12,7 +12,7 @@ struct follow {
 	sd_journal *journal;
 	char *last;  /* cursor of the event that was given last; NULL = none was */
 	bool behind; /* there may be entries after it */
-	bool checks; /* whether `last` is still there, before the next event */
+	bool checks; /* before the next event: is `last` still in the journal? */
 };
 
 void follow_closep(struct follow **follow)
@@ -25,7 +25,7 @@ void follow_closep(struct follow **follow)
 	*follow = NULL;
 }
 
-/* ---- A place in the journal ---- */
+/* ---- Where the journal stands ---- */
 
 static bool is_there(sd_journal *journal, const char *cursor)
 {
@@ -67,7 +67,7 @@ static int open_at(struct follow *follow, const char *since, const struct journa
 		return r;
 	r = since ? seek_after(follow->journal, since) : seek_end(follow->journal);
 	if (r < 0)
-		return error_set(err, r, "no place in the journal: %s", strerror(-r));
+		return error_set(err, r, "cannot seek in the journal: %s", strerror(-r));
 	follow->behind = true;
 	if (lost && !(follow->last = strdup(since))) /* the first round finds that the cursor is gone */
 		return error_set(err, -ENOMEM, "no memory for a subscriber");

@@ -4,10 +4,10 @@
  * (core/base/events.h), as lines.
  *
  * Why the journal is the queue: a subscriber that reads slowly would else need memory without bound. Its
- * session takes lines as far as it has space; the follower remembers the journal's cursor of the last one and
- * goes on from there. The same cursor is what a client passes as `since` after a lost connection. The journal
- * itself is bounded and drops old files: where the cursor is gone, the subscriber gets one line events.lost
- * and goes on with the oldest entry after it.
+ * session pops lines as far as its queue has space; the follower remembers the journal's cursor of the last
+ * one and goes on from there. The same cursor is what a client passes as `since` after a lost connection. The
+ * journal itself is bounded and drops old files: where the cursor is gone, the subscriber gets one line
+ * events.lost and goes on with the oldest entry after it.
  *
  * Order: follow_open -> (follow_process when follow_fd is readable, follow_begin, follow_next until false)*
  * -> follow_closep. Never blocks but for the journal's files.
@@ -28,8 +28,8 @@ void follow_closep(struct follow **follow);
 int follow_fd(const struct follow *follow);
 void follow_process(struct follow *follow);
 
-/* Begins a round of follow_next(). A round may end early, when its taker has no more space: then the next
- * round checks first that the journal still holds the place. */
+/* Begins a round of follow_next(). A round may end early, when the client's queue is full: then the next
+ * round checks first that the journal still holds the last event. */
 void follow_begin(struct follow *follow);
 /* False: no event is left, the next one is yet to be written. True: *ret_line is the next line, malloc'ed,
  * the caller's; NULL without memory. */

@@ -11,7 +11,7 @@
 #define DISK_LOW_PERCENT 5.0
 #define DEAD_US          15000000u /* systemd restarts a daemon in less */
 #define REASON_MAX       65536u
-#define BEGIN_S          60u /* a device that is slow to open takes less */
+#define BEGIN_S          60u /* a slow device opens in less */
 
 static bool is_dead(const struct view *view, const struct status *page)
 {
@@ -45,7 +45,8 @@ static const char *no_uploads(const struct view *view, char *out, size_t size)
 	return out;
 }
 
-/* What keeps the next run from beginning, whatever the record says of the last run; NULL = nothing. */
+/* The obstacle that keeps the next run from beginning, whatever the record says of the last run; NULL = none.
+ */
 static const char *obstacle(struct box *box, char *out, size_t size)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -109,7 +110,7 @@ static const char *degraded(const struct view *view, char *out, size_t size)
 	return out;
 }
 
-/* What to say of a run that is well, or of none; NULL = nothing. */
+/* A remark on a run that is well, or on a box without a run; NULL = none. */
 static const char *remark(const struct view *view)
 {
 	const cJSON *reason = view_noted(view, "reason");

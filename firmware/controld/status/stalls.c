@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What it means for a person when the device waits for this stage. */
+/* The meaning, for a person, of a device that waits for this stage. */
 static const char *const means[STALL_STAGES] = {
 	[STALL_LIST] = "the source was listed for the plan, which happens once a run",
 	[STALL_CACHE] = "the cache's disk",

@@ -17,7 +17,8 @@ struct conn_type {
 	ssize_t (*read)(struct conn *conn, void *data, size_t bytes);
 	ssize_t (*write)(struct conn *conn, const void *data, size_t bytes);
 	void (*close)(struct conn *conn); /* closes and frees */
-	/* TLS keeps bytes and wishes of its own that epoll does not see. NULL: the descriptor tells all. */
+	/* TLS buffers bytes and has wishes of its own, which epoll does not see. NULL: the descriptor tells
+	 * all. */
 	bool (*wants_write)(const struct conn *conn);
 	size_t (*buffered)(const struct conn *conn); /* bytes that are decrypted and not read yet */
 	/* Whether the client's certificate was revoked since the handshake. NULL: clients have none. */

@@ -11,7 +11,7 @@
 struct conn_tls {
 	struct conn conn;
 	struct tls_link *link;
-	size_t pending; /* bytes of a write that is to be repeated as it was */
+	size_t pending; /* bytes of a write that must be repeated unchanged */
 	char address[INET6_ADDRSTRLEN];
 };
 
@@ -87,8 +87,8 @@ static bool conn_tls_is_revoked(struct conn *conn)
 static const struct conn_type tls_type = { conn_tls_read,        conn_tls_write,    conn_tls_close,
 					   conn_tls_wants_write, conn_tls_buffered, conn_tls_is_revoked };
 
-/* An IPv4 client of our IPv6 socket by its own address. */
-static void keep_address(struct conn_tls *self)
+/* Prints the peer's address; an IPv4 client of our IPv6 socket has its IPv4 address. */
+static void print_address(struct conn_tls *self)
 {
 	union {
 		struct sockaddr any;
@@ -122,7 +122,7 @@ int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err)
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	self->conn = (struct conn){ .type = &tls_type, .fd = fd };
-	keep_address(self);
+	print_address(self);
 	name_it(self);
 	*ret_conn = &self->conn;
 	return 0;

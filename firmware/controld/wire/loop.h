@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-/* What epoll knows of a descriptor. The owner of the descriptor embeds a source and finds itself from it. */
+/* The pointer that epoll gives back for a descriptor. The owner of the descriptor embeds a source, and
+ * ready() finds the owner from it. */
 struct source {
 	void (*ready)(struct source *source, uint32_t events);
 };
