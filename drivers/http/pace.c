@@ -61,15 +61,15 @@ const char *pace_reason(const struct pace *pace, uint64_t now_us)
 	if (is_dark(pace))
 		return "the endpoint does not answer: one at a time asks whether it is back";
 	if (risen(pace, now_us) < pace->full)
-		return "the endpoint asked for fewer; rising again";
+		return "the endpoint asked for fewer requests; rising again";
 	if (pace->trial)
-		return pace->trial == PACE_MORE ? "trying whether more are faster"
-						: "trying whether fewer are as fast";
+		return pace->trial == PACE_MORE ? "trying whether more requests are faster"
+						: "trying whether fewer requests are as fast";
 	if (pace->enough)
 		return "the target rate is reached";
 	if (pace->full == pace->most)
-		return "as many as may be";
-	return pace->next_us ? "more were no faster" : "nothing has waited for a connection long enough";
+		return "the upper bound is reached";
+	return pace->next_us ? "more requests were not faster" : "no request has waited for long";
 }
 
 /* ---- More and fewer ---- */

@@ -80,7 +80,8 @@ static int holds(struct store *store, const char *key, const void *data, uint64_
 	int r = store_get_all(store, key, bytes, &there, &there_bytes, err);
 
 	if (r == -EFBIG || (r == 0 && (there_bytes != bytes || memcmp(there, data, bytes) != 0)))
-		return error_set(err, -EEXIST, "%s/%s: there is one already", store->url, key);
+		return error_set(err, -EEXIST, "%s/%s: an object with other bytes exists already", store->url,
+				 key);
 	return r;
 }
 

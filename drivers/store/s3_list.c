@@ -27,8 +27,8 @@ static int list_entry(struct listing *listing, const struct s3_reply *page, cons
 	if (r < 0)
 		return error_prefix(err, "%s", s3->store.url);
 	if (strncmp(key, s3->prefix, prefix) != 0)
-		return error_set(err, -EBADMSG, "%s: the list has '%s', which is outside", s3->store.url,
-				 store_key_text(key, text));
+		return error_set(err, -EBADMSG, "%s: the list has '%s', which is outside the prefix",
+				 s3->store.url, store_key_text(key, text));
 	if (strcmp(listing->before, key) >= 0)
 		return error_set(err, -EBADMSG,
 				 "%s: the list is not in bytewise order: '%s' comes after '%s'",
@@ -47,7 +47,7 @@ static int list_page(struct listing *listing, const struct s3_reply *page, struc
 
 	listing->empty_pages = page->count ? 0 : listing->empty_pages + 1;
 	if (page->truncated && (!page->token[0] || listing->empty_pages > EMPTY_PAGES_MAX))
-		return error_set(err, -EBADMSG, "%s: the list says that it goes on, but not where",
+		return error_set(err, -EBADMSG, "%s: the list is truncated and names no next page",
 				 listing->s3->store.url);
 	for (uint32_t i = 0; i < page->count && r == 0; i++)
 		r = list_entry(listing, page, &page->entries[i], err);

@@ -21,7 +21,8 @@ static int check_stat(struct s3_call *call, enum retry_class *retry, struct erro
 	errno = 0;
 	object->pin.bytes = strtoull(length, &end, 10);
 	if (length[0] < '0' || length[0] > '9' || *end || errno)
-		return error_set(err, -EBADMSG, "the answer's Content-Length '%.40s' is no number", length);
+		return error_set(err, -EBADMSG, "the answer's Content-Length '%.40s' is not a number",
+				 length);
 	memcpy(object->pin.etag, call->etag, sizeof(object->pin.etag));
 	memcpy(object->pin.version, call->version, sizeof(object->pin.version));
 	object->mtime_s = modified < 0 ? 0 : (int64_t)modified;

@@ -81,7 +81,7 @@ static int number(const char *text, uint64_t *ret_value, struct error *err)
 	errno = 0;
 	*ret_value = strtoull(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end || errno)
-		return error_set(err, -EBADMSG, "the answer's size '%.40s' is no number", text);
+		return error_set(err, -EBADMSG, "the answer's size '%.40s' is not a number", text);
 	return 0;
 }
 

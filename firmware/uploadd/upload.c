@@ -160,7 +160,8 @@ static int read_record(const struct upload *upload, char **ret_text, cJSON **ret
 	    (r = json_get_string("run.json", json, "id", &id, err)) < 0)
 		return r;
 	if (strcmp(id, upload->run.id) != 0)
-		return error_set(err, -EAGAIN, "%s: its record went to the archive", upload->run.id);
+		return error_set(err, -EAGAIN, "%s: the record of this run is in the archive now",
+				 upload->run.id);
 	*ret_text = TAKE(text);
 	*ret_json = TAKE(json);
 	return 0;

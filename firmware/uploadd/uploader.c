@@ -121,8 +121,8 @@ static int pass(struct uploader *uploader, struct error *err)
 		event_send(&(struct event){ .id = EVENT_UPLOADS_COMPLETE,
 					    .run_id = current->run.id,
 					    .url = store_url(current->store) },
-			   "%s: %s, all of it is in %s", current->run.id, run_state_name(current->run.state),
-			   store_url(current->store));
+			   "%s: %s, and all its files are in %s", current->run.id,
+			   run_state_name(current->run.state), store_url(current->store));
 		(void)snprintf(uploader->complete, sizeof(uploader->complete), "%s", current->run.id);
 	}
 	uploader->left = false;

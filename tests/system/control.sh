@@ -362,7 +362,7 @@ is "$(raw deep)" "parse result" "100000 brackets"
 is "$(raw loris)" "timeout after 10-20 s" "a byte at a time"
 wait "$slow"
 is "$(cat "$work/slow")" "dropped after 20-60 s" "who takes no answer is dropped"
-like "$(cat "$work/controld.log")" 'user [0-9]+: dropped: it took none of its answer within 20 s' "and the log says so"
+like "$(cat "$work/controld.log")" 'user [0-9]+: dropped: it read nothing of its answer within 20 s' "and the log says so"
 peak=$(awk '/VmHWM/ { print $2 }' "/proc/$controld/status")
 [ "$peak" -lt 65536 ]
 ok $? "after all that the daemon never held 64 MiB" "$peak kB"

@@ -53,7 +53,7 @@ CONF
 "$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
 controld=$!
 wait_for 10 "$kiln" status
-like "$(cat "$work/controld.log")" 'no answers to other machines: there was no .*/data/kiln/credentials/control-ca when this began' \
+like "$(cat "$work/controld.log")" 'other machines get no answers: .*/data/kiln/credentials/control-ca did not exist when kiln-controld began' \
 	"without credentials it answers its own box, and says what is missing"
 kill "$controld"
 wait "$controld"
@@ -267,7 +267,7 @@ file=$KILN_ROOT/etc/kiln/kiln.conf
 cp "$file" "$file.good"
 echo 'run: { epochs = "none"; };' >"$file"
 begin_controld set "$KILN_BUILD/system/preload/no_ipv6.so"
-like "$(cat "$work/controld.log")" 'kiln.conf cannot be used: control.\* is that of the last good one, .*kiln.conf.good' \
+like "$(cat "$work/controld.log")" 'kiln.conf has a mistake: using control.\* of the last good file, .*kiln.conf.good' \
 	"a wrong kiln.conf, and no IPv6: it listens, and says by what"
 code 5 "others are answered" as view status
 like "$said" 'run.epochs: found "none"' "and told what is wrong"

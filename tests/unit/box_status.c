@@ -198,7 +198,7 @@ static const struct {
 	  .state = "idle",
 	  .begins = true,
 	  .word = "beginning",
-	  .why = "a run was asked for, and kiln-begin is at it" },
+	  .why = "a run was asked for, and kiln-begin works on it" },
 	{ .label = "a halt",
 	  .state = "running",
 	  .record = "{\"reason\":\"too hot\"}",

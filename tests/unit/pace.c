@@ -143,7 +143,7 @@ static void test_target(void **state)
 
 	(void)state;
 	pace_init(&at.pace, 8, 256, 100 * MB); /* of 400 that the first 8 have */
-	assert_string_equal(pace_reason(&at.pace, at.now), "nothing has waited for a connection long enough");
+	assert_string_equal(pace_reason(&at.pace, at.now), "no request has waited for long");
 	(void)live(&at, 30);
 	assert_int_equal(at.most, 8);
 	assert_string_equal(pace_reason(&at.pace, at.now), "the target rate is reached");
@@ -157,7 +157,7 @@ static void test_target(void **state)
 	pace_init(&at.pace, 8, 20, 4000 * MB); /* more than there is */
 	(void)live(&at, 30);
 	assert_int_equal(at.pace.full, 20);
-	assert_string_equal(pace_reason(&at.pace, at.now), "as many as may be");
+	assert_string_equal(pace_reason(&at.pace, at.now), "the upper bound is reached");
 }
 
 /* Where too little is asked for, nothing is learnt. */

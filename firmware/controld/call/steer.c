@@ -164,7 +164,8 @@ int steer_join(struct call *call, struct error *err)
 	earlier = steer->call;
 	if (earlier->client) {
 		call->code = CONTROL_STATE;
-		return error_set(err, -EALREADY, "%s: the request of this key is still at work",
+		return error_set(err, -EALREADY,
+				 "%s: the earlier request with this idempotency_key is still at work",
 				 call->request.method->name);
 	}
 	call->result = TAKE(earlier->result);

@@ -31,7 +31,8 @@ static int find_credential(const char *name, char ret_path[static PATH_BYTES], s
 		(void)snprintf(ret_path, PATH_BYTES, "%s/%s", folder, name);
 	if (stat(ret_path, &st) == 0 && st.st_size > 1)
 		return 0;
-	return error_set(err, -ENOENT, "there was no %s when this began; kiln pki --help tells what it is",
+	return error_set(err, -ENOENT,
+			 "%s did not exist when kiln-controld began; kiln pki --help tells what it is",
 			 source);
 }
 
@@ -93,7 +94,7 @@ static int load(struct config *ret_config, struct error *err)
 	(void)snprintf(good, sizeof(good), "%.4000s" CONFIG_GOOD_SUFFIX, file);
 	if (config_load(good, ret_config, NULL) < 0)
 		return r;
-	log_warning("%s cannot be used: control.* is that of the last good one, %s", file, good);
+	log_warning("%s has a mistake: using control.* of the last good file, %s", file, good);
 	return 0;
 }
 
@@ -112,7 +113,7 @@ void remote_open(struct server *server)
 		r = server_listen(server, &server->remote, &err);
 	if (r < 0)
 		event_send(&(struct event){ .id = EVENT_REMOTE_UNAVAILABLE },
-			   "no answers to other machines: %s", err.text);
+			   "other machines get no answers: %s", err.text);
 	else
 		log_info("answering other machines on port %u", (unsigned)config.control.port);
 }

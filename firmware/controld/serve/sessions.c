@@ -82,7 +82,7 @@ static void sweep_one(struct session *session, uint64_t now_ms)
 			drop_late(session, "no handshake", CONTROL_REQUEST_S);
 	} else if (session->out.end) {
 		if (waited_s >= CONTROL_REPLY_S)
-			drop_late(session, "it took none of its answer", CONTROL_REPLY_S);
+			drop_late(session, "it read nothing of its answer", CONTROL_REPLY_S);
 	} else if (session->call) {
 		return; /* a word to kiln-steer has a time limit of its own */
 	} else if (session->follow) {

@@ -133,7 +133,7 @@ void health_add(cJSON *object, const struct view *view)
 		why = view->record_error.text;
 	} else if (view->begins) {
 		state = "beginning";
-		why = "a run was asked for, and kiln-begin is at it";
+		why = "a run was asked for, and kiln-begin works on it";
 	} else if (!(why = degraded(view, text, sizeof(text)))) {
 		state = view->state;
 		why = remark(view);

@@ -15,30 +15,31 @@ static const struct metric {
 	{ "kiln_epoch", "gauge", "progress.epoch", "Epoch in work, counted from 1." },
 	{ "kiln_step", "gauge", "progress.step", "Training steps of the run." },
 	{ "kiln_progress_ratio", "gauge", "progress.percent", "Share of the run that is done, 0 to 1." },
-	{ "kiln_eta_seconds", "gauge", "progress.eta_s", "Until the last step." },
+	{ "kiln_eta_seconds", "gauge", "progress.eta_s", "Time until the last step." },
 	{ "kiln_records_per_second", "gauge", "rates.records_per_s", "Records trained on." },
 	{ "kiln_fetch_bytes_per_second", "gauge", "rates.bytes_per_s", "Bytes received from the store." },
 	{ "kiln_gpu_busy_ratio", "gauge", "rates.gpu_busy_percent",
 	  "Share of time that the device had work." },
 	{ "kiln_gpu_waiting_ratio", "gauge", "rates.waiting_percent",
-	  "Share of time that the device had none for want of data." },
+	  "Share of time that the device waited for data." },
 	{ "kiln_loss", "gauge", "loss", "Training loss of the epoch so far." },
 	{ "kiln_accuracy", "gauge", "accuracy", "Training accuracy of the epoch so far." },
 	{ "kiln_validation_loss", "gauge", "validation_loss", "Loss of the last validation." },
 	{ "kiln_validation_accuracy", "gauge", "validation_accuracy", "Accuracy of the last validation." },
 	{ "kiln_checkpoint_step", "gauge", "checkpoint.step", "Step of the newest checkpoint on the disk." },
-	{ "kiln_checkpoint_timestamp_seconds", "gauge", "checkpoint.time_s", "When it was written." },
+	{ "kiln_checkpoint_timestamp_seconds", "gauge", "checkpoint.time_s",
+	  "When the newest checkpoint on the disk was written." },
 	{ "kiln_checkpoint_uploaded_step", "gauge", "checkpoint.uploaded_step",
 	  "Step of the newest checkpoint in the store." },
 	{ "kiln_fetch_retries", "counter", "fetch_retries", "Requests that were repeated." },
 	{ "kiln_upload_retries", "counter", "upload_retries", "Uploads that were repeated." },
-	{ "kiln_skipped_records", "counter", "skipped_records", "Records that policy left out." },
+	{ "kiln_skipped_records", "counter", "skipped_records", "Records left out by fetch.bad_record." },
 	{ "kiln_throttled_seconds", "counter", "throttled_s", "Pauses between steps to cool down." },
 	{ "kiln_fetch_requests_in_flight", "gauge", "fetch.tuning.requests_in_flight",
-	  "Requests to the store at once, as measured stalls ask for." },
+	  "Upper bound of concurrent requests to the store." },
 	{ "kiln_fetch_workers", "gauge", "fetch.tuning.workers", "Decode workers in use." },
 	{ "kiln_fetch_windows_ahead", "gauge", "fetch.tuning.windows_ahead",
-	  "Windows of a stream read behind the one in use." },
+	  "Windows of a stream read ahead of the one in use." },
 	{ "kiln_disk_free_bytes", "gauge", "disk.free_bytes", "Free on the data disk." },
 	{ "kiln_disk_total_bytes", "gauge", "disk.total_bytes", "Size of the data disk." },
 };
@@ -74,7 +75,7 @@ static void write_state(const cJSON *status, FILE *out)
 {
 	const char *state = cJSON_GetStringValue(json_member(status, "state"));
 
-	fputs("# TYPE kiln_state gauge\n# HELP kiln_state What the box does.\n", out);
+	fputs("# TYPE kiln_state gauge\n# HELP kiln_state State of the box: 1 for the present one.\n", out);
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		fprintf(out, "kiln_state{state=\"%s\"} %d\n", states[i],
 			state && strcmp(state, states[i]) == 0);
@@ -97,7 +98,7 @@ static void write_stalls(const cJSON *status, FILE *out)
 	const cJSON *item;
 
 	fputs("# TYPE kiln_stall_seconds counter\n# UNIT kiln_stall_seconds seconds\n"
-	      "# HELP kiln_stall_seconds The trainer waited for data, by what it waited for.\n",
+	      "# HELP kiln_stall_seconds Time that the trainer waited for data, by stage.\n",
 	      out);
 	cJSON_ArrayForEach(item, json_member(status, "fetch.stages"))
 		fprintf(out, "kiln_stall_seconds_total{stage=\"%s\"} %.17g\n",

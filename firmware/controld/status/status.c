@@ -68,9 +68,10 @@ static void add_clock(cJSON *object)
 
 	(void)cJSON_AddBoolToObject(object, "clock_set", set);
 	figure_text(object, "clock",
-		    set                        ? NULL
-		    : rtc_kept_time(&err) == 0 ? "nothing has set it: by this box's hardware clock (RTC)"
-					       : err.text);
+		    set ? NULL
+		    : rtc_kept_time(&err) == 0
+			    ? "no time server has set it: the time is that of this box's hardware clock (RTC)"
+			    : err.text);
 }
 
 /* Adds everything to an object that has its schema already. */
