@@ -7,7 +7,6 @@
 #pragma once
 
 #include "model/export/export.h"
-#include "model/formats/wire.h"
 #include "model/plan/window.h"
 
 #define EXPORT_NAME_BYTES (GRAPH_NAME_BYTES + 32u)
@@ -108,23 +107,3 @@ struct export_inner_name export_both(struct export *out, const struct node *node
 				     const char *a, const char *b, const char *name);
 struct export_inner_name export_with(struct export *out, const struct node *node, enum export_kind kind,
 				     const char *a, double number, const char *name);
-
-/* ---- For the forms ---- */
-
-/* Bytes of a constant's data. */
-uint64_t export_constant_bytes(const struct export_constant *constant);
-
-struct export_writer {
-	/* Write an operation; a constant. */
-	void (*node)(struct wire *graph, const struct export_node *node);
-	void (*constant)(struct wire *graph, const struct export_constant *constant);
-	/* Writes an input of the model: [rows, shape...]. */
-	void (*input)(struct wire *graph, const struct tensor *tensor);
-	/* Writes the model's output, after all nodes, and whatever else ends a graph. */
-	void (*output)(struct wire *graph, const struct tensor *tensor);
-	/* Writes the whole file; `fill` writes its graph. */
-	void (*file)(struct wire *file, const struct graph *graph,
-		     void (*fill)(struct wire *graph, const void *context), const void *context);
-};
-
-extern const struct export_writer export_onnx, export_saved_model;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX. Enums are field numbers of onnx.proto. A function fill_X() writes message X, for wire_message(). */
 #include "core/base/version.h"
-#include "model/export/export_ops.h"
+#include "model/export/form.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * node_def.proto, attr_value.proto, tensor.proto and tensor_shape.proto. A function fill_X() writes message
  * X, for wire_message(). Weights are Const nodes, so there is no variables folder.
  */
-#include "model/export/export_ops.h"
+#include "model/export/form.h"
 
 #include <string.h>
 

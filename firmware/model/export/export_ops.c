@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/export/form.h"
+
+void export_node(struct export *out, const struct export_node *node)
+{
+	struct export_node counted = *node;
+
+	while (counted.inputs < CONFIG_INPUTS_MAX && counted.input[counted.inputs])
+		counted.inputs++;
+	out->writer->node(out->wire, &counted);
+}
+
+void export_constant(struct export *out, const struct export_constant *constant)
+{
+	out->writer->constant(out->wire, constant);
+}
+
+void export_float(struct export *out, const char *name, double value)
+{
+	const float number = (float)value;
+
+	export_constant(out, &(struct export_constant){ .name = name, .dtype = DTYPE_F32, .data = &number });
+}
+
+void export_int64(struct export *out, const char *name, int64_t value, bool list)
+{
+	static const uint64_t one = 1;
+
+	export_constant(
+		out, &(struct export_constant){
+			     .name = name, .dtype = DTYPE_I64, .rank = list, .shape = &one, .data = &value });
+}
+
+const struct graph *export_graph(const struct export *out)
+{
+	return out->graph;
+}
+
+const struct tensor *export_tensor(const struct export *out, uint32_t tensor)
+{
+	return graph_at(out->graph, tensor);
+}
+
+const char *export_input(const struct export *out, const struct node *node, uint32_t i)
+{
+	return graph_at(out->graph, node->input[i])->name;
+}
+
+const char *export_output(const struct export *out, const struct node *node)
+{
+	return graph_at(out->graph, node->output)->name;
+}
+
+const char *export_parameter(const struct export *out, const struct node *node, uint32_t i)
+{
+	return node->parameter[i] == GRAPH_NO_TENSOR ? NULL : graph_at(out->graph, node->parameter[i])->name;
+}
+
+struct export_inner_name export_inner(const struct node *node, const char *name)
+{
+	struct export_inner_name inner;
+
+	(void)snprintf(inner.text, sizeof(inner.text), "%s/%s", node->name, name);
+	return inner;
+}
+
+void export_unary(struct export *out, const struct node *node, enum export_kind kind)
+{
+	export_node(out, &(struct export_node){ .kind = kind,
+						.output = export_output(out, node),
+						.input = { export_input(out, node, 0) } });
+}
+
+void export_binary(struct export *out, enum export_kind kind, const char *a, const char *b,
+		   const char *output)
+{
+	export_node(out, &(struct export_node){ .kind = kind, .output = output, .input = { a, b } });
+}
+
+struct export_inner_name export_of(struct export *out, const struct node *node, enum export_kind kind,
+				   const char *a, const char *name)
+{
+	const struct export_inner_name inner = export_inner(node, name);
+
+	export_node(out, &(struct export_node){ .kind = kind, .output = inner.text, .input = { a } });
+	return inner;
+}
+
+struct export_inner_name export_both(struct export *out, const struct node *node, enum export_kind kind,
+				     const char *a, const char *b, const char *name)
+{
+	const struct export_inner_name inner = export_inner(node, name);
+
+	export_binary(out, kind, a, b, inner.text);
+	return inner;
+}
+
+struct export_inner_name export_with(struct export *out, const struct node *node, enum export_kind kind,
+				     const char *a, double number, const char *name)
+{
+	char constant[EXPORT_NAME_BYTES];
+
+	(void)snprintf(constant, sizeof(constant), "%s/%s/number", node->name, name);
+	export_float(out, constant, number);
+	return export_both(out, node, kind, a, constant, name);
+}
+
+uint64_t export_constant_bytes(const struct export_constant *constant)
+{
+	uint64_t bytes = dtype_bytes(constant->dtype);
+
+	for (uint32_t i = 0; i < constant->rank; i++)
+		bytes *= constant->shape[i];
+	return bytes;
+}

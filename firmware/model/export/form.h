@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A form: how operations and constants are written as protocol buffers. Only files of this folder include it.
+ */
+#pragma once
+
+#include "model/export/export_ops.h"
+#include "model/formats/wire.h"
+
+struct export_writer {
+	/* Write an operation; a constant. */
+	void (*node)(struct wire *graph, const struct export_node *node);
+	void (*constant)(struct wire *graph, const struct export_constant *constant);
+	/* Writes an input of the model: [rows, shape...]. */
+	void (*input)(struct wire *graph, const struct tensor *tensor);
+	/* Writes the model's output, after all nodes, and whatever else ends a graph. */
+	void (*output)(struct wire *graph, const struct tensor *tensor);
+	/* Writes the whole file; `fill` writes its graph. */
+	void (*file)(struct wire *file, const struct graph *graph,
+		     void (*fill)(struct wire *graph, const void *context), const void *context);
+};
+
+extern const struct export_writer export_onnx, export_saved_model;
+
+/* One export: what layers write to. */
+struct export
+{
+	struct wire *wire;
+	const struct graph *graph;
+	const struct export_writer *writer;
+	export_weights *weights;
+	void *context; /* of `weights` */
+};
+
+/* Bytes of a constant's data. */
+uint64_t export_constant_bytes(const struct export_constant *constant);
