@@ -46,18 +46,18 @@ int graph_build(const struct config *config, bool training, struct graph *ret_gr
 {
 	struct graph graph = { .config = config, .training = training, .batch_rows = config->run.batch_rows };
 	struct mistakes mistakes = { .file = config->file, .err = err };
-	int rc = 0;
+	int r = 0;
 
 	describe(&graph, &mistakes);
 	if (mistakes.count)
-		rc = -EINVAL;
-	if (rc == 0) {
+		r = -EINVAL;
+	if (r == 0) {
 		layout_state(&graph);
-		rc = graph_set_hash(&graph, err);
+		r = graph_set_hash(&graph, err);
 	}
-	if (rc < 0)
+	if (r < 0)
 		graph_done(&graph);
 	else
 		*ret_graph = graph;
-	return rc;
+	return r;
 }

@@ -22,20 +22,19 @@ static uint32_t tensor_at(const struct graph *graph, uint32_t place)
 
 int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, struct error *err)
 {
-	int rc = 0;
+	int r = 0;
 
 	feed->gpu = gpu;
 	feed->graph = graph;
 	if (gpu_is_cpu(gpu))
 		return 0;
-	for (uint32_t place = 0; rc == 0 && place < FEED_TENSORS; place++) {
+	for (uint32_t place = 0; r == 0 && place < FEED_TENSORS; place++) {
 		const uint32_t tensor = tensor_at(graph, place);
 
 		if (tensor != GRAPH_NO_TENSOR)
-			rc = gpu_buffer_create(gpu, graph_at(graph, tensor)->bytes, &feed->device[place],
-					       err);
+			r = gpu_buffer_create(gpu, graph_at(graph, tensor)->bytes, &feed->device[place], err);
 	}
-	return rc;
+	return r;
 }
 
 void feed_close(struct feed *feed)
@@ -59,10 +58,10 @@ static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64
 	if (wrap->host != host || wrap->bytes != bytes) {
 		gpu_buffer_free(wrap->buffer); /* kernels in flight keep what they use */
 		*wrap = (struct feed_wrap){ 0 };
-		int rc = gpu_buffer_wrap(feed->gpu, host, bytes, &wrap->buffer, err);
+		int r = gpu_buffer_wrap(feed->gpu, host, bytes, &wrap->buffer, err);
 
-		if (rc < 0)
-			return rc;
+		if (r < 0)
+			return r;
 		wrap->host = host;
 		wrap->bytes = bytes;
 	}
@@ -96,12 +95,14 @@ static int feed_tensor(struct feed *feed, uint32_t place, const void *host, uint
 /* Kernels trust them: they begin at 0, never fall, and end within the values. */
 static int check_splits(const struct tensor *values, const int64_t *splits, uint64_t rows, struct error *err)
 {
-	for (uint64_t r = 0; r <= rows; r++)
-		if (splits[r] < (r ? splits[r - 1] : 0) || splits[r] > (r ? (int64_t)values->elements : 0))
-			return error_set(
-				err, -EBADMSG,
-				"%s: row %" PRIu64 " begins at %" PRId64 ", allowed: %" PRId64 " .. %" PRIu64,
-				values->name, r, splits[r], r ? splits[r - 1] : 0, r ? values->elements : 0);
+	for (uint64_t row = 0; row <= rows; row++)
+		if (splits[row] < (row ? splits[row - 1] : 0) ||
+		    splits[row] > (row ? (int64_t)values->elements : 0))
+			return error_set(err, -EBADMSG,
+					 "%s: row %" PRIu64 " begins at %" PRId64 ", allowed: %" PRId64
+					 " .. %" PRIu64,
+					 values->name, row, splits[row], row ? splits[row - 1] : 0,
+					 row ? values->elements : 0);
 	return 0;
 }
 
@@ -112,10 +113,10 @@ static int feed_ragged(struct feed *feed, uint32_t place, const void *const *inp
 {
 	const struct tensor *tensor = graph_at(feed->graph, feed->graph->input[place]);
 	const int64_t *splits = input[place + 1];
-	int rc = check_splits(tensor, splits, rows, err);
+	int r = check_splits(tensor, splits, rows, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	return feed_bytes(feed, place, input[place],
 			  gpu_is_cpu(feed->gpu) ? tensor->bytes
 						: (uint64_t)splits[rows] * dtype_bytes(tensor->dtype),
@@ -126,20 +127,20 @@ int feed_inputs(struct feed *feed, const void *const *input, uint64_t rows, stru
 		struct error *err)
 {
 	const struct graph *graph = feed->graph;
-	int rc = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < graph->inputs; i++)
-		rc = graph_at(graph, graph->input[i])->splits == GRAPH_NO_TENSOR
-			     ? feed_tensor(feed, i, input[i], rows, &values->input[i], err)
-			     : feed_ragged(feed, i, input, rows, &values->input[i], err);
-	return rc;
+	for (uint32_t i = 0; r == 0 && i < graph->inputs; i++)
+		r = graph_at(graph, graph->input[i])->splits == GRAPH_NO_TENSOR
+			    ? feed_tensor(feed, i, input[i], rows, &values->input[i], err)
+			    : feed_ragged(feed, i, input, rows, &values->input[i], err);
+	return r;
 }
 
 int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_values *values,
 	       struct error *err)
 {
 	const struct graph *graph = feed->graph;
-	int rc;
+	int r;
 
 	if (!batch->rows || batch->rows > graph->batch_rows || batch->valid_rows > batch->rows)
 		return error_set(err, -EINVAL, "batch: found %u rows, %u valid, allowed: 1 to %" PRIu64,
@@ -148,12 +149,12 @@ int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_v
 	values->valid_rows = (int32_t)batch->valid_rows;
 	values->row_weight = batch->valid_rows ? 1.0f / (float)batch->valid_rows : 0;
 	values->first_row = (uint32_t)batch->first_row;
-	rc = feed_inputs(feed, batch->input, batch->rows, values, err);
-	if (rc == 0)
-		rc = feed_tensor(feed, FEED_LABEL, batch->label, batch->rows, &values->label, err);
-	if (rc == 0 && graph->weight != GRAPH_NO_TENSOR)
-		rc = feed_tensor(feed, FEED_WEIGHT, batch->weight, batch->rows, &values->weight, err);
-	if (rc == 0)
-		rc = feed_tensor(feed, FEED_EMPTY, batch->empty, batch->rows, &values->empty, err);
-	return rc;
+	r = feed_inputs(feed, batch->input, batch->rows, values, err);
+	if (r == 0)
+		r = feed_tensor(feed, FEED_LABEL, batch->label, batch->rows, &values->label, err);
+	if (r == 0 && graph->weight != GRAPH_NO_TENSOR)
+		r = feed_tensor(feed, FEED_WEIGHT, batch->weight, batch->rows, &values->weight, err);
+	if (r == 0)
+		r = feed_tensor(feed, FEED_EMPTY, batch->empty, batch->rows, &values->empty, err);
+	return r;
 }

@@ -37,69 +37,69 @@ static void emit_plans(struct model *model)
 static int make_buffers(struct model *model, struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	int rc = 0;
+	int r = 0;
 
-	for (enum arena arena = ARENA_STATE; rc == 0 && arena < ARENA_MAX; arena++)
+	for (enum arena arena = ARENA_STATE; r == 0 && arena < ARENA_MAX; arena++)
 		if (graph->arena_bytes[arena])
-			rc = gpu_buffer_create(model->gpu, graph->arena_bytes[arena], &model->arena[arena],
-					       err);
-	if (rc == 0)
-		rc = feed_open(&model->feed, model->gpu, graph, err);
+			r = gpu_buffer_create(model->gpu, graph->arena_bytes[arena], &model->arena[arena],
+					      err);
+	if (r == 0)
+		r = feed_open(&model->feed, model->gpu, graph, err);
 	model->part = calloc(graph->tensors, sizeof(void *));
-	if (rc == 0 && !model->part)
-		rc = error_set(err, -ENOMEM, "model: out of memory");
-	for (uint32_t i = 0; rc == 0 && i < graph->tensors; i++) {
+	if (r == 0 && !model->part)
+		r = error_set(err, -ENOMEM, "model: out of memory");
+	for (uint32_t i = 0; r == 0 && i < graph->tensors; i++) {
 		const struct tensor *tensor = graph_at(graph, i);
 
 		if (tensor->arena != ARENA_BATCH)
-			rc = gpu_buffer_part(model->arena[tensor->arena], tensor->offset,
-					     layout_part_bytes(tensor), &model->part[i], err);
-		if (rc == 0 && tensor->constant)
-			rc = gpu_write(model->gpu, model->part[i], 0, tensor->constant, tensor->bytes, true,
-				       err);
+			r = gpu_buffer_part(model->arena[tensor->arena], tensor->offset,
+					    layout_part_bytes(tensor), &model->part[i], err);
+		if (r == 0 && tensor->constant)
+			r = gpu_write(model->gpu, model->part[i], 0, tensor->constant, tensor->bytes, true,
+				      err);
 	}
-	return rc;
+	return r;
 }
 
 static int open_model(struct model *model, bool training, struct error *err)
 {
 	struct plan *const plans[4] = { &model->predict, &model->evaluate, &model->train, &model->final };
 	struct gpu_memory have;
-	int rc = graph_build(model->config, training, &model->graph, err);
+	int r = graph_build(model->config, training, &model->graph, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	emit_plans(model);
 	layout_work(&model->graph);
 	have = gpu_memory(model->gpu);
-	rc = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
-	if (rc < 0)
+	r = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
+	if (r < 0)
 		return error_prefix(err, "%s", gpu_description(model->gpu));
-	rc = make_buffers(model, err);
-	for (size_t i = 0; rc == 0 && i < 4; i++)
-		rc = chain_plan(plans[i], model->gpu, model->arena, err);
-	if (rc == 0)
-		rc = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, 4,
-				   &model->program, err);
-	for (size_t i = 0; rc == 0 && i < 4; i++)
-		rc = plan_bind(plans[i], model->program, model->part, err);
-	return rc == 0 ? state_open(model, err) : rc;
+	r = make_buffers(model, err);
+	for (size_t i = 0; r == 0 && i < 4; i++)
+		r = chain_plan(plans[i], model->gpu, model->arena, err);
+	if (r == 0)
+		r = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, 4,
+				  &model->program, err);
+	for (size_t i = 0; r == 0 && i < 4; i++)
+		r = plan_bind(plans[i], model->program, model->part, err);
+	return r == 0 ? state_open(model, err) : r;
 }
 
 int model_open(struct gpu *gpu, const struct config *config, bool training, struct model **ret_model,
 	       struct error *err)
 {
 	CLEANUP(model_closep) struct model *model = calloc(1, sizeof(*model));
-	int rc;
+	int r;
 
 	if (!model)
 		return error_set(err, -ENOMEM, "model: out of memory");
 	model->gpu = gpu;
 	model->config = config;
-	rc = open_model(model, training, err);
-	if (rc == 0)
+	r = open_model(model, training, err);
+	if (r == 0)
 		*ret_model = TAKE(model);
-	return rc;
+	return r;
 }
 
 void model_close(struct model *model)
@@ -136,10 +136,10 @@ void model_closep(struct model **model)
 static int complete_one(struct model *model, struct error *err)
 {
 	struct flight *flight = &model->flight[model->completed % MODEL_TICKETS_MAX];
-	int rc = gpu_event_wait(&flight->event, err);
+	int r = gpu_event_wait(&flight->event, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	gpu_event_free(&flight->event);
 	model->completed++;
 	if (!model->fault.what && flight->fault.what) {
@@ -160,14 +160,14 @@ static void drop_unticketed(struct model *model)
 /* Wait for every batch in flight; -EDOM with tensor and step. */
 static int drain(struct model *model, struct error *err)
 {
-	int rc = 0;
+	int r = 0;
 
-	while (rc == 0 && model->completed < model->given)
-		rc = complete_one(model, err);
+	while (r == 0 && model->completed < model->given)
+		r = complete_one(model, err);
 	drop_unticketed(model);
-	if (rc == 0 && model->fault.what)
+	if (r == 0 && model->fault.what)
 		return state_fault(model, &model->fault, &model->bad, err);
-	return rc;
+	return r;
 }
 
 static int run(struct model *model, struct plan *plan, const struct model_batch *batch, struct error *err)
@@ -175,30 +175,30 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	const struct graph *graph = &model->graph;
 	struct flight *flight = &model->flight[model->given % MODEL_TICKETS_MAX];
 	struct plan_values values = { .step = (uint32_t)model->step };
-	int rc = 0;
+	int r = 0;
 
-	while (rc == 0 && model->given - model->completed >= MODEL_BATCHES_AHEAD)
-		rc = complete_one(model, err);
-	if (rc < 0)
-		return rc;
+	while (r == 0 && model->given - model->completed >= MODEL_BATCHES_AHEAD)
+		r = complete_one(model, err);
+	if (r < 0)
+		return r;
 	if (model->fault.what)
 		return state_fault(model, &model->fault, &model->bad, err);
 	drop_unticketed(model);
 	if (model->given - model->handed_back == MODEL_TICKETS_MAX)
 		return error_set(err, -EBUSY, "batch: %u tickets wait for model_batch_done()",
 				 MODEL_TICKETS_MAX);
-	rc = feed_batch(&model->feed, batch, &values, err);
-	if (rc < 0)
-		return rc;
+	r = feed_batch(&model->feed, batch, &values, err);
+	if (r < 0)
+		return r;
 	optimizer_values(graph, model->step, &values);
-	rc = plan_run(plan, model->gpu, &values, err);
-	if (rc == 0)
-		rc = gpu_read(model->gpu, model->part[graph->fault], 0, &flight->fault, sizeof(flight->fault),
-			      &flight->event, err);
-	if (rc == 0)
-		rc = gpu_flush(model->gpu, err);
-	if (rc < 0)
-		return rc;
+	r = plan_run(plan, model->gpu, &values, err);
+	if (r == 0)
+		r = gpu_read(model->gpu, model->part[graph->fault], 0, &flight->fault, sizeof(flight->fault),
+			     &flight->event, err);
+	if (r == 0)
+		r = gpu_flush(model->gpu, err);
+	if (r < 0)
+		return r;
 	flight->batch = *batch;
 	model->given++;
 	return 0;
@@ -206,13 +206,13 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 
 int model_train(struct model *model, const struct model_batch *batch, struct error *err)
 {
-	int rc = run(model, &model->train, batch, err);
+	int r = run(model, &model->train, batch, err);
 
-	if (rc == 0) {
+	if (r == 0) {
 		model->step++;
 		model->trained = true;
 	}
-	return rc;
+	return r;
 }
 
 int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err)
@@ -234,10 +234,10 @@ int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct e
 	while (model->completed < model->given && model->handed_back == model->completed) {
 		if (!wait && !gpu_event_done(&model->flight[model->completed % MODEL_TICKETS_MAX].event))
 			break;
-		int rc = complete_one(model, err);
+		int r = complete_one(model, err);
 
-		if (rc < 0)
-			return rc;
+		if (r < 0)
+			return r;
 		drop_unticketed(model);
 	}
 	*ret_ticket = NULL;
@@ -289,12 +289,12 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 	uint64_t bytes, offset = sums_offset(graph, &bytes);
 	int64_t correct, top = 0, rows;
 	float loss[2];
-	int rc = drain(model, err);
+	int r = drain(model, err);
 
-	if (rc == 0)
-		rc = gpu_read(model->gpu, model->arena[ARENA_STATE], offset, sums, bytes, NULL, err);
-	if (rc < 0)
-		return rc;
+	if (r == 0)
+		r = gpu_read(model->gpu, model->arena[ARENA_STATE], offset, sums, bytes, NULL, err);
+	if (r < 0)
+		return r;
 	memcpy(loss, sums, sizeof(loss));
 	memcpy(&correct, sums + graph_at(graph, graph->correct_sum)->offset - offset, sizeof(correct));
 	if (graph->top_sum != GRAPH_NO_TENSOR)
@@ -314,14 +314,14 @@ int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipp
 	const struct loss_scale *tensors = &model->graph.loss_scale;
 	int64_t steps[2] = { 0, 0 };
 	float scale = 1;
-	int rc = drain(model, err);
+	int r = drain(model, err);
 
-	if (rc == 0 && tensors->scale != GRAPH_NO_TENSOR)
-		rc = gpu_read(model->gpu, model->part[tensors->scale], 0, &scale, sizeof(scale), NULL, err);
-	if (rc == 0 && tensors->scale != GRAPH_NO_TENSOR)
-		rc = gpu_read(model->gpu, model->part[tensors->steps], 0, steps, sizeof(steps), NULL, err);
-	if (rc < 0)
-		return rc;
+	if (r == 0 && tensors->scale != GRAPH_NO_TENSOR)
+		r = gpu_read(model->gpu, model->part[tensors->scale], 0, &scale, sizeof(scale), NULL, err);
+	if (r == 0 && tensors->scale != GRAPH_NO_TENSOR)
+		r = gpu_read(model->gpu, model->part[tensors->steps], 0, steps, sizeof(steps), NULL, err);
+	if (r < 0)
+		return r;
 	*ret_scale = (double)scale;
 	*ret_skipped = (uint64_t)steps[1];
 	return 0;
@@ -329,9 +329,9 @@ int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipp
 
 int model_keep_kernels(struct model *model, struct error *err)
 {
-	int rc = model->trained ? drain(model, err) : 0;
+	int r = model->trained ? drain(model, err) : 0;
 
-	return rc < 0 || !model->trained ? rc : gpu_program_save(model->program, err);
+	return r < 0 || !model->trained ? r : gpu_program_save(model->program, err);
 }
 
 int model_metrics_reset(struct model *model, struct error *err)
@@ -361,9 +361,9 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 	const uint64_t outputs = graph_at(graph, graph->output)->elements;
 	const uint32_t from = plan_source(&model->predict, graph->output);
 	struct fault fault = { 0 };
-	int rc = 0;
+	int r = 0;
 
-	for (uint64_t first = 0; rc == 0 && first < rows; first += graph->batch_rows) {
+	for (uint64_t first = 0; r == 0 && first < rows; first += graph->batch_rows) {
 		const uint64_t count = rows - first < graph->batch_rows ? rows - first : graph->batch_rows;
 		struct plan_values values = { .rows = (int32_t)count,
 					      .valid_rows = (int32_t)count,
@@ -371,19 +371,19 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 		const void *part[GRAPH_INPUTS_MAX];
 
 		skip_rows(graph, input, first, part);
-		rc = feed_inputs(&model->feed, part, count, &values, err);
-		if (rc == 0)
-			rc = plan_run(&model->predict, model->gpu, &values, err);
-		if (rc == 0)
-			rc = gpu_read(model->gpu, model->part[from], 0, ret_outputs + first * outputs,
-				      count * outputs * sizeof(float), NULL, err);
-		if (rc == 0)
-			rc = gpu_read(model->gpu, model->part[graph->fault], 0, &fault, sizeof(fault), NULL,
-				      err);
-		if (rc == 0 && fault.what == FAULT_ID)
-			rc = state_fault(model, &fault, NULL, err);
+		r = feed_inputs(&model->feed, part, count, &values, err);
+		if (r == 0)
+			r = plan_run(&model->predict, model->gpu, &values, err);
+		if (r == 0)
+			r = gpu_read(model->gpu, model->part[from], 0, ret_outputs + first * outputs,
+				     count * outputs * sizeof(float), NULL, err);
+		if (r == 0)
+			r = gpu_read(model->gpu, model->part[graph->fault], 0, &fault, sizeof(fault), NULL,
+				     err);
+		if (r == 0 && fault.what == FAULT_ID)
+			r = state_fault(model, &fault, NULL, err);
 	}
-	return rc;
+	return r;
 }
 
 const char *model_graph_hash(const struct model *model)

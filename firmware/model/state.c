@@ -241,33 +241,33 @@ static int write_counters(struct model *model, struct error *err)
 {
 	const struct graph *graph = &model->graph;
 	struct gpu_buffer *state = model->arena[ARENA_STATE];
-	int rc;
+	int r;
 
 	model->counters = (struct counters){ .step = (int64_t)model->step, .cursor = model->cursor };
-	rc = gpu_write(model->gpu, state, graph_at(graph, graph->step)->offset, &model->counters.step,
-		       sizeof(model->counters.step), false, err);
-	if (rc < 0)
-		return rc;
+	r = gpu_write(model->gpu, state, graph_at(graph, graph->step)->offset, &model->counters.step,
+		      sizeof(model->counters.step), false, err);
+	if (r < 0)
+		return r;
 	return gpu_write(model->gpu, state, graph_at(graph, graph->cursor)->offset, &model->counters.cursor,
 			 sizeof(model->counters.cursor), false, err);
 }
 
 int model_snapshot(struct model *model, struct error *err)
 {
-	int rc;
+	int r;
 
 	/* acquire, pairs with the release in model_snapshot_release(): the other thread is done with the
 	 * shadow. */
 	if (atomic_load_explicit(&model->snapshot_busy, memory_order_acquire))
 		return error_set(err, -EBUSY, "snapshot: the last one is still being written");
-	rc = model->graph.training ? write_counters(model, err) : 0;
-	if (rc == 0)
-		rc = gpu_copy(model->gpu, model->arena[ARENA_STATE], model->shadow, &model->copied, err);
-	if (rc == 0)
-		rc = gpu_flush(model->gpu, err);
-	if (rc == 0)
+	r = model->graph.training ? write_counters(model, err) : 0;
+	if (r == 0)
+		r = gpu_copy(model->gpu, model->arena[ARENA_STATE], model->shadow, &model->copied, err);
+	if (r == 0)
+		r = gpu_flush(model->gpu, err);
+	if (r == 0)
 		atomic_store_explicit(&model->snapshot_busy, true, memory_order_relaxed);
-	return rc;
+	return r;
 }
 
 int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_tensors, uint32_t *ret_count,
@@ -276,10 +276,10 @@ int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_
 	const struct graph *graph = &model->graph;
 	const void *host = NULL;
 	const uint8_t *state;
-	int rc = gpu_buffer_fetch(model->gpu, model->shadow, &model->copied, &host, err);
+	int r = gpu_buffer_fetch(model->gpu, model->shadow, &model->copied, &host, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	state = host;
 	if (graph->training) {
 		struct fault fault;

@@ -43,9 +43,9 @@ static float input[ROWS * INPUTS] __attribute__((aligned(4096)));
 static int64_t label[ROWS * CLASSES] __attribute__((aligned(4096)));
 static uint8_t empty[ROWS];
 
-static void must(int rc, const struct error *err)
+static void must(int r, const struct error *err)
 {
-	if (rc < 0)
+	if (r < 0)
 		fail_msg("%s", err->text);
 }
 

@@ -100,9 +100,9 @@ static void assert_same_state(struct model *a, struct model *b)
 	model_snapshot_release(b);
 }
 
-static void must(int rc, const struct error *err)
+static void must(int r, const struct error *err)
 {
-	if (rc < 0)
+	if (r < 0)
 		fail_msg("%s", err->text);
 }
 

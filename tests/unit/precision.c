@@ -32,9 +32,9 @@ static struct config config_of(int precision)
 	return config;
 }
 
-static void must(int rc, const struct error *err)
+static void must(int r, const struct error *err)
 {
-	if (rc < 0)
+	if (r < 0)
 		fail_msg("%s", err->text);
 }
 

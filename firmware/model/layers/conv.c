@@ -76,10 +76,10 @@ static int conv_make(const struct graph *graph, const struct node *node, struct 
 					  .strides = node->attribute[CONV_STRIDES].item,
 					  .dilation = node->attribute[CONV_DILATION_RATE].item,
 					  .padding = node->attribute[CONV_PADDING].s };
-	int rc = window_make(input, &keys, &ret_conv->window, err);
+	int r = window_make(input, &keys, &ret_conv->window, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	ret_conv->node = node;
 	ret_conv->channels = tensor_last(input);
 	ret_conv->filters = (uint64_t)node->attribute[CONV_FILTERS].i;
@@ -103,10 +103,10 @@ static int conv_shape(const struct graph *graph, const struct node *node, struct
 		      struct error *err)
 {
 	struct conv conv = { 0 };
-	int rc = conv_make(graph, node, &conv, err);
+	int r = conv_make(graph, node, &conv, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	output->rank = 3;
 	output->shape[0] = (uint64_t)conv.window.out[0];
 	output->shape[1] = (uint64_t)conv.window.out[1];

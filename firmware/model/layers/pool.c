@@ -70,10 +70,10 @@ static int pool_shape(const struct graph *graph, const struct node *node, struct
 		      struct error *err)
 {
 	struct window window = { 0 };
-	int rc = pool_make(graph, node, &window, err);
+	int r = pool_make(graph, node, &window, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	output->rank = 1;
 	if (!is_global(node) || node->attribute[GLOBAL_KEEPDIMS].b) {
 		output->rank = 3;

@@ -103,15 +103,15 @@ static int tell(const struct graph *graph, struct gpu *gpu, const struct launch 
 {
 	const size_t bytes = sizeof(struct chain) + phases * sizeof(struct chain_phase);
 	CLEANUP(free_ptr) struct chain *chain = calloc(1, bytes);
-	int rc;
+	int r;
 
 	if (!chain)
 		return error_set(err, -ENOMEM, "chain: out of memory");
 	chain->phases = phases;
 	for (uint32_t i = 0; i < phases; i++)
 		tell_phase(graph, &phase[i], batch, &chain->phase[i]);
-	rc = gpu_buffer_create(gpu, bytes, ret_buffer, err);
-	return rc < 0 ? rc : gpu_write(gpu, *ret_buffer, 0, chain, bytes, true, err);
+	r = gpu_buffer_create(gpu, bytes, ret_buffer, err);
+	return r < 0 ? r : gpu_write(gpu, *ret_buffer, 0, chain, bytes, true, err);
 }
 
 static struct argument buffer_argument(struct gpu_buffer *buffer)
@@ -169,16 +169,16 @@ int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const aren
 {
 	struct launch *made = calloc(2 * (size_t)plan->launches + 1, sizeof(*made)), *from = plan->launch;
 	uint32_t kept = 0, left = plan->launches;
-	int rc = made ? 0 : error_set(err, -ENOMEM, "chain: out of memory");
+	int r = made ? 0 : error_set(err, -ENOMEM, "chain: out of memory");
 
-	while (rc == 0 && left > 0) {
+	while (r == 0 && left > 0) {
 		struct batch batch = { 0 };
 		const uint32_t phases = plan->cpu ? length(plan->graph, from, left, &batch) : 0;
 		const uint32_t count = phases ? phases : 1;
 		struct gpu_buffer *told = NULL;
 
 		if (phases)
-			rc = tell(plan->graph, gpu, from, phases, &batch, &told, err);
+			r = tell(plan->graph, gpu, from, phases, &batch, &told, err);
 		if (phases)
 			made[kept++] = chain_launch(gpu, told, arena, &batch, phases);
 		memcpy(made + kept, from, count * sizeof(*made));
@@ -187,11 +187,11 @@ int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const aren
 		left -= count;
 	}
 	if (!made)
-		return rc;
+		return r;
 	free(plan->launch);
 	plan->launch = made;
 	plan->launches = plan->room = kept;
-	return rc;
+	return r;
 }
 
 /* ---- For the program ---- */

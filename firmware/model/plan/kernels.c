@@ -58,10 +58,10 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	struct gpu_source source[1 + SOURCES];
 	uint32_t count = 0;
 	char options[128];
-	int rc = chain_cases(plan, plans, &cases, err);
+	int r = chain_cases(plan, plans, &cases, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	if (cases)
 		source[count++] = (struct gpu_source){ "chain_cases.cl", cases, strlen(cases) };
 	count += choose(plan, plans, source + count);

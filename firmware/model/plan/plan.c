@@ -115,29 +115,29 @@ uint32_t plan_enqueued(const struct plan *plan)
 static int bind_launch(struct launch *launch, struct gpu_program *program, struct gpu_buffer *const *buffer,
 		       struct error *err)
 {
-	int rc = gpu_kernel_create(program, launch->kernel, &launch->object, err);
+	int r = gpu_kernel_create(program, launch->kernel, &launch->object, err);
 
-	for (uint32_t i = 0; rc == 0 && i < launch->arguments; i++) {
+	for (uint32_t i = 0; r == 0 && i < launch->arguments; i++) {
 		const struct argument *argument = &launch->argument[i];
 
 		if (argument_is_tensor(argument))
-			rc = gpu_kernel_set_buffer(launch->object, i, buffer[argument->tensor], err);
+			r = gpu_kernel_set_buffer(launch->object, i, buffer[argument->tensor], err);
 		else if (argument->kind == ARGUMENT_BUFFER || argument->kind == ARGUMENT_NULL)
-			rc = gpu_kernel_set_buffer(launch->object, i, argument->buffer, err);
+			r = gpu_kernel_set_buffer(launch->object, i, argument->buffer, err);
 		else if (argument->kind <= ARGUMENT_FLOAT)
-			rc = gpu_kernel_set(launch->object, i, &argument->i, sizeof(argument->i), err);
+			r = gpu_kernel_set(launch->object, i, &argument->i, sizeof(argument->i), err);
 	}
-	return rc;
+	return r;
 }
 
 int plan_bind(struct plan *plan, struct gpu_program *program, struct gpu_buffer *const *buffer,
 	      struct error *err)
 {
 	for (uint32_t i = 0; i < plan->launches; i = next(plan, i)) {
-		int rc = bind_launch(&plan->launch[i], program, buffer, err);
+		int r = bind_launch(&plan->launch[i], program, buffer, err);
 
-		if (rc < 0)
-			return rc;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -187,9 +187,9 @@ static int set_arguments(const struct plan *plan, struct launch *launch, const s
 			 struct error *err)
 {
 	const struct graph *graph = plan->graph;
-	int rc = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < launch->arguments; i++) {
+	for (uint32_t i = 0; r == 0 && i < launch->arguments; i++) {
 		const struct argument *argument = &launch->argument[i];
 		const void *value = step_value(values, argument->kind);
 
@@ -204,14 +204,14 @@ static int set_arguments(const struct plan *plan, struct launch *launch, const s
 						->u; /* graph_build() holds every product below 2^31 */
 				value = &rows;
 			}
-			rc = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
+			r = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
 		} else if (argument_is_tensor(argument) &&
 			   graph_at(graph, argument->tensor)->arena == ARENA_BATCH) {
-			rc = gpu_kernel_set_buffer(launch->object, i,
-						   batch_buffer(graph, values, argument->tensor), err);
+			r = gpu_kernel_set_buffer(launch->object, i,
+						  batch_buffer(graph, values, argument->tensor), err);
 		}
 	}
-	return rc;
+	return r;
 }
 
 static uint64_t groups_of(const struct extent *extent, uint64_t rows)
@@ -228,13 +228,13 @@ int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *value
 		struct launch *launch = &plan->launch[i];
 		const uint64_t groups[2] = { groups_of(&launch->groups[0], (uint64_t)values->rows),
 					     groups_of(&launch->groups[1], (uint64_t)values->rows) };
-		int rc = set_arguments(plan, launch, values, err);
+		int r = set_arguments(plan, launch, values, err);
 
 		/* Its arguments follow the step all the same: `last` says what they hold. */
-		if (rc == 0 && (values->update || !launch->on_update))
-			rc = gpu_launch(gpu, launch->object, groups, err);
-		if (rc < 0)
-			return rc;
+		if (r == 0 && (values->update || !launch->on_update))
+			r = gpu_launch(gpu, launch->object, groups, err);
+		if (r < 0)
+			return r;
 	}
 	plan->last = *values;
 	plan->bound = true;

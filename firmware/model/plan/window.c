@@ -46,11 +46,11 @@ int window_make(const struct tensor *input, const struct window_keys *keys, stru
 {
 	struct window window = { .apart = { 1, 1 } };
 	char text[SHAPE_TEXT_BYTES];
-	int rc = check_image(input, err);
+	int r = check_image(input, err);
 
 	*ret_window = (struct window){ 0 };
-	if (rc < 0 || !are_known(keys))
-		return rc;
+	if (r < 0 || !are_known(keys))
+		return r;
 	for (uint32_t side = 0; side < 2; side++) {
 		window.in[side] = (int32_t)input->shape[side];
 		window.size[side] = (int32_t)keys->size[side];
