@@ -401,7 +401,7 @@ static void test_finalize(void **state)
 	model_close(model);
 }
 
-/* A step of the article's network on a CPU device: seven of GEMMs and loss (tests/unit/ops.c), the update,
+/* A step of the article's network on a CPU device: seven of GEMMs and loss (tests/unit/ops_dense.c), the update,
  * the metrics, in one chain. */
 static void test_launches(void **state)
 {

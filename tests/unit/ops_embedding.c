@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables that ids look up: see ops.h. */
+#include "tests/unit/ops.h"
+
+/* Of ids and of ragged tokens; 3, 16 and 21 columns are part of a block, one, and more than one. */
+#define TABLE_OF(columns) INT_ATTRIBUTE("input_dim", TABLE), INT_ATTRIBUTE("output_dim", columns)
+static struct config_layer embeddings[] = { OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(3))),
+					    DENSE(4), OP("flatten"), DENSE(5), SOFTMAX };
+static struct config_layer embedding_frozen[] = {
+	OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(3, TABLE_OF(21), BOOL_ATTRIBUTE("trainable", 0))),
+	OP("flatten"), DENSE(5), SOFTMAX
+};
+#define BAG(columns, combiner)                      \
+	OP("embedding_bag", INPUTS_OF(1, "tokens"), \
+	   ATTRIBUTES(3, TABLE_OF(columns), TEXT_ATTRIBUTE("combiner", combiner)))
+static struct config_layer bag_mean[] = {
+	OP("embedding_bag", INPUTS_OF(1, "tokens"), ATTRIBUTES(2, TABLE_OF(21))), RELU, DENSE(5), SOFTMAX
+};
+static struct config_layer bag_sum[] = { BAG(16, "sum"), DENSE(5), SOFTMAX };
+static struct config_layer bag_sqrtn[] = { BAG(3, "sqrtn"), DENSE(5), SOFTMAX };
+/* Two tables, and a layer that has the sum of both and of a dense one. */
+static struct config_layer tables[] = {
+	NAMED("embedding_bag", "a", INPUTS_OF(1, "tokens"), ATTRIBUTES(2, TABLE_OF(12))),
+	NAMED("embedding", "b", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(2))),
+	OP("flatten"),
+	NAMED("dense", "c", INPUTS_OF(1, "sentence"), UNITS(12)),
+	OP("add", INPUTS_OF(3, "a", "flatten", "c")),
+	DENSE(5),
+	SOFTMAX
+};
+
+/* A new op is a line here. */
+static const struct net family_nets[] = {
+	NET(embeddings), NET(embedding_frozen), NET(bag_mean), NET(bag_sum), NET(bag_sqrtn), NET(tables),
+};
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPS_TESTS,
+	};
+
+	ops_open("embedding", family_nets, sizeof(family_nets) / sizeof(*family_nets));
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions and pools: see ops.h. */
+#include "tests/unit/ops.h"
+
+#define CONV(n, h, w)         INT_ATTRIBUTE("filters", n), INTS_ATTRIBUTE("kernel_size", 2, h, w)
+#define SAME                  TEXT_ATTRIBUTE("padding", "same")
+#define STRIDES(h, w)         INTS_ATTRIBUTE("strides", 2, h, w)
+#define CONV2D(count, ...)    OP("conv2d", ATTRIBUTES(count, __VA_ARGS__))
+#define DEPTHWISE(count, ...) OP("depthwise_conv2d", ATTRIBUTES(count, __VA_ARGS__))
+#define POOL(kind, h, w, count, ...) \
+	OP(kind "_pooling2d", ATTRIBUTES(1 + (count), INTS_ATTRIBUTE("pool_size", 2, h, w), ##__VA_ARGS__))
+#define IMAGE_END OP("flatten"), DENSE(5), SOFTMAX
+static struct config_layer convs[] = { CONV2D(3, CONV(5, 3, 3), SAME), RELU,
+				       CONV2D(4, CONV(37, 3, 2), SAME, STRIDES(2, 1)), IMAGE_END };
+static struct config_layer conv_wide[] = { CONV2D(2, CONV(17, 1, 1)), CONV2D(2, CONV(70, 3, 3)), RELU,
+					   IMAGE_END };
+static struct config_layer conv_dilated[] = { CONV2D(3, CONV(3, 2, 2), SAME),
+					      CONV2D(5, CONV(20, 3, 2), SAME,
+						     INTS_ATTRIBUTE("dilation_rate", 2, 2, 1),
+						     BOOL_ATTRIBUTE("use_bias", 0)),
+					      RELU, IMAGE_END };
+static struct config_layer conv_apart[] = { DENSE(2), CONV2D(3, CONV(9, 2, 1), STRIDES(3, 2)),
+					    CONV2D(3, CONV(33, 5, 4), SAME), IMAGE_END };
+static struct config_layer conv_dropped[] = {
+	CONV2D(2, CONV(4, 2, 2)), DROPOUT(0.3), CONV2D(2, CONV(7, 5, 4)), RELU, DROPOUT(0.2), IMAGE_END
+};
+static struct config_layer conv_residual[] = { NAMED("conv2d", "a", ATTRIBUTES(3, CONV(6, 3, 3), SAME)), RELU,
+					       CONV2D(3, CONV(6, 3, 3), SAME),
+					       OP("add", INPUTS_OF(2, "conv2d_1", "a")), IMAGE_END };
+static struct config_layer depthwises[] = {
+	DEPTHWISE(3, INT_ATTRIBUTE("kernel_size", 3), SAME, INT_ATTRIBUTE("depth_multiplier", 3)), RELU,
+	DEPTHWISE(3, INTS_ATTRIBUTE("kernel_size", 2, 3, 2), STRIDES(2, 2),
+		  INT_ATTRIBUTE("depth_multiplier", 2)),
+	DEPTHWISE(3, INT_ATTRIBUTE("kernel_size", 2), SAME, BOOL_ATTRIBUTE("use_bias", 0)), IMAGE_END
+};
+/* Zeros behind relu are equal: the first gets the gradient. */
+static struct config_layer max_pools[] = { DENSE(3), RELU, POOL("max", 3, 2, 2, SAME, STRIDES(2, 1)),
+					   POOL("max", 2, 2, 0), IMAGE_END };
+static struct config_layer average_pools[] = { DENSE(3), POOL("average", 3, 2, 2, SAME, STRIDES(2, 1)),
+					       POOL("average", 2, 2, 0), IMAGE_END };
+static struct config_layer pools_apart[] = { DENSE(3), POOL("max", 2, 1, 1, STRIDES(3, 2)),
+					     POOL("average", 1, 2, 1, STRIDES(2, 3)), IMAGE_END };
+static struct config_layer global_max[] = { DENSE(6), OP("global_max_pooling2d"), DENSE(5), SOFTMAX };
+static struct config_layer global_average[] = {
+	DENSE(6), OP("global_average_pooling2d", ATTRIBUTES(1, BOOL_ATTRIBUTE("keepdims", 1))), IMAGE_END
+};
+static struct config_layer global_flat[] = { DENSE(6), OP("global_average_pooling2d"), DENSE(5), SOFTMAX };
+
+/* A new op is a line here. */
+static const struct net family_nets[] = {
+	NET_WITHIN(2e-5, convs, 6, 5, 3),
+	NET_WITHIN(2e-5, conv_wide, 5, 5, 2),
+	NET_WITHIN(2e-5, conv_dilated, 6, 5, 3),
+	NET_WITHIN(2e-5, conv_apart, 7, 6, 3),
+	NET_WITHIN(2e-5, conv_dropped, 6, 5, 3),
+	NET_WITHIN(2e-5, conv_residual, 4, 5, 3),
+	NET_WITHIN(2e-5, depthwises, 6, 5, 3),
+	NET(max_pools, 6, 5, 3),
+	NET(average_pools, 6, 5, 3),
+	NET(pools_apart, 7, 8, 3),
+	NET(global_max, 6, 5, 3),
+	NET(global_average, 6, 5, 3),
+	NET(global_flat, 6, 5, 3),
+};
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPS_TESTS,
+	};
+
+	ops_open("image", family_nets, sizeof(family_nets) / sizeof(*family_nets));
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers that normalize: see ops.h. */
+#include "tests/unit/ops.h"
+
+/* 13 rows of 6 are two chunks of the sums' tree, of 400 two levels of them. */
+static struct config_layer batch_norms[] = { DENSE(4),      OP("batch_norm"), RELU,
+					     OP("flatten"), DENSE(5),         SOFTMAX };
+static struct config_layer batch_norm_plain[] = {
+	DENSE(9),
+	OP("batch_norm", ATTRIBUTES(4, BOOL_ATTRIBUTE("center", 0), BOOL_ATTRIBUTE("scale", 0),
+				    FLOAT_ATTRIBUTE("momentum", 0.6), FLOAT_ATTRIBUTE("epsilon", 0.1))),
+	DENSE(5), SOFTMAX
+};
+static struct config_layer batch_norm_frozen[] = {
+	DENSE(4), OP("batch_norm", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))), DENSE(5), SOFTMAX
+};
+static struct config_layer layer_norms[] = { DENSE(4),      OP("layer_norm"), RELU,
+					     OP("flatten"), DENSE(5),         SOFTMAX };
+static struct config_layer layer_norm_plain[] = {
+	DENSE(9),
+	OP("layer_norm", ATTRIBUTES(3, BOOL_ATTRIBUTE("center", 0), BOOL_ATTRIBUTE("scale", 0),
+				    FLOAT_ATTRIBUTE("epsilon", 0.1))),
+	DENSE(5), SOFTMAX
+};
+static struct config_layer normalizations[] = { OP("normalization"), DENSE(9), OP("normalization"), DENSE(5),
+						SOFTMAX };
+
+/* A new op is a line here. */
+static const struct net family_nets[] = {
+	NET(batch_norms, 3, 2, 5), NET_WITHIN(1e-5, batch_norms, 400, 2),
+	NET(batch_norm_plain),     NET(batch_norm_frozen),
+	NET(layer_norms, 3, 2, 5), NET_WITHIN(1e-5, layer_norms, 400, 2),
+	NET(layer_norm_plain),     NET(normalizations),
+};
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPS_TESTS,
+	};
+
+	ops_open("norm", family_nets, sizeof(family_nets) / sizeof(*family_nets));
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
+}
