@@ -401,8 +401,8 @@ static void test_finalize(void **state)
 	model_close(model);
 }
 
-/* A step of the article's network on a CPU device: seven of GEMMs and loss (tests/unit/ops_dense.c), the update,
- * the metrics, in one chain. */
+/* A step of the article's network on a CPU device: seven of GEMMs and loss (tests/unit/ops_dense.c), the
+ * update, the metrics, in one chain. */
 static void test_launches(void **state)
 {
 	struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
