@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapt step of `normalization`: mean and population variance of the training split, over all axes but
- * the last, as Keras's Normalization.adapt(). One pass over the records before step 0, on the host, in
- * float64 and in the order of the records (Welford), so that the same records give the same bits on every
- * device. The layers' input is a feature, as it comes or reshaped.
+ * The adapt step of the layer `normalization`: mean and population variance of its input over the training
+ * split, over all axes but the last, as Keras's Normalization.adapt(). One pass over the records before step
+ * 0, on the host, in float64 and in the order of the records (Welford's method), so the same records give the
+ * same bits on every device. The input of the layer is a feature, possibly reshaped.
  *
- * Order: adapt_open -> adapt_batch* -> adapt_end -> adapt_close.
+ * Order: adapt_open -> adapt_batch* -> adapt_end -> adapt_close. One thread. Crash: the sums are lost, and
+ * the next start passes over all records again.
  */
 #pragma once
 
@@ -15,21 +16,20 @@
 struct adapt;
 struct weights;
 
-/* *ret_adapt is NULL where there is nothing to adapt: no such layer, the configuration gives, or `given`,
- * which may be NULL, has the statistics of all of them. Needs no device. Errors: -EINVAL a layer's input is
- * not made of a feature alone.
- */
+/* Finds the layers to adapt. *ret_adapt is NULL where there is none: no such layer, or the configuration or
+ * `given` (may be NULL) has the statistics of all of them. Needs no device. Errors: -EINVAL the input of a
+ * layer is not made of a feature alone. */
 MUST_CHECK int adapt_open(const struct graph *graph, const struct weights *given, struct adapt **ret_adapt,
 			  struct error *err);
-/* Note the layers that can have no statistics, whatever the data: for config_check(). */
+/* Notes the layers that can have no statistics, whatever the data: for config_check(). */
 void adapt_check(const struct graph *graph, struct mistakes *mistakes);
-/* Inputs, rows, empty and first_row of a batch; rows that are marked empty do not count.
- * One with first_row 0 begins anew: a pass that was broken off counts for nothing.
- * Errors: -EDOM a number is NaN or infinite: feature, number, row. */
+/* Adds a batch, of which it reads inputs, rows, empty and first_row. Empty rows do not count. first_row 0
+ * starts again from zero: an interrupted pass counts for nothing. Errors: -EDOM a number is NaN or infinite:
+ * feature, number, row. */
 MUST_CHECK int adapt_batch(struct adapt *adapt, const struct model_batch *batch, struct error *err);
-/* The rows so far that count. */
+/* Returns the number of rows so far that are not empty. */
 uint64_t adapt_rows(const struct adapt *adapt);
-/* The layers get their statistics. Blocks. -EBADMSG: there were no rows. */
+/* Writes the statistics into the state of the layers. Blocks. Errors: -EBADMSG there were no rows. */
 MUST_CHECK int adapt_end(struct adapt *adapt, struct model *model, struct error *err);
 void adapt_close(struct adapt *adapt);
 void adapt_closep(struct adapt **adapt); /* for CLEANUP() */

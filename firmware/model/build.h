@@ -4,10 +4,12 @@
 
 #include "model/graph/graph.h"
 
-/* Note what the tables of layers, losses and optimizers have against a config: for config_check(). */
+/* For config_check(): notes every mistake that the tables of layers, losses and optimizers find in a
+ * configuration. */
 void graph_check(const struct config *config, struct mistakes *mistakes);
 
-/* Build from config.model, config.feature, config.optimizer of a loaded config, which must outlive the graph.
- * Errors: -EINVAL with every mistake that graph_check() notes, the config's file and the line first. */
+/* Builds a graph from config.model, config.feature and config.optimizer. `config` is a loaded one and must
+ * outlive the graph. Errors: -EINVAL with every mistake that graph_check() notes; the file and the line of
+ * the first lead the text. */
 MUST_CHECK int graph_build(const struct config *config, bool training, struct graph *ret_graph,
 			   struct error *err);

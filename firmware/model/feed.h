@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A batch's host memory -> the buffers that kernels read. CPU devices read it in place; others get it written
- * into buffers of their own, one a tensor. Order: feed_open -> (feed_inputs | feed_batch)* -> feed_close.
+ * Gives a batch's host memory to the kernels as buffers. A CPU device reads the memory in place; for another
+ * device it is written into buffers of the feed, one a tensor. Order: feed_open -> (feed_inputs |
+ * feed_batch)* -> feed_close. One thread.
  */
 #pragma once
 
 #include "model/model.h"
 #include "model/plan/plan.h"
 
-/* A batch's tensors: the inputs in the graph's order, label, weight, empty. */
+/* Tensors of a batch: the inputs in the graph's order, label, weight, empty. */
 #define FEED_TENSORS (GRAPH_INPUTS_MAX + 3u)
 
-/* Host memory seen as a buffer, by address: a ring has few slots, and making a buffer is not free. Each
- * tensor has ways of its own, so that none evicts another of its batch. */
+/* A buffer over host memory, found again by its address: a ring has few slots, and making a buffer costs
+ * time. Each tensor has its own entries, so that no tensor of a batch replaces another one's. */
 #define FEED_WRAPS 256u
 struct feed_wrap {
 	const void *host;
@@ -23,19 +24,20 @@ struct feed_wrap {
 struct feed {
 	struct gpu *gpu;
 	const struct graph *graph;
-	struct gpu_buffer *device[FEED_TENSORS]; /* not on CPU devices */
+	struct gpu_buffer *device[FEED_TENSORS]; /* NULL on CPU devices */
 	struct feed_wrap wrap[FEED_TENSORS][FEED_WRAPS];
 };
 
-/* `graph` must outlive it. After an error, too, feed_close() frees what there is. */
+/* `graph` must outlive the feed. Call feed_close() after an error, too. */
 MUST_CHECK int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, struct error *err);
 void feed_close(struct feed *feed);
 
-/* `rows` rows of each input, as struct model_batch has them -> values->input. The host memory must stay until
- * the kernels are done. Errors: -EBADMSG the splits of a ragged input begin, end or fall where they must
- * not. */
+/* Sets values->input to `rows` rows of each input, which are as in struct model_batch. The host memory must
+ * stay until the kernels are done. Errors: -EBADMSG the splits of a ragged input do not begin at 0, fall, or
+ * end after the values. */
 MUST_CHECK int feed_inputs(struct feed *feed, const void *const *input, uint64_t rows,
 			   struct plan_values *values, struct error *err);
-/* The same and labels, weights and empty rows -> values; its counts of rows are checked (-EINVAL). */
+/* Sets the inputs, label, weights and empty rows in `values`, and its counts of rows. Errors: as
+ * feed_inputs(); -EINVAL the counts are not possible. */
 MUST_CHECK int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_values *values,
 			  struct error *err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The launches of a graph's passes, each into an empty plan (plan_init()), fused. */
+/* The launches of each pass over a graph. Each function fills an empty plan (plan_init()) and fuses it. */
 #pragma once
 
 #include "model/plan/plan.h"
 
-/* Inputs -> what the last layer makes of them, as float32. */
+/* Inputs -> output of the last layer, as float32. */
 void pass_emit_predict(struct plan *plan);
-/* Inputs and labels -> the sums of loss and metrics; dropout is off. */
+/* Inputs and labels -> sums of loss and metrics; dropout is off. */
 void pass_emit_evaluate(struct plan *plan);
-/* The same with dropout, then gradients, the optimizer's step, and the look for NaN in what it changed. */
+/* A training step: forward with dropout, loss, gradients, the optimizer, metrics, and the search for NaN in
+ * the parameters that it changed. */
 void pass_emit_train(struct plan *plan);

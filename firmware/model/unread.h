@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys that would be without effect, and what would read them: one table. */
+/* Keys of the configuration that have no effect, because nothing that is configured reads them. */
 #pragma once
 
 #include "model/graph/graph.h"
 
-/* Note the keys of a described graph's config that ask for something which nothing reads. Of what is wrong in
- * itself, an unknown optimizer or layer, nothing more is said. */
+/* Notes the keys with which the configuration asks for something that nothing reads. Says nothing of keys
+ * that are wrong anyway, such as those of an unknown optimizer or layer. */
 void unread_check(const struct graph *graph, struct mistakes *mistakes);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer's attributes, read by its op's specs. */
+/* Reads the attributes of a layer by the specs of its op. */
 #pragma once
 
 #include "model/layers/op.h"
 
 #include <stdio.h>
 
-/* Fill node->attribute[] from the layer. Mistakes: unknown or missing keys, wrong types, out of bounds; those
- * attributes are 0. */
+/* Fills node->attribute[] from the layer. Notes unknown and missing keys, wrong types and numbers out of
+ * bounds; such an attribute is 0. */
 void attributes_read(struct node *node, const struct config_layer *layer, struct mistakes *mistakes);
-/* A line for each attribute that a layer of this op may have: name, what is allowed, what it is when absent.
- */
+/* Writes a line for each attribute of an op: name, what is allowed, default. */
 void attributes_describe(const struct op *op, FILE *out);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What batch_norm, layer_norm and normalization share. They see what they take as kernels/norm.cl does: [n,
- * columns], the last dimension and all others.
+ * What batch_norm, layer_norm and normalization share. They see their input as kernels/norm.cl does: [n,
+ * columns], where columns is the last dimension and n all others together.
  */
 #pragma once
 
 #include "model/layers/row.h"
 
-enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE }; /* parameters */
+enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE }; /* indices of parameters */
 
 #define NORM_INITIALIZER(key_of, usual)                                                              \
 	{                                                                                            \
@@ -17,7 +17,7 @@ enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE }; /* parameters */
 
 int norm_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
 
-/* A tensor of the node's own, [columns] each. */
+/* Returns scratch of the node: `parts` numbers for each column. */
 uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t parts);
 
 static inline struct extent norm_per_column(const struct tensor *tensor)
@@ -25,36 +25,37 @@ static inline struct extent norm_per_column(const struct tensor *tensor)
 	return (struct extent){ .constant = tensor_last(tensor), .tile = ELEMENT_GROUP };
 }
 
-/* Sums over rows as a tree, whose shape does not depend on the device: a launch makes chunks, others merge
- * until one is left. */
+/* A sum over rows as a tree: one launch sums chunks of rows, further launches merge the parts until one is
+ * left. The shape of the tree, and so the order of the sum, does not depend on the device. */
 struct norm_tree {
 	const char *chunk, *merge; /* kernels */
-	const char *name;          /* of the tensors of parts */
-	uint64_t sums;             /* of a part and column */
+	const char *name;          /* name of the tensors of parts */
+	uint64_t sums;             /* sums of each part and column */
 };
 
-/* `launch` has its own arguments up to where the chunks go; returns the last parts, [sums, columns]. */
+/* Appends the launches of a tree. `launch` has the arguments of the first one up to the chunks. Returns the
+ * last part, [sums, columns]. */
 uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct norm_tree *tree,
 			struct launch launch);
 
-/* Mean and 1 / deviation of each column, from what the layer keeps. */
+/* Computes mean and 1 / deviation of each column from the state of the layer. */
 void norm_emit_given(struct plan *plan, const struct node *node, uint32_t saved, uint32_t mean,
 		     uint32_t variance, double epsilon, double least);
 
 void norm_emit_normalize(struct plan *plan, const struct node *node, uint32_t saved, uint32_t gamma,
 			 uint32_t beta);
 
-/* `sums` GRAPH_NO_TENSOR: the statistics were given. */
+/* `sums` is GRAPH_NO_TENSOR where the statistics were given, not computed from the batch. */
 void norm_emit_columns_backward(struct plan *plan, const struct node *node, uint32_t saved, uint32_t gamma,
 				uint32_t sums);
 
 void norm_emit_parameter_gradients(struct plan *plan, const struct node *node, uint32_t sums);
 
-/* (x - mean) / spread * gamma + beta; gamma and beta may be missing. */
+/* Writes (x - mean) / spread * gamma + beta; gamma and beta may be missing. */
 void norm_export_scaled(struct export *out, const struct node *node, const char *centered,
 			const char *spread);
 
-/* sqrt(variance + epsilon) */
+/* Writes sqrt(variance + epsilon). */
 struct export_inner_name norm_export_spread(struct export *out, const struct node *node, const char *variance,
 					    double epsilon);
 
@@ -62,7 +63,7 @@ struct export_inner_name norm_export_spread(struct export *out, const struct nod
 
 struct norm_view {
 	uint64_t n, outer, columns;
-	double mean, scale; /* of one column or row */
+	double mean, scale; /* statistics of one column or row */
 };
 
 struct norm_view norm_view_of(const struct op_reference *r);

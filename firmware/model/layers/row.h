@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows of the op table have in common. Each file here defines rows `const struct op op_NAME`; ops.c
+/* What the rows of the table of layers share. Each file here defines rows `const struct op op_NAME`; table.c
  * lists them. */
 #pragma once
 
@@ -19,7 +19,8 @@ static inline const struct tensor *output_of(const struct plan *plan, const stru
 	return graph_at(plan->graph, node->output);
 }
 
-/* Where the gradient of a parameter goes, GRAPH_NO_TENSOR: it is frozen, switched off, or state. */
+/* Returns the gradient tensor of a parameter; GRAPH_NO_TENSOR where the parameter is frozen, switched off or
+ * state. */
 static inline uint32_t parameter_gradient(const struct plan *plan, const struct node *node, uint32_t i)
 {
 	return node->parameter[i] == GRAPH_NO_TENSOR ? GRAPH_NO_TENSOR
@@ -38,8 +39,8 @@ static inline struct extent per_outer(const struct tensor *tensor)
 	return (struct extent){ .per_row = tensor_outer(tensor), .tile = ROW_GROUP };
 }
 
-/* The output gets its bias added, over the last dimension. */
+/* Appends the launch that adds the bias to the output, over the last dimension. */
 void emit_bias(struct plan *plan, const struct node *node, uint32_t bias);
 
-/* For op.shape: that of input 0. */
+/* For op.shape: the shape of input 0. */
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);

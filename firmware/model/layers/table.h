@@ -4,9 +4,9 @@
 
 #include "model/layers/op.h"
 
-/* NULL: no such op. */
+/* Returns the row of an op, or NULL: there is no such op. */
 const struct op *op_find(const char *name);
-/* The rows, i = 0, 1, ... until NULL. */
+/* Returns row i = 0, 1, ...; NULL after the last. */
 const struct op *op_at(uint32_t i);
-/* "dense, dropout, ..." for messages. */
+/* Returns the names of all ops, "dense, relu, ...", for messages. */
 const char *op_names(void);

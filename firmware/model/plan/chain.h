@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains: on a CPU device, consecutive launches of a plan become one launch, kernels/chain.cl, whose
- * work-groups go through those of all of them, phase by phase, with the same bits. A driver's threads sleep
- * between two launches, and waking them takes as long as many a launch; inside a chain they spin.
+ * Chains: on a CPU device, consecutive launches of a plan become phases of one launch of the kernel `chain`
+ * (kernels/chain.cl). Its work-groups go through the work-groups of all phases in order. The bits are those
+ * of single launches.
  *
- * Launches whose kernels are SINGLE (kernels/groups.cl) make chains, a large one by itself, the others the
- * longest possible; launches of other kernels stay as they are. The program of plans with chains
- * (kernels_build()) has the kernel `chain`, and what it calls are no kernels.
+ * Why: between two launches the driver's threads sleep, and waking them takes as long as many a small launch
+ * itself. Inside a chain the threads stay awake and wait in a short loop for the phase before.
+ *
+ * Why a chain cannot hang: a work-group takes the next free groups of a phase, only after every group of the
+ * phases before has ended, and waits for nobody while it holds some. If it waits too long, because the thread
+ * it waits for has lost its core to another program, it leaves the rest of the chain to that thread. So a
+ * chain ends on however many threads its work-groups run, even on one.
+ *
+ * Only kernels with the property SINGLE (plan/kernel_table.h) can be phases; launches of other kernels stay
+ * as they are. A chain is as long as possible, but a launch on large tensors is a chain by itself: it takes
+ * far longer than a wake-up costs. In a program with chains (kernels_build()) only `chain` is a kernel;
+ * SINGLE kernels are functions that it calls.
+ *
+ * Order: layout_work() -> chain_plan() -> kernels_build(), which calls chain_cases(). Threads: the model's
+ * one.
  */
 #pragma once
 
 #include "model/plan/plan.h"
 
-/* After layout_work(), before kernels_build(): put chains into a fused plan. Nothing on other devices.
- * `arena`: the buffers that hold the graph's tensors. */
+/* Puts chains into a fused plan; does nothing for other devices. Call after layout_work(): a phase names
+ * tensors by their offsets in `arena`, the buffers of the graph's arenas. */
 MUST_CHECK int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const arena[ARENA_MAX],
 			  struct error *err);
 
-/* For kernels_build(): the text that tells `chain` which kernels these plans' chains have; *ret_text NULL
- * without any chain. The caller frees it. */
+/* Returns OpenCL text, the cases by which `chain` calls the kernels of these plans' phases; *ret_text is NULL
+ * where no plan has a chain. The caller frees it. */
 MUST_CHECK int chain_cases(const struct plan *const *plan, uint32_t plans, char **ret_text,
 			   struct error *err);

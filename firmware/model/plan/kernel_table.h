@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Every kernel that a plan can launch: its name, the file of kernels/ that defines it, and its properties.
- * tests/unit/kernels.c holds this table and the OpenCL sources equal.
- */
+/* The table of kernels: every kernel that a plan can launch, with the file of kernels/ that defines it and
+ * its properties. tests/unit/kernels.c holds the table and the OpenCL sources equal. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan: the launches of one pass (training step, evaluation, prediction), compiled once from the graph;
- * running it walks the array. Sizes follow from the batch's rows, so a partial batch needs no other plan.
+ * A plan: the launches of one pass (training step, evaluation or prediction), made once from the graph;
+ * running it walks the array. The sizes of launches follow from the batch's rows, so a partial batch needs no
+ * other plan. This folder chooses kernels and makes the OpenCL program.
  *
- * Order: plan_init -> plan_emit* (by ops, loss, optimizer) -> plan_fuse -> graph_layout -> chain_plan ->
- * plan_bind
- * -> plan_run* -> plan_done. Emitting ends the program when memory is out: a plan is kilobytes.
+ * Order: plan_init -> plan_emit* (by layers, loss, optimizer) -> plan_fuse -> layout_work -> chain_plan ->
+ * kernels_build -> plan_bind -> plan_run* -> plan_done. Emitting ends the program when memory is out: a plan
+ * is kilobytes.
+ *
+ * Why a fixed order of every sum: float addition depends on its order, and a run that repeats its steps after
+ * a crash must get the same bits. So each sum has one order, given by the shapes and the type of the device
+ * alone: never by the number of threads or by who is first, and no kernel adds floats atomically. A long sum
+ * over rows is cut into chunks of a fixed size; the chunks are summed, then their sums. Each header or kernel
+ * says which order its sums have.
+ *
+ * Threads: one, the model's. A plan owns its launches and their kernel objects; it points to the graph. It
+ * holds no state of training, so a crash loses nothing here.
  */
 #pragma once
 
@@ -23,7 +33,7 @@ enum argument_kind {
 	ARGUMENT_INT, /* constants */
 	ARGUMENT_UINT,
 	ARGUMENT_FLOAT,
-	ARGUMENT_ROWS, /* known at each step, see struct plan_values; times `u`, 0 is once */
+	ARGUMENT_ROWS, /* known at each step: struct plan_values. ROWS is multiplied by `u`; 0 counts as 1 */
 	ARGUMENT_VALID_ROWS,
 	ARGUMENT_ROW_WEIGHT,
 	ARGUMENT_FIRST_ROW,
@@ -58,33 +68,34 @@ struct launch {
 	uint32_t arguments;
 	struct argument argument[PLAN_ARGUMENTS_MAX];
 	struct gpu_kernel *object;
-	uint32_t phases;          /* so many launches behind it that it makes: chain.h */
-	struct gpu_buffer *owned; /* what it reads of them */
+	uint32_t phases;          /* this launch runs as many of the next launches itself: chain.h */
+	struct gpu_buffer *owned; /* a chain's description of its phases */
 };
 
-/* What changes from step to step. */
+/* The arguments that change from step to step. */
 struct plan_values {
-	struct gpu_buffer *input[GRAPH_INPUTS_MAX]; /* as in graph->input */
-	struct gpu_buffer *label, *weight, *empty;  /* empty NULL: every row counts */
+	struct gpu_buffer *input[GRAPH_INPUTS_MAX]; /* in the order of graph->input */
+	struct gpu_buffer *label, *weight, *empty;  /* empty NULL: no row is empty */
 	int32_t rows, valid_rows;
-	float row_weight; /* 1 / valid rows, 0 without any */
+	float row_weight; /* 1 / valid rows; 0 without a valid row */
 	uint32_t first_row, step;
-	/* optimizer_values() of this step: */
-	float rate, decay; /* learning rate with its correction; learning rate * weight decay */
-	int32_t update;    /* parameters change */
+	/* optimizer_values() sets these for the step: */
+	float rate,
+		decay;  /* learning rate times the optimizer's correction; learning rate times weight decay */
+	int32_t update; /* 1: parameters change in this step */
 	float average_momentum;
 	int32_t average_replaces;
 };
 
 struct plan {
 	struct graph *graph;
-	bool cpu; /* which kernels: see gemm.h */
+	bool cpu; /* kernels for CPU devices: see gemm.h */
 	uint32_t launches, room;
 	struct launch *launch;
-	uint32_t *alias;         /* by tensor: an op that is the identity in this pass */
-	bool *gradient_written;  /* by tensor */
-	uint32_t tables;         /* entries in both */
-	struct plan_values last; /* what the kernels' arguments hold */
+	uint32_t *alias; /* by tensor: what to read in its place, where an op is the identity in this pass */
+	bool *gradient_written;  /* by tensor: a launch has written this gradient */
+	uint32_t tables;         /* entries of both tables */
+	struct plan_values last; /* the values that the kernels' arguments hold */
 	bool bound;
 };
 
@@ -96,7 +107,7 @@ static inline bool argument_is_tensor(const struct argument *argument)
 	return argument->kind >= ARGUMENT_IN && argument->kind <= ARGUMENT_INOUT;
 }
 
-/* The argument for a tensor that may be GRAPH_NO_TENSOR, a null pointer for the kernel. */
+/* Returns the argument for a tensor that may be GRAPH_NO_TENSOR: a null pointer for the kernel then. */
 static inline struct argument argument_optional(uint32_t tensor, enum argument_kind kind)
 {
 	if (tensor == GRAPH_NO_TENSOR)
@@ -104,24 +115,25 @@ static inline struct argument argument_optional(uint32_t tensor, enum argument_k
 	return (struct argument){ .kind = kind, .tensor = tensor };
 }
 
-/* Append a launch; tensors are replaced by their aliases. */
+/* Appends a launch. A tensor that it reads is replaced by its alias. */
 void plan_emit(struct plan *plan, const struct launch *launch);
-/* From here on, reading `tensor` means reading `source`. */
+/* Makes `source` the alias of `tensor`: launches appended later read `source`. */
 void plan_alias(struct plan *plan, uint32_t tensor, uint32_t source);
-/* The gradient tensor of an activation for storing into: the first store writes, later ones add (*ret_add).
- * GRAPH_NO_TENSOR: nobody needs it. */
+/* Returns the gradient tensor of an activation, for a launch that stores into it. The first store of a pass
+ * writes, later ones add (*ret_add). GRAPH_NO_TENSOR: nobody needs the gradient. */
 uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add);
 
-/* Scratch of a node, "<node>/<name>", of shape->dtype, rank, shape and rows. The same tensor in every pass
- * and at every call: a forward pass may leave there what backward needs. */
+/* Returns scratch of a node, "<node>/<name>", of the dtype, rank, shape and rows of `shape`. Every pass and
+ * every call gets the same tensor: a forward pass may leave there what the backward pass needs. */
 uint32_t plan_work(struct plan *plan, const struct node *node, const char *name, const struct tensor *shape);
-/* What reading `tensor` means at the end of the pass. */
+/* Returns the tensor that a reader of `tensor` reads at the end of the pass: its alias, or itself. */
 uint32_t plan_source(const struct plan *plan, uint32_t tensor);
 
-/* How many launches a run enqueues: those in a chain are one. */
+/* Returns the number of launches that a run enqueues; a chain is one. */
 uint32_t plan_enqueued(const struct plan *plan);
 
-/* Make the kernels. `buffer` is by tensor; those of the batch's arena are NULL. */
+/* Makes the kernel objects and sets the arguments that never change. `buffer` is by tensor, NULL for the
+ * tensors of a batch. */
 MUST_CHECK int plan_bind(struct plan *plan, struct gpu_program *program, struct gpu_buffer *const *buffer,
 			 struct error *err);
 MUST_CHECK int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values,
@@ -156,19 +168,19 @@ MUST_CHECK int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_va
 		.kind = ARGUMENT_##what \
 	}
 
-/* Rows of the batch times a constant: rows of the last dimension. */
+/* The batch's rows times a constant, as for rows of the last dimension. */
 #define ROWS_TIMES(n)                                     \
 	{                                                 \
 		.kind = ARGUMENT_ROWS, .u = (uint32_t)(n) \
 	}
 
-/* Of a launch: its arguments, in the order of the kernel's parameters or by [index], and how many they are.
- */
+/* Sets the arguments of a launch and their number. They are in the order of the kernel's parameters, or by
+ * [index]. */
 #define ARGUMENTS(...)               \
 	.argument = { __VA_ARGS__ }, \
 	.arguments = (uint32_t)(sizeof((struct argument[]){ __VA_ARGS__ }) / sizeof(struct argument))
 
-/* One work-item an element of [rows, columns], in groups of ELEMENT_GROUP. */
+/* Work-items of a group of kernels with one item an element of [rows, columns]. */
 #define ELEMENT_GROUP 64u
-/* One work-item a row, in groups of ROW_GROUP. */
+/* Work-items of a group of kernels with one item a row. */
 #define ROW_GROUP 16u

@@ -27,18 +27,18 @@
 
 struct plan;
 
-/* The name of config.model.precision. */
+/* Returns the name of config.model.precision. */
 const char *storage_policy(const struct config *config);
 
-/* graph->storage, and the types of activations. */
+/* Sets graph->storage and the types of activations. */
 void storage_layout(struct graph *graph);
 
-/* A float32 tensor as kernels read activations: itself where they are float32, else "<node>/<name>", made by
- * a launch that this appends. */
+/* Returns a float32 tensor in the type of activations: itself for float32, else the copy "<node>/<name>",
+ * made by a launch that this appends. */
 uint32_t storage_copy(struct plan *plan, const struct node *node, const char *name, uint32_t tensor);
-/* The same where storage_copy() has been in this pass: no launch. */
+/* Returns the copy that storage_copy() has made before in this pass; appends no launch. */
 uint32_t storage_copied(struct plan *plan, const struct node *node, const char *name, uint32_t tensor);
-/* From here on reading a feature of the batch that this node reads means reading its copy. */
+/* Makes copies of the features that this node reads; launches appended later read the copies. */
 void storage_emit_inputs(struct plan *plan, const struct node *node);
-/* From here on reading the graph's output means reading it as float32. */
+/* Makes a float32 copy of the graph's output; launches appended later read the copy. */
 void storage_emit_output(struct plan *plan);

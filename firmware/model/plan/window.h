@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window that slides over images [height, width, channels]: what convolutions and pooling share. Padding as
- * TensorFlow's: "valid" is none; "same" makes ceil(in / stride) places and pads evenly, the odd one at the
- * end. [0] is height, [1] width.
+ * A window that slides over images [height, width, channels]: the geometry that convolutions and pooling
+ * share. Padding is TensorFlow's: "valid" adds none; "same" makes ceil(in / stride) places and pads both
+ * sides evenly, an odd number has one more at the end. Index 0 of each pair is height, 1 width. A "place"
+ * here is a position of the window, that is an element of the output.
  */
 #pragma once
 
 #include "model/plan/plan.h"
 
-/* As kernels/window.cl has it. Place o of the window covers numbers o * stride + k * dilation - before of an
- * input whose numbers lie `apart` from each other, zeros between them; k < size. */
+/* The same struct as in kernels/window.cl. Place o of the window covers, for k < size, the input at o *
+ * stride + k * dilation - before. The input's numbers lie `apart` from each other, with zeros between them.
+ */
 struct window {
 	int32_t in[2], out[2], size[2], stride[2], dilation[2], before[2], apart[2];
 };
 
-/* For attribute tables. */
+/* The values of the attribute `padding`. */
 extern const char *const window_paddings[]; /* "valid", "same" */
 #define WINDOW_SIZE_MAX 1024
 
-/* As attributes say; lists of two. */
+/* The attributes of a layer; lists of two. */
 struct window_keys {
 	const int64_t *size, *strides, *dilation;
 	const char *padding;
 };
 
-/* Lay it over `input`; without any place where an attribute was wrong. Errors: -EINVAL no image, a window
- * larger than it, or strides with a dilation. */
+/* Makes the window over `input`. A wrong attribute, already reported, gives a window without places. Errors:
+ * -EINVAL the input is no image, the window is larger than it, or both strides and dilation are above 1. */
 MUST_CHECK int window_make(const struct tensor *input, const struct window_keys *keys,
 			   struct window *ret_window, struct error *err);
 
-/* Places and numbers change sides: which outputs an input goes into, k counted from the end. */
+/* Returns the window of the backward pass: it maps an input to the outputs that it goes into, with k counted
+ * from the end. */
 struct window window_mirrored(const struct window *window);
 
-/* The index of number `in` that place `out` covers at `k`, on one side; -1: padding. */
+/* Returns the index of the input that place `out` covers at `k`, on one side; -1: padding. */
 int32_t window_source(const struct window *window, uint32_t side, int32_t out, int32_t k);
 
-/* The window for kernels: a constant of the node, by name. */
+/* Returns the constant tensor "<node>/<name>" that holds the window for kernels. */
 uint32_t window_tensor(struct plan *plan, const struct node *node, const char *name,
 		       const struct window *window);
 
