@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection to the system bus of those who talk to one service there: each call waits for its answer,
- * for as long as was said when it was opened.
+ * A connection to the system bus (D-Bus), for drivers that talk to one service there (manager, rauc). Every
+ * call over it waits for the answer, for at most the time given to bus_open(). Threads: the caller's; one at
+ * a time.
  */
 #pragma once
 
@@ -10,7 +11,8 @@
 #include <stdint.h>
 #include <systemd/sd-bus.h>
 
-/* `whom`: the service, for the error. The caller closes it by bus_close(). */
+/* Connects; `wait_s` bounds every call over the bus. `whom` names the service in errors. The caller calls
+ * bus_close(). */
 MUST_CHECK int bus_open(const char *whom, uint32_t wait_s, sd_bus **ret_bus, struct error *err);
-/* What was queued is sent first. NULL is none. */
+/* Sends what is queued, then closes. NULL is ignored. */
 void bus_close(sd_bus *bus);

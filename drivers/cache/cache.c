@@ -11,11 +11,11 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-#define SAMPLE_PAGES 64u /* of cache_is_resident(), which asks the kernel for each */
+#define SAMPLE_PAGES 64u /* cache_is_resident() asks for every 64th page */
 
 /* ---- The folder ---- */
 
-/* Whether files here can be made and labelled. */
+/* Checks that files can be made here and given an extended attribute. */
 static int probe(const struct cache *cache, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
@@ -102,7 +102,7 @@ void cache_changed(const struct cache *cache)
 
 /* ---- Views ---- */
 
-/* 0: it is that object, whole. */
+/* Checks that the file holds this object, whole. */
 static int check_label(const struct cache_object *object, int fd, struct cache_view *view, struct error *err)
 {
 	union {
@@ -132,7 +132,7 @@ static int check_label(const struct cache_object *object, int fd, struct cache_v
 	return 0;
 }
 
-/* A file of 0 bytes has no mapping; its data is not NULL all the same. */
+/* mmap() refuses 0 bytes, but data != NULL means "mapped": an empty file gets a pointer to nothing. */
 static int map_file(struct cache_view *view, int fd, struct error *err)
 {
 	static const uint8_t nothing;
@@ -190,7 +190,8 @@ void cache_read_ahead(const struct cache_view *view, uint64_t offset, uint64_t b
 		(void)posix_fadvise(view->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
 }
 
-/* A kernel before 5.14 reads when the bytes are touched. EFAULT is a SIGBUS that was spared: madvise(2). */
+/* MADV_POPULATE_READ turns a disk error into EFAULT, where touching the page would be a SIGBUS (madvise(2)).
+ * EINVAL: a kernel before 5.14, where the page is read when it is touched. */
 int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, struct error *err)
 {
 	bytes = within(view, offset, bytes);
@@ -201,7 +202,7 @@ int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, s
 			 offset + bytes, strerror(errno == EFAULT ? EIO : errno));
 }
 
-/* Of every 64th page: what was read in order is there or not in large pieces. */
+/* Asks for every 64th page: a file that was read in order is resident, or not, in large runs of pages. */
 bool cache_is_resident(const struct cache_view *view)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), asked = 0, found = 0;
@@ -225,7 +226,7 @@ int cache_read_direct(const struct cache_view *view, uint64_t offset, uint64_t b
 
 	bytes = within(view, offset, bytes);
 	if (flags < 0 || (!(flags & O_DIRECT) && fcntl(view->fd, F_SETFL, flags | O_DIRECT) < 0))
-		return error_set(err, -EINVAL, "cannot be read past the kernel's memory: %s",
+		return error_set(err, -EINVAL, "cannot be read without the page cache (O_DIRECT): %s",
 				 strerror(errno));
 	while (done < bytes) {
 		uint64_t left = bytes - done + CACHE_DIRECT_ALIGN - 1;
@@ -235,7 +236,7 @@ int cache_read_direct(const struct cache_view *view, uint64_t offset, uint64_t b
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EINVAL)
-			return error_set(err, -EINVAL, "cannot be read past the kernel's memory");
+			return error_set(err, -EINVAL, "cannot be read without the page cache (O_DIRECT)");
 		if (got <= 0)
 			return error_set(err, -EIO, "cannot read at byte %" PRIu64 ": %s", offset + done,
 					 got < 0 ? strerror(errno) : "it became shorter");

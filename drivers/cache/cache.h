@@ -1,27 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
 /*
- * Whole objects of a store on a disk of this box. The files are all there is: no index can disagree with
- * them.
+ * A cache of whole objects of a store, on a disk of this box. There is no index that could disagree with the
+ * files: a listing of the folder is all the truth.
  *
  *     objects/ab/abcd...    an object's bytes, named by SHA-256 of endpoint, bucket, key and pin; the xattr
  *                           user.kiln holds its length, a CRC-32 and those four
- *     tree/HOST/BUCKET/KEY  symbolic links to them under readable names, for any other program; best effort
+ *     tree/HOST/BUCKET/KEY  symbolic links to the objects under readable names, for other programs; best effort
  *     new/                  files that are being written
- *     pins.json             what is never evicted: pins.h
- *     preload.json          how the last preload goes, written by kiln-oneshot preload: state (running,
- * finished, failed), text, started_us, updated_s; objects, bytes: what there is to have; objects_done,
- * bytes_done: what is there by now; objects_fetched, bytes_fetched: of these, what came from the store;
- * left_out: no room; failed: not to be had
+ *     pins.json             prefixes that are never evicted: pins.h
+ *     preload.json          progress of the last kiln-oneshot preload, which writes it:
+ *                             state ("running", "finished", "failed"), text, started_us, updated_s
+ *                             objects, bytes                  that the next run reads, or pinned
+ *                             objects_done, bytes_done        in the cache by now
+ *                             objects_fetched, bytes_fetched  copied from the store by this preload
+ *                             left_out                        objects without space in the cache
+ *                             failed                          objects that the store could not deliver
  *
- * A file appears by rename with its label, synchronised: whoever is killed, or whatever power is cut, leaves
- * it whole or not at all. It is never changed. Any process may add, read and remove at any time; a file that
- * is removed stays good for who has it mapped.
+ * A file gets its label, is flushed, and then appears under its name by rename, so that a kill or a power cut
+ * at any moment leaves it whole or not at all. It is never changed afterwards. The name contains the pin, which
+ * is the object's version: a new version is a new file, so a file never becomes stale.
+ *
+ * Any process may add, read and remove at any time: fetchd and kiln-oneshot preload fill the cache, controld
+ * drops from it. A removed file stays valid for a process that has it mapped.
+ *
+ * Who evicts what: the caller decides (list.h carries it out), because only the caller knows which object is
+ * read when. Objects of pins.h are never evicted.
  *
  * Order: cache_open -> (cache_map -> cache_view_done; cache_create -> cache_append* -> cache_commit;
- * cache_remove) -> cache_closep. A struct cache has no state besides its folder: any thread may call with it.
- * Everything blocks on the disk. What to keep is the caller's, who
- * finds list.h of help.
+ * cache_remove) -> cache_closep.
+ * Threads: none of its own. A struct cache has no state but the folder: any thread may call with it.
+ * Blocks: everything, on the disk.
+ * Crash: leaves files below new/, which cache_sweep() removes.
  */
+/* clang-format on */
 #pragma once
 
 #include "drivers/store/store.h"
@@ -31,37 +43,39 @@
 
 struct cache;
 
-/* One object: where, which, and the pin that it must have. */
+/* An object in a store, with the pin (size and version) that it must have. */
 struct cache_object {
 	const char *endpoint; /* as configured; "" = AWS */
 	const char *bucket;
-	const char *key; /* the whole one, a source's prefix included */
+	const char *key; /* the whole key, including the prefix of a source */
 	const struct store_pin *pin;
 };
 
-/* Whether a store's objects can be cached: s3://, and of a pin, whether it tells versions apart. */
+/* Returns whether the objects of a store can be cached: those of s3:// can. */
 bool cache_accepts_store(const struct config_store *store);
+/* Returns whether a pin tells versions apart, without which an object cannot be cached. */
 bool cache_accepts_pin(const struct store_pin *pin);
 
-/* However they are written. */
+/* Compares two endpoints, with or without a slash at the end. */
 bool cache_same_endpoint(const char *one, const char *other);
 
-/* An object of a store: `room` gets the parts of its url that are not strings of their own. */
+/* Describes an object of a store. The result points into `strings`, into `store` and at `pin`. */
 struct cache_strings {
 	char bucket[CONFIG_BUCKET_MAX + 1], key[CONFIG_PREFIX_MAX + 1 + STORE_KEY_MAX + 1];
 };
 struct cache_object cache_object_of(const struct config_store *store, const char *key,
 				    const struct store_pin *pin, struct cache_strings *strings);
 
-/* The folder; CACHE_WRITE makes it, and sees whether it takes files with extended attributes.
- * Errors: -errno; -ENOENT there is none to read; -EOPNOTSUPP the file system has no extended attributes. */
+/* Opens the cache in `folder`. CACHE_WRITE makes the folder, and checks that its files can have extended
+ * attributes. Errors: -errno; -ENOENT CACHE_READ found no folder; -EOPNOTSUPP the file system has no extended
+ * attributes. */
 enum cache_use { CACHE_READ, CACHE_WRITE };
 MUST_CHECK int cache_open(const char *folder, enum cache_use use, struct cache **ret_cache,
 			  struct error *err);
 void cache_closep(struct cache **cache);
 const char *cache_folder(const struct cache *cache);
 
-/* The name of its file. */
+/* Gives the name of an object's file: a SHA-256 in hex digits. */
 void cache_name(const struct cache_object *object, char ret_name[static CACHE_NAME_BYTES]);
 
 /* ---- Reading ---- */
@@ -74,48 +88,49 @@ struct cache_view {
 	int fd; /* until cache_view_close(), then -1 */
 };
 
-/* Map an object and note the use. Returns 1, or 0 where it is not there.
- * Errors: -EBADMSG label or length are not the object's: the file is removed; -errno. */
+/* Maps an object and notes its use. Returns 1, or 0 where the cache lacks it.
+ * Errors: -EBADMSG the label or the length is not that of the object: the file is removed; -errno. */
 MUST_CHECK int cache_map(const struct cache *cache, const struct cache_object *object,
 			 struct cache_view *ret_view, struct error *err);
-/* Start reading [offset, offset + bytes) from the disk, as far as the object goes; does not wait. */
+/* Starts reading [offset, offset + bytes) from the disk, up to the object's end; does not wait. */
 void cache_read_ahead(const struct cache_view *view, uint64_t offset, uint64_t bytes);
-/* Wait until they are in memory, where the kernel keeps them as long as there is room: what is read again
- * later and fails then is a SIGBUS. Errors: -EIO. */
+/* Waits until [offset, offset + bytes) are in memory. The kernel may drop them later, when memory is short;
+ * they are then read again on access, and a disk error at that time is a SIGBUS. Errors: -EIO. */
 MUST_CHECK int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, struct error *err);
-/* Whether nearly all of it is in memory already. */
+/* Returns whether nearly all of the object is in memory already, by a sample of its pages. */
 bool cache_is_resident(const struct cache_view *view);
-/* Read [offset, offset + bytes) past the kernel's memory into `to`. `offset` and `to` are multiples of
- * CACHE_DIRECT_ALIGN, and so is the room behind `to`: of what lies behind the object's end nothing, or
- * anything, is written. Errors: -EINVAL the file system cannot; -EIO. */
+/* Reads [offset, offset + bytes) into `to` without the kernel's page cache (O_DIRECT). `offset`, `to` and the
+ * length of the buffer `to` are multiples of CACHE_DIRECT_ALIGN; the buffer's contents after the object's end
+ * are undefined. Errors: -EINVAL the file system cannot; -EIO. */
 #define CACHE_DIRECT_ALIGN 4096u
 MUST_CHECK int cache_read_direct(const struct cache_view *view, uint64_t offset, uint64_t bytes, void *to,
 				 struct error *err);
-/* Whether the object's bytes, which `data` are, have the CRC of the label. Records with checksums of their
- * own need it not. */
+/* Returns whether the bytes of the whole object, `data`, have the CRC of the label. Records with checksums of
+ * their own do not need this. */
 bool cache_is_sound(const struct cache_view *view, const void *data);
-/* What is wanted of it has been read: close its file, of which a process may have few. The mapping stays, and
- * what is called but cache_view_done() is about that alone: cache_is_resident(), cache_is_sound(). */
+/* Closes the file and leaves the mapping: a process may have only so many open files. Afterwards only
+ * cache_is_resident(), cache_is_sound() and cache_view_done() may be called. */
 void cache_view_close(struct cache_view *view);
-/* Unmap; accepts a zeroed one. */
+/* Unmaps and closes; accepts a zeroed view. */
 void cache_view_done(struct cache_view *view);
 
-/* Note a use without reading. Returns 1, or 0 where it is not there. */
+/* Notes a use without reading. Returns 1, or 0 where the cache lacks the object. */
 int cache_touch(const struct cache *cache, const struct cache_object *object);
 
 /* ---- Writing ---- */
 
-/* What a file's xattr holds: this, then the identity. */
-#define CACHE_LABEL_MAX 3072u /* ext4 without ea_inode keeps less than 4 KiB a file */
+/* The xattr user.kiln of a file. */
+#define CACHE_LABEL_MAX 3072u /* ext4 without ea_inode has less than 4 KiB of xattrs a file */
 struct cache_label {
 	uint32_t magic, crc32;
 	uint64_t bytes;
 	char identity[]; /* endpoint, bucket, key, pin, each with its NUL */
 };
 
-/* In the caller's memory, so that nothing is allocated a file; zeroed = none. The members are write.c's. */
+/* A file being written, in the caller's memory, so that no file costs an allocation. The members belong to
+ * write.c. Zeroed = nothing is being written. */
 struct cache_writer {
-	const struct cache *cache; /* NULL = none, or it is over */
+	const struct cache *cache; /* NULL = nothing is being written */
 	int fd;
 	char temporary[64]; /* "" = renamed */
 	uint64_t bytes, expected;
@@ -126,40 +141,41 @@ struct cache_writer {
 	};
 };
 
-/* Errors: -ENAMETOOLONG; -errno: there is no writer then. */
+/* Starts a file. Errors: -ENAMETOOLONG the label would be too long; -errno. `writer` is zeroed then. */
 MUST_CHECK int cache_create(const struct cache *cache, const struct cache_object *object,
 			    struct cache_writer *writer, struct error *err);
-/* The next bytes of it. Errors: -ENOSPC the disk is full; -errno. */
+/* Appends the next bytes. Errors: -ENOSPC the disk is full; -errno. */
 MUST_CHECK int cache_append(struct cache_writer *writer, const void *data, uint64_t bytes, struct error *err);
-/* It stands; the writer is over, also on failure. Errors: -EBADMSG fewer or more bytes than the pin has. */
+/* Flushes the file and gives it its name. The writer is done, also after a failure. Errors: -EBADMSG fewer or
+ * more bytes than the pin has. */
 MUST_CHECK int cache_commit(struct cache_writer *writer, struct error *err);
-/* Nothing was written. Accepts one that is none, or over. */
+/* Removes the unfinished file. Accepts a writer that is zeroed or done. */
 void cache_abandon(struct cache_writer *writer);
 
-/* Remove a file and its link. What is not there is no error. */
+/* Removes a file and its link. A missing file is no error. */
 int cache_remove(const struct cache *cache, const char name[static CACHE_NAME_BYTES], struct error *err);
-/* Remove what killed writers left, and links that lead nowhere. */
+/* Removes unfinished files of killed writers, and links that lead nowhere. */
 void cache_sweep(const struct cache *cache);
 
-/* ---- All of it ---- */
+/* ---- The whole cache ---- */
 
 struct cache_item {
-	const char *name; /* of the file */
+	const char *name; /* name of the file */
 	uint64_t bytes;
 	int64_t used_s;                                 /* Unix time of the last use */
-	const char *endpoint, *bucket, *key, *pin_text; /* as labelled */
+	const char *endpoint, *bucket, *key, *pin_text; /* from the label */
 };
 
-/* Calls `each` for every file in no order; non-zero stops and is returned. Files without a good label are
- * removed where the folder is open for writing. Errors: -errno of a folder. */
+/* Calls `each` for every file, in no order; a result but 0 stops the walk and is returned. Removes files
+ * without a good label where the cache is open for writing. Errors: -errno of a folder. */
 MUST_CHECK int cache_each(const struct cache *cache,
 			  int (*each)(void *context, const struct cache_item *item), void *context,
 			  struct error *err);
 
-/* A mark that changes when cache_changed() was called, by any process: who adds and removes says so, so that
- * the others count anew. */
+/* Returns a mark that changes with each cache_changed() of any process. Whoever added or removed files calls
+ * cache_changed(), so that the other processes list the cache again. */
 uint64_t cache_mark(const struct cache *cache);
 void cache_changed(const struct cache *cache);
 
-/* Bytes that the file system has free for us. */
+/* Returns the bytes that are free on the file system for this user. */
 uint64_t cache_free_bytes(const struct cache *cache);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of readable names. Bytes besides [A-Za-z0-9_.,=+@:~-] are %XX, as are the dots of "." and ".."; an
- * empty part is "%". So each key has one name, which lies below tree/, and no two have the same.
+ * The tree of readable names. Every byte but [A-Za-z0-9_.,=+@:~-] becomes %XX, and so do the dots of "." and
+ * ".."; an empty name between two slashes becomes "%". So every key has exactly one path, which lies below
+ * tree/, and no two keys have the same.
  */
 #include "drivers/cache/internal.h"
 
@@ -16,8 +17,8 @@ static bool is_plain(unsigned char c)
 	       (c != 0 && strchr("_.,=+@:~-", c));
 }
 
-/* One part of a path, escaped, behind what is in `out`. False: too long. */
-static bool add_part(char out[static PATH_MAX], const char *part, size_t bytes)
+/* Appends "/NAME", escaped, to the path in `out`. False: too long. */
+static bool add_name(char out[static PATH_MAX], const char *part, size_t bytes)
 {
 	size_t used = strlen(out), start = used + 1;
 	bool dots = bytes > 0 && bytes <= 2 && strncmp(part, "..", bytes) == 0;
@@ -48,12 +49,12 @@ bool cache_link_path(const char *endpoint, const char *bucket, const char *key, 
 
 	host = *endpoint == '\0' ? "aws" : host ? host + 3 : endpoint;
 	(void)snprintf(out, PATH_MAX, "tree");
-	if (!add_part(out, host, strlen(host)) || !add_part(out, bucket, strlen(bucket)))
+	if (!add_name(out, host, strlen(host)) || !add_name(out, bucket, strlen(bucket)))
 		return false;
 	for (;;) {
 		size_t bytes = strcspn(part, "/");
 
-		if (!add_part(out, part, bytes))
+		if (!add_name(out, part, bytes))
 			return false;
 		if (!part[bytes])
 			return true;
@@ -61,7 +62,7 @@ bool cache_link_path(const char *endpoint, const char *bucket, const char *key, 
 	}
 }
 
-/* Where the link leads, from its own folder. */
+/* Writes the target of the link: the file's path, relative to the link's own folder. */
 static bool link_target(const char *path, const char *name, char out[static PATH_MAX])
 {
 	char file[CACHE_PATH_BYTES];
@@ -105,7 +106,7 @@ void cache_unlink(const struct cache *cache, const struct cache_item *item)
 	if (!cache_link_path(item->endpoint, item->bucket, item->key, path) ||
 	    !link_target(path, item->name, target))
 		return;
-	/* It may be another version's by now. */
+	/* The link may lead to another version of the object by now: leave that alone. */
 	bytes = readlinkat(cache->fd, path, found, sizeof(found));
 	if (bytes < 0 || (size_t)bytes != strlen(target) || memcmp(found, target, (size_t)bytes) != 0)
 		return;

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #define LIST_FIRST 256u
-#define REST_COSTS 10u /* between two readings, in the time that one takes */
+#define REST_COSTS 10u /* pause between two readings, in multiples of the time that one takes */
 
 int cache_list_reserve(struct cache_list *list, size_t files, struct error *err)
 {
@@ -83,7 +83,7 @@ bool cache_list_is_stale(const struct cache_list *list, const struct cache *cach
 	return cache_mark(cache) != list->mark && clock_us() - list->read_us >= REST_COSTS * list->cost_us;
 }
 
-/* A mark that others moved stays another one than the list's. */
+/* Adopts the new mark only where no other process had changed it: the list then still needs a new reading. */
 void cache_list_changed(struct cache_list *list, const struct cache *cache)
 {
 	bool ours = cache_mark(cache) == list->mark;
@@ -122,7 +122,7 @@ uint64_t cache_list_evict(struct cache_list *list, const struct cache *cache, ui
 		return 0;
 	qsort(list->item, list->count, sizeof(*list->item), by_rank_descending);
 	while (gone < list->count && list->item[gone].rank >= 0 && freed < most) {
-		/* What cannot be removed is not ours; it counts as gone until the folder is read again. */
+		/* A file that cannot be removed counts as gone until the folder is read again. */
 		(void)cache_remove(cache, list->item[gone].name, NULL);
 		freed += list->item[gone++].bytes;
 	}

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process knows to lie in a cache, so that it need not look before each file, and eviction from it. It
- * may be wrong, as others add and remove: the files are right, and cache_mark() tells when to look again.
- * One thread. Order: cache_list_read* -> cache_list_add, cache_list_evict -> cache_list_done.
+ * A listing of a cache in memory, and eviction by it. The listing saves reading the folder before each file.
+ * It may be out of date, because other processes add and remove files: the files decide, and cache_mark()
+ * tells when to list again.
+ *
+ * Eviction: the caller ranks every file, for instance by the time until its next use; the highest rank goes
+ * first. A negative rank and the tag CACHE_PINNED protect a file.
+ *
+ * Threads: one caller at a time. Order: cache_list_read* -> cache_list_add, cache_list_evict ->
+ * cache_list_done.
  */
 #pragma once
 
@@ -12,35 +18,36 @@ struct cache_held {
 	char name[CACHE_NAME_BYTES];
 	uint64_t bytes;
 	int64_t used_s; /* Unix time */
-	uint64_t tag;   /* the caller's */
-	double rank;
+	uint64_t tag;   /* whatever the caller wants to remember of the file */
+	double rank;    /* from the last cache_list_evict() */
 };
 
 struct cache_list {
 	struct cache_held *item;
 	size_t count, capacity;
 	uint64_t bytes;
-	uint64_t mark, read_us, cost_us; /* of the folder when it was read; when that was; how long it took */
+	uint64_t mark;             /* cache_mark() at the last reading of the folder */
+	uint64_t read_us, cost_us; /* when that reading ended, clock_us(), and how long it took */
 };
 
-/* Room for so many files, which are not there yet. Errors: -ENOMEM. */
+/* Allocates memory for a list of so many files. Errors: -ENOMEM. */
 MUST_CHECK int cache_list_reserve(struct cache_list *list, size_t files, struct error *err);
-/* Read the folder anew; `tag` says what the caller wants to remember of each, CACHE_PINNED that it is never
- * evicted. */
+/* Reads the folder again; `tag` returns the tag of a file, CACHE_PINNED for one that is never evicted. */
 #define CACHE_PINNED UINT64_MAX
 MUST_CHECK int cache_list_read(struct cache_list *list, const struct cache *cache,
 			       uint64_t (*tag)(void *context, const struct cache_item *item), void *context,
 			       struct error *err);
-/* Others changed the folder since, and reading it again now would not be most of what is done. */
+/* Returns whether another process changed the folder since, unless the last reading is so recent that reading
+ * again would take up most of the time. */
 bool cache_list_is_stale(const struct cache_list *list, const struct cache *cache);
-/* We changed the folder, and the list with it: tell the others. */
+/* Tells the other processes that this one changed the folder, and the list with it. */
 void cache_list_changed(struct cache_list *list, const struct cache *cache);
-/* One that was just committed. Errors: -ENOMEM. */
+/* Adds a file that was just committed. Errors: -ENOMEM. */
 MUST_CHECK int cache_list_add(struct cache_list *list, const char name[static CACHE_NAME_BYTES],
 			      uint64_t bytes, uint64_t tag, struct error *err);
 void cache_list_done(struct cache_list *list);
 
-/* Remove files, the highest rank first, until `most` bytes are free; nothing at all where not even `least`
- * can be. A rank below 0 stays. Returns the bytes removed. */
+/* Removes files, the highest rank first, until `most` bytes are freed. Removes nothing where fewer than
+ * `least` bytes may go. A file with a rank below 0 stays. Returns the bytes removed. */
 uint64_t cache_list_evict(struct cache_list *list, const struct cache *cache, uint64_t least, uint64_t most,
 			  double (*rank)(void *context, const struct cache_held *held), void *context);

@@ -25,7 +25,7 @@ struct cache_object cache_object_of(const struct config_store *store, const char
 	const char *prefix = bucket + bucket_bytes + (bucket[bucket_bytes] == '/');
 	size_t prefix_bytes = strlen(prefix);
 
-	/* As the store has it: a prefix is a folder. */
+	/* The store treats a prefix as a folder: one slash between it and the key. */
 	if (prefix_bytes > 0 && prefix[prefix_bytes - 1] == '/')
 		prefix_bytes--;
 	(void)snprintf(strings->bucket, sizeof(strings->bucket), "%.*s", (int)bucket_bytes, bucket);
@@ -34,7 +34,7 @@ struct cache_object cache_object_of(const struct config_store *store, const char
 	return (struct cache_object){ store->endpoint, strings->bucket, strings->key, pin };
 }
 
-/* A version id says it all; an ETag may be that of equal bytes. */
+/* A version id alone identifies a version. An ETag does so only together with the size. */
 static void pin_text(const struct store_pin *pin, char out[static CACHE_PIN_TEXT_BYTES])
 {
 	if (*pin->version)

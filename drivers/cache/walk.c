@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies in the folder: all of it, one file's end, and what killed writers left. */
+/* Walks over the folder: list every file, remove one file, sweep what killed writers left. */
 #include "drivers/cache/internal.h"
 
 #include <dirent.h>
@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define SWEEP_DEPTH_MAX 64u /* a descriptor each; keys that go deeper keep their links */
+#define SWEEP_DEPTH_MAX 64u /* folders deep, an open descriptor each; links below that are not swept */
 
 union label {
 	struct cache_label label;
@@ -49,7 +49,8 @@ static bool is_name(const char *text)
 	       strspn(text, "0123456789abcdef") == CACHE_NAME_BYTES - 1;
 }
 
-/* 1, or 0 where it is none, or -errno where that cannot be told now: then it may be a good one. */
+/* Reads the item of a file. Returns 1, or 0 where the file has no good label, or -errno where this cannot be
+ * told now: the file may be good. */
 static int item_of(const struct cache *cache, const char *name, union label *label,
 		   struct cache_item *ret_item)
 {
@@ -71,7 +72,7 @@ static int item_of(const struct cache *cache, const char *name, union label *lab
 	return 1;
 }
 
-/* The item of a file; false where there is none, which is removed then. */
+/* Reads the item of a file. False where it has no good label; the file is removed then. */
 static bool read_item(const struct cache *cache, const char *name, union label *label,
 		      struct cache_item *ret_item)
 {
@@ -142,7 +143,7 @@ static void sweep_new(const struct cache *cache)
 	}
 }
 
-/* Links that lead nowhere, then folders that are empty: unlinkat() keeps the others. */
+/* Removes links that lead nowhere, then empty folders: unlinkat() refuses the others. */
 static void sweep_tree(int at, const char *name, unsigned depth)
 {
 	CLEANUP(close_dir) DIR *dir = open_dir(at, name);

@@ -21,7 +21,7 @@ void cache_abandon(struct cache_writer *w)
 	w->cache = NULL;
 }
 
-/* The lock tells cache_sweep() that it is alive. */
+/* Makes the file below new/. The lock on it tells cache_sweep() that the writer is alive. */
 static int make_file(struct cache_writer *w, struct error *err)
 {
 	static atomic_uint count;
@@ -54,7 +54,7 @@ int cache_create(const struct cache *cache, const struct cache_object *object, s
 	return r;
 }
 
-/* Writing to the disk begins at once, so that cache_commit() waits for little. */
+/* Starts writing to the disk at once, so that the fsync() in cache_commit() has little left to do. */
 int cache_append(struct cache_writer *w, const void *data, uint64_t bytes, struct error *err)
 {
 	int r = file_write_all(w->fd, data, bytes);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#define FILE_BYTES_MAX 65536u /* sysfs says a page */
-#define COARSE_S       60     /* some clocks have no seconds in their alarm */
+#define FILE_BYTES_MAX 65536u /* sysfs reports the size of a page for every file */
+#define COARSE_S       60     /* the alarm of some clocks has no seconds */
 
 struct clock_name {
 	char text[64]; /* "rtc0" */
@@ -39,7 +39,7 @@ static int read_number(const char *path, int64_t *ret_number, struct error *err)
 	return 0;
 }
 
-/* To sysfs each value is one write(2). */
+/* Writes by a single write(2): sysfs takes each write as a whole value. */
 static int write_number(const char *path, int64_t number, struct error *err)
 {
 	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -58,7 +58,7 @@ static int is_clock(const struct dirent *entry)
 	return strncmp(entry->d_name, "rtc", 3) == 0;
 }
 
-/* The first that has an alarm. */
+/* Finds the first clock with an alarm. */
 static int find(struct clock_name *ret_clock, struct error *err)
 {
 	struct dirent **entries = NULL;
@@ -80,7 +80,7 @@ static int find(struct clock_name *ret_clock, struct error *err)
 			 : 0;
 }
 
-/* Without the file the kernel has no switch for it. */
+/* Checks that the kernel's switch for waking is on. Without the file there is no switch. */
 static int check_wakes(const struct clock_name *clock, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -106,7 +106,7 @@ int alarm_set(int64_t wake_s, struct error *err)
 	(void)path_in(&clock, "wakealarm", path);
 	if (ahead_s <= 0)
 		return error_set(err, -ERANGE, "%s: asked for %" PRId64 " s ago", path, -ahead_s);
-	/* A set alarm is cleared before another is taken. */
+	/* The kernel refuses a new alarm while one is set: clear it first. */
 	if ((r = write_number(path, 0, err)) < 0 || (r = write_number(path, clock_s + ahead_s, err)) < 0 ||
 	    (r = read_number(path, &found_s, err)) < 0)
 		return r;

@@ -14,7 +14,7 @@
 
 #define ANSWER_MS ((CONTROL_ACT_S + 5) * 1000)
 
-#define CONNECT_S 5 /* for the connection and for its handshake */
+#define CONNECT_S 5 /* for the connection, and again for the TLS handshake */
 
 struct client {
 	int fd;
@@ -42,7 +42,7 @@ static int open_local(struct client *client, struct error *err)
 	return 0;
 }
 
-/* Who we are for other boxes: ca.crt, client.crt and client.key in KILN_PKI, else in ~/.kiln. */
+/* Loads this user's certificate and key for other boxes, from KILN_PKI or ~/.kiln. */
 static int open_identity(struct tls **ret_tls, struct error *err)
 {
 	const char *folder = getenv("KILN_PKI"), *home = getenv("HOME");
@@ -163,7 +163,7 @@ static int send_all(struct client *client, const char *line, struct error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EPIPE)
-			return 0; /* it has said why */
+			return 0; /* closed by kiln-controld, whose last line says why: read that */
 		if (n < 0)
 			return error_set(err, -errno, "cannot ask kiln-controld: %s", strerror(errno));
 		line += n;
@@ -200,7 +200,7 @@ static int receive(struct client *client, uint64_t until_ms, struct error *err)
 	return 0;
 }
 
-/* One line as JSON. */
+/* Receives the next line and parses it as JSON. `until_ms` (clock_ms()) bounds the wait; 0 = for ever. */
 static int next_line(struct client *client, uint64_t until_ms, cJSON **ret_json, struct error *err)
 {
 	char *end;

@@ -21,7 +21,7 @@ void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_
 {
 	uint8_t digest[32];
 
-	/* Fails only for a hardware engine, which mbedTLS here has not. */
+	/* Fails only with a hardware engine, which this build of mbedTLS does not use. */
 	(void)mbedtls_sha256_ret(data, bytes, digest, 0);
 	digest_hex(digest, sizeof(digest), ret_hex);
 }

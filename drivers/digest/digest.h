@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * SHA-256 by mbedTLS, as 64 lower-case hex digits and a NUL.
- */
+/* SHA-256 by mbedTLS, as 64 lower-case hex digits and a NUL. No state: any thread may call. */
 #pragma once
 
 #include "core/base/error.h"
@@ -11,7 +9,7 @@
 
 #define DIGEST_HEX_BYTES 65u
 
-/* Any bytes so: 2 * count digits and a NUL. */
+/* Writes any bytes in hex: 2 * count digits and a NUL. */
 void digest_hex(const uint8_t *bytes, size_t count, char *out);
 void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_HEX_BYTES]);
 MUST_CHECK int digest_file(const char *path, char ret_hex[static DIGEST_HEX_BYTES], struct error *err);

@@ -6,12 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A page: what CPU devices want for host memory used in place. */
+/* CPU devices want host memory that they use in place aligned to a page. */
 #define HOST_ALIGN 4096u
-/* A large page: kernels that walk down columns find each row in another small one. */
+/* Large pages help kernels that walk down columns: each row lies in another small page, which costs a miss of
+ * the processor's page table cache (TLB). */
 #define LARGE_PAGE (2u << 20)
 
-/* Zeros, on large pages where the kernel has some. */
+/* Allocates zeros, on large pages where the kernel has some. */
 static void *host_memory(uint64_t bytes)
 {
 	const uint64_t align = bytes < LARGE_PAGE ? HOST_ALIGN : LARGE_PAGE,
@@ -76,7 +77,7 @@ int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes, struct gp
 		return error_set(err, -ENOMEM, "buffer: out of memory");
 	buffer->gpu = gpu;
 	buffer->bytes = bytes;
-	/* The device only reads it; OpenCL's host pointer is not const. */
+	/* The device only reads the memory; OpenCL's host pointer lacks the const. */
 	buffer->memory = clCreateBuffer(gpu->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, bytes,
 					(void *)(uintptr_t)host, &code);
 	if (code != CL_SUCCESS)

@@ -89,9 +89,9 @@ int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *
 			 code);
 }
 
-/* PoCL's own directory must exist and be writable before the first OpenCL call: PoCL aborts otherwise. It
- * aborts as well on a torn file there. PoCL renames its files into place without an fsync, so a kill leaves
- * none, but a power cut may: the directory lies where a power cut takes it along. */
+/* PoCL's directory must exist and be writable before the first OpenCL call: otherwise PoCL aborts. PoCL also
+ * aborts on a torn file there. It renames its files into place without an fsync, so a kill leaves no torn
+ * file, but a power cut may. The directory therefore lies below /run, which a power cut empties. */
 static int prepare_cache(struct error *err)
 {
 	char directory[PATH_BYTES];
@@ -112,9 +112,10 @@ static int prepare_cache(struct error *err)
 	return 0;
 }
 
-/* PoCL's threads sleep between two launches, and whoever wakes the next one has it on its own core, where it
- * waits until the work is done: of a product of 150 us two threads made no more than one. So thread i stays
- * on core i, where the process may use all cores; PoCL knows no other way to number them. */
+/* PoCL's threads sleep between two launches. The kernel tends to wake a thread on the core of the waker,
+ * which is still busy, so the woken thread starts only when the waker's work is done: a matrix product of 150
+ * us took as long on two threads as on one. With POCL_AFFINITY thread i stays on core i. PoCL cannot number
+ * the cores of a subset, so this is set only where the process may use all of them. */
 static void spread_threads(void)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -138,7 +139,7 @@ static bool platform_matches(cl_platform_id platform, const char *wanted)
 	       strcasestr(name, wanted);
 }
 
-/* What it says is "OpenCL 1.2 ..."; OpenCL 1.2, 4.2. */
+/* CL_DEVICE_VERSION reads "OpenCL 1.2 ..." (OpenCL 1.2, 4.2). */
 static bool is_new_enough(cl_device_id device)
 {
 	char version[128] = "";
@@ -221,7 +222,7 @@ static int open_queues(struct gpu *gpu, struct error *err)
 			      NULL);
 	if (align_bits / 8 > GPU_ALIGN_BYTES)
 		return error_set(err, -ENODEV,
-				 "%s: parts of buffers must be aligned to %u bytes, at most %u is handled",
+				 "%s: ranges of buffers must be aligned to %u bytes, at most %u is handled",
 				 gpu->description, align_bits / 8, GPU_ALIGN_BYTES);
 	gpu->context = clCreateContext(properties, 1, &gpu->device, NULL, NULL, &code);
 	if (code != CL_SUCCESS)

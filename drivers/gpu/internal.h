@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this driver share; nobody else includes it. */
+/* Shared by the files of this driver; nobody else includes it. */
 #pragma once
 
 #include "drivers/gpu/gpu.h"
@@ -13,8 +13,8 @@ struct gpu {
 	cl_command_queue queue;
 	cl_command_queue transfers; /* for gpu_buffer_fetch() on other threads; NULL on a CPU device */
 	bool cpu;
-	char identity[768]; /* platform, its version, device, driver: a line each; part of the binary cache's
-			       key */
+	char identity[768]; /* platform, its version, device, driver: a line each; goes into the name of a
+			       cached binary */
 	char description[512];
 };
 
@@ -22,12 +22,11 @@ struct gpu_buffer {
 	const struct gpu *gpu;
 	cl_mem memory;
 	uint64_t bytes;
-	void *host; /* owned; on a CPU device the memory itself, else where gpu_buffer_fetch() puts it, or
+	void *host; /* owned; on a CPU device the memory itself, else the copy of gpu_buffer_fetch(), or
 		       NULL */
 };
 
-/* "CL_OUT_OF_RESOURCES" and the like. */
+/* Returns the name of a code, such as "CL_OUT_OF_RESOURCES". */
 const char *cl_error_name(cl_int code);
-/* error_set() with the negative errno that belongs to the code; the device comes first, the code's name last.
- */
+/* error_set() with the errno of the code. The text begins with the device and ends with the code's name. */
 int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...) PRINTF(4, 5);

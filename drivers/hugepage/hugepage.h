@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder on hugetlbfs with enough free pages behind it, of 2 MiB, or of 1 GiB where it is mounted with
- * those. What was added to the kernel's pool is noted in FOLDER.pages, so that it can be given back.
+ * Hugepages for a folder of files (hugetlbfs), of 2 MiB, or of 1 GiB where the folder is mounted with those;
+ * and anonymous memory on large pages.
+ *
+ * The kernel has one pool of free hugepages a size, which anybody may use. A pool grows only by contiguous
+ * free memory, of which a box that has run for days may have little: so hugepage_prepare() raises the pool
+ * first, checks that it has enough, and fails with the numbers. The pages that it added are noted in
+ * FOLDER.pages, so that hugepage_release() gives back these and no others.
+ *
+ * Threads: any; a lock on the pool's file keeps two processes of ours from raising it at the same time.
+ * Crash: FOLDER.pages may miss the pages that were added just before; they stay in the pool until a reboot.
  */
 #pragma once
 
@@ -13,35 +21,36 @@
 #define HUGEPAGE_BYTES     ((uint64_t)2 << 20)
 #define HUGEPAGE_GIB_BYTES ((uint64_t)1 << 30)
 
-/* Pages of 1 GiB in the kernel's pool: those that were set aside at boot. */
+/* Returns the pages of 1 GiB in the kernel's pool: those that were set aside at boot. */
 uint64_t hugepage_gib_pages(void);
 
-/* Make `folder` (and mount hugetlbfs on it where we may), and raise the kernel's pool until `bytes` are free;
- * what `reuse_bytes` of files in it hold already counts as free. *ret_huge tells which pages the folder
- * gives. With `small_allowed`, what cannot be had falls back to normal pages, and err->text says why. A pool
- * that cannot be raised far enough is left as it was. Errors: -ENOMEM pages needed and free, named; -EPERM
- * hugetlbfs is not mounted there and we may not; -EINVAL pages of another size are mounted there. */
+/* Makes `folder`, mounts hugetlbfs on it where it is not mounted, and raises the kernel's pool until `bytes`
+ * are free. `reuse_bytes`, held by files in the folder already, count as free. With `small_allowed` a failure
+ * falls back to normal pages: *ret_huge is false then, and err->text says why. A pool that cannot be raised
+ * far enough is left as it was. Errors: -ENOMEM with the pages needed and free; -EPERM hugetlbfs is not
+ * mounted there and this user may not mount it; -EINVAL pages of another size are mounted there. */
 MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, bool small_allowed,
 				bool *ret_huge, struct error *err);
 
-/* Unmount `folder`, whatever lies in it, and give back what hugepage_prepare() added to the pool for it, as
- * far as it is free. Nothing to do is no error. Errors: -EBUSY a process still uses it; -EPERM we may not. */
+/* Unmounts `folder`, with all files in it, and gives back the pages that hugepage_prepare() added to the
+ * pool, as far as they are free. Nothing to do is no error. Errors: -EBUSY a process uses the folder; -EPERM.
+ */
 MUST_CHECK int hugepage_release(const char *folder, struct error *err);
 
 /* ---- memory.c ---- */
 
-/* Zeroed memory of this process for `bytes` bytes, from a 2 MiB boundary on: on 2 MiB pages where the kernel
- * has some when it is first touched (they are not the pool's), normal ones else, and for what lies behind the
- * last whole one, so that no more is taken than asked for. To be given to munmap(). NULL: there is no memory.
- */
+/* Maps `bytes` of zeroed memory that start at a 2 MiB boundary. The kernel backs each whole 2 MiB with a
+ * large page where it has one at the first access (transparent hugepages, not the pool's), and the rest with
+ * normal pages. The caller calls munmap(). NULL: no memory. */
 MUST_CHECK void *hugepage_map(uint64_t bytes);
 
-/* ---- node.c: before a run, by root. `root` stands before /sys ("" on a real box). ---- */
+/* ---- node.c: before a run, by root. `root` is prepended to /sys ("" except in tests). ---- */
 
-/* The memory node of a core, 0 where the kernel does not say. */
+/* Returns the memory node of a core; 0 where the kernel does not say. */
 int hugepage_node_of_core(const char *root, int core);
 
-/* Raise one node's pool until `bytes` are free on it, besides the `reuse_bytes` that files of ours hold, and
- * read it back; *ret_pages is its size then. Errors: -ENOMEM pages needed and free, named. */
+/* Raises the pool of one node until `bytes`, less the `reuse_bytes` that our files hold already, are free
+ * there, and reads it back. *ret_pages is the pool's size then. Errors: -ENOMEM with the pages needed and
+ * free. */
 MUST_CHECK int hugepage_node_reserve(const char *root, int node, uint64_t bytes, uint64_t reuse_bytes,
 				     uint64_t *ret_pages, struct error *err);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Maps 2 MiB more than needed, then unmaps what lies before the first boundary and after the end. */
 void *hugepage_map(uint64_t bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1), before,

@@ -52,7 +52,7 @@ int hugepage_node_reserve(const char *root, int node, uint64_t bytes, uint64_t r
 
 		if (file && fprintf(file, "%" PRId64 "\n", total + needed - free_now) > 0)
 			(void)fflush(file);
-		/* The kernel gives what it can and reports no error. */
+		/* The kernel adds as many pages as it can and reports no error: read the pool again. */
 		if (!number_read(total_path, &total) || !number_read(free_path, &free_now))
 			total = free_now = 0;
 	}

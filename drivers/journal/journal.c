@@ -31,9 +31,9 @@ static int add_match(sd_journal *journal, const char *format, ...)
 	return sd_journal_add_match(journal, match, 0);
 }
 
-/* What says so itself: root, and the group that our daemons have. Of a process that is gone by the time
- * journald asks which unit it was of, as oneshots are, and of kiln-steer@N.service, with as many names as
- * calls, nothing else tells. Below KILN_ROOT nothing is a unit. */
+/* Matches entries by their identifier, from root or from the group of our daemons. Needed beside match_unit()
+ * for two kinds of processes: a oneshot may be gone when journald asks for its unit, and kiln-steer@N.service
+ * has another name at each call. Below KILN_ROOT (tests) the identifier alone decides. */
 static int match_name(sd_journal *journal, const char *unit, int length, bool below_root)
 {
 	const struct group *group = below_root ? NULL : getgrnam("kiln"); // NOLINT(concurrency-mt-unsafe)
@@ -49,7 +49,7 @@ static int match_name(sd_journal *journal, const char *unit, int length, bool be
 	return sd_journal_add_disjunction(journal);
 }
 
-/* What a unit said, or systemd about it. */
+/* Matches what a unit wrote, and what systemd wrote about it. */
 static int match_unit(sd_journal *journal, const char *unit, int length, bool below_root)
 {
 	int r = match_name(journal, unit, length, below_root);
@@ -74,7 +74,7 @@ static int match_events(sd_journal *journal, const struct event_row *event)
 	return r;
 }
 
-/* The journal's index finds them: of a year of lines few are grave. */
+/* A match for each priority lets the journal use its index: among a year of lines few are grave. */
 static int match_priorities(sd_journal *journal, uint64_t priority)
 {
 	int r = sd_journal_add_conjunction(journal);

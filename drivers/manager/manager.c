@@ -51,7 +51,8 @@ void manager_closep(struct manager **manager)
 	*manager = NULL;
 }
 
-/* `mode` may be NULL for a method that takes the unit alone, both for one that takes nothing. */
+/* Calls a method of the manager. `mode` is NULL for a method with the unit as its only argument; `unit`, too,
+ * for a method without arguments. */
 static int call(struct manager *manager, const char *method, const char *unit, const char *mode,
 		struct error *err)
 {
@@ -89,7 +90,7 @@ int manager_reset_failed(struct manager *manager, const char *unit, struct error
 {
 	int r = call(manager, "ResetFailedUnit", unit, NULL, err);
 
-	/* BUS_ERROR_NO_SUCH_UNIT */
+	/* -ENOENT: systemd's BUS_ERROR_NO_SUCH_UNIT. */
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -98,7 +99,7 @@ int manager_reload(struct manager *manager, struct error *err)
 	return call(manager, "Reload", NULL, NULL, err);
 }
 
-/* `type` is sd-bus's letter for *ret, which is the caller's to free where that is a string. */
+/* Reads a property of a unit. `type` is sd-bus's letter for *ret; the caller frees a string. */
 static int get(struct manager *manager, const char *unit, const char *interface, const char *name, char type,
 	       void *ret, struct error *err)
 {
@@ -118,7 +119,7 @@ static int get(struct manager *manager, const char *unit, const char *interface,
 	return r < 0 ? r : 0;
 }
 
-/* Its jobs are objects of the bus until they are done. */
+/* Starts a unit. *ret_job is the job's path on the bus, where it exists until the job is done. */
 static int start_job(struct manager *manager, const char *unit, char *ret_job, size_t size, struct error *err)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -153,7 +154,7 @@ int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, stru
 					       &state) < 0)
 			return 0;
 		if (clock_ms() - since_ms >= wait_s * 1000)
-			r = error_set(err, -ETIMEDOUT, "%s: not through after %" PRIu64 " s", unit, wait_s);
+			r = error_set(err, -ETIMEDOUT, "%s: not done after %" PRIu64 " s", unit, wait_s);
 		(void)nanosleep(&nap, NULL);
 	}
 	return r;
@@ -164,7 +165,7 @@ int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_re
 	return get(manager, unit, SERVICE ".Service", "NRestarts", 'u', ret_restarts, err);
 }
 
-/* Whether a unit's ActiveState= is this. */
+/* Returns 1 where the ActiveState= of a unit is `state`, else 0, or -errno. */
 static int state_is(struct manager *manager, const char *unit, const char *state, struct error *err)
 {
 	CLEANUP(free_ptr) char *found = NULL;
@@ -272,7 +273,7 @@ int manager_reset_run(struct manager *manager, struct error *err)
 
 int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err)
 {
-	/* While kiln-begin waits, the target's own start does. */
+	/* While kiln-begin waits, the start of the target is a job that waits with it. */
 	int r = state_is(manager, MANAGER_RUN_UNIT, "active", err);
 
 	if (r == 0)
@@ -288,7 +289,8 @@ static bool is_marked(void)
 	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
 }
 
-/* Its last trainer is gone, its target still there. One that crashed is "activating". */
+/* Whether the run's trainer has ended and its target is still active. A trainer that crashed is "activating".
+ */
 static int is_resting(struct manager *manager, struct error *err)
 {
 	int r = state_is(manager, MANAGER_RUN_UNIT, "active", err);
@@ -298,8 +300,9 @@ static int is_resting(struct manager *manager, struct error *err)
 	return r;
 }
 
-/* To start a target that is still active does nothing, and kiln-finished, which Conflicts= with it, would
- * then stop all. So the old run ends first: kiln-finished takes the mark away once everything is stopped. */
+/* Ends a run that is coming to rest, and waits for that. Starting its target, which is still active, would do
+ * nothing, and kiln-finished.service, which Conflicts= with the target, would then stop the new run.
+ * kiln-finished removes the mark once everything is stopped. */
 static int end_resting(struct manager *manager, struct error *err)
 {
 	const struct timespec nap = { .tv_nsec = REST_POLL_MS * 1000000L };

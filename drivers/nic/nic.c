@@ -21,7 +21,7 @@ static bool read_line(const char *root, const char *path, char *out, size_t size
 	return true;
 }
 
-/* A decimal number and nothing else in front: strtoul would take signs and spaces. */
+/* Parses a decimal number. Checks the first character, because strtoul() accepts signs and spaces. */
 static bool parse_core(const char **text, unsigned long *ret_core)
 {
 	char *end;
@@ -55,7 +55,7 @@ static bool parse_cores(const char *text, cpu_set_t *ret_set)
 	}
 }
 
-/* The interface of the route to 0.0.0.0 (proc(5), /proc/net/route: Iface Destination ...). */
+/* Finds the interface of the route to 0.0.0.0 (proc(5), /proc/net/route: Iface Destination ...). */
 static bool default_route(const char *root, char nic[static NIC_NAME_BYTES])
 {
 	CLEANUP(close_file) FILE *file = NULL;
@@ -75,8 +75,8 @@ static bool default_route(const char *root, char nic[static NIC_NAME_BYTES])
 	return false;
 }
 
-/* What sysfs says of a device: its cores, else its node's (Documentation/ABI/testing/sysfs-bus-pci; node -1 =
- * none). */
+/* Reads the cores of a device from sysfs, or those of its memory node
+ * (Documentation/ABI/testing/sysfs-bus-pci; node -1 = none). */
 static bool device_cores(const char *root, const char *device, cpu_set_t *ret_set)
 {
 	char path[PATH_MAX_BYTES], text[1024];
@@ -92,7 +92,7 @@ static bool device_cores(const char *root, const char *device, cpu_set_t *ret_se
 	return read_line(root, path, text, sizeof(text)) && parse_cores(text, ret_set);
 }
 
-/* A virtio interface's device is a child of the PCI function that knows. */
+/* The device of a virtio interface is a child of the PCI function that has the attributes. */
 static bool local_cores(const char *root, const char *nic, cpu_set_t *ret_set)
 {
 	char device[PATH_MAX_BYTES / 2];
@@ -184,6 +184,6 @@ void nic_cores_text(const cpu_set_t *set, char *out, size_t size)
 
 void nic_pin(const cpu_set_t *set)
 {
-	/* A hint: a set that the kernel refuses leaves the thread where it may run anyway. */
+	/* Only a hint: where the kernel refuses the set the thread runs on any core. */
 	(void)pthread_setaffinity_np(pthread_self(), sizeof(*set), set);
 }

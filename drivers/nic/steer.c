@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documentation/core-api/irq/irq-affinity.rst, Documentation/networking/scaling.rst. An interrupt that the
- * driver spread over the cores itself (a managed one) cannot be moved: EIO.
+ * Interrupts on the cores that fetch (Documentation/core-api/irq/irq-affinity.rst,
+ * Documentation/networking/scaling.rst). A managed interrupt, which its driver distributed itself, cannot be
+ * moved: the kernel answers EIO.
  */
 #include "drivers/nic/nic.h"
 
@@ -22,7 +23,7 @@ static int write_line(const char *path, const char *text)
 	return fd < 0 || write(fd, line, (size_t)bytes) < 0 ? -errno : 0;
 }
 
-/* The n-th of the set, from its beginning again behind the last. */
+/* The n-th core of the set, counted in a circle. */
 static size_t core_at(const cpu_set_t *cores, unsigned n)
 {
 	size_t cpu = 0;
@@ -32,7 +33,7 @@ static size_t core_at(const cpu_set_t *cores, unsigned n)
 			return cpu;
 }
 
-/* "3,00000000": words of 32 bits, the highest first, none before the highest core's. */
+/* Writes a set as "3,00000000": words of 32 bits, the highest first, without leading words of zero. */
 static void mask_text(const cpu_set_t *cores, char out[static MASK_BYTES])
 {
 	size_t words = 0, used = 0;
@@ -60,7 +61,7 @@ static void move_irq(const char *root, const char *irq, size_t core, struct nic_
 	(void)snprintf(path, sizeof(path), "%s/proc/irq/%s/smp_affinity_list", root, irq);
 	(void)snprintf(text, sizeof(text), "%zu", core);
 	r = write_line(path, text);
-	/* The device has a vector that its driver does not use. */
+	/* The device has this vector, but its driver does not use it. */
 	if (r == -ENOENT)
 		return;
 	steered->irqs++;
@@ -74,7 +75,7 @@ static void move_irq(const char *root, const char *irq, size_t core, struct nic_
 			       r == -EIO ? ", as its driver spreads its interrupts by itself" : "");
 }
 
-/* In the order of their numbers: a driver takes them in that of its queues. */
+/* Sorts by number: a driver numbers its interrupts in the order of its queues. */
 static int by_number(const void *a, const void *b)
 {
 	unsigned long one = strtoul(strrchr(*(char *const *)a, '/') + 1, NULL, 10);
@@ -100,8 +101,9 @@ static bool move_irqs(const char *root, const char *folder, const cpu_set_t *cor
 	return any;
 }
 
-/* A queue whose interrupt is on one of the cores stays there; where there are fewer queues than cores, or an
- * interrupt that stays elsewhere, its packets are handed on to all of them. */
+/* Sets RPS. Where each core has a queue with its interrupt there, packets stay on the core that received
+ * them. With fewer queues than cores, or an interrupt that could not be moved, packets are handed on to all
+ * cores. */
 static void spread_queues(const char *root, const char *nic, const cpu_set_t *cores,
 			  struct nic_steered *steered)
 {
@@ -131,7 +133,7 @@ void nic_steer(const char *root, const char *nic, const cpu_set_t *cores, struct
 	if (CPU_COUNT(cores) == 0)
 		return;
 	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device", nic);
-	/* A virtio interface's device is a child of the PCI function that has them. */
+	/* The device of a virtio interface is a child of the PCI function that has the interrupts. */
 	if (!move_irqs(root, device, cores, ret_steered)) {
 		(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device/..", nic);
 		(void)move_irqs(root, device, cores, ret_steered);

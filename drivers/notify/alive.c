@@ -17,8 +17,8 @@ static struct {
 	_Atomic unsigned workers;
 	uint64_t watchdog_us;
 	_Atomic uint64_t progress;
-	/* The pinging thread's: progress as it saw it last, when the minute in work began, minutes before it.
-	 */
+	/* Owned by the pinging thread: the progress it saw last, the start of the current minute, and the
+	 * good minutes before it. */
 	uint64_t seen_progress, minute_us;
 	unsigned good_minutes;
 } alive;
@@ -35,7 +35,7 @@ struct alive_worker *alive_worker(const char *name)
 		worker = &alive.worker[index];
 		worker->name = name;
 		worker->seen_us = clock_us();
-		/* release, pairs with the acquire in alive_stuck(): the worker is complete. */
+		/* release, pairs with the acquire in alive_stuck(): the worker is filled in. */
 		atomic_store_explicit(&alive.workers, index + 1, memory_order_release);
 	}
 	(void)pthread_mutex_unlock(&lock);
@@ -125,7 +125,7 @@ static void *ping(void *context)
 			(void)sd_notify(0, "WATCHDOG=1");
 		else if (!said)
 			event_send(&(struct event){ .id = EVENT_SERVICE_STUCK },
-				   "%s stands still: the watchdog will end this process", stuck);
+				   "%s hangs: the watchdog will end this process", stuck);
 		said = stuck != NULL;
 		if (!good && alive_recovered(now_us)) {
 			back_off_forget();

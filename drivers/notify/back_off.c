@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * systemd restarts at once and for ever; the pause between attempts is the program's own, for systemd 252 has
- * none that grows. What is forgiven lies beside the status page and outlives the process, not the service
- * (RuntimeDirectoryPreserve=restart); its last words lie with the runs, for they outlive both.
+ * systemd restarts a daemon at once and without limit. systemd 252 has no pause between attempts that grows,
+ * so the program itself waits. The count of forgiven restarts lies beside the status page: it survives the
+ * process but not a stop of the service (RuntimeDirectoryPreserve=restart). The last words lie beside the
+ * runs and survive both.
  */
 #include "drivers/notify/back_off.h"
 
@@ -16,13 +17,13 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
-#define FORGIVEN_FILE    "restarts" /* how many of NRestarts= count no longer */
+#define FORGIVEN_FILE    "restarts" /* how many of NRestarts= are forgiven */
 #define REASON_BYTES_MAX 8192u
-#define START_S          300u /* EXTEND_TIMEOUT_USEC= replaces TimeoutStartSec=: the largest, kiln-traind's */
-#define UNKNOWN_WAIT_S   5u   /* while nobody says how often it was restarted */
+#define START_S          300u /* EXTEND_TIMEOUT_USEC= replaces TimeoutStartSec=; that of kiln-traind, the largest */
+#define UNKNOWN_WAIT_S   5u /* where systemd does not tell the number of restarts */
 
 static enum status_daemon our_daemon = STATUS_DAEMONS;
-static uint32_t our_restarts, our_failures; /* of these, what is not forgiven */
+static uint32_t our_restarts, our_failures; /* NRestarts=, and how many of them are not forgiven */
 
 static char *file_of(enum status_daemon daemon, const char *name, char out[static PATH_BYTES])
 {
@@ -44,7 +45,8 @@ static bool is_supervised(void)
 	return getenv("NOTIFY_SOCKET") && getenv("INVOCATION_ID");
 }
 
-/* The unit's name is not asked for: ProtectProc= hides what sd_pid_get_unit(3) reads. */
+/* Reads NRestarts= of kiln-NAME.service. The name is a parameter, because ProtectProc= hides the files by
+ * which sd_pid_get_unit(3) would find it. */
 static bool restarts(const char *name, uint32_t *ret_count)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -55,7 +57,8 @@ static bool restarts(const char *name, uint32_t *ret_count)
 		return false;
 	(void)snprintf(unit, sizeof(unit), "kiln-%s.service", name);
 	if (manager_open(&manager, &err) < 0 || manager_restarts(manager, unit, ret_count, &err) < 0) {
-		log_warning("%s; waiting %u s, however often it failed", err.text, UNKNOWN_WAIT_S);
+		log_warning("%s; the number of failures is not known, waiting %u s", err.text,
+			    UNKNOWN_WAIT_S);
 		(void)sleep(UNKNOWN_WAIT_S);
 		return false;
 	}
@@ -87,7 +90,7 @@ void back_off_forget(void)
 			   "running well again after %" PRIu32 " failures", our_failures);
 }
 
-/* "PATH_RUNS/reason-traind": why the last process ended, in its own words. */
+/* The file of the last words, "PATH_RUNS/reason-traind": why the last process ended. */
 static char *reason_of(enum status_daemon daemon, char out[static PATH_BYTES])
 {
 	char tail[64];
@@ -107,7 +110,7 @@ bool alive_last_words(enum status_daemon daemon, char *out, size_t size)
 	return true;
 }
 
-static void take_reason(enum status_daemon daemon, char *out, size_t size)
+static void pop_reason(enum status_daemon daemon, char *out, size_t size)
 {
 	char path[PATH_BYTES];
 
@@ -116,7 +119,7 @@ static void take_reason(enum status_daemon daemon, char *out, size_t size)
 	(void)unlink(reason_of(daemon, path));
 }
 
-/* The run's, for status shows the pages of the current run. */
+/* Names the current run: kiln status shows only pages of that run. */
 static void name_run(struct status *status)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -131,7 +134,7 @@ static void say_wait(uint32_t failures, const char *reason, char *out, size_t si
 		       alive_back_off_s(failures), reason);
 }
 
-/* Why it waits, and what stays true of it when it runs again. */
+/* Fills the page: why the daemon waits, and the degraded text that stays after the wait. */
 static void explain(uint32_t failures, const char *reason, struct status *status)
 {
 	char text[sizeof(status->text)];
@@ -177,9 +180,9 @@ void alive_back_off(enum status_daemon daemon)
 	uint32_t old = forgiven(daemon);
 
 	our_daemon = daemon;
-	take_reason(daemon, reason, sizeof(reason));
-	/* Started anew by somebody, or reset: NRestarts= began at 0 again, and what is forgiven lies before
-	 * that. */
+	pop_reason(daemon, reason, sizeof(reason));
+	/* Fewer restarts than are forgiven: somebody started or reset the service, so NRestarts= began at 0
+	 * again. */
 	if (restarts(status_daemon_name(daemon), &our_restarts) && our_restarts < old) {
 		(void)unlink(file_of(daemon, FORGIVEN_FILE, path));
 		old = 0;

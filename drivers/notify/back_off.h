@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What alive.c and back_off.c share. */
+/* Between alive.c and back_off.c. */
 #pragma once
 
-/* It gets on: the restarts up to now count no longer, and it is not degraded any more. */
+/* Forgives the restarts up to now: the daemon has made progress, and is not degraded any more. */
 void back_off_forget(void);

@@ -77,7 +77,8 @@ int rauc_version(struct rauc *rauc, const char *bundle, char *ret_version, size_
 	return 0;
 }
 
-/* Get, which does not start the service; the reply is the caller's, and stands inside the variant. */
+/* Reads a property without starting the service. The caller unrefs *ret_reply, which is positioned inside the
+ * variant. */
 static int get(struct rauc *rauc, const char *property, const char *type, sd_bus_message **ret_reply,
 	       struct error *err)
 {

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RAUC's service (de.pengutronix.rauc.Installer), over the system bus: root may have a bundle installed,
- * kiln-control may look at how it goes, nobody else may do anything (rootfs/overlay, the policy). Each call
- * waits for its answer, at most RAUC_WAIT_S; those that look at how it goes do not start the service.
+ * RAUC's service (de.pengutronix.rauc.Installer) over the system bus: it checks the signature of a bundle and
+ * writes it into the slot that is not running (why a power cut harms nothing: oneshot/update/update.h). By
+ * the policy in rootfs/overlay root may install, kiln-control may look at the progress, and nobody else may
+ * do anything. Each call waits for the answer, at most RAUC_WAIT_S. rauc_look() and rauc_last_error() do not
+ * start the service.
  *
- * Errors of all: -ENOTCONN and the like without a bus; -EPIPE the service does not run; else what it said, as
+ * Threads: one caller at a time for each struct rauc. Crash: of the caller, RAUC goes on; of RAUC or the box,
+ * the other slot stays without slot.cfg, and the boot loader does not take it. Errors of every call:
+ * -ENOTCONN and the like where there is no bus; -EPIPE the service does not run; else what RAUC said, as
  * text.
  */
 #pragma once
@@ -21,19 +25,19 @@ struct rauc;
 MUST_CHECK int rauc_open(struct rauc **ret_rauc, struct error *err);
 void rauc_closep(struct rauc **rauc);
 
-/* Begin to install; returns at once. -EBUSY: it is at work. */
+/* Starts an installation and returns at once. Errors: -EBUSY another one goes on. */
 MUST_CHECK int rauc_install(struct rauc *rauc, const char *bundle, struct error *err);
 
-/* The version of a bundle whose signature is good, as its manifest has it. It starts the service. */
+/* Checks the signature of a bundle and reads the version from its manifest. Starts the service. */
 MUST_CHECK int rauc_version(struct rauc *rauc, const char *bundle, char *ret_version, size_t size,
 			    struct error *err);
 
 struct rauc_progress {
 	bool busy;
 	uint32_t percent;
-	char text[160]; /* what it is at */
+	char text[160]; /* the current step, in RAUC's words */
 };
 MUST_CHECK int rauc_look(struct rauc *rauc, struct rauc_progress *ret_progress, struct error *err);
 
-/* Why the last installation failed, *ret_text "" = it did not. */
+/* Tells why the last installation failed; *ret_text is "" where it succeeded. */
 MUST_CHECK int rauc_last_error(struct rauc *rauc, char *ret_text, size_t size, struct error *err);

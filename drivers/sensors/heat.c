@@ -13,7 +13,7 @@ static double hot_from(const struct heat_limits *limits, const struct sensors_re
 {
 	if (limits->hot > 0)
 		return limits->hot;
-	/* fmin() takes the number where the other is NAN. */
+	/* fmin() ignores a NAN. */
 	return fmin(reading->part == SENSORS_GPU ? reading->max_celsius : NAN,
 		    reading->critical_celsius - HEAT_MARGIN);
 }
@@ -60,16 +60,16 @@ void heat_pass_end(struct heat_pass *pass, struct heat_state *state)
 
 /* ---- The thread ---- */
 
-/* The lock guards `state` and `quit`; never held while a sensor is read. */
+/* The lock guards `state` and `quit`, and is not held while a sensor is read. */
 struct heat {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	bool quit;
-	atomic_bool fine; /* state.level says so: nothing else need be looked at */
+	atomic_bool fine; /* state.level is HEAT_FINE: heat_get() needs no lock */
 	struct heat_state state;
 	struct heat_limits limits[SENSORS_PARTS];
-	sensors_each *unlimited; /* NULL once it has heard */
+	sensors_each *unlimited; /* NULL after the first pass */
 	char folder[];
 };
 
@@ -102,7 +102,7 @@ static void *watch(void *context)
 		heat->unlimited = NULL;
 		(void)pthread_mutex_lock(&heat->lock);
 		heat->state = state;
-		/* relaxed: who sees it late looks again soon; the state itself is read under the lock. */
+		/* relaxed: a reader that sees it late asks again soon; the state is read under the lock. */
 		atomic_store_explicit(&heat->fine, state.level == HEAT_FINE, memory_order_relaxed);
 		wait_for_next(heat);
 	}

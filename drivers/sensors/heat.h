@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether processors and GPUs are too hot: a thread reads the sensors every HEAT_EVERY_MS, and heat_get()
- * tells what it found last, without a system call.
+ * Watches whether processors and GPUs are too hot. kiln-traind asks between steps: it pauses while the box is
+ * hot, and stops the run, with a checkpoint, where a temperature is critical.
  *
- * Order: heat_open -> heat_get, any thread -> heat_closep.
+ * Why a program does what the hardware does itself: hardware protects itself by throttling, step by step,
+ * down to switching the box off, which loses the work since the last checkpoint. A pause before that point
+ * costs only time. Why HEAT_COOLER: the temperature falls within seconds of a pause, so without a lower bound
+ * for "cool again" the trainer would pause and resume every few seconds. Why HEAT_CRITICAL_N readings:
+ * sensors give wrong values now and then, and one of them must not end a night.
+ *
+ * Threads: one of its own, which reads the sensors every HEAT_EVERY_MS, because a chip may take seconds to
+ * answer. heat_get() tells what it found last, without a system call, and may be called from any thread.
+ * Order: heat_open -> heat_get -> heat_closep. Crash: nothing is stored.
  */
 #pragma once
 
 #include "drivers/sensors/sensors.h"
 
 #define HEAT_EVERY_MS   1000u
-#define HEAT_COOLER     5.0 /* below its limit: a sensor that was hot is so until then */
-#define HEAT_MARGIN     5.0 /* below what is critical for the hardware, which throttles itself there */
-#define HEAT_CRITICAL_N 3u  /* readings in a row: one alone may be wrong, or a spike */
+#define HEAT_COOLER     5.0 /* degrees below the limit at which a hot sensor counts as cool again */
+#define HEAT_MARGIN     5.0 /* degrees below the sensor's critical value, where the hardware throttles itself */
+#define HEAT_CRITICAL_N 3u /* critical readings in a row that count */
 
-/* Celsius; 0 = by the sensor: hot from a GPU's own maximum or HEAT_MARGIN below what is critical for it, the
- * lower of them; a CPU's maximum is where its fans run at full speed, and no limit. A sensor that names no
- * limit then has none. */
+/* Limits in degrees Celsius. 0 = by the sensor: critical is the sensor's critical value; hot is HEAT_MARGIN
+ * below that or, for a GPU, its maximum where this is lower. A CPU's maximum is only where its fans run at
+ * full speed. A sensor that names no value then has no limit. */
 struct heat_limits {
 	double hot, critical;
 };
@@ -25,20 +33,21 @@ enum heat_level { HEAT_FINE, HEAT_HOT, HEAT_CRITICAL };
 
 struct heat_state {
 	enum heat_level level;
-	struct sensors_reading reading; /* the worst sensor's, where it is not fine */
-	double limit_celsius;           /* that it is above */
-	unsigned critical_readings;     /* in a row */
+	struct sensors_reading reading; /* the worst sensor, unless HEAT_FINE */
+	double limit_celsius;           /* the limit that this sensor exceeds */
+	unsigned critical_readings;     /* critical readings in a row */
 };
 
-/* ---- The rule alone ---- */
+/* ---- The rule, without a thread ---- */
 
-/* One pass over the sensors: begin, each of them, end, where *state becomes the new one. */
+/* A pass over the sensors: initialise `limits` and `before`, heat_pass_each() for every sensor, then
+ * heat_pass_end(), which updates *state. */
 struct heat_pass {
-	const struct heat_limits *limits; /* SENSORS_PARTS of them */
+	const struct heat_limits *limits; /* SENSORS_PARTS entries */
 	const struct heat_state *before;
 	struct heat_state found;
-	double excess;           /* of the sensor found */
-	sensors_each *unlimited; /* with NULL; may be NULL itself */
+	double excess;           /* degrees above the limit, of the sensor in `found` */
+	sensors_each *unlimited; /* called with context NULL for sensors without a limit; may be NULL */
 };
 void heat_pass_each(void *context, const struct sensors_reading *reading);
 void heat_pass_end(struct heat_pass *pass, struct heat_state *state);
@@ -47,11 +56,11 @@ void heat_pass_end(struct heat_pass *pass, struct heat_state *state);
 
 struct heat;
 
-/* `folder` as in sensors.h; `limits`: one for each part, of which SENSORS_OTHER's is not looked at;
- * `unlimited` hears once, on the thread that reads, of each sensor of the others that no limit is known of.
+/* Starts the thread. `folder` as in sensors.h; `limits`: one entry a part (that of SENSORS_OTHER is ignored);
+ * `unlimited` is called in the first pass, on that thread, for each CPU or GPU sensor without a limit.
  * Errors: -EAGAIN no thread, -ENOMEM. */
 MUST_CHECK int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_PARTS],
 			 sensors_each *unlimited, struct heat **ret_heat, struct error *err);
-/* NULL is fine. */
+/* Gives the state of the last pass. `heat` NULL: HEAT_FINE. */
 void heat_get(struct heat *heat, struct heat_state *ret_state);
 void heat_closep(struct heat **heat);

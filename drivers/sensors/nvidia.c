@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVML, the library that nvidia-smi asks, too: what is used of it, as its reference has it (NVML API
- * Reference Guide, "Device Queries"). It comes with the driver, so it is looked for when the program runs.
+ * NVIDIA's library NVML, which nvidia-smi uses, too (NVML API Reference Guide, "Device Queries"). NVML comes
+ * with the driver, so it is loaded at run time where it exists.
  */
 #include "drivers/sensors/sensors.h"
 
@@ -12,7 +12,7 @@
 #define SUCCESS            0
 #define SENSOR_GPU         0 /* nvmlTemperatureSensors_t */
 #define THRESHOLD_SLOWDOWN 1 /* nvmlTemperatureThresholds_t: the hardware slows itself down */
-#define THRESHOLD_GPU_MAX  3 /* the driver does */
+#define THRESHOLD_GPU_MAX  3 /* the driver slows the GPU down */
 
 typedef struct nvml_device *device_t;
 

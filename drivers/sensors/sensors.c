@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LIMIT_MAX 150.0 /* chips that have no limit say 0, 127.999 K, 16711 or the like */
+#define LIMIT_MAX 150.0 /* chips without a limit report 0, 127.999 K, 16711 or the like */
 
 bool sensors_line(const char *path, char *out, size_t size)
 {
@@ -17,7 +17,8 @@ bool sensors_line(const char *path, char *out, size_t size)
 	return true;
 }
 
-/* Files are named temp1_input, temp1_max ...; `input` names the first. Millidegrees; NAN: it does not say. */
+/* Reads a value of a sensor in degrees; NAN: there is none. The files temp1_input, temp1_max ... hold
+ * millidegrees; `input` is the path of the first. */
 static double value_of(const char *input, const char *what)
 {
 	char path[512], text[32], *end;
@@ -70,7 +71,8 @@ static void identify(const char *input, struct sensors_reading *ret_reading)
 	ret_reading->part = part_of(chip);
 }
 
-/* A temperature of k10temp. Where there is Tdie, Tctl is not one: it has an offset of up to 27 degrees. */
+/* Whether this is a true temperature of k10temp. Tctl is none where there is a Tdie: Tctl then has an offset
+ * of up to 27 degrees. */
 static bool is_zen(const char *input, const char *name)
 {
 	char path[512], label[16] = "";

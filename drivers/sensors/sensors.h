@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Temperatures as the kernel's hwmon class gives them (Documentation/hwmon/sysfs-interface.rst), and NVIDIA's
- * own driver, which has no part in that class, by its library.
+ * Temperatures of the kernel's hwmon class (Documentation/hwmon/sysfs-interface.rst), and of the GPUs of
+ * NVIDIA's own driver, which is not in that class. Threads: the caller's.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
  * design. */
 #define SENSORS_K10TEMP_CRITICAL 100.0
 
-/* What a sensor is part of, by its chip's driver. */
+/* The part of the box that a sensor measures, known by its chip's driver. */
 enum sensors_part { SENSORS_OTHER, SENSORS_CPU, SENSORS_GPU, SENSORS_PARTS };
 
 struct sensors_reading {
@@ -23,19 +23,19 @@ struct sensors_reading {
 	enum sensors_part part;
 	double celsius;
 	double max_celsius,
-		critical_celsius; /* as the chip says; NAN = it says none, or nonsense; k10temp, which
-				   * says none of a Zen processor, is SENSORS_K10TEMP_CRITICAL */
+		critical_celsius; /* from the chip; NAN = the chip gives none, or nonsense. The driver
+				   * k10temp gives none for Zen: then SENSORS_K10TEMP_CRITICAL */
 };
 
 typedef void sensors_each(void *context, const struct sensors_reading *reading);
 
-/* Calls `each` for every sensor of `folder`, /sys/class/hwmon, that can be read. A box without sensors has
- * none: no error. Blocks as long as a chip takes to answer, a GPU that sleeps some seconds. */
+/* Calls `each` for every sensor below `folder` (/sys/class/hwmon) that can be read. No sensors are no error.
+ * Blocks as long as the chips take to answer: some seconds for a GPU that sleeps. */
 void sensors_temperatures(const char *folder, sensors_each *each, void *context);
 
-/* The same for the GPUs of NVIDIA's own driver, by libnvidia-ml.so.1, which is loaded with the first call;
- * none where there is no such library. One thread of a process. */
+/* Calls `each` for every GPU of NVIDIA's own driver, by libnvidia-ml.so.1, which the first call loads.
+ * Without that library there are none. For one thread of a process. */
 void sensors_nvidia(sensors_each *each, void *context);
 
-/* The first line of a file of sysfs, without its end. */
+/* Reads the first line of a file of sysfs, without its newline. */
 bool sensors_line(const char *path, char *out, size_t size);

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define PEM_BYTES       8192
-#define BACKDATED_S     86400 /* a box whose clock is a little behind */
+#define BACKDATED_S     86400 /* valid since yesterday, for boxes whose clock is behind */
 #define REVOKED_MAX     (4u << 20)
 #define SAN_DNS         (MBEDTLS_ASN1_CONTEXT_SPECIFIC | 2) /* RFC 5280 4.2.1.6, dNSName */
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-"
@@ -48,7 +48,7 @@ static int failed(struct error *err, const char *what, int code)
 	return error_set(err, -EIO, "%s: %s", what, text);
 }
 
-/* A fresh key and a random serial number of 127 bits. */
+/* Makes a new key and a random serial number of 127 bits. */
 static int maker_init(struct maker *maker, struct error *err)
 {
 	int r;
@@ -85,8 +85,8 @@ static int set_dates(mbedtls_x509write_cert *cert, unsigned days)
 	return mbedtls_x509write_crt_set_validity(cert, before, after);
 }
 
-/* extendedKeyUsage with one purpose, and for a box subjectAltName with one DNS name; both written back to
- * front. */
+/* Sets extendedKeyUsage to one purpose and, for a box, subjectAltName to one DNS name. mbedTLS writes ASN.1
+ * from the end of the buffer to its beginning. */
 static int set_usage(mbedtls_x509write_cert *cert, const char *dns_name)
 {
 	const char *purpose = dns_name ? MBEDTLS_OID_SERVER_AUTH : MBEDTLS_OID_CLIENT_AUTH;
@@ -141,7 +141,7 @@ static int write_pair(struct maker *maker, const char *folder, const char *name,
 	return r < 0 ? r : write_new(path_in(folder, name, ".crt", path), (const char *)cert, 0644, err);
 }
 
-/* ---- What is made ---- */
+/* ---- Certificates ---- */
 
 static int check_name(const char *name, struct error *err)
 {
@@ -258,11 +258,11 @@ int pki_check(const char *text, uint64_t bytes, struct error *err)
 	int r;
 
 	mbedtls_x509_crt_init(&found);
-	/* Of PEM its length counts the NUL behind it; a positive result is how many could not be read. */
+	/* The length of PEM includes the NUL. A positive result is the number of unreadable certificates. */
 	r = mbedtls_x509_crt_parse(&found, (const unsigned char *)text, bytes + 1);
 	mbedtls_x509_crt_free(&found);
 	if (r > 0)
-		return error_set(err, -EINVAL, "%d of its certificates cannot be read", r);
+		return error_set(err, -EINVAL, "%d certificates cannot be read", r);
 	if (r < 0) {
 		mbedtls_strerror(r, why, sizeof(why));
 		return error_set(err, -EINVAL, "no certificate in PEM: %s", why);

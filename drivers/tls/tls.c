@@ -28,11 +28,11 @@ struct tls_link {
 	struct tls *tls;
 	mbedtls_ssl_context ssl;
 	int fd;
-	int unit;                           /* -1 = none yet */
+	int unit;                           /* role of the client; -1 = none yet */
 	uint32_t ca_dates;                  /* date flags of the authority, while the clock is not set */
-	char fingerprint[DIGEST_HEX_BYTES]; /* the peer's; "" = none yet */
+	char fingerprint[DIGEST_HEX_BYTES]; /* the peer's certificate; "" = none yet */
 	bool wants_write;
-	char why[256]; /* we refused; "" = we did not */
+	char why[256]; /* why this side refused the peer; "" = it did not */
 	char name[TLS_NAME_BYTES];
 };
 
@@ -130,9 +130,9 @@ void tls_closep(struct tls **tls)
 	*tls = NULL;
 }
 
-/* ---- Whom we let in ---- */
+/* ---- The check of a peer ---- */
 
-/* -1: none of the units, or not exactly one OU. */
+/* Returns the role of a certificate. -1: its OU is no role, or it has not exactly one OU. */
 static int unit_of(const mbedtls_x509_crt *cert, const char *const *units)
 {
 	const mbedtls_x509_buf *found = NULL;
@@ -149,7 +149,7 @@ static int unit_of(const mbedtls_x509_crt *cert, const char *const *units)
 	return -1;
 }
 
-static void keep_name(struct tls_link *link, const mbedtls_x509_crt *cert)
+static void save_name(struct tls_link *link, const mbedtls_x509_crt *cert)
 {
 	for (const mbedtls_x509_name *name = &cert->subject; name; name = name->next) {
 		size_t length = name->val.len < TLS_NAME_BYTES ? name->val.len : TLS_NAME_BYTES - 1;
@@ -163,7 +163,7 @@ static void keep_name(struct tls_link *link, const mbedtls_x509_crt *cert)
 	}
 }
 
-/* A list that cannot be read lets nobody in: it may name anybody. */
+/* A list that cannot be read refuses everybody: it may name anybody. */
 static bool is_revoked(struct tls_link *link, const char *fingerprint)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -191,7 +191,7 @@ static void check_leaf(struct tls_link *link, const mbedtls_x509_crt *cert, uint
 	const struct tls_options *options = &link->tls->options;
 
 	digest_sha256(cert->raw.p, cert->raw.len, link->fingerprint);
-	keep_name(link, cert);
+	save_name(link, cert);
 	if (is_revoked(link, link->fingerprint))
 		*flags |= MBEDTLS_X509_BADCERT_REVOKED;
 	if (options->side == TLS_CLIENT)
@@ -209,8 +209,8 @@ static void check_leaf(struct tls_link *link, const mbedtls_x509_crt *cert, uint
 		*flags &= ~(uint32_t)DATE_FLAGS;
 }
 
-/* The first of the flags' sentences. */
-static void keep_reason(struct tls_link *link, uint32_t flags)
+/* Saves the first of the sentences that mbedTLS has for the flags. */
+static void save_reason(struct tls_link *link, uint32_t flags)
 {
 	size_t used;
 
@@ -223,7 +223,7 @@ static void keep_reason(struct tls_link *link, uint32_t flags)
 			       link->tls->options.units[0]);
 }
 
-/* From the authority down to the leaf, which decides. */
+/* Called for each certificate, from the authority down to the leaf (depth 0), whose flags decide. */
 static int verify(void *context, mbedtls_x509_crt *cert, int depth, uint32_t *flags)
 {
 	struct tls_link *link = context;
@@ -236,13 +236,13 @@ static int verify(void *context, mbedtls_x509_crt *cert, int depth, uint32_t *fl
 	if (depth == 0)
 		check_leaf(link, cert, flags);
 	if (*flags && !*link->why)
-		keep_reason(link, *flags);
+		save_reason(link, *flags);
 	return 0;
 }
 
 /* ---- A connection ---- */
 
-/* mbedTLS's own would raise SIGPIPE. */
+/* Replaces mbedtls_net_send(), which would raise SIGPIPE. */
 static int put(void *context, const unsigned char *data, size_t bytes)
 {
 	struct tls_link *link = context;
@@ -252,7 +252,7 @@ static int put(void *context, const unsigned char *data, size_t bytes)
 		return (int)n;
 	if (errno == EAGAIN || errno == EINTR)
 		return MBEDTLS_ERR_SSL_WANT_WRITE;
-	/* In a handshake the other side may have said why it went: that is still to be read. */
+	/* During the handshake pretend success: an alert that says why the peer left may still be unread. */
 	if (link->ssl.state != MBEDTLS_SSL_HANDSHAKE_OVER && (errno == EPIPE || errno == ECONNRESET))
 		return (int)bytes;
 	return MBEDTLS_ERR_NET_SEND_FAILED;
@@ -303,7 +303,7 @@ void tls_detachp(struct tls_link **link)
 	*link = NULL;
 }
 
-/* RFC 5246 7.2: what the other side says when it ends the handshake. */
+/* The meaning of an alert by which the peer ends the handshake (RFC 5246 7.2). */
 static const char *alert_text(int alert)
 {
 	switch (alert) {
@@ -312,18 +312,18 @@ static const char *alert_text(int alert)
 	case MBEDTLS_SSL_ALERT_MSG_CERT_EXPIRED:
 		return "our certificate has expired, or is not valid yet";
 	case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA:
-		return "our certificate is of an authority that it does not know";
+		return "our certificate comes from an authority that it does not know";
 	case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED:
 		return "our certificate's OU names no role";
 	case MBEDTLS_SSL_ALERT_MSG_NO_CERT:
 	case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
-		return "it found no certificate or no suite in common";
+		return "it found no certificate, or no cipher suite in common";
 	case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
 		return "our certificate is not for this use";
 	case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN:
 		return "our certificate is not valid yet by its clock, or is not one it can judge";
 	case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION:
-		return "it speaks TLS 1.2 alone";
+		return "it speaks only TLS 1.2";
 	default:
 		return "it refuses our certificate";
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS 1.2, exactly, with ECDHE AEAD suites, and certificates of one private authority on both sides
- * (mbedTLS). No renegotiation, no resumption: every connection proves itself anew.
+ * Mutual TLS (mbedTLS): version 1.2 only, suites with ECDHE and AEAD, and certificates of one private
+ * authority on both sides. No renegotiation and no resumption: every connection checks the peer's
+ * certificate.
  *
  * Order: tls_open -> (tls_attach -> tls_handshake* -> tls_read, tls_write -> tls_detachp)* -> tls_closep.
- * Nothing blocks where the descriptor does not; one thread.
+ * Threads: one for a struct tls and all its links. Blocks: only where the descriptor does.
  */
 #pragma once
 
@@ -14,52 +15,52 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct tls;      /* who we are and whom we trust */
-struct tls_link; /* one connection */
+struct tls;      /* own certificate and key, and the trusted authority */
+struct tls_link; /* a connection */
 
 enum tls_side { TLS_CLIENT, TLS_SERVER };
 
-/* revoked_file and units are read as long as the struct tls lives. */
+/* revoked_file and units must live as long as the struct tls. */
 struct tls_options {
 	enum tls_side side;
 	const char *ca_file, *cert_file, *key_file; /* PEM; the key unencrypted */
 	const char *revoked_file; /* SHA-256 fingerprints, one a line; read at each handshake; NULL = none */
-	/* A server's: the client's certificate must have exactly one OU, one of these; least first,
-	 * NULL-terminated. */
+	/* For a server: the roles. The client's certificate must have exactly one OU, and this must be one of
+	 * these; the least role first, NULL at the end. */
 	const char *const *units;
-	/* A server's: while it says false, a client of the first unit passes whatever the certificates' dates
-	 * are. */
+	/* For a server: returns whether the clock is set. While it is not, the dates of certificates are not
+	 * checked for clients of the first role. NULL = always set. */
 	bool (*clock_is_set)(void);
 };
 
-/* Errors: -EKEYREJECTED a file is missing or is not what it should be. */
+/* Loads the files. Errors: -EKEYREJECTED a file is missing or invalid. */
 MUST_CHECK int tls_open(const struct tls_options *options, struct tls **ret_tls, struct error *err);
 void tls_closep(struct tls **tls);
 
-/* A client names the DNS name that the server's certificate must carry; a server NULL. The descriptor stays
- * the caller's and outlives the link. */
+/* Starts TLS on a descriptor, which the caller closes after tls_detachp(). `server_name`: the DNS name that
+ * the server's certificate must carry; a server passes NULL. */
 MUST_CHECK int tls_attach(struct tls *tls, int fd, const char *server_name, struct tls_link **ret_link,
 			  struct error *err);
 void tls_detachp(struct tls_link **link);
 
-/* -EAGAIN: again when tls_wants_write() or the descriptor can be read; -EACCES: one side refused the other,
- * and why. */
+/* Goes on with the handshake. Errors: -EAGAIN call it again when the descriptor can be read or, with
+ * tls_wants_write(), written; -EACCES one side refused the other, with the reason. */
 MUST_CHECK int tls_handshake(struct tls_link *link, struct error *err);
-/* The client's OU, as an index into `units`; after the handshake. */
+/* Returns the client's role, as an index into `units`; after the handshake. */
 int tls_unit(const struct tls_link *link);
-/* Names the peer's certificate for keys: the first 64 bits of its fingerprint. */
+/* Returns a number for the peer's certificate: the first 64 bits of its fingerprint. */
 uint64_t tls_peer(const struct tls_link *link);
-/* Whether it is revoked by now; after the handshake. */
+/* Returns whether the peer's certificate has been revoked since the handshake. */
 bool tls_is_revoked(struct tls_link *link);
 #define TLS_NAME_BYTES 65u
-/* The same for logs: its CN, what is not printable ASCII as '?'; "" = it showed none. A mere claim before the
- * handshake is over. */
+/* Returns the CN of the peer's certificate, for logs, with '?' for anything but printable ASCII; "" = none.
+ * Before the end of the handshake the name is not proven. */
 const char *tls_name(const struct tls_link *link);
 
-/* Bytes; 0 = the peer ended it; -EAGAIN; another negative errno: broken. A write that said -EAGAIN is
- * repeated with the same bytes. */
+/* Return the number of bytes; 0 = the peer closed the connection; -EAGAIN; any other errno: broken. After
+ * -EAGAIN repeat a write with the same bytes. */
 ssize_t tls_read(struct tls_link *link, void *data, size_t bytes);
 ssize_t tls_write(struct tls_link *link, const void *data, size_t bytes);
 bool tls_wants_write(const struct tls_link *link);
-/* Bytes that were taken from the descriptor and not read yet: epoll says nothing of them. */
+/* Returns the bytes that are decrypted and not read yet: epoll does not report them. */
 size_t tls_buffered(const struct tls_link *link);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A POST of JSON to whoever wants to be told. Only whether it was taken comes back: any 2xx. Redirects are
- * not followed, for the token is one host's.
+ * A POST of JSON to one URL, for notifications. The only result is success, which is any status 2xx.
+ * Redirects are not followed: the token is for one host. Threads: the caller's, which drives the transfer.
  */
 #pragma once
 
@@ -13,11 +13,11 @@ struct webhook {
 	const char *url;     /* http:// or https:// */
 	const char *token;   /* "Authorization: Bearer", "" = none */
 	const char *ca_file; /* "" = the system's */
-	uint64_t wait_ms;    /* a server that is away, or busy, is tried so long; 0 = once */
+	uint64_t wait_ms;    /* how long to try a server that is away or busy; 0 = one attempt */
 };
 
-/* Blocks for about wait_ms and one attempt at most; attempts are a full-jitter back-off apart (http/retry.h),
- * Retry-After is kept to. Messages name scheme and host: what is behind them may be meant for nobody else.
- * Errors: -EACCES refused (401, 403), -ENOENT (404), -EIO and the like. */
+/* Sends the POST. Blocks for about wait_ms and one attempt at most; the pauses between attempts have full
+ * jitter (http/retry.h), and Retry-After is honoured. Messages name only scheme and host of the URL: the rest
+ * may be a secret. Errors: -EACCES refused (401, 403), -ENOENT (404), -EIO and the like. */
 MUST_CHECK int webhook_post(const struct webhook *webhook, const char *body, uint64_t bytes,
 			    struct error *err);
