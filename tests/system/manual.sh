@@ -21,7 +21,7 @@ as_tap() {
 
 # What a reader has after `make`: the clone and its programs. Compiled kernels serve every page.
 read_page() { # page
-	local home=$work/homes/${1//\//-}
+	local home=$work/homes/$(basename "$1" .md) # short: a socket's path has 107 bytes
 	mkdir -p "$home"
 	(
 		cd "$home" || exit 1
@@ -45,7 +45,8 @@ if [ $# -gt 0 ]; then
 	exit
 fi
 
-as_tap < <(manual links . "${pages[@]}")
+mapfile -t documents < <(find . -name '*.md' -not -path './build/*' | sort)
+as_tap < <(manual links . "${documents[@]}")
 
 # As installed: what the pages link to in the clone is beside them, or named without a link.
 rootfs/install "$work/installed" /usr >"$work/install.log" 2>&1
