@@ -4,13 +4,15 @@
 #include "core/base/log.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
-#include "fetchd/fetch.h"
+#include "fetchd/plan/make_plan.h"
+#include "fetchd/run.h"
+#include "fetchd/setup.h"
 
 #include <getopt.h>
 #include <string.h>
 #include <sysexits.h>
 
-/* --rank R --world N: this is the R-th (0 ..) of N trainers' fetchds, which share the run's lanes. */
+/* --rank R --world N: several trainers share the run's lanes; this is the fetchd of the R-th (0 ..) of N. */
 static bool parse(int argc, char **argv, struct fetch *fetch)
 {
 	static const struct option options[] = { { "rank", required_argument, NULL, 'r' },
@@ -33,9 +35,7 @@ static bool parse(int argc, char **argv, struct fetch *fetch)
 int main(int argc, char **argv)
 {
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
-				      .work = PTHREAD_COND_INITIALIZER,
-				      .progress = PTHREAD_COND_INITIALIZER,
-				      .rested = PTHREAD_COND_INITIALIZER };
+				      .progress = PTHREAD_COND_INITIALIZER };
 	struct error err = { 0 };
 
 	if (!parse(argc, argv, &fetch)) {
@@ -48,17 +48,17 @@ int main(int argc, char **argv)
 	if (run_load(&fetch.run, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	const struct config *config = &fetch.run.config;
-	uint64_t began_us = clock_us();
+	uint64_t listed_us = clock_us();
 
 	if (nic_cores_find("", config->fetch.nic, config->fetch.cores, &fetch.cores, &err) < 0 ||
 	    fetch_plan(&fetch.run, &fetch.plan, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
-	fetch.listed_us = clock_us() - began_us;
+	listed_us = clock_us() - listed_us;
 	if (fetch_setup(&fetch, &err) < 0 || fetch_start_threads(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	alive_open();
 	notify_ready("fetching %s", config->source[0].store.url);
-	if (fetch_run(&fetch, &err) < 0)
+	if (fetch_run(&fetch, listed_us, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	return 0;
 }

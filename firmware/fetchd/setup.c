@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/setup.h"
+
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "data/batch.h"
 #include "drivers/hugepage/hugepage.h"
-#include "fetchd/fetch.h"
+#include "fetchd/cache/shard_cache.h"
+#include "fetchd/shard/arrive.h"
+#include "fetchd/shard/network.h"
+#include "fetchd/shard/work.h"
+#include "fetchd/windows/stream.h"
+#include "fetchd/workers/worker.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define RETIRE_WAIT_MS    5000u
-#define CONNECTIONS_FIRST 8u /* until it is known whether more are faster */
+#define CONNECTIONS_FIRST 8u /* until the store knows whether more are faster */
+
+/* A process has one of each. */
+static struct sources sources;
+static struct work work;
+static struct windows windows;
+static struct streams streams;
 
 /* ---- Memory ---- */
 
@@ -21,7 +34,7 @@ static int by_size_descending(const void *a, const void *b)
 	return *x < *y ? 1 : *x > *y ? -1 : 0;
 }
 
-/* The largest come first. */
+/* `size` is in descending order. */
 static void note_extent(struct extent *extent, const uint64_t *size, uint64_t shards)
 {
 	extent->shards += shards;
@@ -31,13 +44,13 @@ static void note_extent(struct extent *extent, const uint64_t *size, uint64_t sh
 		extent->largest = size[0];
 }
 
-/* The most that any window of a split can hold as stored: its largest shards, since any may come together. */
+/* Upper bound of the stored bytes of any window of a split: its largest shards, as any shards may share a
+ * window. */
 static int largest_window(struct fetch *fetch, uint32_t source, enum split split, uint64_t *ret_bytes,
 			  struct error *err)
 {
 	const struct plan *plan = fetch->plan;
-	uint64_t shards = plan_source_shards(plan, source, split),
-		 count = plan_settings_of(plan)->window_shards;
+	uint64_t shards = plan_source_shards(plan, source, split), count = fetch->settings->window_shards;
 	CLEANUP(free_ptr) uint64_t *size = calloc(shards ? shards : 1, sizeof(*size));
 
 	*ret_bytes = 0;
@@ -53,12 +66,12 @@ static int largest_window(struct fetch *fetch, uint32_t source, enum split split
 	return 0;
 }
 
-/* A night must not end at the first window that two large shards happen to share: the worst one counts now.
- */
+/* Refuse a budget that the worst window exceeds: a night must not end at the first window that large shards
+ * happen to share. */
 static int check_memory(struct fetch *fetch, struct error *err)
 {
 	uint64_t bytes, worst = 0, max = fetch->run.config.fetch.memory_bytes;
-	const struct plan_settings *settings = plan_settings_of(fetch->plan);
+	const struct plan_settings *settings = fetch->settings;
 
 	fetch->budget.max = max;
 	for (uint32_t source = 0; source < settings->sources; source++)
@@ -78,7 +91,7 @@ static int check_memory(struct fetch *fetch, struct error *err)
 	log_info("windows: %u of %" PRIu64 " shards, each up to %" PRIu64
 		 " bytes as stored; with what they inflate to, %" PRIu64
 		 " of memory; what does not fit lies on disk",
-		 2 * fetch->streams, settings->window_shards, worst, max);
+		 2 * fetch->streams->count, settings->window_shards, worst, max);
 	return 0;
 }
 
@@ -115,38 +128,47 @@ static int open_stores(struct fetch *fetch, struct error *err)
 	const struct config *config = &fetch->run.config;
 	struct store_options options = store_options_of(config);
 
-	fetch->sources = config->sources;
-	options.connections_max = (uint32_t)config_fetch_connections(config) / fetch->sources;
+	fetch->sources->count = config->sources;
+	options.connections_max = (uint32_t)config_fetch_connections(config) / config->sources;
 	options.connections_max = options.connections_max ? options.connections_max : 1;
 	options.connections =
 		options.connections_max < CONNECTIONS_FIRST ? options.connections_max : CONNECTIONS_FIRST;
-	fetch->connections_max = options.connections_max;
+	fetch->sources->connections_max = options.connections_max;
 	options.target_bytes_per_s = config->fetch.target_bytes_per_s;
 	options.patience_ms = PATIENCE_MS;
-	options.requests = network_requests(fetch);
+	options.requests =
+		network_requests(fetch, (uint64_t)fetch->streams->count / config->sources * (1 + AHEAD_MAX));
 	options.hedge_percent = (uint32_t)config->fetch.hedge_percent;
 	options.hedge_bytes = config_fetch_part_bytes(config);
-	for (uint32_t i = 0; i < fetch->sources; i++) {
-		int r = store_open(&config->source[i].store, &options, &fetch->source[i].store, err);
+	for (uint32_t i = 0; i < config->sources; i++) {
+		struct source *source = &fetch->sources->source[i];
+		int r = store_open(&config->source[i].store, &options, &source->store, err);
 
 		if (r < 0)
 			return r;
-		fetch->source[i].fetch = fetch;
+		source->fetch = fetch;
 	}
 	return 0;
 }
 
 int fetch_setup(struct fetch *fetch, struct error *err)
 {
-	uint32_t lanes = plan_settings_of(fetch->plan)->lanes;
+	const struct plan_settings *settings = plan_settings_of(fetch->plan);
+	uint32_t lanes = settings->lanes;
 	int r = batch_schema(&fetch->run.config, &fetch->schema, err);
 
 	if (fetch->world > lanes)
 		return error_set(err, -EINVAL, "--world: found %u, order.lanes is %u: a lane each at least",
 				 fetch->world, lanes);
-	fetch->fast = plan_settings_of(fetch->plan)->mode == ORDER_FAST;
-	/* plan_open() has read it once. */
-	fetch->filtered = filter_parse(plan_settings_of(fetch->plan)->filter, &fetch->filter);
+	fetch->settings = settings;
+	fetch->sources = &sources;
+	fetch->work = &work;
+	fetch->windows = &windows;
+	fetch->streams = &streams;
+	work_init(&work);
+	fetch->fast = settings->mode == ORDER_FAST;
+	/* plan_open() has parsed the filter: false means that there is none. */
+	fetch->filtered = filter_parse(settings->filter, &fetch->filter);
 	streams_make(fetch);
 	if (r == 0)
 		r = check_memory(fetch, err);
@@ -155,7 +177,7 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 	if (r == 0)
 		r = open_stores(fetch, err);
 	if (r == 0)
-		cache_begin(fetch);
+		shard_cache_begin(fetch);
 	return r;
 }
 
@@ -167,20 +189,21 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 
 	if (workers == 0)
 		workers = (uint64_t)CPU_COUNT(&fetch->cores.decode);
-	fetch->workers = fetch->workers_max = (uint32_t)workers;
-	for (uint64_t i = 0; i < workers + fetch->sources; i++) {
-		int r = i < workers
-				? pthread_create(&thread, NULL, decode_thread, fetch)
-				: pthread_create(&thread, NULL, network_thread, &fetch->source[i - workers]);
+	fetch->work->workers = fetch->work->workers_max = (uint32_t)workers;
+	fetch->sources->index_arrivals = arrival_pays(fetch->work->workers_max, fetch->filtered);
+	for (uint64_t i = 0; i < workers + fetch->sources->count; i++) {
+		int r = i < workers ? pthread_create(&thread, NULL, worker_thread, fetch)
+				    : pthread_create(&thread, NULL, network_thread,
+						     &fetch->sources->source[i - workers]);
 
 		if (r != 0)
 			return error_set(err, -EAGAIN, "cannot start thread %" PRIu64 " of %" PRIu64, i + 1,
-					 workers + fetch->sources);
+					 workers + fetch->sources->count);
 	}
 	nic_cores_text(&fetch->cores.network, network, sizeof(network));
 	nic_cores_text(&fetch->cores.decode, decode, sizeof(decode));
 	log_info("network thread on cores %s (%s%s), %" PRIu64 " decode workers on cores %s", network,
 		 *fetch->cores.nic ? fetch->cores.nic : "no default route",
 		 fetch->cores.known ? "" : ", which does not say what is near: all cores", workers, decode);
-	return cache_start_threads(fetch, err);
+	return shard_cache_start(fetch, err);
 }

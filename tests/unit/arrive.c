@@ -3,6 +3,7 @@
  * on the way is always what lies between two records of the shard as read from its beginning. */
 #include "fetchd/shard/arrive.c"  // NOLINT(bugprone-suspicious-include): its statics
 #include "fetchd/memory/buffer.c" // NOLINT(bugprone-suspicious-include)
+#include "fetchd/shard/shard.c"   // NOLINT(bugprone-suspicious-include)
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -14,9 +15,8 @@
 #define SHARD_BYTES (UINT64_C(256) << 10)
 #define PARTS       5u
 
-static struct fetch fetch = { .budget.max = UINT64_C(1) << 30, .workers_max = 1 };
-static struct source source = { .fetch = &fetch };
-static struct window window = { .roomy = true };
+static struct budget budget = { .max = UINT64_C(1) << 30 };
+static struct group group = { .roomy = true };
 static struct store_request request[PARTS];
 static struct arrival arrival[PARTS];
 static uint8_t bytes[SHARD_BYTES], raw[SHARD_BYTES];
@@ -51,21 +51,21 @@ static void make_shard(struct shard *shard, uint64_t size)
 {
 	uint64_t each = size / PARTS + 1;
 
-	*shard = (struct shard){ .source = &source,
-				 .window = &window,
+	*shard = (struct shard){ .group = &group,
 				 .plan = { .key = "a.tfrecord", .bytes = size },
 				 .part = request,
 				 .arrival = arrival,
 				 .parts = PARTS,
 				 .parts_used = PARTS,
 				 .plain = raw,
-				 .raw.output = { .data = raw, .capacity = SHARD_BYTES } };
+				 .raw = { .output = { .data = raw, .capacity = SHARD_BYTES },
+					  .budget = &budget } };
 	memset(raw, 0, sizeof(raw));
 	for (uint64_t i = 0; i < PARTS; i++) {
 		request[i] = (struct store_request){ .offset = i * each,
 						     .bytes = size - i * each < each ? size - i * each : each,
 						     .context = shard };
-		arrival_expect(shard, i);
+		arrival_expect(shard, i, true);
 	}
 }
 
@@ -178,16 +178,17 @@ static void only_where_it_is_of_use(void **state)
 	assert_null(arrival_at(&shard, 0, &part));
 	shard.plan.key = "a.tfrecord.gz";
 	request[0].arrived = NULL;
-	arrival_expect(&shard, 0);
+	arrival_expect(&shard, 0, true);
 	assert_null(request[0].arrived);
 	shard.plan.key = "a.tfrecord";
-	fetch.filtered = true;
-	arrival_expect(&shard, 0);
+	arrival_expect(&shard, 0, false);
 	assert_null(request[0].arrived);
-	fetch.filtered = false;
-	arrivals_drop(&shard);
-	assert_int_equal(arrivals_kept_bytes(&shard), 0);
-	assert_int_equal(atomic_load(&fetch.budget.memory), 0);
+	for (uint64_t i = 0; i < PARTS; i++)
+		buffer_drop(&arrival[i].index);
+	assert_int_equal(atomic_load(&budget.memory), 0);
+	assert_true(arrival_pays(1, false));
+	assert_false(arrival_pays(1, true));
+	assert_false(arrival_pays(16, false));
 }
 
 int main(void)

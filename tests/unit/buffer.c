@@ -18,7 +18,7 @@ static struct error err;
 static void expect(const struct buffer *buffer, uint64_t capacity, uint64_t room)
 {
 	assert_int_equal(buffer->output.capacity, capacity);
-	assert_int_equal(buffer->room, room);
+	assert_int_equal(buffer->allocated, room);
 }
 
 static void test_rests(void **state)
@@ -58,7 +58,7 @@ static void test_rests(void **state)
 
 static void test_taken_for_a_place(void **state)
 {
-	struct buffer buffer, taken, place = buffer_place(LARGE);
+	struct buffer buffer, taken, place = buffer_spare(LARGE);
 	const uint8_t *bytes;
 
 	(void)state;

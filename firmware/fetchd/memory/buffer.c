@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define MAKE_ROOM_MAX 3u /* others take of it, too */
+#define FREE_DISK_TRIES 3u /* others may use up what was freed */
 
 /* ---- The account ---- */
 
@@ -35,7 +35,7 @@ static void give_back(struct budget *budget, bool spilled, uint64_t bytes)
 	atomic_fetch_sub_explicit(spilled ? &budget->spilled : &budget->memory, bytes, memory_order_relaxed);
 }
 
-/* ---- In memory: records are read in random order, what is large lies on 2 MiB pages ---- */
+/* ---- In memory: records are read in random order, so large buffers lie on 2 MiB pages ---- */
 
 static void *take_pages(uint64_t bytes)
 {
@@ -44,31 +44,31 @@ static void *take_pages(uint64_t bytes)
 
 static void free_pages(const struct buffer *buffer)
 {
-	if (buffer->spilled || buffer->room >= HUGEPAGE_BYTES)
-		(void)munmap(buffer->output.data, buffer->room);
+	if (buffer->spilled || buffer->allocated >= HUGEPAGE_BYTES)
+		(void)munmap(buffer->output.data, buffer->allocated);
 	else
 		free(buffer->output.data);
 }
 
-/* Whole pages between the ends of what malloc() gave. */
+/* Only whole pages: malloc() shares the first and the last page with others. */
 static void forget_pages(const struct buffer *buffer)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)buffer->output.data,
-		  first = (begin + page - 1) & ~(page - 1), end = (begin + buffer->room) & ~(page - 1);
+		  first = (begin + page - 1) & ~(page - 1), end = (begin + buffer->allocated) & ~(page - 1);
 
 	if (end > first)
 		(void)madvise(buffer->output.data + (first - begin), end - first, MADV_DONTNEED);
 }
 
-static void set_place(struct buffer *buffer, uint8_t *data, uint64_t bytes)
+static void set_memory(struct buffer *buffer, uint8_t *data, uint64_t bytes)
 {
 	buffer->output.data = data;
-	buffer->output.capacity = buffer->room = bytes;
+	buffer->output.capacity = buffer->allocated = bytes;
 }
 
 /* ---- On disk ---- */
 
-/* Without a name from the start, so that a killed process leaves nothing. */
+/* The file never has a name, so a killed process leaves nothing behind. */
 static int open_unnamed(const char *folder)
 {
 	char path[PATH_BYTES];
@@ -99,7 +99,7 @@ static int map_file(uint64_t bytes, uint8_t **ret_data, struct error *err)
 	if (r != 0)
 		return error_set(err, -r,
 				 "%s: cannot spill %" PRIu64
-				 " bytes of a window there, which fetch.memory_bytes leaves no room for: %s",
+				 " bytes of a window there, beyond fetch.memory_bytes: %s",
 				 folder, bytes, strerror(r));
 	data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED)
@@ -120,7 +120,7 @@ static int move_to_file(struct buffer *buffer, uint64_t used, uint64_t bytes, st
 	if (used > 0)
 		memcpy(data, buffer->output.data, used);
 	buffer_drop(buffer);
-	set_place(buffer, data, bytes);
+	set_memory(buffer, data, bytes);
 	buffer->spilled = true;
 	atomic_fetch_add_explicit(&budget->spilled, bytes, memory_order_relaxed);
 	return 0;
@@ -137,7 +137,7 @@ int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct erro
 		return 0;
 	if (buffer->spilled || !take_memory(buffer->budget, more))
 		return move_to_file(buffer, used, bytes, err);
-	if (bytes <= buffer->room) {
+	if (bytes <= buffer->allocated) {
 		buffer->output.capacity = bytes;
 		return 0;
 	}
@@ -149,7 +149,7 @@ int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct erro
 	if (used > 0)
 		memcpy(data, buffer->output.data, used);
 	free_pages(buffer);
-	set_place(buffer, data, bytes);
+	set_memory(buffer, data, bytes);
 	return 0;
 }
 
@@ -163,8 +163,8 @@ int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct err
 	struct budget *budget = buffer->budget;
 	int r = buffer_try(buffer, used, bytes, err);
 
-	for (unsigned i = 0; i < MAKE_ROOM_MAX && buffer_lacks_disk(r) && budget->make_room; i++) {
-		if (!budget->make_room(budget->context, bytes))
+	for (unsigned i = 0; i < FREE_DISK_TRIES && buffer_lacks_disk(r) && budget->free_disk; i++) {
+		if (!budget->free_disk(budget->context, bytes))
 			return r;
 		r = buffer_try(buffer, used, bytes, err);
 	}
@@ -175,19 +175,19 @@ static int grow_output(struct inflate_output *output, uint64_t used, uint64_t by
 {
 	return buffer_grow((struct buffer *)output, used, bytes, err);
 }
-static_assert(offsetof(struct buffer, output) == 0, "grow_output() gets the buffer's output");
+static_assert(offsetof(struct buffer, output) == 0, "grow_output() casts an output to its buffer");
 
 void buffer_init(struct buffer *buffer, struct budget *budget)
 {
 	*buffer = (struct buffer){ .output.grow = grow_output, .budget = budget };
 }
 
-struct buffer buffer_place(uint64_t bytes)
+struct buffer buffer_spare(uint64_t bytes)
 {
-	struct buffer place = { .output.data = take_pages(bytes) };
+	struct buffer spare = { .output.data = take_pages(bytes) };
 
-	place.room = place.output.data ? bytes : 0;
-	return place;
+	spare.allocated = spare.output.data ? bytes : 0;
+	return spare;
 }
 
 void buffer_rest(struct buffer *buffer)
@@ -203,29 +203,29 @@ void buffer_rest(struct buffer *buffer)
 	buffer->output.capacity = 0;
 }
 
-static void replace(struct buffer *buffer, struct buffer place)
+static void replace(struct buffer *buffer, struct buffer spare)
 {
 	buffer_init(buffer, buffer->budget);
-	buffer->output.data = place.output.data;
-	buffer->room = place.room;
+	buffer->output.data = spare.output.data;
+	buffer->allocated = spare.allocated;
 }
 
-struct buffer buffer_take(struct buffer *buffer, struct buffer place)
+struct buffer buffer_take(struct buffer *buffer, struct buffer spare)
 {
 	struct buffer taken = *buffer;
 
 	give_back(buffer->budget, buffer->spilled, buffer->output.capacity);
 	taken.budget = NULL;
-	replace(buffer, place);
+	replace(buffer, spare);
 	return taken;
 }
 
 void buffer_expect(struct buffer *buffer, uint64_t bytes)
 {
-	if (bytes <= buffer->room)
+	if (bytes <= buffer->allocated)
 		return;
 	buffer_drop(buffer);
-	replace(buffer, buffer_place(bytes));
+	replace(buffer, buffer_spare(bytes));
 }
 
 void buffer_drop(struct buffer *buffer)

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What windows lie in: in memory while all of them together stay below fetch.memory_bytes, else in a mapping
- * of a file without a name below the cache folder, whose blocks are taken beforehand. Kept from window to
- * window. A buffer belongs to one thread at a time; the account is everyone's.
+ * Buffers that hold the shards of windows, and the budget that they share.
+ *
+ * A buffer lies in memory while all buffers together stay below budget->max (fetch.memory_bytes). Beyond that
+ * it lies in a mapping of an unnamed file below the cache folder ("spilled"), whose disk blocks are allocated
+ * beforehand: a full disk is then an error here, and no SIGBUS later.
+ *
+ * Why buffers are reused: shards of a run are about equally large, and mapping and clearing pages costs more
+ * CPU time than filling them. A buffer therefore keeps its memory from shard to shard. Between shards it can
+ * rest: its pages go back to the kernel and leave the account, its addresses stay.
+ *
+ * Threads: a buffer belongs to one thread at a time; the account is atomic and everyone's.
+ * After a crash nothing is left: memory ends with the process, a spilled file has no name.
  */
 #pragma once
 
@@ -13,36 +22,47 @@
 struct budget {
 	uint64_t max;
 	atomic_uint_fast64_t memory, spilled; /* bytes in use */
-	/* Who may give room on a full disk, or NULL: waits; true where some was given. */
-	bool (*make_room)(void *context, uint64_t bytes);
+	/* Frees space on a full disk; NULL = nobody can. Blocks; true when some space was freed. */
+	bool (*free_disk)(void *context, uint64_t bytes);
 	void *context;
 };
 
 struct buffer {
-	struct inflate_output
-		output; /* its data; its capacity, which is in the account: none while it rests */
-	uint64_t room;  /* of the place at its data: it grows so far without another */
+	struct inflate_output output; /* data, and capacity: the bytes on the account, 0 while it rests */
+	uint64_t allocated;           /* bytes at output.data: the buffer grows to this without moving */
 	struct budget *budget;
 	bool spilled;
 };
 
-/* Room for `bytes` bytes, the first `used` of which stay; budget->make_room is called for a full disk.
- * Errors: -ENOSPC and the like, naming the folder, how much was wanted and fetch.memory_bytes; -ENOMEM. The
- * buffer is as it was then. */
-MUST_CHECK int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err);
-/* The same, but a full disk is left as it is: for who must not wait. */
-MUST_CHECK int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err);
-bool buffer_lacks_disk(int r); /* that error, of both */
-/* Nothing of it is needed, and so many bytes may be soon: a place for them, of no account yet. Without memory
- * there is none. */
-void buffer_expect(struct buffer *buffer, uint64_t bytes);
-/* Empty, as after buffer_init(). Accepts a zeroed one. */
-void buffer_drop(struct buffer *buffer);
-/* Its memory is the kernel's again and leaves the account, its place stays. One on disk is dropped. */
-void buffer_rest(struct buffer *buffer);
-/* The bytes leave the account: the caller's, to rest or to be dropped. The buffer goes on with `place`, one
- * that rests or is empty. */
-struct buffer buffer_take(struct buffer *buffer, struct buffer place);
+/* Empty, on this budget. */
 void buffer_init(struct buffer *buffer, struct budget *budget);
-/* One that rests, with so much room, of no account; without memory, one of none. */
-struct buffer buffer_place(uint64_t bytes);
+
+/* Grow to `bytes` bytes; the first `used` bytes stay.
+ * Blocks: on a full disk, in budget->free_disk().
+ * Errors: -ENOSPC and -EDQUOT, naming the folder, the bytes and fetch.memory_bytes; -ENOMEM. The buffer is
+ * unchanged then. */
+MUST_CHECK int buffer_grow(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err);
+
+/* buffer_grow() without the wait: a full disk is an error at once. */
+MUST_CHECK int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct error *err);
+
+/* Whether a result of buffer_grow() or buffer_try() means that the disk is full. */
+bool buffer_lacks_disk(int r);
+
+/* Allocate memory for later, outside the account; drops the content. Without memory the buffer stays empty.
+ */
+void buffer_expect(struct buffer *buffer, uint64_t bytes);
+
+/* Give the pages back to the kernel and leave the account, keep the addresses. A spilled buffer is dropped.
+ */
+void buffer_rest(struct buffer *buffer);
+
+/* Free everything: empty as after buffer_init(). Accepts a zeroed buffer. */
+void buffer_drop(struct buffer *buffer);
+
+/* Hand the bytes over to the caller, off the account, to be rested or dropped later. The buffer goes on with
+ * `spare`, which rests or is empty. */
+struct buffer buffer_take(struct buffer *buffer, struct buffer spare);
+
+/* A resting buffer of `bytes` bytes on no budget, for buffer_take(); empty without memory. */
+struct buffer buffer_spare(uint64_t bytes);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/plan/make_plan.h"
+
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "data/order.h"
 #include "drivers/digest/digest.h"
 #include "drivers/notify/notify.h"
-#include "fetchd/fetch.h"
+#include "drivers/store/store.h"
+#include "fetchd/plan/manifest.h"
+#include "fetchd/plan/record.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define LISTING_S         300u     /* pages without a match are silent */
-#define TEST_GLOB_DEFAULT "test-*" /* as config_keys.c has it */
+#define LISTING_S         300u /* systemd waits so long for the next object: pages without a match are silent */
+#define TEST_GLOB_DEFAULT "test-*" /* the default of split.test_glob */
 
 struct listing {
 	struct plan_writer *writer;
@@ -32,7 +36,7 @@ static int add_shard(void *context, const struct store_object *object)
 	return plan_add(listing->writer, listing->split, &shard, listing->err);
 }
 
-/* The key that names a split's objects. */
+/* The configuration key that names a split's objects, and its value. */
 struct glob {
 	const char *key, *text;
 };
@@ -48,7 +52,7 @@ static struct glob glob_of(const struct config *config, uint32_t source, enum sp
 	return (struct glob){ "split.train_glob", from->train_glob };
 }
 
-/* Who names objects means them; only a test that nobody spoke of may be missing. */
+/* A glob that the configuration names must match; the default of test_glob need not. */
 static bool may_be_empty(enum split split, const char *glob)
 {
 	return split != SPLIT_TRAIN &&
@@ -71,7 +75,8 @@ static int list_split(const struct config *config, struct store *store, struct p
 			 glob.text);
 }
 
-/* The last shards in key order are held out; one at least stays for training. */
+/* Number of shards, the last ones in key order, that are held out for validation; at least one shard stays
+ * for training. */
 static uint64_t held_out(uint64_t shards, uint64_t percent)
 {
 	uint64_t count = (shards * percent + 50) / 100;
@@ -96,7 +101,8 @@ static int list_source(const struct config *config, struct store *store, struct 
 	return r < 0 ? r : list_split(config, store, writer, source, SPLIT_TEST, err);
 }
 
-/* Figures of what was trained on say nothing. Both lists are in bytewise key order. */
+/* No object in two splits: the figures of an object that was trained on say nothing. Both lists are in
+ * bytewise key order. */
 static int check_apart(const struct config *config, const struct plan *plan, uint32_t source, enum split one,
 		       enum split other, struct error *err)
 {
@@ -119,7 +125,7 @@ static int check_apart(const struct config *config, const struct plan *plan, uin
 	return 0;
 }
 
-/* A monitor without its figure would do nothing in all epochs. */
+/* A callback that monitors the validation would do nothing in all epochs without a validation split. */
 static int check_monitor(const struct config *config, const struct plan *plan, struct error *err)
 {
 	const char *monitor = config_validation_monitor(config);
@@ -223,7 +229,7 @@ static int check_sources(const struct config *config, const struct plan *plan, s
 	return r;
 }
 
-/* Made, uploaded, then noted in the record: a record that names a plan has it in the store. */
+/* Make, upload, then note in the record: see make_plan.h. */
 static int make_plan(const struct run *run, const char *path, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
@@ -237,7 +243,7 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	if ((r = write_plan(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
 	    (r = check_monitor(&run->config, plan, err)) < 0 ||
 	    (r = check_sources(&run->config, plan, manifest, err)) < 0 ||
-	    (r = changed_note_manifests(manifest, run->config.sources, err)) < 0 ||
+	    (r = record_note_manifests(manifest, run->config.sources, err)) < 0 ||
 	    (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
 	    (r = store_put_file(sink, key, path, NULL, err)) < 0)
@@ -259,7 +265,7 @@ static int check_plan(const struct run *run, const char *path, struct error *err
 	return 0;
 }
 
-/* The plan was made for these sources; every lane of each has work. */
+/* The plan was made for these sources, and every lane of each source has shards. */
 static int check_served(const struct config *config, const char *path, const struct plan *plan,
 			struct error *err)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/run/manifest.h"
+#include "fetchd/plan/manifest.h"
 
 #include "core/base/events.h"
 #include "core/base/log.h"
-#include "fetchd/fetch.h"
+#include "core/run/manifest.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define PIECE_BYTES ((uint64_t)1 << 20)
-#define TOLD_MAX    5u /* disagreements that are spelled out */
+#define TOLD_MAX    5u /* differences that get a log line each */
 
-/* Who is told the lines. */
+/* Receives each line. */
 struct reader {
 	void (*line)(void *context, const struct manifest_line *line);
 	void *context;
@@ -23,38 +23,21 @@ struct comparison {
 	uint64_t lines, differing;
 };
 
-/* The shard of that key in a split; false when there is none. */
-static bool find_in_split(const struct comparison *comparison, enum split split, const char *key,
-			  struct plan_shard *ret_shard)
+/* The source's shard of that key, in any split. False: none. */
+static bool find(const struct comparison *comparison, const char *key, struct plan_shard *ret_shard)
 {
-	uint64_t low = 0, high = plan_source_shards(comparison->plan, comparison->source, split);
+	uint64_t index;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		struct plan_shard shard = plan_shard(comparison->plan, comparison->source, split, middle);
-		int order = strcmp(shard.key, key);
-
-		if (order == 0) {
-			*ret_shard = shard;
-			return true;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
+	for (int split = 0; split < SPLIT_MAX; split++) {
+		if (!plan_find(comparison->plan, comparison->source, (enum split)split, key, &index))
+			continue;
+		*ret_shard = plan_shard(comparison->plan, comparison->source, (enum split)split, index);
+		return true;
 	}
 	return false;
 }
 
-static bool find(const struct comparison *comparison, const char *key, struct plan_shard *ret_shard)
-{
-	for (int split = 0; split < SPLIT_MAX; split++)
-		if (find_in_split(comparison, (enum split)split, key, ret_shard))
-			return true;
-	return false;
-}
-
-/* Keys of the manifest that the globs leave out are none of the run's business. */
+/* Keys that no glob of the run matches are ignored. */
 static void compare_line(void *context, const struct manifest_line *line)
 {
 	struct comparison *comparison = context;
@@ -73,7 +56,7 @@ static void compare_line(void *context, const struct manifest_line *line)
 			    line->key, line->size, line->etag, shard.bytes, shard.etag);
 }
 
-/* Whole lines of text[0 .. bytes); returns how many bytes they take. */
+/* Read the whole lines of text[0 .. bytes); *ret_used is their length. */
 static int read_lines(const struct reader *reader, const char *text, uint64_t bytes, uint64_t *ret_used,
 		      struct error *err)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Row j of a global batch comes from lane j mod lanes. A slot holds this rank's rows alone, in the same
- * order: row j lies at (j / lanes) * own lanes + the lane's number among them.
- */
-#include "fetchd/produce/produce.h"
+#include "fetchd/produce/deal.h"
+
+#include "data/order.h"
+#include "fetchd/produce/segment.h"
 
 #include <string.h>
 
@@ -30,9 +29,9 @@ uint32_t share_below(const struct share *share, uint32_t row)
 uint64_t deal_global(const struct producer *producer, uint32_t row)
 {
 	const struct fetch *fetch = producer->fetch;
-	uint64_t lane = fetch->rank + (uint64_t)(row % fetch->lanes) * fetch->world;
+	uint64_t lane = fetch->rank + (uint64_t)(row % fetch->streams->lanes) * fetch->world;
 
-	return (uint64_t)(row / fetch->lanes) * plan_settings_of(fetch->plan)->lanes + lane + 1;
+	return (uint64_t)(row / fetch->streams->lanes) * fetch->settings->lanes + lane + 1;
 }
 
 /* Rows of a lane among the first `rows` of a global batch. */
@@ -45,25 +44,26 @@ static void deal_lanes(struct producer *producer, uint64_t global_rows)
 {
 	struct batch *batch = &producer->batch;
 	const struct fetch *fetch = producer->fetch;
-	uint32_t lanes = plan_settings_of(fetch->plan)->lanes;
+	uint32_t lanes = fetch->settings->lanes;
 
 	batch->rows = 0;
-	for (uint32_t own = 0; own < fetch->lanes; own++) {
-		uint32_t rows = lane_rows(global_rows, lanes, fetch->stream[own].lane);
+	for (uint32_t own = 0; own < fetch->streams->lanes; own++) {
+		uint32_t rows = lane_rows(global_rows, lanes, fetch->streams->stream[own].lane);
 
-		batch->share[own] =
-			(struct share){ .first = own, .stride = fetch->lanes, .rows = rows, .limit = rows };
+		batch->share[own] = (struct share){
+			.first = own, .stride = fetch->streams->lanes, .rows = rows, .limit = rows
+		};
 		batch->rows += rows;
 	}
 }
 
-/* By weight, for each row by itself: a counting sort of the rows by stream. */
-static void deal_sources(struct producer *producer, uint32_t *room)
+/* Draw the source of each row by weight, then sort the rows by stream: a counting sort. */
+static void deal_sources(struct producer *producer, uint32_t *dealt)
 {
-	const struct plan_settings *settings = plan_settings_of(producer->fetch->plan);
-	uint32_t own = producer->fetch->lanes, streams = producer->fetch->streams;
+	const struct plan_settings *settings = producer->fetch->settings;
+	uint32_t own = producer->fetch->streams->lanes, streams = producer->fetch->streams->count;
 	uint64_t before = settings->skip_rows - producer->pass_over + producer->cursor.rows;
-	uint32_t next[CURSOR_PLACES_MAX] = { 0 }, *sorted = room, *stream_of = room + producer->batch.rows;
+	uint32_t next[CURSOR_PLACES_MAX] = { 0 }, *sorted = dealt, *stream_of = dealt + producer->batch.rows;
 	struct share *share = producer->batch.share;
 
 	for (uint32_t i = 0; i < streams; i++)
@@ -86,18 +86,18 @@ static void deal_sources(struct producer *producer, uint32_t *room)
 		sorted[next[stream_of[row]]++] = row;
 }
 
-void deal_rows(struct producer *producer, uint64_t global_rows, uint32_t *room)
+void deal_rows(struct producer *producer, uint64_t global_rows, uint32_t *dealt)
 {
 	producer->batch.global_rows = (uint32_t)global_rows;
 	deal_lanes(producer, global_rows);
-	if (plan_settings_of(producer->fetch->plan)->sources > 1)
-		deal_sources(producer, room);
-	for (uint32_t own = 0; own < producer->fetch->lanes; own++)
+	if (producer->fetch->settings->sources > 1)
+		deal_sources(producer, dealt);
+	for (uint32_t own = 0; own < producer->fetch->streams->lanes; own++)
 		if (segment_lane_is_over(producer, own))
 			deal_end(producer, own, 0);
 }
 
-void deal_unseen(struct producer *producer, uint64_t global_rows)
+void deal_evaluation(struct producer *producer, uint64_t global_rows)
 {
 	struct batch *batch = &producer->batch;
 	uint32_t rows;
@@ -112,19 +112,19 @@ void deal_unseen(struct producer *producer, uint64_t global_rows)
 void deal_end(struct producer *producer, uint32_t lane, uint32_t row)
 {
 	struct batch *batch = &producer->batch;
-	uint32_t lanes = producer->fetch->lanes;
+	uint32_t lanes = producer->fetch->streams->lanes;
 
-	for (uint32_t i = lane; i < producer->fetch->streams; i += lanes)
+	for (uint32_t i = lane; i < producer->fetch->streams->count; i += lanes)
 		batch->share[i].limit = share_below(&batch->share[i], row);
 }
 
-uint32_t deal_rows_taken(const struct producer *producer)
+uint32_t deal_rows_given(const struct producer *producer)
 {
 	uint32_t rows = 0;
 
-	for (uint32_t i = 0; i < producer->fetch->streams; i++) {
+	for (uint32_t i = 0; i < producer->fetch->streams->count; i++) {
 		const struct share *share = &producer->batch.share[i];
-		uint32_t end = share->taken ? share_row(share, share->taken - 1) + 1 : 0;
+		uint32_t end = share->given ? share_row(share, share->given - 1) + 1 : 0;
 
 		rows = end > rows ? end : rows;
 	}

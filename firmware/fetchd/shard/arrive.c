@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Records of a plain shard are checked and indexed as they arrive, while they lie in the caches: to read them
- * from memory again costs twice as much. A range begins in the middle of a record: the first place behind its
- * beginning where a record's length has its CRC begins a run, which counts only if the decoders, who go
- * through the shard from its beginning, find a record to begin just there. Whatever is wrong ends a run, and
- * is theirs to judge.
- *
- * It changes nothing of what the index becomes. The network thread's until the shard is the decoders'.
- */
+#include "fetchd/shard/arrive.h"
+
 #include "data/tfrecord.h"
-#include "fetchd/fetch.h"
 
 #include <string.h>
 
-#define SEEK_BYTES_MAX (UINT64_C(1) << 20) /* of a range, for a record to begin there */
-/* With more of them, not CPU time is short but the network thread's: then it leaves this to them. */
+#define SEEK_BYTES_MAX      (UINT64_C(1) << 20) /* searched in a part for the first record */
 #define WORKERS_MAX         3u
 #define RECORDS_FIRST_BYTES (1024 * sizeof(struct record))
 
-/* What is there of a shard: [begin, end), of which [hot, end) has just been copied from `data`. */
+/* Bytes of a shard up to `end`; [hot, end) has just been copied from `data`. */
 struct there {
 	const struct shard *shard;
 	const uint8_t *data;
@@ -33,18 +24,18 @@ static const uint8_t *bytes_at(const struct there *there, uint64_t offset)
 
 static bool add(struct arrival *arrival, uint64_t offset, uint64_t bytes)
 {
-	uint64_t used = arrival->records * sizeof(struct record), room = arrival->index.output.capacity;
+	uint64_t used = arrival->records * sizeof(struct record), held = arrival->index.output.capacity;
 	struct error err;
 
-	if (room - used < sizeof(struct record) &&
-	    buffer_grow(&arrival->index, used, room ? room * 2 : RECORDS_FIRST_BYTES, &err) < 0)
+	if (held - used < sizeof(struct record) &&
+	    buffer_grow(&arrival->index, used, held ? held * 2 : RECORDS_FIRST_BYTES, &err) < 0)
 		return false;
 	arrival->record = (struct record *)(void *)arrival->index.output.data;
 	arrival->record[arrival->records++] = (struct record){ .offset = offset, .bytes = (uint32_t)bytes };
 	return true;
 }
 
-/* The run's beginning: false as long as there is none. */
+/* Find the start of the run. False: not found yet. */
 static bool seek(struct arrival *arrival, const struct there *there)
 {
 	uint64_t length;
@@ -64,8 +55,8 @@ static bool seek(struct arrival *arrival, const struct there *there)
 	return false;
 }
 
-/* One more record that is wholly there. */
-static bool take(struct arrival *arrival, const struct there *there)
+/* Add one record, if all of its bytes are there. */
+static bool add_next(struct arrival *arrival, const struct there *there)
 {
 	uint64_t left = there->end - arrival->at, length;
 	const uint8_t *frame = bytes_at(there, arrival->at);
@@ -96,7 +87,7 @@ static void begin(struct arrival *arrival, uint64_t offset)
 	arrival->over = false;
 }
 
-/* A request that is made once more begins anew. */
+/* A request that starts over delivers its bytes from 0 again. */
 static void arrived(struct store_request *request, uint64_t from, const void *data, uint64_t bytes)
 {
 	struct shard *shard = request->context;
@@ -109,28 +100,31 @@ static void arrived(struct store_request *request, uint64_t from, const void *da
 	arrival->end = there.end;
 	if (arrival->over || !seek(arrival, &there))
 		return;
-	while (take(arrival, &there))
+	while (add_next(arrival, &there))
 		;
 }
 
-/* The decoders inflate what is compressed, and a filter takes its time. */
-static bool is_of_use(const struct shard *shard)
+bool arrival_pays(uint32_t workers, bool filtered)
 {
-	const struct fetch *fetch = shard->source->fetch;
-	const char *end = strrchr(shard->plan.key, '.');
-
-	return fetch->workers_max <= WORKERS_MAX && !fetch->filtered && shard->window->roomy &&
-	       !(end && strcmp(end, ".gz") == 0);
+	return workers <= WORKERS_MAX && !filtered;
 }
 
-void arrival_expect(struct shard *shard, uint64_t part)
+/* Compressed shards are inflated first; where memory is short there is none for a second index. */
+static bool is_indexable(const struct shard *shard)
+{
+	const char *end = strrchr(shard->plan.key, '.');
+
+	return shard->group->roomy && !(end && strcmp(end, ".gz") == 0);
+}
+
+void arrival_expect(struct shard *shard, uint64_t part, bool index)
 {
 	struct arrival *arrival = &shard->arrival[part];
 
 	if (!arrival->index.budget)
-		buffer_init(&arrival->index, &shard->source->fetch->budget);
+		buffer_init(&arrival->index, shard->raw.budget);
 	begin(arrival, shard->part[part].offset);
-	if (is_of_use(shard))
+	if (index && is_indexable(shard))
 		shard->part[part].arrived = arrived;
 }
 
@@ -145,28 +139,4 @@ const struct arrival *arrival_at(const struct shard *shard, uint64_t offset, uin
 			return arrival->first == offset ? arrival : NULL;
 	}
 	return NULL;
-}
-
-void arrivals_place(struct shard *shard, uint64_t parts, uint64_t bytes)
-{
-	for (uint64_t i = 0; i < parts && i < shard->parts_max; i++) {
-		buffer_init(&shard->arrival[i].index, &shard->source->fetch->budget);
-		buffer_expect(&shard->arrival[i].index, bytes);
-		shard->parts_used = i + 1;
-	}
-}
-
-uint64_t arrivals_kept_bytes(const struct shard *shard)
-{
-	uint64_t bytes = 0;
-
-	for (uint64_t i = 0; i < shard->parts_used; i++)
-		bytes += shard->arrival[i].index.output.capacity;
-	return bytes;
-}
-
-void arrivals_drop(struct shard *shard)
-{
-	for (uint64_t i = 0; i < shard->parts_used; i++)
-		buffer_drop(&shard->arrival[i].index);
 }

@@ -1,39 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/shard/network.h"
+
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "drivers/notify/alive.h"
-#include "fetchd/fetch.h"
+#include "fetchd/shard/arrive.h"
+#include "fetchd/shard/work.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define POLL_MS           1000
-#define CONNECTIONS_LEAST 8u /* what a store begins with */
+#define CONNECTIONS_LEAST 8u /* a store starts with so many */
 #define CONNECTION_PARTS  2u
 #define PART_LEAST_BYTES  (UINT64_C(1) << 20)
-#define REQUESTS_MAX      4096u /* that have room before they come: 200 MB of addresses */
-
-void queue_append(struct queue *queue, struct shard *shard)
-{
-	shard->next = NULL;
-	if (queue->last)
-		queue->last->next = shard;
-	else
-		queue->first = shard;
-	queue->last = shard;
-}
-
-struct shard *queue_take(struct queue *queue)
-{
-	struct shard *shard = queue->first;
-
-	if (!shard)
-		return NULL;
-	queue->first = shard->next;
-	if (!queue->first)
-		queue->last = NULL;
-	return shard;
-}
+#define REQUESTS_MAX      4096u /* reserved at the start: 200 MB of addresses */
 
 void network_fetch(struct shard *shard)
 {
@@ -41,34 +22,7 @@ void network_fetch(struct shard *shard)
 	store_wake(shard->source->store);
 }
 
-void network_done(struct shard *shard)
-{
-	struct fetch *fetch = shard->source->fetch;
-
-	(void)pthread_mutex_lock(&fetch->lock);
-	queue_append(&fetch->to_decode, shard);
-	(void)pthread_cond_signal(&fetch->work);
-	(void)pthread_mutex_unlock(&fetch->lock);
-}
-
-/* ---- Shards in flight: what store_cancel_all() does not give back ---- */
-
-/* They end about in the order in which they began: the one looked for stands near the front. */
-static void queue_remove(struct queue *queue, struct shard *shard)
-{
-	struct shard *before = NULL, *at = queue->first;
-
-	while (at && at != shard) {
-		before = at;
-		at = at->next;
-	}
-	if (before)
-		before->next = shard->next;
-	else
-		queue->first = shard->next;
-	if (queue->last == shard)
-		queue->last = before;
-}
+/* ---- Shards in flight: `flying`, the network thread's, as store_cancel_all() returns no requests ---- */
 
 static void give_up_parts(struct shard *shard, const struct shard *failed)
 {
@@ -79,25 +33,24 @@ static void give_up_parts(struct shard *shard, const struct shard *failed)
 		shard->parts_left -= store_cancel(shard->source->store, &shard->part[i]);
 }
 
-/* Nothing else of its window is of use: all of it would go on asking a store that is gone. */
+/* Give up all shards of the failed shard's window: they would go on asking a store that is gone. */
 static void give_up_window(struct queue *flying, const struct shard *failed)
 {
 	struct queue others = { 0 };
 	struct shard *shard;
 
-	while ((shard = queue_take(flying))) {
-		if (shard->window != failed->window) {
+	while ((shard = queue_pop(flying))) {
+		if (shard->group != failed->group) {
 			queue_append(&others, shard);
 			continue;
 		}
 		give_up_parts(shard, failed);
-		network_done(shard);
+		work_add_shard(shard->source->fetch, shard);
 	}
 	*flying = others;
 }
 
-/* One of its parts is settled; the last sends the shard on. An answer that made no sense, or another object,
- * is for the decoders to judge, as damage is: they may fetch the shard once more. */
+/* Settle a part; the last part sends the shard to the workers, good or bad. */
 static void part_done(struct queue *flying, struct store_request *part, const struct error *err)
 {
 	struct shard *shard = part->context;
@@ -114,10 +67,10 @@ static void part_done(struct queue *flying, struct store_request *part, const st
 		return;
 	queue_remove(flying, shard);
 	shard_leaves(shard, STALL_TRANSFER);
-	network_done(shard);
+	work_add_shard(shard->source->fetch, shard);
 }
 
-/* Large ones cost less, but every connection that the store bears is to have a few of a window's. */
+/* The size of a part: network.h says why. */
 static uint64_t part_bytes_of(const struct fetch *fetch, uint64_t shard_bytes, uint64_t shards,
 			      uint64_t at_once)
 {
@@ -137,53 +90,45 @@ static uint64_t parts_of(uint64_t bytes, uint64_t part_bytes)
 	return bytes / part_bytes + (bytes % part_bytes != 0);
 }
 
-/* As many as the largest has when it is alone in its window and every connection is in use; one more, where
- * ranges do not come out even. */
-int network_reserve(const struct fetch *fetch, struct shard *shard, struct error *err)
+/* The largest shard, alone in its window, with every connection in use; one more for the last, smaller part.
+ */
+uint64_t network_parts_max(const struct fetch *fetch)
 {
 	uint64_t bytes = fetch->extent.largest;
-	uint64_t parts = 1 + parts_of(bytes, part_bytes_of(fetch, bytes, 1, fetch->connections_max));
 
-	shard->part = calloc(parts, sizeof(*shard->part));
-	shard->arrival = calloc(parts, sizeof(*shard->arrival));
-	if (!shard->part || !shard->arrival)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " requests a shard", parts);
-	shard->parts_max = parts;
-	return 0;
+	return 1 + parts_of(bytes, part_bytes_of(fetch, bytes, 1, fetch->sources->connections_max));
 }
 
-uint32_t network_requests(const struct fetch *fetch)
+uint32_t network_requests(const struct fetch *fetch, uint64_t windows)
 {
 	uint64_t part_bytes = fetch->run.config.fetch.part_bytes, shards,
-		 streams = fetch->streams / fetch->sources,
 		 cut = fetch->budget.max / (part_bytes ? part_bytes : PART_LEAST_BYTES);
 
-	if (__builtin_mul_overflow(plan_settings_of(fetch->plan)->window_shards, streams * (1 + AHEAD_MAX),
-				   &shards) ||
+	if (__builtin_mul_overflow(fetch->settings->window_shards, windows, &shards) ||
 	    shards > 2 * fetch->extent.shards)
 		shards = 2 * fetch->extent.shards;
 	return shards + cut < REQUESTS_MAX ? (uint32_t)(shards + cut) : REQUESTS_MAX;
 }
 
-/* Every range of a shard at once; the store keeps as many in flight as it has connections. */
+/* Submit all parts of a shard; the store decides how many of them are in flight. */
 static void submit(struct source *source, struct queue *flying, struct shard *shard)
 {
 	uint64_t bytes = shard->plan.bytes;
-	uint64_t part_bytes = part_bytes_of(source->fetch, bytes, shard->window->shards,
+	uint64_t part_bytes = part_bytes_of(source->fetch, bytes, shard->group->shards,
 					    store_counters_of(source->store).at_once);
 	uint64_t parts = parts_of(bytes, part_bytes);
 	struct error err = { 0 };
 
 	if (shard->err.code || parts == 0) {
-		network_done(shard);
+		work_add_shard(shard->source->fetch, shard);
 		return;
 	}
-	if (parts > shard->parts_max) { /* larger than the plan's largest: it took another's place */
+	if (parts > shard->parts_max) { /* a changed object, larger than any of the plan */
 		part_bytes = (bytes + shard->parts_max - 1) / shard->parts_max;
 		parts = parts_of(bytes, part_bytes);
 	}
 	queue_append(flying, shard);
-	atomic_store(&source->fetch->part_bytes, part_bytes);
+	atomic_store(&source->fetch->sources->part_bytes, part_bytes);
 	shard->parts = shard->parts_left = parts;
 	shard->parts_used = parts > shard->parts_used ? parts : shard->parts_used;
 	for (uint64_t i = 0; i < parts; i++) {
@@ -196,7 +141,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
 		request->buffer = shard->raw.output.data + request->offset;
 		request->context = shard;
-		arrival_expect(shard, i);
+		arrival_expect(shard, i, source->fetch->sources->index_arrivals);
 		if (store_submit(source->store, request, &err) < 0) {
 			part_done(flying, request, &err);
 			return;
@@ -207,7 +152,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 static void give_up(struct shard *shard)
 {
 	(void)error_set(&shard->err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
-	network_done(shard);
+	work_add_shard(shard->source->fetch, shard);
 }
 
 static void give_up_all(struct source *source, struct queue *flying)
@@ -215,29 +160,29 @@ static void give_up_all(struct source *source, struct queue *flying)
 	struct shard *shard;
 
 	store_cancel_all(source->store);
-	while ((shard = queue_take(flying)))
+	while ((shard = queue_pop(flying)))
 		give_up(shard);
 }
 
-/* The next shard to fetch, or NULL, and whether everything is to be given up. */
-static bool next_order(struct source *source, struct shard **ret_shard)
+/* Pop the next shard to fetch, or NULL. Returns whether all loads are to be given up. */
+static bool pop_shard(struct source *source, struct shard **ret_shard)
 {
 	struct fetch *fetch = source->fetch;
 	bool discard;
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	discard = fetch->discard;
-	*ret_shard = queue_take(&source->to_fetch);
+	*ret_shard = queue_pop(&source->to_fetch);
 	(void)pthread_mutex_unlock(&fetch->lock);
 	return discard;
 }
 
-static void take_orders(struct source *source, struct queue *flying)
+static void start_shards(struct source *source, struct queue *flying)
 {
 	struct shard *shard;
 	bool discard;
 
-	while ((void)(discard = next_order(source, &shard)), shard) {
+	while ((void)(discard = pop_shard(source, &shard)), shard) {
 		if (discard)
 			give_up(shard);
 		else
@@ -249,7 +194,7 @@ static void take_orders(struct source *source, struct queue *flying)
 
 /* ---- What the store counted ---- */
 
-/* Logged when nothing is in flight any more, so about once a window. */
+/* Publish the counters; log them when nothing is in flight, which is about once a window. */
 static void report(struct source *source, bool idle, struct store_counters *last)
 {
 	struct store_counters counters = store_counters_of(source->store);
@@ -277,7 +222,7 @@ static void report(struct source *source, bool idle, struct store_counters *last
 	*last = counters;
 }
 
-/* For those who ask while it lasts: how far each shard's first unfinished range is. */
+/* Note how far each shard's first unfinished part is, for the status page and the stall accounts. */
 static void note_slow(const struct queue *flying)
 {
 	for (struct shard *shard = flying->first; shard; shard = shard->next)
@@ -300,7 +245,7 @@ void *network_thread(void *argument)
 		struct store_request *done = NULL;
 		struct error err = { 0 };
 
-		take_orders(source, &flying);
+		start_shards(source, &flying);
 		if (store_poll(source->store, POLL_MS, &done, &err) < 0) {
 			(void)error_prefix(&err, "network");
 			_exit(alive_fatal(STATUS_FETCHD, &err));

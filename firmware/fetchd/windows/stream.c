@@ -1,119 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/base/log.h"
-#include "fetchd/fetch.h"
+#include "fetchd/windows/stream.h"
 
-static bool same_place(struct place a, struct place b)
+#include "core/base/log.h"
+#include "fetchd/cache/shard_cache.h"
+#include "fetchd/windows/wanted.h"
+
+static bool same_id(struct window_id a, struct window_id b)
 {
 	return a.split == b.split && a.pass == b.pass && a.window == b.window;
 }
 
-static uint64_t windows_of(const struct fetch *fetch, const struct stream *stream, enum split split)
-{
-	return plan_windows(fetch->plan, stream->source, stream->lane, split);
-}
-
-/* ---- What a stream needs ---- */
-
-/* Where training takes its next record from. False: its part of the segment is over, which happens to the
- * first source only. */
-static bool train_place(const struct fetch *fetch, const struct cursor *cursor, const struct stream *stream,
-			struct place *ret_place)
-{
-	const struct cursor_place *at = &cursor->place[stream->place];
-	bool over = at->window >= windows_of(fetch, stream, SPLIT_TRAIN);
-
-	ret_place->split = SPLIT_TRAIN;
-	ret_place->pass = stream->source == 0 ? cursor->segment : at->pass + over;
-	ret_place->window = over ? 0 : at->window;
-	return !over || stream->source > 0;
-}
-
-/* An evaluation reads one source of a lane after the other: the first source's place says which. */
-static bool evaluation_place(const struct fetch *fetch, const struct cursor *cursor,
-			     const struct stream *stream, struct place *ret_place)
-{
-	const struct cursor_place *at = &cursor->place[stream->lane];
-
-	ret_place->split = (enum split)cursor->split;
-	ret_place->pass = 0;
-	ret_place->window = at->pass < stream->source ? 0 : at->window;
-	return at->pass <= stream->source && ret_place->window < windows_of(fetch, stream, ret_place->split);
-}
-
-/* The stream's first place behind the cursor's segment. False at the end of the run. */
-static bool place_behind(const struct fetch *fetch, const struct cursor *cursor, const struct stream *stream,
-			 struct place *ret_place)
-{
-	enum split split = (enum split)cursor->split;
-	uint64_t segment = cursor->segment;
-
-	while (plan_next_segment(fetch->plan, &split, &segment)) {
-		if (split == SPLIT_TRAIN && stream->source > 0)
-			return train_place(fetch, cursor, stream, ret_place);
-		*ret_place = (struct place){ split, split == SPLIT_TRAIN ? segment : 0, 0 };
-		if (windows_of(fetch, stream, split) > 0)
-			return true;
-	}
-	return false;
-}
-
-static bool next_place(const struct fetch *fetch, const struct cursor *cursor, const struct stream *stream,
-		       struct place *place)
-{
-	if (place->window + 1 < windows_of(fetch, stream, place->split)) {
-		place->window++;
-		return true;
-	}
-	if (place->split == SPLIT_TRAIN && stream->source > 0) {
-		place->pass++;
-		place->window = 0;
-		return true;
-	}
-	return place_behind(fetch, cursor, stream, place);
-}
-
-/* The place in the cursor's segment that rows are taken from, at once or, of a source that an evaluation has
- * not come to, later. False: there is none. */
-static bool place_now(const struct fetch *fetch, const struct cursor *cursor, const struct stream *stream,
-		      struct place *ret_place)
-{
-	return cursor->split == SPLIT_TRAIN ? train_place(fetch, cursor, stream, ret_place)
-					    : evaluation_place(fetch, cursor, stream, ret_place);
-}
-
-/* Whether rows are taken from place_now() at once. */
-static bool is_in_use(const struct cursor *cursor, const struct stream *stream)
-{
-	return cursor->split == SPLIT_TRAIN || cursor->place[stream->lane].pass == stream->source;
-}
-
-/* The place that rows are taken from, the one behind it and, of the same pass, those further ahead; returns
- * how many there are. Another pass begins with a shard that this one may be about to put into the cache. */
-static unsigned places_wanted(const struct fetch *fetch, const struct cursor *cursor,
-			      const struct stream *stream, bool now, struct place place[static 1 + AHEAD_MAX])
-{
-	uint64_t windows;
-	unsigned places = 1;
-
-	if (!now)
-		return place_behind(fetch, cursor, stream, &place[0]);
-	place[1] = place[0];
-	if (!next_place(fetch, cursor, stream, &place[1]))
-		return places;
-	windows = windows_of(fetch, stream, place[0].split);
-	for (places = 2; places <= fetch->ahead && place[0].window + places < windows; places++) {
-		place[places] = place[0];
-		place[places].window += places;
-	}
-	return places;
-}
-
-/* ---- Loading it ---- */
-
-struct window *stream_window(struct stream *stream, struct place place)
+struct window *stream_window(struct stream *stream, struct window_id id)
 {
 	for (uint32_t i = 0; i < stream->windows; i++)
-		if (stream->window[i].state != WINDOW_IDLE && same_place(stream->window[i].place, place))
+		if (stream->window[i].state != WINDOW_IDLE && same_id(stream->window[i].id, id))
 			return &stream->window[i];
 	return NULL;
 }
@@ -123,77 +23,82 @@ static bool is_at_work(const struct window *window)
 	return window->state == WINDOW_LOADING || window->spans > 0;
 }
 
-static bool is_free(struct window *window)
+/* Nobody works on the window, and the cache's writer does without its bytes. */
+static bool is_free(const struct fetch *fetch, struct window *window)
 {
-	return !is_at_work(window) && cache_lets_go(window);
+	return !is_at_work(window) &&
+	       (!fetch->cache || writer_releases(&fetch->cache->writer, &window->group));
 }
 
-/* Nobody works on it, and it holds none of the places. */
-static bool is_of_no_use(struct window *window, const struct place *place, unsigned places)
+/* Free, and none of the wanted windows. */
+static bool is_of_no_use(const struct fetch *fetch, struct window *window, const struct wanted *wanted)
 {
-	for (unsigned i = 0; i < places; i++)
-		if (window->state != WINDOW_IDLE && same_place(window->place, place[i]))
+	for (unsigned i = 0; i < wanted->count; i++)
+		if (window->state != WINDOW_IDLE && same_id(window->id, wanted->id[i]))
 			return false;
-	return is_free(window);
+	return is_free(fetch, window);
 }
 
-static struct window *free_window(const struct fetch *fetch, struct stream *stream, const struct place *place,
-				  unsigned places)
+static struct window *free_window(const struct fetch *fetch, struct stream *stream,
+				  const struct wanted *wanted)
 {
-	for (uint32_t i = 0; i <= fetch->ahead; i++) {
+	for (uint32_t i = 0; i <= fetch->windows->ahead; i++) {
 		if (i == stream->windows)
 			stream->windows++;
-		if (is_of_no_use(&stream->window[i], place, places))
+		if (is_of_no_use(fetch, &stream->window[i], wanted))
 			return &stream->window[i];
 	}
 	return NULL;
 }
 
-/* Less is read ahead than was: those that are too many give their memory back, one after the other. */
-static void give_back(const struct fetch *fetch, struct stream *stream, const struct place *place,
-		      unsigned places)
+/* After windows->ahead shrank: windows above it give their memory back, one after the other. */
+static void give_back(const struct fetch *fetch, struct stream *stream, const struct wanted *wanted)
 {
-	while (stream->windows > 1 + fetch->ahead) {
+	while (stream->windows > 1 + fetch->windows->ahead) {
 		struct window *last = &stream->window[stream->windows - 1];
 
-		if (!is_of_no_use(last, place, places))
+		if (!is_of_no_use(fetch, last, wanted))
 			return;
 		window_drop(fetch, last);
 		stream->windows--;
 	}
 }
 
-/* The window that rows are taken from, without those behind it: there is no disk for what is ahead. */
+/* Load what is missing of a window that failed. An eager window keeps the shards that have arrived. */
+static int load_missing(struct fetch *fetch, struct window *window, struct error *err)
+{
+	window->ahead = false;
+	return window->eager ? window_load_rest(window, err) : window_load(fetch, window, window->id, err);
+}
+
+/* The disk is full: drop the stream's other windows, then load the one that rows are taken from. */
 static int load_alone(struct fetch *fetch, struct stream *stream, struct window *window, struct error *err)
 {
 	int r;
 
-	/* An eager one keeps what it has. */
 	for (uint32_t i = 0; i < stream->windows; i++)
 		if (window->eager && window == &stream->window[i] ? is_at_work(window)
-								  : !is_free(&stream->window[i]))
+								  : !is_free(fetch, &stream->window[i]))
 			return 0;
 	for (uint32_t i = 0; i < stream->windows; i++)
 		if (!window->eager || window != &stream->window[i])
 			window_drop(fetch, &stream->window[i]);
-	r = window->eager ? window_load_rest(window, err) : window_load(fetch, window, window->place, err);
+	r = load_missing(fetch, window, err);
 	window->alone = true;
-	window->ahead = false;
 	return r;
 }
 
-/* The window that rows are taken from, which failed when nobody needed it: what made it fail may be over. */
+/* The window failed when nobody needed it. Rows are taken from it now: what made it fail may be over. */
 static int load_again(struct fetch *fetch, struct window *window, struct error *err)
 {
-	if (!is_free(window))
+	if (!is_free(fetch, window))
 		return 0;
 	log_warning("%s, loading its window once more", window_failure(window)->err.text);
-	window->ahead = false;
-	return window->eager ? window_load_rest(window, err) : window_load(fetch, window, window->place, err);
+	return load_missing(fetch, window, err);
 }
 
-/* The first window that has come tells how large the others will be: all that may be read ahead later get
- * their places now, so that nothing allocates in mid-run. They take memory when they are used. */
+/* The first window that has arrived tells how large the others will be. All windows that may be read ahead
+ * later are allocated now, so that nothing allocates in mid-run; they use no memory until they are loaded. */
 static int expect(struct fetch *fetch, struct stream *stream, struct error *err)
 {
 	const struct window *like = NULL;
@@ -218,42 +123,52 @@ static int expect(struct fetch *fetch, struct stream *stream, struct error *err)
 
 static int load(struct fetch *fetch, struct stream *stream, const struct cursor *cursor, struct error *err)
 {
-	struct place place[1 + AHEAD_MAX];
-	bool now = place_now(fetch, cursor, stream, &place[0]), in_use = now && is_in_use(cursor, stream);
-	unsigned places = places_wanted(fetch, cursor, stream, now, place);
+	struct wanted wanted;
 
-	give_back(fetch, stream, place, places);
-	for (unsigned i = 0; i < places; i++) {
-		struct window *window = stream_window(stream, place[i]);
+	windows_wanted(fetch->plan, cursor, stream, fetch->windows->ahead, &wanted);
+	give_back(fetch, stream, &wanted);
+	for (unsigned i = 0; i < wanted.count; i++) {
+		struct window *window = stream_window(stream, wanted.id[i]);
 		int r;
 
 		if (window && i == 0 && window_lacks_disk(window))
 			return load_alone(fetch, stream, window, err);
-		if (window && i == 0 && in_use && window_failed_ahead(window))
+		if (window && i == 0 && wanted.in_use && window_failed_ahead(window))
 			return load_again(fetch, window, err);
-		/* What is ahead would take the memory that was given up for it. */
+		/* Windows ahead would take the memory that was dropped for this one. */
 		if (window && i == 0 && window->alone && window->state == WINDOW_LOADING)
 			break;
 		if (window)
 			continue;
-		window = free_window(fetch, stream, place, places);
+		window = free_window(fetch, stream, &wanted);
 		if (!window)
 			break;
-		window->ahead = i > 0 || !in_use;
-		r = window_load(fetch, window, place[i], err);
+		window->ahead = i > 0 || !wanted.in_use;
+		r = window_load(fetch, window, wanted.id[i], err);
 		if (r < 0)
 			return r;
 	}
 	return expect(fetch, stream, err);
 }
 
-static uint64_t most_windows(const struct fetch *fetch)
+int streams_load(struct fetch *fetch, const struct cursor *cursor, struct error *err)
+{
+	for (uint32_t i = 0; i < fetch->streams->count; i++) {
+		int r = load(fetch, &fetch->streams->stream[i], cursor, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static uint64_t most_windows(const struct streams *streams)
 {
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < fetch->streams; i++)
+	for (uint32_t i = 0; i < streams->count; i++)
 		for (int split = 0; split < SPLIT_MAX; split++) {
-			uint64_t windows = windows_of(fetch, &fetch->stream[i], (enum split)split);
+			uint64_t windows = streams->stream[i].pass_windows[split];
 
 			most = windows > most ? windows : most;
 		}
@@ -262,45 +177,58 @@ static uint64_t most_windows(const struct fetch *fetch)
 
 uint32_t streams_ahead_max(const struct fetch *fetch, const char **ret_reason)
 {
-	uint64_t room = fetch->window_most ? fetch->budget.max / fetch->window_most / fetch->streams : 0;
-	uint64_t windows = most_windows(fetch), most = AHEAD_MAX + 1;
+	uint64_t largest = fetch->windows->largest_bytes, windows = most_windows(fetch->streams),
+		 fit = largest ? fetch->budget.max / largest / fetch->streams->count : 0,
+		 most = AHEAD_MAX + 1;
 
 	*ret_reason = "that is the most";
 	if (windows < most) {
 		*ret_reason = "a pass has no more windows";
 		most = windows;
 	}
-	if (room < most || atomic_load(&fetch->budget.spilled) > 0) {
+	if (fit < most || atomic_load(&fetch->budget.spilled) > 0) {
 		*ret_reason = "fetch.memory_bytes holds no more windows";
-		most = atomic_load(&fetch->budget.spilled) > 0 ? 0 : room;
+		most = atomic_load(&fetch->budget.spilled) > 0 ? 0 : fit;
 	}
 	return most > AHEAD_LEAST ? (uint32_t)most - 1 : AHEAD_LEAST;
 }
 
-int streams_load(struct fetch *fetch, const struct cursor *cursor, struct error *err)
+static void make_stream(struct fetch *fetch, uint32_t source, uint32_t lane)
 {
-	for (uint32_t i = 0; i < fetch->streams; i++) {
-		int r = load(fetch, &fetch->stream[i], cursor, err);
+	struct stream *stream = &fetch->streams->stream[fetch->streams->count++];
 
-		if (r < 0)
-			return r;
+	stream->source = source;
+	stream->lane = lane;
+	stream->place = source * fetch->settings->lanes + lane;
+	for (int split = 0; split < SPLIT_MAX; split++)
+		stream->pass_windows[split] = plan_windows(fetch->plan, source, lane, (enum split)split);
+	for (uint32_t i = 0; i <= AHEAD_MAX; i++) {
+		stream->window[i].source = source;
+		stream->window[i].lane = lane;
 	}
-	return 0;
 }
 
 void streams_make(struct fetch *fetch)
 {
-	const struct plan_settings *settings = plan_settings_of(fetch->plan);
+	for (uint32_t source = 0; source < fetch->settings->sources; source++)
+		for (uint32_t lane = fetch->rank; lane < fetch->settings->lanes; lane += fetch->world)
+			make_stream(fetch, source, lane);
+	fetch->streams->lanes = fetch->streams->count / fetch->settings->sources;
+	fetch->windows->streams = fetch->streams->count;
+}
 
-	for (uint32_t source = 0; source < settings->sources; source++)
-		for (uint32_t lane = fetch->rank; lane < settings->lanes; lane += fetch->world) {
-			struct stream *stream = &fetch->stream[fetch->streams++];
+bool streams_are_loading(const struct streams *streams)
+{
+	for (uint32_t i = 0; i < streams->count; i++)
+		for (uint32_t k = 0; k < streams->stream[i].windows; k++)
+			if (streams->stream[i].window[k].state == WINDOW_LOADING)
+				return true;
+	return false;
+}
 
-			stream->source = source;
-			stream->lane = lane;
-			stream->place = source * settings->lanes + lane;
-			for (uint32_t i = 0; i <= AHEAD_MAX; i++)
-				stream->window[i].stream = stream;
-		}
-	fetch->lanes = fetch->streams / settings->sources;
+void streams_forget(struct streams *streams)
+{
+	for (uint32_t i = 0; i < streams->count; i++)
+		for (uint32_t k = 0; k < streams->stream[i].windows; k++)
+			streams->stream[i].window[k].state = WINDOW_IDLE;
 }

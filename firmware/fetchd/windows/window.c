@@ -1,160 +1,263 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fetchd/fetch.h"
+#include "fetchd/windows/window.h"
+
+#include "data/order.h"
+#include "fetchd/cache/shard_cache.h"
+#include "fetchd/cache/shard_object.h"
+#include "fetchd/shard/network.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sysexits.h>
 
-/* Train shards in the pass's order, the others in key order. */
-static struct plan_shard shard_at(const struct fetch *fetch, const struct stream *stream, struct place place,
-				  uint64_t k)
-{
-	const struct plan_settings *settings = plan_settings_of(fetch->plan);
-	uint64_t shards = plan_source_shards(fetch->plan, stream->source, place.split);
-	uint64_t position =
-		order_position(settings->lanes, stream->lane, settings->window_shards, place.window, k);
+/* ---- Which shards ---- */
 
-	if (place.split == SPLIT_TRAIN)
-		position = order_shard(settings->seed, stream->source, place.pass, shards, position);
-	return plan_shard(fetch->plan, stream->source, place.split, position);
+/* Shard k of a window. Training takes the shards in the pass's order, evaluations in key order. */
+static struct plan_shard shard_at(const struct fetch *fetch, const struct window *window, uint64_t k)
+{
+	const struct plan_settings *settings = fetch->settings;
+	uint64_t position =
+		order_position(settings->lanes, window->lane, settings->window_shards, window->id.window, k);
+
+	if (window->id.split == SPLIT_TRAIN)
+		position =
+			order_shard(settings->seed, window->source, window->id.pass,
+				    plan_source_shards(fetch->plan, window->source, SPLIT_TRAIN), position);
+	return plan_shard(fetch->plan, window->source, window->id.split, position);
 }
 
-/* How many shards a place has: the last window of a pass may have fewer than the others. */
-static uint64_t shards_of(const struct fetch *fetch, const struct stream *stream, struct place place)
+/* The last window of a pass may have fewer shards than the others. */
+static uint64_t shards_of(const struct fetch *fetch, const struct window *window)
 {
-	const struct plan_settings *settings = plan_settings_of(fetch->plan);
-	uint64_t shards = plan_source_shards(fetch->plan, stream->source, place.split);
-	uint64_t left = order_lane_shards(shards, settings->lanes, stream->lane) -
-			place.window * settings->window_shards;
+	const struct plan_settings *settings = fetch->settings;
+	uint64_t shards = plan_source_shards(fetch->plan, window->source, window->id.split);
+	uint64_t left = order_lane_shards(shards, settings->lanes, window->lane) -
+			window->id.window * settings->window_shards;
 
 	return left < settings->window_shards ? left : settings->window_shards;
 }
 
-static int reserve_window(struct fetch *fetch, struct window *window, uint64_t shards_max, struct error *err)
+/* ---- Memory ---- */
+
+/* The arrays of a window, once: for the largest window that there may be. */
+static int allocate(struct fetch *fetch, struct window *window, struct error *err)
 {
+	uint64_t shards = fetch->settings->window_shards, parts;
+
 	if (window->shard)
 		return 0;
-	window->first = calloc(shards_max, sizeof(*window->first));
-	window->taken = calloc(shards_max, sizeof(*window->taken));
-	window->shard = calloc(shards_max, sizeof(*window->shard));
+	parts = network_parts_max(fetch);
+	window->first = calloc(shards, sizeof(*window->first));
+	window->taken = calloc(shards, sizeof(*window->taken));
+	window->shard = calloc(shards, sizeof(*window->shard));
 	if (!window->shard || !window->first || !window->taken)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards_max);
-	for (uint64_t k = 0; k < shards_max; k++) {
-		int r = network_reserve(fetch, &window->shard[k], err);
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards);
+	for (uint64_t k = 0; k < shards; k++) {
+		int r = shard_init(&window->shard[k], &fetch->budget, parts, err);
 
 		if (r < 0)
 			return r;
-		buffer_init(&window->shard[k].raw, &fetch->budget);
-		buffer_init(&window->shard[k].inflated, &fetch->budget);
-		buffer_init(&window->shard[k].index, &fetch->budget);
+		window->shard[k].window = window;
+		window->shard[k].group = &window->group;
 	}
 	return 0;
 }
 
-static void take_larger(uint64_t *most, uint64_t other)
-{
-	*most = other > *most ? other : *most;
-}
-
 int window_expect(struct fetch *fetch, struct window *window, const struct window *like, struct error *err)
 {
-	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards, raw = 0, inflated = 0, index = 0,
-		 arrival = 0, parts = 0;
-	int r = reserve_window(fetch, window, per_window, err);
+	struct shard_sizes sizes = { 0 };
+	int r = allocate(fetch, window, err);
 
-	for (uint64_t k = 0; k < like->shards; k++) {
-		const struct shard *shard = &like->shard[k];
-
-		take_larger(&raw, shard->raw.room);
-		take_larger(&inflated, shard->inflated.room);
-		take_larger(&index, shard->index.room);
-		take_larger(&parts, shard->parts_used);
-		for (uint64_t i = 0; i < shard->parts_used; i++)
-			take_larger(&arrival, shard->arrival[i].index.room);
-	}
-	for (uint64_t k = 0; r == 0 && k < per_window; k++) {
-		struct shard *shard = &window->shard[k];
-
-		shard->source = &fetch->source[window->stream->source];
-		buffer_expect(&shard->raw, raw);
-		buffer_expect(&shard->inflated, inflated);
-		buffer_expect(&shard->index, index);
-		arrivals_place(shard, parts, arrival);
-	}
+	for (uint64_t k = 0; k < like->group.shards; k++)
+		shard_measure(&like->shard[k], &sizes);
+	for (uint64_t k = 0; r == 0 && k < fetch->settings->window_shards; k++)
+		shard_expect(&window->shard[k], &sizes);
 	return r;
 }
 
-static void set_shard(struct fetch *fetch, struct window *window, uint64_t k, struct plan_shard plan)
-{
-	struct shard *shard = &window->shard[k];
-
-	shard->window = window;
-	shard->source = &fetch->source[plan.source];
-	shard->plan = plan;
-	shard->parts = 0;
-	shard->fetched_again = shard->cached = shard->repinned = false;
-	shard->err.code = 0;
-	shard_forgets(shard);
-	shard->pin.bytes = plan.bytes;
-	(void)snprintf(shard->pin.etag, sizeof(shard->pin.etag), "%s", plan.etag);
-	(void)snprintf(shard->pin.version, sizeof(shard->pin.version), "%s", plan.version);
-}
-
-/* An eighth more than a shard needs: the next ones are about as large, and shall fit without another
- * allocation. */
-static uint64_t raw_bytes(const struct shard *shard, bool roomy)
-{
-	uint64_t bytes = shard->plan.bytes, kept = shard->raw.output.capacity;
-
-	if (bytes <= kept)
-		return kept;
-	return roomy && bytes > shard->raw.room ? bytes + bytes / 8 : bytes;
-}
-
-/* What the kept buffers will hold when every shard's stored bytes have their room. */
-static uint64_t kept_bytes(const struct window *window, bool roomy)
+/* Bytes on the account once the stored bytes of every shard have a buffer. */
+static uint64_t bytes_of(const struct window *window, bool roomy)
 {
 	uint64_t bytes = 0;
 
-	for (uint64_t k = 0; k < window->shards; k++) {
-		const struct shard *shard = &window->shard[k];
-
-		bytes += raw_bytes(shard, roomy) + shard->inflated.output.capacity +
-			 shard->index.output.capacity + arrivals_kept_bytes(shard);
-	}
+	for (uint64_t k = 0; k < window->group.shards; k++)
+		bytes += shard_bytes(&window->shard[k], roomy);
 	return bytes;
 }
 
-static void drop_shard(struct shard *shard)
+static void drop_shards(const struct fetch *fetch, struct window *window)
 {
-	buffer_drop(&shard->raw);
-	buffer_drop(&shard->inflated);
-	buffer_drop(&shard->index);
-	arrivals_drop(shard);
+	for (uint64_t k = 0; k < fetch->settings->window_shards; k++)
+		shard_drop(&window->shard[k]);
 }
 
-static void drop_buffers(struct window *window, uint64_t shards)
+/* Each buffer has grown to the largest shard that it has held. When all of them together exceed the window's
+ * share of the budget, they start anew. */
+static void fit_budget(struct fetch *fetch, struct window *window)
 {
-	for (uint64_t k = 0; k < shards; k++)
-		drop_shard(&window->shard[k]);
-}
+	uint64_t share =
+		fetch->budget.max / ((1 + (uint64_t)fetch->windows->ahead) * fetch->windows->streams);
 
-/* Buffers grow to the largest shard each has seen: above a window's part of the budget they begin anew. */
-static void make_room(struct fetch *fetch, struct window *window, uint64_t shards_max)
-{
-	uint64_t part = fetch->budget.max / ((1 + (uint64_t)fetch->ahead) * fetch->streams);
-
-	window->roomy = kept_bytes(window, true) <= part;
-	if (kept_bytes(window, window->roomy) <= part)
-		return;
-	drop_buffers(window, shards_max);
+	window->group.roomy = bytes_of(window, true) <= share;
+	if (bytes_of(window, window->group.roomy) > share)
+		drop_shards(fetch, window);
 }
 
 void window_drop(const struct fetch *fetch, struct window *window)
 {
 	if (window->shard)
-		drop_buffers(window, plan_settings_of(fetch->plan)->window_shards);
+		drop_shards(fetch, window);
 	window->state = WINDOW_IDLE;
+}
+
+/* ---- Loading ---- */
+
+static bool is_taken(const struct window *window, uint64_t k)
+{
+	for (uint32_t i = 0; i < window->arrived; i++)
+		if (window->taken[i] == k)
+			return true;
+	return false;
+}
+
+/* Buffers for the stored bytes. A shard that may be in the cache gets its buffer when it is not there, and
+ * only the addresses now. A full disk is the shard's error, which matters when its rows are needed. */
+static int reserve(struct window *window, struct error *err)
+{
+	for (uint64_t k = 0; k < window->group.shards; k++) {
+		struct shard *shard = &window->shard[k];
+		int r = 0;
+
+		if (is_taken(window, k))
+			continue;
+		if (object_is_cacheable(shard))
+			shard_expect_raw(shard);
+		else
+			r = shard_try_reserve(shard, err);
+		if (buffer_lacks_disk(r))
+			shard->err = *err;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void send_off(struct shard *shard)
+{
+	if (object_is_cacheable(shard))
+		reader_look_up(&shard->source->fetch->cache->reader, shard);
+	else
+		network_fetch(shard);
+}
+
+/* Load all shards that are not taken. */
+static int begin(struct window *window, struct error *err)
+{
+	int r = reserve(window, err);
+
+	window->loading = 0;
+	window->state = WINDOW_READY;
+	if (r < 0)
+		return buffer_lacks_disk(r) ? 0 : r;
+	window->loading = window->group.shards - window->arrived;
+	window->state = WINDOW_LOADING;
+	for (uint64_t k = 0; k < window->group.shards; k++)
+		if (!is_taken(window, k))
+			send_off(&window->shard[k]);
+	return 0;
+}
+
+int window_load(struct fetch *fetch, struct window *window, struct window_id id, struct error *err)
+{
+	struct source *source = &fetch->sources->source[window->source];
+	int r = allocate(fetch, window, err);
+
+	if (r < 0)
+		return r;
+	window->state = WINDOW_IDLE;
+	window->id = id;
+	window->group.split = id.split;
+	window->group.shards = shards_of(fetch, window);
+	window->group.bytes = window->lost = window->records = 0;
+	window->arrived = 0;
+	window->alone = false;
+	window->failed = NULL;
+	window->eager = fetch->fast && id.split == SPLIT_TRAIN;
+	for (uint64_t k = 0; k < window->group.shards; k++) {
+		const struct plan_shard shard = shard_at(fetch, window, k);
+
+		shard_begin(&window->shard[k], &shard, source);
+		/* Within the budget: fetch_setup() added up the largest shards. */
+		window->group.bytes += shard.bytes;
+	}
+	fit_budget(fetch, window);
+	return begin(window, err);
+}
+
+int window_load_rest(struct window *window, struct error *err)
+{
+	for (uint64_t k = 0; k < window->group.shards; k++)
+		if (!is_taken(window, k))
+			shard_begin_again(&window->shard[k]);
+	window->failed = NULL;
+	return begin(window, err);
+}
+
+/* ---- Arrival ---- */
+
+/* How much a window of this size takes of the budget: streams_ahead_max() divides by it. */
+static void measure(struct fetch *fetch, const struct window *window)
+{
+	uint64_t bytes = bytes_of(window, window->group.roomy);
+
+	if (bytes > fetch->windows->largest_bytes)
+		fetch->windows->largest_bytes = bytes;
+}
+
+static void add_shard(struct window *window, uint32_t k)
+{
+	window->taken[window->arrived] = k;
+	window->first[window->arrived] = window->records;
+	window->records += window->shard[k].records;
+	window->arrived++;
+}
+
+void window_settle(struct fetch *fetch, struct shard *shard)
+{
+	struct window *window = shard->window;
+
+	window->loading--;
+	window->last = shard;
+	if (window->eager && shard->err.code && !window->failed)
+		window->failed = shard;
+	if (window->eager && !shard->err.code)
+		add_shard(window, (uint32_t)(shard - window->shard));
+	for (uint32_t k = 0; !window->eager && window->loading == 0 && k < window->group.shards; k++)
+		add_shard(window, k);
+	if (window->loading == 0) {
+		window->state = WINDOW_READY;
+		measure(fetch, window);
+	}
+	if (window->loading == 0 || window->eager)
+		(void)pthread_cond_signal(&fetch->progress);
+}
+
+/* ---- Failure ---- */
+
+const struct shard *window_failure(const struct window *window)
+{
+	const struct shard *given_up = NULL;
+
+	if (window->state == WINDOW_LOADING)
+		return window->failed;
+	for (uint64_t k = 0; k < window->group.shards; k++) {
+		int code = window->shard[k].err.code;
+
+		if (code && code != -ECANCELED)
+			return &window->shard[k];
+		if (code)
+			given_up = &window->shard[k];
+	}
+	return given_up;
 }
 
 bool window_lacks_disk(const struct window *window)
@@ -179,176 +282,4 @@ bool window_is_whole(const struct window *window)
 const struct shard *window_final_failure(const struct window *window)
 {
 	return window_lacks_disk(window) || window_failed_ahead(window) ? NULL : window_failure(window);
-}
-
-static bool is_taken(const struct window *window, uint64_t k)
-{
-	for (uint32_t i = 0; i < window->arrived; i++)
-		if (window->taken[i] == k)
-			return true;
-	return false;
-}
-
-static int reserved(struct shard *shard, int r, struct error *err)
-{
-	if (r < 0)
-		return error_prefix(err, "%s", shard->plan.key);
-	shard->stored = shard->raw.output.data;
-	return 0;
-}
-
-int shard_reserve(struct shard *shard, struct error *err)
-{
-	return reserved(shard, buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->window->roomy), err), err);
-}
-
-struct buffer shard_take_raw(struct shard *shard, struct buffer place)
-{
-	shard->stored = NULL;
-	return buffer_take(&shard->raw, place);
-}
-
-void shard_release(struct shard *shard)
-{
-	shard->stored = NULL;
-	buffer_rest(&shard->raw);
-}
-
-/* What may be in the cache gets its room when it is not, and the place for that now. A full disk is the
- * shard's error, which matters when its rows are needed. */
-static int reserve_raw(struct window *window, struct error *err)
-{
-	for (uint64_t k = 0; k < window->shards; k++) {
-		struct shard *shard = &window->shard[k];
-		int r = 0;
-
-		if (is_taken(window, k))
-			continue;
-		if (cache_takes_shard(shard))
-			buffer_expect(&shard->raw, raw_bytes(shard, window->roomy));
-		else
-			r = reserved(shard, buffer_try(&shard->raw, 0, raw_bytes(shard, window->roomy), err),
-				     err);
-		if (buffer_lacks_disk(r))
-			shard->err = *err;
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static void fetch_shard(struct shard *shard)
-{
-	if (cache_takes_shard(shard))
-		cache_fetch(shard);
-	else
-		network_fetch(shard);
-}
-
-/* Fetch whatever of it is not taken. */
-static int begin(struct window *window, struct error *err)
-{
-	int r = reserve_raw(window, err);
-
-	window->loading = 0;
-	window->state = WINDOW_READY;
-	if (r < 0)
-		return buffer_lacks_disk(r) ? 0 : r;
-	window->loading = window->shards - window->arrived;
-	window->state = WINDOW_LOADING;
-	for (uint64_t k = 0; k < window->shards; k++)
-		if (!is_taken(window, k))
-			fetch_shard(&window->shard[k]);
-	return 0;
-}
-
-int window_load(struct fetch *fetch, struct window *window, struct place place, struct error *err)
-{
-	uint64_t per_window = plan_settings_of(fetch->plan)->window_shards;
-	int r = reserve_window(fetch, window, per_window, err);
-
-	if (r < 0)
-		return r;
-	window->state = WINDOW_IDLE;
-	window->place = place;
-	window->shards = shards_of(fetch, window->stream, place);
-	window->bytes = window->lost = window->records = 0;
-	window->arrived = 0;
-	window->alone = false;
-	window->failed = NULL;
-	window->eager = fetch->fast && place.split == SPLIT_TRAIN;
-	for (uint64_t k = 0; k < window->shards; k++) {
-		set_shard(fetch, window, k, shard_at(fetch, window->stream, place, k));
-		/* fetch_setup() saw that no window's sum leaves the budget. */
-		window->bytes += window->shard[k].plan.bytes;
-	}
-	make_room(fetch, window, per_window);
-	return begin(window, err);
-}
-
-int window_load_rest(struct window *window, struct error *err)
-{
-	for (uint64_t k = 0; k < window->shards; k++) {
-		struct shard *shard = &window->shard[k];
-
-		if (is_taken(window, k))
-			continue;
-		drop_shard(shard);
-		shard->fetched_again = shard->cached = false;
-		shard->err.code = 0;
-		shard_forgets(shard);
-	}
-	window->failed = NULL;
-	return begin(window, err);
-}
-
-/* What so large a window takes of the budget: it is for streams_ahead_max(). */
-static void measure(struct fetch *fetch, const struct window *window)
-{
-	uint64_t bytes = kept_bytes(window, window->roomy);
-
-	fetch->window_most = bytes > fetch->window_most ? bytes : fetch->window_most;
-}
-
-static void take_shard(struct window *window, uint32_t k)
-{
-	window->taken[window->arrived] = k;
-	window->first[window->arrived] = window->records;
-	window->records += window->shard[k].records;
-	window->arrived++;
-}
-
-void window_arrived(struct fetch *fetch, struct window *window, const struct shard *shard)
-{
-	window->loading--;
-	window->last = shard;
-	if (window->eager && shard->err.code && !window->failed)
-		window->failed = shard;
-	if (window->eager && !shard->err.code)
-		take_shard(window, (uint32_t)(shard - window->shard));
-	for (uint32_t k = 0; !window->eager && window->loading == 0 && k < window->shards; k++)
-		take_shard(window, k);
-	if (window->loading == 0) {
-		window->state = WINDOW_READY;
-		measure(fetch, window);
-	}
-	if (window->loading == 0 || window->eager)
-		(void)pthread_cond_signal(&fetch->progress);
-}
-
-const struct shard *window_failure(const struct window *window)
-{
-	const struct shard *given_up = NULL;
-
-	if (window->state == WINDOW_LOADING)
-		return window->failed;
-	for (uint64_t k = 0; k < window->shards; k++) {
-		int code = window->shard[k].err.code;
-
-		if (code && code != -ECANCELED)
-			return &window->shard[k];
-		if (code)
-			given_up = &window->shard[k];
-	}
-	return given_up;
 }

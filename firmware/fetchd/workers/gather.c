@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/workers/gather.h"
+
 #include "core/base/events.h"
 #include "data/batch.h"
 #include "data/tfrecord.h"
-#include "fetchd/fetch.h"
+#include "fetchd/workers/slot_quarantine.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define RING_PARTS 4u /* such a part of its slots is told of at once */
+#define RING_PARTS 4u /* the producer is told of a quarter of the ring at once */
 
-/* The first faulty row of a span, and how many there are. */
+/* The first faulty row of a span, and the number of faulty rows. */
 struct row_fault {
 	struct fetch *fetch;
 	struct pending *pending;
@@ -50,7 +52,7 @@ static void gather_row(const struct batch_slot *batch, uint32_t row, struct wind
 		note(fault, row, from, r, err.text);
 }
 
-/* The first row's fault is the one that is told, whichever worker finds its own first. The lock is held. */
+/* The slot's error is that of its first faulty row, whichever worker finishes first. The lock is held. */
 static void note_fault(const struct fetch *fetch, struct pending *pending, const struct row_fault *fault)
 {
 	if (fault->skipped == 0)
@@ -65,7 +67,6 @@ static void note_fault(const struct fetch *fetch, struct pending *pending, const
 	pending->skipped += fault->skipped;
 }
 
-/* Places first; then each record is asked for while the one before it is parsed, as they lie anywhere. */
 static void gather_rows(struct fetch *fetch, const struct span *span, const struct batch_slot *batch,
 			struct row_fault *fault)
 {
@@ -86,8 +87,8 @@ static void gather_rows(struct fetch *fetch, const struct span *span, const stru
 	}
 }
 
-/* The last rows of a sealed slot are in: what is left to do, while its other spans are no more. The lock is
- * held. */
+/* The last rows of a sealed slot are in: pack its ragged columns, as one more span, so that the producer
+ * waits for it. The lock is held, but released meanwhile. */
 static void pack_slot(struct fetch *fetch, struct pending *pending, const struct batch_slot *batch)
 {
 	uint32_t rows = pending->rows;
@@ -100,14 +101,14 @@ static void pack_slot(struct fetch *fetch, struct pending *pending, const struct
 	pending->packed = true;
 }
 
-/* Of a few whole slots at once, and always when there is nothing left to do: to wake for each took a
- * twentieth of the CPU time between a server on loopback and the ring. The lock is held. */
+/* Whether to wake the producer: for several finished slots at once, and always when no span is left. A
+ * wake-up for each slot takes a twentieth of the CPU time. The lock is held. */
 static bool producer_is_told(struct fetch *fetch, const struct pending *pending)
 {
-	fetch->whole += pending->spans == 0;
-	if (fetch->spans > 0 && fetch->whole < fetch->run.config.ring.slots / RING_PARTS)
+	fetch->work->whole += pending->spans == 0;
+	if (fetch->work->spans > 0 && fetch->work->whole < fetch->run.config.ring.slots / RING_PARTS)
 		return false;
-	fetch->whole = 0;
+	fetch->work->whole = 0;
 	return true;
 }
 
@@ -137,7 +138,7 @@ void gather_span(struct fetch *fetch, const struct span *span)
 	span->pending->spans--;
 	if (span->pending->spans == 0 && span->pending->sealed && batch_is_ragged(&fetch->schema))
 		pack_slot(fetch, span->pending, &batch);
-	fetch->spans--;
+	fetch->work->spans--;
 	if (span->window)
 		span->window->spans--;
 	tell = producer_is_told(fetch, span->pending);

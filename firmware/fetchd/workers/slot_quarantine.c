@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/workers/slot_quarantine.h"
+
 #include "data/batch.h"
 #include "data/quarantine.h"
 #include "data/tfrecord.h"
-#include "fetchd/fetch.h"
 
 #include <string.h>
 
-static struct ring_quarantine *page_of(struct fetch *fetch, struct pending *pending)
+/* The list of a slot, or `unplaced` without a slot; NULL = the policy is to stop. */
+static struct ring_quarantine *page_of(struct fetch *fetch, struct pending *pending,
+				       struct ring_quarantine *unplaced)
 {
 	if (fetch->run.config.fetch.bad_record != BAD_RECORD_SKIP)
 		return NULL;
-	return pending ? batch_slot(&fetch->schema, fetch->ring, pending->slot).quarantine : &fetch->unplaced;
+	return pending ? batch_slot(&fetch->schema, fetch->ring, pending->slot).quarantine : unplaced;
 }
 
-void quarantine_begin(struct fetch *fetch, struct pending *pending)
+void quarantine_begin(struct fetch *fetch, struct pending *pending, struct ring_quarantine *unplaced)
 {
-	struct ring_quarantine *page = page_of(fetch, pending);
+	struct ring_quarantine *page = page_of(fetch, pending, unplaced);
 
 	if (!page)
 		return;
-	*page = fetch->unplaced;
-	memset(&fetch->unplaced, 0, sizeof(fetch->unplaced));
+	*page = *unplaced;
+	memset(unplaced, 0, sizeof(*unplaced));
 }
 
-/* The plan has every shard: the keys are its own. */
 static struct ring_quarantined entry(const struct fetch *fetch, const struct shard *shard)
 {
-	enum split split = shard->window->place.split;
+	enum split split = shard->group->split;
 	struct ring_quarantined record = { .source = (uint16_t)shard->plan.source, .split = (uint16_t)split };
 
+	/* Always found: the key is the plan's. */
 	(void)plan_find(fetch->plan, shard->plan.source, split, shard->plan.key, &record.shard);
 	return record;
 }
 
 void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, struct window_record from)
 {
-	struct ring_quarantine *page = page_of(fetch, pending);
+	struct ring_quarantine *page = page_of(fetch, pending, NULL);
 	struct ring_quarantined record;
 
 	if (!page)
@@ -46,11 +49,12 @@ void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, 
 	quarantine_note(page, &record);
 }
 
-void quarantine_lost(struct fetch *fetch, struct pending *pending, const struct window *window)
+void quarantine_lost(struct fetch *fetch, struct pending *pending, const struct window *window,
+		     struct ring_quarantine *unplaced)
 {
-	struct ring_quarantine *page = page_of(fetch, pending);
+	struct ring_quarantine *page = page_of(fetch, pending, unplaced);
 
-	for (uint64_t k = 0; page && window->lost > 0 && k < window->shards; k++) {
+	for (uint64_t k = 0; page && window->lost > 0 && k < window->group.shards; k++) {
 		const struct shard *shard = &window->shard[k];
 		struct ring_quarantined record;
 
@@ -65,7 +69,7 @@ void quarantine_lost(struct fetch *fetch, struct pending *pending, const struct 
 
 void quarantine_seal(struct fetch *fetch, struct pending *pending)
 {
-	const struct ring_quarantine *page = page_of(fetch, pending);
+	const struct ring_quarantine *page = page_of(fetch, pending, NULL);
 
 	if (page)
 		pending->slot->column[ring_geometry_of(fetch->ring)->columns - 1].bytes =

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The order of a window's records. As a rule all of a window are permuted together. With order.mode "fast"
- * each shard's are permuted by themselves, and the shards stand as they came.
- */
-#include "fetchd/fetch.h"
+#include "fetchd/windows/window_records.h"
 
 static struct order_key key_of(const struct fetch *fetch, const struct window *window)
 {
-	return (struct order_key){ .seed = plan_settings_of(fetch->plan)->seed,
-				   .pass = window->place.pass,
-				   .window = window->place.window,
-				   .source = window->stream->source,
-				   .lane = window->stream->lane };
+	return (struct order_key){ .seed = fetch->settings->seed,
+				   .pass = window->id.pass,
+				   .window = window->id.window,
+				   .source = window->source,
+				   .lane = window->lane };
 }
 
 struct window_order window_order(const struct fetch *fetch, const struct span *span)
 {
 	const struct window *window = span->window;
 	struct window_order order = { .window = window,
-				      .shuffled = window->place.split == SPLIT_TRAIN,
+				      .shuffled = window->id.split == SPLIT_TRAIN,
 				      .arrived = span->arrived,
 				      .key = key_of(fetch, window) };
 
@@ -36,9 +32,9 @@ static void records_exactly(const struct window_order *order, uint64_t first, ui
 	if (order->shuffled)
 		order_permuted_run(&order->permutation, first, count, offset);
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t low = 0, high = window->shards, at = order->shuffled ? offset[i] : first + i;
+		uint64_t low = 0, high = window->group.shards, at = order->shuffled ? offset[i] : first + i;
 
-		/* The last shard whose first record is not behind it. */
+		/* The last shard whose first record stands at or before this one. */
 		while (high - low > 1) {
 			uint64_t middle = (low + high) / 2;
 
@@ -49,7 +45,8 @@ static void records_exactly(const struct window_order *order, uint64_t first, ui
 		}
 		ret_record[i].shard = &window->shard[low];
 		ret_record[i].record = &window->shard[low].record[at - window->first[low]];
-		/* It may lie anywhere in a large index; a quarter of a gather's time was the wait for it. */
+		/* The record stands anywhere in a large index: waiting for it is a quarter of a gather's
+		 * time. */
 		__builtin_prefetch(ret_record[i].record);
 	}
 }

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/cache/shard_reader.h"
+
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "drivers/hugepage/hugepage.h"
+#include "drivers/notify/alive.h"
+#include "fetchd/cache/shard_object.h"
+#include "fetchd/shard/network.h"
+#include "fetchd/shard/work.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Shards that are looked up before the first of them is read: the disk reads their beginnings meanwhile. */
+#define READ_BATCH 16u
+/* The kernel reads ahead at most one request of its block device per call (force_page_cache_readahead). */
+#define READ_STEP_BYTES  (UINT64_C(1) << 20)
+#define READ_AHEAD_BYTES (UINT64_C(32) << 20)
+/* Direct reads, past the page cache: so many bytes at once fill a disk's queue. Smaller shards go through the
+ * page cache, which reads several of them ahead together. */
+#define DIRECT_STEP_BYTES  (UINT64_C(8) << 20)
+#define DIRECT_LEAST_BYTES HUGEPAGE_BYTES
+#define READ_LEASE_S       900u
+
+static bool given_up(struct fetch *fetch)
+{
+	bool discard;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	discard = fetch->discard;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return discard;
+}
+
+static void read_ahead(const struct cache_view *view, uint64_t offset, uint64_t bytes)
+{
+	for (uint64_t end = offset + bytes; offset < end && offset < view->bytes; offset += READ_STEP_BYTES)
+		cache_read_ahead(view, offset, READ_STEP_BYTES);
+}
+
+/* Through the page cache: wait for each step while the disk reads ahead. */
+static int read_in(struct fetch *fetch, struct shard *shard, struct error *err)
+{
+	for (uint64_t at = 0; at < shard->view.bytes; at += READ_STEP_BYTES) {
+		int r;
+
+		if (given_up(fetch))
+			return error_set(err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
+		read_ahead(&shard->view, at + READ_AHEAD_BYTES, READ_STEP_BYTES);
+		r = cache_read(&shard->view, at, READ_STEP_BYTES, err);
+		if (r < 0)
+			return r;
+	}
+	shard->stored = shard->view.data;
+	return 0;
+}
+
+/* Into the shard's own buffer. */
+static int read_direct(struct fetch *fetch, struct shard *shard, struct error *err)
+{
+	for (uint64_t at = 0; at < shard->view.bytes; at += DIRECT_STEP_BYTES) {
+		int r;
+
+		if (given_up(fetch))
+			return error_set(err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
+		r = cache_read_direct(&shard->view, at, DIRECT_STEP_BYTES, shard->raw.output.data + at, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The page cache costs a copy, and its memory is about as large as the windows, so that a shard seldom stays
+ * in it until the next pass. Only shards that it has already, and data sets that fit it, go through it. True:
+ * the shard has its buffer, of 2 MiB pages. */
+static bool goes_direct(const struct shard_reader *reader, struct shard *shard)
+{
+	struct error err;
+
+	return !reader->fits && shard->view.bytes >= DIRECT_LEAST_BYTES && !cache_is_resident(&shard->view) &&
+	       shard_reserve(shard, &err) == 0 && !shard->raw.spilled;
+}
+
+static void missed(struct shard_reader *reader, struct shard *shard)
+{
+	struct error err = { 0 };
+
+	shard_leaves(shard, STALL_CACHE);
+	atomic_fetch_add(&reader->misses, 1);
+	if (shard_reserve(shard, &err) < 0) {
+		shard->err = err;
+		work_add_shard(reader->fetch, shard);
+		return;
+	}
+	(void)pthread_mutex_lock(&reader->fetch->lock);
+	network_fetch(shard);
+	(void)pthread_mutex_unlock(&reader->fetch->lock);
+}
+
+static void found(struct shard_reader *reader, struct shard *shard)
+{
+	shard_leaves(shard, STALL_CACHE);
+	shard->cached = true;
+	atomic_fetch_add(&reader->hits, 1);
+	atomic_fetch_add(&reader->bytes, shard->plan.bytes);
+	work_add_shard(reader->fetch, shard);
+}
+
+/* A shard that waits to be written is copied from its job. */
+static bool copy_unwritten(struct shard_reader *reader, struct shard *shard, const char *name)
+{
+	struct fetch *fetch = reader->fetch;
+	struct write_job *job;
+	struct error err;
+	bool copied = false;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	job = writer_borrow(reader->writer, name);
+	(void)pthread_mutex_unlock(&fetch->lock);
+	if (!job)
+		return false;
+	if (shard_reserve(shard, &err) == 0) {
+		memcpy(shard->raw.output.data, job->data, shard->plan.bytes);
+		copied = true;
+	}
+	(void)pthread_mutex_lock(&fetch->lock);
+	writer_return(reader->writer, job);
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return copied;
+}
+
+/* True: the file is mapped, and the disk reads its beginning. False: the shard went to the workers or to its
+ * source. */
+static bool look_up(struct shard_reader *reader, struct shard *shard)
+{
+	char name[CACHE_NAME_BYTES];
+	struct cache_strings strings;
+	struct cache_object object = object_of_shard(shard, &strings);
+	struct error err = { 0 };
+	int r;
+
+	cache_name(&object, name);
+	if (copy_unwritten(reader, shard, name)) {
+		found(reader, shard);
+		return false;
+	}
+	r = cache_map(reader->folder, &object, &shard->view, &err);
+	if (r < 0)
+		log_warning("%s: %s, fetching it", shard->plan.key, err.text);
+	if (r != 1) {
+		missed(reader, shard);
+		return false;
+	}
+	if (goes_direct(reader, shard))
+		return true;
+	/* The buffer of an earlier object would lie idle beside the page cache. */
+	shard_release(shard);
+	read_ahead(&shard->view, 0, READ_AHEAD_BYTES);
+	return true;
+}
+
+/* An unreadable file is removed at once, and the shard fetched and cached anew: that finds other blocks of
+ * the disk, or fails and pauses the writer. Reading it again could hold the run up for minutes, at every
+ * pass. */
+static void drop_unreadable(struct shard_reader *reader, struct shard *shard, const struct error *err)
+{
+	struct cache_strings strings;
+	struct cache_object object = object_of_shard(shard, &strings);
+	char name[CACHE_NAME_BYTES];
+
+	cache_name(&object, name);
+	event_send(
+		&(struct event){ .id = EVENT_SHARD_REFETCHED,
+				 .run_id = reader->fetch->run.id,
+				 .key = shard->plan.key },
+		"the cache's copy of %s, %s/objects/%.2s/%s: %s; removing it, fetching the shard once more",
+		shard->plan.key, cache_folder(reader->folder), name, name, err->text);
+	reader_remove(reader, shard);
+}
+
+static void read_one(struct shard_reader *reader, struct shard *shard)
+{
+	struct error err = { 0 };
+	int r = shard->stored ? read_direct(reader->fetch, shard, &err) : -EINVAL;
+
+	if (r == -EINVAL) {
+		shard_release(shard);
+		r = read_in(reader->fetch, shard, &err);
+	}
+	cache_view_close(&shard->view);
+	if (r == 0) {
+		found(reader, shard);
+	} else if (r == -ECANCELED) {
+		shard->err = err;
+		work_add_shard(reader->fetch, shard);
+	} else {
+		drop_unreadable(reader, shard, &err);
+		missed(reader, shard);
+	}
+}
+
+/* Wait for shards; pop at most READ_BATCH of them. */
+static unsigned pop_batch(struct shard_reader *reader, struct shard *batch[static READ_BATCH],
+			  struct alive_worker *worker)
+{
+	struct fetch *fetch = reader->fetch;
+	unsigned count = 0;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	while (!reader->to_read.first) {
+		fetch_wait(fetch, &reader->wake, IDLE_MS);
+		alive_tick(worker);
+	}
+	while (count < READ_BATCH && (batch[count] = queue_pop(&reader->to_read)))
+		count++;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return count;
+}
+
+void *reader_thread(void *argument)
+{
+	struct shard_reader *reader = argument;
+	struct alive_worker *worker = alive_worker("the cache's reader");
+
+	nic_pin(&reader->fetch->cores.decode);
+	for (;; alive_lease_end(worker)) {
+		struct shard *batch[READ_BATCH], *there[READ_BATCH];
+		unsigned count = pop_batch(reader, batch, worker), hits = 0;
+
+		alive_lease(worker, NULL, READ_LEASE_S);
+		for (unsigned i = 0; i < count; i++) {
+			cache_view_done(&batch[i]->view);
+			if (look_up(reader, batch[i]))
+				there[hits++] = batch[i];
+		}
+		for (unsigned i = 0; i < hits; i++)
+			read_one(reader, there[i]);
+	}
+	return NULL;
+}
+
+/* ---- What others call ---- */
+
+void reader_begin(struct shard_reader *reader, struct fetch *fetch, struct cache *folder,
+		  struct shard_writer *writer)
+{
+	reader->fetch = fetch;
+	reader->folder = folder;
+	reader->writer = writer;
+	reader->fits = fetch->extent.bytes <= fetch->budget.max / 2;
+	(void)pthread_cond_init(&reader->wake, NULL);
+}
+
+void reader_look_up(struct shard_reader *reader, struct shard *shard)
+{
+	queue_append(&reader->to_read, shard);
+	(void)pthread_cond_signal(&reader->wake);
+}
+
+bool reader_file_is_sound(const struct shard *shard)
+{
+	return !shard->view.data || cache_is_sound(&shard->view, shard->stored);
+}
+
+void reader_remove(const struct shard_reader *reader, struct shard *shard)
+{
+	struct cache_strings strings;
+	struct cache_object object = object_of_shard(shard, &strings);
+	char name[CACHE_NAME_BYTES];
+
+	cache_name(&object, name);
+	(void)cache_remove(reader->folder, name, NULL);
+	cache_view_done(&shard->view);
+	shard->cached = false;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which windows a stream needs at a cursor: pure functions of the plan and the cursor.
+ *
+ * The first window is the one that rows are taken from. The second is the one after it, whatever segment it
+ * belongs to, so that the end of a segment costs no wait. Further windows are of the same pass only: another
+ * pass begins with shards that this pass may be about to write into the cache.
+ */
+#pragma once
+
+#include "fetchd/windows/stream.h"
+
+struct wanted {
+	struct window_id id[1 + AHEAD_MAX]; /* most urgent first */
+	unsigned count;
+	bool in_use; /* rows are taken from id[0] now, not only later in the segment or after it */
+};
+
+/* `ahead`: upper bound of windows after the first. Writes id[0 .. count) and the other members alone: it runs
+ * at each step of the producer. */
+void windows_wanted(const struct plan *plan, const struct cursor *cursor, const struct stream *stream,
+		    uint32_t ahead, struct wanted *ret_wanted);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/workers/worker.h"
+
+#include "drivers/notify/alive.h"
+#include "fetchd/cache/shard_cache.h"
+#include "fetchd/decode/decode.h"
+#include "fetchd/decode/index.h"
+#include "fetchd/shard/network.h"
+#include "fetchd/shard/work.h"
+#include "fetchd/windows/window.h"
+#include "fetchd/workers/gather.h"
+
+#define SHARD_LEASE_S 900u /* for the largest shard on a slow core */
+
+/* Put the shard's bytes on its window's account, and see whether the window still fits. The lock is held. */
+static void account(const struct fetch *fetch, struct shard *shard)
+{
+	struct group *group = shard->group;
+
+	/* A shard that failed for lack of disk counts when it is loaded once more. */
+	if (buffer_lacks_disk(shard->err.code))
+		return;
+	group->bytes += shard->records * sizeof(*shard->record);
+	if (shard->plain != shard->stored)
+		group->bytes += shard->plain_bytes;
+	if (group->bytes > fetch->budget.max && !shard->err.code)
+		(void)index_too_large(fetch, shard, &shard->err);
+}
+
+/* The lock is held. */
+static void settle(struct fetch *fetch, struct shard *shard, enum verdict verdict)
+{
+	if (verdict == VERDICT_SKIP) {
+		shard->err.code = 0;
+		shard->window->lost += shard->lost;
+	}
+	account(fetch, shard);
+	if (verdict == VERDICT_GOOD && fetch->cache && !shard->repinned)
+		writer_add(&fetch->cache->writer, shard);
+	shard_leaves(shard, STALL_PARSE);
+	window_settle(fetch, shard);
+}
+
+static void work_on_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard)
+{
+	enum verdict verdict = decode_shard(fetch, inflater, shard);
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	if (verdict == VERDICT_AGAIN) {
+		shard->err.code = 0;
+		shard_forgets(shard);
+		network_fetch(shard);
+	} else {
+		settle(fetch, shard, verdict);
+	}
+	(void)pthread_mutex_unlock(&fetch->lock);
+}
+
+/* Wait until this worker, number `mine`, may work and there is work; then pop it. */
+static void next_work(struct fetch *fetch, struct alive_worker *worker, uint32_t mine, struct span *ret_span,
+		      struct shard **ret_shard)
+{
+	struct work *work = fetch->work;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	while (mine >= work->workers || work_is_empty(work)) {
+		fetch_wait(fetch, mine < work->workers ? &work->ready : &work->rested, IDLE_MS);
+		alive_tick(worker);
+	}
+	work_pop(work, ret_span, ret_shard);
+	if (*ret_shard && fetch->discard)
+		(*ret_shard)->err.code = -ECANCELED;
+	(void)pthread_mutex_unlock(&fetch->lock);
+}
+
+/* At the start, not at the first compressed shard: nothing asks the allocator later. */
+static struct inflater *open_inflater(void)
+{
+	struct inflater *inflater;
+	struct error err;
+
+	if (inflater_open(&inflater, &err) < 0)
+		_exit(alive_fatal(STATUS_FETCHD, &err));
+	return inflater;
+}
+
+void *worker_thread(void *argument)
+{
+	struct fetch *fetch = argument;
+	struct alive_worker *worker = alive_worker("a decode thread");
+	struct inflater *inflater = open_inflater();
+	uint32_t mine;
+
+	nic_pin(&fetch->cores.decode);
+	(void)pthread_mutex_lock(&fetch->lock);
+	mine = fetch->work->begun++;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	for (;; alive_lease_end(worker)) {
+		struct shard *shard;
+		struct span span;
+
+		next_work(fetch, worker, mine, &span, &shard);
+		alive_lease(worker, NULL, SHARD_LEASE_S);
+		if (shard)
+			work_on_shard(fetch, inflater, shard);
+		else
+			gather_span(fetch, &span);
+	}
+	return NULL;
+}
