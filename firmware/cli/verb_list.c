@@ -4,7 +4,7 @@
 #include "cli/verbs/verbs.h"
 
 const struct verb *const verb_list[] = {
-	/* Of a box */
+	/* Verbs for a box */
 	&verb_status,
 	&verb_watch,
 	&verb_start,
@@ -25,7 +25,7 @@ const struct verb *const verb_list[] = {
 	&verb_pki,
 	&verb_control,
 	&verb_config,
-	/* Of a run, its inputs and its model */
+	/* Verbs for a run, its inputs and its model */
 	&verb_run,
 	&verb_report,
 	&verb_prep,
@@ -33,7 +33,7 @@ const struct verb *const verb_list[] = {
 	&verb_predict,
 	&verb_evaluate,
 	&verb_export,
-	/* Of Kiln itself */
+	/* Verbs for Kiln itself */
 	&verb_manual,
 	&verb_completion,
 	NULL,

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define CODE_FIRST 256 /* of option 0: above all characters */
+#define CODE_FIRST 256 /* code of the first option, above all characters */
 #define CODE_HELP  255
 
 /* ---- One value ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kiln --help` and `kiln VERB --help` print: the table of verbs as text. */
+/* Prints the table of verbs as text: `kiln --help` and `kiln VERB --help`. */
 #pragma once
 
 #include "cli/base/verb.h"

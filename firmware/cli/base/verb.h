@@ -27,13 +27,13 @@
 #define VERB_LISTS_MAX   5u
 #define VERB_OPTIONS_MAX 32u /* options of one verb, those of its methods included */
 
-/* What a value is: for checks and for shell completion. */
+/* Kinds of values, for checks and for shell completion. */
 enum verb_value {
 	VERB_FLAG,   /* an option without a value */
 	VERB_TEXT,   /* any text; min .. max bytes where max is not 0; nothing to complete */
 	VERB_NAME,   /* min .. max characters of [A-Za-z0-9_-] */
 	VERB_NUMBER, /* a whole number, min .. max */
-	VERB_CHOICE, /* one of `choices` */
+	VERB_CHOICE, /* a word of `choices` */
 	VERB_FILE,   /* path of a file on this machine */
 	VERB_FOLDER, /* path of a folder on this machine */
 	VERB_URL,    /* s3://BUCKET/KEY or file:///PATH; nothing to complete */
@@ -46,7 +46,7 @@ struct verb_option {
 	enum verb_value value;
 	const char *argument; /* how help calls the value: "URL"; NULL for VERB_FLAG */
 	const char *help;
-	const char *choices; /* of VERB_CHOICE: "a|b|c" */
+	const char *choices; /* "a|b|c", for VERB_CHOICE */
 	uint64_t min, max;
 	bool of_method; /* a parameter of a method: the box checks choices and bounds, not the parser */
 };
@@ -78,7 +78,7 @@ struct verb {
 	const struct verb_operand *operands;                   /* NULL: none */
 	const struct verb_exit *exits;                         /* NULL: none beyond the usual */
 
-	const char *methods[2];      /* of the control protocol; NULL: asks no box */
+	const char *methods[2];      /* control methods; NULL: asks no box */
 	bool parameters_not_options; /* the verb fills in the parameters of its methods */
 	const char *positional;      /* parameter whose value is the operand */
 	bool here;                   /* refuses --host */

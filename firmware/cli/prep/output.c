@@ -101,7 +101,7 @@ int prep_check_output(const struct config_store *where, struct error *err)
 
 struct cleaning {
 	enum texts_split split;
-	uint64_t shards; /* of the new set */
+	uint64_t shards; /* count in the new set */
 	char (*old)[STORE_KEY_MAX + 1];
 	uint32_t olds, capacity;
 };

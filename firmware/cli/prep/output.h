@@ -6,7 +6,7 @@
 #include "core/config/config.h"
 #include "drivers/store/store.h"
 
-#define PREP_KEY_BYTES 64u /* of a shard */
+#define PREP_KEY_BYTES 64u /* size of a shard's key, NUL included */
 
 extern const char *const prep_split_names[TEXTS_SPLITS];
 

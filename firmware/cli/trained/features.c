@@ -7,7 +7,7 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-/* One feature's numbers, while they are written into a row. */
+/* The numbers of a feature, while they are written into a row. */
 struct values {
 	const struct example_feature *feature;
 	void *row;

@@ -10,7 +10,7 @@
 struct lines {
 	char *text; /* the current line, without its end; owned */
 	size_t capacity, bytes;
-	uint64_t number; /* of the current line, from 1 */
+	uint64_t number; /* the current line, from 1 */
 	bool again;      /* lines_next() stays at the current line once: set after a look ahead */
 };
 

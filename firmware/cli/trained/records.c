@@ -31,7 +31,7 @@ struct records {
 	uint64_t bytes, at, record;
 
 	struct columns columns;
-	struct records_origin *origin; /* of each row of the current batch */
+	struct records_origin *origin; /* for each row of the current batch */
 	uint64_t rows, skipped;
 	bool ended;
 };

@@ -16,9 +16,9 @@ const struct verb_option records_options[] = {
 	{ .name = "data",
 	  .value = VERB_URL,
 	  .argument = "URL",
-	  .help = "instead: the shards below s3://bucket/prefix or file:///folder whose names the "
-		  "split's glob of one of the sources in the model's configuration matches; - is "
-		  "standard input, a JSON object a line: values by the features' names" },
+	  .help = "instead: the shards below s3://bucket/prefix or file:///folder whose names match the "
+		  "split's glob of a source in the model's configuration; - reads standard input, a JSON "
+		  "object a line: values by the features' names" },
 	{ 0 },
 };
 

@@ -22,7 +22,7 @@ struct trained {
 	const char *name, *config_file; /* as given */
 	bool json;
 	struct config_store where; /* endpoint, region, credential, ca_file */
-	struct store *folder;      /* of the model's file */
+	struct store *folder;      /* holds the model's file */
 	char *data;                /* the model's file */
 	struct safetensors *file;
 	struct config given;  /* --config; `where` points into it */

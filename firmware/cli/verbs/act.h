@@ -7,7 +7,7 @@
 /* --yes, for the row of a verb that asks the user first. */
 extern const struct verb_option act_options[];
 
-/* What a verb does. */
+/* The action of a verb. */
 struct act {
 	const char *method, *done; /* `done` is printed after the call */
 	const char *danger; /* why nobody should call it by mistake: the user is asked; NULL: not asked */

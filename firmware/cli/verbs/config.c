@@ -13,6 +13,9 @@
 #include <string.h>
 #include <sysexits.h>
 
+#define ABOUT_FILE \
+	"Without FILE the verb reads the box's own: KILN_CONFIG, else /etc/kiln/kiln.conf below KILN_ROOT."
+
 static const struct verb_operand optional_file[] = {
 	{ .name = "FILE", .value = VERB_FILE, .optional = true },
 	{ 0 },
@@ -44,6 +47,7 @@ static int check(const struct arguments *arguments)
 static const struct verb config_check_row = {
 	.name = "check",
 	.summary = "print every mistake at once: file, line, key, found, allowed",
+	.about = ABOUT_FILE,
 	.operands = optional_file,
 	.exits = check_exits,
 	.run = check,
@@ -75,6 +79,7 @@ static const struct verb_option show_options[] = {
 static const struct verb config_show_row = {
 	.name = "show",
 	.summary = "print the values in effect, defaults marked",
+	.about = ABOUT_FILE,
 	.operands = optional_file,
 	.options = { show_options },
 	.run = show,
@@ -138,7 +143,6 @@ static const struct verb *const subs[] = { &config_check_row, &config_show_row, 
 const struct verb verb_config = {
 	.name = "config",
 	.summary = "check, show, apply or document the configuration",
-	.about = "Without FILE the verb reads the box's own: KILN_CONFIG, else /etc/kiln/kiln.conf below "
-		 "KILN_ROOT.",
+	.about = ABOUT_FILE,
 	.subs = subs,
 };

@@ -20,7 +20,7 @@ struct evaluation {
 	/* As Keras's metrics and weighted_metrics; the second is NULL without model.sample_weight. */
 	struct metrics *metrics, *weighted;
 	uint64_t outputs, rows;
-	float *output; /* of a batch */
+	float *output; /* the network's output for a batch */
 	struct model_metrics passes;
 };
 

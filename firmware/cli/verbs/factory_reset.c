@@ -14,7 +14,7 @@ static int factory_reset(const struct arguments *arguments)
 
 const struct verb verb_factory_reset = {
 	.name = "factory-reset",
-	.about = "The verb asks first, or wants --yes.",
+	.about = "The verb asks first; with --yes it does not.",
 	.methods = { "factory.reset" },
 	.options = { act_options, call_options },
 	.run = factory_reset,

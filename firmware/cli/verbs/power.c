@@ -14,7 +14,7 @@ static int off(const struct arguments *arguments)
 
 static const struct verb power_off = {
 	.name = "off",
-	.about = "The verb asks first, or wants --yes.",
+	.about = "The verb asks first; with --yes it does not.",
 	.methods = { "power.off" },
 	.options = { act_options, call_options },
 	.run = off,
