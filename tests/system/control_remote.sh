@@ -154,7 +154,7 @@ cp "$KILN_ROOT/data/kiln/run/current/state" "$work/state"
 echo stopped >"$KILN_ROOT/data/kiln/run/current/state"
 code 7 "all are idle" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" status
 cp "$work/state" "$KILN_ROOT/data/kiln/run/current/state"
-for verb in watch "log --follow"; do
+for verb in watch "log --follow" "log --event run.begun --follow"; do
 	read -ra words <<<"$verb"
 	code 2 "$verb of many" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" "${words[@]}"
 	like "$said" "${words[0]} runs until it is stopped, expected one host" "and why"

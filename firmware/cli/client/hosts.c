@@ -102,8 +102,13 @@ int hosts_sum_up(const int *codes, int count)
 /* True for a verb that goes on until it is stopped: its process would be killed with all output unread. */
 static bool never_ends(int argc, char **argv)
 {
-	return argc > 1 && (strcmp(argv[1], "watch") == 0 ||
-			    (strcmp(argv[1], "log") == 0 && argc > 2 && strcmp(argv[2], "--follow") == 0));
+	if (argc > 1 && strcmp(argv[1], "watch") == 0)
+		return true;
+	/* The parser accepts --follow at any place, and cut short. */
+	for (int i = 2; i < argc && strcmp(argv[1], "log") == 0; i++)
+		if (strlen(argv[i]) > 2 && strncmp(argv[i], "--follow", strlen(argv[i])) == 0)
+			return true;
+	return false;
 }
 
 int hosts_run(const char *list, int (*run)(int argc, char **argv), int argc, char **argv)
