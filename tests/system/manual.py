@@ -7,7 +7,8 @@ A page is Markdown. Comments that Markdown does not show stand in front of a fen
     <!-- run: exit 78 -->    ... and end with this exit status
     <!-- save: FILE -->      the block is the text of FILE, which the reader is told to write
     <!-- output -->          the block shows what the block run last printed: each line of it must have been printed, in
-                             this order; numbers and white space may differ, and a line of "..." stands for any lines
+                             this order; numbers and white space may differ, a line of "..." stands for any lines, and one that
+                             ends in "..." for any that begins so
     <!-- expect: REGEX -->   with run: this, too, must be in what is printed
 A row of a table that names a limit, | 256 | `NAME` in [header](path) |, is held against the header.
 Prints a line a check: "good" or "bad", a tab, its name, and for a bad one tab and detail.
