@@ -5,7 +5,6 @@
 A page is Markdown. Comments that Markdown does not show stand in front of a fenced block and say what it is:
     <!-- run -->             the block's commands are run, in order, in one shell a page
     <!-- run: exit 78 -->    ... and end with this exit status
-    <!-- save: FILE -->      the block is the text of FILE, which the reader is told to write
     <!-- output -->          the block shows what the block run last printed: each line of it must have been printed, in
                              this order; numbers and white space may differ, a line of "..." stands for any lines, and one that
                              ends in "..." for any that begins so
@@ -20,7 +19,7 @@ import subprocess
 import sys
 
 FENCE = re.compile(r"^ *(```+|~~~+) *(\w*)")
-MARK = re.compile(r"^ *<!-- *(run|save|output|expect)(?:: *(.*?))? *-->$")
+MARK = re.compile(r"^ *<!-- *(run|output|expect)(?:: *(.*?))? *-->$")
 LIMIT_S = int(os.environ.get("KILN_MANUAL_LIMIT_S", "240"))  # a page
 
 
@@ -171,9 +170,7 @@ def script(blocks, folder):
         marks = dict(block.marks)
         with open(f"{folder}/{i}.text", "w", encoding="utf-8") as f:
             f.write("\n".join(block.text) + "\n")
-        if "save" in marks:
-            out += [f"echo {i} >{folder}/at", f"cp '{folder}/{i}.text' '{marks['save']}'"]
-        elif "run" in marks:
+        if "run" in marks:
             status = re.fullmatch(r"exit (\d+)", marks["run"])
             out += [f"echo {i} >{folder}/at", f"exec >{folder}/{i}.out 2>&1"]
             if status:
@@ -229,8 +226,6 @@ def run(page):
                  ("" if in_time else f"not within {LIMIT_S} s\n") + last[-3000:])
             for wanted in [text for kind, text in block.marks if kind == "expect"]:
                 said(re.search(wanted, last, re.M), f"{where}: prints {wanted}", last[-3000:])
-        elif "save" in marks and i >= end:
-            said(False, f"{where}: {marks['save']} is written", "not reached")
         elif "output" in marks and i <= end:
             line = not_shown(block.text, last)
             said(line is None, f"{where}: the output is as shown", f"shown, but not printed: {line}\n{last[-3000:]}")
