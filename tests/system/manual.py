@@ -9,6 +9,7 @@ A page is Markdown. Comments that Markdown does not show stand in front of a fen
                              this order; numbers and white space may differ, a line of "..." stands for any lines, and one that
                              ends in "..." for any that begins so
     <!-- expect: REGEX -->   with run: this, too, must be in what is printed
+    <!-- from: FILE -->      the block is lines of this file of the tree, in their order
 A row of a table that names a limit, | 256 | `NAME` in [header](path) |, is held against the header.
 Prints a line a check: "good" or "bad", a tab, its name, and for a bad one tab and detail.
 """
@@ -19,7 +20,7 @@ import subprocess
 import sys
 
 FENCE = re.compile(r"^ *(```+|~~~+) *(\w*)")
-MARK = re.compile(r"^ *<!-- *(run|output|expect)(?:: *(.*?))? *-->$")
+MARK = re.compile(r"^ *<!-- *(run|output|expect|from)(?:: *(.*?))? *-->$")
 LIMIT_S = int(os.environ.get("KILN_MANUAL_LIMIT_S", "240"))  # a page
 
 
@@ -128,10 +129,20 @@ def wrong_limit(page, line):
     return None if same or "one more" in line else f"{row[2]} is {found[1].strip()}, the page says {row[1]}"
 
 
+def not_in_file(root, page, block):
+    """What a block has that its file has not, or None. As installed the files lie beside the pages."""
+    for name in [text for kind, text in block.marks if kind == "from"]:
+        lines = (line.strip() for line in (read(os.path.join(root, name)) or read(os.path.join(os.path.dirname(page), name))).split("\n"))
+        for wanted in filter(None, map(str.strip, block.text)):
+            if wanted not in lines: # goes on behind the last one found
+                return f"line {block.line}: {name} has not, or not here: {wanted}"
+    return None
+
+
 def links(root, pages):
     for page in pages:
-        prose, _ = parse(page)
-        bad, count = [], 0
+        prose, blocks = parse(page)
+        bad, count = [why for why in (not_in_file(root, page, block) for block in blocks) if why], 0
         for number, line in prose:
             plain = re.sub(r"`[^`]*`", "", line)
             for target in re.findall(r"\]\(([^()\s]+)\)", plain):
