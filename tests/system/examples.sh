@@ -109,4 +109,4 @@ ok $? "mixed.conf: a night of two sources" "$(tail -n 20 "$work/mixed.log")"
 run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
 holds "v > $most + 0.05" "$(figure accuracy)" "it learns from both"
 shards=$(sed -n 's/.*plan: \([0-9]*\) train, \([0-9]*\) validation.*/\1 + \2/p' "$KILN_ROOT/run/kiln/night/fetchd.log" | head -n 1)
-is "$((shards))" "$(find "$work/store/a" "$work/store/b" -type f | grep -vc test)" "its plan has the shards of both"
+is "$((shards))" "$(find "$work/store/a" "$work/store/b" -type f -printf '%f\n' | grep -vc '^test')" "its plan has the shards of both"
