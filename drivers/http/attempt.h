@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-struct http_list {
+struct http_pending {
 	struct http_request *first, *last;
 };
 
@@ -19,8 +19,8 @@ struct http {
 	CURLM *multi;
 	CURL **idle; /* handles without a request; `handles` = all that were made */
 	uint32_t idle_count, handles;
-	struct http_list waiting; /* for the limit or a handle, in order of submission */
-	struct http_list active;  /* in flight, in order of their begin */
+	struct http_pending waiting; /* for the limit or a handle, in order of submission */
+	struct http_pending active;  /* in flight, in order of their begin */
 	uint32_t active_count;
 	struct http_request *delayed; /* between two attempts, sorted by due_ms */
 	atomic_bool woken;

@@ -1,54 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/clock.h"
 #include "drivers/http/attempt.h"
+#include "drivers/http/pending.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define URGENT_MAX 2u /* handles beyond the limit, for urgent requests */
-
-static void list_append(struct http_list *list, struct http_request *request)
-{
-	request->next = NULL;
-	if (list->first)
-		list->last->next = request;
-	else
-		list->first = request;
-	list->last = request;
-}
-
-static void list_prepend(struct http_list *list, struct http_request *request)
-{
-	request->next = list->first;
-	list->first = request;
-	if (!request->next)
-		list->last = request;
-}
-
-static struct http_request *list_pop(struct http_list *list)
-{
-	struct http_request *request = list->first;
-
-	if (request)
-		list->first = request->next;
-	return request;
-}
-
-static void list_remove(struct http_list *list, struct http_request *request)
-{
-	struct http_request *before = NULL;
-
-	for (struct http_request *at = list->first; at != request; at = at->next)
-		before = at;
-	if (before)
-		before->next = request->next;
-	else
-		list->first = request->next;
-	if (list->last == request)
-		list->last = before;
-}
 
 /* ---- Open and close ---- */
 
@@ -206,7 +165,7 @@ static void start(struct http *http, struct http_request *request)
 					     .sent_us = request->started_us };
 	request->easy = http->idle[--http->idle_count];
 	attempt_set_options(request);
-	list_append(&http->active, request);
+	pending_append(&http->active, request);
 	http->active_count++;
 	(void)curl_multi_add_handle(http->multi, request->easy);
 }
@@ -216,55 +175,12 @@ static void detach(struct http *http, struct http_request *request)
 	(void)curl_multi_remove_handle(http->multi, request->easy);
 	http->idle[http->idle_count++] = request->easy;
 	request->easy = NULL;
-	list_remove(&http->active, request);
+	pending_remove(&http->active, request);
 	http->active_count--;
 	forget_headers(request);
 }
 
 /* ---- After an attempt ---- */
-
-static void queue_delayed(struct http *http, struct http_request *request)
-{
-	struct http_request **at = &http->delayed;
-
-	while (*at && (*at)->due_ms <= request->due_ms)
-		at = &(*at)->next;
-	request->next = *at;
-	*at = request;
-}
-
-static void delay(struct http *http, struct http_request *request, uint64_t retry_after_s)
-{
-	uint64_t now = clock_ms(), random_bits = 0;
-
-	(void)!getrandom(&random_bits, sizeof(random_bits), 0);
-	request->due_ms = now + retry_delay_ms(request->failures - 1, random_bits, retry_after_s);
-	request->not_before_ms = retry_after_s ? now + retry_delay_ms(0, 0, retry_after_s) : 0;
-	if (request->times)
-		request->times->connected_us = request->times->answered_us = 0;
-	queue_delayed(http, request);
-}
-
-/* The endpoint is there again: requests that wait for their next attempt begin it within RETRY_BASE_MS, as
- * the pace allows. */
-static void hurry(struct http *http)
-{
-	uint64_t random_bits = 0, until = clock_ms() + RETRY_BASE_MS;
-	struct http_request *request = http->delayed;
-
-	http->delayed = NULL;
-	while (request) {
-		struct http_request *next = request->next;
-
-		(void)!getrandom(&random_bits, sizeof(random_bits), 0);
-		if (request->due_ms > until)
-			request->due_ms = until - random_bits % RETRY_BASE_MS;
-		if (request->due_ms < request->not_before_ms)
-			request->due_ms = request->not_before_ms;
-		queue_delayed(http, request);
-		request = next;
-	}
-}
 
 static bool may_try_again(const struct http *http, const struct http_request *request, enum retry_class class)
 {
@@ -285,7 +201,7 @@ static void end_attempt(struct http *http, struct http_request *request, CURLcod
 	int r = attempt_outcome(request, code, &class);
 
 	if (pace_ended(&http->pace, r < 0, class, request->started_us, clock_us()))
-		hurry(http);
+		pending_hurry(http);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_NUM_CONNECTS, &connects);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	http->counters.connections += (uint64_t)connects;
@@ -293,10 +209,10 @@ static void end_attempt(struct http *http, struct http_request *request, CURLcod
 	if (r < 0 && request->failures++ == 0)
 		request->failed_ms = clock_ms();
 	if (r == HTTP_AGAIN) {
-		list_append(&http->waiting, request);
+		pending_append(&http->waiting, request);
 	} else if (r < 0 && may_try_again(http, request, class)) {
 		http->counters.retries[class]++;
-		delay(http, request, retry_after_s > 0 ? (uint64_t)retry_after_s : 0);
+		pending_again(http, request, retry_after_s > 0 ? (uint64_t)retry_after_s : 0);
 	} else {
 		if (r < 0 && request->failures > 1)
 			(void)error_prefix(&request->err, "after %" PRIu32 " attempts", request->failures);
@@ -313,9 +229,9 @@ void http_submit(struct http *http, struct http_request *request)
 	request->easy = NULL;
 	request->headers = NULL;
 	if (request->urgent)
-		list_prepend(&http->waiting, request);
+		pending_prepend(&http->waiting, request);
 	else
-		list_append(&http->waiting, request);
+		pending_append(&http->waiting, request);
 }
 
 /* An urgent request waits only for a handle. */
@@ -336,10 +252,10 @@ static void start_due(struct http *http)
 		struct http_request *request = http->delayed;
 
 		http->delayed = request->next;
-		list_prepend(&http->waiting, request); /* it was submitted before the others */
+		pending_prepend(&http->waiting, request); /* it was submitted before the others */
 	}
 	while (may_start(http, limit))
-		start(http, list_pop(&http->waiting));
+		start(http, pending_pop(&http->waiting));
 	pace_look(&http->pace, http->counters.bytes_in - http->paced_bytes,
 		  http->waiting.first && http->active_count >= limit, now_us);
 	http->paced_bytes = http->counters.bytes_in;
@@ -419,7 +335,7 @@ void http_cancel_all(struct http *http)
 		detach(http, request);
 		cancel(request);
 	}
-	while ((request = list_pop(&http->waiting)))
+	while ((request = pending_pop(&http->waiting)))
 		cancel(request);
 	while ((request = http->delayed)) {
 		http->delayed = request->next;
@@ -440,5 +356,5 @@ void http_drop(struct http *http, struct http_request *request)
 	if (*at)
 		*at = request->next;
 	else
-		list_remove(&http->waiting, request);
+		pending_remove(&http->waiting, request);
 }

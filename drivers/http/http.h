@@ -6,7 +6,8 @@
  * uses one of its addresses at random, so load spreads over an endpoint's addresses; an address that does not
  * answer is passed over.
  *
- *     http.c      the loop, the queues, the retries
+ *     http.c      the loop, and what follows an attempt
+ *     pending.c   requests that wait
  *     attempt.c   one attempt: libcurl's options, bytes, outcome
  *     pace.c      how many at once           retry.c   which failures may pass
  *     range.c     Content-Range              times.h   how far a request is

@@ -7,14 +7,15 @@
  * key of a configuration fits all. Too few leave the link empty while answers travel; too many make the store
  * answer 503 or fill queues on the way.
  *
- *   more   While requests wait for the limit, a trial adds half as many. They stay where the rate grows by a
- * tenth; otherwise the old limit returns, and the next trial comes later. Trials of a third fewer alternate
- * with them; those stay where the rate hardly suffers. less   An answer that asks for less (429, 503) reduces
- * the limit by three tenths, once for all requests that were in flight: they all met the same overload. back
- * After PACE_HOLD_US without such an answer the limit doubles every PACE_DOUBLE_US until it is the old one.
- *          So 10 s after its end a fault, however long, has no effect left.
- *   dark   After many failures in a row without a success, one request at a time asks whether the endpoint is
- * there again, at the latest PACE_PROBE_US after the last. The other requests use up none of their attempts
+ *   more   While requests wait for the limit, a trial adds half as many. They stay where the rate grows by
+ *          a tenth; otherwise the old limit returns, and the next trial comes later. Trials of a third fewer
+ *          alternate with them; those stay where the rate hardly suffers.
+ *   less   An answer that asks for less (429, 503) reduces the limit by three tenths, once for all requests
+ *          that were in flight: they all met the same overload.
+ *   back   After PACE_HOLD_US without such an answer the limit doubles every PACE_DOUBLE_US until it is the
+ *          old one. So 10 s after its end a fault, however long, has no effect left.
+ *   dark   After many failures in a row, one request at a time asks whether the endpoint is there again, at
+ *          the latest PACE_PROBE_US after the last. The other requests use up none of their attempts
  *          meanwhile, and the endpoint does not come back to a crowd.
  *
  * Times are in microseconds of one clock; `now_us` never decreases from call to call. All O(1).

@@ -2,12 +2,17 @@
 /*
  * The s3:// backend, each file on those below it:
  *
- *     s3.c                   opens, closes, the table of operations
- *     s3_request.c           ranged gets, several at once         s3_multipart.c   uploads in parts
- *     s3_hedge.c             the slowest range asked for twice    s3_list.c        pages of keys
- *                                                                 s3_object.c      stat, whole gets, puts,
- * delete s3_document.c    XML answers s3_call.c              one call, signed for each attempt s3_error.c,
- * s3_redirect.c, s3_reply.c, s3_xml.c   what answers say sigv4.c, credential.c  signatures and keys
+ *     s3.c             opens, closes, the table of operations
+ *     s3_request.c     ranged gets, several at once
+ *     s3_hedge.c       the slowest range asked for twice
+ *     s3_multipart.c   uploads in parts; s3_stale.c unfinished ones
+ *     s3_list.c        pages of keys
+ *     s3_object.c      stat, whole gets, puts, delete
+ *     s3_document.c    XML answers
+ *     s3_call.c        one call: all attempts, redirects and retries
+ *     s3_sign.c        URL and signature of an attempt
+ *     s3_error.c, s3_redirect.c, s3_reply.c, s3_xml.c   what answers say
+ *     sigv4.c, credential.c   signatures and keys
  */
 #pragma once
 

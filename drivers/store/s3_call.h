@@ -121,6 +121,3 @@ MUST_CHECK int s3_call_run(struct s3_call *call, struct error *err);
 
 /* "s3://bucket/key", printable. */
 const char *s3_call_name(const struct s3_call *call, char out[static STORE_KEY_TEXT]);
-/* The key with the store's prefix. Errors: -EINVAL empty or too long. */
-MUST_CHECK int s3_full_key(const struct s3_store *s3, const char *key, char out[static S3_FULL_BYTES],
-			   struct error *err);

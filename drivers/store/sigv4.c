@@ -29,14 +29,14 @@ static bool is_unreserved(unsigned char c)
 	       c == '.' || c == '_' || c == '~';
 }
 
-int sigv4_encode(const char *text, bool keep_slash, char *out, size_t out_bytes)
+int sigv4_encode(const char *text, bool plain_slash, char *out, size_t out_bytes)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	size_t used = 0;
 
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
-		bool plain = is_unreserved(c) || (c == '/' && keep_slash);
+		bool plain = is_unreserved(c) || (c == '/' && plain_slash);
 
 		if (used + (plain ? 1 : 3) >= out_bytes)
 			return -ENAMETOOLONG;

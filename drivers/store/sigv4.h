@@ -41,9 +41,9 @@ struct sigv4_request {
 /* "20130524T000000Z". */
 void sigv4_time(int64_t unix_s, char out[static SIGV4_TIME_BYTES]);
 
-/* Percent-encode all bytes but A-Z a-z 0-9 - . _ ~ (and '/' where `keep_slash`); NUL-terminates.
+/* Percent-encode all bytes but A-Z a-z 0-9 - . _ ~ (and '/' where `plain_slash`); NUL-terminates.
  * Errors: -ENAMETOOLONG. */
-MUST_CHECK int sigv4_encode(const char *text, bool keep_slash, char *out, size_t out_bytes);
+MUST_CHECK int sigv4_encode(const char *text, bool plain_slash, char *out, size_t out_bytes);
 
 /* Encode and sort parameters into "a=1&b=2"; at most SIGV4_PAIRS_MAX and
  * SIGV4_QUERY_BYTES. Errors: -ENAMETOOLONG. */

@@ -18,11 +18,12 @@
  * Who may call what: the transport gives each client a role. On the Unix socket it comes from the peer's
  * credentials (root, the groups kiln-admin, kiln-operate, kiln-view), over TLS from the OU of the client's
  * certificate. Roles are ordered, view < operate < admin, and each row of control_methods[] names the least
- * role it wants: looking is view, changing a run is operate, configuration, updates and the box as a whole
- * are admin. control_request_parse() checks it before any method runs. controld itself has few rights: it
- * writes wishes and notes as files, and what systemd must do is one of kiln-steer's fixed words.
+ * role it wants: looking is view, changing a run or the cache is operate; replacing kiln.conf, updates
+ * and the box as a whole are admin. control_request_parse() checks it before any method runs. controld itself
+ * has few rights: it writes wishes and notes as files, and what systemd must do is one of kiln-steer's fixed
+ * words.
  *
- * Owner of memory: the server owns sessions, calls and the box; a session its connection and its buffers; a
+ * Owner of memory: the server owns sessions, calls and the box; a session its connection and its backlogs; a
  * call its request and result. All backlogs together stay below CONTROL_BUFFERS_MAX.
  *
  * Crash: anywhere. Clients lose their connection and come again. What was asked for is on the disk before it

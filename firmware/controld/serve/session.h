@@ -2,10 +2,9 @@
 /*
  * One client of controld: its connection, its line, its call, its answer, its time limits.
  *
- *     reading  --a whole line-->  at work  --call_end()-->  answering  --the last byte is sent-->  reading
- *                                                               |
- *                                          (events.subscribe)   +-->  subscribed: events until the client
- * leaves
+ *     reading -- a whole line --> at work -- call_end() --> answering -- the last byte is sent --> reading
+ *                                                            |
+ *                             events.subscribe               +--> subscribed, until the client leaves
  *
  * A client is read only while it owes a request: not while its call is at work, and not before it read its
  * answer. So a client costs one line and one answer at most, and a slow client makes only itself wait. The
@@ -26,7 +25,7 @@ struct session {
 	struct call *call;     /* at work elsewhere; NULL = none is */
 	struct follow *follow; /* events.subscribe; NULL = not subscribed */
 	uint64_t
-		since_ms; /* when the last step was: first byte of a line, a whole line, bytes of an answer */
+		since_ms; /* when the last step was: the first byte of a line, a whole line, answered bytes */
 	uint32_t interest;  /* events that epoll watches for */
 	bool sends_no_more; /* the client closed its side */
 	bool closes;        /* ends once the answer is sent */

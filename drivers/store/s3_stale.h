@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unfinished multipart uploads: found and aborted. S3 stores and bills their parts until then. */
+#pragma once
+
+#include "drivers/store/s3_call.h"
+
+/* Aborts one upload of a whole key. 0 also where there is no such upload. */
+MUST_CHECK int s3_abort_upload(struct s3_store *s3, const char *full_key, const char *id, struct error *err);
