@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traind's status page (core/run/status.h), for `kiln status` and kiln-controld. Main thread only. A page
- * that cannot be opened or written is logged once and never stops the run.
+ * traind's status page (core/run/status.h), for `kiln status` and kiln-controld. Main thread only. If the
+ * page cannot be opened that is logged, and the run goes on without it.
  */
 #pragma once
 

@@ -14,8 +14,7 @@ struct want {
 	uint64_t looked_us;      /* when the wish was read last; 0: read it again at once */
 	uint64_t checkpoint_seq; /* of the last checkpoint that was requested */
 	bool unreadable;         /* the wish cannot be read, which is logged */
-	enum run_state
-		rest; /* what -ECANCELED makes of the run; RUN_RUNNING: the next start goes on with it */
+	enum run_state rest;     /* the run's state after -ECANCELED; RUN_RUNNING: the next start goes on */
 };
 
 /* Reads the wish for the first time. A checkpoint that was requested of an earlier process is not due again.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints for tests.
- *   make_checkpoint RUN_ID STEP BYTES [CONFIG]   writes a whole safetensors file of about BYTES into the
- * spool under KILN_ROOT, with the graph hash of CONFIG's network make_checkpoint --check FILE exits 0 if the
- * file is whole make_checkpoint --latest RUN_URL             downloads the checkpoint that
- * checkpoints/latest.json names, checks its size, SHA-256 and content, and prints its step; prints "none"
- * without latest.json KILN_S3_ENDPOINT is the S3 server.
+ * Checkpoints for tests. KILN_S3_ENDPOINT is the S3 server.
+ *   - make_checkpoint RUN_ID STEP BYTES [CONFIG]: writes a whole safetensors file of about BYTES into
+ *     the spool under KILN_ROOT, with the graph hash of CONFIG's network.
+ *   - make_checkpoint --check FILE: exits 0 if the file is whole.
+ *   - make_checkpoint --latest RUN_URL: downloads the checkpoint that checkpoints/latest.json names,
+ *     checks its size, SHA-256 and content, and prints its step; prints "none" without latest.json.
  */
 #include "core/base/json.h"
 #include "core/run/spool.h"

@@ -3,8 +3,9 @@
  * TensorBoard's event files: TFRecords of tensorflow.Event, the first record of each file {file_version:
  * "brain.Event:2"}. A file has a bounded size. When it is full the next file begins, and the closed file
  * never grows again, so it is uploaded once. Scalars are simple values, which every reader understands.
- * Histograms and texts are tensors with a plugin's name, as in TensorFlow 2. Source:
- * tensorflow/core/util/event.proto, tensorflow/core/framework/{summary,tensor}.proto,
+ * Histograms and texts are tensors with a plugin's name, as in TensorFlow 2.
+ *
+ * Sources: tensorflow/core/util/event.proto, tensorflow/core/framework/{summary,tensor}.proto,
  * tensorboard/backend/event_processing/event_accumulator.py.
  *
  * Going back: a process that starts again at an earlier step writes the points from that step on a second

@@ -17,10 +17,11 @@
  * loss and hits of each row and begins the backward pass.
  *
  * A row's loss is multiplied by its sample weight or the weight of its class. The mean divides by the number
- * of rows, not by the sum of weights. Hits count rows without weights. A hit is what Keras calls accuracy for
- * these shapes: one output                   p > 0.5 equals the label label is a class             the
- * largest output is that class otherwise                    the largest output and the largest number of the
- * label are at one index A loss of METRICS_NUMBERS has neither accuracy nor hits.
+ * of rows, not by the sum of weights. Hits count rows without weights. A hit is what Keras calls accuracy:
+ *   - with one output: p > 0.5 equals the label;
+ *   - with a label that is a class: the largest output is that class;
+ *   - otherwise: the largest output and the largest number of the label are at the same index.
+ * A loss of METRICS_NUMBERS has neither accuracy nor hits.
  */
 #pragma once
 
