@@ -203,7 +203,7 @@ like "$? $(status)" '^77 failed, .*none.raucb: .*(No such file|no such object|no
 truncate -s 15T "$work/huge.raucb"
 "$kiln" update "$work/huge.raucb" --yes >"$work/said" 2>&1
 steps
-like "$? $(status)" '^69 failed, .*no space: the bundle needs 16492674416640 bytes .* [0-9]+ are free' "no space: how much is needed, and there"
+like "$? $(status)" '^69 failed, .*no space: the bundle needs 16492674416640 bytes, .* only [0-9]+ are free' "no space: how much is needed, and there"
 rm "$work/huge.raucb"
 
 sed -i 's/^compatible=.*/compatible=kiln-other-amd64/' "$work/content/manifest.raucm" 2>/dev/null || {
