@@ -10,12 +10,12 @@
 
 enum { MEAN, VARIANCE, STATISTICS };
 
-/* Of one layer; columns are its last dimension. */
+/* Sums of a layer; the columns are its last dimension. */
 struct layer {
-	const char *statistic[STATISTICS]; /* names of its tensors */
-	uint32_t input;                    /* of the batch */
-	uint64_t elements, columns;        /* of a row */
-	double *mean, *squares;            /* by column; squares: sum of (x - mean)^2 */
+	const char *statistic[STATISTICS]; /* names of the tensors of its statistics */
+	uint32_t input;                    /* index of its input in the batch */
+	uint64_t elements, columns;        /* numbers of a row, and of the last dimension */
+	double *mean, *squares;            /* for each column; squares: sum of (x - mean)^2 */
 };
 
 struct adapt {
@@ -25,7 +25,7 @@ struct adapt {
 	struct layer *layer;
 };
 
-/* ---- Which layers ---- */
+/* ---- Layers to adapt ---- */
 
 static bool is_given(const struct weights *given, const char *name)
 {
@@ -35,7 +35,7 @@ static bool is_given(const struct weights *given, const char *name)
 	return false;
 }
 
-/* The feature that a tensor is made of, through views; GRAPH_NO_TENSOR: it is none. */
+/* Returns the feature that a tensor is, possibly reshaped; GRAPH_NO_TENSOR: it is no feature. */
 static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = graph->nodes; i-- > 0;)
@@ -44,7 +44,7 @@ static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
 	return graph_at(graph, tensor)->feature ? tensor : GRAPH_NO_TENSOR;
 }
 
-/* Which of the batch's inputs a layer's statistics are of; graph->inputs: it has no such one. */
+/* Returns the input of the batch from which a layer's statistics come; graph->inputs: there is none. */
 static uint32_t input_of(const struct graph *graph, const struct node *node)
 {
 	const uint32_t feature = feature_of(graph, node->input[0]);
@@ -67,7 +67,7 @@ static bool is_configured(const struct node *node)
 void adapt_check(const struct graph *graph, struct mistakes *mistakes)
 {
 	if (*graph->config->model.weights || graph->config->run.start_from != START_SCRATCH)
-		return; /* whose statistics may be in there */
+		return; /* the weights or the run to start from may have the statistics */
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		const struct node *node = &graph->node[i];
 
@@ -139,10 +139,10 @@ void adapt_closep(struct adapt **adapt)
 	adapt_close(*adapt);
 }
 
-/* ---- Numbers ---- */
+/* ---- Sums ---- */
 
-/* `share`: one over how many there are of each column with this one; the number that is not finite, or
- * `columns`. */
+/* Adds the numbers of one position. `share`: 1 / the count of each column, this number included. Returns the
+ * first column with a number that is not finite, or `columns`. */
 static uint64_t add_numbers(struct layer *layer, const float *x, double share)
 {
 	for (uint64_t c = 0; c < layer->columns; c++) {

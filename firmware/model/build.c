@@ -23,7 +23,7 @@ static void find_tables(struct graph *graph, struct mistakes *mistakes)
 	optimizer_check(config, mistakes);
 }
 
-/* Everything but what needs it to be right: layout and hash. */
+/* Makes everything except the layout and the hashes, which need a graph without mistakes. */
 static void describe(struct graph *graph, struct mistakes *mistakes)
 {
 	find_tables(graph, mistakes);

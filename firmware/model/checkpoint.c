@@ -10,7 +10,7 @@
 
 #define FORM_BYTES 128u
 
-/* ---- Which file ---- */
+/* ---- The newest whole file ---- */
 
 static int note_newest(void *context, const char *name, uint64_t bytes)
 {
@@ -46,9 +46,9 @@ int checkpoint_open_newest(const char *run_id,
 	}
 }
 
-/* ---- What is in it ---- */
+/* ---- Tensors and metadata ---- */
 
-/* "F32 [8, 16]". */
+/* Writes type and shape of a tensor: "F32 [8, 16]". */
 static const char *form_of(const struct model_tensor *tensor, char out[static FORM_BYTES])
 {
 	size_t used = (size_t)snprintf(out, FORM_BYTES, "%s [", tensor->dtype);
@@ -61,7 +61,8 @@ static const char *form_of(const struct model_tensor *tensor, char out[static FO
 	return out;
 }
 
-/* -EBADMSG with both forms where the file's tensor, or NULL, is not as the model wants it. */
+/* Checks that the file's tensor, or NULL, has the type and shape that the model wants. Errors: -EBADMSG with
+ * both. */
 static int check_form(const char *path, const struct model_tensor *wanted, const struct model_tensor *found,
 		      struct error *err)
 {
@@ -74,7 +75,8 @@ static int check_form(const char *path, const struct model_tensor *wanted, const
 			 found ? form_of(found, form) : "nothing", form_of(wanted, expected));
 }
 
-/* A checkpoint of another precision has no loss scale: the model's stays as it is. */
+/* Returns whether the file must hold a tensor. A checkpoint of another precision has no loss scale: the
+ * model's then stays as it is. */
 static bool is_wanted(const struct model_tensor *wanted, const struct model_tensor *found,
 		      bool parameters_alone)
 {
@@ -83,7 +85,7 @@ static bool is_wanted(const struct model_tensor *wanted, const struct model_tens
 	return found || !loss_scale_is_state(wanted->name);
 }
 
-/* Every tensor that is wanted, each as it is wanted. */
+/* Checks every tensor that the file must hold. */
 static int check_forms(const struct model *model, const char *path, const struct safetensors *file,
 		       bool parameters_alone, struct error *err)
 {

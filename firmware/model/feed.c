@@ -5,7 +5,7 @@
 
 enum { FEED_LABEL = GRAPH_INPUTS_MAX, FEED_WEIGHT, FEED_EMPTY };
 
-/* GRAPH_NO_TENSOR: batches of this graph have none. */
+/* Returns the tensor at an index of FEED_TENSORS; GRAPH_NO_TENSOR: batches of this graph have none. */
 static uint32_t tensor_at(const struct graph *graph, uint32_t place)
 {
 	switch (place) {
@@ -46,8 +46,9 @@ void feed_close(struct feed *feed)
 	}
 }
 
-/* CPU devices read host memory in place: an idea of PoCL's that OpenCL allows with CL_MEM_USE_HOST_PTR.
- * Batches are read-only for kernels, and written by the host only while no kernel reads them. */
+/* Makes a buffer over host memory, which CPU devices then read in place. OpenCL allows this with
+ * CL_MEM_USE_HOST_PTR, and PoCL does it. The memory of a batch is read-only for kernels, and the host writes
+ * it only while no kernel reads it. */
 static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
 		     struct gpu_buffer **ret_buffer, struct error *err)
 {
@@ -56,7 +57,7 @@ static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64
 
 	_Static_assert(FEED_WRAPS == 1u << (64 - 56), "the hash's high bits index the table");
 	if (wrap->host != host || wrap->bytes != bytes) {
-		gpu_buffer_free(wrap->buffer); /* kernels in flight keep what they use */
+		gpu_buffer_free(wrap->buffer); /* a kernel in flight holds a reference to its buffers */
 		*wrap = (struct feed_wrap){ 0 };
 		int r = gpu_buffer_wrap(feed->gpu, host, bytes, &wrap->buffer, err);
 
@@ -69,7 +70,7 @@ static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64
 	return 0;
 }
 
-/* The first `bytes` at `host` -> what kernels read. */
+/* Gives the first `bytes` at `host` to the kernels. */
 static int feed_bytes(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
 		      struct gpu_buffer **ret_buffer, struct error *err)
 {
@@ -79,7 +80,8 @@ static int feed_bytes(struct feed *feed, uint32_t place, const void *host, uint6
 	return bytes ? gpu_write(feed->gpu, feed->device[place], 0, host, bytes, false, err) : 0;
 }
 
-/* Of a tensor that has rows `rows` of them, or all of one that has none; NULL: the batch brings none. */
+/* Gives a tensor of the batch to the kernels: `rows` rows, or all of a tensor without rows. `host` NULL: the
+ * batch has none. */
 static int feed_tensor(struct feed *feed, uint32_t place, const void *host, uint64_t rows,
 		       struct gpu_buffer **ret_buffer, struct error *err)
 {
@@ -92,7 +94,7 @@ static int feed_tensor(struct feed *feed, uint32_t place, const void *host, uint
 		    : 0;
 }
 
-/* Kernels trust them: they begin at 0, never fall, and end within the values. */
+/* Checks the splits, which kernels trust: they begin at 0, never fall, and end within the values. */
 static int check_splits(const struct tensor *values, const int64_t *splits, uint64_t rows, struct error *err)
 {
 	for (uint64_t row = 0; row <= rows; row++)
@@ -106,8 +108,8 @@ static int check_splits(const struct tensor *values, const int64_t *splits, uint
 	return 0;
 }
 
-/* Ragged values, of which the splits behind them in the batch tell how many there are. A buffer in place has
- * room for all there may be: it is as large in each batch, and so is made once. */
+/* Gives ragged values to the kernels; the splits, the next input of the batch, say how many there are. A
+ * buffer in place covers the largest number of values, so it is the same in every batch and made once. */
 static int feed_ragged(struct feed *feed, uint32_t place, const void *const *input, uint64_t rows,
 		       struct gpu_buffer **ret_buffer, struct error *err)
 {

@@ -27,7 +27,7 @@ static void append(struct text *text, const char *format, ...)
 	if (bytes > 0)
 		text->used += (size_t)bytes;
 	if (text->used >= text->room)
-		abort(); /* hash_text() has room for the longest line of every node */
+		abort(); /* graph_set_hash() allocates for the longest line of every node */
 }
 
 static void append_shape(struct text *text, const struct tensor *tensor)
@@ -58,7 +58,7 @@ static void append_attribute(struct text *text, const struct attribute_spec *spe
 	}
 }
 
-/* `whole`: with what is frozen. */
+/* `whole`: the line also says what is frozen. */
 static void append_node(struct text *text, const struct graph *graph, const struct node *node, bool whole)
 {
 	append(text, "node %s %s", node->op->name, node->name);
@@ -74,8 +74,8 @@ static void append_node(struct text *text, const struct graph *graph, const stru
 	append(text, "\n");
 }
 
-/* Those besides model.input, and that one where it is no plain float32: values of a ragged feature by its
- * name, as their number is the batch's. */
+/* The other inputs; the first one too, where it is no plain float32. The values of a ragged feature have no
+ * shape in the text, because their number depends on the batch. */
 static void append_other_inputs(struct text *text, const struct graph *graph)
 {
 	for (uint32_t i = 0; i < graph->inputs; i++) {

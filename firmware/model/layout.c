@@ -20,7 +20,7 @@ static uint32_t add(struct graph *graph, const char *name, enum role role, enum 
 	return graph_tensor(graph, &tensor);
 }
 
-/* Another shape of the same bytes: what is stored into its gradient goes into its input's. */
+/* Returns whether a tensor is another shape of the same bytes: then its gradient is its input's. */
 static bool is_view(const struct graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = 0; i < graph->nodes; i++)
@@ -64,7 +64,7 @@ static void add_slot(struct graph *graph, const char *slot)
 		tensor.role = ROLE_SLOT;
 		tensor.trainable = false;
 		tensor.initializer = NULL;
-		/* Layer names are bounded, so it fits. */
+		/* The lengths of layer names are bounded, so the text fits. */
 		(void)snprintf(tensor.name, sizeof(tensor.name), "optimizer/%.12s/%.120s", slot,
 			       graph->tensor[i].name);
 		(void)graph_tensor(graph, &tensor);
@@ -120,7 +120,8 @@ static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, u
 	return index;
 }
 
-/* Trainable parameters come first in the state arena, gradients and slots repeat their layout. */
+/* Adds the regions that one launch covers. Trainable parameters come first in the state arena; gradients and
+ * slots repeat their layout. */
 static void add_regions(struct graph *graph, uint64_t bytes)
 {
 	const uint32_t slots = graph->optimizer->slots(graph->config);

@@ -17,7 +17,7 @@ static const struct {
 	[ARENA_WORK] = { "activations and scratch", 1 },
 };
 
-/* Tensors of the batch lie in no arena. */
+/* Tensors of the batch have no arena: add them up. */
 static uint64_t arena_bytes(const struct graph *graph, bool cpu, enum arena arena)
 {
 	uint64_t bytes = 0;
@@ -38,9 +38,10 @@ uint64_t memory_needed(const struct graph *graph, bool cpu)
 	return bytes;
 }
 
-/* ---- Who takes it ---- */
+/* ---- Which layers need most ---- */
 
-/* "dense/kernel" and "optimizer/m/dense/kernel" are of "dense"; so is its output, which has its name. */
+/* Returns whether a tensor belongs to a layer. "dense/kernel" and "optimizer/m/dense/kernel" belong to
+ * "dense"; so does its output, which has the layer's name. */
 static bool is_of(const struct tensor *tensor, const char *layer)
 {
 	const size_t bytes = strlen(layer);
@@ -67,7 +68,8 @@ static uint64_t layer_bytes(const struct graph *graph, const struct node *node)
 	return bytes;
 }
 
-/* The largest below `below`, of those as large the next behind `after`; NULL: there is none. */
+/* Returns the layer that needs most, of those that need less than `below`, or as much and come later than
+ * `after`; NULL: there is none. */
 static const struct node *next_largest(const struct graph *graph, const struct node *after, uint64_t below)
 {
 	const struct node *largest = NULL;

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* TensorFlow's rule, for the name comes first in those of its parameters and of exported nodes. */
+/* TensorFlow's rule for names: a layer's name begins those of its parameters and of exported nodes. */
 static bool name_allowed(const char *name)
 {
 	return !strchr("_-", name[0]) &&
@@ -20,7 +20,7 @@ static bool name_allowed(const char *name)
 	       strcmp(name, "optimizer") != 0 && strcmp(name, "state") != 0;
 }
 
-/* Keras's names: dense, dense_1, dense_2 ... by op. */
+/* Names a layer as Keras does, by its op: dense, dense_1, dense_2 ... */
 static void name_node(struct graph *graph, struct node *node, const struct config_layer *layer,
 		      struct mistakes *mistakes)
 {
@@ -46,12 +46,13 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		if (!strcmp(graph->node[i].name, node->name) && node->op)
 			mistakes_add(mistakes, layer->line,
-				     "model.layers.name: found \"%s\", allowed: another than line %u has",
+				     "model.layers.name: found \"%s\", allowed: a name that no other layer "
+				     "has; line %u has this one",
 				     node->name, graph->node[i].line);
 	if (feature && feature != graph_at(graph, graph->label)->feature)
 		mistakes_add(mistakes, layer->line,
-			     "model.layers.name: found \"%s\", allowed: another than a feature has, so that "
-			     "inputs are of one meaning",
+			     "model.layers.name: found \"%s\", allowed: a name that no feature has, because "
+			     "`inputs` names both",
 			     node->name);
 }
 
@@ -70,7 +71,7 @@ static bool find_input(struct graph *graph, const char *name, uint32_t *ret_tens
 	*ret_tensor = graph_feature_input(graph, name);
 	if (*ret_tensor != GRAPH_NO_TENSOR)
 		return true;
-	/* It may be the one whose op is wrong, which names it. */
+	/* The name may be that of a layer whose op is wrong: that mistake is noted already. */
 	*ret_tensor = unknown;
 	return unknown != GRAPH_NO_TENSOR;
 }
@@ -92,14 +93,14 @@ static void refuse_input(const struct graph *graph, const struct node *node, con
 		     name, features);
 }
 
-/* What the op can read. Nothing is said of what is not known. */
+/* Checks that the op can read an input. An input of unknown size passes: its mistake is noted already. */
 static bool check_input(const struct node *node, const struct tensor *input, struct mistakes *mistakes)
 {
 	const bool ragged = input->splits != GRAPH_NO_TENSOR;
 
 	if (!input->elements || (input->dtype == node->op->reads && ragged == node->op->ragged))
 		return true;
-	mistakes_add(mistakes, node->line, "model.layers.inputs: found '%s' of %s%s, allowed of %s: %s%s",
+	mistakes_add(mistakes, node->line, "model.layers.inputs: found '%s' of %s%s, allowed for %s: %s%s",
 		     input->name, ragged ? "ragged " : "", dtype_name(input->dtype), node->op->name,
 		     node->op->ragged ? "ragged " : "", dtype_name(node->op->reads));
 	return false;
@@ -112,15 +113,15 @@ static bool count_inputs(const struct node *node, uint32_t inputs, struct mistak
 	if (inputs >= least && inputs <= most)
 		return true;
 	if (least == most)
-		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed of %s: %u", inputs,
-			     node->op->name, least);
+		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed for %s: %u",
+			     inputs, node->op->name, least);
 	else
-		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed of %s: %u .. %u",
+		mistakes_add(mistakes, node->line, "model.layers.inputs: found %u, allowed for %s: %u .. %u",
 			     inputs, node->op->name, least, most);
 	return false;
 }
 
-/* After a mistake the node has no inputs. */
+/* Connects the inputs; after a mistake the node has none. */
 static void connect_node(struct graph *graph, struct node *node, const struct config_layer *layer,
 			 struct mistakes *mistakes)
 {
@@ -183,7 +184,8 @@ static void add_parameters(struct graph *graph, struct node *node)
 	}
 }
 
-/* Freeze: what no trainable parameter lies below has no gradient. */
+/* Returns whether the output needs a gradient: whether a trainable parameter lies in this node or before it.
+ */
 static bool depends_on_training(const struct graph *graph, const struct node *node)
 {
 	for (uint32_t i = 0; i < node->inputs; i++)
@@ -203,7 +205,7 @@ static bool inputs_known(const struct graph *graph, const struct node *node)
 	return node->inputs > 0;
 }
 
-/* Kernels count in 32 bits. */
+/* Checks that kernels can count the output in 32 bits. */
 static void check_size(const struct graph *graph, const struct node *node, const struct tensor *output,
 		       struct mistakes *mistakes)
 {
@@ -213,9 +215,9 @@ static void check_size(const struct graph *graph, const struct node *node, const
 		if (__builtin_mul_overflow(elements, output->shape[i], &elements) || elements > INT32_MAX) {
 			mistakes_add(
 				mistakes, node->line,
-				"model.layers: found more than %d numbers in the output of '%s' for %" PRIu64
-				" rows, allowed: so many",
-				INT32_MAX, node->name, graph->batch_rows);
+				"model.layers: found an output of '%s' with more than %d numbers for %" PRIu64
+				" rows, allowed: at most %d",
+				node->name, INT32_MAX, graph->batch_rows, INT32_MAX);
 			return;
 		}
 }
@@ -232,7 +234,7 @@ static void check_shape(struct graph *graph, struct node *node, struct tensor *o
 		check_size(graph, node, output, mistakes);
 }
 
-/* A mistake leaves the output's size at 0: unknown, and nothing more is said of it. */
+/* Adds a node. After a mistake its output has size 0, that is unknown, and nothing more is said of it. */
 static void add_node(struct graph *graph, const struct config_layer *layer, struct mistakes *mistakes)
 {
 	struct node *node = &graph->node[graph->nodes];
@@ -261,7 +263,7 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 	graph->nodes++;
 }
 
-/* The node behind the last that its `activation` asks for. */
+/* Adds the node of the activation that the last layer asks for. */
 static void add_activation(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct node *node = &graph->node[graph->nodes - 1];
@@ -290,8 +292,8 @@ static void check_consumers(const struct graph *graph, struct mistakes *mistakes
 		if (!consumers)
 			mistakes_add(
 				mistakes, graph->node[i].line,
-				"model.layers: found '%s', whose output no later layer takes, allowed: only "
-				"the last",
+				"model.layers: found '%s', whose output no later layer reads, allowed: only "
+				"for the last layer",
 				graph->node[i].name);
 	}
 }
@@ -315,9 +317,10 @@ void graph_add_layers(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
 
-	graph->node = calloc(2 * CONFIG_LAYERS_MAX, sizeof(*graph->node)); /* each with its activation */
+	graph->node =
+		calloc(2 * CONFIG_LAYERS_MAX, sizeof(*graph->node)); /* each layer may add its activation */
 	if (!graph->node)
-		abort(); /* as in graph_tensor() */
+		abort(); /* as graph_tensor() does */
 	for (uint32_t i = 0; i < config->model.layers; i++) {
 		add_node(graph, &config->model.layer[i], mistakes);
 		add_activation(graph, mistakes);

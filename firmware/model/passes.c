@@ -14,7 +14,8 @@ static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
 		op_emit_forward(plan, &plan->graph->node[i], training);
 }
 
-/* Sums, counts and the look for NaN and wrong labels; `chunks` 0 when no parameter changed. */
+/* Appends the launch that sums loss and metrics, counts rows, and looks for NaN and wrong labels. `chunks` is
+ * 0 when no parameter changed. */
 static void emit_metrics(struct plan *plan, uint64_t chunks)
 {
 	const struct graph *graph = plan->graph;
@@ -37,7 +38,7 @@ static void emit_metrics(struct plan *plan, uint64_t chunks)
 			});
 }
 
-/* The loss contains the last layer, or comes behind it. */
+/* Returns the number of nodes whose forward pass runs: a loss may compute the last layer itself. */
 static uint32_t nodes_before_loss(const struct graph *graph)
 {
 	return graph->nodes - (graph->loss->output_op ? 1 : 0);

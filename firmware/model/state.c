@@ -55,7 +55,7 @@ void state_close(struct model *model)
 	free(model->gradient);
 }
 
-/* Rows of the table that the layer's ids name. */
+/* Returns the number of rows of the table that the layer's ids name. */
 static uint64_t id_limit(const struct graph *graph, const struct node *node)
 {
 	return graph_at(graph, node->parameter[0])->shape[0];
@@ -98,7 +98,7 @@ static int label_fault(const struct model *model, const struct fault *fault, str
 			 graph->loss->class_label ? "classes " : "", loss_label_limit(graph) - 1);
 }
 
-/* ---- Which number was none ---- */
+/* ---- Which number of a batch is NaN or infinite ---- */
 
 static bool find_bad(const float *values, uint64_t count, uint64_t *ret_at)
 {
@@ -110,7 +110,7 @@ static bool find_bad(const float *values, uint64_t count, uint64_t *ret_at)
 	return false;
 }
 
-/* In a batch tensor of floats; of a ragged one `splits` says which row has which values. */
+/* Searches a batch tensor of floats; for a ragged one, `splits` says which row has which values. */
 static bool find_in(const struct graph *graph, uint32_t tensor, const void *host, const int64_t *splits,
 		    const struct model_batch *batch, struct bad_number *ret_bad)
 {
@@ -121,7 +121,7 @@ static bool find_in(const struct graph *graph, uint32_t tensor, const void *host
 			       count = splits ? (uint64_t)(splits[row + 1] - splits[row]) : what->elements;
 		uint64_t at;
 
-		/* The splits lie in memory that another process may write, too. */
+		/* Another process may write the memory of the splits at any time: check before use. */
 		if (splits && (first > what->elements || count > what->elements - first))
 			continue;
 		if ((batch->empty && batch->empty[row]) || !find_bad((const float *)host + first, count, &at))
@@ -154,7 +154,7 @@ struct bad_number state_bad_number(const struct graph *graph, const struct model
 	return bad;
 }
 
-/* ", as ..." behind what became NaN; returns `out`. */
+/* Writes ", as ..." for the end of an error: the number of the batch that was the cause. Returns `out`. */
 static const char *cause_text(const struct graph *graph, const struct bad_number *bad, char *out, size_t size)
 {
 	*out = '\0';
@@ -180,8 +180,8 @@ int state_fault(const struct model *model, const struct fault *fault, const stru
 	if (fault->what == FAULT_SCALE)
 		return error_set(
 			err, -EDOM,
-			"step %u: a gradient is NaN or infinite even with a loss scale of 1, allowed: one "
-			"that float16 holds, up to 65504; model.precision = \"mixed_bfloat16\" holds more",
+			"step %u: a gradient is NaN or infinite even with a loss scale of 1, allowed: up "
+			"to 65504, the largest float16; model.precision = \"mixed_bfloat16\" goes further",
 			fault->step);
 	(void)cause_text(&model->graph, bad, cause, sizeof(cause));
 	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {
@@ -196,7 +196,7 @@ int state_fault(const struct model *model, const struct fault *fault, const stru
 	return error_set(err, -EDOM, "step %u: the loss became NaN or infinite%s", fault->step, cause);
 }
 
-/* Statistics of the data that the configuration gives. */
+/* Writes the statistics that the configuration gives for layers that adapt. */
 static void fill_given(const struct graph *graph, uint8_t *state)
 {
 	for (uint32_t i = 0; i < graph->nodes; i++) {

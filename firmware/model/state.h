@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 
-/* What kernels report as the fault of a pass: metrics.cl, embedding.cl and loss_scale.cl. */
+/* The fault of a pass, as metrics.cl, embedding.cl and loss_scale.cl report it. */
 enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID, FAULT_SCALE };
 struct fault {
 	uint32_t what, step, element; /* `element`: for FAULT_LABEL and FAULT_ID the row of the batch */
@@ -63,7 +63,7 @@ struct model {
 	struct model_tensor *tensor, *taken; /* tensors without, and with data */
 	uint32_t *tensor_index, tensors;
 	atomic_bool snapshot_busy;
-	/* What model_gradients() gave last: */
+	/* The last result of model_gradients(): */
 	bool trained; /* there was a step since model_open() */
 	uint8_t *gradients;
 	struct model_tensor *gradient;

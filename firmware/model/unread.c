@@ -8,9 +8,10 @@
 
 #include <string.h>
 
-/* ---- Who reads ---- */
+/* ---- Which configurations read a key ---- */
 
-/* One of two optimizers; the second may be NULL. */
+/* Returns whether the optimizer is one of two; the second may be NULL. True for an unknown one, so that
+ * nothing is noted. */
 static bool is_optimizer(const struct graph *graph, const char *one, const char *other)
 {
 	const char *name = graph->config->optimizer.name;
@@ -60,7 +61,7 @@ static bool is_step(const struct graph *graph)
 	return is_schedule(graph, "step");
 }
 
-/* The step schedule has rates of its own. */
+/* The schedule "step" has rates of its own. */
 static bool reads_rate(const struct graph *graph)
 {
 	const char *name = graph->config->optimizer.schedule;
@@ -73,7 +74,7 @@ static bool is_cosine(const struct graph *graph)
 	return is_schedule(graph, "cosine");
 }
 
-/* Of other optimizers another row speaks. */
+/* For other optimizers another row of the table speaks. */
 static bool has_lazy(const struct graph *graph)
 {
 	if (!is_adam(graph))
@@ -122,8 +123,9 @@ static bool keeps_best(const struct graph *graph)
 static const struct {
 	const char *key;
 	bool (*is_read)(const struct graph *graph);
-	const char *reader; /* what makes it so */
-	/* NULL, or the key without which the default, spelled out, asks for something, too. */
+	const char *reader; /* the setting that would read the key, for the message */
+	/* NULL, or another key: without that key in the file, this key asks for something even where it
+	 * spells out the default */
 	const char *beside;
 } rows[] = {
 	{ "model.input", takes_input, "a layer that takes it", NULL },

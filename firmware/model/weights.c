@@ -12,7 +12,7 @@
 
 /* ---- Names ---- */
 
-/* What does not fit is left out, and the last three bytes say so. */
+/* Adds a name to a list. A name that does not fit is left out, and the list ends with "...". */
 static void add_name(char list[static WEIGHTS_NAMES_BYTES], const char *name)
 {
 	const size_t used = strlen(list), more = strlen(name) + (used ? 2 : 0);
@@ -23,7 +23,7 @@ static void add_name(char list[static WEIGHTS_NAMES_BYTES], const char *name)
 		(void)snprintf(list + used, WEIGHTS_NAMES_BYTES - used, "...");
 }
 
-/* The layer called `name` where the file names it by `length` bytes. */
+/* Returns whether a layer has the name of `length` bytes. */
 static bool is_called(const struct node *node, const char *name, size_t length)
 {
 	return strlen(node->name) == length && memcmp(node->name, name, length) == 0;
@@ -94,8 +94,8 @@ static int refuse_shape(const struct match *match, const struct model_tensor *fo
 
 	memcpy(theirs.shape, found->shape, sizeof(theirs.shape));
 	return error_set(err, -EINVAL,
-			 "%s: %s: found %s, allowed: %s; name the layer otherwise, list others in "
-			 "model.weights_layers, or set model.weights_skip_mismatch",
+			 "%s: %s: found %s, allowed: %s; give the layer another name, list the layers to "
+			 "load in model.weights_layers, or set model.weights_skip_mismatch",
 			 match->what, wanted->name, shape_text(&theirs, text), shape_text(wanted, allowed));
 }
 
@@ -105,7 +105,7 @@ static bool is_float(const char *dtype)
 	       strcmp(dtype, "F64") == 0;
 }
 
-/* 1: taken; 0: it keeps what it has. */
+/* Returns 1 where the file has the tensor, 0 where the layer keeps its numbers. */
 static int match_tensor(const struct match *match, const struct tensor *wanted, struct error *err)
 {
 	const struct model_tensor *found = find(match, wanted->name);

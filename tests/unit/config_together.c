@@ -172,7 +172,7 @@ static void test_check_with_the_model(void **state)
 		    "k.conf:6: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`\n"
 		    "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
 		    "k.conf:4: optimizer.name: found \"zz\", allowed: adam, adamw, sgd\n"
-		    "k.conf:8: model.layers.unitz: found an unknown key, allowed of dense: op, name, "
+		    "k.conf:8: model.layers.unitz: found an unknown key, allowed for dense: op, name, "
 		    "inputs, units, use_bias, \n"
 		    "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
 		    "1048576\n"
@@ -180,7 +180,7 @@ static void test_check_with_the_model(void **state)
 		    "k.conf:11: model.layers.units: found -2, allowed: an integer 1 <= x <= "
 		    "1048576\n"
 		    "k.conf:12: model.layers.rate: found 7, allowed: a number 0 <= x < 1\n"
-		    "k.conf:13: model.layers.y: found an unknown key, allowed of relu: op, name, "
+		    "k.conf:13: model.layers.y: found an unknown key, allowed for relu: op, name, "
 		    "inputs\n",
 	    few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
 			   "optimizer: { name = 1; };\n";

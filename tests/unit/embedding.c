@@ -493,8 +493,8 @@ static void test_refused(void **state)
 	(void)state;
 	refuse(large, 3,
 	       "found input_dim 268435456 times output_dim 8, allowed: a table of at most 2147483647");
-	refuse(dense_bag, 3, "found 'ids' of I64, allowed of embedding_bag: ragged I64");
-	refuse(ragged, 3, "found 'tokens/values' of ragged I64, allowed of embedding: I64");
+	refuse(dense_bag, 3, "found 'ids' of I64, allowed for embedding_bag: ragged I64");
+	refuse(ragged, 3, "found 'tokens/values' of ragged I64, allowed for embedding: I64");
 }
 
 int main(void)

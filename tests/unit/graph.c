@@ -91,27 +91,27 @@ static const char *const texts[] = {
 	"6: model.layers.units: found nothing, allowed: an integer 1 <= x <= 1048576",
 	"7: model.layers.units: found 0, allowed: an integer 1 <= x <= 1048576",
 	"7: model.layers.units: found 2.5, allowed: an integer 1 <= x <= 1048576",
-	"7: model.layers.unit: found an unknown key, allowed of dense: op, name, inputs, units, use_bias, ",
+	"7: model.layers.unit: found an unknown key, allowed for dense: op, name, inputs, units, use_bias, ",
 	"7: model.layers.use_bias: found \"yes\", allowed: true or false",
 	"7: model.layers.kernel_initializer: found \"he\", allowed: \"glorot_uniform\"",
 	"7: model.layers.rate: found 1, allowed: a number 0 <= x < 1",
 	"7: model.layers.rate: found -0.5, allowed: a number 0 <= x < 1",
 	"7: model.layers.rate: found \"high\", allowed: a number 0 <= x < 1",
-	"7: model.layers.alpha: found an unknown key, allowed of relu: op, name, inputs",
-	"7: model.layers.kernel_l2: found an unknown key, allowed of relu: op, name, inputs",
+	"7: model.layers.alpha: found an unknown key, allowed for relu: op, name, inputs",
+	"7: model.layers.kernel_l2: found an unknown key, allowed for relu: op, name, inputs",
 	"7: model.layers.kernel_l2: found -0.1, allowed: a number 0 <= x <= 1000000",
-	"7: model.layers.kernel_l3: found an unknown key, allowed of dense: op, name, inputs, units, ",
+	"7: model.layers.kernel_l3: found an unknown key, allowed for dense: op, name, inputs, units, ",
 	"6: model.layers.op: found \"dense\" as the last, allowed with loss ",
 	"6: model.layers: found 3 outputs, allowed: 2, the classes of label 'label'",
 	"9: model.layers.inputs: found \"nothing\", allowed: an earlier layer or a feature, \"sentence\"",
-	"9: model.layers.inputs: found 2, allowed of softmax: 1",
-	"9: model.layers.name: found \"dense\", allowed: another than line 6 has",
+	"9: model.layers.inputs: found 2, allowed for softmax: 1",
+	"9: model.layers.name: found \"dense\", allowed: a name that no other layer has; line 6 has this one",
 	"9: model.layers.name: found \"a/b\", allowed: letters, digits,",
 	"9: model.layers.name: found \"state\", allowed: letters, digits,",
 	"9: model.layers.name: found \"_d\", allowed: letters, digits, _ - . (not _ or - first)",
-	"9: model.layers.name: found \"sentence\", allowed: another than a feature has",
-	"6: model.layers: found 'dense', whose output no later layer takes, allowed: only the last",
-	"6: model.layers.inputs: found 1, allowed of add: 2 .. 8",
+	"9: model.layers.name: found \"sentence\", allowed: a name that no feature has",
+	"6: model.layers: found 'dense', whose output no later layer reads, allowed: only for the last layer",
+	"6: model.layers.inputs: found 1, allowed for add: 2 .. 8",
 	"6: model.layers.inputs: found \"label\", allowed: an earlier layer or a feature, \"sentence\"",
 	("6: model.layers.inputs: layer 'add' (add): found 'sentence' of shape [8], allowed beside 'dense' "
 	 "of "
@@ -124,8 +124,8 @@ static const char *const texts[] = {
 	"7: model.layers.target_shape: found [ -2, 4 ], allowed: [ ] of 1 .. 8 integers, each -1 <= x ",
 	"7: model.layers.target_shape: found 8, allowed: [ ] of 1 .. 8 integers, ",
 	"7: model.layers.trainable: found 0, allowed: true or false",
-	"7: model.layers.trainable: found an unknown key, allowed of relu: op, name, inputs",
-	"7: model.layers.trainable: found an unknown key, allowed of normalization: op, name, inputs",
+	"7: model.layers.trainable: found an unknown key, allowed for relu: op, name, inputs",
+	"7: model.layers.trainable: found an unknown key, allowed for normalization: op, name, inputs",
 	"6: model.layers: found nothing to learn, allowed: a layer whose parameters are not frozen",
 	("6: model.layers.inputs: layer 'conv2d' (conv2d): found 'sentence' of shape [8], allowed: an image "
 	 "[height, width, channels]"),
@@ -273,7 +273,7 @@ static void test_activation(void **state)
 	net[0].attribute[1].s = "relu";
 	net[1].attributes = 1;
 	net[1].attribute[0] = (struct config_attribute)TEXT_ATTRIBUTE("activation", "relu");
-	expect(&config, "model.layers.activation: found an unknown key, allowed of relu: ");
+	expect(&config, "model.layers.activation: found an unknown key, allowed for relu: ");
 }
 
 /* Layers that all name their inputs need no model.input; one that is given, and that none takes, is refused.
@@ -327,7 +327,7 @@ static void test_features(void **state)
 	assert_int_equal(graph_at(&graph, graph.node[1].parameter[0])->shape[0], 11);
 	graph_done(&graph);
 	config.model.layers = 4;
-	expect(&config, "found 'tokens/values' of ragged I64, allowed of dense: F32");
+	expect(&config, "found 'tokens/values' of ragged I64, allowed for dense: F32");
 }
 
 static bool overlap(const struct tensor *a, const struct tensor *b)

@@ -114,7 +114,7 @@ struct node {
 	bool is_activation;     /* this node was added by the `activation` of the node before */
 };
 
-/* What learn/gradients.c needs of the graph; tensors, except the first line. */
+/* State of learn/gradients.c in the graph. Every member is a tensor, except the first line. */
 struct gradients {
 	bool prepared, penalized;
 	uint64_t chunks, tensors;

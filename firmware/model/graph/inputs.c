@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Without such a feature, which config_load() refuses: a tensor that nothing is known of. */
+/* Makes the tensor of a feature. config_load() refuses a name that is no feature; the tensor then has size 0,
+ * unknown. */
 static struct tensor batch_tensor(const struct graph *graph, const char *name, enum role role)
 {
 	const struct config_feature *feature = config_feature_named(graph->config, name);
@@ -28,8 +29,8 @@ static uint32_t note_input(struct graph *graph, const struct tensor *tensor)
 	return graph->input[graph->inputs++];
 }
 
-/* As it lies in the ring: the values of a ragged feature, and here behind them the splits that say whose they
- * are. */
+/* Adds a ragged feature as two inputs, as the ring has it: the values, then the splits, which say which row
+ * has which values. */
 static uint32_t ragged_input(struct graph *graph, const struct config_feature *feature)
 {
 	struct tensor values = batch_tensor(graph, feature->name, ROLE_INPUT);

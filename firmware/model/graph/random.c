@@ -43,8 +43,8 @@ uint32_t name_hash(const char *name)
 	return hash;
 }
 
-/* Keras's fans: the last two dimensions are in and out, those before them the receptive field of both (HWIO);
- * one dimension is both. */
+/* Computes fan-in and fan-out as Keras does: the last two dimensions are in and out, the dimensions before
+ * them the receptive field of both (HWIO). A single dimension is both. */
 static void fans(uint32_t rank, const uint64_t *shape, double *ret_in, double *ret_out)
 {
 	double field = 1;
@@ -58,8 +58,8 @@ static void fans(uint32_t rank, const uint64_t *shape, double *ret_in, double *r
 enum distribution { CONSTANT, UNIFORM, NORMAL, TRUNCATED_NORMAL };
 enum fan { FAN_NONE, FAN_IN, FAN_AVERAGE };
 
-/* keras.io/api/layers/initializers: `scale` is the constant, the limit, the deviation, or what a fan divides.
- */
+/* From keras.io/api/layers/initializers. `scale` is the constant, the limit, the deviation, or the number
+ * that a fan divides. */
 static const struct initializer {
 	const char *name;
 	enum distribution distribution;
@@ -89,7 +89,7 @@ static const struct initializer *initializer_find(const char *name)
 	return found;
 }
 
-/* Of the normal distribution cut at two deviations. */
+/* Deviation of the normal distribution that is cut at two deviations. */
 #define TRUNCATED_DEVIATION 0.87962566103423978
 
 static double spread_of(const struct initializer *initializer, uint32_t rank, const uint64_t *shape)
@@ -104,7 +104,7 @@ static double spread_of(const struct initializer *initializer, uint32_t rank, co
 						    : sqrt(initializer->scale / fan) / TRUNCATED_DEVIATION;
 }
 
-/* Where number `e` comes from: its block's words at this attempt. */
+/* Returns the words from which number `e` is made at this attempt: those of its block of four. */
 static struct philox words_of(uint64_t e, uint32_t attempt, uint32_t hash, uint64_t seed)
 {
 	const uint32_t counter[4] = { (uint32_t)(e / 4), (uint32_t)(e / 4 >> 32), UINT32_MAX - attempt,
@@ -113,7 +113,7 @@ static struct philox words_of(uint64_t e, uint32_t attempt, uint32_t hash, uint6
 	return philox(counter, seed);
 }
 
-/* Box and Muller: words 0 and 1 make numbers 0 and 1 of a block, words 2 and 3 the others. */
+/* Box-Muller transform: words 0 and 1 make numbers 0 and 1 of a block, words 2 and 3 make the other two. */
 static double normal_of(const struct philox *words, uint64_t e)
 {
 	const uint32_t *pair = &words->word[e % 4 / 2 * 2];

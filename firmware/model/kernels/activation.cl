@@ -3,7 +3,7 @@
  * Functions of each element, forward beside backward: y = f(x); dx (+)= dy * f'(x), of x or, where that is cheaper, of
  * y. `slope` is leaky_relu's. Work-group: 64 items, one element each; `add` = 1 adds to the gradient that is there.
  *
- * No sums. References: function_reference() in ops/activation.c. Tolerance: 2^-20 relative, and 2^-22 absolute where 1
+ * No sums. References: function_reference() in layers/activation.c. Tolerance: 2^-20 relative, and 2^-22 absolute where 1
  * and a number near -1 meet (exp 3 ulp, tanh 5, erf 16).
  */
 
@@ -19,7 +19,7 @@
 		}                                                                                                  \
 	}
 
-/* `x` is the input, or the output where the formula is one of that. */
+/* `x` is the input, or the output where the formula uses the output. */
 #define BACKWARD(name, derivative)                                                                                 \
 	ELEMENTS name(__global const stored *dy, __global const stored *of, __global stored *dx, float slope,      \
 		      int add, int rows, int columns)                                                              \
@@ -70,6 +70,6 @@ BACKWARD(gelu_backward, (1 + erf(x * SQRT_HALF)) / 2 + x * exp(-x * x / 2) * SQR
 FORWARD(gelu_tanh_forward, x * (1 + gelu_inner(x)) / 2)
 BACKWARD(gelu_tanh_backward, gelu_tanh_slope(x))
 
-/* A NaN stays one. */
+/* A NaN stays a NaN. */
 FORWARD(leaky_relu_forward, x < 0 ? slope * x : x)
 BACKWARD(leaky_relu_backward, x > 0 ? 1 : slope)

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifdef CHAINED
 /*
- * Launches one after the other in one launch of a CPU device, see chain.h: the phases of a chain, whose groups a few
- * work-groups take until none is left. Bits are those of the launches for themselves.
+ * The launches of a chain, one after the other, as phases of one launch on a CPU device: see plan/chain.h for why. The
+ * bits are those of the single launches.
  *
- * CHAIN_CASES, before this file: "case KERNEL: name(x, y, TENSOR(0), WHOLE(1), REAL(2), ...); break;" for each kernel.
- * Work-group: one work-item, groups (as many as run at a time, 1); fewer may run, or one.
+ * CHAIN_CASES, defined before this file: "case KERNEL: name(x, y, TENSOR(0), WHOLE(1), REAL(2), ...); break;" for each
+ * kernel. Work-group: one work-item; groups (as many as run at a time, 1). Fewer may run, even one.
  *
- * A phase starts when all groups of those before have ended. Work-groups take groups in order, and of a phase half of
- * what is left divided by the work-groups at a time, so that they end together. Who holds groups waits for nobody, and
- * takes others when they have ended; so a work-group that has waited long, because whoever it waits for has lost its core to
- * another program, may leave the rest to it. A chain ends, in whatever order and on however many threads its work-groups run.
+ * A phase starts when every group of the phases before has ended. Work-groups claim groups in order; of a phase each
+ * claims half of what is left divided by the number of work-groups, so that all end at about the same time. A work-group
+ * that holds groups waits for nobody; when they have ended, it claims others. So a work-group that has waited long may
+ * leave: the one that it waits for has lost its core to another program, and will do the rest. A chain ends in whatever
+ * order, and on however many threads, its work-groups run.
  */
 
 #include "chain_phases.h"
 
-/* Some 0.2 ms, a few times what a phase's last group takes: a launch of long ones is a chain for itself. */
+/* Looks before a work-group leaves: about 0.2 ms, a few times what the last group of a phase takes. A launch of long
+ * groups is a chain by itself. */
 #define CHAIN_POLLS     10000
 
-/* Groups start ... end - 1 of the chain are this phase's, `width` a row. */
+/* Position in the chain: groups start ... end - 1 belong to this phase, `width` in each row of its groups. */
 struct chain_at {
 	uint phase, start, end, width;
 };
@@ -39,11 +41,11 @@ void chain_measure(__global const struct chain *chain, struct chain_at *at, uint
 	at->end += phase->on_update && !update ? 0 : at->width * (uint)chain_groups(&phase->groups[1], rows);
 }
 
-/* Whether the groups before `start` have ended, within CHAIN_POLLS looks. */
+/* Returns whether every group before `start` has ended, after at most CHAIN_POLLS looks. */
 bool chain_ended(__global struct chain *chain, uint start)
 {
 	for (uint i = 0; i < CHAIN_POLLS; i++) {
-		/* acquire, pairs with the release where groups end: what they wrote is seen. */
+		/* acquire, pairs with the release at the end of chain(): what the ended groups wrote is visible. */
 		if (__atomic_load_n(&chain->ended, __ATOMIC_ACQUIRE) >= start)
 			return true;
 #ifdef __x86_64__
@@ -53,7 +55,8 @@ bool chain_ended(__global struct chain *chain, uint start)
 	return false;
 }
 
-/* The next groups for whoever calls, `*first` and how many, of the phase in `at`; 0: none is left, or has been for long. */
+/* Claims the next groups, of the phase in `at`: *first, and how many. Returns 0 when none is left, or the phase before
+ * does not end. */
 uint chain_take(__global struct chain *chain, struct chain_at *at, uint sharers, uint rows, uint update, uint *first)
 {
 	uint taken = __atomic_load_n(&chain->taken, __ATOMIC_RELAXED), count;
@@ -73,7 +76,7 @@ uint chain_take(__global struct chain *chain, struct chain_at *at, uint sharers,
 	return count;
 }
 
-/* The last leaves everything as it was, for the next launch. */
+/* The last work-group to leave resets the counters for the next launch. */
 void chain_leave(__global struct chain *chain, uint sharers)
 {
 	if (__atomic_add_fetch(&chain->left, 1, __ATOMIC_ACQ_REL) < sharers)

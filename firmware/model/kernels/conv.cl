@@ -7,7 +7,7 @@
  *
  * Reduction class: each sum runs over taps, then channels, in order, with one fma a term, whatever the tile; taps
  * that are padding for a whole tile are left out.
- * Reference: reference() in ops/conv.c. Tolerance: taps * K * 2^-24 of the sum of absolute products.
+ * Reference: reference() in layers/conv.c. Tolerance: taps * K * 2^-24 of the sum of absolute products.
  */
 
 #define PLACE(r)                                                             \

@@ -5,7 +5,7 @@
  * those of conv.cl; parts have tap_rows = channels and columns rounded up to SIDE.
  */
 
-/* Where the channels of tap (kh, kw) begin that place `p` of all images covers; -1: padding. */
+/* Returns where the channels begin that place `p` of all images covers by tap (kh, kw); -1: padding. */
 long place_source(__global const struct window *g, int p, int tap, int channels)
 {
 	const int y = window_source(g, 0, p / g->out[1] % g->out[0], tap / g->size[1]);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Element by element over [rows, columns], forward beside backward. Work-group: 64 items, one element each; `add` = 1
- * adds to the gradient that is there. References: reference() of the rows in ops/activation.c, ops/dropout.c and
- * ops/join.c. Exact, but for dropout's one product and each addition: 2^-24 relative; and what
+ * adds to the gradient that is there. References: reference() of the rows in layers/activation.c, layers/dropout.c and
+ * layers/join.c. Exact, but for dropout's one product and each addition: 2^-24 relative; and what
  * a store loses, see storage.cl.
  */
 
-/* y = x < 0 ? 0 : x: a NaN stays one. */
+/* y = x < 0 ? 0 : x; a NaN stays a NaN. */
 ELEMENTS relu(__global const stored *x, __global stored *y, int rows, int columns)
 {
 	const size_t i = get_global_id(0);
@@ -15,7 +15,8 @@ ELEMENTS relu(__global const stored *x, __global stored *y, int rows, int column
 		store(load(i, x) < 0 ? 0 : load(i, x), i, y);
 }
 
-/* dx (+)= y > 0 ? dy * scale : 0. With y behind a dropout and scale = 1 / (1 - rate) it is the gradient of both. */
+/* dx (+)= y > 0 ? dy * scale : 0. With the output y of a dropout and scale = 1 / (1 - rate), dx is the gradient of
+ * relu and dropout together. */
 ELEMENTS relu_backward(__global const stored *dy, __global const stored *y, __global stored *dx, float scale,
 		       int add, int rows, int columns)
 {
@@ -25,7 +26,7 @@ ELEMENTS relu_backward(__global const stored *dy, __global const stored *y, __gl
 		store((load(i, y) > 0 ? load(i, dy) * scale : 0) + (add ? load(i, dx) : 0), i, dx);
 }
 
-/* y = kept ? x * scale : 0, scale = 1 / (1 - rate); backward the same of dy. */
+/* y = kept ? x * scale : 0, scale = 1 / (1 - rate); backward has dy in the place of x. */
 ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, float scale,
 		 uint threshold, uint layer, uint step, uint first_row, uint key_low, uint key_high)
 {
@@ -90,7 +91,7 @@ ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, i
 	sums[c] = total;
 }
 
-/* to = from as it is stored, of the batch and of weights; and back. An item 16 numbers. */
+/* Converts batches and weights to the type of activations, and back. An item converts 16 numbers. */
 ELEMENTS to_stored(__global const float *from, __global stored *to, int rows, int columns)
 {
 	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;

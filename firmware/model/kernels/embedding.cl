@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables [ids, columns] whose rows are looked up by number, and their gradient.
- *   look_up: y[r, i] = table[id[r, i]]          bag: y[r] = share(n) * sum of table[id[i]], i in splits[r] .. splits[r + 1]
- *   share(n): 1, 1 / n or 1 / sqrt(n) of the row's n ids; a row without ids is 0
- * An id that is not within 0 .. ids - 1 gives nothing, and wrong[r] is 1 + its place in the row, else 0.
+ *   look_up: y[r, i] = table[id[r, i]]
+ *   bag: y[r] = share(n) * sum of table[id[i]], i in splits[r] .. splits[r + 1]
+ *   share(n): 1, 1 / n or 1 / sqrt(n) for the n ids of a row; a row without ids gives 0
+ * An id that is not within 0 .. ids - 1 adds nothing, and sets wrong[r] to 1 + its index in the row; else wrong[r] is 0.
  *
- * Gradient: (id, source) of every place is sorted by id, stably, by bytes of the id from the lowest; then one work-item
- * a unique id adds up dy of its sources in that order. Only rows that some id names are written: the others are zero, as
- * the step after clears what this one wrote, which the sorted ids still tell.
+ * Gradient: the pairs (id, source) of the batch are sorted by id, stably, by the bytes of the id from the lowest. Then a
+ * work-item for each distinct id adds up dy of its sources in that order. Only rows that an id names are written; all
+ * others are zero, because each step first clears the rows that the step before wrote: the sorted ids of that step still
+ * name them.
  *
- * Work-group: EMBEDDING_GROUP items; a table's row is taken in blocks of 16 columns, readable beyond the last
- * (TENSOR_SLACK). Reduction class: a row's ids in order; an id's places in order. Exact integers but for the sums.
- * Reference: reference() in ops/embedding.c. Tolerance: n * 2^-24 relative.
+ * Work-group: EMBEDDING_GROUP items; a row of a table is read in blocks of 16 columns, readable past the last
+ * (TENSOR_SLACK). Reduction class: the ids of a row in order; the sources of an id in order. Exact integers except for
+ * the sums. Reference: reference() in layers/embedding.c. Tolerance: n * 2^-24 relative.
  */
 
 #define EMBEDDING_GROUP 16
@@ -45,7 +47,7 @@ bool is_id(long id, int ids)
 	return id >= 0 && id < ids;
 }
 
-/* One item a row of the batch and block of columns. */
+/* One item for each row of the batch and block of columns. */
 EMBEDDING look_up(__global const float *table, __global const long *id, __global stored *y, __global uint *wrong,
 		  int rows, int per_row, int ids, int columns)
 {
@@ -91,7 +93,7 @@ EMBEDDING bag(__global const float *table, __global const long *id, __global con
 		wrong[r] = bad;
 }
 
-/* One work-item: fault is metrics.cl's. splits null: per_row ids a row. `trains`: this step counts, too. */
+/* One work-item. `fault` is as in metrics.cl. splits null: per_row ids a row. `trains`: this step counts, too. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 wrong_ids(__global const uint *wrong, __global const long *id, __global const long *splits, int per_row, int rows,
 	  uint node, uint first_row, uint step, int trains, __global uint *fault)
@@ -115,7 +117,7 @@ wrong_ids(__global const uint *wrong, __global const long *id, __global const lo
 
 /* ---- The sort ---- */
 
-/* One item a row: key = the id, `ids` for a wrong one; source = the row of dy; count = how many there are. */
+/* One item a row: key = the id, or `ids` for a wrong one; source = the row of dy; count = the number of ids. */
 EMBEDDING embedding_keys(__global const long *id, __global const long *splits, int per_row, int rows, int ids,
 			 __global uint *key, __global uint *source, __global uint *count)
 {
@@ -134,7 +136,7 @@ EMBEDDING embedding_keys(__global const long *id, __global const long *splits, i
 		*count = (uint)end;
 }
 
-/* One item a chunk of places: digits [chunk, DIGITS] = how many keys of it have each byte. */
+/* One item a chunk of ids: digits [chunk, DIGITS] = how many of its keys have each byte. */
 EMBEDDING sort_count(__global const uint *key, __global const uint *count, __global uint *digits, int shift, int chunk)
 {
 	const uint first = get_global_id(0) * chunk, end = min(first + chunk, *count);
@@ -148,7 +150,8 @@ EMBEDDING sort_count(__global const uint *key, __global const uint *count, __glo
 		digits[key[i] >> shift & (DIGITS - 1)]++;
 }
 
-/* One work-group, an item a digit: digits become where the first key of the chunk with that byte goes. */
+/* One work-group, an item a digit. Replaces each count in `digits` by the position to which the first key of the chunk
+ * with that byte moves. */
 __kernel __attribute__((reqd_work_group_size(DIGITS, 1, 1))) void
 sort_places(__global const uint *count, __global uint *digits, int chunk)
 {
@@ -203,7 +206,7 @@ EMBEDDING embedding_clear(__global const uint *key, __global const uint *count, 
 			G[(size_t)key[i] * columns + c] = 0;
 }
 
-/* All of it: one item a float16. */
+/* Clears the whole gradient; one item a float16. */
 EMBEDDING embedding_clear_all(__global float *G, uint elements)
 {
 	const size_t first = (size_t)get_global_id(0) * 16;
@@ -239,7 +242,7 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 	}
 }
 
-/* update.cl's adam of the rows alone that a batch names; the table begins at number `table` of the region. */
+/* Adam, as in update.cl, on the rows that the batch names alone. The table begins at number `table` of the region. */
 EMBEDDING adam_rows(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
 		    __global const uint *key, __global const uint *count, int ids, int columns, int run,
 		    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,

@@ -10,7 +10,7 @@
  *
  * Reduction class: each sum runs over k in order with one fma a term, whatever the tile; column sums in chunks of
  * COLUMN_CHUNK rows, then over the chunks.
- * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products (one rounding a term).
+ * Reference: dense's reference() in layers/dense.c. Tolerance: K * 2^-24 of the sum of absolute products (one rounding a term).
  */
 
 GEMM_GROUP(group_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STORE4), SIX(PUT4))

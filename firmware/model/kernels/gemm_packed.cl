@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifdef CPU_DEVICE
 /*
- * C [M, N] = epilogue(A [M, K] x B) on CPU devices, B [K, N] or, with b_transposed, stored as [N, K]; parameters, epilogue,
- * edges and tiles are those of gemm.cl. A is row-major: a product whose A is transposed has gemm_transpose before it.
+ * C [M, N] = epilogue(A [M, K] x B) on CPU devices, B [K, N] or, with b_transposed, stored as [N, K]. Parameters,
+ * epilogue, edges and tiles are those of gemm.cl. A is row-major: where A is stored transposed, gemm_transpose copies it
+ * first.
  *
- * Work-group: one work-item, group_rows rows of the columns of PANELS tiles, groups (ceil(M / group_rows) [+ 1 where
- * bias_gradient is not null], ceil(N / (PANELS * tile columns))). It packs PACKED_TERMS rows of those columns of B into
- * private memory, a panel a tile, where no row shares a cache set with the next; all its tiles pass over them, and until the
- * next such rows the sums wait in private memory, too. Two panels at once, because a row of B is often a page of its own;
- * where one of twice the rows holds all of K, one after the other, and no sum waits.
+ * Work-group: one work-item, group_rows rows of the columns of PANELS tiles; groups (ceil(M / group_rows) [+ 1 where
+ * bias_gradient is not null], ceil(N / (PANELS * tile columns))). A group packs PACKED_TERMS rows of those columns of B
+ * into private memory, a panel for each tile, in which no row shares a cache set with the next. All tiles of the group
+ * pass over the panels; until the next rows of B are packed, their sums wait in private memory, too. Two panels are
+ * packed at once, because a row of B is often a page of its own. Where one panel of twice the rows holds all of K, the
+ * panels are packed one after the other, and no sum waits.
  *
- * Compiled for CPU devices alone: others have no such private memory, and a compiler may refuse the whole program for it.
+ * Compiled for CPU devices alone: others have no such private memory, and their compiler may refuse the whole program for
+ * it.
  *
- * Reduction class: as gemm.cl, bit for bit: each sum runs over k in order with one fma a term.
- * Reference: dense's reference() in ops/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
+ * Reduction class: as gemm.cl, bit for bit: each sum runs over k in order with one fma a term. Reference: dense's
+ * reference() in layers/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
  */
 
-/* gemm.c knows them, too. Of 64 columns the panels are 128 KiB and the sums 264 KiB at most: within a second-level cache. */
+/* gemm.c has the same numbers. For 64 columns the panels are 128 KiB and the sums at most 264 KiB: both fit a second-
+ * level cache. */
 #define PANELS       2
 #define PACKED_TERMS 256
-#define PACKED_ROWS  528 /* of a group whose sums wait, at most; a multiple of every tile's rows */
+#define PACKED_ROWS  528 /* upper bound of the rows of a group whose sums wait; a multiple of every tile's rows */
 
 #define PAIRS_LOW(a, b)                                                                                       \
 	(float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
@@ -27,7 +31,7 @@
 	(float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
 #define PAIRS(x, y, a, b, low, high)                                                                          \
 	const float16 y##low = PAIRS_LOW(x##a, x##b), y##high = PAIRS_HIGH(x##a, x##b);
-/* Four times: numbers that lie 8 rows apart become neighbours. */
+/* Applied four times, RIFFLE transposes 16 x 16: each time, numbers that lie 8 rows apart become neighbours. */
 #define RIFFLE(x, y)                                                                                          \
 	PAIRS(x, y, 0, 8, 0, 1) PAIRS(x, y, 1, 9, 2, 3) PAIRS(x, y, 2, 10, 4, 5) PAIRS(x, y, 3, 11, 6, 7)     \
 	PAIRS(x, y, 4, 12, 8, 9) PAIRS(x, y, 5, 13, 10, 11) PAIRS(x, y, 6, 14, 12, 13) PAIRS(x, y, 7, 15, 14, 15)
@@ -36,7 +40,7 @@
 #define TO_PANEL(r)   put16(t##r, 0, to + r * to_stride);
 #define TO_STORED(r)  store16(t##r, 0, to + r * to_stride);
 
-/* 16 x 16 of `from` into `to` transposed; rows past the last are the last. */
+/* Transposes 16 x 16 numbers of `from` into `to`. Rows past the last repeat the last. */
 #define TRANSPOSE_TILE(name, target, TO)                                                                      \
 	void name(__global const stored *from, size_t stride, int last, target *to, size_t to_stride)         \
 	{                                                                                                     \
@@ -45,8 +49,8 @@
 TRANSPOSE_TILE(transpose_into_panel, __private float, TO_PANEL)
 TRANSPOSE_TILE(transpose_tile, __global stored, TO_STORED)
 
-/* B's rows k0 ... k0 + terms, columns j0 ... N at most -> panels [count, PACKED_TERMS, 16 * vectors]. Past the last column
- * stands what nobody uses. */
+/* Copies rows k0 ... k0 + terms of B, columns j0 ... N at most, into panels [count, PACKED_TERMS, 16 * vectors].
+ * Nobody uses what lies past the last column. */
 void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
 		 int count, float *panels)
 {
@@ -74,7 +78,7 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)
 
-/* Tiles of 64, 32 and 16 columns, and as many rows as there are registers for. */
+/* Tiles of 64, 32 and 16 columns. A tile has as many rows as there are registers for. */
 #define PACKED       gemm_packed_6x64
 #define TILE_ROWS    6
 #define TILE_VECTORS 4

@@ -9,8 +9,8 @@
  * same way, the tensors in order. Reference: reference_gradients() in tests/reference.h. Tolerance: 2^-20 relative.
  */
 
-/* G may be null: the penalties alone. A null: nothing accumulates. penalty_of [tensors] = {l1, l2}, null: none.
- * `share`: 1 / batches accumulated; limit 0: none. A NaN passes every comparison. */
+/* G null: the penalties alone. A null: nothing accumulates. penalty_of [tensors] = {l1, l2}, null: no penalties.
+ * `share`: 1 / batches accumulated; limit 0: no limit. A NaN passes every comparison. */
 GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global float *A, __global const uint4 *chunk,
 			    __global const float2 *penalty_of, __global float *chunk_penalty,
 			    __global float *chunk_square, int update, float share, float limit)
@@ -95,7 +95,7 @@ GRADIENTS scale_gradients(__global float *G, __global const uint4 *chunk, __glob
 		put16(get16(i, G) * s, i, G);
 }
 
-/* p -= p * decay but for the tensors that decays [tensors] says 0 of; decay = learning rate * weight decay. */
+/* p -= p * decay, except for tensors with 0 in decays [tensors]; decay = learning rate * weight decay. */
 GRADIENTS decay_weights(__global float *P, __global const uint4 *chunk, __global const float *decays, float decay,
 			__global const float *verdict)
 {

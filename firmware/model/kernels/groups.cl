@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work-groups of most kernels, and what a row or a group computes in a fixed order. */
+/* The sizes of most kernels' work-groups, and sums of a row or a group in a fixed order. */
 
 #define ELEMENT_GROUP 64
 #define ELEMENTS      __kernel __attribute__((reqd_work_group_size(ELEMENT_GROUP, 1, 1))) void
@@ -10,9 +10,10 @@
 #define GRADIENT_GROUP 64
 #define GRADIENTS      __kernel __attribute__((reqd_work_group_size(GRADIENT_GROUP, 1, 1))) void
 
-/* A kernel whose groups are of one item on CPU devices, where it then may be part of a chain (chain.cl): it begins with
- * SINGLE, or with a macro whose name ends so, has PLACE before its parameters, and asks place(0) and place(1) for what
- * get_global_id() says. In a program with chains it is a function. */
+/* A SINGLE kernel has groups of one item on CPU devices, where it may be a phase of a chain (chain.cl). Its definition
+ * begins with SINGLE, or with a macro whose name ends in SINGLE; it has PLACE before its parameters, and place(0) and
+ * place(1) in the place of get_global_id(). In a program with chains it is a function, which chain() calls.
+ * plan/kernel_table.c lists these kernels. */
 #ifdef CHAINED
 #define SINGLE_OF(group) void
 #define PLACE            uint place_0, uint place_1,
@@ -24,7 +25,7 @@
 #endif
 #define SINGLE SINGLE_OF(1)
 
-#define SIDE 16 /* of a group that has a tile of as many rows and columns */
+#define SIDE 16 /* side of a group that computes a tile of SIDE x SIDE */
 
 float row_max(__global const stored *x, int classes)
 {
@@ -43,7 +44,7 @@ float vector_sum(float16 x)
 	return (b.x + b.z) + (b.y + b.w);
 }
 
-/* All items get the sum. */
+/* Returns the sum of x over the group, to every item. */
 float group_sum(float x, __local float *part)
 {
 	float sum = 0;

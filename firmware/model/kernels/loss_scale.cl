@@ -28,7 +28,7 @@ GRADIENTS check_gradients(__global const float *G, uint vectors, __global uint *
 		bad[get_group_id(0)] = found > 0;
 }
 
-/* Adam's factor at update t = 1, 2, ...: sqrt(1 - beta_2^t) / (1 - beta_1^t) */
+/* Returns Adam's factor at update t = 1, 2, ...: sqrt(1 - beta_2^t) / (1 - beta_1^t) */
 float correction(float one_minus_beta_1, float one_minus_beta_2, float t)
 {
 	return sqrt(-expm1(t * log1p(-one_minus_beta_2))) / -expm1(t * log1p(-one_minus_beta_1));

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses, row by row over [rows, outputs]. Work-group: 16 rows, an item each unless said otherwise, sums over the
+ * Losses, row by row over [rows, outputs]. Work-group: 16 rows, an item a row unless said otherwise; sums over the
  * outputs in order.
- * Every kernel has the same arguments:
- *   z             logits where the last layer's softmax or sigmoid is part of the formula, else the outputs
+ *
+ * Every kernel has the same parameters:
+ *   z             logits where the formula contains the last layer's softmax or sigmoid, else the outputs
  *   whole, real   the label, one of them null: [rows, outputs], or with by_class whole [rows]
  *   empty         1 = the row has loss 0, no hit, gradient 0; may be null
- *   sample        [rows] what a row counts; may be null
- *   class_weight  what a row of a class counts; may be null
+ *   sample        [rows] sample weights; may be null
+ *   class_weight  weight of the rows of a class; may be null
  *   row_loss, row_hit (ROW_HIT | ROW_TOP | ROW_WRONG), dz (may be null): written
  *   scale         the loss scale, a factor of dz; null: 1
- *   weight        1 / valid rows, another one
- * A label that is no class, and of the cross-entropies one that is not within 0 .. 1: ROW_WRONG, and nothing else of
- * the row.
+ *   weight        1 / valid rows, another factor of dz
+ * A wrong label (no class; for a cross-entropy, a number not within 0 .. 1) sets ROW_WRONG and nothing else of the row.
+ *
  * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding an output).
  */
 
@@ -21,8 +22,8 @@
 		__global const float *sample, __global const float *class_weight
 #define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
 
-/* Rows of a work-item of the kernels that say LOSS_SINGLE, in groups of ROW_GROUP rows: all of them where a vector is
- * one instruction, as exp() and log() of 16 numbers take no longer than of one. */
+/* Rows of a work-item of LOSS_SINGLE kernels, in groups of ROW_GROUP rows. On a CPU an item takes all of them, because
+ * exp() and log() of a vector of 16 numbers take no longer than of one number. */
 #ifdef CPU_DEVICE
 #define LANE_ROWS  ROW_GROUP
 #define LOSS_SINGLE SINGLE
@@ -37,7 +38,7 @@ typedef float lanes;
 #define to_lanes(x, lane) (*(lane) = (x))
 #endif
 
-/* The row's label for output c. */
+/* Returns the row's label for output c. */
 float label_at(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs, int c)
 {
 	if (by_class)
@@ -45,7 +46,7 @@ float label_at(__global const long *whole, __global const float *real, int by_cl
 	return whole ? (float)whole[r * outputs + c] : real[r * outputs + c];
 }
 
-/* Whether the row has a label that is none; it has a class, or a number within 0 .. 1 for each output. */
+/* Returns whether the row's label is invalid. A label is a class, or a number within 0 .. 1 for each output. */
 bool is_wrong_row(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
 {
 	bool wrong = by_class && is_wrong_label(whole, real, r, outputs);
@@ -55,7 +56,7 @@ bool is_wrong_row(__global const long *whole, __global const float *real, int by
 	return wrong;
 }
 
-/* The class that the label says: its number, the first of the largest, or with one output 0 or 1. */
+/* Returns the class of the label: its number, the first of its largest numbers, or with one output 0 or 1. */
 long wanted_class(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
 {
 	int wanted = 0;
@@ -71,13 +72,13 @@ long wanted_class(__global const long *whole, __global const float *real, int by
 	return wanted;
 }
 
-/* What the row counts; of no class that has a weight: 1. */
+/* Returns the weight of the row; 1 for a class without a weight. */
 float row_weight(__global const float *sample, __global const float *class_weight, size_t r, long wanted, int classes)
 {
 	return (class_weight && wanted >= 0 && wanted < classes ? class_weight[wanted] : 1) * (sample ? sample[r] : 1);
 }
 
-/* z: the row's. `wanted` is within the outputs. */
+/* Returns the hits of a row with outputs z. `wanted` is one of the outputs. */
 uint class_hits(__global const stored *z, int outputs, int wanted, int top)
 {
 	int best = 0, above = 0;
@@ -89,7 +90,7 @@ uint class_hits(__global const stored *z, int outputs, int wanted, int top)
 	return (best == wanted ? ROW_HIT : 0) | (above < top ? ROW_TOP : 0);
 }
 
-/* One logit: is it above 0 where the label is 1? */
+/* Returns the hit of a row with one logit: whether it is above 0 exactly where the label is 1. */
 uint one_hit(float z, float label, int top)
 {
 	const bool hit = (z > 0 ? 1.0f : 0.0f) == label;
@@ -112,7 +113,7 @@ bool is_empty(__global const uchar *empty, size_t r)
 	return empty && empty[r];
 }
 
-/* The outputs of LANE_ROWS rows from r on, and their labels; behind the last row the last again. */
+/* Loads the outputs of LANE_ROWS rows from r on, or their labels. Past the last row it repeats the last. */
 lanes outputs_at(__global const stored *z, size_t r, int last, int outputs, int c)
 {
 	float lane[LANE_ROWS];

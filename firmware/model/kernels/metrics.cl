@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The end of a pass, one work-item: adds the batch to the metric sums and looks for numbers that are NaN or infinite.
- *   loss_sum [2] += row losses, as sum and compensation (Kahan); correct_sum, top_sum (may be null), rows_sum: exact
- *   integers, of row_hit's bits
- *   A penalty of the parameters, null: none, is part of each valid row's loss.
- *   fault [7] = {what, step, ...}, the first stays; what 0 = none
- *     1 = the loss; 2 = a parameter: {element}; 3 = a label, `whole` or `real`, that is not within 0 .. limit - 1: {row
- *     of the batch, row of the pass, the label's low and high words or its float, its element}; 4 = an id, see
- *     embedding.cl
- * `step` counts the steps before; fault's counts this one too, if it is a training step (chunks > 0).
- * chunk_fault [chunks] is what the optimizer's kernel left: 0, or 1 + index of a bad element of its chunk.
+ *   loss_sum [2] += row losses, as sum and compensation (Kahan)
+ *   correct_sum, top_sum (may be null), rows_sum: exact integers, counted from the bits of row_hit
+ *   penalty: of the parameters, a part of each valid row's loss; null: none
+ *   fault [7] = {what, step, ...}; the first fault stays; what 0 = none
+ *     1 = the loss
+ *     2 = a parameter: {element}
+ *     3 = a label, `whole` or `real`, that is not within 0 .. limit - 1: {row of the batch, row of the pass, the label's low
+ *         and high words or its float, its element}
+ *     4 = an id, see embedding.cl; 5 = the loss scale, see loss_scale.cl
+ * `step` counts the steps before this one; the step of a fault includes this one, if it is a training step (chunks > 0).
+ * chunk_fault [chunks] comes from the optimizer's kernel: 0, or 1 + the index of a bad element of the chunk.
  *
- * Reduction class: rows in chunks of ROW_CHUNK, then over the chunks. Reference: tests/reference.h. Tolerance: rows *
- * 2^-24 relative. The tests are on bits: integers, whatever the compiler may assume of floats.
+ * Reduction class: rows in chunks of ROW_CHUNK, then the chunks. Reference: tests/reference.h. Tolerance: rows * 2^-24
+ * relative. NaN is tested on bits, as integers, so that no assumption of a compiler about floats matters.
  */
 
 #define ROW_CHUNK 32

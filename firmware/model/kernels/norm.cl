@@ -49,7 +49,7 @@ ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, _
 	parts[2 * columns] = squares;
 }
 
-/* NORM_CHUNK parts become one (Chan, Golub, LeVeque, 1983); each of `in` stands for `tile` rows. */
+/* Merges NORM_CHUNK parts into one (Chan, Golub, LeVeque, 1983); each of the `in` parts stands for `tile` rows. */
 ELEMENTS merge_moments(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
 	const int c = get_global_id(0), group = get_global_id(1);
@@ -74,7 +74,8 @@ ELEMENTS merge_moments(__global const float *in, __global float *out, int rows, 
 	out[2 * columns] = squares;
 }
 
-/* saved; moving = moving * momentum + of the batch * (1 - momentum), the variance that of the batch itself, as Keras's. */
+/* Writes `saved`; moving = moving * momentum + (1 - momentum) * that of the batch. The variance is the batch's own, as
+ * Keras has it. */
 ELEMENTS batch_moments(__global const float *moments, __global float *saved, __global float *moving_mean,
 		       __global float *moving_variance, float momentum, float one_minus_momentum, float epsilon,
 		       int columns)
@@ -95,7 +96,7 @@ ELEMENTS batch_moments(__global const float *moments, __global float *saved, __g
 	}
 }
 
-/* saved, of statistics that are given: deviation = max(sqrt(variance + epsilon), least) */
+/* Writes `saved` from given statistics: deviation = max(sqrt(variance + epsilon), least) */
 ELEMENTS given_moments(__global const float *mean, __global const float *variance, __global float *saved, float epsilon,
 		       float least, int columns)
 {
@@ -143,7 +144,7 @@ ELEMENTS column_gradients(__global const stored *dy, __global const stored *x, _
 	sums[columns] = product;
 }
 
-/* The same with the moments of each row. */
+/* Sums of gradients over chunks of rows, normalized by the moments of each row. */
 ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __global const float *stats,
 		       __global float *sums, int rows, int outer, int columns)
 {
@@ -164,7 +165,7 @@ ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __gl
 	sums[columns] = product;
 }
 
-/* NORM_CHUNK parts become one; each of `in` stands for `tile` rows. */
+/* Merges NORM_CHUNK parts into one; each of the `in` parts stands for `tile` rows. */
 ELEMENTS merge_gradients(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
 	const int c = get_global_id(0), group = get_global_id(1);
@@ -181,7 +182,7 @@ ELEMENTS merge_gradients(__global const float *in, __global float *out, int rows
 	out[((size_t)group * 2 + 1) * columns + c] = product;
 }
 
-/* Either may be null. */
+/* gamma_gradient and beta_gradient may be null. */
 ELEMENTS norm_parameter_gradients(__global const float *sums, __global float *gamma_gradient,
 				  __global float *beta_gradient, int columns)
 {

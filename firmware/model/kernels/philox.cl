@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Philox4x32-10; model/graph/random.h says what is counted. Integer: no tolerance, tested against random.c bit for bit.
- */
+/* Philox4x32-10: model/graph/random.h says what the counters are. Integers, no tolerance: a test compares with
+ * random.c bit for bit. */
 
-/* A counter `s`, or 16 of them: its beginning, a round, its words. The low halves of the products for themselves: of 16 at
- * once that takes one instruction, not eight. */
+/* A counter `s`, or 16 counters at once: setup, a round, the words. The low halves of the products are computed apart
+ * from the high ones: for 16 at once that is one instruction, not eight. */
 #define COUNTER(s, uint_type) uint_type c0##s = column, c1##s = row + s, c2##s = step, c3##s = layer;
 #define ROUND(s, uint_type, to_ulong, to_uint)                                             \
 	{                                                                                  \
@@ -30,7 +29,7 @@ void philox1(uint column, uint row, uint step, uint layer, uint key_low, uint ke
 	WORDS(0)
 }
 
-/* 16 columns of two rows, 4 words each: one row's products are computed while the other waits for its own. */
+/* 16 columns of two rows, 4 words each: while the products of one row are computed, the other row uses its own. */
 #define PHILOX_ROWS 2
 void philox16(uint16 column, uint row, uint step, uint layer, uint key_low, uint key_high, uint16 *words)
 {
@@ -45,7 +44,7 @@ void philox16(uint16 column, uint row, uint step, uint layer, uint key_low, uint
 	WORDS(1)
 }
 
-/* Is column c of the row kept? */
+/* Returns whether dropout keeps column c of the row. */
 bool dropout_keeps(uint c, uint row, uint step, uint layer, uint key_low, uint key_high, uint threshold)
 {
 	uint words[4];

@@ -6,14 +6,14 @@
  *   average_pool: Y = sum / count of what p covers within the image
  * X, DX [rows, in, channels], Y, DY [rows, out, channels]. An item POOL_CHANNELS channels of a place of Y, backward of
  * DX, where it adds up the places that cover it in row-major order; `add` = 1 adds to what is there. Sums of Y: each row
- * of the window, then the rows. Reference: reference() in ops/pool.c. Tolerance: exact; average: numbers of the window *
+ * of the window, then the rows. Reference: reference() in layers/pool.c. Tolerance: exact; average: numbers of the window *
  * 2^-24.
  */
 
 #define POOL_CHANNELS   16
 #define POOL_PARAMETERS int rows, int channels, __global const struct window *g
 
-/* What an item has of [rows, height, width, channels]: `at` of height * width, channels c ... c + count - 1. */
+/* The share of an item in [rows, height, width, channels]: `at` counts height * width, channels c ... c + count - 1. */
 struct pool_item {
 	uint n, at;
 	int y, x, c, count;
@@ -33,13 +33,13 @@ struct pool_item pool_item(int channels, int height, int width)
 	return item;
 }
 
-/* The channels of an item at place (y, x) of its row. */
+/* Returns where the channels of an item begin at place (y, x) of its row. */
 size_t pool_at(const struct pool_item *item, int channels, int height, int width, int y, int x)
 {
 	return (((size_t)item->n * height + y) * width + x) * channels + item->c;
 }
 
-/* Which number of the image each of an item's channels has. */
+/* Loads, for each channel of an item, which number of the image was the largest. */
 int16 load_best(int count, __global const int *in)
 {
 	int lane[16] = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Row by row over [rows, classes]. Work-group: 16 items, one row each, sums over the classes in order.
- * References: softmax's reference() in ops/activation.c, categorical_crossentropy's in losses.c. Tolerance: 2^-20 relative
+ * References: softmax's reference() in layers/activation.c, categorical_crossentropy's in losses.c. Tolerance: 2^-20 relative
  * (exp: 3 ulp, and one rounding a class).
  */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of a training step share behind the gradients: faults of parameters, and whether the step counts. */
+/* Shared by the last kernels of a training step: faults of parameters, and whether the step counts. */
 
-#define FAULT_CHUNK_VECTORS 256 /* of a fault: see update.cl */
+#define FAULT_CHUNK_VECTORS 256 /* vectors that share an entry of chunk_fault: see update.cl */
 
-/* Exponents of 16 numbers; all ones is a NaN or an infinity. */
+/* The exponents of 16 numbers. All bits set: a NaN or an infinity. */
 #define EXPONENTS(x) (as_uint16(x) & 0x7f800000u)
 
-/* What loss_scale.cl says of the step, null: nothing is scaled. A step that is skipped changes nothing. */
+/* Returns whether loss_scale.cl skips the step, which then changes nothing. verdict null: nothing is scaled. */
 bool skips(__global const float *verdict)
 {
 	return verdict && verdict[0] == 0;

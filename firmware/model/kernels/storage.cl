@@ -9,7 +9,7 @@
  * 6e-8 absolute where binary16 ends.
  */
 
-/* vload16 and vstore16 of floats. PoCL's store in three pieces, of which no later load is forwarded. */
+/* vload16 and vstore16 of floats. PoCL makes three pieces of a vstore16, and no later load is forwarded from those. */
 #ifdef CPU_DEVICE
 typedef float16 float16_anywhere __attribute__((aligned(4)));
 #define PIECE16(space)                                                                                                \
@@ -76,7 +76,7 @@ typedef float stored;
 
 #endif
 
-/* The first `count` of 16 numbers; the others are 0. */
+/* Loads the first `count` of 16 numbers; the others are 0. */
 float16 load_some(int count, __global const stored *in)
 {
 	float lane[16] = { 0 };

@@ -9,7 +9,7 @@
 #define EPILOGUE_DROPOUT 4u
 #define EPILOGUE_MASK    8u
 #define EPILOGUE_ADD     16u
-#define EPILOGUE_WIDE    32u /* C is float, whatever is stored: a gradient of weights */
+#define EPILOGUE_WIDE    32u /* C is float32, whatever the type of activations: a gradient of weights */
 
 #define COLUMN_CHUNK 32
 
@@ -34,7 +34,7 @@ void store_lanes(float16 x, int count, __global float *out)
 		out[i] = lane[i];
 }
 
-/* At C + at, with EPILOGUE_WIDE of floats. */
+/* Stores 16 columns at C + at; with EPILOGUE_WIDE C is of floats. */
 void finish_lanes(float16 x, int columns, __global stored *C, size_t at, uint epilogue)
 {
 	if (epilogue & EPILOGUE_WIDE && columns >= 16)
@@ -45,7 +45,7 @@ void finish_lanes(float16 x, int columns, __global stored *C, size_t at, uint ep
 		store_some(x, columns, C + at);
 }
 
-/* The tile's rows go through the epilogue and out. */
+/* Passes the rows of a tile through the epilogue and stores them. */
 void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __global stored *C, int M, int N,
 		 uint epilogue, __global const float *bias, __global const stored *mask, float scale, uint threshold,
 		 uint layer, uint step, uint first_row, uint key_low, uint key_high)
@@ -78,7 +78,7 @@ void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __glo
 	}
 }
 
-/* Sums of B's columns j0 ... j0 + 16 * vectors. */
+/* Writes the sums of columns j0 ... j0 + 16 * vectors of B. */
 void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int K, __global float *sums)
 {
 	for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
@@ -99,7 +99,7 @@ void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int 
 	}
 }
 
-/* One element goes through the epilogue and out. */
+/* Passes an element through the epilogue and stores it. */
 void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint epilogue, __global const float *bias,
 		 __global const stored *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
 		 uint key_low, uint key_high)
@@ -148,7 +148,8 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 #define PUT2(r)    PUT(r, 0) PUT(r, 1)
 #define PUT4(r)    PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)
 
-/* What a group of gemm.cl does, whose tile has `rows` and `vectors` of 16 columns, and the macros that name its accumulators. */
+/* The body of a group of gemm.cl, whose tile has `rows` and `vectors` of 16 columns; the other arguments are macros
+ * that name its accumulators. */
 #define GEMM_GROUP(name, rows, vectors, OFFSETS, ZERO, LOAD, STEP, STORE, C_STORE)                              \
 	void name(int row_group, int column_group, GEMM_PARAMETERS)                                             \
 	{                                                                                                       \

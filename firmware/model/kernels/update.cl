@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optimizers over the whole parameter region: `vectors` float16 of parameters P, gradients G and slots of one layout.
- * Work-group: UPDATE_GROUP items, each UPDATE_RUN vectors in a row; both come with the build options (1 x 256 on a CPU
- * device, 64 x 1 elsewhere). Each leaves chunk_fault of its FAULT_CHUNK elements: 1 + index of the first that is NaN or
- * infinite after the update (tested on bits), else 0 stays.
- * References: reference() in optimizers.c. Tolerance: 2^-20 relative to the step (sqrt and division: 3 ulp).
+ * Optimizers over the whole parameter region: `vectors` float16 of parameters P, gradients G and slots, which have the
+ * same layout. Work-group: UPDATE_GROUP items, each takes UPDATE_RUN neighbouring vectors; build options set both (1 x
+ * 256 on a CPU device, 64 x 1 elsewhere). Each item sets the chunk_fault of its FAULT_CHUNK elements to 1 + the index of
+ * the first element that is NaN or infinite after the update, tested on bits; without such an element the entry stays 0.
+ * References: reference() in learn/adam.c and learn/sgd.c. Tolerance: 2^-20 relative to the step (sqrt and division: 3
+ * ulp).
  */
 
 #define UPDATE_SINGLE SINGLE_OF(UPDATE_GROUP)
 
-/* `most` is the largest of the exponents stored in vectors [first, end): look for the element only if it is bad. */
+/* Notes the first bad element. `most` is the largest of the exponents stored in vectors [first, end): search only if
+ * that is bad. */
 void note_fault(uint16 most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
 {
 	if (!any(most == 0x7f800000u))
@@ -20,7 +22,7 @@ void note_fault(uint16 most, __global const float *P, size_t first, size_t end, 
 			*chunk_fault = 1 + (uint)e;
 }
 
-/* Weight decay first, in every kernel: p -= p * decay, decay = learning rate * weight decay. */
+/* Every kernel applies weight decay first: p -= p * decay, decay = learning rate * weight decay. */
 
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
  * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
@@ -98,7 +100,7 @@ UPDATE_SINGLE sgd_momentum(PLACE __global float *P, __global const float *G, __g
 	note_fault(most, P, first, end, chunk_fault);
 }
 
-/* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. No fault that p has not had. */
+/* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. Notes no faults: a bad p has one already. */
 UPDATE_SINGLE average(PLACE __global float *P, __global float *A, uint vectors, float momentum, int replaces,
 	       __global const float *verdict)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window over images: struct window of model/plan/window.h, and where it lies. */
+/* A window over images: struct window of model/plan/window.h, and the places and numbers that it joins. */
 
-struct window {
-	int in[2], out[2], size[2], stride[2], dilation[2], before[2], apart[2];
-};
+#include "window_shape.h"
 
-/* The number that place `out` covers at `k` on a side, -1: padding. */
+/* Returns the number that place `out` covers at `k` on a side; -1: padding. */
 int window_source(__global const struct window *g, int side, int out, int k)
 {
 	const int at = out * g->stride[side] + k * g->dilation[side] - g->before[side];
@@ -14,7 +12,7 @@ int window_source(__global const struct window *g, int side, int out, int k)
 	return at >= 0 && i * g->apart[side] == at && i < g->in[side] ? i : -1;
 }
 
-/* Without dilation: numbers s0 ... s1 - 1 that place `out` covers. */
+/* Returns the numbers s0 ... s1 - 1 that place `out` covers, in a window without dilation. */
 int2 window_span(__global const struct window *g, int side, int out)
 {
 	const int at = out * g->stride[side] - g->before[side];
@@ -22,7 +20,7 @@ int2 window_span(__global const struct window *g, int side, int out)
 	return (int2)(max(0, at), min(g->in[side], at + g->size[side]));
 }
 
-/* Without dilation: places s0 ... s1 - 1 that cover number `in`. */
+/* Returns the places s0 ... s1 - 1 that cover number `in`, in a window without dilation. */
 int2 window_places(__global const struct window *g, int side, int in)
 {
 	const int end = in + g->before[side], stride = g->stride[side];

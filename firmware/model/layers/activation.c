@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of each element, and softmax, whose elements share a row. */
+/* Functions of each element, and softmax, which works on a row. */
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
 
@@ -142,8 +142,8 @@ static double leaky_slope(double x, double slope)
 }
 
 struct function {
-	const char *op, *forward, *backward; /* kernels */
-	bool by_output;                      /* backward reads y, else x */
+	const char *op, *forward, *backward; /* names of the kernels */
+	bool by_output;                      /* backward reads y; false: x */
 	double (*value)(double x, double parameter), (*slope)(double x, double parameter);
 };
 
@@ -265,13 +265,13 @@ static void gelu_export(struct export *out, const struct node *node)
 	export_binary(out, EXPORT_MULTIPLY, half.text, gate.text, export_output(out, node));
 }
 
-/* keras.layers.LeakyReLU's own default, and keras.activations.leaky_relu's. */
+/* Two defaults: that of keras.layers.LeakyReLU, and that of keras.activations.leaky_relu. */
 static const struct attribute_spec leaky_relu_attributes[] = {
 	[FUNCTION_PARAMETER] = { "negative_slope", ATTRIBUTE_IS_FLOAT, .hashed = true, .fallback = 0.3,
 				 .activation_fallback = 0.2, .min = 0, .max = 1e6 },
 };
 
-/* True: by tanh, as the paper's formula; false: by erf, Keras's default. */
+/* true: the formula with tanh, from the paper; false: the one with erf, Keras's default. */
 static const struct attribute_spec gelu_attributes[] = {
 	[FUNCTION_PARAMETER] = { "approximate", ATTRIBUTE_IS_BOOL, .hashed = true },
 };

@@ -70,7 +70,7 @@ static bool within(const struct attribute_spec *spec, double x)
 	return x >= spec->min && (spec->max_open ? x < spec->max : x <= spec->max);
 }
 
-/* One integer stands for all of a list whose length is fixed. */
+/* Reads a list of integers. A single integer stands for every item of a list of fixed length. */
 static bool take_integers(const struct attribute_spec *spec, const struct config_attribute *found,
 			  struct attribute *value)
 {
@@ -116,12 +116,12 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 	return false;
 }
 
-/* Of every layer that learns. */
+/* An attribute of every layer that learns. */
 static const struct attribute_spec trainable = { .key = "trainable",
 						 .kind = ATTRIBUTE_IS_BOOL,
 						 .fallback = 1 };
 
-/* Statistics of the data are not learnt. */
+/* Returns whether an op has a parameter to learn; statistics of the data are none. */
 static bool learns(const struct op *op)
 {
 	for (uint32_t i = 0; i < op->parameters; i++)
@@ -130,7 +130,7 @@ static bool learns(const struct op *op)
 	return false;
 }
 
-/* Of layers that take one; "linear" is none. */
+/* The attribute `activation`; "linear" means none. */
 static const struct attribute_spec *activation_spec(void)
 {
 	static const char *names[ACTIVATIONS_MAX + 1] = { "linear" };
@@ -163,11 +163,11 @@ static void note_unknown(const struct node *node, const struct config_attribute 
 		if (!node->op->parameter[i].state)
 			used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s_l1, %s_l2",
 						 node->op->parameter[i].name, node->op->parameter[i].name);
-	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed of %s: %s",
+	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed for %s: %s",
 		     found->key, node->op->name, allowed);
 }
 
-/* A wrong value leaves zeros. */
+/* Reads a value; a wrong one leaves zeros. */
 static void read_value(const struct attribute_spec *spec, const struct config_attribute *found,
 		       struct attribute *value, struct mistakes *mistakes)
 {
@@ -187,8 +187,8 @@ static struct attribute_spec penalty_spec(const char *key)
 	return (struct attribute_spec){ .key = key, .kind = ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e6 };
 }
 
-/* "kernel_l2" and the like, of every op with parameters: Keras's kernel_regularizer=L2(x). Returns whether it
- * is one. */
+/* Reads a penalty such as "kernel_l2", which every op with parameters has: Keras's kernel_regularizer=L2(x).
+ * Returns false where the key is none. */
 static bool read_penalty(struct node *node, const struct config_attribute *found, struct mistakes *mistakes)
 {
 	const struct attribute_spec spec = penalty_spec(NULL);
@@ -208,7 +208,7 @@ static bool read_penalty(struct node *node, const struct config_attribute *found
 	return false;
 }
 
-/* What is not the op's own. Returns whether it is of that kind. */
+/* Reads a key that is not the op's own. Returns false where the key is no common one. */
 static bool read_common(struct node *node, const struct config_attribute *found, struct mistakes *mistakes)
 {
 	struct attribute value = { 0 };

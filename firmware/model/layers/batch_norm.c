@@ -55,7 +55,7 @@ static void batch_norm_moments(struct plan *plan, const struct node *node, uint3
 			});
 }
 
-/* A frozen layer trains with what it keeps, as Keras's does. */
+/* A frozen layer uses its moving statistics in training, too, as Keras's does. */
 static void batch_norm_forward(struct plan *plan, const struct node *node, bool training)
 {
 	const uint32_t saved = norm_work(plan, node, "saved", 2);
@@ -89,7 +89,7 @@ static bool row_counts(const struct op_reference *r, const struct norm_view *vie
 	return !r->empty || !r->empty[row / view->outer];
 }
 
-/* Returns how many rows there are. */
+/* Returns the number of rows. */
 static uint64_t column_statistics(const struct op_reference *r, const struct norm_view *view, uint64_t c,
 				  double *ret_mean, double *ret_variance)
 {
@@ -120,7 +120,7 @@ static void column_forward(const struct op_reference *r, const struct norm_view 
 	}
 }
 
-/* `of` the rows that the statistics are of; 0: they were given. */
+/* `of`: the number of rows of the statistics; 0: they were given. */
 static void column_backward(const struct op_reference *r, const struct norm_view *view, uint64_t c,
 			    uint64_t of, const double *gamma)
 {

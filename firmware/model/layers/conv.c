@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What both rows have at the same places. */
+/* Indices that both rows share. */
 enum {
 	CONV_KERNEL_SIZE,
 	CONV_STRIDES,
@@ -88,7 +88,7 @@ static int conv_make(const struct graph *graph, const struct node *node, struct 
 	return 0;
 }
 
-/* Of a node whose shape is known to be right. */
+/* Returns the convolution of a node; its shape has been checked before. */
 static struct conv conv_of(const struct graph *graph, const struct node *node)
 {
 	struct conv conv = { 0 };
@@ -146,7 +146,7 @@ static void conv_backward(struct plan *plan, const struct node *node)
 
 /* ---- Reference: every pair of an input and an output number that a tap joins ---- */
 
-/* Whether tap (kh, kw) of place (h, w) lies within the image; *ret_at: its place there. */
+/* Returns whether tap (kh, kw) of place (h, w) lies within the image; *ret_at: where. */
 static bool source_of(const struct window *window, uint64_t place, uint64_t tap, uint64_t *ret_at)
 {
 	const int32_t y = window_source(window, 0, (int32_t)place / window->out[1],
@@ -158,7 +158,8 @@ static bool source_of(const struct window *window, uint64_t place, uint64_t tap,
 	return y >= 0 && x >= 0;
 }
 
-/* x at `at`, y at `place` of one row, and the kernel of one tap: y += x * kernel, or the gradients. */
+/* Joins x at `at` and y at `place` of one row by the kernel of one tap: y += x * kernel, or adds to the
+ * gradients. */
 static void join(const struct op_reference *r, const struct conv *conv, uint64_t x0, uint64_t y0,
 		 uint64_t tap)
 {

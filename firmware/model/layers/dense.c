@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers that are a matrix product. */
+/* The layer that is a matrix product. */
 #include "model/graph/random.h"
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
@@ -10,7 +10,7 @@
 
 enum { DENSE_UNITS, DENSE_USE_BIAS, DENSE_KERNEL_INITIALIZER, DENSE_BIAS_INITIALIZER };
 enum { DENSE_KERNEL, DENSE_BIAS };
-/* The kernel as products read it. */
+/* Name of the copy of the kernel in the type of activations. */
 #define DENSE_STORED "kernel_stored"
 
 static const struct attribute_spec dense_attributes[] = {
@@ -76,7 +76,7 @@ static void dense_backward_input(struct plan *plan, const struct node *node, uin
 		gemm_emit(plan, &gemm);
 }
 
-/* The two launches side by side, as fusion wants them. */
+/* The two launches are neighbours: fusion looks for that. */
 static void dense_backward_parameters(struct plan *plan, const struct node *node, uint64_t in, uint64_t units)
 {
 	const struct tensor *output = output_of(plan, node);
@@ -114,7 +114,7 @@ static void dense_backward(struct plan *plan, const struct node *node)
 	dense_backward_input(plan, node, in, units);
 }
 
-/* As the last dimension sees it. */
+/* Sizes of the product: all dimensions but the last are rows. */
 struct product {
 	const double *x, *w, *bias, *dy;
 	uint64_t rows, in, units;

@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of kernels/embedding.cl. */
+/* kernels/embedding.cl has the same numbers. */
 #define EMBEDDING_GROUP 16u
 #define BLOCK           16u
 #define DIGITS          256u
 
-/* Places that one work-item sorts, and that it looks at for first ones of an id. */
+/* Ids that a work-item sorts, and ids that it looks through for the first of each. */
 #define SORT_CHUNK(cpu)   ((cpu) ? 1024u : 64u)
 #define GRADIENT_RUN(cpu) ((cpu) ? 64u : 1u)
 
@@ -96,7 +96,7 @@ uint32_t embedding_wrong(struct plan *plan, const struct node *node)
 	return work(plan, node, "wrong", 1, true);
 }
 
-/* Work-items that take `run` places each. */
+/* Returns work-items that take `run` ids each. */
 static struct extent per_place(const struct embedding_sizes *size, uint64_t run)
 {
 	return (struct extent){ .per_row = size->per_row, .tile = EMBEDDING_GROUP * run };
@@ -115,7 +115,8 @@ void embedding_emit_wrong(struct plan *plan, const struct node *node, uint32_t w
 			});
 }
 
-/* What the gradient is made with: ids and sources, twice for the passes of the sort. */
+/* Scratch of the gradient: ids and their sources, twice, because each pass of the sort moves them from one to
+ * the other. */
 struct sorted {
 	uint32_t key[2], source[2], count, digits, passes;
 };
@@ -165,7 +166,8 @@ static void emit_sort(struct plan *plan, const struct embedding_sizes *size, con
 	}
 }
 
-/* Penalties and accumulation write gradients of rows that no id names. */
+/* Returns whether the gradient has other rows than those of the batch's ids: penalties and accumulation write
+ * all rows. */
 static bool all_is_written(const struct graph *graph, const struct tensor *table)
 {
 	return table->l1 > 0 || table->l2 > 0 || graph->config->optimizer.gradient_accumulation_steps > 1;
@@ -188,7 +190,7 @@ static void emit_clear(struct plan *plan, const struct node *node, const struct 
 		plan_emit(plan,
 			  &(struct launch){
 				  .kernel = "embedding_clear",
-				  /* The step before may have had all rows. */
+				  /* The step before may have written as many rows as a full batch has ids. */
 				  .groups = { { .constant = plan->graph->batch_rows * size->per_row,
 						.tile = EMBEDDING_GROUP * run } },
 				  ARGUMENTS(IN(sorted->key[sorted->passes % 2]), IN(sorted->count),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What embedding and embedding_bag share: both look up rows of a table by number. See kernels/embedding.cl.
+ * Shared by embedding and embedding_bag: both look up rows of a table by number. See kernels/embedding.cl.
  */
 #pragma once
 

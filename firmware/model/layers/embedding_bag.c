@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row of all ids of a ragged row. */
+/* One row of output for all ids of a ragged row. */
 #include "model/layers/embedding.h"
 
 #include <math.h>
@@ -66,8 +66,8 @@ static struct export_inner_name whole(struct export *out, const struct node *nod
 	return name;
 }
 
-/* What the bag's graph is made of: names of int64 constants, and of the splits without the first and the
- * last. */
+/* Names of the values from which the bag's export is made: int64 constants, and the splits without the first
+ * and without the last. */
 struct bag {
 	struct export_inner_name zero, one, zero_list, one_list, last, behind, column, begins, ends;
 };
@@ -98,8 +98,8 @@ static struct bag bag_parts(struct export *out, const struct node *node, const c
 	return bag;
 }
 
-/* Of each value the row that it is of, [n, 1]: how many rows end at it or before, which a sum of marks at the
- * ends tells; behind the last split it is the number of rows. */
+/* Exports, for each value, the row that it belongs to, [n, 1]: the number of rows that end at it or before
+ * it, as a running sum of marks at the ends. After the last split it is the number of rows. */
 static struct export_inner_name bag_rows(struct export *out, const struct node *node, const struct bag *bag,
 					 const char *values)
 {
@@ -122,7 +122,7 @@ static struct export_inner_name bag_rows(struct export *out, const struct node *
 	return part_of(out, node, i64, EXPORT_RESHAPE, ended.text, bag->column.text, NULL, "row_of");
 }
 
-/* Rows of the table added up, with one row more for what is behind the last split. */
+/* Exports the sums of rows of the table, with one more row for the values after the last split. */
 static struct export_inner_name bag_sums(struct export *out, const struct node *node, const struct bag *bag,
 					 const char *values, const char *splits)
 {
@@ -148,7 +148,7 @@ static struct export_inner_name bag_sums(struct export *out, const struct node *
 		       found.text, "sums");
 }
 
-/* What a row's sum is divided by, [rows, 1]: max(n, 1) = 1 + relu(n - 1), or its root. */
+/* Exports the divisor of each row's sum, [rows, 1]: max(n, 1) = 1 + relu(n - 1), or its root. */
 static struct export_inner_name bag_counts(struct export *out, const struct node *node, const struct bag *bag)
 {
 	const struct export_inner_name ids = part_of(out, node, DTYPE_I64, EXPORT_SUBTRACT, bag->ends.text,

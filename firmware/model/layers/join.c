@@ -19,10 +19,10 @@ static int refuse_shape(const struct graph *graph, const struct node *node, uint
 
 struct block {
 	uint32_t tensor;
-	uint64_t stride, at; /* elements */
+	uint64_t stride, at; /* in elements */
 };
 
-/* `per_row` rows of `columns` for each row of the batch. */
+/* Copies `per_row` rows of `columns` for each row of the batch. */
 static void copy_columns(struct plan *plan, const struct block *from, const struct block *to, bool add,
 			 uint64_t per_row, uint64_t columns)
 {
@@ -92,7 +92,7 @@ static void add_reference(const struct op_reference *r)
 	}
 }
 
-/* x0 + x1, then one after the other. */
+/* Adds x0 + x1, then each further input. */
 static void add_export(struct export *out, const struct node *node)
 {
 	struct export_inner_name sum = { "" };
@@ -129,7 +129,7 @@ static const struct attribute_spec concatenate_attributes[] = {
 			       .min = -(double)CONFIG_SHAPE_MAX, .max = CONFIG_SHAPE_MAX },
 };
 
-/* Index into shape[]; the tensor's rank where there is no such axis. */
+/* Returns the axis as an index into shape[]; the tensor's rank where there is no such axis. */
 static uint32_t axis_of(const struct node *node, const struct tensor *tensor)
 {
 	const int64_t axis = node->attribute[CONCATENATE_AXIS].i,
@@ -159,7 +159,7 @@ static int concatenate_shape(const struct graph *graph, const struct node *node,
 	return 0;
 }
 
-/* An input as columns of the output: a row of it is `outer` rows of `columns`. */
+/* An input as a block of columns of the output: each row of the batch has `outer` rows of `columns`. */
 struct part {
 	uint64_t outer, columns, stride, at;
 };

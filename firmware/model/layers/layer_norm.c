@@ -22,7 +22,7 @@ static const struct parameter_spec layer_norm_parameters[] = {
 	[NORM_BETA] = { "beta", LAYER_BETA_INITIALIZER, .only_if = LAYER_CENTER, .shape = { INPUT_LAST } },
 };
 
-/* Mean and 1 / deviation of each row. */
+/* Appends the launch for mean and 1 / deviation of each row. */
 static uint32_t row_statistics(struct plan *plan, const struct node *node)
 {
 	const struct tensor shape = { .rank = 2,
@@ -130,7 +130,7 @@ static void layer_norm_reference(const struct op_reference *r)
 	}
 }
 
-/* The mean over the last dimension, which stays. */
+/* Exports the mean over the last dimension, which stays with size 1. */
 static struct export_inner_name export_mean(struct export *out, const struct node *node, const char *of,
 					    const char *part)
 {

@@ -20,7 +20,7 @@ uint32_t norm_work(struct plan *plan, const struct node *node, const char *name,
 
 /* ---- The tree ---- */
 
-/* What one item of the tree of sums takes together: NORM_CHUNK of kernels/norm.cl. */
+/* Numbers that a work-item of the tree adds up: NORM_CHUNK of kernels/norm.cl. */
 #define NORM_CHUNK 64u
 
 static uint64_t divide_up(uint64_t n, uint64_t by)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What batch_norm, layer_norm and normalization share. They see their input as kernels/norm.cl does: [n,
+ * Shared by batch_norm, layer_norm and normalization. They see their input as kernels/norm.cl does: [n,
  * columns], where columns is the last dimension and n all others together.
  */
 #pragma once

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* (x - mean) / max(sqrt(variance), 1e-7), of statistics that adapt.h makes, or that are loaded. */
+/* (x - mean) / max(sqrt(variance), 1e-7), with statistics of the data: adapt.h computes them, or a file or
+ * the configuration gives them. */
 #include "model/layers/norm.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ enum { NORMALIZATION_MEAN, NORMALIZATION_VARIANCE };
 /* keras.config.epsilon() */
 #define NORMALIZATION_LEAST 1e-7
 
-/* Numbers for all columns. */
+/* One mean and one variance for all columns. */
 static const struct attribute_spec normalization_attributes[] = {
 	[NORMALIZATION_MEAN] = { "mean", ATTRIBUTE_IS_FLOAT, .min = -1e30, .max = 1e30 },
 	[NORMALIZATION_VARIANCE] = { "variance", ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e30 },

@@ -33,14 +33,14 @@ struct attribute_spec {
 	bool hashed;                /* part of the graph's hash: changes what a checkpoint means */
 	bool max_open;              /* `max` itself is not allowed */
 	double fallback;            /* value when the key is absent */
-	double activation_fallback; /* the same for an op that a layer's `activation` names; 0: `fallback` */
+	double activation_fallback; /* default for an op that a layer's `activation` names; 0: `fallback` */
 	const char *fallback_name;
 	double min, max;               /* allowed numbers */
 	const char *const *names;      /* allowed names, NULL-terminated */
 	uint32_t items_min, items_max; /* number of items allowed in a list */
 };
 
-/* What a dimension of a parameter is. */
+/* Sources of a parameter's dimension. */
 enum dimension_kind { DIM_END, DIM_INPUT_LAST, DIM_OUTPUT_LAST, DIM_ATTRIBUTE };
 struct dimension {
 	enum dimension_kind kind;
@@ -62,7 +62,7 @@ struct dimension {
 struct parameter_spec {
 	const char *name;
 	int initializer;     /* index of the attribute that names the initializer */
-	const char *initial; /* this initializer, whatever attributes say; NULL: the attribute's */
+	const char *initial; /* fixed initializer, whatever attributes say; NULL: the attribute's */
 	int only_if;         /* index of the BOOL attribute that switches the parameter on, or -1 */
 	bool state;          /* not learnt: written by the layer's forward pass of training, or loaded */
 	struct dimension shape[CONFIG_SHAPE_MAX];

@@ -12,7 +12,7 @@ enum { POOL_SIZE, POOL_STRIDES, POOL_PADDING };
 static const struct attribute_spec pool_attributes[] = {
 	[POOL_SIZE] = { "pool_size", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 2, .min = 1,
 			.max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
-	/* 0, which nobody can ask for: as pool_size. */
+	/* 0, which the configuration cannot give, means: pool_size. */
 	[POOL_STRIDES] = { "strides", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 0, .min = 1,
 			   .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
 	[POOL_PADDING] = { "padding", ATTRIBUTE_IS_NAME, .hashed = true, .names = window_paddings,
@@ -37,7 +37,7 @@ static bool is_max(const struct node *node)
 	return node->op == &op_max_pooling2d || node->op == &op_global_max_pooling2d;
 }
 
-/* A global one's window is the image. */
+/* Makes the window of a layer; that of a global one is the whole image. */
 static int pool_make(const struct graph *graph, const struct node *node, struct window *ret_window,
 		     struct error *err)
 {
@@ -55,7 +55,7 @@ static int pool_make(const struct graph *graph, const struct node *node, struct 
 	return window_make(input, &keys, ret_window, err);
 }
 
-/* Of a node whose shape is known to be right. */
+/* Returns the window of a node; its shape has been checked before. */
 static struct window pool_of(const struct graph *graph, const struct node *node)
 {
 	struct window window = { 0 };
@@ -84,7 +84,7 @@ static int pool_shape(const struct graph *graph, const struct node *node, struct
 	return 0;
 }
 
-/* Which number was the largest: forward leaves it for backward. */
+/* Returns scratch in which forward notes, for backward, which number was the largest. */
 static uint32_t best_of(struct plan *plan, const struct node *node)
 {
 	struct tensor shape = *output_of(plan, node);
@@ -93,7 +93,7 @@ static uint32_t best_of(struct plan *plan, const struct node *node)
 	return plan_work(plan, node, "best", &shape);
 }
 
-/* A work-item POOL_CHANNELS channels of a place. */
+/* A work-item computes POOL_CHANNELS channels of a place. */
 #define POOL_CHANNELS 16u
 static struct extent per_place(int32_t height, int32_t width, uint64_t channels)
 {
@@ -154,13 +154,13 @@ static void pool_backward(struct plan *plan, const struct node *node)
 
 /* ---- Reference ---- */
 
-/* One number of y: its place and channel in a row, and what it covers. */
+/* A number of y: its place and channel in a row, and the part of the image that it covers. */
 struct place {
 	const struct window *window;
 	uint64_t channels, place, channel;
 };
 
-/* Where in a row of x the number is that tap `t` covers; false: padding. */
+/* Finds where in a row of x the number lies that tap `t` covers; false: padding. */
 static bool covers(const struct place *p, uint64_t t, uint64_t *ret_at)
 {
 	const struct window *window = p->window;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rows of the table of layers share. Each file here defines rows `const struct op op_NAME`; table.c
- * lists them. */
+/* Shared by the rows of the table of layers. Each file of this folder defines rows `const struct op op_NAME`;
+ * table.c lists them. */
 #pragma once
 
 #include "model/export/export_ops.h"

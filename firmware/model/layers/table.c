@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One a line: */
+/* A row a line: */
 /* clang-format off */
 #define OPS(row) \
 	row(dense) \

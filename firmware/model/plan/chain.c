@@ -11,15 +11,16 @@
 #define VALUES      (ARGUMENT_AVERAGE_REPLACES - ARGUMENT_ROWS + 1u)
 #define BASE_BATCH  ((uint32_t)ARENA_MAX)
 
-/* A launch that touches so many numbers takes far longer than it costs, and so may one of its groups, for
- * which others would wait. */
+/* A launch on more numbers than this is a chain by itself: it takes far longer than a wake-up costs, and a
+ * single group of it may take so long that the other threads would wait for it in vain. */
 #define LARGE_NUMBERS (UINT64_C(1) << 20)
 
 static_assert(CHAIN_ARGUMENTS == PLAN_ARGUMENTS_MAX && CHAIN_ALIGN == TENSOR_ALIGN && VALUES == 10,
 	      "kernels/chain.cl has these numbers");
 static_assert(sizeof(struct chain_phase) == 8 + 64 + 192 && sizeof(struct chain) == 256, "no padding");
 
-/* A kernel's number: FNV-1a of its name. Two alike would be two equal cases, which do not compile. */
+/* Returns the number of a kernel: the FNV-1a hash of its name. Two kernels with the same number would be two
+ * equal cases of a switch, which does not compile. */
 static uint32_t number_of(const char *kernel)
 {
 	uint32_t hash = 2166136261u;
@@ -29,9 +30,9 @@ static uint32_t number_of(const char *kernel)
 	return hash;
 }
 
-/* ---- What a chain says of its phases ---- */
+/* ---- The description of the phases ---- */
 
-/* The batch's tensors that phases name: arguments of the chain. */
+/* The batch's tensors that phases name. They have no fixed buffer, so each is an argument of the chain. */
 struct batch {
 	uint32_t tensors, tensor[CHAIN_BATCH];
 };
@@ -41,7 +42,7 @@ static bool is_of_batch(const struct graph *graph, const struct argument *argume
 	return argument_is_tensor(argument) && graph_at(graph, argument->tensor)->arena == ARENA_BATCH;
 }
 
-/* Its place among them, where it is put if it is new; CHAIN_BATCH: there is no room. */
+/* Returns the index of a tensor in the list, and adds it if it is new; CHAIN_BATCH: the list is full. */
 static uint32_t place_of(struct batch *batch, uint32_t tensor)
 {
 	for (uint32_t i = 0; i < batch->tensors; i++)
@@ -61,8 +62,8 @@ static bool fits(const struct graph *graph, const struct launch *launch, struct 
 	return true;
 }
 
-/* An argument as two numbers: which base and the offset there, or which value, value 0 being 1, times what.
- */
+/* Describes an argument as two numbers: base and offset of a tensor, or index and factor of a value. Value 0
+ * is 1, for constants. */
 static chain_argument told(const struct graph *graph, const struct argument *argument, struct batch *batch)
 {
 	if (is_of_batch(graph, argument))
@@ -96,7 +97,7 @@ static void tell_phase(const struct graph *graph, const struct launch *launch, s
 		phase->argument[i] = told(graph, &launch->argument[i], batch);
 }
 
-/* ---- Making them ---- */
+/* ---- Making chains ---- */
 
 static int tell(const struct graph *graph, struct gpu *gpu, const struct launch *phase, uint32_t phases,
 		struct batch *batch, struct gpu_buffer **ret_buffer, struct error *err)
@@ -152,7 +153,7 @@ static bool is_large(const struct graph *graph, const struct launch *launch)
 	return numbers > LARGE_NUMBERS;
 }
 
-/* How many launches from the first on are phases of one chain. */
+/* Returns how many launches, from the first on, are phases of one chain. */
 static uint32_t length(const struct graph *graph, const struct launch *first, uint32_t launches,
 		       struct batch *batch)
 {
@@ -194,7 +195,7 @@ int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const aren
 	return r;
 }
 
-/* ---- For the program ---- */
+/* ---- The cases of the program ---- */
 
 static bool is_float(enum argument_kind kind)
 {
@@ -217,7 +218,7 @@ static void put_case(FILE *text, const struct launch *launch)
 	(void)fprintf(text, "); break;");
 }
 
-/* Whether a launch before this one, of one of the plans, has the kernel, too. */
+/* Returns whether an earlier launch, of one of the plans, has the same kernel. */
 static bool is_known(const struct plan *const *plan, const struct launch *launch)
 {
 	for (;; plan++)
@@ -231,7 +232,7 @@ static bool is_known(const struct plan *const *plan, const struct launch *launch
 		}
 }
 
-/* The cases of a plan; true when it has a chain. */
+/* Writes the cases of a plan that are not written yet. Returns whether the plan has a chain. */
 static bool put_cases(FILE *text, const struct plan *const *all, const struct plan *plan)
 {
 	bool chained = false;

@@ -4,7 +4,7 @@
 #include "model/plan/gemm.h"
 #include "model/plan/storage.h"
 
-/* Arguments behind those of every GEMM. */
+/* Parameters after those of every GEMM. */
 enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -12,7 +12,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* What CPU kernels read where padding is. */
+/* Returns a row of zeros, which CPU kernels read in the place of padding. */
 static uint32_t zeros(struct plan *plan, const struct conv *conv)
 {
 	const uint64_t most = conv->channels > conv->filters ? conv->channels : conv->filters;
@@ -21,7 +21,8 @@ static uint32_t zeros(struct plan *plan, const struct conv *conv)
 			 &(struct tensor){ .dtype = plan->graph->storage, .rank = 1, .shape = { most } });
 }
 
-/* `gemm` with k = channels of A, one place a row. */
+/* Appends a convolution as the product `gemm`, with k = channels of A and a row for each place of the window.
+ */
 static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm, uint32_t window)
 {
 	struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->conv);
@@ -46,7 +47,7 @@ void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t 
 	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "window", &conv->window));
 }
 
-/* [taps, channels, filters] -> [taps from the last, filters, channels] */
+/* Appends the flip of the kernel: [taps, channels, filters] -> [taps from the last, filters, channels]. */
 static uint32_t emit_flipped(struct plan *plan, const struct conv *conv, uint32_t kernel)
 {
 	const uint64_t taps = window_taps(&conv->window);
@@ -81,9 +82,9 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "mirrored", &mirrored));
 }
 
-/* ---- Gradients of kernel and bias: a part a chunk of images, then the sum of the parts ---- */
+/* ---- Gradients of kernel and bias: a sum for each chunk of images, then the sum of the chunks ---- */
 
-/* A part is [taps, tap_rows >= channels, columns >= filters], and a row of dbias behind it. */
+/* The sum of a chunk is [taps, tap_rows >= channels, columns >= filters], then a row for dbias. */
 struct parts {
 	uint64_t taps, channels, filters, tap_rows, columns;
 	uint64_t chunks, images; /* of each chunk */
@@ -127,7 +128,7 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 			       .filters = conv->filters,
 			       .tap_rows = plan->cpu ? round_up(conv->channels, tile->rows) : conv->channels,
 			       .columns = round_up(conv->filters, tile->columns) };
-	/* A CPU's work-group takes a tap of a chunk, any other a tile of a chunk's part. */
+	/* A work-group of a CPU makes a tap of a chunk, any other a tile of a chunk's sum. */
 	const uint64_t groups = plan->cpu ? taps + 1 : (taps * conv->channels + tile->rows) / tile->rows;
 
 	make_parts(plan, conv->node, &parts);
@@ -144,7 +145,7 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 
 /* ---- Depthwise ---- */
 
-/* A work-item a number of `to`. */
+/* Appends a depthwise kernel, one work-item a number of its output. */
 static void emit_depthwise(struct plan *plan, const struct conv *conv, const char *name, uint64_t numbers,
 			   uint32_t window, const struct argument tensors[static 3], bool add)
 {
@@ -175,7 +176,7 @@ void conv_emit_depthwise_input_gradient(struct plan *plan, const struct conv *co
 		       window_tensor(plan, conv->node, "mirrored", &mirrored), tensors, add);
 }
 
-/* Its parts are those of one channel and all filters. */
+/* The sums of the chunks are those of one channel and all filters. */
 void conv_emit_depthwise_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 					 uint32_t dkernel, uint32_t dbias)
 {

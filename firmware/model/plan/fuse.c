@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fusion: one pass over the launches, in this order, so that each rule finds what the one before left.
+ * The rules of fusion, in this order, because each rule looks for what the rule before leaves. "A -> t" is a
+ * launch that makes t.
  *
- * - dropout (gradient), relu_backward: relu_backward by the dropout's output, which is > 0 where both let
- * through
+ * - dropout (of a gradient), relu_backward: one relu_backward by the output of the dropout, which is > 0
+ *   where both let the gradient through
  * - GEMM -> z, bias_add z: GEMM with bias
- * - GEMM -> t, relu or dropout t -> u: GEMM -> u, where nobody else reads t
+ * - GEMM -> t, relu or dropout t -> u: GEMM -> u, where nothing else reads t
  * - GEMM -> dy, relu_backward dy, y -> dx: GEMM -> dx with mask y
  * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
  * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch of both, where dw has one tile of columns (CPU devices)
@@ -26,7 +27,7 @@ static bool is_gemm(const struct launch *launch)
 	return launch->kernel && gemm_is(launch);
 }
 
-/* How many launches read or write a tensor. */
+/* Returns how many arguments of all launches are a tensor. */
 static uint32_t uses(const struct plan *plan, uint32_t tensor)
 {
 	uint32_t count = 0;
@@ -41,7 +42,7 @@ static uint32_t uses(const struct plan *plan, uint32_t tensor)
 	return count;
 }
 
-/* The launch before `before` that writes the tensor. */
+/* Returns the last launch before index `before` that writes a tensor. */
 static struct launch *writer(const struct plan *plan, uint32_t before, uint32_t tensor)
 {
 	while (before-- > 0) {
@@ -61,7 +62,7 @@ static void remove_launch(struct launch *launch)
 	launch->kernel = NULL;
 }
 
-/* dropout(dU -> dT); relu_backward(dT, y = T -> dx), where U = dropout(T). */
+/* Joins dropout(dU -> dT) and relu_backward(dT, y = T -> dx), where U = dropout(T). */
 static void fuse_masks(struct plan *plan, uint32_t at)
 {
 	struct launch *relu = &plan->launch[at], *gradient, *forward = NULL;
@@ -102,8 +103,8 @@ static void fuse_bias(struct plan *plan, uint32_t at)
 	remove_launch(bias);
 }
 
-/* The GEMM that makes `tensor`, if only it and one reader use the tensor and no later epilogue is on it yet.
- */
+/* Returns the GEMM that makes `tensor`, if one reader alone uses the tensor and the GEMM has no epilogue
+ * besides `flags_before`; else NULL. */
 static struct launch *producer(const struct plan *plan, uint32_t at, uint32_t tensor, uint32_t flags_before)
 {
 	struct launch *gemm = writer(plan, at, tensor);
@@ -136,7 +137,7 @@ static void fuse_dropout(struct plan *plan, uint32_t at)
 	if (!is(dropout, "dropout") || argument[DROPOUT_ADD].i)
 		return;
 	gemm = producer(plan, at, argument[DROPOUT_X].tensor, EPILOGUE_BIAS | EPILOGUE_RELU);
-	/* Dropout counts the batch's rows, a GEMM's epilogue those of its matrix. */
+	/* Dropout counts rows of the batch, an epilogue rows of the matrix: they must be the same rows. */
 	if (!gemm || gemm->argument[GEMM_N].i != argument[DROPOUT_COLUMNS].i)
 		return;
 	add_epilogue(gemm, EPILOGUE_DROPOUT);
@@ -185,7 +186,7 @@ static void fuse_column_sums(struct plan *plan, uint32_t at)
 	remove_launch(sums);
 }
 
-/* The launch before one, but for those that moved into others. */
+/* Returns the launch before an index, without those that have moved into others. */
 static struct launch *launch_before(const struct plan *plan, uint32_t at)
 {
 	while (at-- > 0)
@@ -199,7 +200,8 @@ static bool has_only(const struct launch *gemm, uint32_t flags)
 	return !(gemm->argument[GEMM_EPILOGUE].u & ~flags);
 }
 
-/* A launch is a few microseconds, in which the second of two small ones could have run beside the first. */
+/* Joins two small launches: a launch costs a few microseconds, and in one launch the groups of both run side
+ * by side. */
 static void fuse_gradients(struct plan *plan, uint32_t at)
 {
 	struct launch *dx = &plan->launch[at], *dw = launch_before(plan, at);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Wide tiles use each value of A more often; narrow ones waste fewer lanes on a narrow C. */
+/* A wide tile uses each value of A more often; a narrow tile wastes fewer lanes on a narrow C. */
 static const struct gemm_tile cpu_tiles[] = {
 	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
 	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
@@ -12,19 +12,19 @@ static const struct gemm_tile cpu_tiles[] = {
 static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NULL, "conv_16x16",
 					   "conv_kernel_16x16", 16,           16 };
 
-/* An operand of so many numbers does not stay in a core's caches while rows of tiles pass over it. */
+/* An operand of this many numbers does not stay in a core's caches while rows of tiles pass over it. */
 #define PACKED_NUMBERS (UINT64_C(1) << 18)
-/* Fewer rows do not use a packed panel often enough. */
+/* With fewer rows, a packed panel is not used often enough to pay for packing. */
 #define PACKED_ROWS_MIN 48u
-/* Of kernels/gemm_packed.cl: tiles side by side in a group, the most of K that needs no sums to wait, and how
- * many rows a group makes at most with such sums, and without. */
+/* kernels/gemm_packed.cl has the same numbers: tiles side by side in a group; the largest K for which no sums
+ * must wait; rows of a group at most where sums wait, and where none do. */
 #define PANELS               2u
 #define PACKED_TERMS_AT_ONCE 512u
 #define PACKED_ROWS_MAX      528u
 #define PACKED_ROWS_AT_ONCE  1056u
-/* As many work-groups as there may be cores, a few times. */
+/* Work-groups to aim at: a few times the number of cores. */
 #define PACKED_GROUPS 16u
-/* Of the kernel that copies a transposed A. */
+/* Tile of the kernel that copies a transposed A. */
 #define TRANSPOSE_TILE 16u
 
 const struct gemm_tile *gemm_tile(bool cpu, uint64_t n)
@@ -53,13 +53,13 @@ static struct argument size_of(uint64_t constant, uint64_t times)
 	return (struct argument)INT(constant);
 }
 
-/* Of m or k in a whole batch. */
+/* Returns m or k for a whole batch. */
 static uint64_t whole(const struct plan *plan, const struct gemm *gemm, uint64_t size)
 {
 	return size == GEMM_ROWS ? plan->graph->batch_rows * per_row(gemm) : size;
 }
 
-/* A gradient of weights. */
+/* Returns EPILOGUE_WIDE for a gradient of weights, which is float32 whatever activations are. */
 static uint32_t wide(const struct plan *plan, const struct gemm *gemm)
 {
 	return graph_at(plan->graph, gemm->c)->dtype == plan->graph->storage ? 0 : EPILOGUE_WIDE;
@@ -103,7 +103,7 @@ static bool is_packed(const struct plan *plan, const struct gemm *gemm)
 	return m >= PACKED_ROWS_MIN && (m * k >= PACKED_NUMBERS || k * gemm->n >= PACKED_NUMBERS);
 }
 
-/* Rows of C that a group makes: groups enough for all cores, and every one about as large. */
+/* Returns the rows of C that a group makes: enough groups for all cores, of about the same size. */
 static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile)
 {
 	const uint64_t m = whole(plan, gemm, gemm->m), columns = PANELS * tile->columns,
@@ -117,7 +117,7 @@ static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, con
 	return rows > 4 * tile->rows ? rows : 4 * tile->rows;
 }
 
-/* [k, m] -> [m, k] */
+/* Appends the copy of a transposed A: [k, m] -> [m, k]. */
 static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 {
 	const uint64_t times = per_row(gemm);

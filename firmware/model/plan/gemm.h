@@ -65,7 +65,7 @@ enum gemm_argument {
 	GEMM_ARGUMENTS,
 };
 
-/* What happens to each x of C, in this order. kernels/tile.cl has the same numbers. */
+/* Steps of the epilogue for each x of C, in this order. kernels/tile.cl has the same numbers. */
 enum gemm_epilogue {
 	EPILOGUE_BIAS = 1u << 0,    /* x += bias[j] */
 	EPILOGUE_RELU = 1u << 1,    /* x = x < 0 ? 0 : x */

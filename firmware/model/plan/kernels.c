@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Made by the Makefile from kernels/NAME.cl. */
+/* The Makefile makes these from kernels/NAME.cl. */
 #define DECLARE(name)                      \
 	extern const char kernel_##name[]; \
 	extern const size_t kernel_##name##_bytes;
@@ -35,7 +35,8 @@ static bool is_launched(enum kernel_file file, const struct plan *const *plan, u
 	return false;
 }
 
-/* What is shared, and what defines a kernel of these plans; with no plan, everything. How many they are. */
+/* Writes the files of a program: the shared ones, and those that define a kernel of these plans, or, without
+ * a plan, all. Returns their number. */
 static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gpu_source out[static SOURCES])
 {
 	const struct gpu_source source[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
@@ -66,9 +67,9 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 		source[count++] = (struct gpu_source){ "chain_cases.cl", cases, strlen(cases) };
 	count += choose(plan, plans, source + count);
 
-	/* No fast-math of any kind: a NaN must stay one. Denormals are zero: Adam's slots of a unit that gets
-	 * no gradient decay into them within a thousand steps and would stay there, and make a step three
-	 * times as long on a CPU. */
+	/* No fast-math: a NaN must stay a NaN. Denormals count as zero: where a unit gets no gradient, Adam's
+	 * slots decay into denormals within a thousand steps, stay there, and make a step three times as long
+	 * on a CPU. */
 	(void)snprintf(options, sizeof(options),
 		       "-cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s", shape.group, shape.run,
 		       gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "", cases ? " -DCHAINED" : "",

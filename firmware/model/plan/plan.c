@@ -21,7 +21,7 @@ void plan_done(struct plan *plan)
 	*plan = (struct plan){ 0 };
 }
 
-/* The tables by tensor grow with the graph: ops add scratch while they emit. */
+/* Grows the tables by tensor: layers add scratch while they emit. */
 static void grow_tables(struct plan *plan)
 {
 	const uint32_t wanted = plan->graph->tensors;
@@ -97,7 +97,7 @@ uint32_t plan_source(const struct plan *plan, uint32_t tensor)
 
 /* ---- Binding and running ---- */
 
-/* The launch behind one and its phases. */
+/* Returns the index of the next launch to enqueue: the phases of a chain are skipped. */
 static uint32_t next(const struct plan *plan, uint32_t at)
 {
 	return at + 1 + plan->launch[at].phases;
@@ -153,7 +153,8 @@ static struct gpu_buffer *batch_buffer(const struct graph *graph, const struct p
 	return tensor == graph->label ? values->label : values->empty;
 }
 
-/* Where in the values a kind of argument lies; all are 4 bytes, as the kernels' are. */
+/* Returns where `values` has the value of an argument; NULL: the argument does not change by step. Every
+ * value is 4 bytes, as in the kernels. */
 static const void *step_value(const struct plan_values *values, enum argument_kind kind)
 {
 	switch (kind) {
@@ -182,7 +183,7 @@ static const void *step_value(const struct plan_values *values, enum argument_ki
 	}
 }
 
-/* Set what differs from the launch before. */
+/* Sets the arguments whose values differ from those of the last run. */
 static int set_arguments(const struct plan *plan, struct launch *launch, const struct plan_values *values,
 			 struct error *err)
 {
@@ -201,7 +202,7 @@ static int set_arguments(const struct plan *plan, struct launch *launch, const s
 				continue;
 			if (argument->kind == ARGUMENT_ROWS && argument->u > 1) {
 				rows *= (int32_t)argument
-						->u; /* graph_build() holds every product below 2^31 */
+						->u; /* graph_build() refuses products of 2^31 and more */
 				value = &rows;
 			}
 			r = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
@@ -230,7 +231,7 @@ int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *value
 					     groups_of(&launch->groups[1], (uint64_t)values->rows) };
 		int r = set_arguments(plan, launch, values, err);
 
-		/* Its arguments follow the step all the same: `last` says what they hold. */
+		/* Set the arguments even where the launch is left out: `last` must say what they hold. */
 		if (r == 0 && (values->update || !launch->on_update))
 			r = gpu_launch(gpu, launch->object, groups, err);
 		if (r < 0)

@@ -68,7 +68,7 @@ struct launch {
 	uint32_t arguments;
 	struct argument argument[PLAN_ARGUMENTS_MAX];
 	struct gpu_kernel *object;
-	uint32_t phases;          /* this launch runs as many of the next launches itself: chain.h */
+	uint32_t phases;          /* > 0: a chain, which runs as many of the next launches itself */
 	struct gpu_buffer *owned; /* a chain's description of its phases */
 };
 

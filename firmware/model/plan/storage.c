@@ -33,7 +33,7 @@ void storage_layout(struct graph *graph)
 	}
 }
 
-/* What one item of the kernels takes. */
+/* Numbers of a work-item of the conversions. */
 #define ITEM 16u
 
 static uint32_t copy_of(struct plan *plan, const struct node *node, const char *name, uint32_t tensor,

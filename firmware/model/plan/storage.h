@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model.precision: as what numbers are stored while a model is trained. Names and meaning are those of
- * Keras's dtype policies:
+ * model.precision: the type in which numbers are stored while a model is trained. Names and meaning are those
+ * of Keras's dtype policies:
  *   float32         everything is float32
  *   mixed_bfloat16  activations, their gradients and the copies of weights that products read are bfloat16
- *   mixed_float16   the same as IEEE binary16, and the loss is scaled (loss_scale.h)
- * Whatever a kernel computes, and each sum, is float32; so are losses, statistics, norms, weights (the master
- * weights, that the optimizer updates), slots, gradients of weights, and every checkpoint, which therefore
- * moves from one precision to another. A model that is not trained any more, for `kiln predict`, `kiln
- * evaluate` and exports, is float32.
+ *   mixed_float16   the same in IEEE binary16, and the loss is scaled (loss_scale.h)
+ * Every computation and every sum is float32; so are losses, statistics, norms, weights (the master weights,
+ * which the optimizer updates), slots, gradients of weights, and every checkpoint, which therefore moves from
+ * one precision to another. A model that is not trained any more, for `kiln predict`, `kiln evaluate` and
+ * exports, is float32.
  *
- * What is lost (tests/unit/precision.c, tests/interop/parity.py, `tools/demo --imdb` with the key), bfloat16
- * and float16:
+ * Loss of precision (tests/unit/precision.c, tests/interop/parity.py, `tools/demo --imdb` with the key),
+ * bfloat16 and float16:
  *   a store                                        2^-8, 2^-11 relative at most
  *   gradients of a step of a small dense net       0.28 %, 0.036 % of float32's, by the norm
  *   a step from the same state as Keras's          1 %, 0.1 % of a tensor's largest number
  *   the same of convolutions                       6 %, 0.5 %
  *   test accuracy of the film reviews, 3 epochs    91.73 %, 91.72 %; float32 91.72 %
  *
- * One program has one type for all of them (kernels/storage.cl), a build option. Batches are float32: the
+ * A program has one type for all activations (kernels/storage.cl), a build option. Batches are float32: the
  * first layer that reads one makes a copy.
  */
 #pragma once

@@ -7,14 +7,8 @@
  */
 #pragma once
 
+#include "model/kernels/window_shape.h"
 #include "model/plan/plan.h"
-
-/* The same struct as in kernels/window.cl. Place o of the window covers, for k < size, the input at o *
- * stride + k * dilation - before. The input's numbers lie `apart` from each other, with zeros between them.
- */
-struct window {
-	int32_t in[2], out[2], size[2], stride[2], dilation[2], before[2], apart[2];
-};
 
 /* The values of the attribute `padding`. */
 extern const char *const window_paddings[]; /* "valid", "same" */
