@@ -235,7 +235,8 @@ test-power: deps-test programs tests
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 lint: deps-test
-	tools/check
+	@$(MAKE) --no-print-directory -s programs
+	KILN_OBJECTS=$(B)/obj tools/check
 	clang-format --dry-run -Werror $(FORMATTED)
 	@$(MAKE) --no-print-directory -s $(gen-model)
 	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
@@ -328,7 +329,7 @@ help:
 	@echo "  make flash DEV= CONF=      write it onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
 	@echo "  make vm [CONF=] [FOLDER=]  boot it in QEMU on this terminal: a box to try"
 	@echo "  make deps                  install the Debian packages that building needs"
-	@echo "  make lint                  format, clang-tidy, include arrows, function length"
+	@echo "  make lint                  format, clang-tidy, include arrows, circles of calls, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
 	@echo "  make test-soak             under a real systemd, and 500 schedules of network faults, for minutes each"
 	@echo "  make test-image            build the image twice, boot it in QEMU: minutes"
