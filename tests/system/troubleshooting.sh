@@ -25,7 +25,7 @@ def ok(good, name, detail=""):
 def literals(path):
     """The strings of a C source; those that stand side by side are one."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|^#include.*?$", "", open(path).read(), flags=re.S | re.M)
-    text = re.sub(r'"\s*(PRI\w+|[A-Z_]+_NAME)?\s*"', lambda m: "%u" if m[1] else "", text)
+    text = re.sub(r'(?<!\\)"\s*(PRI\w+|[A-Z_]+_NAME)?\s*"', lambda m: "%u" if m[1] else "", text)
     return [m[1].replace('\\"', '"') for m in re.finditer(r'"((?:[^"\\\n]|\\.)*)"', text)]
 
 
