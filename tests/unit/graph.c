@@ -186,8 +186,9 @@ static void test_mistakes_around_layers(void **state)
 	config.optimizer.ema_overwrite_frequency = 0;
 	config.run.batch_rows = 65536;
 	net[0].attribute[0].i = 32768;
-	expect(&config, "k.conf:6: model.layers: found more than 2147483647 numbers in the output of 'dense' "
-			"for 65536 rows");
+	expect(&config,
+	       "k.conf:6: model.layers: found an output of 'dense' with more than 2147483647 numbers "
+	       "for 65536 rows");
 	config.run.batch_rows = 4;
 	net[0].attribute[0].i = 2;
 	config.feature[0].rank = 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of a run's passes. The program's own file, as no archive has it. */
-#include "traind/history.c"
+#include "traind/history.c" // NOLINT(bugprone-suspicious-include): not of a library
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -376,8 +376,8 @@ static void test_scale_below_one(void **state)
 	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
 	assert_string_equal(
 		err.text,
-		"step 2: a gradient is NaN or infinite even with a loss scale of 1, allowed: one that "
-		"float16 holds, up to 65504; model.precision = \"mixed_bfloat16\" holds more");
+		"step 2: a gradient is NaN or infinite even with a loss scale of 1, allowed: up to 65504, "
+		"the largest float16; model.precision = \"mixed_bfloat16\" goes further");
 	model_close(model);
 }
 

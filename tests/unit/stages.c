@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer's stages. The program's own file, as no archive has it. */
-#include "traind/stages.c"
+#include "traind/stages.c" // NOLINT(bugprone-suspicious-include): not of a library
 
 #include <setjmp.h>
 #include <stdarg.h>

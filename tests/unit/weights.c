@@ -163,7 +163,7 @@ static void test_choices(void **state)
 		{ &whole, "base, head", false, -EINVAL,
 		  "w: found no tensor for layer 'head' of model.weights_layers" },
 		{ &short_one, "", false, -EINVAL,
-		  "w: base/kernel: found [2, 3], allowed: [3, 4]; name the layer" },
+		  "w: base/kernel: found [2, 3], allowed: [3, 4]; give the layer another name" },
 		{ &short_one, "", true, -EINVAL,
 		  "none of its tensors fits a layer: found base/kernel, the layers are base" },
 		{ &foreign, "", false, -EINVAL,

@@ -12,7 +12,7 @@
 
 /* A SINGLE kernel has groups of one item on CPU devices, where it may be a phase of a chain (chain.cl). Its definition
  * begins with SINGLE, or with a macro whose name ends in SINGLE; it has PLACE before its parameters, and place(0) and
- * place(1) in the place of get_global_id(). In a program with chains it is a function, which chain() calls.
+ * place(1) in the place of get_global_id(). In a program with chains it is a function that the kernel of chains calls.
  * plan/kernel_table.c lists these kernels. */
 #ifdef CHAINED
 #define SINGLE_OF(group) void
