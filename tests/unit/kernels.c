@@ -169,7 +169,7 @@ static void test_each_source_builds_alone(void **state)
 
 		source[SHARED_SOURCES] = all[i];
 		harness_must(gpu_program_build(gpu, source, SHARED_SOURCES + 1,
-					       "-cl-denorms-are-zero -DUPDATE_GROUP=1 -DUPDATE_RUN=256 "
+					       "-w -cl-denorms-are-zero -DUPDATE_GROUP=1 -DUPDATE_RUN=256 "
 					       "-DCPU_DEVICE",
 					       &program, &err),
 			     &err);
