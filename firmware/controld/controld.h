@@ -12,8 +12,8 @@
  * The way of a request is drawn in call/call.h.
  *
  * Threads: one, in one epoll loop. A method blocks on files, and on short questions to systemd and RAUC over
- * D-Bus; longer work is a word to kiln-steer, whose answer ends the call later. So one slow client or one
- * slow unit delays nobody.
+ * D-Bus. For longer work a method sends a word to kiln-steer, whose answer ends the call later. So a slow
+ * client or a slow unit delays no other client.
  *
  * Who may call what: the transport gives each client a role. On the Unix socket it comes from the peer's
  * credentials (root, the groups kiln-admin, kiln-operate, kiln-view), over TLS from the OU of the client's
