@@ -1,191 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/plan.h"
 
-#include "core/base/paths.h"
 #include "core/config/config.h"
 #include "data/order.h"
+#include "data/plan_file.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-struct header {
-	uint64_t magic;
-	uint32_t version, reserved;
-	uint64_t heap_bytes;
-	struct plan_settings settings;
-	uint64_t shards[PLAN_SOURCES_MAX][SPLIT_MAX];
-};
-
-/* One source; settings end with the filter. */
-struct header_1 {
-	uint64_t magic;
-	uint32_t version, reserved;
-	uint64_t shards[SPLIT_MAX];
-	uint64_t heap_bytes;
-	uint8_t settings[offsetof(struct plan_settings, skip_rows)];
-};
-
-/* key, etag and version stand one behind the other in the heap, each with its NUL. */
-struct entry {
-	uint64_t heap_offset, bytes;
-	uint32_t source;
-	uint16_t key_bytes, etag_bytes, version_bytes, reserved[3];
-};
-static_assert(sizeof(struct entry) == 32, "entries are 32 bytes");
-static_assert(sizeof(struct header) == 1376 && sizeof(struct header_1) == 608,
-	      "the headers' sizes, entries behind them are aligned");
-
-struct plan_writer {
-	FILE *entries, *heap; /* the heap in a second file until its start is known */
-	struct header header;
-	char path[PATH_BYTES];
-	char last_key[PATH_BYTES];
-	uint32_t source; /* of the last key */
-	enum split split;
-};
-
 struct plan {
 	const uint8_t *memory;
 	uint64_t bytes;
-	struct header header; /* our copy */
+	struct plan_header header; /* our copy */
 	uint64_t header_bytes;
 	uint64_t first[PLAN_SOURCES_MAX][SPLIT_MAX];
-	const struct entry *entries;
+	const struct plan_entry *entries;
 	const char *heap;
 };
-
-/* ---- Writing ---- */
-
-static void temporary_names(const struct plan_writer *writer, char entries[static PATH_BYTES + 16],
-			    char heap[static PATH_BYTES + 16])
-{
-	(void)snprintf(entries, PATH_BYTES + 16, "%s.tmp", writer->path);
-	(void)snprintf(heap, PATH_BYTES + 16, "%s.heap.tmp", writer->path);
-}
-
-int plan_create(const char *path, const struct plan_settings *settings, struct plan_writer **ret_writer,
-		struct error *err)
-{
-	struct plan_writer *writer = calloc(1, sizeof(*writer));
-	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
-
-	if (!writer)
-		return error_set(err, -ENOMEM, "%s: no memory", path);
-	(void)snprintf(writer->path, sizeof(writer->path), "%s", path);
-	writer->header =
-		(struct header){ .magic = PLAN_MAGIC, .version = PLAN_VERSION, .settings = *settings };
-	temporary_names(writer, entries, heap);
-	writer->entries = fopen(entries, "w+e");
-	writer->heap = fopen(heap, "w+e");
-	if (!writer->entries || !writer->heap ||
-	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1) {
-		int r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
-
-		plan_abandon(writer);
-		return r;
-	}
-	*ret_writer = writer;
-	return 0;
-}
-
-int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard, struct error *err)
-{
-	size_t key = strlen(shard->key), etag = strlen(shard->etag), version = strlen(shard->version);
-	struct entry entry = { .heap_offset = writer->header.heap_bytes,
-			       .bytes = shard->bytes,
-			       .source = shard->source,
-			       .key_bytes = (uint16_t)key,
-			       .etag_bytes = (uint16_t)etag,
-			       .version_bytes = (uint16_t)version };
-
-	if (key == 0 || key > 1024 || etag > 1024 || version > 1024)
-		return error_set(err, -EINVAL,
-				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes",
-				 shard->key, key, etag, version);
-	if (shard->source >= writer->header.settings.sources || shard->source < writer->source ||
-	    (shard->source == writer->source && split < writer->split))
-		return error_set(err, -EINVAL,
-				 "shard \"%s\" of source %u, split %u comes after source %u, split %u",
-				 shard->key, shard->source, split, writer->source, writer->split);
-	if (shard->source == writer->source && split == writer->split &&
-	    strcmp(writer->last_key, shard->key) >= 0)
-		return error_set(err, -EINVAL, "shard \"%s\" comes after \"%s\", expected bytewise key order",
-				 shard->key, writer->last_key);
-	(void)snprintf(writer->last_key, sizeof(writer->last_key), "%s", shard->key);
-	if (fwrite(&entry, sizeof(entry), 1, writer->entries) != 1 ||
-	    fwrite(shard->key, key + 1, 1, writer->heap) != 1 ||
-	    fwrite(shard->etag, etag + 1, 1, writer->heap) != 1 ||
-	    fwrite(shard->version, version + 1, 1, writer->heap) != 1)
-		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
-	writer->header.heap_bytes += key + etag + version + 3;
-	writer->header.shards[shard->source][split]++;
-	writer->source = shard->source;
-	writer->split = split;
-	return 0;
-}
-
-void plan_hold_out(struct plan_writer *writer, uint64_t shards)
-{
-	uint64_t *of = writer->header.shards[writer->source];
-
-	of[SPLIT_TRAIN] -= shards;
-	of[SPLIT_VALIDATION] += shards;
-}
-
-uint64_t plan_added(const struct plan_writer *writer, uint32_t source, enum split split)
-{
-	return writer->header.shards[source][split];
-}
-
-static bool append_heap(struct plan_writer *writer)
-{
-	char buffer[65536];
-	size_t n;
-
-	rewind(writer->heap);
-	while ((n = fread(buffer, 1, sizeof(buffer), writer->heap)) > 0)
-		if (fwrite(buffer, 1, n, writer->entries) != n)
-			return false;
-	return !ferror(writer->heap);
-}
-
-int plan_finish(struct plan_writer *writer, struct error *err)
-{
-	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
-	int r;
-
-	temporary_names(writer, entries, heap);
-	if (!append_heap(writer) || fseeko(writer->entries, 0, SEEK_SET) < 0 ||
-	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1 ||
-	    fflush(writer->entries) != 0 || fsync(fileno(writer->entries)) < 0)
-		r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
-	else
-		r = file_rename_durable(entries, writer->path, err);
-	plan_abandon(writer);
-	return r;
-}
-
-void plan_abandon(struct plan_writer *writer)
-{
-	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
-
-	if (!writer)
-		return;
-	temporary_names(writer, entries, heap);
-	close_file(&writer->entries);
-	close_file(&writer->heap);
-	(void)unlink(entries);
-	(void)unlink(heap);
-	free(writer);
-}
-
-/* ---- Reading ---- */
 
 static bool weights_fit(const struct plan_settings *settings)
 {
@@ -225,8 +60,8 @@ static int check_settings(const char *path, const struct plan_settings *settings
 /* The header as this version has it. */
 static int read_header(struct plan *plan, const char *path, struct error *err)
 {
-	struct header *header = &plan->header;
-	struct header_1 old;
+	struct plan_header *header = &plan->header;
+	struct plan_header_1 old;
 
 	memcpy(&old, plan->memory, sizeof(old));
 	plan->header_bytes = old.version == 1 ? sizeof(old) : sizeof(*header);
@@ -253,7 +88,7 @@ static int read_header(struct plan *plan, const char *path, struct error *err)
 /* Where each split of each source begins, and that all of it is there. */
 static int check_sizes(struct plan *plan, const char *path, uint64_t *ret_shards, struct error *err)
 {
-	const struct header *header = &plan->header;
+	const struct plan_header *header = &plan->header;
 	uint64_t shards = 0;
 
 	for (uint32_t source = 0; source < PLAN_SOURCES_MAX; source++)
@@ -270,7 +105,7 @@ static int check_sizes(struct plan *plan, const char *path, uint64_t *ret_shards
 			shards += count;
 		}
 	if (header->heap_bytes > plan->bytes ||
-	    plan->bytes != plan->header_bytes + shards * sizeof(struct entry) + header->heap_bytes)
+	    plan->bytes != plan->header_bytes + shards * sizeof(struct plan_entry) + header->heap_bytes)
 		return error_set(err, -EBADMSG,
 				 "%s: a file of %" PRIu64 " bytes, expected %" PRIu64 " + %" PRIu64
 				 " entries + %" PRIu64 " bytes of keys",
@@ -279,7 +114,7 @@ static int check_sizes(struct plan *plan, const char *path, uint64_t *ret_shards
 	return 0;
 }
 
-static bool entry_fits(const struct plan *plan, uint32_t source, const struct entry *entry)
+static bool entry_fits(const struct plan *plan, uint32_t source, const struct plan_entry *entry)
 {
 	uint64_t bytes = (uint64_t)entry->key_bytes + entry->etag_bytes + entry->version_bytes + 3;
 	uint64_t heap_bytes = plan->header.heap_bytes;
@@ -300,7 +135,7 @@ static int check_entries(const struct plan *plan, const char *path, uint32_t sou
 	uint64_t first = plan->first[source][split];
 
 	for (uint64_t i = 0; i < plan->header.shards[source][split]; i++) {
-		const struct entry *entry = &plan->entries[first + i];
+		const struct plan_entry *entry = &plan->entries[first + i];
 
 		if (!entry_fits(plan, source, entry))
 			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " points outside the keys", path,
@@ -321,7 +156,7 @@ static int open_mapped(struct plan *plan, const char *path, struct error *err)
 	    (r = check_settings(path, &plan->header.settings, err)) < 0 ||
 	    (r = check_sizes(plan, path, &shards, err)) < 0)
 		return r;
-	plan->entries = (const struct entry *)(const void *)(plan->memory + plan->header_bytes);
+	plan->entries = (const struct plan_entry *)(const void *)(plan->memory + plan->header_bytes);
 	plan->heap = (const char *)(plan->entries + shards);
 	for (uint32_t source = 0; r == 0 && source < plan->header.settings.sources; source++)
 		for (int split = 0; r == 0 && split < SPLIT_MAX; split++)
@@ -341,9 +176,9 @@ int plan_open(const char *path, struct plan **ret_plan, struct error *err)
 		return error_set(err, -ENOMEM, "%s: no memory", path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
-	if ((uint64_t)st.st_size < sizeof(struct header_1))
+	if ((uint64_t)st.st_size < sizeof(struct plan_header_1))
 		return error_set(err, -EBADMSG, "%s: %jd bytes, a plan has at least %zu", path,
-				 (intmax_t)st.st_size, sizeof(struct header_1));
+				 (intmax_t)st.st_size, sizeof(struct plan_header_1));
 	memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (memory == MAP_FAILED)
 		return error_set(err, -errno, "%s: cannot map it: %s", path, strerror(errno));
@@ -418,7 +253,7 @@ bool plan_next_segment(const struct plan *plan, enum split *split, uint64_t *seg
 
 struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum split split, uint64_t index)
 {
-	const struct entry *entry = &plan->entries[plan->first[source][split] + index];
+	const struct plan_entry *entry = &plan->entries[plan->first[source][split] + index];
 	const char *key = plan->heap + entry->heap_offset;
 
 	assert(index < plan->header.shards[source][split]);

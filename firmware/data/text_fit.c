@@ -2,6 +2,7 @@
 #include "data/crc32c.h"
 #include "data/text.h"
 #include "data/text_file.h"
+#include "data/text_regress.h"
 #include "data/text_tokens.h"
 
 #include <inttypes.h>
@@ -9,13 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FOLDS      5u
 #define COUNT_MIN  3u  /* texts a feature must occur in */
-#define SMOOTHING  1.0 /* Naive Bayes: added to every count */
-#define COST       0.1 /* of the loss against the regularizer in the regression; best fold accuracy on IMDB */
 #define VECTOR_RMS 0.1 /* of the training vectors; larger ones make the network overfit within two epochs */
-#define PASSES     12  /* of coordinate descent; more change no fold accuracy in the third digit */
-#define NEWTON_MAX 12
 #define CHUNK_ROWS 256u
 
 /* Everything a fit shares; jobs write disjoint parts. */
@@ -26,8 +22,8 @@ struct fit {
 	uint32_t **row_index;   /* per text: their indices in `feature` */
 	uint64_t *row_count;
 	uint64_t *feature;
-	float *weight; /* [FOLDS + 1][features * columns]: without fold f; the last of all */
-	float *bias;   /* [FOLDS + 1][columns] */
+	float *weight; /* [TEXT_FOLDS + 1][features * columns]: without fold f; the last of all */
+	float *bias;   /* [TEXT_FOLDS + 1][columns] */
 	float *vectors;
 	uint8_t *right; /* per text: scored right by weights that have not seen it */
 	bool failed;
@@ -153,167 +149,21 @@ static void index_rows(void *context, uint32_t chunk)
 	}
 }
 
-/* ---- One regression: a class against the rest, without one fold ---- */
-
-struct problem {
-	const struct fit *fit;
-	uint32_t fold, positive; /* fold FOLDS leaves nothing out */
-	float *ratio;            /* per feature: log-count ratio */
-	double *w;               /* per feature, and the bias last; on scaled features */
-};
-
-static uint32_t fold_of(uint32_t row)
-{
-	return row % FOLDS;
-}
-
-static bool is_in(const struct problem *problem, uint32_t row)
-{
-	return fold_of(row) != problem->fold;
-}
-
-static bool is_positive(const struct problem *problem, uint32_t row)
-{
-	return problem->fit->corpus->label[row] == problem->positive;
-}
-
-static bool make_ratios(struct problem *problem)
-{
-	const struct fit *fit = problem->fit;
-	CLEANUP(free_ptr) uint32_t *count = calloc((size_t)fit->features * 2, sizeof(*count));
-	double total[2] = { 0, 0 };
-
-	if (!count)
-		return false;
-	for (uint32_t row = 0; row < fit->corpus->rows; row++)
-		for (uint64_t i = 0; is_in(problem, row) && i < fit->row_count[row]; i++)
-			count[(uint64_t)fit->row_index[row][i] * 2 + is_positive(problem, row)]++;
-	for (uint32_t f = 0; f < fit->features; f++)
-		for (int side = 0; side < 2; side++)
-			total[side] += SMOOTHING + count[(uint64_t)f * 2 + (unsigned)side];
-	for (uint32_t f = 0; f < fit->features; f++)
-		problem->ratio[f] = (float)log((SMOOTHING + count[(uint64_t)f * 2 + 1]) / total[1] /
-					       ((SMOOTHING + count[(uint64_t)f * 2]) / total[0]));
-	return true;
-}
-
-static double score(const struct problem *problem, uint32_t row)
-{
-	const struct fit *fit = problem->fit;
-	double sum = problem->w[fit->features];
-
-	for (uint64_t i = 0; i < fit->row_count[row]; i++)
-		sum += problem->w[fit->row_index[row][i]] * problem->ratio[fit->row_index[row][i]];
-	return sum;
-}
-
-static double squared_norm(const struct problem *problem, uint32_t row)
-{
-	const struct fit *fit = problem->fit;
-	double sum = 1;
-
-	for (uint64_t i = 0; i < fit->row_count[row]; i++) {
-		double r = problem->ratio[fit->row_index[row][i]];
-
-		sum += r * r;
-	}
-	return sum;
-}
-
-static void add_row(struct problem *problem, uint32_t row, double amount)
-{
-	const struct fit *fit = problem->fit;
-
-	problem->w[fit->features] += amount;
-	for (uint64_t i = 0; i < fit->row_count[row]; i++)
-		problem->w[fit->row_index[row][i]] += amount * problem->ratio[fit->row_index[row][i]];
-}
-
-/* The minimum over z in (0, COST) of  z log z + (COST - z) log(COST - z) + a/2 (z - alpha)^2 + b (z - alpha):
- * its derivative rises from -inf to +inf, so a guarded Newton finds the root (Yu, Huang, Lin, Machine
- * Learning 85, 2011, section 4). */
-static double best_alpha(double alpha, double a, double b)
-{
-	double low = 0, high = COST, z = alpha;
-
-	for (int i = 0; i < NEWTON_MAX; i++) {
-		double slope = log(z / (COST - z)) + a * (z - alpha) + b, step;
-
-		if (slope > 0)
-			high = z;
-		else
-			low = z;
-		step = z - slope / (COST / (z * (COST - z)) + a);
-		if (!(step > low && step < high))
-			step = (low + high) / 2;
-		if (fabs(step - z) < 1e-9 * COST)
-			return step;
-		z = step;
-	}
-	return z;
-}
-
-/* Rows in a fixed order that has nothing to do with their content: a step coprime to their number. */
-static uint32_t visit(uint32_t rows, uint32_t pass, uint32_t i)
-{
-	uint32_t step = (uint32_t)((double)rows * 0.6180339887) | 1u;
-
-	while (step > 1 && rows % step == 0)
-		step += 2;
-	return (uint32_t)(((uint64_t)i * step + pass) % rows);
-}
-
-/* Dual coordinate descent for L2-regularized logistic regression. */
-static bool regress(struct problem *problem)
-{
-	uint32_t rows = problem->fit->corpus->rows;
-	CLEANUP(free_ptr) double *alpha = malloc(rows * sizeof(*alpha));
-	CLEANUP(free_ptr) double *norm = malloc(rows * sizeof(*norm));
-
-	if (!alpha || !norm)
-		return false;
-	for (uint32_t row = 0; row < rows; row++) {
-		alpha[row] = COST * 0.01;
-		norm[row] = squared_norm(problem, row);
-		if (is_in(problem, row))
-			add_row(problem, row, is_positive(problem, row) ? alpha[row] : -alpha[row]);
-	}
-	for (uint32_t pass = 0; pass < PASSES; pass++)
-		for (uint32_t i = 0; i < rows; i++) {
-			uint32_t row = visit(rows, pass, i);
-			double sign = is_positive(problem, row) ? 1 : -1, next;
-
-			if (!is_in(problem, row))
-				continue;
-			next = best_alpha(alpha[row], norm[row], sign * score(problem, row));
-			add_row(problem, row, sign * (next - alpha[row]));
-			alpha[row] = next;
-		}
-	return true;
-}
+/* ---- Weights ---- */
 
 /* Job: fold * columns + column. */
 static void fit_one(void *context, uint32_t job)
 {
 	struct fit *fit = context;
-	uint32_t column = job % fit->columns;
+	const struct text_sets texts = { fit->corpus->rows, fit->features, fit->corpus->label, fit->row_index,
+					 fit->row_count };
+	uint32_t fold = job / fit->columns, column = job % fit->columns;
+	float *weight = fit->weight + (uint64_t)fold * fit->features * fit->columns + column;
 	/* For two classes the one column speaks for class 1. */
-	struct problem problem = { .fit = fit,
-				   .fold = job / fit->columns,
-				   .positive = fit->columns == 1 ? 1 : column };
-	float *weight = fit->weight + (uint64_t)problem.fold * fit->features * fit->columns;
+	uint32_t positive = fit->columns == 1 ? 1 : column;
 
-	problem.ratio = malloc(fit->features * sizeof(*problem.ratio));
-	problem.w = calloc((size_t)fit->features + 1, sizeof(*problem.w));
-	if (!problem.ratio || !problem.w || !make_ratios(&problem) || !regress(&problem)) {
+	if (!text_regress(&texts, fold, positive, weight, fit->columns, &fit->bias[job]))
 		__atomic_store_n(&fit->failed, true, __ATOMIC_RELAXED);
-	} else {
-		for (uint32_t f = 0; f < fit->features; f++)
-			weight[(uint64_t)f * fit->columns + column] = (float)problem.w[f] * problem.ratio[f];
-		fit->bias[problem.fold * fit->columns + column] = (float)problem.w[fit->features];
-	}
-	free(problem.ratio);
-	free(problem.w);
 }
 
 /* ---- Vectors ---- */
@@ -343,11 +193,13 @@ static void make_vectors(void *context, uint32_t chunk)
 	struct fit *fit = context;
 
 	for (uint32_t row = chunk * CHUNK_ROWS; row < chunk_end(fit, chunk); row++) {
-		const float *weight = fit->weight + (uint64_t)fold_of(row) * fit->features * fit->columns;
+		const float *weight =
+			fit->weight + (uint64_t)text_fold_of(row) * fit->features * fit->columns;
 
 		text_accumulate(fit->feature, weight, fit->columns, fit->dims, fit->row_index[row],
 				fit->row_count[row], fit->vectors + (uint64_t)row * fit->dims);
-		fit->right[row] = scored_right(fit, row, weight, fit->bias + fold_of(row) * fit->columns);
+		fit->right[row] =
+			scored_right(fit, row, weight, fit->bias + text_fold_of(row) * fit->columns);
 	}
 }
 
@@ -390,7 +242,8 @@ static int make_encoder(const struct fit *fit, float scale, struct text_encoder 
 		(void)snprintf((char *)(uintptr_t)text_encoder_class(&view, c), TEXT_CLASS_BYTES, "%s",
 			       fit->corpus->class_name[c]);
 	memcpy((void *)(uintptr_t)view.feature, fit->feature, fit->features * sizeof(*view.feature));
-	memcpy((void *)(uintptr_t)view.weight, fit->weight + FOLDS * weights, weights * sizeof(*view.weight));
+	memcpy((void *)(uintptr_t)view.weight, fit->weight + TEXT_FOLDS * weights,
+	       weights * sizeof(*view.weight));
 	header->crc = crc32c(0, data + 16, bytes - 16);
 	return text_encoder_load(data, bytes, ret_encoder, err);
 }
@@ -412,10 +265,10 @@ static int check_corpus(const struct text_corpus *corpus, uint32_t dims, struct 
 	for (uint32_t row = 0; row < corpus->rows; row++)
 		count[corpus->label[row]]++;
 	for (uint32_t c = 0; c < corpus->classes; c++)
-		if (count[c] < 2 * FOLDS)
+		if (count[c] < 2 * TEXT_FOLDS)
 			return error_set(err, -EINVAL,
 					 "class \"%s\" has %u training texts, at least %u are needed",
-					 corpus->class_name[c], count[c], 2 * FOLDS);
+					 corpus->class_name[c], count[c], 2 * TEXT_FOLDS);
 	return 0;
 }
 
@@ -433,8 +286,8 @@ static bool reserve_rows(struct fit *fit)
 
 static bool reserve_weights(struct fit *fit)
 {
-	fit->weight = calloc((uint64_t)(FOLDS + 1) * fit->features * fit->columns, sizeof(*fit->weight));
-	fit->bias = calloc((size_t)(FOLDS + 1) * fit->columns, sizeof(*fit->bias));
+	fit->weight = calloc((uint64_t)(TEXT_FOLDS + 1) * fit->features * fit->columns, sizeof(*fit->weight));
+	fit->bias = calloc((size_t)(TEXT_FOLDS + 1) * fit->columns, sizeof(*fit->bias));
 	return fit->weight && fit->bias;
 }
 
@@ -453,7 +306,7 @@ static int run(struct fit *fit, text_parallel *parallel, struct error *err)
 	parallel(index_rows, fit, chunks(fit));
 	if (fit->failed || !reserve_weights(fit))
 		return error_set(err, -ENOMEM, "no memory for %u features", fit->features);
-	parallel(fit_one, fit, (FOLDS + 1) * fit->columns);
+	parallel(fit_one, fit, (TEXT_FOLDS + 1) * fit->columns);
 	if (fit->failed)
 		return error_set(err, -ENOMEM, "no memory to fit %u features", fit->features);
 	parallel(make_vectors, fit, chunks(fit));

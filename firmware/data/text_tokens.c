@@ -66,7 +66,7 @@ bool text_next_word(const char *text, uint64_t bytes, uint64_t *at, struct text_
 	return true;
 }
 
-char text_fold(char c)
+char text_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -76,7 +76,7 @@ uint64_t text_word_hash(const struct text_word *word)
 	uint64_t hash = FNV_START;
 
 	for (uint64_t i = 0; i < word->bytes; i++)
-		hash = (hash ^ (unsigned char)text_fold(word->text[i])) * FNV_PRIME;
+		hash = (hash ^ (unsigned char)text_lower(word->text[i])) * FNV_PRIME;
 	return finish(hash);
 }
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As written in the text: compare words by text_fold() of their bytes. */
+/* As written in the text: compare words by text_lower() of their bytes. */
 struct text_word {
 	const char *text;
 	uint64_t bytes;
@@ -19,7 +19,7 @@ struct text_word {
 bool text_next_word(const char *text, uint64_t bytes, uint64_t *at, struct text_word *ret_word);
 
 /* Upper case of ASCII to lower case. */
-char text_fold(char c);
+char text_lower(char c);
 
 /* Of a word, and of something followed by something. */
 uint64_t text_word_hash(const struct text_word *word);

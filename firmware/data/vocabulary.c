@@ -144,14 +144,14 @@ static void print_run(const struct entry *entry, FILE *out)
 		if (i)
 			(void)fputc(' ', out);
 		for (uint64_t j = 0; j < word.bytes; j++)
-			(void)fputc(text_fold(word.text[j]), out);
+			(void)fputc(text_lower(word.text[j]), out);
 	}
 }
 
 static int compare_words(const struct text_word *a, const struct text_word *b)
 {
 	for (uint64_t i = 0; i < a->bytes && i < b->bytes; i++) {
-		int order = (unsigned char)text_fold(a->text[i]) - (unsigned char)text_fold(b->text[i]);
+		int order = (unsigned char)text_lower(a->text[i]) - (unsigned char)text_lower(b->text[i]);
 
 		if (order)
 			return order;

@@ -152,7 +152,7 @@ static int open_bytes(const uint8_t *data, uint64_t bytes, struct error *err)
 	return r;
 }
 
-/* Offsets are those of struct header and struct entry in plan.c. */
+/* Offsets are those of struct plan_header and struct plan_entry in data/plan_file.h. */
 enum { AT_HEAP = 16, AT_SETTINGS = 24, AT_SHARDS = 608, AT_ENTRIES = 1376, ENTRY = 32 };
 #define SETTING(member) (AT_SETTINGS + offsetof(struct plan_settings, member))
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/paths.h"
+#include "data/plan_file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct plan_writer {
+	FILE *entries, *heap; /* the heap in a second file until its start is known */
+	struct plan_header header;
+	char path[PATH_BYTES];
+	char last_key[PATH_BYTES];
+	uint32_t source; /* of the last key */
+	enum split split;
+};
+
+static void temporary_names(const struct plan_writer *writer, char entries[static PATH_BYTES + 16],
+			    char heap[static PATH_BYTES + 16])
+{
+	(void)snprintf(entries, PATH_BYTES + 16, "%s.tmp", writer->path);
+	(void)snprintf(heap, PATH_BYTES + 16, "%s.heap.tmp", writer->path);
+}
+
+int plan_create(const char *path, const struct plan_settings *settings, struct plan_writer **ret_writer,
+		struct error *err)
+{
+	struct plan_writer *writer = calloc(1, sizeof(*writer));
+	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
+
+	if (!writer)
+		return error_set(err, -ENOMEM, "%s: no memory", path);
+	(void)snprintf(writer->path, sizeof(writer->path), "%s", path);
+	writer->header =
+		(struct plan_header){ .magic = PLAN_MAGIC, .version = PLAN_VERSION, .settings = *settings };
+	temporary_names(writer, entries, heap);
+	writer->entries = fopen(entries, "w+e");
+	writer->heap = fopen(heap, "w+e");
+	if (!writer->entries || !writer->heap ||
+	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1) {
+		int r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
+
+		plan_abandon(writer);
+		return r;
+	}
+	*ret_writer = writer;
+	return 0;
+}
+
+int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard, struct error *err)
+{
+	size_t key = strlen(shard->key), etag = strlen(shard->etag), version = strlen(shard->version);
+	struct plan_entry entry = { .heap_offset = writer->header.heap_bytes,
+				    .bytes = shard->bytes,
+				    .source = shard->source,
+				    .key_bytes = (uint16_t)key,
+				    .etag_bytes = (uint16_t)etag,
+				    .version_bytes = (uint16_t)version };
+
+	if (key == 0 || key > 1024 || etag > 1024 || version > 1024)
+		return error_set(err, -EINVAL,
+				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes",
+				 shard->key, key, etag, version);
+	if (shard->source >= writer->header.settings.sources || shard->source < writer->source ||
+	    (shard->source == writer->source && split < writer->split))
+		return error_set(err, -EINVAL,
+				 "shard \"%s\" of source %u, split %u comes after source %u, split %u",
+				 shard->key, shard->source, split, writer->source, writer->split);
+	if (shard->source == writer->source && split == writer->split &&
+	    strcmp(writer->last_key, shard->key) >= 0)
+		return error_set(err, -EINVAL, "shard \"%s\" comes after \"%s\", expected bytewise key order",
+				 shard->key, writer->last_key);
+	(void)snprintf(writer->last_key, sizeof(writer->last_key), "%s", shard->key);
+	if (fwrite(&entry, sizeof(entry), 1, writer->entries) != 1 ||
+	    fwrite(shard->key, key + 1, 1, writer->heap) != 1 ||
+	    fwrite(shard->etag, etag + 1, 1, writer->heap) != 1 ||
+	    fwrite(shard->version, version + 1, 1, writer->heap) != 1)
+		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
+	writer->header.heap_bytes += key + etag + version + 3;
+	writer->header.shards[shard->source][split]++;
+	writer->source = shard->source;
+	writer->split = split;
+	return 0;
+}
+
+void plan_hold_out(struct plan_writer *writer, uint64_t shards)
+{
+	uint64_t *of = writer->header.shards[writer->source];
+
+	of[SPLIT_TRAIN] -= shards;
+	of[SPLIT_VALIDATION] += shards;
+}
+
+uint64_t plan_added(const struct plan_writer *writer, uint32_t source, enum split split)
+{
+	return writer->header.shards[source][split];
+}
+
+static bool append_heap(struct plan_writer *writer)
+{
+	char buffer[65536];
+	size_t n;
+
+	rewind(writer->heap);
+	while ((n = fread(buffer, 1, sizeof(buffer), writer->heap)) > 0)
+		if (fwrite(buffer, 1, n, writer->entries) != n)
+			return false;
+	return !ferror(writer->heap);
+}
+
+int plan_finish(struct plan_writer *writer, struct error *err)
+{
+	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
+	int r;
+
+	temporary_names(writer, entries, heap);
+	if (!append_heap(writer) || fseeko(writer->entries, 0, SEEK_SET) < 0 ||
+	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1 ||
+	    fflush(writer->entries) != 0 || fsync(fileno(writer->entries)) < 0)
+		r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
+	else
+		r = file_rename_durable(entries, writer->path, err);
+	plan_abandon(writer);
+	return r;
+}
+
+void plan_abandon(struct plan_writer *writer)
+{
+	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
+
+	if (!writer)
+		return;
+	temporary_names(writer, entries, heap);
+	close_file(&writer->entries);
+	close_file(&writer->heap);
+	(void)unlink(entries);
+	(void)unlink(heap);
+	free(writer);
+}
