@@ -1,57 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/example_wire.h"
+#include "data/example_list.h"
 
 #include <inttypes.h>
-
-#define GROUPS_MAX 64 /* nested; protobuf gives up at 100 levels of any kind */
-
-static bool read_tag(struct wire *wire, uint32_t *ret_field, uint32_t *ret_type)
-{
-	uint64_t tag;
-
-	if (!read_varint(wire, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
-		return false;
-	*ret_field = (uint32_t)(tag >> 3);
-	*ret_type = tag & 7;
-	return true;
-}
-
-static bool skip_bytes(struct wire *wire, uint64_t bytes)
-{
-	if (bytes > wire_bytes(*wire))
-		return false;
-	wire->at += bytes;
-	return true;
-}
-
-static bool skip_field(struct wire *wire, uint32_t field, uint32_t type)
-{
-	uint32_t groups[GROUPS_MAX], depth = 0;
-	struct wire ignored;
-	uint64_t value;
-
-	for (;;) {
-		bool good = type == WIRE_VARINT    ? read_varint(wire, &value)
-			    : type == WIRE_FIXED64 ? skip_bytes(wire, 8)
-			    : type == WIRE_BYTES   ? read_bytes(wire, &ignored)
-			    : type == WIRE_FIXED32 ? skip_bytes(wire, 4)
-						   : type == WIRE_GROUP || type == WIRE_END_GROUP;
-
-		if (!good)
-			return false;
-		if (type == WIRE_GROUP) {
-			if (depth == GROUPS_MAX)
-				return false;
-			groups[depth++] = field;
-		} else if (type == WIRE_END_GROUP && (depth == 0 || groups[--depth] != field)) {
-			return false;
-		}
-		if (depth == 0)
-			return true;
-		if (!read_tag(wire, &field, &type))
-			return false;
-	}
-}
 
 uint64_t example_row_bytes(const struct example_feature *feature)
 {
@@ -65,132 +15,12 @@ uint64_t example_row_bytes(const struct example_feature *feature)
 	}
 }
 
-/* ---- One feature's list ---- */
-
-/* Where the values of one row go. */
-struct row {
-	const struct example_feature *feature;
-	uint8_t *out;
-	uint64_t count; /* values seen, stored as far as there is room */
-};
-
-static bool store_float(struct row *row, const uint8_t *bits)
-{
-	if (row->count < values_max(row->feature))
-		memcpy(row->out + row->count * sizeof(float), bits, sizeof(float));
-	row->count++;
-	return true;
-}
-
-static bool store_int64(struct row *row, uint64_t value)
-{
-	if (row->count < values_max(row->feature))
-		memcpy(row->out + row->count * sizeof(value), &value, sizeof(value));
-	row->count++;
-	return true;
-}
-
-static bool store_bytes(struct row *row, const struct wire *value)
-{
-	if (wire_bytes(*value) > row->feature->bytes_max && !row->feature->truncate)
-		return false;
-	if (row->count < row->feature->elements)
-		put_bytes_value(row->feature, row->out + row->count * bytes_stride(row->feature), *value);
-	row->count++;
-	return true;
-}
-
-static bool read_packed(struct wire packed, struct row *row)
-{
-	uint64_t bytes = wire_bytes(packed), value;
-
-	if (row->feature->dtype == EXAMPLE_FLOAT32) {
-		if (bytes % sizeof(float))
-			return false;
-		for (; packed.at < packed.end; packed.at += sizeof(float))
-			(void)store_float(row, packed.at);
-		return true;
-	}
-	while (packed.at < packed.end)
-		if (!read_varint(&packed, &value) || !store_int64(row, value))
-			return false;
-	return true;
-}
-
-/* The values of a FloatList, Int64List or BytesList, packed or not; unknown fields are skipped. */
-static bool read_list(struct wire list, struct row *row)
-{
-	uint32_t dtype = row->feature->dtype;
-
-	while (list.at < list.end) {
-		uint32_t field, type;
-		struct wire value;
-		uint64_t number;
-		bool good;
-
-		if (!read_tag(&list, &field, &type))
-			return false;
-		if (field == LIST_VALUE && type == WIRE_BYTES)
-			good = read_bytes(&list, &value) &&
-			       (dtype == EXAMPLE_BYTES ? store_bytes(row, &value) : read_packed(value, row));
-		else if (field == LIST_VALUE && dtype == EXAMPLE_FLOAT32 && type == WIRE_FIXED32)
-			good = skip_bytes(&list, 4) && store_float(row, list.at - 4);
-		else if (field == LIST_VALUE && dtype == EXAMPLE_INT64 && type == WIRE_VARINT)
-			good = read_varint(&list, &number) && store_int64(row, number);
-		else
-			good = skip_field(&list, field, type);
-		if (!good)
-			return false;
-	}
-	return true;
-}
+/* ---- One feature ---- */
 
 static const uint32_t kind_of_dtype[] = {
 	[EXAMPLE_FLOAT32] = FEATURE_FLOAT, [EXAMPLE_INT64] = FEATURE_INT64, [EXAMPLE_BYTES] = FEATURE_BYTES
 };
 static const char *const kind_names[] = { "nothing", "bytes_list", "float_list", "int64_list" };
-
-/* Which kind of the oneof is set: the last one on the wire wins. Protobuf merges repeats of that kind. */
-static bool feature_kind(struct wire feature, uint32_t *ret_kind)
-{
-	*ret_kind = 0;
-	while (feature.at < feature.end) {
-		uint32_t field, type;
-		struct wire list;
-
-		if (!read_tag(&feature, &field, &type))
-			return false;
-		if (field >= FEATURE_BYTES && field <= FEATURE_INT64 && type == WIRE_BYTES) {
-			if (!read_bytes(&feature, &list))
-				return false;
-			*ret_kind = field;
-		} else if (!skip_field(&feature, field, type)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* The lists of the kind that feature_kind() found. Another kind in between clears what came before it. */
-static bool read_lists(struct wire feature, uint32_t kind, struct row *row)
-{
-	while (feature.at < feature.end) {
-		uint32_t field, type;
-		struct wire list;
-
-		(void)read_tag(&feature, &field, &type); /* feature_kind() has read it all before */
-		if (type != WIRE_BYTES || field < FEATURE_BYTES || field > FEATURE_INT64) {
-			(void)skip_field(&feature, field, type);
-			continue;
-		}
-		(void)read_bytes(&feature, &list);
-		if (field != kind)
-			row->count = 0;
-		else if (!read_list(list, row))
-			return false;
-	}
-	return true;
-}
 
 static int malformed(const struct example_feature *feature, struct error *err)
 {
@@ -215,10 +45,10 @@ static int take_count(const struct example_feature *feature, uint64_t found, uin
 static int read_feature(const struct example_feature *feature, struct wire value, uint8_t *out,
 			bool *ret_found, uint64_t *ret_count, struct error *err)
 {
-	struct row row = { .feature = feature, .out = out };
+	struct example_row row = { .feature = feature, .out = out };
 	uint32_t kind, wanted = kind_of_dtype[feature->dtype];
 
-	if (!feature_kind(value, &kind))
+	if (!example_feature_kind(value, &kind))
 		return malformed(feature, err);
 	*ret_found = kind != 0;
 	if (kind == 0)
@@ -226,7 +56,7 @@ static int read_feature(const struct example_feature *feature, struct wire value
 	if (kind != wanted)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %s, expected %s", feature->name,
 				 kind_names[kind], kind_names[wanted]);
-	if (!read_lists(value, kind, &row))
+	if (!example_read_lists(value, kind, &row))
 		return malformed(feature, err);
 	return take_count(feature, row.count, ret_count, err);
 }
@@ -244,7 +74,7 @@ static bool read_entry(struct wire entry, struct wire *ret_key, struct wire *ret
 		uint32_t field, type;
 		bool good;
 
-		if (!read_tag(&entry, &field, &type))
+		if (!example_read_tag(&entry, &field, &type))
 			return false;
 		if (field == ENTRY_KEY && type == WIRE_BYTES) {
 			good = read_bytes(&entry, ret_key);
@@ -252,7 +82,7 @@ static bool read_entry(struct wire entry, struct wire *ret_key, struct wire *ret
 			good = !valued && read_bytes(&entry, ret_value);
 			valued = true;
 		} else {
-			good = skip_field(&entry, field, type);
+			good = example_skip_field(&entry, field, type);
 		}
 		if (!good)
 			return false;
@@ -271,10 +101,10 @@ static int walk_entries(struct wire example, int (*each)(void *context, struct w
 		uint32_t field, type;
 		struct wire features, entry, key, value;
 
-		if (!read_tag(&example, &field, &type))
+		if (!example_read_tag(&example, &field, &type))
 			goto bad;
 		if (field != EXAMPLE_FEATURES || type != WIRE_BYTES) {
-			if (!skip_field(&example, field, type))
+			if (!example_skip_field(&example, field, type))
 				goto bad;
 			continue;
 		}
@@ -283,10 +113,10 @@ static int walk_entries(struct wire example, int (*each)(void *context, struct w
 		while (features.at < features.end) {
 			int r;
 
-			if (!read_tag(&features, &field, &type))
+			if (!example_read_tag(&features, &field, &type))
 				goto bad;
 			if (field != FEATURES_ENTRY || type != WIRE_BYTES) {
-				if (!skip_field(&features, field, type))
+				if (!example_skip_field(&features, field, type))
 					goto bad;
 				continue;
 			}
@@ -393,13 +223,13 @@ static int describe_entry(void *context, struct wire key, struct wire value)
 	static const uint32_t dtypes[] = { 0, EXAMPLE_BYTES, EXAMPLE_FLOAT32, EXAMPLE_INT64 };
 	struct describe *describe = context;
 	struct example_feature feature = { .name = "", .elements = 0, .bytes_max = UINT32_MAX };
-	struct row row = { .feature = &feature };
+	struct example_row row = { .feature = &feature };
 	uint32_t kind;
 
-	if (!feature_kind(value, &kind))
+	if (!example_feature_kind(value, &kind))
 		return error_set(describe->err, -EBADMSG, "not a tf.train.Example: a feature is malformed");
 	feature.dtype = dtypes[kind];
-	if (kind && !read_lists(value, kind, &row))
+	if (kind && !example_read_lists(value, kind, &row))
 		return error_set(describe->err, -EBADMSG, "not a tf.train.Example: a list is malformed");
 	return describe->each(describe->context, (const char *)key.at, wire_bytes(key), feature.dtype,
 			      row.count);
