@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Whether this is the name of one of the other's two columns. */
+/* Whether `name` is the name of one of the ragged feature's two columns. */
 static bool is_column_of(const struct example_feature *ragged, const char *name)
 {
 	size_t bytes = strlen(ragged->name);
@@ -27,14 +27,14 @@ static int check_columns(const struct example_schema *schema, uint32_t own, stru
 			if (is_column_of(&schema->feature[i], schema->feature[k].name))
 				return error_set(
 					err, -EINVAL,
-					"schema: \"%s\" is the name of a column of the ragged \"%s\"",
+					"schema: \"%s\" is also a column of the ragged feature \"%s\"",
 					schema->feature[k].name, schema->feature[i].name);
 	}
 	if (columns > RING_COLUMNS_MAX)
-		return error_set(
-			err, -EINVAL,
-			"schema: its features take %u columns, a ragged one two, and the ring has %u",
-			columns, RING_COLUMNS_MAX);
+		return error_set(err, -EINVAL,
+				 "schema: the features take %u columns (a ragged feature takes 2), a ring "
+				 "has at most %u",
+				 columns, RING_COLUMNS_MAX);
 	return 0;
 }
 
@@ -62,10 +62,10 @@ int batch_schema(const struct config *config, struct example_schema *ret_schema,
 						  .values_max = from->values_max,
 						  .truncate = from->overflow == OVERFLOW_TRUNCATE };
 		if (elements > UINT32_MAX / (from->bytes_max + 8) && from->dtype == CONFIG_BYTES)
-			return error_set(err, -EINVAL, "schema: \"%s\" takes more than 4 GiB a row",
+			return error_set(err, -EINVAL, "schema: \"%s\" takes more than 4 GiB per row",
 					 from->name);
 	}
-	/* BATCH_COLUMN_EMPTY, and the quarantine's. */
+	/* Our own columns: BATCH_COLUMN_EMPTY and maybe BATCH_COLUMN_QUARANTINE. */
 	return check_columns(ret_schema, 1 + has_quarantine(config), err);
 }
 
@@ -167,7 +167,7 @@ bool batch_is_ragged(const struct example_schema *schema)
 	return false;
 }
 
-/* The counts lie in memory that the reader may write, too: none is taken for more than a row holds. */
+/* A broken reader can write to the counts, which lie in shared memory: bound each count by the row. */
 static uint64_t pack_column(const struct example_feature *feature, int64_t *splits, uint8_t *values,
 			    uint32_t rows)
 {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How records lie in the ring: a column a feature of the schema, two for a ragged one, then
- * BATCH_COLUMN_EMPTY and, with fetch.bad_record = "skip", BATCH_COLUMN_QUARANTINE.
+ * How records lie in a slot of the ring. Each feature of the schema has a column, a ragged feature has two
+ * (splits and values). Then follow BATCH_COLUMN_EMPTY and, with fetch.bad_record = "skip",
+ * BATCH_COLUMN_QUARANTINE.
  *
- * Filling a slot: batch_slot, then each row by batch_parse() or batch_empty_row(), by any number of threads
- * and in any order, then batch_pack() once. Until then row i of a ragged column lies at i times its most
- * bytes, and splits[i + 1] is its number of values: rows do not wait for the lengths of those before them.
+ * Order: batch_slot(), then batch_parse() or batch_empty_row() for each row, by any number of threads and in
+ * any order, then batch_pack() once.
+ *
+ * Why ragged columns are packed last: a row of the packed column begins where the row before it ends, so a
+ * thread would have to wait for the lengths of all rows before its own. Until batch_pack(), row i therefore
+ * lies at i times the largest row's bytes, and splits[i + 1] holds its number of values.
  */
 #pragma once
 
@@ -16,28 +20,28 @@
 static_assert(CONFIG_FEATURE_NAME_BYTES == RING_NAME_MAX, "a feature's name fits a column's");
 static_assert(CONFIG_STREAMS_MAX == CURSOR_PLACES_MAX, "the cursor has a place for each stream");
 
-/* uint8: 1 = a record that was skipped or a lane that has ended, the row counts for nothing. */
+/* uint8: 1 = the row counts for nothing, as its record was skipped or its lane has ended. */
 #define BATCH_COLUMN_EMPTY "empty"
-/* uint8, no bytes a row: a struct ring_quarantine. */
+/* uint8, 0 bytes per row: one struct ring_quarantine for the whole slot. */
 #define BATCH_COLUMN_QUARANTINE "quarantine"
 
 #define BATCH_SPLITS "/splits"
 #define BATCH_VALUES "/values"
 
-/* Names are the config's. Errors: -EINVAL a feature is too large, or there are more columns than a ring has.
- */
+/* Makes the schema of the configured features; their names stay the configuration's. Errors: -EINVAL a
+ * feature is too large, or there are more columns than a ring has. */
 MUST_CHECK int batch_schema(const struct config *config, struct example_schema *ret_schema,
 			    struct error *err);
 
-/* The ring of run.batch_rows and ring.slots for it. */
+/* The shape of a ring for this schema, with run.batch_rows and ring.slots. */
 void batch_geometry(const struct config *config, const struct example_schema *schema,
 		    struct ring_geometry *ret_geometry);
 
-/* A slot's columns, by feature. */
+/* Where the columns of a slot lie, by feature. */
 struct batch_slot {
 	const struct example_schema *schema;
 	uint8_t *values[EXAMPLE_FEATURES_MAX];
-	int64_t *splits[EXAMPLE_FEATURES_MAX]; /* of a ragged one, else NULL */
+	int64_t *splits[EXAMPLE_FEATURES_MAX]; /* NULL = the feature is not ragged */
 	uint64_t row_bytes[EXAMPLE_FEATURES_MAX];
 	uint8_t *empty;
 	struct ring_quarantine *quarantine; /* NULL = the ring has none */
@@ -45,15 +49,19 @@ struct batch_slot {
 struct batch_slot batch_slot(const struct example_schema *schema, const struct ring *ring,
 			     const struct ring_slot *slot);
 
-/* A record into a row; on failure the row stays empty. Errors: those of example_parse(). */
+/* Parses a record into a row; on failure the row is empty. Errors: those of example_parse(). */
 MUST_CHECK int batch_parse(const struct batch_slot *batch, uint32_t row, const void *record, uint64_t bytes,
 			   struct error *err);
+/* Fills a row with zeros and marks it as empty. */
 void batch_empty_row(const struct batch_slot *batch, uint32_t row);
 
+/* Whether any feature is ragged, so that slots need batch_pack(). */
 bool batch_is_ragged(const struct example_schema *schema);
-/* Moves the values of ragged columns together, after the last of `rows` rows is in. Bytes by feature. */
+/* Moves the values of ragged columns together, once all of the `rows` rows are filled. Sets the used bytes of
+ * each ragged feature's values. */
 void batch_pack(const struct batch_slot *batch, uint32_t rows,
 		uint64_t ret_bytes[static EXAMPLE_FEATURES_MAX]);
-/* column[].bytes of a slot from its rows and what batch_pack() gave; of BATCH_COLUMN_QUARANTINE 0. */
+/* Sets column[].bytes of a slot, from its rows and the bytes that batch_pack() returned; 0 for
+ * BATCH_COLUMN_QUARANTINE, which fetchd sets. */
 void batch_set_bytes(const struct example_schema *schema, const struct ring_geometry *geometry,
 		     const uint64_t packed[static EXAMPLE_FEATURES_MAX], struct ring_slot *slot);

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #define POLYNOMIAL UINT32_C(0x82f63b78)
-/* From here on ISA-L's folding is faster: 8 bytes take it 13 ns and our loop 3, 100 both 17, 300 18 and 43,
- * 2090 31 and 154. */
+/* From this length on ISA-L is faster than our loop. Measured, ISA-L and our loop: 8 bytes 13 and 3 ns, 100
+ * bytes 17 and 17, 300 bytes 18 and 43, 2090 bytes 31 and 154. */
 #define FOLDED_FROM 128u
 #define PIECE_BYTES (UINT64_C(1) << 30) /* ISA-L counts in an int */
 
-static uint32_t table[8][256]; /* slicing by 8 */
-static uint32_t (*briefest)(uint32_t crc, const void *data, uint64_t bytes);
-static pthread_once_t ready = PTHREAD_ONCE_INIT; /* which TSan knows, unlike call_once() */
+static uint32_t table[8][256];                                               /* slicing by 8 */
+static uint32_t (*briefest)(uint32_t crc, const void *data, uint64_t bytes); /* for short data */
+static pthread_once_t ready = PTHREAD_ONCE_INIT; /* not call_once(), which TSan does not know */
 
 static uint32_t load32(const uint8_t *p)
 {
@@ -83,8 +83,8 @@ HARDWARE static uint32_t by_instruction(uint32_t crc, const void *data, uint64_t
 #endif
 
 #if defined(__x86_64__)
-/* ISA-L 2.30 leaves the upper halves of the vector registers dirty. Every SSE instruction behind it then
- * waits for the one before: a third of decode's time (tests/bench/decode.c). */
+/* ISA-L 2.30 leaves the upper halves of the vector registers dirty. Each SSE instruction then waits for the
+ * instruction before it, which costs a third of decoding's time (tests/bench/decode.c). */
 __attribute__((target("avx"))) static void leave_avx(void)
 {
 	if (__builtin_cpu_supports("avx"))
@@ -101,7 +101,8 @@ static uint32_t by_folding(uint32_t crc, const uint8_t *data, uint64_t bytes)
 	crc = ~crc;
 	for (uint64_t piece; bytes > 0; data += piece, bytes -= piece) {
 		piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-		crc = crc32_iscsi((unsigned char *)data, (int)piece, crc); /* changes nothing of it */
+		/* The cast drops const; crc32_iscsi() only reads. */
+		crc = crc32_iscsi((unsigned char *)data, (int)piece, crc);
 	}
 	leave_avx();
 	return ~crc;

@@ -28,7 +28,7 @@ static int malformed(const struct example_feature *feature, struct error *err)
 			 feature->dtype == EXAMPLE_BYTES ? " or longer than the schema allows" : "");
 }
 
-/* What a row of `found` values holds, or why it may not. */
+/* Sets how many of `found` values go into the row, or says why so many are an error. */
 static int take_count(const struct example_feature *feature, uint64_t found, uint64_t *ret_count,
 		      struct error *err)
 {
@@ -63,8 +63,8 @@ static int read_feature(const struct example_feature *feature, struct wire value
 
 /* ---- The map ---- */
 
-/* One map entry: key and value in any order. A missing key is the empty one, a missing value an unset
- * Feature. A second value is refused, as TensorFlow does (protobuf would merge the two). */
+/* Reads one map entry: key and value in any order. A missing key is the empty key, a missing value is an
+ * unset Feature. A second value is an error, as in TensorFlow; protobuf would merge the two. */
 static bool read_entry(struct wire entry, struct wire *ret_key, struct wire *ret_value)
 {
 	bool valued = false;
@@ -90,8 +90,8 @@ static bool read_entry(struct wire entry, struct wire *ret_key, struct wire *ret
 	return true;
 }
 
-/* Calls `each` with every entry of Example.features.feature. Its negative result ends the walk; -EBADMSG when
- * the bytes are no Example. */
+/* Calls `each` with every entry of Example.features.feature. A negative result of `each` ends the walk and is
+ * returned. Errors: -EBADMSG the bytes are no Example. */
 static int walk_entries(struct wire example, int (*each)(void *context, struct wire key, struct wire value),
 			void *context, struct error *err)
 {
@@ -132,13 +132,14 @@ bad:
 	return error_set(err, -EBADMSG, "not a tf.train.Example: malformed at byte %td", example.at - start);
 }
 
+/* The entry of each feature of the schema that note_entry() has found. */
 struct parse {
 	const struct example_schema *schema;
 	struct wire value[EXAMPLE_FEATURES_MAX];
 	bool found[EXAMPLE_FEATURES_MAX];
 };
 
-/* The last of a repeated key wins, but TensorFlow lets an unset one replace nothing. */
+/* A later entry of the same key replaces the earlier entry, unless its value is empty, as in TensorFlow. */
 static int note_entry(void *context, struct wire key, struct wire value)
 {
 	struct parse *parse = context;

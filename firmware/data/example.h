@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tf.train.Example, straight from wire bytes into typed columns by a schema, and back. No generated code, no
- * allocation in the parser. Behaves as TensorFlow's parse_example does with FixedLenFeature and, for ragged
- * features, with RaggedFeature and VarLenFeature: packed and unpacked encodings, features in any order,
- * unknown fields and features skipped, the last of a repeated map key wins, unset kinds and missing features
- * by default value or error. Source: tensorflow/core/example/{example,feature}.proto,
+ * Parses tf.train.Example from wire bytes straight into typed columns, by a schema, and writes it. No
+ * generated code; the parser allocates nothing. Pure functions on bytes; any thread.
+ *
+ * Results are those of TensorFlow's parse_example with FixedLenFeature and, for ragged features, with
+ * RaggedFeature and VarLenFeature:
+ *   - packed and unpacked lists; features in any order; unknown fields and features are skipped;
+ *   - of a repeated map key, the last entry wins;
+ *   - a feature that is missing or has no kind gets its default value, or is an error.
+ * Sources: tensorflow/core/example/{example,feature}.proto,
  * tensorflow/core/util/example_proto_fast_parsing.cc.
+ *
+ * Why two parsers: nearly all records have the layout that every serializer writes, and a parser for this
+ * layout alone (example_usual.c) needs one pass and no table of what it found. Any other record goes to the
+ * general parser (example.c), which also finds the words for an error.
  */
 #pragma once
 
@@ -20,21 +28,22 @@ enum example_dtype { EXAMPLE_FLOAT32 = 1, EXAMPLE_INT64, EXAMPLE_BYTES };
 
 struct example_feature {
 	const char *name;
-	uint32_t dtype;    /* enum example_dtype */
-	uint64_t elements; /* values in one row: the product of the shape */
-	bool optional;     /* missing or unset: fill with `fill` (0 or empty for bytes) instead of -EBADMSG */
-	double fill;       /* for EXAMPLE_INT64 an integer of at most 53 bits */
-	uint64_t bytes_max;  /* EXAMPLE_BYTES: longest value accepted; a row then is a uint32 length and the
-				bytes, padded */
-	uint64_t values_max; /* numbers; 0 = `elements` in every row, else ragged: up to so many, none where
-				the feature is missing; elements, optional and fill mean nothing then */
-	bool truncate;       /* what is beyond values_max or bytes_max is cut off instead of -EBADMSG */
+	uint32_t dtype;      /* enum example_dtype */
+	uint64_t elements;   /* values in one row: the product of the shape */
+	bool optional;       /* a missing feature gets `fill` (bytes: the empty value) instead of -EBADMSG */
+	double fill;         /* for EXAMPLE_INT64 an integer of at most 53 bits */
+	uint64_t bytes_max;  /* EXAMPLE_BYTES: longest value accepted. A value lies in the row as a uint32
+				length and the bytes, padded with zeros. */
+	uint64_t values_max; /* numbers only; 0 = every row has `elements` values. Else the feature is ragged:
+				a row has 0 .. values_max values, 0 where the feature is missing, and
+				elements, optional and fill are ignored. */
+	bool truncate;       /* cut off values beyond values_max and bytes beyond bytes_max, no -EBADMSG */
 };
 
-/* The row of a ragged feature. */
+/* One row of a ragged feature. */
 struct example_ragged {
 	int64_t *count;
-	void *values; /* values_max of them */
+	void *values; /* space for values_max numbers */
 };
 
 struct example_schema {
@@ -42,21 +51,23 @@ struct example_schema {
 	struct example_feature feature[EXAMPLE_FEATURES_MAX];
 };
 
-/* Bytes that one row of this feature takes in its column, a ragged one at most. */
+/* Returns the bytes of one row of this feature in its column; upper bound for a ragged feature. */
 uint64_t example_row_bytes(const struct example_feature *feature);
 
-/* Parse one serialized Example into row pointers, one a feature, each example_row_bytes() long; a
- * ragged feature's points to a struct example_ragged.
- * Errors: -EBADMSG naming the feature, what was found and expected; outputs are then undefined. */
+/* Parses one serialized Example. ret_rows has a pointer for each feature, to example_row_bytes() bytes or,
+ * for a ragged feature, to a struct example_ragged.
+ * Errors: -EBADMSG naming the feature, what was found and what was expected; the rows are then undefined. */
 MUST_CHECK int example_parse(const struct example_schema *schema, const void *data, uint64_t bytes,
 			     void *const *ret_rows, struct error *err);
 
-/* Serialize rows as TensorFlow does (packed lists, features in schema order).
- * Returns the bytes needed; writes only when they fit `capacity`. */
+/* Serializes rows as TensorFlow does: packed lists, features in the schema's order.
+ * Returns the bytes needed; the buffer is complete only when they fit `capacity`. */
 uint64_t example_write(const struct example_schema *schema, const void *const *rows, void *buffer,
 		       uint64_t capacity);
 
-/* One feature of an Example of any schema, for tools: calls `each` with name, dtype (0 = unset) and count. */
+/* Lists the features of an Example of any schema, for tools: calls `each` for every feature with its name,
+ * dtype (0 = unset) and number of values. A negative result of `each` ends the list and is returned.
+ * Errors: -EBADMSG the bytes are no Example. */
 MUST_CHECK int example_describe(const void *data, uint64_t bytes,
 				int (*each)(void *context, const char *name, uint64_t name_bytes,
 					    uint32_t dtype, uint64_t count),

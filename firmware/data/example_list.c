@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/example_list.h"
 
-#define GROUPS_MAX 64 /* nested; protobuf gives up at 100 levels of any kind */
+#define GROUPS_MAX 64 /* upper bound of nested groups; protobuf refuses 100 levels of any nesting */
 
 /* ---- Fields ---- */
 
@@ -24,6 +24,8 @@ static bool skip_bytes(struct wire *wire, uint64_t bytes)
 	return true;
 }
 
+/* A group ends at the END_GROUP tag of its own field number and may hold groups: `groups` is the stack of the
+ * open ones. Each other type is skipped by its length. */
 bool example_skip_field(struct wire *wire, uint32_t field, uint32_t type)
 {
 	uint32_t groups[GROUPS_MAX], depth = 0;
@@ -98,7 +100,7 @@ static bool read_packed(struct wire packed, struct example_row *row)
 	return true;
 }
 
-/* The values of a FloatList, Int64List or BytesList, packed or not; unknown fields are skipped. */
+/* Reads the values of a FloatList, Int64List or BytesList, packed or not; skips unknown fields. */
 static bool read_list(struct wire list, struct example_row *row)
 {
 	uint32_t dtype = row->feature->dtype;
@@ -126,7 +128,6 @@ static bool read_list(struct wire list, struct example_row *row)
 	return true;
 }
 
-/* Which kind of the oneof is set: the last one on the wire wins. Protobuf merges repeats of that kind. */
 bool example_feature_kind(struct wire feature, uint32_t *ret_kind)
 {
 	*ret_kind = 0;
@@ -147,16 +148,14 @@ bool example_feature_kind(struct wire feature, uint32_t *ret_kind)
 	return true;
 }
 
-/* The lists of the kind that example_feature_kind() found. Another kind in between clears what came before
- * it. */
 bool example_read_lists(struct wire feature, uint32_t kind, struct example_row *row)
 {
 	while (feature.at < feature.end) {
 		uint32_t field, type;
 		struct wire list;
 
-		(void)example_read_tag(&feature, &field,
-				       &type); /* example_feature_kind() has read it all before */
+		/* The results are ignored: example_feature_kind() has checked these bytes. */
+		(void)example_read_tag(&feature, &field, &type);
 		if (type != WIRE_BYTES || field < FEATURE_BYTES || field > FEATURE_INT64) {
 			(void)example_skip_field(&feature, field, type);
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/example_wire.h"
 
-/* A length-delimited field, its tag in one byte. */
+/* The tag of a length-delimited field with a field number below 16: one byte. */
 #define TAG(field) ((uint8_t)((field) << 3 | WIRE_BYTES))
 
 WIRE_INLINE bool open_field(struct wire *wire, uint8_t tag, struct wire *ret)
@@ -12,7 +12,7 @@ WIRE_INLINE bool open_field(struct wire *wire, uint8_t tag, struct wire *ret)
 	return read_bytes(wire, ret);
 }
 
-/* What a list holds of packed numbers; an empty list has no such field. */
+/* Opens a list's one field of packed numbers; an empty list has no field. */
 WIRE_INLINE bool open_packed(struct wire list, struct wire *ret)
 {
 	*ret = list;
@@ -58,7 +58,6 @@ WIRE_INLINE bool read_byte_strings(const struct example_feature *feature, struct
 	return list.at == list.end;
 }
 
-/* As many as there are, up to what there is room for. */
 WIRE_INLINE bool read_ragged_floats(const struct example_feature *feature, struct wire list,
 				    const struct example_ragged *row)
 {
@@ -94,7 +93,7 @@ WIRE_INLINE bool read_ragged_integers(const struct example_feature *feature, str
 		if (count == feature->values_max) {
 			if (!feature->truncate)
 				return false;
-			continue; /* what is cut off must be sound, too */
+			continue; /* check also the values that are cut off */
 		}
 		memcpy((uint8_t *)row->values + count++ * sizeof(value), &value, sizeof(value));
 	}
@@ -121,7 +120,8 @@ WIRE_INLINE bool read_value(const struct example_feature *feature, struct wire v
 	}
 }
 
-/* The schema's feature of this name, looked for from `first` on: records repeat their order. */
+/* Finds the schema's feature of this name, beginning at `first`: all records of a file have their features in
+ * the same order, so the first comparison nearly always matches. */
 WIRE_INLINE uint32_t find(const struct example_schema *schema, struct wire key, uint32_t first)
 {
 	for (uint32_t n = 0; n < schema->features; n++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading protobuf's wire format, and the field numbers of tf.train.Example. Every read is bounded by the
- * stretch it reads from and gives false where the bytes end or break the format. Sources: protobuf's encoding
- * guide; tensorflow/core/example/{example,feature}.proto.
+ * Reads protobuf's wire format; the field numbers of tf.train.Example. Every read is bounded by its struct
+ * wire and returns false where the bytes end or break the format. Sources:
+ * protobuf.dev/programming-guides/encoding; tensorflow/core/example/{example,feature}.proto.
+ * For data/example*.c only.
  */
 #pragma once
 
@@ -25,11 +26,13 @@ enum {
 enum { EXAMPLE_FEATURES = 1, FEATURES_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, LIST_VALUE = 1 };
 enum { FEATURE_BYTES = 1, FEATURE_FLOAT = 2, FEATURE_INT64 = 3 };
 
-/* A stretch of wire bytes still to be read. Where records are many, functions that take one are inlined by
- * force: the two pointers then stay in registers. Stored as two and loaded as one pair, they would wait until
- * every store before them, those into a cold slot, has left the processor: a third of decode's time. */
+/* Forces inlining of the functions that read each record, so that the two pointers of a struct wire stay in
+ * registers. Otherwise the compiler stores them one by one and loads them as a pair; such a load waits until
+ * every earlier store has left the processor, also the stores into a slot that no cache holds. That costs a
+ * third of decoding's time. */
 #define WIRE_INLINE __attribute__((always_inline)) static inline
 
+/* Wire bytes that are still to be read. */
 struct wire {
 	const uint8_t *at, *end;
 };
@@ -39,7 +42,7 @@ static inline uint64_t wire_bytes(struct wire wire)
 	return (uint64_t)(wire.end - wire.at);
 }
 
-/* At most ten bytes; what they hold beyond 64 bits is dropped, as protobuf does. */
+/* Reads an integer of at most ten bytes. Bits beyond 64 are dropped, as in protobuf. */
 WIRE_INLINE bool read_varint(struct wire *wire, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -56,7 +59,7 @@ WIRE_INLINE bool read_varint(struct wire *wire, uint64_t *ret)
 	return false;
 }
 
-/* A length and as many bytes. */
+/* Reads a length and as many bytes. */
 WIRE_INLINE bool read_bytes(struct wire *wire, struct wire *ret)
 {
 	uint64_t length;
@@ -68,19 +71,20 @@ WIRE_INLINE bool read_bytes(struct wire *wire, struct wire *ret)
 	return true;
 }
 
-/* How many values a row has room for. */
+/* Returns the number of values that a row has space for. */
 static inline uint64_t values_max(const struct example_feature *feature)
 {
 	return feature->values_max ? feature->values_max : feature->elements;
 }
 
-/* The column's value: a length in 32 bits, the bytes, zeros up to the width of the longest. */
+/* Returns the bytes that one value of EXAMPLE_BYTES takes in a row: its length in 32 bits, and bytes_max
+ * rounded up to a multiple of 4. */
 static inline uint64_t bytes_stride(const struct example_feature *feature)
 {
 	return sizeof(uint32_t) + (feature->bytes_max + 3) / 4 * 4;
 }
 
-/* Beyond bytes_max it is cut off. */
+/* Writes a value of EXAMPLE_BYTES into a row: length, bytes, zeros. Cuts off bytes beyond bytes_max. */
 static inline void put_bytes_value(const struct example_feature *feature, uint8_t *out, struct wire value)
 {
 	uint64_t bytes = wire_bytes(value) < feature->bytes_max ? wire_bytes(value) : feature->bytes_max;
@@ -91,6 +95,6 @@ static inline void put_bytes_value(const struct example_feature *feature, uint8_
 	memset(out + sizeof(length) + bytes, 0, bytes_stride(feature) - sizeof(length) - bytes);
 }
 
-/* The layout that every serializer writes: packed numbers, each key once, no unknown fields. False for any
- * other, good or not; the rows then hold anything. */
+/* Parses the layout that every serializer writes: packed numbers, each key once, no unknown fields. False for
+ * any other bytes, sound or not; the rows are then undefined. */
 bool example_parse_usual(const struct example_schema *schema, struct wire example, void *const *ret_rows);

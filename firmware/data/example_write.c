@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Counts always, writes while there is room: one walk serves both. */
+/* Counts the bytes always, writes them while they fit: the same walk measures and writes. */
 struct out {
 	uint8_t *data;
 	uint64_t used, capacity;
@@ -24,7 +24,7 @@ static void put_varint(struct out *out, uint64_t value)
 	put(out, byte, varint_write(byte, value));
 }
 
-/* Bytes of a length-delimited field with a one-byte tag. */
+/* Returns the bytes of a length-delimited field with a one-byte tag. */
 static uint64_t field_bytes(uint64_t length)
 {
 	uint8_t byte[VARINT_BYTES_MAX];
@@ -40,7 +40,7 @@ static void put_header(struct out *out, uint8_t field, uint64_t length)
 	put_varint(out, length);
 }
 
-/* Of a row: where its values are and how many. */
+/* Returns where a row's values lie, and their number. */
 static const uint8_t *values_of(const struct example_feature *feature, const void *row, uint64_t *ret_count)
 {
 	const struct example_ragged *ragged = row;
@@ -58,7 +58,7 @@ static const uint8_t *bytes_value(const struct example_feature *feature, const u
 	return at + sizeof(*ret_length);
 }
 
-/* The list message: packed numbers in one field, bytes one field each. */
+/* Writes the list message: numbers packed into one field, bytes with a field for each value. */
 static void put_list(struct out *out, const struct example_feature *feature, const void *row)
 {
 	struct out bytes = { 0 };

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define SEVERAL 2 /* values, and the filter names none of them */
+#define SEVERAL 2 /* the feature has several values, and the condition has no index */
 
 static bool holds(enum filter_op op, int order)
 {
@@ -28,7 +28,7 @@ static bool holds(enum filter_op op, int order)
 static int match_text(const struct filter *filter, const void *example, uint64_t bytes, struct error *err)
 {
 	uint32_t length = (uint32_t)strlen(filter->text);
-	/* One byte more than is compared: what is longer differs. */
+	/* Read one byte more than the condition's text has, so that a longer value compares as different. */
 	struct example_schema schema = { .features = 1,
 					 .feature = { { .name = filter->name,
 							.dtype = EXAMPLE_BYTES,
@@ -50,7 +50,7 @@ union value {
 	float number[FILTER_INDEX_MAX + 1];
 };
 
-/* NaN is like nothing. */
+/* NaN differs from every number: only != matches. */
 static bool match_value(const struct filter *filter, uint32_t dtype, const union value *value)
 {
 	double found, wanted = filter->number;
@@ -99,7 +99,8 @@ int filter_match(const struct filter *filter, const void *example, uint64_t byte
 		return match_text(filter, example, bytes, err);
 	r = match_number(filter, first, example, bytes, err);
 	if (r == -EBADMSG) {
-		/* Whole numbers are written for float features, too, and the other way round. */
+		/* The condition's number does not tell the feature's type ("score >= 1"): try the other type.
+		 */
 		int again =
 			match_number(filter, EXAMPLE_INT64 + EXAMPLE_FLOAT32 - first, example, bytes, NULL);
 

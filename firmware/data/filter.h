@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matching records against core/config/filter.h. Numbers are compared as the feature holds them: 0.1 is the
- * float32 nearest to 0.1. Pure functions on bytes.
+ * Matches records against a condition of core/config/filter.h. Numbers are compared in the feature's own
+ * type: with a float feature, 0.1 means the float32 nearest to 0.1. Pure functions on bytes; any thread.
  */
 #pragma once
 
 #include "core/base/error.h"
 #include "core/config/filter.h"
 
-/* 1 the Example counts, 0 it does not: nor does one without that number; one without the text has an empty
- * one. Errors: -EBADMSG naming the feature: it is no Example, the feature holds the other kind of values, or
- * several without an index. */
+/* Returns 1 when the Example matches, else 0. An Example without the number never matches; an Example without
+ * the text is compared as if it had the empty text.
+ * Errors: -EBADMSG naming the feature: the bytes are no Example, the feature holds another kind of values, or
+ * it holds several values and the condition has no index. */
 MUST_CHECK int filter_match(const struct filter *filter, const void *example, uint64_t bytes,
 			    struct error *err);

@@ -12,10 +12,10 @@
 #include <zlib.h>
 
 #define GROW_FIRST 65536u
-#define RATIO_MAX  1032u      /* of deflate: 258 bytes for two bits */
+#define RATIO_MAX  1032u      /* deflate's best: 258 bytes for two bits */
 #define CHUNK_MAX  (1u << 30) /* zlib counts in 32 bits */
 
-/* A window of 32 KiB; +16 means gzip's wrapper (zlib.h, inflateInit2). */
+/* zlib's windowBits: 2^15 bytes; +16 selects gzip's wrapper (zlib.h, inflateInit2). */
 static int window_bits(enum compression compression)
 {
 	return compression == COMPRESSION_GZIP ? 15 + 16 : 15;
@@ -26,7 +26,7 @@ enum compression compression_of(const void *data, uint64_t bytes)
 	const uint8_t *p = data;
 	uint64_t length;
 
-	/* A plain shard proves itself by the CRC of its first length, whatever its bytes look like. */
+	/* First, as the first bytes of a plain shard may also look like a gzip or zlib header. */
 	if (bytes >= TFRECORD_HEADER_BYTES && tfrecord_length(data, &length))
 		return COMPRESSION_NONE;
 	if (bytes >= 3 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8)
@@ -36,18 +36,19 @@ enum compression compression_of(const void *data, uint64_t bytes)
 	return COMPRESSION_NONE;
 }
 
+/* An output that grows while it is filled. */
 struct growing {
 	struct inflate_output *output;
 	uint8_t *data;
 	uint64_t used, size, max;
 };
 
-static int no_room(const struct growing *out, struct error *err)
+static int too_large(const struct growing *out, struct error *err)
 {
 	return error_set(err, -E2BIG, "inflates to more than %" PRIu64 " bytes", out->max);
 }
 
-/* To `size` bytes or the most there may be. */
+/* Grows to `size` bytes, or to the maximum where `size` is more. */
 static int grow(struct growing *out, uint64_t size, struct error *err)
 {
 	int r;
@@ -55,7 +56,7 @@ static int grow(struct growing *out, uint64_t size, struct error *err)
 	if (size > out->max)
 		size = out->max;
 	if (size <= out->size)
-		return no_room(out, err);
+		return too_large(out, err);
 	r = out->output->grow(out->output, out->used, size, err);
 	if (r < 0)
 		return r;
@@ -69,19 +70,20 @@ static int grow_more(struct growing *out, struct error *err)
 	return grow(out, out->size ? out->size * 2 : GROW_FIRST, err);
 }
 
-static int bytes_behind(uint64_t used, uint64_t bytes, struct error *err)
+static int trailing_bytes(uint64_t used, uint64_t bytes, struct error *err)
 {
-	return error_set(err, -EBADMSG, "byte %" PRIu64 ": %" PRIu64 " bytes behind the zlib stream", used,
+	return error_set(err, -EBADMSG,
+			 "byte %" PRIu64 ": %" PRIu64 " bytes after the end of the zlib stream", used,
 			 bytes - used);
 }
 
-/* ---- zlib: in pieces, so that it knows how far a broken stream was good ---- */
+/* ---- zlib, in pieces: finds how far a broken stream is good ---- */
 
-/* Feed and drain once; both sides in pieces that zlib can count. */
+/* Calls inflate() once, with at most CHUNK_MAX bytes of input and of output. */
 static int inflate_some(z_stream *stream, const uint8_t *in, uint64_t bytes, struct growing *out)
 {
-	uint64_t room = out->size - out->used, used = (uint64_t)(stream->next_in - in);
-	uInt given = (uInt)(room < CHUNK_MAX ? room : CHUNK_MAX);
+	uint64_t left = out->size - out->used, used = (uint64_t)(stream->next_in - in);
+	uInt given = (uInt)(left < CHUNK_MAX ? left : CHUNK_MAX);
 	int r;
 
 	stream->avail_in = (uInt)(bytes - used < CHUNK_MAX ? bytes - used : CHUNK_MAX);
@@ -92,7 +94,7 @@ static int inflate_some(z_stream *stream, const uint8_t *in, uint64_t bytes, str
 	return r;
 }
 
-/* Every member of a gzip file, or the one stream of a zlib file. */
+/* Inflates every member of a gzip file, or the one stream of a zlib file. */
 static int inflate_members(z_stream *stream, const uint8_t *in, uint64_t bytes, bool gzip,
 			   struct growing *out, struct error *err)
 {
@@ -100,6 +102,7 @@ static int inflate_members(z_stream *stream, const uint8_t *in, uint64_t bytes, 
 		uint64_t used;
 		int r = out->used == out->size ? grow_more(out, err) : 0;
 
+		/* With a full output, zlib may still have to read the end of the stream. */
 		if (r < 0 && r != -E2BIG)
 			return r;
 		r = inflate_some(stream, in, bytes, out);
@@ -107,22 +110,23 @@ static int inflate_members(z_stream *stream, const uint8_t *in, uint64_t bytes, 
 		if (r == Z_STREAM_END && used == bytes)
 			return 0;
 		if (r == Z_STREAM_END && !gzip)
-			return bytes_behind(used, bytes, err);
+			return trailing_bytes(used, bytes, err);
 		if (r == Z_STREAM_END && inflateReset(stream) == Z_OK)
 			continue;
 		if (r != Z_OK && r != Z_BUF_ERROR)
 			return error_set(err, -EBADMSG, "byte %" PRIu64 " of the compressed shard: %s", used,
 					 stream->msg ? stream->msg : "not a compressed stream");
 		if (out->used == out->max)
-			return no_room(out, err);
+			return too_large(out, err);
 		if (used == bytes && out->used < out->size)
 			return error_set(err, -EBADMSG,
-					 "the compressed shard ends at byte %" PRIu64 " in mid-stream",
+					 "the compressed shard ends at byte %" PRIu64
+					 ", in the middle of its stream",
 					 bytes);
 	}
 }
 
-/* From byte `from` on, where a member starts. */
+/* Inflates from byte `from`, the start of a member. */
 static int inflate_carefully(const uint8_t *in, uint64_t from, uint64_t bytes, bool gzip, struct growing *out,
 			     struct error *err)
 {
@@ -136,7 +140,7 @@ static int inflate_carefully(const uint8_t *in, uint64_t from, uint64_t bytes, b
 	return r;
 }
 
-/* ---- libdeflate: whole members, or nothing ---- */
+/* ---- libdeflate: each member as a whole or not at all ---- */
 
 int inflater_open(struct inflater **ret_inflater, struct error *err)
 {
@@ -154,7 +158,8 @@ void inflater_closep(struct inflater **inflater)
 	*inflater = NULL;
 }
 
-/* Gzip ends with the length of its last member (RFC 1952 2.3.1): nearly always the whole. */
+/* Guesses the inflated size. A gzip file ends with the size of its last member (RFC 1952 2.3.1), which nearly
+ * always is the only one. 0: not known. */
 static uint64_t likely_bytes(const uint8_t *in, uint64_t bytes, bool gzip)
 {
 	uint32_t last;
@@ -173,12 +178,12 @@ static int inflate_quickly(struct inflater *inflater, const uint8_t *in, uint64_
 	int r = 0;
 
 	do {
-		size_t used, made, room = out->size - out->used;
+		size_t used, made, left = out->size - out->used;
 		enum libdeflate_result result =
 			gzip ? libdeflate_gzip_decompress_ex(decompressor, in + at, bytes - at,
-							     out->data + out->used, room, &used, &made)
+							     out->data + out->used, left, &used, &made)
 			     : libdeflate_zlib_decompress_ex(decompressor, in + at, bytes - at,
-							     out->data + out->used, room, &used, &made);
+							     out->data + out->used, left, &used, &made);
 
 		if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
 			r = grow_more(out, err);
@@ -189,7 +194,7 @@ static int inflate_quickly(struct inflater *inflater, const uint8_t *in, uint64_
 		at += used;
 		out->used += made;
 		if (!gzip && at < bytes)
-			return bytes_behind(at, bytes, err);
+			return trailing_bytes(at, bytes, err);
 	} while (r == 0 && at < bytes);
 	return r;
 }
@@ -205,7 +210,7 @@ int inflate_to(struct inflater *inflater, const void *data, uint64_t bytes, enum
 	uint64_t likely = likely_bytes(data, bytes, gzip);
 	int r = 0;
 
-	/* An eighth more: the next shards are about as large, and shall fit without another allocation. */
+	/* An eighth more: the next shards are about as large and then fit without another allocation. */
 	if (!out.data || (likely > out.size && likely <= max))
 		r = grow(&out, likely > GROW_FIRST ? likely + likely / 8 : GROW_FIRST, err);
 	if (r == 0)
@@ -236,7 +241,7 @@ int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes, en
 	return r;
 }
 
-/* ---- Out ---- */
+/* ---- Deflate ---- */
 
 int deflate_all(const void *data, uint64_t bytes, enum compression compression, int level, uint8_t **ret_data,
 		uint64_t *ret_bytes, struct error *err)

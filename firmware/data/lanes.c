@@ -10,8 +10,8 @@ static bool same_segment(const struct cursor *a, const struct cursor *b)
 	return a->split == b->split && a->segment == b->segment && a->ended == b->ended;
 }
 
-/* `next` stands where the segment of `cursor` ends. */
-static bool is_behind(const struct plan *plan, const struct cursor *cursor, const struct cursor *next)
+/* Whether `next` stands at the start of the segment after `cursor`'s. */
+static bool is_after(const struct plan *plan, const struct cursor *cursor, const struct cursor *next)
 {
 	enum split split = (enum split)cursor->split;
 	uint64_t segment = cursor->segment;
@@ -21,16 +21,16 @@ static bool is_behind(const struct plan *plan, const struct cursor *cursor, cons
 	       (ended || (next->split == split && next->segment == segment));
 }
 
-/* The rank that is least far: others may have reached the segment's end. */
+/* The cursor of a rank that has not reached the segment's end, where there is one. */
 static const struct cursor *hindmost(const struct plan *plan, const struct cursor *cursor, uint32_t ranks)
 {
 	for (uint32_t r = 1; r < ranks; r++)
-		if (is_behind(plan, &cursor[r], &cursor[0]))
+		if (is_after(plan, &cursor[r], &cursor[0]))
 			return &cursor[r];
 	return &cursor[0];
 }
 
-/* A single rank's cursor is the run's. */
+/* Whether the cursor says that it is this rank's. A single rank's cursor is the whole run's: 0 of 0. */
 static bool is_rank(const struct cursor *cursor, uint32_t rank, uint32_t ranks)
 {
 	return cursor->rank == rank && cursor->world == (ranks > 1 ? ranks : 0);
@@ -46,7 +46,7 @@ static int check(const struct plan *plan, const struct cursor *cursor, uint32_t 
 		if (!is_rank(&cursor[r], r, ranks))
 			return error_set(err, -EINVAL, "cursor %u of %u is that of rank %u of %u", r, ranks,
 					 cursor[r].rank, cursor[r].world);
-		if (!together && !is_behind(plan, base, &cursor[r]))
+		if (!together && !is_after(plan, base, &cursor[r]))
 			return error_set(err, -EINVAL,
 					 "rank %u stands at split %u, segment %" PRIu64 ", batch %" PRIu64
 					 ", rank %td at split %u, segment %" PRIu64 ", batch %" PRIu64,
@@ -56,6 +56,8 @@ static int check(const struct plan *plan, const struct cursor *cursor, uint32_t 
 	return 0;
 }
 
+/* Copies the places of a lane from its owner's cursor. The first source needs care: an evaluation begins
+ * anew, and a rank that stands in the next segment has given all of its lanes' windows in this one. */
 static void merge_lane(const struct plan *plan, const struct cursor *owner, uint32_t lane,
 		       struct cursor *merged)
 {
@@ -87,7 +89,7 @@ int lanes_merge(const struct plan *plan, const struct cursor *from, const struct
 	merged.rank = merged.world = 0;
 	for (uint32_t i = 0; i < ranks; i++) {
 		merged.skipped += cursor[i].skipped - from->skipped;
-		/* The last batch is as long as the longest rank's. */
+		/* Ranks may differ at the last, smaller batch of the segment: the largest count is right. */
 		if (same_segment(&cursor[i], &merged) && cursor[i].rows > merged.rows)
 			merged.rows = cursor[i].rows;
 	}

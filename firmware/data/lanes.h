@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several ranks share the lanes of a run; each knows only where its own stand.
+ * The cursor of a whole run from the cursors of its ranks. Several ranks share the lanes of a run
+ * (data/order.h) and each rank's cursor has valid places for its own lanes only. Merged, the run can go on
+ * with any other number of ranks. Pure functions.
  */
 #pragma once
 
 #include "data/plan.h"
 
-/* The cursor of the whole run from those of its `ranks` ranks, rank r's at cursor[r], all behind the same
- * global batch. Any number of ranks can go on from it, each asking with its own rank and world in it. `from`
- * is the one that they all began at. A rank whose lanes have no more rows may stand at the start of the next
- * segment already. An evaluation begins anew. Errors: -EINVAL they do not belong together: which two, and
- * where they stand. */
+/* Merges the cursors of `ranks` ranks, cursor[r] of rank r, which all stand after the same global batch. A
+ * rank whose lanes have no more rows may already stand at the start of the next segment. `from` is the cursor
+ * that all ranks began at. In the middle of an evaluation, the result is the evaluation's start. To go on,
+ * each rank sets its own rank and world in the result. Errors: -EINVAL two cursors do not belong together:
+ * which ones, and where they stand. */
 MUST_CHECK int lanes_merge(const struct plan *plan, const struct cursor *from, const struct cursor *cursor,
 			   uint32_t ranks, struct cursor *ret_cursor, struct error *err);

@@ -4,11 +4,11 @@
 
 #include <math.h>
 
-/* A shard's place in a pass. */
+/* Where a shard stands in a pass. */
 struct stand {
 	uint32_t lane;
 	uint64_t window;
-	double share; /* of the lane's pass that comes before it */
+	double share; /* part of the lane's pass before this window: 0 .. 1 */
 };
 
 static double share_of(const struct plan *plan, uint32_t source, enum split split, uint32_t lane,
@@ -37,12 +37,16 @@ static struct stand stand_in_pass(const struct plan *plan, uint32_t source, uint
 			order_shard_position(plan_settings_of(plan)->seed, source, pass, shards, index));
 }
 
-/* The first source's passes are the segments; the others have passes of their own, as many as it takes. */
+/* Whether the run has a pass of this number. A pass over the first source is an epoch. Other sources begin a
+ * new pass whenever the last one is used up. */
 static bool has_pass(const struct plan *plan, uint32_t source, uint64_t pass)
 {
 	return source > 0 || pass < plan_settings_of(plan)->epochs;
 }
 
+/* A train shard. During an evaluation the first source's next read is in the next epoch. Otherwise: in this
+ * pass, where its window is still to come, else in the next pass. Sources other than the first have a pass of
+ * their own in each lane; the slowest lane's pass is the one that still reads. */
 static double train_use(const struct plan *plan, const struct cursor *cursor, uint32_t source, uint64_t index,
 			uint32_t held)
 {
@@ -52,7 +56,7 @@ static double train_use(const struct plan *plan, const struct cursor *cursor, ui
 	struct stand stand, next;
 
 	if (cursor->split != SPLIT_TRAIN && source == 0) {
-		/* The lane's place is that of the evaluation. */
+		/* An evaluation uses the first source's places: they say nothing about training. */
 		if (cursor->split == SPLIT_TEST || !has_pass(plan, source, ++pass))
 			return INFINITY;
 		stand = stand_in_pass(plan, source, pass, index);
@@ -74,12 +78,14 @@ static double train_use(const struct plan *plan, const struct cursor *cursor, ui
 	return 1 + next.share - share_of(plan, source, SPLIT_TRAIN, next.lane, place[next.lane].window);
 }
 
-/* An evaluation reads a lane's sources one after the other; the place's pass says which it is at. */
+/* Whether the evaluation that runs now still reads this window. An evaluation reads a lane's sources one
+ * after the other; at->pass is the number of the source that it reads. */
 static bool is_ahead(const struct cursor_place *at, uint32_t source, uint64_t window, uint32_t held)
 {
 	return source > at->pass + (held > 0) || (source == at->pass && window >= at->window + held);
 }
 
+/* A validation or test shard: now, after this epoch, or after the last epoch. */
 static double evaluation_use(const struct plan *plan, const struct cursor *cursor, uint32_t source,
 			     enum split split, uint64_t index, uint32_t held)
 {
@@ -87,7 +93,7 @@ static double evaluation_use(const struct plan *plan, const struct cursor *curso
 	double now =
 		cursor->split == SPLIT_TRAIN ? share_of(plan, 0, SPLIT_TRAIN, 0, cursor->place[0].window) : 1;
 	uint64_t epochs = plan_settings_of(plan)->epochs;
-	bool first = held > 0 && stand.window == 0; /* while another segment's last window is taken from */
+	bool first = held > 0 && stand.window == 0; /* read ahead during the segment before it */
 
 	if (cursor->split == split && is_ahead(&cursor->place[stand.lane], source, stand.window, held))
 		return 0;

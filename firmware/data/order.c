@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/order.h"
 
-/* Enough that shards and records stand anywhere with equal chance, as tests/unit/order.c measures: 6 rounds
- * above 16 elements; below, where a half is 1 or 2 bits, it takes 12. */
+/* Rounds of the network. So many are enough for every element to stand at every position with equal chance,
+ * as tests/unit/order.c measures: 6 above 16 elements, 12 below, where a half has 1 or 2 bits. */
 #define ROUNDS       6u
 #define ROUNDS_SMALL 12u
-/* Keeps the rounds' keys far apart: neighbouring ones would meet when a small half is absorbed. */
+/* Distance of the rounds' keys: neighbouring keys would become equal when a small half is absorbed. */
 #define ROUND_STEP UINT64_C(0xd1342543de82ef95)
 
 /* SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
@@ -18,6 +18,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
+/* Mixes a value into a state, as a hash function does. */
 static uint64_t absorb(uint64_t state, uint64_t value)
 {
 	return mix((state ^ value) + UINT64_C(0x9e3779b97f4a7c15));
@@ -35,9 +36,11 @@ static uint64_t digest(const struct order_key *key, uint64_t purpose)
 
 enum { PURPOSE_RECORDS = 1, PURPOSE_SHARDS, PURPOSE_SOURCE };
 
-/* A balanced Feistel network over the smallest even number of bits that holds n, walked until it lands below
- * n: a permutation of 0 .. n-1 (Black and Rogaway 2002, cycle walking); fewer than 4 walks on average. The
- * network alone makes even permutations only: by a bit of the key, 0 and 1 change places. */
+/* The permutation of 0 .. n-1: a balanced Feistel network over the smallest even number of bits that holds n.
+ * The network permutes a power of 4, which may be more than n; an element that lands at n or above goes
+ * through the network again until it lands below n (cycle walking, Black and Rogaway 2002). That takes fewer
+ * than 4 walks on average. A Feistel network makes even permutations only, so one bit of the key exchanges 0
+ * and 1. */
 static struct order_permutation prepare(uint64_t key, uint64_t n)
 {
 	unsigned half = 1;
@@ -51,7 +54,7 @@ static struct order_permutation prepare(uint64_t key, uint64_t n)
 					   .half = half };
 }
 
-/* Once through the network. */
+/* Goes through the network once. */
 static inline uint64_t walk(struct order_permutation p, uint64_t index)
 {
 	uint64_t left = index >> p.half, right = index & p.mask;
@@ -74,7 +77,7 @@ uint64_t order_permuted(const struct order_permutation *permutation, uint64_t in
 	return index;
 }
 
-/* The index whose image this is: each step of order_permuted() undone, last first. */
+/* The inverse of order_permuted(): undoes each step, the last step first. */
 static uint64_t index_of(const struct order_permutation *permutation, uint64_t image)
 {
 	const struct order_permutation p = *permutation;
@@ -95,8 +98,9 @@ static uint64_t index_of(const struct order_permutation *permutation, uint64_t i
 	return image;
 }
 
-/* All walk at once, so that the processor works on several; those that have not landed are kept together
- * without a branch, as none could be foretold. */
+/* All elements walk at once, so that the processor works on several of them. After each walk, the elements
+ * that have not landed below n are moved to the front of `walking`, without a branch: it could not be
+ * predicted. */
 void order_permuted_run(const struct order_permutation *permutation, uint64_t first, uint32_t count,
 			uint64_t *ret_index)
 {

@@ -43,7 +43,7 @@ static int check_settings(const char *path, const struct plan_settings *settings
 		return error_set(err, -EBADMSG,
 				 "%s: found order version %u, %u lanes, %u sources, %" PRIu64
 				 " epochs, windows of %" PRIu64 " shards, batches of %" PRIu64
-				 " rows, which this firmware cannot follow",
+				 " rows, which this firmware does not support",
 				 path, settings->order_version, settings->lanes, settings->sources,
 				 settings->epochs, settings->window_shards, settings->batch_rows);
 	if (!weights_fit(settings))
@@ -52,12 +52,12 @@ static int check_settings(const char *path, const struct plan_settings *settings
 	if (settings->filter[sizeof(settings->filter) - 1] ||
 	    (*settings->filter && !filter_parse(settings->filter, &filter)))
 		return error_set(err, -EBADMSG,
-				 "%s: found the filter \"%.*s\", which this firmware cannot follow", path,
+				 "%s: found the filter \"%.*s\", which this firmware does not support", path,
 				 (int)sizeof(settings->filter), settings->filter);
 	return 0;
 }
 
-/* The header as this version has it. */
+/* Reads the header; a header of version 1 is converted. */
 static int read_header(struct plan *plan, const char *path, struct error *err)
 {
 	struct plan_header *header = &plan->header;
@@ -70,8 +70,9 @@ static int read_header(struct plan *plan, const char *path, struct error *err)
 				 "%s: found magic %016" PRIx64 " version %u, expected a plan of version %u",
 				 path, old.magic, old.version, PLAN_VERSION);
 	if (plan->bytes < plan->header_bytes)
-		return error_set(err, -EBADMSG, "%s: a file of %" PRIu64 " bytes, its header has %" PRIu64,
-				 path, plan->bytes, plan->header_bytes);
+		return error_set(err, -EBADMSG,
+				 "%s: a file of %" PRIu64 " bytes, the header alone has %" PRIu64, path,
+				 plan->bytes, plan->header_bytes);
 	if (old.version != 1) {
 		memcpy(header, plan->memory, sizeof(*header));
 		return 0;
@@ -80,12 +81,13 @@ static int read_header(struct plan *plan, const char *path, struct error *err)
 	memcpy(&header->settings, old.settings, sizeof(old.settings));
 	memcpy(header->shards[0], old.shards, sizeof(old.shards));
 	if (header->settings.sources != 1)
-		return error_set(err, -EBADMSG, "%s: found version 1 with %u sources, it has one", path,
+		return error_set(err, -EBADMSG, "%s: found version 1 with %u sources, expected 1", path,
 				 header->settings.sources);
 	return 0;
 }
 
-/* Where each split of each source begins, and that all of it is there. */
+/* Sets where each split of each source begins; checks that the file has exactly these entries and the heap.
+ */
 static int check_sizes(struct plan *plan, const char *path, uint64_t *ret_shards, struct error *err)
 {
 	const struct plan_header *header = &plan->header;
@@ -128,7 +130,7 @@ static bool entry_fits(const struct plan *plan, uint32_t source, const struct pl
 	       key[entry->key_bytes + 1u + entry->etag_bytes] == '\0' && key[bytes - 1] == '\0';
 }
 
-/* A split of a source: every entry inside the heap, in bytewise key order without a key twice. */
+/* Checks a split of a source: every entry lies inside the heap, keys rise in bytewise order. */
 static int check_entries(const struct plan *plan, const char *path, uint32_t source, enum split split,
 			 struct error *err)
 {
@@ -138,7 +140,7 @@ static int check_entries(const struct plan *plan, const char *path, uint32_t sou
 		const struct plan_entry *entry = &plan->entries[first + i];
 
 		if (!entry_fits(plan, source, entry))
-			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " points outside the keys", path,
+			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " points outside the heap", path,
 					 first + i);
 		if (i > 0 && strcmp(plan->heap + entry[-1].heap_offset, plan->heap + entry->heap_offset) >= 0)
 			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " is not in bytewise key order",

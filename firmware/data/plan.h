@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan: what a run reads and in which order, fixed before its first batch. A file of fixed-width entries
- * and a heap of keys, mapped; a million shards fit. Little endian. It is input: every offset, and the order
- * of the keys, is checked when it is opened.
+ * The plan: the shards that a run reads, and the settings that fix their order. Made before the first batch
+ * and constant for the whole run.
  *
- * Writing: plan_create -> plan_add* (source by source; of each train, then validation, then test; each of
- * these in bytewise key order) -> plan_finish
- * Reading: plan_open -> plan_shard -> plan_close
- * Cost: the writer streams, a few KiB however many shards; open reads the file once; plan_shard is O(1),
- * plan_find O(log shards).
+ * Why a file and not a listing at each start: a store may get more objects, or other ones, while a run goes
+ * on for many nights. The plan names each object with size, ETag and version, so that the run either repeats
+ * exactly or stops and says which object changed.
+ *
+ * The file is mapped, so that a million shards cost no memory of the process. The file is input: plan_open()
+ * checks every offset and the order of the keys.
+ *
+ * Order of calls, writing: plan_create -> plan_add* -> plan_finish, or plan_abandon.
+ * Reading: plan_open -> any of the others -> plan_close. An open plan is read-only, for any thread.
+ * Cost: the writer needs a few KiB for any number of shards; plan_open() reads the file once; plan_shard() is
+ * O(1), plan_find() O(log shards).
+ * Crash: the file appears by rename when it is complete.
+ *
+ * The folder, firmware/data: plan.h, order.h, next_use.h and lanes.h say which record comes when. tfrecord.h,
+ * crc32c.h, inflate.h, example.h, filter.h and batch.h turn a shard's bytes into rows of a slot, and
+ * quarantine.h lists the bad records. text.h and vocabulary.h turn texts into numbers. No module has threads
+ * or state of its own, and the plan is the only file.
  */
 #pragma once
 
@@ -20,22 +31,22 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC       UINT64_C(0x4e414c504e4c494b) /* "KILNPLAN" */
-#define PLAN_VERSION     2u                           /* version 1, of one source, is read as well */
+#define PLAN_VERSION     2u                           /* version 1, for one source, can be read too */
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
 
-/* What fixes the order besides the shards. */
+/* The settings that fix the order of the run. */
 struct plan_settings {
 	uint32_t order_version, lanes, sources, remainder; /* remainder: enum config_remainder */
 	uint64_t seed, epochs, window_shards, batch_rows;
-	double weight[PLAN_SOURCES_MAX]; /* of the sources in use: finite, > 0 */
-	char filter[FILTER_BYTES];       /* which records count, as core/config/filter.h reads it; "" = all */
-	/* Of an epoch's rows, the first `skip_rows` are passed over and at most `take_rows` (0 = all) of the
-	 * others are trained on. */
+	double weight[PLAN_SOURCES_MAX]; /* of each source in use: finite, > 0 */
+	char filter[FILTER_BYTES];       /* condition of core/config/filter.h; "" = all records count */
+	/* Each epoch passes over its first `skip_rows` rows, then trains on at most `take_rows` (0 = all). */
 	uint64_t skip_rows, take_rows;
 	uint32_t mode, reserved; /* enum config_order_mode */
 };
 
+/* One object of a source. */
 struct plan_shard {
 	const char *key, *etag, *version; /* NUL-terminated, the plan's; "" = none */
 	uint64_t bytes;
@@ -45,34 +56,41 @@ struct plan_shard {
 struct plan;
 struct plan_writer;
 
+/* Starts to write a plan. Errors: those of the file. */
 MUST_CHECK int plan_create(const char *path, const struct plan_settings *settings,
 			   struct plan_writer **ret_writer, struct error *err);
+/* Adds a shard: source by source; train, validation, test within a source; bytewise key order within a split.
+ * Errors: -EINVAL out of this order, or a string is too long; those of the file. */
 MUST_CHECK int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard,
 			struct error *err);
-/* Make the last `shards` train shards of the source added last its validation split, before any other than
- * train shards of it was added. */
+/* Turns the last `shards` train shards of the newest source into its validation split. Call it when all train
+ * shards of the source are added and no shard of its other splits. */
 void plan_hold_out(struct plan_writer *writer, uint64_t shards);
+/* Returns the number of shards added so far to a split of a source. */
 uint64_t plan_added(const struct plan_writer *writer, uint32_t source, enum split split);
 /* Completes and renames the file; frees the writer, also on failure. */
 MUST_CHECK int plan_finish(struct plan_writer *writer, struct error *err);
-/* Gives up and removes what was written. Accepts NULL. */
+/* Removes the unfinished file; frees the writer. Accepts NULL. */
 void plan_abandon(struct plan_writer *writer);
 
-/* Errors: -EBADMSG what does not fit. */
+/* Opens and checks a plan. Errors: -EBADMSG the file is damaged, or this firmware does not support it; those
+ * of the file. */
 MUST_CHECK int plan_open(const char *path, struct plan **ret_plan, struct error *err);
 void plan_close(struct plan *plan);
 void plan_closep(struct plan **plan);
 
 const struct plan_settings *plan_settings_of(const struct plan *plan);
-uint64_t plan_shards(const struct plan *plan, enum split split); /* of all sources */
+/* Return the number of shards of a split: of all sources, or of one source. */
+uint64_t plan_shards(const struct plan *plan, enum split split);
 uint64_t plan_source_shards(const struct plan *plan, uint32_t source, enum split split);
+/* Returns a shard by its index in key order; its strings are the plan's. */
 struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum split split, uint64_t index);
-/* Where a key stands among the shards of a source's split. False: it is none of them. */
+/* Finds a key among the shards of a source's split, by binary search. False: not found. */
 bool plan_find(const struct plan *plan, uint32_t source, enum split split, const char *key,
 	       uint64_t *ret_index);
-/* Windows of one lane of a source in a pass. */
+/* Returns the number of windows of one lane of a source in a pass. */
 uint64_t plan_windows(const struct plan *plan, uint32_t source, uint32_t lane, enum split split);
 
-/* The segment behind this one: train k, validation k, train k + 1 ... test 0; splits without shards are left
- * out. False at the end of the run. */
+/* Sets *split and *segment to the next segment of the run: train 0, validation 0, train 1, validation 1 ...
+ * test 0. Splits without shards are left out. False: the end of the run. */
 bool plan_next_segment(const struct plan *plan, enum split *split, uint64_t *segment);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan's file: a header, an entry for each shard, and the heap of the keys. Little endian.
- * For data/plan*.c only.
+ * The plan's file: a header, an entry of fixed size for each shard (by source, split and key), and the heap
+ * of the entries' strings. Little endian. For data/plan*.c only.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct plan_header {
 	uint64_t shards[PLAN_SOURCES_MAX][SPLIT_MAX];
 };
 
-/* One source; settings end with the filter. */
+/* The header of version 1: one source, and settings up to the filter. */
 struct plan_header_1 {
 	uint64_t magic;
 	uint32_t version, reserved;
@@ -27,7 +27,7 @@ struct plan_header_1 {
 	uint8_t settings[offsetof(struct plan_settings, skip_rows)];
 };
 
-/* key, etag and version stand one behind the other in the heap, each with its NUL. */
+/* Key, ETag and version follow each other in the heap, each with its NUL. */
 struct plan_entry {
 	uint64_t heap_offset, bytes;
 	uint32_t source;
@@ -35,4 +35,4 @@ struct plan_entry {
 };
 static_assert(sizeof(struct plan_entry) == 32, "entries are 32 bytes");
 static_assert(sizeof(struct plan_header) == 1376 && sizeof(struct plan_header_1) == 608,
-	      "the headers' sizes, entries behind them are aligned");
+	      "the headers have these sizes, so that the entries after them are aligned");

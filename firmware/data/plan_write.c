@@ -6,11 +6,11 @@
 #include <string.h>
 
 struct plan_writer {
-	FILE *entries, *heap; /* the heap in a second file until its start is known */
+	FILE *entries, *heap; /* two files: the heap's place is known only after the last entry */
 	struct plan_header header;
 	char path[PATH_BYTES];
 	char last_key[PATH_BYTES];
-	uint32_t source; /* of the last key */
+	uint32_t source; /* source and split of the last key */
 	enum split split;
 };
 
@@ -58,7 +58,8 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 
 	if (key == 0 || key > 1024 || etag > 1024 || version > 1024)
 		return error_set(err, -EINVAL,
-				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes",
+				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes; at most "
+				 "1024 each, and a key is not empty",
 				 shard->key, key, etag, version);
 	if (shard->source >= writer->header.settings.sources || shard->source < writer->source ||
 	    (shard->source == writer->source && split < writer->split))

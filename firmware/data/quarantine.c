@@ -17,7 +17,7 @@ static int compare(const struct ring_quarantined *a, const struct ring_quarantin
 
 void quarantine_note(struct ring_quarantine *page, const struct ring_quarantined *record)
 {
-	/* It may lie in memory that the reader may write, too. */
+	/* A broken reader can write to the page, which may lie in shared memory: bound the count. */
 	uint32_t records = page->records < RING_QUARANTINED_MAX ? page->records : RING_QUARANTINED_MAX;
 	uint32_t at = records;
 
@@ -50,7 +50,7 @@ int quarantine_read(const void *column, uint64_t bytes, struct ring_quarantine *
 		memcpy(&page, column, bytes);
 	if (bytes > sizeof(page) || page.records > RING_QUARANTINED_MAX || quarantine_bytes(&page) != bytes)
 		return error_set(err, -EUCLEAN,
-				 "a slot's list of what it leaves out: found %u records in %" PRIu64
+				 "a slot's list of skipped records: found %u records in %" PRIu64
 				 " bytes, expected %zu bytes each and at most %u",
 				 page.records, bytes, sizeof(page.record[0]), RING_QUARANTINED_MAX);
 	*ret_page = page;

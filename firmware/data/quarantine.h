@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which records a slot leaves out, by fetch.bad_record = "skip": kiln-fetchd fills the column while the rows
- * are gathered, kiln-traind adds it to the list that its checkpoints hold. A page is zeroed first.
+ * The list of the records that a slot leaves out, with fetch.bad_record = "skip": a page in a column of the
+ * slot. kiln-fetchd fills the page while rows are gathered; kiln-traind adds it to the list in its
+ * checkpoints. Zero the page first.
  */
 #pragma once
 
 #include "core/ring/ring.h"
 
-/* Keeps the records sorted by row, then shard and offset, and where there are too many the first of them, so
- * that a page does not depend on the order of the calls. O(records); one thread at a time. */
+/* Adds a record. A page is sorted by row, shard and offset, and a full page drops its last record for an
+ * earlier one: the page is the same in whatever order workers find the records. O(records); one thread at a
+ * time. */
 void quarantine_note(struct ring_quarantine *page, const struct ring_quarantined *record);
 
-/* Bytes of the column that are used. 0: it left out nothing. */
+/* Returns the used bytes of the column; 0 = the slot leaves out no record. */
 uint64_t quarantine_bytes(const struct ring_quarantine *page);
 
-/* A reader's own copy of `bytes` bytes of a column. Errors: -EUCLEAN they are not what they say. */
+/* Copies `bytes` bytes of a column and checks them. Errors: -EUCLEAN the page is damaged. */
 MUST_CHECK int quarantine_read(const void *column, uint64_t bytes, struct ring_quarantine *ret_page,
 			       struct error *err);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text encoder: a text becomes `dims` floats. Words and runs of two and three of them (presence, not
- * count) carry a weight that was fitted on labelled texts; weights are summed in hashed buckets and divided
- * by the root of their number.
+ * The text encoder: turns a text into a vector of `dims` floats, for a small network to learn from.
  *
- *   weight = log-count ratio of Naive Bayes x weight of a logistic regression on features scaled by that
- * ratio (Wang and Manning, "Baselines and Bigrams", ACL 2012, with logistic loss) two classes: one weight a
- * feature, all buckets; K classes: one-versus-rest, dims / K buckets a class
+ * The features of a text are its words and its runs of two and three neighbouring words; only presence
+ * counts. Each feature has a weight, fitted on labelled texts. The weights of a text's features are summed in
+ * hashed buckets and divided by the square root of their number.
  *
- * Fitting gives the training texts vectors from weights fitted on the other folds: in-fold ones look better
- * than they are. Pure functions on bytes; the same bits for the same input whatever the number of threads.
- * Texts are UTF-8; ASCII is lower-cased, other letters are kept as they are, HTML line breaks are white
- * space.
+ *   weight       the log-count ratio of Naive Bayes, times the weight of a logistic regression on features
+ *                scaled by that ratio (Wang and Manning, "Baselines and Bigrams", ACL 2012, with logistic
+ * loss) 2 classes    one weight per feature; all buckets K classes    K weights per feature, each class
+ * against the rest; dims / K buckets per class
+ *
+ * Why folds: weights know the labels of the texts that they were fitted on, so vectors of these same texts
+ * look better than vectors of new texts, and the network would trust them too much. text_fit() therefore
+ * divides the training texts into folds and computes the vectors of a fold from weights fitted on the other
+ * folds. The encoder itself has weights fitted on all texts.
+ *
+ * Texts are UTF-8. ASCII letters are lower-cased, other letters stay as they are, HTML line breaks count as
+ * white space. Pure functions on bytes; the result has the same bits with any number of threads.
  */
 #pragma once
 
@@ -25,21 +31,21 @@
 
 struct text_encoder;
 
-/* From a file's bytes, which are input: all of it is checked. The encoder keeps a copy.
- * Errors: -EBADMSG not an encoder, or damaged. */
+/* Makes an encoder from a file's bytes, which are input and checked as a whole. Copies the bytes.
+ * Errors: -EBADMSG not an encoder, or damaged; -ENOMEM. */
 MUST_CHECK int text_encoder_load(const void *data, uint64_t bytes, struct text_encoder **ret_encoder,
 				 struct error *err);
 void text_encoder_free(struct text_encoder *encoder);
 void text_encoder_freep(struct text_encoder **encoder);
 
-/* The file's bytes, the encoder's. */
+/* Returns the file's bytes; the encoder owns them. */
 const void *text_encoder_bytes(const struct text_encoder *encoder, uint64_t *ret_bytes);
 
 uint32_t text_encoder_dims(const struct text_encoder *encoder);
 uint32_t text_encoder_classes(const struct text_encoder *encoder);
 const char *text_encoder_class(const struct text_encoder *encoder, uint32_t index);
 
-/* One text; any thread. Errors: -ENOMEM. */
+/* Encodes one text into `dims` floats; any thread. Errors: -ENOMEM. */
 MUST_CHECK int text_encode(const struct text_encoder *encoder, const char *text, uint64_t bytes,
 			   float *ret_vector, struct error *err);
 
@@ -58,11 +64,11 @@ typedef void text_parallel(void (*job)(void *context, uint32_t index), void *con
 
 struct text_fit_report {
 	uint32_t features;
-	double fold_accuracy; /* of the linear scores, each text by weights that have not seen it */
+	double fold_accuracy; /* part of the texts that weights from the other folds classify right */
 };
 
-/* Fits an encoder and the training texts' own vectors, rows x dims, malloc'ed.
- * Errors: -EINVAL fewer texts than folds, a class without texts; -ENOMEM. */
+/* Fits an encoder. *ret_vectors are the training texts' vectors, rows x dims, malloc'ed.
+ * Errors: -EINVAL the number of classes or dims is not allowed, or a class has too few texts; -ENOMEM. */
 MUST_CHECK int text_fit(const struct text_corpus *corpus, uint32_t dims, text_parallel *parallel,
 			struct text_encoder **ret_encoder, float **ret_vectors,
 			struct text_fit_report *ret_report, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder's file, which is also its form in memory. Little endian:
- * header, class names (TEXT_CLASS_BYTES each), sorted feature hashes (u64), weights (float, feature-major).
+ * The encoder's file, which is also the encoder's form in memory. Little endian: header, class names
+ * (TEXT_CLASS_BYTES each), sorted feature hashes (u64), weights (float, all columns of a feature together).
  * For data/text*.c only.
  */
 #pragma once
@@ -16,8 +16,8 @@
 struct text_header {
 	uint64_t magic;
 	uint32_t version, crc;                     /* CRC-32C of all that follows these 16 bytes */
-	uint32_t dims, classes, columns, features; /* columns: weights a feature, 1 for two classes */
-	float scale;                               /* of all vectors; see VECTOR_RMS */
+	uint32_t dims, classes, columns, features; /* columns: weights per feature, 1 for two classes */
+	float scale;                               /* factor of all vectors: VECTOR_RMS in text_fit.c */
 	uint32_t reserved[3];
 };
 static_assert(sizeof(struct text_header) == 48, "the header is 48 bytes");
@@ -31,11 +31,13 @@ struct text_encoder {
 	const float *weight;
 };
 
-/* Bytes of a file of this shape. */
+/* Returns the bytes of a file of this shape. */
 uint64_t text_file_bytes(uint32_t classes, uint32_t columns, uint64_t features);
-/* Point an encoder into its bytes. */
+/* Sets the encoder's pointers into its bytes. */
 void text_file_map(struct text_encoder *encoder);
-/* Sum `count` features (indices into `weights`, -1-free) into buckets; the vector is not yet scaled. */
+/* Sums the weights of `count` features, given by their indices, into buckets and divides by the square root
+ * of `count`. The caller multiplies by the encoder's scale. */
 void text_accumulate(const uint64_t *feature, const float *weight, uint32_t columns, uint32_t dims,
 		     const uint32_t *index, uint64_t count, float *ret_vector);
+/* Returns the number of weights per feature. */
 uint32_t text_columns(uint32_t classes);

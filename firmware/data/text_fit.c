@@ -10,22 +10,23 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define COUNT_MIN  3u  /* texts a feature must occur in */
-#define VECTOR_RMS 0.1 /* of the training vectors; larger ones make the network overfit within two epochs */
+#define COUNT_MIN 3u /* a feature must occur in so many texts */
+#define VECTOR_RMS \
+	0.1 /* root mean square of the training vectors: with more, a network overfits in two epochs */
 #define CHUNK_ROWS 256u
 
-/* Everything a fit shares; jobs write disjoint parts. */
+/* What all jobs of a fit share. Jobs write to different elements, so they need no lock. */
 struct fit {
 	const struct text_corpus *corpus;
 	uint32_t dims, columns, features;
-	uint64_t **row_feature; /* per text: sorted hashes, then */
-	uint32_t **row_index;   /* per text: their indices in `feature` */
+	uint64_t **row_feature; /* per text: sorted hashes, until index_rows() frees them */
+	uint32_t **row_index;   /* per text: indices in `feature`, made by index_rows() */
 	uint64_t *row_count;
 	uint64_t *feature;
-	float *weight; /* [TEXT_FOLDS + 1][features * columns]: without fold f; the last of all */
+	float *weight; /* [TEXT_FOLDS + 1][features * columns]: [f] fitted without fold f, the last on all */
 	float *bias;   /* [TEXT_FOLDS + 1][columns] */
 	float *vectors;
-	uint8_t *right; /* per text: scored right by weights that have not seen it */
+	uint8_t *right; /* per text: weights from the other folds classify it right */
 	bool failed;
 };
 
@@ -58,7 +59,7 @@ static void tokenize(void *context, uint32_t chunk)
 	}
 }
 
-/* Least significant digit first, 16 bits a pass: hashes are evenly spread. */
+/* Sorts by digits of 16 bits, the least significant digit first. */
 static bool radix_sort(uint64_t *keys, uint64_t count)
 {
 	CLEANUP(free_ptr) uint64_t *other = malloc((count + 1) * sizeof(*other));
@@ -85,10 +86,10 @@ static bool radix_sort(uint64_t *keys, uint64_t count)
 	return true;
 }
 
-/* Features of COUNT_MIN texts or more, sorted. */
+/* Makes the sorted list of the features that occur in COUNT_MIN texts or more. */
 static int make_vocabulary(struct fit *fit, struct error *err)
 {
-	uint64_t total = 0, used = 0, kept = 0, *all;
+	uint64_t total = 0, used = 0, frequent = 0, *all;
 
 	for (uint32_t row = 0; row < fit->corpus->rows; row++)
 		total += fit->row_count[row];
@@ -106,18 +107,19 @@ static int make_vocabulary(struct fit *fit, struct error *err)
 		for (run = 1; i + run < total && all[i + run] == all[i]; run++)
 			;
 		if (run >= COUNT_MIN)
-			all[kept++] = all[i];
+			all[frequent++] = all[i];
 	}
-	if (kept == 0 || kept > UINT32_MAX / 2)
+	if (frequent == 0 || frequent > UINT32_MAX / 2)
 		return error_set(err, -EINVAL,
 				 "%" PRIu64
 				 " words or pairs occur in %u texts or more, at least one is needed",
-				 kept, COUNT_MIN);
-	fit->features = (uint32_t)kept;
+				 frequent, COUNT_MIN);
+	fit->features = (uint32_t)frequent;
 	return 0;
 }
 
-/* Hashes to indices: both are sorted, so one walk does. */
+/* Replaces each text's hashes by indices in `feature`; drops hashes that are not in it. Both lists are
+ * sorted, so each search begins where the last one ended. */
 static void index_rows(void *context, uint32_t chunk)
 {
 	struct fit *fit = context;
@@ -151,7 +153,7 @@ static void index_rows(void *context, uint32_t chunk)
 
 /* ---- Weights ---- */
 
-/* Job: fold * columns + column. */
+/* Fits the weights of one column without one fold; job = fold * columns + column. */
 static void fit_one(void *context, uint32_t job)
 {
 	struct fit *fit = context;
@@ -159,7 +161,7 @@ static void fit_one(void *context, uint32_t job)
 					 fit->row_count };
 	uint32_t fold = job / fit->columns, column = job % fit->columns;
 	float *weight = fit->weight + (uint64_t)fold * fit->features * fit->columns + column;
-	/* For two classes the one column speaks for class 1. */
+	/* With two classes there is one column: positive scores mean class 1. */
 	uint32_t positive = fit->columns == 1 ? 1 : column;
 
 	if (!text_regress(&texts, fold, positive, weight, fit->columns, &fit->bias[job]))
@@ -203,8 +205,8 @@ static void make_vectors(void *context, uint32_t chunk)
 	}
 }
 
-/* To a root mean square of VECTOR_RMS over the training rows; summed row by row, so the same on any number of
- * threads. */
+/* Scales the training vectors to VECTOR_RMS and returns the factor. One thread sums in the rows' order, so
+ * the factor has the same bits with any number of threads. */
 static float scale_vectors(struct fit *fit)
 {
 	uint64_t values = (uint64_t)fit->corpus->rows * fit->dims;
@@ -248,7 +250,7 @@ static int make_encoder(const struct fit *fit, float scale, struct text_encoder 
 	return text_encoder_load(data, bytes, ret_encoder, err);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole fit ---- */
 
 static int check_corpus(const struct text_corpus *corpus, uint32_t dims, struct error *err)
 {

@@ -7,17 +7,18 @@
 #include <stdlib.h>
 
 #define SMOOTHING  1.0 /* Naive Bayes: added to every count */
-#define COST       0.1 /* of the loss against the regularizer in the regression; best fold accuracy on IMDB */
-#define PASSES     12  /* of coordinate descent; more change no fold accuracy in the third digit */
-#define NEWTON_MAX 12
+#define COST       0.1 /* weight of the loss against the regularizer; best fold accuracy on IMDB */
+#define PASSES     12  /* passes of coordinate descent; more change no fold accuracy in the third digit */
+#define NEWTON_MAX 12  /* Newton steps per coordinate */
 
 struct problem {
 	const struct text_sets *texts;
 	uint32_t fold, positive;
 	float *ratio; /* per feature: log-count ratio */
-	double *w;    /* per feature, and the bias last; on scaled features */
+	double *w;    /* per feature scaled by its ratio; the bias last */
 };
 
+/* Whether the text belongs to the folds that are fitted on. */
 static bool is_in(const struct problem *problem, uint32_t row)
 {
 	return text_fold_of(row) != problem->fold;
@@ -28,6 +29,7 @@ static bool is_positive(const struct problem *problem, uint32_t row)
 	return problem->texts->label[row] == problem->positive;
 }
 
+/* Naive Bayes: how much more often a feature occurs in texts of the positive class than in others. */
 static bool make_ratios(struct problem *problem)
 {
 	const struct text_sets *texts = problem->texts;
@@ -80,9 +82,10 @@ static void add_row(struct problem *problem, uint32_t row, double amount)
 		problem->w[texts->index[row][i]] += amount * problem->ratio[texts->index[row][i]];
 }
 
-/* The minimum over z in (0, COST) of  z log z + (COST - z) log(COST - z) + a/2 (z - alpha)^2 + b (z - alpha):
- * its derivative rises from -inf to +inf, so a guarded Newton finds the root (Yu, Huang, Lin, Machine
- * Learning 85, 2011, section 4). */
+/* Returns the z in (0, COST) that minimises
+ *     z log z + (COST - z) log(COST - z) + a/2 (z - alpha)^2 + b (z - alpha).
+ * The derivative rises from -inf to +inf, so Newton's method, held inside a shrinking interval, finds its
+ * root (Yu, Huang, Lin, Machine Learning 85, 2011, section 4). */
 static double best_alpha(double alpha, double a, double b)
 {
 	double low = 0, high = COST, z = alpha;
@@ -104,7 +107,8 @@ static double best_alpha(double alpha, double a, double b)
 	return z;
 }
 
-/* Rows in a fixed order that has nothing to do with their content: a step coprime to their number. */
+/* The i-th row to visit in a pass: a fixed order that does not depend on the texts. Rows are visited with a
+ * step of about 0.618 of their number, the golden ratio, so that neighbouring texts are far apart in time. */
 static uint32_t visit(uint32_t rows, uint32_t pass, uint32_t i)
 {
 	uint32_t step = (uint32_t)((double)rows * 0.6180339887) | 1u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The regression that text_fit() fits weights with: one class against all others, on the texts of all folds
- * but one. For data/text_fit.c only.
+ * The regression of text_fit(): the weights that tell one class from all others, fitted on all folds but one.
+ * Pure functions; the same bits on any thread. For data/text_fit.c only.
  */
 #pragma once
 
@@ -19,9 +19,9 @@ static inline uint32_t text_fold_of(uint32_t row)
 /* Texts as sets of features. */
 struct text_sets {
 	uint32_t rows, features;
-	const uint32_t *label;  /* of each text: its class */
-	uint32_t *const *index; /* of each text: the indices of its features */
-	const uint64_t *count;  /* of each text: how many they are */
+	const uint32_t *label;  /* per text: the class */
+	uint32_t *const *index; /* per text: the indices of the features */
+	const uint64_t *count;  /* per text: the number of features */
 };
 
 /* Fits on all texts outside `fold`; TEXT_FOLDS leaves no text out. Class `positive` is one side, all other

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a over the bytes, then SplitMix64's finaliser: buckets take the low bits. */
+/* FNV-1a over the bytes, then SplitMix64's finaliser, as buckets are chosen by the low bits. */
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C(0x100000001b3)
 #define CHAIN     UINT64_C(0x9e3779b97f4a7c15) /* tells "a b" from "b a" */
@@ -24,7 +24,7 @@ static bool in_word(unsigned char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c >= 0x80;
 }
 
-/* Marks that carry mood or structure count as words of their own. */
+/* A mark that carries mood or structure counts as a word. */
 static bool is_mark(unsigned char c)
 {
 	return c == '!' || c == '?' || c == '(' || c == ')' || c == '"' || c == ':' || c == ';' || c == '*' ||
@@ -97,7 +97,7 @@ int64_t text_features(const char *text, uint64_t bytes, uint64_t **ret)
 	uint64_t at = 0, last = 0, last_but_one = 0, used = 0, unique = 0, *features;
 	struct text_word word;
 
-	/* A word takes a byte at least; each adds itself, a pair and a triple. */
+	/* Upper bound: a word has at least one byte and adds itself, a pair and a triple. */
 	features = malloc((3 * bytes + 1) * sizeof(*features));
 	if (!features)
 		return -ENOMEM;

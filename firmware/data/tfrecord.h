@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TFRecord framing: { uint64 length, uint32 masked CRC-32C of length, bytes, uint32 masked CRC-32C of bytes
- * }, little endian. Pure functions on bytes. Source: tensorflow/core/lib/io/record_writer.h.
+ * TFRecord framing, little endian. Pure functions on bytes. Source: tensorflow/core/lib/io/record_writer.h.
+ *
+ *     uint64 length | uint32 masked CRC-32C of the length | data | uint32 masked CRC-32C of the data
  */
 #pragma once
 
@@ -14,24 +15,25 @@
 #define TFRECORD_FOOTER_BYTES 4u
 #define TFRECORD_FRAME_BYTES  16u
 
-/* TensorFlow's mask: rotate right by 15, add 0xa282ead8. */
+/* Masks a CRC as TensorFlow does: rotates right by 15, adds 0xa282ead8. */
 uint32_t crc32c_mask(uint32_t crc);
 
-/* The length in a frame's first TFRECORD_HEADER_BYTES; false when its CRC is wrong. */
+/* Reads the length from a frame's first TFRECORD_HEADER_BYTES; false when its CRC is wrong. */
 MUST_CHECK bool tfrecord_length(const void *frame, uint64_t *ret_length);
 
 struct tfrecord {
 	const uint8_t *data;
 	uint64_t bytes;
-	uint64_t next; /* offset of the frame behind this one */
+	uint64_t next; /* offset of the next frame */
 };
 
-/* How much of a record is asked for ahead of its use; the processor itself sees how a longer one goes on. */
+/* Upper bound of the bytes prefetched of a record: of a longer record, the processor sees by itself that it
+ * is read in sequence. */
 #define TFRECORD_AHEAD_BYTES 4096u
 #define CACHE_LINE_BYTES     64u
 
-/* Asks memory for a record that is used soon: the next one, while this one is worked on. Into the second
- * cache only: the first one's few outstanding requests are left to the record at hand. Never blocks. */
+/* Prefetches the record after the one that is parsed now. Only into the second-level cache: the first level
+ * has few outstanding requests, and the record that is parsed now needs them. Never blocks. */
 static inline void tfrecord_ahead(const uint8_t *data, uint64_t bytes)
 {
 	uint64_t ahead = bytes < TFRECORD_AHEAD_BYTES ? bytes : TFRECORD_AHEAD_BYTES;
@@ -40,11 +42,13 @@ static inline void tfrecord_ahead(const uint8_t *data, uint64_t bytes)
 		__builtin_prefetch(data + i, 0, 2);
 }
 
-/* The frame at `offset` of a buffer that holds whole records.
- * Errors: -ENODATA offset is the end; -EBADMSG length CRC, length beyond the buffer or `record_max`: the rest
- * is lost; -EILSEQ the data CRC is wrong: ret_record is set, so the reader may go on behind it. */
+/* Reads and checks the frame at `offset` of a buffer of whole records.
+ * Errors: -ENODATA `offset` is the end; -EBADMSG the length's CRC is wrong, or the length exceeds the buffer
+ * or `record_max`: the rest of the buffer is lost; -EILSEQ the data's CRC is wrong: ret_record is set, and
+ * the caller may go on with the next record. */
 MUST_CHECK int tfrecord_next(const void *buffer, uint64_t bytes, uint64_t offset, uint64_t record_max,
 			     struct tfrecord *ret_record, struct error *err);
 
-/* Frame `bytes` bytes into `out`, which has TFRECORD_FRAME_BYTES more. Returns the framed length. */
+/* Writes a frame of `bytes` bytes of data into `out`, which has TFRECORD_FRAME_BYTES more. The data may lie
+ * in `out`. Returns the bytes of the frame. */
 uint64_t tfrecord_frame(const void *data, uint64_t bytes, void *out);

@@ -8,20 +8,20 @@
 
 #define UNKNOWN_TEXT "[UNK]"
 
-/* What is known of a run of words; hash 0: an empty place. Two runs with the same 64 bits count as one. */
+/* A run of words. Two runs with the same hash count as one run. */
 struct entry {
-	uint64_t hash;
-	uint32_t count; /* texts that say it; afterwards its token */
-	uint32_t last;  /* 1 + the text that said it last */
+	uint64_t hash;  /* 0 = the entry is empty */
+	uint32_t count; /* while counting: texts that have the run; in a vocabulary: the run's token */
+	uint32_t last;  /* 1 + the index of the last text that has the run */
 	uint32_t words;
 	uint32_t bytes;
-	const char *at; /* where a text says it first */
+	const char *at; /* the first occurrence in a text */
 };
 
-/* Open addressing, at most half full. */
+/* A hash table with open addressing, at most half full. */
 struct table {
 	struct entry *entry;
-	uint64_t places, used;
+	uint64_t capacity, used; /* capacity: a power of two */
 };
 
 struct vocabulary {
@@ -35,21 +35,22 @@ struct vocabulary {
 
 static struct entry *find(const struct table *table, uint64_t hash)
 {
-	uint64_t at = hash & (table->places - 1);
+	uint64_t at = hash & (table->capacity - 1);
 
 	while (table->entry[at].hash && table->entry[at].hash != hash)
-		at = (at + 1) & (table->places - 1);
+		at = (at + 1) & (table->capacity - 1);
 	return &table->entry[at];
 }
 
 static int grow(struct table *table, struct error *err)
 {
-	struct table larger = { .places = table->places ? 2 * table->places : 1024, .used = table->used };
+	struct table larger = { .capacity = table->capacity ? 2 * table->capacity : 1024,
+				.used = table->used };
 
-	larger.entry = calloc(larger.places, sizeof(*larger.entry));
+	larger.entry = calloc(larger.capacity, sizeof(*larger.entry));
 	if (!larger.entry)
 		return error_set(err, -ENOMEM, "no memory for a vocabulary of %ju", (uintmax_t)table->used);
-	for (uint64_t i = 0; i < table->places; i++)
+	for (uint64_t i = 0; i < table->capacity; i++)
 		if (table->entry[i].hash)
 			*find(&larger, table->entry[i].hash) = table->entry[i];
 	free(table->entry);
@@ -57,12 +58,12 @@ static int grow(struct table *table, struct error *err)
 	return 0;
 }
 
-/* The entry of a hash, made where there is none. NULL: no memory. */
-static struct entry *place(struct table *table, uint64_t hash, struct error *err)
+/* Returns the entry of a hash, and makes it where there is none. NULL: no memory. */
+static struct entry *find_or_add(struct table *table, uint64_t hash, struct error *err)
 {
 	struct entry *entry;
 
-	if (2 * (table->used + 1) > table->places && grow(table, err) < 0)
+	if (2 * (table->used + 1) > table->capacity && grow(table, err) < 0)
 		return NULL;
 	entry = find(table, hash);
 	if (!entry->hash) {
@@ -74,13 +75,12 @@ static struct entry *place(struct table *table, uint64_t hash, struct error *err
 
 /* ---- Runs of words ---- */
 
-/* The last words of a text, the newest first: [n] is the hash of the n + 1 that end here, and where they
- * begin. */
+/* The runs of 1 .. VOCABULARY_NGRAM_MAX words that end with the newest word of a text. */
 struct runs {
-	uint32_t words;
-	uint64_t hash[VOCABULARY_NGRAM_MAX];
-	const char *start[VOCABULARY_NGRAM_MAX]; /* of the word n before this one */
-	uint64_t single[VOCABULARY_NGRAM_MAX];   /* its own hash */
+	uint32_t words;                          /* length of the longest run */
+	uint64_t hash[VOCABULARY_NGRAM_MAX];     /* [n]: of the run of n + 1 words */
+	const char *start[VOCABULARY_NGRAM_MAX]; /* [n]: where the run of n + 1 words begins */
+	uint64_t single[VOCABULARY_NGRAM_MAX];   /* [n]: hash of the word n words back alone */
 };
 
 static void runs_add(struct runs *runs, const struct text_word *word)
@@ -115,7 +115,7 @@ static int count_text(struct vocabulary *vocabulary, const char *text, uint64_t 
 	while (text_next_word(text, bytes, &at, &word)) {
 		runs_add(&runs, &word);
 		for (uint32_t n = 0; n < fewer(runs.words, vocabulary->ngrams); n++) {
-			struct entry *entry = place(&vocabulary->table, runs.hash[n], err);
+			struct entry *entry = find_or_add(&vocabulary->table, runs.hash[n], err);
 
 			if (!entry)
 				return err->code;
@@ -134,7 +134,7 @@ static int count_text(struct vocabulary *vocabulary, const char *text, uint64_t 
 
 /* ---- The file ---- */
 
-/* A run's words, folded, with a space between them. */
+/* Prints a run's words in lower case, with a space between them. */
 static void print_run(const struct entry *entry, FILE *out)
 {
 	struct text_word word;
@@ -180,17 +180,18 @@ static int more_frequent(const void *a, const void *b)
 	return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : compare_runs(x, y);
 }
 
-/* Those that two texts say, the most frequent first; the table is then no table any more. */
+/* Sorts the runs that occur in two texts or more to the front, the most frequent first. Afterwards the
+ * entries are a list and the table cannot be searched. Returns their number. */
 static uint64_t rank(struct table *table)
 {
-	uint64_t kept = 0;
+	uint64_t runs = 0;
 
-	for (uint64_t i = 0; i < table->places; i++)
+	for (uint64_t i = 0; i < table->capacity; i++)
 		if (table->entry[i].hash && table->entry[i].count > 1)
-			table->entry[kept++] = table->entry[i];
-	if (kept)
-		qsort(table->entry, kept, sizeof(*table->entry), more_frequent);
-	return kept;
+			table->entry[runs++] = table->entry[i];
+	if (runs)
+		qsort(table->entry, runs, sizeof(*table->entry), more_frequent);
+	return runs;
 }
 
 static int print_file(const struct table *table, uint64_t runs, char **ret_file, size_t *ret_bytes,
@@ -228,8 +229,8 @@ int vocabulary_fit(const char *const *text, const uint64_t *bytes, uint32_t text
 	return r < 0 ? r : vocabulary_parse(file, file_bytes, ret_vocabulary, err);
 }
 
-/* One token of the file into the table. */
-static int take_line(struct vocabulary *vocabulary, const char *line, uint64_t bytes, struct error *err)
+/* Adds one line of the file to the table. */
+static int add_line(struct vocabulary *vocabulary, const char *line, uint64_t bytes, struct error *err)
 {
 	struct runs runs = { 0 };
 	struct text_word word;
@@ -241,11 +242,11 @@ static int take_line(struct vocabulary *vocabulary, const char *line, uint64_t b
 	if (runs.words == 0 || at != bytes)
 		return error_set(err, -EBADMSG, "found \"%.*s\", expected 1 .. %u words",
 				 (int)fewer((uint32_t)bytes, 80), line, VOCABULARY_NGRAM_MAX);
-	entry = place(&vocabulary->table, runs.hash[runs.words - 1], err);
+	entry = find_or_add(&vocabulary->table, runs.hash[runs.words - 1], err);
 	if (!entry)
 		return err->code;
 	if (entry->words)
-		return error_set(err, -EBADMSG, "\"%.*s\" stands in line %u already",
+		return error_set(err, -EBADMSG, "\"%.*s\" is already in line %u",
 				 (int)fewer((uint32_t)bytes, 80), line, entry->count + 1);
 	entry->words = runs.words;
 	entry->count = vocabulary->size;
@@ -268,13 +269,14 @@ static int parse_lines(struct vocabulary *vocabulary, struct error *err)
 
 		if (!line_end || vocabulary->size == VOCABULARY_MAX)
 			return error_set(err, -EBADMSG, "line %u: %s", vocabulary->size + 1,
-					 line_end ? "too many" : "cut off");
-		r = take_line(vocabulary, at, (uint64_t)(line_end - at), err);
+					 line_end ? "too many tokens" : "the line has no end");
+
+		r = add_line(vocabulary, at, (uint64_t)(line_end - at), err);
 		if (r < 0)
 			return error_prefix(err, "line %u", vocabulary->size + 1);
 		at = line_end + 1;
 	}
-	return vocabulary->table.places ? 0 : grow(&vocabulary->table, err);
+	return vocabulary->table.capacity ? 0 : grow(&vocabulary->table, err);
 }
 
 int vocabulary_parse(const char *file, uint64_t bytes, struct vocabulary **ret_vocabulary, struct error *err)

@@ -206,7 +206,7 @@ data=$work/gzip
 shard=$data/train-00001-of-00004.tfrecord.gz
 truncate -s $(($(stat -c %s "$shard") / 2)) "$shard"
 whole_run gzip '' error >"$work/gzipped"
-like "$(tail -n 1 "$work/gzipped")" '^ERROR -74 train-00001.*ends at byte [0-9]+ in mid-stream' "truncated gzip is named"
+like "$(tail -n 1 "$work/gzipped")" '^ERROR -74 train-00001.*ends at byte [0-9]+, in the middle of its stream' "truncated gzip is named"
 whole_run gzip_skip 'bad_record = "skip";' >"$work/gzip_skip"
 rows=$(awk '$1 == "END_SEGMENT" && $2 == 0 && $3 == 0 { print $5 }' "$work/gzip_skip")
 [ "$rows" -gt 200 ] && [ "$rows" -lt 300 ]
@@ -215,7 +215,7 @@ ok $? "or loses the rest of its shard" "rows: $rows"
 # A shard without records is a plain file of 0 bytes; a gzip file has a header even then.
 : >"$shard"
 whole_run empty_gzip '' error >"$work/empty"
-like "$(tail -n 1 "$work/empty")" '^ERROR -74 train-00001.*ends at byte 0 in mid-stream' "a gzip file of 0 bytes is a truncated one"
+like "$(tail -n 1 "$work/empty")" '^ERROR -74 train-00001.*ends at byte 0, in the middle of its stream' "a gzip file of 0 bytes is a truncated one"
 mv "$shard" "${shard%.gz}"
 whole_run empty '' >"$work/empty"
 is "$(awk '$1 == "END_SEGMENT" && $2 == 0 && $3 == 0 { print $5 }' "$work/empty")" 200 "a plain one has no records"

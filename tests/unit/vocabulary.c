@@ -131,10 +131,10 @@ static void broken_files(void **state)
 	} broken[] = {
 		{ "", "vocabulary: expected an empty line and [UNK] at its start" },
 		{ "a\nb\n", "vocabulary: expected an empty line and [UNK] at its start" },
-		{ "\n[UNK]\na\nb", "vocabulary: line 4: cut off" },
+		{ "\n[UNK]\na\nb", "vocabulary: line 4: the line has no end" },
 		{ "\n[UNK]\na\n\n", "vocabulary: line 4: found \"\", expected 1 .. 4 words" },
 		{ "\n[UNK]\na b c d e\n", "vocabulary: line 3: found \"a b c d e\", expected 1 .. 4 words" },
-		{ "\n[UNK]\na\nb\nA\n", "vocabulary: line 5: \"A\" stands in line 3 already" },
+		{ "\n[UNK]\na\nb\nA\n", "vocabulary: line 5: \"A\" is already in line 3" },
 	};
 
 	(void)state;
