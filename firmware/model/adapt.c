@@ -29,7 +29,7 @@ struct adapt {
 
 static bool is_given(const struct weights *given, const char *name)
 {
-	for (uint32_t i = 0; given && i < given->taken; i++)
+	for (uint32_t i = 0; given && i < given->matched; i++)
 		if (strcmp(given->pair[i].name, name) == 0)
 			return true;
 	return false;

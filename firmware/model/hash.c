@@ -12,7 +12,7 @@
 
 struct text {
 	char *at;
-	size_t used, room;
+	size_t used, capacity;
 };
 
 static void append(struct text *text, const char *format, ...) PRINTF(2, 3);
@@ -22,11 +22,11 @@ static void append(struct text *text, const char *format, ...)
 	int bytes;
 
 	va_start(args, format);
-	bytes = vsnprintf(text->at + text->used, text->room - text->used, format, args);
+	bytes = vsnprintf(text->at + text->used, text->capacity - text->used, format, args);
 	va_end(args);
 	if (bytes > 0)
 		text->used += (size_t)bytes;
-	if (text->used >= text->room)
+	if (text->used >= text->capacity)
 		abort(); /* graph_set_hash() allocates for the longest line of every node */
 }
 
@@ -103,11 +103,11 @@ static void append_layers(struct text *text, const struct graph *graph, bool who
 
 int graph_set_hash(struct graph *graph, struct error *err)
 {
-	CLEANUP(free_ptr) char *room = NULL;
-	struct text text = { .room = 4096 + (size_t)graph->nodes * 4096 };
+	CLEANUP(free_ptr) char *memory = NULL;
+	struct text text = { .capacity = 4096 + (size_t)graph->nodes * 4096 };
 
-	text.at = room = malloc(text.room);
-	if (!room)
+	text.at = memory = malloc(text.capacity);
+	if (!memory)
 		return error_set(err, -ENOMEM, "graph hash: out of memory");
 	append_layers(&text, graph, false);
 	digest_sha256(text.at, text.used, graph->layers_hash);

@@ -31,12 +31,12 @@ static void list(struct model *model, enum role role)
 
 int state_open(struct model *model, struct error *err)
 {
-	const size_t room = model->graph.tensors;
+	const size_t count = model->graph.tensors;
 
-	model->tensor = calloc(room, sizeof(*model->tensor));
-	model->taken = calloc(room, sizeof(*model->taken));
-	model->tensor_index = calloc(room, sizeof(*model->tensor_index));
-	if (!model->tensor || !model->taken || !model->tensor_index)
+	model->tensor = calloc(count, sizeof(*model->tensor));
+	model->snapshot = calloc(count, sizeof(*model->snapshot));
+	model->tensor_index = calloc(count, sizeof(*model->tensor_index));
+	if (!model->tensor || !model->snapshot || !model->tensor_index)
 		return error_set(err, -ENOMEM, "model: out of memory");
 	for (size_t i = 0; i < sizeof(exported) / sizeof(*exported); i++)
 		list(model, exported[i]);
@@ -49,7 +49,7 @@ void state_close(struct model *model)
 	gpu_event_free(&model->copied);
 	gpu_buffer_free(model->shadow);
 	free(model->tensor);
-	free(model->taken);
+	free(model->snapshot);
 	free(model->tensor_index);
 	free(model->gradients);
 	free(model->gradient);
@@ -289,10 +289,10 @@ int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_
 			return state_fault(model, &fault, NULL, err);
 	}
 	for (uint32_t i = 0; i < model->tensors; i++) {
-		model->taken[i] = model->tensor[i];
-		model->taken[i].data = state + graph_at(graph, model->tensor_index[i])->offset;
+		model->snapshot[i] = model->tensor[i];
+		model->snapshot[i].data = state + graph_at(graph, model->tensor_index[i])->offset;
 	}
-	*ret_tensors = model->taken;
+	*ret_tensors = model->snapshot;
 	*ret_count = model->tensors;
 	return 0;
 }

@@ -60,7 +60,7 @@ struct model {
 	struct gpu_buffer *shadow;
 	struct gpu_event copied;
 	struct counters counters;
-	struct model_tensor *tensor, *taken; /* tensors without, and with data */
+	struct model_tensor *tensor, *snapshot; /* tensors without, and with data */
 	uint32_t *tensor_index, tensors;
 	atomic_bool snapshot_busy;
 	/* The last result of model_gradients(): */

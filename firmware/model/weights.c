@@ -120,17 +120,17 @@ static int match_tensor(const struct match *match, const struct tensor *wanted, 
 	if (!is_float(found->dtype))
 		return error_set(err, -EBADMSG, "%s: %s: found %s, allowed: F16, BF16, F32, F64", match->what,
 				 wanted->name, found->dtype);
-	weights->pair[weights->taken++] = (struct weights_pair){ wanted->name, *found };
+	weights->pair[weights->matched++] = (struct weights_pair){ wanted->name, *found };
 	return 1;
 }
 
 static void keep(const struct match *match, const struct node *node, const bool *is_taken, bool any)
 {
 	if (!any)
-		add_name(match->weights->kept, node->name);
+		add_name(match->weights->initial, node->name);
 	for (uint32_t i = 0; any && i < node->parameters; i++)
 		if (node->parameter[i] != GRAPH_NO_TENSOR && !is_taken[i])
-			add_name(match->weights->kept, graph_at(match->graph, node->parameter[i])->name);
+			add_name(match->weights->initial, graph_at(match->graph, node->parameter[i])->name);
 }
 
 static int match_layer(const struct match *match, const struct node *node, struct error *err)
@@ -160,7 +160,7 @@ static int match_layer(const struct match *match, const struct node *node, struc
 
 static bool is_used(const struct weights *weights, const char *name)
 {
-	for (uint32_t i = 0; i < weights->taken; i++)
+	for (uint32_t i = 0; i < weights->matched; i++)
 		if (strcmp(weights->pair[i].name, name) == 0)
 			return true;
 	return false;
@@ -178,10 +178,10 @@ static int match_all(const struct match *match, struct error *err)
 	for (uint32_t i = 0; i < match->tensors; i++)
 		if (name_is_parameter(match->tensor[i].name) && !is_used(weights, match->tensor[i].name))
 			add_name(weights->unused, match->tensor[i].name);
-	if (r == 0 && !weights->taken)
-		return error_set(err, -EINVAL,
-				 "%s: none of its tensors fits a layer: found %s, the layers are %s",
-				 match->what, *weights->unused ? weights->unused : "nothing", weights->kept);
+	if (r == 0 && !weights->matched)
+		return error_set(
+			err, -EINVAL, "%s: none of its tensors fits a layer: found %s, the layers are %s",
+			match->what, *weights->unused ? weights->unused : "nothing", weights->initial);
 	return r;
 }
 
@@ -209,11 +209,11 @@ int weights_match(const struct graph *graph, const char *what, const struct safe
 
 const char *weights_text(const struct weights *weights, char out[static WEIGHTS_TEXT_BYTES])
 {
-	const char *kept = weights->kept, *unused = weights->unused;
+	const char *initial = weights->initial, *unused = weights->unused;
 
 	(void)snprintf(out, WEIGHTS_TEXT_BYTES, "%" PRIu32 " of %" PRIu32 " tensors%s%s%s%s%s",
-		       weights->taken, weights->wanted, *kept ? "; " : "", kept,
-		       *kept ? " as initialized" : "", *unused ? "; not used: " : "", unused);
+		       weights->matched, weights->wanted, *initial ? "; " : "", initial,
+		       *initial ? " as initialized" : "", *unused ? "; not used: " : "", unused);
 	return out;
 }
 
@@ -285,7 +285,7 @@ int weights_load(struct model *model, const char *what, const struct weights *we
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < weights->taken; i++)
+	for (uint32_t i = 0; r == 0 && i < weights->matched; i++)
 		r = load_pair(model, what, &weights->pair[i], err);
 	return r;
 }

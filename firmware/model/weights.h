@@ -21,12 +21,11 @@ struct weights_pair {
 };
 
 struct weights {
-	uint32_t taken, wanted; /* tensors matched, and tensors of all layers */
+	uint32_t matched, wanted; /* tensors: with a partner in the file, and of all layers */
 	struct weights_pair *pair;
-	char kept[WEIGHTS_NAMES_BYTES]; /* layers that keep their initial numbers, and single tensors that do
-					 */
-	char unused[WEIGHTS_NAMES_BYTES]; /* tensors of the file that no layer took; both lists are cut with
-					     "..." */
+	char initial[WEIGHTS_NAMES_BYTES]; /* layers, and single tensors, that start from initial numbers */
+	char unused[WEIGHTS_NAMES_BYTES];  /* tensors of the file that no layer has; both lists are cut with
+					      "..." */
 };
 
 /* Notes the names of config.model.weights_layers that no layer with parameters has. */

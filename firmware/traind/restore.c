@@ -91,9 +91,9 @@ static int note_weights(const char *what, const struct weights *weights, struct 
 
 	log_info("starting with %s: %s", what, weights_text(weights, text));
 	if (!cJSON_AddStringToObject(list, "from", what) ||
-	    !cJSON_AddNumberToObject(list, "tensors", weights->taken) ||
+	    !cJSON_AddNumberToObject(list, "tensors", weights->matched) ||
 	    !cJSON_AddNumberToObject(list, "of", weights->wanted) ||
-	    !cJSON_AddStringToObject(list, "as_initialized", weights->kept) ||
+	    !cJSON_AddStringToObject(list, "as_initialized", weights->initial) ||
 	    !cJSON_AddStringToObject(list, "not_used", weights->unused))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	r = json_print(members, &json, err);

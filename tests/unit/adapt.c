@@ -142,7 +142,7 @@ static void test_which_layers(void **state)
 	struct config config = model_config(inner, 4, INPUTS, CLASSES, ROWS);
 	struct weights_pair pair[] = { { .name = "normalization/mean" },
 				       { .name = "normalization/variance" } };
-	struct weights given = { .taken = 1, .pair = pair };
+	struct weights given = { .matched = 1, .pair = pair };
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	struct adapt *adapt = NULL;
 	struct error err = { 0 }, said = { 0 };
@@ -159,7 +159,7 @@ static void test_which_layers(void **state)
 	assert_non_null(
 		strstr(err.text, "layer 'normalization': found the input 'dense', allowed: a feature"));
 	assert_int_equal(adapt_open(&graph, &given, &adapt, &err), -EINVAL);
-	given.taken = 2;
+	given.matched = 2;
 	assert_int_equal(adapt_open(&graph, &given, &adapt, &err), 0);
 	assert_null(adapt);
 }

@@ -3,10 +3,6 @@
 
 #include <string.h>
 
-const char *const records_splits[SPLIT_MAX] = {
-	[SPLIT_TRAIN] = "train", [SPLIT_VALIDATION] = "validation", [SPLIT_TEST] = "test"
-};
-
 const struct verb_option records_options[] = {
 	{ .name = "split",
 	  .value = VERB_CHOICE,
@@ -30,7 +26,7 @@ void records_read(struct records_source *source, const struct arguments *argumen
 	source->given = name || source->data;
 	source->split = SPLIT_TEST;
 	for (enum split split = 0; name && split < SPLIT_MAX; split++)
-		if (strcmp(name, records_splits[split]) == 0)
+		if (strcmp(name, split_name(split)) == 0)
 			source->split = split;
 }
 

@@ -7,9 +7,6 @@
 
 struct lines;
 
-/* By split: "train", "validation", "test". */
-extern const char *const records_splits[SPLIT_MAX];
-
 /*
  * Without `data`, the shards of the split in the plan beside the run's model folder. With `data`, a URL, the
  * shards below the URL whose keys match the glob of the split of any of the configuration's sources, in

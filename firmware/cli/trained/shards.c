@@ -167,7 +167,7 @@ int shards_open(const struct trained *trained, const struct records_source *sour
 	return ret_shards->count
 		       ? 0
 		       : error_set(err, -ENOENT, "%s: found no shards of the %s split",
-				   data ? data : store_url(trained->folder), records_splits[source->split]);
+				   data ? data : store_url(trained->folder), split_name(source->split));
 }
 
 void shards_done(struct shards *shards)

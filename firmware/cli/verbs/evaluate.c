@@ -166,7 +166,7 @@ static void print_json(const struct evaluation *evaluation)
 
 	cJSON_AddStringToObject(json, "model", evaluation->trained.name);
 	if (!records_are_lines(&evaluation->source))
-		cJSON_AddStringToObject(json, "split", records_splits[evaluation->source.split]);
+		cJSON_AddStringToObject(json, "split", split_name(evaluation->source.split));
 	json_add_u64(json, "rows", evaluation->rows);
 	json_add_u64(json, "left_out", records_skipped(evaluation->records));
 	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);

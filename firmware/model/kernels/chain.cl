@@ -57,22 +57,22 @@ bool chain_ended(__global struct chain *chain, uint start)
 
 /* Claims the next groups, of the phase in `at`: *first, and how many. Returns 0 when none is left, or the phase before
  * does not end. */
-uint chain_take(__global struct chain *chain, struct chain_at *at, uint sharers, uint rows, uint update, uint *first)
+uint chain_claim(__global struct chain *chain, struct chain_at *at, uint sharers, uint rows, uint update, uint *first)
 {
-	uint taken = __atomic_load_n(&chain->taken, __ATOMIC_RELAXED), count;
+	uint claimed = __atomic_load_n(&chain->claimed, __ATOMIC_RELAXED), count;
 
 	do {
-		while (taken >= at->end) {
+		while (claimed >= at->end) {
 			if (++at->phase >= chain->phases)
 				return 0;
 			chain_measure(chain, at, rows, update);
 		}
 		if (!chain_ended(chain, at->start))
 			return 0;
-		count = max(1u, (at->end - taken) / (2 * sharers));
-	} while (!__atomic_compare_exchange_n(&chain->taken, &taken, taken + count, false, __ATOMIC_RELAXED,
+		count = max(1u, (at->end - claimed) / (2 * sharers));
+	} while (!__atomic_compare_exchange_n(&chain->claimed, &claimed, claimed + count, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
-	*first = taken;
+	*first = claimed;
 	return count;
 }
 
@@ -81,7 +81,7 @@ void chain_leave(__global struct chain *chain, uint sharers)
 {
 	if (__atomic_add_fetch(&chain->left, 1, __ATOMIC_ACQ_REL) < sharers)
 		return;
-	chain->taken = chain->ended = chain->left = 0;
+	chain->claimed = chain->ended = chain->left = 0;
 }
 
 #define TENSOR(i) ((__global void *)(base[a[i].x] + (size_t)a[i].y * CHAIN_ALIGN))
@@ -101,7 +101,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void chain(
 	struct chain_at at = { .phase = (uint)-1 };
 	uint first, count;
 
-	while ((count = chain_take(chain, &at, sharers, rows, update, &first))) {
+	while ((count = chain_claim(chain, &at, sharers, rows, update, &first))) {
 		__global const struct chain_phase *phase = &chain->phase[at.phase];
 		__global const chain_argument *a = phase->argument;
 		uint x = (first - at.start) % at.width, y = (first - at.start) / at.width;

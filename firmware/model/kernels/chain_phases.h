@@ -39,7 +39,8 @@ struct chain_phase {
 
 /* Each counter has a cache line of its own: two cores write it. */
 struct chain {
-	chain_u32 taken, apart_taken[CHAIN_LINE - 1]; /* groups of all phases that a work-group has or had */
+	chain_u32 claimed,
+		apart_claimed[CHAIN_LINE - 1];        /* groups of all phases that a work-group has or had */
 	chain_u32 ended, apart_ended[CHAIN_LINE - 1]; /* groups that have ended */
 	chain_u32 left, apart_left[CHAIN_LINE - 1];   /* work-groups that found no more */
 	chain_u32 phases, apart[CHAIN_LINE - 1];

@@ -106,8 +106,8 @@ static struct export_inner_name bag_rows(struct export *out, const struct node *
 	const enum dtype i64 = DTYPE_I64;
 	const struct export_inner_name
 		count = part_of(out, node, i64, EXPORT_SHAPE, values, NULL, NULL, "count"),
-		room = part_of(out, node, i64, EXPORT_ADD, count.text, bag->one_list.text, NULL, "room"),
-		zeros = part_of(out, node, i64, EXPORT_EXPAND, bag->zero.text, room.text, NULL, "zeros"),
+		longer = part_of(out, node, i64, EXPORT_ADD, count.text, bag->one_list.text, NULL, "room"),
+		zeros = part_of(out, node, i64, EXPORT_EXPAND, bag->zero.text, longer.text, NULL, "zeros"),
 		rows = part_of(out, node, i64, EXPORT_SHAPE, bag->ends.text, NULL, NULL, "rows"),
 		ones = part_of(out, node, i64, EXPORT_EXPAND, bag->one.text, rows.text, NULL, "ones"),
 		places = part_of(out, node, i64, EXPORT_RESHAPE, bag->ends.text, bag->column.text, NULL,

@@ -169,7 +169,7 @@ int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const aren
 	       struct error *err)
 {
 	struct launch *made = calloc(2 * (size_t)plan->launches + 1, sizeof(*made)), *from = plan->launch;
-	uint32_t kept = 0, left = plan->launches;
+	uint32_t written = 0, left = plan->launches;
 	int r = made ? 0 : error_set(err, -ENOMEM, "chain: out of memory");
 
 	while (r == 0 && left > 0) {
@@ -181,9 +181,9 @@ int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const aren
 		if (phases)
 			r = tell(plan->graph, gpu, from, phases, &batch, &told, err);
 		if (phases)
-			made[kept++] = chain_launch(gpu, told, arena, &batch, phases);
-		memcpy(made + kept, from, count * sizeof(*made));
-		kept += count;
+			made[written++] = chain_launch(gpu, told, arena, &batch, phases);
+		memcpy(made + written, from, count * sizeof(*made));
+		written += count;
 		from += count;
 		left -= count;
 	}
@@ -191,7 +191,7 @@ int chain_plan(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const aren
 		return r;
 	free(plan->launch);
 	plan->launch = made;
-	plan->launches = plan->room = kept;
+	plan->launches = plan->capacity = written;
 	return r;
 }
 

@@ -217,13 +217,13 @@ void plan_fuse(struct plan *plan)
 {
 	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks,    fuse_bias,        fuse_forward,
 							   fuse_backward, fuse_column_sums, fuse_gradients };
-	uint32_t kept = 0;
+	uint32_t left = 0;
 
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++)
 		for (uint32_t i = 0; i < plan->launches; i++)
 			rules[r](plan, i);
 	for (uint32_t i = 0; i < plan->launches; i++)
 		if (plan->launch[i].kernel)
-			plan->launch[kept++] = plan->launch[i];
-	plan->launches = kept;
+			plan->launch[left++] = plan->launch[i];
+	plan->launches = left;
 }

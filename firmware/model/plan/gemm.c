@@ -110,8 +110,8 @@ static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, con
 		       panels = (gemm->n + columns - 1) / columns;
 	const uint64_t most =
 		whole(plan, gemm, gemm->k) <= PACKED_TERMS_AT_ONCE ? PACKED_ROWS_AT_ONCE : PACKED_ROWS_MAX;
-	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels, for_room = (m + most - 1) / most;
-	const uint64_t groups = for_cores > for_room ? for_cores : for_room;
+	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels, for_cache = (m + most - 1) / most;
+	const uint64_t groups = for_cores > for_cache ? for_cores : for_cache;
 	const uint64_t rows = round_up((m + groups - 1) / groups, tile->rows);
 
 	return rows > 4 * tile->rows ? rows : 4 * tile->rows;

@@ -45,9 +45,9 @@ void plan_emit(struct plan *plan, const struct launch *launch)
 
 	assert(launch->arguments <= PLAN_ARGUMENTS_MAX);
 	grow_tables(plan);
-	if (plan->launches == plan->room) {
-		plan->room = plan->room ? 2 * plan->room : 32;
-		plan->launch = realloc(plan->launch, plan->room * sizeof(*plan->launch));
+	if (plan->launches == plan->capacity) {
+		plan->capacity = plan->capacity ? 2 * plan->capacity : 32;
+		plan->launch = realloc(plan->launch, plan->capacity * sizeof(*plan->launch));
 		if (!plan->launch)
 			abort();
 	}

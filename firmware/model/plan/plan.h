@@ -90,7 +90,7 @@ struct plan_values {
 struct plan {
 	struct graph *graph;
 	bool cpu; /* kernels for CPU devices: see gemm.h */
-	uint32_t launches, room;
+	uint32_t launches, capacity;
 	struct launch *launch;
 	uint32_t *alias; /* by tensor: what to read in its place, where an op is the identity in this pass */
 	bool *gradient_written;  /* by tensor: a launch has written this gradient */
