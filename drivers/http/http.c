@@ -252,7 +252,7 @@ static void start_due(struct http *http)
 		struct http_request *request = http->delayed;
 
 		http->delayed = request->next;
-		pending_prepend(&http->waiting, request); /* it was submitted before the others */
+		pending_prepend(&http->waiting, request); /* submitted before the waiting ones */
 	}
 	while (may_start(http, limit))
 		start(http, pending_pop(&http->waiting));

@@ -74,8 +74,8 @@ struct http_handler {
 struct http_request {
 	/* Set before http_submit(). */
 	const struct http_handler *handler;
-	char *buffer; /* of `buffer_bytes`, where data() is NULL; a longer body is -EBADMSG */
-	uint64_t buffer_bytes;
+	char *buffer;             /* receives the body where data() is NULL */
+	uint64_t buffer_bytes;    /* size of `buffer`; a longer body is -EBADMSG */
 	bool patient;             /* the server may work for minutes before it answers */
 	bool urgent;              /* goes before all that wait, beyond the pace if need be */
 	struct http_times *times; /* or NULL: filled while the request is in flight */

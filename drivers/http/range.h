@@ -7,8 +7,8 @@
 #define HTTP_RANGE_UNKNOWN UINT64_MAX
 
 struct http_range {
-	uint64_t first, last; /* both unknown in a 416 answer: "bytes * /1234" without the space */
-	uint64_t total;       /* of the whole object; unknown when the server says '*' */
+	uint64_t first, last; /* unknown in a 416 answer: "bytes * /1234" without the space */
+	uint64_t total;       /* size of the whole object; unknown when the server says '*' */
 };
 
 /* Errors: -EBADMSG. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which failures may pass, and how long to wait before the next attempt. Pure functions.
+ * Tells which failures may pass, and how long to wait before the next attempt. Pure functions.
  *
  * The class of a failure is decided once, where status and libcurl's code are known; nothing above compares
  * texts. Classes are counted apart, since they ask for different mends: connect and timeout for the network

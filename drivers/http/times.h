@@ -8,6 +8,6 @@
 struct http_times {
 	uint64_t first_us;     /* the first attempt began */
 	uint64_t sent_us;      /* this attempt began */
-	uint64_t connected_us; /* it had a connection; 0 between two attempts */
+	uint64_t connected_us; /* this attempt got its connection; 0 between two attempts */
 	uint64_t answered_us;  /* the answer's first byte came */
 };

@@ -46,7 +46,7 @@ MUST_CHECK int manager_restarts(struct manager *manager, const char *unit, uint3
 struct manager_failure {
 	const char *unit;    /* static */
 	char result[32];     /* systemd.exec(5), $SERVICE_RESULT: "exit-code", "signal" ... */
-	int32_t exit_status; /* of the main process; 0 where another process of the unit failed */
+	int32_t exit_status; /* exit status of the main process; 0 where another process failed */
 };
 
 /* Finds the service of the run that ended for good: the first one in the order in which they start.

@@ -81,7 +81,7 @@ const char *store_key_text(const char *key, char out[static STORE_KEY_TEXT]);
 
 /* Digests of a range of a file; each may be NULL. */
 struct store_hashes {
-	mbedtls_sha256_context *whole; /* of a larger whole; these bytes are added */
+	mbedtls_sha256_context *whole; /* running hash of a larger whole, to which these bytes are added */
 	uint8_t *ret_sha256, *ret_md5;
 };
 

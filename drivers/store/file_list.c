@@ -53,7 +53,7 @@ struct listing {
 	int (*each)(void *context, const struct store_object *object);
 	void *context;
 	char path[FILE_PATH_BYTES];
-	size_t root_bytes; /* of path: the root and the slash after it */
+	size_t root_bytes; /* length of the root in `path`, with the slash after it */
 };
 
 /* Whether a key that begins with `start` can match the glob: its literal beginning agrees with `start`. */

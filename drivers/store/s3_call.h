@@ -36,7 +36,7 @@ struct s3_store {
 	struct s3_seen seen;
 	struct s3_hedge hedge;
 	bool completed;                    /* a request was completed: http_drive() may return */
-	const struct store_request *until; /* that request, or NULL = any */
+	const struct store_request *until; /* the awaited request, NULL = any */
 };
 
 struct s3_call {
@@ -56,7 +56,7 @@ struct s3_call {
 	const char *body; /* or NULL: body_fd from body_offset */
 	int body_fd;
 	uint64_t body_offset, body_bytes;
-	char payload_sha256[S3_SHA256_BYTES]; /* of the body; "" = no body, or the body is not signed */
+	char payload_sha256[S3_SHA256_BYTES]; /* hash of the body; "" = no body, or an unsigned one */
 	/* Each may be NULL. begin(): an attempt begins. data(): bytes of the answer; NULL: they go into
 	 * http.buffer, and arrived() is told. check(): a 2xx answer is complete. ended(): the last word, with
 	 * call->result. */
@@ -75,7 +75,7 @@ struct s3_call {
 	struct error err;
 
 	/* Ranged gets alone (s3_request.c, s3_hedge.c). */
-	struct store_request *request; /* of store_submit() */
+	struct store_request *request; /* from store_submit() */
 	struct s3_call *twin;          /* the other attempt at the request, in flight */
 	struct s3_spare *spare;        /* the buffer that this attempt writes to; NULL: the request's own */
 

@@ -7,7 +7,7 @@
  * a congested path, an overloaded front end), and a new request usually meets a faster one. A time-out would
  * wait for far longer before it asked again; a lower time-out would kill ranges that are merely large.
  *
- * What bounds the cost: a range counts as slow after four medians of the last ranges, at least 200 ms; at
+ * Bounds of the cost: a range counts as slow after four medians of the last ranges, at least 200 ms; at
  * most S3_HEDGES_MAX are asked for twice at a time; all of them together stay below hedge_percent of the
  * bytes received, apart from the first, so that a small run's last range may have a twin too. While the
  * endpoint fails or asks for less (http_calm() is false) nothing is asked twice: it would add load where
@@ -30,7 +30,7 @@ struct s3_hedge {
 	uint64_t took_us[S3_HEDGE_SAMPLES], samples; /* how long the last ranges took */
 	uint64_t bytes, asked, won;                  /* asked for twice; won: the twin was faster */
 	struct s3_spare {
-		char *memory; /* of hedge_bytes */
+		char *memory; /* hedge_bytes long */
 		bool used;
 	} spare[S3_HEDGES_MAX];
 };

@@ -31,8 +31,8 @@ struct sigv4_key {
 
 struct sigv4_request {
 	const char *method;
-	const char *path;                 /* as it is sent: from sigv4_encode(), with its leading '/' */
-	const char *query;                /* as it is sent: from sigv4_query(), "" = none */
+	const char *path;                 /* as sent on the wire: from sigv4_encode(), with its leading '/' */
+	const char *query;                /* as sent on the wire: from sigv4_query(), "" = none */
 	const struct sigv4_pair *headers; /* to sign: lower-case names in bytewise order */
 	size_t headers_count;
 	const char *payload_sha256; /* hex, or UNSIGNED-PAYLOAD */

@@ -44,8 +44,8 @@ struct store_options {
 	uint32_t connections_max; /* upper bound, reached only while more requests bring more bytes a second;
 				     below `connections`: `connections` is the bound */
 	uint64_t target_bytes_per_s; /* no more requests are tried at this rate, 0 = no such rate */
-	uint32_t hedge_percent;      /* of the bytes may be asked for twice, 0 = hedging is off */
-	uint64_t hedge_bytes; /* larger ranges are never asked for twice; store_open() allocates buffers of
+	uint32_t hedge_percent;      /* share of the bytes that may be requested twice, 0 = no hedging */
+	uint64_t hedge_bytes; /* larger ranges are never requested twice; store_open() allocates buffers of
 				 this size */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
 	uint32_t attempts_max;                                           /* per request, 0 = default */

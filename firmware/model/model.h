@@ -58,9 +58,9 @@ struct model_input {
 struct model_batch {
 	const void
 		*input[MODEL_INPUTS_MAX]; /* in the order of model_inputs(); rows marked empty hold zeros */
-	const void *label;    /* of the type of model_label(): one-hot, a class or numbers, by the loss */
+	const void *label;    /* has the type of model_label(): one-hot, a class or numbers, by the loss */
 	const float *weight;  /* sample weight of each row; NULL: 1 each */
-	const uint8_t *empty; /* one byte a row, 1 = a skipped record, of weight 0; NULL = no row is empty */
+	const uint8_t *empty; /* a byte per row, 1 = a skipped record, of weight 0; NULL = no row is empty */
 	uint32_t rows,
 		valid_rows; /* 1 <= rows <= config.run.batch_rows; valid_rows = rows that are not empty */
 	uint64_t first_row; /* index of row 0 in the global order of the segment: dropout's counter */

@@ -129,7 +129,7 @@ static int write_epochs(struct train *train, enum curve_kind kind, const cJSON *
 		if (count == 0)
 			return 0;
 		r = open_curve(train, kind, err);
-		/* One value a record, as Keras does. */
+		/* Keras writes one value per record, too. */
 		for (uint32_t i = 0; r == 0 && i < count; i++)
 			r = tfevents_scalars(curve->events, epoch, &values[i], 1, err);
 		if (r == 0)

@@ -29,7 +29,7 @@ struct curve {
 struct curves {
 	struct curve curve[CURVE_MAX];
 	uint64_t since_us, since_rows, since_waited_us; /* clock and status page at the last point by step */
-	bool said;                                      /* that points by step are lost */
+	bool said;                                      /* the loss of points by step is logged */
 };
 
 /* `train_epochs` and `validation_epochs`: points that earlier processes have written. Opens no file yet. */

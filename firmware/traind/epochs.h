@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows from an epoch's figures: save the best weights, lower the learning rate, end training early
+ * Acts on the figures of an epoch: saves the best weights, lowers the learning rate, ends training early
  * (model/learn/callbacks.h decides). Main thread only.
  */
 #pragma once

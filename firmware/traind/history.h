@@ -31,7 +31,7 @@ uint64_t history_passes(const struct cursor *cursor, uint64_t epochs, enum split
 MUST_CHECK int history_load(struct history *history, cJSON *record, uint64_t passes, struct error *err);
 void history_close(struct history *history);
 
-/* What a pass over a split came to. */
+/* The figures of a pass over a split. */
 struct history_pass {
 	enum split split;
 	uint64_t epoch, step;

@@ -17,7 +17,7 @@ struct publish {
 	uint64_t written_us;
 	uint64_t batch_us;  /* when the last batch came; 0 = none since the phase began */
 	uint64_t waited_us; /* time spent waiting since then */
-	enum split split;   /* of the last batch */
+	enum split split;   /* split of the last batch */
 	uint64_t segment;
 };
 

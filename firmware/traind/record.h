@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What traind writes into run.json (core/run/run.h): "epochs" and "metrics" (history.h), "time" (stages.h),
- * "device", "quarantine" if records were left out (quarantine.h), and "throttled_s" if the run paused to cool
- * down. The event files by epoch (curves.h) are written together with it. Main thread only.
+ * Writes traind's members of run.json (core/run/run.h): "epochs" and "metrics" (history.h), "time"
+ * (stages.h), "device", "quarantine" if records were left out (quarantine.h), and "throttled_s" if the run
+ * paused to cool down. The event files by epoch (curves.h) are written together with it. Main thread only.
  *
  * Order: record_open -> (record_pass | record_changed | record_write)* -> record_close.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What training came to, for people and for the record: a line in the log every few seconds, and at the end
- * of each segment an event, the record and the event files. Main thread only.
+ * Reports the progress of training, to people and to the record: a line in the log every few seconds, and at
+ * the end of each segment an event, the record and the event files. Main thread only.
  */
 #pragma once
 

@@ -26,8 +26,8 @@ enum stage {
 
 struct stages {
 	enum stage now;
-	uint64_t since_us, spent_us[STAGE_MAX]; /* this process */
-	double before_s[STAGE_MAX];             /* the processes before this one */
+	uint64_t since_us, spent_us[STAGE_MAX]; /* in this process */
+	double before_s[STAGE_MAX];             /* in the processes before this one */
 	uint64_t starts;                        /* processes, this one included */
 	unsigned done[SPLIT_MAX];               /* batches that the device has finished, up to WARM_BATCHES */
 };

@@ -12,7 +12,7 @@
 struct heat;
 struct train;
 
-/* One pause at most, so that a run makes progress however hot it is. */
+/* Upper bound of one pause, so that a run makes progress however hot the device is. */
 #define THROTTLE_MAX_S 5u
 
 /* A spell is a series of pauses with little time between them. */

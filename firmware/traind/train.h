@@ -60,7 +60,7 @@
 
 struct train {
 	struct run run;
-	int lock; /* of the spool: only one traind writes there */
+	int lock; /* on the spool: only one traind writes there */
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;           /* NULL while there is none */

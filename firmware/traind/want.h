@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the operator wants of the run (core/run/run.h, struct run_want) and when its night is over: the
- * reasons for which the main thread leaves the run. A wish that cannot be read changes nothing. Main thread
- * only.
+ * The operator's wishes for the run (core/run/run.h, struct run_want) and the end of its night: the reasons
+ * for which the main thread leaves the run. A wish that cannot be read changes nothing. Main thread only.
  */
 #pragma once
 
@@ -12,7 +11,7 @@ struct train;
 
 struct want {
 	uint64_t looked_us;      /* when the wish was read last; 0: read it again at once */
-	uint64_t checkpoint_seq; /* of the last checkpoint that was requested */
+	uint64_t checkpoint_seq; /* number of the last request for a checkpoint */
 	bool unreadable;         /* the wish cannot be read, which is logged */
 	enum run_state rest;     /* the run's state after -ECANCELED; RUN_RUNNING: the next start goes on */
 };

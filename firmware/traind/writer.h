@@ -31,7 +31,7 @@ struct writer {
 	uint64_t step;
 	char path[PATH_BYTES];
 	char *quarantine;              /* the quarantine list at the snapshot, as text; NULL = empty */
-	struct error err;              /* of the last file */
+	struct error err;              /* error of the last file */
 	uint64_t worked_us;            /* the last file's wait for the copy, and CPU time */
 	uint64_t took_us;              /* the last file, from the snapshot to the disk */
 	bool saved;                    /* the checkpoint of `saved_step` is on the disk */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which checkpoints stay, in the store and in the spool. Pure decisions, then deletions.
+ * Decides which checkpoints to keep, in the store and in the spool, and deletes the others. The decisions are
+ * pure functions.
  *
  *     the store   the newest checkpoint.keep of all that exist (spool or store), the best, and everything
  *                 from the step that latest.json names: a reader that has just read latest.json must find
  *                 its object
  *     the spool   the newest two, since traind may have to return to an older one where the newest is
- *                 damaged; and whatever the store is still to have
+ *                 damaged; and those that are still to be uploaded
  */
 #pragma once
 

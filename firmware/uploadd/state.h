@@ -24,7 +24,7 @@ struct upload {
 	uint64_t latest; /* the step that latest.json names */
 	bool any_best;
 	uint64_t best;        /* the step of the best validation pass so far */
-	uint64_t retries;     /* of the store's counters, as logged last */
+	uint64_t retries;     /* the store's count of retries, as logged last */
 	char *record;         /* run.json as it was uploaded last */
 	uint64_t warned_step; /* the damaged checkpoint that was warned of, plus 1 */
 };

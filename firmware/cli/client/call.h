@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs that ask a box have in common: parameters from the arguments, one call, its result. */
+/* Shared by the verbs that ask a box: parameters from the arguments, one call, its result. */
 #pragma once
 
 #include "cli/base/arguments.h"

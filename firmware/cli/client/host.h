@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which box the client asks: this one, or another by name and address. One per process. */
+/* The box that the client asks: this one, or another by name and address. There is one per process. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One verb for several boxes. A child process a box: all boxes are asked at the same time, and a slow box
- * holds up no other. A child writes to a file in memory; the parent prints each file with the box's name in
- * front of each line, in the order of the list.
+ * Runs a verb for several boxes, with a child process for each box: all boxes are asked at the same time, and
+ * a slow box delays no other. A child writes to a file in memory; the parent prints each file with the box's
+ * name in front of each line, in the order of the list.
  */
 #pragma once
 

@@ -26,7 +26,7 @@ static void visit_all(const struct verb *const *verbs, const char *before, visit
 	}
 }
 
-/* What stands for the values in the shell functions; NULL: nothing can be completed. */
+/* Name of the list of values in the shell functions; NULL: nothing can be completed. */
 static const char *values_of(enum verb_value value)
 {
 	switch (value) {

@@ -21,7 +21,7 @@ void roff_group(FILE *out, const char *heading);
 /* A paragraph of one phrase, as the tables have them: "show the run" becomes "Show the run." */
 void roff_sentence(FILE *out, const char *phrase);
 void roff_paragraph(FILE *out, const char *format, ...) PRINTF(2, 3);
-/* One line of the synopsis, and one item of a list: its bold tag, then its text. */
+/* Print one line of the synopsis, and one item of a list: its bold tag, then its text. */
 void roff_synopsis(FILE *out, const char *line);
 void roff_item(FILE *out, const char *tag, const char *format, ...) PRINTF(3, 4);
 /* A paragraph that belongs to the item before it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies beside the shards for people and for `kiln predict`: dataset.json, and encoder.bin or
+/* Writes the files beside the shards, for people and for `kiln predict`: dataset.json, and encoder.bin or
  * vocabulary.txt. */
 #pragma once
 

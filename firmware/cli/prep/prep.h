@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One `kiln prep`: inputs in, a set of shards in a store out.
+ * The job of `kiln prep`: reads the inputs and writes a set of shards into a store.
  *
  *     input.c        reads files, folders and objects
- *     texts.c idx.c  texts, and images as MNIST has them
+ *     texts.c idx.c  read texts, and images in MNIST's format
  *     kinds          vectors.c, tokens.c, images.c: what records are made of (struct prep_kind)
  *     labelled.c     texts in their order, for the two kinds that are made of texts
- *     output.c       names of shards, and the set that lies in the store already
+ *     output.c       names of shards, and the set that is already in the store
  *     dataset.c      the files beside the shards
  *     write.c        shards and manifest.jsonl
  *

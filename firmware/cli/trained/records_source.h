@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which records a verb reads: --split, --data, or standard input. */
+/* Choice of the records that a verb reads: --split, --data, or standard input. */
 #pragma once
 
 #include "cli/base/arguments.h"

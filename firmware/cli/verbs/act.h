@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs that change a box have in common: one call, and one sentence of what came of it. */
+/* Shared by the verbs that change a box: one call, and one sentence about its result. */
 #pragma once
 
 #include "cli/client/call.h"

@@ -10,7 +10,7 @@
 void screen_print(const cJSON *status, FILE *out);
 /* Prints one line, for a screen of many boxes. */
 void screen_print_brief(const cJSON *status, FILE *out);
-/* What the box's state means for a script: CLI_OK, CLI_DEGRADED, CLI_FAILED or CLI_IDLE. */
+/* Exit code for the state of the box: CLI_OK, CLI_DEGRADED, CLI_FAILED or CLI_IDLE. */
 int screen_exit_code(const cJSON *status);
 /* The codes beyond CLI_OK, for the rows of verbs. */
 extern const struct verb_exit screen_exits[];

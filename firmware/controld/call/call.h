@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request on its way, from the client's line to the answer:
+ * The way of a request, from the client's line to the answer:
  *
  *     serve/session.c    reads the line, checks it (core/control/control.h), makes a call
  *     methods/table.c    finds an earlier answer under the idempotency key, or runs the method
  *     methods/...        fills call->result and returns 0,
- *                        or gives kiln-steer a word and returns CALL_LATER      call/steer.h
+ *                        or sends kiln-steer a word and returns CALL_LATER      call/steer.h
  *     call_end()         remembers the result under the key, hands it to the client, frees the call
  *
  * Owner of a call: the session until the method returns; after CALL_LATER the word to kiln-steer, until
- * kiln-steer answered or its time is over. A client that leaves meanwhile sets call->client to NULL: the word
- * is said, so the act happens, and its result waits under the key for a client that comes again.
+ * kiln-steer answered or its time is over. When a client disconnects meanwhile, call->client becomes NULL:
+ * the word is sent, so the act happens, and its result waits under the key until the client connects again.
  */
 #pragma once
 
@@ -41,8 +41,8 @@ struct call {
 	struct calls *calls;
 	struct box *box;
 	struct control_request request;
-	uint64_t caller;        /* whose idempotency key */
-	enum control_code code; /* of a failure; CONTROL_INTERNAL where a method sets no other */
+	uint64_t caller;        /* owner of the idempotency key */
+	enum control_code code; /* code of a failure; CONTROL_INTERNAL where a method sets no other */
 	cJSON *result;
 	struct follow *follow; /* events.subscribe: what follows the answer; the client's */
 	call_answer_fn *answer;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was done under which idempotency key. A client that lost the answer of an acting request sends the
- * request once more with the same key, and gets the first answer instead of a second act.
+ * Results by idempotency key. A client that lost the answer to a request that changes something sends the
+ * request again with the same key. It gets the first answer, and the change is not made twice.
  *
- * The table holds the last RECALL_MAX results, the oldest is replaced. It lives in memory alone: a restart of
- * controld forgets every key, as core/control/control.h tells clients.
+ * The table holds the last RECALL_MAX results; a new one replaces the oldest. The table is only in memory: a
+ * restart of controld forgets every key, as core/control/control.h tells clients.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One function a method of core/control/control.h. The request is checked already: role, names, types and
- * bounds of the parameters.
+ * The functions that run the methods of core/control/control.h, one function per method. The request is
+ * already checked: role, names, types and bounds of the parameters.
  *
  * A method returns 0 with call->result set; CALL_LATER after steer_say(); or a negative errno with err and
  * call->code, which is CONTROL_INTERNAL unless the method sets it. A method blocks on files and on short

@@ -11,7 +11,7 @@
 
 #define RUNS_DEFAULT 31u
 
-/* One line of the list from a run.json; a damaged record gets a line that says what is wrong. */
+/* Makes one line of the list from a run.json; a damaged record gets a line that says what is wrong. */
 static cJSON *line_of(const char *id, const char *text, const struct error *why)
 {
 	CLEANUP(json_free) cJSON *record = NULL;

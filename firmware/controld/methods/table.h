@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which function runs which method. */
+/* Table of methods and the functions that run them. */
 #pragma once
 
 #include "controld/call/call.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a person wants of the current run, as traind reads it between two steps (struct run_want,
- * core/run/run.h). Each wish that changes something gets the next sequence number, by which traind knows what
- * is new.
+ * Wishes of a person for the current run, such as a stop or a checkpoint. traind reads them between two steps
+ * (struct run_want, core/run/run.h). Each wish that changes something gets the next sequence number, by which
+ * traind recognises a new wish.
  */
 #pragma once
 

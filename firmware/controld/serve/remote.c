@@ -58,7 +58,7 @@ static int open_tls(struct server *server, struct error *err)
 	return tls_open(&options, &server->tls, err);
 }
 
-/* One socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. */
+/* Opens one socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. */
 static int listen_on(uint16_t port, int *ret_fd, struct error *err)
 {
 	const struct sockaddr_in6 ip = { .sin6_family = AF_INET6, .sin6_port = htons(port) };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kiln.conf adds to the Unix socket: clients of other machines over TCP and TLS (control.remote), and a
- * file of metrics (control.metrics_dir).
+ * Services that kiln.conf turns on beside the Unix socket: clients of other machines over TCP and TLS
+ * (control.remote), and a file of metrics (control.metrics_dir).
  *
- * No error ends the program: clients on this box are answered in any case, and need to be, to mend kiln.conf.
+ * No error ends the program: controld has to go on answering clients on this box, so that a person can mend
+ * kiln.conf.
  */
 #pragma once
 

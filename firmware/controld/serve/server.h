@@ -21,12 +21,13 @@ struct listener {
 struct server {
 	struct loop loop;
 	struct listener local, remote;
-	struct tls *tls; /* of the remote clients */
+	struct tls *tls; /* for remote clients */
 	struct calls calls;
 	struct box box;
 	struct sessions sessions;
 	uint64_t swept_ms;
-	struct timespec revoked_stamp; /* of the list of revoked certificates that was applied last */
+	struct timespec
+		revoked_stamp; /* file time of the list of revoked certificates that was applied last */
 };
 
 /* Listens on the Unix socket: systemd's, where it passed one, else PATH_CONTROL. */

@@ -301,7 +301,8 @@ static void set_interest(struct session *session)
 	loop_change(session->all->loop, conn->fd, &session->source, interest);
 }
 
-/* One step: writes the answer, or handles the next line. False: nothing more without waiting, or the end. */
+/* Does one step: writes the answer, or handles the next line. False: the next step has to wait, or the
+ * session has ended. */
 static bool step(struct session *session)
 {
 	if (!write_some(session)) {
@@ -346,7 +347,7 @@ static void session_ready(struct source *source, uint32_t events)
 	if (session->follow && !session->sends_no_more)
 		session_queue_events(session);
 	session_go_on(session);
-	/* Both directions are closed: nobody reads an answer. */
+	/* The client has closed both directions: nobody reads an answer. */
 	if (session->conn && (events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN))
 		session_end(session);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One client of controld: its connection, its line, its call, its answer, its time limits.
+ * A session is a connected client of controld: its connection, its current line, call and answer, and its
+ * time limits.
  *
  *     reading -- a whole line --> at work -- call_end() --> answering -- the last byte is sent --> reading
  *                                                            |
  *                             events.subscribe               +--> subscribed, until the client leaves
  *
- * A client is read only while it owes a request: not while its call is at work, and not before it read its
- * answer. So a client costs one line and one answer at most, and a slow client makes only itself wait. The
- * time limits CONTROL_REQUEST_S, _REPLY_S and _IDLE_S (core/control/control.h) end the others.
+ * The session reads from a client only while a request is due: not while a call is at work, and not before
+ * the client has read its answer. So a client costs at most one line and one answer, and a slow client delays
+ * nobody else. The time limits CONTROL_REQUEST_S, _REPLY_S and _IDLE_S (core/control/control.h) end sessions
+ * whose client does nothing.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 
 /* The first mistake of kiln.conf, remembered for as long as the file is the same. */
 struct conf {
-	struct timespec stamp; /* of the file */
+	struct timespec stamp; /* time stamp of the file */
 	char first[512];       /* "" = there is none */
 };
 

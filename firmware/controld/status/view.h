@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one status answer is made of: the run record, the pages of the daemons that are of that run, the disk.
- * Read once, so that all parts of the answer tell of the same moment.
+ * The input of one status answer: the run record, the daemons' status pages of that run, the state of the
+ * disk. All of it is read once, so that all parts of the answer describe the same moment.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct view {
 	char id[RUN_ID_BYTES];
 	const char *state;
 	bool begins; /* a run was asked for; `record` is there where an earlier run goes on */
-	const struct status *fetchd, *traind, *uploadd; /* of this run; NULL = no page of this run */
+	const struct status *fetchd, *traind, *uploadd; /* pages of this run; NULL = there is none */
 	cJSON *disk;
 	uint64_t now_us;
 };

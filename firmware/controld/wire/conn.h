@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One client's connection, over whichever transport. A transport (conn_unix.c, conn_tls.c) is a few functions
- * and a role. No function blocks; the session that owns the connection watches its descriptor.
+ * Connection to a client, over either transport. A transport (conn_unix.c, conn_tls.c) is a few functions and
+ * a role. No function blocks; the session that owns the connection watches its descriptor.
  */
 #pragma once
 

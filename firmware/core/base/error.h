@@ -29,7 +29,7 @@
 
 struct error {
 	int code;                  /* negative errno, 0 while nothing failed */
-	char text[ERROR_TEXT_MAX]; /* one sentence without a full stop, cut when longer; mistakes of a
+	char text[ERROR_TEXT_MAX]; /* a sentence without a full stop, cut when longer; mistakes of a
 				      configuration are a line each */
 };
 

@@ -2,7 +2,7 @@
 /*
  * Log lines. Library code returns errors; program code logs an error once, where it decides what to do.
  *
- * What a person or a machine waits for is an event (core/base/events.h); everything else is a line.
+ * News that a person or a machine waits for is an event (core/base/events.h); everything else is a line.
  *
  * Where standard error is the journal, a line carries the <N> priority prefix of sd-daemon(3); elsewhere it
  * reads "HH:MM:SS name: text". Each line is one write(2), so lines of several processes never mix.

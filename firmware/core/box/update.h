@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An update of the box, from `kiln update` to the restart. Its state is one note, PATH_UPDATE_NOTE, which
- * lies on a tmpfs and is gone after the restart. The bundle is installed from PATH_BUNDLE only, and the
- * program that ends the update removes the bundle.
+ * An update of the box, from `kiln update` to the restart. The state of the update is one note,
+ * PATH_UPDATE_NOTE, which is on a tmpfs and is gone after the restart. The bundle is installed from
+ * PATH_BUNDLE only, and the program that ends the update removes the bundle.
  *
- * One program at a time writes the note, whole by rename, in this order:
+ * Programs write the note one after the other, each time by rename, in this order:
  *
  *     kiln-controld                  asked
  *     kiln-oneshot update-fetch      fetching

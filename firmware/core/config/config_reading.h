@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over a configuration file: values go to the config, mistakes to the list of mistakes. Private to
- * core/config.
+ * Reads a configuration file in one pass: values go to the config, mistakes to the list of mistakes. Private
+ * to core/config.
  */
 #pragma once
 

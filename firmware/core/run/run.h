@@ -7,7 +7,7 @@
  * The run record. The files PATH_RUN/{run.json,state,want,config,plan} *are* the run. This module alone reads
  * and writes them.
  *
- * Who writes what. kiln-oneshot begin makes the record; fetchd adds the plan; traind writes the state and its
+ * Writers: kiln-oneshot begin makes the record; fetchd adds the plan; traind writes the state and its
  * figures; kiln-controld writes `want`; kiln-oneshot finished and run-failed note how the run ended. Writers
  * hold a lock, so that two changes of run.json never overwrite each other. Readers need no lock, because
  * every file is replaced whole (core/base/paths.h). A reader of several files checks afterwards that all of

@@ -13,7 +13,7 @@
 #define EXPORT_AXES_MAX   2u
 
 enum export_kind {
-	EXPORT_ADD, /* of two values, like the next three; shapes broadcast */
+	EXPORT_ADD, /* this and the next three combine two values; shapes broadcast */
 	EXPORT_SUBTRACT,
 	EXPORT_MULTIPLY,
 	EXPORT_DIVIDE,
@@ -31,9 +31,9 @@ enum export_kind {
 	EXPORT_MEAN,        /* over axes, which stay with size 1 if `keep_axes` */
 	EXPORT_MAX,         /* like EXPORT_MEAN */
 	EXPORT_GATHER,      /* rows of the first input; the second has their indices, int64 */
-	EXPORT_SLICE,  /* of the first dimension; the second and third input are begin and end, int64 [1];
+	EXPORT_SLICE,  /* cuts the first dimension; the second and third input are begin and end, int64 [1];
 			  a negative number counts from the end */
-	EXPORT_SHAPE,  /* of the input, int64 */
+	EXPORT_SHAPE,  /* the shape of the input, int64 */
 	EXPORT_EXPAND, /* to the shape in the second input, int64 */
 	EXPORT_SCATTER_ADD,    /* adds row i of the third input to row second[i] of the first; int64 [n, 1] */
 	EXPORT_CUMULATIVE_SUM, /* along the axis in the second input, int64 */
@@ -52,7 +52,7 @@ struct export_node {
 	const char *output;
 	const char *input[CONFIG_INPUTS_MAX];
 	uint32_t inputs;  /* 0: export_node() counts the names */
-	enum dtype dtype; /* of the first input: F32 or I64 */
+	enum dtype dtype; /* type of the first input: F32 or I64 */
 	double alpha;
 	uint32_t rank;
 	int32_t axes[EXPORT_AXES_MAX];
@@ -60,7 +60,7 @@ struct export_node {
 	bool keep_axes;
 	const struct window *window;
 	bool same;                  /* padding "same", else "valid" */
-	uint64_t channels, filters; /* of a convolution */
+	uint64_t channels, filters; /* convolutions only */
 };
 
 struct export_constant {

@@ -21,14 +21,14 @@ struct export_writer {
 
 extern const struct export_writer export_onnx, export_saved_model;
 
-/* One export: what layers write to. */
+/* An export in progress, to which layers write. */
 struct export
 {
 	struct wire *wire;
 	const struct graph *graph;
 	const struct export_writer *writer;
 	export_weights *weights;
-	void *context; /* of `weights` */
+	void *context; /* passed to `weights` */
 };
 
 /* Bytes of a constant's data. */

@@ -77,7 +77,7 @@ static uint64_t type_of(enum dtype dtype)
 
 struct saved_attribute {
 	const char *key;
-	uint32_t field; /* of AttrValue; says which member below is the value */
+	uint32_t field; /* field number in AttrValue; says which member below is the value */
 	uint64_t whole;
 	double number;
 	const struct export_constant *constant;
@@ -119,7 +119,7 @@ static void fill_batch_shape(struct wire *wire, const void *context)
 		wire_message(wire, SHAPE_DIM, fill_dimension, &tensor->shape[i]);
 }
 
-/* One number for each dimension of an NHWC image: 1 for rows and channels. */
+/* Writes one number for each dimension of an NHWC image: 1 for rows and channels. */
 static void fill_list(struct wire *wire, const void *context)
 {
 	const int32_t *pair = context;

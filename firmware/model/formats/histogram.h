@@ -10,7 +10,7 @@
 
 #define HISTOGRAM_BUCKETS 30u
 
-/* One row of the tensor [HISTOGRAM_BUCKETS, 3]. */
+/* A row of the tensor [HISTOGRAM_BUCKETS, 3]. */
 struct histogram_bucket {
 	double left, right, count;
 };

@@ -35,7 +35,7 @@ enum { SESSION_LOG_STATUS = 1, SESSION_LOG_START = 1 };
 
 struct tfevents {
 	int fd;
-	uint64_t bytes, first_bytes; /* of the whole records in the file; of the first record */
+	uint64_t bytes, first_bytes; /* size of all complete records in the file; size of the first record */
 	uint64_t segment_bytes;
 	uint64_t second; /* in the file's name */
 	char folder[PATH_BYTES], path[PATH_BYTES];

@@ -15,7 +15,7 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED3
 struct wire {
 	uint8_t *data;
 	uint64_t capacity;
-	uint64_t bytes; /* of all fields so far, also beyond capacity */
+	uint64_t bytes; /* size of all fields so far, also beyond capacity */
 };
 
 /* Appends a field of type int32, int64, uint64, bool or enum. A negative number takes ten bytes. */

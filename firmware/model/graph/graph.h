@@ -83,7 +83,7 @@ struct tensor {
 	uint64_t offset, bytes;
 	uint32_t gradient;                    /* tensor, or GRAPH_NO_TENSOR */
 	const char *initializer;              /* parameters and state only */
-	const struct config_feature *feature; /* of the batch's inputs */
+	const struct config_feature *feature; /* inputs of the batch only */
 	uint32_t splits; /* for the values of a ragged input: the tensor of the row splits, [rows + 1];
 			    graph_tensor() turns 0 into GRAPH_NO_TENSOR */
 	double l1, l2;   /* parameters only: penalties */
@@ -111,7 +111,7 @@ struct node {
 	bool trainable;                                   /* false: the parameters are frozen */
 	const char *activation; /* the op that the key `activation` names, or NULL. The next node then is this
 				   op, and a layer that names this node reads the next one */
-	bool is_activation;     /* this node was added by the `activation` of the node before */
+	bool is_activation;     /* added by the `activation` of the node before */
 };
 
 /* State of learn/gradients.c in the graph. Every member is a tensor, except the first line. */
@@ -136,8 +136,8 @@ struct graph {
 	uint32_t tensors, tensors_room, nodes;
 	struct tensor *tensor;
 	struct node *node;
-	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* of the batch; config.model.input is the first, if a layer
-						     takes it */
+	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* tensors of the batch; config.model.input is the first, if
+						     a layer reads it */
 	uint32_t label, empty, output;
 	uint32_t weight; /* sample weights of the batch, or GRAPH_NO_TENSOR */
 	uint32_t fault;  /* see kernels/metrics.cl and embedding.cl */

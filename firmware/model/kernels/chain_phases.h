@@ -19,7 +19,7 @@ typedef struct {
 } chain_argument;
 #endif
 
-#define CHAIN_ARGUMENTS 24  /* of a phase, at most */
+#define CHAIN_ARGUMENTS 24  /* most arguments of a phase */
 #define CHAIN_ALIGN     512 /* bytes: offsets of tensors in an arena are counted in these */
 #define CHAIN_BATCH     6   /* tensors of the batch that one chain can name */
 #define CHAIN_LINE      16  /* numbers of a cache line */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What products and convolutions share: their parameters, the epilogue that a tile or an element of C goes through, sums of
+ * Shared by products and convolutions: their parameters, the epilogue that a tile or an element of C goes through, sums of
  * columns, and the macros that name a tile's accumulators. See gemm.cl.
  */
 

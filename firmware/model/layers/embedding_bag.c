@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row of output for all ids of a ragged row. */
+/* Layer embedding_bag: one output row for all ids of a ragged row. */
 #include "model/layers/embedding.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@ enum { NORMALIZATION_MEAN, NORMALIZATION_VARIANCE };
 /* keras.config.epsilon() */
 #define NORMALIZATION_LEAST 1e-7
 
-/* One mean and one variance for all columns. */
+/* The layer has one mean and one variance for all columns. */
 static const struct attribute_spec normalization_attributes[] = {
 	[NORMALIZATION_MEAN] = { "mean", ATTRIBUTE_IS_FLOAT, .min = -1e30, .max = 1e30 },
 	[NORMALIZATION_VARIANCE] = { "variance", ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e30 },

@@ -27,13 +27,13 @@ static inline uint32_t parameter_gradient(const struct plan *plan, const struct 
 						     : graph_at(plan->graph, node->parameter[i])->gradient;
 }
 
-/* One work-item an element of [rows, elements of a row], in groups of ELEMENT_GROUP. */
+/* Launch with one work-item per element of [rows, elements of a row], in groups of ELEMENT_GROUP. */
 static inline struct extent per_element(const struct tensor *tensor)
 {
 	return (struct extent){ .per_row = tensor->elements, .tile = ELEMENT_GROUP };
 }
 
-/* One work-item a row of the last dimension, in groups of ROW_GROUP. */
+/* Launch with one work-item per row of the last dimension, in groups of ROW_GROUP. */
 static inline struct extent per_outer(const struct tensor *tensor)
 {
 	return (struct extent){ .per_row = tensor_outer(tensor), .tile = ROW_GROUP };

@@ -60,7 +60,7 @@ static void emit_rows(struct plan *plan, const struct node *node)
 		  });
 }
 
-/* One launch for each stretch between lazy parameters, and one for each lazy parameter. */
+/* Emits one launch for each stretch between lazy parameters, and one for each lazy parameter. */
 static void adam_emit(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;

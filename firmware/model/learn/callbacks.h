@@ -32,7 +32,7 @@ struct callbacks {
 };
 
 struct callbacks_verdict {
-	bool save;   /* these weights are the best so far: save them */
+	bool save;   /* save the weights, which are the best so far */
 	bool stop;   /* training ends */
 	bool reduce; /* the learning rate is state->plateau.rate from now on */
 };

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The same number as in kernels/gradients.cl. */
+/* Has to equal the number in kernels/gradients.cl. */
 #define CHUNK_VECTORS 256u
 
 /* A stretch of one tensor, which the kernels read as uint4; the chunks of one tensor, which they read as

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The same numbers as in kernels/loss_scale.cl. */
+/* Have to equal the numbers in kernels/loss_scale.cl. */
 #define SCALE_CHUNK 256u
 #define VERDICTS    4u
 

@@ -30,7 +30,7 @@
 
 struct plan;
 
-/* What a loss's kernel writes for each row beside the loss; see kernels/losses.cl. */
+/* Flags that a loss's kernel writes for each row beside the loss; see kernels/losses.cl. */
 enum row_hit { ROW_HIT = 1, ROW_TOP = 2, ROW_WRONG = 4 };
 
 struct loss_reference {

@@ -219,8 +219,8 @@ _Static_assert(METRICS <= METRICS_VALUES_MAX, "a caller's array holds the value 
 
 struct metrics {
 	struct metrics_shape shape;
-	uint64_t rows; /* of all batches, rows that do not count included */
-	double *y;     /* of the current row */
+	uint64_t rows; /* in all batches, rows that do not count included */
+	double *y;     /* outputs of the current row */
 	double *sum[METRICS];
 };
 

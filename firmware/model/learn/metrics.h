@@ -20,7 +20,7 @@ enum metrics_kind { METRICS_CLASSES = 1, METRICS_LABELS = 2, METRICS_NUMBERS = 4
 
 struct metrics_shape {
 	uint64_t outputs,
-		label_elements; /* of a row; 1 with several outputs: the label is the number of a class */
+		label_elements; /* per row; 1 with several outputs: the label is the number of a class */
 	int label_dtype;        /* CONFIG_INT64 or CONFIG_FLOAT32 */
 	uint64_t top_k;         /* 0 = none */
 	enum metrics_kind kind;

@@ -87,7 +87,7 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 /* The sum of a chunk is [taps, tap_rows >= channels, columns >= filters], then a row for dbias. */
 struct parts {
 	uint64_t taps, channels, filters, tap_rows, columns;
-	uint64_t chunks, images; /* of each chunk */
+	uint64_t chunks, images; /* images per chunk */
 	uint32_t tensor;
 };
 

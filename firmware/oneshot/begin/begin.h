@@ -12,7 +12,7 @@
  *     stored_record.c      the run.json of a run in the store
  *     stored_checkpoint.c  the checkpoints of a run in the store
  *
- * Which run it is:
+ * Choice of the run:
  *
  *     record on this disk    store                             begin
  *     ---------------------  --------------------------------  ------------------------------------------

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What prepares the machine: at boot, from what lies on /data and on the ESP, and before each run.
+ * Prepares the machine: at boot, from the files on /data and on the ESP, and before each run.
  *
  *     provision.c    at boot: bind folders of /data to where programs look for them
- *     configure.c    at boot: files that somebody put on the ESP become the box's own
- *     ssh_keys.c     the check of its authorized_keys
+ *     configure.c    at boot: move files that somebody put on the ESP to /data
+ *     ssh_keys.c     the check of authorized_keys, for configure.c
  *     clock.c        at boot: wait until the clock is set
  *     boot_pages.c   at boot: pages of 1 GiB for the next boot
- *     hugepages.c    before a run: pages for its ring
- *     interrupts.c   before a run: the interrupts of its network interface on its cores
- *     release.c      after a run: its pages back to the system
+ *     hugepages.c    before a run: pages for the ring
+ *     interrupts.c   before a run: move the interrupts of the network interface to the run's cores
+ *     release.c      after a run: give the pages back to the system
  *     last_good.c    the copy of kiln.conf that was valid when it was last checked
  *
  * Each verb is one process of one thread; at boot they run one after the other, before the daemons (the

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct progress {
-	uint64_t objects, bytes;         /* which the next run reads, or pinned */
+	uint64_t objects, bytes;         /* read by the next run, or pinned */
 	uint64_t done, bytes_done;       /* in the cache by now */
 	uint64_t fetched, bytes_fetched; /* copied from the store by this preload */
 	uint64_t left_out;               /* objects without space in the cache */

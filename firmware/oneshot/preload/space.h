@@ -3,8 +3,9 @@
  * Space in the cache for a preload. Order: set `config`, `cache`, `pins` and `started_s` -> space_look ->
  * (space_make -> `coming` += bytes -> space_add or nothing, `coming` -= bytes)* -> cache_list_done.
  *
- * What this preload wants stays: the count has set its time of use to started_s or later. Of the rest the
- * longest unused goes first, as in kiln-fetchd.
+ * Objects that this preload needs are never evicted: the first pass of preload.c has set their time of use to
+ * started_s or later. Among the others, the object unused for the longest time is evicted first, as in
+ * kiln-fetchd.
  */
 #pragma once
 
