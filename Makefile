@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# One non-recursive Makefile. Objects of each flavour lie in build/<flavour>/; nothing is written outside build/.
+# One non-recursive Makefile. Objects of each flavour are in build/<flavour>/; nothing is written outside build/.
 
 SHELL := /bin/bash
-FLAVOUR ?= release# release, asan, tsan, coverage, or with clang fuzz
+FLAVOUR ?= release# release, asan, tsan, coverage; fuzz with CC=clang
 CC      ?= gcc
 PREFIX  ?= /usr
 DESTDIR ?=
@@ -22,7 +22,7 @@ PKG_LIBS   := -lcurl -lmbedtls -lmbedx509 -lmbedcrypto -larchive -lz -ldeflate -
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror
 CPPFLAGS := -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -Ifirmware -I. $(PKG_CFLAGS)
-# The folder that it is built in changes no byte.
+# -ffile-prefix-map: the path of the build folder changes no byte of the result.
 CFLAGS   := -std=gnu17 -g -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) -ffunction-sections -fdata-sections -ffp-contract=off
 LDFLAGS  := -Wl,--as-needed -Wl,--gc-sections -pthread
 
@@ -30,7 +30,8 @@ ifeq ($(FLAVOUR),release)
 CFLAGS   += -O2 -flto=auto -ffat-lto-objects -fstack-protector-strong -fPIE -fstack-clash-protection -fcf-protection
 CPPFLAGS += -D_FORTIFY_SOURCE=2
 LDFLAGS  += -flto=auto -O2 -pie -Wl,-z,relro,-z,now
-# Across files gcc 12 loses that an output is set where 0 is returned; within a file the warning stays on.
+# With LTO gcc 12 warns wrongly: it does not see that a function of another file sets its output where it returns 0. The
+# warning stays on when a single file is compiled.
 LDFLAGS  += -Wno-maybe-uninitialized
 ifneq ($(CLANG),)
 CFLAGS   := $(subst -flto=auto -ffat-lto-objects,-flto=thin,$(CFLAGS))
@@ -52,7 +53,7 @@ else
 $(error FLAVOUR is '$(FLAVOUR)'; it is one of release, asan, tsan, coverage, and with CC=clang fuzz)
 endif
 
-# ---- What is built. One archive a layer, one line a program. -------------------------------------------------------
+# ---- Products: one archive per layer, one line per program -----------------------------------------------------------
 
 LAYERS := core data model drivers
 src-core    := $(wildcard firmware/core/*/*.c)
@@ -61,7 +62,7 @@ src-model   := $(wildcard firmware/model/*.c firmware/model/*/*.c)
 src-drivers := $(wildcard drivers/*/*.c)
 gen-model   := $(patsubst firmware/model/kernels/%.cl,$(B)/gen/%.cl.c,$(wildcard firmware/model/kernels/*.cl))
 
-# Order matters to the linker: each layer after those that use it.
+# In the linker's order: each layer after the layers that use it.
 ARCHIVES := $(foreach l,model data drivers core,$(B)/lib$(l).a)
 
 PROGRAMS :=
@@ -112,7 +113,7 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# A line `#include "FILE"` of an OpenCL source becomes that file: a device's compiler finds none.
+# Replaces each line `#include "FILE"` of an OpenCL source by that file, because the device's compiler has no folder of headers.
 kernels      := firmware/model/kernels
 include-text := awk -v folder=$(kernels)/ '/^\#include "/ { split($$0, part, "\""); file = folder part[2]; \
 	print "\#line 1 \"" part[2] "\""; while ((getline line < file) > 0) print line; close(file); \
@@ -135,7 +136,7 @@ $$(B)/lib$(1).a: $$(patsubst %.c,$$(B)/obj/%.o,$$(src-$(1))) $$(patsubst $$(B)/g
 endef
 $(foreach l,$(LAYERS),$(eval $(call archive,$(l))))
 
-# Across files only what ships and what is timed is optimised: some seventy links of everything cost minutes.
+# LTO only for programs that ship or are timed: with LTO, the links of some seventy tests would take minutes.
 ifeq ($(CLANG),)
 $(UNIT_TESTS) $(TEST_HELPERS): LINK_LTO = -fno-lto
 endif
@@ -143,7 +144,7 @@ $(UNIT_TESTS): LINK_EXTRA = -lcmocka
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(ARCHIVES)
 	$(link)
 
-# The command line's own tests link its objects, all but main().
+# Unit tests of the command line link all its objects except the one with main().
 $(filter $(B)/unit/cli_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,firmware/cli/verb_list.c $(wildcard firmware/cli/*/*.c))
 
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(ARCHIVES)
@@ -155,7 +156,7 @@ $(B)/bench/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
 $(B)/system/%: $(B)/obj/tests/system/%.o $(ARCHIVES)
 	$(link)
 
-# For LD_PRELOAD: itself alone, whatever the flavour.
+# Libraries for LD_PRELOAD: compiled the same way in every flavour, without Kiln's objects.
 $(B)/system/preload/%.so: tests/system/preload/%.c
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
@@ -164,16 +165,16 @@ $(B)/system/preload/%.so: tests/system/preload/%.c
 clean:
 	rm -rf build
 
-# ---- What people call ------------------------------------------------------------------------------------------------
+# ---- Goals that people call ------------------------------------------------------------------------------------------
 
-# `deps` is free when nothing is missing: every goal that needs packages calls it.
+# Every goal that needs packages depends on `deps`, which takes no time when nothing is missing.
 deps:
 	@tools/deps/install build
 
 deps-test:
 	@tools/deps/install build store test
 
-# Into a root of its own only what was built: its packages are its own, too.
+# With DESTDIR no packages are installed: they would go to this machine, not below DESTDIR.
 install: deps
 	$(if $(DESTDIR),,@tools/deps/install box)
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
@@ -198,7 +199,8 @@ image: deps
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
 	@GPU=$(GPU) KERNEL=$(KERNEL) MIRROR=$(MIRROR) SECURITY_MIRROR=$(SECURITY_MIRROR) tools/mkimage $(IMAGE)
 
-# Its update: make bundle [KEY=FILE CERT=FILE], signed; an image takes what KEYRING=FILE of `make image` has certificates of.
+# The signed update bundle of the image: make bundle [KEY=FILE CERT=FILE]. A box accepts a bundle if KEYRING=FILE of its
+# `make image` holds the certificate of the signer.
 BUNDLE := $(IMAGE:.img=.raucb)
 export KEY CERT KEYRING
 bundle: deps
@@ -213,22 +215,23 @@ flash: deps
 	@$(if $(wildcard $(IMAGE)),,$(MAKE) --no-print-directory image)
 	@KILN_BIN=$(B)/bin CONFIRM=$(CONFIRM) tools/flash $(IMAGE) "$(DEV)" "$(CONF)" "$(FOLDER)"
 
-# That image in QEMU, on this terminal: make vm [CONF=my.conf] [FOLDER=DIR] [PORT=7443]
+# Runs the image in QEMU, on this terminal: make vm [CONF=my.conf] [FOLDER=DIR] [PORT=7443]
 vm: deps
 	@tools/deps/install image
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
 	@$(if $(wildcard $(IMAGE)),,$(MAKE) --no-print-directory image)
 	@KILN_BIN=$(B)/bin PORT=$(PORT) tools/vm $(IMAGE) "$(CONF)" "$(FOLDER)"
 
-# Boots the image in QEMU, without acceleration: minutes, and one machine at a time.
+# Boots the image in QEMU, without acceleration, one machine at a time. Takes minutes.
 IMAGE_TESTS := $(filter-out %lib.sh %/power.sh %/replay.sh,$(sort $(wildcard tests/image/*.sh)))
 in-qemu = KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_JOBS=1 KILN_TEST_LIMIT_S=$(1) tests/run
 test-image: deps-test programs tests
 	@tools/deps/install image
 	@$(call in-qemu,3600) $(foreach t,$(IMAGE_TESTS),image/$(basename $(notdir $t)):$t)
 
-# Every flush of a run replayed, and KILN_POWER_CUTS (200) of the disks gone on from; then, in QEMU, every flush of a boot with a run
-# and an update in it, and KILN_POWER_KILLS (20) kills, each after KILN_POWER_FREEZES (9) looks at the disk of a frozen machine: hours.
+# Power cuts. First without QEMU: rebuilds the disk at every flush of a run, and continues the run from KILN_POWER_CUTS (200) of
+# these disks. Then in QEMU: checks the disk at every flush of a boot with a run and an update, and kills the machine
+# KILN_POWER_KILLS (20) times, each after it has frozen the machine KILN_POWER_FREEZES (9) times to check its disk. Takes hours.
 test-power: deps-test programs tests
 	@tools/deps/install image
 	@$(call in-qemu,86400) image/power-replay:tests/image/replay.sh image/power-cuts:tests/image/power.sh
@@ -242,7 +245,7 @@ lint: deps-test
 	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
 		sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 $(CPPFLAGS)' tidy
 
-# One entry is LABEL:COMMAND; tests/run runs them in this order, those behind --beside beside the others.
+# An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
 THREADED     := crc32c ring_stress
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
@@ -257,7 +260,7 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 	fuzz:tools/tap\ builds\ $(quietly)\ FLAVOUR=fuzz\ CC=clang\ fuzzers \
 	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tools/tap\ corpus\ tests/fuzz/run\ $(notdir $t)\ -runs=5000\ -seed=44)
 
-# Where QEMU cannot be installed, a box's night in it is skipped, with the reason.
+# Where QEMU cannot be installed, the test of a night in QEMU is skipped, with the reason.
 test: deps-test
 	@tools/deps/install image || true
 	@echo "Building: release, asan, tsan; beside the tests with clang and for fuzzing"
@@ -268,7 +271,7 @@ test: deps-test
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 	 KILN_TEST_LIMIT_S=900 tests/run $(test-entries)
 
-# Without installing anything: what a developer repeats all day.
+# For daily work: installs nothing.
 test-unit: programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/run $(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t)
 
@@ -276,9 +279,9 @@ test-system: programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
 	 tests/run $(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
 
-# Long ones: a run of minutes under a real systemd in a container, killed, stopped, steered and rebooted; there, too, what
-# ends a run, nights that end or are missed, and what a box keeps and does after a run; 500 random schedules of network
-# faults; the daemons under ThreadSanitizer.
+# Long tests. Under a real systemd in a container: a run of minutes that is killed, stopped, controlled and rebooted; every way
+# in which a run ends; nights that end or are missed; and what a box stores and does after a run. Besides: 500 random schedules
+# of network faults, and the daemons under ThreadSanitizer.
 SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 KILN_TEST_JOBS=1 \
@@ -301,13 +304,13 @@ bench-%: deps-test programs tests benches
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/bench/run-$* | tee build/results/$*.jsonl
 
-# What this machine's OpenCL device makes of the kernels: verified, then timed. Another driver: make gpu-check ICD=FILE
+# Verifies, then times the kernels on this machine's OpenCL device. With another driver: make gpu-check ICD=FILE
 gpu-check: deps-test programs tests benches
 	@tools/deps/install bench
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BUILD=$(CURDIR)/$(B) tools/gpu-check $(if $(ICD),--icd $(ICD)) | tee build/results/gpu-check.jsonl
 
-# Where fetchd's instructions go; at once, and in build/results.
+# Profile of the instructions that fetchd executes, printed and written to build/results.
 profile: deps
 	@tools/deps/install bench profile
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs $(B)/system/make_shards $(B)/system/fetch_reader
@@ -323,22 +326,23 @@ help:
 	@echo "  make test                  install, build, run all tests"
 	@echo
 	@echo "  make                       programs into $(B)/bin    (CC=clang; FLAVOUR=release|asan|tsan|coverage; V=1)"
-	@echo "  make install               install what is missing, build, install    (DESTDIR= PREFIX=/usr)"
+	@echo "  make install               install missing packages, build, install Kiln    (DESTDIR= PREFIX=/usr)"
 	@echo "  make image                 a bootable disk image of a box    (GPU=cpu|intel|amd|nvidia KERNEL=amd64|cloud MIRROR=URL)"
-	@echo "  make bundle                the signed update of that image, for kiln update    (KEY= CERT= KEYRING=)"
-	@echo "  make flash DEV= CONF=      write it onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
-	@echo "  make vm [CONF=] [FOLDER=]  boot it in QEMU on this terminal: a box to try"
+	@echo "  make bundle                the signed update bundle of the image, for kiln update    (KEY= CERT= KEYRING=)"
+	@echo "  make flash DEV= CONF=      write the image onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
+	@echo "  make vm [CONF=] [FOLDER=]  boot the image in QEMU on this terminal, to try a box"
 	@echo "  make deps                  install the Debian packages that building needs"
 	@echo "  make lint                  format, clang-tidy, include arrows, circles of calls, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
-	@echo "  make test-soak             under a real systemd, and 500 schedules of network faults, for minutes each"
-	@echo "  make test-image            build the image twice, boot it in QEMU: minutes"
-	@echo "  make test-power            replay every flush of a run and of an update, and KILN_POWER_KILLS (20) kills in QEMU: hours"
-	@echo "  make test-interop          against TensorFlow, TensorBoard and safetensors, in a virtual environment"
+	@echo "  make test-soak             long tests under a real systemd, and 500 schedules of network faults; takes minutes each"
+	@echo "  make test-image            build the image twice, boot it in QEMU; takes minutes"
+	@echo "  make test-power            check the disk after a power cut at every flush of a run and of an update, and"
+	@echo "                             KILN_POWER_KILLS (20) kills in QEMU; takes hours"
+	@echo "  make test-interop          compare with TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
 	@echo "  make gpu-check             verify and time every kernel on this machine's OpenCL device    (ICD=FILE)"
-	@echo "  make profile               where fetchd's instructions go, by callgrind, and by perf where it works"
+	@echo "  make profile               profile fetchd's instructions, with callgrind, and with perf where it works"
 	@echo "  make clean                 remove build/"
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
