@@ -49,7 +49,7 @@ is "$(cmp "$work/content/root.img" "$work/slot" && cmp "$work/content/initrd" "$
 cp "$work/small.img" "$work/damaged.img"
 printf x | dd of="$work/damaged.img" bs=1 seek=$((257 * 1048576 + 4096 * 100)) conv=notrunc status=none
 tools/mkbundle "$work/damaged.img" "$work/x.raucb" >"$work/said" 2>&1
-like "$? $(tail -n 1 "$work/said")" '^1 mkbundle: .*slot A is not what root hash' "none is made of a damaged image"
+like "$? $(tail -n 1 "$work/said")" '^1 mkbundle: .*slot A does not match root hash' "none is made of a damaged image"
 
 # ---- Who may sign ----
 accepts() { # keyring, bundle
