@@ -39,7 +39,7 @@
 struct plan_settings {
 	uint32_t order_version, lanes, sources, remainder; /* remainder: enum config_remainder */
 	uint64_t seed, epochs, window_shards, batch_rows;
-	double weight[PLAN_SOURCES_MAX]; /* of each source in use: finite, > 0 */
+	double weight[PLAN_SOURCES_MAX]; /* weight of each source in use: finite, > 0 */
 	char filter[FILTER_BYTES];       /* condition of core/config/filter.h; "" = all records count */
 	/* Each epoch passes over its first `skip_rows` rows, then trains on at most `take_rows` (0 = all). */
 	uint64_t skip_rows, take_rows;

@@ -15,7 +15,7 @@
 	0.1 /* root mean square of the training vectors: with more, a network overfits in two epochs */
 #define CHUNK_ROWS 256u
 
-/* What all jobs of a fit share. Jobs write to different elements, so they need no lock. */
+/* State that all jobs of a fit share. Jobs write to different elements, so they need no lock. */
 struct fit {
 	const struct text_corpus *corpus;
 	uint32_t dims, columns, features;

@@ -45,9 +45,10 @@
 
 #include <pthread.h>
 
-/* A store that goes away during the run: a restart would not bring it back sooner. */
+/* How long requests to a store that is gone are retried. Long, as a restart would not bring it back sooner.
+ */
 #define PATIENCE_MS 120000u
-#define IDLE_MS     1000u /* a thread without work looks around, and reports that it is alive, this often */
+#define IDLE_MS     1000u /* a thread without work wakes up this often, to report that it is alive */
 
 struct shard_cache;
 struct sources;
@@ -55,13 +56,14 @@ struct streams;
 struct windows;
 struct work;
 
-/* All shards of the plan. */
+/* The size of the data: all shards of the plan together. */
 struct extent {
 	uint64_t shards, bytes, largest;
 };
 
-/* What the whole process shares. Set by main() and fetch_setup(), constant afterwards, except where a comment
- * says otherwise. */
+/* The state that the whole process shares. Set by main() and fetch_setup() and constant afterwards, except
+ * where a comment says otherwise. The state of a module is in the module's own struct, behind one of the
+ * pointers. */
 struct fetch {
 	struct run run;
 	struct plan *plan;
@@ -71,8 +73,8 @@ struct fetch {
 	struct ring *ring;
 	struct example_schema schema;
 	struct filter filter;
-	bool filtered, fast;  /* fast: order.mode */
-	uint32_t rank, world; /* among the fetchds of several trainers, which share the run's lanes */
+	bool filtered, fast;  /* the plan has a filter; order.mode is "fast" */
+	uint32_t rank, world; /* the trainer's: `world` trainers share the run's lanes */
 	struct budget budget; /* fetch.memory_bytes: for all windows, and the upper bound of one window */
 
 	struct sources *sources;
@@ -83,12 +85,12 @@ struct fetch {
 
 	pthread_mutex_t lock;
 	pthread_cond_t progress; /* a window, a slot or a copy into the cache is finished */
-	bool discard; /* guarded by the lock: give up all loads, the reader asks for another place */
+	bool discard; /* guarded by the lock: give up all loads, the reader asks for another cursor */
 	const struct cursor *cursor; /* guarded by the lock: the producer's; NULL = not yet */
 };
 
-/* Sleep until `which` is signalled, at most `ms`; the lock is held. On the monotonic clock: a step back of
- * the time of day would hold all threads up, and the watchdog would end them. */
+/* Sleeps until `which` is signalled, at most `ms`; the lock is held. On the monotonic clock: if the time of
+ * day were set back, all threads would sleep longer and the watchdog would end the process. */
 static inline void fetch_wait(struct fetch *fetch, pthread_cond_t *which, uint32_t ms)
 {
 	uint64_t until_ns = clock_ns() + (uint64_t)ms * 1000000;

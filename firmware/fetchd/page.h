@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kiln-fetchd's status page (core/run/status.h): what it does and why, four times a second. Without a page
- * the run goes on. The producer calls, with fetch->lock held.
+ * Writes kiln-fetchd's status page (core/run/status.h) four times a second: what the process does, and the
+ * reasons of its tuning. Without a page the run goes on. The producer calls, with fetch->lock held.
  */
 #pragma once
 
@@ -15,6 +15,6 @@ struct page {
 };
 
 void page_open(struct page *page, const struct fetch *fetch);
-/* Whether it is time to write it again. */
+/* Whether the last page is old enough. */
 bool page_is_due(const struct page *page);
 void page_write(struct page *page, const struct producer *producer, const struct tune *tune);

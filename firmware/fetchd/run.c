@@ -19,8 +19,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define WAIT_MS      10   /* for the workers; then look at the reader's cursor again */
-#define RING_WAIT_MS 1000 /* for the reader; then look whether the run is over */
+#define WAIT_MS      10   /* longest wait for the workers, then follow() looks at the reader's cursor */
+#define RING_WAIT_MS 1000 /* longest wait for the reader, then run_is_final() looks at the run's state */
 
 struct loop {
 	struct producer producer;
@@ -37,7 +37,9 @@ static void wait_progress(struct fetch *fetch)
 	fetch_wait(fetch, &fetch->progress, WAIT_MS);
 }
 
-/* Afterwards the threads are quiet, nothing is claimed, and all windows are free. */
+/* Gives up all loads and waits for the threads: afterwards nothing loads, no span is in work and all windows
+ * are idle. Workers may still write into claimed slots before that, which is why ring_begin() comes
+ * afterwards. */
 static void quiesce(struct producer *producer)
 {
 	struct fetch *fetch = producer->fetch;
@@ -52,7 +54,7 @@ static void quiesce(struct producer *producer)
 	produce_forget(producer);
 }
 
-/* Follow the reader's newest cursor. An invalid cursor ends its generation with an ERROR slot. */
+/* Follows the reader's newest cursor. An invalid cursor ends its generation with an ERROR slot. */
 static void follow(struct producer *producer)
 {
 	struct fetch *fetch = producer->fetch;
@@ -80,13 +82,14 @@ static void follow(struct producer *producer)
 	notify_status("filling the ring from segment %" PRIu64 ", batch %" PRIu64, from.segment, from.batch);
 }
 
-/* A damaged file comes first: it may be what made the indices wrong. A new start makes a new ring. */
+/* The two ways in which the ring can be damaged; a new start makes a new ring. A cut file is checked first,
+ * as it may be the cause of wrong indices. */
 static int check_ring(const struct fetch *fetch, enum step step, struct error *err)
 {
 	if (!ring_intact(fetch->ring))
 		return error_set(err, -EUCLEAN, "the ring's file was cut under its writer");
 	if (step == STEP_BROKEN)
-		return error_set(err, -EUCLEAN, "the ring's tail makes no sense: its reader is broken");
+		return error_set(err, -EUCLEAN, "the ring's tail is out of range: its reader is broken");
 	return 0;
 }
 
@@ -113,7 +116,8 @@ static void say_spilled(struct loop *loop)
 		   budget->max, bytes, path_of(PATH_CACHE, NULL, folder));
 }
 
-/* One turn of the loop; the lock is held. True: only the reader can bring news. */
+/* One turn of the loop; the lock is held. True: nothing can be done until the reader releases a slot or asks
+ * for a generation. */
 static bool turn(struct loop *loop, int *ret_broken, struct error *err)
 {
 	struct producer *producer = &loop->producer;
@@ -162,7 +166,7 @@ static int finish(struct loop *loop)
 
 int fetch_run(struct fetch *fetch, uint64_t listed_us, struct error *err)
 {
-	static struct loop loop; /* the other threads read it until the process ends */
+	static struct loop loop; /* static, as other threads read the cursor until the process ends */
 	struct alive_worker *worker = alive_worker("the producer");
 	int r = produce_begin(&loop.producer, fetch, err);
 

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #define RETIRE_WAIT_MS    5000u
-#define CONNECTIONS_FIRST 8u /* until the store knows whether more are faster */
+#define CONNECTIONS_FIRST 8u /* until the store has measured whether more are faster */
 
-/* A process has one of each. */
+/* The state of the modules, once per process. */
 static struct sources sources;
 static struct work work;
 static struct windows windows;
@@ -44,8 +44,8 @@ static void note_extent(struct extent *extent, const uint64_t *size, uint64_t sh
 		extent->largest = size[0];
 }
 
-/* Upper bound of the stored bytes of any window of a split: its largest shards, as any shards may share a
- * window. */
+/* Computes the upper bound of the stored bytes of any window of a split: the sum of the split's largest
+ * shards, as any shards may share a window. */
 static int largest_window(struct fetch *fetch, uint32_t source, enum split split, uint64_t *ret_bytes,
 			  struct error *err)
 {
@@ -66,8 +66,8 @@ static int largest_window(struct fetch *fetch, uint32_t source, enum split split
 	return 0;
 }
 
-/* Refuse a budget that the worst window exceeds: a night must not end at the first window that large shards
- * happen to share. */
+/* Refuses a budget that the largest possible window exceeds: a night must not end at the first window that
+ * large shards happen to share. */
 static int check_memory(struct fetch *fetch, struct error *err)
 {
 	uint64_t bytes, worst = 0, max = fetch->run.config.fetch.memory_bytes;
@@ -158,7 +158,8 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 	int r = batch_schema(&fetch->run.config, &fetch->schema, err);
 
 	if (fetch->world > lanes)
-		return error_set(err, -EINVAL, "--world: found %u, order.lanes is %u: a lane each at least",
+		return error_set(err, -EINVAL,
+				 "--world: found %u, order.lanes is %u: each rank needs at least one lane",
 				 fetch->world, lanes);
 	fetch->settings = settings;
 	fetch->sources = &sources;
@@ -204,6 +205,6 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 	nic_cores_text(&fetch->cores.decode, decode, sizeof(decode));
 	log_info("network thread on cores %s (%s%s), %" PRIu64 " decode workers on cores %s", network,
 		 *fetch->cores.nic ? fetch->cores.nic : "no default route",
-		 fetch->cores.known ? "" : ", which does not say what is near: all cores", workers, decode);
+		 fetch->cores.known ? "" : ", no core is known to be near it: all cores", workers, decode);
 	return shard_cache_start(fetch, err);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything between the plan and the main loop.
+ * The steps between the plan and the main loop: sizes the memory, opens ring, stores and cache, starts the
+ * threads.
  */
 #pragma once
 
 #include "fetchd/fetch.h"
 
-/* Schema, memory, ring, stores and cache; run, plan and cores are set. What scales with the load is sized
- * here, or refused. Errors: -EINVAL the configuration does not fit the plan; those of ring and stores. */
+/* Sets up schema, memory, ring, stores and cache; run, plan and cores are set before. All memory that depends
+ * on the configuration and the data is sized here, or refused. Errors: -EINVAL the configuration does not fit
+ * the plan; those of ring and stores. */
 MUST_CHECK int fetch_setup(struct fetch *fetch, struct error *err);
 
-/* Errors: -EAGAIN. */
+/* Starts the network threads, the workers and the cache's threads. Errors: -EAGAIN. */
 MUST_CHECK int fetch_start_threads(struct fetch *fetch, struct error *err);

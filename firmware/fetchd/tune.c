@@ -7,9 +7,9 @@
 #include "fetchd/shard/work.h"
 
 #define LOOK_US    1000000u
-#define STALLED_US 10000u  /* waited in a second: there are too few workers, or windows */
-#define FULL_US    900000u /* the ring was full in a second: the workers have hardly anything to do */
-#define CALM_LOOKS 10u     /* seconds of that until one worker rests */
+#define STALLED_US 10000u  /* the reader waited longer in a second: too few workers or windows ahead */
+#define FULL_US    900000u /* the ring was full longer in a second: the workers have hardly anything to do */
+#define CALM_LOOKS 10u     /* successive seconds with a full ring until one worker rests */
 
 /* ---- Decisions ---- */
 
@@ -106,14 +106,15 @@ void tune_begin(struct tune *tune, struct fetch *fetch)
 	bool fixed = fetch->run.config.fetch.decode_workers > 0;
 
 	*tune = (struct tune){ .workers_least = fixed ? fetch->work->workers_max : 1,
-			       .workers_reason = fixed ? "fetch.decode_workers says so" : "one a core",
-			       .ahead_reason = "the next one" };
+			       .workers_reason = fixed ? "fetch.decode_workers says so" : "one per core",
+			       .ahead_reason = "the next window" };
 	fetch->windows->ahead = AHEAD_LEAST;
 }
 
-/* ---- On the page ---- */
+/* ---- Status ---- */
 
-/* The reason of the source with the fewest requests in flight, of those whose store gives a reason. */
+/* Shows the reason of one source: of the sources whose store gives a reason, the one with the fewest requests
+ * in flight. */
 static void show_pace(const struct fetch *fetch, struct status_fetchd *status)
 {
 	const char *why = "";

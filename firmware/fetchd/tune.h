@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many workers work, and how many windows are read ahead: looked at once a second, from what the reader
- * waited for.
+ * How many workers work, and how many windows are read ahead. Once a second the producer decides both, from
+ * the account of what the reader waited for (produce/stall.h).
  *
- * Workers: as many as there are, until the ring has been full for CALM_LOOKS seconds without a wait: then one
- * rests. One more works whenever the reader waited for decoding, and the number never shrinks below that
- * again. Why: workers that are not needed take CPU time from other work on the box and wake up for nothing.
+ * Workers: all of them work until the ring has been full for CALM_LOOKS seconds without a wait; then one
+ * worker rests. One more works whenever the reader waited for decoding, and the number never shrinks below
+ * that again: it would go up and down, with a wait each time. Why workers rest: a worker that is not needed
+ * takes CPU time from other work on the box and wakes up for nothing.
  *
  * Windows read ahead: AHEAD_LEAST until the reader waits for a window to arrive, then twice as many each
- * time, as long as the memory holds them (streams_ahead_max).
+ * time, up to what the memory holds (streams_ahead_max).
+ *
+ * Neither number has any influence on the bytes in the ring, only on when they are there (except with
+ * order.mode "fast", whose order is that of arrival).
  *
  * The decisions, tune_workers() and tune_ahead(), are pure. The producer calls, with fetch->lock held.
  */
@@ -18,21 +22,22 @@
 #include "fetchd/fetch.h"
 #include "fetchd/produce/stall.h"
 
-/* What the reader waited for since the start, and how long the ring was full. */
+/* The reader's waits since the start, by cause, and how long the ring was full. */
 struct tune_account {
 	uint64_t arriving_us, decoding_us, waited_us, full_us;
 };
 
 struct tune {
-	uint32_t workers_least, calm; /* calm: looks in a row without a wait, with a full ring */
+	uint32_t workers_least, calm; /* calm: successive looks without a wait and with a full ring */
 	uint64_t looked_us;
 	struct tune_account last; /* at the last look */
 	const char *workers_reason, *ahead_reason;
 };
 
 void tune_begin(struct tune *tune, struct fetch *fetch);
-/* Looks once a second, however often it is called. */
+/* Decides, at most once a second; may be called more often. */
 void tune_look(struct tune *tune, struct fetch *fetch, const struct stall *stall);
+/* Writes the numbers and their reasons into the status. */
 void tune_show(const struct tune *tune, const struct fetch *fetch, struct status_fetchd *status);
 
 /* The number of workers from now on; sets workers_reason when it changes. */

@@ -82,7 +82,7 @@ begin novalidation
 timeout 60 "$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log"
 is $? 78 "early stopping by a validation without shards: refused"
 like "$(tail -n 1 "$KILN_ROOT/log")" \
-	'early_stopping.monitor: found a figure of the validation, which has 0 shards, beside 1 train shards .*allowed: "loss" or "accuracy", or at least 2 train shards' \
+	'early_stopping.monitor: found a figure of the validation, which has 0 shards .train has 1 shards, .*allowed: "loss" or "accuracy", or at least 2 train shards' \
 	"by its key, with the number of shards and what helps"
 
 config shape "$data" '' ''

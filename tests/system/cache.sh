@@ -111,7 +111,7 @@ is "$(sed 's,.*/,,' "$work/damaged.asked" | sort | xargs)" \
 	"test-00001-of-00002.tfrecord.gz train-00004-of-00010.tfrecord train-00006-of-00010.tfrecord train-00007-of-00010.tfrecord" \
 	'and fetched, those alone, once'
 log_says "the cache's copy of $plain: byte [0-9]+: the data's CRC .*; fetching it once more" 'the log says which'
-log_says "the cache's copy of $compressed: its checksum is not its label's" 'and of a compressed one why'
+log_says "the cache's copy of $compressed: its checksum differs from the checksum in its label" 'and of a compressed one why'
 is "$(held)" "$shards" 'they are kept anew'
 node=all run mended 'cache_bytes = 100000000;'
 is "$asked" 0 'for good'

@@ -65,7 +65,7 @@ touch "$work/same/$shard"
 fetch >"$work/same.out"
 cmp -s "$work/expected" "$work/same.out"
 ok $? 'the bytes of manifest.jsonl: the run goes on, with the same slots' "$(tail -n 1 "$work/same.out")"
-like "$(cat "$KILN_ROOT/log")" "$shard: it is another object than the plan has, and its bytes have the SHA-256 of manifest.jsonl; going on" 'and says so'
+like "$(cat "$KILN_ROOT/log")" "$shard: the object changed since the plan was made, but its bytes have the SHA-256 of manifest.jsonl; going on" 'and says so'
 is "$(changed)" '' 'nothing is left to say in the record'
 
 data silent
@@ -90,7 +90,7 @@ begin replan "url = \"file://$work/replan\";" 'changed_object = "replan"; part_b
 cp "$work/longer/$shard" "$work/replan/$shard"
 # The second of two windows is waited for: 1 000 rows at least come before it.
 fetch --stop-after 40 --save "$work/cursor" >"$work/replan.out"
-like "$(cat "$KILN_ROOT/log")" "$shard: it is another object than the plan has, as fetch.changed_object allows: the run cannot be repeated; going on" \
+like "$(cat "$KILN_ROOT/log")" "$shard: the object changed since the plan was made, which fetch.changed_object allows: the run cannot be repeated; going on" \
 	'replan: it says so'
 fetch --cursor "$work/cursor" >>"$work/replan.out"
 is "$(tail -n 1 "$work/replan.out")" END_RUN 'replan: the run goes on with the new one, also after a restart'

@@ -93,7 +93,7 @@ ok $? "a reader that stops and comes back gets the same slots"
 begin nowhere ''
 start_fetchd
 head -c 1024 /dev/zero | tr '\0' '\1' >"$work/cursor"
-like "$(timeout 60 "$reader" --cursor "$work/cursor")" '^ERROR -74 .*not a place of this plan' "a wild cursor is refused"
+like "$(timeout 60 "$reader" --cursor "$work/cursor")" '^ERROR -74 .*not a place in this plan' "a wild cursor is refused"
 like "$(timeout 60 "$reader" --stop-after 1)" '^DATA 0 0 0 32 32' "and the next reader is served"
 kill -KILL $fetchd
 end_fetchd

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-#define SLACK_PARTS   64u  /* of the budget: freed in one go, as each eviction sorts the list */
+#define SLACK_PARTS   64u  /* 1/64 of the budget is freed in one go, as each eviction sorts the list */
 #define RANK_NEVER    1e9  /* not read again in this run; the age is added */
 #define RANK_STRANGER 1e12 /* no shard of this run; the age is added */
 
-/* ---- Which shard of the plan a file is: its tag ---- */
+/* ---- Tags: which shard of the plan a file is ---- */
 
 #define TAG_NONE   UINT64_C(0)
 #define INDEX_BITS 48u
@@ -27,7 +27,7 @@ static uint64_t tag_of(uint32_t source, enum split split, uint64_t index)
 	       index;
 }
 
-/* Whether the file is this very object of the plan, not another version of it. */
+/* Whether the file holds this object of the plan in the plan's version. */
 static bool is_planned(const struct fetch *fetch, const struct plan_shard *shard, const char *name)
 {
 	struct store_pin pin = { .bytes = shard->bytes };
@@ -42,7 +42,8 @@ static bool is_planned(const struct fetch *fetch, const struct plan_shard *shard
 	return memcmp(own, name, CACHE_NAME_BYTES) == 0;
 }
 
-/* Sets *ret_known when the plan has the object, in this or another version. */
+/* Returns the tag of a file among the shards of one source, or TAG_NONE. Sets *ret_known when the plan has
+ * the object, in this or another version. */
 static uint64_t tag_in_source(const struct fetch *fetch, uint32_t source, const struct cache_item *item,
 			      bool *ret_known)
 {
@@ -92,8 +93,9 @@ static double use_of(const struct shard_evictor *evictor, uint64_t tag, uint32_t
 			tag & ((UINT64_C(1) << INDEX_BITS) - 1), held);
 }
 
-/* How late the run reads a file; then files that it reads no more, then files that it never read, the longest
- * unused last. Below rank_below: -1, which stays. */
+/* The rank of a file; the list evicts the highest ranks first. Three groups, each above the one before:
+ * shards that this run reads again, by when it does; shards that it reads no more, by age; files of other
+ * runs, by age. -1 = never evict: the rank is not above rank_below. */
 static double rank(void *context, const struct cache_held *held)
 {
 	const struct shard_evictor *evictor = context;
@@ -125,7 +127,8 @@ int evict_reread(struct shard_evictor *evictor, bool first, struct error *err)
 	return cache_list_read(&evictor->list, evictor->folder, evict_tag, evictor, err);
 }
 
-/* The configured budget, or less where the disk has less free space. */
+/* Returns the bytes that the cache may use: the configured budget, or less where the disk has less free
+ * space. */
 static uint64_t usable_bytes(const struct shard_evictor *evictor)
 {
 	const struct config *config = &evictor->fetch->run.config;
@@ -179,7 +182,8 @@ void evict_excess(struct shard_evictor *evictor)
 		return;
 	evictor->rank_below = 0;
 	if (evict(evictor, 1, evictor->list.bytes - usable))
-		log_notice("cache: made smaller, to %" PRIu64 " bytes: its budget or its disk allows no more",
+		log_notice("cache: evicted files, %" PRIu64
+			   " bytes are left: its budget or its disk allows no more",
 			   evictor->list.bytes);
 }
 

@@ -17,8 +17,8 @@
 /* The kernel reads ahead at most one request of its block device per call (force_page_cache_readahead). */
 #define READ_STEP_BYTES  (UINT64_C(1) << 20)
 #define READ_AHEAD_BYTES (UINT64_C(32) << 20)
-/* Direct reads, past the page cache: so many bytes at once fill a disk's queue. Smaller shards go through the
- * page cache, which reads several of them ahead together. */
+/* Direct reads, past the page cache: so many bytes at a time fill a disk's queue. Smaller shards go through
+ * the page cache, where the reads of several shards overlap. */
 #define DIRECT_STEP_BYTES  (UINT64_C(8) << 20)
 #define DIRECT_LEAST_BYTES HUGEPAGE_BYTES
 #define READ_LEASE_S       900u
@@ -39,7 +39,7 @@ static void read_ahead(const struct cache_view *view, uint64_t offset, uint64_t 
 		cache_read_ahead(view, offset, READ_STEP_BYTES);
 }
 
-/* Through the page cache: wait for each step while the disk reads ahead. */
+/* Reads through the page cache: waits for each step while the disk reads ahead. */
 static int read_in(struct fetch *fetch, struct shard *shard, struct error *err)
 {
 	for (uint64_t at = 0; at < shard->view.bytes; at += READ_STEP_BYTES) {
@@ -56,7 +56,7 @@ static int read_in(struct fetch *fetch, struct shard *shard, struct error *err)
 	return 0;
 }
 
-/* Into the shard's own buffer. */
+/* Reads into the shard's own buffer, past the page cache. */
 static int read_direct(struct fetch *fetch, struct shard *shard, struct error *err)
 {
 	for (uint64_t at = 0; at < shard->view.bytes; at += DIRECT_STEP_BYTES) {
@@ -71,9 +71,9 @@ static int read_direct(struct fetch *fetch, struct shard *shard, struct error *e
 	return 0;
 }
 
-/* The page cache costs a copy, and its memory is about as large as the windows, so that a shard seldom stays
- * in it until the next pass. Only shards that it has already, and data sets that fit it, go through it. True:
- * the shard has its buffer, of 2 MiB pages. */
+/* Whether to read past the page cache; the shard then has its buffer. The page cache costs a copy,
+ * and seldom has a shard until the next pass, as its memory is about as large as the windows. So only
+ * small shards, shards that it has already, and data sets that fit it go through it. */
 static bool goes_direct(const struct shard_reader *reader, struct shard *shard)
 {
 	struct error err;
@@ -82,6 +82,7 @@ static bool goes_direct(const struct shard_reader *reader, struct shard *shard)
 	       shard_reserve(shard, &err) == 0 && !shard->raw.spilled;
 }
 
+/* The cache lacks the shard: send it to its source. */
 static void missed(struct shard_reader *reader, struct shard *shard)
 {
 	struct error err = { 0 };
@@ -98,6 +99,7 @@ static void missed(struct shard_reader *reader, struct shard *shard)
 	(void)pthread_mutex_unlock(&reader->fetch->lock);
 }
 
+/* The shard's bytes are there: send it to the workers. */
 static void found(struct shard_reader *reader, struct shard *shard)
 {
 	shard_leaves(shard, STALL_CACHE);
@@ -107,7 +109,7 @@ static void found(struct shard_reader *reader, struct shard *shard)
 	work_add_shard(reader->fetch, shard);
 }
 
-/* A shard that waits to be written is copied from its job. */
+/* Copies a shard from the writer's job, where the shard waits to be written. False: there is no such job. */
 static bool copy_unwritten(struct shard_reader *reader, struct shard *shard, const char *name)
 {
 	struct fetch *fetch = reader->fetch;
@@ -130,8 +132,8 @@ static bool copy_unwritten(struct shard_reader *reader, struct shard *shard, con
 	return copied;
 }
 
-/* True: the file is mapped, and the disk reads its beginning. False: the shard went to the workers or to its
- * source. */
+/* Looks one shard up. True: the file is mapped, and the disk reads its beginning. False: the shard went to
+ * the workers or to its source. */
 static bool look_up(struct shard_reader *reader, struct shard *shard)
 {
 	char name[CACHE_NAME_BYTES];
@@ -154,15 +156,15 @@ static bool look_up(struct shard_reader *reader, struct shard *shard)
 	}
 	if (goes_direct(reader, shard))
 		return true;
-	/* The buffer of an earlier object would lie idle beside the page cache. */
+	/* The file is used as it is mapped: the shard's buffer is not needed. */
 	shard_release(shard);
 	read_ahead(&shard->view, 0, READ_AHEAD_BYTES);
 	return true;
 }
 
-/* An unreadable file is removed at once, and the shard fetched and cached anew: that finds other blocks of
- * the disk, or fails and pauses the writer. Reading it again could hold the run up for minutes, at every
- * pass. */
+/* Removes a file that cannot be read; the shard is then fetched and cached anew. The new file gets other
+ * blocks of the disk, or writing fails and the writer pauses. A file that stays could hold the run up for
+ * minutes at every pass. */
 static void drop_unreadable(struct shard_reader *reader, struct shard *shard, const struct error *err)
 {
 	struct cache_strings strings;
@@ -200,7 +202,7 @@ static void read_one(struct shard_reader *reader, struct shard *shard)
 	}
 }
 
-/* Wait for shards; pop at most READ_BATCH of them. */
+/* Waits for shards; pops at most READ_BATCH of them. */
 static unsigned pop_batch(struct shard_reader *reader, struct shard *batch[static READ_BATCH],
 			  struct alive_worker *worker)
 {
@@ -240,7 +242,7 @@ void *reader_thread(void *argument)
 	return NULL;
 }
 
-/* ---- What others call ---- */
+/* ---- Interface ---- */
 
 void reader_begin(struct shard_reader *reader, struct fetch *fetch, struct cache *folder,
 		  struct shard_writer *writer)

@@ -9,10 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PIECE_BYTES  (UINT64_C(4) << 20) /* written between two looks at job->given_up */
+#define PIECE_BYTES  (UINT64_C(4) << 20) /* written between two checks of job->given_up */
 #define LEASE_S      900u
-#define PAUSE_US     60000000u /* after the disk refused */
-#define FREE_DISK_US 10000000u /* a file may be in work */
+#define PAUSE_US     60000000u /* no writing after the disk failed */
+#define FREE_DISK_US 10000000u /* wait for an eviction: the thread may be writing a file */
 #define END_WAIT_MS  10000u
 
 /* ---- Jobs: the lock is held ---- */
@@ -25,6 +25,7 @@ static void return_spare(struct shard_writer *writer, struct write_job *job)
 		writer->spare[writer->spares++] = job->own;
 }
 
+/* Removes finished jobs from the queue, the oldest first. */
 static void reap(struct shard_writer *writer)
 {
 	while (writer->tail != writer->at) {
@@ -38,7 +39,7 @@ static void reap(struct shard_writer *writer)
 	}
 }
 
-/* The window may use the buffer again. */
+/* Lets the window use the buffer again. */
 static void release(struct shard_writer *writer, struct write_job *job)
 {
 	if (!job->shard)
@@ -74,10 +75,11 @@ void writer_add(struct shard_writer *writer, struct shard *shard)
 	(void)pthread_cond_signal(&writer->wake);
 }
 
-/* The job takes the buffer over from the window, or is given up. False: the window has to wait for that. */
+/* Frees the window of this job: the job takes over the buffer, or is given up. False: not yet, as the thread
+ * or the reader uses the buffer now. */
 static bool leave_window(struct shard_writer *writer, struct write_job *job)
 {
-	bool spilled = job->shard->raw.spilled; /* ends with the job: the window gets no spare for it */
+	bool spilled = job->shard->raw.spilled; /* the job drops the file; the window needs no spare for it */
 
 	if ((spilled || writer->spares > 0) &&
 	    writer->backlog_bytes + job->pin.bytes <= writer->backlog_max) {
@@ -152,8 +154,8 @@ bool writer_free_disk(void *context, uint64_t bytes)
 	return freed;
 }
 
-/* Answer those who asked. Then write nothing for a while: it would use up the space again. The lock is held.
- */
+/* Evicts for the windows that asked for space, and answers them. Afterwards nothing is written for a while,
+ * which would use up the space again. The lock is held, but released meanwhile. */
 static void answer(struct shard_writer *writer)
 {
 	uint64_t asked = writer->asked, bytes = writer->wanted_bytes;
@@ -242,6 +244,8 @@ static void try_write(struct shard_writer *writer, struct write_job *job)
 	writer->pause_until_us = clock_us() + PAUSE_US;
 }
 
+/* Waits for jobs; evicts meanwhile where the cache has become too large. The lock is held, but released
+ * meanwhile. */
 static void rest(struct shard_writer *writer, struct alive_worker *worker)
 {
 	struct fetch *fetch = writer->fetch;
@@ -303,8 +307,8 @@ void *writer_thread(void *argument)
 
 /* ---- Begin and end ---- */
 
-/* As many spares as the backlog holds shards of average size, each large enough for the largest shard. They
- * rest, which takes no memory. */
+/* Allocates as many spares as the backlog holds shards of average size, each large enough for the largest
+ * shard. Spares rest: they are addresses without memory until they are used. */
 static void allocate_spares(struct shard_writer *writer, const struct extent *extent)
 {
 	uint64_t average = extent->shards ? extent->bytes / extent->shards : 0,

@@ -12,8 +12,8 @@
 
 /* ---- Before the fetch ---- */
 
-/* The object as it is now, and the SHA-256 that the manifest of the plan's day had for it; "" = none. A
- * manifest that changed itself vouches for nothing. */
+/* Looks up the object as it is now, and the SHA-256 that the manifest had for it when the plan was made; "" =
+ * unknown. A manifest that has changed since then cannot be trusted. */
 static int look_up(const struct shard *shard, struct store_object *ret_object, char ret_sha256[static 65],
 		   struct error *err)
 {
@@ -41,7 +41,7 @@ static int look_up(const struct shard *shard, struct store_object *ret_object, c
 	return r;
 }
 
-/* A buffer for the object as it is now, also on the account of its window. */
+/* Gives the shard the pin of the new object, a buffer of its size, and its window the difference in bytes. */
 static int set_pin(struct fetch *fetch, struct shard *shard, const struct store_pin *pin, struct error *err)
 {
 	(void)pthread_mutex_lock(&fetch->lock);
@@ -59,15 +59,17 @@ bool changed_repin(struct fetch *fetch, struct shard *shard)
 	struct store_object now;
 	struct error err;
 
-	/* Unknown whether the run may go on: the failed look-up, which may pass, ends the generation. */
+	/* Whether the run may go on is not known: the error of the look-up ends the generation, and the next
+	 * start tries again. */
 	if (look_up(shard, &now, shard->sha256, &err) < 0) {
 		log_notice("%s", shard->err.text);
-		(void)error_set(&shard->err, err.code, "%s: what it is now: %s", shard->plan.key, err.text);
+		(void)error_set(&shard->err, err.code, "%s: cannot look up the changed object: %s",
+				shard->plan.key, err.text);
 		return false;
 	}
 	if (!replan && (!*shard->sha256 || now.pin.bytes != shard->plan.bytes))
 		return false;
-	log_notice("%s; fetching what it is now", shard->err.text);
+	log_notice("%s; fetching the object as it is now", shard->err.text);
 	if (set_pin(fetch, shard, &now.pin, &err) < 0) {
 		shard->err = err;
 		return false;
@@ -82,14 +84,14 @@ static void say(const struct fetch *fetch, const struct shard *shard, const char
 	event_send(&(struct event){ .id = EVENT_OBJECT_REPINNED,
 				    .run_id = fetch->run.id,
 				    .key = shard->plan.key },
-		   "%s: it is another object than the plan has, %s; going on", shard->plan.key, why);
+		   "%s: the object changed since the plan was made, %s; going on", shard->plan.key, why);
 }
 
 static void go_on(struct fetch *fetch, struct shard *shard)
 {
 	struct error err;
 
-	say(fetch, shard, "as fetch.changed_object allows: the run cannot be repeated");
+	say(fetch, shard, "which fetch.changed_object allows: the run cannot be repeated");
 	if (record_note_changed(shard->plan.key, &err) < 0)
 		shard->err = err;
 }
@@ -101,7 +103,7 @@ void changed_check(struct fetch *fetch, struct shard *shard)
 	if (*shard->sha256)
 		digest_sha256(shard->stored, shard->plan.bytes, sha256);
 	if (*sha256 && strcmp(sha256, shard->sha256) == 0)
-		say(fetch, shard, "and its bytes have the SHA-256 of manifest.jsonl");
+		say(fetch, shard, "but its bytes have the SHA-256 of manifest.jsonl");
 	else if (fetch->run.config.fetch.changed_object == CHANGED_REPLAN)
 		go_on(fetch, shard);
 	else

@@ -30,8 +30,8 @@ static void say_skipped(const struct fetch *fetch, const struct shard *shard)
 			   shard->records);
 }
 
-/* Whether the shard can be fetched once more. A damaged copy in the cache is removed; it does not count as
- * the object's first fetch. False: no memory for it. */
+/* Prepares a shard to be fetched once more. A damaged copy in the cache is removed, and does not count as the
+ * object's first fetch. False: no memory. */
 static bool fetch_again(const struct fetch *fetch, struct shard *shard)
 {
 	bool cached = shard->cached;

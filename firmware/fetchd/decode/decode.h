@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The judgement on a shard that has arrived: inflated and indexed, fetched once more, or failed.
+ * Turns a shard that has arrived into plain bytes and an index of records, or decides that it is fetched once
+ * more or has failed.
  *
- * Bad bytes are fetched once more, past the cache, before they count: they may have been damaged on the disk
- * or on the way. Then fetch.bad_record decides whether the bad records are left out. An answer of the store
- * that made no sense is no record's fault: it ends the run, whatever the policy.
+ * Bad bytes are fetched once more, past the cache, before they count as bad: they may have been damaged on
+ * the disk or on the way. Then fetch.bad_record decides whether the bad records are left out. A reply of the
+ * store that makes no sense is not a bad record: it ends the run under every policy.
+ *
+ * Threads: any worker; the worker owns the shard meanwhile. Nothing here is shared or survives a crash.
  */
 #pragma once
 
@@ -14,8 +17,8 @@
 enum verdict {
 	VERDICT_GOOD,  /* indexed */
 	VERDICT_SKIP,  /* indexed; what is bad is left out, by policy */
-	VERDICT_AGAIN, /* fetch it once more */
-	VERDICT_FAILED /* shard->err */
+	VERDICT_AGAIN, /* to be fetched once more */
+	VERDICT_FAILED /* shard->err says why */
 };
 
 /* A worker calls, without the lock. Blocks: on the network and on the disk, when an object changed. */

@@ -10,7 +10,8 @@
 
 #define INDEX_FIRST_BYTES (1024 * sizeof(struct record))
 
-/* Bytes that the shard may inflate to; the stored bytes of its window are on the account already. */
+/* Returns the bytes that the shard may inflate to: the budget, less what its window has on the account
+ * already. */
 static uint64_t inflated_max(struct fetch *fetch, const struct group *group)
 {
 	uint64_t used;
@@ -29,7 +30,8 @@ int index_too_large(const struct fetch *fetch, const struct shard *shard, struct
 			 shard->plan.key, shard->group->shards, fetch->budget.max);
 }
 
-/* An empty object is a shard without records. But gzip has a header even then: an empty .gz was cut. */
+/* An empty object is a shard without records, except that gzip has a header even for 0 bytes: an empty .gz
+ * was cut. */
 static enum compression compression_of_shard(const struct shard *shard)
 {
 	const char *end = strrchr(shard->plan.key, '.');
@@ -39,7 +41,7 @@ static enum compression compression_of_shard(const struct shard *shard)
 	return compression_of(shard->stored, shard->plan.bytes);
 }
 
-/* Inflate where needed. Of a corrupt stream, the bytes before the damage are left in shard->plain. */
+/* Inflates where needed. With a corrupt stream, shard->plain has the bytes before the damage. */
 static int make_plain(struct fetch *fetch, struct inflater *inflater, struct shard *shard, struct error *err)
 {
 	enum compression compression = compression_of_shard(shard);
@@ -51,7 +53,7 @@ static int make_plain(struct fetch *fetch, struct inflater *inflater, struct sha
 		return 0;
 	shard->plain_bytes = 0;
 	if (!reader_file_is_sound(shard))
-		return error_set(err, -EBADMSG, "its checksum is not its label's");
+		return error_set(err, -EBADMSG, "its checksum differs from the checksum in its label");
 	r = inflate_to(inflater, shard->stored, shard->plan.bytes, compression,
 		       inflated_max(fetch, shard->group), &shard->inflated.output, &shard->plain_bytes, err);
 	shard->plain = shard->inflated.output.data;
@@ -72,7 +74,8 @@ static int grow_index(struct shard *shard, uint64_t records, struct error *err)
 	return r;
 }
 
-/* Append the runs that were indexed as they arrived, from this offset on. */
+/* Appends the records that were indexed while their bytes arrived, where a run of them begins at *offset.
+ * Such records are good and need no second look; *offset moves past them. */
 static int add_arrivals(struct shard *shard, uint64_t *offset, uint64_t *part, struct error *err)
 {
 	const struct arrival *arrival;
@@ -102,7 +105,7 @@ static int add_record(struct shard *shard, const struct tfrecord *record, bool b
 	return 0;
 }
 
-/* Whether order.filter lets the record pass. Negative: the filter cannot judge the record, which is then bad.
+/* Whether order.filter selects the record. Negative: the filter cannot judge the record, which is then bad.
  */
 static int is_wanted(const struct fetch *fetch, const struct tfrecord *record, uint64_t offset,
 		     struct error *err)
@@ -112,7 +115,8 @@ static int is_wanted(const struct fetch *fetch, const struct tfrecord *record, u
 	return r < 0 ? error_prefix(err, "record at byte %" PRIu64, offset) : r;
 }
 
-/* Index the records from the beginning. Returns the first fault. */
+/* Indexes the records from the beginning. Returns the first fault; after a bad data CRC or a record that the
+ * filter cannot judge it goes on, so that all bad records are known. */
 static int index_records(const struct fetch *fetch, struct shard *shard, struct error *err)
 {
 	uint64_t offset = 0, part = 0;
@@ -160,7 +164,7 @@ void index_shard(struct fetch *fetch, struct inflater *inflater, struct shard *s
 	shard->bad_offset = 0;
 	if (inflated == 0 || inflated == -EBADMSG)
 		indexed = index_records(fetch, shard, &err);
-	/* The inflate error comes first: it is the cause of what the index finds. */
+	/* An error of inflating comes first: it is the cause of the faults that the index finds. */
 	if (inflated < 0) {
 		shard->err = corrupt;
 		shard->lost_at = shard->lost ? shard->lost_at : shard->plain_bytes;

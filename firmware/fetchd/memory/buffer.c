@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FREE_DISK_TRIES 3u /* others may use up what was freed */
+#define FREE_DISK_TRIES 3u /* other threads may use up the freed space */
 
 /* ---- The account ---- */
 
-static bool take_memory(struct budget *budget, uint64_t bytes)
+static bool charge(struct budget *budget, uint64_t bytes)
 {
 	/* relaxed: a counter that guards nothing else. */
 	uint64_t memory = atomic_load_explicit(&budget->memory, memory_order_relaxed);
@@ -37,7 +37,7 @@ static void give_back(struct budget *budget, bool spilled, uint64_t bytes)
 
 /* ---- In memory: records are read in random order, so large buffers lie on 2 MiB pages ---- */
 
-static void *take_pages(uint64_t bytes)
+static void *allocate(uint64_t bytes)
 {
 	return bytes >= HUGEPAGE_BYTES ? hugepage_map(bytes) : malloc(bytes);
 }
@@ -50,7 +50,8 @@ static void free_pages(const struct buffer *buffer)
 		free(buffer->output.data);
 }
 
-/* Only whole pages: malloc() shares the first and the last page with others. */
+/* Gives the whole pages back to the kernel. malloc() may share the first and the last page with other memory.
+ */
 static void forget_pages(const struct buffer *buffer)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)buffer->output.data,
@@ -68,7 +69,7 @@ static void set_memory(struct buffer *buffer, uint8_t *data, uint64_t bytes)
 
 /* ---- On disk ---- */
 
-/* The file never has a name, so a killed process leaves nothing behind. */
+/* Opens a file without a name, so that a killed process leaves nothing on the disk. */
 static int open_unnamed(const char *folder)
 {
 	char path[PATH_BYTES];
@@ -135,13 +136,13 @@ int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct erro
 
 	if (bytes <= buffer->output.capacity)
 		return 0;
-	if (buffer->spilled || !take_memory(buffer->budget, more))
+	if (buffer->spilled || !charge(buffer->budget, more))
 		return move_to_file(buffer, used, bytes, err);
 	if (bytes <= buffer->allocated) {
 		buffer->output.capacity = bytes;
 		return 0;
 	}
-	data = take_pages(bytes);
+	data = allocate(bytes);
 	if (!data) {
 		give_back(buffer->budget, false, more);
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes of a window", bytes);
@@ -184,7 +185,7 @@ void buffer_init(struct buffer *buffer, struct budget *budget)
 
 struct buffer buffer_spare(uint64_t bytes)
 {
-	struct buffer spare = { .output.data = take_pages(bytes) };
+	struct buffer spare = { .output.data = allocate(bytes) };
 
 	spare.allocated = spare.output.data ? bytes : 0;
 	return spare;

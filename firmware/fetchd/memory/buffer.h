@@ -22,7 +22,7 @@
 struct budget {
 	uint64_t max;
 	atomic_uint_fast64_t memory, spilled; /* bytes in use */
-	/* Frees space on a full disk; NULL = nobody can. Blocks; true when some space was freed. */
+	/* Frees space on a full disk; NULL = not possible. Blocks; true when some space was freed. */
 	bool (*free_disk)(void *context, uint64_t bytes);
 	void *context;
 };
@@ -34,10 +34,10 @@ struct buffer {
 	bool spilled;
 };
 
-/* Empty, on this budget. */
+/* Makes an empty buffer on this budget. */
 void buffer_init(struct buffer *buffer, struct budget *budget);
 
-/* Grow to `bytes` bytes; the first `used` bytes stay.
+/* Grows to `bytes` bytes; the first `used` bytes stay.
  * Blocks: on a full disk, in budget->free_disk().
  * Errors: -ENOSPC and -EDQUOT, naming the folder, the bytes and fetch.memory_bytes; -ENOMEM. The buffer is
  * unchanged then. */
@@ -49,20 +49,20 @@ MUST_CHECK int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, 
 /* Whether a result of buffer_grow() or buffer_try() means that the disk is full. */
 bool buffer_lacks_disk(int r);
 
-/* Allocate memory for later, outside the account; drops the content. Without memory the buffer stays empty.
+/* Allocates memory for later, outside the account; drops the content. Without memory the buffer stays empty.
  */
 void buffer_expect(struct buffer *buffer, uint64_t bytes);
 
-/* Give the pages back to the kernel and leave the account, keep the addresses. A spilled buffer is dropped.
+/* Gives the pages back to the kernel and leaves the account; the addresses stay. A spilled buffer is dropped.
  */
 void buffer_rest(struct buffer *buffer);
 
-/* Free everything: empty as after buffer_init(). Accepts a zeroed buffer. */
+/* Frees everything: the buffer is then as after buffer_init(). Accepts a zeroed buffer. */
 void buffer_drop(struct buffer *buffer);
 
-/* Hand the bytes over to the caller, off the account, to be rested or dropped later. The buffer goes on with
+/* Hands the bytes over to the caller, off the account, to be rested or dropped later. The buffer goes on with
  * `spare`, which rests or is empty. */
 struct buffer buffer_take(struct buffer *buffer, struct buffer spare);
 
-/* A resting buffer of `bytes` bytes on no budget, for buffer_take(); empty without memory. */
+/* Returns a resting buffer of `bytes` bytes on no budget, for buffer_take(); an empty one without memory. */
 struct buffer buffer_spare(uint64_t bytes);

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LISTING_S         300u /* systemd waits so long for the next object: pages without a match are silent */
+#define LISTING_S         300u     /* systemd waits so long for the next object that matches */
 #define TEST_GLOB_DEFAULT "test-*" /* the default of split.test_glob */
 
 struct listing {
@@ -52,7 +52,8 @@ static struct glob glob_of(const struct config *config, uint32_t source, enum sp
 	return (struct glob){ "split.train_glob", from->train_glob };
 }
 
-/* A glob that the configuration names must match; the default of test_glob need not. */
+/* Whether a split may have no shards. A glob that the configuration sets must match an object; the default of
+ * test_glob need not. */
 static bool may_be_empty(enum split split, const char *glob)
 {
 	return split != SPLIT_TRAIN &&
@@ -75,8 +76,8 @@ static int list_split(const struct config *config, struct store *store, struct p
 			 glob.text);
 }
 
-/* Number of shards, the last ones in key order, that are held out for validation; at least one shard stays
- * for training. */
+/* Returns the number of shards that are held out for validation, the last ones in key order. At least one
+ * shard is left for training. */
 static uint64_t held_out(uint64_t shards, uint64_t percent)
 {
 	uint64_t count = (shards * percent + 50) / 100;
@@ -101,7 +102,7 @@ static int list_source(const struct config *config, struct store *store, struct 
 	return r < 0 ? r : list_split(config, store, writer, source, SPLIT_TEST, err);
 }
 
-/* No object in two splits: the figures of an object that was trained on say nothing. Both lists are in
+/* Refuses an object in two splits: a figure on records that were trained on says nothing. Both lists are in
  * bytewise key order. */
 static int check_apart(const struct config *config, const struct plan *plan, uint32_t source, enum split one,
 		       enum split other, struct error *err)
@@ -114,9 +115,11 @@ static int check_apart(const struct config *config, const struct plan *plan, uin
 		int order = strcmp(key, plan_shard(plan, source, other, j).key);
 
 		if (order == 0)
-			return error_set(err, -EINVAL,
-					 "object \"%s\" is matched by %s \"%s\" and %s \"%s\": a split each",
-					 key, a.key, a.text, b.key, b.text);
+			return error_set(
+				err, -EINVAL,
+				"object \"%s\" is matched by %s \"%s\" and %s \"%s\", but belongs in "
+				"one split only",
+				key, a.key, a.text, b.key, b.text);
 		if (order < 0)
 			i++;
 		else
@@ -125,7 +128,8 @@ static int check_apart(const struct config *config, const struct plan *plan, uin
 	return 0;
 }
 
-/* A callback that monitors the validation would do nothing in all epochs without a validation split. */
+/* Refuses a callback that monitors the validation where there is no validation split: it would never do
+ * anything. */
 static int check_monitor(const struct config *config, const struct plan *plan, struct error *err)
 {
 	const char *monitor = config_validation_monitor(config);
@@ -134,10 +138,11 @@ static int check_monitor(const struct config *config, const struct plan *plan, s
 	if (!monitor || plan_shards(plan, SPLIT_VALIDATION) > 0)
 		return 0;
 	return error_set(err, -EINVAL,
-			 "%s: found a figure of the validation, which has 0 shards, beside %" PRIu64
-			 " train shards with split.by \"%s\" %s; allowed: \"loss\" or \"accuracy\", or %s",
+			 "%s: found a figure of the validation, which has 0 shards (train has %" PRIu64
+			 " shards, split.by is \"%s\"%s); allowed: \"loss\" or \"accuracy\", or %s",
 			 monitor, plan_shards(plan, SPLIT_TRAIN), by_shard ? "shard" : "prefix",
-			 by_shard ? "(of a source's, one at least is trained on)" : "and no validation_glob",
+			 by_shard ? ", and each source has at least one train shard"
+				  : ", without a validation_glob",
 			 by_shard ? "at least 2 train shards, or split.by = \"prefix\" with a validation_glob"
 				  : "a split.validation_glob");
 }
@@ -150,7 +155,7 @@ static int check_source(const struct config *config, const struct plan *plan, ui
 	if (shards < config->order.lanes)
 		return error_set(err, -EINVAL,
 				 "order.lanes: found %" PRIu64 ", %s has %" PRIu64
-				 " train shards: at least one for each lane",
+				 " train shards: each lane needs at least one",
 				 config->order.lanes, config->source[source].store.url, shards);
 	for (int one = 0; one < SPLIT_MAX; one++)
 		for (int other = one + 1; other < SPLIT_MAX; other++) {
@@ -229,7 +234,7 @@ static int check_sources(const struct config *config, const struct plan *plan, s
 	return r;
 }
 
-/* Make, upload, then note in the record: see make_plan.h. */
+/* Makes the plan, uploads it, then notes it in the record: make_plan.h says why in this order. */
 static int make_plan(const struct run *run, const char *path, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
@@ -265,7 +270,7 @@ static int check_plan(const struct run *run, const char *path, struct error *err
 	return 0;
 }
 
-/* The plan was made for these sources, and every lane of each source has shards. */
+/* Checks that the plan was made for these sources, and that every lane of each source has shards. */
 static int check_served(const struct config *config, const char *path, const struct plan *plan,
 			struct error *err)
 {

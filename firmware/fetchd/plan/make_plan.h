@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The run's plan (data/plan.h): made from listings of all sources at the run's first start, opened and
- * checked at every other start.
+ * checked at every other start. The main thread calls, before any other thread runs.
  *
  * Crash: the plan is written, uploaded, and only then named in the run record. A start that finds no plan in
  * the record makes it anew; a record that names a plan has it in the store.

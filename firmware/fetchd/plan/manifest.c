@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define PIECE_BYTES ((uint64_t)1 << 20)
-#define TOLD_MAX    5u /* differences that get a log line each */
+#define TOLD_MAX    5u /* upper bound of differences that get a log line */
 
-/* Receives each line. */
+/* A function that is called with each line. */
 struct reader {
 	void (*line)(void *context, const struct manifest_line *line);
 	void *context;
@@ -23,7 +23,7 @@ struct comparison {
 	uint64_t lines, differing;
 };
 
-/* The source's shard of that key, in any split. False: none. */
+/* Finds the source's shard of that key, in any split. False: there is none. */
 static bool find(const struct comparison *comparison, const char *key, struct plan_shard *ret_shard)
 {
 	uint64_t index;
@@ -37,7 +37,7 @@ static bool find(const struct comparison *comparison, const char *key, struct pl
 	return false;
 }
 
-/* Keys that no glob of the run matches are ignored. */
+/* Compares a line with the plan; ignores keys that are not in the plan. */
 static void compare_line(void *context, const struct manifest_line *line)
 {
 	struct comparison *comparison = context;
@@ -52,11 +52,11 @@ static void compare_line(void *context, const struct manifest_line *line)
 	if ((size || etag) && comparison->differing++ < TOLD_MAX)
 		log_warning(MANIFEST_NAME ": %s: says %" PRIu64
 					  " bytes, ETag \"%s\", the store lists %" PRIu64
-					  " bytes, ETag \"%s\"; going on with what is listed",
+					  " bytes, ETag \"%s\"; going on with the store's list",
 			    line->key, line->size, line->etag, shard.bytes, shard.etag);
 }
 
-/* Read the whole lines of text[0 .. bytes); *ret_used is their length. */
+/* Reads the complete lines of text[0 .. bytes); *ret_used is their length. */
 static int read_lines(const struct reader *reader, const char *text, uint64_t bytes, uint64_t *ret_used,
 		      struct error *err)
 {
@@ -79,6 +79,8 @@ static int read_lines(const struct reader *reader, const char *text, uint64_t by
 	return 0;
 }
 
+/* Reads all lines of a manifest, a piece at a time. A line that is not complete moves to the start of the
+ * buffer, before the next piece. */
 static int read_all(struct store *store, const struct store_pin *pin, const struct reader *reader,
 		    struct error *err)
 {
@@ -152,7 +154,7 @@ int manifest_compare(struct store *store, const struct plan *plan, uint32_t sour
 	if (comparison.differing || comparison.lines != shards)
 		event_send(&(struct event){ .id = EVENT_MANIFEST_DIFFERS, .count = comparison.differing },
 			   MANIFEST_NAME ": names %" PRIu64 " of the run's %" PRIu64 " shards, %" PRIu64
-					 " of them as others than the store lists",
+					 " of them with another size or ETag than the store lists",
 			   comparison.lines, shards, comparison.differing);
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 #define NOTED_MAX 64u /* keys */
 
-/* Several decode workers may note at once: each reads the record, then writes it. */
+/* Guards the read, change and write of the record: several workers may note at once. */
 static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int record_note_manifests(const struct store_pin *pin, uint32_t sources, struct error *err)

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+/* Rows of a batch are dealt before any record is there. The lanes share the rows in turn, a fixed pattern
+ * that the three numbers first, stride and rows describe. With several sources, a weighted draw for each row
+ * says which source of the row's lane gives it, so each stream's rows are written to a list. */
+
 uint32_t share_row(const struct share *share, uint32_t i)
 {
 	return share->row ? share->row[i] : share->first + i * share->stride;
@@ -34,7 +38,7 @@ uint64_t deal_global(const struct producer *producer, uint32_t row)
 	return (uint64_t)(row / fetch->streams->lanes) * fetch->settings->lanes + lane + 1;
 }
 
-/* Rows of a lane among the first `rows` of a global batch. */
+/* Returns the number of a lane's rows among the first `rows` of a global batch. */
 static uint32_t lane_rows(uint64_t rows, uint64_t lanes, uint64_t lane)
 {
 	return rows > lane ? (uint32_t)((rows - lane - 1) / lanes + 1) : 0;
@@ -57,7 +61,9 @@ static void deal_lanes(struct producer *producer, uint64_t global_rows)
 	}
 }
 
-/* Draw the source of each row by weight, then sort the rows by stream: a counting sort. */
+/* Draws the source of each row by weight, then sorts the rows by stream (a counting sort). The draw depends
+ * on the row's index in the epoch, which counts rows that are passed over, too: `before` is that of the first
+ * row. */
 static void deal_sources(struct producer *producer, uint32_t *dealt)
 {
 	const struct plan_settings *settings = producer->fetch->settings;

@@ -9,22 +9,22 @@
 
 #include "fetchd/produce/producer.h"
 
-/* Deal a training batch of `global_rows` rows. `dealt`, memory for twice as many, holds the rows of each
- * stream where there are several sources; it must stay until the slot is committed. */
+/* Deals a training batch of `global_rows` rows. `dealt`, memory for twice as many, receives the rows of each
+ * stream where there are several sources; spans point into it until the slot is committed. */
 void deal_rows(struct producer *producer, uint64_t global_rows, uint32_t *dealt);
 
-/* Deal a batch of an evaluation: one share, for whichever stream has rows. */
+/* Deals a batch of an evaluation: one share, which the streams fill one after the other. */
 void deal_evaluation(struct producer *producer, uint64_t global_rows);
 
-/* Lane `lane` of this rank (0 ..) has no rows from row `row` on. */
+/* Ends lane `lane` of this rank (0 ..): its streams give no rows from row `row` on. */
 void deal_end(struct producer *producer, uint32_t lane, uint32_t row);
 
-/* Rows up to the last one that was handed out. */
+/* Returns the number of rows up to the last one that was handed out. */
 uint32_t deal_rows_given(const struct producer *producer);
 
-/* Row i of a share; the number of a share's rows below `row`. */
+/* Return row i of a share, and the number of a share's rows below `row`. */
 uint32_t share_row(const struct share *share, uint32_t i);
 uint32_t share_below(const struct share *share, uint32_t row);
 
-/* Rows of the global batch up to and including this rank's row `row`. */
+/* Returns the number of rows of the global batch up to and including this rank's row `row`. */
 uint64_t deal_global(const struct producer *producer, uint32_t row);

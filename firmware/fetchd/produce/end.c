@@ -6,7 +6,8 @@
 
 #include <inttypes.h>
 
-/* A validation without rows: the figures of no rows would be the best ones. */
+/* Refuses a validation without rows that a callback monitors: the figure of 0 rows would be the best of all.
+ */
 static enum step refuse_unvalidated(struct producer *producer, const char *monitor)
 {
 	const struct plan *plan = producer->fetch->plan;
@@ -21,7 +22,7 @@ static enum step refuse_unvalidated(struct producer *producer, const char *monit
 	return slot_fail(producer, &err, NULL, 0);
 }
 
-/* A training segment without a batch: the run would end with its initial weights. */
+/* Refuses a training segment without a batch: the run would end with its initial weights. */
 static enum step refuse_untrained(struct producer *producer)
 {
 	const struct plan *plan = producer->fetch->plan;
@@ -41,7 +42,8 @@ static enum step refuse_untrained(struct producer *producer)
 	return slot_fail(producer, &err, NULL, 0);
 }
 
-/* Only one rank can tell: with several, another rank may have rows where this one has none. */
+/* Whether the segment is known to be empty. With several ranks it never is: another rank may have rows where
+ * this one has none. */
 static bool is_empty(const struct producer *producer)
 {
 	return producer->cursor.batch == 0 && producer->fetch->world == 1;

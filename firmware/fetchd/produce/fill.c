@@ -28,7 +28,8 @@ static void hand_out(struct producer *producer, struct window *window, const str
 	producer->open->spans++;
 }
 
-/* The window of this id, once rows can be taken from it. */
+/* Finds the window of this id, once rows can be handed out from it. A window whose failure is final ends the
+ * generation. */
 static enum step need_window(struct producer *producer, struct stream *stream, struct window_id id,
 			     struct window **ret_window)
 {
@@ -52,12 +53,14 @@ static enum step refuse_offset(struct producer *producer, uint64_t offset, const
 
 	(void)error_set(&err, -ESTALE,
 			"the cursor lies at row %" PRIu64 " of a window of %" PRIu64
-			": the data is not what it was",
+			": the data has changed since the cursor was made",
 			offset, window->records);
 	return slot_fail(producer, &err, NULL, 0);
 }
 
-/* Hand out as many rows as the share still wants and the window has. */
+/* Hands out as many rows as the share still wants and the window has. Rows that are passed over (no open
+ * slot) only move the cursor. At the end of the window the cursor also counts the shards whose rest is lost.
+ */
 static enum step give_rows(struct producer *producer, struct stream *stream, struct window_id id,
 			   struct cursor_place *at, struct share *share)
 {
@@ -94,7 +97,7 @@ static enum step give_rows(struct producer *producer, struct stream *stream, str
 	return STEP_DONE;
 }
 
-/* A source other than the first begins its next pass. */
+/* Begins the next pass of a source other than the first. */
 static enum step next_pass(struct producer *producer, struct stream *stream, struct cursor_place *at)
 {
 	struct error err;
@@ -133,7 +136,7 @@ static enum step fill_share(struct producer *producer, uint32_t index)
 	return step;
 }
 
-/* The first source comes first: it says where the lane ends. */
+/* Fills all streams of a lane, the first source before the others: its end is the end of the lane. */
 static enum step fill_lane(struct producer *producer, uint32_t lane)
 {
 	uint32_t lanes = producer->fetch->streams->lanes, streams = producer->fetch->streams->count;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of windows, handed out to the workers as spans: as many as have arrived, up to each stream's share of
+ * Hands out rows of windows to the workers, as spans: as many as have arrived, up to each stream's share of
  * the batch.
+ *
+ * Why spans and not rows: the workers' queue is under the lock. A span is all that a window has for a share,
+ * so the lock is taken a few times per batch.
  */
 #pragma once
 
 #include "fetchd/produce/producer.h"
 
-/* Hand out what can be. STEP_DONE: the batch is full, or as full as its segment can make it. */
+/* Hand out all rows that are there. STEP_DONE: the batch is full, or as full as the segment can make it. */
 enum step fill_training(struct producer *producer);
 enum step fill_evaluation(struct producer *producer);
 
-/* Rows below `rows` that no stream has anything for stay empty. */
+/* Leaves the rows below `rows` empty for which no stream has a record. */
 enum step fill_empty(struct producer *producer, uint32_t rows);

@@ -9,8 +9,15 @@
 
 #include <inttypes.h>
 
+/* A batch goes through three states, which outlive many steps, as each step only does what is possible now:
+ *   begin_batch()   needs a free slot; deals the rows
+ *   fill_batch()    needs records; hands out spans
+ *   finish_batch()  leaves the rest empty, seals the slot and moves the cursor
+ * A step that cannot go on returns what it waits for, and is called again. */
+
 /* ---- Batches ---- */
 
+/* Rows that order.skip_rows passes over are dealt and filled like others, in batches without a slot. */
 static enum step begin_batch(struct producer *producer)
 {
 	const struct plan_settings *settings = producer->fetch->settings;
@@ -36,8 +43,8 @@ static enum step begin_batch(struct producer *producer)
 	return STEP_DONE;
 }
 
-/* Every row is handed out, or no stream has one for it. The segment's last batch ends with its last row; a
- * smaller last batch is left to end_segment(). */
+/* Every row is handed out, or no stream has a record for it. The segment's last batch ends with its last row;
+ * a last batch that is not full is left to end_segment(), which may drop it. */
 static enum step finish_batch(struct producer *producer)
 {
 	struct batch *batch = &producer->batch;

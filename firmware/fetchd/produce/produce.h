@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step of production. Order: (produce_from -> (produce -> publish_ready)*)* for each generation.
+ * One step of production. Order: produce_begin once; for each generation produce_forget, produce_from, then
+ * (produce -> publish_ready)*.
  */
 #pragma once
 
 #include "fetchd/produce/producer.h"
 
-/* Allocate for the ring's slots. Errors: -ENOMEM. */
+/* Allocates memory for the ring's slots. Errors: -ENOMEM. */
 MUST_CHECK int produce_begin(struct producer *producer, struct fetch *fetch, struct error *err);
 
-/* Start at a cursor that segment_check() accepted. */
+/* Starts at a cursor that segment_check() has accepted. */
 void produce_from(struct producer *producer, const struct cursor *cursor);
 
-/* Forget what is claimed and not published: another generation begins. */
+/* Forgets slots that are claimed and not published, before another generation. */
 void produce_forget(struct producer *producer);
 
-/* Do one small step. Cost: O(streams). */
+/* Does one small step. Cost: O(streams). */
 enum step produce(struct producer *producer);

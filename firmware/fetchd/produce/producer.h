@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the producer, the main thread, knows: where production stands, the batch in work, and the slots
+ * The state of the producer, the main thread: where production stands, the batch in work, and the slots
  * between claim and commit.
  *
  * Files, each using those below:
@@ -14,11 +14,17 @@
  *     segment.c   where a cursor stands in its segment
  *     stall.c     what the reader waits for
  *
- * A training batch is dealt before it is filled: each row to its lane and, by weight, to a source of the
- * lane. The rows therefore do not depend on which window arrives first. An evaluation takes one stream after
- * the other, so that no row stays empty.
+ * Why a training batch is dealt before it is filled: each row gets its lane and, by weight, a source of the
+ * lane, before any record is there. So the rows do not depend on which window arrives first. An evaluation
+ * fills rows from one stream after the other, so that no row stays empty.
  *
- * All of it is called with fetch->lock held. No function blocks.
+ * Why production goes in small steps: the main thread must neither block with the lock held nor miss a new
+ * generation. A step that lacks a window, a free slot or a worker says so (enum step) and is repeated later.
+ *
+ * Crash: all of this is lost, and nothing is missed: the next process starts at the cursor in the last
+ * committed slot, or at the cursor that the reader asks for.
+ *
+ * All functions are called with fetch->lock held. No function blocks.
  */
 #pragma once
 
@@ -31,17 +37,17 @@
 struct share {
 	const uint32_t *row; /* rows of the slot; NULL = first, first + stride ... */
 	uint32_t first, stride;
-	uint32_t rows, given; /* dealt to the stream; handed out as spans */
-	uint32_t limit;       /* of `rows`, those before the lane's end */
+	uint32_t rows, given; /* rows dealt to the stream; rows handed out as spans */
+	uint32_t limit;       /* rows before the lane's end: at most `rows` */
 };
 
 struct batch {
-	uint32_t global_rows;                  /* of all ranks */
-	uint32_t rows;                         /* of this rank: rows 0 .. rows - 1 of the slot */
-	struct share share[CURSOR_PLACES_MAX]; /* of each stream; an evaluation has one */
+	uint32_t global_rows;                  /* rows of all ranks */
+	uint32_t rows;                         /* rows of this rank: 0 .. rows - 1 of the slot */
+	struct share share[CURSOR_PLACES_MAX]; /* one per stream; an evaluation has one in all */
 };
 
-/* What is in the ring: for the status page. */
+/* Counts of the slots that are in the ring, for the status page. */
 struct published {
 	uint64_t segment, batch, records, skipped;
 };
@@ -64,6 +70,7 @@ struct producer {
 	struct stall stall;
 };
 
-/* What to do next: go on, wait for the reader, or wait for the workers. BROKEN: the reader's tail is invalid.
+/* What to do after a step: go on, wait for the reader, or wait for the workers. BROKEN: the reader's tail is
+ * invalid.
  */
 enum step { STEP_DONE, STEP_WAIT_RING, STEP_WAIT_WORK, STEP_BROKEN };

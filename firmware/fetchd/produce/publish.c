@@ -22,7 +22,8 @@ static void fill_error(const struct ring *ring, struct pending *pending)
 	pending->kind = RING_ERROR;
 }
 
-/* fetch.skip_records_max counts for the whole run: bad records, and shards whose rest was left out. */
+/* Adds the slot's bad records to the run's, and to the cursor after the slot. fetch.skip_records_max is for
+ * the whole run, and counts bad records and shards whose rest is left out. */
 static void count_skipped(struct producer *producer, struct pending *pending)
 {
 	uint64_t max = producer->fetch->run.config.fetch.skip_records_max;
@@ -53,7 +54,8 @@ static void fill_header(struct fetch *fetch, struct pending *pending)
 		slot->total_rows = pending->first_row;
 		slot->total_skipped = pending->cursor.skipped;
 	}
-	/* A worker has packed it, except when the batch turned out to be the last after its last row was in.
+	/* A worker packs a slot that is sealed. A slot that was sealed after its last row was filled is
+	 * packed here.
 	 */
 	if (data && !pending->packed && batch_is_ragged(&fetch->schema)) {
 		struct batch_slot batch = batch_slot(&fetch->schema, fetch->ring, slot);

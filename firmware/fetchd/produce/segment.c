@@ -3,7 +3,8 @@
 
 #include <inttypes.h>
 
-/* A window of the place's pass: of training, or in an evaluation of the source that the lane is reading. */
+/* Whether a place of the cursor is a window of the plan. In an evaluation, the first source's place has the
+ * number of the source that the lane reads instead of a pass. */
 static bool place_fits(const struct plan *plan, const struct cursor *cursor, uint32_t source, uint32_t lane)
 {
 	const struct plan_settings *settings = plan_settings_of(plan);
@@ -45,7 +46,7 @@ int segment_check(const struct fetch *fetch, const struct cursor *cursor, struct
 		return 0;
 	return error_set(err, -EBADMSG,
 			 "the trainer asks for cursor version %u, split %u, segment %" PRIu64
-			 ", window %" PRIu64 " of %u places, which is not a place of this plan",
+			 ", window %" PRIu64 " of %u places, which is not a place in this plan",
 			 cursor->version, cursor->split, cursor->segment, cursor->place[0].window,
 			 cursor->places);
 }

@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-#define SAID_US 100000u
+#define SAID_US 100000u /* shorter waits are not in the log line */
 
-/* Charge the wait until now; `shard` arrived last, NULL = nothing arrived. */
+/* Charges the wait until now to the stages that `shard`, the last to arrive, went through meanwhile; the
+ * rest, or all without a shard, is charged to gathering. */
 static void charge(struct stall *stall, const struct shard *shard, uint64_t now_us)
 {
 	for (int stage = 0; shard && stage < STALL_GATHER; stage++) {
@@ -52,7 +53,7 @@ void stall_has(struct stall *stall, const struct window *window)
 		charge(stall, window->last, clock_us());
 }
 
-/* The shard that has come the least far, of those that the window waits for. */
+/* Returns the shard in the earliest stage, of those that the window waits for. */
 static const struct shard *laggard(const struct window *window, bool has_cache)
 {
 	const struct shard *found = NULL;
@@ -98,7 +99,7 @@ void stall_show(const struct stall *stall, bool has_cache, struct status_fetchd 
 	status->stalled = stall->waits ? (uint32_t)stage + 1 : 0;
 	(void)snprintf(status->stalled_key, sizeof(status->stalled_key), "%.*s",
 		       (int)sizeof(status->stalled_key) - 1, stall->waits && shard ? shard->plan.key : "");
-	/* So far: the rest is charged when the wait ends. */
+	/* A wait that goes on is charged for real when it ends. */
 	if (stall->waits)
 		status->stalled_us[stage] += clock_us() - stall->since_us;
 }

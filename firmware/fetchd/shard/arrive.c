@@ -9,7 +9,8 @@
 #define WORKERS_MAX         3u
 #define RECORDS_FIRST_BYTES (1024 * sizeof(struct record))
 
-/* Bytes of a shard up to `end`; [hot, end) has just been copied from `data`. */
+/* The bytes of a part that have arrived, up to `end`. Bytes [hot, end) have just been copied from `data` and
+ * are in the processor's caches there; bytes_at() prefers them. */
 struct there {
 	const struct shard *shard;
 	const uint8_t *data;
@@ -35,7 +36,7 @@ static bool add(struct arrival *arrival, uint64_t offset, uint64_t bytes)
 	return true;
 }
 
-/* Find the start of the run. False: not found yet. */
+/* Finds the start of the run. False: not found yet. */
 static bool seek(struct arrival *arrival, const struct there *there)
 {
 	uint64_t length;
@@ -55,7 +56,7 @@ static bool seek(struct arrival *arrival, const struct there *there)
 	return false;
 }
 
-/* Add one record, if all of its bytes are there. */
+/* Adds one record, if all of its bytes are there. */
 static bool add_next(struct arrival *arrival, const struct there *there)
 {
 	uint64_t left = there->end - arrival->at, length;
@@ -87,7 +88,8 @@ static void begin(struct arrival *arrival, uint64_t offset)
 	arrival->over = false;
 }
 
-/* A request that starts over delivers its bytes from 0 again. */
+/* The store's callback: bytes [from, from + bytes) of the request are there. A request that is retried
+ * delivers its bytes from 0 again, and the run starts anew. */
 static void arrived(struct store_request *request, uint64_t from, const void *data, uint64_t bytes)
 {
 	struct shard *shard = request->context;
@@ -109,7 +111,8 @@ bool arrival_pays(uint32_t workers, bool filtered)
 	return workers <= WORKERS_MAX && !filtered;
 }
 
-/* Compressed shards are inflated first; where memory is short there is none for a second index. */
+/* Records of a compressed shard are only visible after inflating. A group that is not roomy has no memory for
+ * a second index. */
 static bool is_indexable(const struct shard *shard)
 {
 	const char *end = strrchr(shard->plan.key, '.');

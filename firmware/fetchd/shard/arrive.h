@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of a plain shard are checked and indexed as their bytes arrive.
+ * Checks and indexes the records of a plain shard while its bytes arrive.
  *
- * Why: the bytes then lie in the processor's caches; reading them from memory again costs twice as much.
+ * Why: the bytes are then in the processor's caches; to read them from memory later costs twice as much.
  *
- * How: a part begins in the middle of a record. The first offset in the part at which a record's length has
- * its CRC starts a run. The run counts only when the decoder, which walks the shard from its beginning, finds
- * a record that begins at exactly this offset (arrival_at). Anything wrong ends the run and is judged by the
- * decoder. The index is therefore the same with and without this file.
+ * How: parts of a shard arrive in any order, and a part begins in the middle of a record. The first offset in
+ * the part at which 12 bytes look like the header of a record (the length has its CRC) starts a run of
+ * records. That may be a coincidence, or data that holds a TFRecord file. So the run counts only when the
+ * decoder, which walks the shard from its beginning, finds that a record begins at exactly this offset
+ * (arrival_at). A fault ends the run and is judged by the decoder. The index is therefore the same with and
+ * without this file.
  *
  * The network thread owns the arrivals until it hands the shard over to the workers.
  */
@@ -15,13 +17,13 @@
 
 #include "fetchd/shard/shard.h"
 
-/* Whether this pays in a process: not where a filter looks at each record, nor with many workers, as then the
- * network thread is the bottleneck and not CPU time. */
+/* Whether it pays to index on arrival. Not with a filter, which must look at each record, nor with many
+ * workers: the network thread is then the bottleneck. */
 bool arrival_pays(uint32_t workers, bool filtered);
 
-/* Call before the request of a part is submitted. `index`: of arrival_pays(). */
+/* Prepares a part before its request is submitted. `index`: the result of arrival_pays(). */
 void arrival_expect(struct shard *shard, uint64_t part, bool index);
 
-/* The run that begins at this offset of the shard's plain bytes, or NULL. Offsets rise from call to call;
- * *part is 0 at first and belongs to the function afterwards. */
+/* Returns the run that begins at this offset of the shard's plain bytes, or NULL. Offsets rise from call to
+ * call; *part is 0 before the first call and is changed by this function only. */
 const struct arrival *arrival_at(const struct shard *shard, uint64_t offset, uint64_t *part);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define POLL_MS           1000
-#define CONNECTIONS_LEAST 8u /* a store starts with so many */
+#define CONNECTIONS_LEAST 8u /* connections that a store starts with */
 #define CONNECTION_PARTS  2u
 #define PART_LEAST_BYTES  (UINT64_C(1) << 20)
 #define REQUESTS_MAX      4096u /* reserved at the start: 200 MB of addresses */
@@ -33,7 +33,8 @@ static void give_up_parts(struct shard *shard, const struct shard *failed)
 		shard->parts_left -= store_cancel(shard->source->store, &shard->part[i]);
 }
 
-/* Give up all shards of the failed shard's window: they would go on asking a store that is gone. */
+/* Gives up all shards of the failed shard's window: their requests would go on trying a store that is gone.
+ */
 static void give_up_window(struct queue *flying, const struct shard *failed)
 {
 	struct queue others = { 0 };
@@ -50,7 +51,7 @@ static void give_up_window(struct queue *flying, const struct shard *failed)
 	*flying = others;
 }
 
-/* Settle a part; the last part sends the shard to the workers, good or bad. */
+/* Settles a part; the last part sends the shard to the workers, good or bad. */
 static void part_done(struct queue *flying, struct store_request *part, const struct error *err)
 {
 	struct shard *shard = part->context;
@@ -70,7 +71,7 @@ static void part_done(struct queue *flying, struct store_request *part, const st
 	work_add_shard(shard->source->fetch, shard);
 }
 
-/* The size of a part: network.h says why. */
+/* Returns the size of a part: network.h says why. */
 static uint64_t part_bytes_of(const struct fetch *fetch, uint64_t shard_bytes, uint64_t shards,
 			      uint64_t at_once)
 {
@@ -110,7 +111,7 @@ uint32_t network_requests(const struct fetch *fetch, uint64_t windows)
 	return shards + cut < REQUESTS_MAX ? (uint32_t)(shards + cut) : REQUESTS_MAX;
 }
 
-/* Submit all parts of a shard; the store decides how many of them are in flight. */
+/* Submits all parts of a shard; the store decides how many of them are in flight. */
 static void submit(struct source *source, struct queue *flying, struct shard *shard)
 {
 	uint64_t bytes = shard->plan.bytes;
@@ -123,7 +124,7 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		work_add_shard(shard->source->fetch, shard);
 		return;
 	}
-	if (parts > shard->parts_max) { /* a changed object, larger than any of the plan */
+	if (parts > shard->parts_max) { /* a changed object, larger than any object of the plan */
 		part_bytes = (bytes + shard->parts_max - 1) / shard->parts_max;
 		parts = parts_of(bytes, part_bytes);
 	}
@@ -164,7 +165,7 @@ static void give_up_all(struct source *source, struct queue *flying)
 		give_up(shard);
 }
 
-/* Pop the next shard to fetch, or NULL. Returns whether all loads are to be given up. */
+/* Pops the next shard to fetch, or NULL. Returns whether all loads are to be given up. */
 static bool pop_shard(struct source *source, struct shard **ret_shard)
 {
 	struct fetch *fetch = source->fetch;
@@ -194,7 +195,7 @@ static void start_shards(struct source *source, struct queue *flying)
 
 /* ---- What the store counted ---- */
 
-/* Publish the counters; log them when nothing is in flight, which is about once a window. */
+/* Publishes the counters; logs them when nothing is in flight, which is about once per window. */
 static void report(struct source *source, bool idle, struct store_counters *last)
 {
 	struct store_counters counters = store_counters_of(source->store);
@@ -222,7 +223,7 @@ static void report(struct source *source, bool idle, struct store_counters *last
 	*last = counters;
 }
 
-/* Note how far each shard's first unfinished part is, for the status page and the stall accounts. */
+/* Notes how far each shard's first unfinished part is, for the status page and the account of waits. */
 static void note_slow(const struct queue *flying)
 {
 	for (struct shard *shard = flying->first; shard; shard = shard->next)

@@ -111,8 +111,8 @@ void shard_expect(struct shard *shard, const struct shard_sizes *sizes)
 	}
 }
 
-/* An eighth more than the shard needs: the next shards are about as large and then fit without another
- * allocation. */
+/* Returns the size for the buffer of the stored bytes. A roomy buffer that must be allocated gets an eighth
+ * more: the next shards are about as large and then fit without another allocation. */
 static uint64_t raw_bytes(const struct shard *shard, bool roomy)
 {
 	uint64_t bytes = shard->plan.bytes, held = shard->raw.output.capacity;
@@ -176,7 +176,7 @@ void shard_drop(struct shard *shard)
 		buffer_drop(&shard->arrival[i].index);
 }
 
-/* ---- Notes: relaxed, each is a figure that guards nothing else ---- */
+/* ---- Notes: relaxed, as each note is a figure that guards nothing else ---- */
 
 void shard_leaves(struct shard *shard, enum stall_stage stage)
 {
@@ -191,7 +191,7 @@ void shard_forgets(struct shard *shard)
 
 void shard_notes_request(struct shard *shard, const struct http_times *times)
 {
-	/* The newest attempt's start, where an attempt before it failed. */
+	/* Start of the newest attempt, where an earlier attempt failed; else 0. */
 	const uint64_t retried_us = times->sent_us > times->first_us ? times->sent_us : 0;
 
 	atomic_store_explicit(&shard->left_us[STALL_QUEUE], times->first_us, memory_order_relaxed);
@@ -200,7 +200,6 @@ void shard_notes_request(struct shard *shard, const struct http_times *times)
 	atomic_store_explicit(&shard->left_us[STALL_FIRST_BYTE], times->answered_us, memory_order_relaxed);
 }
 
-/* The stage after the last stage that the shard left. */
 enum stall_stage shard_stage(const struct shard *shard, bool has_cache)
 {
 	int stage = STALL_STAGES - 1;

@@ -46,44 +46,44 @@
 #include "fetchd/memory/buffer.h"
 
 struct record {
-	uint64_t offset; /* of the data in the shard's plain bytes */
+	uint64_t offset; /* where the data begins in the shard's plain bytes */
 	uint32_t bytes;
-	bool bad; /* the data CRC is wrong, or no filter can be applied: its row stays empty */
+	bool bad; /* the data CRC is wrong, or the filter cannot judge the record: the row stays empty */
 };
 
-/* Records of one part that were indexed as its bytes arrived: [first, at) of the shard are whole good
- * records. */
+/* Records of one part that were indexed as its bytes arrived (arrive.h): bytes [first, at) of the shard are
+ * complete good records. */
 struct arrival {
 	struct buffer index;
 	struct record *record; /* in `index` */
 	uint64_t records;
 	uint64_t begin, end; /* bytes of the shard that arrived in this part */
 	uint64_t first, at;  /* ARRIVAL_NOWHERE: no start of a record was found before `at` */
-	bool over;           /* index no further */
+	bool over;           /* do not index the part any further */
 };
 #define ARRIVAL_NOWHERE UINT64_MAX
 
-/* What the shards of one window have in common. */
+/* State that the shards of one window share. */
 struct group {
 	enum split split;
 	uint64_t shards;
 	uint64_t bytes;   /* stored, inflated and index bytes of these shards so far: at most budget->max */
 	uint64_t caching; /* shards that the cache writes from this window's buffers */
-	bool roomy;       /* buffers may be larger than what is stored */
+	bool roomy;       /* the budget allows buffers that are larger than the stored bytes */
 };
 
 struct source;
 struct window;
 
-/* Buffers stay with a shard from object to object. */
+/* A shard holds one object of the plan after the other, in the same buffers. */
 struct shard {
 	struct window *window; /* for window_settle() */
 	struct group *group;
 	struct source *source;
 	struct plan_shard plan;
 	struct store_pin pin;
-	struct buffer raw, inflated, index; /* bytes as fetched; inflated; of the records' index */
-	struct cache_view view;             /* of the file in the cache; zeroed = none */
+	struct buffer raw, inflated, index; /* bytes as fetched; inflated bytes; index of the records */
+	struct cache_view view;             /* mapping of the file in the cache; zeroed = none */
 	bool cached;                        /* the bytes come from the cache */
 	const uint8_t *stored;              /* bytes as the store has them: in `raw` or `view` */
 	const uint8_t *plain;               /* stored or inflated bytes */
@@ -91,17 +91,17 @@ struct shard {
 	struct record *record; /* in `index` */
 	uint64_t records;
 	struct store_request *part;                        /* parts_max of them */
-	struct arrival *arrival;                           /* of each part */
-	uint64_t parts_max, parts_used, parts, parts_left; /* used: the most parts in use so far */
+	struct arrival *arrival;                           /* one per part */
+	uint64_t parts_max, parts_used, parts, parts_left; /* parts_used: most parts of any object so far */
 	bool fetched_again;
-	bool repinned;    /* the object changed since the plan: pin and plan.bytes are those of the new one */
-	char sha256[65];  /* that the changed object must have, by the manifest; "" = not known */
+	bool repinned;    /* the object changed since the plan: pin and plan.bytes are the new object's */
+	char sha256[65];  /* SHA-256 that the changed object must have, by the manifest; "" = not known */
 	bool lost;        /* bad_record = "skip": a bad length or broken stream hides the rest ... */
 	uint64_t lost_at; /* ... from this plain byte on */
 	struct error err; /* code 0 = good */
 	uint64_t bad_offset;
 	atomic_uint_fast64_t left_us[STALL_STAGES]; /* clock_us() at which it left each stage; 0 = not yet */
-	struct shard *next;                         /* in its queue */
+	struct shard *next;                         /* next shard in the queue */
 };
 
 /* ---- Queues: first in, first out, without a lock of their own ---- */
@@ -113,49 +113,50 @@ struct queue {
 void queue_append(struct queue *queue, struct shard *shard);
 /* Returns NULL when empty. */
 struct shard *queue_pop(struct queue *queue);
-/* O(shards before it). */
+/* Removes a shard from anywhere in the queue, O(shards before it). */
 void queue_remove(struct queue *queue, struct shard *shard);
 
 /* ---- Memory: called by whoever has the shard ---- */
 
-/* A zeroed shard gets its arrays for `parts` requests. Errors: -ENOMEM. */
+/* Allocates the arrays of a zeroed shard, for `parts` requests. Errors: -ENOMEM. */
 MUST_CHECK int shard_init(struct shard *shard, struct budget *budget, uint64_t parts, struct error *err);
 
-/* From now on the shard is this object of the plan. Buffers keep their memory. */
+/* Makes the shard this object of the plan. Buffers keep their memory. */
 void shard_begin(struct shard *shard, const struct plan_shard *plan, struct source *source);
 
-/* The same object once more, after its load failed, with empty buffers. */
+/* Begins the same object once more after its load failed, with empty buffers. */
 void shard_begin_again(struct shard *shard);
 
-/* The largest memory of each buffer, over any number of shards. */
+/* The largest memory of each buffer, over any number of shards; shard_measure() adds one shard. */
 struct shard_sizes {
 	uint64_t raw, inflated, index, arrival, parts;
 };
 void shard_measure(const struct shard *shard, struct shard_sizes *sizes);
 
-/* Allocate memory of these sizes for later, outside the account. */
+/* Allocates memory of these sizes for later, outside the account. */
 void shard_expect(struct shard *shard, const struct shard_sizes *sizes);
 
-/* Bytes on the account once the stored bytes have a buffer. */
+/* Returns the bytes on the account once the stored bytes have a buffer. */
 uint64_t shard_bytes(const struct shard *shard, bool roomy);
 
-/* A buffer for the stored bytes. Errors: those of buffer_grow(), naming the key. */
+/* Gets a buffer for the stored bytes. Errors: those of buffer_grow(), naming the key. */
 MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
-/* shard_reserve() without waiting for a full disk. */
+/* shard_reserve() without the wait on a full disk. */
 MUST_CHECK int shard_try_reserve(struct shard *shard, struct error *err);
-/* Memory for the stored bytes in case that the cache lacks the object. */
+/* Allocates memory for the stored bytes, in case the cache lacks the object. */
 void shard_expect_raw(struct shard *shard);
-/* The stored bytes' buffer rests. */
+/* Lets the buffer of the stored bytes rest. */
 void shard_release(struct shard *shard);
-/* Hand the stored bytes over; the shard goes on with `spare`. */
+/* Hands the stored bytes over to the caller; the shard goes on with `spare`. */
 struct buffer shard_take_raw(struct shard *shard, struct buffer spare);
-/* Free all buffers. */
+/* Frees all buffers. */
 void shard_drop(struct shard *shard);
 
 /* ---- Notes of when it left which stage: any thread that has the shard ---- */
 
+/* Notes that the shard leaves a stage now; the stages of a request; that the shard begins anew. */
 void shard_leaves(struct shard *shard, enum stall_stage stage);
 void shard_notes_request(struct shard *shard, const struct http_times *times);
 void shard_forgets(struct shard *shard);
-/* The stage that the shard is in; any thread. */
+/* Returns the stage that the shard is in: the one after the last stage that it left. Any thread. */
 enum stall_stage shard_stage(const struct shard *shard, bool has_cache);

@@ -53,8 +53,8 @@ void work_pop(struct work *work, struct span *ret_span, struct shard **ret_shard
 void work_set_workers(struct work *work, uint32_t workers)
 {
 	work->workers = workers;
-	/* Everyone: a worker that has to rest must not sleep on `ready`, where it would swallow a signal that
-	 * another worker waits for. */
+	/* Wake all workers: a worker that has to rest must not sleep on `ready`, where it would swallow a
+	 * signal meant for a worker that works. */
 	(void)pthread_cond_broadcast(&work->ready);
 	(void)pthread_cond_broadcast(&work->rested);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the workers have to do: spans of rows, and shards. Spans come first: they feed the ring, the next
- * window can wait.
+ * The workers' queue: spans of rows, and shards. Spans come first: they feed the ring, while shards are for
+ * later windows.
  *
- * Order: work_init() -> (work_add_span -> work_tell, work_add_shard, work_pop)*. All of it under fetch->lock.
- * The queue of spans has a fixed length, FETCH_SPANS_MAX; nothing allocates.
+ * Order: work_init() -> (work_add_span -> work_tell, work_add_shard, work_pop)*. All calls under fetch->lock,
+ * except work_add_shard(), which takes the lock. The queue of spans has a fixed length, FETCH_SPANS_MAX;
+ * nothing allocates.
  *
  * Why wake-ups are batched (work_tell): a worker that is woken while the producer holds the lock would only
  * block on the lock.
@@ -47,17 +48,17 @@ struct work {
 
 void work_init(struct work *work);
 
-/* All bytes of the shard are there, or its error is: queue it. Takes the lock. */
+/* Queues a shard that has all of its bytes, or an error. Takes the lock. */
 void work_add_shard(struct fetch *fetch, struct shard *shard);
 
 bool work_is_full(const struct work *work);
-/* Queue a span; not when full. Nobody is woken before work_tell(). */
+/* Queues a span; not when full. No worker is woken before work_tell(). */
 void work_add_span(struct work *work, const struct span *span);
 void work_tell(struct work *work);
 
 bool work_is_empty(const struct work *work);
-/* The next span (*ret_shard is NULL then), or else the next shard; not when empty. */
+/* Pops the next span (*ret_shard is NULL then), or else the next shard; not when empty. */
 void work_pop(struct work *work, struct span *ret_span, struct shard **ret_shard);
 
-/* From now on so many threads work. */
+/* Sets the number of threads that work; the others rest. */
 void work_set_workers(struct work *work, uint32_t workers);

@@ -23,14 +23,15 @@ static bool is_at_work(const struct window *window)
 	return window->state == WINDOW_LOADING || window->spans > 0;
 }
 
-/* Nobody works on the window, and the cache's writer does without its bytes. */
+/* Whether the window can be loaded anew: no thread works on it, and the cache's writer does not need its
+ * bytes. */
 static bool is_free(const struct fetch *fetch, struct window *window)
 {
 	return !is_at_work(window) &&
 	       (!fetch->cache || writer_releases(&fetch->cache->writer, &window->group));
 }
 
-/* Free, and none of the wanted windows. */
+/* Whether the window is free, and is none of the wanted windows. */
 static bool is_of_no_use(const struct fetch *fetch, struct window *window, const struct wanted *wanted)
 {
 	for (unsigned i = 0; i < wanted->count; i++)
@@ -51,7 +52,7 @@ static struct window *free_window(const struct fetch *fetch, struct stream *stre
 	return NULL;
 }
 
-/* After windows->ahead shrank: windows above it give their memory back, one after the other. */
+/* Frees the memory of windows that are too many since windows->ahead became smaller. */
 static void give_back(const struct fetch *fetch, struct stream *stream, const struct wanted *wanted)
 {
 	while (stream->windows > 1 + fetch->windows->ahead) {
@@ -64,14 +65,16 @@ static void give_back(const struct fetch *fetch, struct stream *stream, const st
 	}
 }
 
-/* Load what is missing of a window that failed. An eager window keeps the shards that have arrived. */
+/* Loads a window once more that failed. Of an eager window, whose rows may be in the ring already, only the
+ * shards that have not arrived. */
 static int load_missing(struct fetch *fetch, struct window *window, struct error *err)
 {
 	window->ahead = false;
 	return window->eager ? window_load_rest(window, err) : window_load(fetch, window, window->id, err);
 }
 
-/* The disk is full: drop the stream's other windows, then load the one that rows are taken from. */
+/* The disk is full: drops the stream's other windows, then loads the window that rows are needed from. Waits,
+ * by returning 0, until no thread works on them. */
 static int load_alone(struct fetch *fetch, struct stream *stream, struct window *window, struct error *err)
 {
 	int r;
@@ -88,7 +91,8 @@ static int load_alone(struct fetch *fetch, struct stream *stream, struct window 
 	return r;
 }
 
-/* The window failed when nobody needed it. Rows are taken from it now: what made it fail may be over. */
+/* Loads a window once more that failed while it was read ahead: its rows are needed now, and the error may be
+ * over. */
 static int load_again(struct fetch *fetch, struct window *window, struct error *err)
 {
 	if (!is_free(fetch, window))
@@ -97,8 +101,9 @@ static int load_again(struct fetch *fetch, struct window *window, struct error *
 	return load_missing(fetch, window, err);
 }
 
-/* The first window that has arrived tells how large the others will be. All windows that may be read ahead
- * later are allocated now, so that nothing allocates in mid-run; they use no memory until they are loaded. */
+/* Allocates, once, all windows that may be read ahead later, so that nothing allocates in the middle of the
+ * run. The first window that has arrived tells how large they will be. They use no memory until they are
+ * loaded. */
 static int expect(struct fetch *fetch, struct stream *stream, struct error *err)
 {
 	const struct window *like = NULL;
@@ -121,6 +126,7 @@ static int expect(struct fetch *fetch, struct stream *stream, struct error *err)
 	return 0;
 }
 
+/* Starts to load the wanted windows of a stream, the most urgent first, while there is a free window. */
 static int load(struct fetch *fetch, struct stream *stream, const struct cursor *cursor, struct error *err)
 {
 	struct wanted wanted;
@@ -181,7 +187,7 @@ uint32_t streams_ahead_max(const struct fetch *fetch, const char **ret_reason)
 		 fit = largest ? fetch->budget.max / largest / fetch->streams->count : 0,
 		 most = AHEAD_MAX + 1;
 
-	*ret_reason = "that is the most";
+	*ret_reason = "more are never read ahead";
 	if (windows < most) {
 		*ret_reason = "a pass has no more windows";
 		most = windows;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/windows/wanted.h"
 
-/* The window of training that gives the next record. False: the stream's part of the segment is over, which
- * happens to the first source only; the others begin their next pass. */
+/* Finds the window of training that gives the next record. False: the stream's part of the segment is over,
+ * which happens to the first source only; other sources begin their next pass. */
 static bool in_training(const struct cursor *cursor, const struct stream *stream, struct window_id *ret_id)
 {
 	const struct cursor_place *at = &cursor->place[stream->place];
@@ -14,8 +14,8 @@ static bool in_training(const struct cursor *cursor, const struct stream *stream
 	return !over || stream->source > 0;
 }
 
-/* An evaluation reads the sources of a lane one after the other. The place of the first source says in `pass`
- * which source it is reading. */
+/* Finds the window of an evaluation that gives the stream's next record. An evaluation reads the sources of a
+ * lane one after the other; `pass` of the first source's place is the number of the source that it reads. */
 static bool in_evaluation(const struct cursor *cursor, const struct stream *stream, struct window_id *ret_id)
 {
 	const struct cursor_place *at = &cursor->place[stream->lane];
@@ -26,7 +26,7 @@ static bool in_evaluation(const struct cursor *cursor, const struct stream *stre
 	return at->pass <= stream->source && ret_id->window < stream->pass_windows[ret_id->split];
 }
 
-/* The stream's first window after the cursor's segment. False at the end of the run. */
+/* Finds the stream's first window after the cursor's segment. False: the end of the run. */
 static bool after_segment(const struct plan *plan, const struct cursor *cursor, const struct stream *stream,
 			  struct window_id *ret_id)
 {
@@ -43,7 +43,7 @@ static bool after_segment(const struct plan *plan, const struct cursor *cursor, 
 	return false;
 }
 
-/* The window after *id. False at the end of the run. */
+/* Moves *id to the window after it. False: the end of the run. */
 static bool next(const struct plan *plan, const struct cursor *cursor, const struct stream *stream,
 		 struct window_id *id)
 {

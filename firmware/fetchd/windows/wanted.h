@@ -2,9 +2,9 @@
 /*
  * Which windows a stream needs at a cursor: pure functions of the plan and the cursor.
  *
- * The first window is the one that rows are taken from. The second is the one after it, whatever segment it
- * belongs to, so that the end of a segment costs no wait. Further windows are of the same pass only: another
- * pass begins with shards that this pass may be about to write into the cache.
+ * The first wanted window is the one that gives rows now, or will next. The second is the window after it, of
+ * whatever segment, so that the end of a segment costs no wait. Further windows are of the same pass only:
+ * the next pass begins with shards that this pass may still have to write into the cache.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct wanted {
 	bool in_use; /* rows are taken from id[0] now, not only later in the segment or after it */
 };
 
-/* `ahead`: upper bound of windows after the first. Writes id[0 .. count) and the other members alone: it runs
- * at each step of the producer. */
+/* Computes the wanted windows; `ahead`: upper bound of windows after the first. Of id[], only [0 .. count) is
+ * written, as the function runs at each step of the producer. */
 void windows_wanted(const struct plan *plan, const struct cursor *cursor, const struct stream *stream,
 		    uint32_t ahead, struct wanted *ret_wanted);

@@ -25,7 +25,7 @@ static struct plan_shard shard_at(const struct fetch *fetch, const struct window
 	return plan_shard(fetch->plan, window->source, window->id.split, position);
 }
 
-/* The last window of a pass may have fewer shards than the others. */
+/* Returns the number of shards of a window; the last window of a pass may have fewer than the others. */
 static uint64_t shards_of(const struct fetch *fetch, const struct window *window)
 {
 	const struct plan_settings *settings = fetch->settings;
@@ -38,7 +38,7 @@ static uint64_t shards_of(const struct fetch *fetch, const struct window *window
 
 /* ---- Memory ---- */
 
-/* The arrays of a window, once: for the largest window that there may be. */
+/* Allocates the arrays of a window, once: for the largest window that there may be. */
 static int allocate(struct fetch *fetch, struct window *window, struct error *err)
 {
 	uint64_t shards = fetch->settings->window_shards, parts;
@@ -74,7 +74,7 @@ int window_expect(struct fetch *fetch, struct window *window, const struct windo
 	return r;
 }
 
-/* Bytes on the account once the stored bytes of every shard have a buffer. */
+/* Returns the bytes on the account once the stored bytes of every shard have a buffer. */
 static uint64_t bytes_of(const struct window *window, bool roomy)
 {
 	uint64_t bytes = 0;
@@ -111,6 +111,7 @@ void window_drop(const struct fetch *fetch, struct window *window)
 
 /* ---- Loading ---- */
 
+/* Whether the shard's records are part of the window already. */
 static bool is_taken(const struct window *window, uint64_t k)
 {
 	for (uint32_t i = 0; i < window->arrived; i++)
@@ -119,8 +120,8 @@ static bool is_taken(const struct window *window, uint64_t k)
 	return false;
 }
 
-/* Buffers for the stored bytes. A shard that may be in the cache gets its buffer when it is not there, and
- * only the addresses now. A full disk is the shard's error, which matters when its rows are needed. */
+/* Gets buffers for the stored bytes. A shard that may be in the cache gets addresses only; its memory follows
+ * where the cache lacks it. A full disk is the shard's error, which matters only when its rows are needed. */
 static int reserve(struct window *window, struct error *err)
 {
 	for (uint64_t k = 0; k < window->group.shards; k++) {
@@ -149,7 +150,7 @@ static void send_off(struct shard *shard)
 		network_fetch(shard);
 }
 
-/* Load all shards that are not taken. */
+/* Starts to load all shards that are not part of the window yet. */
 static int begin(struct window *window, struct error *err)
 {
 	int r = reserve(window, err);
@@ -204,7 +205,7 @@ int window_load_rest(struct window *window, struct error *err)
 
 /* ---- Arrival ---- */
 
-/* How much a window of this size takes of the budget: streams_ahead_max() divides by it. */
+/* Notes the size of the largest window so far: streams_ahead_max() divides the budget by it. */
 static void measure(struct fetch *fetch, const struct window *window)
 {
 	uint64_t bytes = bytes_of(window, window->group.roomy);

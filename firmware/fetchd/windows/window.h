@@ -8,15 +8,17 @@
  *          |                              '------------ window_load_rest() ------+
  *          '--------------------------- window_drop(), or a new generation -----'
  *
- * A window is ready when each of its shards is indexed or has failed. Rows are taken from it by spans; while
- * window->spans > 0 it must not be loaded anew.
+ * A window is ready when each of its shards is indexed or has failed. Workers then copy rows out of it by
+ * spans; while window->spans > 0 it must not be loaded anew.
  *
  * Two kinds of failure are not final, and window_load*() is called once more (stream.c):
  *   - the disk was full when the window had to spill: it may fit alone, without the windows ahead of it;
  *   - a window that nobody needed yet failed on a passing error: the error may be over when it is needed.
  *
- * With order.mode "fast" a window of training is eager: rows are taken from the shards that have arrived,
- * without waiting for the others. window->taken is then the order of arrival.
+ * With order.mode "fast" a window of training is eager: shards that have arrived give rows, without waiting
+ * for the others. window->taken is then the order of arrival.
+ *
+ * A crash loses all windows; the cursor says which ones are loaded again.
  *
  * All functions are called with fetch->lock held. No function blocks.
  */
@@ -34,13 +36,13 @@ struct window_id {
 };
 
 struct window {
-	uint32_t source, lane; /* of its stream */
+	uint32_t source, lane; /* the stream's */
 	enum window_state state;
 	struct window_id id;
 	struct group group;
 	struct shard *shard;      /* group.shards of them in use */
 	uint64_t loading;         /* shards not settled yet */
-	const struct shard *last; /* that was settled */
+	const struct shard *last; /* the shard that was settled last */
 	/* Shards whose records can be gathered, and the index in the window of each one's first record: all
 	 * shards at once, or those of an eager window in the order of their arrival. */
 	uint32_t *taken;
@@ -48,11 +50,11 @@ struct window {
 	uint32_t arrived;
 	uint64_t records;
 	const struct shard *failed; /* the first failure of an eager window that is loading; NULL = none */
-	uint64_t lost;              /* shards whose rest is left out */
-	uint64_t spans;             /* handed out and not finished */
+	uint64_t lost;              /* number of shards whose rest is left out */
+	uint64_t spans;             /* spans handed out and not finished */
 	bool eager;
-	bool alone; /* was loaded once more, after the stream's other windows were dropped */
-	bool ahead; /* was not needed yet when it was loaded */
+	bool alone; /* loaded once more, after the stream's other windows were dropped */
+	bool ahead; /* not needed yet when it was loaded */
 };
 
 /* How the windows of all streams share the memory. */
@@ -61,38 +63,38 @@ struct window {
 struct windows {
 	uint32_t streams;
 	uint32_t ahead;         /* windows per stream that are read ahead of the window in use */
-	uint64_t largest_bytes; /* on the account, of the largest window so far */
+	uint64_t largest_bytes; /* bytes on the account of the largest window so far */
 };
 
-/* Start to load. A full disk is the window's failure, not an error. Errors: -ENOMEM. */
+/* Starts to load a window. A full disk is the window's failure, not an error. Errors: -ENOMEM. */
 MUST_CHECK int window_load(struct fetch *fetch, struct window *window, struct window_id id,
 			   struct error *err);
 
-/* Load the shards of an eager window that have not arrived; rows of the others may have been taken.
+/* Loads the shards of an eager window that have not arrived; rows of the others may be in the ring already.
  * Errors: -ENOMEM. */
 MUST_CHECK int window_load_rest(struct window *window, struct error *err);
 
-/* Allocate memory for a window that may be loaded later, for shards as large as those of `like`, outside the
+/* Allocates memory for a window that may be loaded later, for shards as large as those of `like`, outside the
  * account. Errors: -ENOMEM. */
 MUST_CHECK int window_expect(struct fetch *fetch, struct window *window, const struct window *like,
 			     struct error *err);
 
-/* Free the memory. */
+/* Frees the window's memory; the window is idle. */
 void window_drop(const struct fetch *fetch, struct window *window);
 
-/* A shard is indexed, or has failed with shard->err: by a worker. Signals fetch->progress when the producer
- * can go on. */
+/* Notes that a shard is indexed, or has failed with shard->err. A worker calls. Signals fetch->progress when
+ * the producer can go on. */
 void window_settle(struct fetch *fetch, struct shard *shard);
 
-/* Failed for lack of disk, and not loaded alone yet. */
+/* Whether the window failed for lack of disk, and was not loaded alone yet. */
 bool window_lacks_disk(const struct window *window);
-/* Failed while it was read ahead, on an error that may pass. */
+/* Whether the window failed while it was read ahead, on an error that may pass. */
 bool window_failed_ahead(const struct window *window);
-/* Ready, and not to be loaded once more. */
+/* Whether the window is ready, and not to be loaded once more. */
 bool window_is_whole(const struct window *window);
 
-/* The first shard that failed, or a shard that was given up if no other failed; NULL = none. Of a window that
- * is loading: the first failure to arrive. */
+/* Returns the first shard that failed, or a shard that was given up if no other failed; NULL = none. While
+ * the window is loading: the first failure to arrive. */
 const struct shard *window_failure(const struct window *window);
-/* window_failure(); NULL where the window is to be loaded once more. */
+/* Returns window_failure(), or NULL where the window is to be loaded once more. */
 const struct shard *window_final_failure(const struct window *window);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which record of a window stands at which offset of its order. Evaluations take records as they lie;
- * training permutes all records of the window together. An eager window (order.mode "fast") permutes each
- * shard by itself, the shards stand in the order of their arrival.
+ * Which record of a window stands at which offset of the window's order. An evaluation has the records in the
+ * order of the shards. Training permutes all records of the window together. An eager window (order.mode
+ * "fast") permutes each shard by itself; the shards stand in the order of their arrival.
  *
  * Called by workers, without the lock: a window with spans does not change, except that an eager window gets
  * further shards, beyond the span's `arrived`. Cost: window_order() once per span, then O(log shards) per
@@ -29,7 +29,7 @@ struct window_order {
 
 struct window_order window_order(const struct fetch *fetch, const struct span *span);
 
-/* The records at offsets first .. first + count - 1; count <= WINDOW_RECORDS_MAX. */
+/* Finds the records at offsets first .. first + count - 1; count <= WINDOW_RECORDS_MAX. */
 #define WINDOW_RECORDS_MAX ORDER_RUN_MAX
 void window_records(const struct window_order *order, uint64_t first, uint32_t count,
 		    struct window_record *ret_record);

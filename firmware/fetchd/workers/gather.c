@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RING_PARTS 4u /* the producer is told of a quarter of the ring at once */
+#define WAKE_SHARE 4u /* wake the producer after a quarter of the ring's slots */
 
 /* The first faulty row of a span, and the number of faulty rows. */
 struct row_fault {
@@ -35,7 +35,7 @@ static void note(struct row_fault *fault, uint32_t row, struct window_record fro
 			text);
 }
 
-/* One record into row `row`. */
+/* Parses one record into row `row`. */
 static void gather_row(const struct batch_slot *batch, uint32_t row, struct window_record from,
 		       struct row_fault *fault)
 {
@@ -52,7 +52,8 @@ static void gather_row(const struct batch_slot *batch, uint32_t row, struct wind
 		note(fault, row, from, r, err.text);
 }
 
-/* The slot's error is that of its first faulty row, whichever worker finishes first. The lock is held. */
+/* Notes a span's faults in the slot. The slot's error is that of its first faulty row, in whatever order the
+ * workers finish. The lock is held. */
 static void note_fault(const struct fetch *fetch, struct pending *pending, const struct row_fault *fault)
 {
 	if (fault->skipped == 0)
@@ -87,8 +88,8 @@ static void gather_rows(struct fetch *fetch, const struct span *span, const stru
 	}
 }
 
-/* The last rows of a sealed slot are in: pack its ragged columns, as one more span, so that the producer
- * waits for it. The lock is held, but released meanwhile. */
+/* Packs the ragged columns of a sealed slot whose rows are all filled. Counts as one more span, so that the
+ * producer waits for it. The lock is held, but released meanwhile. */
 static void pack_slot(struct fetch *fetch, struct pending *pending, const struct batch_slot *batch)
 {
 	uint32_t rows = pending->rows;
@@ -106,7 +107,7 @@ static void pack_slot(struct fetch *fetch, struct pending *pending, const struct
 static bool producer_is_told(struct fetch *fetch, const struct pending *pending)
 {
 	fetch->work->whole += pending->spans == 0;
-	if (fetch->work->spans > 0 && fetch->work->whole < fetch->run.config.ring.slots / RING_PARTS)
+	if (fetch->work->spans > 0 && fetch->work->whole < fetch->run.config.ring.slots / WAKE_SHARE)
 		return false;
 	fetch->work->whole = 0;
 	return true;

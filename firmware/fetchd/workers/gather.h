@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of a span into the columns of their slot: the hot path, per record.
+ * Parses the records of a span into the columns of their slot: the hot path, per record.
  *
- * Why in runs of WINDOW_RECORDS_MAX: the records of a shuffled window lie anywhere in memory. First the
- * positions of a run are computed together, then each record is prefetched while the one before it is
- * parsed.
+ * Why in runs of WINDOW_RECORDS_MAX: the records of a shuffled window lie anywhere in memory, so each one
+ * would be a wait for memory. First the positions of a run are computed together, then each record is
+ * prefetched while the one before it is parsed.
  */
 #pragma once
 
@@ -12,6 +12,6 @@
 #include "fetchd/shard/work.h"
 #include "fetchd/workers/pending.h"
 
-/* A worker calls, without the lock. A bad record leaves its row empty; pending->err is that of the slot's
- * first bad row, whichever worker finds it. Signals fetch->progress. */
+/* Fills the rows of a span. A worker calls, without the lock. A bad record leaves its row empty; pending->err
+ * is that of the slot's first bad row, whichever worker finds it. Signals fetch->progress. */
 void gather_span(struct fetch *fetch, const struct span *span);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The list of a slot, or `unplaced` without a slot; NULL = the policy is to stop. */
+/* Returns the list of a slot, or `unplaced` without a slot; NULL = fetch.bad_record is "stop". */
 static struct ring_quarantine *page_of(struct fetch *fetch, struct pending *pending,
 				       struct ring_quarantine *unplaced)
 {

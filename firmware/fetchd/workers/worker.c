@@ -12,12 +12,13 @@
 
 #define SHARD_LEASE_S 900u /* for the largest shard on a slow core */
 
-/* Put the shard's bytes on its window's account, and see whether the window still fits. The lock is held. */
+/* Adds the shard's bytes to its window's account; a window that no longer fits is the shard's error. The lock
+ * is held. */
 static void account(const struct fetch *fetch, struct shard *shard)
 {
 	struct group *group = shard->group;
 
-	/* A shard that failed for lack of disk counts when it is loaded once more. */
+	/* A shard that failed for lack of disk is counted when it is loaded once more. */
 	if (buffer_lacks_disk(shard->err.code))
 		return;
 	group->bytes += shard->records * sizeof(*shard->record);
@@ -27,7 +28,7 @@ static void account(const struct fetch *fetch, struct shard *shard)
 		(void)index_too_large(fetch, shard, &shard->err);
 }
 
-/* The lock is held. */
+/* Settles a shard that is not fetched once more. The lock is held. */
 static void settle(struct fetch *fetch, struct shard *shard, enum verdict verdict)
 {
 	if (verdict == VERDICT_SKIP) {
@@ -56,7 +57,7 @@ static void work_on_shard(struct fetch *fetch, struct inflater *inflater, struct
 	(void)pthread_mutex_unlock(&fetch->lock);
 }
 
-/* Wait until this worker, number `mine`, may work and there is work; then pop it. */
+/* Waits until this worker, number `mine`, may work and there is work; then pops it. */
 static void next_work(struct fetch *fetch, struct alive_worker *worker, uint32_t mine, struct span *ret_span,
 		      struct shard **ret_shard)
 {
@@ -73,7 +74,8 @@ static void next_work(struct fetch *fetch, struct alive_worker *worker, uint32_t
 	(void)pthread_mutex_unlock(&fetch->lock);
 }
 
-/* At the start, not at the first compressed shard: nothing asks the allocator later. */
+/* Opened at the start and not at the first compressed shard, so that nothing allocates in the middle of the
+ * run. */
 static struct inflater *open_inflater(void)
 {
 	struct inflater *inflater;
