@@ -4,11 +4,11 @@
  *
  *     main.c, verb_list.c   the table of verbs; which verb, which boxes
  *     verbs/                one file a verb: its row of the table, and what the verb does
- *     client/               boxes: the control client (drivers/control) for the boxes of --host, calls,
- * results trained/              a trained model, records for it, and its answers prep/                 `kiln
- * prep`: labelled texts and images to shards in a store manual/               kiln(1) and the shell
- * completions, made from the table of verbs base/                 rows, arguments, help, messages, exit
- * codes, formats
+ *     client/               boxes: the client of drivers/control for those of --host, calls, results
+ *     trained/              a trained model, records for it, and its answers
+ *     prep/                 `kiln prep`: labelled texts and images to shards in a store
+ *     manual/               kiln(1) and the completions of shells, made from the table of verbs
+ *     base/                 rows, arguments, help, messages, exit codes, formats
  *
  * Each folder calls only those below it. One process, one thread, but for prep/
  * (threads that make shards) and `--host` with several boxes (a child process each). Nothing here holds state
