@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kiln`, the command line. From the top:
+ * `kiln`, the command line. Folders and files from the top; each one calls only those below it:
  *
- *     main.c, verb_list.c   the table of verbs; which verb, which boxes
- *     verbs/                one file a verb: its row of the table, and what the verb does
- *     client/               boxes: the client of drivers/control for those of --host, calls, results
- *     trained/              a trained model, records for it, and its answers
+ *     main.c, verb_list.c   the table of verbs; selects the verb and the boxes
+ *     verbs/                one file for each verb: the row in the table, and the code of the verb
+ *     client/               boxes: the control client (drivers/control), the boxes of --host, calls, results
+ *     trained/              a trained model, the records that it reads, and its answers
  *     prep/                 `kiln prep`: labelled texts and images to shards in a store
- *     manual/               kiln(1) and the completions of shells, made from the table of verbs
- *     base/                 rows, arguments, help, messages, exit codes, formats
+ *     manual/               kiln(1) and the shell completions, printed from the table of verbs
+ *     base/                 table rows, arguments, help, messages, exit codes, number formats
  *
- * Each folder calls only those below it. One process, one thread, but for prep/
- * (threads that make shards) and `--host` with several boxes (a child process each). Nothing here holds state
- * that a crash could lose: a box does its own work, and `kiln prep` that was killed is run again.
+ * One process with one thread, except that prep/ makes shards in several threads, and `--host` with several
+ * boxes starts a child process for each box. `kiln` has no state that a crash could lose: requests are
+ * carried out by the box, and a `kiln prep` that was killed is simply run again.
  */
 #include "cli/base/dispatch.h"
 #include "cli/base/help.h"
@@ -52,7 +52,7 @@ static int run(int argc, char **argv)
 	return CLI_USAGE;
 }
 
-/* Output that was lost, on a full disk for example, is an error. */
+/* Fail where the output could not be written, on a full disk for example. */
 int main(int argc, char **argv)
 {
 	int r;

@@ -3,5 +3,5 @@
 
 #include "cli/base/verb.h"
 
-/* All verbs in the order of `kiln --help`; NULL ends. */
+/* All verbs in the order of `kiln --help`, NULL-terminated. */
 extern const struct verb *const verb_list[];

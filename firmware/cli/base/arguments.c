@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define CODE_FIRST 256 /* code of the first option, above all characters */
+#define CODE_FIRST 256 /* code of option 0 for getopt_long(): larger than the code of any character */
 #define CODE_HELP  255
 
 /* ---- One value ---- */
@@ -71,7 +71,7 @@ static int check_operands(const char *name, const struct arguments *arguments)
 		       : cli_usage(name, "\"%s\" is not expected here", arguments->operand[i]);
 }
 
-/* Returns the rows of getopt_long() for a verb; their names are the table's. */
+/* Fills the rows of getopt_long() for a verb. The rows point to the names in the table of verbs. */
 static void fill_rows(const struct verb *verb, struct option rows[static VERB_OPTIONS_MAX + 2])
 {
 	struct verb_option option;
@@ -95,7 +95,7 @@ int arguments_parse(const struct verb *verb, const char *name, int argc, char **
 
 	*ret_arguments = (struct arguments){ .verb = verb };
 	fill_rows(verb, rows);
-	optind = 0; /* 0, not 1: glibc begins anew, also in the middle of a word */
+	optind = 0; /* 0 instead of 1: glibc then also forgets where it stopped in a word before */
 	opterr = 0;
 	while (r == CLI_OK && (code = getopt_long(argc, argv, ":", rows, NULL)) != -1)
 		if (code == CODE_HELP) {

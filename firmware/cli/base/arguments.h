@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of one verb, parsed by its row: "--NAME VALUE", "--NAME=VALUE", "--NAME" for a flag, in any
- * order with the operands; "--" ends the options. A name may be cut short where no other option begins so.
+ * The arguments of one verb, parsed by the verb's row in the table of verbs. Options have the form "--NAME
+ * VALUE", "--NAME=VALUE", or "--NAME" for a flag. Options and operands may be mixed in any order; after "--"
+ * everything is an operand. The user may shorten the name of an option as long as only one option begins with
+ * the shortened name.
  */
 #pragma once
 
@@ -9,24 +11,26 @@
 
 struct arguments {
 	const struct verb *verb;
-	const struct verb *const *verbs;     /* all verbs, NULL ends: for a verb that prints about others */
-	char name[32];                       /* "cache preload", for messages */
-	const char *value[VERB_OPTIONS_MAX]; /* by the index of verb_option_at(); NULL: not given */
+	const struct verb *const *verbs; /* all verbs, NULL-terminated: for a verb that prints the table */
+	char name[32];                   /* full name of the verb for messages: "cache preload" */
+	const char *value[VERB_OPTIONS_MAX]; /* indexed like verb_option_at(); NULL: not given */
 	char **operand;
 	int operands;
-	bool help; /* --help is there; nothing else was checked */
+	bool help; /* --help was given; the arguments after it were not checked */
 };
 
-/* Fills *ret_arguments from argv[1] on; sets no name and no verbs. The values stay argv's. Returns CLI_OK, or
- * CLI_USAGE after a sentence on standard error. `name` is for that sentence. */
+/* Fills *ret_arguments from argv[1], argv[2], ..., except the members `name` and `verbs`. The values point
+ * into argv. Returns CLI_OK, or CLI_USAGE after printing a sentence to standard error. `name`: the verb's
+ * name for this sentence. */
 int arguments_parse(const struct verb *verb, const char *name, int argc, char **argv,
 		    struct arguments *ret_arguments);
 
-/* Value of an option of the row; a name that is not in the row is a mistake of ours and aborts. */
+/* Return the value of an option, or whether the option was given. Abort where the verb's row has no option of
+ * this name, because that is a programming error. */
 bool arguments_have(const struct arguments *arguments, const char *option);
-/* NULL: not given. */
+/* Returns NULL where the option was not given. */
 const char *arguments_text(const struct arguments *arguments, const char *option);
 uint64_t arguments_number(const struct arguments *arguments, const char *option, uint64_t fallback);
 
-/* NULL: not given. */
+/* Returns NULL where the operand was not given. */
 const char *arguments_operand(const struct arguments *arguments, int index);

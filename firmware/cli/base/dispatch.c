@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* "which: check, show, apply or reference?" */
+/* Prints the sub-verbs to choose from: "which: check, show, apply or reference?" */
 static int ask_which(const struct verb *verb, const char *found)
 {
 	char words[256] = "";

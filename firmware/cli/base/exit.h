@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exit codes of the command line. Those of the daemons are sysexits (core/base/error.h). */
+/* Exit codes of the command line. The daemons use the exit codes of sysexits.h (core/base/error.h). */
 #pragma once
 
 enum cli_exit {

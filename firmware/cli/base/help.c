@@ -8,7 +8,8 @@
 #define COLUMN     25 /* where the help of an option begins */
 #define SUB_COLUMN 17 /* where the summary of a verb begins */
 
-/* Prints words, wrapped at WIDTH. The cursor stands at column `at`; further lines begin at `indent`. */
+/* Prints text, wrapped at column WIDTH. `at`: the column where the text begins; `indent`: the column where
+ * each further line begins. */
 static void print_wrapped(const char *text, int at, int indent, FILE *out)
 {
 	bool first = true;

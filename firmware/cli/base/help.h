@@ -4,8 +4,9 @@
 
 #include "cli/base/verb.h"
 
-/* Writes " (1 .. 256)", " (one of a, b)" or "": what the value of an option may be. */
+/* Writes which values an option accepts: " (1 .. 256)", " (one of a, b)", or "" where every value is
+ * accepted. */
 void help_allowed(const struct verb_option *option, char *out, size_t size);
 void help_print_all(const struct verb *const *verbs, FILE *out);
-/* `parent` is the verb of a sub-verb, else NULL. */
+/* `parent`: the verb to which the sub-verb `verb` belongs; NULL where `verb` is no sub-verb. */
 void help_print(const struct verb *verb, const struct verb *parent, FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How every verb speaks: errors and wrong usage to standard error, JSON to standard output. */
+/* Output that all verbs share: errors and wrong usage go to standard error, JSON goes to standard output. */
 #pragma once
 
 #include "cli/base/exit.h"

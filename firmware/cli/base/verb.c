@@ -14,7 +14,7 @@ const struct verb_option verb_global_options[] = {
 
 /* ---- Options ---- */
 
-/* Options are counted from 0; `left` is what remains to be counted. */
+/* A search for the option of an index, counted from 0. `left`: how many options to skip before it. */
 struct search {
 	uint32_t left;
 	struct verb_option *found;

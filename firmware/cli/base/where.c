@@ -62,7 +62,8 @@ bool where_is_url(const char *name)
 	return strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0;
 }
 
-/* Writes the URL of the folder of a path `name`. `folder` ends with '/', or is empty: the current folder. */
+/* Writes the file:// URL of `folder`, which ends with '/', or is empty for the current folder. `name`: the
+ * path that the user gave, for the error. */
 static int url_of_folder(const char *name, const char *folder, char url[static URL_BYTES], struct error *err)
 {
 	CLEANUP(free_ptr) char *path = realpath(*folder ? folder : ".", NULL);

@@ -12,7 +12,7 @@ const struct verb_option call_options[] = {
 	{ 0 },
 };
 
-/* Returns NULL where memory is short. */
+/* Makes the JSON value of a parameter from the option's text. Returns NULL where memory is short. */
 static cJSON *value_of(const struct verb_option *option, const char *text)
 {
 	switch (option->value) {

@@ -19,11 +19,11 @@
 struct asked {
 	struct client_host host;
 	pid_t pid;
-	int said; /* file in memory: the output of the child process */
+	int said; /* memory file (memfd) with the output of the child process */
 	int code; /* -1 = the child process has not ended */
 };
 
-/* Prints the output of one box, the box's name in front of each line. */
+/* Prints the output of one box with the box's name before each line. */
 static void print_said(const struct asked *asked)
 {
 	CLEANUP(free_ptr) char *text = calloc(1, SAID_MAX + 1);
@@ -99,12 +99,13 @@ int hosts_sum_up(const int *codes, int count)
 	return idle == count ? CLI_IDLE : worst;
 }
 
-/* True for a verb that goes on until it is stopped: its process would be killed with all output unread. */
+/* Returns true for a verb that runs until the user stops it. With several boxes such a verb would be killed
+ * at the time limit, and all its output would be lost. */
 static bool never_ends(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "watch") == 0)
 		return true;
-	/* The parser accepts --follow at any place, and cut short. */
+	/* Accept --follow at any position, and shortened, as the parser does. */
 	for (int i = 2; i < argc && strcmp(argv[1], "log") == 0; i++)
 		if (strlen(argv[i]) > 2 && strncmp(argv[i], "--follow", strlen(argv[i])) == 0)
 			return true;

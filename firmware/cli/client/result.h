@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result of the control protocol for people, and as JSON. Paths are json_member()'s. */
+/* Prints a result of the control protocol as text or JSON. A path has the syntax of json_member():
+ * "progress.step". */
 #pragma once
 
 #include "core/base/json.h"
 
 #include <stdio.h>
 
-/* Returns the text at a path; "-" where it is null or missing. */
+/* Returns the text at `path`; "-" where the value is null or missing. */
 const char *client_text(const cJSON *object, const char *path);
-/* Returns the number at a path; NaN where it is null or missing. */
+/* Returns the number at `path`; NaN where the value is null or missing. */
 double client_number(const cJSON *object, const char *path);
-/* Prints text that a box sent. Terminal control characters become '?'. */
+/* Prints text that comes from a box. Control characters of the terminal are printed as '?'. */
 void client_print(const char *text, FILE *out);
-/* Prints JSON to standard output: indented, or on one line where many boxes are asked. Returns CLI_OK or
- * CLI_ERROR. */
+/* Prints JSON to standard output: indented, or as one line where --host gives several boxes. Returns CLI_OK
+ * or CLI_ERROR. */
 int client_print_json(const cJSON *json);

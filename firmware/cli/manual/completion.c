@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three shell functions hold the table, the same for bash and zsh: the verbs that may follow, the options,
- * and the values of an option or operand. They take `at`, the verbs of the line so far: "", "config" or
- * "config check". fish has a line for each candidate instead.
+ * The completions of bash and zsh have the same three shell functions, which contain the table of verbs. They
+ * print the verbs that may follow, the options, and the values of an option or operand. Their parameter `at`
+ * is the list of verbs typed so far: "", "config" or "config check". The completion of fish has one line for
+ * each candidate instead.
  */
 #include "cli/manual/completion.h"
 
@@ -11,7 +12,7 @@
 
 #define AT_BYTES 96u
 
-/* Called with each verb and sub-verb, and the words that lead to it. */
+/* Called for each verb and sub-verb. `at`: the words up to and including the verb, "config check". */
 typedef void visitor(const struct verb *verb, const char *at, FILE *out);
 
 static void visit_all(const struct verb *const *verbs, const char *before, visitor *visit, FILE *out)
@@ -26,7 +27,8 @@ static void visit_all(const struct verb *const *verbs, const char *before, visit
 	}
 }
 
-/* Name of the list of values in the shell functions; NULL: nothing can be completed. */
+/* Returns the mark that the shell functions print for values of this kind; NULL: the shell cannot complete
+ * such values. */
 static const char *values_of(enum verb_value value)
 {
 	switch (value) {
@@ -138,7 +140,7 @@ static void print_bash(const struct verb *const *verbs, FILE *out)
 	      out);
 }
 
-/* `path` is a name of zsh's own, so the words so far are `at` here, too. */
+/* Use the name `at` for the words typed so far, because `path` is a special variable of zsh. */
 static void print_zsh(const struct verb *const *verbs, FILE *out)
 {
 	fputs("#compdef kiln\n# zsh completion of kiln. Written by `kiln completion zsh`.\n", out);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shell completions made from the table of verbs: verbs, sub-verbs, options, and the values of an option that
- * are files, folders or words of a list. rootfs/completions holds their output; a test compares the two.
+ * Prints shell completions from the table of verbs: verbs, sub-verbs, options, and those values of options
+ * that are files, folders or words of a list. The files in rootfs/completions are this output; a test
+ * compares them.
  */
 #pragma once
 
 #include "cli/base/verb.h"
 
-/* Writes the completions of one shell: bash, zsh or fish. Returns false where the name is none of these. */
+/* Writes the completions for one shell: bash, zsh or fish. Returns false for every other shell. */
 bool completion_print(const char *shell, const struct verb *const *verbs, FILE *out);

@@ -22,7 +22,7 @@ static void put_key(FILE *out, const struct config_key *key)
 		       key->fallback ? "default: " : "", fallback_text(key));
 }
 
-/* The first key of a group opens the group. */
+/* Starts a new group on the page where the key's group differs from that of the key before. */
 static void put_group(FILE *out, const struct config_key *key, const struct config_key *before)
 {
 	const size_t length = strcspn(key->name, ".");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The manual pages that are made from tables, so that page and program cannot differ. rootfs/man holds their
- * output; a test compares the two. Each writes one whole page to `out`; an error of the stream stays in it.
+ * Prints the manual pages that are made from tables, so that page and program always agree. The files in
+ * rootfs/man are this output; a test compares them. Each function writes one whole page to `out`. A write
+ * error is not returned: check ferror(out).
  */
 #pragma once
 
@@ -9,7 +10,7 @@
 
 #include <stdio.h>
 
-/* kiln(1), from the table of verbs; NULL ends it. */
+/* kiln(1), from the table of verbs, which is NULL-terminated. */
 void page_kiln(const struct verb *const *verbs, FILE *out);
 /* kiln.conf(5), from the table of keys (core/config/config_keys.h) and the table of layers. */
 void page_config(FILE *out);

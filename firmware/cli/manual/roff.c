@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "." and "'" begin a command at the start of a line, "\" everywhere; "\-" is the minus that can be copied.
- */
+/* Writes a character so that man(7) prints it as it is. "." and "'" are special at the start of a line, "\"
+ * everywhere; "\-" prints the minus sign that a reader can copy. */
 static void put(FILE *out, char c, bool starts_line)
 {
 	if (starts_line && (c == '.' || c == '\''))
@@ -43,7 +43,7 @@ static void put_format(FILE *out, const char *format, va_list args)
 {
 	char *text = NULL;
 
-	/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the callers' own */
+	/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the caller gives the format */
 	if (vasprintf(&text, format, args) < 0)
 		return;
 	put_text(out, text);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A feature has a fixed shape, or a largest count of values. */
+/* Adds the shape of a feature to dataset.json, or the largest count of values where the count varies. */
 static void add_feature(const struct prep *prep, cJSON *schema, const struct example_feature *feature)
 {
 	static const char *const dtypes[] = { [EXAMPLE_FLOAT32] = "float32", [EXAMPLE_INT64] = "int64" };
@@ -52,7 +52,8 @@ static cJSON *describe(const struct prep *prep, const struct example_schema *sch
 	return json;
 }
 
-/* Writes the file of this kind and removes the files of other kinds, which an earlier set has left. */
+/* Writes the extra file of this kind of records, and removes the extra files of the other kinds, which an
+ * earlier set may have left. */
 static int put_files(const struct prep *prep, struct store *store, struct error *err)
 {
 	static const char *const keys[] = { PREP_ENCODER_KEY, PREP_VOCABULARY_KEY };

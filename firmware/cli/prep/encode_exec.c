@@ -13,7 +13,8 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 
-#define END_MS 2000 /* grace for a program that closed its output too early; then it is killed */
+/* A program that closed its output too early may run for this time; then it is killed. */
+#define END_MS 2000
 
 struct feed {
 	FILE *to;
@@ -21,8 +22,9 @@ struct feed {
 	uint32_t rows;
 };
 
-/* Write from a thread of its own: a program that answers line by line fills its output pipe, stops reading,
- * and would block us for ever if we wrote all texts before we read. */
+/* Writes the texts in a thread of its own. A program that answers each line at once fills its output pipe and
+ * then stops reading. If one thread wrote all texts before it read an answer, both sides would wait for each
+ * other forever. */
 static void *feed_thread(void *argument)
 {
 	struct feed *feed = argument;
@@ -96,7 +98,8 @@ static pid_t start(const char *command, int *ret_in, int *ret_out)
 		return -1;
 	}
 	if (pid == 0) {
-		/* Make a process group: one kill() then ends the shell and all that it started. */
+		/* Make a process group, so that one kill() ends the shell and all programs that it
+		 * started. */
 		(void)setpgid(0, 0);
 		if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
 			(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -110,8 +113,8 @@ static pid_t start(const char *command, int *ret_in, int *ret_out)
 	return pid;
 }
 
-/* Waits for the program's end, then kills the rest of its process group. Waits END_MS at most where the
- * program gave up, that is, closed its output too early. Returns true where the program ended by itself. */
+/* Waits until the program ends, then kills the rest of its process group. `gave_up`: the program closed its
+ * output too early, so wait END_MS at most. Returns true where the program ended by itself. */
 static bool reap(pid_t pid, bool gave_up, int *ret_status)
 {
 	CLEANUP(close_fd) int fd = pidfd_open(pid, 0);
@@ -126,7 +129,8 @@ static bool reap(pid_t pid, bool gave_up, int *ret_status)
 	return ended;
 }
 
-/* Adds how the program ended to the error of its answers. A bad end is an error even if all answers came. */
+/* Adds the program's exit status or signal to the error `r` of its answers. Where the program failed, that is
+ * an error even if all answers came. */
 static int judge(int r, bool ended, int status, struct error *err)
 {
 	if (!ended || status == 0)
@@ -156,8 +160,8 @@ int encode_exec(const char *command, const struct encode_text *texts, uint32_t r
 	if (!feed.to || !from || pthread_create(&thread, NULL, feed_thread, &feed) != 0)
 		return error_set(err, -ENOMEM, "%s: no memory", command);
 	r = read_answers(from, rows, dims, vectors, err);
-	/* Kill a program that answered nonsense. If its answers only ended early, let it end: its exit status
-	 * explains more. */
+	/* Kill a program that printed a wrong line. A program that printed too few lines may end by itself,
+	 * because its exit status says more about the cause. */
 	if (r < 0 && r != -ENODATA)
 		(void)kill(-pid, SIGKILL);
 	ended = reap(pid, r < 0, &status);

@@ -30,7 +30,8 @@ bool idx_is(const char *path)
 	       magic[3] < 16;
 }
 
-/* Replaces `from` by `to` in the file's name, not in the folders before it. Both are of one length. */
+/* Replaces `from` by `to` in the file's name, but not in the names of the folders. `from` and `to` have the
+ * same length. */
 static bool turn(char *name, const char *from, const char *to)
 {
 	char *slash = strrchr(name, '/'), *found = strstr(slash ? slash : name, from);
@@ -96,8 +97,8 @@ static int read_header(gzFile file, const char *name, struct header *ret_header,
 	return r;
 }
 
-/* Reads the bytes that the header announces, then the end of the file: gzread() compares gzip's check value
- * there. */
+/* Reads as many bytes as the header states, then the end of the file, where gzread() compares the checksum of
+ * gzip. */
 static int read_values(gzFile file, const char *name, uint8_t *data, uint64_t bytes, struct error *err)
 {
 	uint8_t more;

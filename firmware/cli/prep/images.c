@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of images: image float[height, width, channels], 0 to 1, and label int64[1], the class's number. */
+/* Records of images: the image, float[height, width, channels] with values 0 to 1, and the label, int64[1],
+ * the number of the class. */
 #include "cli/prep/prep.h"
 #include "data/order.h"
 
@@ -36,7 +37,8 @@ static int check(const struct prep *prep, struct error *err)
 	return 0;
 }
 
-/* Gives a split the elements `first` .. first + rows - 1 of the images of `from`, shuffled by the seed. */
+/* Chooses the images of a split: the images of `from` are shuffled by the seed, and the split gets numbers
+ * `first` .. first + rows - 1 of the shuffled order. */
 static int deal(struct prep *prep, enum texts_split split, enum texts_split from, uint32_t first,
 		uint32_t rows, struct error *err)
 {

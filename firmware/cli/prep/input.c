@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A file on this machine. The readers of archives, gzip and IDX need a path, so an object of a store becomes
- * a temporary copy. */
+/* An input as a file on this machine. The readers of archives, gzip and IDX need a path, so an object of a
+ * store is copied to a temporary file. */
 struct local {
 	char path[PATH_BYTES];
 	bool temporary;
@@ -74,7 +74,7 @@ static int read_file(struct prep *prep, const char *name, enum texts_split split
 				  : texts_read(&prep->texts, local.path, name, split, err);
 }
 
-/* Reads every file of a known name, NAME or else NAME.gz. */
+/* Reads each file of the folder that has a known name: NAME or, where it is missing, NAME.gz. */
 static int read_folder(struct prep *prep, const char *folder, struct error *err)
 {
 	static const struct {
@@ -119,7 +119,7 @@ static int read_input(struct prep *prep, const char *name, enum texts_split spli
 	return read_file(prep, name, split, err);
 }
 
-/* Texts and images make different records; the input decides. */
+/* Chooses the kind of records: images for image files; for texts, tokens with --tokens, otherwise vectors. */
 static int choose_kind(struct prep *prep, struct error *err)
 {
 	const uint32_t texts = prep->texts.rows[TEXTS_TRAIN], images = prep->images[TEXTS_TRAIN].images;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A class that only the test split has cannot be learned. */
+/* Fails where a class has no training text: a model could not learn this class. */
 static int check_classes(const struct prep *prep, struct error *err)
 {
 	CLEANUP(free_ptr) bool *seen = calloc(prep->classes, sizeof(*seen));

@@ -17,7 +17,8 @@ void prep_shard_key(enum texts_split split, uint64_t number, uint64_t shards, ch
 		       prep_split_names[split], number, shards);
 }
 
-/* Accepts only a key that prep_shard_key() makes: the numbers are printed again and compared. */
+/* Parses the key of a shard. Accepts only the exact form of prep_shard_key(): prints the parsed numbers again
+ * and compares. */
 static bool parse_shard_key(const char *key, enum texts_split split, uint64_t *ret_number,
 			    uint64_t *ret_shards)
 {
@@ -48,7 +49,7 @@ static int list_split(struct store *store, enum texts_split split,
 
 struct search {
 	enum texts_split split;
-	char key[STORE_KEY_MAX + 1]; /* the first shard found */
+	char key[STORE_KEY_MAX + 1]; /* key of the first shard found */
 };
 
 static int note_first(void *context, const struct store_object *object)
@@ -62,7 +63,8 @@ static int note_first(void *context, const struct store_object *object)
 	return 1;
 }
 
-/* Returns 1 where the store holds a file of an earlier kiln prep, 0 where it does not. */
+/* Returns 1 where the store has one of the files that kiln prep writes beside the shards, 0 where it has
+ * none. */
 static int is_set(struct store *store, struct error *err)
 {
 	static const char *const marks[] = { MANIFEST_NAME, MANIFEST_INCOMPLETE_NAME, PREP_DATASET_KEY };
@@ -101,7 +103,7 @@ int prep_check_output(const struct config_store *where, struct error *err)
 
 struct cleaning {
 	enum texts_split split;
-	uint64_t shards; /* count in the new set */
+	uint64_t shards; /* count of shards in the new set */
 	char (*old)[STORE_KEY_MAX + 1];
 	uint32_t olds, capacity;
 };
@@ -147,8 +149,9 @@ int prep_remove_old(struct store *store, const uint32_t shards[static TEXTS_SPLI
 
 /* ---- While it is written ---- */
 
-/* Removes temporary files of dead writers, in a folder alone. In S3 a shard is one request, which leaves
- * nothing behind; unfinished uploads there belong to other programs. */
+/* Removes temporary files of killed writers; only a store in a folder has such files. In S3 a shard is
+ * uploaded by one request, so a killed kiln prep leaves nothing, and unfinished uploads belong to other
+ * programs. */
 static int clear_temporaries(struct store *store, struct error *err)
 {
 	return strncmp(store_url(store), "file://", strlen("file://")) == 0 ? store_abort_stale(store, err)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loop over independent jobs on several threads, with progress for a person. */
+/* Runs independent jobs on several threads, and prints progress for the user. */
 #pragma once
 
 #include <stdint.h>
 
-/* Sets the count of threads for every later parallel_run(); 0 = one a core. */
+/* Sets the number of threads for every later parallel_run(); 0 = one thread for each core. */
 void parallel_threads(uint32_t threads);
 
-/* Calls job(context, i) once for each i of 0 .. jobs-1, in any order. Returns when all are done. The type is
- * that of text_parallel in data/text.h. */
+/* Calls job(context, i) once for each i of 0 .. jobs-1, in any order, and returns when all jobs are done. The
+ * function has the type text_parallel of data/text.h. */
 void parallel_run(void (*job)(void *context, uint32_t index), void *context, uint32_t jobs);
 
 /* Sets the count of finished jobs to 0. */
 void progress_start(void);
-/* Counts one more finished job and prints "TITLE  123/456": a bar on a terminal, else a line every 5 s and at
- * the end. For any thread. */
+/* Counts one more finished job and prints "TITLE  123/456": as a bar on a terminal, otherwise as a line every
+ * 5 s and at the end. Any thread may call it. */
 void progress_step(const char *title, uint32_t total);

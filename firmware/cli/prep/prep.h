@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job of `kiln prep`: reads the inputs and writes a set of shards into a store.
+ * The job of `kiln prep`: reads the inputs, and writes a set of shards to a store.
  *
  *     input.c        reads files, folders and objects
- *     texts.c idx.c  read texts, and images in MNIST's format
- *     kinds          vectors.c, tokens.c, images.c: what records are made of (struct prep_kind)
- *     labelled.c     texts in their order, for the two kinds that are made of texts
- *     output.c       names of shards, and the set that is already in the store
- *     dataset.c      the files beside the shards
- *     write.c        shards and manifest.jsonl
+ *     texts.c idx.c  read texts, and images in the format of MNIST
+ *     kinds          vectors.c, tokens.c, images.c: what a record contains (struct prep_kind)
+ *     labelled.c     orders texts, for the two kinds that are made from texts
+ *     output.c       names of shards, and the earlier set that is already in the store
+ *     dataset.c      writes the files beside the shards
+ *     write.c        writes the shards and manifest.jsonl
  *
- * The main thread owns struct prep. While shards are made, the threads of parallel.h read it and write
- * nothing to it.
+ * The main thread owns struct prep. While shards are made, the threads of parallel.h only read struct prep.
  *
- * A crash leaves the object prep.incomplete in the store: it is written before the first object changes and
- * removed after the last. The order of records depends on the seed and the inputs alone, so the next `kiln
- * prep` writes the same shards, and finds those that are there already.
+ * A crash leaves the object prep.incomplete in the store: it is written before the first object changes, and
+ * removed after the last object is written. The order of records depends only on the seed and the inputs. So
+ * the next `kiln prep` makes the same shards, and skips those that are already in the store.
  */
 #pragma once
 
@@ -35,21 +34,22 @@
 
 struct prep;
 
-/* A kind of records. */
+/* A kind of records, such as images. */
 struct prep_kind {
-	const char *what; /* for messages */
-	/* Prepares all that record() needs; sets `rows` and `classes` of *prep. */
+	const char *what; /* name of the kind for messages */
+	/* Prepares everything that record() needs; sets prep->rows and prep->classes. */
 	int (*make)(struct prep *prep, struct error *err);
-	/* Gives PREP_COLUMNS features, and the size of a record at most. */
+	/* Sets the schema, which has PREP_COLUMNS features, and the largest size of a record in bytes. */
 	void (*schema)(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes);
-	/* Gives a record's row of each column. The rows may point into `scratch`, of scratch_bytes(). */
+	/* record() sets ret_rows to one row for each column. The rows may point into `scratch`, which has
+	 * scratch_bytes() bytes. */
 	uint64_t (*scratch_bytes)(const struct prep *prep);
 	int (*record)(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
 		      const void *ret_rows[static PREP_COLUMNS], struct error *err);
 	void (*class_name)(const struct prep *prep, uint32_t class, char ret_name[static TEXTS_LABEL_BYTES]);
 	/* Adds the members of dataset.json that only this kind has. */
 	void (*describe)(const struct prep *prep, cJSON *json);
-	/* The file of this kind beside dataset.json; NULL: the kind has none. */
+	/* Key of the extra file that this kind writes beside dataset.json; NULL: no extra file. */
 	const char *file_key;
 	const void *(*file)(const struct prep *prep, uint64_t *ret_bytes);
 };
@@ -72,8 +72,8 @@ struct prep {
 	struct vocabulary *vocabulary;               /* NULL without --tokens */
 	uint64_t tokens_most;                        /* tokens of the longest text */
 	struct idx_images images[TEXTS_SPLITS];      /* as read from the inputs */
-	const struct idx_images *from[TEXTS_SPLITS]; /* the file of images that a split draws from */
-	uint32_t *order[TEXTS_SPLITS];               /* indices of a split's images in that file */
+	const struct idx_images *from[TEXTS_SPLITS]; /* the element of images[] that a split uses */
+	uint32_t *order[TEXTS_SPLITS];               /* indices of the split's images in from[split] */
 	struct text_encoder *encoder;                /* NULL with --encoder exec:PROGRAM */
-	float *vectors[TEXTS_SPLITS];                /* rows x dims; NULL: record() encodes */
+	float *vectors[TEXTS_SPLITS]; /* rows x dims numbers; NULL: record() encodes each text */
 };

@@ -64,9 +64,9 @@ static int label_index(struct texts *texts, const char *label, uint64_t bytes, u
 
 /* ---- Compressed files ---- */
 
-/* Finds the cause of an error in a damaged file. Damaged bytes may fail as text first, far from the damage;
- * so read to the end, where zlib compares the check value, and report zlib's error. Without one, `err` and
- * `r` stay. */
+/* Finds the true cause of an error in a compressed file. Where the compressed bytes are damaged, the inflated
+ * text may be wrong long before zlib notices. So read to the end, where zlib compares the checksum, and
+ * report zlib's error instead. Where zlib finds no error, returns `r` and does not change `err`. */
 static int explain(gzFile file, const char *path, const char *name, int r, struct error *err)
 {
 	char rest[4096];
@@ -78,7 +78,7 @@ static int explain(gzFile file, const char *path, const char *name, int r, struc
 	text = gzerror(file, &z);
 	if (z >= 0)
 		return r;
-	/* zlib's text begins with the path, which may be that of a temporary copy: cut it off. */
+	/* zlib's text begins with the path, which may be the path of a temporary copy, so remove it. */
 	if (strncmp(text, path, strlen(path)) == 0)
 		text += strlen(path) + strlen(": ");
 	return error_set(err, -EBADMSG, "%s: damaged or cut at byte %jd of the compressed file or before: %s",
@@ -100,7 +100,7 @@ static int add_line(struct texts *texts, enum texts_split split, const char *lin
 	return r < 0 ? r : add_row(texts, split, tab + 1, bytes - (uint64_t)(tab + 1 - line), label, err);
 }
 
-/* Reads the next line, without its end. Returns 1, or 0 at the end of the file. */
+/* Reads the next line, without its line end. Returns 1, or 0 at the end of the file. */
 static int next_line(gzFile file, char *line, uint64_t *ret_bytes, struct error *err)
 {
 	z_off_t start = gztell(file);
@@ -141,7 +141,8 @@ static int read_lines(struct texts *texts, gzFile file, const char *name, enum t
 
 /* ---- aclImdb ---- */
 
-/* Reads split and label from a path like "aclImdb/train/pos/0_9.txt". Returns false for other members. */
+/* Parses the path of a member of the archive, such as "aclImdb/train/pos/0_9.txt", as split and label.
+ * Returns false for other members. */
 static bool imdb_member(const char *path, enum texts_split *ret_split, const char **ret_label)
 {
 	static const char *const splits[] = { "train", "test" }, *const labels[] = { "neg", "pos" };
@@ -207,9 +208,9 @@ static la_ssize_t unzip_some(struct archive *archive, void *context, const void 
 	return bytes < 0 ? ARCHIVE_FATAL : bytes;
 }
 
-/* The order of the members does not matter: texts_shuffle() sorts first. zlib inflates, because libarchive
- * does not compare gzip's check values; zlib passes a file that is not gzip through, and libarchive's filters
- * read it. */
+/* Reads a tar archive. The order of the members does not matter, because texts_shuffle() sorts the texts
+ * first. zlib inflates gzip, because libarchive does not compare gzip's checksums. zlib returns the bytes of
+ * other files unchanged, and the filters of libarchive decompress them. */
 static int read_tar(struct texts *texts, gzFile file, const char *name, struct error *err)
 {
 	struct archive *archive = archive_read_new();
@@ -234,7 +235,7 @@ static int read_tar(struct texts *texts, gzFile file, const char *name, struct e
 	return r;
 }
 
-/* Looks at the file's own name, not at the folders above it. */
+/* Looks only at the file's name, not at the names of the folders. */
 static bool is_tar(const char *name)
 {
 	static const char *const ends[] = { ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst" };
@@ -302,7 +303,7 @@ static int shuffle(struct texts *texts, enum texts_split split, uint64_t seed, s
 
 	if (!row)
 		return error_set(err, -ENOMEM, "no memory for %u texts", rows);
-	/* Sort first: the result must not depend on the order of the input. */
+	/* Sort before shuffling, so that the result does not depend on the order of the input. */
 	if (rows)
 		qsort(texts->row[split], rows, sizeof(*row), compare_rows);
 	for (uint32_t i = 0; i < rows; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labelled texts, all in memory. Input: lines of `label<TAB>text` (gzip or not), or the Large Movie Review
- * Dataset as its authors ship it: a tar, compressed or not, of aclImdb/{train,test}/{pos,neg}/NAME.txt.
+ * Labelled texts, all in memory. Input: lines of `label<TAB>text` (with gzip or without), or the Large Movie
+ * Review Dataset as its authors publish it: a tar archive, compressed or not, with the files
+ * aclImdb/{train,test}/{pos,neg}/NAME.txt.
  */
 #pragma once
 
@@ -23,20 +24,21 @@ struct text_row {
 struct texts {
 	struct text_row *row[TEXTS_SPLITS];
 	uint32_t rows[TEXTS_SPLITS], capacity[TEXTS_SPLITS];
-	char label[TEXTS_LABELS_MAX][TEXTS_LABEL_BYTES]; /* sorted once texts_sort_labels() ran */
+	char label[TEXTS_LABELS_MAX][TEXTS_LABEL_BYTES]; /* sorted after texts_sort_labels() */
 	uint32_t labels;
 };
 
-/* Adds the rows of a file. Lines go to `split`, members of a tar to the split of their folder. Errors show
- * `name`, not the path. Errors: -EBADMSG names file and line or member, what was found and expected. */
+/* Adds the rows of a file. Lines are added to `split`; a member of a tar archive is added to the split in its
+ * path. Error texts show `name` instead of the path. Errors: -EBADMSG with the file, the line or member, what
+ * was found and what was expected. */
 MUST_CHECK int texts_read(struct texts *texts, const char *path, const char *name, enum texts_split split,
 			  struct error *err);
 
-/* Sorts the labels bytewise, so that a class's index does not depend on the order of the rows. */
+/* Sorts the labels by their bytes, so that the index of a class does not depend on the order of the rows. */
 void texts_sort_labels(struct texts *texts);
 
-/* Moves `test_percent` of the train rows to the test split and shuffles both. The order depends on the texts
- * and the seed alone. */
+/* Moves `test_percent` percent of the training rows to the test split and shuffles both splits. The order
+ * depends only on the texts and the seed. */
 MUST_CHECK int texts_shuffle(struct texts *texts, uint64_t seed, uint32_t test_percent, struct error *err);
 
 void texts_done(struct texts *texts);

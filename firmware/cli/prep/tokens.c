@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of tokens: the numbers of a text's words (ragged tokens int64) and the label, one-hot. */
+/* Records of tokens: the numbers of the words of a text (`tokens`, ragged int64), and the label, one-hot. */
 #include "cli/prep/labelled.h"
 #include "drivers/digest/digest.h"
 
@@ -43,7 +43,8 @@ static int make(struct prep *prep, struct error *err)
 	return 0;
 }
 
-/* A token needs 4 bytes at most in a record: VOCABULARY_MAX < 2^28. */
+/* Sets the schema and the largest size of a record: a token needs at most 4 bytes there, because
+ * VOCABULARY_MAX < 2^28. */
 static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
 {
 	*ret_schema = (struct example_schema){
@@ -56,7 +57,7 @@ static void schema(const struct prep *prep, struct example_schema *ret_schema, u
 	*ret_bytes = prep->tokens_most * 4 + prep->classes + 128;
 }
 
-/* The ragged row and its tokens, in the scratch memory after the label. */
+/* A ragged row and its tokens. In the scratch memory they follow the label. */
 struct tokens {
 	struct example_ragged ragged;
 	int64_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of vectors: sentence float[dims], and the label, one-hot. */
+/* Records of vectors: the vector of a text (`sentence`, float[dims]), and the label, one-hot. */
 #include "cli/prep/encode.h"
 #include "cli/prep/labelled.h"
 #include "cli/prep/parallel.h"
@@ -87,7 +87,8 @@ static int make(struct prep *prep, struct error *err)
 
 /* ---- Records ---- */
 
-/* A record: the floats, a byte a label, and 128 bytes, which is more than names and lengths need. */
+/* Sets the schema and the largest size of a record: the floats, one byte for each class of the one-hot label,
+ * and 128 bytes, which is more than names and lengths need. */
 static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
 {
 	*ret_schema = (struct example_schema){

@@ -23,7 +23,7 @@ struct shard_row {
 	char key[PREP_KEY_BYTES];
 	char sha256[DIGEST_HEX_BYTES], etag[STORE_ETAG_MAX];
 	uint64_t bytes, records;
-	bool is_there; /* the store had it already, with the same bytes */
+	bool is_there; /* the store already had the same bytes before this kiln prep */
 };
 
 struct writing {
@@ -33,10 +33,10 @@ struct writing {
 	uint32_t shards[TEXTS_SPLITS], total;
 	struct shard_row *row;
 	pthread_mutex_t lock;
-	struct store *idle[256]; /* open stores that no thread uses at the moment; a store serves one thread
-				    at a time */
+	struct store *idle[256]; /* open stores that no thread is using; only one thread at a time may use a
+				    store */
 	uint32_t idles;
-	struct error err; /* the first failure ends the work */
+	struct error err; /* error of the first shard that failed; no further shards are made */
 };
 
 /* ---- Stores, one a thread at a time ---- */

@@ -30,7 +30,8 @@ static double probability_of(const struct answers *answers, const float *output,
 	return (double)output[class];
 }
 
-/* The class with the largest probability; of equal ones the first. */
+/* Returns the class with the largest probability; the first one where several classes have this
+ * probability. */
 static uint64_t class_of(const struct answers *answers, const float *output)
 {
 	uint64_t best = 0;
@@ -41,8 +42,8 @@ static uint64_t class_of(const struct answers *answers, const float *output)
 	return best;
 }
 
-/* The name of a class: dataset.json's, else the encoder's, else the number. "neg" and "pos" of film reviews
- * are spelled out. */
+/* Returns the name of a class: from dataset.json, or else from the encoder, or else the number as text. "neg"
+ * and "pos" of film reviews become "negative" and "positive". */
 static const char *class_name(const struct answers *answers, uint64_t class, char number[static NAME_BYTES])
 {
 	const cJSON *names = cJSON_GetObjectItemCaseSensitive(answers->dataset, "classes"),

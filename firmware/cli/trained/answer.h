@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A network's outputs for people. Three kinds: classes with their probabilities; the numbers of a regression;
- * and one output between 0 and 1, which is two classes: above 0.5 it is the second, as in Keras's accuracy.
+ * Prints the outputs of a network as answers. There are three kinds of networks: a classifier has one
+ * probability for each class; a regression has numbers; and a network with one output between 0 and 1 has two
+ * classes, and chooses the second class for an output above 0.5, as Keras's accuracy does.
  */
 #pragma once
 
@@ -11,17 +12,20 @@
 
 struct answers {
 	uint64_t outputs;
-	bool numbers;                       /* a regression: no classes */
-	const cJSON *dataset;               /* dataset.json with the names of the classes; NULL: none */
-	const struct text_encoder *encoder; /* has the names where dataset.json has none; NULL: none */
+	bool numbers;         /* the network is a regression: its outputs are numbers, not classes */
+	const cJSON *dataset; /* dataset.json, with the names of the classes; NULL: the model has no
+				 dataset.json */
+	const struct text_encoder *encoder; /* has the names where dataset.json has none; NULL: no encoder */
 };
 
-/* Tells the kind by the loss that the network was trained with. */
+/* Chooses the kind by the loss function of the configuration. */
 struct answers answers_of(const struct config *config, uint64_t outputs);
 
-/* Prints one line: the class, its probability and `what`; or the numbers and `what`. */
+/* Prints one line: the class, its probability and the text `what`; for a regression the numbers and
+ * `what`. */
 void answer_print(const struct answers *answers, const float *output, const char *what);
-/* Adds class, label, probability and probabilities {label: probability}; or value, or values, of a
- * regression. Errors: -EDOM an output is not a finite number. */
+/* Adds the answer to a JSON object. For classes: the members class, label, probability, and probabilities
+ * {label: probability}. For a regression: value, or values for several outputs. Errors: -EDOM an output is
+ * not a finite number. */
 MUST_CHECK int answer_json(const struct answers *answers, const float *output, cJSON *object,
 			   struct error *err);

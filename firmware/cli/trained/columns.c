@@ -30,7 +30,8 @@ static int make_columns(struct columns *columns, uint64_t rows, struct error *er
 	return whole ? 0 : error_set(err, -ENOMEM, "no memory for a batch of %" PRIu64 " rows", rows);
 }
 
-/* Finds the column of a model's input. A ragged feature has two: splits and values. */
+/* Returns the column with the name of a model's input. A ragged feature has two columns: splits and
+ * values. */
 static const void *find_column(const struct columns *columns, const char *name)
 {
 	char part[256];

@@ -7,7 +7,7 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-/* The numbers of a feature, while they are written into a row. */
+/* State while the numbers of one feature are written into a row. */
 struct values {
 	const struct example_feature *feature;
 	void *row;
@@ -50,7 +50,7 @@ static int add_integer(struct values *values, const cJSON *item, struct error *e
 	return 0;
 }
 
-/* Recursion ends: json_parse() bounds the depth. */
+/* The recursion ends, because json_parse() limits the nesting depth. */
 static int add_values(struct values *values, const cJSON *item,
 		      struct error *err) // NOLINT(misc-no-recursion)
 {
@@ -110,7 +110,7 @@ static int add_feature(const struct columns *columns, uint32_t i, const cJSON *o
 	return 0;
 }
 
-/* Refuses a name that is not in the schema: most likely a typing error. */
+/* Refuses a member whose name is not in the schema, because it is probably a typing error. */
 static int check_names(const struct config *config, const cJSON *object, struct error *err)
 {
 	const cJSON *member;

@@ -11,7 +11,8 @@
 
 /* ---- What makes numbers of texts ---- */
 
-/* Tells by the network's inputs: one vector of float32, or ragged tokens, that is, values and splits. */
+/* Decides whether the network reads vectors or tokens: vectors where its only input is float32; tokens where
+ * its inputs are the values and splits of a ragged int64 feature. */
 static int find_input(struct predict *predict, struct error *err)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
@@ -39,7 +40,8 @@ static bool is_program(const struct predict *predict)
 	return predict->encoder_name && strncmp(predict->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0;
 }
 
-/* Refuses to run the program that dataset.json names: a program runs only where the command line names it. */
+/* Refuses to run the program that dataset.json names. A program runs only where the user names it on the
+ * command line, because dataset.json may come from somebody else. */
 static int check_program(const struct predict *predict, struct error *err)
 {
 	const cJSON *encoder = cJSON_GetObjectItemCaseSensitive(predict->dataset, "encoder");
@@ -179,8 +181,8 @@ static int predict_vectors(const struct predict *predict, float *probabilities, 
 				     probabilities, err);
 }
 
-/* Writes the tokens of texts `first` .. `first + rows` as a batch has them. Tokens beyond `dims` are cut off,
- * as kiln prep does. */
+/* Writes the tokens of texts `first` .. `first + rows - 1` as values and splits of a ragged feature. Tokens
+ * after the first `dims` of a text are dropped, as kiln prep does. */
 static void fill_tokens(const struct predict *predict, uint32_t first, uint32_t rows, int64_t *tokens,
 			int64_t *splits)
 {

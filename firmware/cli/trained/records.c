@@ -20,18 +20,18 @@ struct records {
 	uint32_t next_shard;
 	bool filtered;
 	struct filter filter;
-	struct lines *lines; /* not NULL: records come from lines, not from shards */
-	struct lines own;    /* `lines` of a source without lines */
+	struct lines *lines; /* not NULL: the records are read from these lines, and not from shards */
+	struct lines own;    /* storage for `lines` where the caller gives no lines */
 
 	struct inflater *inflater;
-	char *raw; /* the current shard */
+	char *raw; /* the bytes of the current shard as stored */
 	uint8_t *plain;
 	uint64_t plain_capacity;
-	const uint8_t *data; /* raw or plain */
+	const uint8_t *data; /* the bytes with the records: raw, or plain where the shard is compressed */
 	uint64_t bytes, at, record;
 
 	struct columns columns;
-	struct records_origin *origin; /* for each row of the current batch */
+	struct records_origin *origin; /* origin of each row of the current batch */
 	uint64_t rows, skipped;
 	bool ended;
 };
@@ -141,8 +141,8 @@ static int refuse(struct records *records, struct records_origin origin, int r, 
 	return 0;
 }
 
-/* Writes the next record of the shard into a row. Returns 1, or 0 where the record is filtered or left out.
- */
+/* Writes the next record of the shard into a row. Returns 1, or 0 where the filter drops the record or the
+ * record is bad and is left out. */
 static int add_record(struct records *records, uint32_t row, struct error *err)
 {
 	struct tfrecord record = { 0 };
@@ -179,7 +179,8 @@ static int add_line(struct records *records, uint32_t row, struct error *err)
 	return r < 0 ? records_blame(records->origin[row], err) : 1;
 }
 
-/* Writes the next row. Returns 1, or 0: no row this time; only `ended` means that none is left. */
+/* Writes the next row. Returns 1 where it wrote the row; 0 where it did not: call it again unless `ended` is
+ * set. */
 static int add_row(struct records *records, uint32_t row, struct error *err)
 {
 	if (records->lines)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records, one after the other, as batches of a model. Shards are read in the order of their keys, each from
- * its first record to its last; the configuration's filter and its rule for bad records hold. Of standard
- * input, a JSON object a line, every line counts, and a line that does not fit is an error.
+ * Reads records one after the other and makes batches for a model. Shards are read in the order of their
+ * keys, and each shard from its first record to its last; the filter of the configuration and its rule for
+ * bad records apply. Standard input has one JSON object per line; every line is used, and a line that does
+ * not match the schema is an error.
  */
 #pragma once
 
@@ -13,25 +14,25 @@
 
 struct records;
 
-/* Opens the shards, or standard input. `trained` and `model` must outlive the records. Errors: those of a
- * store; -ENOENT no shards, the split is named. */
+/* Opens the shards, or standard input. The caller must free the records before `trained` and `model`. Errors:
+ * those of a store; -ENOENT there are no shards; the text names the split. */
 MUST_CHECK int records_open(const struct trained *trained, const struct records_source *source,
 			    const struct model *model, struct records **ret_records, struct error *err);
 void records_closep(struct records **records); /* for CLEANUP() */
 
-/* Returns 1 and a batch, which lasts until the next call; 0 at the end. Errors: -EBADMSG names shard and
- * record, or the line. */
+/* Reads the next batch, which is valid until the next call. Returns 1, or 0 at the end of the records.
+ * Errors: -EBADMSG with shard and record, or with the line number. */
 MUST_CHECK int records_next(struct records *records, struct model_batch *ret_batch, struct error *err);
 
-/* Where a row of the batch comes from: a shard's key and the index of the record in the shard, from 0. `key`
- * NULL: a line, `record` is its number. */
+/* The origin of a row of the batch. For a record of a shard: the shard's key, and the index of the record in
+ * the shard, counted from 0. For a line of standard input: `key` is NULL, `record` is the line number. */
 struct records_origin {
 	const char *key;
 	uint64_t record;
 };
 struct records_origin records_origin(const struct records *records, uint32_t row);
-/* Puts the origin of a record in front of the error's sentence. Returns the error's code. */
+/* Puts the origin of a record before the error's sentence. Returns the error's code. */
 int records_blame(struct records_origin origin, struct error *err);
 
-/* Returns how many bad records were left out. */
+/* Returns how many bad records were left out so far. */
 uint64_t records_skipped(const struct records *records);

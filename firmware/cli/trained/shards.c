@@ -26,7 +26,7 @@ static int add_object(void *context, const struct store_object *object)
 	return add_key(context, object->key, 0);
 }
 
-/* Returns the glob of a split's keys; "" matches all keys. */
+/* Returns the glob for the keys of a split; "" matches all keys. */
 static const char *glob_of(const struct config *config, uint32_t source, enum split split)
 {
 	const struct config_source *from = &config->source[source];
@@ -50,7 +50,7 @@ static int compare_keys(const void *a, const void *b)
 	return strcmp(((const struct shard_key *)a)->key, ((const struct shard_key *)b)->key);
 }
 
-/* Sorts the keys and drops repeated ones: several globs may match one key. */
+/* Sorts the keys and removes duplicates, because several globs may match one key. */
 static void sort_keys(struct shards *shards)
 {
 	uint32_t count = 0;
@@ -86,7 +86,8 @@ static int list_below(struct shards *shards, const struct trained *trained,
 	return r;
 }
 
-/* Copies "RUN/plan" to a file; the model is "RUN/model/model.safetensors". */
+/* Copies the plan of the model's run to a file. The plan is "RUN/plan", the model is
+ * "RUN/model/model.safetensors". */
 static int fetch_plan(const struct trained *trained, const char *path, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;

@@ -30,8 +30,8 @@ void trained_read(struct trained *trained, const struct arguments *arguments)
 	where_read(&trained->where, arguments);
 }
 
-/* Reads the configuration from the model's metadata, through a file in memory: the parser reads files alone.
- */
+/* Loads the configuration that is stored as text in the model's metadata. The text goes through a memory
+ * file, because config_load() only reads files. */
 static int load_config(struct trained *trained, struct error *err)
 {
 	const char *text = safetensors_value(trained->file, "config");
@@ -50,7 +50,7 @@ static int load_config(struct trained *trained, struct error *err)
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (config_load(path, &trained->config, err) < 0)
 		return error_prefix(err, "%s", trained->name);
-	trained->config.model.precision = PRECISION_FLOAT32; /* the weights are float32; only training uses
+	trained->config.model.precision = PRECISION_FLOAT32; /* of the stored weights; only training uses
 								another precision (storage.h) */
 	return 0;
 }
@@ -91,8 +91,8 @@ int trained_load(struct trained *trained, struct error *err)
 	return load_config(trained, err);
 }
 
-/* Chooses a folder for compiled kernels: the box's own, or on other machines one that this user may write to.
- */
+/* Chooses the folder for compiled kernels: Kiln's cache where this user may write to it, as on a box;
+ * otherwise a folder in the user's own cache. */
 static void find_cache(void)
 {
 	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
@@ -107,7 +107,7 @@ static void find_cache(void)
 	(void)setenv("KILN_ROOT", root, 1);
 }
 
-/* Opens the device that the configuration names, which the machine that trained the model has; else any. */
+/* Opens the device that the configuration names or, where this machine has no such device, any device. */
 static int open_device(struct trained *trained, struct error *err)
 {
 	int r = gpu_open(trained->config.device.platform, trained->config.device.type, &trained->gpu, err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trained model, for the verbs that open one: a run's model folder or the model.safetensors in it, by its
- * path or below s3:// or file:///.
+ * A trained model, for the verbs that open one. The user names a run's model folder or the model.safetensors
+ * in it, by a path or by a URL (s3:// or file:///).
  *
- * This folder also holds the records that such a verb reads (records_source.h, shards.h, records.h, lines.h,
- * features.h, columns.h) and the answers that it prints (answer.h, predict.h). One thread. Nothing is written
- * here, so a crash loses nothing.
+ * The other files of this folder read the records for these verbs (records_source.h, shards.h, records.h,
+ * lines.h, features.h, columns.h) and print the answers (answer.h, predict.h). One thread. The code writes no
+ * files of its own, so a crash loses nothing.
  *
  * Order: trained_read -> trained_load -> trained_open_model -> trained_done.
  */
@@ -19,31 +19,31 @@
 #include <stdbool.h>
 
 struct trained {
-	const char *name, *config_file; /* as given */
+	const char *name, *config_file; /* the values of MODEL and --config */
 	bool json;
 	struct config_store where; /* endpoint, region, credential, ca_file */
-	struct store *folder;      /* holds the model's file */
-	char *data;                /* the model's file */
+	struct store *folder;      /* the store of the folder with the model's file */
+	char *data;                /* the bytes of the model's file */
 	struct safetensors *file;
-	struct config given;  /* --config; `where` points into it */
-	struct config config; /* the model was trained with it; precision is float32 */
+	struct config given;  /* the file of --config; the strings of `where` may belong to it */
+	struct config config; /* of the model's training, except that precision is float32 */
 	struct gpu *gpu;      /* NULL before trained_open_model() */
 	struct model *model;
 };
 
-/* MODEL, for verbs without other operands. */
+/* The operand MODEL, for verbs that have no other operand. */
 extern const struct verb_operand trained_operands[];
-/* --config; a verb that opens a trained model has this list and where_options in its row. */
+/* The option --config. The row of every verb that opens a trained model has this list and where_options. */
 extern const struct verb_option trained_options[];
 
-/* Sets name, config_file, where and json from arguments whose row has MODEL as the first operand, --json,
- * trained_options and where_options. */
+/* Sets name, config_file, where and json from the arguments of a verb. The verb's row must have MODEL as its
+ * first operand, and the options --json, trained_options and where_options. */
 void trained_read(struct trained *trained, const struct arguments *arguments);
 
-/* Reads the model called `trained->name` and its configuration. Errors: those of a store; -EBADMSG and
- * -EINVAL name the file and what is wrong with it. */
+/* Reads the model `trained->name` and its configuration. Errors: those of a store; -EBADMSG and -EINVAL with
+ * the file and what is wrong in it. */
 MUST_CHECK int trained_load(struct trained *trained, struct error *err);
-/* Loads the model onto the device of its configuration or, where this machine lacks it, onto another.
- * `training`: the model can also compute its loss (model_evaluate()). */
+/* Loads the model onto the device that its configuration names or, where this machine lacks that device, onto
+ * any other device. `training`: the model must also compute its loss (model_evaluate()). */
 MUST_CHECK int trained_open_model(struct trained *trained, bool training, struct error *err);
 void trained_done(struct trained *trained);

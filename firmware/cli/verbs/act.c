@@ -12,7 +12,7 @@ const struct verb_option act_options[] = {
 	{ 0 },
 };
 
-/* CLI_OK: the user said yes; else the exit code. */
+/* Asks the user to confirm. Returns CLI_OK where the user types yes, otherwise the exit code of the verb. */
 static int make_sure(const struct arguments *arguments, const char *danger)
 {
 	char answer[16] = "";

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the verbs that change a box: one call, and one sentence about its result. */
+/* Shared by the verbs that change a box: call one method, then print one sentence about the result. */
 #pragma once
 
 #include "cli/client/call.h"
 
-/* --yes, for the row of a verb that asks the user first. */
+/* The option --yes. The row of every verb that asks the user to confirm has this list. */
 extern const struct verb_option act_options[];
 
-/* The action of a verb. */
+/* What a verb does to a box. */
 struct act {
-	const char *method, *done; /* `done` is printed after the call */
-	const char *danger; /* why nobody should call it by mistake: the user is asked; NULL: not asked */
+	const char *method, *done; /* `done`: the sentence printed after the call */
+	const char *danger; /* the consequence of which the user is warned before confirming; NULL: do not ask
+			       the user */
 };
 
-/* Asks the user where there is a danger, calls the method, prints the answer as JSON with --json, else the
- * sentence. `url`: value of the parameter "url", instead of the operand; NULL: the operand's. Returns
- * the exit code. */
+/* Asks the user to confirm where act->danger is set, calls the method, then prints the result as JSON with
+ * --json, or else the sentence act->done. `url`: value of the parameter "url"; NULL: the operand has it.
+ * Returns the exit code. */
 int act_run(const struct arguments *arguments, const struct act *act, const char *url);

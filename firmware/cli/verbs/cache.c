@@ -70,8 +70,8 @@ static const struct verb cache_status = {
 /* ---- preload ---- */
 
 #define POLL_NS   500000000
-#define BEGIN_S   60  /* until a preload must have begun */
-#define SILENCE_S 900 /* between two notes of a preload: one object may take long */
+#define BEGIN_S   60  /* longest wait until a preload begins */
+#define SILENCE_S 900 /* longest time between two reports of a running preload: one object may take long */
 
 static void show_progress(const cJSON *preload)
 {
@@ -97,7 +97,7 @@ static int ask(cJSON **ret_status, struct error *err)
 	return client_ask("cache.status", NULL, ret_status, err);
 }
 
-/* Waits until a preload that began after `before_us` is over. */
+/* Waits until a preload that began later than `before_us` has ended, and prints its progress. */
 static int wait_for_preload(double before_us, bool json)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
@@ -139,7 +139,7 @@ static int preload(const struct arguments *arguments)
 
 	if (r != CLI_OK)
 		return r;
-	/* An error means that there is no cache folder yet, so no earlier preload either. */
+	/* Ignore an error: without a cache folder there was no earlier preload. */
 	if (ask(&before, &err) == 0)
 		before_us = fmax(0, client_number(before, "preload.started_us"));
 	if (client_ask("cache.preload", TAKE(params), &result, &err) < 0)

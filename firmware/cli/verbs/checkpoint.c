@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln checkpoint`: lists the checkpoints of the current run, or asks for one. */
+/* `kiln checkpoint`: lists the checkpoints of the current run, or makes the run write one. */
 #include "cli/base/format.h"
 #include "cli/base/say.h"
 #include "cli/client/result.h"

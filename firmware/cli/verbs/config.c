@@ -23,7 +23,7 @@ static const struct verb_operand optional_file[] = {
 static const struct verb_operand one_file[] = { { .name = "FILE", .value = VERB_FILE }, { 0 } };
 static const struct verb_exit check_exits[] = { { EX_CONFIG, "the file has mistakes" }, { 0 } };
 
-/* FILE, or the box's own. */
+/* Returns the operand FILE or, where it was not given, the path of this machine's configuration. */
 static const char *file_of(const struct arguments *arguments)
 {
 	const char *file = arguments_operand(arguments, 0);
@@ -37,9 +37,10 @@ static int check(const struct arguments *arguments)
 {
 	const char *file = file_of(arguments);
 
-	/* graph_check() knows the layers, the loss and the optimizer. */
+	/* Pass graph_check() for the checks of layers, loss and optimizer. */
 	if (config_check(file, graph_check, stderr) < 0)
-		return EX_CONFIG; /* kiln-config.service runs this check: systemd does not repeat it */
+		return EX_CONFIG; /* kiln-config.service runs this check, and systemd does not restart a
+				     service that exits with this code */
 	printf("%s: good\n", file);
 	return CLI_OK;
 }
@@ -105,7 +106,7 @@ static const struct verb config_reference_row = {
 
 #define FILE_MAX 131072u
 
-/* kiln-controld writes the file: it alone may. */
+/* Sends the file to kiln-controld, because only kiln-controld may write the configuration. */
 static int apply(const struct arguments *arguments)
 {
 	CLEANUP(free_ptr) char *text = NULL;

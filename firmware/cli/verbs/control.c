@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln control`: the control protocol's reference. */
+/* `kiln control`: prints the reference of the control protocol. */
 #include "core/control/control.h"
 
 #include "cli/base/arguments.h"

@@ -17,14 +17,16 @@ struct evaluation {
 	struct records_source source;
 
 	struct records *records;
-	/* As Keras's metrics and weighted_metrics; the second is NULL without model.sample_weight. */
+	/* The same as Keras's `metrics` and `weighted_metrics`. `weighted` is NULL without
+	 * model.sample_weight. */
 	struct metrics *metrics, *weighted;
 	uint64_t outputs, rows;
-	float *output; /* the network's output for a batch */
+	float *output; /* the network's outputs for one batch */
 	struct model_metrics passes;
 };
 
-/* Names the record that is the cause of what was wrong with this batch. */
+/* Returns an error where the batch had a bad value, and puts the record with this value into the error's
+ * text. */
 static int check_batch(const struct evaluation *evaluation, struct error *err)
 {
 	uint32_t row = UINT32_MAX;

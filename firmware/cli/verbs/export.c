@@ -16,7 +16,7 @@ struct export_verb {
 	struct trained trained;
 	const char *output, *form;
 	struct graph graph;
-	struct store *store; /* holds the output */
+	struct store *store; /* the store that the output is written to */
 	cJSON *said;
 };
 

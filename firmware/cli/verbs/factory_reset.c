@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln factory-reset`: erases all that a box holds. */
+/* `kiln factory-reset`: erases all data of a box. */
 #include "cli/verbs/act.h"
 #include "cli/verbs/verbs.h"
 

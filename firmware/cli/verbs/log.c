@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln log`: the journal's newest lines, or events alone; with --follow, events as they come. */
+/* `kiln log`: the newest lines of the journal, or only the events; with --follow, new events as they are
+ * sent. */
 #include "cli/base/format.h"
 #include "cli/base/say.h"
 #include "cli/client/call.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* The names are journalctl's. */
+/* Prints the fields of a journal entry. The field names are those of journalctl. */
 static void print_fields(const cJSON *fields)
 {
 	const cJSON *field;

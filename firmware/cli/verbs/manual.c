@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln manual` and `kiln completion`: what rootfs/man and rootfs/completions are made from. */
+/* `kiln manual` and `kiln completion`: print the files in rootfs/man and rootfs/completions. */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/manual/completion.h"

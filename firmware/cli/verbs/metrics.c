@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln metrics`: the figures of a box as OpenMetrics text. */
+/* `kiln metrics`: prints the metrics of a box as OpenMetrics text. */
 #include "cli/base/say.h"
 #include "cli/client/call.h"
 #include "cli/client/result.h"

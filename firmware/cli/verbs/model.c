@@ -25,8 +25,9 @@ static uint64_t parameters_of(const struct graph *graph, const struct node *node
 	return sum;
 }
 
-/* Names the layer or the feature that a layer reads. A layer and its `activation` share the layer's name; of
- * a ragged feature the name is the feature's, not that of its values. */
+/* Returns the name of the layer or feature that produces this input of a layer. A layer and its `activation`
+ * are two nodes with one name, the layer's. A ragged feature has several tensors, which all get the feature's
+ * name. */
 static const char *input_name(const struct graph *graph, uint32_t tensor)
 {
 	const struct tensor *input = graph_at(graph, tensor);
@@ -83,7 +84,7 @@ static const char *inputs_of(const struct graph *graph, const struct node *node,
 	return out;
 }
 
-/* Prints a count of float32 numbers and their size in Keras's units. */
+/* Prints a count of float32 numbers and their size, with the units that Keras prints. */
 static void print_total(const char *what, uint64_t numbers)
 {
 	static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
@@ -102,7 +103,7 @@ static const char *layer_of(const struct node *node, char out[static TEXT_BYTES]
 	return out;
 }
 
-/* Returns the width of the column of layers. */
+/* Returns the width of the column with the layers' names. */
 static int layer_width(const struct graph *graph)
 {
 	char layer[TEXT_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln node`: what the box is made of. */
+/* `kiln node`: prints the hardware of a box. */
 #include "cli/base/format.h"
 #include "cli/base/say.h"
 #include "cli/client/call.h"

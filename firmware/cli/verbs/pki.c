@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln pki`: certificates for --host. */
+/* `kiln pki`: makes certificates for --host. */
 #include "drivers/tls/pki.h"
 
 #include "cli/base/arguments.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln power off`. */
+/* `kiln power off`: switches a box off. */
 #include "cli/verbs/act.h"
 #include "cli/verbs/verbs.h"
 

@@ -28,7 +28,7 @@ static int load_model(struct predict *predict, struct error *err)
 	return 0;
 }
 
-/* Reads dataset.json beside the model. A model without one is good, too. */
+/* Reads dataset.json beside the model. The file may be missing. */
 static int load_dataset(struct predict *predict, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -45,7 +45,7 @@ static int load_dataset(struct predict *predict, struct error *err)
 
 /* ---- Standard input ---- */
 
-/* Adds the text of {"text": "..."}. */
+/* Adds the text of a line that is the JSON object {"text": "..."}. */
 static int add_object_text(struct predict *predict, const struct lines *lines, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
@@ -90,7 +90,7 @@ static int print_row(const struct predict *predict, const float *output, struct 
 	return 0;
 }
 
-/* Names the first and the last record of the batch in the error. */
+/* Puts the first and the last record of the batch into the error's text. */
 static int blame_batch(const struct records *records, uint32_t rows, struct error *err)
 {
 	const struct records_origin first = records_origin(records, 0),
@@ -127,7 +127,8 @@ static int predict_records(struct predict *predict, struct error *err)
 
 /* ---- The verb ---- */
 
-/* True for {"text": ...}, except where the schema has a feature called "text". */
+/* Returns true for a JSON object with the text to predict, {"text": ...}. Where the schema has a feature
+ * called "text", such an object is a record instead. */
 static bool is_text_object(const struct predict *predict, const cJSON *object)
 {
 	for (uint32_t i = 0; i < predict->trained.config.features; i++)

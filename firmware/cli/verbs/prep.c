@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln prep`: labelled texts and images to shards in a store. */
+/* `kiln prep`: turns labelled texts or images into shards in a store. */
 #include "cli/prep/prep.h"
 
 #include "cli/base/say.h"
@@ -100,7 +100,7 @@ static const struct verb_option options[] = {
 
 /* ---- Options ---- */
 
-/* An option that only one kind of records reads. */
+/* Options that are valid for one kind of records only. */
 static const struct {
 	const char *name;
 	const struct prep_kind *kind;
@@ -109,7 +109,7 @@ static const struct {
 	{ "vocabulary", &prep_tokens }, { "ngrams", &prep_tokens }, { "tokens-max", &prep_tokens },
 };
 
-/* Refuses an option that the kind of records does not read. */
+/* Refuses an option that is not valid for the kind of records. */
 static int check_options(const struct arguments *arguments, const struct prep *prep, struct error *err)
 {
 	for (size_t i = 0; i < sizeof(kind_options) / sizeof(kind_options[0]); i++)

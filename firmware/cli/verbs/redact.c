@@ -13,8 +13,8 @@ static bool is_value(char c)
 	return c && !strchr(" \t\r\n\"'\\&,;<>", c);
 }
 
-/* Finds `abc` in "secret=abc" or "token: abc". `text` begins after the word. Returns the length of the value,
- * 0 where none follows, and how many bytes come before it. */
+/* Finds `abc` in "secret=abc" or "token: abc". `text` begins after the word "secret" or "token". *ret_skip is
+ * the count of bytes before the value. Returns the length of the value, 0 where there is none. */
 static size_t value_after(const char *text, size_t *ret_skip)
 {
 	size_t skip = strspn(text, "\"\\"), length = 0;
@@ -28,8 +28,9 @@ static size_t value_after(const char *text, size_t *ret_skip)
 	return length;
 }
 
-/* Finds a secret that is announced at the start of `text`. Returns its length, 0 where there is none, and how
- * many bytes come before it. */
+/* Finds a secret at the start of `text`: user and password after "://", or a value after a word such as
+ * "password". *ret_skip is the count of bytes before the secret. Returns the length of the secret, 0 where
+ * there is none. */
 static size_t secret_at(const char *text, size_t *ret_skip)
 {
 	static const char *const words[] = { "secret",

@@ -84,7 +84,8 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 	return 0;
 }
 
-/* Without a run's id the current run's own configuration has the sink, else the file. */
+/* Prints the report of a run. The store that holds the report is the sink of the current run's configuration
+ * or, where the user names a run by its id, the sink of `config_file`. */
 static int report(const char *run_id, const char *config_file, bool json, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -110,7 +111,7 @@ static int report(const char *run_id, const char *config_file, bool json, struct
 
 /* ---- A night ---- */
 
-/* Prints where the report was not delivered to yet, and why. */
+/* Prints the destinations that did not get the report yet, each with the reason. */
 static void print_pending(const char *id)
 {
 	CLEANUP(json_free) cJSON *pending = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kiln run --from run.json`: repeats a run in the foreground, without systemd: kiln-oneshot begin, then the
- * three daemons until all outputs are in the store. A daemon whose exit code says so (core/base/error.h) is
- * started again.
+ * `kiln run --from run.json`: repeats a run in the foreground, without systemd. Runs kiln-oneshot begin, then
+ * the three daemons until all outputs are in the store. A daemon that ends with an exit code for a temporary
+ * failure (core/base/error.h) is started again.
  */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
@@ -26,7 +26,8 @@ static void stop(int signal_number)
 	stopped = 1;
 }
 
-/* Starts a program that lies beside this one or where `make install` puts it. */
+/* Starts a program of Kiln: from the folder of this program, or from the libexec folder that `make install`
+ * uses. */
 static int spawn(const char *name, char *const arguments[], pid_t *ret_pid, struct error *err)
 {
 	char here[PATH_BYTES / 4] = "", path[PATH_BYTES];
@@ -68,8 +69,8 @@ static struct child *child_of(struct child *children, pid_t pid)
 	return NULL;
 }
 
-/* Returns the exit code of the first daemon that failed for good, EX_OK where none did. After a failed run
- * kiln-uploadd still finishes its uploads. */
+/* Waits until all daemons have ended. Returns the exit code of the first daemon with a permanent failure, or
+ * EX_OK. After a failed run kiln-uploadd is not stopped, so that it finishes its uploads. */
 static int keep_running(struct child *children, struct error *err)
 {
 	int code = EX_OK, status, r = 0;
@@ -133,7 +134,7 @@ static int run(const struct arguments *arguments)
 	if (r < 0)
 		return cli_error(&err);
 	if (waitpid(pid, &status, 0) < 0 || end_of(status) != EX_OK)
-		return CLI_ERROR; /* kiln-oneshot has said why */
+		return CLI_ERROR; /* kiln-oneshot has already printed the reason */
 	r = run_daemons(&err);
 	if (r < 0)
 		return cli_error(&err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln runs`: the runs of a box; with an id, the record of one. */
+/* `kiln runs`: lists the runs of a box or, with the id of a run, prints the record of this run. */
 #include "cli/base/say.h"
 #include "cli/client/call.h"
 #include "cli/client/result.h"

@@ -112,7 +112,7 @@ static void say_left_behind(const struct screen *screen)
 	say(screen, "left", text);
 }
 
-/* Loss, and accuracy where there is one: a regression has none. */
+/* Formats the loss and the accuracy; a regression has no accuracy. */
 static const char *quality(double loss, double accuracy, char out[static 128])
 {
 	char a[FORMAT_BYTES], b[FORMAT_BYTES];
@@ -232,7 +232,7 @@ static void say_daemons(const struct screen *screen)
 	}
 }
 
-/* The report of the last night, and where it was not delivered to yet. */
+/* Prints the report of the last night, and which destinations did not get it yet. */
 static void say_report(const struct screen *screen)
 {
 	const cJSON *report = json_member(screen->status, "report"), *why;

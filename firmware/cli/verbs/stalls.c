@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln stalls`: why the device waits for data. */
+/* `kiln stalls`: prints which stages of the data path made the device wait. */
 #include "cli/base/say.h"
 #include "cli/client/call.h"
 #include "cli/client/result.h"
 #include "cli/verbs/verbs.h"
 
-#define LEAST_SHARE 0.0005 /* a stage below this share of the time is not printed */
+#define LEAST_SHARE 0.0005 /* stages with a smaller share of the time are not printed */
 
 static void print_now(const cJSON *stalls)
 {

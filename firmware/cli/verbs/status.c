@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln status`: what an operator asks at breakfast, on one screen. */
+/* `kiln status`: prints the state of a box, its run and the last night on one screen. */
 #include "cli/base/say.h"
 #include "cli/client/call.h"
 #include "cli/client/host.h"

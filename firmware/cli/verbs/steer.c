@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln start`, `stop`, `pause` and `resume`: the run of a box. */
+/* `kiln start`, `stop`, `pause` and `resume`: control the run of a box. */
 #include "cli/verbs/act.h"
 #include "cli/verbs/verbs.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kiln support`: one archive for somebody who helps from afar. A box never sends a secret of its own; still
- * the verb blacks out all that could be one: the user in a URL, a signed request, a word after "secret".
+ * `kiln support`: writes one archive with all information that a remote helper needs. A box sends none of its
+ * secrets. In addition the verb replaces everything that could be a secret: the user in a URL, a signed
+ * request, a word after "secret".
  */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
@@ -44,7 +45,7 @@ static int add_file(struct archive *archive, const char *name, const char *text,
 	return r < 0 ? error_set(err, r, "%s: cannot write it: %s", name, strerror(-r)) : 0;
 }
 
-/* Adds a method's answer as one file. Where the box refuses, the file holds the refusal. */
+/* Adds the result of a method as one file. Where the box refuses the call, the file has the error. */
 static int add_answer(struct archive *archive, struct client *client, const char *method, cJSON *params,
 		      const char *name, struct error *err)
 {

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* A path is one of the box that is asked. This box's own path may be relative: it becomes a URL here. Another
- * box's path must be absolute. */
+/* Makes the URL of a bundle from a path on the box that installs the bundle. On this box the path may be
+ * relative. With --host the path must be absolute, because it is a path on the other box. */
 static int url_of_path(const struct arguments *arguments, const char *given, char url[static PATH_BYTES])
 {
 	char path[PATH_BYTES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of the verbs of `kiln`, one a file of this folder. A file holds the row, and below it what the
- * verb does. The verbs that ask a box use client/, the others the folder that does their work (prep/,
- * trained/) or the project's own modules. A verb calls no other verb.
+ * The rows of the verbs of `kiln`. A file has the row of a verb and, before it, the code of the verb. Verbs
+ * that call a box use client/. The other verbs use the folder that does their work (prep/, trained/), or
+ * Kiln's own modules. A verb never calls another verb.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln watch`: the status screen once a second, in its place; without a terminal, a line whenever it
- * changed. */
+/* `kiln watch`: prints the status screen once a second, over the previous one. Without a terminal, prints a
+ * line whenever the status has changed. */
 #include "cli/base/say.h"
 #include "cli/client/client.h"
 #include "cli/client/result.h"
@@ -16,9 +16,9 @@
 #define PERIOD_S    1
 #define BAR_CELLS   50
 #define LOSSES_MAX  60
-#define BELOW_LINES 3 /* an empty line, the bar, the sparkline */
+#define BELOW_LINES 3 /* lines below the status: an empty line, the progress bar, the curve of the loss */
 
-static volatile sig_atomic_t asked_to_stop; /* set by a signal handler alone */
+static volatile sig_atomic_t asked_to_stop; /* set only by the signal handler */
 
 static void on_signal(int number)
 {
@@ -56,7 +56,7 @@ static void print_bar(double percent)
 		printf("] %.1f %%\n", percent);
 }
 
-/* The characters U+2581 .. U+2588 fill one to eight eighths of a cell. */
+/* Prints the losses as a curve of block characters: U+2581 .. U+2588 fill one to eight eighths of a cell. */
 static void print_sparkline(const struct losses *losses)
 {
 	double least = INFINITY, most = -INFINITY;
@@ -77,7 +77,7 @@ static void print_sparkline(const struct losses *losses)
 		(void)putchar('\n');
 }
 
-/* Prints as many lines as the screen has rows. Returns how many it printed. */
+/* Prints at most `rows` lines of the text. Returns the count of lines printed. */
 static int print_top(const char *text, int rows)
 {
 	int lines = 0;
@@ -87,7 +87,8 @@ static int print_top(const char *text, int rows)
 	return lines;
 }
 
-/* Draws over the last screen. A long line is cut, not wrapped: `lines` must be what the cursor moved down. */
+/* Draws the screen over the previous one. Long lines are cut and not wrapped, because *lines must be the
+ * exact number of lines that the cursor moved down. */
 static void redraw(const cJSON *status, const struct losses *losses, int *lines)
 {
 	struct winsize screen = { 0 };
@@ -98,7 +99,7 @@ static void redraw(const cJSON *status, const struct losses *losses, int *lines)
 	if (!out)
 		return;
 	if (*lines)
-		printf("\033[%dF\033[J", *lines); /* move up, clear all below */
+		printf("\033[%dF\033[J", *lines); /* move the cursor up and clear everything below */
 	fputs("\033[?7l", stdout);
 	screen_print(status, out);
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) < 0 || screen.ws_row <= BELOW_LINES + 1)
@@ -131,7 +132,7 @@ static void print_line(const cJSON *status, char last[static 256])
 	(void)fflush(stdout);
 }
 
-/* Goes on until the box is idle, the run failed, a signal arrives, or the box does not answer. */
+/* Prints until the box is idle, the run failed, a signal arrives, or the box does not answer. */
 static int watch(struct client *client, struct error *err)
 {
 	bool terminal = isatty(STDOUT_FILENO);
