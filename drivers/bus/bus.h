@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A connection to the system bus (D-Bus), for drivers that talk to one service there (manager, rauc). Every
- * call over it waits for the answer, for at most the time given to bus_open(). Threads: the caller's; one at
- * a time.
+ * call over the connection waits for the answer, for at most `wait_s` of bus_open(). Threads: the caller's,
+ * one at a time.
  */
 #pragma once
 
@@ -14,5 +14,5 @@
 /* Connects; `wait_s` bounds every call over the bus. `whom` names the service in errors. The caller calls
  * bus_close(). */
 MUST_CHECK int bus_open(const char *whom, uint32_t wait_s, sd_bus **ret_bus, struct error *err);
-/* Sends what is queued, then closes. NULL is ignored. */
+/* Sends the messages that are still queued, then closes the connection. NULL is ignored. */
 void bus_close(sd_bus *bus);

@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-#define SAMPLE_PAGES 64u /* cache_is_resident() asks for every 64th page */
+#define SAMPLE_PAGES 64u /* cache_is_resident() looks at every 64th page only */
 
 /* ---- The folder ---- */
 
@@ -102,7 +102,7 @@ void cache_changed(const struct cache *cache)
 
 /* ---- Views ---- */
 
-/* Checks that the file holds this object, whole. */
+/* Checks that the label and the length of the file are those of this object. */
 static int check_label(const struct cache_object *object, int fd, struct cache_view *view, struct error *err)
 {
 	union {
@@ -132,7 +132,8 @@ static int check_label(const struct cache_object *object, int fd, struct cache_v
 	return 0;
 }
 
-/* mmap() refuses 0 bytes, but data != NULL means "mapped": an empty file gets a pointer to nothing. */
+/* mmap() refuses a length of 0. `data` must not be NULL for a mapped file, so for an empty file it points at
+ * a constant that nobody reads. */
 static int map_file(struct cache_view *view, int fd, struct error *err)
 {
 	static const uint8_t nothing;
@@ -190,8 +191,9 @@ void cache_read_ahead(const struct cache_view *view, uint64_t offset, uint64_t b
 		(void)posix_fadvise(view->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
 }
 
-/* MADV_POPULATE_READ turns a disk error into EFAULT, where touching the page would be a SIGBUS (madvise(2)).
- * EINVAL: a kernel before 5.14, where the page is read when it is touched. */
+/* With MADV_POPULATE_READ a disk error is EFAULT here; without it, the first access to the page would raise
+ * SIGBUS (madvise(2)). Kernels before 5.14 do not know it and return EINVAL: there each page is read at the
+ * first access. */
 int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, struct error *err)
 {
 	bytes = within(view, offset, bytes);
@@ -202,7 +204,8 @@ int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, s
 			 offset + bytes, strerror(errno == EFAULT ? EIO : errno));
 }
 
-/* Asks for every 64th page: a file that was read in order is resident, or not, in large runs of pages. */
+/* Looks at every 64th page only. That is enough for a file that was read in order: long runs of its pages are
+ * in memory, or are not, together. */
 bool cache_is_resident(const struct cache_view *view)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), asked = 0, found = 0;

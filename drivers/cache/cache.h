@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
 /*
- * A cache of whole objects of a store, on a disk of this box. There is no index that could disagree with the
- * files: a listing of the folder is all the truth.
+ * A cache of whole objects of a store, on a disk of this box. The files in the folder are the only record of
+ * what the cache has: there is no index that could disagree with them.
  *
  *     objects/ab/abcd...    an object's bytes, named by SHA-256 of endpoint, bucket, key and pin; the xattr
  *                           user.kiln holds its length, a CRC-32 and those four
@@ -24,14 +24,14 @@
  * Any process may add, read and remove at any time: fetchd and kiln-oneshot preload fill the cache, controld
  * drops from it. A removed file stays valid for a process that has it mapped.
  *
- * Who evicts what: the caller decides (list.h carries it out), because only the caller knows which object is
- * read when. Objects of pins.h are never evicted.
+ * Eviction: the caller decides which files go, because only the caller knows which object is read when; list.h
+ * removes them. Objects of pins.h are never evicted.
  *
  * Order: cache_open -> (cache_map -> cache_view_done; cache_create -> cache_append* -> cache_commit;
  * cache_remove) -> cache_closep.
  * Threads: none of its own. A struct cache has no state but the folder: any thread may call with it.
  * Blocks: everything, on the disk.
- * Crash: leaves files below new/, which cache_sweep() removes.
+ * Crash: leaves unfinished files below new/, which cache_sweep() removes.
  */
 /* clang-format on */
 #pragma once
@@ -51,25 +51,25 @@ struct cache_object {
 	const struct store_pin *pin;
 };
 
-/* Returns whether the objects of a store can be cached: those of s3:// can. */
+/* Returns whether the objects of a store can be cached: true for an s3:// store, false for file://. */
 bool cache_accepts_store(const struct config_store *store);
-/* Returns whether a pin tells versions apart, without which an object cannot be cached. */
+/* Returns whether a pin identifies one version of an object. Only objects with such a pin can be cached. */
 bool cache_accepts_pin(const struct store_pin *pin);
 
 /* Compares two endpoints, with or without a slash at the end. */
 bool cache_same_endpoint(const char *one, const char *other);
 
-/* Describes an object of a store. The result points into `strings`, into `store` and at `pin`. */
 struct cache_strings {
 	char bucket[CONFIG_BUCKET_MAX + 1], key[CONFIG_PREFIX_MAX + 1 + STORE_KEY_MAX + 1];
 };
+/* Describes an object of a store. The result has pointers into `strings` and `store`, and to `pin`. */
 struct cache_object cache_object_of(const struct config_store *store, const char *key,
 				    const struct store_pin *pin, struct cache_strings *strings);
 
+enum cache_use { CACHE_READ, CACHE_WRITE };
 /* Opens the cache in `folder`. CACHE_WRITE makes the folder, and checks that its files can have extended
  * attributes. Errors: -errno; -ENOENT CACHE_READ found no folder; -EOPNOTSUPP the file system has no extended
  * attributes. */
-enum cache_use { CACHE_READ, CACHE_WRITE };
 MUST_CHECK int cache_open(const char *folder, enum cache_use use, struct cache **ret_cache,
 			  struct error *err);
 void cache_closep(struct cache **cache);
@@ -92,47 +92,48 @@ struct cache_view {
  * Errors: -EBADMSG the label or the length is not that of the object: the file is removed; -errno. */
 MUST_CHECK int cache_map(const struct cache *cache, const struct cache_object *object,
 			 struct cache_view *ret_view, struct error *err);
-/* Starts reading [offset, offset + bytes) from the disk, up to the object's end; does not wait. */
+/* Asks the kernel to read [offset, offset + bytes) from the disk, at most up to the object's end. Does not
+ * wait. */
 void cache_read_ahead(const struct cache_view *view, uint64_t offset, uint64_t bytes);
 /* Waits until [offset, offset + bytes) are in memory. The kernel may drop them later, when memory is short;
  * they are then read again on access, and a disk error at that time is a SIGBUS. Errors: -EIO. */
 MUST_CHECK int cache_read(const struct cache_view *view, uint64_t offset, uint64_t bytes, struct error *err);
-/* Returns whether nearly all of the object is in memory already, by a sample of its pages. */
+/* Looks at a sample of the object's pages and returns whether nearly all of them are in memory already. */
 bool cache_is_resident(const struct cache_view *view);
+#define CACHE_DIRECT_ALIGN 4096u
 /* Reads [offset, offset + bytes) into `to` without the kernel's page cache (O_DIRECT). `offset`, `to` and the
  * length of the buffer `to` are multiples of CACHE_DIRECT_ALIGN; the buffer's contents after the object's end
- * are undefined. Errors: -EINVAL the file system cannot; -EIO. */
-#define CACHE_DIRECT_ALIGN 4096u
+ * are undefined. Errors: -EINVAL the file system does not support O_DIRECT; -EIO. */
 MUST_CHECK int cache_read_direct(const struct cache_view *view, uint64_t offset, uint64_t bytes, void *to,
 				 struct error *err);
 /* Returns whether the bytes of the whole object, `data`, have the CRC of the label. Records with checksums of
  * their own do not need this. */
 bool cache_is_sound(const struct cache_view *view, const void *data);
-/* Closes the file and leaves the mapping: a process may have only so many open files. Afterwards only
+/* Closes the file but leaves it mapped: the number of open files of a process is limited. Afterwards only
  * cache_is_resident(), cache_is_sound() and cache_view_done() may be called. */
 void cache_view_close(struct cache_view *view);
 /* Unmaps and closes; accepts a zeroed view. */
 void cache_view_done(struct cache_view *view);
 
-/* Notes a use without reading. Returns 1, or 0 where the cache lacks the object. */
+/* Notes that the object is used now, without reading it. Returns 1, or 0 where the cache lacks the object. */
 int cache_touch(const struct cache *cache, const struct cache_object *object);
 
 /* ---- Writing ---- */
 
 /* The xattr user.kiln of a file. */
-#define CACHE_LABEL_MAX 3072u /* ext4 without ea_inode has less than 4 KiB of xattrs a file */
+#define CACHE_LABEL_MAX 3072u /* ext4 without ea_inode stores less than 4 KiB of xattrs per file */
 struct cache_label {
 	uint32_t magic, crc32;
 	uint64_t bytes;
 	char identity[]; /* endpoint, bucket, key, pin, each with its NUL */
 };
 
-/* A file being written, in the caller's memory, so that no file costs an allocation. The members belong to
- * write.c. Zeroed = nothing is being written. */
+/* The state of a file that is being written. The caller provides the memory, so that a file needs no
+ * allocation. The members belong to write.c. Zeroed = nothing is being written. */
 struct cache_writer {
 	const struct cache *cache; /* NULL = nothing is being written */
 	int fd;
-	char temporary[64]; /* "" = renamed */
+	char temporary[64]; /* its name below new/; "" = renamed already */
 	uint64_t bytes, expected;
 	size_t label_bytes;
 	union {
@@ -141,15 +142,16 @@ struct cache_writer {
 	};
 };
 
-/* Starts a file. Errors: -ENAMETOOLONG the label would be too long; -errno. `writer` is zeroed then. */
+/* Starts a file. Errors: -ENAMETOOLONG the label would be too long; -errno. After an error `writer` is
+ * zeroed. */
 MUST_CHECK int cache_create(const struct cache *cache, const struct cache_object *object,
 			    struct cache_writer *writer, struct error *err);
 /* Appends the next bytes. Errors: -ENOSPC the disk is full; -errno. */
 MUST_CHECK int cache_append(struct cache_writer *writer, const void *data, uint64_t bytes, struct error *err);
-/* Flushes the file and gives it its name. The writer is done, also after a failure. Errors: -EBADMSG fewer or
- * more bytes than the pin has. */
+/* Flushes the file to the disk and renames it to its final name. The writer cannot be used afterwards, also
+ * after a failure. Errors: -EBADMSG fewer or more bytes than the pin has. */
 MUST_CHECK int cache_commit(struct cache_writer *writer, struct error *err);
-/* Removes the unfinished file. Accepts a writer that is zeroed or done. */
+/* Removes the unfinished file. Accepts a writer that is zeroed, or whose file was committed or removed. */
 void cache_abandon(struct cache_writer *writer);
 
 /* Removes a file and its link. A missing file is no error. */
@@ -166,14 +168,14 @@ struct cache_item {
 	const char *endpoint, *bucket, *key, *pin_text; /* from the label */
 };
 
-/* Calls `each` for every file, in no order; a result but 0 stops the walk and is returned. Removes files
- * without a good label where the cache is open for writing. Errors: -errno of a folder. */
+/* Calls `each` for every file, in no order; a result other than 0 stops the walk and is returned. Removes
+ * files without a good label where the cache is open for writing. Errors: -errno of a folder. */
 MUST_CHECK int cache_each(const struct cache *cache,
 			  int (*each)(void *context, const struct cache_item *item), void *context,
 			  struct error *err);
 
-/* Returns a mark that changes with each cache_changed() of any process. Whoever added or removed files calls
- * cache_changed(), so that the other processes list the cache again. */
+/* cache_changed() changes the cache's mark, and cache_mark() returns it. A process calls cache_changed()
+ * after it added or removed files, so that the other processes see a new mark and list the cache again. */
 uint64_t cache_mark(const struct cache *cache);
 void cache_changed(const struct cache *cache);
 

@@ -8,7 +8,7 @@
 
 #define CACHE_XATTR          "user.kiln"
 #define CACHE_PIN_TEXT_BYTES (STORE_ETAG_MAX + 32u)
-#define CACHE_LINK_TEMPORARY "tree/%new-" /* no escaped name begins so */
+#define CACHE_LINK_TEMPORARY "tree/%new-" /* escaped names never contain "%n" */
 
 struct cache {
 	int fd; /* the folder */
@@ -18,13 +18,15 @@ struct cache {
 
 #define CACHE_LABEL_MAGIC UINT32_C(0x31434b4b) /* "KKC1" */
 
-/* Writes the identity of an object into `out`. Returns its length, or 0 where it does not fit. */
+/* Writes the identity of an object (endpoint, bucket, key, pin) into `out`. Returns the number of bytes, or 0
+ * where `out` is too small. */
 size_t cache_identity(const struct cache_object *object, char *out, size_t size);
 void cache_name_of_identity(const char *identity, size_t bytes, char ret_name[static CACHE_NAME_BYTES]);
-/* Writes the path of a file below the folder: "objects/ab/abcd...". Returns `out`. */
 #define CACHE_PATH_BYTES 96u
+/* Writes the path of a file below the folder: "objects/ab/abcd...". Returns `out`. */
 const char *cache_path(const char name[static CACHE_NAME_BYTES], char out[static CACHE_PATH_BYTES]);
-/* Reads the members of ret_item from a label; they point into it. False: this is no label. */
+/* Sets the members of *ret_item, which point into the label. Returns false where the bytes are not a valid
+ * label. */
 bool cache_label_parse(const struct cache_label *label, size_t bytes, struct cache_item *ret_item);
 /* Reads the label of a file, at most CACHE_LABEL_MAX bytes. Returns its length or -errno. */
 ssize_t cache_label_read(int fd, struct cache_label *label);
@@ -32,6 +34,6 @@ ssize_t cache_label_read(int fd, struct cache_label *label);
 /* Writes "tree/HOST/BUCKET/KEY", escaped: no key leads out of the tree, and no two keys have the same path.
  * False where a name would be too long for the file system. */
 bool cache_link_path(const char *endpoint, const char *bucket, const char *key, char out[static PATH_MAX]);
-/* Make and remove the readable link of a file. Failures are ignored. */
+/* Make and remove the symbolic link with the readable name of a file. Failures are ignored. */
 void cache_link(const struct cache *cache, const struct cache_item *item);
 void cache_unlink(const struct cache *cache, const struct cache_item *item);

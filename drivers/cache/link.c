@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of readable names. Every byte but [A-Za-z0-9_.,=+@:~-] becomes %XX, and so do the dots of "." and
- * ".."; an empty name between two slashes becomes "%". So every key has exactly one path, which lies below
- * tree/, and no two keys have the same.
+ * The tree of readable names. Every byte except [A-Za-z0-9_.,=+@:~-] becomes %XX; in the names "." and ".."
+ * the dots become %2E, too; an empty name between two slashes becomes "%". So every key has exactly one path,
+ * which lies below tree/, and no two keys have the same.
  */
 #include "drivers/cache/internal.h"
 
@@ -17,7 +17,7 @@ static bool is_plain(unsigned char c)
 	       (c != 0 && strchr("_.,=+@:~-", c));
 }
 
-/* Appends "/NAME", escaped, to the path in `out`. False: too long. */
+/* Appends "/NAME", escaped, to the path in `out`. Returns false where the path gets too long. */
 static bool add_name(char out[static PATH_MAX], const char *part, size_t bytes)
 {
 	size_t used = strlen(out), start = used + 1;
@@ -106,7 +106,8 @@ void cache_unlink(const struct cache *cache, const struct cache_item *item)
 	if (!cache_link_path(item->endpoint, item->bucket, item->key, path) ||
 	    !link_target(path, item->name, target))
 		return;
-	/* The link may lead to another version of the object by now: leave that alone. */
+	/* By now the link may lead to another version of the object: remove it only where it leads to this
+	 * file. */
 	bytes = readlinkat(cache->fd, path, found, sizeof(found));
 	if (bytes < 0 || (size_t)bytes != strlen(target) || memcmp(found, target, (size_t)bytes) != 0)
 		return;

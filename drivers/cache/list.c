@@ -7,7 +7,8 @@
 #include <time.h>
 
 #define LIST_FIRST 256u
-#define REST_COSTS 10u /* pause between two readings, in multiples of the time that one takes */
+/* least pause between two readings of the folder, as a multiple of the time that the last reading took */
+#define REST_COSTS 10u
 
 int cache_list_reserve(struct cache_list *list, size_t files, struct error *err)
 {
@@ -83,7 +84,8 @@ bool cache_list_is_stale(const struct cache_list *list, const struct cache *cach
 	return cache_mark(cache) != list->mark && clock_us() - list->read_us >= REST_COSTS * list->cost_us;
 }
 
-/* Adopts the new mark only where no other process had changed it: the list then still needs a new reading. */
+/* Adopts the new mark only where the old one was that of the list. Otherwise another process has changed the
+ * folder, too, and the list must be read again. */
 void cache_list_changed(struct cache_list *list, const struct cache *cache)
 {
 	bool ours = cache_mark(cache) == list->mark;
@@ -122,7 +124,8 @@ uint64_t cache_list_evict(struct cache_list *list, const struct cache *cache, ui
 		return 0;
 	qsort(list->item, list->count, sizeof(*list->item), by_rank_descending);
 	while (gone < list->count && list->item[gone].rank >= 0 && freed < most) {
-		/* A file that cannot be removed counts as gone until the folder is read again. */
+		/* A file that cannot be removed leaves the list all the same; the next reading of the folder
+		 * finds it again. */
 		(void)cache_remove(cache, list->item[gone].name, NULL);
 		freed += list->item[gone++].bytes;
 	}

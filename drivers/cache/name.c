@@ -25,7 +25,8 @@ struct cache_object cache_object_of(const struct config_store *store, const char
 	const char *prefix = bucket + bucket_bytes + (bucket[bucket_bytes] == '/');
 	size_t prefix_bytes = strlen(prefix);
 
-	/* The store treats a prefix as a folder: one slash between it and the key. */
+	/* The store treats a prefix as a folder: there is exactly one slash between the prefix and the key.
+	 */
 	if (prefix_bytes > 0 && prefix[prefix_bytes - 1] == '/')
 		prefix_bytes--;
 	(void)snprintf(strings->bucket, sizeof(strings->bucket), "%.*s", (int)bucket_bytes, bucket);

@@ -8,7 +8,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define SWEEP_DEPTH_MAX 64u /* folders deep, an open descriptor each; links below that are not swept */
+/* levels of folders: each costs an open descriptor; links in deeper folders are not removed */
+#define SWEEP_DEPTH_MAX 64u
 
 union label {
 	struct cache_label label;
@@ -49,8 +50,8 @@ static bool is_name(const char *text)
 	       strspn(text, "0123456789abcdef") == CACHE_NAME_BYTES - 1;
 }
 
-/* Reads the item of a file. Returns 1, or 0 where the file has no good label, or -errno where this cannot be
- * told now: the file may be good. */
+/* Reads the item of a file from its label. Returns 1; 0 where the file has no valid label; -errno where the
+ * label cannot be read now, so that the file may be good. */
 static int item_of(const struct cache *cache, const char *name, union label *label,
 		   struct cache_item *ret_item)
 {
@@ -72,7 +73,8 @@ static int item_of(const struct cache *cache, const char *name, union label *lab
 	return 1;
 }
 
-/* Reads the item of a file. False where it has no good label; the file is removed then. */
+/* Reads the item of a file. Returns false where that fails; removes a file without a valid label where the
+ * cache is open for writing. */
 static bool read_item(const struct cache *cache, const char *name, union label *label,
 		      struct cache_item *ret_item)
 {
@@ -143,7 +145,8 @@ static void sweep_new(const struct cache *cache)
 	}
 }
 
-/* Removes links that lead nowhere, then empty folders: unlinkat() refuses the others. */
+/* Removes links that lead nowhere, then empty folders. unlinkat() does not remove a folder that has entries.
+ */
 static void sweep_tree(int at, const char *name, unsigned depth)
 {
 	CLEANUP(close_dir) DIR *dir = open_dir(at, name);

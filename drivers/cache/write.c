@@ -21,7 +21,7 @@ void cache_abandon(struct cache_writer *w)
 	w->cache = NULL;
 }
 
-/* Makes the file below new/. The lock on it tells cache_sweep() that the writer is alive. */
+/* Makes the file below new/ and locks it: a locked file tells cache_sweep() that the writer is alive. */
 static int make_file(struct cache_writer *w, struct error *err)
 {
 	static atomic_uint count;

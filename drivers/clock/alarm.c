@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#define FILE_BYTES_MAX 65536u /* sysfs reports the size of a page for every file */
-#define COARSE_S       60     /* the alarm of some clocks has no seconds */
+#define FILE_BYTES_MAX 65536u /* more than a page: sysfs reports the size of a page for every file */
+#define COARSE_S       60     /* tolerance: the alarm of some clocks has whole minutes only */
 
 struct clock_name {
 	char text[64]; /* "rtc0" */
@@ -39,7 +39,7 @@ static int read_number(const char *path, int64_t *ret_number, struct error *err)
 	return 0;
 }
 
-/* Writes by a single write(2): sysfs takes each write as a whole value. */
+/* Writes the number by a single write(2): sysfs treats the bytes of each write as a complete value. */
 static int write_number(const char *path, int64_t number, struct error *err)
 {
 	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -80,7 +80,8 @@ static int find(struct clock_name *ret_clock, struct error *err)
 			 : 0;
 }
 
-/* Checks that the kernel's switch for waking is on. Without the file there is no switch. */
+/* Checks that waking the box by this clock is not switched off (device/power/wakeup). A missing file is no
+ * error. */
 static int check_wakes(const struct clock_name *clock, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;

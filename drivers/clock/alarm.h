@@ -4,7 +4,7 @@
  * (Documentation/ABI/testing/sysfs-class-rtc). Only clocks that can wake the box have that file. The clock
  * compares the alarm with its own time, which may be UTC, local time or wrong; so the alarm is set to the
  * clock's time plus the seconds until the wanted moment. Only root may set it. Threads: the caller's. Blocks:
- * as long as the clock takes to answer.
+ * for the time that the clock takes to answer.
  */
 #pragma once
 
@@ -14,5 +14,6 @@
 
 /* Sets the alarm of the first clock that has one to `wake_s` (Unix time), replacing an earlier alarm, and
  * reads it back. Errors: -ENODEV no clock of the box can wake it, or waking is switched off; -ERANGE the
- * moment is past; -EIO the clock did not accept the alarm: many clocks reach only a day ahead. */
+ * moment is past; -EIO the clock did not accept the alarm: many clocks accept only alarms within the next
+ * day. */
 MUST_CHECK int alarm_set(int64_t wake_s, struct error *err);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define FILE_BYTES_MAX 65536u /* sysfs reports the size of a page for every file */
+#define FILE_BYTES_MAX 65536u /* more than a page: sysfs reports the size of a page for every file */
 
 static bool time_of(const char *path, int64_t *ret_s)
 {

@@ -7,11 +7,13 @@
 
 #include "core/base/error.h"
 
-/* A clock that is set to local time is hours off and still good; a clock with an empty battery is years off.
+/* Upper bound of the difference between a good hardware clock and the system's clock. A good clock may be set
+ * to local time, which differs by hours; a clock with an empty battery differs by years.
  */
 #define RTC_OFF_MAX_S (24 * 3600)
 
-/* Returns 0 where a hardware clock agrees with the system's clock to within RTC_OFF_MAX_S. Errors, whose text
- * is the beginning of a sentence: -ENODEV the box has no hardware clock; -ERANGE its clock says another time.
+/* Returns 0 where a hardware clock agrees with the system's clock to within RTC_OFF_MAX_S. Errors, with a
+ * text to which the caller adds the end of the sentence: -ENODEV the box has no hardware clock; -ERANGE no
+ * hardware clock agrees.
  */
 MUST_CHECK int rtc_kept_time(struct error *err);

@@ -14,7 +14,7 @@
 
 #define ANSWER_MS ((CONTROL_ACT_S + 5) * 1000)
 
-#define CONNECT_S 5 /* for the connection, and again for the TLS handshake */
+#define CONNECT_S 5 /* time limit of connect(), and again of the TLS handshake */
 
 struct client {
 	int fd;
@@ -163,7 +163,9 @@ static int send_all(struct client *client, const char *line, struct error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EPIPE)
-			return 0; /* closed by kiln-controld, whose last line says why: read that */
+			/* kiln-controld closed the connection: its last line, which the caller reads next,
+			 * says why */
+			return 0;
 		if (n < 0)
 			return error_set(err, -errno, "cannot ask kiln-controld: %s", strerror(errno));
 		line += n;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's side of the control protocol (core/control/control.h): one connection to one kiln-controld,
- * to this box's by its socket, to another box's by mutual TLS. Order: client_open_box -> client_call* ->
+ * The client's side of the control protocol (core/control/control.h): a connection to one kiln-controld, on
+ * this box over its socket, or on another box over mutual TLS. Order: client_open_box -> client_call* ->
  * (client_event*) -> client_closep.
  *
  * Threads: none of its own; one caller at a time. Every call but client_event() is bounded by a time-out.
- * Crash: kiln-controld drops the connection; what it was asked before is done or not, and may be asked again.
+ * Crash: kiln-controld drops the connection; a call that was not answered may have been carried out or not,
+ * and may be repeated.
  */
 #pragma once
 
@@ -18,13 +19,13 @@ struct client_box {
 	const char *name, *address, *port;
 };
 
-/* Connects; `box` NULL = this box. The identity for another box is ca.crt, client.crt and client.key in
- * KILN_PKI, else in ~/.kiln. Errors: -errno of the connection, with what to do about it. */
+/* Connects to `box`, NULL = this box. For another box the client needs ca.crt, client.crt and client.key in
+ * KILN_PKI, else in ~/.kiln. Errors: -errno of the connection; the text says what the user can do. */
 MUST_CHECK int client_open_box(const struct client_box *box, struct client **ret_client, struct error *err);
 void client_closep(struct client **client);
 
-/* Asks and waits for the answer. `params` is consumed, NULL = none. The caller frees *ret_result.
- * Errors: -EREMOTEIO the box refused, its own sentence is in err; else -errno. */
+/* Sends a request and waits for its result. Frees `params`; NULL = no parameters. The caller frees
+ * *ret_result. Errors: -EREMOTEIO the box refused, with the box's own sentence in err; else -errno. */
 MUST_CHECK int client_call(struct client *client, const char *method, cJSON *params, cJSON **ret_result,
 			   struct error *err);
 /* Waits for the next line of events.subscribe, for ever. The caller frees *ret_params. */

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* CPU devices want host memory that they use in place aligned to a page. */
+/* CPU devices use host memory in place; it must be aligned to a page. */
 #define HOST_ALIGN 4096u
-/* Large pages help kernels that walk down columns: each row lies in another small page, which costs a miss of
- * the processor's page table cache (TLB). */
+/* Large pages help kernels that read a matrix column by column: with small pages each row is in another page,
+ * which costs a miss of the processor's page table cache (TLB). */
 #define LARGE_PAGE (2u << 20)
 
-/* Allocates zeros, on large pages where the kernel has some. */
+/* Allocates zeroed memory, on large pages where the kernel has some. */
 static void *host_memory(uint64_t bytes)
 {
 	const uint64_t align = bytes < LARGE_PAGE ? HOST_ALIGN : LARGE_PAGE,
@@ -77,7 +77,7 @@ int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes, struct gp
 		return error_set(err, -ENOMEM, "buffer: out of memory");
 	buffer->gpu = gpu;
 	buffer->bytes = bytes;
-	/* The device only reads the memory; OpenCL's host pointer lacks the const. */
+	/* The device only reads the memory; the parameter of OpenCL is not const. */
 	buffer->memory = clCreateBuffer(gpu->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, bytes,
 					(void *)(uintptr_t)host, &code);
 	if (code != CL_SUCCESS)

@@ -112,10 +112,11 @@ static int prepare_cache(struct error *err)
 	return 0;
 }
 
-/* PoCL's threads sleep between two launches. The kernel tends to wake a thread on the core of the waker,
- * which is still busy, so the woken thread starts only when the waker's work is done: a matrix product of 150
- * us took as long on two threads as on one. With POCL_AFFINITY thread i stays on core i. PoCL cannot number
- * the cores of a subset, so this is set only where the process may use all of them. */
+/* PoCL's threads sleep between two launches. The Linux kernel often wakes a thread on the core of the thread
+ * that woke it. That core is still busy, so the woken thread starts only when the other has finished its
+ * work: a matrix product of 150 us took as long on two threads as on one. With POCL_AFFINITY thread i stays
+ * on core i. PoCL cannot do this for a subset of the cores, so POCL_AFFINITY is set only where the process
+ * may use all cores. */
 static void spread_threads(void)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -139,7 +140,7 @@ static bool platform_matches(cl_platform_id platform, const char *wanted)
 	       strcasestr(name, wanted);
 }
 
-/* CL_DEVICE_VERSION reads "OpenCL 1.2 ..." (OpenCL 1.2, 4.2). */
+/* Checks for OpenCL 1.2 or later. CL_DEVICE_VERSION is a text such as "OpenCL 1.2 ..." (OpenCL 1.2, 4.2). */
 static bool is_new_enough(cl_device_id device)
 {
 	char version[128] = "";

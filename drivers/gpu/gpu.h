@@ -5,13 +5,13 @@
  *
  * Order: gpu_open -> gpu_program_build -> gpu_kernel_create -> (gpu_kernel_set*, gpu_launch)* -> free in
  * reverse.
- * Cost: launches, writes, reads and copies only enqueue, unless they say "blocks"; none of them allocates in
- * our own code.
+ * Cost: launches, writes, reads and copies only enqueue, unless they say "blocks"; our own code allocates no
+ * memory in them.
  * Threads: one, except gpu_event_wait(), gpu_buffer_fetch() and gpu_event_free(), which any thread may call.
  * Crash: leaves nothing but the cache of binaries, whose files have a checksum.
- * Errors: every cl_int is checked, and its name stands in the text, with the device, the kernel and the
- * global size. -ENODEV no such device, or it is lost; -ENOEXEC a build failed (the text has the options and
- * the start of the build log); -ENOMEM; -EIO anything else.
+ * Errors: every cl_int is checked; the text has its name, the device, the kernel and the global size.
+ * -ENODEV no such device, or it is lost; -ENOEXEC a build failed (the text has the options and the start of
+ * the build log); -ENOMEM; -EIO anything else.
  */
 #pragma once
 
@@ -40,10 +40,11 @@ struct gpu_source {
 };
 
 /* Opens a device. `platform`: "auto" or a part of its name, in upper or lower case; `type`: enum
- * config_device, where DEVICE_AUTO prefers a GPU to a CPU. Skips devices below OpenCL 1.2. Sets two variables
- * of PoCL where they are not set: POCL_CACHE_DIR, a directory below PATH_RUNTIME that is checked here because
- * PoCL ends the process where it cannot write there; and POCL_AFFINITY, where the process may use all cores,
- * so that each of PoCL's threads stays on one core. */
+ * config_device, where DEVICE_AUTO prefers a GPU to a CPU. Skips devices below OpenCL 1.2. Sets two
+ * environment variables of PoCL, unless they are set already. POCL_CACHE_DIR is a directory below
+ * PATH_RUNTIME; gpu_open() checks that it is writable, because PoCL would abort the process otherwise.
+ * POCL_AFFINITY lets each of PoCL's threads stay on one core; it is set only where the process may use all
+ * cores. */
 MUST_CHECK int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error *err);
 void gpu_close(struct gpu *gpu);
 void gpu_closep(struct gpu **gpu);
@@ -54,7 +55,8 @@ uint32_t gpu_units(const struct gpu *gpu);
 /* Returns "PLATFORM: DEVICE, driver VERSION". */
 const char *gpu_description(const struct gpu *gpu);
 
-/* The device's memory, and the largest single buffer. Other processes may use some of it. */
+/* The device's memory in all, and the size of the largest single buffer. Other processes may use some of this
+ * memory. */
 struct gpu_memory {
 	uint64_t bytes, buffer_bytes;
 };
@@ -67,8 +69,9 @@ MUST_CHECK int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buf
  * outlive these kernels. */
 MUST_CHECK int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes,
 			       struct gpu_buffer **ret_buffer, struct error *err);
-/* Makes a buffer of a range of another; `offset` is a multiple of GPU_ALIGN_BYTES. Free it before `whole`. */
 #define GPU_ALIGN_BYTES 512u
+/* Makes a buffer that is a range of the buffer `whole`; `offset` is a multiple of GPU_ALIGN_BYTES. Free it
+ * before `whole`. */
 MUST_CHECK int gpu_buffer_part(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes,
 			       struct gpu_buffer **ret_buffer, struct error *err);
 void gpu_buffer_free(struct gpu_buffer *buffer);
@@ -83,8 +86,9 @@ MUST_CHECK int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t off
 /* Copies all of `from` into `to`, which is at least as large. */
 MUST_CHECK int gpu_copy(struct gpu *gpu, struct gpu_buffer *from, struct gpu_buffer *to,
 			struct gpu_event *ret_event, struct error *err);
-/* Gives the host a view of a buffer of gpu_buffer_create(), as it is once `after` is complete. Blocks. Copies
- * nothing on a CPU device. The view is valid until the buffer is written again. */
+/* Waits until `after` is complete, then points *ret_host at the contents of a buffer made by
+ * gpu_buffer_create(). Blocks. Copies nothing on a CPU device. The view is valid until the buffer is written
+ * again. */
 MUST_CHECK int gpu_buffer_fetch(struct gpu *gpu, struct gpu_buffer *buffer, const struct gpu_event *after,
 				const void **ret_host, struct error *err);
 
@@ -93,16 +97,17 @@ bool gpu_event_done(const struct gpu_event *event);
 void gpu_event_free(struct gpu_event *event);
 /* Starts the commands that are enqueued. */
 MUST_CHECK int gpu_flush(struct gpu *gpu, struct error *err);
-/* Blocks until the queue is empty. Not for use within a step. */
+/* Blocks until the queue is empty. Too slow for use within a training step. */
 MUST_CHECK int gpu_finish(struct gpu *gpu, struct error *err);
 
-/* Loads the cached binary of (platform, device, driver, options, sources), or builds from the sources. */
+/* Loads the cached binary for this platform, device, driver, options and sources or, where there is none,
+ * builds the sources. */
 MUST_CHECK int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count,
 				 const char *options, struct gpu_program **ret_program, struct error *err);
-/* Caches the binary; later calls, and calls after a cache hit, do nothing. Errors: of the file or the device;
- * they only mean that the next start compiles again.
- * Call it while the queue is empty and after every kernel has run once: it then takes some 5 ms. Earlier it
- * costs seconds, because PoCL compiles a kernel at its first launch or here. While kernels run on another
+/* Saves the binary in the cache. Does nothing where the binary came from the cache, or at a second call.
+ * Errors: those of the file or the device; the only effect is that the next start compiles again. Call it
+ * while the queue is empty and after every kernel has run once: then it takes about 5 ms. Before that it
+ * takes seconds, because PoCL compiles here each kernel that was never launched. While kernels run on another
  * thread PoCL 3.1 aborts (pocl_release_dlhandle_cache). */
 MUST_CHECK int gpu_program_save(struct gpu_program *program, struct error *err);
 /* Returns whether the binary came from the cache. */
@@ -110,7 +115,8 @@ bool gpu_program_cached(const struct gpu_program *program);
 void gpu_program_free(struct gpu_program *program);
 void gpu_program_freep(struct gpu_program **program);
 
-/* Every kernel declares reqd_work_group_size. The object keeps its arguments between launches. */
+/* Every kernel declares reqd_work_group_size. A kernel object remembers its arguments from one launch to the
+ * next. */
 MUST_CHECK int gpu_kernel_create(struct gpu_program *program, const char *name,
 				 struct gpu_kernel **ret_kernel, struct error *err);
 void gpu_kernel_free(struct gpu_kernel *kernel);

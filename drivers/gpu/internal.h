@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of this driver; nobody else includes it. */
+/* What the files of drivers/gpu share; no file outside includes this header. */
 #pragma once
 
 #include "drivers/gpu/gpu.h"
@@ -13,8 +13,9 @@ struct gpu {
 	cl_command_queue queue;
 	cl_command_queue transfers; /* for gpu_buffer_fetch() on other threads; NULL on a CPU device */
 	bool cpu;
-	char identity[768]; /* platform, its version, device, driver: a line each; goes into the name of a
-			       cached binary */
+	/* one line each for platform, its version, device and driver; part of the hash that names a cached
+	 * binary */
+	char identity[768];
 	char description[512];
 };
 
@@ -22,11 +23,13 @@ struct gpu_buffer {
 	const struct gpu *gpu;
 	cl_mem memory;
 	uint64_t bytes;
-	void *host; /* owned; on a CPU device the memory itself, else the copy of gpu_buffer_fetch(), or
-		       NULL */
+	/* Owned. On a CPU device the buffer's memory itself; on a GPU the copy that gpu_buffer_fetch() made,
+	 * or NULL. */
+	void *host;
 };
 
-/* Returns the name of a code, such as "CL_OUT_OF_RESOURCES". */
+/* Returns the name of an error code of OpenCL, such as "CL_OUT_OF_RESOURCES". */
 const char *cl_error_name(cl_int code);
-/* error_set() with the errno of the code. The text begins with the device and ends with the code's name. */
+/* Calls error_set() with the errno that belongs to the OpenCL code, and returns it. The text begins with the
+ * device and ends with the code's name. */
 int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...) PRINTF(4, 5);

@@ -27,9 +27,8 @@ struct gpu_kernel {
 	char name[64];
 };
 
-/* Names the cache file by the SHA-256 of everything that the binary depends on. The file itself is the
- * SHA-256 of the binary, then the binary: a torn or foreign file is a miss, never a crash inside the device's
- * driver. */
+/* Names the cache file by the SHA-256 of everything that the binary depends on. The file contains the SHA-256
+ * of the binary, then the binary: so a damaged file is not used, and cannot crash the device's driver. */
 static void cache_name(const struct gpu *gpu, const struct gpu_source *sources, uint32_t count,
 		       const char *options, char out[static PATH_BYTES])
 {
@@ -50,7 +49,7 @@ static void cache_name(const struct gpu *gpu, const struct gpu_source *sources, 
 	(void)path_of(PATH_KERNELS, name, out);
 }
 
-/* Makes and builds the program from the cache. False: a miss. */
+/* Makes and builds the program from the cached binary. Returns false where the cache has no usable binary. */
 static bool load_cached(struct gpu_program *program, const char *options)
 {
 	CLEANUP(free_ptr) char *file = NULL;
@@ -102,7 +101,8 @@ static int build(struct gpu_program *program, const struct gpu_source *sources, 
 	size_t bytes[2 * SOURCES_MAX];
 	cl_int code;
 
-	/* Restart the line numbers at each file, so that build messages name real lines. */
+	/* Restart the line numbers at each file, so that build messages give the line numbers of the source
+	 * files. */
 	for (uint32_t i = 0; i < count; i++) {
 		(void)snprintf(line[i], sizeof(line[i]), "\n#line 1 \"%s\"\n", sources[i].name);
 		text[2 * (size_t)i] = line[i];
@@ -139,7 +139,7 @@ int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_
 	return 0;
 }
 
-/* Gives the contents of a cache file: the digest, then the binary. */
+/* Allocates and fills the contents of a cache file: the digest of the binary, then the binary. */
 static int read_binary(const struct gpu_program *program, uint8_t **ret_file, uint64_t *ret_bytes,
 		       struct error *err)
 {
@@ -176,7 +176,7 @@ int gpu_program_save(struct gpu_program *program, struct error *err)
 
 	if (program->cached || program->saved)
 		return 0;
-	program->saved = true; /* also after a failure: try once, the next start compiles again */
+	program->saved = true; /* set also after a failure: only one try; the next start compiles again */
 	if ((r = path_make(path_of(PATH_KERNELS, NULL, directory), err)) < 0 ||
 	    (r = read_binary(program, &file, &bytes, err)) < 0)
 		return r;

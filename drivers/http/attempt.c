@@ -9,8 +9,8 @@
 #include <emmintrin.h>
 #endif
 
-/* libcurl's upper bound: compared with 256 KiB it saves a tenth of the CPU time a byte (tests/system/store
- * get-rate). */
+/* The largest buffer that libcurl allows. Compared with 256 KiB it saves a tenth of the CPU time per byte
+ * (tests/system/store get-rate). */
 #define READ_BUFFER_BYTES   (512L << 10)
 #define UPLOAD_BUFFER_BYTES (512L << 10)
 #define PATIENCE_MS         600000L
@@ -32,7 +32,8 @@ const char *http_method_name(enum http_method method)
 
 /* ---- What libcurl calls ---- */
 
-/* The request has a connection and is sent next. The time is set now, for readers while the server works. */
+/* libcurl calls this when the request has a connection and is sent next. The time is noted here and not at
+ * the end, because it is read while the request is in flight. */
 static int on_connected(void *userdata, char *to, char *from, int to_port, int from_port)
 {
 	const struct http_request *request = userdata;
@@ -71,8 +72,9 @@ static size_t save_reply(struct http_request *request, const char *data, size_t 
 }
 
 #ifdef __x86_64__
-/* Copies past the caches: a cache line that is overwritten wholly need not be read first, and nothing else is
- * pushed out of the caches. That saves a tenth of the CPU time between a server on loopback and the ring. */
+/* Copies without the processor's caches (streaming stores): a cache line that is overwritten completely need
+ * not be read first, and other data stays in the caches. From a server on loopback into the ring this saves a
+ * tenth of the CPU time. */
 static void copy_to_memory(char *to, const char *from, size_t bytes)
 {
 	size_t at = -(uintptr_t)to & (LINE_BYTES - 1);
@@ -89,7 +91,7 @@ static void copy_to_memory(char *to, const char *from, size_t bytes)
 		_mm_stream_si128(out + 3, _mm_loadu_si128(line + 3));
 	}
 	memcpy(to + at, from + at, bytes - at);
-	_mm_sfence(); /* the bytes are visible before anyone is told of them */
+	_mm_sfence(); /* other threads see the bytes before anything that this thread writes later */
 }
 #else
 static void copy_to_memory(char *to, const char *from, size_t bytes)
@@ -159,7 +161,8 @@ static size_t on_send(char *to, size_t one, size_t space, void *context)
 	return bytes;
 }
 
-/* libcurl sends a body once more where a connection that it used again turned out to be closed. */
+/* libcurl calls this to send the body a second time: it had used an idle connection again, which the server
+ * had closed meanwhile. */
 static int on_rewind(void *context, curl_off_t offset, int origin)
 {
 	struct http_request *request = context;
@@ -236,7 +239,7 @@ void attempt_set_options(struct http_request *request)
 	const struct http *http = request->http;
 	CURL *easy = request->easy;
 
-	curl_easy_reset(easy); /* keeps connections and name cache */
+	curl_easy_reset(easy); /* resets the options alone: open connections and looked-up names stay */
 	(void)curl_easy_setopt(easy, CURLOPT_URL, request->url);
 	(void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -245,7 +248,8 @@ void attempt_set_options(struct http_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, READ_BUFFER_BYTES);
-	/* Each connection has a look-up of its own, so connections spread over an endpoint's addresses. */
+	/* Look the name up for each new connection, so that connections spread over an endpoint's addresses.
+	 */
 	(void)curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	(void)curl_easy_setopt(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
@@ -270,8 +274,8 @@ void attempt_set_options(struct http_request *request)
 
 /* ---- The outcome ---- */
 
-/* The error of a proxy that refused to open a tunnel, which libcurl reports as a connection that was cut; 0 =
- * no proxy refused. */
+/* Returns the errno where a proxy refused to open a tunnel, which libcurl reports as a cut connection; 0 = no
+ * proxy refused. */
 static int proxy_refusal(struct http_request *request, enum retry_class *ret_class)
 {
 	long status = 0;

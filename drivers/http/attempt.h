@@ -17,20 +17,22 @@ struct http {
 	struct http_options options;
 	char *ca_file;
 	CURLM *multi;
-	CURL **idle; /* handles without a request; `handles` = all that were made */
+	CURL **idle; /* libcurl handles without a request; `handles` counts all handles, idle or not */
 	uint32_t idle_count, handles;
-	struct http_pending waiting; /* for the limit or a handle, in order of submission */
-	struct http_pending active;  /* in flight, in order of their begin */
+	/* requests that wait for the limit or for a handle, in order of submission */
+	struct http_pending waiting;
+	struct http_pending active; /* requests in flight, the attempt that began first in front */
 	uint32_t active_count;
-	struct http_request *delayed; /* between two attempts, sorted by due_ms */
+	struct http_request *delayed; /* requests between two attempts, sorted by due_ms */
 	atomic_bool woken;
 	struct pace pace;
-	uint64_t paced_bytes; /* share of bytes_in that the pace was told of */
+	uint64_t paced_bytes; /* value of counters.bytes_in at the last pace_look() */
 	struct http_counters counters;
 };
 
-/* Sets all of libcurl's options for request->easy, after prepare(). */
+/* Sets libcurl's options for request->easy. Called after the handler's prepare(). */
 void attempt_set_options(struct http_request *request);
 
-/* The outcome of a transfer that ended with `code`: 0, HTTP_AGAIN or an errno, and its class. */
+/* Returns the outcome of a transfer that ended with libcurl's `code`: 0, HTTP_AGAIN or a negative errno;
+ * *ret_class is the class of the failure. */
 int attempt_outcome(struct http_request *request, CURLcode code, enum retry_class *ret_class);

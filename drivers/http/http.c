@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#define URGENT_MAX 2u /* handles beyond the limit, for urgent requests */
+#define URGENT_MAX 2u /* libcurl handles beyond connections_max, for urgent requests */
 
 /* ---- Open and close ---- */
 
@@ -16,7 +16,8 @@ static void init_curl(void)
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* Makes one more idle handle, as the limit grows. */
+/* Makes one more libcurl handle. The number of handles grows with the limit, up to connections_max +
+ * URGENT_MAX. */
 static bool more_handles(struct http *http)
 {
 	CURL *easy = http->handles < http->options.connections_max + URGENT_MAX ? curl_easy_init() : NULL;
@@ -45,7 +46,7 @@ static int open_handles(struct http *http)
 	return 0;
 }
 
-/* The curl tool reads these variables; libcurl itself reads only those of proxies. */
+/* The curl tool reads these environment variables, but libcurl does not: it reads only those for proxies. */
 static const char *default_ca_file(void)
 {
 	static const char *const names[] = { "CURL_CA_BUNDLE", "SSL_CERT_FILE" };
@@ -123,7 +124,7 @@ struct http_request *http_in_flight(const struct http *http)
 
 static void finish(struct http_request *request, int result)
 {
-	/* The handler may free the request or submit it again. */
+	/* A copy of the error: done() may free the request or submit it again. */
 	struct error err = request->err;
 
 	request->handler->done(request, result, &err);
@@ -234,7 +235,8 @@ void http_submit(struct http *http, struct http_request *request)
 		pending_append(&http->waiting, request);
 }
 
-/* An urgent request waits only for a handle. */
+/* Returns whether the first waiting request may start. An urgent one may exceed the limit, but needs a
+ * handle. */
 static bool may_start(struct http *http, uint32_t limit)
 {
 	const struct http_request *first = http->waiting.first;
@@ -252,7 +254,8 @@ static void start_due(struct http *http)
 		struct http_request *request = http->delayed;
 
 		http->delayed = request->next;
-		pending_prepend(&http->waiting, request); /* submitted before the waiting ones */
+		/* in front: this request was submitted before those that wait */
+		pending_prepend(&http->waiting, request);
 	}
 	while (may_start(http, limit))
 		start(http, pending_pop(&http->waiting));
@@ -306,8 +309,8 @@ int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool w
 
 		if (r < 0)
 			return r;
-		/* acquire, pairs with the release in http_wake(): whatever the waking thread did before is
-		 * visible after. */
+		/* acquire, pairs with the release in http_wake(): what the other thread wrote before its
+		 * http_wake() is visible here. */
 		if (*until || now >= deadline ||
 		    (wakes && atomic_exchange_explicit(&http->woken, false, memory_order_acquire)))
 			return 0;

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
-#define GAIN           1.10 /* growth that half as many more must bring; the noise of half a second is below it */
-#define LOSS           0.97 /* share of the rate that a third fewer must still have */
+/* least growth of the rate for which half as many requests more stay; rates measured over half a second vary
+ * by less */
+#define GAIN           1.10
+#define LOSS           0.97 /* least share of the rate that must remain for a third fewer requests to stay */
 #define PAUSE_US       UINT64_C(5000000)
 #define PAUSE_MAX_US   UINT64_C(60000000)
 #define PROBE_FIRST_US UINT64_C(100000)
-#define STEP_US        UINT64_C(50000) /* how often a rising limit is looked at */
+#define STEP_US        UINT64_C(50000) /* how often a rising limit is computed anew */
 
 void pace_init(struct pace *pace, uint32_t least, uint32_t most, uint64_t target_bytes_per_s)
 {
@@ -24,7 +26,8 @@ static bool is_dark(const struct pace *pace)
 	return pace->failures >= PACE_DARK_FAILURES && pace->failures >= pace->full;
 }
 
-/* The limit apart from the dark: `floor` doubled every PACE_DOUBLE_US, in a straight line between. */
+/* The limit for an endpoint that answers: after PACE_HOLD_US it rises from `floor`, doubles every
+ * PACE_DOUBLE_US (linearly between two doublings), and ends at `full`. */
 static uint32_t risen(const struct pace *pace, uint64_t now_us)
 {
 	uint64_t since = now_us - pace->slow_us, doubled, within, limit;
@@ -94,7 +97,7 @@ static void begin_trial(struct pace *pace, double rate)
 	set_full(pace, pace->trial == PACE_MORE ? pace->full + (pace->full + 1) / 2 : pace->full * 2 / 3);
 }
 
-/* A trial that went well is followed by the next one at once. */
+/* After a trial that helped the next trial begins at once. */
 static void end_trial(struct pace *pace, double rate, uint64_t now_us)
 {
 	bool well = rate >= pace->base_rate * (pace->trial == PACE_MORE ? GAIN : LOSS);
@@ -138,7 +141,7 @@ static void slow_down(struct pace *pace, uint64_t started_us, uint64_t now_us)
 {
 	uint32_t now = risen(pace, now_us);
 
-	/* The attempt began before the last slow-down: its answer is about the limit before. */
+	/* The attempt began before the last slow-down: its answer is about the higher limit of that time. */
 	if (pace->slowed && started_us < pace->slow_us)
 		return;
 	pace->floor = now * 7 / 10 ? now * 7 / 10 : 1;
@@ -171,7 +174,8 @@ bool pace_ended(struct pace *pace, bool failed, enum retry_class class, uint64_t
 	pace->failures = 0;
 	if (!dark)
 		return false;
-	/* Rises from one, without PACE_HOLD_US: an endpoint that just came back has few resources yet. */
+	/* The limit begins at one request, and rises without the wait of PACE_HOLD_US: an endpoint that has
+	 * just recovered can serve only a few requests. */
 	pace->floor = 1;
 	pace->slow_us = now_us > PACE_HOLD_US ? now_us - PACE_HOLD_US : 0;
 	pace->slowed = true;

@@ -4,19 +4,19 @@
  * clock, no I/O. All addresses of an endpoint, and the hosts that it redirects to, share one pace.
  *
  * Why measured: the right number depends on the distance, on the store and on what else uses the link, and no
- * key of a configuration fits all. Too few leave the link empty while answers travel; too many make the store
- * answer 503 or fill queues on the way.
+ * key of a configuration fits all. With too few requests the link is idle while requests and answers travel;
+ * too many make the store answer 503, or fill queues in the network.
  *
- *   more   While requests wait for the limit, a trial adds half as many. They stay where the rate grows by
- *          a tenth; otherwise the old limit returns, and the next trial comes later. Trials of a third fewer
- *          alternate with them; those stay where the rate hardly suffers.
- *   less   An answer that asks for less (429, 503) reduces the limit by three tenths, once for all requests
+ *   more   While requests wait because of the limit, a trial raises the limit by half. The higher limit stays
+ * where the rate grows by a tenth; otherwise the old limit returns, and the next trial comes later. Trials
+ * with a third fewer requests alternate with these; the lower limit stays where the rate falls by less than 3
+ * %. less   An answer that asks for less (429, 503) reduces the limit by three tenths, once for all requests
  *          that were in flight: they all met the same overload.
  *   back   After PACE_HOLD_US without such an answer the limit doubles every PACE_DOUBLE_US until it is the
  *          old one. So 10 s after its end a fault, however long, has no effect left.
- *   dark   After many failures in a row, one request at a time asks whether the endpoint is there again, at
- *          the latest PACE_PROBE_US after the last. The other requests use up none of their attempts
- *          meanwhile, and the endpoint does not come back to a crowd.
+ *   dark   After many failures in a row one request at a time is sent, to find out whether the endpoint
+ * answers again, at the latest PACE_PROBE_US after the request before. Meanwhile the other requests use up
+ * none of their attempts, and an endpoint that recovers is not overloaded at once.
  *
  * Times are in microseconds of one clock; `now_us` never decreases from call to call. All O(1).
  */
@@ -27,7 +27,7 @@
 #define PACE_HOLD_US       UINT64_C(2500000)
 #define PACE_DOUBLE_US     UINT64_C(800000)
 #define PACE_PROBE_US      UINT64_C(1000000)
-#define PACE_INTERVAL_US   UINT64_C(500000) /* over which a rate is measured */
+#define PACE_INTERVAL_US   UINT64_C(500000) /* length of the interval over which a rate is measured */
 #define PACE_DARK_FAILURES 8u
 
 struct pace {
@@ -37,39 +37,44 @@ struct pace {
 	uint32_t full;     /* the limit when nothing is wrong */
 	uint32_t floor;    /* the limit after the last slow-down */
 	uint64_t slow_us;  /* when the last slow-down was */
-	bool slowed;       /* the limit is not back at `full` yet */
-	uint32_t failures; /* in a row */
+	bool slowed;       /* a slow-down happened, so the limit may be below `full` */
+	uint32_t failures; /* failed attempts in a row */
 	uint64_t probe_us; /* in the dark: when to ask again */
 
 	/* The interval that is being measured. */
 	uint64_t since_us, bytes;
-	bool measured; /* requests waited for the limit all the time: the rate tells of the limit */
-	bool settled;  /* the limit was the same in the interval before: its requests are gone */
+	/* requests waited for the limit all the time, so the measured rate depends on the limit */
+	bool measured;
+	/* the limit was the same in the interval before, so no request from an older limit is left */
+	bool settled;
 	/* The trial. */
 	enum { PACE_STAY, PACE_MORE, PACE_FEWER } trial;
-	uint32_t base;      /* the limit before the trial ... */
-	double base_rate;   /* ... and its bytes a second */
-	uint64_t next_us;   /* when to begin the next trial */
-	uint64_t pause_us;  /* how long to wait after a trial that failed */
-	bool fewer_is_next; /* the two kinds alternate once more requests did not help */
-	bool enough;        /* the rate reached the target when it was judged last */
+	uint32_t base;     /* the limit before the trial ... */
+	double base_rate;  /* ... and the bytes per second at that limit */
+	uint64_t next_us;  /* when to begin the next trial */
+	uint64_t pause_us; /* how long to wait after a trial that failed */
+	/* the next trial is one with fewer requests; the kinds alternate after trials that did not help */
+	bool fewer_is_next;
+	bool enough; /* the rate reached the target when it was judged last */
 };
 
-/* Begins with a limit of `least`, which never exceeds `most`. At `target_bytes_per_s` no more are tried (0 =
- * no such rate). */
+/* The limit begins at `least` and never exceeds `most`. At a rate of `target_bytes_per_s` (0 = none) the
+ * limit is not raised further. */
 void pace_init(struct pace *pace, uint32_t least, uint32_t most, uint64_t target_bytes_per_s);
 
 /* The limit now. */
 uint32_t pace_limit(const struct pace *pace, uint64_t now_us);
-/* When the limit rises by itself; UINT64_MAX = it does not. */
+/* Returns when the limit will rise without a further event; UINT64_MAX = never. */
 uint64_t pace_rises_us(const struct pace *pace, uint64_t now_us);
 
-/* The reason for the limit, for a person. */
+/* Returns why the limit is what it is, as text for a person. */
 const char *pace_reason(const struct pace *pace, uint64_t now_us);
 
-/* Tells how many bytes arrived since the last call. `full`: the limit is reached, and requests wait. */
+/* Tells how many bytes arrived since the last call. `full`: as many requests as the limit allows are in
+ * flight, and others wait. */
 void pace_look(struct pace *pace, uint64_t bytes, bool full, uint64_t now_us);
 
-/* Tells that an attempt which began at `started_us` has ended; `failed` with this class. Returns true when
- * the endpoint was dark and is there again: requests that wait for their next attempt may begin it now. */
+/* Tells that an attempt which began at `started_us` has ended; `failed` with this class. Returns true where
+ * the endpoint had not answered for long and now answers again: requests between two attempts may begin the
+ * next one now. */
 bool pace_ended(struct pace *pace, bool failed, enum retry_class class, uint64_t started_us, uint64_t now_us);

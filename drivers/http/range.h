@@ -7,8 +7,9 @@
 #define HTTP_RANGE_UNKNOWN UINT64_MAX
 
 struct http_range {
-	uint64_t first, last; /* unknown in a 416 answer: "bytes * /1234" without the space */
-	uint64_t total;       /* size of the whole object; unknown when the server says '*' */
+	/* first and last byte; both are HTTP_RANGE_UNKNOWN for a 416 answer */
+	uint64_t first, last;
+	uint64_t total; /* bytes of the whole object; HTTP_RANGE_UNKNOWN where the server says '*' */
 };
 
 /* Errors: -EBADMSG. */

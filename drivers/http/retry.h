@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells which failures may pass, and how long to wait before the next attempt. Pure functions.
+ * Decides after which failures another attempt may help, and how long to wait before it. Pure functions.
  *
- * The class of a failure is decided once, where status and libcurl's code are known; nothing above compares
- * texts. Classes are counted apart, since they ask for different mends: connect and timeout for the network
- * or the name, reset for something between, server for the store's own fault, slow_down for a lower pace
- * (pace.h).
+ * The class of a failure is decided once, where the HTTP status and libcurl's code are known; callers never
+ * compare texts. Each class is counted separately, because each has another remedy: connect and timeout mean
+ * a fault of the network or of the endpoint's name, reset a device between box and store, server a fault of
+ * the store, slow_down a pace that is too high (pace.h).
  *
  * The wait is drawn at random from the whole interval up to the bound ("full jitter"), so that many requests
  * that failed together do not come back together.
@@ -19,27 +19,30 @@
 enum retry_class {
 	RETRY_NEVER,     /* no failure, or another attempt does not help */
 	RETRY_CONNECT,   /* name not resolved, connection refused or not made in time */
-	RETRY_TIMEOUT,   /* slower than the least speed, or longer than the time limit */
+	RETRY_TIMEOUT,   /* slower than low_speed_bytes_per_s, or over the time limit */
 	RETRY_RESET,     /* the connection was cut in the middle */
 	RETRY_SERVER,    /* 500, 502, 504, 408 */
-	RETRY_SLOW_DOWN, /* 429, 503: the server asks for less */
+	RETRY_SLOW_DOWN, /* 429, 503: the server asks for fewer requests */
 	RETRY_MAX,
 };
 
-/* Upper bound of the first delay, and of every delay: the bound doubles with each failure. AWS SDKs wait for
- * up to 20 s; here 10 s after the end of a fault nothing may wait for it any more. */
+/* RETRY_BASE_MS is the upper bound of the first delay. The bound doubles with each failure, up to
+ * RETRY_CAP_MS. AWS SDKs wait for up to 20 s; here every request must be in flight again 10 s after the end
+ * of a fault. */
 #define RETRY_BASE_MS 200u
 #define RETRY_CAP_MS  8000u
-/* A longer Retry-After counts as this: then the request fails and its owner decides. */
+/* A longer Retry-After is cut to this. A request whose server still refuses then fails, and the caller
+ * decides. */
 #define RETRY_AFTER_S_MAX 120u
 
 enum retry_class retry_class_of_status(long status);
 /* `connected`: the attempt had a connection, so that a time-out is RETRY_TIMEOUT and not RETRY_CONNECT. */
 enum retry_class retry_class_of_curl(CURLcode code, bool connected);
 
-/* A uniform choice (from 64 random bits) in [0, min(RETRY_CAP_MS, RETRY_BASE_MS * 2^failures)], added to what
- * the server asked for. `failures` does not count the last one. */
+/* Returns the wait that the server asked for, plus a random delay between 0 and min(RETRY_CAP_MS,
+ * RETRY_BASE_MS * 2^failures), chosen by `random_bits`. `failures` is the number of failures before the last
+ * one. */
 uint64_t retry_delay_ms(uint32_t failures, uint64_t random_bits, uint64_t retry_after_s);
 
-/* The errno of a transfer that ended with this code. */
+/* Returns the errno for a transfer that ended with this code of libcurl. */
 int retry_errno_of_curl(CURLcode code);

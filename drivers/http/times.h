@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a request reached which step; 0 = not yet. Times of clock_us(). The times of an attempt are of the
+/* The times (clock_us()) at which a request reached each step; 0 = not yet. The last three are those of the
  * newest attempt. */
 #pragma once
 

@@ -32,7 +32,7 @@ static void number_write(const char *path, int64_t number)
 		(void)fprintf(file, "%" PRId64 "\n", number);
 }
 
-/* The path of a number of the pool whose pages have `page` bytes. */
+/* Writes the path of the sysfs file `name` of the pool of hugepages of `page` bytes, and returns it. */
 static const char *pool_path(uint64_t page, const char *name, char path[static POOL_PATH_BYTES])
 {
 	(void)snprintf(path, POOL_PATH_BYTES, "/sys/kernel/mm/hugepages/hugepages-%" PRIu64 "kB/%s",
@@ -66,8 +66,8 @@ uint64_t hugepage_gib_pages(void)
 	return pages > 0 ? (uint64_t)pages : 0;
 }
 
-/* How many pages the kernel could give from memory that nobody needs. Asked for more than that, it would turn
- * all free memory into hugepages before it fails. */
+/* Returns how many hugepages the kernel could make of memory that no process needs. A request for more than
+ * that would turn all free memory into hugepages, and then fail. */
 static int64_t pages_available(uint64_t page)
 {
 	CLEANUP(close_file) FILE *file = fopen("/proc/meminfo", "re");
@@ -80,7 +80,8 @@ static int64_t pages_available(uint64_t page)
 	return 0;
 }
 
-/* Locks the pool against our other processes, between reading its size and writing a new one. */
+/* Locks the pool, so that no other process of ours changes its size between our read and our write of the
+ * size. */
 static void lock_pool(uint64_t page, int *ret_fd)
 {
 	char path[POOL_PATH_BYTES];
@@ -108,7 +109,8 @@ static int reserve(const char *folder, uint64_t page, uint64_t bytes, uint64_t r
 	lock_pool(page, &lock);
 	before = pool_read(page, "nr_hugepages");
 	missing = needed - pages_free(page);
-	/* The pool of 1 GiB pages has what was set aside at boot: memory is too fragmented later. */
+	/* Only the pool of 2 MiB pages can grow now. After the boot memory is too fragmented for more pages
+	 * of 1 GiB. */
 	if (page == HUGEPAGE_BYTES && missing > 0 && missing < pages_available(page))
 		pool_set(page, before + missing);
 	free_now = pages_free(page);
@@ -198,7 +200,8 @@ int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, b
 	}
 	if (!small_allowed)
 		return error_set(err, r, "%s", why.text);
-	/* Files on a mount without free pages would fail later: unmount it, for normal pages. */
+	/* Unmount the hugetlbfs, so that the folder's files use normal pages. On the mount, without free
+	 * hugepages, they would fail later. */
 	r = hugepage_release(folder, err);
 	if (r < 0)
 		return error_prefix(err, "normal pages are allowed (%s)", why.text);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hugepages for a folder of files (hugetlbfs), of 2 MiB, or of 1 GiB where the folder is mounted with those;
- * and anonymous memory on large pages.
+ * Hugepages for the files of a folder (hugetlbfs): pages of 2 MiB, or of 1 GiB where the folder is mounted
+ * with such pages. Also anonymous memory on large pages.
  *
- * The kernel has one pool of free hugepages a size, which anybody may use. A pool grows only by contiguous
- * free memory, of which a box that has run for days may have little: so hugepage_prepare() raises the pool
- * first, checks that it has enough, and fails with the numbers. The pages that it added are noted in
- * FOLDER.pages, so that hugepage_release() gives back these and no others.
+ * The kernel has one pool of free hugepages per page size, which any process may use. A pool can grow only
+ * where free memory is contiguous, and a box that has run for days may have little such memory. So
+ * hugepage_prepare() makes the pool larger first and checks its size; where that is too small it fails, with
+ * the pages needed and free. The file FOLDER.pages says how many pages it added, so that hugepage_release()
+ * gives back as many and no more.
  *
- * Threads: any; a lock on the pool's file keeps two processes of ours from raising it at the same time.
+ * Threads: any; a lock on the pool's file prevents that two processes of ours change the pool at the same
+ * time.
  * Crash: FOLDER.pages may miss the pages that were added just before; they stay in the pool until a reboot.
  */
 #pragma once
@@ -25,23 +27,24 @@
 uint64_t hugepage_gib_pages(void);
 
 /* Makes `folder`, mounts hugetlbfs on it where it is not mounted, and raises the kernel's pool until `bytes`
- * are free. `reuse_bytes`, held by files in the folder already, count as free. With `small_allowed` a failure
- * falls back to normal pages: *ret_huge is false then, and err->text says why. A pool that cannot be raised
- * far enough is left as it was. Errors: -ENOMEM with the pages needed and free; -EPERM hugetlbfs is not
- * mounted there and this user may not mount it; -EINVAL pages of another size are mounted there. */
+ * are free. Pages that files in the folder have already (`reuse_bytes`) count as free. With `small_allowed` a
+ * failure falls back to normal pages: *ret_huge is false then, and err->text says why. A pool that cannot be
+ * raised far enough is left as it was. Errors: -ENOMEM with the pages needed and free; -EPERM hugetlbfs is
+ * not mounted there and this user may not mount it; -EINVAL pages of another size are mounted there. */
 MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, bool small_allowed,
 				bool *ret_huge, struct error *err);
 
 /* Unmounts `folder`, with all files in it, and gives back the pages that hugepage_prepare() added to the
- * pool, as far as they are free. Nothing to do is no error. Errors: -EBUSY a process uses the folder; -EPERM.
+ * pool, as far as they are free. A folder without a mount is no error. Errors: -EBUSY a process uses the
+ * folder; -EPERM.
  */
 MUST_CHECK int hugepage_release(const char *folder, struct error *err);
 
 /* ---- memory.c ---- */
 
 /* Maps `bytes` of zeroed memory that start at a 2 MiB boundary. The kernel backs each whole 2 MiB with a
- * large page where it has one at the first access (transparent hugepages, not the pool's), and the rest with
- * normal pages. The caller calls munmap(). NULL: no memory. */
+ * large page where it has one at the first access (transparent hugepages, not the pool's), and the remaining
+ * memory with normal pages. The caller calls munmap(). NULL: no memory. */
 MUST_CHECK void *hugepage_map(uint64_t bytes);
 
 /* ---- node.c: before a run, by root. `root` is prepended to /sys ("" except in tests). ---- */
@@ -49,8 +52,8 @@ MUST_CHECK void *hugepage_map(uint64_t bytes);
 /* Returns the memory node of a core; 0 where the kernel does not say. */
 int hugepage_node_of_core(const char *root, int core);
 
-/* Raises the pool of one node until `bytes`, less the `reuse_bytes` that our files hold already, are free
- * there, and reads it back. *ret_pages is the pool's size then. Errors: -ENOMEM with the pages needed and
- * free. */
+/* Makes the pool of one memory node larger, until `bytes` are free there. Pages that our files have already
+ * (`reuse_bytes`) count as free. Then reads the size of the pool again, because the kernel reports no error.
+ * *ret_pages is the pool's size then. Errors: -ENOMEM with the pages needed and free. */
 MUST_CHECK int hugepage_node_reserve(const char *root, int node, uint64_t bytes, uint64_t reuse_bytes,
 				     uint64_t *ret_pages, struct error *err);

@@ -4,7 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Maps 2 MiB more than needed, then unmaps what lies before the first boundary and after the end. */
+/* Maps 2 MiB more than needed, then unmaps the memory before the first 2 MiB boundary, and the memory after
+ * the end. */
 void *hugepage_map(uint64_t bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1), before,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <systemd/sd-journal.h>
 
-#define FIELD_MAX 4096u /* bytes of a field; the rest is cut */
+#define FIELD_MAX 4096u /* bytes of a field; a longer field is cut */
 
 void journal_closep(struct sd_journal **journal)
 {
@@ -31,9 +31,10 @@ static int add_match(sd_journal *journal, const char *format, ...)
 	return sd_journal_add_match(journal, match, 0);
 }
 
-/* Matches entries by their identifier, from root or from the group of our daemons. Needed beside match_unit()
- * for two kinds of processes: a oneshot may be gone when journald asks for its unit, and kiln-steer@N.service
- * has another name at each call. Below KILN_ROOT (tests) the identifier alone decides. */
+/* Matches entries by their identifier, from root or from the group of our daemons. match_unit() alone misses
+ * two kinds of processes: a short-lived process may have ended before journald reads to which unit it
+ * belongs, and kiln-steer@N.service has another name at each call. With KILN_ROOT (in tests) only the
+ * identifier is compared. */
 static int match_name(sd_journal *journal, const char *unit, int length, bool below_root)
 {
 	const struct group *group = below_root ? NULL : getgrnam("kiln"); // NOLINT(concurrency-mt-unsafe)
@@ -74,7 +75,8 @@ static int match_events(sd_journal *journal, const struct event_row *event)
 	return r;
 }
 
-/* A match for each priority lets the journal use its index: among a year of lines few are grave. */
+/* One match per priority lets the journal use its index: a year of entries has few errors, and the others
+ * need not be read. */
 static int match_priorities(sd_journal *journal, uint64_t priority)
 {
 	int r = sd_journal_add_conjunction(journal);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kiln's entries in the systemd journal, sd-journal(3). Any program may claim Kiln's identifier, so an entry
- * counts only where journald itself vouches for the sender. Reading needs the group systemd-journal.
+ * counts only where fields that journald itself adds (user, group, unit) show that Kiln sent it. Reading
+ * needs the group systemd-journal.
  *
  * Order: journal_open -> journal_match -> sd_journal_seek_* and sd_journal_next, journal_field ->
  * journal_closep. Threads: the one that opened it, as sd-journal(3) demands.
@@ -13,12 +14,12 @@
 
 struct sd_journal;
 
-/* Selects entries. */
+/* Which entries journal_match() selects. */
 struct journal_filter {
 	const char *unit;              /* kiln-<unit>.service; NULL = all units of Kiln */
 	bool events;                   /* only Kiln's events (core/base/events.h) */
 	const struct event_row *event; /* with `events`: only this event; NULL = all */
-	uint64_t priority;             /* only this priority and graver ones */
+	uint64_t priority;             /* only entries of this priority or a more severe one */
 };
 
 /* Opens the box's journal or, with KILN_ROOT, the one below that folder. */
@@ -28,5 +29,5 @@ void journal_closep(struct sd_journal **journal);
 MUST_CHECK int journal_match(struct sd_journal *journal, const struct journal_filter *filter,
 			     struct error *err);
 /* Returns the value of a field of the current entry, at most 4 KiB of it; NULL: the entry lacks the field.
- * The caller frees. */
+ * The caller frees the text. */
 char *journal_field(struct sd_journal *journal, const char *name);

@@ -16,7 +16,7 @@
 #define INTERFACE "org.freedesktop.systemd1.Manager"
 #define TIMEDATE  "org.freedesktop.timedate1"
 
-#define REST_WAIT_MS 10000u /* for a run that comes to rest */
+#define REST_WAIT_MS 10000u /* upper bound of the wait until an ending run has stopped */
 #define REST_POLL_MS 50u
 
 struct manager {
@@ -51,8 +51,8 @@ void manager_closep(struct manager **manager)
 	*manager = NULL;
 }
 
-/* Calls a method of the manager. `mode` is NULL for a method with the unit as its only argument; `unit`, too,
- * for a method without arguments. */
+/* Calls a method of systemd's manager. `mode` is NULL where the unit is the only argument; `unit` and `mode`
+ * are NULL where there are no arguments. */
 static int call(struct manager *manager, const char *method, const char *unit, const char *mode,
 		struct error *err)
 {
@@ -99,7 +99,8 @@ int manager_reload(struct manager *manager, struct error *err)
 	return call(manager, "Reload", NULL, NULL, err);
 }
 
-/* Reads a property of a unit. `type` is sd-bus's letter for *ret; the caller frees a string. */
+/* Reads a property of a unit. `type` is sd-bus's letter for the type of *ret. Where that is a string ('s'),
+ * the caller frees it. */
 static int get(struct manager *manager, const char *unit, const char *interface, const char *name, char type,
 	       void *ret, struct error *err)
 {
@@ -273,7 +274,7 @@ int manager_reset_run(struct manager *manager, struct error *err)
 
 int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err)
 {
-	/* While kiln-begin waits, the start of the target is a job that waits with it. */
+	/* While kiln-begin is still trying, the target is not active yet, but its start is a queued job. */
 	int r = state_is(manager, MANAGER_RUN_UNIT, "active", err);
 
 	if (r == 0)
@@ -289,7 +290,8 @@ static bool is_marked(void)
 	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
 }
 
-/* Whether the run's trainer has ended and its target is still active. A trainer that crashed is "activating".
+/* Returns 1 where the run's trainer has ended while the run's target is still active. Returns 0 for a trainer
+ * that crashed: it will be restarted, so its state is "activating".
  */
 static int is_resting(struct manager *manager, struct error *err)
 {
@@ -300,9 +302,10 @@ static int is_resting(struct manager *manager, struct error *err)
 	return r;
 }
 
-/* Ends a run that is coming to rest, and waits for that. Starting its target, which is still active, would do
- * nothing, and kiln-finished.service, which Conflicts= with the target, would then stop the new run.
- * kiln-finished removes the mark once everything is stopped. */
+/* Stops the target of a run that is ending, and waits until it has stopped. Without that a start of the
+ * target would do nothing, because it is still active; then kiln-finished.service, which Conflicts= with the
+ * target, would stop the new run. kiln-finished removes the file RUN_REST_FILE (the mark) once everything has
+ * stopped. */
 static int end_resting(struct manager *manager, struct error *err)
 {
 	const struct timespec nap = { .tv_nsec = REST_POLL_MS * 1000000L };

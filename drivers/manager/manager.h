@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * systemd's manager (org.freedesktop.systemd1) over the system bus: start and stop units, look at their
- * state. Only root may start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S; a queued
- * job goes on after the call, except with manager_run().
+ * state. Only root may start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S; only
+ * manager_run() waits until the job is done; the other calls queue a job and return.
  *
  * Threads: one caller at a time for each struct manager. Crash: jobs that were queued go on.
  * Errors of every call: -ENOTCONN and the like where there is no bus; else what systemd said, as text.
@@ -34,9 +34,9 @@ MUST_CHECK int manager_is_busy(struct manager *manager, const char *unit, bool *
 MUST_CHECK int manager_update_is_busy(struct manager *manager, bool *ret_busy, struct error *err);
 /* Queues the start of poweroff.target, reboot.target or suspend.target, which no later job can replace. */
 MUST_CHECK int manager_power(struct manager *manager, const char *target, struct error *err);
-/* Forgets a unit's failure and its count of restarts. A unit that is not loaded has neither: no error. */
+/* Forgets a unit's failure and its count of restarts. No error where the unit is not loaded. */
 MUST_CHECK int manager_reset_failed(struct manager *manager, const char *unit, struct error *err);
-/* Has systemd run the generators and read every unit again. */
+/* Makes systemd run its generators and read all unit files again. */
 MUST_CHECK int manager_reload(struct manager *manager, struct error *err);
 
 /* Tells how often systemd has restarted the service by itself since somebody started it. */
@@ -44,25 +44,25 @@ MUST_CHECK int manager_restarts(struct manager *manager, const char *unit, uint3
 				struct error *err);
 
 struct manager_failure {
-	const char *unit;    /* static */
+	const char *unit;    /* a string constant */
 	char result[32];     /* systemd.exec(5), $SERVICE_RESULT: "exit-code", "signal" ... */
-	int32_t exit_status; /* exit status of the main process; 0 where another process failed */
+	int32_t exit_status; /* exit status of the main process; 0 where another process of the unit failed */
 };
 
-/* Finds the service of the run that ended for good: the first one in the order in which they start.
- * Errors: -ENOENT none did. */
+/* Finds the service of the run that failed and will not be restarted; of several, the one that starts first.
+ * Errors: -ENOENT no service failed. */
 MUST_CHECK int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure,
 				   struct error *err);
 
-/* Tells whether the kernel's clock is synchronised. systemd-timedated asks the kernel, for processes that may
- * not do so themselves. */
+/* Tells whether the kernel's clock is synchronised. Asks systemd-timedated, because some of our processes may
+ * not ask the kernel. */
 MUST_CHECK int manager_clock_is_set(struct manager *manager, bool *ret_set, struct error *err);
 
-/* Starts a run: waits until a run that is just coming to rest has ended (at most 10 s), forgets the failures
+/* Starts a run: waits until a run that is just ending has stopped (at most 10 s), forgets the failures
  * of the run's units, restarts kiln-uploadd, because its credentials may have changed, then starts
  * kiln-run.target. */
 MUST_CHECK int manager_start_run(struct manager *manager, struct error *err);
-/* Tells whether a run was started and not stopped since. A start that still waits counts. */
+/* Tells whether a run was started and not stopped since. A start that is still queued counts as started. */
 MUST_CHECK int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err);
 MUST_CHECK int manager_reset_run(struct manager *manager, struct error *err);
 #define MANAGER_RUN_UNIT "kiln-run.target"

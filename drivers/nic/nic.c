@@ -7,7 +7,7 @@
 
 #define PATH_MAX_BYTES 512
 
-/* The first line of a small file; false when it cannot be read. */
+/* Reads the first line of a small file. Returns false where the file cannot be read. */
 static bool read_line(const char *root, const char *path, char *out, size_t size)
 {
 	CLEANUP(close_file) FILE *file = NULL;
@@ -33,7 +33,7 @@ static bool parse_core(const char **text, unsigned long *ret_core)
 	return *ret_core < CPU_SETSIZE;
 }
 
-/* "0-3,8"; cpuset(7), "List format". */
+/* Parses a list of cores such as "0-3,8" (cpuset(7), "List format"). */
 static bool parse_cores(const char *text, cpu_set_t *ret_set)
 {
 	CPU_ZERO(ret_set);
@@ -75,7 +75,7 @@ static bool default_route(const char *root, char nic[static NIC_NAME_BYTES])
 	return false;
 }
 
-/* Reads the cores of a device from sysfs, or those of its memory node
+/* Reads from sysfs which cores are near a device, or else the cores of the device's memory node
  * (Documentation/ABI/testing/sysfs-bus-pci; node -1 = none). */
 static bool device_cores(const char *root, const char *device, cpu_set_t *ret_set)
 {
@@ -92,7 +92,8 @@ static bool device_cores(const char *root, const char *device, cpu_set_t *ret_se
 	return read_line(root, path, text, sizeof(text)) && parse_cores(text, ret_set);
 }
 
-/* The device of a virtio interface is a child of the PCI function that has the attributes. */
+/* Finds the cores near an interface. The device of a virtio interface has no such attributes; its parent, the
+ * PCI function, has them. */
 static bool local_cores(const char *root, const char *nic, cpu_set_t *ret_set)
 {
 	char device[PATH_MAX_BYTES / 2];
@@ -118,7 +119,7 @@ static void split_decode(const cpu_set_t *allowed, struct nic_cores *cores)
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, allowed) && !CPU_ISSET(cpu, &cores->network))
 			CPU_SET(cpu, &cores->decode);
-	/* Fewer than two others would starve the decoders: share. */
+	/* Fewer than two cores would be too few for the decoders: let them use all cores. */
 	if (CPU_COUNT(&cores->decode) < 2)
 		cores->decode = *allowed;
 }
@@ -184,6 +185,6 @@ void nic_cores_text(const cpu_set_t *set, char *out, size_t size)
 
 void nic_pin(const cpu_set_t *set)
 {
-	/* Only a hint: where the kernel refuses the set the thread runs on any core. */
+	/* The binding is only an optimisation: where the kernel refuses it, the thread runs on any core. */
 	(void)pthread_setaffinity_np(pthread_self(), sizeof(*set), set);
 }

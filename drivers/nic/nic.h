@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cores near a network interface, from sysfs: which threads go there, and the interface's interrupts. A
- * packet that is received on a core of the interface's own memory node crosses no link between processors.
- * Threads: the caller's. State: none but the kernel's, which a reboot forgets.
+ * Finds in sysfs the cores near a network interface, and puts threads and the interface's interrupts on them.
+ * A packet that is received on a core of the interface's own memory node crosses no link between processors.
+ * Threads: the caller's. State: only the kernel's settings, which are lost at a reboot.
  */
 #pragma once
 
@@ -14,10 +14,13 @@
 #define NIC_NAME_BYTES 64u
 
 struct nic_cores {
-	char nic[NIC_NAME_BYTES]; /* "" = none was found */
-	cpu_set_t network;        /* for network threads */
-	cpu_set_t decode;         /* for decode workers: the others where there are enough, else all */
-	bool known;               /* false: sysfs does not say, so `network` is all cores */
+	char nic[NIC_NAME_BYTES]; /* name of the interface; "" = none was found */
+	cpu_set_t network;        /* cores for network threads */
+	/* cores for decode workers: all that are not in `network` or, where these are fewer than two, all
+	 * cores */
+	cpu_set_t decode;
+	/* false: sysfs does not say which cores are near, so `network` has all cores */
+	bool known;
 };
 
 /* Finds the cores. `nic` is the name of an interface or "auto" (that of the default route); `cores` a CPU
@@ -31,17 +34,18 @@ void nic_cores_text(const cpu_set_t *set, char *out, size_t size);
 
 /* The result of nic_steer(). */
 struct nic_steered {
-	unsigned irqs, moved; /* interrupts in all; of these on `cores` now (the kernel refused the others) */
-	unsigned queues;      /* receive queues */
-	bool spread;          /* packets of every queue are handed on to all `cores` (RPS) */
-	char why[160];        /* the first refusal of the kernel; "" = none */
+	/* irqs: all interrupts; moved: those that are on `cores` now (the kernel refused the others) */
+	unsigned irqs, moved;
+	unsigned queues; /* receive queues */
+	bool spread;     /* RPS is on: packets of every queue are distributed over all `cores` */
+	char why[160];   /* the kernel's first error, as text; "" = none */
 };
 
 /* Distributes the message-signalled interrupts of a network interface over `cores`, and sets its receive
  * packet steering (RPS). Needs root. `root` as for nic_cores_find(). An interrupt that the kernel refuses to
- * move stays.
+ * move stays on its core.
  */
 void nic_steer(const char *root, const char *nic, const cpu_set_t *cores, struct nic_steered *ret_steered);
 
-/* Binds the calling thread to the cores. A refusal is ignored. */
+/* Binds the calling thread to the cores. An error is ignored. */
 void nic_pin(const cpu_set_t *set);

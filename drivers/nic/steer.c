@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interrupts on the cores that fetch (Documentation/core-api/irq/irq-affinity.rst,
+ * Moves interrupts to the cores of the threads that fetch (Documentation/core-api/irq/irq-affinity.rst,
  * Documentation/networking/scaling.rst). A managed interrupt, which its driver distributed itself, cannot be
  * moved: the kernel answers EIO.
  */
@@ -23,7 +23,7 @@ static int write_line(const char *path, const char *text)
 	return fd < 0 || write(fd, line, (size_t)bytes) < 0 ? -errno : 0;
 }
 
-/* The n-th core of the set, counted in a circle. */
+/* Returns the n-th core of the set; after the last core the count begins at the first again. */
 static size_t core_at(const cpu_set_t *cores, unsigned n)
 {
 	size_t cpu = 0;
@@ -61,7 +61,7 @@ static void move_irq(const char *root, const char *irq, size_t core, struct nic_
 	(void)snprintf(path, sizeof(path), "%s/proc/irq/%s/smp_affinity_list", root, irq);
 	(void)snprintf(text, sizeof(text), "%zu", core);
 	r = write_line(path, text);
-	/* The device has this vector, but its driver does not use it. */
+	/* ENOENT: the device has this interrupt, but its driver does not use it. */
 	if (r == -ENOENT)
 		return;
 	steered->irqs++;
@@ -75,7 +75,7 @@ static void move_irq(const char *root, const char *irq, size_t core, struct nic_
 			       r == -EIO ? ", as its driver spreads its interrupts by itself" : "");
 }
 
-/* Sorts by number: a driver numbers its interrupts in the order of its queues. */
+/* Sorts by the interrupts' numbers, so that they are in the order of the queues. */
 static int by_number(const void *a, const void *b)
 {
 	unsigned long one = strtoul(strrchr(*(char *const *)a, '/') + 1, NULL, 10);
@@ -101,9 +101,10 @@ static bool move_irqs(const char *root, const char *folder, const cpu_set_t *cor
 	return any;
 }
 
-/* Sets RPS. Where each core has a queue with its interrupt there, packets stay on the core that received
- * them. With fewer queues than cores, or an interrupt that could not be moved, packets are handed on to all
- * cores. */
+/* Sets receive packet steering (RPS). It is off where each core has a receive queue of its own, with the
+ * interrupt on that core: a packet then stays on the core that received it. It is on where there are fewer
+ * queues than cores, or where an interrupt could not be moved: packets are then distributed over all cores.
+ */
 static void spread_queues(const char *root, const char *nic, const cpu_set_t *cores,
 			  struct nic_steered *steered)
 {
@@ -133,7 +134,7 @@ void nic_steer(const char *root, const char *nic, const cpu_set_t *cores, struct
 	if (CPU_COUNT(cores) == 0)
 		return;
 	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device", nic);
-	/* The device of a virtio interface is a child of the PCI function that has the interrupts. */
+	/* A virtio interface: not its device has the interrupts, but the parent of that, the PCI function. */
 	if (!move_irqs(root, device, cores, ret_steered)) {
 		(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device/..", nic);
 		(void)move_irqs(root, device, cores, ret_steered);

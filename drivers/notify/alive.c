@@ -17,8 +17,8 @@ static struct {
 	_Atomic unsigned workers;
 	uint64_t watchdog_us;
 	_Atomic uint64_t progress;
-	/* Owned by the pinging thread: the progress it saw last, the start of the current minute, and the
-	 * good minutes before it. */
+	/* Owned by the pinging thread: the value of `progress` that it saw last, the start of the current
+	 * minute, and the number of minutes with progress before that. */
 	uint64_t seen_progress, minute_us;
 	unsigned good_minutes;
 } alive;
@@ -35,7 +35,8 @@ struct alive_worker *alive_worker(const char *name)
 		worker = &alive.worker[index];
 		worker->name = name;
 		worker->seen_us = clock_us();
-		/* release, pairs with the acquire in alive_stuck(): the worker is filled in. */
+		/* release, pairs with the acquire in alive_stuck(), which must see the worker's members as
+		 * set above. */
 		atomic_store_explicit(&alive.workers, index + 1, memory_order_release);
 	}
 	(void)pthread_mutex_unlock(&lock);
@@ -89,7 +90,7 @@ const char *alive_stuck(uint64_t now_us, uint64_t patience_us)
 
 void alive_progress(void)
 {
-	/* relaxed: only that it changes matters. */
+	/* relaxed: readers only look whether the count has changed. */
 	atomic_fetch_add_explicit(&alive.progress, 1, memory_order_relaxed);
 }
 

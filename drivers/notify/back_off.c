@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * systemd restarts a daemon at once and without limit. systemd 252 has no pause between attempts that grows,
- * so the program itself waits. The count of forgiven restarts lies beside the status page: it survives the
- * process but not a stop of the service (RuntimeDirectoryPreserve=restart). The last words lie beside the
- * runs and survive both.
+ * so the program itself waits. The count of forgiven restarts is a file in the folder of the status page,
+ * which survives the process, but not a stop of the service (RuntimeDirectoryPreserve=restart). The last
+ * words (the error with which a daemon ended) are a file in PATH_RUNS, which survives both.
  */
 #include "drivers/notify/back_off.h"
 
@@ -17,10 +17,12 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
-#define FORGIVEN_FILE    "restarts" /* how many of NRestarts= are forgiven */
+/* has the number of restarts (of systemd's NRestarts=) that are forgiven */
+#define FORGIVEN_FILE    "restarts"
 #define REASON_BYTES_MAX 8192u
-#define START_S          300u /* EXTEND_TIMEOUT_USEC= replaces TimeoutStartSec=; that of kiln-traind, the largest */
-#define UNKNOWN_WAIT_S   5u /* where systemd does not tell the number of restarts */
+/* EXTEND_TIMEOUT_USEC= replaces TimeoutStartSec=, so grant the longest one, that of kiln-traind */
+#define START_S        300u
+#define UNKNOWN_WAIT_S 5u /* the wait where systemd cannot be asked for the number of restarts */
 
 static enum status_daemon our_daemon = STATUS_DAEMONS;
 static uint32_t our_restarts, our_failures; /* NRestarts=, and how many of them are not forgiven */
@@ -45,8 +47,8 @@ static bool is_supervised(void)
 	return getenv("NOTIFY_SOCKET") && getenv("INVOCATION_ID");
 }
 
-/* Reads NRestarts= of kiln-NAME.service. The name is a parameter, because ProtectProc= hides the files by
- * which sd_pid_get_unit(3) would find it. */
+/* Reads NRestarts= of kiln-NAME.service. The caller gives the name, because sd_pid_get_unit(3) does not work
+ * under ProtectProc=. */
 static bool restarts(const char *name, uint32_t *ret_count)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -90,7 +92,8 @@ void back_off_forget(void)
 			   "running well again after %" PRIu32 " failures", our_failures);
 }
 
-/* The file of the last words, "PATH_RUNS/reason-traind": why the last process ended. */
+/* The path of the file that says why the daemon's last process ended, for instance "PATH_RUNS/reason-traind".
+ */
 static char *reason_of(enum status_daemon daemon, char out[static PATH_BYTES])
 {
 	char tail[64];
@@ -119,7 +122,7 @@ static void pop_reason(enum status_daemon daemon, char *out, size_t size)
 	(void)unlink(reason_of(daemon, path));
 }
 
-/* Names the current run: kiln status shows only pages of that run. */
+/* Writes the id of the current run into the page: kiln status shows only pages with this id. */
 static void name_run(struct status *status)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -134,7 +137,8 @@ static void say_wait(uint32_t failures, const char *reason, char *out, size_t si
 		       alive_back_off_s(failures), reason);
 }
 
-/* Fills the page: why the daemon waits, and the degraded text that stays after the wait. */
+/* Fills the status page with the reason of the wait, and sets the "degraded" text, which stays after the
+ * wait. */
 static void explain(uint32_t failures, const char *reason, struct status *status)
 {
 	char text[sizeof(status->text)];
@@ -181,8 +185,8 @@ void alive_back_off(enum status_daemon daemon)
 
 	our_daemon = daemon;
 	pop_reason(daemon, reason, sizeof(reason));
-	/* Fewer restarts than are forgiven: somebody started or reset the service, so NRestarts= began at 0
-	 * again. */
+	/* There are fewer restarts than were forgiven: somebody started or reset the service, and so systemd
+	 * counts NRestarts= from 0 again. */
 	if (restarts(status_daemon_name(daemon), &our_restarts) && our_restarts < old) {
 		(void)unlink(file_of(daemon, FORGIVEN_FILE, path));
 		old = 0;

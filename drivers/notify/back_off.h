@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between alive.c and back_off.c. */
+/* What alive.c calls of back_off.c. */
 #pragma once
 
 /* Forgives the restarts up to now: the daemon has made progress, and is not degraded any more. */

@@ -77,8 +77,8 @@ int rauc_version(struct rauc *rauc, const char *bundle, char *ret_version, size_
 	return 0;
 }
 
-/* Reads a property without starting the service. The caller unrefs *ret_reply, which is positioned inside the
- * variant. */
+/* Reads a property without starting the service. The caller reads the value from *ret_reply, whose read
+ * position is inside the variant, and calls sd_bus_message_unref(). */
 static int get(struct rauc *rauc, const char *property, const char *type, sd_bus_message **ret_reply,
 	       struct error *err)
 {

@@ -6,10 +6,10 @@
  * do anything. Each call waits for the answer, at most RAUC_WAIT_S. rauc_look() and rauc_last_error() do not
  * start the service.
  *
- * Threads: one caller at a time for each struct rauc. Crash: of the caller, RAUC goes on; of RAUC or the box,
- * the other slot stays without slot.cfg, and the boot loader does not take it. Errors of every call:
- * -ENOTCONN and the like where there is no bus; -EPIPE the service does not run; else what RAUC said, as
- * text.
+ * Threads: one caller at a time for each struct rauc. Crash: where the caller crashes, RAUC goes on. Where
+ * RAUC or the box crashes, the other slot has no slot.cfg, so that the boot loader does not boot it. Errors
+ * of every call: -ENOTCONN and the like where there is no bus; -EPIPE the service does not run; else what
+ * RAUC said, as text.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct rauc;
 MUST_CHECK int rauc_open(struct rauc **ret_rauc, struct error *err);
 void rauc_closep(struct rauc **rauc);
 
-/* Starts an installation and returns at once. Errors: -EBUSY another one goes on. */
+/* Starts an installation and returns at once. Errors: -EBUSY another installation is running. */
 MUST_CHECK int rauc_install(struct rauc *rauc, const char *bundle, struct error *err);
 
 /* Checks the signature of a bundle and reads the version from its manifest. Starts the service. */
@@ -35,7 +35,7 @@ MUST_CHECK int rauc_version(struct rauc *rauc, const char *bundle, char *ret_ver
 struct rauc_progress {
 	bool busy;
 	uint32_t percent;
-	char text[160]; /* the current step, in RAUC's words */
+	char text[160]; /* the current step, as RAUC describes it */
 };
 MUST_CHECK int rauc_look(struct rauc *rauc, struct rauc_progress *ret_progress, struct error *err);
 

@@ -13,7 +13,7 @@ static double hot_from(const struct heat_limits *limits, const struct sensors_re
 {
 	if (limits->hot > 0)
 		return limits->hot;
-	/* fmin() ignores a NAN. */
+	/* Where one of the two values is NAN (unknown), fmin() returns the other. */
 	return fmin(reading->part == SENSORS_GPU ? reading->max_celsius : NAN,
 		    reading->critical_celsius - HEAT_MARGIN);
 }
@@ -66,10 +66,10 @@ struct heat {
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	bool quit;
-	atomic_bool fine; /* state.level is HEAT_FINE: heat_get() needs no lock */
+	atomic_bool fine; /* copy of state.level == HEAT_FINE, so that heat_get() usually needs no lock */
 	struct heat_state state;
 	struct heat_limits limits[SENSORS_PARTS];
-	sensors_each *unlimited; /* NULL after the first pass */
+	sensors_each *unlimited; /* callback for sensors without a limit; NULL after the first pass */
 	char folder[];
 };
 
@@ -102,7 +102,8 @@ static void *watch(void *context)
 		heat->unlimited = NULL;
 		(void)pthread_mutex_lock(&heat->lock);
 		heat->state = state;
-		/* relaxed: a reader that sees it late asks again soon; the state is read under the lock. */
+		/* relaxed: a reader may see the new value a little late; the state itself is read under the
+		 * lock. */
 		atomic_store_explicit(&heat->fine, state.level == HEAT_FINE, memory_order_relaxed);
 		wait_for_next(heat);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's library NVML, which nvidia-smi uses, too (NVML API Reference Guide, "Device Queries"). NVML comes
- * with the driver, so it is loaded at run time where it exists.
+ * NVIDIA's library NVML, which nvidia-smi uses, too (NVML API Reference Guide, "Device Queries"). NVML is
+ * part of NVIDIA's driver, so it is loaded at run time, on boxes that have it.
  */
 #include "drivers/sensors/sensors.h"
 
@@ -11,8 +11,8 @@
 #define LIBRARY            "libnvidia-ml.so.1"
 #define SUCCESS            0
 #define SENSOR_GPU         0 /* nvmlTemperatureSensors_t */
-#define THRESHOLD_SLOWDOWN 1 /* nvmlTemperatureThresholds_t: the hardware slows itself down */
-#define THRESHOLD_GPU_MAX  3 /* the driver slows the GPU down */
+#define THRESHOLD_SLOWDOWN 1 /* nvmlTemperatureThresholds_t: above this the hardware slows itself down */
+#define THRESHOLD_GPU_MAX  3 /* above this the driver slows the GPU down */
 
 typedef struct nvml_device *device_t;
 

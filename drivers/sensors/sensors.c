@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LIMIT_MAX 150.0 /* chips without a limit report 0, 127.999 K, 16711 or the like */
+/* degrees; limits above this are ignored: chips without a limit report values such as 127.999 or 16711 */
+#define LIMIT_MAX 150.0
 
 bool sensors_line(const char *path, char *out, size_t size)
 {
@@ -17,8 +18,9 @@ bool sensors_line(const char *path, char *out, size_t size)
 	return true;
 }
 
-/* Reads a value of a sensor in degrees; NAN: there is none. The files temp1_input, temp1_max ... hold
- * millidegrees; `input` is the path of the first. */
+/* Reads a value of a sensor in degrees; NAN: the sensor has no such value. `input` is the path of the file
+ * temp1_input; `what` is the end of the file's name, for instance "max" for temp1_max. The files have
+ * millidegrees. */
 static double value_of(const char *input, const char *what)
 {
 	char path[512], text[32], *end;
@@ -71,8 +73,8 @@ static void identify(const char *input, struct sensors_reading *ret_reading)
 	ret_reading->part = part_of(chip);
 }
 
-/* Whether this is a true temperature of k10temp. Tctl is none where there is a Tdie: Tctl then has an offset
- * of up to 27 degrees. */
+/* Returns whether the sensor belongs to the driver k10temp and has the true temperature. Where the chip has
+ * both Tctl and Tdie, Tctl does not: it is up to 27 degrees too high. */
 static bool is_zen(const char *input, const char *name)
 {
 	char path[512], label[16] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Temperatures of the kernel's hwmon class (Documentation/hwmon/sysfs-interface.rst), and of the GPUs of
- * NVIDIA's own driver, which is not in that class. Threads: the caller's.
+ * Temperatures of the kernel's hwmon class (Documentation/hwmon/sysfs-interface.rst), and of the GPUs with
+ * NVIDIA's own driver, which has no files in that class. Threads: the caller's.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 #include <stddef.h>
 
 #define SENSORS_NAME_BYTES 96u
-/* AMD's processors since family 17h throttle themselves at 89 to 100 degrees; Ryzen 7000 works at 95 by
- * design. */
+/* Critical temperature for AMD's processors since family 17h, whose driver k10temp gives none. They slow down
+ * by themselves at 89 to 100 degrees; Ryzen 7000 is made to work at 95. */
 #define SENSORS_K10TEMP_CRITICAL 100.0
 
-/* The part of the box that a sensor measures, known by its chip's driver. */
+/* The part of the box whose temperature a sensor measures; the name of the chip's driver tells which. */
 enum sensors_part { SENSORS_OTHER, SENSORS_CPU, SENSORS_GPU, SENSORS_PARTS };
 
 struct sensors_reading {
@@ -23,18 +23,19 @@ struct sensors_reading {
 	enum sensors_part part;
 	double celsius;
 	double max_celsius,
-		critical_celsius; /* from the chip; NAN = the chip gives none, or nonsense. The driver
-				   * k10temp gives none for Zen: then SENSORS_K10TEMP_CRITICAL */
+		/* limits that the chip reports; NAN = none, or not plausible. For k10temp without a critical
+		   value: SENSORS_K10TEMP_CRITICAL */
+		critical_celsius;
 };
 
 typedef void sensors_each(void *context, const struct sensors_reading *reading);
 
 /* Calls `each` for every sensor below `folder` (/sys/class/hwmon) that can be read. No sensors are no error.
- * Blocks as long as the chips take to answer: some seconds for a GPU that sleeps. */
+ * Blocks for the time that the chips take to answer: some seconds for a GPU that sleeps. */
 void sensors_temperatures(const char *folder, sensors_each *each, void *context);
 
-/* Calls `each` for every GPU of NVIDIA's own driver, by libnvidia-ml.so.1, which the first call loads.
- * Without that library there are none. For one thread of a process. */
+/* Calls `each` for every GPU with NVIDIA's own driver. Asks libnvidia-ml.so.1, which the first call loads;
+ * without that library calls nothing. Only one thread of a process may call it. */
 void sensors_nvidia(sensors_each *each, void *context);
 
 /* Reads the first line of a file of sysfs, without its newline. */

@@ -75,8 +75,8 @@ MUST_CHECK int store_wait(struct store *store, struct store_request *request, st
 size_t store_glob_literal(const char *glob);
 bool store_glob_matches(const char *glob, const char *key);
 
-/* Makes a key printable for a sentence: control characters become \xNN. */
 #define STORE_KEY_TEXT (4u * STORE_KEY_MAX + 1)
+/* Makes a key printable for a sentence: control characters become \xNN. */
 const char *store_key_text(const char *key, char out[static STORE_KEY_TEXT]);
 
 /* Digests of a range of a file; each may be NULL. */

@@ -30,9 +30,9 @@ MUST_CHECK int credential_load(const char *name, struct credential *ret_credenti
 /* Parses the text of a credential file. Errors: -EKEYREJECTED with the line. */
 MUST_CHECK int credential_parse(const char *name, const char *text, struct credential *ret_credential,
 				struct error *err);
+#define CREDENTIAL_LINE_BYTES 4097u
 /* Loads a credential file that is one line, a token of printable ASCII without spaces, from the same folders.
  */
-#define CREDENTIAL_LINE_BYTES 4097u
 MUST_CHECK int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES],
 				    struct error *err);
 void credential_clear(struct credential *credential);

@@ -91,9 +91,9 @@ void store_closep(struct store **store);
 const char *store_url(const struct store *store);
 struct store_counters store_counters_of(const struct store *store);
 
+#define STORE_COUNTERS_TEXT 320u
 /* Prints them for the log: "requests=3 bytes_in=20 ... retries: connect=0 timeout=0 reset=1 server=0
  * slow_down=0". */
-#define STORE_COUNTERS_TEXT 320u
 const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT]);
 /* The sum of all classes of retries. */
 uint64_t store_counters_retries(const struct store_counters *counters);
