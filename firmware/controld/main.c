@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln-controld. controld.h tells how it is built. */
+/* kiln-controld; controld.h describes its parts. */
 #include "controld/controld.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -7,9 +7,9 @@
 
 #include <malloc.h>
 
-/* Allocations above this size become mappings of their own. Clients' long lines and answers then leave no
- * holes in the heap: 48 MiB of them left 400 MiB of holes, as the C library raises this size by itself when
- * it sees large blocks freed. */
+/* malloc() gives each block above this size a mapping of its own, so that clients' long lines and answers
+ * leave no holes in the heap. Without a fixed size the C library raises the size when large blocks are freed:
+ * 48 MiB of lines and answers then left 400 MiB of holes. */
 #define MAPPED_BYTES (32 << 10)
 
 int main(void)

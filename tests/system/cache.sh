@@ -333,7 +333,7 @@ code 2 'a wrong word' "$kiln" cache fill
 code 1 'preload without kiln-steer' "$kiln" cache preload
 like "$said" 'kiln-steer cannot be reached' 'and why'
 code 1 'a prefix elsewhere' "$kiln" cache pin s3://other/x
-like "$said" 'no source of kiln.conf lies in the bucket "other"' 'and why'
+like "$said" 'no source of kiln.conf reads from the bucket "other"' 'and why'
 code 1 'a prefix that is none' "$kiln" cache pin /kiln/data
 like "$said" 'expected s3://bucket/prefix' 'and why'
 

@@ -5,19 +5,21 @@
  *     serve/session.c    reads the line, checks it (core/control/control.h), makes a call
  *     methods/table.c    finds an earlier answer under the idempotency key, or runs the method
  *     methods/...        fills call->result and returns 0,
- *                        or sends kiln-steer a word and returns CALL_LATER      call/steer.h
+ *                        or sends a word (a command) to kiln-steer and returns CALL_LATER   call/steer.h
  *     call_end()         remembers the result under the key, hands it to the client, frees the call
  *
- * Owner of a call: the session until the method returns; after CALL_LATER the word to kiln-steer, until
- * kiln-steer answered or its time is over. When a client disconnects meanwhile, call->client becomes NULL:
- * the word is sent, so the act happens, and its result waits under the key until the client connects again.
+ * Owner of a call: the session until the method returns. After CALL_LATER the owner is the word to
+ * kiln-steer, until kiln-steer has answered or the word's time is over. If the client leaves meanwhile, the
+ * session sets call->client to NULL: kiln-steer has the word already and acts, and the result waits under the
+ * key for a client that repeats the request.
  */
 #pragma once
 
 #include "controld/call/recall.h"
 #include "controld/wire/loop.h"
 
-/* A method may return this besides 0 and a negative errno: call_end() comes later. */
+/* A method returns 0, a negative errno, or this value: the outcome is not known yet, and call_end() comes
+ * later. */
 #define CALL_LATER 1
 
 struct box;
@@ -25,37 +27,40 @@ struct call;
 struct follow;
 struct steer;
 
-/* Shared by all calls. */
+/* What all calls share. */
 struct calls {
 	struct loop *loop;
 	struct recall recall;
-	struct steer *steers; /* words on their way */
-	size_t followers;     /* subscribers */
+	struct steer *steers; /* words that wait for an answer of kiln-steer */
+	size_t followers;     /* number of subscribed clients */
 };
 
-/* Gets the outcome of a call; the call and its result stay the caller's. r < 0: call->code and err tell why.
- */
+/* Gets the outcome of a call from call_end(), which still owns the call. r < 0: call->code and err tell what
+ * went wrong. */
 typedef void call_answer_fn(void *client, struct call *call, int r, struct error *err);
 
 struct call {
 	struct calls *calls;
 	struct box *box;
 	struct control_request request;
-	uint64_t caller;        /* owner of the idempotency key */
-	enum control_code code; /* code of a failure; CONTROL_INTERNAL where a method sets no other */
+	uint64_t caller; /* who sent the request: each caller has idempotency keys of its own */
+	/* error code of a call that fails; CONTROL_INTERNAL unless the method sets another */
+	enum control_code code;
 	cJSON *result;
-	struct follow *follow; /* events.subscribe: what follows the answer; the client's */
+	/* set by events.subscribe: the events that the client gets after the answer; the session takes it
+	 * over */
+	struct follow *follow;
 	call_answer_fn *answer;
-	void *client; /* NULL: the client left */
+	void *client; /* the session that waits for the answer; NULL: the client left */
 };
 
-/* Errors: NULL, no memory. */
+/* Makes a call whose outcome goes to answer(client, ...). Errors: NULL, no memory. */
 struct call *call_new(struct calls *calls, struct box *box, call_answer_fn *answer, void *client);
 void call_free(struct call *call);
-/* The end of every call. Frees it. */
+/* Ends a call: remembers the result under its key, passes the outcome to the client, frees the call. */
 void call_end(struct call *call, int r, struct error *err);
 
-/* Makes {"name": true} the result. Errors: -ENOMEM. */
+/* Makes {"NAME": true} the result of the call. Errors: -ENOMEM. */
 MUST_CHECK int call_result_true(struct call *call, const char *name, struct error *err);
 static inline int call_no_memory(struct error *err)
 {

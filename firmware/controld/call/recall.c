@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Digest of method and parameters, members in the order in which the client sent them. A digest, since
- * parameters may be a whole kiln.conf. "" without memory, which equals nothing. */
+/* Prints the digest of the method and of the parameters, whose members stand in the order in which the client
+ * sent them. Parameters may be a whole kiln.conf, so the table holds a digest. Without memory the digest is
+ * "", which equals no other. */
 static void digest_request(const struct control_request *request, char out[static DIGEST_HEX_BYTES])
 {
 	CLEANUP(free_ptr) char *params = cJSON_PrintUnformatted(request->params);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results by idempotency key. A client that lost the answer to a request that changes something sends the
- * request again with the same key. It gets the first answer, and the change is not made twice.
+ * The results of earlier requests, by idempotency key. A client that lost the answer of an acting request
+ * sends the request once more with the same key. It gets the first answer again, and the method does not act
+ * twice.
  *
- * The table holds the last RECALL_MAX results; a new one replaces the oldest. The table is only in memory: a
- * restart of controld forgets every key, as core/control/control.h tells clients.
+ * The table holds the last RECALL_MAX results; a new result replaces the oldest. The table is in memory only:
+ * a restart of controld forgets every key, as core/control/control.h tells clients.
  */
 #pragma once
 
@@ -23,13 +24,13 @@ struct recall {
 	size_t next;
 };
 
-/* Looks for an earlier result of this caller's key (request->key, not NULL).
- * Returns 1: *ret_result is a copy of the result, the caller's; 0: the key is new.
- * Errors: -EINVAL the key was used for another method or other parameters. */
+/* Looks for an earlier result under the client's key (request->key, not NULL).
+ * Returns 1: *ret_result is a copy of the result, to be freed with cJSON_Delete(); 0: the key is new.
+ * Errors: -EINVAL the client used the key for another method or other parameters. */
 MUST_CHECK int recall_find(const struct recall *recall, uint64_t caller,
 			   const struct control_request *request, cJSON **ret_result, struct error *err);
 
-/* Whether two requests have the same caller, key, method and parameters; false where one has no key. */
+/* Returns whether two requests have the same caller, key, method and parameters; false if one has no key. */
 bool recall_is_same(uint64_t caller, const struct control_request *request, uint64_t other_caller,
 		    const struct control_request *other);
 

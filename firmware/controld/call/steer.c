@@ -21,7 +21,7 @@ struct steer {
 	char answer[ANSWER_BYTES];
 };
 
-/* Without the call, which goes on to call_end(). */
+/* Closes the connection and frees `steer`, but not the call, which its owner still needs. */
 static void steer_free(struct steer *steer)
 {
 	struct steer **link = &steer->call->calls->steers;

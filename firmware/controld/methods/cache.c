@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of fetched objects: what it holds, pins, dropping, filling. No index: each status reads the
- * folder. */
+/* The methods on the cache of fetched objects: status, pin, drop, preload. controld has no index of the
+ * cache: each cache.status reads the folder. */
 #include "drivers/cache/cache.h"
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
@@ -82,7 +82,8 @@ static void add_pins(cJSON *result, const struct tally *tally)
 	}
 }
 
-/* The budget of kiln.conf holds for the next run; a run that goes on has a budget of its own. */
+/* Adds the cache's budget of kiln.conf, which applies to the next run: a run that has begun has a
+ * configuration of its own. */
 static void add_budget(cJSON *result)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -160,7 +161,8 @@ static void prefix_done(struct prefix *prefix)
 	free(prefix->url);
 }
 
-/* The endpoint of the source of kiln.conf that lies in this bucket; NULL = no source does. */
+/* Returns the endpoint of the source in kiln.conf that reads from this bucket; NULL = there is no such
+ * source. */
 static const char *endpoint_of(const struct config *config, const char *bucket)
 {
 	for (uint32_t i = 0; i < config->sources; i++) {
@@ -192,7 +194,7 @@ static int prefix_parse(struct call *call, const char *text, struct prefix *pref
 	(void)snprintf(prefix->bucket, sizeof(prefix->bucket), "%.*s", (int)(slash - bucket), bucket);
 	endpoint = endpoint_of(&prefix->config, prefix->bucket);
 	if (!endpoint)
-		return error_set(err, -ENOENT, "prefix: no source of kiln.conf lies in the bucket \"%s\"",
+		return error_set(err, -ENOENT, "prefix: no source of kiln.conf reads from the bucket \"%s\"",
 				 prefix->bucket);
 	prefix->url = strdup(*slash ? slash + 1 : slash);
 	if (!prefix->url)
@@ -227,7 +229,7 @@ int method_cache_pin(struct call *call, struct error *err)
 
 struct dropping {
 	const struct cache *cache;
-	const struct cache_pin *below; /* NULL = all */
+	const struct cache_pin *below; /* drop the objects below this prefix; NULL = drop all */
 	struct amount gone;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln.conf: shown, checked, and replaced whole. A run that goes on has its own frozen copy. */
+/* The methods that show, check and replace kiln.conf. A run that has begun has its own frozen copy. */
 #include "core/config/config.h"
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
@@ -50,8 +50,8 @@ static int check(struct call *call, const char *path, struct error *err)
 	return r;
 }
 
-/* Puts the text into a file in memory, for the functions that read a configuration by its path.
- * Returns its descriptor. */
+/* Writes the text into a file in memory, for the functions that read a configuration by its path.
+ * Returns the descriptor of the file. */
 static int hold(const char *text, char path[static 64], struct error *err)
 {
 	int fd = memfd_create("kiln.conf", MFD_CLOEXEC), r;
@@ -84,7 +84,7 @@ int method_config_check(struct call *call, struct error *err)
 
 /* ---- Apply ---- */
 
-/* When a change of this key applies. */
+/* Returns when a change of this key takes effect. */
 static const char *applies(const char *key)
 {
 	static const struct {
@@ -116,7 +116,8 @@ static cJSON *values_of(const char *path)
 	return json;
 }
 
-/* Whether a key of the new file says what a file without the key says: its default, or an empty list. */
+/* Returns whether the value of a key is the one that a file without the key has: the default, or an empty
+ * list. */
 static bool is_default(const cJSON *item)
 {
 	return cJSON_IsArray(item) ? !item->child
@@ -143,9 +144,9 @@ static cJSON *changes(const char *old_path, const char *new_path)
 	return list;
 }
 
-/* Writes three files, each whole: the old text as kiln.conf.previous, the new text as the last good one (for
- * programs that meet a mistake made later with an editor), then kiln.conf itself. A crash between leaves the
- * old kiln.conf. */
+/* Writes three files, each whole or not at all: the old text as kiln.conf.previous; the new text as the last
+ * good one, for programs that later find a mistake in kiln.conf; then kiln.conf itself. A crash in between
+ * leaves the old kiln.conf. */
 static int replace(const char *file, const char *text, cJSON *result, struct error *err)
 {
 	CLEANUP(free_ptr) char *old = NULL;
@@ -168,8 +169,8 @@ static int replace(const char *file, const char *text, cJSON *result, struct err
 	return r < 0 ? r : file_write_durable(file, text, strlen(text), err);
 }
 
-/* kiln.conf is replaced already: where its units were not made anew, the answer says so and is no failure
- * (steer_done_fn). */
+/* Adds to the answer whether systemd generated Kiln's units anew (steer_done_fn). A failure does not fail the
+ * method, because kiln.conf is replaced already. */
 static int reloaded(struct call *call, int r, struct error *err)
 {
 	(void)cJSON_AddBoolToObject(call->result, "reloaded", r == 0);

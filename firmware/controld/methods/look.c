@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Methods that tell what the box knows and change nothing. */
+/* The methods that read the status, the machine and the journal, and change nothing. */
 #include "controld/methods/methods.h"
 #include "controld/status/entries.h"
 #include "controld/status/follow.h"
@@ -53,7 +53,7 @@ int method_metrics(struct call *call, struct error *err)
 
 /* ---- The journal ---- */
 
-/* Puts the parameter "event" into the filter. */
+/* Puts the request's parameter "event" into the filter. */
 static int filter_event(struct call *call, struct journal_filter *filter, struct error *err)
 {
 	const char *name = control_text(&call->request, "event", NULL);
@@ -88,7 +88,7 @@ int method_log_tail(struct call *call, struct error *err)
 	return cJSON_AddItemToObject(call->result, "entries", entries) ? 0 : call_no_memory(err);
 }
 
-/* The session follows call->follow once the answer is queued. */
+/* Opens call->follow; the session sends the events from there once the answer is queued. */
 int method_events_subscribe(struct call *call, struct error *err)
 {
 	struct journal_filter filter = { .events = true, .priority = LOG_DEBUG };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions that run the methods of core/control/control.h, one function per method. The request is
- * already checked: role, names, types and bounds of the parameters.
+ * One function for each method of core/control/control.h. When it is called, the role of the client and the
+ * names, types and bounds of the parameters are checked already.
  *
  * A method returns 0 with call->result set; CALL_LATER after steer_say(); or a negative errno with err and
  * call->code, which is CONTROL_INTERNAL unless the method sets it. A method blocks on files and on short
- * questions over D-Bus, never on a unit at work.
+ * questions over D-Bus, but never waits for a unit to finish its work.
  */
 #pragma once
 
@@ -14,10 +14,10 @@
 
 typedef int method_fn(struct call *call, struct error *err);
 
-/* look.c: tell, change nothing */
+/* look.c: methods that change nothing */
 method_fn method_status, method_node_info, method_stalls, method_metrics, method_log_tail,
 	method_events_subscribe;
-/* runs.c: runs and checkpoints on the disk */
+/* runs.c: lists of runs and checkpoints on the disk */
 method_fn method_run_list, method_run_show, method_checkpoint_list;
 /* run_start.c, run_change.c */
 method_fn method_run_start;

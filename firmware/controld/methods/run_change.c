@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of a run: a wish that traind obeys between two steps (core/run/run.h), or a word to kiln-steer.
- */
+/* The methods that change a run. They write a wish, which traind obeys between two steps (core/run/run.h), or
+ * send a word to kiln-steer. */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
 #include "controld/methods/wish.h"
 
-/* The current run's state. Errors: -ENOENT and CONTROL_NOT_FOUND, there is no run. */
+/* Reads the current run's state. Errors: -ENOENT with CONTROL_NOT_FOUND, there is no run. */
 static int state_of_run(struct call *call, enum run_state *ret_state, struct error *err)
 {
 	int r = run_state_get(ret_state, err);
@@ -58,8 +58,8 @@ int method_run_resume(struct call *call, struct error *err)
 	return change_state(call, RUN_RUNNING, err);
 }
 
-/* kiln-steer has stopped kiln-begin: nobody works on the run that has not begun, so nobody else would write
- * that it is stopped (steer_done_fn). */
+/* Writes that the run is stopped, after kiln-steer has stopped kiln-begin (steer_done_fn). The run has not
+ * begun, so no other process works on it and would write that. */
 static int not_begun(struct call *call, int r, struct error *err)
 {
 	enum run_state state;
@@ -83,7 +83,7 @@ int method_run_stop(struct call *call, struct error *err)
 
 	beginning_forget(&call->box->beginning);
 	asked = run_asked_get(&since, NULL) == 0;
-	/* A run that was asked for and has not begun has no record to hold the wish. */
+	/* A run that was requested and has not begun has no record that could hold the wish. */
 	if ((now || asked) && (r == -ENOENT || (r == 0 && run_state_is_final(state))))
 		r = result_of(call, &nothing, err);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.start: a new run, or the current one once more where it has not ended. The values that hold for one run
- * alone go into a note that kiln-begin reads (next.json); then kiln-steer starts kiln-begin.
+ * run.start: begins a new run, or goes on with the current run if that has not ended. Values that apply to
+ * the new run only go into a file, next.json, which kiln-begin reads. Then kiln-steer starts kiln-begin.
  */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
@@ -23,7 +23,8 @@ static const cJSON *param(const struct call *call, const char *name)
 	return cJSON_GetObjectItemCaseSensitive(call->request.params, name);
 }
 
-/* {version, adopt, overrides} of the next new run. NULL: no memory. */
+/* Makes the content of next.json: {version, adopt, overrides}. *ret_any: the request sets any of them. NULL:
+ * no memory. */
 static cJSON *next_run(const struct call *call, bool *ret_any)
 {
 	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
@@ -43,7 +44,7 @@ static cJSON *next_run(const struct call *call, bool *ret_any)
 	return TAKE(json);
 }
 
-/* Writes the note for kiln-begin; without values removes a note of an earlier day. */
+/* Writes next.json for kiln-begin. If the request sets no values, removes the file of an earlier request. */
 static int write_next_run(const struct call *call, struct error *err)
 {
 	bool any = false;
@@ -73,8 +74,8 @@ static bool has_overrides(const struct call *call)
 	return false;
 }
 
-/* A run that was not started leaves no note for another night (steer_done_fn). After a time-out kiln-begin
- * may have started and need the note. */
+/* If kiln-begin was not started, removes next.json, so that the run of another night does not use it
+ * (steer_done_fn). After a time-out the file stays, because kiln-begin may have started and may need it. */
 static int started(struct call *call, int r, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -93,7 +94,7 @@ static int not_allowed(struct call *call)
 	return -EPERM;
 }
 
-/* An unfinished run goes on; this wish replaces those before. */
+/* Lets an unfinished run go on: replaces an earlier wish to pause or to stop it. */
 static int go_on(struct call *call, enum run_state state, struct error *err)
 {
 	const cJSON *adopt = param(call, "adopt");
@@ -136,7 +137,7 @@ int method_run_start(struct call *call, struct error *err)
 	if ((r = call_result_true(call, "started", err)) < 0 ||
 	    (r = goes_on ? go_on(call, state, err) : begin_new(call, err)) < 0)
 		return r;
-	/* A person is there, so the box does not power off by itself after this run. */
+	/* A person starts this run, so the box does not power off by itself after it. */
 	if ((r = tonight_begin(false, err)) < 0)
 		return r;
 	run_asked_over(false);

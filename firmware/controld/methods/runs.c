@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs and checkpoints as the disk knows them. */
+/* The methods that list the runs and checkpoints on the disk. */
 #include "controld/methods/methods.h"
 #include "controld/status/figure.h"
 #include "core/base/paths.h"
@@ -11,7 +11,8 @@
 
 #define RUNS_DEFAULT 31u
 
-/* Makes one line of the list from a run.json; a damaged record gets a line that says what is wrong. */
+/* Makes one row of the list from the text of a run.json. A damaged record gives a row that says what is
+ * wrong. */
 static cJSON *line_of(const char *id, const char *text, const struct error *why)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -45,14 +46,15 @@ static cJSON *line_of(const char *id, const char *text, const struct error *why)
 static int newest_first(const void *a, const void *b)
 {
 	const char *left = *(char *const *)a, *right = *(char *const *)b;
-	const size_t stamp = 15; /* YYYYMMDD-HHMMSS at the end; the names before may differ */
+	const size_t stamp = 15; /* an id ends with YYYYMMDD-HHMMSS; the names before it may differ */
 	const char *l = strlen(left) > stamp ? left + strlen(left) - stamp : left;
 	const char *r = strlen(right) > stamp ? right + strlen(right) - stamp : right;
 
 	return strcmp(r, l);
 }
 
-/* Ids in the archive, newest first; at most RUN_ARCHIVES_MAX and one that is being added. */
+/* Lists the ids in the archive, newest first, and returns how many: at most RUN_ARCHIVES_MAX, and one more
+ * that is being added. */
 static size_t archived(char *ids[RUN_ARCHIVES_MAX + 1])
 {
 	char path[PATH_BYTES];
@@ -93,7 +95,7 @@ int method_run_list(struct call *call, struct error *err)
 	}
 	count = archived(ids);
 	for (size_t i = 0; i < count; i++) {
-		/* A run that has ended may be the current one and in the archive too. */
+		/* A run that has ended may be both the current run and in the archive: list it once. */
 		if ((uint64_t)cJSON_GetArraySize(runs) < limit &&
 		    !(current && strcmp(ids[i], current) == 0)) {
 			free(TAKE(text));
@@ -140,7 +142,7 @@ struct listing {
 	const char *run_id;
 	cJSON *list;
 	uint64_t uploaded, latest;
-	bool known; /* uploadd's page says what is uploaded */
+	bool known; /* the status page of kiln-uploadd tells what is uploaded */
 };
 
 static int list_one(void *context, const char *name, uint64_t bytes)

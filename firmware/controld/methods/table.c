@@ -64,7 +64,8 @@ int methods_run(struct call *call, struct error *err)
 			return r;
 		}
 		if (r > 0) {
-			call->request.key = NULL; /* call_end() need not remember the answer once more */
+			/* call_end() then does not remember the answer a second time */
+			call->request.key = NULL;
 			return 0;
 		}
 		if ((r = steer_join(call, err)) != 0)

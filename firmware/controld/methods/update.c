@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* update.install: writes what is wanted into a note (core/box/update.h), then has kiln-steer start the unit
- * that obeys the note. */
+/* update.install: writes the requested update into a note (core/box/update.h), then asks kiln-steer to start
+ * the unit that reads the note and installs the update. */
 #include "core/box/update.h"
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Allows the URLs that kiln-oneshot update-fetch opens. A credential is never part of one. */
+/* Accepts the URLs that kiln-oneshot update-fetch can open. A URL never contains a credential. */
 static int check_url(struct call *call, const char *url, struct error *err)
 {
 	bool known = strncmp(url, "s3://", 5) == 0 || strncmp(url, "file:///", 8) == 0;
@@ -24,8 +24,8 @@ static int check_url(struct call *call, const char *url, struct error *err)
 			 url);
 }
 
-/* Where the unit does not start, nobody obeys the note: it must not look as if somebody did (steer_done_fn).
- */
+/* If the unit does not start, nobody installs the update: the note then says that the update failed
+ * (steer_done_fn). */
 static int started(struct call *call, int r, struct error *err)
 {
 	struct update update;
@@ -41,8 +41,8 @@ static int started(struct call *call, int r, struct error *err)
 	return r;
 }
 
-/* Whether an update goes on. The note alone does not tell: the unit that obeys it may never have started, or
- * may be gone. */
+/* Returns whether an update is in progress. The note alone does not tell: the unit that reads it may never
+ * have started, or may have died. */
 static bool is_at_work(const struct box *box, const struct update *update)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acts on the whole box: each method is one word to kiln-steer, which starts a unit. */
+/* The methods on the whole box: each sends one word to kiln-steer, which starts a unit. */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
 

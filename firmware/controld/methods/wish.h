@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wishes of a person for the current run, such as a stop or a checkpoint. traind reads them between two steps
- * (struct run_want, core/run/run.h). Each wish that changes something gets the next sequence number, by which
- * traind recognises a new wish.
+ * Wishes: what a person wants the current run to do (struct run_want, core/run/run.h). traind reads the wish
+ * between two steps. Each change of the wish gets the next sequence number, by which traind knows what is
+ * new.
  */
 #pragma once
 
 #include "core/run/run.h"
 
-/* Wants the run in this state; no new wish where it is wanted already. */
+/* Writes the wish for this state of the run; writes nothing if it is the wish already. */
 MUST_CHECK int wish_state(enum run_state wanted, struct run_want *ret_want, struct error *err);
-/* Wants one more checkpoint. */
+/* Writes the wish for one more checkpoint. */
 MUST_CHECK int wish_checkpoint(struct run_want *ret_want, struct error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of one client that wait, on their way in or out. All backlogs together have one budget,
- * CONTROL_BUFFERS_MAX, which the caller holds: many slow clients must not cost the box its memory.
+ * A buffer for the bytes of one client that wait to be parsed or to be sent. All backlogs together have one
+ * budget, CONTROL_BUFFERS_MAX, which the caller checks: many slow clients must not use up the memory of the
+ * box.
  */
 #pragma once
 
@@ -10,8 +11,8 @@
 
 struct backlog {
 	char *data;
-	size_t size;       /* bytes of memory */
-	size_t start, end; /* the bytes in it; those before `start` are done with */
+	size_t size;       /* allocated bytes */
+	size_t start, end; /* the bytes that wait are data[start] to data[end - 1] */
 };
 
 static inline size_t backlog_bytes(const struct backlog *backlog)
@@ -19,13 +20,13 @@ static inline size_t backlog_bytes(const struct backlog *backlog)
 	return backlog->end - backlog->start;
 }
 
-/* Bytes of memory that must be added before `bytes` more fit. */
+/* Returns how many bytes must be allocated before `bytes` more fit. */
 size_t backlog_growth(const struct backlog *backlog, size_t bytes);
-/* Adds `growth` bytes of memory. False: no memory. */
+/* Allocates `growth` more bytes. False: no memory. */
 bool backlog_grow(struct backlog *backlog, size_t growth);
-/* Appends what backlog_growth() made fit. */
+/* Appends bytes for which backlog_grow() has made space. */
 void backlog_append(struct backlog *backlog, const char *data, size_t bytes);
-/* Moves the bytes to the beginning of the memory. */
+/* Moves the bytes that wait to the beginning of the buffer. */
 void backlog_compact(struct backlog *backlog);
 /* Frees the memory; the backlog is empty then. */
 void backlog_clear(struct backlog *backlog);

@@ -14,11 +14,12 @@
 
 #define BACKLOG 128
 
-/* OU of a certificate, the least first: the n-th gives the role CONTROL_VIEW + n. */
+/* The OUs of client certificates, the one with the lowest role first: units[n] gives the role CONTROL_VIEW +
+ * n. */
 static const char *const units[] = { "view", "operate", "admin", NULL };
 
-/* Finds a credential: in systemd's folder, where kiln-controld.service puts "-" for one that the box does not
- * have; without systemd in PATH_CREDENTIALS. */
+/* Finds the file of a credential: in systemd's folder, or without systemd in PATH_CREDENTIALS. In systemd's
+ * folder kiln-controld.service writes "-" for a credential that the box does not have. */
 static int find_credential(const char *name, char ret_path[static PATH_BYTES], struct error *err)
 {
 	const char *folder = getenv("CREDENTIALS_DIRECTORY");
@@ -38,7 +39,7 @@ static int find_credential(const char *name, char ret_path[static PATH_BYTES], s
 
 static int open_tls(struct server *server, struct error *err)
 {
-	static char revoked[PATH_BYTES]; /* TLS reads the file at every handshake */
+	static char revoked[PATH_BYTES]; /* static: TLS needs the path at every handshake */
 	char ca[PATH_BYTES], cert[PATH_BYTES], key[PATH_BYTES];
 	const struct tls_options options = {
 		.side = TLS_SERVER,
@@ -58,7 +59,7 @@ static int open_tls(struct server *server, struct error *err)
 	return tls_open(&options, &server->tls, err);
 }
 
-/* Opens one socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. */
+/* Opens one socket for IPv6 and IPv4, or for IPv4 only if the kernel has no IPv6. */
 static int listen_on(uint16_t port, int *ret_fd, struct error *err)
 {
 	const struct sockaddr_in6 ip = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
@@ -79,8 +80,8 @@ static int listen_on(uint16_t port, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* Loads kiln.conf, or the last good one in its place: a mistake in kiln.conf must not lock out those who
- * would mend it from another machine. */
+/* Loads kiln.conf, or the last good one if kiln.conf has a mistake: the mistake must not lock out people who
+ * want to correct it from another machine. */
 static int load(struct config *ret_config, struct error *err)
 {
 	const char *file = config_path(0, NULL);

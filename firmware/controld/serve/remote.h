@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services that kiln.conf turns on beside the Unix socket: clients of other machines over TCP and TLS
- * (control.remote), and a file of metrics (control.metrics_dir).
+ * What controld does besides serving the Unix socket, if kiln.conf asks for it: serving clients on other
+ * machines over TCP and TLS (control.remote), and writing a file of metrics (control.metrics_dir).
  *
- * No error ends the program: controld has to go on answering clients on this box, so that a person can mend
- * kiln.conf.
+ * No error ends the program: clients on this box must always get answers, for example to correct kiln.conf.
  */
 #pragma once
 
 #include "controld/serve/server.h"
 
-/* Logs what is wrong (remote.unavailable). */
+/* Loads kiln.conf and listens on the TCP port. An error is sent as the event remote.unavailable. */
 void remote_open(struct server *server);

@@ -45,7 +45,8 @@ static void accept_some(struct source *source, uint32_t events)
 
 /* ---- Open ---- */
 
-/* Removes the socket file of a killed controld: nobody answers at it. */
+/* Removes the socket file that a killed controld left. Errors: -EBUSY another controld answers at the
+ * socket. */
 static int remove_stale(const struct sockaddr_un *address, struct error *err)
 {
 	CLEANUP(close_fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -83,7 +84,7 @@ static int listen_at(int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* systemd's socket where it passed one, else a socket of our own. */
+/* Uses systemd's socket if systemd passed one, else opens a socket. */
 static int listen_socket(int *ret_fd, struct error *err)
 {
 	int count = sd_listen_fds(1);
@@ -95,7 +96,7 @@ static int listen_socket(int *ret_fd, struct error *err)
 				 "found %d descriptors from the service manager, expected one "
 				 "listening Unix stream socket",
 				 count);
-	/* accept_some() calls accept until -EAGAIN; systemd's sockets block. */
+	/* systemd's sockets block, but accept_some() needs -EAGAIN after the last connection. */
 	if (fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK) < 0)
 		return error_set(err, -errno, "the service manager's socket: %s", strerror(errno));
 	*ret_fd = SD_LISTEN_FDS_START;
@@ -133,7 +134,8 @@ int server_open(struct server *server, struct error *err)
 	return r;
 }
 
-/* Sessions first: a call at work elsewhere loses its client before steer_done() frees the call. */
+/* Ends the sessions before steer_done() frees the calls: session_end() writes to a call that waits for
+ * kiln-steer. */
 void server_done(struct server *server)
 {
 	sessions_done(&server->sessions);
@@ -159,7 +161,7 @@ static void stop_ready(struct source *source, uint32_t events)
 	((struct stop *)source)->asked = true;
 }
 
-/* A connection may last for days: the list of revoked certificates holds for open ones too. */
+/* Applies a changed list of revoked certificates to open connections too: a connection may last for days. */
 static void check_revoked(struct server *server)
 {
 	struct stat st = { 0 };

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define CHUNK_BYTES 16384u
-#define EVENT_SPACE (64u << 10) /* a line with an event has at most about this many bytes */
-#define EVENTS_MAX  64          /* a round: other clients want their turn */
+#define EVENT_SPACE (64u << 10) /* the line of an event has at most about this many bytes */
+#define EVENTS_MAX  64          /* events for one client in a round, so that other clients get their turn */
 
 /* ---- Memory ---- */
 
@@ -42,8 +42,9 @@ void session_say_dropped(const struct session *session, const char *why)
 		   "%s: dropped: %s", session->conn->who, why);
 }
 
-/* Makes `bytes` more fit. Over the budget, the client that holds the most memory is dropped first: never one
- * that sends requests of the usual size. False: no memory, or this session itself holds the most. */
+/* Grows a backlog so that `bytes` more fit. As long as all backlogs together would exceed the budget, drops
+ * the client that holds the most memory; a client that sends requests of the usual size is never the one.
+ * False: no memory, or this session itself holds the most. */
 static bool make_fit(struct session *session, struct backlog *backlog, size_t bytes)
 {
 	struct sessions *all = session->all;
@@ -67,7 +68,6 @@ static bool make_fit(struct session *session, struct backlog *backlog, size_t by
 
 /* ---- The way out ---- */
 
-/* Queues one line and frees it. NULL (no memory for the line): the session ends after what is queued. */
 void session_queue(struct session *session, char *line)
 {
 	size_t bytes = line ? strlen(line) : 0;
@@ -82,7 +82,6 @@ void session_queue(struct session *session, char *line)
 	free(line);
 }
 
-/* Events as far as the queue of this client has space; the rest waits in the journal. */
 void session_queue_events(struct session *session)
 {
 	char *line;
@@ -150,7 +149,6 @@ struct session *session_new(struct sessions *all, struct crowd *crowd, struct co
 	return session;
 }
 
-/* A call at work elsewhere goes on without its client. */
 void session_end(struct session *session)
 {
 	struct sessions *all = session->all;
@@ -175,7 +173,8 @@ void session_end(struct session *session)
 
 /* ---- One request ---- */
 
-/* Subscribed from now on: the journal wakes this session, and it is read no more. */
+/* Subscribes the client: from now on new entries of the journal wake this session, and bytes that the client
+ * sends are dropped. */
 static int begin_following(struct session *session, struct call *call, struct error *err)
 {
 	CLEANUP(follow_closep) struct follow *follow = TAKE(call->follow);
@@ -192,7 +191,7 @@ static int begin_following(struct session *session, struct call *call, struct er
 	return 0;
 }
 
-/* The end of each call of this session (call_answer_fn). */
+/* Queues the answer when a call of this session has ended (call_answer_fn). */
 static void answer(void *client, struct call *call, int r, struct error *err)
 {
 	struct session *session = client;
@@ -221,7 +220,7 @@ static void handle_line(struct session *session, const char *line, size_t bytes)
 	int r;
 
 	if (!call) {
-		session->closes = true; /* no memory: nothing can be said */
+		session->closes = true; /* no memory, not even for an error message */
 		return;
 	}
 	call->caller = session->conn->caller;
@@ -236,7 +235,7 @@ static void handle_line(struct session *session, const char *line, size_t bytes)
 		call_end(call, r, &err);
 }
 
-/* Handles the first whole line that waits. False: there is none yet. */
+/* Handles the first whole line in the backlog. False: no line is whole yet. */
 static bool next_line(struct session *session)
 {
 	struct backlog *in = &session->in;
@@ -252,7 +251,7 @@ static bool next_line(struct session *session)
 	}
 	bytes = end ? (size_t)(end - from) : bytes;
 	if (!end)
-		session->closes = true; /* a line that is too long may never end */
+		session->closes = true; /* the line is too long, and its end may never come */
 	in->start += bytes + (end != NULL);
 	session->since_ms = clock_ms();
 	handle_line(session, from, bytes);
@@ -301,8 +300,8 @@ static void set_interest(struct session *session)
 	loop_change(session->all->loop, conn->fd, &session->source, interest);
 }
 
-/* Does one step: writes the answer, or handles the next line. False: the next step has to wait, or the
- * session has ended. */
+/* Makes one step: writes the answer, or handles the next line. False: the session must wait, or it has
+ * ended. */
 static bool step(struct session *session)
 {
 	if (!write_some(session)) {
@@ -322,7 +321,6 @@ static bool step(struct session *session)
 	return false;
 }
 
-/* Goes on as far as it is possible without waiting. May end the session. */
 void session_go_on(struct session *session)
 {
 	while (session->conn && step(session))
@@ -338,7 +336,8 @@ static void session_ready(struct source *source, uint32_t events)
 
 	if (!conn)
 		return;
-	/* Writable with nothing to write: a TLS handshake waits for it, and read() does the handshake. */
+	/* A socket that is writable while nothing is queued: a TLS handshake has waited for that, and read()
+	 * goes on with the handshake. */
 	if ((events & EPOLLIN) || ((events & EPOLLOUT) && !session->out.end))
 		read_some(session);
 	while (!session->sends_no_more && conn->type->buffered && conn->type->buffered(conn) > 0 &&
@@ -347,7 +346,7 @@ static void session_ready(struct source *source, uint32_t events)
 	if (session->follow && !session->sends_no_more)
 		session_queue_events(session);
 	session_go_on(session);
-	/* The client has closed both directions: nobody reads an answer. */
+	/* The connection is closed in both directions: nobody can read an answer. */
 	if (session->conn && (events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN))
 		session_end(session);
 }

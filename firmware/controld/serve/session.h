@@ -7,10 +7,10 @@
  *                                                            |
  *                             events.subscribe               +--> subscribed, until the client leaves
  *
- * The session reads from a client only while a request is due: not while a call is at work, and not before
- * the client has read its answer. So a client costs at most one line and one answer, and a slow client delays
- * nobody else. The time limits CONTROL_REQUEST_S, _REPLY_S and _IDLE_S (core/control/control.h) end sessions
- * whose client does nothing.
+ * controld reads from a client only while it expects a request: not while a call of the client is at work,
+ * and not before the client has read its answer. So a client costs the memory of one line and one answer at
+ * most, and a slow client delays only itself. A client that does not go on within the time limits
+ * CONTROL_REQUEST_S, _REPLY_S and _IDLE_S (core/control/control.h) is dropped.
  */
 #pragma once
 
@@ -24,28 +24,31 @@ struct session {
 	struct session *next, **link;
 	struct conn *conn; /* NULL = the session has ended */
 	struct backlog in, out;
-	struct call *call;     /* at work elsewhere; NULL = none is */
-	struct follow *follow; /* events.subscribe; NULL = not subscribed */
-	uint64_t
-		since_ms; /* when the last step was: the first byte of a line, a whole line, answered bytes */
+	struct call *call;     /* the call that waits for kiln-steer; NULL = no call waits */
+	struct follow *follow; /* the events of a subscribed client; NULL = not subscribed */
+	/* time of the last progress: the first byte of a line, a whole line, bytes of an answer */
+	uint64_t since_ms;
 	uint32_t interest;  /* events that epoll watches for */
 	bool sends_no_more; /* the client closed its side */
-	bool closes;        /* ends once the answer is sent */
+	bool closes;        /* the session ends once the answer is sent */
 };
 
-/* Errors: NULL, no memory; the connection stays the caller's. */
+/* Begins a session, which then owns the connection. Errors: NULL, no memory; the caller still owns the
+ * connection. */
 struct session *session_new(struct sessions *all, struct crowd *crowd, struct conn *conn);
 /* Closes the connection. A call that kiln-steer works on goes on without its client. */
 void session_end(struct session *session);
 
-/* Queues one line (malloc'ed) and frees it. NULL, no memory for the line: the session ends after what is
- * queued before. */
+/* Queues one line (malloc'ed) and frees it. A NULL line means that there was no memory for it: the session
+ * ends after the lines that are queued before. */
 void session_queue(struct session *session, char *line);
-/* Queues a subscriber's next events as far as its queue has space; the rest waits in the journal. */
+/* Queues the next events of a subscribed client while its backlog has space; later events wait in the
+ * journal. */
 void session_queue_events(struct session *session);
-/* Writes, answers and reads on as far as it is possible without waiting. May end the session. */
+/* Goes on as far as possible without waiting: writes queued bytes, handles the next line. May end the
+ * session. */
 void session_go_on(struct session *session);
 
-/* Events for the log: client.dropped and client.refused. */
+/* Send the events client.dropped and client.refused. */
 void session_say_dropped(const struct session *session, const char *why);
 void session_say_refused(const struct conn *conn, const char *why);

@@ -5,7 +5,7 @@
 
 /* ---- Begin and end ---- */
 
-/* Why a client must go at once; NULL = it may stay. */
+/* Returns why a new client must be sent away; NULL = it may stay. */
 static const char *unwelcome(const struct session *session, enum control_code *ret_code)
 {
 	const struct conn *conn = session->conn;
@@ -76,7 +76,7 @@ static void sweep_one(struct session *session, uint64_t now_ms)
 	uint64_t waited_s = (now_ms - session->since_ms) / 1000;
 
 	if (!session->conn)
-		return; /* dropped for the memory of a session before it */
+		return; /* ended in this sweep, because another session needed its memory */
 	if (!session->conn->known) {
 		if (waited_s >= CONTROL_REQUEST_S)
 			drop_late(session, "no handshake", CONTROL_REQUEST_S);

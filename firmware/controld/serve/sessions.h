@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All clients of controld, of both listeners. Each is a session (session.h).
+ * All clients of controld, from both listeners. Each client is a session (session.h).
  *
- * A session that ends stays in memory until sessions_free_ended(): epoll may still name it in the same round.
+ * A session that ends stays in memory until sessions_free_ended(): epoll may still report an event of it in
+ * the same round.
  */
 #pragma once
 
 #include "controld/call/call.h"
 #include "controld/wire/conn.h"
 
-/* Connections of one listener. */
+/* The connections of one listener. */
 struct crowd {
 	size_t clients, clients_max;
 };
@@ -21,7 +22,7 @@ struct sessions {
 	struct calls *calls;
 	struct box *box;
 	struct session *first;
-	struct session *ended; /* freed at the end of the round */
+	struct session *ended; /* ended sessions, which are freed at the end of the round */
 	size_t buffered;       /* bytes of memory that all sessions' buffers hold */
 };
 
@@ -29,10 +30,10 @@ struct sessions {
  * ends. Owns: `conn`, also where there is no memory for a session. */
 void sessions_add(struct sessions *sessions, struct crowd *crowd, struct conn *conn);
 
-/* Ends sessions whose time is over, and gives subscribers what is new. */
+/* Ends sessions that exceed a time limit, and queues new events for subscribers. */
 void sessions_sweep(struct sessions *sessions, uint64_t now_ms);
 /* Ends the sessions of clients whose certificate was revoked. */
 void sessions_end_revoked(struct sessions *sessions);
 void sessions_free_ended(struct sessions *sessions);
-/* Ends and frees all. */
+/* Ends and frees all sessions. */
 void sessions_done(struct sessions *sessions);

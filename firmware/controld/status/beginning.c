@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define BEGINS_MS 300000u /* kiln-begin may fetch a large checkpoint from the store, in less time */
+/* longer than kiln-begin needs, also when it fetches a large checkpoint from the store */
+#define BEGINS_MS 300000u
 
 static bool is_later(const struct timespec *time, const struct timespec *than)
 {
@@ -22,7 +23,7 @@ static bool is_written(enum path folder, const char *name, const struct timespec
 	return stat(path_of(folder, name, path), &st) == 0 && is_later(&st.st_mtim, since);
 }
 
-/* Whether the last attempt to begin failed. */
+/* Returns whether the last attempt to begin a run failed. */
 static bool has_failed(void)
 {
 	char path[PATH_BYTES];
@@ -42,7 +43,8 @@ void beginning_mark(struct beginning *beginning, bool goes_on)
 		(void)!json_parse("run.json", text, strlen(text), &record, NULL);
 	(void)!json_get_string("run.json", record, "id", &id, NULL);
 	beginning->failed = has_failed();
-	/* A run that trains has nothing to begin. A run that halted has a reason in its record. */
+	/* Set no mark for a run that is training: kiln-begin has nothing to decide. The record of a run that
+	 * has halted contains a reason. */
 	if (goes_on && !beginning->failed && run_state_get(&state, NULL) == 0 && state < RUN_STOPPED &&
 	    !cJSON_HasObjectItem(record, "reason"))
 		return;
@@ -58,8 +60,9 @@ void beginning_forget(struct beginning *beginning)
 	beginning->since_ms = 0;
 }
 
-/* Whether kiln-begin has written its decision: the state of a run that goes on, or its record where the run
- * had halted; the note that it cannot begin, or the removal of an earlier note. */
+/* Returns whether kiln-begin has decided. kiln-begin then writes the run's state; for a run that goes on
+ * after a halt it writes the record; if it cannot begin it writes a note, and otherwise removes the note of
+ * an earlier attempt. */
 static bool is_decided(const struct beginning *beginning)
 {
 	return is_written(PATH_RUN, "state", &beginning->since) ||

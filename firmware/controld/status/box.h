@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The box as kiln-controld knows it, apart from its clients. Everything here is read again from the disk, the
- * status pages and the journal after a restart, apart from the marks of what was asked for last
- * (beginning, update_said).
+ * What kiln-controld knows of the box, without its clients. After a restart all of it is read again from the
+ * disk, the status pages and the journal, except for the marks of the last requests (beginning, update_said).
  */
 #pragma once
 
@@ -15,13 +14,13 @@ struct box {
 	struct watch watch;
 	struct beginning beginning;
 	struct conf conf;
-	bool update_said;   /* kiln-steer was told of an update and has not answered yet */
-	cJSON *errors;      /* the journal's last errors ... */
-	uint64_t errors_ms; /* ... and when they were read */
+	bool update_said;   /* kiln-steer was asked to install an update and has not answered yet */
+	cJSON *errors;      /* the last errors in the journal */
+	uint64_t errors_ms; /* when `errors` were read */
 	struct metrics_file {
-		char *dir;         /* control.metrics_dir; NULL = no file */
-		uint64_t tried_ms; /* when it was written last, or failed to be */
-		char error[256];   /* why that failed; "" = it did not */
+		char *dir;         /* value of control.metrics_dir; NULL = write no file */
+		uint64_t tried_ms; /* when the file was last written, or could not be written */
+		char error[256];   /* why the last write failed; "" = it did not fail */
 	} metrics;
 };
 

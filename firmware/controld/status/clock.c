@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controld's unit has ProtectClock=, which forbids to ask the kernel. Where systemd-timesyncd runs, it has a
- * folder in /run, with a mark once the clock is set. Other programs (chrony, say) leave no mark: then
- * systemd-timedated is asked. systemd starts timedated for each question and logs that, so the answer is used
- * for a minute: an idle box would fill its journal otherwise.
+ * controld's unit has ProtectClock=, which forbids to ask the kernel whether the clock is set.
+ * systemd-timesyncd has a folder in /run, and makes a file in it once the clock is set. Other programs
+ * (chrony, for example) make no such file: then ask systemd-timedated. systemd starts timedated for each
+ * question and logs the start, so the answer is used for a minute. Otherwise an idle box would fill its
+ * journal.
  */
 #include "controld/status/clock.h"
 #include "core/base/clock.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the time of day can be trusted, asked from inside a sandbox. */
+/* Tells whether the time of day can be trusted, also where systemd's sandbox forbids to ask the kernel. */
 #pragma once
 
 #include <stdbool.h>
 
-/* Something keeps the clock right. Blocks for as long as systemd-timedated takes to answer, at most once a
- * minute; its answer is up to a minute old. */
+/* Returns whether a program has set the clock from a time source. Blocks while systemd-timedated answers, at
+ * most once a minute; the answer may be a minute old. */
 bool clock_is_set(void);

@@ -8,8 +8,8 @@
 
 #define MISTAKES_MAX 65536u
 
-/* Copies what config_check() printed. Each line begins with the path of the file here, maybe one in memory;
- * the client knows the file as kiln.conf. */
+/* Copies the lines that config_check() printed. Each line begins with the path of the file, which may be a
+ * file in memory; the copy says kiln.conf, the name that the client knows. */
 static void copy_lines(const char *said, const char *path, struct error *err)
 {
 	size_t length = strlen(path), used = 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mistakes of a configuration, in the words of `kiln config check`. */
+/* Checks a configuration, with the same messages as `kiln config check`. */
 #pragma once
 
 #include "core/base/error.h"
 
 #include <time.h>
 
-/* The first mistake of kiln.conf, remembered for as long as the file is the same. */
+/* The first mistake of kiln.conf, remembered until the file changes. */
 struct conf {
-	struct timespec stamp; /* time stamp of the file */
-	char first[512];       /* "" = there is none */
+	struct timespec stamp; /* modification time of kiln.conf */
+	char first[512];       /* "" = kiln.conf has no mistake */
 };
 
-/* Checks a whole file. Errors: negative; err->text has every mistake, one a line, and calls the file
- * kiln.conf. */
+/* Checks a whole configuration file. Errors: negative; err->text has every mistake, one per line, and calls
+ * the file kiln.conf. */
 MUST_CHECK int conf_check(const char *path, struct error *err);
-/* The first mistake of kiln.conf as it is now; NULL = there is none, or no file. */
+/* Returns the first mistake in the present kiln.conf; NULL = there is no mistake, or no file. */
 const char *conf_mistake(struct conf *conf);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <systemd/sd-journal.h>
 
-#define LOOKED_MAX 20000u     /* entries, with those that cannot be read */
+#define LOOKED_MAX 20000u     /* journal entries read for one answer, also those that cannot be used */
 #define TAIL_MAX   (3u << 20) /* bytes of messages in one answer */
 
 /* ---- One entry ---- */
@@ -30,7 +30,8 @@ static void add_unit(cJSON *object, sd_journal *journal)
 	figure_text(object, "unit", value);
 }
 
-/* Adds a field as the table of events defines it: a forged entry cannot bring fields of its own. */
+/* Adds a field under the name and with the type of the table of events: a forged journal entry cannot add
+ * other fields. */
 static bool add_event_field(cJSON *object, const struct event_field *field, const char *value)
 {
 	char *end;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of an answer that are null where the box does not know the value: every member is always there. */
+/* Adds members to an answer, with null for a value that the box does not know: every member is always
+ * present. */
 #pragma once
 
 #include "core/base/json.h"
 
-/* null for NaN and infinities. */
+/* Adds null for NaN and infinities. */
 void figure_number(cJSON *object, const char *key, double value);
 void figure_count(cJSON *object, const char *key, bool known, uint64_t value);
-/* null for NULL. */
+/* Adds null for NULL. */
 void figure_text(cJSON *object, const char *key, const char *text);

@@ -10,9 +10,9 @@
 
 struct follow {
 	sd_journal *journal;
-	char *last;  /* cursor of the event that was given last; NULL = none was */
-	bool behind; /* there may be entries after it */
-	bool checks; /* before the next event: is `last` still in the journal? */
+	char *last;  /* cursor of the event that follow_next() returned last; NULL = none yet */
+	bool behind; /* the journal may have entries after `last` */
+	bool checks; /* follow_next() must check that `last` is still in the journal */
 };
 
 void follow_closep(struct follow **follow)
@@ -33,13 +33,13 @@ static bool is_there(sd_journal *journal, const char *cursor)
 	       sd_journal_test_cursor(journal, cursor) > 0;
 }
 
-/* Afterwards the first sd_journal_next() gives the first event after the cursor. */
+/* Moves to the cursor: the first sd_journal_next() then gives the first event after it. */
 static int seek_after(sd_journal *journal, const char *cursor)
 {
 	return is_there(journal, cursor) ? 0 : sd_journal_seek_cursor(journal, cursor);
 }
 
-/* Afterwards the first sd_journal_next() gives the first event that is yet to be written. */
+/* Moves to the end: the first sd_journal_next() then gives the first event that is written from now on. */
 static int seek_end(sd_journal *journal)
 {
 	int r = sd_journal_seek_tail(journal);
@@ -51,7 +51,7 @@ static int seek_end(sd_journal *journal)
 
 /* ---- Opening ---- */
 
-/* Looks for `since` before the filter is set: the cursor may be that of any line. */
+/* Looks for the entry of `since` before the filter is set, because that entry need not be an event. */
 static int open_at(struct follow *follow, const char *since, const struct journal_filter *filter,
 		   struct error *err)
 {
@@ -69,7 +69,7 @@ static int open_at(struct follow *follow, const char *since, const struct journa
 	if (r < 0)
 		return error_set(err, r, "cannot seek in the journal: %s", strerror(-r));
 	follow->behind = true;
-	if (lost && !(follow->last = strdup(since))) /* the first round finds that the cursor is gone */
+	if (lost && !(follow->last = strdup(since))) /* follow_next() finds that the cursor is gone */
 		return error_set(err, -ENOMEM, "no memory for a subscriber");
 	return 0;
 }
@@ -98,7 +98,7 @@ void follow_process(struct follow *follow)
 
 /* ---- Lines ---- */
 
-/* The line has the members of an event, for programs that print events. */
+/* Makes the line events.lost. It has the members of an event, for programs that print events. */
 static char *lost_line(const char *cursor)
 {
 	cJSON *params = cJSON_CreateObject();
@@ -135,7 +135,7 @@ bool follow_next(struct follow *follow, char **ret_line)
 	bool checks = follow->checks;
 
 	follow->checks = false;
-	/* The library would go on with the next file that is left, and say nothing. */
+	/* Without this check the library would silently go on with the next file that is left. */
 	if (checks && follow->last && !is_there(follow->journal, follow->last)) {
 		*ret_line = lost_line(follow->last);
 		(void)sd_journal_seek_cursor(follow->journal, follow->last);

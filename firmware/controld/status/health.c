@@ -9,16 +9,16 @@
 #include <string.h>
 
 #define DISK_LOW_PERCENT 5.0
-#define DEAD_US          15000000u /* systemd restarts a daemon in less */
+#define DEAD_US          15000000u /* systemd needs less time to restart a daemon */
 #define REASON_MAX       65536u
-#define BEGIN_S          60u /* a slow device opens in less */
+#define BEGIN_S          60u /* every daemon begins in less time, even with a slow device */
 
 static bool is_dead(const struct view *view, const struct status *page)
 {
 	return page && !watch_is_alive(page) && view->now_us > page->updated_us + DEAD_US;
 }
 
-/* The run began long enough ago that every daemon should have begun too. */
+/* Returns whether the run began so long ago that every daemon should have begun too. */
 static bool is_under_way(const struct view *view)
 {
 	uint64_t started_s;
@@ -27,8 +27,9 @@ static bool is_under_way(const struct view *view)
 	       view->now_us > (started_s + BEGIN_S) * 1000000u;
 }
 
-/* Why nothing is uploaded; NULL = uploadd runs. uploadd ends for good over an error that waiting does not
- * mend (a wrong credential, say), and its page goes with it; the run goes on. */
+/* Returns why nothing is uploaded; NULL = uploadd runs. uploadd ends, and is not restarted, after an error
+ * that does not go away by itself (a wrong credential, for example). Its status page then disappears, but the
+ * run goes on. */
 static const char *no_uploads(const struct view *view, char *out, size_t size)
 {
 	const struct status *page = watch_newest(&view->box->watch, STATUS_UPLOADD);
@@ -45,8 +46,8 @@ static const char *no_uploads(const struct view *view, char *out, size_t size)
 	return out;
 }
 
-/* The obstacle that keeps the next run from beginning, whatever the record says of the last run; NULL = none.
- */
+/* Returns what prevents the next run from beginning, whatever the record says of the last run; NULL =
+ * nothing. */
 static const char *obstacle(struct box *box, char *out, size_t size)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -64,7 +65,7 @@ static const char *obstacle(struct box *box, char *out, size_t size)
 	return out;
 }
 
-/* Why an unfinished run is not well; NULL = it is. */
+/* Returns what is wrong with an unfinished run; NULL = nothing. */
 static const char *trouble(const struct view *view, char *out, size_t size)
 {
 	const struct status *pages[] = { view->fetchd, view->traind, view->uploadd };
@@ -86,7 +87,7 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 	}
 	if ((why = obstacle(view->box, out, size)))
 		return why;
-	/* A trainer that began has a page for this run. */
+	/* kiln-traind has a status page of this run as soon as it begins. */
 	if (!view->traind && is_under_way(view))
 		return "kiln-traind has not begun; kiln log tells why";
 	if ((why = no_uploads(view, out, size)))
@@ -96,7 +97,7 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 	return NULL;
 }
 
-/* Why a person should look; NULL = all is well. */
+/* Returns why a person should look at the box; NULL = all is well. */
 static const char *degraded(const struct view *view, char *out, size_t size)
 {
 	bool active = strcmp(view->state, "running") == 0 || strcmp(view->state, "paused") == 0 ||
@@ -105,12 +106,12 @@ static const char *degraded(const struct view *view, char *out, size_t size)
 
 	if (why || !*view->box->metrics.error)
 		return why;
-	/* A person who watches the metrics alone would see the last ones for ever. */
+	/* Report this: a person who sees the metrics only would see old values and not notice. */
 	(void)snprintf(out, size, "control.metrics_dir: %s", view->box->metrics.error);
 	return out;
 }
 
-/* A remark on a run that is well, or on a box without a run; NULL = none. */
+/* Returns a remark on a run that is well, or on a box without a run; NULL = no remark. */
 static const char *remark(const struct view *view)
 {
 	const cJSON *reason = view_noted(view, "reason");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The summary of the status object, in one word and one sentence: "state" and "why". The word is the state of
- * the run, "beginning" until kiln-begin has decided, or "degraded" where a person should look.
+ * Sums up the status in one word and one sentence: the members "state" and "why" of the status object. The
+ * word is the state of the run, "beginning" until kiln-begin has decided, or "degraded" if a person should
+ * look at the box.
  */
 #pragma once
 

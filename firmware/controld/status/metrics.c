@@ -10,7 +10,7 @@
 #define TEXTFILE_MS 15000u
 
 static const struct metric {
-	const char *name, *type, *path, *help; /* path: members of the status object */
+	const char *name, *type, *path, *help; /* path: that of the member in the status object */
 } metrics[] = {
 	{ "kiln_epoch", "gauge", "progress.epoch", "Epoch in work, counted from 1." },
 	{ "kiln_step", "gauge", "progress.step", "Training steps of the run." },
@@ -60,8 +60,8 @@ static void write_metric(const struct metric *metric, const cJSON *status, FILE 
 		percent ? item->valuedouble / 100 : item->valuedouble);
 }
 
-/* Writes a label's value: '\\' and '"' are escaped (OpenMetrics 1.0, escaped-string), a line end becomes a
- * space. */
+/* Writes the value of a label: '\\' and '"' are escaped (OpenMetrics 1.0, escaped-string), a line end becomes
+ * a space. */
 static void write_label(const char *text, FILE *out)
 {
 	for (; *text; text++) {

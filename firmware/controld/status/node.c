@@ -14,7 +14,7 @@
 
 #define TEMPERATURES_MAX 64
 
-/* Adds the number that is the one line of a file; null where there is no such file or number. */
+/* Adds the number that a file of one line contains; null if there is no such file or number. */
 static void add_number_of(cJSON *object, const char *key, const char *path)
 {
 	char text[32], *end;
@@ -34,7 +34,7 @@ cJSON *node_disk(void)
 	cJSON *object;
 	char *slash;
 
-	/* Before the first run there is no folder of runs: the folders above it are on the same disk. */
+	/* Before the first run the folder of runs does not exist: its parent folders are on the same disk. */
 	(void)path_of(PATH_RUNS, NULL, path);
 	while (statvfs(path, &disk) < 0 && (slash = strrchr(path, '/')) && slash != path)
 		*slash = '\0';
@@ -108,7 +108,7 @@ static cJSON *hugepages(void)
 	return object;
 }
 
-/* The first watchdog: systemd resets it regularly (RuntimeWatchdogSec=). */
+/* Describes the first watchdog of the machine, which systemd resets regularly (RuntimeWatchdogSec=). */
 static cJSON *watchdog(void)
 {
 	char text[64] = "";

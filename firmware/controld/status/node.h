@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine: what the kernel says of it, and the trainer of its device. Each function reads anew. */
+/* Facts about the machine, from the kernel, and about its device, from the status page of kiln-traind. Each
+ * call reads them again. */
 #pragma once
 
 #include "core/base/json.h"
 #include "core/run/status.h"
 
-/* {total_bytes, free_bytes, free_percent} of the data disk; null where it cannot be asked; NULL: no memory.
- */
+/* Returns {total_bytes, free_bytes, free_percent} of the data disk; JSON null if the disk cannot be read.
+ * NULL: no memory. */
 cJSON *node_disk(void);
-/* [{name, celsius}]. NULL: no memory. */
+/* Returns [{name, celsius}]. NULL: no memory. */
 cJSON *node_temperatures(void);
-/* The answer of node.info. `traind`: its page, NULL = none; it names the device. NULL: no memory. */
+/* Returns the answer of node.info. `traind`: the status page of kiln-traind, which names the device, or NULL.
+ * NULL: no memory. */
 cJSON *node_info(const struct status *traind);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The meaning, for a person, of a device that waits for this stage. */
+/* Tells a person why the device waits, by the stage that the missing data is in. */
 static const char *const means[STALL_STAGES] = {
 	[STALL_LIST] = "the source was listed for the plan, which happens once a run",
 	[STALL_CACHE] = "the cache's disk",

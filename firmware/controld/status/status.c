@@ -19,7 +19,7 @@
 
 #define SCHEMA       1
 #define ERRORS_SHOWN 5u
-#define ERRORS_MS    5000u /* the journal is read no more often */
+#define ERRORS_MS    5000u /* time between two reads of the journal, at least */
 
 static void add_daemons(cJSON *object, const struct watch *watch)
 {
@@ -60,7 +60,7 @@ static void add_errors(cJSON *object, struct box *box)
 	(void)cJSON_AddItemToObject(object, "errors", cJSON_Duplicate(box->errors, true));
 }
 
-/* Whether the time of day can be trusted, and why not. */
+/* Adds whether the time of day can be trusted, and if not, why. */
 static void add_clock(cJSON *object)
 {
 	const bool set = clock_is_set();
@@ -74,7 +74,7 @@ static void add_clock(cJSON *object)
 			    : err.text);
 }
 
-/* Adds everything to an object that has its schema already. */
+/* Adds all other members to an object that has its schema number already. */
 static void add_all(cJSON *object, struct view *view)
 {
 	char host[256] = "";

@@ -33,7 +33,7 @@ static void add_run(cJSON *object, const struct view *view)
 	(void)json_add_u64(run, "epochs_done", (uint64_t)cJSON_GetArraySize(view_noted(view, "epochs")));
 }
 
-/* Without a page of the trainer: whole epochs, as the record has them. */
+/* Adds the progress in whole epochs, from the run record, if kiln-traind has no status page. */
 static void add_noted_progress(cJSON *progress, const struct view *view)
 {
 	double done = cJSON_GetArraySize(view_noted(view, "epochs")), epochs = NAN;
@@ -131,8 +131,8 @@ static int note_newest(void *context, const char *name, uint64_t bytes)
 	return 0;
 }
 
-/* The newest checkpoint that the trainer's page or the disk knows of. The disk may be ahead: a trainer that
- * ends writes its last checkpoint after its last page. */
+/* Adds the newest checkpoint that the trainer's page or the disk knows of. The disk may be ahead: a trainer
+ * that ends writes its last checkpoint after its last page. */
 static void add_checkpoint(cJSON *object, const struct view *view)
 {
 	const struct status_uploadd *uploadd = view->uploadd ? &view->uploadd->uploadd : NULL;

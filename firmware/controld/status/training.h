@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the run goes: members of the status object, from the pages while the daemons work, from the run record
- * afterwards.
+ * Adds the progress of the run to the status object: from the status pages while the daemons work, from the
+ * run record afterwards.
  */
 #pragma once
 
@@ -11,5 +11,5 @@
 void training_add_run(cJSON *object, const struct view *view);
 /* Adds order, cache, fetch_retries, upload_retries, skipped_records, throttled_s and fetch. */
 void training_add_work(cJSON *object, const struct view *view);
-/* {hits, hit_bytes, misses, kept} of fetchd's page; null where the run has no cache. */
+/* Returns {hits, hit_bytes, misses, kept} of fetchd's page; JSON null if the run has no cache. */
 cJSON *training_cache(const struct status *fetchd);

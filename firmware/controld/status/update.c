@@ -4,7 +4,7 @@
 #include "core/box/update.h"
 #include "drivers/rauc/rauc.h"
 
-/* False: RAUC does not install now, or does not answer. */
+/* Reads how far RAUC is. False: RAUC does not install now, or does not answer. */
 static bool ask_rauc(struct rauc_progress *progress)
 {
 	CLEANUP(rauc_closep) struct rauc *rauc = NULL;

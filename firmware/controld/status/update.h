@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an update goes: from the note that update.install wrote (core/box/update.h), and from RAUC itself while
- * it installs. */
+/* The progress of an update: from the note that update.install wrote (core/box/update.h), and from RAUC
+ * itself while it installs. */
 #pragma once
 
 #include "core/base/json.h"
 
-/* null: there was no update since the box started. NULL: no memory. */
+/* Returns the member "update" of the status; JSON null if there was no update since the box started. NULL: no
+ * memory. */
 cJSON *update_object(void);

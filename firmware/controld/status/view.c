@@ -37,7 +37,7 @@ void view_open(struct view *view, struct box *box)
 	watch_sample(&box->watch);
 	read_record(view);
 	if ((view->begins = beginning_is(&box->beginning, view->id)) && !box->beginning.goes_on) {
-		cJSON_Delete(TAKE(view->record)); /* the last run's */
+		cJSON_Delete(TAKE(view->record)); /* the record on the disk is that of the last run */
 		view->id[0] = '\0';
 		view->state = "idle";
 	}

@@ -11,7 +11,7 @@
 struct conn_tls {
 	struct conn conn;
 	struct tls_link *link;
-	size_t pending; /* bytes of a write that must be repeated unchanged */
+	size_t pending; /* size of a write that TLS wants repeated unchanged; 0 = none */
 	char address[INET6_ADDRSTRLEN];
 };
 
@@ -87,7 +87,7 @@ static bool conn_tls_is_revoked(struct conn *conn)
 static const struct conn_type tls_type = { conn_tls_read,        conn_tls_write,    conn_tls_close,
 					   conn_tls_wants_write, conn_tls_buffered, conn_tls_is_revoked };
 
-/* Prints the peer's address; an IPv4 client of our IPv6 socket has its IPv4 address. */
+/* Prints the peer's address. An IPv4 client that connects to the IPv6 socket gets its IPv4 address. */
 static void print_address(struct conn_tls *self)
 {
 	union {
