@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kiln-generator: makes drop-ins of Kiln's units from kiln.conf, systemd.generator(7). It runs as root before
- * all other programs, and PID 1 waits for it. So it does not read /data, starts no program, writes only to
- * the folder that it is given, and ends after 5 s in any case. One thread, and no state: every boot and
- * reload runs it again.
+ * kiln-generator: writes drop-in files for Kiln's units, with settings from kiln.conf (systemd.generator(7)).
+ * It runs as root before all other programs, and PID 1 waits for it. So it does not read /data, starts no
+ * program, writes only to the folder that it is given, and ends after 5 s in any case. One thread, and no
+ * state: every boot and every reload of systemd runs it again.
  *
- * Every line that it writes has one of the forms in units.c. Values in them are numbers, CPU lists, truth
- * values, and strings whose letters core/config/config_forms.c has checked, so that no value can add a line.
+ * Every line that it writes has one of the forms in units.c. The values in these lines are numbers, CPU
+ * lists, truth values, and strings whose characters core/config/config_forms.c has checked, so that no value
+ * can add a line.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
 #include <syslog.h>
 #include <time.h>
 
-#define LIMIT_S       5   /* PID 1 waits for every generator */
+#define LIMIT_S       5   /* the program kills itself after this time, because PID 1 waits for it */
 #define LINE_BYTES    960 /* /dev/kmsg accepts about 1 KiB */
 #define GAP_WARN_DAYS 366u
 
@@ -62,7 +62,8 @@ static int write_file(const char *folder, const struct units_file *file, struct 
 
 static struct units_file files[UNITS_KINDS];
 
-/* Make all texts before the first is written, so that drop-ins never come from two configurations. */
+/* Makes the texts of all drop-ins before any is written, so that drop-ins never come from two
+ * configurations. */
 static int make(const char *path, int64_t now, struct config *ret_config, struct error *err)
 {
 	int r = config_load(path, ret_config, err);

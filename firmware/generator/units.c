@@ -9,11 +9,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Give gaps in this many days ahead their dates: more than a box runs without a boot, at which this program
- * runs again. */
+/* Daylight saving removes the time of the nightly start on some days. The timer gets these days for this many
+ * days ahead: more than a box runs without a boot, and each boot runs this program again. */
 #define GAP_DAYS     1500u
 #define GAPS_MAX     8
-#define MEMORY_OTHER ((uint64_t)512 << 20) /* code, libraries and stacks of fetchd */
+#define MEMORY_OTHER ((uint64_t)512 << 20) /* bytes for the code, libraries and stacks of fetchd */
 
 static void add(struct units_file *file, const char *format, ...) PRINTF(2, 3);
 
@@ -55,7 +55,8 @@ static void add_gaps(struct units_file *file, const struct config *config, int64
 	unsigned left = GAP_DAYS;
 	int64_t from = now;
 
-	/* systemd leaves out a night whose time does not exist: give the timer the date and time instead. */
+	/* systemd skips a day on which the time of the nightly start does not exist: give the timer a date
+	 * and another time for that day. */
 	for (int i = 0; i < GAPS_MAX && left > 0 && night_gap_next(config, from, left, &gap); i++) {
 		add(file, "OnCalendar=%04d-%02d-%02d %02u:%02u:00 ", gap.year, gap.month, gap.day,
 		    gap.minutes / 60, gap.minutes % 60);
@@ -143,8 +144,8 @@ static void report_credentials(struct units_file *file, const struct config *con
 	}
 }
 
-/* Returns the memory limit of fetchd: windows, shards that wait for the cache, connections, ranges requested
- * twice, and the ring, which counts where it lies on normal pages. */
+/* Computes the memory limit of fetchd: windows, shards that wait for the cache, connections, ranges requested
+ * twice, and the ring, which counts as memory of fetchd if it is on normal pages. */
 static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
 {
 	struct ring_geometry geometry;

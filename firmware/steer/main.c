@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kiln-steer: the few actions of systemd that kiln-controld may ask for. kiln-steer.socket starts a process
- * for each request: standard input has one word and a newline, standard output gets one line, "ok" or "error
- * TEXT".
+ * kiln-steer: starts and stops units of systemd for kiln-controld, which may ask for a few actions only.
+ * kiln-steer.socket starts a process for each request: standard input has one word and a newline, standard
+ * output gets one line, "ok" or "error TEXT".
  *
  * Why a program of its own: kiln-controld reads requests of other machines and runs without privileges, while
  * starting and stopping units needs root. kiln-steer runs as root without any capability, and a fixed table
- * maps each word to an action: no word can name a unit or a path. One thread, no state; a killed kiln-steer
- * leaves its action to systemd, and kiln-controld gets no answer.
+ * maps each word to an action: no word can name a unit or a path. One thread, no state. If kiln-steer is
+ * killed, systemd still finishes the action, and kiln-controld gets no answer.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -18,7 +18,7 @@
 #include <sysexits.h>
 
 #define WORD_BYTES_MAX 32u
-#define WAIT_MS        2000 /* longest wait for more of the word */
+#define WAIT_MS        2000 /* longest wait for the rest of the word */
 
 static int stop_run(struct manager *manager, struct error *err)
 {
@@ -30,7 +30,7 @@ static int power_off(struct manager *manager, struct error *err)
 	return manager_power(manager, "poweroff.target", err);
 }
 
-/* Starts a unit that exists only in an image. */
+/* Starts a unit that only a box with a Kiln image has. */
 static int start_of_image(struct manager *manager, const char *unit, struct error *err)
 {
 	int r = manager_start(manager, unit, err);
@@ -62,7 +62,7 @@ static const struct {
 	{ "factory.reset", factory_reset },  { "cache.preload", preload },
 };
 
-/* Reads one line. Nothing may follow its newline. */
+/* Reads one line, which nothing may follow. */
 static int read_word(char word[static WORD_BYTES_MAX], struct error *err)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };

@@ -21,7 +21,7 @@ static void say(struct train *train, uint64_t *said_us)
 		      adapt_rows(train->adapt));
 }
 
-/* Returns 1 at the end of the segment. */
+/* Adds the batch of a slot to the statistics. Returns 1 at the slot that ends the segment. */
 static int read_slot(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	const bool data = slot->kind == RING_DATA;

@@ -73,7 +73,8 @@ static bool find_inputs(struct train *train)
 	return true;
 }
 
-/* The ring of another run, with other columns, may be there until fetchd has made one for this run. */
+/* Returns whether the ring has the columns of this run. Until fetchd has made a ring for this run, that of
+ * another run may be there. */
 static bool is_ours(struct train *train)
 {
 	const struct config *config = &train->run.config;
@@ -113,7 +114,8 @@ void batches_ask(struct train *train)
 	train->batches.asked = true;
 }
 
-/* Whether batches_ask() has asked for the batch after `cursor`. True at most once. */
+/* Returns whether batches_ask() has asked for the batch after `cursor`, and forgets that: a second call
+ * returns false. */
 static bool has_asked(struct train *train, const struct cursor *cursor)
 {
 	const struct cursor begin = { .version = CURSOR_VERSION };
@@ -231,7 +233,8 @@ void batches_read(const struct train *train, const struct ring_slot *slot, struc
 		.rows = slot->rows,
 		.valid_rows = slot->valid_rows,
 		.first_row = slot->first_row,
-		.ticket = (void *)(uintptr_t)slot, /* ring_release() gets it back and does not write to it */
+		/* passed to ring_release() later, which does not write to the slot */
+		.ticket = (void *)(uintptr_t)slot,
 	};
 	for (uint32_t i = 0; i < train->batches.inputs; i++)
 		ret_batch->input[i] = ring_column_data(train->ring, slot, train->batches.input[i]);
@@ -247,7 +250,8 @@ int batches_add_left_out(struct train *train, const struct ring_slot *slot, stru
 					   bytes, slot->segment == 0, err);
 }
 
-/* The sentence is fetchd's. The record is the peer's memory, so its texts may lack the terminating NUL. */
+/* Takes the error from fetchd's record in the slot. The record is shared memory that fetchd writes, so its
+ * texts may lack the terminating NUL. */
 int batches_refuse(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	struct ring_error record = *ring_error_data(train->ring, slot);

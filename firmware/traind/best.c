@@ -71,8 +71,8 @@ static const struct model_tensor *find(const struct safetensors *file, const cha
 	return name_find(tensors, count, name);
 }
 
-/* Either every parameter or none: the checkpoint may come from a night whose configuration did not ask
- * for the best weights. */
+/* Loads all parameters, or none if the first is missing: the checkpoint may come from a night whose
+ * configuration did not ask for the best weights. */
 static int restore_parameters(struct best *best, const char *path, const struct safetensors *file,
 			      struct error *err)
 {

@@ -22,7 +22,7 @@ static const char *const folders[] = {
 };
 static_assert(sizeof(folders) / sizeof(folders[0]) == CURVE_MAX, "every curve has its folder");
 
-/* Tag of each member that an epoch has in run.json. */
+/* TensorBoard's tag for each member of an epoch in run.json. */
 static const struct {
 	const char *tag, *member;
 } points[][POINTS_MAX] = {
@@ -42,7 +42,7 @@ static struct curve *curve_of(struct train *train, enum curve_kind kind)
 	return &train->curves.curve[kind];
 }
 
-/* TensorBoard renders Markdown: the fence shows the text as it is. */
+/* Writes kiln.conf between lines of ```, because TensorBoard renders text as Markdown. */
 static int write_config(struct tfevents *events, struct error *err)
 {
 	CLEANUP(free_ptr) char *config = NULL;
@@ -57,7 +57,8 @@ static int write_config(struct tfevents *events, struct error *err)
 	return tfevents_text(events, "config", 0, text, err);
 }
 
-/* Points of an earlier process from curve->next on are written again: the session start marks them void. */
+/* Points from curve->next on, which an earlier process wrote, are written again: the session start tells
+ * TensorBoard to drop them. */
 static int open_curve(struct train *train, enum curve_kind kind, struct error *err)
 {
 	struct curve *curve = curve_of(train, kind);
@@ -75,7 +76,7 @@ static int open_curve(struct train *train, enum curve_kind kind, struct error *e
 	return r;
 }
 
-/* After an error closes the file: the next attempt begins a new one. */
+/* Closes the file after an error: the next attempt begins a new file. */
 static int finish(struct curve *curve, int r, uint64_t next)
 {
 	if (r < 0)
@@ -100,7 +101,7 @@ void curves_close(struct train *train)
 
 /* ---- By epoch ---- */
 
-/* Returns 0 while the pass is not complete. */
+/* Returns the number of points; 0 while the pass is not complete. */
 static uint32_t points_of(enum curve_kind kind, const cJSON *epoch,
 			  struct tfevents_scalar ret_points[static POINTS_MAX])
 {
@@ -129,7 +130,7 @@ static int write_epochs(struct train *train, enum curve_kind kind, const cJSON *
 		if (count == 0)
 			return 0;
 		r = open_curve(train, kind, err);
-		/* Keras writes one value per record, too. */
+		/* Write each value as a record of its own, as Keras does. */
 		for (uint32_t i = 0; r == 0 && i < count; i++)
 			r = tfevents_scalars(curve->events, epoch, &values[i], 1, err);
 		if (r == 0)
@@ -174,7 +175,7 @@ static int write_weights(struct train *train, uint64_t epoch, struct error *err)
 	uint32_t count;
 	int r;
 
-	writer_wait(train); /* the model has one snapshot */
+	writer_wait(train); /* the model has one snapshot only: wait until the writer does not use it */
 	r = model_snapshot(train->model, err);
 	if (r < 0)
 		return r;
@@ -224,7 +225,7 @@ static uint32_t drop_nan(struct tfevents_scalar *values, uint32_t count)
 	return left;
 }
 
-/* Rates cover the time since the point before. */
+/* Writes the point of a step; its rates cover the time since the previous point. */
 static int write_step(struct train *train, uint64_t step, uint64_t now_us, struct error *err)
 {
 	const struct curves *curves = &train->curves;
@@ -248,7 +249,7 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 			  (float)((double)(status->rows - curves->since_rows) * 1e6 / passed_us) },
 			{ "stall_percent",
 			  (float)((double)(status->waited_us - curves->since_waited_us) * 100 / passed_us) },
-			{ "loss_scale", (float)scale }, /* the last two: mixed_float16 only */
+			{ "loss_scale", (float)scale }, /* mixed_float16 only, as is the next one */
 			{ "skipped_steps", (float)skipped },
 		};
 		const bool scaled = train->run.config.model.precision == PRECISION_MIXED_FLOAT16;
@@ -269,7 +270,7 @@ int curves_step(struct train *train, bool epoch_ends, struct error *err)
 	if ((!epoch_ends && !(every && step % every == 0)) || curve_of(train, CURVE_STEPS)->next > step)
 		return 0;
 	r = write_step(train, step, clock_us(), err);
-	if (r == 0 && epoch_ends) /* once an epoch only: training waits for the disk */
+	if (r == 0 && epoch_ends) /* training waits for the disk, so do this once per epoch */
 		r = tfevents_sync(curve_of(train, CURVE_STEPS)->events, err);
 	curves_rest(train);
 	if (r < 0 && !figures_may_wait(r))

@@ -16,7 +16,7 @@ int epochs_restore(struct train *train, const char *path, const struct safetenso
 
 /* ---- At the end of an epoch ---- */
 
-/* Sets the cursor after the last epoch: at the test pass, or at the run's end. */
+/* Sets the cursor after the last epoch: to the test pass, or to the run's end. */
 static int leave_training(struct train *train, struct error *err)
 {
 	CLEANUP(plan_closep) struct plan *plan = NULL;
@@ -63,7 +63,7 @@ int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error
 	struct callbacks_verdict verdict;
 	int r = 0;
 
-	writer_wait(train); /* the thread reads train->best */
+	writer_wait(train); /* the writer thread reads train->best */
 	verdict = callbacks_epoch(&train->run.config, state, epoch, &figures,
 				  model_learning_rate(train->model));
 	say(train, epoch, &verdict);
@@ -85,7 +85,8 @@ int epochs_finish(struct train *train, struct error *err)
 
 	if (train->finished)
 		return 0;
-	/* The best weights are those that were judged: the weights as trained, without the moving average. */
+	/* If there are best weights, use them as trained, without the moving average: those weights were
+	 * evaluated. */
 	r = train->best.filled ? best_load(&train->best, train->model, err)
 			       : model_finalize(train->model, err);
 	if (r == 0 && train->best.filled)

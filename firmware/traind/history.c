@@ -48,7 +48,7 @@ bool history_set_number(cJSON *object, const char *key, double value)
 	return cJSON_AddNumberToObject(object, key, fmin(value, NUMBER_MAX));
 }
 
-/* Sets the figures that the loss has, each key with `prefix` before it, as Keras names validation figures. */
+/* Sets the metrics that the loss has, each key with `prefix` before it, as Keras names validation metrics. */
 static bool set_figures(const struct history *history, cJSON *object, const char *prefix,
 			const struct model_metrics *metrics)
 {

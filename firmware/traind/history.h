@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The figures of the passes so far, as run.json has them, with Keras's names:
- *   "epochs"    one object an epoch: {epoch, step, loss, accuracy, learning_rate, validation_loss,
+ * The loss and metrics of the passes so far, as run.json contains them, with Keras's names:
+ *   "epochs"    one object per epoch: {epoch, step, loss, accuracy, learning_rate, validation_loss,
  *               validation_accuracy}
  *   "metrics"   {train, validation, test}, each {loss, accuracy, rows} of the last pass over that split that
  *               had rows
- * With model.top_k there is also top_k_accuracy beside each accuracy. A loss that has no accuracy leaves both
- * out. Pure data: no files, no device.
+ * With model.top_k each accuracy is followed by a top_k_accuracy. A loss without an accuracy leaves both out.
+ * No function here uses files or the device.
  *
  * Order: history_load -> (history_add | history_figures)* -> history_close.
  */
@@ -22,27 +22,27 @@ struct history {
 	bool top_k; /* model.top_k is set */
 };
 
-/* Passes over `split` that are complete before `cursor`, of a run of `epochs` epochs. Validation k follows
- * train k. */
+/* Returns the number of passes over `split` that are complete before `cursor`, in a run of `epochs` epochs.
+ * The validation of an epoch comes after its training. */
 uint64_t history_passes(const struct cursor *cursor, uint64_t epochs, enum split split);
 
-/* Moves both members out of `record`, which is run.json, and drops epochs after the first `passes`: those
- * that a checkpoint's cursor does not cover are trained again. Errors: -EBADMSG. */
+/* Moves "epochs" and "metrics" out of `record`, which is run.json, and drops epochs after the first `passes`:
+ * epochs that a checkpoint's cursor does not cover are trained again. Errors: -EBADMSG. */
 MUST_CHECK int history_load(struct history *history, cJSON *record, uint64_t passes, struct error *err);
 void history_close(struct history *history);
 
-/* The figures of a pass over a split. */
+/* The outcome of a pass over a split. */
 struct history_pass {
 	enum split split;
 	uint64_t epoch, step;
 	double learning_rate;
 	const struct model_metrics *metrics;
 };
-/* False: no memory. */
+/* Adds a pass. False: no memory. */
 bool history_add(struct history *history, const struct history_pass *pass);
-/* NAN for each figure that the epoch does not have. */
+/* Returns the metrics of an epoch, NAN for each that the epoch does not have. */
 struct callbacks_figures history_figures(const struct history *history, uint64_t epoch);
 
-/* Replaces a number of `object`; larger than 2^53 becomes 2^53, the most that run.json holds. False: no
- * memory. */
+/* Sets a number of `object`; a number larger than 2^53 becomes 2^53, the largest that run.json holds. False:
+ * no memory. */
 bool history_set_number(cJSON *object, const char *key, double value);

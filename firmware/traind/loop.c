@@ -11,10 +11,11 @@
 
 #define SPACE_WAIT_MS 1000u
 
-/* Long enough for a device to compile all kernels of the first batches. */
+/* Longer than a device needs to compile all kernels of the first batches. */
 #define WARM_LEASE_S 600u
 
-/* The slot's header is the peer's memory: read it once, before the slot is given back. */
+/* Trains on or evaluates a slot. fetchd can write to the slot's header at any time: read it once, before the
+ * slot is given back. */
 static int run_batch(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	const uint64_t segment = slot->segment;
@@ -42,7 +43,8 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 		save_after_step(train);
 	publish_batch(train, split, segment, batch.rows);
 	alive_progress();
-	/* Wait for the first batches: the device compiles their kernels long after they are enqueued. */
+	/* After the first batches wait for the device, which compiles their kernels long after they are
+	 * enqueued. */
 	warm = train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES;
 	r = batches_release(train, warm, err);
 	if (warm)
@@ -52,8 +54,8 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	return r == 0 && split == SPLIT_TRAIN ? curves_step(train, false, err) : r;
 }
 
-/* Figures first, then the checkpoint: a kill in between writes the same figures again, and the event files
- * mark the first ones void. */
+/* Writes metrics first, then the checkpoint. After a kill in between the next process writes the metrics
+ * again, and the event files mark the first ones void. */
 static int end_segment(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	const enum split split = batches_split(slot);
@@ -65,7 +67,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	if (r == 0)
 		r = batches_release(train, true, err);
 	ring_release(train->ring, slot);
-	alive_lease_end(train->worker); /* still held if the split has fewer than WARM_BATCHES batches */
+	alive_lease_end(train->worker); /* not ended yet if the split has fewer than WARM_BATCHES batches */
 	if (r < 0 || (r = report_segment(train, split, segment, err)) < 0 ||
 	    (r = model_metrics_reset(train->model, err)) < 0)
 		return r;
@@ -76,14 +78,15 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 		r = epochs_end(train, segment, &stop, err);
 	if (r == 0 && split == SPLIT_TRAIN)
 		r = save_checkpoint(train, true, err);
-	/* The ring holds batches of epochs that are left out now. */
+	/* Training ends early: attach again, because the ring holds batches of epochs that are left out. */
 	if (r == 0 && stop)
 		r = batches_attach(train, err);
 	curves_rest(train);
 	return r;
 }
 
-/* While the disk is full, waits for space: the trained weights are never given up. */
+/* Writes the finished model. While the disk is full, waits for space: the trained weights are never given
+ * up. */
 static int end_run(struct train *train, struct error *err)
 {
 	uint64_t said_us = 0;
@@ -91,7 +94,7 @@ static int end_run(struct train *train, struct error *err)
 
 	if ((r = epochs_finish(train, err)) < 0)
 		return r;
-	record_changed(train); /* write the time up to here */
+	record_changed(train); /* write the time until now */
 	for (;;) {
 		if ((r = record_write(train, err)) == 0 && (r = save_model(train, err)) == 0)
 			r = run_state_set(RUN_FINISHED, err);
@@ -137,7 +140,7 @@ static int run_slots(struct train *train, struct error *err)
 		default:
 			return batches_refuse(train, slot, err);
 		}
-		/* The error's text names a row of the pass; say of which split. */
+		/* The error's text names a row of the pass: add the split. */
 		if (r == -EDOM && split != SPLIT_TRAIN)
 			return error_prefix(err, "the %s split", split_name(split));
 		if (r < 0)
@@ -155,8 +158,8 @@ int loop_run(struct train *train, struct error *err)
 	curves_rest(train);
 	if (r == 0)
 		r = run_slots(train, err);
-	/* Asked to stop between two batches: a checkpoint loses nothing. During an evaluation the disk has a
-	 * checkpoint of this step already, and the next start evaluates the segment again. */
+	/* The run must stop between two batches: with a checkpoint nothing is lost. During an evaluation the
+	 * disk already has a checkpoint of this step, and the next start evaluates the segment again. */
 	if (r == -ECANCELED && save_checkpoint(train, true, &save_err) < 0)
 		event_send(&(struct event){ .id = EVENT_CHECKPOINT_FAILED,
 					    .run_id = train->run.id,

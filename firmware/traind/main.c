@@ -22,7 +22,8 @@ static int open_run(struct train *train, struct error *err)
 	char path[PATH_BYTES];
 	int r;
 
-	/* The process holds the lock until it ends. A second traind fails here, before any change. */
+	/* The process holds the lock until it ends. A second traind fails here, before it changes
+	 * anything. */
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
 		return r;
 	batches_ask(train);
@@ -41,7 +42,7 @@ static int open_run(struct train *train, struct error *err)
 	return r < 0 ? r : writer_open(train, err);
 }
 
-/* Tests the configured device, or any device while there is no configuration. */
+/* Tests the device of the configuration, or any device while there is no configuration. */
 static int test_device(void)
 {
 	CLEANUP(config_done) struct config config = { 0 };

@@ -10,7 +10,7 @@
 
 #define LOOK_US 200000u
 
-/* Waits with everything on the disk, so the box may be switched off during a pause. */
+/* Writes a checkpoint, then waits: the box may be switched off during a pause. */
 static int pause_run(struct train *train, struct error *err)
 {
 	struct run_want want = { .state = RUN_PAUSED };

@@ -52,7 +52,7 @@ void publish_phase(struct train *train, const char *phase, const char *format, .
 	struct status *status = &train->publish.status;
 	va_list args;
 
-	train->publish.batch_us = 0; /* time between two phases counts neither as work nor as waiting */
+	train->publish.batch_us = 0; /* the time between two phases counts neither as work nor as waiting */
 	(void)snprintf(status->phase, sizeof(status->phase), "%s", phase);
 	va_start(args, format);
 	(void)vsnprintf(status->text, sizeof(status->text), format, args);

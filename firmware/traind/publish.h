@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traind's status page (core/run/status.h), for `kiln status` and kiln-controld. Main thread only. If the
- * page cannot be opened that is logged, and the run goes on without it.
+ * page cannot be opened, that is logged and the run goes on without a status page.
  */
 #pragma once
 
@@ -12,26 +12,26 @@
 struct train;
 
 struct publish {
-	struct status_page *page; /* NULL: it cannot be written */
-	struct status status;     /* the page as written last */
+	struct status_page *page; /* NULL: the page could not be opened */
+	struct status status;     /* the content of the page */
 	uint64_t written_us;
-	uint64_t batch_us;  /* when the last batch came; 0 = none since the phase began */
-	uint64_t waited_us; /* time spent waiting since then */
+	uint64_t batch_us;  /* when the last batch was enqueued; 0 = no batch since the phase began */
+	uint64_t waited_us; /* time spent waiting for batches since then */
 	enum split split;   /* split of the last batch */
 	uint64_t segment;
 };
 
 void publish_open(struct train *train);
 void publish_close(struct train *train);
-/* Sets phase and text, and systemd's STATUS=. */
+/* Sets the phase and the text of the page, and systemd's STATUS=. */
 void publish_phase(struct train *train, const char *phase, const char *format, ...) PRINTF(3, 4);
-/* A batch of `rows` rows was enqueued. */
+/* Counts a batch of `rows` rows that was enqueued. */
 void publish_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows);
-/* A segment of `batches` batches has ended. */
+/* Notes that a segment of `batches` batches has ended. */
 void publish_segment(struct train *train, enum split split, uint64_t batches);
-/* Metrics of the segment so far. */
+/* Sets the metrics of the segment so far. */
 void publish_metrics(struct train *train, enum split split, const struct model_metrics *metrics);
-/* Adds time in which the device had no work because no batch was there. */
+/* Adds time in which the device had no work because no batch was ready. */
 void publish_waited(struct train *train, uint64_t us);
-/* Adds time paused to cool down; the first call adds what earlier processes of the run paused. */
+/* Adds time paused to cool down; the first call adds the pauses of earlier processes of the run. */
 void publish_throttled(struct train *train, uint64_t us);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The quarantine list: the records that fetch.bad_record = "skip" left out. kiln-fetchd names them in the
- * slot that they would have been in. A checkpoint holds the list of all slots before its cursor, so the
+ * The quarantine list: the records that fetch.bad_record = "skip" left out. kiln-fetchd names a bad record in
+ * the slot that would have contained it. A checkpoint holds the list of all slots before its cursor, so the
  * list of a run that was killed also has each record exactly once. Every epoch leaves out the same records.
  *
- * Main thread only. A list never opened, or opened with another fetch.bad_record, stays empty.
+ * Main thread only. The list stays empty if fetch.bad_record has another value or quarantine_open() was not
+ * called.
  */
 #pragma once
 
@@ -17,14 +18,14 @@
 #define QUARANTINE_MAX    256u
 
 struct quarantine {
-	struct plan *plan; /* NULL: nothing is left out, a bad record stops the run */
+	struct plan *plan; /* NULL: no record is left out, a bad record stops the run */
 	struct ring_quarantined record[QUARANTINE_MAX];
 	uint32_t records;
-	uint64_t more; /* records left out after the list was full */
-	bool changed;  /* run.json does not have the list as it is now */
+	uint64_t more; /* number of records left out after the list was full */
+	bool changed;  /* the list has changed since run.json was written */
 };
 
-/* `plan_path`: the run's plan, which must be fixed. */
+/* Opens the run's plan at `plan_path`, which must be fixed, if fetch.bad_record is "skip". */
 MUST_CHECK int quarantine_open(struct quarantine *list, const struct config *config, const char *plan_path,
 			       struct error *err);
 void quarantine_close(struct quarantine *list);
@@ -34,12 +35,12 @@ MUST_CHECK int quarantine_restore(struct quarantine *list, const char *path, con
 				  struct error *err);
 
 /* Adds the records that a slot's column BATCH_COLUMN_QUARANTINE names; `bytes` is the used part of the
- * column, 0 = none. The caller then sets the model's cursor to the slot's. Errors: -EUCLEAN the column, which
- * is the peer's memory, makes no sense. */
+ * column, 0 = none. Afterwards the caller sets the model's cursor to that of the slot. Errors: -EUCLEAN the
+ * column, which is memory that fetchd can write to, makes no sense. */
 MUST_CHECK int quarantine_add(struct quarantine *list, const void *column, uint64_t bytes, bool first_pass,
 			      struct error *err);
 
-/* {records: [{source, split, shard, key, offset, rest}], more}. source and shard count from 0, shard within
- * the plan's split; `rest` true: everything in the shard from `offset` on. NULL: the list is empty, or no
- * memory. */
+/* Returns {records: [{source, split, shard, key, offset, rest}], more}. source and shard count from 0, shard
+ * within the plan's split; `rest` true: everything in the shard from `offset` on is left out. NULL: the list
+ * is empty, or no memory. */
 cJSON *quarantine_json(const struct quarantine *list);

@@ -16,7 +16,7 @@ void report_open(struct train *train)
 	train->report.shown_us = clock_us();
 }
 
-/* ", accuracy 0.9", to follow the loss in a sentence, or nothing. */
+/* Prints ", accuracy 0.9", to follow the loss in a sentence, or nothing if there is no accuracy. */
 static const char *accuracy_text(const struct model_metrics *metrics, char out[static 32])
 {
 	*out = '\0';
@@ -61,8 +61,8 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 
 	if (r < 0)
 		return r;
-	/* The means over no rows are 0 and would count as the best loss ever. fetchd refuses a training split
-	 * without rows. */
+	/* Leave out a pass without rows: its mean loss is 0, which would count as the best loss ever. fetchd
+	 * refuses a training split without rows. */
 	if (metrics.rows == 0 && split != SPLIT_TRAIN) {
 		log_warning("the %s split: found no record that counts; going on without its figures",
 			    split_name(split));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports the progress of training, to people and to the record: a line in the log every few seconds, and at
- * the end of each segment an event, the record and the event files. Main thread only.
+ * Reports the progress of training: a line in the log every few seconds, and at the end of each segment an
+ * event, the record and the event files. Main thread only.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 struct train;
 
 struct report {
-	uint64_t shown_us, rows; /* the last line of progress; rows since then */
+	uint64_t shown_us, rows; /* time of the last line of progress; rows since then */
 };
 
 void report_open(struct train *train);
-/* After every batch: a line of progress every few seconds. */
+/* Called after every batch: logs a line of progress every few seconds. */
 MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows,
 			       struct error *err);
-/* After the last batch of a segment, before the metrics are reset. Figures that a full or broken disk does
- * not accept stay in memory, and training goes on. */
+/* Called after the last batch of a segment, before the metrics are reset. Metrics that cannot be written
+ * because the disk is full or broken stay in memory, and training goes on. */
 MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);

@@ -10,7 +10,8 @@
 #include <inttypes.h>
 #include <sysexits.h>
 
-#define END_LEASE_S 900u /* for the watchdog: the last checkpoint, the record, closing the device */
+/* For the watchdog: time for the last checkpoint, the record, closing the device. */
+#define END_LEASE_S 900u
 
 static uint64_t step_of(const struct train *train)
 {
@@ -46,7 +47,8 @@ static int fail(const struct train *train, const struct error *why, struct error
 	return r;
 }
 
-/* When the operator stops the run, systemd's signal may come before obey() has read the wish. */
+/* Returns the state that the run gets. If the operator stops the run, systemd's signal may come before obey()
+ * has read the wish. */
 static enum run_state rest_of(const struct train *train)
 {
 	struct run_want want;
@@ -65,7 +67,7 @@ int rest(struct train *train, int result, struct error *err)
 
 	alive_lease(train->worker, NULL, END_LEASE_S);
 	throttle_close(train);
-	/* A run that ended well has its time in run.json already. */
+	/* A run that has ended without error has written its time into run.json already. */
 	if (result < 0 && train->record.opened && record_write_time(train, &state_err) < 0)
 		log_warning("%s; run.json lacks the time of this process", state_err.text);
 	record_close(train);
@@ -79,7 +81,7 @@ int rest(struct train *train, int result, struct error *err)
 	    (exit_code == EX_DATAERR && fail(train, err, &state_err) < 0) ||
 	    ((state != RUN_RUNNING || result == 0) && run_rest(&state_err) < 0))
 		log_err("%s", state_err.text);
-	model_close(train->model); /* until then the device may read batches in the ring */
+	model_close(train->model); /* the device may read batches in the ring until the model is closed */
 	ring_close(train->ring);
 	publish_close(train);
 	gpu_close(train->gpu);

@@ -18,8 +18,8 @@ static bool is_due(struct train *train)
 	struct save *save = &train->save;
 	uint64_t worked_us;
 
-	/* While the thread writes, the cost of its file is not known yet, so only a cadence by steps is
-	 * asked: the checkpoint is then skipped and counted. */
+	/* While the writer thread writes, the cost of its file is not known yet, so no checkpoint by time is
+	 * due. A checkpoint by steps is due in any case: save_checkpoint() then skips and counts it. */
 	if (writer_is_busy(&train->writer, &worked_us) && !save->cadence.every_steps)
 		return false;
 	cadence_cost(&save->cadence, save->stalled_us, worked_us);

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 
 #define NAP_MS      100u
-#define SPELL_S     10u  /* a spell is over after this long without a pause */
-#define SAY_AGAIN_S 600u /* at most one event about being too hot in this time */
+#define SPELL_S     10u  /* a spell (a series of pauses) ends after this time without a pause */
+#define SAY_AGAIN_S 600u /* shortest time between two events about being too hot */
 
 static void say_unlimited(void *context, const struct sensors_reading *reading)
 {

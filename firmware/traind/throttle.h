@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pauses between steps while the processor or the GPU is too hot (drivers/sensors/heat.h), and a stop with a
- * checkpoint when one is critical. Main thread only.
+ * Pauses between steps while the processor or the GPU is too hot (drivers/sensors/heat.h), and stops the run
+ * with a checkpoint if one of them reaches its critical temperature. Main thread only.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 struct heat;
 struct train;
 
-/* Upper bound of one pause, so that a run makes progress however hot the device is. */
+/* The longest pause between two steps: a run makes progress however hot it is. */
 #define THROTTLE_MAX_S 5u
 
 /* A spell is a series of pauses with little time between them. */
@@ -25,6 +25,6 @@ struct throttle {
 
 MUST_CHECK int throttle_open(struct train *train, struct error *err);
 void throttle_close(struct train *train);
-/* Blocks while something is too hot, THROTTLE_MAX_S at most, or until the operator wants something. Errors:
- * -ECANCELED the run stops, as a temperature is critical or the operator asked. */
+/* Blocks while the processor or GPU is too hot, at most THROTTLE_MAX_S, or until the operator wants
+ * something. Errors: -ECANCELED the run stops, because a temperature is critical or the operator asked. */
 MUST_CHECK int throttle(struct train *train, struct error *err);

@@ -12,35 +12,36 @@
  * The main thread repeats (loop.c): look at the operator's wish -> next slot of the ring -> write a
  * checkpoint if one is due -> enqueue the batch on the device -> set the model's cursor after the batch
  * -> give back the slots that the device has read. The device reads a slot in place, so a slot is given back
- * only when model_batch_done() returns it. Checkpoints lie between two batches: the weights and the cursor of
- * a snapshot always belong together.
+ * only when model_batch_done() returns it. A snapshot for a checkpoint is made between two batches, so that
+ * its weights and its cursor always belong together.
  *
  * Each file uses only files of the lines below its own:
- *   main                     opens everything, runs the loop, ends
- *   loop rest restore        slot after slot; the end of the process; the weights to start with
- *   adapt epochs report      statistics before step 0; the callbacks after an epoch; figures and progress
+ *   main                     opens everything, runs the loop, ends the process
+ *   loop rest restore        trains slot after slot; ends the run; loads the first weights
+ *   adapt epochs report      statistics before step 0; the callbacks after an epoch; metrics and progress
  *   batches                  the ring: attach, next slot, give back
  *   obey                     pause, checkpoint or stop when the operator asks
- *   throttle                 pauses while processor or GPU are too hot
- *   save                     when a checkpoint is written
+ *   throttle                 pauses while the processor or the GPU is too hot
+ *   save                     decides when a checkpoint is written
  *   want record              the operator's wish; run.json
  *   wait curves              naps that can be interrupted; event files
  *   publish figures          the status page; metrics from the device
  *   writer                   the writer thread
  *   best forms               the best weights; the finished model for other tools
- *   stages quarantine history   pure data: times by stage, records left out, figures of the epochs
+ *   stages quarantine history   pure data: times by stage, records left out, metrics of the epochs
  *
  * Owners: struct train belongs to the main thread. While the writer thread is busy it reads `run`, `ring`,
  * `best` and the model's snapshot, so the main thread calls writer_wait() before it changes or closes one of
- * them. The lock in struct writer guards what both threads write.
+ * them. The lock in struct writer guards the members that both threads write.
  *
  * A crash (kill -9, power cut) may fall anywhere. What survives: the checkpoints in the spool, each whole or
  * absent, run.json, the run's state, and event files. The next start loads the newest checkpoint that is
  * whole, drops from run.json the epochs after the checkpoint's cursor, and asks kiln-fetchd for the batch
- * after that cursor; the same steps then give the same bits. Figures are written before the checkpoint that
- * follows them, so a crash between the two writes the same figures again. A crash during adapt() starts the
- * run anew, as nothing is trained yet. At the end the model is written first and RUN_FINISHED last: a crash
- * in between repeats the end. The status page lies in memory and is made anew.
+ * after that cursor; the same steps then give the same bits. The metrics of an epoch are written before its
+ * checkpoint, so after a crash between the two the next start writes the same metrics again. After a crash
+ * during adapt() the run starts anew, because nothing is trained yet. At the end the model is written first
+ * and RUN_FINISHED last: after a crash in between the next start repeats the end. The status page is in
+ * memory, and each start makes a new page.
  */
 #pragma once
 
@@ -60,13 +61,13 @@
 
 struct train {
 	struct run run;
-	int lock; /* on the spool: only one traind writes there */
+	int lock; /* lock of the spool: only one traind writes there */
 	struct gpu *gpu;
 	struct model *model;
-	struct ring *ring;           /* NULL while there is none */
-	struct alive_worker *worker; /* the main thread, for the watchdog */
+	struct ring *ring;           /* NULL while no ring is open */
+	struct alive_worker *worker; /* the main thread, which the watchdog observes */
 	struct adapt *adapt;         /* not NULL: layers still wait for statistics of the data */
-	bool finished;               /* the model holds its final weights: the best epoch's, or the average */
+	bool finished; /* the model holds its final weights: those of the best epoch, or the moving average */
 	unsigned warm[SPLIT_MAX]; /* batches of each split that were enqueued, counted up to WARM_BATCHES */
 	struct stages stages;
 	struct quarantine quarantine;

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define SAY_EVERY_US 300000000u
-#define WAIT_S       300u /* more time for systemd, from each nap on */
+#define WAIT_S       300u /* each nap asks systemd for this much more time */
 
 static atomic_bool stop_asked;
 

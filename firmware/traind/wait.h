@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Naps of the main thread. Each keeps systemd's watchdog content and ends early when SIGTERM or SIGINT has
- * come: -ECANCELED. */
+/* Naps of the main thread. Each nap tells systemd's watchdog that the process works, and returns -ECANCELED
+ * if SIGTERM or SIGINT has come. */
 #pragma once
 
 #include "core/base/error.h"
@@ -11,10 +11,10 @@ struct train;
 
 /* From now on SIGTERM and SIGINT ask the run to stop. */
 void wait_catch_signals(void);
-/* 0, or -ECANCELED once a signal has come. */
+/* Returns 0, or -ECANCELED once SIGTERM or SIGINT has come. */
 MUST_CHECK int wait_stopped(struct error *err);
 /* Sleeps for `ms`. */
 MUST_CHECK int wait_ms(struct train *train, uint32_t ms, struct error *err);
-/* Sleeps for `ms` in STAGE_WAITING and gives systemd more time. Logs what it waits for at the first call,
- * *said_us = 0, and every few minutes. The caller checks wait_stopped(). */
+/* Sleeps for `ms` in STAGE_WAITING and asks systemd for more time. Logs `what` at the first call, when
+ * *said_us is 0, and then every few minutes. The caller checks wait_stopped(). */
 void wait_for(struct train *train, uint32_t ms, const char *what, uint64_t *said_us);

@@ -42,7 +42,8 @@ int want_leave(struct train *train, enum run_state rest, const char *why, struct
 	return error_set(err, -ECANCELED, "%s", why);
 }
 
-/* Leaves early enough to write another checkpoint: twice the time that the last one took, plus a second. */
+/* Returns whether the run must leave now to write another checkpoint before the night is over: that needs
+ * twice the time of the last checkpoint, plus a second. */
 static bool night_is_over(struct train *train)
 {
 	const uint64_t reserve_us = 2 * writer_took_us(&train->writer) + 1000000;
@@ -62,7 +63,7 @@ int want_check_early(struct train *train, struct error *err)
 	struct run_want want;
 	const bool known = want_look(train, &want);
 
-	train->want.looked_us = 0; /* obey() looks again before the first step */
+	train->want.looked_us = 0; /* read the wish again before the first step */
 	return known ? want_check(train, &want, err) : 0;
 }
 
@@ -73,7 +74,7 @@ int want_check_in_wait(struct train *train, bool *ret_more, struct error *err)
 	*ret_more = false;
 	if (!want_look(train, &want))
 		return 0;
-	train->want.looked_us = 0; /* obey() looks again */
+	train->want.looked_us = 0; /* obey() reads the wish again at once */
 	*ret_more = want.state == RUN_PAUSED || want.checkpoint_seq != train->want.checkpoint_seq;
 	return want_check(train, &want, err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operator's wishes for the run (core/run/run.h, struct run_want) and the end of its night: the reasons
- * for which the main thread leaves the run. A wish that cannot be read changes nothing. Main thread only.
+ * What the operator wants of the run (core/run/run.h, struct run_want), and when the night of the run is
+ * over: the reasons for which the main thread stops training. A wish that cannot be read changes nothing.
+ * Main thread only.
  */
 #pragma once
 
@@ -11,23 +12,24 @@ struct train;
 
 struct want {
 	uint64_t looked_us;      /* when the wish was read last; 0: read it again at once */
-	uint64_t checkpoint_seq; /* number of the last request for a checkpoint */
-	bool unreadable;         /* the wish cannot be read, which is logged */
-	enum run_state rest;     /* the run's state after -ECANCELED; RUN_RUNNING: the next start goes on */
+	uint64_t checkpoint_seq; /* number of the last checkpoint request that was obeyed */
+	bool unreadable;         /* the wish cannot be read, and that is logged already */
+	/* the state of the run after -ECANCELED; RUN_RUNNING: the next start goes on with the run */
+	enum run_state rest;
 };
 
-/* Reads the wish for the first time. A checkpoint that was requested of an earlier process is not due again.
- */
+/* Reads the wish for the first time. A checkpoint that was requested from an earlier process is not due
+ * again. */
 void want_open(struct train *train);
 /* Reads the wish. False: it cannot be read. */
 bool want_look(struct train *train, struct run_want *ret_want);
-/* -ECANCELED, by want_leave(), if the run is to stop, or if its night ends before another checkpoint could be
- * written. */
+/* Returns -ECANCELED, by want_leave(), if the run must stop, or if its night ends before another checkpoint
+ * could be written. */
 MUST_CHECK int want_check(struct train *train, const struct run_want *want, struct error *err);
-/* want_look() and want_check(), before there is anything to checkpoint. */
+/* Calls want_look() and want_check() before there is anything to write into a checkpoint. */
 MUST_CHECK int want_check_early(struct train *train, struct error *err);
-/* want_look() and want_check() during a wait for something else. *ret_more: the operator requests a pause or
- * a checkpoint, which obey() must carry out. */
+/* Calls want_look() and want_check() during a wait. *ret_more: the operator requests a pause or a checkpoint,
+ * which obey() must carry out. */
 MUST_CHECK int want_check_in_wait(struct train *train, bool *ret_more, struct error *err);
-/* Returns -ECANCELED with `why`; the run comes to rest in state `rest`. */
+/* Returns -ECANCELED with the text `why`; the run gets the state `rest`. */
 MUST_CHECK int want_leave(struct train *train, enum run_state rest, const char *why, struct error *err);

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define CONFIG_BYTES_MAX (4u << 20)
-#define WRITE_LEASE_S    900u /* for the watchdog: a checkpoint on the slowest disk */
+#define WRITE_LEASE_S    900u /* for the watchdog: time for a checkpoint on the slowest disk */
 
 /* ---- The writer thread ---- */
 
@@ -48,8 +48,8 @@ static int write_checkpoint(const struct train *train, const struct model_tensor
 				 err);
 }
 
-/* Writes the other forms first: once model.safetensors is there, the folder is complete. The file holds the
- * configuration, so it alone is enough to build the network again. */
+/* Writes model.safetensors after the other forms of the model: once it is there, the folder is complete. The
+ * file contains the configuration, so that the network can be built again from this file alone. */
 static int write_model(const struct train *train, const struct model_tensor *tensors, uint32_t count,
 		       struct error *err)
 {
@@ -94,7 +94,8 @@ static uint64_t thread_cpu_us(void)
 	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
-/* *ret_worked_us: the wait for the copy, which is work of the device's queue, plus this thread's CPU time. */
+/* *ret_worked_us: the time that this thread waited for the copy, which occupies the device, plus its CPU
+ * time. */
 static int write_snapshot(struct train *train, uint64_t *ret_worked_us, struct error *err)
 {
 	const uint64_t start_us = clock_us(), start_cpu_us = thread_cpu_us();
@@ -103,8 +104,8 @@ static int write_snapshot(struct train *train, uint64_t *ret_worked_us, struct e
 	int r = model_snapshot_tensors(train->model, &tensors, &count, err);
 	const uint64_t copied_us = clock_us() - start_us, copied_cpu_us = thread_cpu_us() - start_cpu_us;
 
-	/* The device has finished the batches before the snapshot. If the ring's file was cut meanwhile, they
-	 * may have read zeros: never write such weights. */
+	/* The device has finished the batches before the snapshot. If another process cut the ring's file
+	 * meanwhile, these batches may have read zeros: never write such weights. */
 	if (r == 0 && train->ring && !ring_intact(train->ring))
 		r = error_set(err, -EUCLEAN, "the ring's file was cut while its batches were in use");
 	if (r == 0)
@@ -195,7 +196,7 @@ void writer_wait(struct train *train)
 	alive_lease_end(train->worker);
 }
 
-/* Prints the list as it is now; the thread is idle. */
+/* Prints the present list into writer->quarantine. The writer thread must be idle. */
 static int print_quarantine(struct train *train, struct error *err)
 {
 	CLEANUP(json_free) cJSON *list = quarantine_json(&train->quarantine);
