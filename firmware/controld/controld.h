@@ -18,8 +18,8 @@
  * Who may call what: the transport gives each client a role. On the Unix socket the role comes from the
  * peer's credentials (root, the groups kiln-admin, kiln-operate, kiln-view), over TLS from the OU of the
  * client's certificate. Roles are ordered, view < operate < admin, and each row of control_methods[] names
- * the lowest role that may call the method: reading needs view; changing a run or the cache needs operate;
- * replacing kiln.conf, updates and acts on the whole box need admin. control_request_parse() checks the role
+ * the lowest role that may call the method: view may read; operate may change a run or the cache; admin may
+ * replace kiln.conf, install updates and switch off or reset the box. control_request_parse() checks the role
  * before any method runs. controld itself has few rights: it writes files that tell traind and other programs
  * what to do, and asks kiln-steer for one of its fixed words when systemd must do something.
  *
