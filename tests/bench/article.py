@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The article's night from start to end: prepared shards in an S3 server -> trained, evaluated, checkpoints and curves in the
-bucket. Kiln's three daemons against the article's program, tf.data and Keras with the same server, shards, network and batch.
-Wall time and CPU-seconds from process start until everything is in the bucket; medians as JSON lines, ratio > 1 where Kiln is
-better. What both leave in the bucket, and their test accuracies, are checked in every round.
+"""Trains the article's network from prepared shards in an S3 server, until the evaluation, checkpoints and curves are in the
+bucket. Compares Kiln's three daemons with the article's program (tf.data and Keras) on the same server, shards, network
+and batch. Prints wall time and CPU-seconds from process start until everything is in the bucket, as medians in JSON
+lines; a ratio > 1 means that Kiln is better. Every round checks the files that both leave in the bucket, and their test
+accuracies.
 
-Usage: article.py WORK CONFIG       S3 server in the environment; WORK is a scratch folder; CONFIG's run is what is timed
+Usage: article.py WORK CONFIG       S3 server in the environment; WORK is a scratch folder; CONFIG's run is timed
        article.py keras SHARDS OUTPUT EPOCHS CLASSES       (the peer: a process of its own)
        KILN_BENCH_ROUNDS: how many rounds (5), interleaved
 """
@@ -44,7 +45,7 @@ def objects(prefix):
 # ---- Kiln ----
 
 def kiln_night(node, config):
-    """A node's own folder stays from night to night, as a box's does, and with it the kernels that were compiled."""
+    """The folder of a node stays from one night to the next, as on a box, and with it the compiled kernels."""
     os.makedirs(node, exist_ok=True)
     wall, cpu, _ = timed(["tools/night", BIN, config], KILN_ROOT=node)
     run = open(node + "/run/kiln/night/run-id").read().strip()
@@ -77,7 +78,7 @@ def keras(shards, output, epochs, classes):
                 .map(lambda row: (row["sentence"], row["label"])).prefetch(auto))
 
     class Upload(tf.keras.callbacks.Callback):
-        """ModelCheckpoint writes to disk; the bucket has it at the end of each epoch, as with Kiln."""
+        """ModelCheckpoint writes to disk; a copy goes to the bucket at the end of each epoch, as with Kiln."""
 
         def on_epoch_end(self, epoch, logs=None):
             path = f"/dev/shm/kiln-article-{os.getpid()}.keras"
@@ -89,7 +90,7 @@ def keras(shards, output, epochs, classes):
     model.fit(rows("train", True), epochs=epochs, verbose=0,
               callbacks=[Upload(), tf.keras.callbacks.TensorBoard(f"{output}/logs", histogram_freq=1)])
     print(model.evaluate(rows("test", False), verbose=0)[1], tf.keras.__version__, flush=True)
-    os._exit(0)  # the S3 file system aborts where it is destroyed
+    os._exit(0)  # the S3 file system aborts in its destructor
 
 
 def keras_night(number, classes):

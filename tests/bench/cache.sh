@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the cache's benchmarks share: shards of 128 MiB that are in the cache, on a real disk. They came from nginx, which has
-# none of them any more. KILN_BENCH_DISK is a folder on the disk (/var/tmp). Source it.
+# Shared by the benchmarks of the cache: shards of 128 MiB in the cache, on a real disk. They came from nginx, which does not
+# have them any more, so every byte has to come from the cache. KILN_BENCH_DISK is a folder on the disk (/var/tmp). Source it.
 . "$(dirname "${BASH_SOURCE[0]}")/ingest.sh"
 disk=$(mktemp -d "${KILN_BENCH_DISK:-/var/tmp}/kiln-cache-XXXXXX")
 trap 'rm -rf "$disk"; clean_up' EXIT
@@ -38,7 +38,7 @@ forget() {
 shards plain 16 63732 plain
 start_nginx plain
 config plain 1 "$cache"
-# What the disk cannot take as fast as it comes is left for the next time.
+# fetchd does not cache shards that arrive faster than the disk can write. A later run caches the rest.
 for ((tries = 0; tries < 9; tries++)); do
 	kiln_round
 	[ "$(cached)" != "$kiln_bytes" ] || break

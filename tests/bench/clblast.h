@@ -20,7 +20,7 @@ struct clblast {
 	clblast_sgemm_function *sgemm; /* NULL: there is none */
 	cl_context context;
 	cl_command_queue queue;
-	cl_mem memory[3]; /* A, B, C */
+	cl_mem memory[3]; /* the operands A, B, C */
 };
 
 static inline void clblast_must(cl_int code, const char *what)
@@ -69,7 +69,7 @@ static inline void clblast_close(struct clblast *clblast)
 	(void)clReleaseContext(clblast->context);
 }
 
-/* Copies of a product's operands; NULL instead of numbers: C. */
+/* Copies the operands of a product to the device; NULL instead of numbers: C. */
 static inline void clblast_put(struct clblast *clblast, int place, const float *numbers, uint64_t count)
 {
 	const cl_mem_flags flags = CL_MEM_READ_WRITE | (numbers ? CL_MEM_COPY_HOST_PTR : 0u);

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients at their worst, and one that only wants status: control_load.py SOCKET PID [SECONDS].
+"""Measures one client that asks for status while other clients misbehave: control_load.py SOCKET PID [SECONDS].
 
-500 idle connections stay open throughout. Beside them, as fast as they are let: lines of 1 MiB, lines of bad UTF-8, 100000
-brackets, half-closed sockets, 64 clients that send a byte every 100 ms, and 256 that hold back the end of a line of 250 KiB. The
-good client measures whole calls, connection included.
-Prints the median of its calls in ms, and the daemon's greatest resident memory in MiB.
+500 idle connections stay open all the time. Beside them, as fast as the daemon lets them: lines of 1 MiB, lines of bad
+UTF-8, 100000 brackets, half-closed sockets, 64 clients that send a byte every 100 ms, and 256 that hold back the end of a
+line of 250 KiB. The good client measures whole calls, connection included.
+Prints the median of its calls in ms, and the daemon's peak resident memory in MiB.
 """
 import json
 import multiprocessing
@@ -114,7 +114,7 @@ while time.monotonic() < until:
     assert json.loads(data)["result"]["schema"] == 1
     time.sleep(0.02)
 attacker.kill()
-for s in idle:  # they were left alone
+for s in idle:  # the daemon has closed none of the idle connections
     s.sendall(STATUS)
     assert s.recv(1 << 16)
 with open(f"/proc/{pid}/status") as status:

@@ -80,7 +80,7 @@ static double source(const float *x, uint32_t row, int32_t h, int32_t w, uint32_
 	return (double)x[((row * SIDE + (uint32_t)h) * SIDE + (uint32_t)w) * CHANNELS + c];
 }
 
-/* Of y, or, with `mirrored`, of dx. */
+/* A number of y, or, with `mirrored`, of dx. */
 static double wanted_place(uint32_t at, bool mirrored)
 {
 	const uint32_t f = at % CHANNELS, place = at / CHANNELS % PLACES, row = at / CHANNELS / PLACES;

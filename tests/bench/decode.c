@@ -30,7 +30,8 @@ struct slot {
 	int64_t label[ROWS][LABELS];
 };
 
-/* Not const, and the copies' length neither: what a compiler may know of them here, fetchd's does not. */
+/* Neither these nor the length of the copies is const: the compiler must not know more here than in
+ * fetchd. */
 static struct example_schema schema = {
 	.features = 2,
 	.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = FLOATS },
@@ -70,7 +71,7 @@ static uint64_t make_shard(uint8_t *shard, uint32_t records)
 	return used;
 }
 
-/* Every record of the shard into the slots, one after the other. Returns how many were right. */
+/* Decodes every record of the shard into the slots, one after the other. Returns how many were right. */
 static uint32_t decode(const uint8_t *shard, uint64_t bytes, struct slot *slots)
 {
 	struct tfrecord record;
@@ -89,7 +90,7 @@ static uint32_t decode(const uint8_t *shard, uint64_t bytes, struct slot *slots)
 	return n;
 }
 
-/* The same from a file in the page cache, which is mapped for each pass. */
+/* Does the same from a file in the page cache, which is mapped for each pass. */
 static uint32_t decode_file(int fd, uint64_t bytes, struct slot *slots)
 {
 	void *shard = mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
@@ -102,16 +103,16 @@ static uint32_t decode_file(int fd, uint64_t bytes, struct slot *slots)
 	return n;
 }
 
-/* The floats alone, by the place where each record's lie. */
+/* Copies only the floats, from the position of each record's floats. */
 static void copy(const uint8_t *shard, uint64_t record_bytes, uint32_t records, struct slot *slots)
 {
 	for (uint32_t n = 0; n < records; n++)
 		memcpy(slots[n / ROWS % SLOTS].sentence[n % ROWS], shard + n * record_bytes,
 		       schema.feature[0].elements * sizeof(float));
-	__asm__ volatile("" : : "r"(slots) : "memory"); /* the copies are not to be optimised away */
+	__asm__ volatile("" : : "r"(slots) : "memory"); /* keep the compiler from removing the copies */
 }
 
-/* What the slots hold after a whole decode: the last rows. */
+/* The rows that the slots hold after a whole decode: the last ones. */
 static bool verified(const struct slot *slots, uint32_t records)
 {
 	bool same = true;

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 ROUNDS = 7
 decoder, shard, records = sys.argv[1], sys.argv[2], int(sys.argv[3])
-passes = -(-60000 // records)  # a small shard is read over and over
+passes = -(-60000 // records)  # a small shard is read several times
 schema = {"sentence": tf.io.FixedLenFeature([512], tf.float32), "label": tf.io.FixedLenFeature([2], tf.int64)}
 
 

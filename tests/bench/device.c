@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an OpenCL device can do for a trainer: how long its kernels take to compile and to come out of the
- * cache, what a launch, an empty queue and a copy cost. Every copy is compared before it is timed. JSON
- * lines, the device in the first. Part of tools/gpu-check. Usage: device
+ * Measures an OpenCL device for a trainer: the time to compile the kernels and to load them from the
+ * cache, and the cost of a launch, of an empty queue and of a copy. Every copy is compared before it is
+ * timed. Prints JSON lines, the device in the first. Part of tools/gpu-check. Usage: device
  */
 #include "tests/bench/measure.h"
 #include "tests/reference.h"
@@ -37,7 +37,7 @@ static void print(const char *name, double value, const char *unit)
 
 /* ---- Kernels ---- */
 
-/* From no program to the end of the first step; PoCL compiles at the first launch. */
+/* Time from no program to the end of the first step; PoCL compiles at the first launch. */
 static double first_step_us(bool save)
 {
 	static float input[ROWS * INPUTS] __attribute__((aligned(4096)));
@@ -157,7 +157,7 @@ static void time_copies(size_t bytes)
 
 /* ---- Launches ---- */
 
-/* The smallest kernel there is, many times into the queue, then once and waited for. */
+/* Enqueues the smallest possible kernel many times, then once with a wait for its end. */
 static void time_launches(void)
 {
 	struct gpu_program *program = NULL;
@@ -194,7 +194,7 @@ static void time_launches(void)
 	gpu_program_free(program);
 }
 
-/* The processor as well, which a CPU device is, and which feeds any other. */
+/* Names the processor, too: a CPU device is the processor, and every other device gets its data from it. */
 static void print_device(void)
 {
 	char day[16] = "";

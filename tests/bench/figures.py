@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kiln's rounds against a peer's: medians as JSON lines, ratio > 1 where Kiln is better.
+"""Compares Kiln's rounds with a peer's: medians as JSON lines, ratio > 1 where Kiln is better.
 
 Usage: figures.py NAME PEER KILN PEERS UNIT...    files with lines: records bytes seconds CPU-seconds
 

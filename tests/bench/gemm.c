@@ -81,7 +81,7 @@ static void close_bench(struct bench *bench)
 		free(bench->numbers[t]);
 }
 
-/* One of both is there, or none. */
+/* The library to compare with: one of the two, or none. */
 struct peer {
 	sgemm_function *openblas;
 	struct clblast clblast;
@@ -96,7 +96,7 @@ static void open_peer(struct peer *peer, const struct gpu *gpu)
 		peer->openblas = find_sgemm();
 }
 
-/* Microseconds of one. */
+/* Microseconds of one product. */
 static double ours_us(struct bench *bench, uint64_t times)
 {
 	const struct plan_values values = { .rows = 1, .update = 1 };
@@ -160,7 +160,7 @@ static double exact(const struct bench *bench, uint64_t i, uint64_t j, double *m
 	return sum;
 }
 
-/* Never fast and wrong. */
+/* Check before timing: a product must not be fast and wrong. */
 static void verify(struct bench *bench)
 {
 	const struct product *p = bench->product;
@@ -187,7 +187,7 @@ static void verify(struct bench *bench)
 	free(found);
 }
 
-/* CLBlast compiles and tunes at its first. */
+/* CLBlast compiles and tunes at its first call. */
 static void begin_clblast(const struct bench *bench, struct clblast *clblast)
 {
 	for (int t = A; t < TENSORS; t++)

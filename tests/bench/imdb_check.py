@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other people's tools look at what a run left in its bucket: boto3 lists and fetches, TensorBoard reads the curves,
+"""Checks a run's files in its bucket with other tools: boto3 lists and fetches them, TensorBoard reads the curves,
 safetensors loads the checkpoints. Usage: imdb_check.py BUCKET RUN-ID; endpoint and credentials in the environment."""
 import hashlib
 import json

@@ -28,7 +28,7 @@
 #define ROUND_BYTES (64u << 20) /* inflated at least, each time */
 #define SHARD_MAX   ((uint64_t)1 << 30)
 #define RECORD_MAX  4096u /* bytes of one framed */
-#define MADE        500u  /* records: what the loaders' users are told to put in a shard */
+#define MADE        500u  /* records: a shard of the recommended size */
 
 struct slot {
 	float sentence[ROWS][FLOATS];
@@ -74,7 +74,7 @@ static bool index_records(struct bench *bench)
 	}
 }
 
-/* As gather.c does: places first, then each record is asked for before the one at hand is parsed. */
+/* As in gather.c: first the positions, then each record is prefetched before the current one is parsed. */
 static bool gather(struct bench *bench)
 {
 	const struct order_permutation order = order_permutation(&key, bench->records);
@@ -178,8 +178,8 @@ static const struct {
 
 /* ---- Checks and figures ---- */
 
-/* Each library's bytes are the same, and each row is its record as TensorFlow's layout says: what is written
- * from it again is what was read. */
+/* Each library's bytes are the same, and each row equals its record in TensorFlow's layout: the record
+ * written again from the row equals the record that was read. */
 static bool verified(struct bench *bench)
 {
 	CLEANUP(free_ptr) uint8_t *first = NULL, *again = malloc(1u << 16);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the ingest benchmarks share: a scratch folder in memory, servers, a round of Kiln, rounds of its peers. Source it.
-# A round appends "records bytes seconds CPU-seconds" to $work/<who>; the bytes are those of the objects. Who is a peer, kiln,
-# or sustained: Kiln from the end of its first epoch to that of its last but one (whose CPU-seconds are not known apart).
-# KILN_BENCH_ROUNDS rounds (7) of each, interleaved. A benchmark's own node_made() puts into a new node what it needs.
+# Shared by the ingest benchmarks: a scratch folder in memory, servers, rounds of Kiln, rounds of the peers. Source it.
+# A round appends "records bytes seconds CPU-seconds" to $work/WHO; bytes are those of the objects. WHO is a peer, kiln, or
+# sustained: Kiln from the end of its first epoch to the end of its last but one (without CPU-seconds of its own).
+# KILN_BENCH_ROUNDS rounds (7) of each, interleaved. A benchmark defines node_made(), which prepares a new node.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 rounds=${KILN_BENCH_ROUNDS:-7}
@@ -45,7 +45,8 @@ upload() { # folder, copies of each file; its signed URLs come into $work/urls
 	"$python" tests/bench/bucket.py urls "$1" >"$work/urls"
 }
 
-# Files below $work as a bucket "kiln": to an unsigned list request nginx answers with a list that was written before.
+# Serves the files below $work as a bucket "kiln". To an unsigned list request nginx answers with a list that this script
+# wrote.
 start_nginx() { # folder
 	local port
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -91,7 +92,7 @@ start_nginx() { # folder
 
 # ---- Rounds ----
 
-config() { # folder, epochs, more keys; what Kiln will read: $records an epoch
+config() { # folder, epochs, more keys; writes the configuration, with $records an epoch
 	kiln_folder=$1
 	kiln_rows=$(($2 * ${records:?}))
 	kiln_bytes=$(($2 * $(stored "$1") * ${copies:-1}))
@@ -118,7 +119,7 @@ kiln_pass() {
 	wait $reader
 }
 
-# The rows of an epoch by the CRC of their columns, and how often each: of the bench's own server, or of the files.
+# Prints the CRC of each row of an epoch, and how often it occurs: as read from the server, or from the files.
 kiln_rows_of() { # "server" or "files", copies of each file there
 	export KILN_ROOT=$work/node
 	rm -rf "$KILN_ROOT" "$work/runs"
@@ -132,7 +133,7 @@ kiln_rows_of() { # "server" or "files", copies of each file there
 	"$KILN_BIN/kiln-oneshot" release
 }
 
-# Before anything is timed: every record of the files comes from the server, as often as it is there, and no other.
+# Check before timing: the server delivers every record of the files, as often as it occurs there, and no other.
 kiln_verify() {
 	kiln_rows_of files 1 >"$work/rows.files"
 	kiln_rows_of server "${copies:-1}" >"$work/rows.server"
@@ -143,7 +144,7 @@ kiln_verify() {
 	}
 }
 
-# From the start of fetchd to END_RUN, with all that both processes cost.
+# Measures from the start of fetchd to END_RUN; CPU-seconds include both processes.
 kiln_round() {
 	local rows first wall epochs seconds user system
 	[ -e "$work/rows.server" ] || kiln_verify
@@ -152,7 +153,7 @@ kiln_round() {
 	mkdir -p "$KILN_ROOT"
 	! declare -F node_made >/dev/null || node_made
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/begin.log" || cat "$work/begin.log" >&2
-	python3 tests/bench/peer.py # its memory is as warm as theirs
+	python3 tests/bench/peer.py # give Kiln memory as warm as the peers' memory
 	{ time kiln_pass >"$work/rate" 2>"$work/pass.log"; } 2>"$work/time"
 	cat "$work/pass.log" >&2
 	read -r rows _ first wall epochs seconds <"$work/rate"
@@ -184,7 +185,7 @@ curl_round() { # times each object
 	awk "BEGIN { print $kiln_rows, $bytes, ($end - $start) / 1e9, $user + $system }" >>"$work/curl"
 }
 
-# What no client of this server can go above, and no loader of these gzip shards below.
+# Upper bounds: curl reads from this server as fast as any client can; libdeflate inflates as fast as any loader can.
 limit_rounds() { # folder
 	local rows cpu
 	curl_round "${epochs:-1}"

@@ -60,7 +60,7 @@ def dataset():
     from streaming import StreamingDataset
     from streaming.base.util import clean_stale_shared_memory
 
-    clean_stale_shared_memory()  # what an earlier round noted about its cache
+    clean_stale_shared_memory()  # remove the shared memory that an earlier round left
     return StreamingDataset(remote=sys.argv[2], local=sys.argv[3], shuffle=True, batch_size=128)
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the benchmarks in C share: a clock, and quantiles. */
+/* Shared by the benchmarks in C: a clock, and quantiles. */
 #pragma once
 
 #include <stddef.h>

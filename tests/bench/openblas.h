@@ -10,8 +10,8 @@ typedef void sgemm_function(int order, int ta, int tb, int m, int n, int k, floa
 
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
 
-/* NULL: there is none. It chooses its kernels by the processor, whatever the environment would rather have.
- */
+/* Returns cblas_sgemm(), or NULL where OpenBLAS is not installed. OpenBLAS chooses its kernels by the
+ * processor, whatever the environment says. */
 static inline sgemm_function *find_sgemm(void)
 {
 	static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the peers written in Python share: one pass under the clock, a network. By itself: memory for Kiln's, as they have it."""
+"""Shared by the peers written in Python: a timed pass, a network. As a program: warms up memory for Kiln's rounds."""
 import mmap
 import resource
 import time
@@ -24,8 +24,9 @@ def cpu_seconds():
 
 
 def warm_memory(size=1280 << 20):
-    """A virtual machine's host may take back what memory is free, and who uses it next pays for the host's page faults: 2 to
-    3 s a GB, against 0.06 for the guest's own. Afterwards so much free memory, more than two windows take, has none."""
+    """Warms up memory. The host of a virtual machine may take back free memory, and the next user then pays for the host's
+    page faults: 2 to 3 s a GB, against 0.06 s for the guest's own. Touch more memory than two windows need, so that none
+    of it faults in the host."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_HUGEPAGE)
     for page in range(0, size, mmap.PAGESIZE):

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 SHARDS, RECORDS, LABELS, WINDOW = 128, 500, 10, 4
 TOTAL = SHARDS * RECORDS
-BUFFER = 2 * WINDOW * RECORDS  # Kiln holds the window that rows are taken from and the next
+BUFFER = 2 * WINDOW * RECORDS  # Kiln holds the window in use and the next one
 
 
 def write_shards(folder):
@@ -54,24 +54,25 @@ def tf_data(folder, epochs):
 # ---- Measures of an epoch ----
 
 def displacement(places):
-    """From where a record is stored to where it comes, as a share of the epoch: 1/3 where every order is as likely."""
+    """Distance from where a record is stored to where it comes, as a share of the epoch: 1/3 if every order is equally
+    likely."""
     return np.abs(places - np.arange(TOTAL)).mean() / TOTAL
 
 
 def separation(places):
-    """Between records stored side by side: 1/3."""
+    """Distance between two records stored side by side: 1/3."""
     comes = np.empty(TOTAL, np.int64)
     comes[places] = np.arange(TOTAL)
     return np.abs(np.diff(comes)).mean() / TOTAL
 
 
 def label_run(places):
-    """Records of one label in a row: 10/9."""
+    """Length of a run of records with one label: 10/9."""
     return TOTAL / (1 + np.count_nonzero(np.diff(places * LABELS // TOTAL)))
 
 
 def batch_labels(places):
-    """Labels that 100 records in a row hold of the 10."""
+    """Number of the 10 labels in 100 consecutive records."""
     return np.mean([len(set(batch)) for batch in (places * LABELS // TOTAL).reshape(-1, 100)])
 
 

@@ -108,7 +108,7 @@ static double worst_parameter(struct model *model, const struct reference *refer
 	return most;
 }
 
-/* A few steps beside float64: never fast and wrong. */
+/* Check before timing: compare a few steps with float64. */
 static void verify(struct model *model)
 {
 	const struct model_tensor *tensors = NULL;

@@ -35,7 +35,7 @@ fetch: {{ memory_bytes = 134217728; }};
 # ---- Kiln ----
 
 class Node:
-    """A run of its own; kernels that an earlier one compiled serve it, too."""
+    """A node with a run of its own; it uses the kernels that an earlier node compiled."""
 
     def __init__(self, work, name, epochs, more, kernels=None):
         self.root = f"{work}/{name}"
@@ -56,7 +56,7 @@ class Node:
                                 stderr=open(self.root + "/log", "a"))
 
     def fetchd_waits(self):
-        """fetchd has started: its own clock stands still."""
+        """Waits until fetchd has started; that time does not count."""
         until = time.monotonic() + 20
         last = -1
         while time.monotonic() < until:
@@ -88,7 +88,7 @@ class Node:
 
 
 def run_whole(node):
-    """traind to the run's end; its peak of resident memory in bytes."""
+    """Runs traind to the run's end and returns its peak resident memory in bytes."""
     traind = node.start("traind")
     _, status, usage = os.wait4(traind.pid, 0)
     assert status == 0, open(node.root + "/log").read()
@@ -135,8 +135,8 @@ def keras_round(work, epochs):
 # ---- The benchmarks ----
 
 def cold_start(work, kernels):
-    """From exec to the first step through: the kernels are in the cache, fetchd is ready and waits for the trainer to say
-    from which place on, the shards are in memory, Keras's, too."""
+    """Time from exec to the end of the first step. The kernels are in the cache, fetchd is ready and waits for the trainer
+    to say where to begin, and the shards are in memory, also for Keras."""
     ours, theirs = [], []
     for number in range(ROUNDS):
         node = Node(work, f"cold{number}", 1, "tensorboard: { every_steps = 1; };", kernels)
@@ -170,7 +170,7 @@ def memory(work, kernels):
 
 
 def step_times(work, name, more, kernels):
-    """Seconds between two steps of an epoch, and how many checkpoints were taken between."""
+    """Seconds between two steps of an epoch, and how many checkpoints were written in that time."""
     node = Node(work, name, 4, more + " tensorboard: { every_steps = 1; histogram_epochs = 0; };", kernels)
     run_whole(node)
     points, per_epoch = node.points(), -(-SHARDS * RECORDS // ROWS)
@@ -185,13 +185,13 @@ def percentile(values, share):
 
 
 def checkpoint_stall(work, kernels):
-    """A checkpoint every 20 steps where the disk can keep up, far more than anybody takes, against none: by how many steps the slowest of 100 is
-    slower. One value is the median of rounds."""
+    """Compares a checkpoint every 20 steps (where the disk can keep up), far more than usual, with none: by how much the
+    slowest of 100 steps is slower. A value is the median of rounds."""
     stalls, with_, without = [], [], []
     for number in range(ROUNDS):
         often, taken = step_times(work, f"often{number}", "checkpoint: { every_steps = 20; };", kernels)
         never, _ = step_times(work, f"never{number}", "checkpoint: { every_steps = 0; };", kernels)
-        assert taken >= len(often) // 100, taken  # so that the percentile sees them
+        assert taken >= len(often) // 100, taken  # enough checkpoints to show in the percentile
         with_.append(percentile(often, 0.99))
         without.append(percentile(never, 0.99))
         stalls.append((with_[-1] - without[-1]) / statistics.median(never))

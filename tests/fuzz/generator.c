@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever configuration loads: no line for a unit but of these forms, written down apart from the generator.
- */
+/* For every configuration that loads, the generator writes only unit lines of the forms below. These forms
+ * are written down apart from the generator. */
 #include "generator/units.c" // NOLINT(bugprone-suspicious-include): programs make no archive
 
 #include <regex.h>

@@ -5,8 +5,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A checkpoint as it may lie on a disk or in a bucket: refused with a sentence, or every byte it names is
- * readable. */
+/* Input is a checkpoint on a disk or in a bucket: it is refused with a sentence, or every byte that it
+ * names is readable. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct safetensors *file;

@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As an encoder's file, and as a text for the encoder that it makes. */
+/* Uses the input as the file of an encoder, and as a text for this encoder. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct text_encoder *encoder;

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A shard as it comes from the store: inflated when it says so, then every record. */
+/* Input is a shard from the store: inflate it if it is compressed, then read every record. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			return 0;
 		(void)!inflate_into(inflater, data, size, compression, 1 << 20, &inflated, &capacity, &bytes,
 				    &err);
-		plain = inflated; /* as far as it was good */
+		plain = inflated; /* up to the first error */
 	}
 	for (;;) {
 		struct tfrecord record;

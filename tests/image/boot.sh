@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The image boots on a disk larger than itself, takes its configuration from the ESP, and is what it should be.
+# The image boots on a disk larger than itself, reads its configuration from the ESP, and has the expected units, root and
+# /data.
 . "$(dirname "$0")/lib.sh"
 
 built
@@ -42,7 +43,7 @@ id=$(inside 'cat /etc/machine-id')
 like "$id" '^[0-9a-f]{32}$' "the box has an identity"
 is "$(inside 'cat /data/etc/machine-id')" "$id" "which lies on /data"
 
-# ---- What the ESP brought ----
+# ---- Files from the ESP ----
 expect "kiln.conf is the box's" 'packages' 'kiln config show | grep name'
 expect "the credential is root's alone" '^600 root$' 'stat -c "%a %U" /data/kiln/credentials/store'
 is "$(inside 'ls /efi/config /efi/config/credentials' | xargs)" \
@@ -58,7 +59,7 @@ ok $? "the slot is marked good" "$(inside 'cat /efi/kiln/grubenv; systemctl stat
 power_off
 ok $? "it powers off"
 
-# ---- Once more, and the power was cut while grubenv was written ----
+# ---- A second boot, after a power cut during a write of grubenv ----
 truncate -s 0 "$work/empty"
 esp_put "$work/empty" kiln/grubenv
 power_on

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the boot loader makes of an ESP: the real GRUB as a program of this machine (grub-emu) runs the grub.cfg that lies
-there, reads the FAT file system itself, and writes its variables back, as it does on the box.
+"""Runs the boot loader's choice on an ESP: the real GRUB as a program of this machine (grub-emu) runs the grub.cfg of the
+ESP, reads the FAT file system itself, and writes its variables back, as it does on the box.
 
     boot_choice.py ESP [TIMES]      prints a line for each boot: what GRUB says, and the kernel's command line
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# It has no command that loads a kernel: these tell what is loaded, and end it.
+# grub-emu has no command that loads a kernel: these functions print what would be loaded, and end GRUB.
 CONFIG = """function linux { echo "linux: $@"; }
 function initrd { echo "initrd: $@"; halt; }
 set root=hd0
@@ -25,7 +25,7 @@ SAYS = re.compile(r"Kiln: (?:slot ([AB]), attempt (\d)|no slot)[^\r\n]*")
 
 
 class Choice:
-    """slot ("" where none boots), attempt, and the kernel's arguments; text: all that GRUB says."""
+    """slot ("" if none boots), attempt, and the kernel's arguments; text: everything that GRUB prints."""
 
     def __init__(self, text):
         said = SAYS.search(text)
@@ -45,9 +45,9 @@ def choose(esp):
             file.write(CONFIG)
         with open(os.path.join(folder, "map"), "w", encoding="ascii") as file:
             file.write(f"(hd0) {os.path.realpath(esp)}\n")
-        # A terminal, for that is all it speaks to, whose lines are not broken.
+        # GRUB needs a terminal; a wide one does not break its lines.
         emulator = f"stty cols 1000; exec grub-emu -m {folder}/map -r host -d {folder}"
-        # "No slot can be booted" ends in a pause and a restart: the limit cuts it short.
+        # "No slot can be booted" is followed by a pause and a restart: the time limit ends GRUB.
         command = ["timeout", "-k", "1", "5", "script", "-qec", emulator, "/dev/null"]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               env={**os.environ, "TERM": "dumb"})

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a box does by itself when it stands still, and who may log in: a hardware watchdog (QEMU's i6300esb), a panic, and SSH
-# by the key that its ESP brought; and pages of 1 GiB, which take a second boot.
+# A box without a run: a hardware watchdog (QEMU's i6300esb), a panic, SSH with a key from the ESP, and pages of 1 GiB, which
+# need a second boot.
 . "$(dirname "$0")/lib.sh"
 
-kernel_args=no_timer_check # as a busy host lets time pass between two ticks
+kernel_args=no_timer_check # a busy host delays timer ticks, which the kernel would take for a fault
 built
 new_disk 4G
 sed 's/^ring: {/& pages = "1GiB";/' config/examples/embedded.conf >"$work/kiln.conf"
@@ -16,7 +16,7 @@ power_on -m 4096 -device i6300esb -action watchdog=reset -nic "user,model=virtio
 booted "it boots"
 
 # ---- SSH ----
-as() { # key, command: as somebody on the network
+as() { # key, command: logs in as a user on the network
 	timeout 120 ssh -p "$port" -i "$work/$1" -o IdentitiesOnly=yes -o BatchMode=yes -o ConnectTimeout=60 -o StrictHostKeyChecking=no \
 		-o UserKnownHostsFile="$work/known" root@127.0.0.1 "$2" 2>"$work/ssh.log"
 }
@@ -34,7 +34,7 @@ expect "the box's own key is on /data, and no other" '^1$' 'ls /data/etc/ssh/hos
 # ---- The watchdog ----
 like "$(inside 'kiln node')" '^watchdog +(i6300ESB timer|iTCO_wdt), active, 60 s$' "kiln node names the watchdog, one of the two that it has"
 expect "the kernel reboots when it made a mistake" '^1 5$' 'cat /proc/sys/kernel/panic_on_oops /proc/sys/kernel/panic | xargs'
-boots() { [ "$(grep -ac 'Kiln: slot' "$work/console")" -ge "$1" ]; } # how often
+boots() { [ "$(grep -ac 'Kiln: slot' "$work/console")" -ge "$1" ]; } # count: whether the box has booted that often
 before=$SECONDS
 inside 'echo 1 >/sys/fs/cgroup/init.scope/cgroup.freeze'
 wait_for "$BOOT_S" boots 2

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# A box in QEMU that trains: radosgw on this machine as its store, reached through user networking; its configuration,
-# credential and certificates on the ESP; shards of the project's own tools. Source it behind lib.sh.
+# A box in QEMU that trains: the store is radosgw on this machine, reached through user networking; configuration, credential
+# and certificates are on the ESP; shards are made by kiln prep. Source it after lib.sh.
 pki=$work/pki
 
 free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# Its clock: SigV4 wants one that is right, and a night waits for it.
+# Serves the time to the box: SigV4 needs a correct clock, and a night waits for one.
 start_ntp() {
 	python3 tests/image/ntp.py >"$work/ntp" 2>&1 &
 	wait_for 20 grep -qx ready "$work/ntp"
 	ok $? "this machine tells the time" "$(cat "$work/ntp")"
 }
 
-write_config() { # the night's beginning (HH:MM UTC), epochs, what else to say of checkpoints, further groups
+write_config() { # start of the night (HH:MM UTC), epochs, further keys of checkpoint, further groups
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "night"; at = "$1"; epochs = $2; batch_rows = 16; };
 		optimizer: { learning_rate = 0.005; };
@@ -29,13 +29,13 @@ write_config() { # the night's beginning (HH:MM UTC), epochs, what else to say o
 	CONF
 }
 
-# As this machine sees the store.
+# The same configuration for use on this machine, where the store has another address.
 host_config() {
 	sed "s,$guest_endpoint,$KILN_S3_ENDPOINT,; s,credential = \"store\";,," "$work/kiln.conf" >"$work/host.conf"
 }
 
-# Sentences whose mood is in one word, so that there is something to learn.
-prepared() { # reviews, of them in a shard
+# Sentences in which one word decides the mood, so that the model can learn something.
+prepared() { # number of reviews, of records in a shard
 	awk -v reviews="$1" 'BEGIN {
 		srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
 		split("film story actor scene song ending", thing, " "); split("was felt looked stayed", verb, " ")
@@ -55,7 +55,7 @@ start_store() {
 	guest_endpoint=http://10.0.2.2:${KILN_S3_ENDPOINT##*:}
 }
 
-# What goes onto the ESP, in the folder that `make flash FOLDER=` takes.
+# Makes the folder for `make flash FOLDER=`: the files that go onto the ESP.
 box_folder() {
 	local kiln=$KILN_BIN/kiln box=$work/box
 	{
@@ -77,7 +77,7 @@ box_folder() {
 	done
 }
 
-provision() { # onto the ESP
+provision() { # puts the files onto the ESP
 	local file
 	esp_put "$work/kiln.conf" config/kiln.conf
 	for file in control-ca control-crt control-key box.network credentials/store; do
@@ -85,21 +85,21 @@ provision() { # onto the ESP
 	done
 }
 
-box_on() { # with its control port on this machine
+box_on() { # starts the box, with its control port forwarded to this machine
 	control=$(free_port)
 	forward=",hostfwd=tcp:127.0.0.1:$control-:7443"
 	power_on "$@"
 }
 
-as() { # who, verb and arguments: kiln --host, over TLS
+as() { # who, verb and arguments: runs kiln --host over TLS
 	KILN_PKI=$work/as-$1 timeout 120 "$KILN_BIN/kiln" --host "box=127.0.0.1:$control" "${@:2}" 2>&1
 }
 
-state() { # what status says, over TLS
+state() { # the state that status reports, over TLS
 	as guest status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["state"])' 2>/dev/null
 }
 
-# Each question costs the machine some of the time that it is asked about.
+# Asks seldom: each question costs the slow machine time.
 wait_seldom() { # seconds, command...
 	local until=$((SECONDS + $1))
 	shift
@@ -118,12 +118,12 @@ becomes() { # seconds, states, name
 	ok $? "$3" "$(as me status; as me log | tail -n 20; tail -n 5 "$work/console")"
 }
 
-fetched() { # key below runs/: into $work/got
+fetched() { # key below runs/: downloads the object into $work/got
 	rm -f "$work/got"
 	"$KILN_BUILD/system/store" download "s3://$KILN_S3_BUCKET/runs" "$1" "$work/got" >"$work/store.log" 2>&1
 }
 
-got() { # python expression of the JSON document g
+got() { # Python expression over the JSON document g in $work/got
 	python3 -c 'import json, sys; g = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/got" "$1" 2>&1
 }
 
@@ -135,7 +135,7 @@ is_stored() { # run
 	fetched "$1/run.json" && [ "$(got 'g["state"]')" = finished ]
 }
 
-# What the bucket holds of a run that is over; the last checkpoint's sum comes into $sum.
+# Checks what the bucket holds of a finished run; puts the last checkpoint's SHA-256 into $sum.
 is_in_the_bucket() { # run
 	local key step
 	fetched "$1/run.json"
@@ -152,7 +152,7 @@ is_in_the_bucket() { # run
 	ok $? "so is the model" "$(cat "$work/store.log")"
 }
 
-# What kiln-finished makes of the night.
+# Checks the report that the night left in the bucket.
 has_its_report() { # run
 	wait_seldom "$BOOT_S" fetched "$1/report.json"
 	ok $? "the night's report is in the bucket" "$(cat "$work/store.log")"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Update bundles that differ from the image's own. Source it behind lib.sh.
+# Makes update bundles that differ from the image's own. Source it after lib.sh.
 content=$work/content # what the next bundle holds
 
 for program in rauc mksquashfs unsquashfs; do
 	command -v $program >/dev/null || { skip "updates" "no $program here: tools/deps/install image"; exit; }
 done
 
-# The image's own bundle, taken apart: $content, and its root without dm-verity's hashes.
+# Takes the image's own bundle apart: into $content, and its root without the hashes of dm-verity.
 unpacked() {
 	tools/mkbundle "$image" "$work/own.raucb" >"$work/said" 2>&1
 	ok $? "make bundle" "$(cat "$work/said")"
@@ -16,7 +16,7 @@ unpacked() {
 	head -c "$(sed -n 's/.*kiln.hashoffset=\([0-9]*\).*/\1/p' "$content/slot.cfg")" "$content/root.img" >"$work/squashfs"
 }
 
-rooted() { # squashfs: it is the root of $content from now on, with its hashes behind it
+rooted() { # squashfs: makes it the root of $content, with hashes
 	local bytes=$((($(stat -c %s "$1") + 4095) / 4096 * 4096))
 	cp "$1" "$content/root.img"
 	truncate -s $bytes "$content/root.img"
@@ -24,7 +24,7 @@ rooted() { # squashfs: it is the root of $content from now on, with its hashes b
 	echo "set slot_args=\"kiln.roothash=$(cat "$work/roothash") kiln.hashoffset=$bytes\"" >"$content/slot.cfg"
 }
 
-with_keyring() { # certificates: a root that takes the bundles of those
+with_keyring() { # certificates: makes a root that accepts bundles signed with them
 	[ -d "$work/root" ] || unsquashfs -no-progress -d "$work/root" "$work/squashfs" >/dev/null
 	cat "$@" >"$work/root/etc/rauc/keyring.pem"
 	rm -f "$work/squashfs.new"
@@ -32,7 +32,7 @@ with_keyring() { # certificates: a root that takes the bundles of those
 	rooted "$work/squashfs.new"
 }
 
-bundle() { # out, a folder of keys, what it is for if not for this image
+bundle() { # out, folder of keys, compatible string if not the image's
 	sed -i "s/^compatible=.*/compatible=${3:-$compatible}/" "$content/manifest.raucm"
 	rm -f "$1"
 	rauc --cert="$2/cert.pem" --key="$2/key.pem" --keyring="$2/cert.pem" --mksquashfs-args="-comp zstd -Xcompression-level 1" \

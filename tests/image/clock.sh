@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A box and its clock: without a network and without a clock that was ever set; a clock that the network brings; the night on
-# which clocks go forward over the night's beginning, and the one on which they go back; a night that was missed.
+# A box and its clock: no network and a clock that was never set; a clock set over the network; a night when clocks go forward
+# across the night's start, and a night when they go back; a missed night.
 . "$(dirname "$0")/lib.sh"
 NO_RTC='base=2020-01-01T00:00:00'
 ntp=
 
-# A server on this machine whose time is this, and goes on from there.
+# Starts a time server on this machine that says this time, and counts on from there.
 it_is() { # date and time, UTC
 	[ -z "$ntp" ] || { kill "$ntp"; wait "$ntp" 2>/dev/null; }
 	: >"$work/ntp"
@@ -16,8 +16,8 @@ it_is() { # date and time, UTC
 	ok $? "a server says $1" "$(cat "$work/ntp")"
 }
 
-# The box's clock has been brought to it: it asks at once when its network service begins anew.
-box_takes_it() { # YYYY-MM-DD that it is then
+# Brings this time to the box: timesyncd asks at once when the network service restarts.
+box_takes_it() { # YYYY-MM-DD that the box then has
 	inside 'systemctl restart systemd-timesyncd' >/dev/null
 	wait_for "$BOOT_S" box_says "date -u +%F" "$1"
 	ok $? "the box takes the time over" "$(inside 'date -u; journalctl -b -u systemd-timesyncd --no-pager | tail -n 5')"
@@ -31,7 +31,7 @@ nights() { # how often the nightly unit has run in this boot
 	inside 'journalctl -b -o cat --no-pager _SYSTEMD_UNIT=init.scope + UNIT=kiln-nightly.service | grep -c "Finished kiln-nightly"'
 }
 
-night_is_over() { # how many there have been
+night_is_over() { # count: whether that many nights are over
 	[ "$(nights)" -ge "$1" ]
 }
 
@@ -67,7 +67,7 @@ ok $? "it powers off"
 printf '[Match]\nType=ether\n\n[Network]\nDHCP=yes\nNTP=10.0.2.2\n' >"$work/box.network"
 esp_put "$work/box.network" config/box.network
 it_is '2027-03-27 12:00'
-rm -f "$work/vars.fd" # without the network card the disk had another place on the bus
+rm -f "$work/vars.fd" # without the network card the disk has another address on the bus
 power_on -rtc $NO_RTC
 booted "with a network it boots"
 wait_for "$BOOT_S" box_says 'date -u +%F' '2027-03-27'
@@ -75,7 +75,7 @@ ok $? "its clock comes from there" "$(inside 'date -u; journalctl -b -u systemd-
 wait_for 60 box_says "kiln status --json | tr -d ' \t\n'" '"clock_set":true'
 ok $? "kiln status says that it is set"
 is "$(next_night)" "2027-03-28 01:00" "02:30 does not exist that night: it begins at 03:00, when 02:00 would have been"
-before=$(nights) # the clock was wrong when the box booted, so one may have been missed by then
+before=$(nights) # the clock was wrong at boot, so one night may have counted as missed already
 it_is '2027-03-28 00:59:30'
 box_takes_it 2027-03-28
 wait_for "$BOOT_S" night_is_over $((before + 1))

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A root whose bytes are not those that were built, where every boot reads them, and where only a run would: it is noticed, and
-# the other slot boots, by itself.
+# Damages bytes of the root, once where every boot reads them, and once where only a run reads them: the box notices, and
+# boots the other slot by itself.
 . "$(dirname "$0")/lib.sh"
 
 damage() { # byte of slot A
 	printf damage | dd of="$disk" bs=1 seek=$(($(partition_start kiln-root-a) + $1)) conv=notrunc status=none
 }
 
-last_attempt() { # of slot A: one failure is enough to see
+last_attempt() { # counts slot A's attempts as nearly used up: one failure is enough
 	grub-editenv "$work/grubenv" create
 	grub-editenv "$work/grubenv" set A_TRY=2
 	esp_put "$work/grubenv" kiln/grubenv

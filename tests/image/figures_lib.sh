@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a box costs, as JSON lines, kept in build/results/image.jsonl: tests/image/night.sh sources it when its nights are
-# over and the box is off.
+# Measures a box, as JSON lines in build/results/image.jsonl. tests/image/night.sh sources it when its nights are over and the
+# box is off.
 figures_file=build/results/image.jsonl
 
 image_figure() { # case, value, unit
@@ -19,11 +19,11 @@ has_a_checkpoint() { # at this step, or later
 	[ "$(status_step checkpoint)" -ge "$1" ]
 }
 
-processor_s() { # what QEMU has taken so far
+processor_s() { # CPU-seconds that QEMU has used so far
 	awk '{ printf "%.0f", ($14 + $15) / 100 }' "/proc/$vm/stat"
 }
 
-# A power cut right after a checkpoint of a run, and how long it takes until the box is a step further.
+# Cuts the power right after a checkpoint, and measures the time until the box has trained a step more.
 power_to_step() { # case, further arguments of QEMU
 	local step
 	step=$(status_step progress)
@@ -48,7 +48,7 @@ direct_boot() { # QEMU's arguments for the first slot's kernel, without the boot
 $(sed -n 's/.*slot_args="\(.*\)"/\1/p' "$work/slot.cfg") $(sed -n 's/.*kiln_args="\(.*\)"/\1/p' "$work/kernel.cfg")")
 }
 
-written() { # sectors of /data
+written() { # sectors written to /data
 	inside 'cut -c1- /sys/class/block/vda4/stat | tr -s " " | cut -d" " -f8' | tr -d ' '
 }
 
@@ -64,7 +64,7 @@ figures() {
 	local unit value
 	mkdir -p "${figures_file%/*}"
 	: >"$figures_file"
-	prepared 40000 1000 # an epoch of minutes
+	prepared 40000 1000 # an epoch takes minutes
 	image_figure "root, squashfs and its hashes" "$(awk "BEGIN { printf \"%.0f\", $(sed -n 's/.*kiln.hashoffset=\([0-9]*\).*/\1/p' <(esp_get kiln/A/slot.cfg)) / 1e6 }")" MB
 	image_figure "what flashing writes" "$(awk "BEGIN { printf \"%.0f\", $(stat -c %b "$image") * 512 / 1e6 }")" MB
 	box_on

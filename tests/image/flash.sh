@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# make flash onto a loop device: what it refuses, what is on the disk afterwards, and that damage is noticed.
+# make flash onto a loop device: what it refuses, what is on the disk afterwards, and that it notices damage.
 . "$(dirname "$0")/lib.sh"
 loop=
 cleanup() {
 	umount "$work/mnt" 2>/dev/null
 	[ -z "$loop" ] || losetup -d "$loop"
 }
-flash() { # arguments of make; what it says comes into $said
+flash() { # arguments of make; puts the output into $said
 	said=$(make -s flash IMAGE="$image" B="$KILN_BUILD" "$@" 2>&1 </dev/null)
 }
 refuses() { # name, extended regular expression, arguments of make
@@ -59,7 +59,7 @@ is "$(mtype -i "$work/stick@@1M" ::config/credentials/store | head -n 1)" "acces
 is "$(mtype -i "$work/stick@@1M" ::config/authorized_keys)" "$(cat "$work/box/authorized_keys")" "so is who may log in"
 is "$(cmp -n $((256 << 20)) -i $((257 << 20)) "$image" "$work/stick")" "" "the first root is the image's"
 
-# ---- A part of a disk ----
+# ---- A partition ----
 partx --add "$loop" 2>/dev/null
 if [ -b "${loop}p4" ]; then
 	flash DEV="${loop}p4" CONFIRM="${loop}p4"
@@ -70,7 +70,7 @@ else
 	skip "a partition is refused" "no partitions of loop devices here"
 fi
 
-# ---- A medium that does not keep what is written ----
+# ---- A medium that loses written data ----
 mkdir -p "$work/bin" && printf '#!/bin/sh\nbmaptool_real=%s\n"$bmaptool_real" "$@" && echo "other bytes" | dd of=%s bs=1 seek=%d conv=notrunc status=none\n' \
 	"$(command -v bmaptool)" "$loop" $((300 << 20)) >"$work/bin/bmaptool" && chmod +x "$work/bin/bmaptool"
 PATH=$work/bin:$PATH flash DEV="$loop" CONFIRM="$loop"

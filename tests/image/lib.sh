@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The shipped image in QEMU, without acceleration: what its tests share. A copy of it gets the second serial port's shell
-# (systemd's debug shell) by one line on its ESP, which anyone who holds the disk may write; its root is the shipped one.
+# Shared by the tests of the shipped image in QEMU, without acceleration. The image's copy gets systemd's debug shell on the
+# second serial port, by one line on its ESP, which anyone with access to the disk may write; its root is the shipped one.
 . "$(dirname "${BASH_SOURCE[0]}")/../system/lib.sh"
 
 image=${KILN_IMAGE:-$PWD/build/image/kiln-cpu-amd64.img}
 disk=$work/disk.img
 vm=
-BOOT_S=${KILN_BOOT_S:-600} # on a machine that does other things besides
+BOOT_S=${KILN_BOOT_S:-600} # generous, for a busy machine
 
 why_no_vm() {
 	local program
@@ -25,16 +25,16 @@ is_current() {
 	[ -e "$image" ] && [ -z "$(find "$KILN_BIN" rootfs tools/mkimage -newer "$image" -print -quit)" ]
 }
 
-built() { # of what is there now; it is kept for the next test
+built() { # builds the image where it is not current; the next test uses it again
 	is_current || make -s image >"$work/image.log" 2>&1
 	ok $? "make image" "$(tail -n 20 "$work/image.log" 2>/dev/null)"
 	[ -e "$image" ] || exit
 }
 
-new_disk() { # its size, as truncate has it
+new_disk() { # size, as truncate takes it
 	cp --sparse=always --reflink=auto "$image" "$disk"
 	truncate -s "$1" "$disk"
-	# Neither a screen nor machines within it: their drivers take seconds to load.
+	# No screen and no virtual machines inside: their drivers take seconds to load.
 	printf 'set kiln_args="console=ttyS0,115200 systemd.debug_shell=ttyS1 systemd.mask=kiln-console@tty1.service modprobe.blacklist=kvm_amd %s"\n' \
 		"${kernel_args:-}" >"$work/kernel.cfg"
 	esp_put "$work/kernel.cfg" kiln/kernel.cfg
@@ -58,7 +58,7 @@ print(next(p["start"] for p in json.load(sys.stdin)["partitiontable"]["partition
 
 # ---- The machine ----
 
-# Its watchdog (iTCO) may reset it, as a real one does.
+# The emulated watchdog (iTCO) may reset the machine, as a real one does.
 power_on() { # further arguments of QEMU; with $record every write and flush is recorded in that file
 	[ -e "$work/vars.fd" ] || cp /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
 	: >"$work/console"
@@ -82,7 +82,7 @@ is_off() {
 	! kill -0 "$vm" 2>/dev/null
 }
 
-# As if somebody pulled the plug.
+# Cuts the power.
 cut_power() {
 	kill -KILL "$vm" 2>/dev/null
 	wait_for 10 is_off
@@ -106,14 +106,14 @@ inside() { # command
 	vm_run 120 "$1"
 }
 
-# Asking costs the machine more than booting: only once its screen is there, and then one question that waits.
+# A question slows the boot down. So wait for the status screen first, then ask one question that waits.
 is_up() {
 	console_says 'Kiln [0-9.]+ on kiln, slot' &&
 		grep -qE 'running|degraded' <<<"$(vm_run 120 'systemctl is-system-running --wait')"
 }
 
 console_says() { # extended regular expression
-	grep -qE "$1" < <(tr -d '\r' <"$work/console") # no pipeline: it would end with tr's broken pipe
+	grep -qE "$1" < <(tr -d '\r' <"$work/console") # not a pipeline: grep -q would end tr with SIGPIPE
 }
 
 booted() { # name

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A box's night, all of it: the image in QEMU, configured from its ESP, with a real S3 server as its store. Its timer starts a
-# run on PoCL, which finishes; checkpoint, model and record are in the bucket, and `kiln --host` steers it over TLS.
-# Usage: night.sh [--short]   --short, in make test, leaves out the steering in the middle, the figures, and the night after which
-# the box switches itself off
+# A whole night of a box: the image in QEMU, configured from its ESP, with a real S3 server as its store. Its timer starts a
+# run on PoCL, which finishes; checkpoint, model and record are in the bucket, and `kiln --host` controls it over TLS.
+# Usage: night.sh [--short]   --short, in make test, leaves out the control commands in mid-run, the figures, and the night
+# after which the box switches itself off
 . "$(dirname "$0")/lib.sh"
 . tests/image/box_lib.sh
 . tests/image/figures_lib.sh
@@ -11,11 +11,11 @@ short=${1:-}
 monitor=(-qmp "unix:$work/qmp,server=on,wait=off")
 WAKE_EARLY_MIN=7
 
-next_minute() { # seconds from now: the full minute at or after that, as HH:MM
+next_minute() { # seconds from now: the next full minute after that, as HH:MM
 	date -u -d "@$(($(date +%s) + $1 + 59))" +%H:%M
 }
 
-# A box that took longer to boot than the night was away: the next one is set from afar.
+# In case the box took longer to boot than the night was away: set the next night over the network.
 has_begun() {
 	is_in_state 'running|paused|finished' && return
 	[ "$(date +%s)" -le $((night_s + 120)) ] || night_soon
@@ -31,7 +31,7 @@ night_soon() { # further groups of its configuration
 
 # ---- Off by itself ----
 
-qmp() { # command of QEMU's protocol, with its arguments, in JSON: what it returns
+qmp() { # command of QEMU's protocol, with its arguments, in JSON: prints the reply
 	python3 - "$work/qmp" "$1" <<-'PY'
 		import json, socket, sys
 		wire = socket.socket(socket.AF_UNIX)

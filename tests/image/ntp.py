@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tells this machine's time by SNTP (RFC 4330) on loopback's port 123, which a virtual machine's 10.0.2.2 reaches. Several of
-them may do so at once; one with --at SECONDS, a time since 1970 that it begins with, wants to be alone. Prints "ready"; ends when
-it is killed, or with 1 where the port is not to be had."""
+"""Serves this machine's time by SNTP (RFC 4330) on loopback's port 123, which a virtual machine reaches as 10.0.2.2. Several
+of these servers may run at once, except with --at SECONDS, a Unix time from which the clock starts. Prints "ready"; ends
+when killed, or with 1 if the port is not available."""
 import socket
 import struct
 import sys
@@ -21,6 +21,6 @@ while True:
     if len(asked) < 48:
         continue
     now = int((time.time() + ahead + EPOCH) * 2**32)
-    # No leap second, version 4, a server of stratum 1 with a precision of 2^-20 s; the client's time of sending comes back.
+    # No leap second, version 4, a stratum 1 server with a precision of 2^-20 s; echoes the client's transmit time.
     head = struct.pack("!BBbb II 4s", 0x24, 1, 6, -20, 0, 0, b"LOCL")
     server.sendto(head + struct.pack("!Q", now) + asked[40:48] + struct.pack("!QQ", now, now), sender)

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The power switch, of the whole box. Part one records every write and every flush of a boot, a run with its checkpoints, an update
-# in the middle of it and the boot into the updated slot, where the run goes on (QEMU's blklogwrites); then it looks at the disk as
-# it is after each flush, and as it may be a moment later: what the boot loader takes, whether that slot is whole, /data, every
-# checkpoint, the run's record. Of each state that the boot loader can be in, the first is booted. Part two kills the machine
-# KILN_POWER_KILLS times (20) while it boots, idles, trains, writes a checkpoint and takes an update: it boots, goes on, and ends with
-# the bits of a run that nobody disturbed. Before each kill it is frozen KILN_POWER_FREEZES times (9), and its disk
-# looked at: the one that a kill at that moment would have left. tests/image/replay.sh has many more cuts of a run, without a virtual machine.
+# Power cuts of the whole box. Part one records every write and every flush (QEMU's blklogwrites) of a boot, a run with
+# checkpoints, an update in the middle of the run, and the boot into the updated slot, where the run goes on. Then it checks
+# the disk as it is after each flush, and as it may be a moment later: the boot loader's choice of a slot, that slot, /data,
+# every checkpoint, and the run record. The first disk of each state of the boot loader is booted. Part two kills the machine
+# KILN_POWER_KILLS times (20) while it boots, idles, trains, writes a checkpoint and installs an update: it boots, goes on,
+# and ends with the same weights as an undisturbed run. Before each kill the machine is frozen KILN_POWER_FREEZES times (9)
+# and its disk is checked, as if it had been killed at that moment. tests/image/replay.sh has many more cuts of a run, without
+# a virtual machine.
 # Prints JSON lines: {"name":"power-cuts","case":"N cuts ...","value":failures,"unit":"failures"}
 . "$(dirname "$0")/lib.sh"
 . tests/image/box_lib.sh
@@ -23,7 +24,7 @@ power_cut() { # verb, disk, further arguments: tests/image/power_cut.py
 	python3 tests/image/power_cut.py "$work/cut" "$KILN_BUILD/system/make_checkpoint" "$@"
 }
 
-# The state of the weights: what lies behind a model's header, which names the run.
+# Bytes of the weights: everything after the model's header, which names the run.
 bits_of() { # run
 	fetched "$1/model/model.safetensors" && python3 - "$work/got" <<-'PY'
 		import hashlib, struct, sys
@@ -32,7 +33,7 @@ bits_of() { # run
 	PY
 }
 
-begins() { # starts a run, and waits until there is one
+begins() { # starts a run, and waits until it is there
 	local before
 	before=$(newest_run)
 	as me start >"$work/said" 2>&1
@@ -44,7 +45,7 @@ trains() {
 	grep -qE '"step":[1-9]' <<<"$(as guest status --json | tr -d ' \t\n')" || is_in_state finished
 }
 
-ends() { # waits for the run's end; its weights' bits come into $bits
+ends() { # waits for the run's end; puts the bytes of its weights into $bits
 	bits=
 	wait_seldom $((4 * BOOT_S)) is_in_state finished || return
 	run=$(newest_run)
@@ -53,15 +54,15 @@ ends() { # waits for the run's end; its weights' bits come into $bits
 	[ -n "$bits" ]
 }
 
-takes_update() { # over TLS, without waiting for the run's end
+takes_update() { # starts an update over TLS, which does not wait for the run's end
 	as me update "s3://$KILN_S3_BUCKET/updates/kiln.raucb" --restart --yes >"$work/said"
 }
 
-boot_line() { # what the boot loader says in the console
+boot_line() { # the line that the boot loader prints on the console
 	tr -d '\r' <"$work/console" | grep -ao 'Kiln: slot .*' | tail -n 1
 }
 
-# An update whose every part is another than the image's, and still the same system: bytes that nobody reads.
+# An update with other bytes in every file but the same system: the changed bytes are never read.
 built
 unpacked
 mkdir "$work/old" "$work/new"
@@ -78,11 +79,11 @@ ok $? "an update is in the store"
 write_config 00:00 "$epochs" "every_steps = 200;"
 prepared 2400
 box_folder
-kernel_args=no_timer_check # as a busy host lets time pass between two ticks
+kernel_args=no_timer_check # a busy host delays timer ticks, which the kernel would take for a fault
 new_disk 6G
 provision
 
-# ---- An undisturbed run; and the same with an update in it, recorded ----
+# ---- An undisturbed run; the same run with an update, recorded ----
 box_on
 booted "the box boots"
 since=$SECONDS
@@ -113,9 +114,9 @@ wait_for 900 is_marked
 ok $? "the slot is found good" "$(inside 'journalctl -q --no-pager -n 30 -u kiln-mark-good -u kiln-check-store -u kiln-check-gpu')"
 power_off
 record=
-rm -f "$work/vars.fd" # without the recorder the disk has another place on the bus
+rm -f "$work/vars.fd" # without the recorder the disk has another address on the bus
 
-# ---- Every flush of it ----
+# ---- Every flush of the recording ----
 power_cut replay "$work/before.img" "$work/writes" "${KILN_POWER_EVERY:-1}" "$work/old" "$work/new" >"$work/looks" 2>&1
 cp "$work/looks" build/test-logs/power-looks.log
 counted=$(tail -n 1 "$work/looks")
@@ -124,7 +125,7 @@ like "$counted" '^[0-9]{2,} looks, [0-9]{2,} ESPs, [1-9][0-9]* checkpoints, 0 ba
 like "$(grep -c '^state ' "$work/looks")" '^([4-9]|[1-9][0-9]+)$' "the boot loader comes through states of all sorts" "$(grep '^state ' "$work/looks")"
 figure "${counted%, *} at $(sed -n '1s/ flushes.*//p' "$work/looks") flush boundaries of a run and an update in it, and some writes later" "$(sed 's/.*, \([0-9]*\) bad/\1/' <<<"$counted")"
 
-# ---- As many of those states are booted ----
+# ---- Boot from one disk of each state ----
 grep '^state ' "$work/looks" | shuf -n "$states" --random-source=<(yes) >"$work/states"
 while IFS= read -r state <&3; do
 	cp --sparse=always "$work/before.img" "$disk"
@@ -151,7 +152,7 @@ up_again() {
 		sleep 1
 	done
 }
-trains_now() { # a run that is not the undisturbed one; one that has ended is held against it
+trains_now() { # whether a run other than the undisturbed one trains; a run that has ended is a failure
 	is_in_state paused && as me resume >"$work/said"
 	is_in_state running && return
 	if is_in_state finished && [ "$(newest_run)" != "$undisturbed_run" ] && [ "$(newest_run)" != "${seen_run:-}" ]; then
@@ -161,17 +162,17 @@ trains_now() { # a run that is not the undisturbed one; one that has ended is he
 	begins || fails "no run begins: $(cat "$work/said")"
 	wait_seldom "$BOOT_S" trains
 }
-nap() { # at most so many seconds, and a part of one
+nap() { # sleeps a random time, at most this many seconds
 	sleep $((RANDOM % ($1 + 1))).$((RANDOM % 10))
 }
-looked_at() { # disk, what was done to the machine
+looked_at() { # disk, what was done to the machine: checks the disk
 	local said
 	said=$(power_cut check "$1" "$work/old" "$work/new")
 	looks=$((looks + 1))
 	[[ $said == *" 0 bad" ]] || fails "$said"
 	echo "# $2 $looks ($kind): $(grep '^state' <<<"$said" | cut -d: -f1), $(tail -n 1 <<<"$said")"
 }
-# In $1 seconds about, at random: what QEMU has written until then, and nothing after it, as SIGKILL would leave it.
+# Kills QEMU after about $1 seconds, at random: the disk keeps what QEMU had written by then.
 disturb() {
 	local freeze
 	for ((freeze = 0; freeze < freezes; freeze++)); do

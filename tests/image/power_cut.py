@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A box's disk as a power cut leaves it, looked at from outside.
+"""Checks a box's disk as a power cut leaves it.
 
-    power_cut.py WORK CHECKER check DISK [IMAGE...]    the disk as it is
-    power_cut.py WORK CHECKER replay DISK LOG EVERY [IMAGE...]
-                                                       DISK as it was before, and what QEMU's blklogwrites driver recorded
-                                                       since: as it is after every EVERYth flush, and once more with some
-                                                       of the writes behind that, for a disk may keep any of them, and of one
-                                                       that was under way a part
-    power_cut.py WORK CHECKER make DISK LOG FLUSH [SEED]   DISK becomes what it was after that flush; with SEED, some writes
-                                                       later
+power_cut.py WORK CHECKER check DISK [IMAGE...]    the disk as it is
+power_cut.py WORK CHECKER replay DISK LOG EVERY [IMAGE...]
+            DISK is the state before, LOG the recording of QEMU's blklogwrites driver: checks the disk after every
+            EVERYth flush, and again with some of the writes after that flush: a disk may keep any of them, and a
+            part of one that was in progress
+power_cut.py WORK CHECKER make DISK LOG FLUSH [SEED]   changes DISK to its state after that flush; with SEED, also
+            applies some later writes
 
-DISK is a whole one, whose slot A runs while slot B is written, or the file system of /data alone. CHECKER FILE ends with 0
-where a checkpoint is whole. IMAGE is a folder with vmlinuz, initrd and slot.cfg of one of those that may lie in a slot.
+DISK is a whole disk, whose slot A runs while slot B is written, or the file system of /data alone. CHECKER FILE exits
+with 0 if the checkpoint is whole. IMAGE is a folder with vmlinuz, initrd and slot.cfg of an image that may be in a slot.
 
-What the boot loader takes (boot_choice.py) has to be a slot: kernel, initramfs and root hash of one image, and that hash has to be
-the slot's, by dm-verity. So it has to be once more when the file system was repaired as the box does it, and a slot on trial has to
-give way to another. /data has to be repaired by `e2fsck -p`, as the box does it, and whatever is published in it, checkpoints and
-the run's record, has to be whole; and once a run has a checkpoint after a flush, it has that one or a newer one from then on, until
-it is final. `check` remembers in WORK what it has seen. What was looked at already is not looked at again.
-Prints what is not so, "state WHAT: FLUSH [SEED]" where the boot loader's choice is one that it was not before, then
+Checks: the boot loader (boot_choice.py) chooses a slot whose kernel, initramfs and root hash belong to one image, and the
+slot's root has that hash, by dm-verity. This also holds after the ESP was repaired as the box does it, and a slot on
+trial gives way to the other. `e2fsck -p`, which the box runs, repairs /data. Every published file in it, checkpoints and
+the run record, is whole. Once a run has a checkpoint after a flush, it has this one or a newer one until the run is
+final. `check` remembers in WORK what it has seen. A state that was checked already is not checked again.
+Prints faults, then "state WHAT: FLUSH [SEED]" for a state of the boot loader that is new, then
 "N looks, N ESPs, N checkpoints, N bad".
 """
 import glob
@@ -36,11 +35,11 @@ import sys
 from boot_choice import choose
 
 MAGIC = 0x6A736677736872
-FLUSH, FUA, DISCARD = 1, 2, 4  # of an entry: dm-log-writes
+FLUSH, FUA, DISCARD = 1, 2, 4  # flags of an entry: dm-log-writes
 STATES = "running paused stopping stopped expired finished failed".split()
 FINAL = ("finished", "failed")
 MIB = 1 << 20
-SEED = 1  # of the writes that a replay keeps
+SEED = 1  # for the choice of writes that a replay keeps
 
 
 def run(*command, stderr=subprocess.STDOUT):
@@ -48,7 +47,7 @@ def run(*command, stderr=subprocess.STDOUT):
 
 
 class Log:
-    """Entries (start, size, flags, where their data lies), and where each flush stands among them."""
+    """Entries (start, size, flags, position of their data), and the index of each flush among them."""
 
     def __init__(self, path):
         self.file = open(path, "rb")
@@ -69,7 +68,7 @@ class Log:
 
 
 class Disk:
-    """The partitions that are written on a box whose slot A runs, each in a sparse file of its own; slot A's is only read."""
+    """The partitions that are written on a box whose slot A runs, each in a sparse file; slot A's is only read."""
 
     def __init__(self, path, work):
         self.parts, self.version = {}, {}
@@ -115,7 +114,7 @@ def is_write(entry):
 
 
 def next_data(disk, at):
-    """The byte from which on there is any; None: nothing but a hole follows."""
+    """The first byte that is not in a hole, or None."""
     try:
         return os.lseek(disk.fileno(), at, os.SEEK_DATA)
     except OSError:
@@ -137,7 +136,7 @@ def copy(disk, start, size, path):
 
 
 def on_esp(path, name):
-    """By GRUB's own reading of the file system."""
+    """Reads a file through GRUB's own file system code."""
     return run("grub-fstest", path, "cat", f"(loop0)/{name}", stderr=subprocess.DEVNULL).stdout
 
 
@@ -146,7 +145,7 @@ def sums(read):
 
 
 class Slots:
-    """Finds the boot loader's choice on an ESP wrong, or names it."""
+    """Names the boot loader's choice on an ESP, or what is wrong with it."""
 
     def __init__(self, disk, work, images):
         self.disk, self.copy, self.verified = disk, os.path.join(work, "esp.copy"), {}
@@ -167,7 +166,7 @@ class Slots:
         return self.verified[key]
 
     def boot(self):
-        """One boot by the copy: what is wrong with it ("" if nothing), its slot and what it is."""
+        """Boots once from a copy of the ESP: returns what is wrong ("" if nothing), the slot, and its image."""
         choice = choose(self.copy)
         if not choice.slot:
             return f"no slot boots: {choice.text[-300:]}", "", ""
@@ -180,7 +179,7 @@ class Slots:
         return "", choice.slot, f"slot {choice.slot} ({image}{trial}), attempt {choice.attempt}"
 
     def look(self):
-        """What is wrong ("" if nothing), and the state that it is in."""
+        """Returns what is wrong ("" if nothing), and the boot loader's state."""
         esp = self.disk.path("kiln-esp")
         if self.loader_of(esp) != self.loader:
             return "the boot loader or grub.cfg is not what it was", ""
@@ -188,11 +187,11 @@ class Slots:
         bad, slot, state = self.boot()
         if bad:
             return bad, ""
-        # 1: repaired.
+        # Exit status 1: repaired.
         fsck = run("fsck.vfat", "-a", self.copy)
         if fsck.returncode > 1 or run("fsck.vfat", "-n", self.copy).returncode:
             return f"the ESP is not repaired by itself: {fsck.stdout.decode(errors='replace')[-300:]}", ""
-        # The one that is good stays; one on trial that nobody marks good gives way to it.
+        # A slot that is good stays the choice. One on trial that nobody marks good gives way to the other.
         seen = {slot}
         for _ in range(3 if "on trial" in state else 1):
             bad, slot, _ = self.boot()
@@ -226,7 +225,7 @@ def bad_record(folder):
 
 
 def bad_checkpoint(path, checker, known={}):
-    """What the checker says of these bytes ("" if they are whole); it is asked once."""
+    """The checker's complaint about these bytes ("" if they are whole); each content is checked once."""
     digest = hashlib.sha256(read_file(path)).digest()
     if digest not in known:
         check = run(checker, "--check", path)
@@ -235,7 +234,7 @@ def bad_checkpoint(path, checker, known={}):
 
 
 def state_of(record):
-    """Of the run whose record this folder is: its id and state; nothing where there is none, or none that can be read."""
+    """Id and state of the run whose record this folder is; nothing if there is no record, or none that can be read."""
     try:
         with open(os.path.join(record, "run.json"), encoding="utf-8") as file:
             name = json.load(file)["id"]
@@ -246,7 +245,7 @@ def state_of(record):
 
 
 class Newest:
-    """The step of each unfinished run's newest checkpoint, as it was after a flush: none of them may fall."""
+    """The step of each unfinished run's newest checkpoint after a flush: later flushes must not have an older one."""
 
     def __init__(self, path=None):
         self.path, self.steps = path, {}
@@ -255,7 +254,7 @@ class Newest:
                 self.steps = json.load(file)
 
     def look(self, folder, flushed):
-        """What is wrong with what is published there; `flushed`: it is what the disk has to keep."""
+        """What is wrong with the published files; `flushed`: the disk must have kept them."""
         states, found, bad = {}, {}, []
         for record in glob.glob(os.path.join(folder, "run", "archive", "*")) + [os.path.join(folder, "run", "current")]:
             states |= state_of(record)
@@ -283,7 +282,7 @@ def bad_data(path, work, checker, counts, newest, flushed):
         os.unlink(undo)
     fsck = run("e2fsck", "-p", "-z", undo, path)
     run("debugfs", "-R", f"rdump /kiln/spool /kiln/run {seen}", path)
-    # The disk goes on as it was before it was repaired.
+    # Undo the repair: the next flush continues from the disk as recorded.
     if os.path.exists(undo) and run("e2undo", undo, path).returncode:
         raise SystemExit(f"{path}: what e2fsck did cannot be undone")
     if fsck.returncode > 1:
@@ -299,7 +298,7 @@ def bad_data(path, work, checker, counts, newest, flushed):
 
 
 class Looks:
-    """Counts them, and skips what has not changed since the last."""
+    """Counts the states, and skips those that have not changed since the last check."""
 
     def __init__(self, disk, work, checker, images, newest):
         self.newest = newest
@@ -333,13 +332,13 @@ class Looks:
 
 
 def torn(entry, dice):
-    """A disk writes its sectors whole, of 4 KiB where all of it is in those."""
+    """A disk writes whole sectors, of 4 KiB where a write is aligned to those."""
     unit = 4096 if entry[0] % 4096 == 0 and entry[1] % 4096 == 0 else 512
     return entry[0], dice.randrange(entry[1] // unit + 1) * unit, entry[2], entry[3]
 
 
 def kept_of(entries, seed):
-    """Some of the writes, in any order: those of an interval without a flush. Of one in eight only its beginning."""
+    """Some of the writes, in any order: those between two flushes. One in eight is cut to its beginning."""
     dice = random.Random(seed)
     kept = [entry for entry in entries if is_write(entry) and dice.random() < 0.5]
     dice.shuffle(kept)
@@ -361,7 +360,7 @@ def replay(disk, log, every, looks):
         done = until
         looks.look(f"after flush {number}", number)
         kept = kept_of(ahead_of(log, number), f"{number} {SEED}")
-        # This look needs no disk of its own: what it overwrites is put back.
+        # Check in place: the bytes that this check overwrites are put back.
         version = dict(disk.version)
         before = [(entry[0], disk.get(entry[0], entry[1])) for entry in kept]
         for entry in kept:

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The power switch, block by block: the daemons work on an ext4 file system whose every write and flush is recorded (QEMU's
-# blklogwrites, by way of FUSE and a loop device), through a whole run with its checkpoints. Then the disk is looked at as it is
-# after each flush, and once more with some of the writes behind it; and from KILN_POWER_CUTS (200) such disks the run goes on,
-# and ends with the bits of a run that nobody disturbed. No virtual machine: tests/image/power.sh has the whole box in one.
+# Power cuts at block level: the daemons work on an ext4 file system whose every write and flush is recorded (QEMU's
+# blklogwrites, through FUSE and a loop device), through a whole run with its checkpoints. Then the disk is checked as it is
+# after each flush, and again with some of the writes after that flush. From KILN_POWER_CUTS (200) of these disks the run goes
+# on, and ends with the same weights as an undisturbed run. There is no virtual machine: tests/image/power.sh runs the whole
+# box in one.
 . "$(dirname "$0")/../system/lib.sh"
 cuts=${KILN_POWER_CUTS:-200} every=${KILN_POWER_EVERY:-1}
 fs=$work/data.img record=$work/writes loop='' exporter=''
@@ -43,7 +44,8 @@ power_cut() { # verb, disk, further arguments: tests/image/power_cut.py
 	python3 tests/image/power_cut.py "$work/cut" "$KILN_BUILD/system/make_checkpoint" "$@"
 }
 
-# A run to its end, or on to it; its weights' bits, which are what lies behind a model's header, come into $bits.
+# Starts a run, or continues it, and waits for its end. Puts the bytes of its weights, everything after the model's header,
+# into $bits.
 night() {
 	bits=
 	timeout 600 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1 || return
@@ -92,15 +94,15 @@ flushes=$(sed -n '1s/ flushes.*//p' "$work/looks")
 figure "$(sed -n '$s/, 0 ESPs\(.*\), [0-9]* bad/\1/p' "$work/looks") at $flushes flush boundaries of a run with its checkpoints, and some writes later" \
 	"$(sed -n '$s/.*, \([0-9]*\) bad/\1/p' "$work/looks")"
 
-# ---- Going on from there ----
-newest() { # the file name of the newest checkpoint of a run that is to go on
+# ---- Continuing from these disks ----
+newest() { # prints the file name of the newest checkpoint of an unfinished run
 	local record=$KILN_ROOT/data/kiln/run/current run
 	grep -qE '^(finished|failed)' "$record/state" && return
 	run=$(sed -n 's/.*"id":[^"]*"\([^"]*\)".*/\1/p' "$record/run.json")
 	ls "$KILN_ROOT/data/kiln/spool/traind/$run/checkpoints" | grep -xE 'ckpt-[0-9]+\.safetensors' | tail -n 1
 }
 
-# A run that began anew would end with the same bits.
+# Check that the run continues: a run that began anew would end with the same weights, too.
 goes_on() {
 	[ -z "$checkpoint" ] && return
 	from_checkpoint=$((from_checkpoint + 1))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Which slot the boot loader takes, whatever a power cut made of its variables: the real GRUB on the image's own ESP. And whether
-# GRUB as a program of this machine takes the same, for tests/system/slots.sh and power.sh go by that.
+# The slot that the boot loader chooses, whatever a power cut made of its variables: the real GRUB on the image's own ESP.
+# Also compares it with GRUB as a program of this machine, on which tests/system/slots.sh and power.sh rely.
 . "$(dirname "$0")/lib.sh"
 . tests/image/slots_lib.sh
 command -v grub-emu >/dev/null || { skip "which slot boots" "no grub-emu here: tools/deps/install image"; exit; }
@@ -14,7 +14,7 @@ unhide() { mren -i "$disk@@1M" "::kiln/$1.away" "::kiln/$1"; }
 
 says_slot() { console_says 'Kiln: (slot [AB], attempt|no slot)'; }
 
-takes() { # what counts, extended regular expression
+takes() { # name, extended regular expression
 	local foreseen said
 	dd if="$disk" of="$work/esp" bs=1M skip=1 count=256 conv=sparse status=none
 	foreseen=$(python3 tests/image/boot_choice.py "$work/esp" | sed 's/ | .*//')
@@ -26,7 +26,7 @@ takes() { # what counts, extended regular expression
 	is "${foreseen##*Kiln: }" "${said##*Kiln: }" "as was foreseen"
 }
 
-kept() { # name, extended regular expression: of the variables that are on the ESP now
+kept() { # name, extended regular expression: compares the variables that are on the ESP afterwards
 	esp_get kiln/grubenv >"$work/kept"
 	like "$(grub-editenv "$work/kept" list 2>&1 | sort | xargs)" "$2" "$1"
 }
@@ -44,7 +44,7 @@ env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 takes "after an update the other comes first" 'slot B, attempt 1 '
 takes_by_marks
 
-# ---- A grubenv that is none ----
+# ---- A damaged grubenv ----
 head -c 512 "$work/grubenv" >"$work/torn"
 esp_put "$work/torn" kiln/grubenv
 takes "half of a grubenv" 'slot A, attempt 1 '
@@ -71,12 +71,12 @@ takes "the first in order is not whole" 'slot A, attempt 1 '
 printf 'set kiln_args="console=ttyS0,115200 loglevel=7 no_timer_check"\n' >"$work/kernel.cfg"
 esp_put "$work/kernel.cfg" kiln/kernel.cfg
 unhide B/vmlinuz
-gib() { # text of the variable, extended regular expression: of the kernel's own log
+gib() { # text of the variable, extended regular expression of the kernel's log
 	rm -f "$work/pages.env"
 	grub-editenv "$work/pages.env" create
 	grub-editenv "$work/pages.env" set "kiln_gib=$1"
 	esp_put "$work/pages.env" kiln/pages.env
-	power_on -m 4096 # of less, the kernel has no whole one left
+	power_on -m 4096 # with less memory the kernel has no free page of 1 GiB
 	wait_for "$BOOT_S" console_says 'HugeTLB: registered 1.00 GiB page size'
 	cut_power
 	like "$(tr -d '\r' <"$work/console" | grep -aE 'Command line|HugeTLB: registered 1.00' | tr '\n' ' ')" "$2" "kiln_gib=$1"

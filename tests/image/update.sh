@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Updates of a booted image: whatever the bundle is and whatever cuts it short, the box ends on a slot that works, by itself.
-# tests/image/update_key.sh changes the key, tests/image/power.sh has updates beside a run.
+# Updates of a booted image: whatever the bundle is and whatever interrupts the update, the box ends on a slot that works, by
+# itself. tests/image/update_key.sh changes the key; tests/image/power.sh updates during a run.
 . "$(dirname "$0")/lib.sh"
 . tests/image/bundle_lib.sh
 . tests/image/update_lib.sh
@@ -14,7 +14,7 @@ bundle "$usb/good.raucb" $keys
 cp "$content/slot.cfg" "$work/slot.cfg"
 sed 's/"$/ systemd.mask=kiln-controld.service"/' "$work/slot.cfg" >"$content/slot.cfg"
 bundle "$usb/unhealthy.raucb" $keys
-# What is refused, or boots no root, needs none.
+# A bundle that is refused, or boots no root, needs no root of its own.
 head -c 4M /dev/urandom >"$content/root.img"
 sed 's/roothash=../roothash=00/' "$work/slot.cfg" >"$content/slot.cfg"
 bundle "$usb/panics.raucb" $keys
@@ -49,7 +49,7 @@ refused file:///mnt/good.raucb '^failed, .*no space: the bundle needs [0-9]+ byt
 inside 'rm /data/full' >/dev/null
 
 # ---- Cut in the middle ----
-is_begun() { ! esp_get kiln/B/slot.cfg >/dev/null 2>&1; } # what takes the slot away from the boot loader
+is_begun() { ! esp_get kiln/B/slot.cfg >/dev/null 2>&1; } # whether the update has removed slot B's slot.cfg, without which GRUB does not boot the slot
 ask file:///mnt/good.raucb
 wait_for "$BOOT_S" is_begun
 sleep 3
@@ -82,7 +82,7 @@ changes_slot "it is installed"
 booted "it boots"
 is_slot B "the updated slot"
 is_good B "it is found good: kiln-controld and the store answer, and the device computes"
-says_good() { event slot.good | grep -q 'slot B is good'; } # behind the variables
+says_good() { event slot.good | grep -q 'slot B is good'; } # sent after the variables are written
 wait_for 60 says_good
 ok $? "an event says so" "$(why)"
 like "$(inside 'journalctl -b -q --no-pager -u kiln-check-gpu')" 'the self-test passed' "of the self-test, too"

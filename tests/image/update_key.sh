@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The key that signs updates is changed on a box: a bundle of the old key brings both, one of the new key the new one alone. On the way
-# the store is away: an updated slot falls back for it, unless update.offline says that it need not be there.
+# Changes the key that signs updates on a box: a bundle signed with the old key brings both certificates, then one signed with
+# the new key brings only the new one. Meanwhile the store is down: an updated slot falls back for this reason, unless
+# update.offline says that the store need not answer.
 . "$(dirname "$0")/lib.sh"
 . tests/image/bundle_lib.sh
 . tests/image/update_lib.sh
@@ -27,7 +28,7 @@ booted "it boots"
 is_slot B "the updated slot"
 is_good B "it is found good"
 
-# ---- The new key's, while the store is away ----
+# ---- A bundle with the new key, while the store is down ----
 tools/store/radosgw stop "$work/rgw"
 trial_lasts 150
 ask file:///mnt/new.raucb
@@ -41,7 +42,7 @@ is "$(inside "journalctl -b -1 -q --no-pager -o cat | grep -oE '(Starting|Finish
 	"Starting kiln-check-store" "it was the store"
 like "$(event slot.bad)" 'slot A was not found good in time' "an event says so"
 
-# ---- It need not be there ----
+# ---- The store need not answer ----
 inside '(cat /data/etc/kiln/kiln.conf; echo "update: { offline = true; };") >/tmp/kiln.conf; kiln config apply /tmp/kiln.conf' >"$work/said"
 ok $? "update.offline" "$(cat "$work/said")"
 trial_lasts 900

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# A box in QEMU that is updated: bundles on a second disk, $work/usb.img, and in a store on this machine. Source it behind lib.sh
-# and bundle_lib.sh.
+# A box in QEMU that is updated: bundles on a second disk, $work/usb.img, and in a store on this machine. Source it after
+# lib.sh and bundle_lib.sh.
 usb=$work/usb
 mkdir -p "$usb"
 
-usb_disk() { # of what lies in $usb
+usb_disk() { # makes the disk from the files in $usb
 	truncate -s 1200M "$work/usb.img"
 	mkfs.ext4 -q -d "$usb" "$work/usb.img"
 }
 
-# Its configuration has a store for the runs, and nothing to train on.
+# Its configuration has a store for the runs, but nothing to train on.
 box_with_store() {
 	start_radosgw "updates from a store"
 	cat >"$work/kiln.conf" <<-CONF
@@ -17,7 +17,7 @@ box_with_store() {
 		sink: { url = "s3://$KILN_S3_BUCKET/runs"; endpoint = "http://10.0.2.2:${KILN_S3_ENDPOINT##*:}"; url_style = "path"; credential = "store"; };
 	CONF
 	printf 'access_key_id=%s\nsecret_access_key=%s\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" >"$work/credential"
-	kernel_args=no_timer_check # as a busy host lets time pass between two ticks
+	kernel_args=no_timer_check # a busy host delays timer ticks, which the kernel would take for a fault
 	new_disk 6G
 	esp_put "$work/kiln.conf" config/kiln.conf
 	esp_put "$work/credential" config/credentials/store
@@ -36,7 +36,7 @@ ask() { # bundle's URL
 	inside "mountpoint -q /mnt || mount -o ro /dev/vdb /mnt; kiln update $1 --yes" >"$work/said" 2>&1
 	ok $? "kiln update $1" "$(cat "$work/said")"
 }
-refused() { # bundle's URL, what status says in the end, name
+refused() { # bundle's URL, final text of status, name
 	ask "$1"
 	wait_for "$BOOT_S" update_says "$2"
 	ok $? "$3: refused, and why" "$(why)"
@@ -49,7 +49,7 @@ is_good() { # slot, name
 	ok $? "$2" "$(why)"
 }
 event() { inside "kiln log --events --event $1 | tail -n 1"; }
-changes_slot() { # what: it goes down and comes up again
+changes_slot() { # name: the box goes down and comes up again
 	wait_for "$BOOT_S" console_says 'reboot: Restarting system'
 	ok $? "$1: the box restarts" "$(tail -n 20 "$work/console")"
 	: >"$work/console"

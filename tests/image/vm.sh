@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# make vm: a configuration of one's own on the image in QEMU, steered from outside; what it has stored is there the next time.
+# make vm: a user's configuration on the image in QEMU, controlled from outside; the stored data is there at the next start.
 . "$(dirname "$0")/lib.sh"
 . tests/image/box_lib.sh
 
-start() { # arguments behind the image; the console comes into $work/console
+start() { # arguments after the image; the console goes to $work/console
 	PORT=$control tools/vm "$work/box.img" "$@" </dev/null >"$work/console" 2>&1 &
 	vm=$!
 	disown
 }
-answers() { grep -q "^box " <<<"$(as me status)"; } # which says by its exit status that nothing runs
+answers() { grep -q "^box " <<<"$(as me status)"; } # status exits with the code for "no run", so look at its text
 is_taken() { [ -s "$work/box-vm.img" ] && ! mtype -i "$work/box-vm.img@@1M" ::config/kiln.conf; }
 
 built

@@ -18,7 +18,7 @@ def main():
     wire = socket.socket(socket.AF_UNIX)
     wire.connect(path)
     half = len(mark) // 2
-    spoken = f"m={mark[:half]}; m=${{m}}{mark[half:]}"  # in two: an echo of the line is no answer
+    spoken = f"m={mark[:half]}; m=${{m}}{mark[half:]}"  # in two halves: an echo of the command must not look like the answer
 
     def until(pattern):
         answer = b""
@@ -34,10 +34,10 @@ def main():
             answer += piece
         return found
 
-    # Without the line editor of the shell that is there.
+    # Turn off the line editor of the shell.
     wire.sendall(f"\nexec sh\n stty -echo; {spoken}; echo \"<$m>\"\n".encode())
     until(f"<{mark}>".encode())
-    # In pieces: a line of a terminal holds 4095 characters.
+    # Send in pieces: a terminal's line holds 4095 characters.
     code = base64.b64encode(command.encode()).decode()
     wire.sendall(b"c=\n")
     for i in range(0, len(code), 1000):
