@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras's EarlyStopping and ReduceLROnPlateau on the figures that tests/unit/callbacks.c has, whose tables are read from
-it: they decide what is expected there. Prints TAP."""
+"""Checks the expected figures of tests/unit/callbacks.c with Keras's EarlyStopping and ReduceLROnPlateau: reads the tables
+of that test, and lets Keras decide. Prints TAP."""
 import os
 import pathlib
 import re

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kiln export` writes, in onnxruntime and in TensorFlow: the nets of parity.py, the same outputs as Kiln's own
-prediction but for 1e-5, for any number of rows; ONNX's own checker finds nothing; the signature is what serving wants."""
+"""Loads what `kiln export` writes in onnxruntime and in TensorFlow: the nets of parity.py give the same outputs as Kiln's
+own prediction, up to 1e-5, for any number of rows; ONNX's own checker finds no fault; the signature is the one that
+serving expects."""
 import json
 import os
 import shutil
@@ -48,7 +49,7 @@ def by_onnx(path):
 
 def by_tensorflow(path):
     folder = os.path.dirname(path)
-    if not os.path.basename(folder).isdigit():  # TensorFlow Serving takes <base path>/<version>
+    if not os.path.basename(folder).isdigit():  # TensorFlow Serving expects <base path>/<version>
         raise RuntimeError(f"{folder} is no version's")
     loaded = tf.saved_model.load(folder)
     serve = loaded.signatures["serving_default"]
@@ -60,7 +61,7 @@ by_tensorflow.alive = []
 
 
 def first_rows(inputs, rows):
-    """Of a ragged feature its values and its splits; what is behind the last split counts for nothing."""
+    """Values and splits of a ragged feature; values after the last split do not count."""
     splits = {n: b[:rows + 1] for n, b in inputs.items() if n.endswith("/splits")}
     return {**{n: b[:rows] if n.replace("/values", "/splits") not in splits else b for n, b in inputs.items()}, **splits}
 
@@ -98,7 +99,7 @@ def main():
     for number, row in enumerate(rows, 1):
         try:
             print(f"ok {number} - as others see it: {row.name} # {look(row, work):.1e}", flush=True)
-        except Exception as error:  # of any of three tools
+        except Exception as error:  # raised by any of three tools
             failed = True
             print(f"not ok {number} - as others see it: {row.name}\n# " + str(error).strip().replace("\n", "\n# "), flush=True)
     print(f"1..{len(rows)}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves, read by others: TensorBoard's own reader takes the curves, also after a restart that said
-epochs again; the safetensors package loads checkpoints and model; numpy, with these weights, gets the test result
-that run.json has."""
+"""Reads a run's results with other tools: TensorBoard's own reader reads the curves, also after a restart that repeated
+epochs; the safetensors package loads checkpoints and model; numpy, with these weights, computes the test result in
+run.json."""
 import glob
 import json
 import os
@@ -59,7 +59,7 @@ def steps(folder):
 
 
 def make_run(work):
-    """A run whose trainer is killed in its last epochs and has to go back to its first ones."""
+    """A run whose trainer is killed in its last epochs and has to return to its first ones."""
     node = os.environ["KILN_ROOT"] = work + "/node"
     os.makedirs(node)
     with open(work + "/kiln.conf", "w") as out:
@@ -137,7 +137,7 @@ def check_steps(run, record):
 
 
 def tensorflows(work, write):
-    """What TensorFlow writes, without the wall time."""
+    """The summary that TensorFlow writes, without the wall time."""
     folder = tempfile.mkdtemp(dir=work)
     with tf.summary.create_file_writer(folder).as_default():
         write()
@@ -146,7 +146,7 @@ def tensorflows(work, write):
 
 
 def kerass_tags(work):
-    """The tags that Keras's own callback gives a model of the same layers."""
+    """The tags that Keras's own callback writes for a model with the same layers."""
     layers = tf.keras.layers
     model = tf.keras.Sequential([layers.Dense(16, activation="relu", name="dense"), layers.Dense(2, name="dense_1")])
     model.compile("adam", "mse", metrics=["accuracy"])
@@ -187,7 +187,7 @@ def check_tensors(run, work):
 
 
 def check_form(run):
-    """Keras's form, byte for byte: one value an event, in protobuf's canonical encoding."""
+    """Compares the form with Keras's, byte for byte: one value an event, in protobuf's canonical encoding."""
     for path in glob.glob(run + "/logs/train/events.out.tfevents.*"):
         for record in tf.data.TFRecordDataset(path):
             event = tf.compat.v1.Event.FromString(record.numpy())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same small nets in TensorFlow and in Kiln, from the same weights on the same batches. A row a layer, loss or
-optimizer. Each of the first STEPS steps starts from TensorFlow's weights, slots and layers' state: what is behind it
-differs by at most 1e-5 of a tensor's largest number, gradients by 1e-4, prediction and loss by 1e-5. Then FREE_STEPS steps
-without looking at each other: at most 1e-3."""
+"""Trains the same small nets in TensorFlow and in Kiln, from the same weights on the same batches. A row per layer, loss or
+optimizer. Each of the first STEPS steps starts from TensorFlow's weights, slots and layers' state. After such a step they
+differ by at most 1e-5 of a tensor's largest number, gradients by 1e-4, prediction and loss by 1e-5. Then FREE_STEPS steps
+run independently: at most 1e-3."""
 import json
 import os
 import shutil
@@ -32,7 +32,7 @@ model: {{ input = "{input}"; loss = "{loss}"; {more} layers = ( {layers} ); }};
 """
 
 
-# ---- What rows are made of -------------------------------------------------------------------------------------------
+# ---- Building blocks of rows -------------------------------------------------------------------------------------------
 
 class Optimizer:
     """Its keys in kiln.conf, Keras's, and the attribute of Keras's that holds each slot. `seen(gradients)`: what Kiln's
@@ -55,7 +55,7 @@ class Loss:
 
 
 class Ragged(list):
-    """The shape of a row of at most `most` numbers: for Keras filled up with -1."""
+    """The shape of a row of at most `most` numbers; for Keras the row is padded with -1."""
 
     def __init__(self, most):
         super().__init__([most])
@@ -81,7 +81,7 @@ def one_hot(classes):
 
 
 def chain(*made):
-    """A Sequential model's build()."""
+    """Calls build() of a Sequential model."""
     def build(inputs):
         x = next(iter(inputs.values()))
         for layer in made:
@@ -164,7 +164,7 @@ LAYERS += [Row(" ".join([op, more]).strip(), f'{{ op = "dense"; name = "a"; unit
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), layer, dense(5, "out")))
            for op, more, layer in FUNCTIONS]
 
-# Without a bias below: batch_norm takes it away again, and what is left of its gradient is rounding.
+# No bias before batch_norm: batch_norm removes the bias again, and the rest of the bias's gradient is rounding.
 NORMS = [("batch_norm", "", IMAGE, lambda: K.BatchNormalization(name="norm")),
          ("batch_norm", "", None, lambda: K.BatchNormalization(name="norm")),
          ("batch_norm", "momentum = 0.9; epsilon = 1e-5; center = false; scale = false; ", None,
@@ -199,7 +199,7 @@ def some_tokens(limit):
 
 
 class Bag(K.Layer):
-    """What tf.nn.embedding_lookup_sparse gives; an empty row is 0."""
+    """The result of tf.nn.embedding_lookup_sparse; an empty row gives 0."""
 
     def __init__(self, combiner, ids=40):
         super().__init__(name="bag")
@@ -216,8 +216,8 @@ class Bag(K.Layer):
 
 
 class LazyAdam(keras.optimizers.Adam):
-    """As TensorFlow Addons had it: rows of a table that the batch does not name keep weights and moments. Here a named one is
-    told by its gradient."""
+    """As in TensorFlow Addons: rows of a table that the batch does not name keep their weights and moments. Here a row
+    counts as named if its gradient is not 0."""
 
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
@@ -249,7 +249,7 @@ LAYERS += [Row("normalization", '{ op = "normalization"; name = "norm"; }, { op 
                adapts="norm")]
 
 
-# Of images [6, 5, 3]; `a` before, so that what is looked at has a gradient for its input.
+# Images [6, 5, 3]. Layer `a` comes first, so that the tested layer needs a gradient for its input.
 def images(name, layers, *made, **more):
     return Row(name, f'{{ op = "dense"; name = "a"; units = 4; }}, {layers}, {{ op = "flatten"; }}, '
                '{ op = "dense"; name = "out"; units = 5; }',
@@ -257,7 +257,7 @@ def images(name, layers, *made, **more):
 
 
 def ties(inputs):
-    """Equal numbers at the first step: whose is the gradient?"""
+    """Equal numbers at the first step: which one gets the gradient?"""
     a, b = (K.Dense(4, name=name, kernel_initializer="ones")(inputs["sentence"]) for name in "ab")
     return K.Dense(5, name="out")(K.GlobalMaxPooling2D()(K.MaxPooling2D((12, 1))(K.Concatenate(axis=1)([a, b]))))
 
@@ -331,7 +331,7 @@ def scaled_to(norm):
     return lambda gradients: {name: g * norm / max(norm, norm_of(gradients.values())) for name, g in gradients.items()}
 
 
-# While gradients gather, what lies in their place is neither the batch's nor what is applied: the slots say it.
+# While gradients accumulate, the buffer holds neither the batch's gradients nor those applied: compare the slots instead.
 OPTIMIZERS += [Row(name, TWO, TWO_KERAS, optimizer=optimizer) for name, optimizer in [
     ("adamw", Optimizer('name = "adamw";', lambda: keras.optimizers.AdamW(), **MV)),
     ("adamw, own decay", Optimizer('name = "adamw"; weight_decay = 0.1; learning_rate = 0.01;',
@@ -422,8 +422,8 @@ LOSSES = [Row(name, TWO, TWO_KERAS, loss=loss) for name, loss in [
           tf.tanh, [5], numbers, "float32", conf='sample_weight = "weight";', weighted=True)),
 ]]
 
-# Keras computes in 16 bits and rounds every operation, Kiln rounds what it stores: some roundings of 2^-8 or 2^-11 lie between
-# them, more where a sum of many signs is small beside its terms (a bias below a convolution).
+# Keras computes in 16 bits and rounds after every operation; Kiln rounds when it stores. They differ by some roundings of
+# 2^-8 or 2^-11, and by more where a sum is small beside its terms of both signs (a bias before a convolution).
 STORED = {"mixed_bfloat16": {"output": 2e-2, "loss": 2e-3, "gradient": 8e-2, "step": 0.1, "free": 0.2},
           "mixed_float16": {"output": 2e-3, "loss": 5e-4, "gradient": 1e-2, "step": 1e-2, "free": 5e-2}}
 
@@ -436,8 +436,8 @@ def stored(row, precision, name=None, **more):
 ROWS_NAMED = {row.name: row for row in LAYERS + OPTIMIZERS}
 PRECISIONS = [stored(ROWS_NAMED[name], precision) for precision in STORED
               for name in ("sgd, momentum", "batch_norm  of images", "conv2d, same, strides")]
-# No step changes anything while the scale comes down. Keras sums gradients of weights in 16 bits, too, so its scale comes down
-# further before the first step that counts: 100 steps are not as many on both sides.
+# While the scale falls no step changes anything. Keras sums gradients of weights in 16 bits, too, so its scale falls further
+# before the first step that counts. So 100 steps contain different numbers of updates.
 PRECISIONS += [stored(ROWS_NAMED["adamw"], "mixed_float16", "steps that overflow", scale=2.0**26,
                       limits={"output": 2e-3, "loss": 5e-4, "gradient": 0, "step": 0, "free": 0.3})]
 
@@ -456,7 +456,7 @@ def make_batches(row, rng, steps):
 
 
 def columns_of(row, batches):
-    """As the ring has them."""
+    """The columns of a batch, as in the ring."""
     columns = {}
     for name, batch in batches.items():
         if not isinstance(row.features.get(name, (None, None))[1], Ragged):
@@ -495,7 +495,7 @@ class Peer:
         self.names = {id(v): n for n, v in weights_of(self.model).items()}
 
     def state(self):
-        """As a checkpoint has it."""
+        """The tensors, as in a checkpoint."""
         state = {name: weight.numpy().copy() for name, weight in weights_of(self.model).items()}
         for slot, attribute in self.row.optimizer.slots.items():
             for variable, value in zip(self.model.trainable_variables, getattr(self.optimizer, attribute)):
@@ -511,7 +511,7 @@ class Peer:
         return self.row.loss.activation(tf.cast(self.model(batch, training=False), tf.float32)).numpy().reshape(ROWS, -1)
 
     def step(self, batches, i):
-        """Loss and gradients by name."""
+        """Returns loss and gradients by name."""
         label, weight = batches["label"][i], None
         if self.row.loss.weighted:
             weight = batches["weight"][i]
@@ -521,7 +521,8 @@ class Peer:
             loss = self.row.loss.keras_loss(label, self.model(inputs_of(batches, i), training=True), sample_weight=weight)
             loss += tf.add_n(self.model.losses) if self.model.losses else 0.0
             scaled = self.scaling.scale_loss(loss) if self.scaling else loss
-        # Dense: Keras 3 squares the parts of a sparse one, an id that occurs twice twice, before it adds them up.
+        # Make it dense: of a sparse gradient Keras 3 squares the parts, twice for an id that occurs twice, before it adds
+        # them up.
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(scaled, self.model.trainable_variables)]
         scale = float(self.scaling.dynamic_scale) if self.scaling else 1
         (self.scaling or self.optimizer).apply_gradients(zip(gradients, self.model.trainable_variables))
@@ -596,7 +597,7 @@ def compare_steps(row, work, rng, comparison):
 
 
 def compare_adapted(row, batches, found, comparison):
-    """A layer's statistics of all batches together against those of Keras's adapt()."""
+    """Compares a layer's statistics over all batches with those of Keras's adapt()."""
     batch, layer = next(iter(batches.values())), K.Normalization()
     layer.adapt(batch.reshape(-1, batch.shape[-1]))
     for name in ("mean", "variance"):
@@ -608,7 +609,7 @@ def numbers_in(weights):
 
 
 def compare_summaries(row, work, comparison):
-    """kiln model summary against Keras's own, layer by layer where the names are the same."""
+    """Compares kiln model summary with Keras's own, layer by layer where the names are equal."""
     model = Peer(row).model
     with open(f"{work}/kiln.conf", "w") as out:
         out.write(config_of(row))

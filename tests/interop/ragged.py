@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tf.data's users have in Examples, through fetchd into the ring: ragged numbers, byte strings, single values, missing
-ones; files plain, GZIP and ZLIB in one run. Every value against tf.io.parse_example's, records told apart by their id."""
+"""Reads Examples as users of tf.data have them, through fetchd into the ring: ragged numbers, byte strings, single and
+missing values; plain, GZIP and ZLIB files in one run. Compares every value with tf.io.parse_example's; records are
+identified by their id."""
 import os
 import random
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFRecord files across the border: what TensorFlow wrote, read by Kiln, value for value; what kiln prep wrote, read by
-tf.data; both with every compression."""
+"""Exchanges TFRecord files with TensorFlow: Kiln reads TensorFlow's files, value for value; tf.data reads the files of kiln
+prep; both with every compression."""
 import glob
 import json
 import os
@@ -34,7 +34,7 @@ def bits(value):
 
 
 def random_example(rng, i):
-    """An Example and what dump_records must say of it."""
+    """An Example, and the line that dump_records must print for it."""
     floats = [struct.unpack("<f", struct.pack("<f", rng.uniform(-1e6, 1e6)))[0] for _ in range(rng.randrange(70))]
     ints = [rng.choice((0, 1, -1, 127, 128, 2**63 - 1, -2**63, rng.getrandbits(40))) for _ in range(rng.randrange(70))]
     strings = [rng.randbytes(rng.choice((0, 1, 127, 128, 300))) for _ in range(rng.randrange(4))]
@@ -66,7 +66,7 @@ def check_theirs(work):
 
 
 def write_texts(work):
-    """Each text's vector is its own number, over and over; its label follows from the number."""
+    """The vector of a text repeats the text's number; the label follows from the number."""
     with open(work + "/texts.tsv", "w") as out:
         for i in range(TEXTS):
             out.write(f"{LABELS[i % 3]}\ttext {i}\n")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# How soon a run is as fast as before when a fault is over: an endless run from radosgw through fault_proxy.py; bytes received
-# in 10 s before a fault, and in the 10 s that begin 10 s after its end. Prints a JSON line a fault: their ratio. It measures,
-# so it wants a quiet machine, and is no part of make test.
+# How soon a run is as fast as before after a fault: an endless run from radosgw through fault_proxy.py. Compares the bytes
+# received in the 10 s before a fault with those in the 10 s that begin 10 s after its end, and prints a JSON line per fault
+# with the ratio. A measurement needs a quiet machine, so this is no part of make test.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/../system/lib.sh"
 LEAST=0.8

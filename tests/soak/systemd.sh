@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Kiln under a real systemd, in a container: started by its timer, every daemon killed and hung in mid-run, six crashes in a
-# row, steered, switched off. The run ends with the same bits as one that nobody disturbed.
+# Kiln under a real systemd, in a container: started by its timer, every daemon killed and stopped in mid-run, six crashes in
+# a row, controlled, switched off. The run ends with the same weights as an undisturbed one.
 . "$(dirname "$0")/../system/systemd_lib.sh"
 
 epochs=${KILN_EPOCHS:-600}
@@ -46,7 +46,7 @@ done
 goes_on "and the run goes on"
 says 30 "the journal tells why it waits" 'failed [0-9]+ times, trying again in [0-9]+ s: killed, or crashed' -u kiln-traind
 
-# ---- Steered ----
+# ---- Controlled ----
 inside kiln pause >"$work/said" 2>&1
 becomes 60 paused "kiln pause"
 inside kiln resume >"$work/said" 2>&1

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a box keeps on /data, its hugepages, and what it does after a run, under a real systemd in a container.
+# What a box stores on /data, its hugepages, and what it does after a run, under a real systemd in a container.
 . "$(dirname "$0")/../system/systemd_lib.sh"
 
 every='checkpoint: { every_steps = 20; keep = 2; };'
 conf=$root/data/etc/kiln/kiln.conf
 
-# ---- A flashed box: its configuration and its stamps lie on /data ----
+# ---- A flashed box: its configuration and its stamps are on /data ----
 installed 200
 mkdir -p "${conf%/*}"
 run_at=03:33 config 2 "catch_up = true;" "$every" >"$conf"
 booted "it boots"
 is "$(inside systemctl is-system-running) $(inside systemctl --failed --no-legend --plain)" "running " "to running"
-same_folder() { # inside, on /data
+same_folder() { # folder inside, folder on /data
 	[ "$(inside stat -c %d:%i "$1")" = "$(inside stat -c %d:%i "$2")" ]
 }
 same_folder /etc/kiln /data/etc/kiln
@@ -24,7 +24,7 @@ is "$? $(cmp "$conf" "$root/data/next.conf")" "0 " "kiln config apply replaces t
 like "$(inside systemctl show -P NextElapseUSecRealtime kiln-nightly.timer)" '04:44:00' "and the timer's time"
 inside kiln config apply /etc/kiln/kiln.conf.previous >"$work/said" 2>&1
 is "$? $(grep -o '03:33' "$conf")" "0 03:33" "the file before it lies beside it" "$(cat "$work/said")"
-touch -d '2 days ago' "$conf" # a start before it was written is not missed
+touch -d '2 days ago' "$conf" # a start before kiln.conf was written does not count as missed
 timer_soon
 becomes 120 finished "the timer starts a run, and it finishes"
 rests "its units are stopped"
@@ -48,7 +48,7 @@ power_off
 rm "$root/var/lib/systemd/timesync"
 booted "and once more without it"
 
-# ---- Hugepages: first there are none to be had ----
+# ---- Hugepages: at first none are available ----
 pool=/sys/kernel/mm/hugepages/hugepages-2048kB
 config 1000000 "" "$every" >"$conf"
 inside kiln start >"$work/said" 2>&1
@@ -80,13 +80,13 @@ becomes 60 stopped "the run stops"
 rests "its units are stopped"
 is "$(inside findmnt -n /run/kiln/huge)" "" "nothing is mounted any more"
 is "$(inside systemctl --failed --no-legend --plain)" "" "and nothing has failed"
-# What this run added is this machine's again.
+# The pages that this run reserved are free again.
 if [ "$after" -gt "$before" ]; then
 	flock $pool/nr_hugepages sh -c "echo \$((\$(cat $pool/nr_hugepages) - $after + $before)) >$pool/nr_hugepages"
 fi
 
-# ---- After a run: off, once the store has all of it ----
-power() { # name, minutes; the timer's run waits at its first step until somebody resumes it; a container has no clock to wake it
+# ---- After a run: power off, once the store has everything ----
+power() { # name, minutes; the run that the timer started waits at its first step until it is resumed; a container has no clock to wake it
 	config 2 "" "$every power: { when_finished = \"off\"; wake_by = \"other\"; upload_wait_min = $2; };" | sed "s/name = \"t\"/name = \"$1\"/" >"$conf"
 	rm -rf "$root"/data/kiln/run/current "$root"/data/kiln/spool/*/*
 	inside systemctl start kiln-nightly.service
@@ -95,7 +95,7 @@ power() { # name, minutes; the timer's run waits at its first step until somebod
 echo '{"seq": 1, "state": "paused", "checkpoint_seq": 0}' >"$root/data/paused"
 drop_in kiln-begin.service Service 'ExecStartPost=/bin/cp /data/paused /data/kiln/run/current/want'
 is "$(steer config.reload)" ok "from now on runs begin paused"
-said_before() { # name, extended regular expression: in the journal, from outside
+said_before() { # name, extended regular expression: looks into the journal from outside, when the container is off
 	like "$(journalctl -D "$root/data/kiln/journal" --no-pager -o cat -u kiln-finished | tail -n 20)" "$2" "$1"
 }
 models() { # run.name
@@ -118,7 +118,7 @@ ok $? "the box powers off, though the store takes nothing any more" "$(tail -n 5
 is "$(models too-late | wc -l)" 0 "the model is not there"
 said_before "the journal tells what stays behind" 'too-late-[0-9-]+: [0-9]+ files of [0-9]+ bytes stay in the spool .*ckpt-[0-9]+\.safetensors'
 like "$(cat "$root"/data/kiln/run/archive/too-late-*/run.json)" '"left_behind":[[:space:]]*[{]' "and so does the run's record"
-# The timer, which makes up for a start that was missed, has none in this boot.
+# Six hours ahead, because the timer would make up for a start that was missed before this boot.
 sed -i "s/ at = \"[^\"]*\"/ at = \"$(date -u -d '+6 hours' +%H:%M)\"/" "$conf"
 booted "it boots again"
 is_there() {

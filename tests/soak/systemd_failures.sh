@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What ends a run for good, and what must not, under a real systemd in a container: a kiln.conf that is wrong by now, a
-# credential that is missing, data that cannot be used; each put right, and kiln start goes on.
+# Errors that end a run for good, and errors that must not, under a real systemd in a container: a kiln.conf that has become
+# wrong, a missing credential, unusable data. After each error is mended, kiln start continues.
 . "$(dirname "$0")/../system/systemd_lib.sh"
 
 every='checkpoint: { every_steps = 20; keep = 2; };'
@@ -11,15 +11,15 @@ start() { # name
 	inside kiln start >"$work/said" 2>&1
 	ok $? "$1" "$(cat "$work/said")"
 }
-halted() { # name, extended regular expression: kiln-run-failed's words
+halted() { # name, extended regular expression for the message of kiln-run-failed
 	says 60 "$1: it is said which service ended, and why" "$2" -b -u kiln-run-failed
 	wait_for 60 is_down kiln-run.target kiln-traind kiln-fetchd kiln-begin
 	ok $? "$1: the target is down" "$(inside systemctl list-units --no-pager 'kiln-*')"
-	wait_for 60 is_active kiln-controld kiln-uploadd # which a start restarts
+	wait_for 60 is_active kiln-controld kiln-uploadd # a start restarts both
 	ok $? "$1: kiln-controld and kiln-uploadd are up" "$(inside systemctl list-units --no-pager 'kiln-*')"
 }
 
-# Where the generator speaks, for lack of a journal: a container has none of its own.
+# The generator's output, as a container has no kernel log.
 : >"$work/kmsg"
 nspawn_options=(--bind="$work/kmsg:/dev/kmsg")
 installed 200
@@ -53,7 +53,7 @@ goes_on "and trains"
 inside kiln stop >"$work/said" 2>&1
 becomes 60 stopped "it stops"
 rests "its units are stopped"
-echo failed >"$root/data/kiln/run/current/state" # as if it had ended: the next one is new
+echo failed >"$root/data/kiln/run/current/state" # mark the run as ended, so that the next one is new
 inside kiln start >"$work/said" 2>&1
 is "$? $(grep -c 'kiln.conf:1: run.epochs: found "none"' "$work/said")" "1 1" "kiln start of a new run is refused by kiln-controld" "$(cat "$work/said")"
 is "$(steer run.start)" ok "past it"
@@ -122,7 +122,7 @@ inside kiln stop >"$work/said" 2>&1
 becomes 60 stopped "it stops"
 rests "its units are stopped"
 
-# ---- What is not there ----
+# ---- Missing things ----
 echo failed >"$root/data/kiln/run/current/state"
 config 1000000 "" "$every split: { by = \"prefix\"; };" >"$conf"
 is "$(steer config.reload)" ok "a split that no object is of"
@@ -154,7 +154,7 @@ wait_for 60 status_is 0
 ok $? "kiln status: well" "$(cat "$work/status")"
 goes_on "and trains"
 
-# ---- Who waits for a connection ----
+# ---- A socket of systemd in the place of kiln-controld's own ----
 inside systemctl stop kiln-controld
 inside sh -c 'printf "[Socket]\nListenStream=/run/kiln/control.sock\nSocketMode=0666\n" >/run/systemd/system/kiln-controld.socket'
 is "$(steer config.reload root)" ok "a socket of systemd's in place of kiln-controld's own"

@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# When runs start and end, under a real systemd in a container: the wait for the clock, the end of a night, nights that were
-# missed.
+# When runs start and end, under a real systemd in a container: the wait for the clock, the end of a night, missed nights.
 . "$(dirname "$0")/../system/systemd_lib.sh"
 
 every='checkpoint: { every_steps = 20; keep = 2; };'
 conf=$root/etc/kiln/kiln.conf
 
-later() { # minutes: the time of day then
+later() { # minutes: the time of day in so many minutes
 	date -u -d "$1 min" +%H:%M
 }
-# A clock that nobody keeps right is waited for; where the kernel knows better there is nothing to wait for.
-unset_clock() { # the kernel's maximum error, adjtimex(2), is 16 s
+# Kiln waits for the clock only while it is unset. Where the kernel says that the clock is set, the test skips the wait.
+unset_clock() { # whether the clock is unset: the kernel's maximum error, adjtimex(2), is 16 s
 	python3 -c 'import ctypes, struct, sys
 state = ctypes.create_string_buffer(512)
 ctypes.CDLL(None).adjtimex(state)
@@ -27,7 +26,7 @@ waited() { # unit
 }
 
 # ---- The clock, and the end of a night ----
-# nspawn's own filter hides the clock's state.
+# nspawn's own filter hides the state of the clock.
 nspawn_options=(--system-call-filter="adjtimex clock_adjtime")
 installed 200
 clock_wait 3
@@ -71,10 +70,10 @@ rests "its units are stopped"
 
 # ---- Nights that were missed ----
 clock_wait 0
-missed() { # further keys of run: the box was off at run.at, 20 minutes ago
+missed() { # further keys of run: as if the box was off at run.at, 20 minutes ago
 	power_off
 	run_at=$(later -20) config 1000000 "$1" "$every" >"$conf"
-	touch -d '2 days ago' "$conf" # a start before it was written is not missed
+	touch -d '2 days ago' "$conf" # a start before kiln.conf was written does not count as missed
 	touch -d '2 days ago' "$root/var/lib/systemd/timers/stamp-kiln-nightly.timer"
 	booted "the box was off at run.at; $1"
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Once 100 batches are in the ring, fetchd's own code asks for no more memory; libcurl's requests are counted apart.
+# Once 100 batches are in the ring, fetchd's own code allocates no more memory; libcurl's allocations are counted apart.
 . "$(dirname "$0")/lib.sh"
 
 counted() { # column: 1 fetchd, 2 libcurl, 3 other libraries
@@ -48,13 +48,13 @@ upload "$work/data" "s3://$KILN_S3_BUCKET/data"
 fetch "from a server" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";"
 [ "$libcurl_after" -gt "$libcurl_before" ]
 ok $? "while libcurl does" "$libcurl_before before, $libcurl_after after"
-# Half of it fits the cache: shards come from either, are written and evicted all the time.
+# Half of the data fits into the cache: shards come from both, and are cached and evicted all the time.
 shard_bytes=$(stat -c %s "$work/data/train-00000-of-00016.tfrecord")
 fetch "churning" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";" "cache_bytes = $((8 * shard_bytes));"
 [ "$hits" -gt 0 ] && [ "$written" -gt 8 ]
 ok $? "while the cache gives shards and keeps others" "$hits of them came from it, $written were written"
 
-# Behind batch 100 each answer is late: more windows are read ahead than ever before.
+# After batch 100 each answer is late: fetchd reads more windows ahead than ever before.
 mkdir "$work/proxy"
 echo '[]' >"$work/proxy/faults"
 /usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a sandbox answers what core/base/clock.h asks: prints "answered", or the error. */
+/* Tells whether a sandbox allows the calls of core/base/clock.h: prints "answered", or the error. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

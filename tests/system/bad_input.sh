@@ -10,7 +10,7 @@ export POCL_CACHE_DIR=$work/pocl # compiled once for all nodes
 "$make_shards" "$data" train 2 200
 "$make_shards" "$data" test 1 50
 
-try() { # name: its configuration is there
+try() { # name: uses the configuration that is there
 	timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$KILN_ROOT/id" 2>>"$KILN_ROOT/log" || { code=begin-$?; return; }
 	id=$(cat "$KILN_ROOT/id") record=$KILN_ROOT/data/kiln/run/current spool=$KILN_ROOT/data/kiln/spool/traind/$id
 	start fetchd
@@ -52,7 +52,7 @@ sed -i 's/epochs = 12/epochs = 2/' "$work/hollow.conf"
 echo 'split: { by = "prefix"; validation_glob = "val-*"; };' >>"$work/hollow.conf"
 node hollow
 mkdir -p "$KILN_ROOT/data/kiln"
-echo >"$KILN_ROOT/data/kiln/cache" # to keep every kernel means to compile those that are not used, too
+echo >"$KILN_ROOT/data/kiln/cache" # To cache every kernel, PoCL also compiles those that are not used.
 try hollow
 is "$code $(state) $(record_json '[sorted(r["metrics"]), ["validation_loss" in e for e in r["epochs"]]]')" "0 finished [['train'], [False, False]]" \
 	"evaluation shards without a record: the run goes on, and has no figures of them"

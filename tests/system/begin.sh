@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln-oneshot begin against the embedded store: which run it is, what it brings, what it refuses; kiln config.
+# kiln-oneshot begin against the embedded store: which run it chooses, what it fetches, what it refuses; kiln config.
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$work/data" "$work/runs"
@@ -15,7 +15,7 @@ config() { # start_from
 	CONF
 }
 
-# Sets rc, said (stdout: the id) and errors.
+# Sets rc, said (standard output: the run's id) and errors.
 begin() {
 	said=$("$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" 2>"$work/errors")
 	rc=$?
@@ -31,14 +31,14 @@ name() { # step
 	printf 'checkpoints/ckpt-%012d.safetensors' "$1"
 }
 
-# A whole checkpoint of the network of kiln.conf.
+# Writes a whole checkpoint of the network of kiln.conf.
 checkpoint() { # run id, step, path
 	KILN_ROOT=$work/made "$KILN_BUILD/system/make_checkpoint" "$1" "$2" 500 "$work/kiln.conf"
 	mkdir -p "$(dirname "$3")"
 	mv "$work/made/data/kiln/spool/traind/$1/$(name "$2")" "$3"
 }
 
-# One in the store, the last of them named by latest.json.
+# Puts a checkpoint into the store; the last one is named by latest.json.
 store_checkpoint() { # run id, step
 	local stored=$work/runs/$1/$(name "$2")
 	checkpoint "$1" "$2" "$stored"
@@ -62,7 +62,7 @@ like "$(cat "$work/runs/$first/run.json")" '"state":.*"running"' "its record is 
 is "$(cat "$KILN_ROOT/data/kiln/spool/traind/$first/model/encoder.bin")" encoder "the encoder goes with the model"
 is "$(cat "$KILN_ROOT/data/kiln/spool/traind/$first/model/dataset.json")" '{}' "so does dataset.json"
 
-plan_sha256() { # one, or none
+plan_sha256() { # SHA-256 of the current plan, if there is one
 	sed -i "s/\"plan_sha256\":.*/\"plan_sha256\": \"$1\",/" "$record/run.json"
 }
 plan_sha256 "$(printf '%064d' 1)"
@@ -87,7 +87,7 @@ begin
 [ "$rc" = 0 ] && [ "$said" != "$first" ]
 ok $? "after a final run comes a new one" "$said $errors"
 
-# ---- Shards that are not all there ----
+# ---- Missing shards ----
 incomplete=$work/data/prep.incomplete
 : >"$incomplete"
 put_state expired
@@ -130,8 +130,8 @@ is "$rc $said" "0 $second" "a new disk takes the unfinished run from the store" 
 cmp "$spool/$(name 7)" "$stored/$(name 7)"
 ok $? "with its newest checkpoint"
 
-# ---- The record is there, no good checkpoint is ----
-brought() { # step, name: the run goes on from this one, the only one in the spool
+# ---- A run record without a good checkpoint ----
+brought() { # step, name: the run continues from this checkpoint, the only one in the spool
 	begin
 	is "$rc $said $(ls "$spool/checkpoints")" "0 $second $(basename "$(name "$1")")" "$2" "$errors"
 	like "$errors" "no good checkpoint on this disk; going on from $(name "$1") in the store" "and it says so"
@@ -215,7 +215,7 @@ is "$?" 0 "and may be worked on"
 [ ! -e "$record/start.safetensors" ]
 ok $? "without them"
 
-# ---- A run that never started, and a kiln.conf put right ----
+# ---- A run that never started, and a corrected kiln.conf ----
 node fourth
 record=$KILN_ROOT/data/kiln/run/current
 rm -r "$work/runs"
@@ -257,7 +257,7 @@ config scratch
 begin
 is "$rc" 0 "put right, a new run begins" "$errors"
 
-# ---- What run.start asks of one run alone ----
+# ---- Overrides of run.start, for one run only ----
 node override
 record=$KILN_ROOT/data/kiln/run/current
 mkdir -p "$KILN_ROOT/data/kiln/run"
@@ -286,7 +286,7 @@ next '"model.loss": "x"'
 begin
 is "$rc" 65 "so is what may not be overridden" "$errors"
 
-# ---- The same, of a run that never started ----
+# ---- Overrides of a run that never started ----
 node again
 record=$KILN_ROOT/data/kiln/run/current
 mkdir -p "$KILN_ROOT/data/kiln/run"
@@ -328,7 +328,7 @@ is "$rc $(effective epochs) $(effective start_from)" '0 5 "scratch"' "the run af
 # ---- Two boxes with one kiln.conf ----
 rm -r "$work/runs"
 config scratch
-a_box() { # name, letter of its machine-id
+a_box() { # name, first digit of its machine-id
 	node "$1"
 	record=$KILN_ROOT/data/kiln/run/current
 	mkdir -p "$KILN_ROOT/etc"
@@ -390,7 +390,7 @@ a_box fourth_box d
 begin
 is "$rc $said $(stored "$first" machine)" "0 $first $machine" "a record of nobody is taken, as it ever was" "$errors"
 
-# A night's timer starts all of them at once.
+# The timers of all boxes start at the same moment.
 rm -r "$work/runs"
 for letter in 1 2 3 4 5 6; do
 	a_box "rack_$letter" $letter

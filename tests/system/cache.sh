@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The cache between fetchd and a real S3 server (Ceph's radosgw): what is asked of the server, counted by fault_proxy.py, and
-# what is done about a small budget, damage, a full disk and a folder that cannot be written.
+# The cache between fetchd and a real S3 server (Ceph's radosgw): which requests reach the server, counted by fault_proxy.py,
+# and what fetchd does with a small budget, damage, a full disk and a folder that cannot be written.
 . "$(dirname "$0")/lib.sh"
 reader=$KILN_BUILD/system/fetch_reader
 cleanup() {
@@ -16,7 +16,7 @@ if ! python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$
 fi
 start_radosgw 'cache'
 
-# 10 train shards of which one is held out, 2 of the test: about 130 kB each, the tests' compressed.
+# 10 train shards, of which one is for validation, and 2 test shards: about 130 kB each, the test shards compressed.
 shards=12
 "$KILN_BUILD/system/make_shards" "$work/data" train 10 1000 plain
 "$KILN_BUILD/system/make_shards" "$work/data" test 2 2000
@@ -41,7 +41,7 @@ config() { # keys of fetch
 	CONF
 }
 
-# The reader's lines in $work/NAME.out; $asked: requests for shards; $objects: how many of them differ.
+# Puts the reader's lines into $work/NAME.out, the number of requests for shards into $asked, of different ones into $objects.
 run() { # name, keys of fetch
 	name=$1
 	node "${node:-$1}"
@@ -61,7 +61,7 @@ run() { # name, keys of fetch
 	objects=$(sort -u "$work/$name.asked" | wc -l)
 }
 
-same() { # what
+same() { # name: the lines equal those of the first run
 	cmp -s "$work/${expected:-none}.out" "$work/$name.out"
 	ok $? "$1" "$(tail -n 3 "$work/$name.out" "$KILN_ROOT/fetchd.log" 2>&1)"
 }
@@ -81,7 +81,7 @@ held() {
 run none ''
 is "$asked $objects" "$((3 * 10 + 2)) $shards" 'without a cache every pass asks the store'
 
-# ---- A cache that holds all ----
+# ---- A cache large enough for everything ----
 run all 'cache_bytes = 100000000;'
 same 'with one the same slots come'
 is "$asked $objects" "$shards $shards" 'each shard is asked for once: the second epoch makes no request'
@@ -117,7 +117,7 @@ node=all run mended 'cache_bytes = 100000000;'
 is "$asked" 0 'for good'
 
 # ---- A disk that cannot read ----
-unreadable() { # what, shard, its request: found out, named, fetched, kept anew
+unreadable() { # name, shard, its requests: damage is noticed and reported, and the shard is fetched and cached again
 	same "$1: the same slots"
 	is "$(sed 's,.*/,,' "$work/$name.asked" | sort -u)" "$2" "$1: that one is fetched"
 	log_says "the cache's copy of $2, $cache/objects/../$bad: cannot read .*: Input/output error; removing it, fetching the shard once more" "$1: the log names it"
@@ -127,13 +127,13 @@ LD_PRELOAD=$KILN_BUILD/system/preload/bad_sector.so KILN_BAD_SECTOR=$bad node=al
 unreadable 'an I/O error' train-00002-of-00010.tfrecord
 is "$asked $(held)" "1 $shards" 'once, and it is kept anew'
 
-# ---- Large ones, of 3 MB each, more than the kernel is trusted to keep: read past its memory ----
+# ---- Large objects, 3 MB each: read with O_DIRECT, past the page cache ----
 "$KILN_BUILD/system/make_shards" "$work/large" train 5 30000 plain
 upload "$work/large" s3://kiln/large
 source=large memory='memory_bytes = 24000000; part_bytes = 8000000;'
 run expected "$memory"
 expected=expected
-# What the disk cannot take as fast as it comes is left for the next time.
+# fetchd does not cache shards that arrive faster than the disk can write. A later run caches the rest.
 for ((i = 0; i < 10; i++)); do
 	run large "$memory cache_bytes = 100000000;"
 	same 'large ones: the same slots'
@@ -193,7 +193,7 @@ run tiny 'cache_bytes = 1000;'
 same 'a budget for none of them: the same slots'
 is "$(held)" 0 'and none kept'
 
-# ---- Pinned, and uploaded anew every night: what was pinned of the last night gives way ----
+# ---- Pinned objects that are uploaded anew every night: the old versions are evicted ----
 again() { # what, preload or run
 	local records=$((1000 - ++nights)) stale=0 file
 	rm -rf "$work/again"
@@ -204,7 +204,7 @@ again() { # what, preload or run
 		is "$asked $objects" '10 10' "$1: each is asked for once"
 	else
 		cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
-		sleep 1 # uses are noted by the second
+		sleep 1 # times of use have a resolution of one second
 		"$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
 		is $? 0 "$1: preload" "$(cat "$work/preload.log")"
 	fi
@@ -222,7 +222,7 @@ again 'pinned' run
 again 'uploaded anew' run
 again 'uploaded once more' preload
 
-# ---- Filled by preload under a run that has less of it: the run sees that, and keeps to its budget ----
+# ---- Preload fills the cache during a run with a smaller budget: the run keeps to its own ----
 name=beside budget=$((5 * shard_bytes + 1000))
 node beside
 cache=$KILN_ROOT/data/kiln/cache
@@ -240,7 +240,7 @@ ok $? 'which makes it as small as its own budget' "$(held_bytes) bytes; $(tail -
 kill -KILL $fetchd
 wait $fetchd 2>/dev/null
 
-# ---- Killed while it fills the cache ----
+# ---- Killed while filling the cache ----
 name=killed
 node killed
 cache=$KILN_ROOT/data/kiln/cache
@@ -263,7 +263,7 @@ wait $fetchd 2>/dev/null
 same "killed $kills times while it fills: the same slots"
 is "$(held) $(find "$cache/new" -type f | wc -l)" "$shards 0" 'the cache is whole, nothing is left behind'
 
-# ---- Disks that do not play along ----
+# ---- Full and read-only disks ----
 small_disk() { # node, bytes
 	name=$1
 	node "$1"
@@ -284,7 +284,7 @@ if small_disk full 600k; then
 else
 	skip 'a full disk' 'no tmpfs with extended attributes can be mounted here'
 fi
-# Windows spill to the same disk, and come first.
+# Windows that spill to the same disk come before the cache.
 if small_disk spilled 12m; then
 	source=large run spilled 'cache_bytes = 100000000; cache_spare_bytes = 0;'
 	[ "$(held)" -ge 3 ]
@@ -354,7 +354,7 @@ code 0 'pin once more' "$kiln" cache pin s3://kiln/data/train-0000
 like "$said" 'nothing to change' 'changes nothing'
 is "$(member pins.0.url) $(member pins.0.objects) $(member pinned_objects)" 's3://kiln/data/train-0000 10 10' 'status counts what it holds'
 like "$("$kiln" cache)" 'pinned +s3://kiln/data/train-0000  10 objects' 'for people, too'
-# Room for the 10 pinned ones alone: a run keeps nothing else, and does not evict them.
+# Space for the 10 pinned objects alone: a run caches nothing else, and evicts none of them.
 node=verbs run pinned "cache_bytes = $((10 * shard_bytes + 1000));"
 same 'a run with what is pinned: the same slots'
 is "$(find "$cache/tree" -name 'train-*' | wc -l)" 10 'which stays'
@@ -376,7 +376,7 @@ like "$said" 'either a prefix or all' 'is refused'
 code 0 'drop all' "$kiln" cache drop --all
 is "$(held) $(find "$cache/tree" -type l | wc -l)" '0 0' 'leaves nothing'
 
-# Less room than there are objects, an older one in the way.
+# Less space than objects, and an older object in the cache.
 sed -i "s/cache_bytes = [0-9]*/cache_bytes = $((6 * shard_bytes + 1000))/" "$KILN_ROOT/etc/kiln/kiln.conf"
 "$kiln" cache pin s3://kiln/data/test- >/dev/null
 "$KILN_BIN/kiln-oneshot" preload 2>"$work/preload.log"
@@ -394,7 +394,7 @@ sed -i 's/fetch: {/fetch: { attempts_max = 1;/' "$KILN_ROOT/etc/kiln/kiln.conf"
 is $? 69 'preload from a store that is away: exit 69'
 is "$(member preload.state)" failed 'and status says so'
 
-# The unit is kiln-steer's to start; here its word starts it.
+# kiln-steer starts the unit on a real box; here the test itself does, when kiln-steer gets the word.
 sed -i "s,http://127.0.0.1:1,$endpoint," "$KILN_ROOT/etc/kiln/kiln.conf"
 echo ok >"$work/answers"
 : >"$work/words"

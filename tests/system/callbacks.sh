@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Decisions at the end of an epoch: early stopping, the learning rate on a plateau, the best weights. A run that was killed
-# decides the same way. And a run that stops when the night ends.
+# decides the same way. Also a run that stops when the night ends.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 data=$work/data

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# An object that is another one than the plan has: the run stops and names both pins, unless its bytes have the SHA-256 that
-# manifest.jsonl had for it, or fetch.changed_object allows the new one.
+# An object that differs from the plan's: the run stops and names both versions, unless the bytes have the SHA-256 that
+# manifest.jsonl had for the object, or fetch.changed_object allows the new version.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
@@ -17,7 +17,7 @@ manifest() { # folder
 	PY
 }
 
-fetch() { # options of the reader... > what it got
+fetch() { # options of the reader; prints the rows it got
 	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log" &
 	fetchd=$!
 	timeout 60 "$reader" "$@"
@@ -25,7 +25,7 @@ fetch() { # options of the reader... > what it got
 	wait $fetchd 2>/dev/null
 }
 
-# The plan is made, and a batch fetched, before anything changes.
+# Makes the plan and fetches a batch before anything changes.
 begin() { # name, source, keys of fetch
 	node "$1"
 	cat >"$work/$1.conf" <<-CONF
@@ -83,12 +83,12 @@ like "$(fetch)" "^ERROR -116 $shard .*$shard changed: found SHA-256 [0-9a-f]{64}
 manifest "$work/other"
 like "$(fetch)" "$pins" 'nor does a manifest that was made for them vouch for them'
 
-# ---- By policy ----
+# ---- Allowed by fetch.changed_object ----
 data replan
 begin replan "url = \"file://$work/replan\";" 'changed_object = "replan"; part_bytes = 65536;'
 "$make_shards" "$work/longer" train 4 7000 plain
 cp "$work/longer/$shard" "$work/replan/$shard"
-# The second of two windows is waited for: 1 000 rows at least come before it.
+# Wait for the second of two windows: at least 1 000 rows come before it.
 fetch --stop-after 40 --save "$work/cursor" >"$work/replan.out"
 like "$(cat "$KILN_ROOT/log")" "$shard: the object changed since the plan was made, which fetch.changed_object allows: the run cannot be repeated; going on" \
 	'replan: it says so'

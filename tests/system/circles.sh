@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/circles on a small tree of its own: it finds a circle of files and one of folders, and passes a tree without any.
+# tools/circles on a small tree made here: it finds a circle of files and one of folders, and passes a tree without circles.
 . "$(dirname "$0")/lib.sh"
 tool=$PWD/tools/circles
 tree=$work/tree
@@ -39,7 +39,7 @@ found=$("$tool" obj)
 like "$found" "2 folders in a circle:" "files without a circle whose folders have one"
 like "$found" "firmware/model/low -> firmware/model: low.c: side" "with the file and the symbol that tie it"
 
-# Each program has a run() of its own: a call of one means the caller's.
+# Each program has its own run(): a call of run() means the one of the caller's program.
 write firmware/model/low/low.c low disk
 mkdir firmware/other
 write firmware/other/main.c run side

@@ -10,7 +10,7 @@ for unit in nightly resume clock; do
 	drop_in "kiln-$unit.service" Service Type=oneshot Restart=no ExecStart= ExecStart=/usr/bin/ask_clock
 	drop_in "kiln-$unit.service" Unit ConditionPathExists=
 done
-# By itself a container forbids it, too.
+# Without this the container forbids the call, too.
 nspawn_options=("--system-call-filter=adjtimex clock_adjtime")
 boot
 ok $? "it is up" "$(tail -n 20 "$work/console")"
@@ -18,15 +18,15 @@ for unit in nightly resume clock; do
 	inside systemctl restart "kiln-$unit.service" >/dev/null 2>&1
 	like "$(inside journalctl -q -o cat -u "kiln-$unit.service" 2>&1)" '^adjtimex: answered$' "kiln-$unit"
 done
-# The sandbox of kiln-controld does not let it ask. Whoever keeps the clock right, systemd-timedated knows.
+# The sandbox of kiln-controld forbids the call. systemd-timedated answers in its place.
 cp "$KILN_BUILD/system/preload/clock.so" "$root/usr/lib/test-clock.so"
-kept() { # set or unset: the kernel's word, to systemd-timedated
+kept() { # set or unset: the state that the kernel reports to systemd-timedated
 	inside mkdir -p /run/systemd/system/systemd-timedated.service.d
 	printf '[Service]\nEnvironment=LD_PRELOAD=/usr/lib/test-clock.so KILN_TEST_CLOCK=%s\n' "$1" |
 		inside tee /run/systemd/system/systemd-timedated.service.d/test.conf >/dev/null
 	inside systemctl daemon-reload
 	inside systemctl stop systemd-timedated
-	inside systemctl restart kiln-controld # it asks once a minute
+	inside systemctl restart kiln-controld # kiln-controld asks only once a minute
 }
 says() { # true or false
 	grep -qE "\"clock_set\":[[:space:]]*$1" <<<"$(inside kiln status --json)"

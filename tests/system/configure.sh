@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What somebody puts on a box's ESP: good files are taken and erased there, bad ones stay with a reason beside them.
+# Files on a box's ESP: good ones are stored and erased there, bad ones stay, each with a reason beside it.
 . "$(dirname "$0")/lib.sh"
 export KILN_ROOT=$work/box
 esp=$KILN_ROOT/efi/config keys=$KILN_ROOT/data/kiln/credentials
 mkdir -p "$esp/credentials"
 
-configure() { # name: what it says comes into $said
+configure() { # name: puts the output into $said
 	said=$("$KILN_BIN/kiln-oneshot" configure 2>&1)
 	is $? 0 "$1"
 }
-refused() { # file, extended regular expression: of the reason, on the ESP and on the console
+refused() { # file, extended regular expression for the reason, on the ESP and on the console
 	like "$(cat "$esp/$1.error.txt" 2>&1)" "$2" "$1: the reason lies beside it"
 	like "$said" "kiln: $1 on the ESP is refused: .*($2)|$2" "and is said"
 	test -e "$esp/$1"
@@ -21,8 +21,8 @@ mode() { stat -c %a "$1"; }
 configure "nothing there"
 is "$said" "" "nothing is said"
 
-# ---- A box that keeps nothing ----
-keeps_nothing() { # what stays: kiln.conf, a credential and a control key
+# ---- A box without /data ----
+keeps_nothing() { # files that stay: kiln.conf, a credential and a control key
 	cp config/examples/embedded.conf "$esp/kiln.conf"
 	echo SECRETTEXT | tee "$esp/credentials/box" >"$esp/control-key"
 	configure "$1"
@@ -41,7 +41,7 @@ mv "$KILN_ROOT/run/kiln/"{no-data,reset}
 keeps_nothing "all is forgotten at each boot" "factory-reset cannot be removed from the ESP: each boot" reset
 rm -r "$KILN_ROOT/run/kiln" "$esp/control-key"*
 
-# ---- Good ones ----
+# ---- Good files ----
 cp config/examples/embedded.conf "$esp/kiln.conf"
 printf 'aws_access_key_id = ID\r\naws_secret_access_key = SECRETTEXT\r\n' >"$esp/credentials/box"
 printf '[Match]\nType=ether\n\n# mine\n[Network]\nAddress=192.0.2.7/24\n' >"$esp/wired.network"
@@ -53,7 +53,7 @@ cp "$work/rack/box-1.crt" "$esp/control-crt"
 cp "$work/rack/box-1.key" "$esp/control-key"
 echo "for people" >"$esp/README.txt"
 echo "an old reason" >"$esp/kiln.conf.error.txt"
-ln "$esp/credentials/box" "$work/blocks" # what lies on the disk after the name is gone
+ln "$esp/credentials/box" "$work/blocks" # for reading the disk blocks after the name is gone
 touch "$esp/factory-reset" "$esp/.DS_Store"
 configure "good files"
 is "$(cmp config/examples/embedded.conf "$KILN_ROOT/etc/kiln/kiln.conf")" "" "kiln.conf is where programs look for it"
@@ -66,8 +66,8 @@ test -e "$KILN_ROOT/data/etc/network/wired.network"
 ok $? "the network's file"
 if grep -q SECRETTEXT <<<"$said"; then ok 1 "no secret is said" "$said"; else ok 0 "no secret is said"; fi
 
-# ---- Whom it asks for the time ----
-servers() { # value: what becomes of it
+# ---- Time servers ----
+servers() { # value: prints the resulting file
 	sed -i '/^clock:/d' "$KILN_ROOT/etc/kiln/kiln.conf"
 	echo "clock: { ntp_servers = \"$1\"; };" >>"$KILN_ROOT/etc/kiln/kiln.conf"
 	"$KILN_BIN/kiln-oneshot" clock-servers && tr '\n' ' ' <"$KILN_ROOT/run/systemd/timesyncd.conf.d/50-kiln.conf"
@@ -81,7 +81,7 @@ like "$("$KILN_BIN/kiln" config check 2>&1)" 'clock.ntp_servers: found .*allowed
 cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 
 # ---- Pages of 1 GiB at the next boot ----
-pages() { # keys of ring: what the boot loader is told
+pages() { # keys of ring: prints the result for the boot loader
 	sed -i '/^ring:/d' "$KILN_ROOT/etc/kiln/kiln.conf"
 	echo "ring: { $1 };" >>"$KILN_ROOT/etc/kiln/kiln.conf"
 	"$KILN_BIN/kiln-oneshot" boot-pages >"$work/said" 2>&1
@@ -110,8 +110,8 @@ else
 	skip "what the boot loader is told" "no grub-editenv here"
 fi
 
-# ---- Whether its clock is set ----
-clock() { # set or unset, seconds: what is said
+# ---- Waiting for the clock ----
+clock() { # set or unset, seconds: prints the message
 	LD_PRELOAD=$KILN_BUILD/system/preload/clock.so KILN_TEST_CLOCK=$1 "$KILN_BIN/kiln-oneshot" clock --wait-s "$2" 2>&1
 }
 is "$(clock unset 600)" "" "without a store that asks for signatures nobody waits for it"
@@ -156,7 +156,7 @@ is "$(grep -c me@here "$ssh/authorized_keys")" 3 "what the box has stays as it w
 configure "an empty one"
 is "$(ls "$ssh" "$esp" | grep authorized)" "" "takes it back"
 
-# ---- Bad ones ----
+# ---- Bad files ----
 rm "$esp/.DS_Store"
 sed 's/epochs = 5/epoch = 5/' config/examples/embedded.conf >"$esp/kiln.conf"
 echo "SECRETTEXT" >"$esp/credentials/box"
@@ -166,7 +166,7 @@ printf '[Match]\nName=en*\nrm -rf /\n' >"$esp/worse.network"
 printf 'k\0i' >"$esp/store-ca.pem"
 echo "text" >"$esp/kiln.conf.txt"
 printf '\xEF\xBB\xBF[Match]\nType=ether\n' >"$esp/notepad.network"
-cp "$work/rack/box-2.crt" "$esp/control-crt" # and the key is box-1's
+cp "$work/rack/box-2.crt" "$esp/control-crt" # the key is box-1's
 configure "bad files"
 refused kiln.conf "run.epoch"
 refused credentials/box 'line 1'
@@ -183,14 +183,14 @@ is "$(cmp config/examples/embedded.conf "$KILN_ROOT/etc/kiln/kiln.conf") $(cmp "
 configure "once more"
 is "$(find "$esp" -name '*.error.txt.error.txt')" "" "reasons are no files to take"
 
-# ---- Put right ----
+# ---- Corrected ----
 cp config/examples/embedded.conf "$esp/kiln.conf"
 cp "$work/rack/box-2.key" "$esp/control-key"
 configure "two of them are put right"
 is "$(cmp "$work/rack/box-2.key" "$keys/control-key")$(find "$esp" -name 'kiln.conf' -o -name 'control-*' -o -name kiln.conf.error.txt)" "" \
 	"they are taken, and their reasons are gone"
 
-# ---- Taken back ----
+# ---- Removed by empty files ----
 find "$esp" -type f -delete
 : >"$esp/credentials/box"
 : >"$esp/wired.network"
@@ -210,7 +210,7 @@ rm "$esp/kiln.conf" "$esp/kiln.conf.error.txt"
 configure "all three of mutual TLS"
 is "$(ls "$keys")$(find "$esp" -type f)" "" "take it back"
 
-# ---- The power was cut while they were erased ----
+# ---- A power cut while files were erased ----
 for name in .taken-kiln.conf credentials/.taken-box; do
 	{ printf '\0\0\0\0\0\0'; echo SECRETTEXT; } >"$esp/$name"
 done

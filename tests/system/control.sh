@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln-controld and the verbs of `kiln` that talk to it: every method, roles, steering, hostile clients, the journal.
+# kiln-controld and the verbs of `kiln` that talk to it: every method, roles, control of a run, hostile clients, the journal.
 . "$(dirname "$0")/lib.sh"
 chmod 755 "$work"
 node one
@@ -72,7 +72,7 @@ like "$said" 'kiln-steer cannot be reached' "and why"
 test ! -e "$KILN_ROOT/data/kiln/run/next.json"
 ok $? "a start that failed leaves no overrides"
 
-# ---- Steering ----
+# ---- Control of a run ----
 answers=$work/answers words=$work/words
 echo ok >"$answers"
 python3 tests/system/steer_stub.py "$KILN_ROOT/run/kiln-steer/socket" "$words" "$answers" &
@@ -225,7 +225,7 @@ kill "$pages"
 wait "$pages" 2>/dev/null
 rm -r "$KILN_ROOT/run/kiln/status"
 
-# ---- A run that ended: its daemons' pages are gone ----
+# ---- A run that ended: the pages of its daemons are gone ----
 cp "$record" "$work/record"
 python3 - "$record" <<-'PY'
 	import json, sys
@@ -348,7 +348,7 @@ is "$(tar tzf "$work/support.tar.gz" | sort | tr '\n' ' ')" \
 	"checkpoints.json config.json log.json metrics.json node.json run.json runs.json status.json " "what it holds"
 
 # ---- Hostile clients ----
-raw slow >"$work/slow" & # takes its time
+raw slow >"$work/slow" & # reads its answer slowly
 slow=$!
 is "$(raw pipelined | tr ' ' '\n' | sort | uniq -c | tr -s ' ')" " 500 result" "many requests at once, all answered"
 is "$(raw idle 500)" "501 results" "500 idle clients, one that is not"
@@ -367,13 +367,13 @@ peak=$(awk '/VmHWM/ { print $2 }' "/proc/$controld/status")
 [ "$peak" -lt 65536 ]
 ok $? "after all that the daemon never held 64 MiB" "$peak kB"
 
-# ---- The journal, with a journald of its own ----
+# ---- The journal, with a journald for this test ----
 namespace=kilntest$$
 journal=/var/log/journal/$(cat /etc/machine-id 2>/dev/null).$namespace
 message_id() { # event's name
 	sed -n "s/^| \`$1\` .*\`\([0-9a-f]*\)\` |\$/\1/p" config/events.md
 }
-entry() { # message, message id, step, how many of 1 KiB
+entry() { # message, message id, step, number of fields of 1 KiB
 	python3 - "/run/systemd/journal.$namespace/socket" "$@" <<-'PY'
 		import socket, sys
 		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -437,7 +437,7 @@ print(*[e["cursor"] for e in json.load(sys.stdin)["entries"] if e["message"] == 
 	"$kiln" support "$work/second.tar.gz" >/dev/null && tar xzOf "$work/second.tar.gz" log.json >"$work/log.json"
 	grep -q 'https://\*\*\*@store' "$work/log.json" && ! grep -q hunter2 "$work/log.json"
 	ok $? "support blacks secrets out" "$(grep -o 'AWS_SECRET.*' "$work/log.json")"
-	# Our programs' own, with the journal that a service has.
+	# Entries of our programs, as a service writes them.
 	: >"$work/stderr"
 	# shellcheck disable=SC2016
 	unshare -m sh -c 'exec 8<"$1" && mount -t tmpfs tmpfs /run/systemd && mkdir /run/systemd/journal &&
@@ -449,7 +449,7 @@ print(*[e["cursor"] for e in json.load(sys.stdin)["entries"] if e["message"] == 
 	! grep -q 'going on' "$work/stderr"
 	ok $? "and is no line besides"
 
-	# Slow, while the journal lets go of old files.
+	# Slowly, while journald deletes old files.
 	mkfifo "$work/fifo"
 	raw stalled 2000 <"$work/fifo" >"$work/stalled" &
 	subscriber=$!
@@ -471,7 +471,7 @@ else
 	skip "the journal" "no second systemd-journald can run here"
 fi
 
-# ---- Who may do what ----
+# ---- Roles ----
 kill "$controld"
 wait "$controld"
 is $? 0 "SIGTERM: a clean end" "$(cat "$work/controld.log")"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control protocol by hand, as no well-behaved client speaks it: control_raw.py SOCKET CASE [ARGUMENT].
+"""Speaks the control protocol by hand, as no well-behaved client does: control_raw.py SOCKET CASE [ARGUMENT].
 
 SOCKET may be ADDRESS:PORT instead; then it is TLS with the certificate in KILN_PKI."""
 import fcntl
@@ -72,7 +72,7 @@ def one(data, count=1):
 
 def cases():
     if case == "pipelined":
-        return one(STATUS * 500, 500)  # over TLS in two records; one request lies in both
+        return one(STATUS * 500, 500)  # over TLS in two records; one of the requests is split between them
     if case == "split":
         s = dial()
         for i in range(len(STATUS)):
@@ -142,23 +142,23 @@ def cases():
             time.sleep(0.05)
         found = [words(lines(start(), 1)[0])]
         first.close()
-        while True:  # until it is known that the first one left
+        while True:  # until the daemon has noticed that the first client left
             third = start()
             if not select.select([third], [], [], 1)[0]:
                 break
             assert words(lines(third, 1)[0]) == "state"
         with open(answers + ".new", "w") as file:
             file.write("ok\n")
-        os.rename(answers + ".new", answers)  # whole, as the other side reads it
+        os.rename(answers + ".new", answers)  # by rename: the other side reads it whole
         found.append(words(lines(third, 1)[0]))
         found.append(words(lines(start(), 1)[0]))
         return " ".join(found) + f", said {said() - before} times"
-    if case == "idle":  # N connections that say nothing, one that does, and then they do, too
+    if case == "idle":  # N connections stay silent while one sends a request; afterwards they send one, too
         idle = [dial() for _ in range(int(sys.argv[3]))]
         found = [words(ask(dial(), "status"))]
         found += [words(ask(s, "status")) for s in idle]
         return f"{found.count('result')} results"
-    if case == "hold":  # N lines that never end; how many of their senders are let go
+    if case == "hold":  # N unfinished lines; prints how many of their senders the daemon disconnects
         held = []
         for _ in range(int(sys.argv[3])):
             held.append(dial())
@@ -168,7 +168,7 @@ def cases():
         for s in held:
             gone.register(s, select.POLLRDHUP)
         return f"{found}, dropped {'some' if 0 < len(gone.poll(0)) < len(held) else 'none or all'}"
-    if case == "slow":  # asks, and takes no answer
+    if case == "slow":  # sends requests, and reads no answer
         s, gone = dial(), select.poll()
         s.settimeout(1)
         began = time.monotonic()
@@ -198,7 +198,7 @@ def cases():
             send(s, b'{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' % (method, params))
             found += [words(a) for a in lines(s, 1)]
         return " ".join(found)
-    if case == "subscribe":  # until N events came: N [CURSOR]
+    if case == "subscribe":  # until N events have come: N [CURSOR]
         s = dial()
         params = {"since": sys.argv[4]} if len(sys.argv) > 4 else {}
         request = {"jsonrpc": "2.0", "id": 1, "method": "events.subscribe", "params": params}
@@ -220,7 +220,7 @@ def cases():
             if left == 0:
                 return "done"
         return "closed"
-    if case == "stalled":  # reads on once standard input ends, until the event "the last"
+    if case == "stalled":  # goes on reading once standard input ends, until the event "the last"
         s, count, lost = dial(), 0, 0
         s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"events.subscribe"}\n')
         print("subscribed", words(lines(s, 1)[0]), flush=True)

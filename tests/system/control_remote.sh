@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln --host: a small authority, a box that answers by mutual TLS, and everybody it has to refuse, with the reason on both
-# sides; from a second network namespace where the machine allows one.
+# kiln --host: a small authority, a box that answers by mutual TLS, and all clients that it has to refuse, with the reason on
+# both sides; from a second network namespace if the machine allows one.
 . "$(dirname "$0")/lib.sh"
 node one
 kiln=$KILN_BIN/kiln
@@ -13,7 +13,7 @@ code() { # expected exit code, name, command...
 	said=$("$@" 2>&1)
 	is $? "$expected" "$name" "$said"
 }
-me() { # who: makes a client's folder of it
+me() { # who: makes a client's folder for this person
 	mkdir -p "$work/as-$1"
 	cp "$pki/ca.crt" "$work/as-$1/ca.crt"
 	cp "$pki/$1.crt" "$work/as-$1/client.crt"
@@ -67,7 +67,7 @@ begin_controld() { # state of the clock, further libraries to preload
 begin_controld set
 ok $? "controld listens" "$(cat "$work/controld.log")"
 
-# ---- Who is let in ----
+# ---- Accepted clients ----
 "$KILN_BUILD/system/status_pages" "$("$kiln" runs | awk '/running/ { print $1 }')" training &
 code 0 "view: status" as view status
 like "$said" 'state +running' "what it says"
@@ -81,14 +81,14 @@ like "$said" 'power.off needs the role admin, yours is operate' "and why"
 code 0 "admin does" as admin config apply "$KILN_ROOT/etc/kiln/kiln.conf"
 code 0 "long answers" as view runs --json
 
-# ---- Who is not ----
+# ---- Refused clients ----
 refused() { # name, who, the client's reason, the box's reason
 	: >"$work/controld.log"
 	code 4 "$1: refused" as "$2" status
 	like "$said" "$3" "$1: the client says why"
 	like "$(cat "$work/controld.log")" "$2 at 127\.0\.0\.1: refused: .*$4" "$1: the box says who and why"
 }
-issue() { # name, subject, days, EKU: by OpenSSL, as kiln pki would not
+issue() { # name, subject, days, EKU: a certificate made by OpenSSL, as kiln pki would not make it
 	openssl ecparam -name prime256v1 -genkey -noout -out "$pki/$1.key"
 	openssl req -new -key "$pki/$1.key" -subj "$2" -out "$work/req" 2>/dev/null
 	printf 'keyUsage=digitalSignature\nextendedKeyUsage=%s\n' "$4" >"$work/ext"
@@ -140,7 +140,7 @@ like "$said" 'Common Name|does not match' "and why"
 code 1 "no certificate of one's own" env KILN_PKI="$work/nothing" "$kiln" --host "box-1=127.0.0.1:$port" status
 like "$said" 'nothing/ca.crt: cannot read it: No such file' "and which"
 
-# ---- Many ----
+# ---- Many clients ----
 export KILN_PKI=$work/as-view
 code 3 "one of two answers" "$kiln" --host "box-1=127.0.0.1:$port,box-2=127.0.0.1:1" status
 like "$said" '^box-1: running, ' "a line of the one"
@@ -184,7 +184,7 @@ ok $? "they are waited for at the same time" "$((SECONDS - began)) s"
 
 # ---- Hostile clients ----
 raw() { python3 tests/system/control_raw.py "127.0.0.1:$port" "$@" 2>&1; }
-raw slow >"$work/slow" & # takes its time
+raw slow >"$work/slow" & # reads its answer slowly
 slow=$!
 is "$(raw pipelined | tr ' ' '\n' | sort | uniq -c | tr -s ' ')" " 500 result" "many requests in a record, and one in two: all answered"
 is "$(raw split)" "result" "a request in pieces, a record each"
@@ -262,7 +262,7 @@ refused "1970: admin" admin 'not valid yet by its clock' 'validity starts in the
 kill "$controld"
 wait "$controld"
 
-# ---- What must not lock anybody out ----
+# ---- Mistakes that must not lock anybody out ----
 file=$KILN_ROOT/etc/kiln/kiln.conf
 cp "$file" "$file.good"
 echo 'run: { epochs = "none"; };' >"$file"
@@ -274,7 +274,7 @@ like "$said" 'run.epochs: found "none"' "and told what is wrong"
 code 1 "by IPv4 too, view is view" as view stop
 like "$(cat "$work/controld.log")" 'view at 127.0.0.1: refused' "who it was, by address"
 sed 's/control: {/& metrics_dir = "\/run\/kiln";/' "$file.good" >"$work/right.conf"
-as admin config apply "$work/right.conf" >"$work/said" 2>&1 # there is no kiln-steer
+as admin config apply "$work/right.conf" >"$work/said" 2>&1 # there is no kiln-steer here
 like "$(cat "$work/said")" '^control.remote: at the next boot, or systemctl restart kiln-controld on the box' \
 	"it is put right from afar, and what counts when is said"
 cmp -s "$work/right.conf" "$file"

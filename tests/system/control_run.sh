@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A small run as an operator sees it while it goes on: what status says of it, checkpoints, pause, stop.
+# A small run as an operator sees it while it trains: status, checkpoints, pause, stop.
 . "$(dirname "$0")/lib.sh"
 node one
 kiln=$KILN_BIN/kiln
@@ -21,7 +21,7 @@ ok $? "prep" "$(cat "$work/prep.log")"
 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1 &
 night=$!
 
-figure() { # path in status: its value, "null" where it is not known
+figure() { # path in status: prints the value, "null" where it is not known
 	"$kiln" status --json | python3 -c 'import json,sys
 v = json.load(sys.stdin)
 for k in sys.argv[1].split("."): v = v[k]
@@ -32,7 +32,7 @@ for path in rates.records_per_s rates.bytes_per_s progress.eta_s loss accuracy p
 	wait_for 60 known $path
 	ok $? "status knows $path" "$("$kiln" status 2>&1; cat "$work/night.log")"
 done
-done_by() { # name, command that comes true
+done_by() { # name, command that has to become true
 	wait_for 60 "${@:2}"
 	ok $? "$1" "$("$kiln" status 2>&1)"
 }
@@ -52,7 +52,7 @@ sys.exit(not (0 <= r["gpu_busy_percent"] <= 101 and 0 <= r["waiting_percent"] <=
 ok $? "shares are shares" "$("$kiln" status --json)"
 is_state() { [ "$(figure state)" = "\"$1\"" ]; }
 
-# ---- An update beside it, as far as this machine has no RAUC ----
+# ---- An update during a run; this machine has no RAUC ----
 mkdir -p "$KILN_ROOT/run/kiln/update"
 echo '{"state":"asked","url":"file:///x","text":"","restart":false,"started_s":1,"bytes":0,"bytes_done":0}' >"$KILN_ROOT/run/kiln/update/note.json"
 newest() { "$kiln" checkpoint | awk 'NR > 1 && $1 > most { most = $1 } END { print most + 0 }'; }

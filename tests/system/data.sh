@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the initramfs makes of a box's last partition: its functions, with files in the place of partitions.
+# What the initramfs does with a box's last partition: its functions, on files in the place of partitions.
 . "$(dirname "$0")/lib.sh"
 
 for program in /sbin/mkfs.ext4 /sbin/e2fsck dumpe2fs; do
 	command -v $program >/dev/null || { skip "a box's /data" "no $program here (package e2fsprogs)"; exit; }
 done
-# All before it looks for the disk; what an initramfs brings is below, and the kernel's log is a file.
+# Source the script up to the search for the disk. The functions below replace programs of an initramfs; the kernel's log is a
+# file.
 sed -e '/^\. \/scripts/d' -e '/^modprobe/,$d' -e "s,/dev/kmsg,$work/kmsg,; s,/run/kiln,$work/run/kiln," \
 	rootfs/overlay/etc/initramfs-tools/scripts/local-bottom/kiln-data >"$work/functions"
 log_begin_msg() { :; }
@@ -57,7 +58,7 @@ new_disk made
 )
 ok $? "what cannot be read is not made anew" "$(cat "$work/fsck")"
 
-# ---- What is told to the box ----
+# ---- Marks for the box ----
 mkdir "$work/run"
 provided() { # how, kiln.reset, marks, name
 	new_disk "$1"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The demo as a user runs it, on the package descriptions that apt knows here.
+# The demo as a user runs it, on the package descriptions of this machine's apt.
 . "$(dirname "$0")/lib.sh"
 
 if [ -z "$(apt-cache dumpavail 2>/dev/null | head -n 1)" ] && ! apt-get update >/dev/null 2>&1; then

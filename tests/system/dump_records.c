@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the reader makes of a TFRecord file: dump_records FILE [NAME:DTYPE:ELEMENTS[:FILL]...]
- * A line of JSON first for the file, {"compression":..}, then one a record: {"bytes":N,"values":{NAME:[..]}},
- * of the features named (FILL makes one optional) or else of all that are there, each by the kind it has,
- * null when it has none; {"error":..} instead of values when the record is refused. Floats are written as
- * their bits, byte strings in hex. Exit status 1 when the file itself is refused; the last line then says
- * why.
+ * Prints a TFRecord file as the reader sees it: dump_records FILE [NAME:DTYPE:ELEMENTS[:FILL]...]
+ * The first line of JSON is about the file, {"compression":..}. Then follows a line a record:
+ * {"bytes":N,"values":{NAME:[..]}}, with the named features (FILL makes one optional), or all features of
+ * the record, each of its own kind, null without values; {"error":..} instead of values if the record is
+ * refused. Floats are written as their bits, byte strings in hex. Exit status 1 if the file itself is
+ * refused; the last line then says why.
  */
 #include "core/base/json.h"
 #include "core/base/paths.h"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Elastic: 6 lanes shared by 1, then 3, then 2 ranks, changing in the middle of an epoch, give every record that one rank
-# gives, as often: of one source, of several by weight, through a filter, and with records that are skipped.
+# Elastic runs: 6 lanes shared by 1, then 3, then 2 ranks, which change in the middle of an epoch, give exactly the records
+# that one rank gives, each as often. With one source, with several by weight, through a filter, and with skipped records.
 . "$(dirname "$0")/fetch_lib.sh"
 
 config() { # name, sources, further keys of order, of fetch
@@ -21,7 +21,7 @@ plan() { # rank
 	echo "$work/nodes/$name-$1/data/kiln/run/current/plan"
 }
 
-# A node a rank; what every rank gave out is counted until its run ends.
+# A node per rank; each rank's output is counted until its run ends.
 stage() { # world, cursor or "-", batches, merged cursor: each rank gives that many batches; their rows go to $work/elastic
 	local pids=() cursors=() asked rank
 	for ((rank = 0; rank < $1; rank++)); do
@@ -40,7 +40,7 @@ stage() { # world, cursor or "-", batches, merged cursor: each rank gives that m
 	"$KILN_BUILD/system/merge_cursors" "$(plan 0)" "$2" "$4" "${cursors[@]}" 2>"$work/merge.log"
 }
 
-elastic() { # name, batches of 1, of 3 and of 2 ranks, as config's from its sources on; $work/NAME has what one rank gives
+elastic() { # name, batches of 1, of 3 and of 2 ranks, then arguments of config from its sources on; $work/NAME has the output of one rank
 	local epoch rank batches=("${@:2:3}")
 	name=$1
 	set -- "${@:5}"
@@ -72,7 +72,7 @@ is "$(rows 0 0 "$work/plain" | wc -l) $(sorted 0 0 "$work/plain" | uniq -d | wc 
 cmp -s "$(plan 0)" "$(plan 2)"
 ok $? "each rank made the same plan"
 
-# A change where some ranks evaluate, and go on with the next epoch.
+# A change while some ranks evaluate; afterwards all go on with the next epoch.
 name=plain
 : >"$work/elastic"
 for rank in 0 1 2; do
@@ -95,7 +95,7 @@ elastic sources 7 4 4 "sources = ( { url = \"file://$work/a\"; weight = 3.0; }, 
 [ "$(rows 0 0 "$work/sources" | wc -l)" -gt 1400 ] && [ "$(comm -12 <(sorted 0 0 "$work/plain" | sort -u) <(sorted 0 0 "$work/sources" | sort -u) | wc -l)" = 1159 ]
 ok $? "all of the first source and a third as many of the second" "$(rows 0 0 "$work/sources" | wc -l)"
 
-# Records with a wrong byte, and a shard that is lost behind one whose length is wrong.
+# Records with a wrong byte, and the rest of a shard after a wrong length.
 damage() { # shard, byte
 	printf '\377' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Event files on their way to the store: closed ones once, the one that grows again and again, so that the bytes grow with
-# the points and not with their square. The figures are in lines "# FLUSHES SEGMENT_BYTES POINTS_BYTES UPLOADED_BYTES".
+# Uploads of event files: closed files once, the growing file again and again. The uploaded bytes grow with the number of
+# points and not with its square. Lines "# FLUSHES SEGMENT_BYTES POINTS_BYTES UPLOADED_BYTES" have the figures.
 . "$(dirname "$0")/lib.sh"
 flushes=${KILN_EVENT_FLUSHES:-40} points=${KILN_EVENT_POINTS:-20} segment=${KILN_EVENT_SEGMENT:-16384}
 
@@ -17,7 +17,7 @@ uploaded() {
 	"$KILN_BUILD/system/show_status" uploadd bytes
 }
 
-# Each flush is there as a whole before uploadd looks, and all of it in the store before the next.
+# Each flush is written completely before uploadd looks, and uploaded completely before the next.
 upload_events() { # flushes, segment_bytes; sets bytes, written
 	local id spool stored before uploadd writer i
 	node "n$1-$2"

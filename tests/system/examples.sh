@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# config/examples: each file is a good configuration, and the one of each task learns what there is to learn, on the tables that
-# packages.py makes of the packages of this machine.
+# config/examples: each file is a valid configuration. The example of each task is trained on the tables that packages.py
+# makes of this machine's packages, and has to learn.
 . "$(dirname "$0")/lib.sh"
 examples=config/examples kiln=$KILN_BIN/kiln
 export POCL_CACHE_DIR=$work/pocl # kernels that one network compiled serve the next
@@ -12,12 +12,12 @@ for conf in "$examples"/*.conf; do
 	ok $? "${conf##*/} is good" "$(cat "$work/said")"
 done
 
-# A container of a few packages has nothing to learn.
+# A container with few packages has too little data to learn from.
 if [ "$(grep -c '^Status: install ok installed' /var/lib/dpkg/status)" -lt 300 ]; then
 	skip "a night with each" "fewer than 300 packages are installed here"
 	exit
 fi
-table() { # label, records a shard
+table() { # label, records per shard
 	$examples/packages.py "$1" >"$work/$1.csv" &&
 		$examples/tfrecord.py from-csv "$work/$1.csv" "$work/store/$1" --label "$1" --per-shard "$2" >"$work/$1.said"
 	ok $? "the table of $1" "$(cat "$work/$1.said")"
@@ -25,7 +25,7 @@ table() { # label, records a shard
 table size 100
 table library 100
 table section 50
-schema_of() { # a file: its schema, a feature a line
+schema_of() { # file: its schema, a feature per line
 	sed -n '/^schema/,/^);/p' "$1"
 }
 for task in size:regression library:binary section:classes; do
@@ -54,15 +54,15 @@ night() { # example, sed commands
 	ok $? "$1.conf: a night" "$(tail -n 20 "$work/$1.log")"
 	run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
 }
-figure() { # of the test split: name
+figure() { # name: a figure of the test split
 	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"]["test"][sys.argv[2]])' "$work/store/runs/$run/run.json" "$1"
 }
-holds() { # awk condition of v, its value, name
+holds() { # awk condition on v, the figure's value, name
 	awk -v v="${2:-nan}" "BEGIN { exit !($1) }"
 	ok $? "$3" "found ${2:-nothing}"
 }
 
-# What a guess would cost: the variance of the label, or the share of the largest class.
+# The loss of a constant guess: the variance of the label, or the share of the largest class.
 variance=$(awk -F, 'NR > 1 { n++; s += $NF; q += $NF * $NF } END { print q / n - (s / n) ^ 2 }' "$work/size.csv")
 night regression
 holds "v < 0.6 * $variance" "$(figure loss)" "its error is well below the variance of the label, $variance"

@@ -1,35 +1,36 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stands between Kiln and a real S3 server, and makes faults on the way.
+"""Stands between Kiln and a real S3 server, and injects faults.
 
-    fault_proxy.py DIR PORT [--listen ADDRESS]... [--seed N]
+fault_proxy.py DIR PORT [--listen ADDRESS]... [--seed N]
 
-Forwards to 127.0.0.1:PORT. Prints its own port, the same on every address (default 127.0.0.1), when ready. Requests are
-logged to DIR/requests when they are over, one JSON a line, with the fault they met. Servers that answer as no working one
-does are faulty_s3.py's; what is cut below TLS, proxy.py's.
+Forwards to 127.0.0.1:PORT. Prints its own port, the same on every address (default 127.0.0.1), when ready. A finished
+request is logged to DIR/requests, one JSON a line, with the fault that it met. Answers that no working server gives are
+in faulty_s3.py; connections cut below TLS are in proxy.py.
 
-DIR/faults holds the faults, a JSON list, read again whenever it changed; --seed makes one that leaves a run's records as they
-are. Each is an object, and a request meets the first that fits:
+DIR/faults holds the faults, a JSON list, which is read again whenever it changed; --seed makes a list that leaves the
+records of a run as they are. Each fault is an object, and a request meets the first one that fits:
 
     match    regular expression for "METHOD /path?query"; default: a GET of a shard
-    from     of the requests that match, the first one that meets it (default 0) ...
-    count    ... and how many do (default all)
-    fault    status    answers `status` (503), with `retry_after` seconds where given; `seconds`: only so long from the first
-             redirect  307 to the same, unsigned, on another port
-             reset     the connection, at byte `at` of the body
-             short     closed at byte `at`
-             stall     nothing more from byte `at`, until the client goes; `upload`: of the request's body. Makes DIR/stalled
-             hold      nothing of it until DIR/released is there, then as it is. Makes DIR/held
-             drip      `rate` bytes/s from byte `at`
-             late      passed on after `ms` milliseconds
-             corrupt   the byte `at` is another
-             range     a Content-Range that begins with byte 1
-             etag      another ETag, and If-Match is not passed on
-             all       Range is not passed on
-             close     each connection after its answer
-             dark      nothing moves on any connection for `seconds`; none is refused
-             refuse    every connection is reset, new ones are refused, for `seconds`
-"""
+    from     index of the first matching request that meets the fault (default 0) ...
+    count    ... and how many requests meet it (default all)
+    fault    status    answers `status` (503), with `retry_after` if given; `seconds`: only for so long since the first
+    one
+             redirect  answers 307 to the same URL, unsigned, on another port
+             reset     resets the connection at byte `at` of the body
+             short     closes the connection at byte `at`
+             stall     sends nothing from byte `at` on, until the client leaves; `upload`: of the request's body. Makes
+             DIR/stalled
+             hold      sends nothing until DIR/released exists, then the whole answer. Makes DIR/held
+             drip      sends `rate` bytes/s from byte `at` on
+             late      passes the answer on after `ms` milliseconds
+             corrupt   changes byte `at`
+             range     sends a Content-Range that begins with byte 1
+             etag      sends another ETag, and does not pass If-Match on
+             all       does not pass Range on
+             close     closes each connection after its answer
+             dark      moves nothing on any connection for `seconds`; refuses none
+             refuse    resets every connection and refuses new ones, for `seconds`"""
 import argparse
 import http.client
 import json
@@ -62,7 +63,7 @@ class Gone(Exception):
 # ---- Which fault ----
 
 def schedule(seed):
-    """At most one of those after which a shard is fetched once more: twice for one shard is an error, rightly."""
+    """At most one fault after which a shard is fetched again: two such faults of one shard are an error, as they should be."""
     r = random.Random(seed)
     faults = []
     for kind in r.sample(["status", "status", "redirect", "reset", "short", "stall", "drip", "dark", "refuse", "odd"],
@@ -103,7 +104,7 @@ class Faults:
 
     @staticmethod
     def in_time(fault):
-        """Those of all connections are met once, and last by themselves."""
+        """Faults of all connections happen once, and end by themselves."""
         since = fault.setdefault("since", time.monotonic())
         return fault["fault"] in ("dark", "refuse") or time.monotonic() < since + fault.get("seconds", 1e9)
 
@@ -181,7 +182,7 @@ class Client:
         head = f"HTTP/1.1 {status} {reason}\r\n" + "".join(f"{k}: {v}\r\n" for k, v in headers) + "\r\n"
         self.send(head.encode("latin-1") + body)
 
-    # ---- The way there ----
+    # ---- Request ----
 
     def ask(self, method, target, headers, length, fault):
         dropped = {"etag": "if-match", "all": "range"}.get(fault.get("fault"), "")
@@ -194,7 +195,7 @@ class Client:
             self.server.send(part)
         return self.server.getresponse()
 
-    # ---- And back ----
+    # ---- Answer ----
 
     def pass_body(self, reply, length, fault):
         kind, at, sent = fault.get("fault"), fault.get("at", 0), 0
@@ -327,14 +328,14 @@ def write(note):
 # ---- Listening ----
 
 def bind(address, port):
-    """Who connects is refused until it listens."""
+    """A client that connects is refused until the listener is ready."""
     while True:
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((address, port))
             return sock
-        except OSError:  # the port is another's on this address
+        except OSError:  # another process has the port on this address
             sock.close()
             if not port:
                 raise

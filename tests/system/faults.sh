@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Faults between fetchd and a real S3 server (Ceph's radosgw), made by fault_proxy.py: a run ends with the records of an
-# undisturbed one, in the same order, or stops with the sentence that says why. Then random schedules of faults, by seed:
-# KILN_FAULT_SEEDS of them (10). They wait more than they work: KILN_FAULT_JOBS of them (6) run beside each other.
-# A mount namespace holds the names of the test's own.
+# undisturbed run, in the same order, or stops with the sentence that says why. Then random schedules of faults, by seed:
+# KILN_FAULT_SEEDS of them (10). The tests mostly wait, so KILN_FAULT_JOBS of them (6) run in parallel. A mount namespace
+# contains the host names of this test.
 [ -n "${KILN_NAMES+x}" ] || { KILN_NAMES=$(unshare --mount true 2>&1 && echo yes) && export KILN_NAMES && exec unshare --mount "$0"; }
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ server=${KILN_S3_ENDPOINT##*:}
 "$KILN_BUILD/system/make_shards" "$work/data" train 6 8000 plain
 upload "$work/data" s3://kiln/data
 
-# A case beside others, in a shell of its own; collect() says how all of them ended, in their order.
+# Runs a case in parallel, in a shell of its own; collect() prints the results in order.
 parts=0
 part() { # command...
 	while [ "$(jobs -rp | wc -l)" -ge "${KILN_FAULT_JOBS:-6}" ]; do wait -n; done
@@ -56,7 +56,7 @@ end_proxy() {
 	wait "$proxy" 2>/dev/null
 }
 
-# The reader's lines in $work/NAME.out, fetchd's log in $KILN_ROOT/fetchd.log, seconds in $took.
+# Puts the reader's lines into $work/NAME.out, fetchd's log into $KILN_ROOT/fetchd.log, and the seconds into $took.
 run() { # name, endpoint, other keys of fetch
 	local began=$SECONDS
 	node "$1"
@@ -90,15 +90,15 @@ counters() {
 	grep ': requests=' "$KILN_ROOT/fetchd.log" | tail -n 1
 }
 
-# A run through these faults has the records of the undisturbed one, met the fault, and says so in its counters.
-same() { # what, counters (a regular expression; "" = none are logged), most seconds, faults, other keys
+# A run with these faults has the records of the undisturbed run, met the fault, and counted it.
+same() { # name, counters (a regular expression; "" = none are logged), most seconds, faults, other keys
 	local name=same$parts counters=${2:-^$} met again bad=0
 	start_proxy "$name" "$4"
 	run "$name" "127.0.0.1:$port" "${5:-}"
 	met=$(grep -cE '"fault": "[a-z]' "$proxied/requests")
 	end_proxy
 	again=$(grep -c 'fetching it once more' "$KILN_ROOT/fetchd.log")
-	# Only an answer of other bytes, or of another range, may bring bytes that the decoders refuse.
+	# Only an answer with other bytes, or of another range, may bring bytes that the decoders refuse.
 	[[ $4 != *corrupt* && $4 != *range* ]] || bad=1
 	cmp -s "$work/undisturbed.out" "$work/$name.out" && [ "$met" -gt 0 ] && [ "$took" -le "$3" ] && [ "$again" = $bad ] &&
 		[[ $(counters) =~ $counters ]]
@@ -106,7 +106,7 @@ same() { # what, counters (a regular expression; "" = none are logged), most sec
 $(details "$name")"
 }
 
-stops() { # what, regular expression of the last line, faults, extra keys
+stops() { # name, regular expression for the last line, faults, extra keys
 	local name=stops$parts
 	start_proxy "$name" "$3"
 	run "$name" "127.0.0.1:$port" "${4:-}"
@@ -117,7 +117,7 @@ stops() { # what, regular expression of the last line, faults, extra keys
 run undisturbed "127.0.0.1:$server" ''
 is "$(awk '$1 == "DATA" { n += $5 } END { print n }' "$work/undisturbed.out")" 48000 'without faults: every record once'
 
-# ---- What passes ----
+# ---- Faults that pass ----
 part same 'a server that is away for 30 s, with the usual attempts' 'connect=[1-9]' 58 '[{"fault": "refuse", "seconds": 30, "from": 20, "count": 1}]' 'hedge_percent = 0;'
 part same 'a network that is dead for 30 s, likewise' 'timeout=[1-9]' 58 '[{"fault": "dark", "seconds": 30, "from": 20, "count": 1}]' 'low_speed_s = 2;'
 part same 'connections reset at a byte' 'reset=[1-9]' 20 '[{"fault": "reset", "at": 30000, "from": 3, "count": 12}]'
@@ -135,8 +135,8 @@ part same '307 to presigned URLs' '' 20 '[{"fault": "redirect"}]' 'hedge_percent
 part same 'a wrong byte: fetched once more' 'requests=' 20 '[{"fault": "corrupt", "at": 5000, "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
 part same 'another range: fetched once more' 'requests=' 20 '[{"fault": "range", "from": 20, "count": 1}, {"fault": "reset", "at": 9, "count": 1}]'
 
-# ---- What was over before anybody needed it ----
-# Three answers of 500 are all attempts of a shard that is read ahead of a slow trainer.
+# ---- Faults that are over before the trainer needs the data ----
+# Three answers of 500 use up all attempts of a shard that is read ahead of a slow trainer.
 ahead() {
 	local window_shards=1 part_bytes=8000000 pace='--pace-ms 5' keys='hedge_percent = 0; attempts_max = 3;' third
 	start_proxy ahead ''
@@ -173,8 +173,8 @@ else
 	part skip 'addresses of a name' 'no mount namespace can be made here'
 fi
 
-# ---- How fast it is over ----
-over() { # what, seconds, fault
+# ---- Time until a fault is overcome ----
+over() { # name, seconds, fault
 	same "$1" 'requests=' 20 "$3"
 	/usr/bin/python3 - "$proxied/requests" "$2" <<-'PY'
 		import json, sys
@@ -189,7 +189,7 @@ part over 'nothing moves for 3 s' 3 '[{"fault": "dark", "seconds": 3, "from": 20
 part over 'every connection is refused for 3 s' 3 '[{"fault": "refuse", "seconds": 3, "from": 20, "count": 1}]'
 part over '503 to everything for 3 s' 0 '[{"fault": "status", "seconds": 3, "from": 20}]'
 
-# ---- What does not pass ----
+# ---- Faults that do not pass ----
 part stops 'If-Match ignored, another object: both pins are named' '^ERROR -116 .*changed: pinned [0-9]+ bytes, "[0-9a-f]+.*"; found "another"' \
 	'[{"fault": "etag", "from": 10}]'
 part stops '403: bucket, key, code and message' '^ERROR -13 train-.* s3://kiln/data/train-.*403 AccessDenied: so it is' \

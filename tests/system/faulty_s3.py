@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""An S3 server that does what it should not: the key names the fault. Not a stand-in for a real server (that is
-tools/store/radosgw): every case here is one that a working server does not show.
+"""A faulty S3 server: the key names the fault. It replaces no real server (tools/store/radosgw): no working server behaves
+like one of these cases.
 
-    faulty_s3.py DIR    prints "PORT OTHER_PORT TLS_PORT" when ready (TLS with DIR/server.pem and server.key); requests are
-                        logged to DIR/requests, one JSON a line
+faulty_s3.py DIR    prints "PORT OTHER_PORT TLS_PORT" when ready (TLS with DIR/server.pem and server.key). Requests are
+logged to DIR/requests, one JSON a line
 """
 import hashlib
 import http.server
@@ -152,7 +152,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "stall" and once:
             self.good(DATA[:3], Content_Length="10")
             self.wfile.flush()
-            self.connection.recv(1)  # until the client gives up
+            self.connection.recv(1)  # wait until the client gives up
             self.close_connection = True
             return None
         if fault == "longer":
@@ -173,7 +173,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             parts = [body for _, body in sorted(uploads.get(path, {}).items())]
             size = sum(map(len, parts)) - (path == "upload-short")
             etag = hashlib.md5(b"".join(hashlib.md5(body).digest() for body in parts)).hexdigest()
-            if path == "upload-old":  # never completed: what is there is older
+            if path == "upload-old":  # never completed: the object that exists is older
                 etag = "0" * 32
             return self.answer(200, Content_Length=str(size), ETag=f'"{etag}-{len(parts)}"')
         return self.answer(200, Content_Length="10", ETag=f'"{ETAG}"')
@@ -208,7 +208,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, b" " * 5000 + xml_error("InternalError", "after all").replace(b'<?xml version="1.0"?>', b""))
         if fault == "upload-old":
             return self.answer(404, xml_error("NoSuchUpload"))
-        if fault == "upload-lost":  # done, but the answer is lost
+        if fault == "upload-lost":  # the upload is done, but the answer is lost
             if nth == 1:
                 return self.reset()
             return self.answer(404, xml_error("NoSuchUpload"))
@@ -224,7 +224,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     request_queue_size = 64
 
     def handle_error(self, request, client_address):
-        pass  # the client went away, as some cases make it
+        pass  # some cases make the client disconnect
 
 
 def serve(folder):

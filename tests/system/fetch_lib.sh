@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tests of fetchd and a reader on one node share, beside lib.sh. The test has config(), which writes $work/kiln.conf.
+# Shared by the tests of fetchd and a reader on one node, beside lib.sh. The test defines config(), which writes
+# $work/kiln.conf.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
 
@@ -14,7 +15,7 @@ start_fetchd() { # arguments
 	fetchd=$!
 }
 
-whole_run() { # as begin's: the reader's lines
+whole_run() { # arguments of begin: prints the reader's lines
 	begin "$@"
 	start_fetchd
 	timeout 60 "$reader" --rows
@@ -22,13 +23,13 @@ whole_run() { # as begin's: the reader's lines
 	wait $fetchd
 }
 
-revisited() { # places, what: a reader of the run that has begun goes back to each of them
+revisited() { # count, name: a reader of the same run returns to so many positions
 	start_fetchd
 	like "$(timeout 120 "$reader" --revisit "$1" | tail -n 1)" "^REVISITED $1" "$2"
 	wait $fetchd
 }
 
-# A slow reader's lines in $work/killed while fetchd dies whenever the next of them comes.
+# Puts a slow reader's lines into $work/killed, and kills fetchd whenever the next expression matches a line.
 killed_at() { # regular expressions of lines
 	local at follower
 	start_fetchd
@@ -42,10 +43,10 @@ killed_at() { # regular expressions of lines
 	wait $follower
 }
 
-rows() { # split[, segment], file: its records, in order
+rows() { # split[, segment], file: prints the split's records, in order
 	grep "^ROW ${*:1:$#-1} " "${!#}" | cut -d' ' -f4
 }
 
-sorted() { # likewise
+sorted() { # the same arguments: prints the records, sorted
 	rows "$@" | sort
 }

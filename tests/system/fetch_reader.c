@@ -30,7 +30,7 @@
 #define HISTORY_MAX   65536
 #define REVISIT_SLOTS 2
 
-/* What was read: history.line[i] followed history.before[i]. */
+/* The lines that were read: history.line[i] followed history.before[i]. */
 static struct {
 	char *line[HISTORY_MAX];
 	struct cursor *before[HISTORY_MAX];
@@ -119,8 +119,8 @@ static size_t any(size_t n)
 	return (size_t)((state >> 33) % n);
 }
 
-/* Back to places all over the run, near and far, each time reading on for a few slots; and before that to
- * another place that is given up while its window may be half fetched. */
+/* Goes back to positions all over the run, near and far, and reads a few slots each time. Before that it
+ * asks for another position and gives it up, while its window may be half fetched. */
 static int revisit(struct ring *ring, uint64_t times)
 {
 	for (uint64_t i = 0; i < times; i++) {
@@ -193,7 +193,7 @@ static uint64_t data_bytes(const struct ring *ring, const struct ring_slot *slot
 	return bytes;
 }
 
-/* The features' columns come before the one that says which rows are empty. */
+/* The columns of features come before the column that marks empty rows. */
 static uint32_t empty_column(const struct ring_geometry *geometry)
 {
 	uint32_t column = 0;
@@ -237,7 +237,7 @@ static void print_columns(const struct ring *ring, const struct ring_slot *slot)
 	}
 }
 
-/* Until END_RUN, ERROR or enough; *cursor follows. */
+/* Reads until END_RUN, ERROR or enough batches; *cursor follows. */
 static void follow(struct ring *ring, const struct options *options, double start, struct cursor *cursor)
 {
 	double first = 0, first_end = 0, last_end = 0, end_before = 0;

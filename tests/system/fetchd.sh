@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# fetchd and a reader: order, resume, death, damage, memory, manifest.
+# fetchd and a reader: order, resume, kill, damage, memory, manifest.
 . "$(dirname "$0")/lib.sh"
 make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
 
@@ -30,7 +30,7 @@ start_fetchd() {
 	fetchd=$!
 }
 
-# An ERROR does not end fetchd: it waits for the trainer's next wish.
+# An ERROR does not end fetchd: it waits until the trainer asks for another position.
 end_fetchd() {
 	wait_for 5 test ! -d /proc/$fetchd || kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
@@ -104,7 +104,7 @@ wait $fetchd
 is $? 65 "a plan that is not the record's: exit 65"
 like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" 'SHA-256 .*the run record says' "and both SHA-256 are named"
 
-# A third shard's pin goes stale after the plan was made.
+# A third shard changes after the plan was made.
 begin changed ''
 start_fetchd
 timeout 60 "$reader" --stop-after 1 >/dev/null
@@ -144,7 +144,7 @@ refused 'test_glob = "*-00003-*";' 78 'train-00003.* is matched by split.train_g
 	"held out from training and for the test"
 split_keys=
 
-# Large enough to be given up while it is being fetched, and to be killed in the middle.
+# Large enough to be given up, and to be killed, while it is being fetched.
 data=$work/large
 "$make_shards" "$data" train 6 150000 plain
 order_keys='window_shards = 2;'
@@ -173,7 +173,7 @@ ok $? "fetchd killed 8 times gives the same slots" "kills: $kills, lines: $(wc -
 end_fetchd
 rm -rf "$data"
 
-# Damage. First one byte of one plain shard's data, then of a length.
+# Damage: first of a byte of one plain shard's data, then of a length.
 data=$work/plain
 "$make_shards" "$data" train 4 100 plain
 order_keys=
@@ -239,7 +239,7 @@ rm "$data"/*
 whole_run inflated 'memory_bytes = 1048576;' error >"$work/inflated"
 like "$(tail -n 1 "$work/inflated")" '^ERROR -22 train-.*takes more than 1048576 bytes inflated' "nor inflated"
 
-# The manifest is a hint.
+# The manifest only gives hints.
 data=$work/data
 for shard in "$data"/*.gz; do
 	printf '{"key":"%s","size":%d,"sha256":"%s","records":103}\n' "${shard##*/}" "$(stat -c %s "$shard")" \
@@ -254,7 +254,7 @@ like "$(cat "$KILN_ROOT/fetchd.log")" 'test-00000|train-0000[0-9].*says 1[0-9]+ 
 	"one that disagrees: shard and both sizes are named"
 like "$(cat "$KILN_ROOT/fetchd.log")" 'names 11 of the run.s 12 shards, 1 of them' "and how many"
 
-# A pool with pages for one ring: the next run's, of another shape, takes the last one's place.
+# A pool with pages for one ring: the ring of the next run, of another shape, replaces the last one.
 node pool
 mkdir -p "$KILN_ROOT/run/kiln/huge"
 if mount -t hugetlbfs -o pagesize=2M,size=2M none "$KILN_ROOT/run/kiln/huge" 2>/dev/null; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln-oneshot finished: it waits for the uploads, says what stays behind, archives the record, sets the alarm; and whoever
-# asks afterwards still hears of the run. uploadd here is a real one, PID 1 is not there.
+# kiln-oneshot finished: it waits for the uploads, reports what stays in the spool, archives the record, sets the alarm;
+# afterwards programs can still ask for the run. uploadd is a real one; there is no systemd.
 . "$(dirname "$0")/lib.sh"
 # Whatever goes wrong, this machine is not switched off.
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
@@ -39,7 +39,7 @@ rest() { # state
 finished() {
 	"$KILN_BIN/kiln-oneshot" finished 2>"$work/errors"
 	rc=$?
-	errors=$(grep -v 'without the report of this night' "$work/errors") # its unit is not there
+	errors=$(grep -v 'without the report of this night' "$work/errors") # kiln-report.service is not there
 }
 
 start_uploadd() {
@@ -52,16 +52,16 @@ end_uploadd() {
 	wait $uploadd 2>/dev/null
 }
 
-by_timer() { # as kiln-oneshot nightly leaves it
+by_timer() { # as kiln-oneshot nightly leaves the run
 	printf '{"from_s": %s, "by": "timer", "run": "", "reason": ""}\n' "$(date +%s)" >"$runs/tonight.json"
 }
 
-left() { # member, of the record
+left() { # member of the record: what stayed in the spool
 	python3 -c 'import json,sys; print(json.load(open(sys.argv[1])).get("left_behind", {}).get(sys.argv[2], ""))' \
 		"$record/run.json" "$1"
 }
 
-# ---- All of it is in the store ----
+# ---- All files are in the store ----
 begin all 'when_finished = "nothing";'
 "$KILN_BUILD/system/make_checkpoint" "$id" 10 1000
 rest finished
@@ -94,10 +94,10 @@ kill $controld
 wait $controld 2>/dev/null
 end_uploadd
 
-# ---- A store that is away ----
+# ---- A store that is down ----
 begin away 'when_finished = "nothing"; upload_wait_min = 0;'
 rm -rf "$sink" "$spool"
-: >"$sink" # no folder
+: >"$sink" # a file, where a folder should be
 mkdir -p "$spool"/{checkpoints,model,logs/train}
 for name in checkpoints/ckpt-000000000010.safetensors logs/train/events.out.tfevents.1 model/{a,b,c,d,e,f,g}.bin; do
 	printf 12345 >"$spool/$name"
@@ -119,7 +119,7 @@ wait_for 10 "$kiln" node
 like "$("$kiln" status)" "^left +9 files, 45 B, not in the store yet: checkpoints/" "so does kiln status"
 kill $controld
 wait $controld 2>/dev/null
-# The next night: a new run, and what the first one left goes to the store from the archive.
+# The next night: a new run starts, and the files of the first one are uploaded from the archive.
 rm "$sink" "$spool/checkpoints"/*
 first=$id first_record=$archived
 again
@@ -131,7 +131,7 @@ is "$(cat "$sink/$first/model/a.bin" 2>&1)" 12345 "with every file"
 ok $? "then nothing is left behind any more" "$(cat "$first_record/run.json")"
 end_uploadd
 
-# ---- Uploaded in the same night ----
+# ---- Uploads finish in the same night ----
 begin later 'when_finished = "nothing"; upload_wait_min = 0;'
 printf 12345 >"$spool/model/a.bin"
 rest finished
@@ -172,7 +172,7 @@ first=$id
 again
 is "$id" "$first" "begin goes on with it"
 
-# ---- A failed one ----
+# ---- A failed run ----
 begin failed 'when_finished = "suspend"; upload_wait_min = 0;'
 by_timer
 echo failed >"$record/state"
@@ -185,7 +185,7 @@ is "$? $(cat "$record/state")" "0 running" "one that only cannot go on does not"
 [ ! -e "$archived" ]
 ok $? "and stays where it is"
 
-# ---- A kiln.conf that is wrong by now ----
+# ---- A kiln.conf that has become wrong ----
 begin broken 'when_finished = "off"; upload_wait_min = 0;'
 echo 'run: {' >"$KILN_ROOT/etc/kiln/kiln.conf"
 rest finished
@@ -196,19 +196,19 @@ is "$(cat "$archived/state" 2>&1)" finished "the record is in the archive all th
 ! grep -qE 'D-Bus|when_finished' <<<"$errors"
 ok $? "and the box stays on" "$errors"
 
-# ---- Off, and asleep ----
-held() { # what is said of it, name
+# ---- Power off, and suspend ----
+held() { # reason for staying on, name
 	like "$errors" "power.when_finished: the box stays on: $1" "$2"
 	! grep -q 'D-Bus' <<<"$errors"
 	ok $? "$2: systemd is not asked" "$errors"
 }
-clock() { # name, its own time
+clock() { # name, the clock's time
 	mkdir -p "$KILN_ROOT/sys/class/rtc/$1/device/power"
 	echo "$2" >"$KILN_ROOT/sys/class/rtc/$1/since_epoch"
 	echo enabled >"$KILN_ROOT/sys/class/rtc/$1/device/power/wakeup"
 }
 next_s=$((($(date +%s) / 60 + 360) * 60)) # the next start, whatever the time of day is
-night() { # power; one that the timer started is over
+night() { # power: a night that the timer started is over
 	config "$1"
 	sed -i "s/at = \"02:30\"/at = \"$(date -u -d "@$next_s" +%H:%M)\"/" "$KILN_ROOT/etc/kiln/kiln.conf"
 	: >"$record/finished"
@@ -267,7 +267,7 @@ held '.*device/power/wakeup: found "disabled"' "an alarm that wakes nobody"
 night 'when_finished = "off"; wake_by = "other"; upload_wait_min = 0;'
 like "$errors" 'cannot reach systemd over D-Bus' "wake_by = other: no alarm is needed"
 
-# ---- The power goes before it is put away ----
+# ---- A power cut before the record is archived ----
 begin cut 'when_finished = "suspend"; upload_wait_min = 0;'
 echo finished >"$record/state"
 like "$("$KILN_BIN/kiln-oneshot" resume 2>&1)" 'cannot reach systemd over D-Bus' "at boot kiln-finished is asked for"
@@ -278,7 +278,7 @@ is "$rc $(cat "$archived/state" 2>&1)" "0 finished" "without a mark the record i
 ok $? "and the box stays on" "$errors"
 is "$("$KILN_BIN/kiln-oneshot" resume 2>&1)" "" "once it is archived boot has nothing to do"
 
-# ---- The timer elapses ----
+# ---- The timer starts a night ----
 node timer
 sink=$work/runs/timer
 config 'when_finished = "nothing";'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln-generator alone: no configuration, a bad, a late and a hanging one; and whether systemd accepts its lines.
+# kiln-generator alone: no configuration, a bad one, one that comes late and one whose read hangs; and whether systemd accepts
+# its lines.
 . "$(dirname "$0")/lib.sh"
 
 node generator

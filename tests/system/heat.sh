@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A processor that is too hot, by a false hwmon class: traind pauses and still makes progress. A GPU whose temperature is
-# critical, by a false libnvidia-ml: traind stops with a checkpoint, and the next start ends with the same bits.
+# A processor that is too hot, by a fake hwmon class: traind pauses and still makes progress. A GPU whose temperature is
+# critical, by a fake libnvidia-ml: traind stops with a checkpoint, and the next start ends with the same weights.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 
@@ -50,10 +50,10 @@ ok $? "a hot one: it says which sensor, what it reads and its limit" "$(tail -n 
 like "$(page phase)" '^(throttled|training|evaluating)$' "its page tells what it does"
 wait_for 60 paused 0
 ok $? "its pauses are counted" "$(page throttled_us)"
-gets_on() { [ "$(sed '1,/pausing between steps/d' "$KILN_ROOT/log" | grep -c ' rows/s')" -ge 2 ]; } # a batch behind each pause
+gets_on() { [ "$(sed '1,/pausing between steps/d' "$KILN_ROOT/log" | grep -c ' rows/s')" -ge 2 ]; } # at least one batch after each pause
 wait_for 60 gets_on && paused 8000000
 ok $? "between two of them it gets on" "$(page throttled_us); $(tail -n 5 "$KILN_ROOT/log")"
-kill -STOP $fetchd # it waits for batches meanwhile
+kill -STOP $fetchd # fetchd waits for free slots meanwhile
 cpu 40
 wait_for 60 said 'cool again, after pauses of [0-9]+ s together'
 ok $? "cool again: it says so" "$(tail -n 5 "$KILN_ROOT/log")"

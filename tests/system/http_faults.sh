@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Servers that fail in every way DESIGN.md's table knows, and some more: what the store returns, says, and counts.
+# Servers that fail in every way in DESIGN.md's table, and some more: what the store returns, prints, and counts.
 set -uo pipefail
 tests=$(dirname "$0") store=${KILN_BUILD:-build/release}/system/store
 dir=$(mktemp -d /tmp/kiln-faults-XXXXXX)
@@ -16,7 +16,7 @@ server=$SERVER_PID
 read -r port other tls <&"${SERVER[0]}"
 export KILN_S3_ENDPOINT=http://127.0.0.1:$port
 
-say() { # good (0 = yes), what, details
+say() { # good (0 = yes), name, details
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then
 		echo "ok $n - $2"
@@ -27,7 +27,7 @@ say() { # good (0 = yes), what, details
 	fi
 }
 
-# what, verb, key, result with words of the sentence (a regular expression), counters (one, too)
+# name, verb, key, result with words of the sentence (a regular expression), counters (one, too)
 expect() {
 	local what=$1 verb=$2 key=$3 result=$4 counters=$5 out
 	out=$(KILN_S3_ENDPOINT=${scheme:-http}://127.0.0.1:${to:-$port} "$store" try "s3://bucket/l${prefix:-}" "$verb" "$key" 2>&1)
@@ -36,7 +36,7 @@ expect() {
 found: $out"
 }
 
-logged() { # what, python expression over `r`, the list of requests
+logged() { # name, python expression over `r`, the list of requests
 	/usr/bin/python3 -c "
 import json, sys
 r = [json.loads(line) for line in open('$dir/requests')]
@@ -46,7 +46,7 @@ sys.exit(not ($2))"
 
 none='.*retries: connect=0 timeout=0 reset=0 server=0 slow_down=0'
 
-# ---- What may pass is tried again, and counted by its class ----
+# ---- Failures that may pass are retried, and counted by class ----
 expect '503 with Retry-After, twice' get slow-down OK 'requests=3 .*connect=0 timeout=0 reset=0 server=0 slow_down=2'
 logged 'Retry-After is waited for' "(lambda t: len(t) == 3 and t[1] - t[0] >= 1 and t[2] - t[1] >= 1)([x['t'] for x in r if x['path'].endswith('slow-down')])"
 expect '429' get too-many OK 'slow_down=1'
@@ -61,7 +61,7 @@ KILN_ATTEMPTS=2 expect 'always 500: given up, with the server'"'"'s words' get d
 KILN_ATTEMPTS=3 to=1 expect 'nobody listens' get x 'ECONNREFUSED .*after 3 attempts.*127.0.0.1' 'connect=2'
 expect 'no HTTP at all' get garbage 'EBADMSG .*HTTP/0.9' "requests=1 $none"
 
-# ---- What does not pass is not tried again ----
+# ---- Failures that do not pass are not retried ----
 expect '403 names bucket, key, code and message on one line' get denied 'EACCES GET s3://bucket/l/denied: .*403 AccessDenied: not you$' "requests=1 $none"
 expect '403 to HEAD, which has no body: asked again for the words' stat denied 'EACCES GET .*403 AccessDenied' "requests=2 .* connections=1 $none"
 expect 'an expired token' get expired 'EACCES .*400 ExpiredToken' "requests=1 $none"
@@ -70,7 +70,7 @@ expect 'another region, 301' get region 'EINVAL .*PermanentRedirect.*eu-west-9' 
 expect 'another region, 400' get wrong-region 'EINVAL .*AuthorizationHeaderMalformed.*eu-west-9' "requests=1 $none"
 expect 'an error of 3 MiB' get babble 'EACCES .*403' "requests=1 $none"
 
-# ---- Answers that do not fit what was asked ----
+# ---- Answers that do not match the request ----
 expect 'another range' get wrong-range "EBADMSG .*bytes 0-9, .*bytes 5-14/20" "requests=1 $none"
 expect 'a range of words' get no-range 'EBADMSG .*Content-Range' "requests=1 $none"
 expect 'all of a larger object' get ignores-range 'EBADMSG .*ignores ranges' "requests=1 $none"
@@ -139,7 +139,7 @@ grep -q '403 AccessDenied' <<<"$out"
 say $? 'a part is refused' "$out"
 logged 'then the upload is aborted' "[x for x in r if x['method'] == 'DELETE' and x['path'] == '/bucket/l/upload-denied?uploadId=u1']"
 
-# ---- Others go on ----
+# ---- Other requests go on ----
 out=$(KILN_CONNECTIONS=1 "$store" overtake s3://bucket/l too-many-2 fine 2>&1)
 say "$([ "$out" = "fine too-many-2" ]; echo $?)" 'a delayed request holds up nobody, even with one connection' "$out"
 AWS_SESSION_TOKEN=the-token expect 'a session token' get fine OK "$none"

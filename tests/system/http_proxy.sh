@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Client proxies by the environment, as curl takes them: http forwarded, https tunnelled, exceptions, logins, refusals; and
-# through the tunnel of a proxy, where requests for AWS itself would go.
+# Client proxies from the environment, as curl uses them: http forwarded, https tunnelled, exceptions, logins, refusals. Also
+# the addresses of requests to AWS itself, seen through the tunnel of a proxy.
 # shellcheck source=tests/system/lib.sh
 source "$(dirname "$0")/lib.sh"
 store=$KILN_BUILD/system/store
@@ -28,7 +28,7 @@ proxy() { # name
 try() { # endpoint, key
 	KILN_S3_ENDPOINT=$1 KILN_S3_CA=$work/server.pem "$store" try 's3://bucket/a b' get "$2" 2>&1
 }
-last() { # proxy's name, python expression over `r`, the requests it saw
+last() { # proxy's name, python expression over `r`, the requests that the proxy saw
 	/usr/bin/python3 -c "
 import json
 r = [json.loads(line) for line in open('$work/$1/proxied')]
@@ -67,7 +67,7 @@ like "$out" "requests=1 .*$none" 'is not tried again'
 like "$(https_proxy=http://$(proxy busy) try "$https" fine)" 'requests=2 .*slow_down=1' 'the proxy is busy: tried again'
 like "$(http_proxy=http://127.0.0.1:1 try "$http" fine)" 'requests=2 .*connect=1' 'nobody listens: tried again'
 
-# ---- Where AWS is meant ----
+# ---- Addresses of AWS ----
 aws() { # region, url
 	https_proxy=http://$(proxy forbidden) KILN_S3_REGION=$1 "$store" try "$2" get k >/dev/null
 	last forbidden "r[-1]['target']"

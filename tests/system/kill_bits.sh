@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# fetchd, traind and uploadd killed at random points of one run, again and again: the final weights are those of the
-# run that nobody disturbed, bit for bit, and what every reader of the store may see is whole. Then fetchd and traind killed in
+# fetchd, traind and uploadd killed at random points of one run, again and again: the final weights equal those of the
+# undisturbed run, bit for bit, and every file that a reader of the store can see is whole. Then fetchd and traind killed in
 # each kind of segment.
-# KILN_SEEDS: one run a seed (default "1 2 3").
+# KILN_SEEDS: one run per seed (default "1 2 3").
 . "$(dirname "$0")/lib.sh"
 kills_wanted=20
 data=$work/data epochs='epochs = 40; batch_rows = 32;' split=''
@@ -25,7 +25,7 @@ config() { # name
 	CONF
 }
 
-# Kernels that the undisturbed run compiled serve the others.
+# All nodes use the kernels that the undisturbed run compiled.
 begin() { # name
 	node "$1"
 	config "$1"
@@ -42,7 +42,7 @@ start() { # fetchd|traind|uploadd
 	pid[$1]=$!
 }
 
-# A daemon that ended well is done; one that was killed, or says 69 or 75, is started again.
+# A daemon that ended with 0 is done; one that was killed, or ended with 69 or 75, is started again.
 tend() { # name
 	kill -0 "${pid[$1]}" 2>/dev/null && return
 	wait "${pid[$1]}"
@@ -57,12 +57,12 @@ state() {
 	cat "$KILN_ROOT/data/kiln/run/current/state" 2>/dev/null
 }
 
-progress() { # the newest checkpoint's step on this disk
+progress() { # step of the newest checkpoint on this disk
 	find "$KILN_ROOT/data/kiln/spool" -name 'ckpt-*.safetensors' 2>/dev/null | sed 's/.*ckpt-0*\([0-9]*\)\..*/\1/' |
 		sort -n | tail -n 1
 }
 
-# Kill only what runs, and only after there was progress since the last kill of this daemon: each lands in real work.
+# Kill only a running daemon, and only after there was progress since its last kill, so that each kill hits real work.
 start_all() { # name
 	declare -gA ended=()
 	gave_up=0
@@ -104,7 +104,7 @@ run() { # name, seed or ""
 	final=$(sha256sum "$work/runs/$1"/*/model/model.safetensors 2>/dev/null | cut -d' ' -f1)
 }
 
-# The weights alone: the file's header names run and configuration.
+# Digest of the weights alone: the file's header names run and configuration.
 weights() { # name
 	python3 - "$work/runs/$1"/*/model/model.safetensors <<-'PY'
 		import hashlib, struct, sys
@@ -119,7 +119,7 @@ deadline=$((SECONDS + 300))
 run undisturbed ''
 is "$gave_up $(state)" "0 finished" "the undisturbed run finishes"
 expected=$(weights undisturbed)
-epochs() { # name: what run.json says of each epoch, without the run's names
+epochs() { # name: the epochs in run.json, without the run's names
 	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(json.dumps([r["epochs"], r["metrics"], r["state"]]))' \
 		"$work/runs/$1"/*/run.json
 }
@@ -151,11 +151,11 @@ is_in() { # split
 	[ "$(page traind pid)" = "${pid[traind]}" ] && [[ $(page traind text) = "$1 "* ]]
 }
 
-resumed() { # the split of each place that a fetchd began at
+resumed() { # prints the split of each position at which a fetchd began
 	sed -n 's/.*generation [0-9]*: from split \([0-9]\),.*/\1/p' "$KILN_ROOT/log"
 }
 
-kill_in() { # split, its number, victim
+kill_in() { # split, number of the split's batch, daemon
 	local before
 	until is_in "$1"; do
 		tend_all || break

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lanes: every record once an epoch whatever their number or the windows' size. Ranks that share them: elastic.sh.
+# Lanes: every record once per epoch, whatever the number of lanes or the size of windows. elastic.sh has ranks that share
+# lanes.
 . "$(dirname "$0")/fetch_lib.sh"
 shards=19 records=61
 
@@ -45,7 +46,7 @@ is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 32 { n++ } END { print n + 0 }' "$wo
 whole_run drop "lanes = 6; window_shards = 7; remainder = \"drop\";" >"$work/drop"
 is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 32 { n++ } END { print n + 0 }' "$work/drop")" 0 "and left out with remainder drop"
 
-# From any place the same rest: every cursor of the run is gone back to.
+# The rest of the run is the same from every position: go back to each cursor of the run.
 begin revisit 'lanes = 5; window_shards = 2;'
 revisited 40 "any place of a run of 5 lanes can be gone back to"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the system test scripts share: TAP, a scratch node, daemons by PID. Source it from tests/system/*.sh.
+# Shared by the system test scripts: TAP, a scratch node, daemons by PID. Source it from tests/system/*.sh.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 KILN_BUILD=${KILN_BUILD:-$PWD/build/release}
@@ -35,7 +35,7 @@ like() { # text, extended regular expression, name
 expected to match: $2"
 }
 
-# A node below $work; its hugepages are given back with it.
+# Makes a node below $work; finish() gives its hugepages back.
 node() { # name
 	export KILN_ROOT=$work/nodes/$1
 	mkdir -p "$KILN_ROOT"
@@ -50,8 +50,8 @@ wait_for() { # seconds, command...
 	done
 }
 
-# A real S3 server (Ceph's radosgw) until the test ends, in the environment; where none is installed the test ends here.
-start_radosgw() { # what needs it; KILN_S3_NAME is tools/store/radosgw's
+# Starts a real S3 server (Ceph's radosgw), which runs until the test ends. If none is installed, the test is skipped.
+start_radosgw() { # name of the test to skip; KILN_S3_NAME is tools/store/radosgw's
 	if ! tools/store/radosgw check >/dev/null 2>&1; then
 		skip "$1" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
 		exit
@@ -62,7 +62,7 @@ start_radosgw() { # what needs it; KILN_S3_NAME is tools/store/radosgw's
 	. "$work/rgw/env"
 }
 
-upload() { # folder, URL: its files
+upload() { # folder, URL: uploads the folder's files
 	local file
 	for file in "$1"/*; do
 		"$KILN_BUILD/system/store" upload "$2" "${file##*/}" "$file" >/dev/null || ok 1 "upload of ${file##*/}"

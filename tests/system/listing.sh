@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A plan of a million shards, from a store that lists them by the thousand: what fetchd holds does not grow with them, besides
-# the plan's file that it maps and the sizes that it sorts once.
+# A plan of a million shards, from a store that lists a thousand at a time: fetchd's memory does not grow with the number of
+# shards, except for the mapped file of the plan and the sizes that it sorts once.
 . "$(dirname "$0")/lib.sh"
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN
 export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret
 
-# Any real server would need hours to be filled. /N/...: a bucket of N objects; none of them can be read.
+# A fake server, because filling a real one would take hours. /N/...: a bucket of N objects; none of them can be read.
 coproc SERVER { exec /usr/bin/python3 - <<-'PY'; }
 	import http.server, urllib.parse
 	class Handler(http.server.BaseHTTPRequestHandler):
@@ -40,7 +40,7 @@ coproc SERVER { exec /usr/bin/python3 - <<-'PY'; }
 PY
 read -r port <&"${SERVER[0]}"
 
-peak_kib() { # shards: into $peak, the file's size into $file
+peak_kib() { # shards: puts the peak memory into $peak, the plan file's size into $file
 	node "$1"
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; };
@@ -54,7 +54,7 @@ peak_kib() { # shards: into $peak, the file's size into $file
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$KILN_ROOT/log"
 	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log" &
 	fetchd=$!
-	# Its network comes last: nothing is asked for before a reader attaches.
+	# fetchd opens the network last: it requests nothing before a reader attaches.
 	set_up() { grep -q 'network thread on' "$KILN_ROOT/log" || [ ! -d /proc/$fetchd ]; }
 	wait_for 300 set_up
 	peak=$(awk '/VmHWM/ { print $2 }' /proc/$fetchd/status)

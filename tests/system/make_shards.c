@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define FLOATS_MAX  512
-#define FRAME_BYTES 256 /* of one record, besides its floats */
+#define FRAME_BYTES 256 /* size of one record, besides its floats */
 
 static struct example_schema schema = {
 	.features = 2,

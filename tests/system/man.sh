@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Man pages and shell completions: those that are made from tables are what the tables say, all of them are good, and the
-# completions complete in real shells.
+# Man pages and shell completions: pages made from tables match the tables, all pages are well-formed, and the completions
+# work in real shells.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln
 
@@ -41,7 +41,7 @@ for shell in bash:kiln zsh:_kiln fish:kiln.fish; do
 	ok $? "rootfs/completions/${shell#*:} is what kiln completion ${shell%:*} writes"
 done
 
-complete_bash() { # words of the command line, the last one is completed
+complete_bash() { # words of the command line: completes the last one
 	bash --norc -c '. rootfs/completions/kiln; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _kiln; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" | sort | xargs
 }
 is "$(complete_bash kiln sta)" "stalls start status" "bash: verbs"
@@ -64,7 +64,7 @@ else
 	skip "fish: verbs" "no fish here"
 fi
 
-# ---- Where they are installed ----
+# ---- Installed files ----
 rootfs/install "$work/root" /usr >"$work/install" 2>&1
 ok $? "they are installed" "$(cat "$work/install")"
 missing=

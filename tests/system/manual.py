@@ -62,7 +62,8 @@ def parse(path):
 # ---- Links and names ----
 
 def anchors(path):
-    """GitHub's: a heading in lower case, without punctuation, spaces as dashes; a second one of the same has -1."""
+    """The anchor that GitHub makes of a heading: lower case, without punctuation, spaces as dashes; a second heading with
+    the same text gets -1."""
     found = {}
     for _, line in parse(path)[0]:
         heading = re.match(r"#+ +(.*?) *#*$", line)
@@ -79,7 +80,7 @@ def anchors(path):
 
 
 def broken_link(page, target):
-    """What is wrong with a relative link, or None."""
+    """Returns the fault of a relative link, or None."""
     if re.match(r"[a-z]+:", target):
         return None
     file, _, anchor = target.partition("#")
@@ -100,7 +101,7 @@ def expand(text):
 
 
 def missing_names(root, line):
-    """Paths of the tree in backticks that are not there."""
+    """Prints paths of the tree in backticks that do not exist."""
     import glob
     folders = "|".join(sorted(f for f in os.listdir(root) if os.path.isdir(os.path.join(root, f)) and f[0] != "." and f != "build"))
     for quoted in re.findall(r"(?<!`)`([^`]+)`(?!`)", line):
@@ -115,7 +116,7 @@ LIMIT = re.compile(r"\|\s*(\d*)[^|]*\|\s*`([A-Z][A-Z0-9_]+)` in \[[^]]*\]\(([^)]
 
 
 def wrong_limit(page, line):
-    """A row of a table such as "| layers | 256 | `LAYERS_MAX` in [config.h](path) |": what is wrong with it, or None."""
+    """Checks a row of a table such as "| layers | 256 | `LAYERS_MAX` in [config.h](path) |": returns what is wrong, or None."""
     row = LIMIT.search(line)
     path = row and os.path.join(os.path.dirname(page), row[3])
     if not row or not os.path.exists(path):
@@ -123,14 +124,14 @@ def wrong_limit(page, line):
     found = re.search(rf"#define {row[2]}\s+([^/\n]+)", read(path))
     if not found:
         return f"{row[2]} is not defined there"
-    # 4u << 20, (uint64_t)16 << 20 and the like
+    # Numbers such as 4u << 20 or (uint64_t)16 << 20.
     value = re.sub(r"\(uint\d+_t\)|UINT64_C|(?<=\d)[uUlL]+\b", "", found[1])
     same = not re.fullmatch(r"\|\s*\d+\s*\|.*", row[0]) or (re.fullmatch(r"[\d<+*() ]+", value) and eval(value) == int(row[1]))
     return None if same or "one more" in line else f"{row[2]} is {found[1].strip()}, the page says {row[1]}"
 
 
 def not_in_file(root, page, block):
-    """What a block has that its file has not, or None. As installed the files lie beside the pages."""
+    """Returns a line of the block that its file does not have, or None. In an installation the files are beside the pages."""
     for name in [text for kind, text in block.marks if kind == "from"]:
         lines = (line.strip() for line in (read(os.path.join(root, name)) or read(os.path.join(os.path.dirname(page), name))).split("\n"))
         for wanted in filter(None, map(str.strip, block.text)):
@@ -158,12 +159,12 @@ def links(root, pages):
 # ---- Commands ----
 
 def like(text):
-    """A line without its numbers and white space."""
+    """Returns a line without its numbers and white space."""
     return re.sub(r"\s+", "", re.sub(r"[0-9]+(?:[.,:T-][0-9]+)*(?:e[-+]?[0-9]+)?Z?", "0", text)).replace("...", "")
 
 
 def not_shown(sample, output):
-    """The first line of a sample that was not printed, or None."""
+    """Returns the first line of a sample that was not printed, or None."""
     lines = iter(output.split("\n"))
     for wanted in sample:
         if wanted.strip() in ("", "...") or not like(wanted):
@@ -175,7 +176,7 @@ def not_shown(sample, output):
 
 
 def script(blocks, folder):
-    """One shell for all blocks, so that cd, variables and jobs are as a reader has them."""
+    """Runs all blocks in one shell, so that cd, variables and jobs last from block to block, as for a reader."""
     out = ["set -e"]
     for i, block in enumerate(blocks):
         marks = dict(block.marks)
@@ -193,7 +194,7 @@ def script(blocks, folder):
 
 
 def run_script(text, folder):
-    """Whether it ended in time; whatever it left running is ended."""
+    """Returns whether the shell ended in time, and ends every process that it left running."""
     with open(f"{folder}/script", "w", encoding="utf-8") as f:
         f.write(text)
     shell = subprocess.Popen(["bash", f"{folder}/script"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -218,7 +219,7 @@ def read(path):
 
 
 def run(page):
-    """The page's blocks, in the current folder. A block that fails ends the page, as it would a reader."""
+    """Runs the page's blocks, in the current folder. A block that fails ends the page, as it would stop a reader."""
     _, blocks = parse(page)
     folder = os.path.abspath(".manual")
     os.makedirs(folder)

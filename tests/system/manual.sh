@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# README.md and the manual, rootfs/doc: links lead somewhere, the files that are named are there, and the commands that are
-# marked do what the pages say, page by page in a fresh home, as a reader types them. manual.py says how blocks are marked.
-# With names of pages (start data) it runs these alone.
+# README.md and the manual, rootfs/doc: every link has a target, every named file exists, and the marked commands do what the
+# pages say, page by page in a fresh home, as a reader types them. manual.py describes how blocks are marked.
+# Usage: manual.sh [PAGE...]   With names of pages (start data) only these pages are run.
 . "$(dirname "$0")/lib.sh"
 pages=(README.md rootfs/doc/*.md)
 clone=$PWD
@@ -10,7 +10,7 @@ manual() {
 	python3 "$clone/tests/system/manual.py" "$@"
 }
 
-# "good<TAB>name" and "bad<TAB>name<TAB>detail", its lines apart by \r, as TAP
+# Converts lines "good<TAB>name" and "bad<TAB>name<TAB>detail" (the detail's lines separated by \r) to TAP.
 as_tap() {
 	local verdict name detail
 	while IFS=$'\t' read -r verdict name detail; do
@@ -19,9 +19,9 @@ as_tap() {
 	done
 }
 
-# What a reader has after `make`: the clone and its programs. Compiled kernels serve every page.
+# Runs a page with what a reader has after `make`: the clone and its programs. All pages share compiled kernels.
 read_page() { # page
-	local home=$work/homes/$(basename "$1" .md) # short: a socket's path has 107 bytes
+	local home=$work/homes/$(basename "$1" .md) # a short path, because a socket's path is limited to 107 bytes
 	mkdir -p "$home"
 	(
 		cd "$home" || exit 1
@@ -30,7 +30,7 @@ read_page() { # page
 		manual run "$clone/$1"
 	)
 }
-cleanup() { # the rings' pages
+cleanup() { # gives the rings' hugepages back
 	local root
 	for root in "$work"/homes/*/*/*/; do
 		[ ! -e "$root/run/kiln" ] || KILN_ROOT=${root%/} "$KILN_BIN/kiln-oneshot" release
@@ -48,7 +48,7 @@ fi
 mapfile -t documents < <(find . -name '*.md' -not -path './build/*' | sort)
 as_tap < <(manual links . "${documents[@]}")
 
-# As installed: what the pages link to in the clone is beside them, or named without a link.
+# The installed manual: files that the pages link to are beside them; other files are named without a link.
 rootfs/install "$work/installed" /usr >"$work/install.log" 2>&1
 ok $? "rootfs/install" "$(cat "$work/install.log")"
 as_tap < <(manual links "$work/installed" "$work"/installed/usr/share/doc/kiln/*.md)
@@ -57,7 +57,7 @@ for page in "${pages[@]}"; do
 	as_tap < <(read_page "$page")
 done
 
-# ---- The checks notice ----
+# ---- The checks find mistakes ----
 
 mkdir -p "$work/broken/tools" "$work/reader"
 echo '#define LAYERS_MAX 256u /* of a network */' >"$work/broken/limits.h"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Which slot is found good: mark-good as it is on a box, beside a kiln-controld. In systemd's place stands a program that answers.
+# Which slots mark-good finds good: the script of a box, with a kiln-controld, and a program in the place of systemd.
 . "$(dirname "$0")/lib.sh"
 
 command -v grub-editenv >/dev/null || { skip "which slot is found good" "no grub-editenv here: tools/deps/install image"; exit; }
@@ -14,7 +14,7 @@ printf '#!/bin/sh\necho "$@" >>"%s/asked"\nexit "$(cat "%s/answer")"\n' "$work" 
 chmod +x "$work/bin/systemctl"
 PATH=$work/bin:$KILN_BIN:$PATH
 
-slots() { # variables: the boot loader's
+slots() { # variables of the boot loader: writes grubenv
 	rm -f "$work/asked"
 	echo 0 >"$work/answer"
 	grub-editenv "$esp/grubenv" create

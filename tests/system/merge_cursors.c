@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks' cursors come to: merge_cursors PLAN FROM OUT CURSOR...   FROM "-" = the run's start. */
+/* Merges the cursors of ranks: merge_cursors PLAN FROM OUT CURSOR...   FROM "-" = the run's start. */
 #include "data/lanes.h"
 
 #include <stdio.h>

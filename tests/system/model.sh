@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln model summary: layers, shapes, parameters and connections, for people and as JSON; what it refuses. And a run of such
-# a network: several features, moving averages, a frozen layer.
+# kiln model summary: layers, shapes, parameters and connections, for people and as JSON; refused models. Also a run of such a
+# network: several features, moving averages, a frozen layer.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln
 cd "$work" || exit 1
@@ -74,7 +74,7 @@ for arguments in "layers convv" "layers dense relu" summaries "" "summary chain.
 	is $? 2 "wrong usage: kiln model $arguments"
 done
 
-# ---- Trained by the daemons: `age`, which no record has, is a column of the ring as any other ----
+# ---- Trained by the daemons; no record has the feature `age`, and its column in the ring is one like any other ----
 
 mkdir data
 "$KILN_BUILD/system/make_shards" "$work/data" train 4 500
@@ -115,7 +115,7 @@ PY
 )" "a/bias[16] a/kernel[8x16] b/bias[4] b/kernel[3x4] batch_norm/beta[16] batch_norm/gamma[16] batch_norm/moving_mean[16] batch_norm/moving_variance[16] out/bias[2] out/kernel[20x2]
 True" "its model has every parameter, and what layers keep, under Keras's names"
 
-# ---- What it is worth on shards of any place: those that a glob of any source matches ----
+# ---- Evaluation on any shards that a glob matches ----
 
 model=$KILN_ROOT/data/kiln/spool/traind/$id/model
 mkdir both
@@ -125,8 +125,8 @@ is "$("$kiln" evaluate "$model" --data "file://$work/both" 2>&1 | sed -n 's/^row
 is "$("$kiln" evaluate "$model" --data "file://$work/both" --split train 2>&1 | sed -n 's/^rows *//p')" 100 \
 	"those that all sources name alike once"
 
-# ---- What training alone needs of its configuration ----
-retold() { # folder, replacement of a piece of the configuration in the file, what it replaces
+# ---- Keys of a configuration that only training needs ----
+retold() { # folder, replacement for a piece of the configuration in the file, that piece
 	mkdir "$1" && python3 - "$model/model.safetensors" "$1/model.safetensors" "$2" "$3" <<-'PY'
 		import json, struct, sys
 		data = open(sys.argv[1], "rb").read()
@@ -150,12 +150,12 @@ retold elsewhere 'device: { type = "gpu"; platform = "none such"; }; model: { ' 
 is "$(figures_of elsewhere)" "$figures" "one that another box's device trained is evaluated on the one here"
 like "$(cat errors)" "^kiln: this machine lacks the device that the model was trained on; using " "and it says so"
 
-# ---- What it says of records, and of values on standard input ----
+# ---- Predictions for records, and for values on standard input ----
 
 predict() { # folder of the model, arguments
 	"$kiln" predict "$@" >said 2>errors
 }
-# What a file says of the store holds as long as the store is used.
+# Settings of the store in the file apply while the file's own store is used.
 cat >"$work/store.conf" <<-'CONF'
 	run: { name = "t"; };
 	source: { url = "s3://kiln/data"; endpoint = "http://127.0.0.1:1"; };
@@ -214,7 +214,7 @@ refused '[1]' 'line 2: found no object' "no object"
 predict "$model" --split train "some text"
 is $? 2 "--split beside a text: usage"
 
-# One output is two classes, the second above 0.5; a regression has none.
+# One output means two classes, the second above 0.5. A regression has no classes.
 single() { # name, target's type and value, model
 	sed "s/name = \"net\"/name = \"$1\"/; s/epochs = 2/epochs = 1/
 	     s/{ name = \"label\".*/{ name = \"target\"; $2 missing = \"default\"; shape = [ 1 ]; } );/
@@ -261,7 +261,7 @@ print(len(values), abs(sum((v - 0.25) ** 2 for v in values) / len(values) / floa
 PY
 )" "270 True" "the values whose squared error kiln evaluate has"
 
-# Weights of rows: the loss counts them, figures do not, as in Keras; once more they do.
+# Weights of rows: the loss uses them, other figures do not, as in Keras.
 "$KILN_BUILD/system/make_shards" "$work/weighed" train 2 200 plain 8 weighted
 "$KILN_BUILD/system/make_shards" "$work/weighed" test 1 150 plain 8 weighted
 cat >weighed.conf <<CONF

@@ -16,7 +16,7 @@ cat >"$work/kiln.conf" <<-CONF
 	model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
 	                    { op = "dense"; units = 2; }, { op = "softmax"; } ); };
 CONF
-# In each sentence one word of three carries the mood, so that the model can learn something.
+# In each sentence one of three words decides the mood, so that the model can learn something.
 awk 'BEGIN {
 	srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
 	split("film story actor scene song ending", thing, " "); split("was felt looked stayed", verb, " ")
@@ -81,7 +81,7 @@ predicted=$("$KILN_BIN/kiln" predict "file://$sink/$run/model" "the song felt lo
 like "$(sed -n 1p <<<"$predicted")" pos "predict: a good sentence"
 like "$(sed -n 2p <<<"$predicted")" neg "predict: a bad sentence"
 
-# ---- Is the model good? ----
+# ---- Quality of the model ----
 
 for split in test validation train; do
 	"$KILN_BIN/kiln" evaluate "file://$sink/$run/model" --split $split --json >"$work/$split.json" 2>"$work/said"
@@ -113,7 +113,7 @@ like "$? $(cat "$work/said")" "^1 kiln: $work/absent/kiln-plan-.*: cannot make i
 "$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/nothing" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" "^1 kiln: file://$work/nothing: found no shards of the test split" "evaluate: a place without shards"
 
-# ---- For other tools ----
+# ---- Files for other tools ----
 
 said=$("$KILN_BIN/kiln" export "file://$sink/$run/model" --output "$work/exported" 2>&1)
 is "$said" "$work/exported/model.onnx: $(stat -c %s "$work/exported/model.onnx") bytes

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# order.filter, skip_rows, take_rows and mode: which records of an epoch are trained on, and in which order.
+# order.filter, skip_rows, take_rows and mode: the records of an epoch that are trained on, and their order.
 . "$(dirname "$0")/fetch_lib.sh"
 data=$work/data
 

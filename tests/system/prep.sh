@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln prep: inputs, shards and what stands beside them, the same bytes whatever happens, users' encoders, bad input.
+# kiln prep: inputs, shards and the files beside them, the same bytes whatever happens, users' encoders, bad input.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln dump=$KILN_BUILD/system/dump_records
 cd "$work" || exit 1
 mkdir out
 
-# Reviews whose mood is in one word; quotes, backslashes, other scripts and an empty text among them.
+# Reviews in which one word decides the mood; some have quotes, backslashes, other scripts, or no text.
 reviews() { # rows, seed
 	awk -v rows="$1" -v seed="$2" 'BEGIN {
 		srand(seed); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
@@ -25,7 +25,7 @@ prep() { # folder below out/, arguments
 	"$kiln" prep "$@" --output "file://$work/out/$out" >"$work/$out.log" 2>&1
 }
 
-# Everything but manifest.jsonl, whose ETags are the store's.
+# Checksums of all files except manifest.jsonl, whose ETags come from the store.
 sums() { # folder below out/
 	(cd "out/$1" && sha256sum $(ls -A | grep -v manifest.jsonl))
 }
@@ -43,7 +43,7 @@ reviews 1250 1 >train.tsv
 reviews 130 2 >test.tsv
 gzip -k train.tsv test.tsv
 
-# ---- What it writes ----
+# ---- Output ----
 
 prep first train.tsv --test test.tsv
 ok $? "label<TAB>text" "$(cat first.log)"
@@ -146,7 +146,7 @@ is "$(for f in out/sized/train-*; do "$dump" "$f" | grep sentence; done | wc -l)
 prep held train.tsv --test-percent 20 --records-per-shard 1000
 is "$(grep -o '"records":[0-9]*' out/held/manifest.jsonl | xargs)" "records:1000 records:250" "--test-percent 20 holds out a fifth"
 
-# ---- The Large Movie Review Dataset's form ----
+# ---- The layout of the Large Movie Review Dataset ----
 
 for split in train test; do
 	mkdir -p aclImdb/$split/{pos,neg}
@@ -185,7 +185,7 @@ done
 
 # ---- Killed ----
 
-killed() { # 0: in the middle, with shards there and no manifest
+killed() { # mode 0: killed in the middle, when shards exist and no manifest does
 	rm -rf out/killed
 	"$kiln" prep train.tsv --test test.tsv --records-per-shard 5 --output "file://$work/out/killed" >/dev/null 2>&1 &
 	wait_for 20 test -e "out/killed/train-$(printf %05d "$1")-of-00250.tfrecord.gz"
@@ -209,7 +209,7 @@ done
 prep killed train.tsv --test test.tsv
 same first killed "another set in the same place leaves nothing of the first"
 is "$(names killed)" "$(names first)" "not even names"
-killed_over() { # prep in the middle of another set
+killed_over() { # kiln prep killed while it overwrites another set
 	"$kiln" prep train.tsv --test test.tsv --records-per-shard 5 --output "file://$work/out/killed" >/dev/null 2>&1 &
 	wait_for 20 test -e out/killed/train-00010-of-00250.tfrecord.gz
 	kill -KILL $! 2>/dev/null
@@ -231,7 +231,7 @@ is "$(names killed)" "$(names first)" "run again: the set is whole"
 "$KILN_BIN/kiln-oneshot" begin --config mixed.conf >begun 2>&1
 ok $? "and a run begins" "$(cat begun)"
 
-# ---- What lies there already ----
+# ---- An existing set ----
 
 mkdir -p out/mine/train-a-of-b
 for file in train-00000-of-00002.tfrecord.gz.old train-1-of-2.tfrecord.gz train-x-of-y.tfrecord.gz test-00000-of-+0001.tfrecord.gz \
@@ -260,7 +260,8 @@ done
 # ---- S3 ----
 
 cat >plain_s3 <<'PY'
-# Objects of one bucket, "kiln", in memory; uploads of others are nobody's to list. Requests go to s3.requests.
+# A fake store: objects of one bucket, "kiln", in memory. Nobody may list the uploads of others. Requests are logged to
+# s3.requests.
 import hashlib, http.server, sys, urllib.parse
 objects = {}
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -337,7 +338,7 @@ like "$? $(cat keyless.log)" '^1 kiln: .*nobody' "no such credential: the same"
 
 cat >encode <<'PY'
 #!/usr/bin/python3
-# Sixteen numbers that name the text.
+# Sixteen numbers that identify the text.
 import hashlib, json, sys
 open("encode.starts", "a").write("x")
 for line in sys.stdin:
@@ -373,7 +374,7 @@ ok $? "every text has its own numbers and its own label"
 prep given train.tsv --test test.tsv --encoder out/first/encoder.bin
 is "$(sums given | grep -E ' (test-|encoder)')" "$(sums first | grep -E ' (test-|encoder)')" "--encoder FILE gives the same test shard"
 
-# ---- exec: belongs to the command line ----
+# ---- exec: is allowed on the command line only ----
 
 cat >kiln.conf <<-CONF
 	run: { name = "t"; epochs = 1; batch_rows = 32; };
@@ -429,7 +430,7 @@ grep '^pos' train.tsv >one.tsv
 head -n 21 train.tsv | grep -v '^neg' | cat - <(grep -m 3 '^neg' train.tsv) >few.tsv
 size=$(stat -c %s train.tsv.gz)
 head -c $((size - 200)) train.tsv.gz >cut.tsv.gz
-damage() { # file, offset, name: one bit turned round
+damage() { # file, offset, name: inverts one bit
 	python3 -c 'import sys; d = bytearray(open(sys.argv[1], "rb").read()); d[int(sys.argv[2])] ^= 1; open(sys.argv[3], "wb").write(d)' "$@"
 }
 damage train.tsv.gz $((size / 2)) flip.tsv.gz

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln prep of images (IDX files, as MNIST's) and of texts as tokens: records against the input read by Python, what stands beside
-# the shards, bad input.
+# kiln prep of images (IDX files, as MNIST's) and of texts as tokens: compares records with the input read by Python; the
+# files beside the shards; bad input.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln dump=$KILN_BUILD/system/dump_records
 cd "$work" || exit 1
@@ -17,7 +17,7 @@ dataset() { # folder below out/, Python expression of the dataset d
 	python3 -c "import json; d = json.load(open('out/$1/dataset.json')); print($2)"
 }
 
-beside() { # folder below out/
+beside() { # folder below out/: prints the names of the files beside the shards
 	ls "out/$1" | grep -v tfrecord | xargs
 }
 
@@ -99,7 +99,7 @@ is "$(dataset rgb "d['schema'][0]['shape']")" "[3, 4, 3]" "colour images, channe
 python3 compare "$dump" out/rgb train rgb/train rgb/train-images-idx4-ubyte
 ok $? "with their values"
 
-bad() { # name, file of which set, Python over the bytes d
+bad() { # name, the set whose file is changed, Python over the bytes d
 	rm -rf "$1" && mkdir "$1" && cp mnist/* "$1/"
 	python3 -c "d = bytearray(open('mnist/$2', 'rb').read()); $3; open('$1/$2', 'wb').write(d)"
 }
@@ -158,7 +158,7 @@ count = collections.Counter()
 for _, text in rows["train"]:
     w = words(text)
     count.update(set(w) | {a + " " + b for a, b in zip(w, w[1:])})
-# Equal counts in bytewise order of words, one after the other.
+# Words with equal counts are in bytewise order.
 order = sorted((t for t in count if count[t] > 1), key=lambda t: (-count[t], [x.encode() for x in t.split(" ")]))
 vocabulary = ["", "[UNK]"] + order[:38]
 found = open(out + "/vocabulary.txt", encoding="utf-8").read().split("\n")

@@ -4,8 +4,8 @@
 
     proxy.py DIR [--login NAME:PASSWORD] [--refuse STATUS] [--cut]
 
-Prints its port when ready; what it is asked is logged to DIR/proxied, one JSON a line, before it is answered. --refuse
-answers every CONNECT so. --cut resets each connection after some of the server's bytes have passed.
+Prints its port when ready. Requests are logged to DIR/proxied, one JSON a line, before the answer. --refuse answers every
+CONNECT with this status. --cut resets each connection after some of the server's bytes have passed.
 """
 import argparse
 import base64

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# With fetch.bad_record = "skip" every checkpoint names the records left out so far, and run.json and kiln status all of
-# them: each once, whatever is killed on the way.
+# With fetch.bad_record = "skip" every checkpoint names the records left out so far, and run.json and kiln status name all of
+# them: each once, whatever is killed meanwhile.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 data=$work/data kiln=$KILN_BIN/kiln
@@ -41,7 +41,7 @@ stop() { # fetchd|traind, signal
 	wait "$pid" 2>/dev/null
 }
 
-# KEY OFFSET REST of each, and how many did not fit; - where there is no list.
+# Prints KEY OFFSET REST for each entry, and the number of entries that did not fit; - if there is no list.
 list() { # run.json, or a checkpoint
 	python3 - "$1" <<-'PY'
 		import json, struct, sys
@@ -79,7 +79,7 @@ weights() {
 	PY
 }
 
-shard() { # prefix, index, of how many
+shard() { # prefix, index, number of shards
 	printf '%s-%05d-of-%05d.tfrecord' "$1" "$2" "$3"
 }
 
@@ -113,7 +113,7 @@ is "$(list "$work/status.json")" "$(cat "$work/expected")" 'kiln status --json h
 kill $controld
 wait $controld 2>/dev/null
 
-# ---- One epoch: what a checkpoint forgot would not come again ----
+# ---- One epoch: a record that a checkpoint forgets would not come again ----
 data=$work/long
 "$KILN_BUILD/system/make_shards" "$data" train 60 3000 plain
 for i in 2 9 16 23 30 37 44 51 58; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Read-ahead: while the trainer waits for windows that a slow store sends one shard at a time, more of them are asked for
-# at once, as far as fetch.memory_bytes holds them; status says how many and why, and the records stay the same.
+# Read-ahead: while the trainer waits for windows from a slow store, fetchd reads more of them at the same time, as far as
+# fetch.memory_bytes allows. status tells how many and why, and the records stay the same.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$KILN_BUILD/system/fetch_reader kiln=$KILN_BIN/kiln
@@ -11,7 +11,7 @@ server=${KILN_S3_ENDPOINT##*:}
 "$KILN_BUILD/system/make_shards" "$work/data" train 48 700 plain
 upload "$work/data" s3://kiln/data
 
-fetch() { # name, source, keys of order, keys of fetch: what the trainer got
+fetch() { # name, source, keys of order, keys of fetch: prints the trainer's rows
 	node "$1"
 	cat >"$work/$1.conf" <<-CONF
 		run: { name = "t"; epochs = 2; batch_rows = 64; };
@@ -38,7 +38,7 @@ fetch() { # name, source, keys of order, keys of fetch: what the trainer got
 	"$KILN_BIN/kiln-oneshot" release
 }
 
-late() { # name, what has the same, keys of order, keys of fetch: each shard's answer is late
+late() { # name, the run to compare with, keys of order, keys of fetch: the answer for each shard is late
 	mkdir -p "$work/$1.proxy"
 	echo '[{"fault": "late", "ms": 200}]' >"$work/$1.proxy/faults"
 	/usr/bin/python3 tests/system/fault_proxy.py "$work/$1.proxy" "$server" >"$work/$1.proxy/port" 2>"$work/$1.proxy/err" &
@@ -51,7 +51,7 @@ late() { # name, what has the same, keys of order, keys of fetch: each shard's a
 	ok $? "$1: the trainer gets the same as from files" "$(tail -n 3 "$work/$1".{out,err,fetchd,begin} 2>&1)"
 }
 
-# The most requests of shards that the store had at once.
+# The most requests for shards that the store had at the same time.
 at_once() {
 	/usr/bin/python3 - "$work/$1.proxy/requests" <<-'E'
 		import json, sys

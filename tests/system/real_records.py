@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFRecord files that other projects' tools wrote: real_records.py SHARED DUMP_RECORDS
-Each file below SHARED/data/tfrecord against its row in MANIFEST.tsv (records, lengths, features with kinds and
-counts), and every value against a second reader, the one below. Records that are no Examples must be refused,
-one by one, with a sentence. Prints TAP."""
+"""Reads TFRecord files that other projects' tools wrote: real_records.py SHARED DUMP_RECORDS
+Compares each file below SHARED/data/tfrecord with its row in MANIFEST.tsv (records, lengths, features with kinds and
+counts), and every value with a second reader, the one below. Records that are no Examples must be refused one by one,
+with a sentence. Prints TAP."""
 import csv
 import gzip
 import hashlib
@@ -53,7 +53,7 @@ def fields(data):
 
 
 def values(kind, message):
-    """As dump_records writes them: floats as their bits, bytes in hex."""
+    """Values as dump_records prints them: floats as their bits, bytes in hex."""
     found = []
     for _, value in fields(message):
         if kind == "bytes":

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `kiln run --from run.json`: the same run once more, from the store alone, with the same bits; and a run that starts
-# with the weights of another.
+# `kiln run --from run.json`: repeats a run, from the store alone, with the same weights. Also a run that starts with the
+# weights of another run.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 data=$work/data
@@ -11,7 +11,7 @@ config whole "$data" 'seed = 45;' 'learning_rate = 0.002;'
 sed -i 's/epochs = 12/epochs = 3/; s/layers = (/layers = ( { op = "normalization"; },/' "$work/whole.conf"
 node whole
 begin whole
-# The statistics of the training split come first; until they are there, nothing is kept.
+# traind first computes statistics of the training split. No checkpoint is written before they are done.
 echo '{"seq": 1, "state": "paused", "checkpoint_seq": 1}' >"$record/want"
 start fetchd
 start traind
@@ -71,7 +71,7 @@ repeat foreign
 like "$code $(cat "$KILN_ROOT/log")" '^1 .*plan: SHA-256 [0-9a-f]+, expected [0-9a-f]+ by ' "nor with another plan"
 
 # ---- Weights of another net: a frozen base, a new head ----
-tensors_of() { # a safetensors file, a part of their names: their digest
+tensors_of() { # safetensors file, part of a name: digest of the tensors whose names have this part
 	python3 - "$1" "$2" <<-'PY'
 		import hashlib, json, struct, sys
 		data = open(sys.argv[1], "rb").read()
@@ -85,7 +85,7 @@ tensors_of() { # a safetensors file, a part of their names: their digest
 		print(digest.hexdigest())
 	PY
 }
-transfer_config() { # weights, what else
+transfer_config() { # weights, further keys
 	config transfer "$data" '' 'learning_rate = 0.01;'
 	sed -i "s,epochs = 12,epochs = 3,
 		s,layers = (,layers = ( { op = \"normalization\"; }\,,

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kiln-oneshot report: the night's report, posted to a real HTTP and HTTPS server and put into the store, for nights that
-# finished, failed, ended early or never started; what cannot be delivered, and that it harms nothing. Runs are begun and put to
-# rest as kiln-finished finds them; tests/system/night.sh reports a whole one.
+# finished, failed, ended early or never started. Also reports that cannot be delivered, which must not harm anything. Runs
+# are put into the state that kiln-finished finds; tests/system/night.sh reports a whole run.
 . "$(dirname "$0")/lib.sh"
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY CURL_CA_BUNDLE SSL_CERT_FILE
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
@@ -47,12 +47,12 @@ rest() { # state
 	mv "$runs/current/state.new" "$runs/current/state"
 }
 
-over() { # state: what kiln-finished does, but for systemd
+over() { # state: does the same as kiln-finished, except for systemd
 	rest "$1"
 	"$KILN_BIN/kiln-oneshot" finished 2>"$work/errors" || ok 1 "kiln-oneshot finished" "$(cat "$work/errors")"
 }
 
-a_night() { # run, reason, seconds from now: one that is over, as a power cut in the middle of noting it leaves it
+a_night() { # run, reason, seconds from now: a night that is over, in the state that a power cut leaves while it is noted
 	local at=$(($(date +%s) + ${3:-0}))
 	printf '{"from_s": %s, "over_s": %s, "by": "timer", "run": "%s", "reason": "%s"}\n' $at $at "$1" "$2" >"$runs/tonight.json"
 }
@@ -63,15 +63,15 @@ report() {
 	errors=$(cat "$work/errors")
 }
 
-of() { # file of JSON, expression of `r`
+of() { # JSON file, expression over `r`: prints it
 	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$@" 2>&1
 }
 
-posted() { # expression of `p`, the requests so far
+posted() { # expression over `p`, the requests so far
 	python3 -c 'import json, sys; p = [json.loads(line) for line in open(sys.argv[1])]; print(eval(sys.argv[2]))' "$hook/requests" "$1" 2>&1
 }
 
-# ---- A night that finished, and a server that is not there at once ----
+# ---- A night that finished, and a server that is down at first ----
 serve plain
 a_node finished "url = \"http://127.0.0.1:$port/hook?a=b\"; credential = \"hook\";"
 mkdir -p "$KILN_ROOT/data/kiln/credentials"
@@ -118,7 +118,7 @@ ok $? "the token is nowhere"
 outcome() { # state, outcome, reason, name
 	begin
 	rest "$1"
-	sleep 1.1 # a night a second
+	sleep 1.1 # two nights in one second would share a name
 	a_night "$id" "$3"
 	report
 	is "$rc $(posted 'json.loads(p[-1]["body"])["outcome"], json.loads(p[-1]["body"])["reason"], json.loads(p[-1]["body"])["night"]["by"]')" \
@@ -136,7 +136,7 @@ is "$(posted 'json.loads(p[-1]["body"])["outcome"], json.loads(p[-1]["body"])["r
 like "$(find "$sink" -path '*nights*')" "nights/t-[0-9]{8}-[0-9]{6}/report.json" "it has a place in the store"
 rm "$runs/unbegun"
 
-# ---- Who ends a night while another one's report is delivered ----
+# ---- A night ends while the report of another one is delivered ----
 begin
 over finished
 first=$id
@@ -151,17 +151,17 @@ wait_for 20 is_held
 ok $? "the first one's is being delivered" "$(cat "$work/errors")"
 begin
 over failed
-"$KILN_BIN/kiln-oneshot" nightly 2>"$work/said" # the third one begins, and ends without a report of its own
+"$KILN_BIN/kiln-oneshot" nightly 2>"$work/said" # the third night begins, and ends without a report of its own
 is "$(ls "$reports" | grep -c 'night$')" 1 "the second one waits for its own" "$(ls "$reports")"
 : >"$hook/go"
 wait $reporter
 is "$? $(posted '[json.loads(q["body"])["run"]["id"] for q in p['"$before"':]]')" "0 ['$first', '$id']" "and has it from the same reporter" "$(cat "$work/errors")"
 is "$(ls "$reports" | grep -c 'night$')" 0 "none is left without one"
 
-# ---- kiln.conf is wrong: the last good one tells whom to tell ----
+# ---- A wrong kiln.conf: the last good copy says where to send the report ----
 "$KILN_BIN/kiln-oneshot" keep-config
 echo 'run: { at = "25:00"; };' >"$KILN_ROOT/etc/kiln/kiln.conf"
-"$KILN_BIN/kiln-oneshot" nightly 2>"$work/errors" # without systemd it says no more
+"$KILN_BIN/kiln-oneshot" nightly 2>"$work/errors" # without systemd it does no more
 is "$?" 78 "the timer, and a wrong kiln.conf"
 a_night "" 'run.at: found 25:00' 20
 before=$(posted 'len(p)')
@@ -189,7 +189,7 @@ else
 	skip "notify.url by HTTPS" "no openssl here"
 fi
 
-# ---- What cannot be delivered ----
+# ---- Reports that cannot be delivered ----
 serve refusing
 a_node late "url = \"http://127.0.0.1:$port/secret-path\"; credential = \"hook\"; wait_min = 0;"
 begin
@@ -228,7 +228,7 @@ wait $controld 2>/dev/null
 first=$(ls "$reports" | sed -n 's/\.json$//p')
 sleep 1.1
 rm -rf "$sink"
-: >"$sink" # no folder
+: >"$sink" # a file, where a folder should be
 a_night "$id" ""
 report
 is "$rc $(posted '[json.loads(q["body"])["id"] == "'"$first"'" for q in p[1:]]')" "0 [False, True]" "with the next report what was left is posted"
@@ -251,7 +251,7 @@ is "$rc $(ls "$reports" | grep -c pending)" "0 0" "without notify.url the store 
 test -s "$sink/$id/report.txt"
 ok $? "it does"
 
-# ---- A disk that is full, which may be what the night failed of ----
+# ---- A full disk, which may be the reason why the night failed ----
 serve full
 a_node full "url = \"http://127.0.0.1:$port/\"; wait_min = 0;"
 mkdir -p "$runs"

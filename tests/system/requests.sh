@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the store is asked for: a slow range twice, within fetch.hedge_percent and never beyond, and no more at once than
-# fetch.target_bytes_per_s takes, as status says. A real S3 server (Ceph's radosgw) behind fault_proxy.py, whose log counts.
+# Requests to the store: a slow range is requested twice, within fetch.hedge_percent and never beyond. The number of
+# simultaneous requests stays at what fetch.target_bytes_per_s needs, and status reports it. A real S3 server (Ceph's radosgw)
+# behind fault_proxy.py, whose log counts the requests.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$KILN_BUILD/system/fetch_reader show_status=$KILN_BUILD/system/show_status kiln=$KILN_BIN/kiln
@@ -43,7 +44,7 @@ behind_proxy() { # name, faults, keys of order, keys of fetch
 	start "$1" "url = \"s3://kiln/data\"; endpoint = \"http://127.0.0.1:$(cat "$proxied/port")\";" "$3" "$4"
 }
 
-run_ends() { # name: by itself
+run_ends() { # name: the run ends by itself
 	wait_for 60 grep -q ^END_RUN "$work/$1.out" || kill -KILL $fetchd $reading 2>/dev/null
 	wait $reading $fetchd 2>/dev/null
 	"$kiln" stalls --json >"$work/$1.json" 2>&1
@@ -52,8 +53,9 @@ run_ends() { # name: by itself
 	"$KILN_BIN/kiln-oneshot" release
 }
 
-# Whether $1, Python over these, is true of the proxy's log: held, how many requests were held; twice, what was asked for
-# more than once; thrice; asked, bytes of all; most, the most requests at once.
+# Whether $1, a Python expression over these names, is true of the proxy's log. held: number of requests that were held.
+# twice, thrice: what was requested more than once, more than twice. asked: bytes of all requests. most: the most simultaneous
+# requests.
 logged() { # expression
 	/usr/bin/python3 - "$proxied/requests" "$1" <<-'E'
 		import collections, json, sys
@@ -86,8 +88,8 @@ same_records() { # name, what
 start files "url = \"file://$work/data\";" 'window_shards = 2;' ''
 run_ends files
 
-# ---- Asked for twice: what is held comes only after $proxied/released is there ----
-release_held() { # how many: and they are in the log
+# ---- Requested twice: held requests are answered only after $proxied/released exists ----
+release_held() { # count: waits until so many requests are in the log
 	touch "$proxied/released"
 	wait_for 20 logged "held == $1"
 }
@@ -112,7 +114,7 @@ release_held 3
 result=$(logged 'held == 3 and held_of <= twice and not thrice')
 ok $? 'each of them twice' "$result"
 
-# The trainer waits for what is held: long enough for who minds no budget to ask for all of it again.
+# The trainer waits for held ranges: long enough for a client without a budget to request all of them again.
 waited_s() { "$kiln" stalls --json | /usr/bin/python3 -c 'import json, sys; print(int(sum(s["waited_s"] for s in json.load(sys.stdin)["stages"])))'; }
 has_waited_longer() { [ "$(waited_s)" -ge $(($1 + 3)) ]; }
 waits_for_held() { # name
@@ -120,7 +122,7 @@ waits_for_held() { # name
 	ok $? "$1: the trainer waits" "$("$kiln" stalls)"
 }
 
-# One per cent of all there is, 4 MB, is less than a range: the first is free, and that is all.
+# One per cent of the data, 4 MB, is less than a range: the first hedge is free, and there is no second one.
 hold budget 3 'hedge_percent = 1;'
 waits_for_held budget
 is "$("$show_status" fetchd hedged)" 1 'a budget of one range: the second is not asked for again'
@@ -138,8 +140,8 @@ same_records never 'without a budget it comes when it comes'
 result=$(logged 'held == 1 and not twice')
 ok $? 'and nothing is asked for twice' "$result"
 
-# ---- At once: each answer is late, so that more at once would be faster ----
-at_rate() { # name, bytes/s, expression of the tuning in status that comes true
+# ---- Simultaneous requests: each answer is late, so that more requests would be faster ----
+at_rate() { # name, bytes/s, expression on the tuning in status that has to become true
 	behind_proxy "$1" '[{"fault": "late", "ms": 300}]' 'window_shards = 6;' "hedge_percent = 0; target_bytes_per_s = $2;"
 	wait_for 60 tuning "$3"
 	ok $? "$1: status says what follows from it" "$("$kiln" stalls)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A ring that cannot be used, left by another firmware or cut while both sides work: a restart heals it, and the run ends
-# with the same weights.
+# A ring that cannot be used, left by another firmware version or cut while both sides work: a restart repairs it, and the run
+# ends with the same weights.
 . "$(dirname "$0")/lib.sh"
 
 config() { # name
@@ -18,7 +18,7 @@ config() { # name
 	CONF
 }
 
-# Kernels that the first node compiled serve all of them.
+# All nodes use the kernels that the first node compiled.
 begin() { # name
 	config "$1"
 	node "$1"
@@ -32,7 +32,7 @@ start() { # fetchd|traind
 	eval "$1=$!"
 }
 
-end() { # pid, expected exit status, name; it must not take for ever
+end() { # pid, expected exit status, name; with a time limit
 	wait_for 60 test ! -d "/proc/$1" || kill -KILL "$1"
 	wait "$1"
 	is $? "$2" "$3"
@@ -62,7 +62,7 @@ start traind
 end $traind 0 "an undisturbed run ends"
 expected=$(model_bits)
 
-# ---- Another firmware's ring, as an update in place leaves it ----
+# ---- A ring of another firmware version, as after an update ----
 begin version
 start fetchd
 wait_for 10 test -e "$ring"

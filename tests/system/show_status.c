@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One member of a daemon's status page: show_status DAEMON MEMBER
+ * Prints one member of a daemon's status page: show_status DAEMON MEMBER
  */
 #include "core/run/status.h"
 

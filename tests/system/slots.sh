@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Which slot the boot loader takes, whatever a power cut made of its variables and of an update: GRUB as a program of this machine
-# on a small ESP. tests/image/slots.sh holds it against the GRUB that boots.
+# The slot that the boot loader chooses, whatever a power cut made of its variables and of an update: GRUB as a program of
+# this machine on a small ESP. tests/image/slots.sh compares this program with the GRUB that boots.
 . "$(dirname "$0")/lib.sh"
 . tests/image/slots_lib.sh
 
@@ -25,7 +25,7 @@ gone() { # files
 	for file in "$@"; do mdel -i "$esp" "::$file"; done
 }
 
-takes() { # what counts, extended regular expression of all that several boots in a row say, how many (1)
+takes() { # name, extended regular expression for the output of several boots in a row, number of boots (1)
 	like "$(python3 tests/image/boot_choice.py "$esp" "${3:-1}" | grep -oE 'slot [AB], attempt [0-9]|no slot can be booted|nothing.*' | xargs)" "^$2\$" "$1"
 }
 
@@ -52,7 +52,7 @@ env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 takes "after an update the other comes first, and gives way after three" "$b3 slot A, attempt 1" 4
 takes_by_marks
 
-# ---- A grubenv that is none ----
+# ---- A damaged grubenv ----
 env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 cp "$work/grubenv" "$work/whole"
 for bytes in 0 1 64 100 128 512 1023; do
@@ -69,8 +69,8 @@ done
 gone kiln/grubenv
 takes "none" "slot A, attempt 1"
 
-# ---- An update, cut after each of its steps; grubenv torn besides ----
-cut_after() { # what the box did last
+# ---- An update, interrupted after each of its steps; also with a torn grubenv ----
+cut_after() { # last step that the update did
 	env_of "ORDER=A B" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
 	takes "$1: the slot before, and again and again" "$a3 slot A, attempt 1" 4
 	: >"$work/torn"
@@ -100,7 +100,7 @@ takes "none is whole: it says so" "no slot can be booted"
 
 # ---- Pages of 1 GiB ----
 new_esp
-gib() { # text of the variable, how many hugepages= there are to be on the command line
+gib() { # text of the variable, expected number of hugepages= on the command line
 	rm -f "$work/pages.env"
 	grub-editenv "$work/pages.env" create
 	grub-editenv "$work/pages.env" set "kiln_gib=$1"

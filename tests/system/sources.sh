@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Several sources mixed by weight: proportions, passes, the same order every time, from any place, with any lanes.
+# Several sources mixed by weight: proportions, passes, the same order every time, from any position, with any lanes.
 . "$(dirname "$0")/fetch_lib.sh"
 
 config() { # name, order's keys, fetch's keys
@@ -17,7 +17,7 @@ config() { # name, order's keys, fetch's keys
 	CONF
 }
 
-# The keys of both are the same, what they hold is not.
+# Both sources have the same keys, but different contents.
 "$make_shards" "$work/a" train 24 50
 "$make_shards" "$work/a" test 2 30
 "$make_shards" "$work/b" urain 8 10
@@ -25,7 +25,7 @@ config() { # name, order's keys, fetch's keys
 for shard in "$work/b"/urain-*; do
 	mv "$shard" "${shard/urain/train}"
 done
-# What each holds, from runs of its own.
+# The records of each source, from a run with this source alone.
 for one in a b; do
 	node "only-$one"
 	cat >"$work/kiln.conf" <<-CONF
@@ -81,7 +81,7 @@ ok $? "killed in train, validation and test segments: the same slots" \
 	"$(wc -l <"$work/killed") of $(grep -vc ^ROW "$work/lanes3") lines"
 wait $fetchd 2>/dev/null
 
-# A source that has nothing would keep its rows waiting for ever.
+# An empty source would make its rows wait for ever.
 mkdir "$work/c"
 : >"$work/c/train-00000-of-00001.tfrecord"
 more_sources=", { url = \"file://$work/c\"; }"
@@ -99,7 +99,7 @@ begin missing ''
 like "$(cat "$KILN_ROOT/begin.log"; start_fetchd; wait $fetchd; tail -n 1 "$KILN_ROOT/fetchd.log")" \
 	'/c: no object matches split.train_glob "train-\*"' "and fetchd says which source has no shards"
 
-# ---- Which of them is held up: the second, whose server asks for less, says status ----
+# ---- A slow source: the second server limits the rate, and status names it ----
 start_radosgw "which source is held up"
 upload "$work/a" "s3://$KILN_S3_BUCKET/a"
 upload "$work/b" "s3://$KILN_S3_BUCKET/b"

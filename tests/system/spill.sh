@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Windows that do not fit fetch.memory_bytes: those ahead lie on disk, and the order stays the same.
+# Windows that do not fit into fetch.memory_bytes: windows read ahead are stored on disk, and the order stays the same.
 . "$(dirname "$0")/lib.sh"
 make_shards=$KILN_BUILD/system/make_shards reader=$KILN_BUILD/system/fetch_reader
 
@@ -51,8 +51,8 @@ for kind in plain gzip; do
 	done
 done
 
-# A disk without room: the window ahead waits for the memory of the one in use. Where even that one does not fit, an
-# error says so, and the run goes on once there is room.
+# A disk without free space: the next window waits for the memory of the current one. Where even one window does not fit, an
+# error says so, and the run goes on once there is space.
 small_disk() {
 	cache=$KILN_ROOT/data/kiln/cache
 	mkdir -p "$cache"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kiln stalls: a reader that waits for data is told which stage it waits for, while it lasts and afterwards, by stages that
-# are held, and by faults between fetchd and a real S3 server (Ceph's radosgw); and what fetchd chose, and why.
+# kiln stalls: tells which stage a waiting reader waits for, during the wait and afterwards. Stages are held by a preloaded
+# library, and by faults between fetchd and a real S3 server (Ceph's radosgw). Also fetchd's choices, and their reasons.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$KILN_BUILD/system/fetch_reader kiln=$KILN_BIN/kiln
@@ -36,7 +36,7 @@ begin() { # name, faults, keys of fetch, options of the reader...
 	start "$1" "url = \"s3://kiln/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/$1.proxy/port")\";" 8 "${@:3}"
 }
 
-# Its last word on the run stays when fetchd has ended.
+# The last answer about the run remains after fetchd has ended.
 end() { # name
 	wait $reading
 	wait $fetchd
@@ -49,7 +49,7 @@ end() { # name
 	ok $? "$1: the run goes through" "$(tail -n 3 "$work/$1".{out,err,fetchd,begin} 2>&1)"
 }
 
-of_json() { # expression of s: the stage's seconds, d: the answer
+of_json() { # expression over s, the stage's seconds, and d, the answer
 	/usr/bin/python3 -c 'import json, sys
 d = json.load(sys.stdin)
 s = {x["stage"]: x["waited_s"] for x in d.get("stages", [])}
@@ -59,15 +59,15 @@ worst() { of_json 'max((v, k) for k, v in s.items() if k != "list")[1]' <"$work/
 waits_for() { [[ "$("$kiln" stalls --json | of_json 'd["run"] and d["now"] and d["now"]["stage"]')" =~ ^($1)$ ]]; }
 key_is_known() { [[ "$("$kiln" stalls --json | of_json 'd["run"] and d["now"] and d["now"]["key"]')" =~ ^train-.*tfrecord$ ]]; }
 
-# What is held is held until kiln stalls has told the wait.
-told() { # stage: it has waited a second for it
+# A stage is held until kiln stalls has reported the wait.
+told() { # stage: whether kiln stalls has counted a second of waiting for it
 	[ "$("$kiln" stalls --json | of_json "s[\"$1\"] >= 1")" = True ]
 }
-kept() { # name, stage: and that stays
+kept() { # name, stage: the report remains
 	is "$(of_json "s[\"$2\"] >= 1" <"$work/$1.json")" True "afterwards that is kept" "$(of_json s <"$work/$1.json")"
 }
 
-# ---- What this box's own cores do ----
+# ---- Stages that this machine's cores do ----
 export KILN_HOLD=$work/hold
 mkdir "$KILN_HOLD"
 "$KILN_BUILD/system/make_shards" "$work/gzip" train 40 200 gzip 512
@@ -84,7 +84,7 @@ for one in inflate:inflate crc:parse; do
 	kept "${one#*:}" "${one#*:}"
 done
 
-# One worker rests when the ring is full all the time, and is back when the reader had to wait for the others.
+# A worker rests while the ring is always full, and works again when the reader had to wait for the others.
 workers() { "$kiln" stalls --json | of_json 'd["tuning"]["workers"], d["tuning"]["workers_max"], d["tuning"]["workers_why"]'; }
 reader_is() { # STOP, CONT
 	kill "-$1" "$(pgrep -P $reading)"
@@ -141,7 +141,7 @@ kept thinking first_byte
 begin listing '[{"match": "GET /kiln/?[?].*list-type", "fault": "hold", "count": 1}]' 'low_speed_s = 60;'
 wait_for 30 test -e "$work/listing.proxy/held"
 ok $? 'the list is asked for' "$(cat "$work/listing.proxy/requests")"
-sleep 1 # as long it is held at least
+sleep 1 # the request is held for at least so long
 touch "$work/listing.proxy/released"
 end listing
 kept listing list

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three daemons as their status pages show them: status_pages RUN_ID PHASE [STEPS [DEGRADED]]. Their counters
- * grow every 100 ms, 1 step of 16 records and 4096 bytes each, of 2 epochs of 500 steps; they stand still
- * after STEPS. Until SIGTERM.
+ * Writes the status pages of three daemons: status_pages RUN_ID PHASE [STEPS [DEGRADED]]. Every 100 ms the
+ * counters grow by 1 step of 16 records and 4096 bytes, for 2 epochs of 500 steps; they stop after STEPS.
+ * Runs until SIGTERM.
  */
 #include "core/run/status.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kiln-steer's side of its socket: steer_stub.py SOCKET LOG ANSWERS. Notes each word; answers the line in ANSWERS,
-but waits as long as that is "wait"."""
+"""Serves kiln-steer's socket: steer_stub.py SOCKET LOG ANSWERS. Notes each word; answers with the line in ANSWERS, but waits
+as long as this line is "wait"."""
 import os
 import socket
 import sys
@@ -11,7 +11,7 @@ os.makedirs(os.path.dirname(path), exist_ok=True)
 server = socket.socket(socket.AF_UNIX)
 server.bind(path + ".new")
 server.listen(16)
-os.rename(path + ".new", path)  # who sees it finds it listening
+os.rename(path + ".new", path)  # by rename: the socket appears when the stub already listens
 while True:
     client, _ = server.accept()
     with client, open(log, "a") as words:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What store.h promises, tried against a store that is there: file://, a real S3 server, or a faulty one.
+ * Tests the contract of store.h against an existing store: file://, a real S3 server, or a faulty one.
  *
  *     store contract URL             every call; prints TAP, numbered from KILN_TAP_FROM (default 1)
  *     store try URL VERB KEY         one call, then "RESULT SENTENCE" and the counters
@@ -90,7 +90,7 @@ static void test_clean(void)
 	say(store_list(store, NULL, see, &seen, &err) == 0 && !seen.count, "an empty prefix lists nothing");
 }
 
-/* Keys that S3 allows; a '!' marks those that can be no file's name, nor a path that is normalised. */
+/* Keys that S3 allows; '!' marks keys that cannot be a file's name, or whose path would be normalised. */
 static const char *const keys[] = {
 	"plain",
 	"with space",
@@ -220,7 +220,7 @@ static void test_objects(void)
 	    "an empty key is refused");
 }
 
-/* Several programs at once, one of which it is to be. */
+/* Several programs at once, one of which has to win. */
 static uint32_t put_new_by(uint32_t programs)
 {
 	uint32_t succeeded = 0;
@@ -333,7 +333,8 @@ static bool sha256sum_is(const char *path, const char *hex)
 	return !strcmp(found, hex);
 }
 
-/* Large ones go another way into memory than small ones do: from and to odd places, and not a byte behind. */
+/* Large objects are copied into memory differently from small ones: from and to odd offsets, and no byte
+ * too many. */
 static bool range_is(const char *key, const char *path, uint64_t offset, uint64_t bytes)
 {
 	FILE *file = fopen(path, "rb");
@@ -520,7 +521,7 @@ static int get_rate(const char *key, uint64_t part, uint64_t rounds)
 
 		if (!buffer)
 			return 1;
-		(void)madvise(buffer, part, MADV_HUGEPAGE); /* as fetchd's buffers are */
+		(void)madvise(buffer, part, MADV_HUGEPAGE); /* the same advice as for fetchd's buffers */
 		memset(buffer, 1, part);
 		requests[i] = (struct store_request){
 			.key = key, .pin = &object.pin, .bytes = part, .buffer = buffer

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The store's contract against file:// and a real S3 server (Ceph's radosgw) over http and https, and what that server's
-# refusals look like. tests/system/http_faults.sh has the servers that do wrong.
+# The store's contract against file:// and a real S3 server (Ceph's radosgw) over http and https, and that server's refusals.
+# tests/system/http_faults.sh has faulty servers.
 set -uo pipefail
 tests=$(dirname "$0") tools=$(dirname "$0")/../../tools/store store=${KILN_BUILD:-build/release}/system/store
 dir=$(mktemp -d /tmp/kiln-store-XXXXXX)
@@ -15,7 +15,7 @@ trap finish EXIT
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE
 n=0 failed=0
 
-say() { # good (0 = yes), what, details
+say() { # good (0 = yes), name, details
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then
 		echo "ok $n - $2"
@@ -42,7 +42,7 @@ contract() { # label, url
 	grep -qE '^(not )?ok ' <<<"$out" || say 1 "$1: no result"
 }
 
-expect() { # what, verb, key, result with words of the sentence
+expect() { # name, verb, key, result with words of the sentence
 	local out
 	out=$("$store" try "${url:-s3://kiln/x}" "$2" "$3" 2>&1)
 	grep -qE "^$4" <<<"$out"
@@ -69,7 +69,7 @@ contract http "s3://kiln/a prefix+with%41"
 KILN_S3_ENDPOINT=$tls KILN_S3_CA=$ca contract https s3://kiln/tls/
 KILN_S3_ENDPOINT=${http/127.0.0.1/localhost} KILN_S3_STYLE=virtual contract virtual-host s3://kiln/virtual
 
-# ---- A network that cuts connections: all of it holds, by retries ----
+# ---- A network that cuts connections: the whole contract holds, by retries ----
 /usr/bin/python3 "$tests/proxy.py" "$dir" --cut >"$dir/proxy" &
 proxy=$!
 wait_for test -s "$dir/proxy"
@@ -81,12 +81,12 @@ say $? 'cut: there were retries' "$counters"
 # ---- HTTP/2, where the server has it ----
 if command -v nghttpx >/dev/null; then
 	read -r port < <(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	# The package's own configuration has a port that two of these would share.
+	# Not with the package's own configuration: its port is fixed, and two proxies would collide.
 	nghttpx --conf=/dev/null --workers=1 --no-location-rewrite -b "127.0.0.1,${http##*:}" -f "127.0.0.1,$port" --accesslog-file="$dir/h2.log" \
 		--accesslog-format='$alpn' "$dir/rgw/server.key" "$dir/rgw/server.pem" >"$dir/h2.out" 2>&1 &
 	h2=$!
 	wait_for curl -s -o "$dir/null" --cacert "$ca" "https://127.0.0.1:$port/"
-	# It normalises paths, and so breaks the signatures of keys with "//" or "." in them.
+	# nghttpx normalises paths, and so breaks the signatures of keys with "//" or "." in them.
 	KILN_S3_HTTP2=1 KILN_NORMALISED=1 KILN_S3_ENDPOINT=https://127.0.0.1:$port KILN_S3_CA=$ca contract http2 s3://kiln/h2
 	[ "$(sort -u "$dir/h2.log")" = h2 ]
 	say $? 'http2: all requests came by HTTP/2' "$(sort "$dir/h2.log" | uniq -c)"
@@ -133,7 +133,7 @@ coproc RELAY { exec /usr/bin/python3 "$tests/fault_proxy.py" "$dir" "${http##*:}
 relay=$RELAY_PID
 read -r port <&"${RELAY[0]}"
 head -c 20971520 /dev/urandom >"$dir/file"
-odd='a b+c%41%2F//é&<>' # radosgw 17 lists control characters as what is no XML
+odd='a b+c%41%2F//é&<>' # radosgw 17 lists control characters in a form that is no valid XML
 KILN_S3_ENDPOINT=http://127.0.0.1:$port "$store" upload s3://kiln/killed "$odd" "$dir/file" >/dev/null 2>&1 &
 uploader=$!
 wait_for test -e "$dir/stalled"

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Kiln under a real systemd, in a container, the short way: a night from the timer to its end; then a run without one, so
-# that no machine is too fast for it: killed, hung, paused, switched off in mid-run, stopped. Its last checkpoint is compared
-# with that of an undisturbed run. tests/soak does it at length.
+# Kiln under a real systemd, in a container, the short test: a night from the timer to its end. Then an endless run, so that
+# no machine is too fast for the test: killed, stopped, paused, switched off in mid-run, stopped by the user. Its last
+# checkpoint is compared with that of an undisturbed run. tests/soak has the long tests.
 . "$(dirname "$0")/systemd_lib.sh"
 
 installed 200
-# traind alone: on a busy machine it may come to it unasked, and its restarts are what this test is about.
+# A short watchdog only for traind, whose restarts this test is about: on a busy machine the watchdog may fire by itself.
 drop_in kiln-traind.service Service WatchdogSec=4
 booted "it boots"
 units="kiln-run.target kiln-nightly.timer kiln-steer.socket kiln-finished.path run-kiln-huge.mount
 	$(cd "$root/usr/lib/systemd/system" && echo kiln-*.service)"
-verify() { # also what the generator wrote, which it would not look for
+verify() { # also for the generator's units, which verify would not find by itself
 	inside env SYSTEMD_UNIT_PATH=/run/systemd/generator: systemd-analyze verify --man=no ${units//@.service/@x.service} 2>&1 |
 		grep -i kiln
 }
@@ -35,7 +35,7 @@ for word in "update s3://bucket/key" factory-reset; do
 done
 inside sh -c 'mkdir -p /run/systemd/system/run-kiln-huge.mount.d /run/kiln/update
 	printf "[Mount]\nOptions=pagesize=1G\n" >/run/systemd/system/run-kiln-huge.mount.d/60-pages.conf; systemctl daemon-reload'
-# ---- An update whose kiln-steer never came ----
+# ---- An update whose request never reached kiln-steer ----
 asked='{"state": "asked", "url": "file:///x", "text": "", "restart": false, "started_s": 1, "bytes": 0, "bytes_done": 0}'
 echo "$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
 like "$(inside kiln update s3://bucket/key --yes 2>&1)" 'not a Kiln image' "an update that nobody took up keeps no other away"
@@ -72,13 +72,13 @@ inside systemctl start kiln-check-gpu kiln-check-store >"$work/said" 2>&1
 ok $? "what is asked of an updated slot: in its sandbox the device computes, and the store answers" \
 	"$(cat "$work/said"; inside journalctl -q --no-pager -n 10 -u kiln-check-gpu -u kiln-check-store)"
 
-# ---- Its report, and those of nights without a run ----
-posted() { # members of the newest report that was posted
+# ---- The report of the night, and of nights without a run ----
+posted() { # members of the newest posted report
 	python3 -c 'import json, sys
 report = json.loads(json.loads(open(sys.argv[1]).readlines()[-1])["body"])
 print(*(eval(member, {}, report) for member in sys.argv[2:]))' "$hook/requests" "$@" 2>&1
 }
-is_posted() { # members, what they are
+is_posted() { # members, expected values
 	[ "$(posted "${@:1:$#-1}")" = "${!#}" ]
 }
 wait_for 60 is_posted outcome 'night["by"]' 'run["id"]' 'type(faults).__name__' 'time["training_s"] > 0' \
@@ -96,7 +96,7 @@ echo 'run: { at = "25:00"; };' >"$root/etc/kiln/kiln.conf"
 inside systemctl start kiln-nightly.service 2>/dev/null
 wait_for 60 is_posted outcome 'night["by"]' run '"25:00" in reason' "never_started timer None True"
 ok $? "kiln.conf is wrong when the timer comes: that is reported" "$(posted outcome night reason)"
-sleep 1 # a night has a second of its own
+sleep 1 # two nights in one second would share a name
 is "$(steer run.start)" ok "a start with it, past kiln start"
 wait_for 60 is_posted outcome 'night["by"]' run '"kiln-config.service ended with 78" in reason and "25:00" in reason' \
 	"never_started hand None True"
@@ -117,7 +117,7 @@ wait_for 60 is_posted outcome 'night["by"]' run '"12" in reason and "run.catch_u
 ok $? "a start that was missed" "$(posted outcome night reason)"
 is "$(inside find /data/kiln/store/runs -path '*nights/t-*/report.json' | wc -l)" 3 "each has its place in the store"
 
-# ---- What the generator writes ----
+# ---- Output of the generator ----
 config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints" |
 	sed 's/source: {/& credential = "data";/; s/sink: {/& credential = "store";/; s/device: {/device: { cores = "0";/' >"$root/data/all.conf"
 inside kiln config apply /data/all.conf >"$work/said" 2>&1
@@ -130,7 +130,7 @@ inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.
 like "$(verify)" 'kiln-nightly.timer.d/50-kiln.conf:.*never' "it would, of a wrong one"
 
 # ---- A run that does not end by itself ----
-# Its time is far away: after the reboot the timer, which makes up for a start that was missed, would go on with it, too.
+# Its time is far away: after the reboot the timer would make up for a missed start, and resume the run, too.
 run_at=$(date -u -d '+6 hours' +%H:%M) config 1000000 "" "$checkpoints" >"$root/data/long.conf"
 inside kiln config apply /data/long.conf >"$work/said" 2>&1
 ok $? "kiln config apply" "$(cat "$work/said")"
@@ -155,7 +155,7 @@ becomes 60 running "then another run begins"
 wait_for 60 is_active kiln-fetchd kiln-traind
 ok $? "and they work"
 goes_on "it trains"
-# ---- Who talks to the network steers nothing ----
+# ---- Services with network access control nothing ----
 refused() { # name, method of systemd's manager, arguments
 	like "$(inside setpriv --reuid=kiln-fetch --regid=kiln --init-groups busctl call org.freedesktop.systemd1 \
 		/org/freedesktop/systemd1 org.freedesktop.systemd1.Manager "${@:2}" 2>&1)" 'authentication required|Access denied' "$1"
@@ -202,9 +202,9 @@ for name in run.begun run.adopted run.paused run.resumed run.rebooted run.stoppe
 	like "$(inside kiln log --event "$name" --lines 1 2>&1)" " kiln-[a-z0-9@-]+: $name: " "kiln log: $name"
 done
 
-# ---- An update beside a run that a program ended for good ----
+# ---- An update during a run that ended because a program failed ----
 record=$root/data/kiln/run/current
-update_now() { # without RAUC it ends there
+update_now() { # without RAUC the update ends at this point
 	echo "$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
 	inside timeout 60 /usr/libexec/kiln/kiln-oneshot update >"$work/said" 2>&1
 }
@@ -212,8 +212,8 @@ echo running >"$record/state"
 update_now
 like "$? $(tail -n 1 "$work/said")" '^(69|70|75) .*(RAUC|rauc)' "an update waits for no checkpoint of a run that halted, and is installed"
 
-# ---- An update that is installed, and the night's end ----
-night_ends() { # state of the update, which is at work
+# ---- An update that is installed, at the end of the night ----
+night_ends() { # state of the update in progress
 	sed 's/"asked"/"'"$1"'"/' <<<"$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
 	sed "s/TIME/$(date +%s)/" >"$root/data/kiln/run/tonight.json" \
 		<<<'{"from_s": TIME, "by": "timer", "run": "", "reason": ""}'
@@ -229,10 +229,10 @@ night_ends installed
 wait_for 60 gone
 ok $? "one that waits for its restart has it when the box is switched on again: it goes off" "$(tail -n 5 "$work/console")"
 
-# ---- The same bits ----
+# ---- The same weights ----
 step=$(newest)
 checkpoint=$(find "$root/data/kiln/spool" -name "ckpt-*$step.safetensors" | tail -n 1)
-steps=$((9 * 200 / 32 + 1)) # of an epoch: one shard of ten is for validation
+steps=$((9 * 200 / 32 + 1)) # steps of an epoch: one of the ten shards is for validation
 data_folder=$root/data/kiln/store/data runs_folder=$work/long/runs
 config $((step / steps + 1)) "" "checkpoint: { every_steps = $step; keep = 10; };" >"$work/long.conf"
 plain_run long

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Under a real systemd, in a container: what was meant to go on when the power went, and what is asked meanwhile.
+# Under a real systemd, in a container: what resumes after a power cut, and requests meanwhile.
 . "$(dirname "$0")/systemd_lib.sh"
 every='checkpoint: { every_steps = 20; keep = 2; };'
 conf=$root/etc/kiln/kiln.conf
-run_at=$(date -u -d '+6 hours' +%H:%M) # the timer keeps out of it
+run_at=$(date -u -d '+6 hours' +%H:%M) # the timer does not interfere
 record=$root/data/kiln/run/current
 
-# A machine whose clock nobody sets: at boot it is waited for.
+# A machine whose clock is never set: the boot waits for it.
 unset_clock() {
 	cp "$KILN_BUILD/system/preload/clock.so" "$root/usr/lib/test-clock.so"
 	drop_in kiln-resume.service Service Environment=LD_PRELOAD=/usr/lib/test-clock.so Environment=KILN_TEST_CLOCK=unset
@@ -21,7 +21,7 @@ inside kiln start >"$work/said" 2>&1
 becomes 60 running "a run"
 goes_on "it trains"
 
-# ---- Started while the clock is waited for ----
+# ---- Started while the boot waits for the clock ----
 power_off
 is "$(state)" running "the box goes down in mid-run"
 sed -i "1s/{/{\"ends_s\": $(date -d '-1 min' +%s),/" "$record/run.json"
@@ -39,10 +39,11 @@ says 30 "kiln-resume has waited" 'the clock is not set after 10 s' -b -u kiln-re
 is "$(state) $(inside systemctl is-active kiln-run.target)" "running active" "and leaves the run that was started alone"
 goes_on "which trains"
 
-# ---- Stopped before it began ----
+# ---- Stopped before the run began ----
 runs=$root/data/kiln/store/runs
 touch "$root/data/kiln/store/runs.away"
-# The store goes, or is back: no attempt of kiln-begin succeeds meanwhile. In one step, for uploadd would make a new one between two.
+# Takes the store away, or brings it back: no attempt of kiln-begin succeeds meanwhile. An atomic exchange, because uploadd
+# would make a new folder between two renames.
 swap_store() {
 	python3 -c 'import ctypes, sys
 exchange, at = 2, -100 # renameat2(2): RENAME_EXCHANGE, AT_FDCWD
@@ -71,7 +72,7 @@ echo failed >"$record/state"
 stopped "a new run" --now
 like "$(state)" '^(failed|stopped)$' "it rests, however far begin came"
 
-# ---- The power goes before it began ----
+# ---- A power cut before the run began ----
 inside kiln start >"$work/said" 2>&1
 wait_for 60 waits
 power_off
@@ -86,7 +87,7 @@ inside kiln stop >"$work/said" 2>&1
 becomes 60 stopped "kiln stop"
 rests "its units are stopped"
 
-# ---- The night ends before it began ----
+# ---- The night ends before the run began ----
 echo failed >"$record/state"
 swap_store
 config 1000000 "ends_at = \"$(date -u -d '+2 hours' +%H:%M)\";" "$every" >"$conf"
@@ -107,7 +108,7 @@ wait_for 10 test ! -e "$record/../asked"
 like "$(state) $(ls "$record/.." | grep -xE 'asked|unbegun')" '^(failed|expired) $' "nothing is left of it"
 swap_store
 
-# ---- The power goes before a run that is over was put away ----
+# ---- A power cut before a finished run is archived ----
 rm -f "$record/finished"
 echo finished >"$record/state"
 test ! -L "$record"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Under a real systemd, in a container: a box that was made anew, and what lies on its ESP beside the file that asked for it.
+# Under a real systemd, in a container: a box after a factory reset, and the other files on its ESP.
 . "$(dirname "$0")/systemd_lib.sh"
 
 make_root
@@ -14,7 +14,7 @@ cp rootfs/overlay/usr/libexec/kiln/{mark-good,trial} "$root/usr/libexec/kiln/"
 systemctl --root="$root" enable kiln-reset-done.service >/dev/null 2>&1
 mkdir -p "$esp" "$work/marks" "$root/efi" "$root/data/etc/kiln"
 
-asked() { # how the ESP is there: somebody asked for a factory reset, and the initramfs has made /data anew
+asked() { # state of the ESP: somebody requested a factory reset, and the initramfs has made /data anew
 	nspawn_options=("--bind$1=$work/esp:/efi" "--bind=$work/marks:/run/kiln")
 	cp config/examples/embedded.conf "$esp/kiln.conf"
 	touch "$esp/factory-reset" "$work/marks/reset"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A real systemd with Kiln installed, in a container: what its tests share. Where there can be none, sourcing it skips aloud
-# and ends the test.
+# Shared by the tests of Kiln under a real systemd, in a container. Where no container can run, this file skips the test.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 root=$work/root
@@ -17,7 +16,7 @@ reason=$(why_not)
 
 # ---- The container ----
 
-# This machine's /usr with Kiln put over it; everything else is the container's own.
+# Mounts this machine's /usr with Kiln installed over it; everything else belongs to the container.
 make_root() {
 	mkdir -p "$root"/{usr,etc,var,data,proc,sys,dev,run,tmp,root} "$work"/{upper,scratch}
 	mount -t overlay overlay -o "lowerdir=/usr,upperdir=$work/upper,workdir=$work/scratch" "$root/usr" || return
@@ -26,14 +25,14 @@ make_root() {
 	done
 	cp -a /etc/OpenCL /etc/ld.so.cache /etc/alternatives "$root/etc/"
 	: >"$root/etc/fstab"
-	tr -d - </proc/sys/kernel/random/uuid >"$root/etc/machine-id" # without one it is a first boot, which asks
+	tr -d - </proc/sys/kernel/random/uuid >"$root/etc/machine-id" # without a machine-id systemd would treat the boot as a first one, and ask questions
 	make -s install DESTDIR="$root" B="$KILN_BUILD" >/dev/null || return
-	# Memory cannot be limited in every container, and a clock that nobody sets here is not waited for.
+	# Memory limits do not work in every container. Nothing sets the clock here, so do not wait for it.
 	local unit
 	for unit in fetchd traind uploadd controld begin config check-gpu check-store; do
 		drop_in "kiln-$unit.service" Service MemoryMax=infinity TimeoutAbortSec=1
 	done
-	# The pool of pages is this machine's: what the container sees is an empty one.
+	# Hide this machine's pool of hugepages: the container sees an empty one.
 	local pool=$root/usr/share/no-pages/node0/hugepages/hugepages-2048kB
 	mkdir -p "$pool"
 	echo 0 | tee "$pool"/{nr,free,resv}_hugepages >/dev/null
@@ -43,7 +42,7 @@ make_root() {
 	clock_wait 0
 }
 
-drop_in() { # unit, section, lines: of the installed system; each call adds one
+drop_in() { # unit, section, lines: a drop-in for the installed system; each call adds one
 	local folder=$root/etc/systemd/system/$1.d
 	mkdir -p "$folder"
 	{ echo "[$2]" && printf '%s\n' "${@:3}"; } >"$folder/$(printf '9%03d' "$(find "$folder" -type f | wc -l)")-test.conf"
@@ -53,8 +52,8 @@ clock_wait() { # seconds
 	sed -i "s/--clock-wait-s [0-9]*/--clock-wait-s $1/" "$root"/usr/lib/systemd/system/kiln-{nightly,resume}.service
 }
 
-# Beside a second container below one cgroup, each systemd would end the other's processes.
-cgroups() { # name: one in each hierarchy that systemd uses
+# A cgroup for each container: in a common one, each systemd would end the other's processes.
+cgroups() { # name: prints one cgroup path for each hierarchy that systemd uses
 	local line type options
 	while IFS= read -r line; do
 		case $line in
@@ -112,7 +111,7 @@ cleanup() {
 	wait_for 10 umount "$root/usr"
 }
 
-# What a test begins with; the store is the embedded one.
+# Installs Kiln and data for a test; the store is the embedded one.
 installed() { # records in each of ten shards
 	make_root
 	local rc=$?
@@ -168,7 +167,7 @@ waits_after() { # daemon, crashes
 	[ "$(property "$1" NRestarts)" = "$2" ] && grep -q "failed $2 times, trying again" <<<"$(property "$1" StatusText)"
 }
 
-# Each while it waits after the one before; what systemd has counted already counts.
+# Kills the daemon after each restart; crashes that systemd has already counted count, too.
 crash_up_to() { # count, daemon
 	local crash
 	for ((crash = $(property "$2" NRestarts) + 1; crash <= $1; crash++)); do
@@ -178,7 +177,7 @@ crash_up_to() { # count, daemon
 	done
 }
 
-status_is() { # exit code of kiln status, whose words come into $work/status
+status_is() { # expected exit code of kiln status; puts its output into $work/status
 	inside kiln status >"$work/status" 2>&1
 	[ $? = "$1" ]
 }
@@ -191,7 +190,7 @@ journal_has() { # extended regular expression, arguments of journalctl
 	grep -qE "$1" <<<"$(journal "${@:2}")"
 }
 
-event() { # name, fields...: those of each such entry, as machines get them
+event() { # name, fields...: prints these fields of each such entry, as machines read them
 	inside journalctl --no-pager -o json "MESSAGE_ID=$(sed -n "s/^| \`$1\` .*\`\([0-9a-f]*\)\` |\$/\1/p" config/events.md)" |
 		python3 -c 'import json, sys
 for line in sys.stdin: print(*(json.loads(line).get(f) for f in sys.argv[1:]))' "${@:2}"
@@ -212,19 +211,19 @@ s.sendall(sys.argv[1].encode() + b"\n")
 print(s.makefile().readline().strip())' "$1" 2>&1 | tail -n 1
 }
 
-# The timer's next time, soon; it is gone with the next boot.
+# Sets the timer to a time soon; the drop-in is gone after the next boot.
 timer_soon() {
 	inside mkdir -p /run/systemd/system/kiln-nightly.timer.d
 	inside sh -c "printf '[Timer]\nOnCalendar=\nOnCalendar=%s\n' \"\$(date -u -d '+2 sec' '+%Y-%m-%d %H:%M:%S UTC')\" \
 		>/run/systemd/system/kiln-nightly.timer.d/90-test.conf"
 	is "$(steer config.reload)" ok "a time for the timer"
-	# A time of its own does not come again, unlike those of a configuration.
+	# A single date does not come again, unlike the times of a configuration.
 	[ "$(inside systemctl show -P SubState kiln-nightly.timer)" != elapsed ] || inside systemctl restart kiln-nightly.timer
 }
 
 # ---- Runs ----
 
-# Where they are set: data_folder and runs_folder stand for the embedded store's, run_at for now.
+# Defaults that a test may set: data_folder and runs_folder (the embedded store's folders), run_at (now).
 config() { # epochs, further keys of run, further groups
 	cat <<-CONF
 		run: { name = "t"; epochs = $1; batch_rows = 32; at = "${run_at:-$(date -u +%H:%M)}"; zone = "UTC"; ${2:-} };
@@ -241,7 +240,7 @@ config() { # epochs, further keys of run, further groups
 	CONF
 }
 
-# The same without systemd, and without anybody who disturbs it.
+# Runs the same configuration without systemd, undisturbed.
 plain_run() { # name; its configuration is $work/NAME.conf
 	node plain
 	timeout 600 tools/night "$KILN_BIN" "$work/$1.conf" >"$work/$1.night" 2>&1
@@ -257,7 +256,7 @@ is_state() {
 	[ "$(state)" = "$1" ]
 }
 
-becomes() { # seconds, state, name; what does not run needs no further tests
+becomes() { # seconds, state, name; if the run does not even start, the test ends here
 	wait_for "$1" is_state "$2"
 	local rc=$?
 	ok $rc "$3" "state $(state), newest checkpoint $(newest)
@@ -271,7 +270,7 @@ rests() { # name
 	wait_for 60 test ! -e "$root/data/kiln/run/current/finished"
 }
 
-newest() { # the newest checkpoint's step
+newest() { # step of the newest checkpoint
 	find "$root/data/kiln/spool" -name 'ckpt-*.safetensors' 2>/dev/null | sed 's/.*ckpt-0*\([0-9]*\)\..*/\1/' |
 		sort -n | tail -n 1
 }
@@ -280,7 +279,7 @@ passed() { # step
 	[ "$(newest)" != "" ] && [ "$(newest)" -gt "$1" ]
 }
 
-goes_on() { # name: a checkpoint that was not there yet
+goes_on() { # name: waits for a checkpoint newer than the newest
 	local before
 	before=$(newest)
 	wait_for 120 passed "${before:-0}"
@@ -288,7 +287,7 @@ goes_on() { # name: a checkpoint that was not there yet
 $(inside systemctl status --no-pager -n 5 kiln-{begin,fetchd,traind,uploadd}.service 2>&1)"
 }
 
-# The tensors alone: the file's header names run and configuration.
+# Digest of the tensors alone: the file's header names run and configuration.
 tensors() { # file of safetensors
 	python3 - "$@" <<-'PY'
 		import hashlib, struct, sys

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Texts to tokens to a trained embedding_bag to answers: kiln prep --tokens, the daemons, kiln predict; ids that the table lacks.
+# Texts to tokens to a trained embedding_bag to answers: kiln prep --tokens, the daemons, kiln predict; ids that are not in
+# the table.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln
 
-# What a text says of the weather or of food decides; the order of two words does in one of four.
+# Words for weather or food decide the class; in one text of four the order of two words decides it.
 python3 - >"$work/texts.tsv" <<'PY'
 import random
 rng = random.Random(44)

@@ -19,7 +19,7 @@ config() { # name, data, extra keys, optimizer
 }
 
 # All nodes use the kernels that the first node compiled.
-begin() { # name: its configuration is there
+begin() { # name: uses the configuration that is there
 	[ -e "$KILN_ROOT/data/kiln/cache" ] || ! [ -e "$work/nodes/whole/data/kiln/cache" ] ||
 		{ mkdir -p "$KILN_ROOT/data/kiln" && cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"; }
 	id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" 2>>"$KILN_ROOT/log")
@@ -56,7 +56,7 @@ model_bits() {
 	PY
 }
 
-at_step() { # step: a checkpoint of it or of a later one is there
+at_step() { # step: whether there is a checkpoint of it or of a later one
 	local name
 	name=$(newest)
 	[ -n "$name" ] && [ "$(basename "$name" | tr -dc 0-9 | sed 's/^0*//')" -ge "$1" ]
@@ -79,7 +79,7 @@ run_to_end() {
 	code=$?
 }
 
-weights_of() { # a safetensors file: its parameters' digest
+weights_of() { # safetensors file: digest of its parameters
 	python3 - "$1" <<-'PY'
 		import hashlib, json, struct, sys
 		data = open(sys.argv[1], "rb").read()

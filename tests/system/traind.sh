@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# traind with a real fetchd: stop and go on, damaged checkpoints, a new disk, bad data, NaN, weights of an earlier run.
+# traind with a real fetchd: stop and resume, damaged checkpoints, a new disk, bad data, NaN, weights of an earlier run.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 
@@ -29,7 +29,7 @@ start traind
 wait $traind
 is "$? $(state)" "0 finished" "started once more it has nothing to do"
 
-# ---- The first batches are asked for before the device is opened ----
+# ---- traind asks for the first batches before it opens the device ----
 config asked "$data" '' ''
 node asked
 begin asked
@@ -105,7 +105,7 @@ wait $traind 2>/dev/null
 stop_fetchd
 
 # ---- A full disk ----
-points() { # split: epochs in its curve, in the order of the files, without what a later session made void
+points() { # split: epochs in its curve, in the order of the files, without those that a later session replaced
 	python3 - "$spool/logs/$1" <<-'PY'
 		import glob, struct, sys
 		def fields(data):
@@ -194,7 +194,7 @@ for name in -2,CL_DEVICE_NOT_AVAILABLE -5,CL_OUT_OF_RESOURCES -36,CL_INVALID_COM
 	LD_PRELOAD=$KILN_BUILD/system/preload/device_lost.so KILN_DEVICE_LOST_AT=700 KILN_DEVICE_LOST_CODE=${name%,*} \
 		timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
 	is "$? $(state)" "69 running" "a device that is lost, ${name#*,}: to be started again"
-	said=$(grep "${name#*,} (${name%,*})\$" "$KILN_ROOT/log" | tail -n 1) # a checkpoint may have been written behind it
+	said=$(grep "${name#*,} (${name%,*})\$" "$KILN_ROOT/log" | tail -n 1) # a message about a checkpoint may follow it
 	like "$said" "traind: [^:]+: [^:]*, driver [^:]+: .*: ${name#*,} \\(${name%,*}\\)$" "and the device is named"
 done
 is "$(cat "$KILN_ROOT/data/kiln/run/reason-traind" 2>&1)" "${said#*traind: }" "to the next process, too"
@@ -259,7 +259,7 @@ node timed
 begin timed
 run_until 4000 TERM
 between=$(sed -n 's/.*step \([0-9]*\): wrote ckpt.*/\1/p' "$KILN_ROOT/log" | awk '$1 % 338' | wc -l)
-[ "$code $(state)" = "0 running" ] && [ "$between" -ge 2 ] # one is that of the stop
+[ "$code $(state)" = "0 running" ] && [ "$between" -ge 2 ] # one of them is from the stop
 ok $? "checkpoints by time are written between the ends of epochs, too" "$code, $(state), $between of them"
 stop_fetchd
 
@@ -331,7 +331,7 @@ like "$(tail -n 1 "$KILN_ROOT/log")" "traind: .*train-00002.*byte 0" "naming obj
 like "$(record_json 'r["reason"]')" "train-00002.*byte 0" "and so does the run's record"
 stop_fetchd
 
-# ---- NaN: without a relu that could die, weights feed on each other ----
+# ---- NaN: without relu, which can output 0 for ever, weights grow without limit ----
 relu=
 config nan "$data" '' 'name = "sgd"; learning_rate = 1e6;'
 node nan

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# rootfs/doc/troubleshooting.md against the programs: it has every reason for which status says degraded and every exit status, and
-# each text that it quotes is one that a program prints.
+# Compares rootfs/doc/troubleshooting.md with the programs: it has every reason for which status says degraded and every exit
+# status, and each text that it quotes is printed by a program.
 exec python3 - "$(dirname "$0")/../.." <<'PY'
 import glob
 import os
@@ -23,14 +23,14 @@ def ok(good, name, detail=""):
 
 
 def literals(path):
-    """The strings of a C source; those that stand side by side are one."""
+    """Returns the strings of a C source; adjacent ones are joined."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|^#include.*?$", "", open(path).read(), flags=re.S | re.M)
     text = re.sub(r'(?<!\\)"\s*(PRI\w+|[A-Z_]+_NAME)?\s*"', lambda m: "%u" if m[1] else "", text)
     return [m[1].replace('\\"', '"') for m in re.finditer(r'"((?:[^"\\\n]|\\.)*)"', text)]
 
 
 def fragments(text):
-    """What stays of a sentence without what is put in: %s, N, NAME, figures, '...'."""
+    """Returns a sentence without its variable parts: %s, N, NAME, figures, '...'."""
     return [f.strip(" :,.;\"'()") for f in re.split(r"%[-+.*0-9]*[a-z]*|\.\.\.|\b[A-Z]\b|\b[A-Z]{4,}\b|[0-9][0-9.:]*|\"[^\"]*\"|'[^']*'", text)]
 
 
@@ -57,7 +57,7 @@ for cell in re.findall(r"^\| ([0-9, ]+) \|", page, re.M):
 for status in sorted(statuses, key=int):
     ok(status in listed, f"the page has exit status {status}")
 
-# ---- Every text that is quoted ----
+# ---- Every quoted text ----
 printed = "\n".join(text for path in glob.glob("firmware/**/*.c", recursive=True) + glob.glob("drivers/**/*.c", recursive=True) + glob.glob("firmware/**/*.h", recursive=True) for text in literals(path))
 printed += "\n".join(re.findall(r'\{ "([a-z.]+)"', printed))
 elsewhere = {"HTTP 503", "SlowDown", "RequestTimeTooSkewed", "403", "401", "404", "AccessDenied", "InvalidAccessKeyId", "NoSuchBucket"}  # the store's

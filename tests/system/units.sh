@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `systemd-analyze security` of every service of Kiln, against its bound. A JSON line each.
+# Compares `systemd-analyze security` of every service of Kiln with its bound. Prints a JSON line for each.
 . "$(dirname "$0")/lib.sh"
 
 if ! command -v systemd-analyze >/dev/null; then
@@ -9,14 +9,14 @@ if ! command -v systemd-analyze >/dev/null; then
 fi
 make -s install DESTDIR="$work/root" B="$KILN_BUILD" >"$work/install" 2>&1
 ok $? "they are installed" "$(cat "$work/install")"
-cp -R rootfs/overlay/usr "$work/root/" # and those of an image
+cp -R rootfs/overlay/usr "$work/root/" # the units of an image, too
 
 bound() { # unit
 	case $1 in
-	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store | kiln-report) echo 1.5 ;; # the network; those that are no daemons use it like one
+	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store | kiln-report) echo 1.5 ;; # use the network, some of them without being daemons
 	kiln-traind | kiln-config | kiln-steer@) echo 1.0 ;;
-	kiln-provision | kiln-hugepages | kiln-interrupts | kiln-nvidia) echo 5.0 ;; # root: they mount, reload, write /sys, load a driver
-	kiln-ssh) echo 9.8 ;; # a shell of root's, where the configuration gives a key
+	kiln-provision | kiln-hugepages | kiln-interrupts | kiln-nvidia) echo 5.0 ;; # root: mount, reload, write /sys, load a driver
+	kiln-ssh) echo 9.8 ;; # a root shell, where authorized_keys names a key
 	*) echo 1.5 ;; # root, to ask systemd
 	esac
 }

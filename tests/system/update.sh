@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Updates without a virtual machine: bundles and who may sign them, the hook on a folder in the ESP's place, grubenv,
-# RAUC's service behind the image's D-Bus policy, and an update from `kiln update` to its end as far as this machine's kernel
-# goes. tests/image/update.sh does it on booted images.
+# Updates without a virtual machine: bundles and their signers, the hook on a folder in the place of the ESP, grubenv, RAUC's
+# service with the image's D-Bus policy, and an update from `kiln update` to its end as far as this machine's kernel allows.
+# tests/image/update.sh updates booted images.
 . "$(dirname "$0")/lib.sh"
 chmod 755 "$work"
 
@@ -10,7 +10,7 @@ for program in rauc unsquashfs mksquashfs veritysetup mcopy mkfs.vfat sfdisk ope
 	command -v $program >/dev/null || { skip "updates" "no $program here: tools/deps/install image"; exit; }
 done
 
-# ---- A bundle, of an image as small as it can be ----
+# ---- A bundle of the smallest possible image ----
 keys=$work/keys
 tools/bundle-key "$keys/old" "the old key"
 tools/bundle-key "$keys/new" "the new key"
@@ -51,7 +51,7 @@ printf x | dd of="$work/damaged.img" bs=1 seek=$((257 * 1048576 + 4096 * 100)) c
 tools/mkbundle "$work/damaged.img" "$work/x.raucb" >"$work/said" 2>&1
 like "$? $(tail -n 1 "$work/said")" '^1 mkbundle: .*slot A does not match root hash' "none is made of a damaged image"
 
-# ---- Who may sign ----
+# ---- Accepted signers ----
 accepts() { # keyring, bundle
 	rauc --keyring="$1" info "$2" 2>&1 | grep -oE "^Compatible:.*|verification failed.*|bundle is too small.*|Invalid.*" | tail -n 1
 }
@@ -100,7 +100,7 @@ ok $? "it is another file, by rename"
 $editenv "$env" set A_TRY=0 2>"$work/said"
 is "$? $(stat -c %s "$env") $(grub-editenv "$env" list)" "0 1024 A_TRY=0" "one that a power cut tore is made anew"
 
-# ---- RAUC's service, behind the image's policy ----
+# ---- RAUC's service with the image's D-Bus policy ----
 if [ "$(id -u)" != 0 ]; then
 	skip "who may call RAUC" "it needs root, to be others"
 	exit
@@ -111,7 +111,7 @@ chmod 755 "$work" "$work/nodes" "$KILN_ROOT"
 truncate -s 16M "$work/slots/a" "$work/slots/b"
 sed "s,/efi/kiln,$work/efi/kiln,; s,/run/rauc,$work/mount,; s,/data/kiln/rauc.status,$work/rauc.status,; s,/etc/rauc/keyring.pem,$keys/new/cert.pem,
 	s,/dev/disk/by-partlabel/kiln-root-,$work/slots/," "$work/root/etc/rauc/system.conf" >"$work/system.conf"
-# This machine has other users: daemon stands for kiln-control, nobody for kiln-fetch.
+# This machine has other users: daemon takes the place of kiln-control, nobody that of kiln-fetch.
 sed 's/kiln-control/daemon/' rootfs/overlay/usr/share/dbus-1/system.d/de.pengutronix.rauc.conf >"$work/policy.conf"
 cat >"$work/bus.conf" <<-BUS
 	<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -170,7 +170,7 @@ controld=$!
 wait_for 10 "$kiln" node
 wait_for 10 test -S "$KILN_ROOT/run/kiln-steer/socket"
 status() { "$kiln" status | sed -n 's/^update *//p'; }
-steps() { # what the unit does
+steps() { # runs the steps of the unit
 	"$KILN_BIN/kiln-oneshot" update-fetch 2>"$work/said" && "$KILN_BIN/kiln-oneshot" update 2>"$work/said"
 }
 is "$(status)" "" "no update yet: status has no line of it"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# uploadd against the embedded store: order, retention, death in mid upload, damage, an earlier night's run.
+# uploadd against the embedded store: order, retention, killed in mid upload, damage, a run of an earlier night.
 . "$(dirname "$0")/lib.sh"
 make_checkpoint=$KILN_BUILD/system/make_checkpoint
 
@@ -43,7 +43,7 @@ is_latest() {
 }
 
 # Epoch k ended at step 10 (k + 1).
-write_epochs() { # of each epoch its validation accuracy, or "loss" and its validation loss: a record without accuracy
+write_epochs() { # for each epoch its validation accuracy, or "loss" and its validation loss: a record without accuracy
 	python3 - "$record/run.json" "$@" <<-'PY'
 		import json, os, sys
 		path, figures = sys.argv[1], sys.argv[2:]
@@ -96,7 +96,7 @@ start --drain
 wait $uploadd
 is $? 0 "started once more it has nothing to do"
 
-# ---- A loss without an accuracy: the best is by the validation loss ----
+# ---- A loss without an accuracy: the best epoch has the lowest validation loss ----
 begin numbers 2
 start --drain
 write_epochs loss0.9 loss0.1 loss0.5 loss0.4 loss0.3
@@ -113,7 +113,7 @@ wait $uploadd
 begin killed 3
 pieces=0 wrong='' kills=0
 "$make_checkpoint" "$id" 1 60000000
-# Every other kill waits for a part to show up; the others come when they come.
+# Every other kill waits until a part appears; the others happen at any time.
 for seed in $(seq 1 16); do
 	RANDOM=$seed
 	start
@@ -167,7 +167,7 @@ ok $? "a store that is away is tried again, for ever"
 kill -KILL $uploadd
 wait $uploadd 2>/dev/null
 
-# ---- A store that is away while traind goes on ----
+# ---- A store that is down while traind goes on ----
 begin away 2
 rm -rf "$work/runs/away"
 : >"$work/runs/away"
@@ -196,7 +196,7 @@ is "$(grep -c 'stray: .*leaving it in the spool' "$KILN_ROOT/log")" 1 "a folder 
 kill -KILL $uploadd
 wait $uploadd 2>/dev/null
 
-# ---- Left by an earlier night ----
+# ---- Files of an earlier night ----
 begin earlier 3
 first=$id
 "$make_checkpoint" "$id" 10 1000
@@ -211,7 +211,7 @@ stored=$sink/$first
 is "$(latest step)" 10 "the earlier night's checkpoint came to the store"
 like "$(cat "$stored/run.json")" '"state":.*"finished"' "and its record"
 
-# ---- Killed in the middle of parts, against a real S3 server ----
+# ---- Killed while it uploads parts to a real S3 server ----
 start_radosgw "killed in the middle of parts"
 s3=s3://$KILN_S3_BUCKET
 begin parts 2

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A server that takes POSTs, on a port of its own choice. Usage: webhook.py FOLDER [CERTIFICATE KEY]
-FOLDER/port is its port. FOLDER/answers holds a status a line for the next requests, "drop" to end the connection without one,
-"hold" to answer 204 once FOLDER/go is there; behind them it answers 204. FOLDER/requests gets a JSON line a request: path, headers, body, status."""
+"""Serves POST requests on a free port. Usage: webhook.py FOLDER [CERTIFICATE KEY]
+FOLDER/port gets the port. FOLDER/answers holds a status a line for the next requests, "drop" to close the connection
+without an answer, "hold" to answer 204 once FOLDER/go exists; after these lines the answer is 204. FOLDER/requests gets a
+JSON line for each request: path, headers, body, status."""
 import http.server, json, os, ssl, sys, time
 
 folder = sys.argv[1]

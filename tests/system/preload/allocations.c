@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A counting allocator, for LD_PRELOAD: who asked for memory how often, in the file that KILN_ALLOCATIONS
- * names, three 64-bit counters that a test reads while the program runs: the program's own code, libcurl,
- * other libraries.
+ * LD_PRELOAD: a counting allocator. The file that KILN_ALLOCATIONS names holds three 64-bit counters of
+ * allocations: by the program's own code, by libcurl, by other libraries. A test reads them while the
+ * program runs.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ struct range {
 	uintptr_t from, to;
 };
 
-/* glibc's own names of what is replaced here. */
+/* glibc's own names for the functions that are replaced here. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
@@ -37,7 +37,7 @@ static int note_object(struct dl_phdr_info *object, size_t size, void *context)
 
 	(void)size;
 	(void)context;
-	/* The program comes first, and has no name. */
+	/* The program is the first object, and has no name. */
 	if (object->dlpi_name[0] && at == &range[PROGRAM])
 		return 0;
 	for (int i = 0; i < object->dlpi_phnum; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD: the first read of the file whose name ends with KILN_BAD_SECTOR is an I/O error. */
+/* LD_PRELOAD: the first read of the file whose name ends with KILN_BAD_SECTOR fails with an I/O error. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t
 	return (void *)at; // NOLINT(performance-no-int-to-ptr)
 }
 
-/* madvise(2): EFAULT where the access would be a SIGBUS. */
+/* madvise(2) returns EFAULT where an access would raise SIGBUS. */
 int madvise(void *address, size_t bytes, int advice)
 {
 	uintptr_t at = (uintptr_t)address;

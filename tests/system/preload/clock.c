@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: a machine's clock as KILN_TEST_CLOCK says: "set" by a time server, "unset" by none, or "1970",
- * unset and as it stands where no battery kept it.
+ * LD_PRELOAD: the clock that KILN_TEST_CLOCK names: "set" by a time server, "unset", or "1970", which is
+ * unset and begins in 1970, as after a boot without a battery.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD: from kernel launch KILN_DEVICE_LOST_AT (counted from 1) on, everything that is put on a queue
- * gives the OpenCL code KILN_DEVICE_LOST_CODE, as on a device that is gone. */
+/* LD_PRELOAD: from kernel launch KILN_DEVICE_LOST_AT (counted from 1) on, every command for a queue fails
+ * with the OpenCL code KILN_DEVICE_LOST_CODE, as on a lost device. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ static long number(const char *name)
 	return text ? strtol(text, NULL, 10) : 0;
 }
 
-/* POSIX wants dlsym() to give functions, for which ISO C has no conversion. */
+/* POSIX lets dlsym() return functions; ISO C has no conversion for that. */
 #define NEXT(name, pointer) (*(void **)&(pointer) = dlsym(RTLD_NEXT, #name))
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: who inflates a shard stays in it for as long as there is a file "inflate" in the folder that
- * KILN_HOLD names; who computes the CRC of a large record, "crc".
+ * LD_PRELOAD: a thread that inflates a shard waits as long as the folder KILN_HOLD holds a file "inflate";
+ * a thread that computes the CRC of a large record waits for a file "crc".
  */
 #include <dlfcn.h>
 #include <libdeflate.h>
@@ -35,7 +35,7 @@ enum libdeflate_result libdeflate_gzip_decompress_ex(struct libdeflate_decompres
 	return real(decompressor, in, in_bytes, out, out_bytes, ret_used, ret_made);
 }
 
-/* ISA-L's. */
+/* The functions of ISA-L. */
 unsigned int crc32_iscsi(unsigned char *data, int bytes, unsigned int crc);
 
 unsigned int crc32_iscsi(unsigned char *data, int bytes, unsigned int crc)

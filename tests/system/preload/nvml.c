@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libnvidia-ml.so.1 for tests (NVML API Reference Guide): one GPU, as hot as the file KILN_ROOT/nvml says.
- * It is no LD_PRELOAD, but lies in LD_LIBRARY_PATH under that name.
+ * A libnvidia-ml.so.1 for tests (NVML API Reference Guide): one GPU, whose temperature is in the file
+ * KILN_ROOT/nvml. Loaded through LD_LIBRARY_PATH under that name, not through LD_PRELOAD.
  */
 #include <stdio.h>
 #include <stdlib.h>
