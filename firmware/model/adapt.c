@@ -10,12 +10,13 @@
 
 enum { MEAN, VARIANCE, STATISTICS };
 
-/* Sums of a layer; the columns are its last dimension. */
+/* The sums of one layer: a sum for each column, which is an index of the last dimension of the layer's input.
+ */
 struct layer {
-	const char *statistic[STATISTICS]; /* names of the tensors of its statistics */
-	uint32_t input;                    /* index of its input in the batch */
-	uint64_t elements, columns;        /* numbers of a row, and of the last dimension */
-	double *mean, *squares;            /* for each column; squares: sum of (x - mean)^2 */
+	const char *statistic[STATISTICS]; /* names of the tensors that hold mean and variance */
+	uint32_t input;                    /* index of the layer's input in the batch */
+	uint64_t elements, columns;        /* how many numbers a row has; how many columns */
+	double *mean, *squares;            /* one number for each column; squares: the sum of (x - mean)^2 */
 };
 
 struct adapt {
@@ -35,7 +36,8 @@ static bool is_given(const struct weights *given, const char *name)
 	return false;
 }
 
-/* Returns the feature that a tensor is, possibly reshaped; GRAPH_NO_TENSOR: it is no feature. */
+/* Returns the tensor of the feature that `tensor` is or is a reshaped view of; GRAPH_NO_TENSOR if `tensor`
+ * was computed. */
 static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = graph->nodes; i-- > 0;)
@@ -44,7 +46,8 @@ static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
 	return graph_at(graph, tensor)->feature ? tensor : GRAPH_NO_TENSOR;
 }
 
-/* Returns the input of the batch from which a layer's statistics come; graph->inputs: there is none. */
+/* Returns the index of the batch's input from which the statistics of a layer are computed; graph->inputs if
+ * the layer does not read one. */
 static uint32_t input_of(const struct graph *graph, const struct node *node)
 {
 	const uint32_t feature = feature_of(graph, node->input[0]);
@@ -67,7 +70,7 @@ static bool is_configured(const struct node *node)
 void adapt_check(const struct graph *graph, struct mistakes *mistakes)
 {
 	if (*graph->config->model.weights || graph->config->run.start_from != START_SCRATCH)
-		return; /* the weights or the run to start from may have the statistics */
+		return; /* model.weights or the run to start from may give the statistics */
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		const struct node *node = &graph->node[i];
 
@@ -141,8 +144,8 @@ void adapt_closep(struct adapt **adapt)
 
 /* ---- Sums ---- */
 
-/* Adds the numbers of one position. `share`: 1 / the count of each column, this number included. Returns the
- * first column with a number that is not finite, or `columns`. */
+/* Adds one number to each column. `share` is 1 / the count of numbers in a column, including the new one.
+ * Returns the first column whose new number is not finite, or `columns`. */
 static uint64_t add_numbers(struct layer *layer, const float *x, double share)
 {
 	for (uint64_t c = 0; c < layer->columns; c++) {

@@ -17,15 +17,15 @@ struct adapt;
 struct weights;
 
 /* Finds the layers to adapt. *ret_adapt is NULL where there is none: no such layer, or the configuration or
- * `given` (may be NULL) has the statistics of all of them. Needs no device. Errors: -EINVAL the input of a
- * layer is not made of a feature alone. */
+ * `given` (may be NULL) has the statistics of every such layer. Needs no device. Errors: -EINVAL the input of
+ * such a layer is neither a feature nor a reshaped feature. */
 MUST_CHECK int adapt_open(const struct graph *graph, const struct weights *given, struct adapt **ret_adapt,
 			  struct error *err);
-/* Notes the layers that can have no statistics, whatever the data: for config_check(). */
+/* For config_check(): notes a mistake for each layer whose statistics cannot be computed from any data. */
 void adapt_check(const struct graph *graph, struct mistakes *mistakes);
-/* Adds a batch, of which it reads inputs, rows, empty and first_row. Empty rows do not count. first_row 0
- * starts again from zero: an interrupted pass counts for nothing. Errors: -EDOM a number is NaN or infinite:
- * feature, number, row. */
+/* Adds the rows of a batch to the sums; reads only inputs, rows, empty and first_row of it. Empty rows do not
+ * count. A batch with first_row 0 begins a new pass and first sets all sums to zero. Errors: -EDOM a number
+ * is NaN or infinite; the text names feature, number and row. */
 MUST_CHECK int adapt_batch(struct adapt *adapt, const struct model_batch *batch, struct error *err);
 /* Returns the number of rows so far that are not empty. */
 uint64_t adapt_rows(const struct adapt *adapt);

@@ -8,8 +8,8 @@
  * configuration. */
 void graph_check(const struct config *config, struct mistakes *mistakes);
 
-/* Builds a graph from config.model, config.feature and config.optimizer. `config` is a loaded one and must
- * outlive the graph. Errors: -EINVAL with every mistake that graph_check() notes; the file and the line of
- * the first lead the text. */
+/* Builds a graph from config.model, config.feature and config.optimizer. `config` must be loaded and must
+ * outlive the graph. Errors: -EINVAL with every mistake that graph_check() notes; the text begins with the
+ * file and line of the first mistake. */
 MUST_CHECK int graph_build(const struct config *config, bool training, struct graph *ret_graph,
 			   struct error *err);

@@ -61,8 +61,8 @@ static const char *form_of(const struct model_tensor *tensor, char out[static FO
 	return out;
 }
 
-/* Checks that the file's tensor, or NULL, has the type and shape that the model wants. Errors: -EBADMSG with
- * both. */
+/* Checks that a tensor of the file has the type and shape that the model wants. `found` is NULL if the file
+ * lacks the tensor. Errors: -EBADMSG; the text names both types and shapes. */
 static int check_form(const char *path, const struct model_tensor *wanted, const struct model_tensor *found,
 		      struct error *err)
 {
@@ -75,8 +75,8 @@ static int check_form(const char *path, const struct model_tensor *wanted, const
 			 found ? form_of(found, form) : "nothing", form_of(wanted, expected));
 }
 
-/* Returns whether the file must hold a tensor. A checkpoint of another precision has no loss scale: the
- * model's then stays as it is. */
+/* Returns whether the file must hold a tensor. The loss scale may be missing, because a checkpoint of another
+ * precision has none: then the model's loss scale does not change. */
 static bool is_wanted(const struct model_tensor *wanted, const struct model_tensor *found,
 		      bool parameters_alone)
 {

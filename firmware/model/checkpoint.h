@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints and models in safetensors files, and how they come back into a model. A checkpoint holds the
- * whole state. A model holds the parameters alone, and the text of the configuration as "config", so that the
- * file is enough to build the network again. Both have "format", "version", "graph_hash", "layers_hash",
+ * Checkpoints and models in safetensors files, and loading them into a model. A checkpoint holds the whole
+ * state. A model holds the parameters alone, and the text of the configuration as "config", so that the file
+ * is enough to build the network again. Both have "format", "version", "graph_hash", "layers_hash",
  * "data_hash" (the plan's SHA-256) and "run_id".
  *
  * Crash: a file is written under a temporary name and renamed, and each tensor has a CRC;
@@ -19,16 +19,16 @@
 #define MODEL_FORMAT       "kiln/model"
 #define CHECKPOINT_VERSION "1"
 
-/* Opens the newest checkpoint of a run in the spool whose bytes are whole, and gives its path. A newer,
- * damaged one is reported to `damaged` by its name in the spool, and removed. Errors: -ENOENT there is none.
- */
+/* Opens the newest checkpoint of a run in the spool that is not damaged, and writes the path of its file to
+ * `path`. Removes each newer, damaged checkpoint and calls `damaged` with its name in the spool. Errors:
+ * -ENOENT the spool has no undamaged checkpoint of the run. */
 MUST_CHECK int
 checkpoint_open_newest(const char *run_id,
 		       void (*damaged)(const char *run_id, const char *name, const struct error *err),
 		       char path[static PATH_BYTES], struct safetensors **ret_file, struct error *err);
 
-/* Checks a value of the file's metadata. `path` names the file in errors. Errors: -EINVAL another value, with
- * found and expected. */
+/* Checks a value of the file's metadata. `path` names the file in errors. Errors: -EINVAL the value differs;
+ * the text names the found and the expected value. */
 MUST_CHECK int checkpoint_expect(const char *path, const struct safetensors *file, const char *key,
 				 const char *expected, struct error *err);
 
@@ -39,7 +39,7 @@ MUST_CHECK int checkpoint_expect_graph(const struct model *model, const char *pa
 				       struct error *err);
 
 /* Loads every tensor of the model's state from the file, or its parameters alone. The loss scale is loaded
- * where the file has one: a checkpoint moves from one model.precision to another. Blocks. Errors: -EBADMSG a
- * tensor is missing, has no CRC, or is of another type or shape. */
+ * only if the file has one, so that a checkpoint of one model.precision can be loaded with another. Blocks.
+ * Errors: -EBADMSG a tensor is missing, has no CRC, or is of another type or shape. */
 MUST_CHECK int checkpoint_load(struct model *model, const char *path, const struct safetensors *file,
 			       bool parameters_alone, struct error *err);

@@ -5,7 +5,8 @@
 
 enum { FEED_LABEL = GRAPH_INPUTS_MAX, FEED_WEIGHT, FEED_EMPTY };
 
-/* Returns the tensor at an index of FEED_TENSORS; GRAPH_NO_TENSOR: batches of this graph have none. */
+/* Returns the graph's tensor for place 0 ... FEED_TENSORS - 1; GRAPH_NO_TENSOR: batches of this graph do not
+ * have that tensor. */
 static uint32_t tensor_at(const struct graph *graph, uint32_t place)
 {
 	switch (place) {
@@ -46,7 +47,7 @@ void feed_close(struct feed *feed)
 	}
 }
 
-/* Makes a buffer over host memory, which CPU devices then read in place. OpenCL allows this with
+/* Makes a buffer over host memory, which CPU devices then read in place. OpenCL allows reading in place with
  * CL_MEM_USE_HOST_PTR, and PoCL does it. The memory of a batch is read-only for kernels, and the host writes
  * it only while no kernel reads it. */
 static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
@@ -57,7 +58,8 @@ static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64
 
 	_Static_assert(FEED_WRAPS == 1u << (64 - 56), "the hash's high bits index the table");
 	if (wrap->host != host || wrap->bytes != bytes) {
-		gpu_buffer_free(wrap->buffer); /* a kernel in flight holds a reference to its buffers */
+		gpu_buffer_free(wrap->buffer); /* safe while a kernel reads the buffer: OpenCL frees it after
+						  the kernel */
 		*wrap = (struct feed_wrap){ 0 };
 		int r = gpu_buffer_wrap(feed->gpu, host, bytes, &wrap->buffer, err);
 
@@ -70,7 +72,7 @@ static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64
 	return 0;
 }
 
-/* Gives the first `bytes` at `host` to the kernels. */
+/* Makes the first `bytes` at `host` readable for the kernels, as *ret_buffer. */
 static int feed_bytes(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
 		      struct gpu_buffer **ret_buffer, struct error *err)
 {
@@ -80,8 +82,8 @@ static int feed_bytes(struct feed *feed, uint32_t place, const void *host, uint6
 	return bytes ? gpu_write(feed->gpu, feed->device[place], 0, host, bytes, false, err) : 0;
 }
 
-/* Gives a tensor of the batch to the kernels: `rows` rows, or all of a tensor without rows. `host` NULL: the
- * batch has none. */
+/* Makes a tensor of the batch readable for the kernels: its first `rows` rows, or the whole tensor if it is
+ * not divided into rows. `host` NULL: the batch does not have the tensor, and nothing happens. */
 static int feed_tensor(struct feed *feed, uint32_t place, const void *host, uint64_t rows,
 		       struct gpu_buffer **ret_buffer, struct error *err)
 {
@@ -94,7 +96,8 @@ static int feed_tensor(struct feed *feed, uint32_t place, const void *host, uint
 		    : 0;
 }
 
-/* Checks the splits, which kernels trust: they begin at 0, never fall, and end within the values. */
+/* Checks the splits, because kernels do not check them: they must begin at 0, never decrease, and end within
+ * the values. */
 static int check_splits(const struct tensor *values, const int64_t *splits, uint64_t rows, struct error *err)
 {
 	for (uint64_t row = 0; row <= rows; row++)
@@ -108,8 +111,9 @@ static int check_splits(const struct tensor *values, const int64_t *splits, uint
 	return 0;
 }
 
-/* Gives ragged values to the kernels; the splits, the next input of the batch, say how many there are. A
- * buffer in place covers the largest number of values, so it is the same in every batch and made once. */
+/* Makes ragged values readable for the kernels. The last split, in the next input of the batch, is the number
+ * of values. A CPU device reads them in place: the buffer covers the largest possible number of values, so it
+ * has the same size for every batch and is made only once. */
 static int feed_ragged(struct feed *feed, uint32_t place, const void *const *input, uint64_t rows,
 		       struct gpu_buffer **ret_buffer, struct error *err)
 {

@@ -27,7 +27,8 @@ static void append(struct text *text, const char *format, ...)
 	if (bytes > 0)
 		text->used += (size_t)bytes;
 	if (text->used >= text->capacity)
-		abort(); /* graph_set_hash() allocates for the longest line of every node */
+		abort(); /* cannot happen: graph_set_hash() allocates enough for the longest line of every
+			    node */
 }
 
 static void append_shape(struct text *text, const struct tensor *tensor)
@@ -58,7 +59,7 @@ static void append_attribute(struct text *text, const struct attribute_spec *spe
 	}
 }
 
-/* `whole`: the line also says what is frozen. */
+/* Appends the line of a node. With `whole` the line also says whether the node is frozen. */
 static void append_node(struct text *text, const struct graph *graph, const struct node *node, bool whole)
 {
 	append(text, "node %s %s", node->op->name, node->name);
@@ -74,8 +75,8 @@ static void append_node(struct text *text, const struct graph *graph, const stru
 	append(text, "\n");
 }
 
-/* The other inputs; the first one too, where it is no plain float32. The values of a ragged feature have no
- * shape in the text, because their number depends on the batch. */
+/* Appends a line for each input except the first; also for the first if it is not float32 or is ragged. The
+ * values of a ragged feature have no shape in the line, because their number depends on the batch. */
 static void append_other_inputs(struct text *text, const struct graph *graph)
 {
 	for (uint32_t i = 0; i < graph->inputs; i++) {

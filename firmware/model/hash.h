@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hashes by which a checkpoint is known to fit a graph. */
+/* The hashes that tell whether a checkpoint fits a graph. */
 #pragma once
 
 #include "model/graph/graph.h"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Limit of a protocol buffer's message. */
+/* Protocol buffers allow no larger message. */
 #define FILE_MAX INT32_MAX
 
 static const struct {

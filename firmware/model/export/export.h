@@ -3,12 +3,12 @@
  * firmware/model/export: trained models in forms that other tools load: ONNX (ir_version 8, operator set 17)
  * and TensorFlow's SavedModel with frozen weights, tag "serve", signature "serving_default". The inputs of
  * both have the names of the features, are float32 or int64, and may have any number of rows. The output has
- * the name of the last layer's. A ragged feature has two int64 inputs: "<name>/values" [n], where values
- * after the last split are ignored, and "<name>/splits" [rows + 1].
+ * the name of the last layer's output. A ragged feature has two int64 inputs: "<name>/values" [n], where
+ * values after the last split are ignored, and "<name>/splits" [rows + 1].
  *
- * Two tables make this work. Each layer describes itself in the operations of export_ops.h, which every form
- * has; each form (onnx.c, saved_model.c) writes those operations as protocol buffers. So a new layer or a new
- * form is one file. Sources: onnx.proto and the operators' documents of onnx.ai; tensorflow's
+ * Two tables make this work. Each layer describes itself in the operations of export_ops.h; each form
+ * (onnx.c, saved_model.c) can write every operation as protocol buffers. So a new layer or a new form needs
+ * only one new file. Sources: onnx.proto and the operators' documents of onnx.ai; tensorflow's
  * saved_model.proto, meta_graph.proto, graph.proto, attr_value.proto.
  *
  * Threads: none; one call makes the whole file in memory. Owners: the caller owns the bytes and writes the
@@ -20,7 +20,7 @@
 
 enum export_form { EXPORT_ONNX, EXPORT_SAVED_MODEL, EXPORT_FORMS };
 
-/* Returns "onnx" or "saved_model". */
+/* Returns the name of a form: "onnx" or "saved_model". */
 const char *export_name(enum export_form form);
 /* Returns the file's name: "model.onnx" or "saved_model/1/saved_model.pb". TensorFlow Serving expects a
  * version number as the folder. */

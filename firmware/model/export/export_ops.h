@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations in which a layer describes itself for export, and which every form can write. Each value has
- * a name: that of a tensor of the graph, or "<layer>/<name>" from export_inner() for a value inside a layer.
- * An operation comes after the operations whose values it reads.
+ * The operations in which a layer describes itself for export. Every form can write all of them. Each value
+ * has a name: that of a tensor of the graph, or "<layer>/<name>" from export_inner() for a value inside a
+ * layer. An operation comes after the operations whose values it reads.
  */
 #pragma once
 
@@ -13,37 +13,40 @@
 #define EXPORT_AXES_MAX   2u
 
 enum export_kind {
-	EXPORT_ADD, /* this and the next three combine two values; shapes broadcast */
+	EXPORT_ADD, /* ADD to DIVIDE: two inputs, whose shapes broadcast */
 	EXPORT_SUBTRACT,
 	EXPORT_MULTIPLY,
 	EXPORT_DIVIDE,
 	EXPORT_SQRT,
 	EXPORT_ERF,
 	EXPORT_RELU,
-	EXPORT_LEAKY_RELU, /* alpha */
+	EXPORT_LEAKY_RELU, /* slope for negative numbers: alpha */
 	EXPORT_SIGMOID,
 	EXPORT_TANH,
 	EXPORT_SOFTMAX, /* over the last dimension */
 	EXPORT_IDENTITY,
-	EXPORT_MATMUL,      /* over the last two dimensions; `rank` of the first input, rows included */
-	EXPORT_CONCATENATE, /* along axes[0]; axis 0 is the rows */
-	EXPORT_RESHAPE,     /* to the shape in the second input, an int64 constant; -1 = whatever is left */
-	EXPORT_MEAN,        /* over axes, which stay with size 1 if `keep_axes` */
-	EXPORT_MAX,         /* like EXPORT_MEAN */
-	EXPORT_GATHER,      /* rows of the first input; the second has their indices, int64 */
-	EXPORT_SLICE,  /* cuts the first dimension; the second and third input are begin and end, int64 [1];
-			  a negative number counts from the end */
-	EXPORT_SHAPE,  /* the shape of the input, int64 */
-	EXPORT_EXPAND, /* to the shape in the second input, int64 */
-	EXPORT_SCATTER_ADD,    /* adds row i of the third input to row second[i] of the first; int64 [n, 1] */
-	EXPORT_CUMULATIVE_SUM, /* along the axis in the second input, int64 */
-	EXPORT_FLOAT,          /* int64 to float32 */
-	/* Over images NHWC by `window`. Kernels are HWIO; a depthwise kernel is [height, width, channels,
-	   multiplier]. */
+	EXPORT_MATMUL,      /* multiplies the last two dimensions; `rank` is that of the first input, with the
+			       dimension of the rows */
+	EXPORT_CONCATENATE, /* joins the inputs along axes[0]; axis 0 is the dimension of the rows */
+	EXPORT_RESHAPE, /* second input: the new shape, an int64 constant; -1: the size that follows from the
+			   others */
+	EXPORT_MEAN,    /* mean over `axes`; with `keep_axes` the output has these axes with size 1 */
+	EXPORT_MAX,     /* largest number over `axes`; keep_axes as for EXPORT_MEAN */
+	EXPORT_GATHER,  /* picks rows of the first input; the second input holds their indices, int64 */
+	EXPORT_SLICE,   /* cuts the first dimension; the second and third input are its begin and end, int64
+			   [1]; a negative number counts from the end */
+	EXPORT_SHAPE,   /* the shape of the input, as int64 */
+	EXPORT_EXPAND,  /* repeats the input until it has the shape in the second input, int64 */
+	EXPORT_SCATTER_ADD, /* adds row i of the third input to row second[i] of the first; the second input
+			       is int64 [n, 1] */
+	EXPORT_CUMULATIVE_SUM, /* sums along the axis that the second input holds, int64 */
+	EXPORT_FLOAT,          /* converts int64 to float32 */
+	/* These operations move `window` over NHWC images. Kernels are HWIO; a depthwise kernel is [height,
+	 * width, channels, multiplier]. */
 	EXPORT_CONVOLUTION,
 	EXPORT_DEPTHWISE_CONVOLUTION,
 	EXPORT_MAX_POOLING,
-	EXPORT_AVERAGE_POOLING, /* the mean leaves out the padding */
+	EXPORT_AVERAGE_POOLING, /* padding does not count in the mean */
 	EXPORT_KINDS,
 };
 
@@ -51,7 +54,7 @@ struct export_node {
 	enum export_kind kind;
 	const char *output;
 	const char *input[CONFIG_INPUTS_MAX];
-	uint32_t inputs;  /* 0: export_node() counts the names */
+	uint32_t inputs;  /* how many names `input` has; 0: export_node() counts them */
 	enum dtype dtype; /* type of the first input: F32 or I64 */
 	double alpha;
 	uint32_t rank;
@@ -59,7 +62,7 @@ struct export_node {
 	uint32_t axis_count;
 	bool keep_axes;
 	const struct window *window;
-	bool same;                  /* padding "same", else "valid" */
+	bool same;                  /* true: padding "same"; false: padding "valid" */
 	uint64_t channels, filters; /* convolutions only */
 };
 
@@ -86,21 +89,23 @@ void export_float(struct export *out, const char *name, double value);
 /* Writes one int64 as a constant of shape [1] if `list`, else without dimensions. */
 void export_int64(struct export *out, const char *name, int64_t value, bool list);
 
-/* Names of a node's i-th input, its output, and its i-th parameter, which is NULL if the node has none. */
+/* Return the names of a node's i-th input, of its output, and of its i-th parameter. NULL: the node has no
+ * such parameter. */
 const char *export_input(const struct export *out, const struct node *node, uint32_t i);
 const char *export_output(const struct export *out, const struct node *node);
 const char *export_parameter(const struct export *out, const struct node *node, uint32_t i);
 const struct graph *export_graph(const struct export *out);
 const struct tensor *export_tensor(const struct export *out, uint32_t tensor);
-/* Name "<layer>/<name>" of a value inside a layer. */
+/* Returns the name "<layer>/<name>" for a value inside a layer. */
 struct export_inner_name export_inner(const struct node *node, const char *name);
 
-/* kind(first input) -> the node's output. */
+/* Writes an operation of one value: output of the node = kind(first input of the node). */
 void export_unary(struct export *out, const struct node *node, enum export_kind kind);
-/* kind(a, b) -> output. */
+/* Writes an operation of two values: output = kind(a, b). */
 void export_binary(struct export *out, enum export_kind kind, const char *a, const char *b,
 		   const char *output);
-/* kind(a), kind(a, b), kind(a, number) -> a value inside the layer; they return its full name. */
+/* Write the operation kind(a), kind(a, b) or kind(a, number), whose result is a value inside the layer, and
+ * return the full name of that value. */
 struct export_inner_name export_of(struct export *out, const struct node *node, enum export_kind kind,
 				   const char *a, const char *name);
 struct export_inner_name export_both(struct export *out, const struct node *node, enum export_kind kind,

@@ -7,14 +7,14 @@
 #include "model/formats/wire.h"
 
 struct export_writer {
-	/* Write an operation; a constant. */
+	/* node() writes an operation, constant() a constant. */
 	void (*node)(struct wire *graph, const struct export_node *node);
 	void (*constant)(struct wire *graph, const struct export_constant *constant);
 	/* Writes an input of the model: [rows, shape...]. */
 	void (*input)(struct wire *graph, const struct tensor *tensor);
-	/* Writes the model's output, after all nodes, and whatever else ends a graph. */
+	/* Called after all nodes: writes the model's output and everything else at the end of a graph. */
 	void (*output)(struct wire *graph, const struct tensor *tensor);
-	/* Writes the whole file; `fill` writes its graph. */
+	/* Writes the whole file; calls `fill` to write the graph into it. */
 	void (*file)(struct wire *file, const struct graph *graph,
 		     void (*fill)(struct wire *graph, const void *context), const void *context);
 };
@@ -31,5 +31,5 @@ struct export
 	void *context; /* passed to `weights` */
 };
 
-/* Bytes of a constant's data. */
+/* Returns the bytes of a constant's data. */
 uint64_t export_constant_bytes(const struct export_constant *constant);

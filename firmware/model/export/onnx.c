@@ -273,8 +273,8 @@ static void write_constant(struct wire *graph, const struct export_constant *con
 	wire_message(graph, GRAPH_INITIALIZER, fill_constant, constant);
 }
 
-/* The name of the first dimension. Ragged values and splits do not have one number a row, so their dimension
- * has a name of its own. */
+/* Writes the name of the first dimension. Ragged values and splits have more or fewer numbers than the batch
+ * has rows, so they get a name different from "rows". */
 static void fill_rows(struct wire *wire, const void *context)
 {
 	const struct tensor *tensor = context;

@@ -34,8 +34,7 @@ enum { DT_FLOAT = 1, DT_INT32 = 3, DT_INT64 = 9 };
 
 static const struct {
 	const char *op;
-	const char *
-		index_type; /* attribute with the type of index inputs; NULL = the op has no such attribute */
+	const char *index_type; /* attribute that holds the type of index inputs; NULL: the op has none */
 } types[] = {
 	[EXPORT_ADD] = { "AddV2", NULL },
 	[EXPORT_SUBTRACT] = { "Sub", NULL },
@@ -77,13 +76,13 @@ static uint64_t type_of(enum dtype dtype)
 
 struct saved_attribute {
 	const char *key;
-	uint32_t field; /* field number in AttrValue; says which member below is the value */
+	uint32_t field; /* field number in AttrValue; it decides which member below holds the value */
 	uint64_t whole;
 	double number;
 	const struct export_constant *constant;
 	const struct tensor *tensor;
 	const char *text;
-	const int32_t *pair; /* height and width, for the list {1, height, width, 1} */
+	const int32_t *pair; /* height and width; fill_list() writes {1, height, width, 1} */
 };
 
 static void fill_dimension(struct wire *wire, const void *context)
@@ -108,7 +107,8 @@ static void fill_constant(struct wire *wire, const void *context)
 	wire_bytes(wire, TENSOR_CONTENT, constant->data, export_constant_bytes(constant));
 }
 
-/* The first dimension, -1, is any number of rows, or of ragged values or splits. */
+/* Writes the shape of an input or output. The first dimension is -1: any number of rows, of ragged values or
+ * of splits. */
 static void fill_batch_shape(struct wire *wire, const void *context)
 {
 	static const uint64_t any = UINT64_MAX;
@@ -119,7 +119,7 @@ static void fill_batch_shape(struct wire *wire, const void *context)
 		wire_message(wire, SHAPE_DIM, fill_dimension, &tensor->shape[i]);
 }
 
-/* Writes one number for each dimension of an NHWC image: 1 for rows and channels. */
+/* Writes a number for each dimension of an NHWC image: 1, pair[0], pair[1], 1. */
 static void fill_list(struct wire *wire, const void *context)
 {
 	const int32_t *pair = context;
@@ -227,7 +227,8 @@ static void write_axes(struct wire *graph, const struct export_node *node)
 	const bool slice = node->kind == EXPORT_SLICE;
 	int64_t axes[EXPORT_AXES_MAX] = { slice };
 	const uint64_t count = slice ? 1 : node->axis_count;
-	/* The axis of a concatenation or a gather is a number, the axes to reduce are a list. */
+	/* TensorFlow reads the axis of a concatenation or a gather as a single number, the axes of a mean or
+	 * max as a list. */
 	const bool list = slice || node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX;
 	char name[EXPORT_NAME_BYTES];
 
@@ -328,7 +329,7 @@ static void fill_versions(struct wire *wire, const void *context)
 
 static void write_output(struct wire *graph, const struct tensor *tensor)
 {
-	(void)tensor; /* the signature names the output */
+	(void)tensor; /* not needed here: the signature says which tensor is the output */
 	wire_message(graph, GRAPH_VERSIONS, fill_versions, NULL);
 }
 

@@ -14,10 +14,10 @@
 
 struct safetensors {
 	const char *what;
-	const uint8_t *data; /* after the header */
+	const uint8_t *data; /* the tensors: the bytes after the header */
 	uint64_t bytes;
 	cJSON *header;
-	const cJSON *metadata; /* a member of the header, or NULL */
+	const cJSON *metadata; /* "__metadata__" of the header, or NULL */
 	uint32_t tensors;
 	struct model_tensor *tensor;
 	void *map;

@@ -22,9 +22,9 @@ struct safetensors_note {
 	const char *key, *value;
 };
 
-/* Writes a file, which after a crash is whole or absent: temporary name, fsync, rename, fsync of the folder.
- * Tensors need `data` and a `dtype` of the format. The same arguments give the same bytes. Blocks; allocates
- * the header. */
+/* Writes a file: under a temporary name, fsync, rename, fsync of the folder, so that after a crash the file
+ * is complete or absent. Each tensor must have `data`, and a `dtype` that the format knows. The same
+ * arguments give the same bytes. Blocks; allocates the header. */
 MUST_CHECK int safetensors_write(const char *path, const struct model_tensor *tensors, uint32_t tensor_count,
 				 const struct safetensors_note *notes, uint32_t note_count,
 				 struct error *err);
@@ -32,7 +32,8 @@ MUST_CHECK int safetensors_write(const char *path, const struct model_tensor *te
 struct safetensors;
 
 /* Maps a file and checks all of it: bounds, types, shapes, overlaps and gaps, and every CRC that it has.
- * Errors: -ENOENT and others of open(2); -EBADMSG names the file, the tensor, what was found and expected. */
+ * Errors: -ENOENT and others of open(2); -EBADMSG the content is wrong; the text names the file, the tensor,
+ * and what was found and expected. */
 MUST_CHECK int safetensors_open(const char *path, struct safetensors **ret_file, struct error *err);
 /* Checks bytes in memory like safetensors_open(); `what` names them in errors.
  * Owns: the caller owns `data`, which must outlive *ret_file. */
@@ -41,10 +42,11 @@ MUST_CHECK int safetensors_parse(const char *what, const void *data, uint64_t by
 void safetensors_close(struct safetensors *file);
 void safetensors_closep(struct safetensors **file); /* for CLEANUP() */
 
-/* Errors: -EBADMSG names the first tensor without a CRC. For files whose writer gave every tensor one. */
+/* Checks that every tensor has a CRC: for files of Kiln, which always have them. Errors: -EBADMSG a tensor
+ * has none; the text names the first such tensor. */
 MUST_CHECK int safetensors_require_crcs(const struct safetensors *file, struct error *err);
 
-/* Returns a value of the metadata, or NULL. */
+/* Returns the value of a key of the metadata; NULL: the file lacks the key. */
 const char *safetensors_value(const struct safetensors *file, const char *key);
 /* Returns all tensors, in the order of their data. */
 const struct model_tensor *safetensors_tensors(const struct safetensors *file, uint32_t *ret_count);

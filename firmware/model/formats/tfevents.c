@@ -13,7 +13,7 @@
 
 #define PREFIX       "events.out.tfevents."
 #define FILE_VERSION "brain.Event:2"
-#define EVENT_BYTES  2048u /* the largest event other than a text: scalars, or a histogram */
+#define EVENT_BYTES  2048u /* largest event of scalars or of a histogram; texts may be larger */
 #define HOST_BYTES   65u
 #define CUT_MAX      (UINT64_C(1) << 31)
 
@@ -37,7 +37,7 @@ struct tfevents {
 	int fd;
 	uint64_t bytes, first_bytes; /* size of all complete records in the file; size of the first record */
 	uint64_t segment_bytes;
-	uint64_t second; /* in the file's name */
+	uint64_t second; /* Unix time in the name of the file */
 	char folder[PATH_BYTES], path[PATH_BYTES];
 };
 
@@ -49,7 +49,8 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Removes a record that was written only in part: readers could not find the records after it. */
+/* Removes a record that was written only in part: with it in the file, readers could not find the records
+ * after it. */
 static int cut_back(struct tfevents *events, int r, struct error *err)
 {
 	(void)!ftruncate(events->fd, (off_t)events->bytes);
@@ -71,7 +72,8 @@ static int append_frame(struct tfevents *events, const uint8_t *frame, uint64_t 
 	return 0;
 }
 
-/* Every fixed buffer below is large enough for tags of TFEVENTS_TAG_MAX bytes. */
+/* Appends an event as one record. The fixed buffers here and in the functions below are large enough for tags
+ * of TFEVENTS_TAG_MAX bytes. */
 static int append(struct tfevents *events, const struct wire *event, struct error *err)
 {
 	uint8_t small[EVENT_BYTES + TFRECORD_FRAME_BYTES];
@@ -140,7 +142,7 @@ int tfevents_scalars(struct tfevents *events, uint64_t step, const struct tfeven
 	return append(events, &event, err);
 }
 
-/* Appends a tensor for a plugin. `buffer` has space for three events with the tensor. */
+/* Appends a tensor for a plugin. `buffer` must be large enough for three events with the tensor. */
 static int append_tensor(struct tfevents *events, const char *tag, uint64_t step, const char *plugin,
 			 const struct wire *tensor, uint8_t *buffer, uint64_t buffer_bytes, struct error *err)
 {
@@ -225,7 +227,8 @@ static bool has_step(const struct tfrecord *record, uint64_t *ret_step)
 	return !(record->bytes > 9 && *at == (EVENT_FILE_VERSION << 3 | WIRE_LENGTH));
 }
 
-/* Returns the bytes of the whole records before the first one that is void. */
+/* Returns the length of the part of a file before the first record of `step` or a later step, or before the
+ * first record that is incomplete. */
 static uint64_t good_bytes(const char *data, uint64_t bytes, uint64_t step)
 {
 	struct tfrecord record = { 0 };

@@ -12,16 +12,16 @@
  * time. A SessionLog START tells a reader that follows the files to drop the old points. But when
  * TensorBoard's EventAccumulator reads a folder from the beginning, START makes it drop simple values only,
  * not tensors, so each histogram would be there twice. Therefore tfevents_session_start() does both: it cuts
- * the older files of the folder at the first point that is void, for readers that begin anew, and writes
- * START, for readers that follow. Steps within a folder must ascend, so points by epoch and points by step
- * have different folders. Files that are uploaded and no longer on this disk are not cut: their tensors may
- * appear twice, with the same content.
+ * the older files of the folder at the first point that is void, for readers that read the folder from the
+ * beginning, and writes START, for readers that follow the files. Steps within a folder must ascend, so
+ * points by epoch and points by step have different folders. Files that are uploaded and no longer on this
+ * disk are not cut: their tensors may appear twice, with the same content.
  *
  * Order: tfevents_open -> tfevents_session_start -> (tfevents_scalars | tfevents_histogram | tfevents_text |
  * tfevents_sync)* -> tfevents_close. Every open makes a new file whose name sorts after the existing ones,
- * because readers read the files of a folder in the order of their names. Every record is one append and is
- * on the disk after tfevents_sync(). After an error the file holds whole records only. Only tfevents_text()
- * and the start of the next file allocate.
+ * because readers read the files of a folder in the order of their names. Each record is appended by one
+ * write, and is on the disk after tfevents_sync(). After an error the file holds whole records only. Only
+ * tfevents_text() and the start of the next file allocate.
  */
 #pragma once
 
@@ -39,8 +39,9 @@ MUST_CHECK int tfevents_open(const char *folder, uint64_t segment_bytes, struct 
 void tfevents_close(struct tfevents *events);
 void tfevents_closep(struct tfevents **events); /* for CLEANUP() */
 
-/* Declares the points of `step` and later steps void, as they are written again: cuts them from the folder's
- * other files, together with a record that a power cut left incomplete, and writes SessionLog START. */
+/* Declares the points of `step` and later steps void, because they will be written again: cuts them from the
+ * folder's other files, together with a record that a power cut left incomplete, and writes SessionLog START.
+ */
 MUST_CHECK int tfevents_session_start(struct tfevents *events, uint64_t step, struct error *err);
 
 #define TFEVENTS_TAG_MAX     160u

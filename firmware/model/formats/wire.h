@@ -25,6 +25,7 @@ void wire_float(struct wire *wire, uint32_t field, float value);
 /* Appends a field of type bytes, or a nested message. */
 void wire_bytes(struct wire *wire, uint32_t field, const void *data, uint64_t bytes);
 void wire_string(struct wire *wire, uint32_t field, const char *text);
-/* Appends a nested message. `fill` writes it, first to a wire that only counts, then to this one. */
+/* Appends a nested message. Calls `fill` twice with `context`: first to count the bytes of the message, then
+ * to write them. */
 void wire_message(struct wire *wire, uint32_t field, void (*fill)(struct wire *wire, const void *context),
 		  const void *context);

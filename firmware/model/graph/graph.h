@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model before any device: tensors and nodes, built and checked from the configuration (build.h). This
+ * A model as tensors and nodes, without any device: built and checked from the configuration (build.h). This
  * header has the types and their leaf helpers.
  *
- * A node names its inputs, earlier nodes or features of the batch, so a residual connection is an ordinary
- * node with two inputs. An activation is [rows, shape...], an image [rows, height, width, channels].
+ * Each input of a node is the output of an earlier node or a feature of the batch, so a residual connection
+ * is an ordinary node with two inputs. An activation is [rows, shape...], an image [rows, height, width,
+ * channels].
  *
  * Each tensor lies at a fixed offset in one of four arenas. The state arena holds everything that a later
  * step or a checkpoint needs, in this order:
  *   parameters to learn | slot 0 of each | slot 1 of each | frozen parameters | state of layers |
  *   metric sums, loss scale, step, cursor | faults
  * Why one arena: a snapshot between two steps is one copy on the device, so training stops for one copy, not
- * for one a tensor. Why this order: the parameters to learn lie together, and gradients and slots repeat
- * their layout, so one launch of the optimizer updates all of them, whatever the number of tensors.
+ * for one copy per tensor. Why this order: the parameters to learn lie together, and gradients and slots
+ * repeat their layout, so one launch of the optimizer updates all of them, whatever the number of tensors.
  *
  * Threads: none; a graph is built once and then only read. The graph owns its arrays and the constants of its
  * tensors; the configuration that it points into must outlive it.
@@ -28,20 +29,20 @@
 #define GRAPH_LAYER_NAME_MAX 96u
 #define GRAPH_ATTRIBUTES_MAX CONFIG_ATTRIBUTES_MAX
 #define GRAPH_PARAMETERS_MAX 4u
-#define GRAPH_INPUTS_MAX     16u /* inputs of the batch; a ragged feature is two */
+#define GRAPH_INPUTS_MAX     16u /* inputs of a batch; a ragged feature counts as two */
 #define GRAPH_SLOTS_MAX      2u
 #define GRAPH_HASH_BYTES     65u
 #define GRAPH_NO_TENSOR      UINT32_MAX
 
-/* Offsets are multiples of this: no known device needs more for a sub-buffer. */
+/* Offsets of tensors are multiples of this. No known device needs a larger alignment for a sub-buffer. */
 #define TENSOR_ALIGN 512u
 /* Readable bytes after every tensor: the widest tile of a product, 64 floats, may read (not use) numbers past
  * the last row. */
 #define TENSOR_SLACK 256u
 
-/* Numbers of the parameter region that share one entry of the table of faults. */
+/* This many neighbouring numbers of the parameter region share one entry of the table of faults. */
 #define FAULT_CHUNK 4096u
-/* Numbers of a fault as metrics.cl and embedding.cl report it: struct fault of state.h. */
+/* Size of a fault in 32-bit words: struct fault of state.h, written by metrics.cl and embedding.cl. */
 #define FAULT_WORDS 7u
 
 struct op;
@@ -75,19 +76,19 @@ struct tensor {
 	enum role role;
 	enum arena arena;
 	bool rows;      /* the first dimension is the batch's rows; shape[] holds the others */
-	bool lazy;      /* a parameter of which a step changes only the rows that the batch names */
-	bool trainable; /* a parameter to learn, or an activation that depends on one: has a gradient */
+	bool lazy;      /* a parameter: a step changes only those of its rows whose ids are in the batch */
+	bool trainable; /* learnt parameter, or activation that depends on one: the tensor has a gradient */
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];
-	uint64_t elements; /* product of shape[]; of one row where `rows` is set */
+	uint64_t elements; /* product of shape[]; where `rows` is set, this is the size of one row */
 	uint64_t offset, bytes;
-	uint32_t gradient;                    /* tensor, or GRAPH_NO_TENSOR */
+	uint32_t gradient;                    /* index of the tensor of the gradient, or GRAPH_NO_TENSOR */
 	const char *initializer;              /* parameters and state only */
 	const struct config_feature *feature; /* inputs of the batch only */
 	uint32_t splits; /* for the values of a ragged input: the tensor of the row splits, [rows + 1];
 			    graph_tensor() turns 0 into GRAPH_NO_TENSOR */
 	double l1, l2;   /* parameters only: penalties */
-	void *constant;  /* malloc'ed, owned by the graph: initial contents; NULL: none */
+	void *constant;  /* initial contents, malloc'ed, owned by the graph; NULL: none */
 };
 
 struct attribute {
@@ -95,7 +96,7 @@ struct attribute {
 	double f;
 	bool b;
 	const char *s;
-	uint32_t items; /* items of a list; a single integer is a list of one */
+	uint32_t items; /* number of items in item[]; a single integer is a list of one */
 	int64_t item[CONFIG_SHAPE_MAX];
 };
 
@@ -109,21 +110,22 @@ struct node {
 	double l1[GRAPH_PARAMETERS_MAX], l2[GRAPH_PARAMETERS_MAX];
 	struct attribute attribute[GRAPH_ATTRIBUTES_MAX]; /* in the order of the op's specs */
 	bool trainable;                                   /* false: the parameters are frozen */
-	const char *activation; /* the op that the key `activation` names, or NULL. The next node then is this
-				   op, and a layer that names this node reads the next one */
-	bool is_activation;     /* added by the `activation` of the node before */
+	const char *activation; /* the op in the key `activation`, or NULL. The next node then is this op, and
+				   a layer with this node as its input reads the output of the next node */
+	bool is_activation;     /* this node was added because of the `activation` of the node before */
 };
 
-/* State of learn/gradients.c in the graph. Every member is a tensor, except the first line. */
+/* What learn/gradients.c stores in the graph. Every member is the index of a tensor, except those of the
+ * first two lines. */
 struct gradients {
 	bool prepared, penalized;
 	uint64_t chunks, tensors;
 	uint32_t chunk, span, penalty_of;
-	uint32_t decays; /* a number a tensor: 0 = excluded from weight decay, else 1 */
+	uint32_t decays; /* one number for each parameter tensor: 0 = excluded from weight decay, else 1 */
 	uint32_t chunk_penalty, chunk_square, scale, penalty;
 };
 
-/* Tensors of learn/loss_scale.c; GRAPH_NO_TENSOR where nothing is scaled. */
+/* Indices of the tensors of learn/loss_scale.c; GRAPH_NO_TENSOR if the loss is not scaled. */
 struct loss_scale {
 	uint32_t scale, steps; /* in the state arena */
 	uint32_t bad, verdict;
@@ -136,35 +138,36 @@ struct graph {
 	uint32_t tensors, tensors_room, nodes;
 	struct tensor *tensor;
 	struct node *node;
-	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* tensors of the batch; config.model.input is the first, if
-						     a layer reads it */
+	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* tensors of the inputs of a batch; config.model.input is
+						     the first, if a layer reads it */
 	uint32_t label, empty, output;
 	uint32_t weight; /* sample weights of the batch, or GRAPH_NO_TENSOR */
-	uint32_t fault;  /* see kernels/metrics.cl and embedding.cl */
-	/* Training only, GRAPH_NO_TENSOR otherwise: */
+	uint32_t fault;  /* the first fault: see kernels/metrics.cl and embedding.cl */
+	/* These tensors exist for training only, and are GRAPH_NO_TENSOR otherwise: */
 	uint32_t row_loss, row_correct; /* loss and hit of each row, written by the loss kernel */
 	uint32_t class_weights;         /* or GRAPH_NO_TENSOR */
 	uint32_t top_sum;               /* or GRAPH_NO_TENSOR */
 	uint32_t loss_sum, correct_sum, rows_sum, step, cursor;
-	uint32_t chunk_fault; /* see kernels/metrics.cl */
+	uint32_t chunk_fault; /* the table of faults: see kernels/metrics.cl */
 	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];
 	uint32_t accumulator_region, average_region; /* or GRAPH_NO_TENSOR */
 	struct gradients gradients;
 	struct loss_scale loss_scale;
 	enum dtype storage; /* type of activations, their gradients and copies of weights: storage.h */
 	uint64_t arena_bytes[ARENA_MAX];
-	uint64_t parameters, frozen; /* numbers to learn; frozen numbers and state of layers */
+	uint64_t parameters, frozen; /* how many numbers are learnt; are frozen or state of layers */
 	uint64_t batch_rows;
 	bool training;
-	double reduced_rate; /* learning rate in the place of the configuration's; 0 = none */
+	double reduced_rate; /* learning rate that replaces the configured one; 0: no replacement */
 	char hash[GRAPH_HASH_BYTES],
-		layers_hash[GRAPH_HASH_BYTES]; /* model_graph_hash(), model_layers_hash() */
+		layers_hash[GRAPH_HASH_BYTES]; /* returned by model_graph_hash() and model_layers_hash() */
 };
 
 void graph_done(struct graph *graph);
 
-/* Adds a tensor and returns its index, which stays valid; pointers into graph->tensor do not. layout.h gives
- * it an offset. Ends the program when memory is out: the description of a model is kilobytes. */
+/* Adds a tensor and returns its index, which stays valid; pointers into graph->tensor do not. layout.h sets
+ * its offset later. Ends the program when there is no memory, because the description of a model needs only
+ * kilobytes. */
 uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor);
 
 static inline const struct tensor *graph_at(const struct graph *graph, uint32_t tensor)
@@ -172,12 +175,12 @@ static inline const struct tensor *graph_at(const struct graph *graph, uint32_t 
 	return &graph->tensor[tensor];
 }
 
-/* Returns the product of all dimensions of a row except the last. */
+/* Returns the product of all dimensions of a row except the last dimension. */
 uint64_t tensor_outer(const struct tensor *tensor);
 /* Returns the last dimension: features, channels or classes. */
 uint64_t tensor_last(const struct tensor *tensor);
 
-/* Returns the first offset after a tensor and its slack at which another may begin. */
+/* Returns the first offset after a tensor and its slack at which another tensor may begin. */
 uint64_t tensor_end(const struct tensor *tensor);
 
 /* Writes a shape as "[28, 28, 1]" for messages; returns `out`. */

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Makes the tensor of a feature. config_load() refuses a name that is no feature; the tensor then has size 0,
- * unknown. */
+/* Makes the tensor of a feature. For a name that is no feature, a mistake that config_load() reports, the
+ * tensor has size 0, which means unknown. */
 static struct tensor batch_tensor(const struct graph *graph, const char *name, enum role role)
 {
 	const struct config_feature *feature = config_feature_named(graph->config, name);
@@ -29,8 +29,8 @@ static uint32_t note_input(struct graph *graph, const struct tensor *tensor)
 	return graph->input[graph->inputs++];
 }
 
-/* Adds a ragged feature as two inputs, as the ring has it: the values, then the splits, which say which row
- * has which values. */
+/* Adds a ragged feature as two inputs, in the order of the ring: the values, then the splits, which say which
+ * values belong to which row. */
 static uint32_t ragged_input(struct graph *graph, const struct config_feature *feature)
 {
 	struct tensor values = batch_tensor(graph, feature->name, ROLE_INPUT);

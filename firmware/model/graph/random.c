@@ -43,8 +43,9 @@ uint32_t name_hash(const char *name)
 	return hash;
 }
 
-/* Computes fan-in and fan-out as Keras does: the last two dimensions are in and out, the dimensions before
- * them the receptive field of both (HWIO). A single dimension is both. */
+/* Computes fan-in and fan-out as Keras does: each is one of the last two dimensions (input, output) times the
+ * product of the dimensions before them, the receptive field (HWIO). With a single dimension, fan-in and
+ * fan-out are equal. */
 static void fans(uint32_t rank, const uint64_t *shape, double *ret_in, double *ret_out)
 {
 	double field = 1;
@@ -58,8 +59,8 @@ static void fans(uint32_t rank, const uint64_t *shape, double *ret_in, double *r
 enum distribution { CONSTANT, UNIFORM, NORMAL, TRUNCATED_NORMAL };
 enum fan { FAN_NONE, FAN_IN, FAN_AVERAGE };
 
-/* From keras.io/api/layers/initializers. `scale` is the constant, the limit, the deviation, or the number
- * that a fan divides. */
+/* The initializers of keras.io/api/layers/initializers. With a fan, the variance is scale / fan. Without one,
+ * `scale` is the constant, the limit of the uniform distribution or the standard deviation. */
 static const struct initializer {
 	const char *name;
 	enum distribution distribution;
@@ -89,7 +90,7 @@ static const struct initializer *initializer_find(const char *name)
 	return found;
 }
 
-/* Deviation of the normal distribution that is cut at two deviations. */
+/* Standard deviation of a normal distribution of deviation 1 that is cut at -2 and 2. */
 #define TRUNCATED_DEVIATION 0.87962566103423978
 
 static double spread_of(const struct initializer *initializer, uint32_t rank, const uint64_t *shape)
@@ -104,7 +105,7 @@ static double spread_of(const struct initializer *initializer, uint32_t rank, co
 						    : sqrt(initializer->scale / fan) / TRUNCATED_DEVIATION;
 }
 
-/* Returns the words from which number `e` is made at this attempt: those of its block of four. */
+/* Returns the four random words of attempt `attempt` for the block of four numbers in which number `e` is. */
 static struct philox words_of(uint64_t e, uint32_t attempt, uint32_t hash, uint64_t seed)
 {
 	const uint32_t counter[4] = { (uint32_t)(e / 4), (uint32_t)(e / 4 >> 32), UINT32_MAX - attempt,

@@ -8,7 +8,7 @@
  *   philox(counter = {low 32 bits of e / 4, high 32 bits of e / 4, ~0, name_hash(NAME)}, key = seed)
  * with its 24 high bits as a fraction u in [0, 1). A normal number is made of a pair of these words. A
  * truncated normal number is drawn again while it is out of bounds: attempt k = 0, 1, ... has ~0 - k in the
- * counter.
+ * place of ~0 in the counter.
  *
  * Dropout: number c of row r is word (c / 16) % 4 of
  *   philox(counter = {c / 64 * 16 + c % 16, r, step, name_hash(LAYER)}, key = seed)
