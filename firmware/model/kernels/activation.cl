@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of each element, forward beside backward: y = f(x); dx (+)= dy * f'(x), of x or, where that is cheaper, of
- * y. `slope` is leaky_relu's. Work-group: 64 items, one element each; `add` = 1 adds to the gradient that is there.
+ * Functions of each element, each with its forward and backward kernel: y = f(x); dx (+)= dy * f'(x). The derivative is
+ * computed from x or, where that is cheaper, from y. Only leaky_relu uses `slope`. Work-group: 64 items, one element
+ * each; `add` = 1 adds to the gradient that is already in dx.
  *
- * No sums. References: function_reference() in layers/activation.c. Tolerance: 2^-20 relative, and 2^-22 absolute where 1
- * and a number near -1 meet (exp 3 ulp, tanh 5, erf 16).
+ * These kernels compute no sums. References: function_reference() in layers/activation.c. Tolerance: 2^-20 relative,
+ * and 2^-22 absolute where 1 and a number near -1 are added (exp has 3 ulp, tanh 5, erf 16).
  */
 
 #define FORWARD(name, value)                                                                                       \
@@ -19,7 +20,7 @@
 		}                                                                                                  \
 	}
 
-/* `x` is the input, or the output where the formula uses the output. */
+/* In `derivative`, x is the input of the function, or its output if the formula uses the output. */
 #define BACKWARD(name, derivative)                                                                                 \
 	ELEMENTS name(__global const stored *dy, __global const stored *of, __global stored *dx, float slope,      \
 		      int add, int rows, int columns)                                                              \

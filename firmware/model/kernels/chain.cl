@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifdef CHAINED
 /*
- * The launches of a chain, one after the other, as phases of one launch on a CPU device: see plan/chain.h for why. The
- * bits are those of the single launches.
+ * Runs the launches of a chain one after the other, as phases of one launch on a CPU device: see plan/chain.h for why.
+ * The results have the same bits as with single launches.
  *
  * CHAIN_CASES, defined before this file: "case KERNEL: name(x, y, TENSOR(0), WHOLE(1), REAL(2), ...); break;" for each
- * kernel. Work-group: one work-item; groups (as many as run at a time, 1). Fewer may run, even one.
+ * kernel. Work-group: one work-item; groups (as many as the device runs at a time, 1). If fewer run, even one, the
+ * chain ends nevertheless.
  *
- * A phase starts when every group of the phases before has ended. Work-groups claim groups in order; of a phase each
- * claims half of what is left divided by the number of work-groups, so that all end at about the same time. A work-group
- * that holds groups waits for nobody; when they have ended, it claims others. So a work-group that has waited long may
- * leave: the one that it waits for has lost its core to another program, and will do the rest. A chain ends in whatever
- * order, and on however many threads, its work-groups run.
+ * A phase starts when every group of the phases before has ended. Work-groups claim groups in order. Each claim has
+ * half of the groups that are left in the phase, divided by the number of work-groups, so that all work-groups end at
+ * about the same time. A work-group never waits while it has claimed groups that it has not run; after them it claims
+ * others. So a work-group that has waited long may leave: the work-group that it waits for has lost its core to another
+ * program, and will do the rest. A chain ends in whatever order, and on however many threads, its work-groups run.
  */
 
 #include "chain_phases.h"
 
-/* Looks before a work-group leaves: about 0.2 ms, a few times what the last group of a phase takes. A launch of long
- * groups is a chain by itself. */
+/* How often a waiting work-group reads the counter before it leaves the chain: about 0.2 ms, a few times as long as the
+ * last group of a phase takes. A launch with long groups is a chain of its own (plan/chain.c), so nobody waits for
+ * them. */
 #define CHAIN_POLLS     10000
 
-/* Position in the chain: groups start ... end - 1 belong to this phase, `width` in each row of its groups. */
+/* Position in the chain: a phase, whose groups are start ... end - 1. A phase has rows of `width` groups. */
 struct chain_at {
 	uint phase, start, end, width;
 };
@@ -41,7 +43,8 @@ void chain_measure(__global const struct chain *chain, struct chain_at *at, uint
 	at->end += phase->on_update && !update ? 0 : at->width * (uint)chain_groups(&phase->groups[1], rows);
 }
 
-/* Returns whether every group before `start` has ended, after at most CHAIN_POLLS looks. */
+/* Waits until every group before `start` has ended, for at most CHAIN_POLLS reads of the counter. Returns whether they
+ * have ended. */
 bool chain_ended(__global struct chain *chain, uint start)
 {
 	for (uint i = 0; i < CHAIN_POLLS; i++) {
@@ -55,8 +58,8 @@ bool chain_ended(__global struct chain *chain, uint start)
 	return false;
 }
 
-/* Claims the next groups, of the phase in `at`: *first, and how many. Returns 0 when none is left, or the phase before
- * does not end. */
+/* Claims the next groups: sets `at` to their phase and *first to the first one, and returns how many. Returns 0 if no
+ * group is left, or if the phase before did not end while this call waited. */
 uint chain_claim(__global struct chain *chain, struct chain_at *at, uint sharers, uint rows, uint update, uint *first)
 {
 	uint claimed = __atomic_load_n(&chain->claimed, __ATOMIC_RELAXED), count;
@@ -76,7 +79,7 @@ uint chain_claim(__global struct chain *chain, struct chain_at *at, uint sharers
 	return count;
 }
 
-/* The last work-group to leave resets the counters for the next launch. */
+/* Counts this work-group as gone; the last one resets the counters for the next launch. */
 void chain_leave(__global struct chain *chain, uint sharers)
 {
 	if (__atomic_add_fetch(&chain->left, 1, __ATOMIC_ACQ_REL) < sharers)

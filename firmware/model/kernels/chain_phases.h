@@ -20,29 +20,29 @@ typedef struct {
 #endif
 
 #define CHAIN_ARGUMENTS 24  /* most arguments of a phase */
-#define CHAIN_ALIGN     512 /* bytes: offsets of tensors in an arena are counted in these */
-#define CHAIN_BATCH     6   /* tensors of the batch that one chain can name */
-#define CHAIN_LINE      16  /* numbers of a cache line */
+#define CHAIN_ALIGN     512 /* unit, in bytes, of the offset of a tensor in an arena */
+#define CHAIN_BATCH     6   /* upper bound of the tensors of the batch that a chain uses */
+#define CHAIN_LINE      16  /* 32-bit numbers in a cache line */
 
 /* Work-groups in one dimension, as struct extent of plan.h. */
 struct chain_extent {
 	chain_u64 fixed, per_row, tile, extra;
 };
 
-/* A launch. Each argument is a pair: for a tensor, the number of its base and its offset there; else, the
- * number of a value and what the value is multiplied by (value 0 is 1: a constant). */
+/* A launch. Each argument is a pair (x, y). For a tensor, x is the index of a base address in chain.cl and y
+ * the offset from it. Otherwise x is the index of a value in chain.cl and y its factor; value 0 is 1, so y
+ * then is a constant. */
 struct chain_phase {
-	chain_u32 number, on_update; /* `number`: which kernel, see plan/chain.c */
+	chain_u32 number, on_update; /* `number` identifies the kernel: see plan/chain.c */
 	struct chain_extent groups[2];
 	chain_argument argument[CHAIN_ARGUMENTS];
 };
 
-/* Each counter has a cache line of its own: two cores write it. */
+/* Each counter has a cache line of its own, because several cores write the counters at the same time. */
 struct chain {
-	chain_u32 claimed,
-		apart_claimed[CHAIN_LINE - 1];        /* groups of all phases that a work-group has or had */
-	chain_u32 ended, apart_ended[CHAIN_LINE - 1]; /* groups that have ended */
-	chain_u32 left, apart_left[CHAIN_LINE - 1];   /* work-groups that found no more */
+	chain_u32 claimed, apart_claimed[CHAIN_LINE - 1]; /* groups claimed so far, over all phases */
+	chain_u32 ended, apart_ended[CHAIN_LINE - 1];     /* groups that have ended, over all phases */
+	chain_u32 left, apart_left[CHAIN_LINE - 1];       /* work-groups that have left the chain */
 	chain_u32 phases, apart[CHAIN_LINE - 1];
 	struct chain_phase phase[];
 };

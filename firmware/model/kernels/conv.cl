@@ -2,12 +2,13 @@
 /*
  * Convolution on CPU devices, window g (window.cl):
  *   C [M, N] = epilogue(sum over taps t and channels k of A[source(i, t)][k] * B[t][k][j])
- * A [images, in, K], B [taps, K, N], C [images, out, N], M = images * places: a GEMM whose A is gathered a tap at a
- * time; where padding is, `zeros` [K] is read. Work-groups, tiles, edges and epilogue are those of gemm.cl.
+ * A [images, in, K], B [taps, K, N], C [images, out, N], M = images * places. This is a GEMM that gathers the rows of A
+ * separately for each tap; in the place of padding it reads `zeros` [K]. Work-groups, tiles, edges and epilogue are
+ * those of gemm.cl.
  *
- * Reduction class: each sum runs over taps, then channels, in order, with one fma a term, whatever the tile; taps
- * that are padding for a whole tile are left out.
- * Reference: reference() in layers/conv.c. Tolerance: taps * K * 2^-24 of the sum of absolute products.
+ * Reduction class: each sum runs over taps, then channels, in order, with one fma per term, for every size of tile;
+ * taps that are padding for a whole tile are left out. Reference: reference() in layers/conv.c. Tolerance: taps * K *
+ * 2^-24 of the sum of absolute products.
  */
 
 #define PLACE(r)                                                             \
@@ -62,13 +63,14 @@ CONV(conv_8x16, 8, 1, EIGHT, ZERO1, LOAD1, POINT_STEP1, STORE1, PUT1)
 /*
  * Gradients of kernel and bias, on CPU devices:
  *   part[chunk][t][k][j] = sum over the chunk's images and places p of X[source(p, t)][k] * DY[p][j]
- *   part[chunk][taps][0][j] = sum over the same of DY[p][j]
- * part [chunks, taps * tap_rows + 1, columns]: rows past the channels K and columns past N hold what nobody reads.
- * Work-group: one work-item, one tap of one chunk for a tile's columns: groups (chunks * (taps + 1), columns / tile
- * columns). BLOCK_PLACES places at once stay in the first cache while all channels pass over them.
+ *   part[chunk][taps][0][j] = sum over the chunk's images and places p of DY[p][j]
+ * part [chunks, taps * tap_rows + 1, columns]: of the tap_rows rows of a tap only the first K are read, and of the
+ * columns only the first N. Work-group: one work-item, which computes one tap of one chunk for the columns of a tile:
+ * groups (chunks * (taps + 1), columns / tile columns). BLOCK_PLACES places at a time stay in the first-level cache
+ * while all channels pass over them.
  *
- * Reduction class: images, rows, columns in order with one fma a term, then conv_sum; the same on every device.
- * Reference and tolerance: as above, with places * images of a chunk for taps * K.
+ * Reduction class: images, rows, columns in order with one fma per term, then conv_sum; the same on every device.
+ * Reference: that of the convolution. Tolerance: places * images of a chunk * 2^-24 of the sum of absolute products.
  */
 #define BLOCK_PLACES 64
 
@@ -146,8 +148,8 @@ CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, KEEP4)
 CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, KEEP2)
 CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, KEEP1)
 
-/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the chunks' parts, in their order; an item
- * a number. Tolerance: chunks * 2^-24 of the sum of absolute parts. */
+/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the parts of all chunks, in the order of the
+ * chunks; each item computes one number. Tolerance: chunks * 2^-24 of the sum of absolute parts. */
 ELEMENTS conv_sum(__global const float *part, __global float *dkernel, __global float *dbias, int chunks, int taps,
 		  int channels, int filters, int tap_rows, int columns)
 {
@@ -166,7 +168,8 @@ ELEMENTS conv_sum(__global const float *part, __global float *dkernel, __global 
 		dbias[i % filters] = sum;
 }
 
-/* out [taps, filters, channels]: in [taps, channels, filters] with taps from the last and the others exchanged. */
+/* out [taps, filters, channels] = in [taps, channels, filters] with the taps in reverse order, channels and filters
+ * exchanged. */
 ELEMENTS conv_flip(__global const float *in, __global stored *out, int taps, int channels, int filters)
 {
 	const size_t i = get_global_id(0), size = (size_t)channels * filters;
@@ -178,7 +181,7 @@ ELEMENTS conv_flip(__global const float *in, __global stored *out, int taps, int
 
 /* ---- Depthwise: filter f = channel f / multiplier, kernel [taps, channels * multiplier] ---- */
 
-/* Y [rows, out, filters]; an item a number. Sums over taps in order. */
+/* Y [rows, out, filters]; each item computes one number, the sum over the taps in order. */
 ELEMENTS depthwise(__global const stored *X, __global const float *kernel_of, __global stored *Y, int add, int rows,
 		   int channels, int multiplier, __global const struct window *g)
 {
@@ -200,7 +203,8 @@ ELEMENTS depthwise(__global const stored *X, __global const float *kernel_of, __
 	store(sum + (add ? load(i, Y) : 0), i, Y);
 }
 
-/* DX [rows, out, channels] (+)= dY through the mirrored window g: taps from the last, then a channel's filters. */
+/* DX [rows, out, channels] (+)= dY through the mirrored window g. Each sum runs over the taps, from the last to the
+ * first, then over the filters of the channel. */
 ELEMENTS depthwise_input(__global const stored *DY, __global const float *kernel_of, __global stored *DX, int add,
 			 int rows, int channels, int multiplier, __global const struct window *g)
 {
@@ -222,8 +226,9 @@ ELEMENTS depthwise_input(__global const stored *DY, __global const float *kernel
 	store(sum + (add ? load(i, DX) : 0), i, DX);
 }
 
-/* part [chunks, taps + 1, filters], the last row dY's sums: groups (ceil((taps + 1) * filters / 64), chunks), an item a
- * number; order and conv_sum as above. */
+/* part [chunks, taps + 1, filters]: gradient of the kernel, and in the last row the sums of dY. Groups (ceil((taps + 1)
+ * * filters / 64), chunks); each item computes one number. Sums run over images, rows, columns in order; then conv_sum
+ * adds the chunks. */
 ELEMENTS depthwise_kernel(__global const stored *X, __global const stored *DY, __global float *part, int images,
 			  int chunk_images, int channels, int multiplier, __global const struct window *g)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convolutions of conv.cl where the device is not a CPU: 16 x 16 work-items a group, tiles of both matrices in local
- * memory, a number of the result an item. Parameters (zeros unused), order of the sums, references and tolerances are
- * those of conv.cl; parts have tap_rows = channels and columns rounded up to SIDE.
+ * The convolutions of conv.cl for devices that are not CPUs: groups of 16 x 16 work-items, tiles of both matrices in
+ * local memory; each item computes one number of the result. Parameters, order of the sums, references and tolerances
+ * are those of conv.cl, but `zeros` is not used. In `part`, tap_rows = channels, and columns is rounded up to SIDE.
  */
 
-/* Returns where the channels begin that place `p` of all images covers by tap (kh, kw); -1: padding. */
+/* Returns the index in the images at which the channels begin that tap `tap` of place `p` covers; -1: padding. `p`
+ * counts the places of all images. */
 long place_source(__global const struct window *g, int p, int tap, int channels)
 {
 	const int y = window_source(g, 0, p / g->out[1] % g->out[0], tap / g->size[1]);
@@ -39,7 +40,8 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_16x16(
 			    key_low, key_high);
 }
 
-/* Groups (chunks * ceil((taps * channels + 1) / SIDE), columns / SIDE). Row taps * channels, dbias, has 1 for X. */
+/* Groups (chunks * ceil((taps * channels + 1) / SIDE), columns / SIDE). Row taps * channels of a part is dbias,
+ * computed with 1 in the place of X. */
 __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_kernel_16x16(
 	__global const stored *X, __global const stored *DY, __global float *part, int images, int chunk_images,
 	int channels, int filters, int tap_rows, __global const struct window *g)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element by element over [rows, columns], forward beside backward. Work-group: 64 items, one element each; `add` = 1
- * adds to the gradient that is there. References: reference() of the rows in layers/activation.c, layers/dropout.c and
- * layers/join.c. Exact, but for dropout's one product and each addition: 2^-24 relative; and what
- * a store loses, see storage.cl.
+ * Kernels that work on each element of [rows, columns] alone, forward and backward. Work-group: 64 items, one element
+ * each; `add` = 1 adds to the gradient that is already in the output. References: reference() of the rows in
+ * layers/activation.c, layers/dropout.c and layers/join.c. Tolerance: exact, except that the product of dropout and
+ * each addition have 2^-24 relative, and that a store may round (storage.cl).
  */
 
 /* y = x < 0 ? 0 : x; a NaN stays a NaN. */
@@ -26,7 +26,7 @@ ELEMENTS relu_backward(__global const stored *dy, __global const stored *y, __gl
 		store((load(i, y) > 0 ? load(i, dy) * scale : 0) + (add ? load(i, dx) : 0), i, dx);
 }
 
-/* y = kept ? x * scale : 0, scale = 1 / (1 - rate); backward has dy in the place of x. */
+/* y = kept ? x * scale : 0, scale = 1 / (1 - rate); the backward pass calls it with dy in the place of x. */
 ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, float scale,
 		 uint threshold, uint layer, uint step, uint first_row, uint key_low, uint key_high)
 {
@@ -72,7 +72,7 @@ ELEMENTS bias_add(__global stored *y, __global const float *bias, int rows, int 
 		store(load(i, y) + bias[i % columns], i, y);
 }
 
-/* sums[c] = sum over r of x[r][c], one item a column: chunks of COLUMN_CHUNK rows, then over the chunks.
+/* sums[c] = sum over r of x[r][c]; one item for each column sums chunks of COLUMN_CHUNK rows, then the chunks.
  * Tolerance: rows * 2^-24 of the sum of absolute values. */
 ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, int columns)
 {
@@ -91,7 +91,8 @@ ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, i
 	sums[c] = total;
 }
 
-/* Converts batches and weights to the type of activations, and back. An item converts 16 numbers. */
+/* to_stored converts batches and weights to the type of activations, from_stored converts back. An item converts 16
+ * numbers. */
 ELEMENTS to_stored(__global const float *from, __global stored *to, int rows, int columns)
 {
 	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;

@@ -6,14 +6,14 @@
  *   share(n): 1, 1 / n or 1 / sqrt(n) for the n ids of a row; a row without ids gives 0
  * An id that is not within 0 .. ids - 1 adds nothing, and sets wrong[r] to 1 + its index in the row; else wrong[r] is 0.
  *
- * Gradient: the pairs (id, source) of the batch are sorted by id, stably, by the bytes of the id from the lowest. Then a
- * work-item for each distinct id adds up dy of its sources in that order. Only rows that an id names are written; all
- * others are zero, because each step first clears the rows that the step before wrote: the sorted ids of that step still
- * name them.
+ * Gradient: the pairs (id, source) of the batch are sorted by id, stably, by the bytes of the id from the lowest. Then
+ * a work-item for each distinct id adds up dy of its sources in that order. A step writes only the rows of the ids in
+ * its batch. All other rows are zero, because each step first clears the rows that the step before wrote: the sorted
+ * ids of that step are still in memory.
  *
- * Work-group: EMBEDDING_GROUP items; a row of a table is read in blocks of 16 columns, readable past the last
- * (TENSOR_SLACK). Reduction class: the ids of a row in order; the sources of an id in order. Exact integers except for
- * the sums. Reference: reference() in layers/embedding.c. Tolerance: n * 2^-24 relative.
+ * Work-group: EMBEDDING_GROUP items; a row of a table is read in blocks of 16 columns, also past its last column
+ * (TENSOR_SLACK). Reduction class: the ids of a row in order; the sources of an id in order. Everything except the sums
+ * is exact. Reference: reference() in layers/embedding.c. Tolerance: n * 2^-24 relative.
  */
 
 #define EMBEDDING_GROUP 16
@@ -47,7 +47,7 @@ bool is_id(long id, int ids)
 	return id >= 0 && id < ids;
 }
 
-/* One item for each row of the batch and block of columns. */
+/* One item for each pair of a row of the batch and a block of 16 columns. */
 EMBEDDING look_up(__global const float *table, __global const long *id, __global stored *y, __global uint *wrong,
 		  int rows, int per_row, int ids, int columns)
 {
@@ -93,7 +93,8 @@ EMBEDDING bag(__global const float *table, __global const long *id, __global con
 		wrong[r] = bad;
 }
 
-/* One work-item. `fault` is as in metrics.cl. splits null: per_row ids a row. `trains`: this step counts, too. */
+/* One work-item. Reports the first invalid id in `fault`, as metrics.cl describes it. splits null: every row has
+ * per_row ids. `trains` is 1 in a training step, which then counts in the step of the fault. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 wrong_ids(__global const uint *wrong, __global const long *id, __global const long *splits, int per_row, int rows,
 	  uint node, uint first_row, uint step, int trains, __global uint *fault)
@@ -117,7 +118,8 @@ wrong_ids(__global const uint *wrong, __global const long *id, __global const lo
 
 /* ---- The sort ---- */
 
-/* One item a row: key = the id, or `ids` for a wrong one; source = the row of dy; count = the number of ids. */
+/* One item for each row. Writes for each id: key = the id, or `ids` for an invalid id; source = its row in dy. Writes
+ * count = the number of all ids. */
 EMBEDDING embedding_keys(__global const long *id, __global const long *splits, int per_row, int rows, int ids,
 			 __global uint *key, __global uint *source, __global uint *count)
 {
@@ -136,7 +138,8 @@ EMBEDDING embedding_keys(__global const long *id, __global const long *splits, i
 		*count = (uint)end;
 }
 
-/* One item a chunk of ids: digits [chunk, DIGITS] = how many of its keys have each byte. */
+/* One item for each chunk of keys: digits [chunk, b] = how many keys of the chunk have the value b in the byte at
+ * `shift`. */
 EMBEDDING sort_count(__global const uint *key, __global const uint *count, __global uint *digits, int shift, int chunk)
 {
 	const uint first = get_global_id(0) * chunk, end = min(first + chunk, *count);
@@ -150,8 +153,8 @@ EMBEDDING sort_count(__global const uint *key, __global const uint *count, __glo
 		digits[key[i] >> shift & (DIGITS - 1)]++;
 }
 
-/* One work-group, an item a digit. Replaces each count in `digits` by the position to which the first key of the chunk
- * with that byte moves. */
+/* One work-group; each item handles one value of the byte. Replaces each count in `digits` by the position to which the
+ * first key of that chunk with that value moves. */
 __kernel __attribute__((reqd_work_group_size(DIGITS, 1, 1))) void
 sort_places(__global const uint *count, __global uint *digits, int chunk)
 {
@@ -206,7 +209,7 @@ EMBEDDING embedding_clear(__global const uint *key, __global const uint *count, 
 			G[(size_t)key[i] * columns + c] = 0;
 }
 
-/* Clears the whole gradient; one item a float16. */
+/* Clears the whole gradient; each item clears 16 numbers. */
 EMBEDDING embedding_clear_all(__global float *G, uint elements)
 {
 	const size_t first = (size_t)get_global_id(0) * 16;
@@ -242,7 +245,8 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 	}
 }
 
-/* Adam, as in update.cl, on the rows that the batch names alone. The table begins at number `table` of the region. */
+/* Adam, as in update.cl, but only on the rows whose ids are in the batch. The table begins at number `table` of the
+ * parameter region. */
 EMBEDDING adam_rows(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
 		    __global const uint *key, __global const uint *count, int ids, int columns, int run,
 		    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,

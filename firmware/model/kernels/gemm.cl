@@ -2,15 +2,16 @@
 /*
  * C [M, N] = epilogue(A [M, K] x B [K, N]) on CPU devices, operands read in place; bias_gradient [N] = column sums of B.
  *
- * B and C are row-major; A[i][k] lies at i * stride_row + k * stride_k, which covers A and its transpose. Larger and other
- * products are gemm_packed.cl's, which alone uses b_transposed and group_rows. Work-group:
- * one work-item, one tile of C, groups (ceil(M / tile rows) [+ 1 where bias_gradient is not null], ceil(N / tile columns)).
- * Accumulators are named: an array of float16 spills under PoCL and halves the speed. Edges: rows past M are computed
- * from row M - 1 and not stored; columns past N read B's slack (TENSOR_SLACK) and are not stored.
+ * B and C are row-major; A[i][k] is at index i * stride_row + k * stride_k, so A may be stored transposed. Large
+ * products and those with a transposed B are computed by gemm_packed.cl; only its kernels use b_transposed and
+ * group_rows. Work-group: one work-item, one tile of C, groups (ceil(M / tile rows) [+ 1 where bias_gradient is not
+ * null], ceil(N / tile columns)). Each accumulator is a variable of its own, because PoCL puts an array of float16 into
+ * memory, which halves the speed. Edges: rows past M - 1 are computed from row M - 1 and not stored; columns past N - 1
+ * are computed from the bytes after B (TENSOR_SLACK) and not stored.
  *
- * Reduction class: each sum runs over k in order with one fma a term, whatever the tile; column sums in chunks of
- * COLUMN_CHUNK rows, then over the chunks.
- * Reference: dense's reference() in layers/dense.c. Tolerance: K * 2^-24 of the sum of absolute products (one rounding a term).
+ * Reduction class: each sum runs over k in order with one fma per term, for every size of tile; column sums in chunks
+ * of COLUMN_CHUNK rows, then over the chunks. Reference: dense's reference() in layers/dense.c. Tolerance: K * 2^-24 of
+ * the sum of absolute products (one rounding per term).
  */
 
 GEMM_GROUP(group_6x64, 6, 4, SIX(OFFSET), SIX(ZERO4), LOAD4, SIX(STEP4), SIX(STORE4), SIX(PUT4))

@@ -5,25 +5,26 @@
  * epilogue, edges and tiles are those of gemm.cl. A is row-major: where A is stored transposed, gemm_transpose copies it
  * first.
  *
- * Work-group: one work-item, group_rows rows of the columns of PANELS tiles; groups (ceil(M / group_rows) [+ 1 where
- * bias_gradient is not null], ceil(N / (PANELS * tile columns))). A group packs PACKED_TERMS rows of those columns of B
- * into private memory, a panel for each tile, in which no row shares a cache set with the next. All tiles of the group
- * pass over the panels; until the next rows of B are packed, their sums wait in private memory, too. Two panels are
- * packed at once, because a row of B is often a page of its own. Where one panel of twice the rows holds all of K, the
- * panels are packed one after the other, and no sum waits.
+ * Work-group: one work-item, which computes group_rows rows of C in the columns of PANELS tiles; groups (ceil(M /
+ * group_rows) [+ 1 where bias_gradient is not null], ceil(N / (PANELS * tile columns))). A group packs PACKED_TERMS
+ * rows of those columns of B into private memory, a panel for each column of tiles. In a panel, neighbouring rows do
+ * not share a cache set. All tiles of the group read the panels; their partial sums stay in private memory, too, until
+ * the next rows of B are packed. Two panels are packed at once, because each row of B is often on another page of
+ * memory. If K is at most twice PACKED_TERMS, the panels are packed one after the other, each with all rows, and no
+ * partial sums are stored.
  *
- * Compiled for CPU devices alone: others have no such private memory, and their compiler may refuse the whole program for
- * it.
+ * Compiled for CPU devices alone: other devices do not have so much private memory, and their compilers may therefore
+ * refuse the whole program.
  *
- * Reduction class: as gemm.cl, bit for bit: each sum runs over k in order with one fma a term. Reference: dense's
- * reference() in layers/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
+ * Reduction class: the results have the same bits as those of gemm.cl: each sum runs over k in order with one fma per
+ * term. Reference: dense's reference() in layers/dense.c. Tolerance: K * 2^-24 of the sum of absolute products.
  */
 
 /* gemm.c has the same numbers. For 64 columns the panels are 128 KiB and the sums at most 264 KiB: both fit a second-
  * level cache. */
 #define PANELS       2
 #define PACKED_TERMS 256
-#define PACKED_ROWS  528 /* upper bound of the rows of a group whose sums wait; a multiple of every tile's rows */
+#define PACKED_ROWS  528 /* most rows of a group with partial sums; a multiple of the rows of every tile */
 
 #define PAIRS_LOW(a, b)                                                                                       \
 	(float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
@@ -31,7 +32,7 @@
 	(float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
 #define PAIRS(x, y, a, b, low, high)                                                                          \
 	const float16 y##low = PAIRS_LOW(x##a, x##b), y##high = PAIRS_HIGH(x##a, x##b);
-/* Applied four times, RIFFLE transposes 16 x 16: each time, numbers that lie 8 rows apart become neighbours. */
+/* Applied four times, RIFFLE transposes 16 x 16: each time, numbers of rows r and r + 8 become neighbours. */
 #define RIFFLE(x, y)                                                                                          \
 	PAIRS(x, y, 0, 8, 0, 1) PAIRS(x, y, 1, 9, 2, 3) PAIRS(x, y, 2, 10, 4, 5) PAIRS(x, y, 3, 11, 6, 7)     \
 	PAIRS(x, y, 4, 12, 8, 9) PAIRS(x, y, 5, 13, 10, 11) PAIRS(x, y, 6, 14, 12, 13) PAIRS(x, y, 7, 15, 14, 15)
@@ -40,7 +41,8 @@
 #define TO_PANEL(r)   put16(t##r, 0, to + r * to_stride);
 #define TO_STORED(r)  store16(t##r, 0, to + r * to_stride);
 
-/* Transposes 16 x 16 numbers of `from` into `to`. Rows past the last repeat the last. */
+/* Transposes 16 x 16 numbers of `from` into `to`. `last` is the last row of `from`; it is read again in the place of
+ * rows after it. */
 #define TRANSPOSE_TILE(name, target, TO)                                                                      \
 	void name(__global const stored *from, size_t stride, int last, target *to, size_t to_stride)         \
 	{                                                                                                     \
@@ -49,8 +51,8 @@
 TRANSPOSE_TILE(transpose_into_panel, __private float, TO_PANEL)
 TRANSPOSE_TILE(transpose_tile, __global stored, TO_STORED)
 
-/* Copies rows k0 ... k0 + terms of B, columns j0 ... N at most, into panels [count, PACKED_TERMS, 16 * vectors].
- * Nobody uses what lies past the last column. */
+/* Copies rows k0 ... k0 + terms of B, from column j0 to column N - 1 at most, into panels [count, PACKED_TERMS, 16 *
+ * vectors]. Nobody uses the numbers of a panel after column N - 1. */
 void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k0, int terms, int j0, int vectors,
 		 int count, float *panels)
 {
@@ -78,7 +80,7 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)
 
-/* Tiles of 64, 32 and 16 columns. A tile has as many rows as there are registers for. */
+/* Tiles of 64, 32 and 16 columns. A tile has as many rows as the registers of a CPU can hold. */
 #define PACKED       gemm_packed_6x64
 #define TILE_ROWS    6
 #define TILE_VECTORS 4
@@ -101,10 +103,11 @@ GEMM_SINGLE(gemm_packed_8x32, gemm_packed_8x32_group)
 GEMM_SINGLE(gemm_packed_8x16, gemm_packed_8x16_group)
 
 /*
- * Both gradients of a dense layer of at most 16 units in one launch, as neither needs the other: dw [in, units] = x^T dy
- * with its bias_gradient (may be null), a product of gemm.cl, and dx [rows, in] = epilogue(dy w^T), one of this file; bits,
- * reference and tolerance are theirs. Groups (gradient_groups + ceil(rows / group_rows), ceil(in / (PANELS * tile columns))):
- * in each column of groups the first gradient_groups make tiles of dw, as many as there are, and the others dx.
+ * Both gradients of a dense layer of at most 16 units in one launch, because neither gradient reads the other: dw [in,
+ * units] = x^T dy with its bias_gradient (may be null), computed as in gemm.cl, and dx [rows, in] = epilogue(dy w^T),
+ * computed as in this file. Bits, reference and tolerance are those of the two separate products. Groups
+ * (gradient_groups + ceil(rows / group_rows), ceil(in / (PANELS * tile columns))): in each column of groups the first
+ * gradient_groups groups compute a tile of dw each, if one is left, and the other groups compute dx.
  */
 GEMM_GROUP(weight_gradient, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
 
@@ -129,8 +132,8 @@ BACKWARD_SINGLE(dense_backward_6x64, gemm_packed_6x64_group)
 BACKWARD_SINGLE(dense_backward_8x32, gemm_packed_8x32_group)
 BACKWARD_SINGLE(dense_backward_8x16, gemm_packed_8x16_group)
 
-/* out [columns, rows] = in [rows, columns] transposed; one work-item a group, a tile of 16 x 16: groups (ceil(rows / 16),
- * ceil(columns / 16)). `in` may be memory without slack. */
+/* out [columns, rows] = in [rows, columns] transposed. A group is one work-item, which transposes a tile of 16 x 16:
+ * groups (ceil(rows / 16), ceil(columns / 16)). The kernel reads no bytes after the end of `in`. */
 SINGLE gemm_transpose(PLACE __global const stored *in, __global stored *out, int rows, int columns)
 {
 	const int r0 = place(0) * 16, c0 = place(1) * 16;

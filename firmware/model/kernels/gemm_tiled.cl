@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C [M, N] = epilogue(A [M, K] x B [K, N]) where the device is not a CPU: 16 x 16 work-items a group, tiles of A and B in
- * local memory, one element of C an item. Parameters, epilogue, order of the sums and tolerance are those of gemm.cl, and
- * with b_transposed B is stored as [N, K]; bias_gradient (column_sums does it) and group_rows are unused.
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) for devices that are not CPUs: groups of 16 x 16 work-items, tiles of A and
+ * B in local memory; each item computes one element of C. Parameters, epilogue, order of the sums and tolerance are
+ * those of gemm.cl. With b_transposed, B is stored as [N, K]. bias_gradient is not used, because the kernel column_sums
+ * computes it; group_rows is not used either.
  */
 
 __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GEMM_PARAMETERS)

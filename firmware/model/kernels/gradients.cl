@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the backward pass and the optimizer: see model/learn/gradients.h. P, G, A: parameters, gradients and what is
- * accumulated of them, regions of one layout; chunk [chunks] = {first float16, float16s, tensor, 0}, at most
- * CHUNK_VECTORS of one tensor.
+ * Kernels that change the gradients between the backward pass and the optimizer: see model/learn/gradients.h. P, G and
+ * A are the regions of parameters, gradients and accumulated gradients, which have the same layout; chunk [chunks] =
+ * {first float16, float16s, tensor, 0}, at most CHUNK_VECTORS of one tensor.
  *
- * Reduction class: a work-group of GRADIENT_GROUP items a chunk, item i takes vectors i, i + GRADIENT_GROUP, ... by
- * number of the vector, then the 16 numbers of a vector by halves, then the items in order. A tensor's chunks in the
- * same way, the tensors in order. Reference: reference_gradients() in tests/reference.h. Tolerance: 2^-20 relative.
+ * Reduction class: a work-group of GRADIENT_GROUP items sums each chunk. Item i sums vectors i, i + GRADIENT_GROUP,
+ * ..., then the 16 numbers of the resulting vector by halves; then the sums of the items are added in order. The chunks
+ * of a tensor are summed by the items in the same way, then the tensors in order. Reference: reference_gradients() in
+ * tests/reference.h. Tolerance: 2^-20 relative.
  */
 
-/* G null: the penalties alone. A null: nothing accumulates. penalty_of [tensors] = {l1, l2}, null: no penalties.
- * `share`: 1 / batches accumulated; limit 0: no limit. A NaN passes every comparison. */
+/* G null: only sums the penalties. A null: gradients do not accumulate. penalty_of [tensors] = {l1, l2}; null: there
+ * are no penalties. `share` is 1 / accumulated batches. `limit` is clipvalue, 0 = no limit. A NaN stays a NaN. */
 GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global float *A, __global const uint4 *chunk,
 			    __global const float2 *penalty_of, __global float *chunk_penalty,
 			    __global float *chunk_square, int update, float share, float limit)
@@ -54,8 +55,9 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 }
 
 /* One work-group. span [tensors] = {first chunk, chunks}.
- *   scale = clipnorm / max(norm of the tensor, clipnorm), or global_clipnorm / max(norm of all, global_clipnorm)
- *   penalty = sum of all */
+ *   scale = clipnorm / max(norm of the tensor, clipnorm), or
+ *           global_clipnorm / max(norm of all tensors, global_clipnorm)
+ *   penalty = sum of the penalties of all chunks */
 GRADIENTS gradient_sums(__global const float *chunk_penalty, __global const float *chunk_square,
 			__global const uint2 *span, int tensors, float clipnorm, float global_clipnorm,
 			__global float *scale, __global float *penalty)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sizes of most kernels' work-groups, and sums of a row or a group in a fixed order. */
+/* The sizes of the work-groups of most kernels, and functions that reduce a row, a vector or a work-group in a fixed
+ * order. */
 
 #define ELEMENT_GROUP 64
 #define ELEMENTS      __kernel __attribute__((reqd_work_group_size(ELEMENT_GROUP, 1, 1))) void
@@ -11,9 +12,9 @@
 #define GRADIENTS      __kernel __attribute__((reqd_work_group_size(GRADIENT_GROUP, 1, 1))) void
 
 /* A SINGLE kernel has groups of one item on CPU devices, where it may be a phase of a chain (chain.cl). Its definition
- * begins with SINGLE, or with a macro whose name ends in SINGLE; it has PLACE before its parameters, and place(0) and
- * place(1) in the place of get_global_id(). In a program with chains it is a function that the kernel of chains calls.
- * plan/kernel_table.c lists these kernels. */
+ * begins with SINGLE, or with a macro whose name ends in SINGLE; it has PLACE before its parameters, and uses place(0)
+ * and place(1) instead of get_global_id(). In a program with chains a SINGLE kernel is compiled as a function, which
+ * the kernel `chain` calls. plan/kernel_table.c lists these kernels. */
 #ifdef CHAINED
 #define SINGLE_OF(group) void
 #define PLACE            uint place_0, uint place_1,
@@ -25,7 +26,7 @@
 #endif
 #define SINGLE SINGLE_OF(1)
 
-#define SIDE 16 /* side of a group that computes a tile of SIDE x SIDE */
+#define SIDE 16 /* a group of SIDE x SIDE items computes a tile of SIDE x SIDE numbers */
 
 float row_max(__global const stored *x, int classes)
 {
@@ -44,7 +45,7 @@ float vector_sum(float16 x)
 	return (b.x + b.z) + (b.y + b.w);
 }
 
-/* Returns the sum of x over the group, to every item. */
+/* Returns the sum of x over all items of the group; every item gets the same sum. */
 float group_sum(float x, __local float *part)
 {
 	float sum = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loss scale: see model/learn/loss_scale.h. G is the region of the gradients, `vectors` float16.
- *   scale [1], steps [2] = {finite ones since it changed, skipped ones of the run}
- *   bad [chunks of SCALE_CHUNK vectors]: 1 = a NaN or an infinity is in it, by the bits; else 0
- *   verdict [4] = {0: the step is skipped, else 1; what gradients are multiplied with, 0: they become 0; what the learning
- *   rate is, and the moving average's momentum}
- * Work-group: GRADIENT_GROUP items; a chunk, or all of the verdict. Exact, but for the rate's factor: 2^-20 relative.
- * Reference: tests/unit/precision.c.
+ *   scale [1], steps [2] = {finite steps since the scale changed, skipped steps of the run}
+ *   bad [chunks of SCALE_CHUNK vectors]: 1 = the chunk has a NaN or an infinity, tested on bits; else 0
+ *   verdict [4] = {0 = the step is skipped, else 1; factor of the gradients, 0 = all become 0; factor of the learning
+ *   rate; factor of the momentum of the moving average}
+ * Work-group: GRADIENT_GROUP items; a group checks a chunk, or computes the verdict. Tolerance: exact, except for the
+ * factor of the learning rate: 2^-20 relative. Reference: tests/unit/precision.c.
  */
 
 #define SCALE_CHUNK 256
@@ -34,9 +34,9 @@ float correction(float one_minus_beta_1, float one_minus_beta_2, float t)
 	return sqrt(-expm1(t * log1p(-one_minus_beta_2))) / -expm1(t * log1p(-one_minus_beta_1));
 }
 
-/* `skips`: no update of a step whose gradients are not finite, and the optimizer does not count it; otherwise they
- * become 0. one_minus_beta_1 0: the rate has no factor that counts updates. fault is metrics.cl's, 5: the scale fell
- * below 1. */
+/* `skips` 1: a step with a gradient that is not finite updates nothing, and the optimizer does not count it; 0: the
+ * gradients of such a step become 0. one_minus_beta_1 0: the optimizer's learning rate does not depend on the number of
+ * updates. Writes fault 5 (metrics.cl) if the scale falls below 1. */
 GRADIENTS adapt_scale(__global const uint *bad, int chunks, __global float *scale, __global long *steps,
 		      __global float *verdict, int skips, float one_minus_beta_1, float one_minus_beta_2, uint step,
 		      __global uint *fault)

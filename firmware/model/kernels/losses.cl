@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses, row by row over [rows, outputs]. Work-group: 16 rows, an item a row unless said otherwise; sums over the
- * outputs in order.
+ * Losses of each row of [rows, outputs]. Work-group: 16 rows, one item for each row, except for LOSS_SINGLE kernels on
+ * CPU devices; sums run over the outputs in order.
  *
  * Every kernel has the same parameters:
  *   z             logits where the formula contains the last layer's softmax or sigmoid, else the outputs
- *   whole, real   the label, one of them null: [rows, outputs], or with by_class whole [rows]
+ *   whole, real   the label as integers or floats (the other is null), [rows, outputs]; with by_class whole [rows]
  *   empty         1 = the row has loss 0, no hit, gradient 0; may be null
  *   sample        [rows] sample weights; may be null
- *   class_weight  weight of the rows of a class; may be null
- *   row_loss, row_hit (ROW_HIT | ROW_TOP | ROW_WRONG), dz (may be null): written
+ *   class_weight  [classes] weight of the rows of each class; may be null
+ *   row_loss, row_hit (ROW_HIT | ROW_TOP | ROW_WRONG), dz (may be null): results
  *   scale         the loss scale, a factor of dz; null: 1
  *   weight        1 / valid rows, another factor of dz
- * A wrong label (no class; for a cross-entropy, a number not within 0 .. 1) sets ROW_WRONG and nothing else of the row.
+ * For an invalid label (no class; for a cross-entropy, a number not within 0 .. 1) the kernel sets ROW_WRONG and writes
+ * nothing else of the row.
  *
- * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding an output).
+ * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding per output).
  */
 
 #define LABELS                                                                                                      \
@@ -22,8 +23,8 @@
 		__global const float *sample, __global const float *class_weight
 #define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
 
-/* Rows of a work-item of LOSS_SINGLE kernels, in groups of ROW_GROUP rows. On a CPU an item takes all of them, because
- * exp() and log() of a vector of 16 numbers take no longer than of one number. */
+/* LANE_ROWS is how many rows a work-item of a LOSS_SINGLE kernel computes; a group computes ROW_GROUP rows. On a CPU
+ * one item computes all of them, because exp() and log() of a vector of 16 numbers take no longer than of one number. */
 #ifdef CPU_DEVICE
 #define LANE_ROWS  ROW_GROUP
 #define LOSS_SINGLE SINGLE
@@ -56,7 +57,8 @@ bool is_wrong_row(__global const long *whole, __global const float *real, int by
 	return wrong;
 }
 
-/* Returns the class of the label: its number, the first of its largest numbers, or with one output 0 or 1. */
+/* Returns the class that the label means: with by_class the label itself; with one output 0 or 1; else the index of the
+ * largest number of the label. */
 long wanted_class(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
 {
 	int wanted = 0;
@@ -72,13 +74,13 @@ long wanted_class(__global const long *whole, __global const float *real, int by
 	return wanted;
 }
 
-/* Returns the weight of the row; 1 for a class without a weight. */
+/* Returns the weight of the row: its sample weight times the weight of its class; a weight that is not given is 1. */
 float row_weight(__global const float *sample, __global const float *class_weight, size_t r, long wanted, int classes)
 {
 	return (class_weight && wanted >= 0 && wanted < classes ? class_weight[wanted] : 1) * (sample ? sample[r] : 1);
 }
 
-/* Returns the hits of a row with outputs z. `wanted` is one of the outputs. */
+/* Returns the bits ROW_HIT and ROW_TOP of a row with outputs z. `wanted` is the index of the right output. */
 uint class_hits(__global const stored *z, int outputs, int wanted, int top)
 {
 	int best = 0, above = 0;
@@ -90,7 +92,8 @@ uint class_hits(__global const stored *z, int outputs, int wanted, int top)
 	return (best == wanted ? ROW_HIT : 0) | (above < top ? ROW_TOP : 0);
 }
 
-/* Returns the hit of a row with one logit: whether it is above 0 exactly where the label is 1. */
+/* Returns the bits ROW_HIT and ROW_TOP of a row with one logit. A hit: the logit is above 0 and the label is 1, or
+ * neither. */
 uint one_hit(float z, float label, int top)
 {
 	const bool hit = (z > 0 ? 1.0f : 0.0f) == label;
@@ -113,7 +116,8 @@ bool is_empty(__global const uchar *empty, size_t r)
 	return empty && empty[r];
 }
 
-/* Loads the outputs of LANE_ROWS rows from r on, or their labels. Past the last row it repeats the last. */
+/* outputs_at() and labels_at() load output c, or its label, of LANE_ROWS rows from row r on. Row r + last is the last
+ * one; it is loaded again in the place of rows after it. */
 lanes outputs_at(__global const stored *z, size_t r, int last, int outputs, int c)
 {
 	float lane[LANE_ROWS];
@@ -133,7 +137,7 @@ lanes labels_at(__global const long *whole, __global const float *real, int by_c
 	return lanes_of(lane);
 }
 
-/* Softmax and categorical cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / outputs:
+/* Softmax and categorical cross-entropy in one formula, with y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
 LOSS_SINGLE softmax_crossentropy(PLACE __global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
 			   __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
@@ -192,7 +196,7 @@ LOSS_SINGLE softmax_crossentropy(PLACE __global const stored *z, LABELS, __globa
 	}
 }
 
-/* Sigmoid and binary cross-entropy, one formula, y = label * (1 - smoothing) + smoothing / 2:
+/* Sigmoid and binary cross-entropy in one formula, with y = label * (1 - smoothing) + smoothing / 2:
  *   loss = mean over outputs of max(z, 0) - z y + log(1 + exp(-|z|)),  dz = (1 / (1 + exp(-z)) - y) / outputs */
 LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
 			  __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
@@ -225,7 +229,7 @@ LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_
 			    : hits(z, outputs, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);
 }
 
-/* loss = mean over outputs of (z - label)^2,  dz = 2 (z - label) / outputs; numbers are no hits */
+/* loss = mean over outputs of (z - label)^2, dz = 2 (z - label) / outputs; this loss counts no hits */
 LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
 		   __global stored *dz, __global const float *scale, float weight, int rows, int outputs, float smoothing,
 		   int top)

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a pass, one work-item: adds the batch to the metric sums and looks for numbers that are NaN or infinite.
+ * The last kernel of a pass, one work-item: adds the batch to the metric sums and looks for numbers that are NaN or
+ * infinite.
  *   loss_sum [2] += row losses, as sum and compensation (Kahan)
  *   correct_sum, top_sum (may be null), rows_sum: exact integers, counted from the bits of row_hit
- *   penalty: of the parameters, a part of each valid row's loss; null: none
- *   fault [7] = {what, step, ...}; the first fault stays; what 0 = none
+ *   penalty: the penalties of the parameters, which are added to the loss of each valid row; null: there are none
+ *   fault [7] = {what, step, ...}: only the first fault is written. `what` is 0 = no fault
  *     1 = the loss
  *     2 = a parameter: {element}
- *     3 = a label, `whole` or `real`, that is not within 0 .. limit - 1: {row of the batch, row of the pass, the label's low
- *         and high words or its float, its element}
+ *     3 = a number of a label, in `whole` or `real`, that is not within 0 .. limit - 1: {row of the batch, row of the
+ *         pass, the number as its low and high word or as a float, its element in the label}
  *     4 = an id, see embedding.cl; 5 = the loss scale, see loss_scale.cl
- * `step` counts the steps before this one; the step of a fault includes this one, if it is a training step (chunks > 0).
- * chunk_fault [chunks] comes from the optimizer's kernel: 0, or 1 + the index of a bad element of the chunk.
+ * `step` is the number of training steps before this pass. The step of a fault is `step` + 1 in a training step (chunks
+ * > 0), else `step`. chunk_fault [chunks] is written by the optimizer's kernel: 0, or 1 + the index of an element of
+ * the chunk that is NaN or infinite.
  *
  * Reduction class: rows in chunks of ROW_CHUNK, then the chunks. Reference: tests/reference.h. Tolerance: rows * 2^-24
- * relative. NaN is tested on bits, as integers, so that no assumption of a compiler about floats matters.
+ * relative. NaN is tested on the bits as integers, so that no assumption of a compiler about floats can change the
+ * result.
  */
 
 #define ROW_CHUNK 32

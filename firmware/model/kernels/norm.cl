@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Normalisation. x, y and their gradients are [n, columns], n = rows of the batch times `outer`; gamma and beta are
- * [columns] or null (1 and 0). `saved` [2, columns] is mean and 1 / deviation of each column, `stats` [n, 2] of each row.
- * Rows of the batch marked empty count for nothing.
+ * [columns], or null, which means 1 and 0. `saved` [2, columns] holds mean and 1 / deviation of each column, `stats`
+ * [n, 2] those of each row. Rows of the batch that are marked empty do not count.
  *
- * Reduction class: columns are summed in a tree of NORM_CHUNK: chunks of so many rows in order, then so many chunks in
- * order, until one is left; rows in order. Neither depends on the device.
- * References: the reference() of the three rows. Tolerance: (NORM_CHUNK + 6 * levels) * 2^-24 of the sum of
- * absolute values, where it is divided by a deviation relative to that.
+ * Reduction class: a column is summed as a tree: NORM_CHUNK rows at a time in order, then NORM_CHUNK of these sums at a
+ * time in order, until one sum is left; a row is summed in order. The order does not depend on the device. References:
+ * reference() in layers/batch_norm.c, layer_norm.c and normalization.c. Tolerance: (NORM_CHUNK + 6 * levels) * 2^-24 of
+ * the sum of absolute values; for a quotient by a deviation, of that sum divided by the deviation.
  */
 
 #define NORM_CHUNK 64
@@ -49,7 +49,7 @@ ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, _
 	parts[2 * columns] = squares;
 }
 
-/* Merges NORM_CHUNK parts into one (Chan, Golub, LeVeque, 1983); each of the `in` parts stands for `tile` rows. */
+/* Merges NORM_CHUNK parts into one (Chan, Golub, LeVeque, 1983); each part in `in` is the result of `tile` rows. */
 ELEMENTS merge_moments(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
 	const int c = get_global_id(0), group = get_global_id(1);
@@ -74,8 +74,8 @@ ELEMENTS merge_moments(__global const float *in, __global float *out, int rows, 
 	out[2 * columns] = squares;
 }
 
-/* Writes `saved`; moving = moving * momentum + (1 - momentum) * that of the batch. The variance is the batch's own, as
- * Keras has it. */
+/* Writes `saved`; updates moving mean and moving variance: moving = moving * momentum + (1 - momentum) * statistic of
+ * the batch. As in Keras, the variance of the batch is divided by n, not by n - 1. */
 ELEMENTS batch_moments(__global const float *moments, __global float *saved, __global float *moving_mean,
 		       __global float *moving_variance, float momentum, float one_minus_momentum, float epsilon,
 		       int columns)
@@ -144,7 +144,7 @@ ELEMENTS column_gradients(__global const stored *dy, __global const stored *x, _
 	sums[columns] = product;
 }
 
-/* Sums of gradients over chunks of rows, normalized by the moments of each row. */
+/* Sums over each chunk of rows: sum of dy, and sum of dy times the normalized x; `stats` has the moments of each row. */
 ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __global const float *stats,
 		       __global float *sums, int rows, int outer, int columns)
 {
@@ -165,7 +165,7 @@ ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __gl
 	sums[columns] = product;
 }
 
-/* Merges NORM_CHUNK parts into one; each of the `in` parts stands for `tile` rows. */
+/* Merges NORM_CHUNK parts into one; each part in `in` is the result of `tile` rows. */
 ELEMENTS merge_gradients(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
 	const int c = get_global_id(0), group = get_global_id(1);
@@ -182,7 +182,7 @@ ELEMENTS merge_gradients(__global const float *in, __global float *out, int rows
 	out[((size_t)group * 2 + 1) * columns + c] = product;
 }
 
-/* gamma_gradient and beta_gradient may be null. */
+/* Writes the gradients of gamma and beta, each of which may be null. */
 ELEMENTS norm_parameter_gradients(__global const float *sums, __global float *gamma_gradient,
 				  __global float *beta_gradient, int columns)
 {
@@ -196,8 +196,8 @@ ELEMENTS norm_parameter_gradients(__global const float *sums, __global float *ga
 		beta_gradient[c] = sums[c];
 }
 
-/* dx (+)= gamma / deviation * (dy - (sum dy + x' * sum dy x') / n), x' = (x - mean) / deviation; with statistics that are
- * given, `sums` is null and dx = gamma / deviation * dy. */
+/* dx (+)= gamma / deviation * (dy - (sum dy + x' * sum dy x') / n), x' = (x - mean) / deviation; if the statistics were
+ * given, not computed from the batch, `sums` is null and dx = gamma / deviation * dy. */
 ELEMENTS batch_norm_backward(__global const stored *dy, __global const stored *x, __global const float *saved,
 			     __global const float *gamma, __global const float *sums, __global const uchar *empty,
 			     __global stored *dx, int add, int rows, int valid_rows, int outer, int columns)
@@ -222,7 +222,7 @@ ELEMENTS batch_norm_backward(__global const stored *dy, __global const stored *x
 
 /* ---- Rows ---- */
 
-/* y = (x - mean) / sqrt(variance + epsilon) * gamma + beta over the columns of a row; one item a row. */
+/* y = (x - mean) / sqrt(variance + epsilon) * gamma + beta over the columns of a row; one item for each row. */
 ROWS layer_norm(__global const stored *x, __global const float *gamma, __global const float *beta,
 		__global float *stats, __global stored *y, float epsilon, int rows, int columns)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Philox4x32-10: model/graph/random.h says what the counters are. Integers, no tolerance: a test compares with
- * random.c bit for bit. */
+/* Philox4x32-10: model/graph/random.h describes the counters. The numbers are integers: a test compares them with those
+ * of random.c, bit for bit. */
 
-/* A counter `s`, or 16 counters at once: setup, a round, the words. The low halves of the products are computed apart
- * from the high ones: for 16 at once that is one instruction, not eight. */
+/* Macros for a counter `s`, or for 16 counters at once as vectors: COUNTER sets it up, ROUND is one round, WORDS writes
+ * the result. The low halves of the products are computed separately from the high halves: with vectors of 16 that is
+ * one instruction instead of eight. */
 #define COUNTER(s, uint_type) uint_type c0##s = column, c1##s = row + s, c2##s = step, c3##s = layer;
 #define ROUND(s, uint_type, to_ulong, to_uint)                                             \
 	{                                                                                  \
@@ -29,7 +30,8 @@ void philox1(uint column, uint row, uint step, uint layer, uint key_low, uint ke
 	WORDS(0)
 }
 
-/* 16 columns of two rows, 4 words each: while the products of one row are computed, the other row uses its own. */
+/* Computes 16 columns of two rows, 4 words each. Two rows at once keep the CPU busy: it uses the products of one row
+ * while it computes those of the other. */
 #define PHILOX_ROWS 2
 void philox16(uint16 column, uint row, uint step, uint layer, uint key_low, uint key_high, uint16 *words)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pooling, window g (window.cl) without dilation, forward beside backward:
- *   max_pool: Y[n][p][c] = largest of what place p covers; best [rows, places, channels] = which number of the image's
- *     height * width that is, the first in row-major order, where `best` is not null. A NaN is the largest.
- *   average_pool: Y = sum / count of what p covers within the image
- * X, DX [rows, in, channels], Y, DY [rows, out, channels]. An item POOL_CHANNELS channels of a place of Y, backward of
- * DX, where it adds up the places that cover it in row-major order; `add` = 1 adds to what is there. Sums of Y: each row
- * of the window, then the rows. Reference: reference() in layers/pool.c. Tolerance: exact; average: numbers of the window *
- * 2^-24.
+ * Pooling with window g (window.cl) without dilation, forward and backward:
+ *   max_pool: Y[n][p][c] = largest number that place p covers; a NaN counts as the largest. If `best` is not null, best
+ *     [rows, places, channels] = index of that number in height * width of the image, the first one in row-major order.
+ *   average_pool: Y[n][p][c] = mean of the numbers that place p covers within the image
+ * X, DX [rows, in, channels], Y, DY [rows, out, channels]. Forward, an item computes POOL_CHANNELS channels of a place
+ * of Y. Backward, it computes POOL_CHANNELS channels of a number of DX as the sum over the places that cover it, in
+ * row-major order; `add` = 1 adds to the numbers that are already in DX. Sums of Y run over each row of the window,
+ * then over the rows. Reference: reference() in layers/pool.c. Tolerance: max_pool is exact; average_pool: numbers of
+ * the window * 2^-24.
  */
 
 #define POOL_CHANNELS   16
 #define POOL_PARAMETERS int rows, int channels, __global const struct window *g
 
-/* The share of an item in [rows, height, width, channels]: `at` counts height * width, channels c ... c + count - 1. */
+/* What an item computes in [rows, height, width, channels]: in row n, at place (y, x), whose index in height * width is
+ * `at`, the channels c ... c + count - 1. */
 struct pool_item {
 	uint n, at;
 	int y, x, c, count;
@@ -33,13 +35,13 @@ struct pool_item pool_item(int channels, int height, int width)
 	return item;
 }
 
-/* Returns where the channels of an item begin at place (y, x) of its row. */
+/* Returns the index at which the channels of an item begin, at place (y, x) of its row. */
 size_t pool_at(const struct pool_item *item, int channels, int height, int width, int y, int x)
 {
 	return (((size_t)item->n * height + y) * width + x) * channels + item->c;
 }
 
-/* Loads, for each channel of an item, which number of the image was the largest. */
+/* Loads, for each channel of an item, the index in the image of the largest number. */
 int16 load_best(int count, __global const int *in)
 {
 	int lane[16] = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a device computes: each work-group of 64 items sums x[i] * y[i] over its 64 elements, by a tree in local memory.
- * x, y: [groups * 64] whole numbers, small enough that every sum is exact; sums: [groups]. Reference: self_test.c, exact.
+ * Tests whether a device computes correctly: each work-group of 64 items sums x[i] * y[i] over its 64 elements, by a
+ * tree in local memory. x, y: [groups * 64] whole numbers, small enough that every sum is exact; sums: [groups].
+ * Reference: self_test.c, exact.
  */
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void self_test(__global const float *x, __global const float *y,
 								       __global float *sums)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Row by row over [rows, classes]. Work-group: 16 items, one row each, sums over the classes in order.
- * References: softmax's reference() in layers/activation.c, categorical_crossentropy's in losses.c. Tolerance: 2^-20 relative
- * (exp: 3 ulp, and one rounding a class).
+ * Softmax of each row of [rows, classes]. Work-group: 16 items, one row each; sums run over the classes in order.
+ * References: softmax's reference() in layers/activation.c, categorical_crossentropy's in losses.c. Tolerance: 2^-20
+ * relative (exp: 3 ulp, and one rounding per class).
  */
 
 /* p = exp(x - max x) / sum exp(x - max x) */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the last kernels of a training step: faults of parameters, and whether the step counts. */
+/* Shared by the last kernels of a training step: finding parameters that are NaN or infinite, and asking whether the
+ * step is skipped. */
 
-#define FAULT_CHUNK_VECTORS 256 /* vectors that share an entry of chunk_fault: see update.cl */
+#define FAULT_CHUNK_VECTORS 256 /* as many vectors share an entry of chunk_fault: see update.cl */
 
-/* The exponents of 16 numbers. All bits set: a NaN or an infinity. */
+/* The exponent bits of 16 numbers. A number whose exponent bits are all 1 is a NaN or an infinity. */
 #define EXPONENTS(x) (as_uint16(x) & 0x7f800000u)
 
-/* Returns whether loss_scale.cl skips the step, which then changes nothing. verdict null: nothing is scaled. */
+/* Returns whether loss_scale.cl skips the step, so that the step must change nothing. verdict null: there is no loss
+ * scale, and no step is skipped. */
 bool skips(__global const float *verdict)
 {
 	return verdict && verdict[0] == 0;

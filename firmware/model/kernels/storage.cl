@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How activations, their gradients and copies of weights lie in memory: `stored`, which every other kernel reads and
- * writes through load and store alone, in the order of vload's and vstore's arguments. Computations and sums are float.
+ * `stored` is the type in which activations, their gradients and copies of weights are in memory. All kernels read and
+ * write it only through load and store, whose arguments have the order of those of vload and vstore. Computations and
+ * sums are in float.
  *   STORED_FLOAT16 (build option)   IEEE binary16: 11 bits, 6e-8 .. 65504, infinite beyond
  *   STORED_BFLOAT16 (build option)  the upper half of a float: 8 bits, a float's range
  *   neither                         a float, and load and store are plain accesses
- * A store rounds to nearest, ties to even; a NaN stays one. Tolerance: 2^-11 or 2^-8 relative of each store; half of
- * 6e-8 absolute where binary16 ends.
+ * A store rounds to nearest, ties to even; a NaN stays a NaN. Tolerance of each store: 2^-11 (binary16) or 2^-8
+ * relative; for binary16 below its normal range, half of 6e-8 absolute.
  */
 
-/* vload16 and vstore16 of floats. PoCL makes three pieces of a vstore16, and no later load is forwarded from those. */
+/* vload16 and vstore16 of floats. PoCL splits a vstore16 into three stores, and the CPU cannot forward their data to a
+ * later load. */
 #ifdef CPU_DEVICE
 typedef float16 float16_anywhere __attribute__((aligned(4)));
 #define PIECE16(space)                                                                                                \
@@ -76,7 +78,7 @@ typedef float stored;
 
 #endif
 
-/* Loads the first `count` of 16 numbers; the others are 0. */
+/* Loads `count` numbers into a vector of 16; the others are 0. */
 float16 load_some(int count, __global const stored *in)
 {
 	float lane[16] = { 0 };

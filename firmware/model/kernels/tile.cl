@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by products and convolutions: their parameters, the epilogue that a tile or an element of C goes through, sums of
- * columns, and the macros that name a tile's accumulators. See gemm.cl.
+ * Shared by products and convolutions: their parameters, the epilogue that is applied to a tile or an element of C,
+ * sums of columns, and the macros that declare the accumulators of a tile. See gemm.cl.
  */
 
 #define EPILOGUE_BIAS    1u
@@ -9,7 +9,7 @@
 #define EPILOGUE_DROPOUT 4u
 #define EPILOGUE_MASK    8u
 #define EPILOGUE_ADD     16u
-#define EPILOGUE_WIDE    32u /* C is float32, whatever the type of activations: a gradient of weights */
+#define EPILOGUE_WIDE    32u /* C is a gradient of weights: float32, also if activations are not */
 
 #define COLUMN_CHUNK 32
 
@@ -34,7 +34,7 @@ void store_lanes(float16 x, int count, __global float *out)
 		out[i] = lane[i];
 }
 
-/* Stores 16 columns at C + at; with EPILOGUE_WIDE C is of floats. */
+/* Stores `columns` numbers, at most 16, at index `at` of C; with EPILOGUE_WIDE C holds floats. */
 void finish_lanes(float16 x, int columns, __global stored *C, size_t at, uint epilogue)
 {
 	if (epilogue & EPILOGUE_WIDE && columns >= 16)
@@ -45,7 +45,7 @@ void finish_lanes(float16 x, int columns, __global stored *C, size_t at, uint ep
 		store_some(x, columns, C + at);
 }
 
-/* Passes the rows of a tile through the epilogue and stores them. */
+/* Applies the epilogue to the rows of a tile and stores them. */
 void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __global stored *C, int M, int N,
 		 uint epilogue, __global const float *bias, __global const stored *mask, float scale, uint threshold,
 		 uint layer, uint step, uint first_row, uint key_low, uint key_high)
@@ -78,7 +78,7 @@ void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __glo
 	}
 }
 
-/* Writes the sums of columns j0 ... j0 + 16 * vectors of B. */
+/* Writes the sums of columns j0 ... j0 + 16 * vectors - 1 of B. */
 void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int K, __global float *sums)
 {
 	for (int v = 0; v < vectors && j0 + 16 * v < N; v++) {
@@ -99,7 +99,7 @@ void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int 
 	}
 }
 
-/* Passes an element through the epilogue and stores it. */
+/* Applies the epilogue to an element and stores it. */
 void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint epilogue, __global const float *bias,
 		 __global const stored *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
 		 uint key_low, uint key_high)
@@ -148,8 +148,8 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 #define PUT2(r)    PUT(r, 0) PUT(r, 1)
 #define PUT4(r)    PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)
 
-/* The body of a group of gemm.cl, whose tile has `rows` and `vectors` of 16 columns; the other arguments are macros
- * that name its accumulators. */
+/* Defines the function of a work-group of gemm.cl, which computes a tile of `rows` rows and 16 * `vectors` columns. The
+ * other arguments are macros that work on the accumulators of the tile. */
 #define GEMM_GROUP(name, rows, vectors, OFFSETS, ZERO, LOAD, STEP, STORE, C_STORE)                              \
 	void name(int row_group, int column_group, GEMM_PARAMETERS)                                             \
 	{                                                                                                       \
@@ -175,7 +175,7 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 				  threshold, layer, step, first_row, key_low, key_high);                        \
 	}
 
-/* The kernel of a group: its two numbers are those of the work-group. */
+/* Defines a kernel that calls the function `group` with the two indices of the work-group. */
 #define GEMM_SINGLE(name, group)                                                                        \
 	SINGLE name(PLACE GEMM_PARAMETERS)                                                              \
 	{                                                                                               \

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Optimizers over the whole parameter region: `vectors` float16 of parameters P, gradients G and slots, which have the
- * same layout. Work-group: UPDATE_GROUP items, each takes UPDATE_RUN neighbouring vectors; build options set both (1 x
- * 256 on a CPU device, 64 x 1 elsewhere). Each item sets the chunk_fault of its FAULT_CHUNK elements to 1 + the index of
- * the first element that is NaN or infinite after the update, tested on bits; without such an element the entry stays 0.
- * References: reference() in learn/adam.c and learn/sgd.c. Tolerance: 2^-20 relative to the step (sqrt and division: 3
- * ulp).
+ * same layout. Work-group: UPDATE_GROUP items, each of which updates UPDATE_RUN neighbouring vectors; build options set
+ * both (1 x 256 on a CPU device, 64 x 1 elsewhere). Each item sets the chunk_fault of its FAULT_CHUNK elements to 1 +
+ * the index of the first element that is NaN or infinite after the update, tested on bits; without such an element the
+ * entry stays 0. References: reference() in learn/adam.c and learn/sgd.c. Tolerance: 2^-20 relative to the step (sqrt
+ * and division: 3 ulp).
  */
 
 #define UPDATE_SINGLE SINGLE_OF(UPDATE_GROUP)
 
-/* Notes the first bad element. `most` is the largest of the exponents stored in vectors [first, end): search only if
- * that is bad. */
+/* Writes chunk_fault for the first element of vectors [first, end) that is NaN or infinite. `most` holds the largest
+ * exponents of the vectors, so that a search is needed only if one of them is that of a NaN or infinity. */
 void note_fault(uint16 most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
 {
 	if (!any(most == 0x7f800000u))
@@ -100,7 +100,8 @@ UPDATE_SINGLE sgd_momentum(PLACE __global float *P, __global const float *G, __g
 	note_fault(most, P, first, end, chunk_fault);
 }
 
-/* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. Notes no faults: a bad p has one already. */
+/* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. Does not write chunk_fault: the update of p has
+ * written it. */
 UPDATE_SINGLE average(PLACE __global float *P, __global float *A, uint vectors, float momentum, int replaces,
 	       __global const float *verdict)
 {
