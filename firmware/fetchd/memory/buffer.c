@@ -15,7 +15,7 @@
 
 /* ---- The account ---- */
 
-static bool charge(struct budget *budget, uint64_t bytes)
+static bool add_memory(struct budget *budget, uint64_t bytes)
 {
 	/* relaxed: a counter that guards nothing else. */
 	uint64_t memory = atomic_load_explicit(&budget->memory, memory_order_relaxed);
@@ -136,7 +136,7 @@ int buffer_try(struct buffer *buffer, uint64_t used, uint64_t bytes, struct erro
 
 	if (bytes <= buffer->output.capacity)
 		return 0;
-	if (buffer->spilled || !charge(buffer->budget, more))
+	if (buffer->spilled || !add_memory(buffer->budget, more))
 		return move_to_file(buffer, used, bytes, err);
 	if (bytes <= buffer->allocated) {
 		buffer->output.capacity = bytes;
