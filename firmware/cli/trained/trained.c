@@ -50,7 +50,7 @@ static int load_config(struct trained *trained, struct error *err)
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (config_load(path, &trained->config, err) < 0)
 		return error_prefix(err, "%s", trained->name);
-	trained->config.model.precision = PRECISION_FLOAT32; /* of the stored weights; only training uses
+	trained->config.model.precision = PRECISION_FLOAT32; /* as the stored weights; only training uses
 								another precision (storage.h) */
 	return 0;
 }

@@ -26,7 +26,7 @@ struct trained {
 	char *data;                /* the bytes of the model's file */
 	struct safetensors *file;
 	struct config given;  /* the file of --config; the strings of `where` may belong to it */
-	struct config config; /* of the model's training, except that precision is float32 */
+	struct config config; /* the trained model's, except that precision is float32 */
 	struct gpu *gpu;      /* NULL before trained_open_model() */
 	struct model *model;
 };

@@ -7,7 +7,7 @@
 /* The option --yes. The row of every verb that asks the user to confirm has this list. */
 extern const struct verb_option act_options[];
 
-/* What a verb does to a box. */
+/* A call that changes a box, and the texts around the call. */
 struct act {
 	const char *method, *done; /* `done`: the sentence printed after the call */
 	const char *danger; /* the consequence of which the user is warned before confirming; NULL: do not ask

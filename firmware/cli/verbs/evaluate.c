@@ -17,7 +17,7 @@ struct evaluation {
 	struct records_source source;
 
 	struct records *records;
-	/* The same as Keras's `metrics` and `weighted_metrics`. `weighted` is NULL without
+	/* `metrics` and `weighted_metrics` of Keras. `weighted` is NULL without
 	 * model.sample_weight. */
 	struct metrics *metrics, *weighted;
 	uint64_t outputs, rows;

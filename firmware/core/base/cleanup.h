@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clean-up at the end of a scope. Declare the owner of a resource at the top of a function, initialised to
- * its empty value; then every early return gives the resource back.
+ * Clean-up at the end of a scope. At the top of a function declare the variable that owns a resource, with an
+ * empty value (NULL or -1). Every return of the function then frees the resource.
  *
  *     CLEANUP(free_ptr) char *text = NULL;
  *     CLEANUP(close_fd) int fd = -1;
- *     return TAKE(text);      hands the value over and empties the owner
+ *     return TAKE(text);      returns the value and empties the variable, so nothing is freed
  *
- * A clean-up function gets a pointer to the variable, accepts the empty value and does not change errno.
+ * A clean-up function gets a pointer to the variable, accepts the empty value, and does not change errno.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 #define MUST_CHECK   __attribute__((warn_unused_result))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Hands a pointer over: yields its value and sets the variable to NULL. */
+/* Passes ownership of a pointer on: returns the variable's value and sets the variable to NULL. */
 #define TAKE(ptr)                        \
 	({                               \
 		__auto_type take_ = ptr; \
@@ -28,7 +28,7 @@
 		take_;                   \
 	})
 
-/* Hands a file descriptor over: returns its value and sets the variable to -1. */
+/* Passes ownership of a file descriptor on: returns the variable's value and sets the variable to -1. */
 static inline int take_fd(int *fd)
 {
 	int value = *fd;

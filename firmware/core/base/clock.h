@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time that only moves forward (CLOCK_MONOTONIC), for durations: only differences mean anything. And the
- * question whether the time of day can be trusted.
+ * A clock for durations that only moves forward (CLOCK_MONOTONIC); only differences of two times have a
+ * meaning. clock_synced() tells whether the time of day is correct.
  */
 #pragma once
 
@@ -28,13 +28,13 @@ static inline uint64_t clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
-/* The kernel's NTP_PHASE_LIMIT. The kernel raises its estimate of the clock's error up to this limit while no
- * time service reports a smaller one. */
+/* Value of the kernel's NTP_PHASE_LIMIT. While no time service reports a smaller error, the kernel
+ * raises its estimate of the clock's error up to this limit. */
 #define CLOCK_ERROR_MAX_US 16000000
 
-/* Returns 1 where a time service keeps the time of day right, 0 where none does, or -errno where a sandbox
- * with ProtectClock= forbids the question. Do not test STA_UNSYNC: chrony sets this flag to keep the kernel
- * from writing the RTC. */
+/* Returns 1 where a time service keeps the time of day correct, 0 where none does, or -errno where a sandbox
+ * (ProtectClock=) forbids the system call. The flag STA_UNSYNC is not tested, because chrony sets this flag
+ * to keep the kernel from writing the RTC. */
 static inline int clock_synced(void)
 {
 	struct timex now = { 0 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * core/base: what all of Kiln stands on, and stands on nothing itself: errors, clean-up, clocks, logs and
- * events, JSON, paths and durable files. No module here has a thread, or state that outlives the process.
+ * core/base: the modules that all of Kiln uses, and that use no other folder of Kiln: errors, clean-up,
+ * clocks, logs and events, JSON, paths and durable files. No module of this folder has a thread, or state
+ * that outlives the process.
  *
  * Errors: an errno for the program, a sentence for the human.
  *
  * Functions that can fail return 0 (or a count) or a negative errno, and have a `struct error *` as their
- * last parameter. The text names the object, the position in it, what was found and what was expected; it
- * never holds a secret.
+ * last parameter. The text contains the object, the position in the object, what was found and what was
+ * expected; it never contains a secret.
  *
  * Codes with one meaning everywhere:
  *   -EINVAL      a wrong configuration or argument; restarting does not help (exit 78)
@@ -18,8 +19,8 @@
  *                refused, or not found (exit 77)
  *   -EKEYREJECTED
  *                credentials missing or unreadable (exit 77)
- *   any other    a trouble that may pass, such as -EAGAIN, -ETIMEDOUT, -ECONNRESET, -EIO or -ENOSPC (exit 69:
- *                systemd starts the program again)
+ *   any other    a failure that may be temporary, such as -EAGAIN, -ETIMEDOUT, -ECONNRESET, -EIO or -ENOSPC
+ * (exit 69: systemd starts the program again)
  */
 #pragma once
 
@@ -29,12 +30,12 @@
 
 struct error {
 	int code;                  /* negative errno, 0 while nothing failed */
-	char text[ERROR_TEXT_MAX]; /* a sentence without a full stop, cut when longer; mistakes of a
-				      configuration are a line each */
+	char text[ERROR_TEXT_MAX]; /* one sentence without a full stop, cut when too long; for a
+				      configuration: one line for each mistake */
 };
 
-/* Stores the code and the sentence. Returns `code`, so that reporting and returning are one statement. `err`
- * may be NULL. */
+/* Stores the code and the sentence. Returns `code`, so that a function can write `return error_set(...)`.
+ * `err` may be NULL. */
 int error_set(struct error *err, int code, const char *format, ...) PRINTF(3, 4);
 
 /* Puts "PREFIX: " before the sentence in `err`. Returns the code in `err`. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define SD_JOURNAL_SUPPRESS_LOCATION /* leave CODE_FILE= and CODE_LINE= out of the entries */
+#define SD_JOURNAL_SUPPRESS_LOCATION /* makes journal entries without CODE_FILE= and CODE_LINE= */
 
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -32,7 +32,7 @@ static void entry_add(struct entry *entry, const char *format, ...)
 	va_end(args);
 	if (n < 0 || entry->fields == FIELDS_MAX)
 		return;
-	/* vsnprintf(3) has cut a field that is too long. */
+	/* A field that is too long was already cut by vsnprintf(3). */
 	entry->field[entry->fields++] = (struct iovec){ at, strlen(at) };
 	entry->used += strlen(at);
 }
@@ -73,7 +73,8 @@ static int send_to_journal(const struct event *event, const char *text)
 	for (size_t i = 0; i < event_fields_count; i++)
 		if (row->fields & 1u << i)
 			add_field(&entry, &event_fields[i], event);
-	/* The sentence comes last, so that the end of the sentence is cut, and no field. */
+	/* Add the sentence last: when the entry is too long, the end of the sentence is cut, and all fields
+	 * are complete. */
 	entry_add(&entry, "MESSAGE=%s", text);
 	return sd_journal_sendv(entry.field, (int)entry.fields);
 }
@@ -86,7 +87,8 @@ void event_send(const struct event *event, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* Print a line where there is no journal, or journald is just restarting. */
+	/* Print a line where standard error is not the journal, or where journald does not accept the entry,
+	 * for example during its restart. */
 	if (!log_is_journal() || send_to_journal(event, text) < 0)
 		log_line(event_rows[event->id].priority, "%s", text);
 }

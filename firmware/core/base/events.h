@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events: what a person wants to know in the morning, and a machine at once. Each event is a row of
- * event_rows[]: a name, a MESSAGE_ID that never changes, a priority, the fields that it carries, and a
- * meaning. A sent event is one entry of the journal. People read its sentence, machines its MESSAGE_ID and
- * its KILN_* fields (journalctl -o json, events.subscribe). config/events.md is printed from the table.
+ * Events: the news of a box that a person reads in the morning, and to which a machine reacts at once. Each
+ * event is a row of event_rows[]: a name, a MESSAGE_ID that never changes, a priority, the fields of the
+ * event, and a meaning. A sent event is one entry of the journal. People read the sentence of the entry.
+ * Machines read the MESSAGE_ID and the KILN_* fields (journalctl -o json, events.subscribe). config/events.md
+ * is printed from the table.
  *
- * Program code sends an event once, where it makes the decision. Progress in between goes to plain lines
- * (core/base/log.h).
+ * A program sends an event once, at the place where it makes the decision. For progress between two events it
+ * logs plain lines (core/base/log.h).
  *
  *     event_send(&(struct event){ .id = EVENT_RUN_PAUSED, .run_id = run.id, .step = step },
  *                "paused at step %" PRIu64, step);
@@ -97,8 +98,8 @@ enum event_id {
 	EVENT_MAX,
 };
 
-/* event_send() sends the fields that the row of `id` names. A text that is NULL or "" is not known and is
- * left out, as is a NaN. */
+/* The values of an event. event_send() only sends the fields that are listed in the row of `id`. A text that
+ * is NULL or "", and a number that is NaN, means not known and is left out. */
 struct event {
 	enum event_id id;
 	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor, *slot;
@@ -106,12 +107,13 @@ struct event {
 	double loss, accuracy, celsius, limit;
 };
 
-/* Sends an event to the journal where standard error is the journal; prints its sentence as log_line() does
- * elsewhere. Thread-safe. Blocks: it may wait for journald, so never call it in the hot path. */
+/* Sends an event. Where standard error is the journal, the event becomes an entry of the journal; elsewhere
+ * only its sentence is printed, as log_line() does. Thread-safe. Blocks: until journald accepts the entry, so
+ * never call it in the hot path. */
 void event_send(const struct event *event, const char *format, ...) PRINTF(2, 3);
 
-/* Sends the error as EVENT_SERVICE_FAILED and returns the exit code for this error: `return fatal(&err);`
- * ends a main(). */
+/* Sends the error as the event EVENT_SERVICE_FAILED. Returns the exit code for the error, so that main() can
+ * end with `return fatal(&err);`. */
 int fatal(const struct error *err);
 
 /* ---- The tables ---- */
@@ -119,9 +121,9 @@ int fatal(const struct error *err);
 enum event_type { EVENT_TEXT, EVENT_COUNT, EVENT_NUMBER };
 
 struct event_field {
-	const char *name; /* KILN_... */
+	const char *name; /* name of the field in the journal, KILN_... */
 	enum event_type type;
-	size_t offset; /* in struct event */
+	size_t offset; /* position in struct event */
 	const char *help;
 };
 extern const struct event_field event_fields[];
@@ -131,7 +133,7 @@ struct event_row {
 	const char *name;
 	const char *message_id; /* 32 hexadecimal digits */
 	int priority;           /* a level of syslog(3) */
-	uint32_t fields;        /* bit i: event_fields[i] */
+	uint32_t fields;        /* bit i is set: the event has event_fields[i] */
 	const char *help;
 };
 extern const struct event_row event_rows[EVENT_MAX];

@@ -27,8 +27,8 @@ static int refuse(const struct look *look, const char *why)
 	return error_set(look->err, -EBADMSG, "%s: byte %td: %s", look->what, look->at - look->text, why);
 }
 
-/* Goes past the closing quote. cJSON would end the string at an escaped NUL, and accept raw control
- * characters. */
+/* Checks a string and moves to the character after its closing quote. cJSON alone would end the string at
+ * \u0000, and would accept control characters. */
 static int look_at_string(struct look *look)
 {
 	for (look->at++; look->at < look->end && *look->at != '"'; look->at++) {
@@ -45,8 +45,8 @@ static int look_at_string(struct look *look)
 	return 0;
 }
 
-/* cJSON reads a number as a double: an integer above 2^53 would be rounded, so such integers must be
- * strings. */
+/* Checks a number. cJSON stores numbers as double, so it would round an integer above 2^53; such integers
+ * must be written as strings. */
 static int look_at_number(struct look *look)
 {
 	const char *digits = look->at + (*look->at == '-');
@@ -97,7 +97,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sort the keys, so that a hostile object of many keys takes O(n log n) instead of O(n^2). */
+/* Finds duplicate keys. Sorts the keys first, so that an object with very many keys needs O(n log n) steps,
+ * not O(n^2). */
 static int check_keys(const char *what, const cJSON *object, struct error *err)
 {
 	CLEANUP(free_ptr) const char **keys = NULL;
@@ -167,8 +168,8 @@ int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_j
 
 /* ---- Printing ---- */
 
-/* cJSON prints 15 digits where they come close to the number. Numbers that 15 digits do not give back exactly
- * become raw text of 17 digits. */
+/* Makes all numbers print exactly. cJSON prints 15 digits where these are close to the number. Where 15
+ * digits give another number when read again, the item is replaced by text with 17 digits. */
 static bool keep_numbers(cJSON *item)
 {
 	char text[40];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cJSON, with checks that cJSON lacks: text after the value, duplicate keys, bad UTF-8, integers that a
- * double would round, strings that \u0000 would cut, text that is too long or nested too deep. Integers are
- * numbers up to 2^53, and decimal strings above.
+ * JSON by cJSON, with checks that cJSON does not make: text after the value, duplicate keys, bad UTF-8,
+ * integers that a double would round, strings that \u0000 would cut, text that is too long or nested too
+ * deep. An integer up to 2^53 is a JSON number, a larger one is a string of decimal digits.
  */
 #pragma once
 
@@ -17,18 +17,19 @@
 
 void json_free(cJSON **json); /* for CLEANUP() */
 
-/* Parses one value; only white space may follow it. `what` names the text in errors.
- * Errors: -EBADMSG with what is wrong and at which byte; -E2BIG. */
+/* Parses one JSON value; only white space may follow the value. `what`: the name of the text in errors.
+ * Errors: -EBADMSG with what is wrong and the position in bytes; -E2BIG the text is too long. */
 MUST_CHECK int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_json,
 			  struct error *err);
 
-/* Prints indented text, in which every finite number reads back as the same number. The caller frees it. */
+/* Prints indented JSON. Every finite number is printed so that parsing gives the same number again. The
+ * caller frees the text. */
 MUST_CHECK int json_print(const cJSON *json, char **ret_text, struct error *err);
-/* json_print() on one line that ends with "\n". */
+/* Does the same as json_print(), but prints one line that ends with "\n". */
 MUST_CHECK int json_print_line(const cJSON *json, char **ret_text, struct error *err);
 
-/* Return a member of an object. Owns: a string belongs to the object.
- * Errors: -EBADMSG with `what`, the key, what was found and what was expected. */
+/* Return a member of an object. Owns: a returned string belongs to the object. Errors: -EBADMSG with `what`,
+ * the key, what was found and what was expected. */
 MUST_CHECK int json_get_string(const char *what, const cJSON *object, const char *key, const char **ret,
 			       struct error *err);
 MUST_CHECK int json_get_u64(const char *what, const cJSON *object, const char *key, uint64_t *ret,
@@ -36,10 +37,12 @@ MUST_CHECK int json_get_u64(const char *what, const cJSON *object, const char *k
 MUST_CHECK int json_get_double(const char *what, const cJSON *object, const char *key, double *ret,
 			       struct error *err);
 
-/* Returns the member at a path such as "progress.step", or NULL. The empty path is the object itself. */
+/* Returns the member at a path such as "progress.step"; NULL where there is none. The empty path returns the
+ * object. */
 const cJSON *json_member(const cJSON *object, const char *path);
 
-/* Makes a string item from any text: each byte that is not UTF-8 becomes U+FFFD. NULL: no memory. */
+/* Makes a string item from bytes that need not be valid UTF-8: U+FFFD replaces each invalid byte. NULL: no
+ * memory. */
 cJSON *json_string(const char *text);
-/* Adds a number up to 2^53, a decimal string above. */
+/* Adds an integer: up to 2^53 as a number, a larger one as a string of decimal digits. */
 bool json_add_u64(cJSON *object, const char *key, uint64_t value);

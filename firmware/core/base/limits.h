@@ -4,6 +4,7 @@
  */
 #pragma once
 
-/* Raises the limit of open files to the hard limit. The soft limit, usually 1024, protects programs that call
- * select(2); Kiln's do not. Call it once, at the start. A failure is ignored. */
+/* Raises the limit of open files of this process from the soft limit to the hard limit. The soft limit,
+ * usually 1024, exists for programs that call select(2), and Kiln does not call it. Call this function once,
+ * at the start of a program. A failure is ignored. */
 void limits_raise_files(void);

@@ -39,8 +39,9 @@ const char *log_program(void)
 	return program_name;
 }
 
-/* JOURNAL_STREAM holds "device:inode" of the standard error that systemd opened, systemd.exec(5). A parent
- * process may have redirected standard error since, so compare. */
+/* Compares standard error with JOURNAL_STREAM, systemd.exec(5): systemd sets this variable to the
+ * "device:inode" of the standard error that it opened. A parent process may have redirected standard error
+ * since then. */
 bool log_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -80,7 +81,7 @@ void log_line(int level, const char *format, ...)
 	va_end(args);
 	used = strlen(line);
 	line[used] = '\n';
-	/* A log that cannot be written must not stop the work. */
+	/* Ignore an error: a failed log line must not stop the work. */
 	if (write(STDERR_FILENO, line, used + 1) < 0)
 		return;
 }

@@ -15,10 +15,11 @@
 #include <stdbool.h>
 #include <syslog.h>
 
-#define LOG_TEXT_MAX 5000u /* bytes of a line; the rest is cut */
+#define LOG_TEXT_MAX 5000u /* longest text of a line in bytes; the rest is cut */
 
-/* Sets the name of the program: its unit's name without "kiln-". KILN_LOG=debug|info|notice|warning|err in
- * the environment sets the level, by default info; lines of less importance are dropped. */
+/* Sets the name of the program in log lines: the name of its unit without "kiln-". The environment variable
+ * KILN_LOG=debug|info|notice|warning|err sets the level, by default info; less important lines are not
+ * logged. */
 void log_open(const char *program);
 
 void log_line(int level, const char *format, ...) PRINTF(2, 3);
@@ -31,6 +32,6 @@ void log_line(int level, const char *format, ...) PRINTF(2, 3);
 
 /* Returns the name that log_open() was given. */
 const char *log_program(void);
-/* Tells whether standard error is the journal. An inherited JOURNAL_STREAM alone does not mean so: standard
- * error may be redirected to a file or a pipe. */
+/* Tells whether standard error is the journal. Checks more than the variable JOURNAL_STREAM, because a child
+ * process inherits this variable even where its standard error is redirected to a file or a pipe. */
 bool log_is_journal(void);

@@ -4,9 +4,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define MORE_BYTES 48u /* "\n... and 4294967295 more mistakes" */
+#define MORE_BYTES 48u /* longest last line: "\n... and 4294967295 more mistakes" */
 
-/* Adds whole lines only, except a first line that is longer than the whole text. */
+/* Adds a mistake to err->text where the whole line fits, otherwise counts it as left out. Only the first line
+ * is cut instead, so that the text is never empty. */
 static void note(struct mistakes *mistakes, unsigned line, const char *format, va_list args)
 {
 	char *end = mistakes->err->text + mistakes->text_bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of all mistakes in one file, a line each: "FILE:LINE: KEY: found ..., allowed: ...". A person can
- * then mend all of them at once.
- * Order: initialise with the file and with `out`, `err` or both -> mistakes_add()*.
+ * The list of all mistakes in one file, a line each: "FILE:LINE: KEY: found ..., allowed: ...". So a person
+ * can correct all mistakes before the next try. Order: set `file`, and `out` or `err` or both ->
+ * mistakes_add()*.
  */
 #pragma once
 
@@ -10,8 +10,9 @@
 
 struct mistakes {
 	const char *file;
-	FILE *out;         /* gets every mistake, or NULL */
-	struct error *err; /* gets -EINVAL, the mistakes that fit, and how many more there are; or NULL */
+	FILE *out;         /* every mistake is printed here; may be NULL */
+	struct error *err; /* set to -EINVAL, with as many mistakes as fit, then the number of the others; may
+			      be NULL */
 	unsigned count;
 	/* Private to mistakes_add(): */
 	size_t text_bytes;

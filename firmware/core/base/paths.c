@@ -108,7 +108,7 @@ int file_write_all(int fd, const void *data, uint64_t bytes)
 	return 0;
 }
 
-/* Opens the folder of "folder/name". */
+/* Opens the folder that contains the file `path`. */
 static int open_folder_of(const char *path)
 {
 	char folder[PATH_BYTES];
@@ -154,8 +154,8 @@ int file_write_durable(const char *path, const void *data, uint64_t bytes, struc
 	int r;
 
 	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	/* A power cut may have left another user's file under this name, and an attacker may have put a link
-	 * there: never write through either. */
+	/* Remove the temporary file first, and never write to an existing one: it may belong to another user
+	 * since a power cut, or an attacker may have put a link there. */
 	(void)unlink(temporary);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (fd < 0)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The paths of everything that Kiln reads and writes, and how it writes files that survive a power cut. All
- * paths lie below KILN_ROOT of the environment (empty by default), so that a demo or a test runs beside an
- * installed Kiln and without root.
+ * paths begin with the environment variable KILN_ROOT (empty by default). So a demo or a test can run on a
+ * machine with an installed Kiln, and without root.
  *
- * Durable files: written to a temporary name, fsync, rename, fsync of the folder. The rename makes the file
- * appear whole or not at all; the first fsync brings the bytes to the disk before the name, the second one
- * the name itself. After a power cut the old file is there or the new one, never a mix.
+ * Durable files: write to a temporary name, fsync, rename, fsync of the folder. The rename replaces the old
+ * file by the whole new file in one step. The first fsync writes the bytes to the disk before the rename; the
+ * second fsync writes the new name to the disk. After a power cut the old file is there or the new one, never
+ * a mix.
  */
 #pragma once
 
@@ -18,7 +19,7 @@
 
 enum path {
 	PATH_CONFIG,      /* /etc/kiln/kiln.conf */
-	PATH_REVOKED,     /* /etc/kiln/revoked: SHA-256 of client certificates */
+	PATH_REVOKED,     /* /etc/kiln/revoked: SHA-256 of each revoked client certificate */
 	PATH_CREDENTIALS, /* /data/kiln/credentials */
 	PATH_RUNS,        /* /data/kiln/run: lock, current, archive */
 	PATH_RUN,         /* /data/kiln/run/current: run.json, state, want, config, plan; core/run/run.h */
@@ -37,11 +38,11 @@ enum path {
 	PATH_STORE_CA,    /* /etc/kiln/store-ca.pem: the CA of the box's store, for ca_file */
 	PATH_BUNDLE,      /* /data/kiln/update/bundle.raucb: the bundle that an update installs */
 	PATH_UPDATE_NOTE, /* /run/kiln/update/note.json: core/box/update.h */
-	PATH_ESP_SLOTS,   /* /efi/kiln: a folder for each slot, with what the boot loader reads */
-	PATH_ESP_CONFIG,  /* /efi/config: files for the box, put there on any PC */
-	PATH_RTC,         /* /sys/class/rtc: hardware clocks, which wake the box; drivers/clock/alarm.h */
-	PATH_UTMP,        /* /run/utmp: who is logged in, utmp(5) */
-	PATH_ESP_PAGES,   /* /efi/kiln/pages.env: hugepages that the boot loader reserves */
+	PATH_ESP_SLOTS,   /* /efi/kiln: a folder for each slot with the files that the boot loader reads */
+	PATH_ESP_CONFIG,  /* /efi/config: files for the box that a person copied there on any PC */
+	PATH_RTC,       /* /sys/class/rtc: hardware clocks whose alarm wakes the box; drivers/clock/alarm.h */
+	PATH_UTMP,      /* /run/utmp: who is logged in, utmp(5) */
+	PATH_ESP_PAGES, /* /efi/kiln/pages.env: number of hugepages that the boot loader reserves */
 	PATH_MOUNT_PAGES, /* /run/systemd/system/run-kiln-huge.mount.d/60-pages.conf */
 	PATH_SSH,         /* /data/etc/ssh: authorized_keys and the box's own key */
 	PATH_TIMESYNCD,   /* /run/systemd/timesyncd.conf.d */
@@ -52,36 +53,38 @@ enum path {
 	PATH_KINDS,
 };
 
-/* Writes "KILN_ROOT/path[/tail]" to `out`; `tail` may be NULL. Returns out. A path that is too long ends the
- * program: KILN_ROOT would have to be of some 4000 characters. */
+/* Writes "KILN_ROOT/path[/tail]" to `out`; `tail` may be NULL. Returns out. Ends the program where the path
+ * is too long, which only happens with a KILN_ROOT of about 4000 characters. */
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 
-/* Makes a folder and those above it, mode 0775: the umask decides whether the group kiln may write. */
+/* Makes a folder and its missing parent folders with mode 0775; the umask decides whether the group kiln may
+ * write. */
 MUST_CHECK int path_make(const char *directory, struct error *err);
 
-/* Removes the files in a folder, as far as possible. A missing folder is empty. */
+/* Removes the files in a folder; ignores files that cannot be removed. A missing folder is no error. */
 void path_empty(const char *folder);
 
-/* Writes a file so that it is whole or absent after a power cut. Mode 0664, less the umask. Removes an old
- * temporary file, left by a killed writer or planted as a link, and never writes through it. Callers make
- * sure that one writer at a time writes a path. Blocks: for the disk. */
+/* Writes a file so that after a power cut the file is either the old or the new one, and complete. The mode
+ * is 0664, reduced by the umask. Removes an old temporary file first, which a killed writer may have left or
+ * an attacker may have made as a link, and never writes to that file. The callers make sure that a path has
+ * only one writer at a time. Blocks: until the disk has the file. */
 MUST_CHECK int file_write_durable(const char *path, const void *data, uint64_t bytes, struct error *err);
 
-/* Writes all bytes, however often write(2) is interrupted or writes less. Returns 0 or -errno. */
+/* Writes all bytes, also where write(2) is interrupted or writes only a part. Returns 0 or -errno. */
 MUST_CHECK int file_write_all(int fd, const void *data, uint64_t bytes);
 
-/* Renames a file or a folder: rename(2), then fsync of the folder of `to`. */
+/* Renames a file or a folder: rename(2), then fsync of the folder that contains `to`. */
 MUST_CHECK int file_rename_durable(const char *from, const char *to, struct error *err);
 
-/* Locks a file that serves as a lock alone, and makes it where it is missing. Blocks: until another holder
- * lets go. Whoever may read the file may lock it, also when another user made it. Closing the descriptor
- * unlocks. */
+/* Locks a lock file, and creates the file where it is missing. Blocks: until no other process holds the lock.
+ * Every user who may read the file may lock it, whoever created it. Closing the descriptor unlocks. */
 MUST_CHECK int file_lock(const char *path, int *ret_fd, struct error *err);
 
-/* Removes a file: unlink(2), then fsync of the folder. A missing file is no error. */
+/* Removes a file: unlink(2), then fsync of its folder. A missing file is no error. */
 MUST_CHECK int file_remove_durable(const char *path, struct error *err);
 
-/* Reads a whole file of at most `max` bytes and adds a NUL; the caller frees it. `ret_bytes` may be NULL.
- * Errors: -E2BIG the file is longer; -EINVAL the path names no regular file; -errno of open(2) or read(2). */
+/* Reads a whole file of at most `max` bytes and appends a NUL; the caller frees the data. `ret_bytes` may be
+ * NULL. Errors: -E2BIG the file is longer; -EINVAL the path is not a regular file; -errno of open(2) or
+ * read(2). */
 MUST_CHECK int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_bytes,
 			 struct error *err);

@@ -6,7 +6,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Returns the bytes of the character at `s`, 0 where the character is malformed. */
+/* Returns the length in bytes of the character at `s`, 0 where these bytes are no valid character. */
 static unsigned character_bytes(const unsigned char *s, uint64_t left)
 {
 	unsigned n = *s < 0x80                 ? 1

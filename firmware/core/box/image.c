@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-#define LINE_BYTES  4096u /* longest command line of a kernel */
+#define LINE_BYTES  4096u /* longest command line that a Linux kernel accepts */
 #define VALUE_BYTES 96u
 
-/* Finds the word "KEY=VALUE" in a file and copies its value; "" where there is none. Returns out. */
+/* Finds a word that begins with `key` ("KEY=") in a file and copies the rest of the word; "" where there is
+ * none. Returns out. */
 static char *value_of(enum path which, const char *key, char out[static VALUE_BYTES])
 {
 	char path[PATH_BYTES], line[LINE_BYTES], *rest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The identity of the box and of its image, by which a remote client tells boxes apart. */
+/* The identity of the box and of its system image. Remote clients use it to tell boxes apart. */
 #pragma once
 
 #include "core/base/json.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define GAP_MINUTES (24u * 60u) /* the longest gap so far: Samoa skipped a day in 2011 */
+#define GAP_MINUTES (24u * 60u) /* the longest gap in local time: Samoa skipped a day in 2011 */
 
 /* ---- Local time ---- */
 
@@ -25,8 +25,8 @@ static bool same_minute(const struct tm *a, const struct tm *b)
 	return a->tm_mday == b->tm_mday && a->tm_hour == b->tm_hour && a->tm_min == b->tm_min;
 }
 
-/* Tells whether local time has this minute of the day, and at which instant. mktime(3) accepts a minute
- * inside a gap and moves it, so convert back and compare. */
+/* Tells whether this minute of the day exists in local time, and returns its instant. mktime(3) accepts a
+ * minute that does not exist and returns another one, so convert the result back and compare. */
 static bool minute_of(const struct tm *day, unsigned minutes, int64_t *ret_time)
 {
 	struct tm tm = { .tm_year = day->tm_year, .tm_mon = day->tm_mon, .tm_mday = day->tm_mday };
@@ -39,15 +39,15 @@ static bool minute_of(const struct tm *day, unsigned minutes, int64_t *ret_time)
 	time = mktime(&tm);
 	if (!localtime_r(&time, &back) || back.tm_hour * 60 + back.tm_min != (int)(minutes % 1440))
 		return false;
-	/* When clocks go back, a minute comes twice, and mktime(3) may return the second: try an hour
-	 * earlier. */
+	/* When clocks go back, a minute exists twice, and mktime(3) may return the second one, so try the
+	 * instant one hour earlier. */
 	earlier = time - 3600;
 	*ret_time = localtime_r(&earlier, &before) && same_minute(&before, &back) ? earlier : time;
 	return true;
 }
 
-/* Returns the instant of this minute of the day. Inside a gap it is the first minute after the gap;
- * *ret_minutes is the minute used. */
+/* Returns the instant of this minute of the day. Where the minute does not exist, uses the first existing
+ * minute after it. *ret_minutes is the minute used. */
 static int64_t instant(const struct tm *day, unsigned minutes, unsigned *ret_minutes)
 {
 	int64_t time = 0;
@@ -58,8 +58,8 @@ static int64_t instant(const struct tm *day, unsigned minutes, unsigned *ret_min
 	return time;
 }
 
-/* Returns the day `offset` days after the day of `now`. Compute with noon: a change of the clocks then never
- * moves the result to another day. */
+/* Returns the day `offset` days after the day of `now`. Computes with 12:00, so that one hour more or less
+ * never changes the day. */
 static void day_of(int64_t now, int offset, struct tm *ret_day)
 {
 	time_t time = now;
@@ -97,7 +97,7 @@ static bool begins_on(const struct times *times, const struct tm *day)
 
 /* ---- Nights ---- */
 
-/* Returns the first start after `now` (step 1), or the last one that is not after `now` (step -1). */
+/* Returns the first start after `now` (step 1), or the last start at or before `now` (step -1). */
 static int64_t find_start(const struct config *config, int64_t now, int step)
 {
 	struct times times = open_times(config);

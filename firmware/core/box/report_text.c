@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WIDTH 12 /* columns left of the values */
+#define WIDTH 12 /* width of the column before the values */
 
 static const cJSON *member(const cJSON *object, const char *key)
 {
@@ -27,7 +27,7 @@ static const char *text(const cJSON *object, const char *key)
 	return value ? value : "-";
 }
 
-/* Returns "2026-11-22 22:00:00", or only the time where `day` is false. */
+/* Formats a time as "2026-11-22 22:00:00" or, where `day` is false, without the date. */
 static const char *date(double seconds, bool day, char out[static 32])
 {
 	const time_t time = (time_t)seconds;
@@ -63,7 +63,7 @@ void report_print_time(const cJSON *time, FILE *out)
 			fprintf(out, "  %-24s  %10.1f s\n", rows[i].label, number(time, rows[i].key));
 }
 
-/* There is no accuracy where the label is a number. */
+/* Prints the metrics of the test. A regression has no accuracy. */
 void report_print_test(const cJSON *test, FILE *out)
 {
 	if (!cJSON_IsObject(test))

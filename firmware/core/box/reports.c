@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const forms[] = { "json", "txt", "pending" }; /* suffixes of a finished report */
+static const char *const forms[] = { "json", "txt", "pending" }; /* file name suffixes of a finished report */
 
 char *report_id(int64_t from_s, char out[static REPORT_ID_BYTES])
 {
@@ -25,7 +25,7 @@ char *report_path(const char *id, const char *form, char out[static PATH_BYTES])
 	return path_of(PATH_REPORTS, name, out);
 }
 
-/* "20261122-220000.json" */
+/* Tells whether a file name is an id with this suffix, such as "20261122-220000.json". */
 static bool is_report(const char *name, const char *form)
 {
 	const size_t length = REPORT_ID_BYTES - 1;

@@ -36,25 +36,25 @@
 #define REPORT_ID_BYTES  16u
 #define REPORTS_MAX      30u
 
-/* Returns out: the id of the night that began at `from_s`. */
+/* Returns out: the report id of the night that began at `from_s`. */
 char *report_id(int64_t from_s, char out[static REPORT_ID_BYTES]);
-/* Returns out: the path of a report. `form`: "json", "txt", "pending" or "night". */
+/* Returns out: the path of a file of the report. `form`: its suffix, "json", "txt", "pending" or "night". */
 char *report_path(const char *id, const char *form, char out[static PATH_BYTES]);
-/* Lists the ids that have a file of this form, oldest first, in an array that the caller frees. */
+/* Lists the ids of all reports with a file of this form, oldest first. The caller frees the array. */
 MUST_CHECK int report_list(const char *form, char (**ret_ids)[REPORT_ID_BYTES], uint32_t *ret_count,
 			   struct error *err);
-/* Returns the newest report as {id, outcome, text, pending {store, notify}}; a null item where there is none.
- * NULL: no memory. */
+/* Returns the newest report as {id, outcome, text, pending {store, notify}}; a JSON null where there is no
+ * report. NULL: no memory. */
 cJSON *report_newest(void);
-/* Removes the oldest reports, so that REPORTS_MAX are left; ignores files that cannot be removed. */
+/* Removes all reports except the newest REPORTS_MAX; ignores files that cannot be removed. */
 void report_keep(void);
 
 /* ---- Text, for the page and for `kiln report` ---- */
 
-/* Prints the whole page. */
+/* Prints a report as a page of text. */
 void report_print(const cJSON *report, FILE *out);
-/* Print the member "time" as a table, "test" as a line, and "left_behind"; nothing where the object is NULL
- * or null. */
+/* Print one member of a report: "time" as a table, "test" as a line, "left_behind" as text. Print nothing
+ * where the argument is NULL or a JSON null. */
 void report_print_time(const cJSON *time, FILE *out);
 void report_print_test(const cJSON *test, FILE *out);
 void report_print_left_behind(const cJSON *left, FILE *out);

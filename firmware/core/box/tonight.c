@@ -17,7 +17,8 @@ static char *path_of_file(char out[static PATH_BYTES])
 	return path_of(PATH_RUNS, FILE_NAME, out);
 }
 
-/* Programs that start a night, end it or give a reason may run at the same time. */
+/* Locks the file of the night, because several programs may start a night, end it or set its reason at the
+ * same time. */
 static int lock(int *ret_fd, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -26,7 +27,7 @@ static int lock(int *ret_fd, struct error *err)
 	return r < 0 ? r : file_lock(path_of(PATH_RUNS, LOCK_NAME, path), ret_fd, err);
 }
 
-/* Returns the id of this boot; "", which no boot has, where it is not known. */
+/* Returns the id of this boot; "" where it is not known, which differs from the id of every boot. */
 static char *this_boot(char out[static SD_ID128_STRING_MAX])
 {
 	sd_id128_t boot;
@@ -90,8 +91,8 @@ static int load(const char *path, struct tonight *ret_tonight, struct error *err
 	return 0;
 }
 
-/* Note the end first, then move the file: after a power cut in between, tonight_settle() finds a night that
- * is over and moves it. */
+/* Writes the end of the night to the file first, then renames the file. After a power cut between these steps
+ * tonight_settle() finds a night with an end, and renames it. */
 static int put_over(struct tonight *tonight, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -182,7 +183,7 @@ int tonight_say(const char *reason, struct error *err)
 	return put(&tonight, err);
 }
 
-/* Locks the night where there is one. Returns 1, 0 where there is none, or a negative errno. */
+/* Locks the night. Returns 1 with the lock, 0 where there is no night, or a negative errno. */
 static int lock_night(const char *path, int *ret_fd, struct error *err)
 {
 	int r;

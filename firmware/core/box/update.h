@@ -37,21 +37,21 @@ struct update {
 	enum update_state state;
 	char url[UPDATE_URL_MAX + 1];
 	char version[64];           /* version of the bundle, "" until it is known */
-	char text[1024];            /* a sentence for people: why it waits or failed; "" = none */
-	bool restart;               /* restart also during a run, which goes on afterwards */
+	char text[1024];            /* a sentence for people: why the update waits or failed; "" = none */
+	bool restart;               /* restart even during a run; the run continues afterwards */
 	uint64_t started_s;         /* Unix time */
-	uint64_t bytes, bytes_done; /* size of the bundle, and bytes fetched; 0 = not known */
+	uint64_t bytes, bytes_done; /* size of the bundle, and bytes fetched so far; 0 = not known */
 };
 
 const char *update_state_name(enum update_state state);
-/* Tells whether the update is in progress: every state but failed. */
+/* Tells whether an update is in progress, which is every state except UPDATE_FAILED. */
 bool update_goes_on(const struct update *update);
 
-/* Returns out: the path of the bundle while it is fetched, which store_get_file() writes before it renames
- * it. */
+/* Returns out: the path of the incomplete bundle. store_get_file() writes this file and renames it when it is
+ * complete. */
 char *update_part_path(char out[static PATH_BYTES]);
-/* Removes the bundle, also a bundle that is fetched in part. */
+/* Removes the bundle, complete or incomplete. */
 void update_discard(void);
-/* Loads the note. Errors: -ENOENT there was no update since the box started; -EBADMSG a damaged note. */
+/* Loads the note. Errors: -ENOENT no update was started since the last boot; -EBADMSG a damaged note. */
 MUST_CHECK int update_load(struct update *ret_update, struct error *err);
 MUST_CHECK int update_save(const struct update *update, struct error *err);

@@ -70,7 +70,7 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 	}
 }
 
-/* Reads the list `sources`; without it the group `source` is a list of one. */
+/* Reads the list `sources`. Without this list the group `source` becomes the only source. */
 static void read_sources(struct config_reading *reading)
 {
 	struct config *config = reading->config;
@@ -90,7 +90,7 @@ static void read_sources(struct config_reading *reading)
 	config->source[0].test_glob = config->split.test_glob;
 }
 
-/* Returns the list of the file, or the default list. */
+/* Returns a list from the file or, where the file does not have it, the default list. */
 static const config_setting_t *list_of(struct config_memory *memory, const char *path, bool *ret_given)
 {
 	const config_setting_t *list = config_lookup(&memory->file, path);
@@ -112,13 +112,15 @@ static void read_all(struct config_reading *reading, struct config_memory *memor
 	if (reading->mistakes->count > before)
 		config->features = 0;
 	config_read_layers(reading, list_of(memory, "model.layers", &memory->layers_given));
-	/* Lines of the default list mean nothing in this file. */
+	/* Line numbers inside the default list are no lines of this file, so use the line of the key
+	 * instead. */
 	for (uint32_t i = 0; !memory->layers_given && i < config->model.layers; i++)
 		config->model.layer[i].line = config_line(config, "model.layers");
 	config_check_together(reading);
 }
 
-/* libconfig stops at the first mistake and names no key, so show the line itself. */
+/* Adds the mistake of libconfig, which stops at the first wrong syntax and does not tell the key. So show the
+ * text of the line. */
 static int refuse_syntax(struct config_memory *memory, const char *text, struct mistakes *mistakes)
 {
 	int line = config_error_line(&memory->file);
@@ -133,7 +135,7 @@ static int refuse_syntax(struct config_memory *memory, const char *text, struct 
 	return -EINVAL;
 }
 
-/* Errors: -EINVAL a mistake of syntax, after which no key can be checked. */
+/* Parses the text. Errors: -EINVAL wrong syntax: no key can be checked. */
 static int parse(struct config_memory *memory, struct mistakes *mistakes)
 {
 	CLEANUP(free_ptr) char *raw = NULL;

@@ -4,14 +4,15 @@
  * in config_keys.c; the parser, `kiln config check`, `kiln config show` and the reference in config/kiln.conf
  * all read this table.
  *
- * A file goes through these steps. Each step notes its mistakes, so that a person sees all of them at once:
+ * A file goes through these steps. Each step adds its mistakes to one list, so that a person sees all
+ * mistakes at once:
  *
- *     config_scan.c      the raw text: what libconfig would read wrongly
- *     libconfig          the syntax; a mistake here ends the list
+ *     config_scan.c      the raw text: finds what libconfig would read wrongly
+ *     libconfig          the syntax; after a mistake here no other step follows
  *     config_value.c     each value against its row; config_forms.c has the forms of strings
  *     config_lists.c     `sources` and `schema`; config_layers.c has model.layers
  *     config_together.c  keys that depend on each other
- *     the caller         what only a higher floor knows, such as the layers of the model
+ *     the caller         what core/config does not know, such as the layers of the model
  *
  * Order: config_load -> read -> config_done. Owns: strings and arrays belong to the config and live until
  * config_done(). No threads and no state: a loaded config is never changed, and any thread may read it.
@@ -28,20 +29,20 @@
 #define CONFIG_SOURCES_MAX    32u
 #define CONFIG_FEATURES_MAX   32u
 #define CONFIG_SHAPE_MAX      8u
-#define CONFIG_STREAMS_MAX    32u /* lanes times sources: the cursor has a place for each */
+#define CONFIG_STREAMS_MAX    32u /* lanes times sources: the number of places in a cursor */
 #define CONFIG_LAYERS_MAX     256u
 #define CONFIG_INPUTS_MAX     8u
 #define CONFIG_ATTRIBUTES_MAX 16u
 #define CONFIG_NUMBERS_MAX    4096u
-/* A feature names a column of the ring: bytes, with its NUL. */
+/* Longest name of a feature in bytes, with its NUL: the name becomes the name of a column in the ring. */
 #define CONFIG_FEATURE_NAME_BYTES 64u
-/* Characters of a store's bucket, prefix, host and region; of all of clock.ntp_servers. */
+/* Longest bucket, prefix, host and region of a store, and longest clock.ntp_servers, in characters. */
 #define CONFIG_BUCKET_MAX 255u
 #define CONFIG_PREFIX_MAX 1023u
 #define CONFIG_HOST_MAX   255u
 #define CONFIG_REGION_MAX 63u
 #define CONFIG_HOSTS_MAX  1023u
-/* Characters of notify.url. */
+/* Longest notify.url, in characters. */
 #define CONFIG_WEB_MAX 2048
 
 enum config_start_from { START_SCRATCH, START_LATEST };
@@ -72,11 +73,11 @@ struct config_numbers {
 /* The location of an object store; every source and the sink have these keys. */
 struct config_store {
 	const char *url;      /* s3://bucket/prefix or file:///dir */
-	const char *endpoint; /* https://host:port; "" = AWS by region */
+	const char *endpoint; /* https://host:port; "" = AWS, chosen by region */
 	const char *region;
-	const char *credential; /* a name, looked up as drivers/store/store.h says; "" = the environment,
+	const char *credential; /* name of a credential, see drivers/store/store.h; "" = from the environment,
 				   or unsigned requests */
-	const char *ca_file;    /* "" = the system's */
+	const char *ca_file;    /* "" = the certificates of the system */
 	int url_style;          /* enum config_url_style */
 	bool http2;
 };
@@ -84,7 +85,7 @@ struct config_store {
 /* A source of shards. */
 struct config_source {
 	struct config_store store;
-	double weight;                                        /* share of the training rows, relative */
+	double weight; /* share of the training rows, relative to the weights of the other sources */
 	const char *train_glob, *validation_glob, *test_glob; /* keys below store.url; "" = none */
 };
 
@@ -94,15 +95,17 @@ struct config_feature {
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];
 	int missing;                    /* enum config_missing */
-	uint64_t values_max, bytes_max; /* values_max: 0 = the shape says how many, else ragged */
+	uint64_t values_max, bytes_max; /* values_max: 0 = the shape is the size; else a ragged feature */
 	int overflow;                   /* enum config_overflow */
-	double fill; /* value of a missing feature where `missing` allows one; for int64 an integer */
+	double fill; /* value of a missing feature if `missing` is MISSING_DEFAULT; an integer for int64 */
 };
 
-/* An attribute of a layer. Which ops and attributes exist is checked by the model, which has their table. */
+/* An attribute of a layer. The model checks the names of ops and attributes, because the model has their
+ * tables. */
 struct config_attribute {
 	const char *key;
-	/* UNREAD: a value with a mistake, which is noted already. No loaded config has this type. */
+	/* ATTRIBUTE_UNREAD: the value was wrong, and the mistake is already in the list. A loaded config has
+	 * no such attribute. */
 	enum {
 		ATTRIBUTE_INT,
 		ATTRIBUTE_FLOAT,
@@ -114,15 +117,15 @@ struct config_attribute {
 	int64_t i;
 	double f;
 	const char *s;
-	uint32_t items; /* INTS: [ 3, 3 ] */
+	uint32_t items; /* used with ATTRIBUTE_INTS, such as [ 3, 3 ] */
 	int64_t item[CONFIG_SHAPE_MAX];
 	unsigned line;
 };
 
 struct config_layer {
 	const char *op;
-	const char *name; /* "" = made from op and position, as Keras does: dense, dense_1, ... */
-	uint32_t inputs;  /* 0 = the layer before is the input */
+	const char *name; /* "" = made from op and position as in Keras: dense, dense_1, ... */
+	uint32_t inputs;  /* 0 = the input is the output of the layer before */
 	const char *input[CONFIG_INPUTS_MAX];
 	uint32_t attributes;
 	struct config_attribute attribute[CONFIG_ATTRIBUTES_MAX];
@@ -130,28 +133,29 @@ struct config_layer {
 };
 
 struct config {
-	const char *file; /* the path it was loaded from */
+	const char *file; /* path of the file that was loaded */
 	struct {
 		const char *name;
 		uint64_t epochs, seed, batch_rows;
 		int start_from;                         /* enum config_start_from */
-		const char *days, *at, *zone, *ends_at; /* core/config/local_time.h */
+		const char *days, *at, *zone, *ends_at; /* texts, see core/config/local_time.h */
 		bool catch_up;
 	} run;
-	/* The list `sources`, or the group `source` with the globs of `split` as a list of one. */
+	/* The sources: the list `sources` or, without it, the group `source` as one source with the globs of
+	 * `split`. */
 	uint32_t sources;
 	struct config_source source[CONFIG_SOURCES_MAX];
 	struct config_store sink;
 	struct {
 		const char *train_glob, *validation_glob,
-			*test_glob;          /* for sources without globs of their own */
+			*test_glob;          /* for sources that have no globs of their own */
 		int by;                      /* enum config_split_by */
-		uint64_t validation_percent; /* share of each source's train shards: the last ones in key
-						order */
+		uint64_t validation_percent; /* percentage of the train shards of each source; the last ones
+						in key order */
 	} split;
 	struct {
-		const char *nic;   /* interface name, "auto" */
-		const char *cores; /* CPU list, "auto" */
+		const char *nic;   /* name of a network interface, or "auto" */
+		const char *cores; /* list of CPUs, or "auto" */
 		int interrupts;    /* enum config_interrupts */
 		uint64_t connections, part_bytes, target_bytes_per_s, hedge_percent, decode_workers,
 			memory_bytes;
@@ -165,7 +169,7 @@ struct config {
 		int mode; /* enum config_order_mode */
 		uint64_t window_shards, lanes;
 		int remainder;      /* enum config_remainder */
-		const char *filter; /* core/config/filter.h */
+		const char *filter; /* a condition, see core/config/filter.h */
 		uint64_t skip_rows, take_rows;
 	} order;
 	struct {
@@ -176,54 +180,55 @@ struct config {
 	uint32_t features;
 	struct config_feature feature[CONFIG_FEATURES_MAX];
 	struct {
-		const char *input, *label; /* feature names */
+		const char *input, *label; /* names of features */
 		const char *loss;
-		int precision; /* enum config_precision: model/plan/storage.h */
+		int precision; /* enum config_precision; see model/plan/storage.h */
 		double label_smoothing;
-		struct config_numbers class_weights; /* by class; none = each class counts 1 */
-		const char *sample_weight;           /* feature name, "" = none */
-		uint64_t top_k;                      /* 0 = no such metric */
-		const char *weights; /* to start with: a URL or a key below the sink's url, "" = none */
-		const char *weights_layers; /* names of the layers that get them; "" = all */
+		struct config_numbers class_weights; /* one for each class; empty = all weights are 1 */
+		const char *sample_weight;           /* name of a feature, "" = none */
+		uint64_t top_k;                      /* 0 = without this metric */
+		const char *weights; /* initial weights: a URL or a key below the sink's url, "" = none */
+		const char *weights_layers; /* names of the layers that get these weights; "" = all layers */
 		bool weights_skip_mismatch;
 		uint32_t layers;
 		struct config_layer *layer;
 	} model;
 	struct {
-		const char *name; /* a row of the model's table of optimizers */
+		const char *name; /* name of a row in the model's table of optimizers */
 		double learning_rate, beta_1, beta_2, epsilon, momentum;
 		bool nesterov, lazy;
 		double weight_decay;
-		const char *exclude_from_weight_decay; /* substrings of parameters' names */
-		const char *schedule;                  /* a row of the model's table of schedules */
+		const char *exclude_from_weight_decay; /* parts of parameter names, separated by commas */
+		const char *schedule;                  /* name of a row in the model's table of schedules */
 		uint64_t warmup_steps;
 		double warmup_from;
 		uint64_t decay_steps;
 		double alpha;
 		struct config_numbers boundaries, values;
-		double clipvalue, clipnorm, global_clipnorm; /* 0 = none */
+		double clipvalue, clipnorm, global_clipnorm; /* 0 = no clipping */
 		uint64_t gradient_accumulation_steps;
 		bool use_ema;
 		double ema_momentum;
 		uint64_t ema_overwrite_frequency; /* 0 = never */
 	} optimizer;
 	struct {
-		const char *platform; /* "auto" or part of the name */
+		const char *platform; /* part of the name of an OpenCL platform, or "auto" */
 		int type;             /* enum config_device */
-		const char *cores;    /* CPU list, "auto" */
+		const char *cores;    /* list of CPUs, or "auto" */
 	} device;
 	struct {
-		uint64_t cpu_throttle_celsius, cpu_stop_celsius; /* 0 = the sensor's own limit */
+		uint64_t cpu_throttle_celsius, cpu_stop_celsius; /* 0 = the limit that the sensor reports */
 		uint64_t gpu_throttle_celsius, gpu_stop_celsius;
 	} heat;
 	struct {
-		/* When to write a checkpoint in the middle of an epoch: at most one of the three is set. */
+		/* How often a checkpoint is written within an epoch: at most one of these three is set. */
 		uint64_t every_steps;
 		double every_minutes;
-		bool automatic; /* checkpoint.auto */
+		bool automatic; /* true: checkpoint.auto */
 		uint64_t keep;  /* checkpoints that the store keeps: the newest ones, and the best */
 	} checkpoint;
-	/* model/learn/callbacks.h; `monitor`: enum config_monitor, `mode`: enum config_mode */
+	/* Callbacks, see model/learn/callbacks.h. `monitor`: enum config_monitor, `mode`: enum
+	 * config_mode. */
 	struct {
 		int monitor, mode;
 		uint64_t patience;
@@ -252,7 +257,7 @@ struct config {
 		bool offline;
 	} update;
 	struct {
-		const char *url; /* "" = reports are not posted */
+		const char *url; /* "" = reports are not sent to a web server */
 		const char *credential, *ca_file;
 		uint64_t wait_min;
 	} notify;
@@ -262,78 +267,79 @@ struct config {
 		const char *metrics_dir;
 	} control;
 	struct {
-		const char *ntp_servers; /* host names and addresses, one space between them */
+		const char *ntp_servers; /* host names and addresses, separated by one space */
 	} clock;
-	struct config_memory *memory; /* owns everything that the pointers above point to; private */
+	struct config_memory *memory; /* private; owns everything to which the pointers above point */
 };
 
-/* The suffix of a copy beside kiln.conf: the last configuration that a run began with. */
+/* Suffix of a copy of kiln.conf in the same folder: the last configuration with which a run began. */
 #define CONFIG_GOOD_SUFFIX ".good"
 
-/* Returns the path of the configuration: `--config FILE` of the arguments, else KILN_CONFIG of the
- * environment, else PATH_CONFIG. */
+/* Returns the path of the configuration: the argument `--config FILE`, or else the environment variable
+ * KILN_CONFIG, or else PATH_CONFIG. */
 const char *config_path(int argc, char **argv);
 
-/* Reads and checks a file. A loaded config has at least one layer, a feature of numbers for model.label, and
- * one for model.input where the first layer names no inputs.
- * Errors: -EINVAL with a line for each mistake (core/base/mistakes.h), as many as the text holds, then how
- * many more there are; -ENOENT, -EACCES and other codes where the file cannot be read. A mistake of syntax,
- * an @include or an integer beyond 64 bits ends the list. */
+/* Reads and checks a file. A loaded config has at least one layer. model.label is a feature of numbers, and
+ * so is model.input where the first layer has no list of inputs. Errors: -EINVAL with one line for each
+ * mistake (core/base/mistakes.h): as many mistakes as fit into the text, then the number of the others;
+ * -ENOENT, -EACCES and other codes where the file cannot be read. After a mistake of syntax, an @include or
+ * an integer beyond 64 bits the check stops, and the list has no later mistakes. */
 MUST_CHECK int config_load(const char *path, struct config *ret_config, struct error *err);
 
-/* Checks a file and prints all mistakes to `out`, however many there are. `check` adds the mistakes that only
- * a higher floor can see. It runs also after earlier mistakes: strings that could not be read are NULL then,
- * and a schema with a mistake has no features. Returns 0 or a negative errno. */
+/* Checks a file and prints all mistakes to `out`. `check` adds the mistakes that core/config cannot find. It
+ * is called even after other mistakes: a string with a mistake is then NULL, and a schema with a mistake has
+ * no features. Returns 0 or a negative errno. */
 MUST_CHECK int config_check(const char *path,
 			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
 
-/* Checks the forms of url, endpoint and region of a store that comes from the command line instead of a file.
- * endpoint and region may be NULL or empty. Errors: -EINVAL with the key, what was found and what is
- * allowed. */
+/* Checks url, endpoint and region of a store that were given on the command line. endpoint and region may be
+ * NULL or empty. Errors: -EINVAL with the key, what was found and what is allowed. */
 MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
 
 /* Returns the feature of `schema` with this name; NULL where there is none, or where `name` is NULL. */
 const struct config_feature *config_feature_named(const struct config *config, const char *name);
 
-/* Returns the bytes of memory, in addition to the windows, for shards that wait to be written to the
- * cache. */
+/* Returns the memory in bytes for shards that wait to be written to the cache. This memory is needed in
+ * addition to the memory of the windows. */
 uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
 
-/* Finds the next name of a list with commas: moves *list to the name's start and returns the name's length, 0
- * at the end of the list. The caller goes on at *list + length. */
+/* Finds the next name of a list separated by commas: moves *list to the start of the name and returns the
+ * length of the name, 0 at the end of the list. The caller continues at *list + length. */
 size_t config_next_name(const char **list);
 
-/* Returns the key "GROUP.monitor" of the first callback that watches a figure of the validation, or NULL. */
+/* Returns the key "GROUP.monitor" of the first callback that monitors a metric of the validation; NULL: no
+ * callback does. */
 const char *config_validation_monitor(const struct config *config);
 
-/* Tells whether the user asks for something with this key: the value differs from the default, or the file
- * gives the key without giving the key `beside`. A file that spells out all keys gives both, and asks for
- * nothing with a default. `beside` may be NULL. Writes the key's value to `out`. */
+/* Tells whether the user wants what this key configures: the value differs from the default, or the file has
+ * the key but not the key `beside`. (A file that lists all keys has both, and then the default of a key is no
+ * wish.) `beside` may be NULL. Writes the key's value to `out`. */
 #define CONFIG_VALUE_BYTES 128u
 bool config_asks(const struct config *config, const char *key, const char *beside,
 		 char out[static CONFIG_VALUE_BYTES]);
 
-/* Returns the line of a key, "group.key", in the file; where the key is missing the line of its group, or
- * 1. */
+/* Returns the line of a key, "group.key", in the file. Where the file does not have the key: the line of the
+ * group, or 1. */
 unsigned config_line(const struct config *config, const char *key);
 
-/* Memory of a connection in addition to its range: libcurl's buffer, and about as much in the kernel. */
+/* Memory of one connection in addition to the buffer of its range: the buffer of libcurl, and about the same
+ * amount in the kernel. */
 #define CONFIG_CONNECTION_BYTES (UINT64_C(1) << 20)
-/* Return the upper bound of concurrent requests, and the bytes of a ranged GET: as configured, or by
- * fetch.memory_bytes where the key is 0. */
+/* Return the largest number of concurrent requests, and the bytes of one ranged GET: the configured value or,
+ * where the key is 0, a value derived from fetch.memory_bytes. */
 uint64_t config_fetch_connections(const struct config *config);
 uint64_t config_fetch_part_bytes(const struct config *config);
 
-/* Frees everything that the config owns; accepts a zeroed config. */
+/* Frees all memory that the config owns; accepts a zeroed config. */
 void config_done(struct config *config);
 
-/* Prints every key with the value in effect, as text that loads again as the same configuration. Keys that
- * the file does not give carry "# default". */
+/* Prints every key with the value in effect. The text is a valid configuration file with the same values.
+ * Keys that are missing in the file are marked with "# default". */
 void config_print(const struct config *config, FILE *out);
 MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 
-/* Prints the configuration in effect as one JSON object: a member {value, default} for each key, and
- * "layers", "schema" and, where given, "sources" as lists. The caller frees the text. */
+/* Prints the configuration in effect as one JSON object: a member {value, default} for each key, and the
+ * lists "layers", "schema" and, where the file has it, "sources". The caller frees the text. */
 MUST_CHECK int config_show_json(const char *path, char **ret_text, struct error *err);
 
 /* Prints the documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this

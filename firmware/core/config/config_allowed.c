@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words for what a key may be, as mistakes and the reference use them. */
+/* Words that describe the allowed values of a key, for mistakes and for the reference. */
 #include "core/config/config_keys.h"
 #include "core/config/filter.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms of strings: names, URLs, hosts, CPU lists. */
+/* Checks the forms of strings: names, URLs, hosts, CPU lists. */
 #include "core/config/config_reading.h"
 #include "core/config/filter.h"
 #include "core/config/local_time.h"
@@ -19,8 +19,8 @@ bool config_is_name(const char *text)
 	return length >= 1 && length <= 64 && strspn(text, LETTERS DIGITS "_-") == length;
 }
 
-/* Old buckets may have upper-case letters and "_", too: S3 User Guide, "General purpose bucket naming
- * rules". */
+/* Tells whether the text is a valid bucket name. Old buckets may also have upper-case letters and "_": S3
+ * User Guide, "General purpose bucket naming rules". */
 static bool is_s3_bucket(const char *bucket)
 {
 	size_t bytes = strcspn(bucket, "/"), allowed = strspn(bucket, LETTERS DIGITS "._-");
@@ -42,7 +42,8 @@ static bool is_region(const char *text)
 	return length >= 1 && length <= CONFIG_REGION_MAX && strspn(text, SMALL DIGITS "-_") == length;
 }
 
-/* "auto", or ranges of CPU numbers below 4096 in ascending pairs. */
+/* Accepts "auto", or CPU numbers and ranges such as 0-3,8, where each range ascends and each number is below
+ * 4096. */
 static bool is_cpu_list(const char *text)
 {
 	if (strcmp(text, "auto") == 0)
@@ -75,7 +76,8 @@ static bool is_ipv6(const char *text, size_t bytes)
 	return bytes < sizeof(copy) && inet_pton(AF_INET6, copy, &address) == 1;
 }
 
-/* A leading zero is refused: the signed request carries the port exactly as the configuration has it. */
+/* Tells whether the text is a port. Refuses a leading zero, because the signed request contains the port
+ * exactly as the configuration has it. */
 static bool is_port(const char *text)
 {
 	size_t digits = strspn(text, DIGITS);
@@ -92,7 +94,8 @@ static bool is_host(const char *text, size_t bytes)
 	       (is_ipv6(text, bytes) || (allowed >= bytes && *text != '-' && *text != '.'));
 }
 
-/* Check every letter: the hosts are written to a file that systemd-timesyncd reads. */
+/* Tells whether the text is a list of hosts. Checks every character, because the hosts are written to a file
+ * that systemd-timesyncd reads. */
 static bool is_hosts(const char *text)
 {
 	if (strlen(text) > CONFIG_HOSTS_MAX)
@@ -107,7 +110,8 @@ static bool is_hosts(const char *text)
 	return true;
 }
 
-/* Returns the end of http:// or https://, a host and a port; NULL where the text does not begin with them. */
+/* Returns the end of the leading http:// or https://, host and port; NULL where the text begins in another
+ * way. */
 static const char *end_of_host(const char *text)
 {
 	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
@@ -126,7 +130,7 @@ static const char *end_of_host(const char *text)
 	return end;
 }
 
-/* An endpoint has no path: the keys of objects come from the url. */
+/* Tells whether the text is an endpoint, which has no path: the keys of objects are formed from the url. */
 static bool is_endpoint(const char *text)
 {
 	const char *end = end_of_host(text);
@@ -134,7 +138,8 @@ static bool is_endpoint(const char *text)
 	return !*text || (end && !*end);
 }
 
-/* Only printable ASCII may follow the host, because the request carries the text as it is. */
+/* Tells whether the text is a web URL. After the host only printable ASCII is allowed, because the text is
+ * sent unchanged in a request. */
 static bool is_web(const char *text)
 {
 	const char *end = end_of_host(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration as JSON. */
+/* Prints a configuration as JSON. */
 #include "core/base/json.h"
 #include "core/config/config_keys.h"
 

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #define AT(member) offsetof(struct config, member)
-#define INT53      9007199254740992.0 /* 2^53: exact in JSON and in double */
+#define INT53      9007199254740992.0 /* 2^53: up to here JSON and double represent integers exactly */
 #define GIB        1073741824.0
 #define ANY_INT    0, INT53
 #define NO_BOUNDS  0, 0
 /* clang-format off */
 #define NO_NAMES { 0 }
 
-/* `FIELD` gives the offset of a member of struct config_store; `what` is the help of the url. */
+/* The keys of a store. FIELD(member) gives the offset of a member of struct config_store; `what`: the help of
+ * the key url. */
 #define STORE_KEYS(prefix, FIELD, what)										\
 	{ prefix "url", KEY_URL, "", NULL, NO_BOUNDS, NO_NAMES, FIELD(url),					\
 	  what ": s3://bucket/prefix, or file:///folder for a store on the local disk" },				\

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of keys: a row for each key. The parser (config.c), the checks, `kiln config show`
- * (config_print.c) and the reference in config/kiln.conf (config_reference.c) know no other keys. The name of
- * a quantity ends in its unit.
+ * (config_print.c) and the reference in config/kiln.conf (config_reference.c) know no other keys. A key for a
+ * quantity has a name that ends in the unit.
  */
 #pragma once
 
@@ -33,13 +33,14 @@ enum key_type {
 };
 
 struct config_key {
-	const char *name; /* "group.key"; "key" in the tables of lists' elements */
+	const char *name; /* "group.key"; or "key" in the tables for elements of lists */
 	enum key_type type;
-	const char *unit;     /* "" = a plain number or text */
-	const char *fallback; /* the default, a string without its quotes; NULL = the key must be given */
-	double min, max;      /* KEY_INT, KEY_FLOAT, KEY_NUMBERS */
-	const char *names[5]; /* KEY_ENUM, NULL-terminated */
-	size_t offset;        /* in struct config, or in the struct of a list's element */
+	const char *unit;     /* "" = a number without a unit, or a text */
+	const char *fallback; /* the default as text, a string without quotes; NULL = the file must have the
+				 key */
+	double min, max;      /* bounds, for KEY_INT, KEY_FLOAT and KEY_NUMBERS */
+	const char *names[5]; /* allowed words, for KEY_ENUM; NULL-terminated */
+	size_t offset;        /* position in struct config, or in the struct of a list's element */
 	const char *help;
 };
 
@@ -48,37 +49,38 @@ struct config_key {
 extern const struct config_key config_keys[];
 extern const size_t config_keys_count;
 
-/* Keys of one element of `sources`; the keys of its store come first. */
+/* The keys of one element of `sources`; the first rows are the keys of its store. */
 extern const struct config_key config_source_keys[];
 extern const size_t config_source_keys_count;
 
-/* Keys of one element of `schema`. */
+/* The keys of one element of `schema`. */
 extern const struct config_key config_feature_keys[];
 extern const size_t config_feature_keys_count;
 
-/* `schema` and `model.layers` where the file has none: a small network that classifies embedded sentences. */
+/* The values of `schema` and `model.layers` where the file does not have them: a small network that
+ * classifies embedded sentences. */
 extern const char config_default_schema[];
 extern const char config_default_layers[];
 
 /* Owns everything that the pointers of a struct config point to. */
 struct config_memory {
-	config_t file, lists; /* the parsed file, and the parsed default lists */
+	config_t file, lists; /* the parsed file, and the parsed default lists above */
 	char *path;
 	bool given[CONFIG_KEYS_MAX];
 	bool sources_given, schema_given, layers_given;
 	struct config_layer layer[CONFIG_LAYERS_MAX];
-	double number[CONFIG_NUMBERS_MAX]; /* the numbers of all lists of numbers */
+	double number[CONFIG_NUMBERS_MAX]; /* the elements of all values of the type struct config_numbers */
 	uint32_t numbers;
 };
 
-/* Tells whether the key belongs to `source`, and the file has `sources` instead. */
+/* Tells whether the file has `sources` and the key belongs to `source`, which `sources` replaces. */
 bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key);
 
-/* The keys of a group are rows that follow each other. Tell whether a row is the first or the last of its
- * group; return the length of the group's name. */
+/* The rows of one group stand directly after each other in the table. The first two functions tell whether a
+ * row is the first or the last of its group; the third returns the length of the group's name. */
 bool config_opens_group(size_t row);
 bool config_closes_group(size_t row);
 int config_group_length(const struct config_key *key);
 
-/* Writes what the key may be: "an integer, 1 .. 4096". */
+/* Writes the allowed values of a key as text: "an integer, 1 .. 4096". */
 void config_allowed(const struct config_key *key, char *out, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.layers: a list whose elements have the attributes of their op as keys. */
+/* Reads model.layers: a list of layers, whose keys are the attributes of the layer's op. */
 #include "core/config/config_reading.h"
 
 #include <string.h>
@@ -129,7 +129,7 @@ static void read_layer(struct config_reading *reading, const config_setting_t *g
 	if (!config_setting_get_member(group, "op"))
 		mistakes_add(reading->mistakes, layer->line,
 			     "model.layers.op: found nothing, it must be given");
-	/* Without its inputs the layer cannot be checked: the model skips layers without an op. */
+	/* Clear the op of a layer with wrong inputs, so that the model does not check this layer. */
 	if (!connected)
 		layer->op = NULL;
 }

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define ELEMENTS_MAX  (1 << 28) /* values of one feature in one record: 1 or 2 GiB */
-#define RAGGED_SUFFIX "/splits" /* makes the names of a ragged feature's columns longer */
+#define ELEMENTS_MAX  (1 << 28) /* largest number of values of one feature in one record: 1 or 2 GiB */
+#define RAGGED_SUFFIX "/splits" /* added to the name of a ragged feature to name a column */
 #define FILL_MAX      9007199254740991.0
 
 /* ---- An element with a table of keys ---- */
@@ -24,7 +24,8 @@ static void refuse_unknown(struct config_reading *reading, const config_setting_
 		     config_setting_name(setting), allowed, *other ? ", " : "", other);
 }
 
-/* `other`: a key that the caller reads, "" = none. */
+/* Reads one element of a list by the table of its keys. `other`: a further key that the caller reads; "" =
+ * none. */
 static void read_element(struct config_reading *reading, const config_setting_t *group,
 			 const struct config_key *keys, size_t count, const char *other, void *element)
 {
@@ -91,7 +92,7 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 	feature->rank = (uint32_t)rank;
 	for (int i = 0; i < rank; i++) {
 		const config_setting_t *element = config_setting_get_elem(shape, (unsigned)i);
-		long long size = config_setting_get_int64(element); /* 0 unless it is an integer */
+		long long size = config_setting_get_int64(element); /* 0: not an integer */
 
 		if (size < 1 || size > (long long)ELEMENTS_MAX / elements) {
 			mistakes_add(reading->mistakes, config_setting_source_line(shape),
@@ -104,7 +105,8 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 	}
 }
 
-/* The name becomes a column of the ring, and the ring has a column "empty" of its own. */
+/* Checks the name of a feature, which becomes the name of a column in the ring. The name "empty" is used by a
+ * column of the ring itself. */
 static void check_feature_name(struct config_reading *reading, const config_setting_t *group,
 			       const char *name)
 {
@@ -114,7 +116,8 @@ static void check_feature_name(struct config_reading *reading, const config_sett
 			     CONFIG_FEATURE_NAME_BYTES - 1);
 }
 
-/* Checks the fill of an int64 feature. A double holds each integer up to 2^53 - 1 exactly. */
+/* Checks the value `fill` of an int64 feature. It is stored as double, which represents each integer up to
+ * 2^53 - 1 exactly. */
 static void check_whole_fill(struct config_reading *reading, const config_setting_t *group, double fill)
 {
 	const config_setting_t *setting = config_setting_get_member(group, "fill");
@@ -133,8 +136,8 @@ static unsigned line_of(const config_setting_t *group, const char *key)
 	return config_setting_source_line(setting ? setting : group);
 }
 
-/* The rows of a ragged feature differ in length, so keys that fix the number of values contradict
- * values_max. */
+/* Checks a ragged feature, that is, one with values_max. Its rows have different lengths, so keys that fix
+ * the number of values are refused. */
 static void check_ragged(struct config_reading *reading, const config_setting_t *group,
 			 const struct config_feature *feature)
 {

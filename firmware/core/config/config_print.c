@@ -9,7 +9,7 @@ static void print_integer(FILE *out, int64_t value)
 	fprintf(out, "%" PRId64 "%s", value, value > INT32_MAX || value < INT32_MIN ? "L" : "");
 }
 
-/* Prints the shortest text that reads back as the same number. */
+/* Prints a number as the shortest text that gives the same number when it is read. */
 static void print_float(FILE *out, double value)
 {
 	char text[40];
@@ -22,7 +22,7 @@ static void print_float(FILE *out, double value)
 	fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
-/* `text` is NULL where the string could not be read. */
+/* Prints a string with quotes. `text` is NULL where the file has no valid string. */
 static void print_string(FILE *out, const char *text)
 {
 	fputc('"', out);
@@ -41,7 +41,7 @@ static void print_numbers(FILE *out, const struct config_numbers *numbers)
 	fputs(numbers->count ? " ]" : "]", out);
 }
 
-/* Prints a value as libconfig text. */
+/* Prints a value in the syntax of libconfig. */
 static void print_value(FILE *out, const struct config_key *key, const void *base)
 {
 	const void *at = (const char *)base + key->offset;
@@ -94,7 +94,7 @@ bool config_asks(const struct config *config, const char *key, const char *besid
 	       (file && beside && config_lookup(file, key) && !config_lookup(file, beside));
 }
 
-/* Prints "{ key = value; ..." without the closing brace. */
+/* Prints an element of a list, "{ key = value; ...", without the closing brace. */
 static void print_element(FILE *out, const struct config_key *keys, size_t count, const void *element)
 {
 	fputs("  { ", out);

@@ -11,12 +11,12 @@
 struct config_reading {
 	struct config *config;
 	struct mistakes *mistakes;
-	const char *list; /* "schema." or "sources.": put before the keys of a list's elements in mistakes */
+	const char *list; /* prefix of the keys of a list's elements in mistakes: "schema." or "sources." */
 };
 
 /* config_value.c */
 const char *config_type_name(const config_setting_t *setting);
-/* Prints the value as the file has it, for "found ..."; returns out. */
+/* Prints the value of a setting as the file has it, for the words "found ..." of a mistake; returns out. */
 const char *config_found(const config_setting_t *setting, char *out, size_t size);
 /* config_forms.c */
 bool config_is_name(const char *text);
@@ -25,27 +25,30 @@ bool config_is_clean(const char *text);
 bool config_string_allowed(const struct config_key *key, const char *text);
 
 /* config_value.c */
-/* Finds "group.name", or just "name" where the group is empty; NULL: the table has no such key. */
+/* Finds the row of the key "group.name" or, where `group` is empty, "name". Returns NULL where the table has
+ * no such key. */
 const struct config_key *config_find_key(const struct config_key *keys, size_t count, const char *group,
 					 const char *name);
-/* Checks a setting against its row and stores the value at `base` + offset. */
+/* Checks a setting by the row of its key, and stores the value at `base` + offset. */
 void config_read_value(struct config_reading *reading, const struct config_key *key,
 		       const config_setting_t *setting, void *base);
-/* Stores the default, read from its text in the table. */
+/* Stores the default value of a key, which the table has as text. */
 void config_read_fallback(const struct config_key *key, void *base);
 
 /* config_lists.c */
-/* Reads a list of 1 .. max groups; `read` reads each of them. `elements` names them in mistakes. */
+/* Reads a list of 1 .. max groups, and calls `read` for each group. `elements`: the word for the groups in
+ * mistakes. */
 void config_read_list(struct config_reading *reading, const config_setting_t *list, const char *name,
 		      unsigned max, const char *elements,
 		      void (*read)(struct config_reading *reading, const config_setting_t *group));
-/* Call it after all groups are read: a source without globs has those of `split`. */
+/* Reads the list `sources`. Call it after all groups are read: a source without globs gets the globs of
+ * `split`. */
 void config_read_sources(struct config_reading *reading, const config_setting_t *list);
 void config_read_schema(struct config_reading *reading, const config_setting_t *list);
 /* config_layers.c */
 void config_read_layers(struct config_reading *reading, const config_setting_t *list);
 
 /* config_together.c */
-/* Call it last: notes what is wrong between keys, and drops the default of checkpoint.auto where the file
- * gives another way. */
+/* Checks keys that depend on each other, and clears checkpoint.auto where the file configures checkpoints in
+ * another way. Call it after everything is read. */
 void config_check_together(struct config_reading *reading);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of keys as the documented kiln.conf. */
+/* Prints the table of keys as the documented kiln.conf. */
 #include "core/config/config_keys.h"
 
 #include <string.h>
 
-#define WIDTH 112 /* columns of the lines */
+#define WIDTH 112 /* longest line in columns */
 
-/* Prints words as comment lines of at most WIDTH columns; lines after the first start with `next`. */
+/* Prints text as comment lines of at most WIDTH columns. The first line begins with `first`, the other lines
+ * with `next`. */
 static void print_comment(FILE *out, const char *first, const char *next, const char *text)
 {
 	size_t column = strlen(first);
@@ -77,7 +78,8 @@ static void print_element_help(FILE *out, const struct config_key *keys, size_t 
 	}
 }
 
-/* The list `sources` replaces the group `source`; its elements have the keys of the group, too. */
+/* Prints the help for the list `sources`, which replaces the group `source`, and whose elements have the keys
+ * of this group. */
 static void print_source_help(FILE *out)
 {
 	size_t first = 0;

@@ -6,7 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#define DEPTH_MAX 8 /* no key lies deeper; mistakes below this depth come without the key's name */
+/* Deepest nesting of a valid key. A mistake in deeper nesting is reported without the name of its key. */
+#define DEPTH_MAX 8
 
 struct word {
 	const char *at;
@@ -15,15 +16,15 @@ struct word {
 
 struct scan {
 	struct mistakes *mistakes;
-	const char *at, *copied; /* everything before `copied` is in `out` */
+	const char *at, *copied; /* the text before `copied` is already written to `out` */
 	FILE *out;
-	struct word word; /* the last word; before a value this is the value's key */
+	struct word word; /* the last word read; when a value follows, this word is the value's key */
 	struct {
 		struct word name;
 		char bracket;
 	} open[DEPTH_MAX];
 	unsigned line, depth;
-	bool hopeless; /* libconfig must not see the text */
+	bool hopeless; /* the text must not be given to libconfig */
 };
 
 static void advance(struct scan *scan)
@@ -113,13 +114,15 @@ static const struct config_key *key_of(const char *name)
 
 /* ---- Numbers ---- */
 
-/* libconfig refuses an array that holds integers with and without L. */
+/* Tells whether the scan is inside an array. There no L can be added, because libconfig refuses arrays of
+ * integers with and without L. */
 static bool in_array(const struct scan *scan)
 {
 	return scan->depth > 0 && scan->depth <= DEPTH_MAX && scan->open[scan->depth - 1].bracket == '[';
 }
 
-/* `allowed`: what a number may be that belongs to no key of the tables. */
+/* Adds a mistake about an integer. `allowed`: the words for the allowed values where the number belongs to no
+ * known key. */
 static void note_integer(struct scan *scan, const char *start, const char *end, const char *allowed,
 			 const char *advice)
 {
@@ -141,7 +144,8 @@ static bool in_bounds(const struct scan *scan, long long value)
 	       (double)value <= key->max;
 }
 
-/* Hexadecimal integers wrap, too: libconfig would read 0xffffffff as -1. */
+/* Checks an integer and adds a missing L. Hexadecimal integers are checked, too: libconfig would read
+ * 0xffffffff as -1. */
 static void check_integer(struct scan *scan, const char *start, const char *end, long long value, bool beyond)
 {
 	bool would_wrap = *end != 'L' && (value < INT32_MIN || value > INT32_MAX);
@@ -159,8 +163,8 @@ static void check_integer(struct scan *scan, const char *start, const char *end,
 	}
 }
 
-/* A number is a float only where a float reads further than an integer: of "5epochs" libconfig reads the
- * integer 5. */
+/* Scans a number. The number is a float only if a float is longer than an integer at this place: libconfig
+ * reads "5epochs" as the integer 5. */
 static void scan_number(struct scan *scan)
 {
 	const char *start = scan->at;
@@ -182,7 +186,7 @@ static void scan_number(struct scan *scan)
 	check_integer(scan, start, end, value, beyond);
 }
 
-/* [-+]?[.]?[0-9] */
+/* Tells whether the text begins like a number: [-+]?[.]?[0-9] */
 static bool starts_number(const char *at)
 {
 	at += *at == '-' || *at == '+';

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The model checks whether the layer can read this feature. model.input is not needed where the first layer
- * names its inputs. */
+/* Checks that model.input is a feature of numbers, where it is needed: it is not needed where the first layer
+ * has a list of inputs. Whether the first layer can read the feature is checked by the model. */
 static void check_input(struct config_reading *reading, const char *name)
 {
 	const struct config *config = reading->config;
@@ -36,7 +36,8 @@ static void check_label(struct config_reading *reading, const char *name)
 			     name);
 }
 
-/* The cursor has a place for each lane of each source, and a batch has at least a row for each lane. */
+/* Checks order.lanes: lanes times sources is limited by the places of the cursor, and a batch has at least
+ * one row for each lane. */
 static void check_lanes(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
@@ -58,8 +59,8 @@ static bool is_given(const struct config *config, const char *key)
 	return config_lookup(&config->memory->file, key) != NULL;
 }
 
-/* A checkpoint comes by steps, by minutes or automatically. Automatic is the default, and gives way where the
- * file names another. */
+/* Checks that checkpoints are configured in only one way: by steps, by minutes or automatically. Automatic is
+ * the default, and is switched off where the file configures another way. */
 static void choose_checkpoints(struct config_reading *reading)
 {
 	static const char *const keys[] = { "checkpoint.every_steps", "checkpoint.every_minutes",
@@ -82,8 +83,8 @@ static void choose_checkpoints(struct config_reading *reading)
 	}
 }
 
-/* The figures that callbacks watch exist, and no two callbacks do the same thing. Whether validation has
- * shards is checked when the plan is made. */
+/* Checks that the metrics which callbacks monitor exist, and that no two callbacks do the same thing. Whether
+ * validation has shards is checked later, when the plan is made. */
 static void check_callbacks(struct config_reading *reading)
 {
 	const struct config *config = reading->config;

@@ -32,13 +32,14 @@ const char *config_found(const config_setting_t *setting, char *out, size_t size
 		break;
 	case CONFIG_TYPE_FLOAT:
 		(void)snprintf(out, size, "%g", config_setting_get_float(setting));
-		/* Print 3.0 as a float, because it is refused where an integer is expected. */
+		/* Print the float 3.0 as "3.0" and not "3", so that the reader sees why it is refused in the
+		 * place of an integer. */
 		if (!strpbrk(out, ".en"))
 			(void)snprintf(out, size, "%.1f", config_setting_get_float(setting));
 		break;
 	case CONFIG_TYPE_STRING:
 		(void)snprintf(out, size, "\"%.100s\"", config_setting_get_string(setting));
-		/* A message is one line: replace control characters. */
+		/* Replace control characters, so that the message stays one line. */
 		for (char *c = out; *c; c++)
 			if ((unsigned char)*c < 0x20 || *c == 0x7f)
 				*c = '?';
@@ -126,7 +127,8 @@ static bool store_value(const struct config_key *key, const config_setting_t *se
 	}
 }
 
-/* The bounds of the row hold for each number. An empty list [ ] is allowed. */
+/* Stores a list of numbers. Each number must be within the bounds of the row. An empty list [ ] is
+ * allowed. */
 static bool store_numbers(struct config_memory *memory, const struct config_key *key,
 			  const config_setting_t *setting, void *target)
 {

@@ -14,7 +14,7 @@ static const char *skip_space(const char *at)
 	return at + strspn(at, " \t");
 }
 
-/* A name ends at a space, a bracket or an operator. */
+/* Reads a feature's name, which ends before a space, a bracket, a quote or an operator. */
 static bool read_name(const char **at, struct filter *filter)
 {
 	size_t bytes = strcspn(*at, " \t[=!<>\"");

@@ -5,8 +5,8 @@
  *
  *     label == 3        score >= 0.5        onehot[1] == 1        lang != "de"
  *
- * A feature of several numbers needs an index. A text is compared with == and != only. data/filter.h matches
- * records.
+ * A feature with several numbers needs an index. Texts can only be compared with == and !=. data/filter.h
+ * applies a condition to records.
  */
 #pragma once
 
@@ -25,11 +25,11 @@ enum filter_op { FILTER_EQ, FILTER_NE, FILTER_LE, FILTER_LT, FILTER_GE, FILTER_G
 struct filter {
 	char name[FILTER_BYTES], text[FILTER_BYTES];
 	enum filter_op op;
-	bool is_text, is_whole, indexed; /* is_whole: a number without a fraction */
+	bool is_text, is_whole, indexed; /* is_whole: the value is an integer */
 	uint32_t index;
 	int64_t whole;
 	double number;
 };
 
-/* Parses a condition; false: the text is none. */
+/* Parses a condition. Returns false where the text is not a valid condition. */
 bool filter_parse(const char *text, struct filter *ret_filter);

@@ -78,7 +78,7 @@ bool local_zone_exists(const char *text)
 		return false;
 	(void)snprintf(path, sizeof(path), ZONE_FOLDER "%s", text);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	/* tzfile(5) */
+	/* the magic number of zone files, tzfile(5) */
 	return fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
 	       memcmp(magic, "TZif", sizeof(magic)) == 0;
 }

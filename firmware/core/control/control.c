@@ -131,7 +131,7 @@ static bool is_id(const cJSON *id)
 	       (double)(uint64_t)id->valuedouble == id->valuedouble;
 }
 
-/* The envelope has only known members, each of its type. */
+/* Checks the members of the request object: all are known, and each has the right type. */
 static int check_envelope(struct control_request *request, const char **ret_method, struct error *err)
 {
 	const cJSON *version = NULL, *method = NULL, *item;
@@ -220,7 +220,7 @@ bool control_flag(const struct control_request *request, const char *name)
 
 /* ---- Lines ---- */
 
-/* Owns: frees `body`. */
+/* Makes one line from a message. Owns: frees `body`. */
 static char *line_of(const cJSON *id, bool with_id, const char *member, cJSON *body, const char *method)
 {
 	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the control protocol as texts: config/control.md, and a verb's help. */
+/* Prints the tables of the control protocol: as config/control.md, and as the help of verbs. */
 #include "core/control/control.h"
 
 #include <inttypes.h>
