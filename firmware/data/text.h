@@ -6,10 +6,10 @@
  * counts. Each feature has a weight, fitted on labelled texts. The weights of a text's features are summed in
  * hashed buckets and divided by the square root of their number.
  *
- *   weight       the log-count ratio of Naive Bayes, times the weight of a logistic regression on features
- *                scaled by that ratio (Wang and Manning, "Baselines and Bigrams", ACL 2012, with logistic
- * loss) 2 classes    one weight per feature; all buckets K classes    K weights per feature, each class
- * against the rest; dims / K buckets per class
+ * A weight is the log-count ratio of Naive Bayes, times the weight of a logistic regression on features that
+ * are scaled by that ratio (Wang and Manning, "Baselines and Bigrams", ACL 2012, with logistic loss). With 2
+ * classes each feature has one weight, and all buckets serve it. With K classes each feature has K weights,
+ * each class against the rest, and each class has dims / K buckets.
  *
  * Why folds: weights know the labels of the texts that they were fitted on, so vectors of these same texts
  * look better than vectors of new texts, and the network would trust them too much. text_fit() therefore
