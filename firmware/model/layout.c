@@ -20,7 +20,8 @@ static uint32_t add(struct graph *graph, const char *name, enum role role, enum 
 	return graph_tensor(graph, &tensor);
 }
 
-/* Returns whether a tensor is another shape of the same bytes: then its gradient is its input's. */
+/* Returns whether a tensor is a view, that is the bytes of its node's input with another shape. Then both
+ * share one gradient. */
 static bool is_view(const struct graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = 0; i < graph->nodes; i++)
@@ -120,8 +121,8 @@ static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, u
 	return index;
 }
 
-/* Adds the regions that one launch covers. Trainable parameters come first in the state arena; gradients and
- * slots repeat their layout. */
+/* Adds the regions, tensors that one launch of the optimizer covers. Trainable parameters come first in the
+ * state arena; gradients and slots repeat their layout. */
 static void add_regions(struct graph *graph, uint64_t bytes)
 {
 	const uint32_t slots = graph->optimizer->slots(graph->config);

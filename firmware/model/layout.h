@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places tensors in their arenas, and adds those that only training needs. Order: layout_state (by
- * graph_build) -> the plans add scratch -> layout_work -> allocate arena_bytes.
+ * Gives tensors their offsets in the arenas, and adds the tensors that only training needs. Order:
+ * layout_state (by graph_build) -> the plans add scratch -> layout_work -> allocate arena_bytes.
  */
 #pragma once
 
 #include "model/graph/graph.h"
 
-/* Adds and places parameters and state of layers. With graph->training also gradients, slots, sums, counters,
- * faults, and the regions that one launch of the optimizer covers. */
+/* Sets the offsets of parameters and state of layers. With graph->training also adds gradients, slots, sums,
+ * counters, faults, and the regions that one launch of the optimizer covers, with their offsets. */
 void layout_state(struct graph *graph);
-/* Places activations, their gradients and scratch. */
+/* Sets the offsets of activations, their gradients and scratch. */
 void layout_work(struct graph *graph);
-/* Returns the bytes that a tensor's sub-buffer has: with the slack, except for a region, which may end where
- * the arena does. */
+/* Returns the bytes of a tensor's sub-buffer. They include the slack after the tensor, except for a region,
+ * because it may end at the end of the arena. */
 uint64_t layout_part_bytes(const struct tensor *tensor);

@@ -17,7 +17,8 @@ static const struct {
 	[ARENA_WORK] = { "activations and scratch", 1 },
 };
 
-/* Tensors of the batch have no arena: add them up. */
+/* Returns the bytes that an arena needs, with all its copies. The tensors of the batch are not in one buffer,
+ * so their bytes are added up. */
 static uint64_t arena_bytes(const struct graph *graph, bool cpu, enum arena arena)
 {
 	uint64_t bytes = 0;
@@ -68,8 +69,8 @@ static uint64_t layer_bytes(const struct graph *graph, const struct node *node)
 	return bytes;
 }
 
-/* Returns the layer that needs most, of those that need less than `below`, or as much and come later than
- * `after`; NULL: there is none. */
+/* Returns the next layer in the order of memory: the one that needs most among the layers that need less than
+ * `below` bytes, or just as many and come later than `after`; NULL after the last. */
 static const struct node *next_largest(const struct graph *graph, const struct node *after, uint64_t below)
 {
 	const struct node *largest = NULL;

@@ -132,7 +132,7 @@ void model_closep(struct model **model)
 
 /* ---- Batches ---- */
 
-/* Waits for the oldest batch that is not known to be complete. */
+/* Waits for the oldest batch that is still in flight. */
 static int complete_one(struct model *model, struct error *err)
 {
 	struct flight *flight = &model->flight[model->completed % MODEL_TICKETS_MAX];
@@ -149,7 +149,7 @@ static int complete_one(struct model *model, struct error *err)
 	return 0;
 }
 
-/* Forgets completed batches without a ticket: nobody waits for them. */
+/* Counts the oldest completed batches as handed back if they have no ticket: nobody waits for them. */
 static void drop_unticketed(struct model *model)
 {
 	while (model->handed_back < model->completed &&
@@ -157,7 +157,7 @@ static void drop_unticketed(struct model *model)
 		model->handed_back++;
 }
 
-/* Waits for every batch in flight. Errors: -EDOM with tensor and step. */
+/* Waits for every batch in flight. Errors: -EDOM a batch had a fault; the text names tensor and step. */
 static int drain(struct model *model, struct error *err)
 {
 	int r = 0;
@@ -248,8 +248,8 @@ int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct e
 
 /* ---- Metrics and predictions ---- */
 
-/* Returns where the sums begin in the state arena, and their bytes: they are neighbours, each at its own
- * aligned offset. */
+/* Returns the offset of the first metric sum in the state arena, and sets *ret_bytes to the bytes up to the
+ * end of the last one. The sums are neighbours; each begins at an aligned offset. */
 static uint64_t sums_offset(const struct graph *graph, uint64_t *ret_bytes)
 {
 	const struct tensor *first = graph_at(graph, graph->loss_sum),
@@ -275,7 +275,7 @@ int model_fault(const struct model *model, uint32_t *ret_row, struct error *err)
 	return state_fault(model, fault, &model->bad, err);
 }
 
-/* Returns the share of rows that the loss counts as right; NAN where the loss has no accuracy. */
+/* Returns count / rows as an accuracy; 0 without rows, NAN if the loss has no accuracy. */
 static double share_of(const struct graph *graph, int64_t count, int64_t rows)
 {
 	if (graph->loss->kind == METRICS_NUMBERS)
@@ -343,7 +343,7 @@ int model_metrics_reset(struct model *model, struct error *err)
 	return gpu_write(model->gpu, model->arena[ARENA_STATE], offset, zeros, bytes, false, err);
 }
 
-/* Points to row `first` of each input. */
+/* Sets ret_input to pointers to row `first` of each input. */
 static void skip_rows(const struct graph *graph, const void *const *input, uint64_t first,
 		      const void **ret_input)
 {

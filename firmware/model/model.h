@@ -15,9 +15,10 @@
  * configuration and the memory of a batch; a CPU device reads that memory in place until the batch's ticket
  * is handed back.
  *
- * Crash: nothing here survives one. A checkpoint, written from a snapshot, does: traind loads the newest
- * whole one and goes on from the cursor in it. Same build, device, seed and batches give the same bits,
- * whatever was snapshotted or loaded in between, so the repeated steps end where the lost ones did.
+ * Crash: a model does not survive a crash, but the checkpoints that were written from its snapshots do:
+ * traind loads the newest undamaged checkpoint and continues at the cursor in it. The same build, device,
+ * seed and batches give the same bits, with or without snapshots and loads in between. So the repeated steps
+ * have the same result as the lost ones.
  *
  * The folders, each stands on those before it:
  *   graph/    tensors and nodes, without any device; the generator of random numbers
@@ -27,9 +28,9 @@
  *   layers/   the table of layers
  *   learn/    losses, metrics, optimizers, schedules, what happens at the end of an epoch
  *   kernels/  OpenCL sources, embedded at build
- * Above them stand the files of this folder: build.h (a graph from a configuration), layout.h and memory.h
- * (where tensors lie), passes.h (launches of a step), model.h, state.h, feed.h, adapt.h, checkpoint.h,
- * weights.h, self_test.h.
+ * The files of this folder use the folders: build.h (a graph from a configuration), layout.h (the offsets of
+ * tensors), memory.h (how much memory they need), passes.h (launches of a step), model.h, state.h, feed.h,
+ * adapt.h, checkpoint.h, weights.h, self_test.h.
  */
 #pragma once
 
@@ -43,13 +44,13 @@ struct model;
 
 #define MODEL_INPUTS_MAX 16u
 
-/* A column of the ring (data/batch.h) that a batch must bring. A ragged feature is two columns: its values
+/* A column of the ring (data/batch.h) that a batch must have. A ragged feature has two columns: its values
  * and its splits. */
 struct model_input {
 	const char *name;
 	enum config_dtype dtype;
-	uint64_t row_bytes; /* 8 for splits, 0 for ragged values */
-	uint64_t bytes;     /* for config.run.batch_rows rows */
+	uint64_t row_bytes; /* bytes of one row; 8 for splits, 0 for ragged values */
+	uint64_t bytes;     /* bytes of the column for config.run.batch_rows rows */
 };
 
 /* A batch. The pointers are host memory, usually a ring slot. The memory must stay until model_batch_done()
@@ -58,19 +59,19 @@ struct model_input {
 struct model_batch {
 	const void
 		*input[MODEL_INPUTS_MAX]; /* in the order of model_inputs(); rows marked empty hold zeros */
-	const void *label;    /* has the type of model_label(): one-hot, a class or numbers, by the loss */
-	const float *weight;  /* sample weight of each row; NULL: 1 each */
-	const uint8_t *empty; /* a byte per row, 1 = a skipped record, of weight 0; NULL = no row is empty */
+	const void *label;    /* type of model_label(): by the loss one-hot, a class, or numbers */
+	const float *weight;  /* sample weight of each row; NULL: all rows have weight 1 */
+	const uint8_t *empty; /* a byte per row, 1 = a skipped record, which has weight 0; NULL: none */
 	uint32_t rows,
 		valid_rows; /* 1 <= rows <= config.run.batch_rows; valid_rows = rows that are not empty */
-	uint64_t first_row; /* index of row 0 in the global order of the segment: dropout's counter */
-	void *ticket;       /* the caller's, handed back by model_batch_done(); NULL: nobody waits for it */
+	uint64_t first_row; /* index of row 0 in the segment, one pass over a split; dropout depends on it */
+	void *ticket; /* a pointer of the caller, which model_batch_done() hands back; NULL: nobody waits */
 };
 
 struct model_metrics {
-	double loss, accuracy; /* means over the valid rows since the last model_metrics_reset(); 0 without
-				* rows; NAN: the loss has no accuracy */
-	double top_k;          /* accuracy among the config.model.top_k best classes; 0 without top_k */
+	double loss, accuracy; /* means over the valid rows since the last model_metrics_reset(); 0 if there
+				  were none. accuracy NAN: the loss has none */
+	double top_k; /* share of rows whose class is among the config.model.top_k best; 0 without top_k */
 	uint64_t rows;
 };
 
@@ -80,24 +81,25 @@ struct model_tensor {
 	const char *dtype; /* safetensors names: F32, I64, U8 */
 	uint32_t rank;
 	uint64_t shape[CONFIG_SHAPE_MAX];
-	const void *data; /* into the snapshot */
+	const void *data; /* points into the snapshot */
 	uint64_t bytes;
 };
 
-/* Build graph, plan and kernels. `training` false: forward only (predict); the state then is the parameters
- * alone. The config must outlive the model. Errors: -EINVAL a wrong layer, attribute, loss or optimizer: the
- * text names layer, line, found and allowed; or the device has too little memory: how much, for what. */
+/* Build graph, plan and kernels. `training` false: forward pass only, for predictions; the state then has
+ * only parameters and state of layers. The config must outlive the model. Errors: -EINVAL a wrong layer,
+ * attribute, loss or optimizer: the text names layer, line, found and allowed; or the device has too little
+ * memory: the text says how much is needed, and for what. */
 MUST_CHECK int model_open(struct gpu *gpu, const struct config *config, bool training,
 			  struct model **ret_model, struct error *err);
-/* Waits for the queue. A snapshot must have been released. Accepts NULL. */
+/* Waits for the queue. Release the last snapshot before this call. Accepts NULL. */
 void model_close(struct model *model);
 void model_closep(struct model **model);
 
 /* Returns the SHA-256 of the graph (layers, attributes that change the mathematics, shapes, loss, optimizer),
  * 64 hex digits. A checkpoint with another hash is refused. Rates and seeds are not hashed. */
 const char *model_graph_hash(const struct model *model);
-/* Returns the SHA-256 of the layers alone, without the loss, the optimizer and what is frozen. Two models of
- * the same hash can exchange their weights. */
+/* Returns the SHA-256 of the layers alone, without the loss, the optimizer and what is frozen. Two models
+ * with the same hash can exchange their weights. */
 const char *model_layers_hash(const struct model *model);
 /* Returns the model's graph, valid until model_close(). */
 const struct graph *model_graph(const struct model *model);
@@ -105,66 +107,69 @@ const struct graph *model_graph(const struct model *model);
  * (version = CURSOR_VERSION, all else zero). Blocks. */
 MUST_CHECK int model_init(struct model *model, struct error *err);
 
-/* Enqueue one batch. At most MODEL_BATCHES_AHEAD are in flight: waits for the oldest beyond that.
- * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite (text: tensor and step, and the
- * input, row and element if the batch has such numbers); it stays so. -EBUSY MODEL_TICKETS_MAX tickets wait
- * for model_batch_done(). */
+/* Enqueues one batch. If MODEL_BATCHES_AHEAD batches are in flight, first waits for the oldest of them.
+ * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite; the text names tensor and
+ * step, and if the batch itself has such a number its input, row and element. All later calls return this
+ * error, too. -EBUSY MODEL_TICKETS_MAX tickets wait for model_batch_done(). */
 #define MODEL_BATCHES_AHEAD 2u
 #define MODEL_TICKETS_MAX   16u
 MUST_CHECK int model_train(struct model *model, const struct model_batch *batch, struct error *err);
-/* Enqueues one batch for loss and accuracy only: dropout is off, nothing is learnt, the step stays. */
+/* Enqueues one batch for loss and accuracy only: dropout is off, nothing is learnt, and the number of steps
+ * does not change. */
 MUST_CHECK int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err);
 /* Ends training: with optimizer.use_ema the parameters become their moving average, as at the end of Keras's
  * fit(). Later evaluations and snapshots see the average. A second call changes nothing. */
 MUST_CHECK int model_finalize(struct model *model, struct error *err);
-/* Hands back the ticket of the oldest batch as soon as the device is done with its memory; NULL: no batch is.
- * Blocks for it with `wait`. */
+/* Hands back the ticket of the oldest batch if the device no longer reads the memory of that batch; NULL:
+ * there is no such batch yet. With `wait`, blocks until there is one. */
 MUST_CHECK int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct error *err);
 
-/* Returns 0, or -EDOM with the text of model_train() if a complete batch had a fault, without a wait.
- * *ret_row is the row of that batch that caused it, or UINT32_MAX: not known. */
+/* Returns -EDOM with the text of model_train() if a completed batch had a fault, else 0. Does not wait.
+ * *ret_row is the row of that batch that caused the fault, or UINT32_MAX if the row is not known. */
 MUST_CHECK int model_fault(const struct model *model, uint32_t *ret_row, struct error *err);
 
-/* Returns the number of training steps enqueued since model_init(), plus those of a loaded checkpoint. */
+/* Returns the number of training steps enqueued since model_init(), plus the steps of a loaded checkpoint. */
 uint64_t model_step(const struct model *model);
 
-/* Waits for the queue. -EDOM when a loss or parameter became NaN or infinite, naming the tensor and step. */
+/* Waits for the queue. Errors: -EDOM the loss or a parameter became NaN or infinite; the text names tensor
+ * and step. */
 MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err);
-/* Caches the compiled kernels for the next start, once, after a training step. Waits for the queue. Errors:
- * -EDOM as above; other errors name the file that cannot be written, and only slow the next start. */
+/* Saves the compiled kernels in a cache for the next start. Call once, after a training step. Waits for the
+ * queue. Errors: -EDOM as in model_metrics(). Other errors name the file that cannot be written; they only
+ * make the next start slower. */
 MUST_CHECK int model_keep_kernels(struct model *model, struct error *err);
-/* Returns the loss scale and the number of steps that were skipped for it (loss_scale.h); 1 and 0 where
- * nothing is scaled. Waits for the queue. */
+/* Returns the loss scale and the number of steps that it skipped (loss_scale.h); 1 and 0 if the loss is not
+ * scaled. Waits for the queue. */
 MUST_CHECK int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipped,
 				struct error *err);
 MUST_CHECK int model_metrics_reset(struct model *model, struct error *err);
 
-/* Predicts: writes the outputs of the last layer, [rows, outputs], for `rows` rows (any number; with ragged
- * inputs at most a batch). `input` is as in struct model_batch. Blocks. Errors: -EDOM an id is out of range,
- * the text names layer and row. */
+/* Predicts: writes the outputs of the last layer, [rows, outputs], for `rows` rows: any number, but with
+ * ragged inputs at most config.run.batch_rows. `input` is as in struct model_batch. Blocks. Errors: -EDOM an
+ * id is out of range; the text names layer and row. */
 MUST_CHECK int model_predict(struct model *model, const void *const *input, uint64_t rows, float *ret_outputs,
 			     struct error *err);
 
 /* Copies the state arena into a second buffer, on the queue, between two steps. Errors: -EBUSY the last
- * snapshot is not released yet: skip this one. */
+ * snapshot is not released yet; the caller should go on without this snapshot. */
 MUST_CHECK int model_snapshot(struct model *model, struct error *err);
-/* Waits for the copy and lists its tensors with their data, valid until model_snapshot_release(). One thread
- * at a time, any. Errors: -EDOM the copy holds a NaN and must not be published. Release the snapshot after an
- * error, too. */
+/* Waits for the copy and lists its tensors with their data, valid until model_snapshot_release(). Any thread
+ * may call it, but only one at a time. Errors: -EDOM the copy holds a NaN and must not be published. Release
+ * the snapshot after an error, too. */
 MUST_CHECK int model_snapshot_tensors(struct model *model, const struct model_tensor **ret_tensors,
 				      uint32_t *ret_count, struct error *err);
 void model_snapshot_release(struct model *model);
 
 /* Returns the gradients that the last training step gave the optimizer, under the names of their parameters.
- * Waits for the queue. The list and its data are the model's, valid until the next call. *ret_count is 0
- * before the first step since model_open(): a checkpoint holds no gradients. */
+ * Waits for the queue. The model owns the list and its data; they are valid until the next call. *ret_count
+ * is 0 before the first step since model_open(): a checkpoint holds no gradients. */
 MUST_CHECK int model_gradients(struct model *model, const struct model_tensor **ret_tensors,
 			       uint32_t *ret_count, struct error *err);
 
-/* Returns the learning rate of the last training step; before the first step, that of the first. */
+/* Returns the learning rate of the last training step, or, before any step, of the first step. */
 double model_learning_rate(const struct model *model);
-/* Sets the learning rate from the next step on, in the place of the configuration's; 0: back to the
- * configuration. The state does not hold it. */
+/* Sets the learning rate from the next step on, instead of the configured rate; 0: the configured rate again.
+ * The rate that is set here is not part of the state. */
 void model_learning_rate_set(struct model *model, double rate);
 
 /* Returns the tensors that a checkpoint of this model must hold, in the order of the state arena, without
@@ -180,10 +185,10 @@ MUST_CHECK int model_tensor_load(struct model *model, const char *name, const vo
 void model_cursor_set(struct model *model, const struct cursor *cursor);
 void model_cursor_get(const struct model *model, struct cursor *ret_cursor);
 
-/* Lists the inputs of a batch and returns how many they are. config.model.input, if a layer takes it, is the
+/* Lists the inputs of a batch and returns how many they are. config.model.input, if a layer reads it, is the
  * first. Names live as long as the model. */
 uint32_t model_inputs(const struct model *model, struct model_input ret_inputs[static MODEL_INPUTS_MAX]);
-/* Describe the column of the label, and that of the sample weights: `name` NULL without
+/* Return the columns of the label and of the sample weights. `name` of the latter is NULL without
  * config.model.sample_weight. */
 struct model_input model_label(const struct model *model);
 struct model_input model_sample_weight(const struct model *model);

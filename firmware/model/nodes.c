@@ -11,7 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* TensorFlow's rule for names: a layer's name begins those of its parameters and of exported nodes. */
+/* Follows TensorFlow's rule for names, because the names of parameters and of exported nodes begin with the
+ * name of their layer. "optimizer" and "state" begin the names of other tensors. */
 static bool name_allowed(const char *name)
 {
 	return !strchr("_-", name[0]) &&
@@ -20,7 +21,8 @@ static bool name_allowed(const char *name)
 	       strcmp(name, "optimizer") != 0 && strcmp(name, "state") != 0;
 }
 
-/* Names a layer as Keras does, by its op: dense, dense_1, dense_2 ... */
+/* Sets the name of a layer. Without a name in the configuration it is named after its op, as in Keras: dense,
+ * dense_1, dense_2 ... */
 static void name_node(struct graph *graph, struct node *node, const struct config_layer *layer,
 		      struct mistakes *mistakes)
 {
@@ -71,7 +73,8 @@ static bool find_input(struct graph *graph, const char *name, uint32_t *ret_tens
 	*ret_tensor = graph_feature_input(graph, name);
 	if (*ret_tensor != GRAPH_NO_TENSOR)
 		return true;
-	/* The name may be that of a layer whose op is wrong: that mistake is noted already. */
+	/* The name may be that of a layer with an unknown op. That mistake is noted already, so note no
+	 * second one. */
 	*ret_tensor = unknown;
 	return unknown != GRAPH_NO_TENSOR;
 }
@@ -93,7 +96,8 @@ static void refuse_input(const struct graph *graph, const struct node *node, con
 		     name, features);
 }
 
-/* Checks that the op can read an input. An input of unknown size passes: its mistake is noted already. */
+/* Checks that the op can read an input. Accepts an input of unknown size: the mistake that made it unknown is
+ * noted already. */
 static bool check_input(const struct node *node, const struct tensor *input, struct mistakes *mistakes)
 {
 	const bool ragged = input->splits != GRAPH_NO_TENSOR;
@@ -121,7 +125,7 @@ static bool count_inputs(const struct node *node, uint32_t inputs, struct mistak
 	return false;
 }
 
-/* Connects the inputs; after a mistake the node has none. */
+/* Sets the inputs of a node; after a mistake the node has no inputs. */
 static void connect_node(struct graph *graph, struct node *node, const struct config_layer *layer,
 			 struct mistakes *mistakes)
 {
@@ -184,8 +188,8 @@ static void add_parameters(struct graph *graph, struct node *node)
 	}
 }
 
-/* Returns whether the output needs a gradient: whether a trainable parameter lies in this node or before it.
- */
+/* Returns whether the output needs a gradient, that is whether this node or a node before it has a trainable
+ * parameter. */
 static bool depends_on_training(const struct graph *graph, const struct node *node)
 {
 	for (uint32_t i = 0; i < node->inputs; i++)
@@ -234,7 +238,8 @@ static void check_shape(struct graph *graph, struct node *node, struct tensor *o
 		check_size(graph, node, output, mistakes);
 }
 
-/* Adds a node. After a mistake its output has size 0, that is unknown, and nothing more is said of it. */
+/* Adds a node. After a mistake the size of its output is 0, which means unknown, and no further mistakes are
+ * noted for it. */
 static void add_node(struct graph *graph, const struct config_layer *layer, struct mistakes *mistakes)
 {
 	struct node *node = &graph->node[graph->nodes];
@@ -263,7 +268,7 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 	graph->nodes++;
 }
 
-/* Adds the node of the activation that the last layer asks for. */
+/* Adds the node for the key `activation` of the layer that was added last, if it has one. */
 static void add_activation(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct node *node = &graph->node[graph->nodes - 1];
@@ -318,9 +323,10 @@ void graph_add_layers(struct graph *graph, struct mistakes *mistakes)
 	const struct config *config = graph->config;
 
 	graph->node =
-		calloc(2 * CONFIG_LAYERS_MAX, sizeof(*graph->node)); /* each layer may add its activation */
+		calloc(2 * CONFIG_LAYERS_MAX,
+		       sizeof(*graph->node)); /* each layer may have a second node, for its activation */
 	if (!graph->node)
-		abort(); /* as graph_tensor() does */
+		abort(); /* no memory: end the program, like graph_tensor() */
 	for (uint32_t i = 0; i < config->model.layers; i++) {
 		add_node(graph, &config->model.layer[i], mistakes);
 		add_activation(graph, mistakes);

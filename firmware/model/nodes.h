@@ -4,6 +4,6 @@
 
 #include "model/graph/graph.h"
 
-/* Adds the nodes of the configuration's layers, with their outputs and parameters. Notes every mistake, also
- * of what must hold for all layers together. */
+/* Adds the nodes of the configuration's layers, with their outputs and parameters. Notes every mistake of a
+ * layer, and of the layers as a whole. */
 void graph_add_layers(struct graph *graph, struct mistakes *mistakes);

@@ -15,7 +15,7 @@ static void emit_forward(struct plan *plan, uint32_t nodes, bool training)
 }
 
 /* Appends the launch that sums loss and metrics, counts rows, and looks for NaN and wrong labels. `chunks` is
- * 0 when no parameter changed. */
+ * the number of chunks of parameters to check for NaN; 0 if the pass changes no parameter. */
 static void emit_metrics(struct plan *plan, uint64_t chunks)
 {
 	const struct graph *graph = plan->graph;
@@ -38,7 +38,8 @@ static void emit_metrics(struct plan *plan, uint64_t chunks)
 			});
 }
 
-/* Returns the number of nodes whose forward pass runs: a loss may compute the last layer itself. */
+/* Returns the number of nodes whose forward pass is launched: all, or all but the last if the kernel of the
+ * loss computes the last layer itself. */
 static uint32_t nodes_before_loss(const struct graph *graph)
 {
 	return graph->nodes - (graph->loss->output_op ? 1 : 0);

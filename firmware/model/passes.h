@@ -4,10 +4,10 @@
 
 #include "model/plan/plan.h"
 
-/* Inputs -> output of the last layer, as float32. */
+/* A prediction: from the inputs to the output of the last layer, as float32. */
 void pass_emit_predict(struct plan *plan);
-/* Inputs and labels -> sums of loss and metrics; dropout is off. */
+/* An evaluation: from inputs and labels to the sums of loss and metrics; dropout is off. */
 void pass_emit_evaluate(struct plan *plan);
 /* A training step: forward with dropout, loss, gradients, the optimizer, metrics, and the search for NaN in
- * the parameters that it changed. */
+ * the changed parameters. */
 void pass_emit_train(struct plan *plan);

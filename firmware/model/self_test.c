@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/self_test.h"
 
-#define GROUP  64u /* self_test.cl has the same number */
+#define GROUP  64u /* work-items in a group; self_test.cl has the same number */
 #define GROUPS 256u
 #define COUNT  (GROUP * GROUPS)
 

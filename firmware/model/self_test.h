@@ -4,5 +4,5 @@
 
 #include "drivers/gpu/gpu.h"
 
-/* Errors: those of gpu.h; -EIO a result is wrong, the text names the first. */
+/* Runs the test. Errors: those of gpu.h; -EIO a result is wrong; the text names the first wrong result. */
 MUST_CHECK int self_test(struct gpu *gpu, struct error *err);

@@ -55,7 +55,7 @@ void state_close(struct model *model)
 	free(model->gradient);
 }
 
-/* Returns the number of rows of the table that the layer's ids name. */
+/* Returns the number of rows of a layer's table. Valid ids of the layer are less than this number. */
 static uint64_t id_limit(const struct graph *graph, const struct node *node)
 {
 	return graph_at(graph, node->parameter[0])->shape[0];
@@ -110,7 +110,8 @@ static bool find_bad(const float *values, uint64_t count, uint64_t *ret_at)
 	return false;
 }
 
-/* Searches a batch tensor of floats; for a ragged one, `splits` says which row has which values. */
+/* Searches a tensor of the batch for a NaN or infinite float. For ragged values, `splits` says which values
+ * belong to which row. */
 static bool find_in(const struct graph *graph, uint32_t tensor, const void *host, const int64_t *splits,
 		    const struct model_batch *batch, struct bad_number *ret_bad)
 {
@@ -121,7 +122,7 @@ static bool find_in(const struct graph *graph, uint32_t tensor, const void *host
 			       count = splits ? (uint64_t)(splits[row + 1] - splits[row]) : what->elements;
 		uint64_t at;
 
-		/* Another process may write the memory of the splits at any time: check before use. */
+		/* Check the splits before use: another process may write their memory at any time. */
 		if (splits && (first > what->elements || count > what->elements - first))
 			continue;
 		if ((batch->empty && batch->empty[row]) || !find_bad((const float *)host + first, count, &at))
@@ -154,7 +155,8 @@ struct bad_number state_bad_number(const struct graph *graph, const struct model
 	return bad;
 }
 
-/* Writes ", as ..." for the end of an error: the number of the batch that was the cause. Returns `out`. */
+/* Writes the end of an error's text, ", as ...", about the NaN or infinite number in the batch that was the
+ * cause; writes "" if there is none. Returns `out`. */
 static const char *cause_text(const struct graph *graph, const struct bad_number *bad, char *out, size_t size)
 {
 	*out = '\0';
@@ -196,7 +198,7 @@ int state_fault(const struct model *model, const struct fault *fault, const stru
 	return error_set(err, -EDOM, "step %u: the loss became NaN or infinite%s", fault->step, cause);
 }
 
-/* Writes the statistics that the configuration gives for layers that adapt. */
+/* Writes mean and variance into the state of layers for which the configuration gives them. */
 static void fill_given(const struct graph *graph, uint8_t *state)
 {
 	for (uint32_t i = 0; i < graph->nodes; i++) {
@@ -256,7 +258,7 @@ int model_snapshot(struct model *model, struct error *err)
 {
 	int r;
 
-	/* acquire, pairs with the release in model_snapshot_release(): the other thread is done with the
+	/* acquire, pairs with the release in model_snapshot_release(): the other thread no longer reads the
 	 * shadow. */
 	if (atomic_load_explicit(&model->snapshot_busy, memory_order_acquire))
 		return error_set(err, -EBUSY, "snapshot: the last one is still being written");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a model, shared by model.c (batches) and state.c (the state arena, which outlives a batch).
+ * The definition of struct model, for model.c (batches), state.c (the state arena) and tests.
  */
 #pragma once
 
@@ -12,23 +12,25 @@
 
 #include <stdatomic.h>
 
-/* The fault of a pass, as metrics.cl, embedding.cl and loss_scale.cl report it. */
+/* The first fault, such as a NaN, as metrics.cl, embedding.cl and loss_scale.cl report it. */
 enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID, FAULT_SCALE };
 struct fault {
-	uint32_t what, step, element; /* `element`: for FAULT_LABEL and FAULT_ID the row of the batch */
+	uint32_t what, step, element; /* `element`: index in the parameter region; with FAULT_LABEL and
+					 FAULT_ID the row of the batch */
 	uint32_t row, found_low, found_high;
-	uint32_t node; /* for FAULT_LABEL the label's element */
+	uint32_t node; /* index of the node; with FAULT_LABEL the element of the label */
 };
 static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metrics.cl has it");
 
-/* A batch given to the device; its memory must last until the batch is complete. */
+/* A batch that is given to the device. Its memory must not be freed or changed until the batch is done. */
 struct flight {
 	struct gpu_event event;
-	struct fault fault; /* read on the queue after the batch */
+	struct fault fault; /* a read that is enqueued after the batch fills it */
 	struct model_batch batch;
 };
 
-/* A number of a batch that is NaN or infinite; `tensor` GRAPH_NO_TENSOR: there is none. */
+/* Identifies a number of a batch that is NaN or infinite. `tensor` GRAPH_NO_TENSOR: the batch has no such
+ * number. */
 struct bad_number {
 	uint32_t tensor;
 	uint64_t row, row_of_pass, element;
@@ -47,24 +49,24 @@ struct model {
 	struct graph graph;
 	struct gpu_program *program;
 	struct plan train, evaluate, predict, final;
-	struct gpu_buffer *arena[ARENA_MAX], **part; /* part: the sub-buffer of each tensor */
+	struct gpu_buffer *arena[ARENA_MAX], **part; /* part[i]: the sub-buffer of tensor i */
 	struct feed feed;
 	struct flight flight[MODEL_TICKETS_MAX];
 	uint64_t given, completed,
-		handed_back;   /* counts of batches; flight[n % MODEL_TICKETS_MAX] is batch n */
-	struct fault fault;    /* the first fault; it stays */
-	struct bad_number bad; /* the cause in its batch */
+		handed_back;   /* how many batches so far; batch n is in flight[n % MODEL_TICKETS_MAX] */
+	struct fault fault;    /* the first fault; later faults do not replace it */
+	struct bad_number bad; /* the number in the batch that caused the fault */
 	uint64_t step;
 	struct cursor cursor;
 	/* The snapshot: */
 	struct gpu_buffer *shadow;
 	struct gpu_event copied;
 	struct counters counters;
-	struct model_tensor *tensor, *snapshot; /* tensors without, and with data */
+	struct model_tensor *tensor, *snapshot; /* tensors: without data; with the data of a snapshot */
 	uint32_t *tensor_index, tensors;
 	atomic_bool snapshot_busy;
 	/* The last result of model_gradients(): */
-	bool trained; /* there was a step since model_open() */
+	bool trained; /* true: there was a training step since model_open() */
 	uint8_t *gradients;
 	struct model_tensor *gradient;
 };
@@ -72,10 +74,10 @@ struct model {
 /* Makes the list of the state's tensors. */
 MUST_CHECK int state_open(struct model *model, struct error *err);
 void state_close(struct model *model);
-/* Returns -EDOM with tensor and step for a fault, else 0. `bad` is the number of the batch that caused it;
- * NULL: the batch was not searched. */
+/* Returns -EDOM with a text for a fault, which names tensor and step. `bad` is the number in the batch that
+ * caused the fault; NULL: the batch was not searched. */
 int state_fault(const struct model *model, const struct fault *fault, const struct bad_number *bad,
 		struct error *err);
-/* Returns the first number of the batch's inputs, labels and weights that is not finite. Empty rows are left
- * out. */
+/* Returns the first number of the batch's inputs, labels and weights that is not finite. Empty rows are not
+ * searched. */
 struct bad_number state_bad_number(const struct graph *graph, const struct model_batch *batch);

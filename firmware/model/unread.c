@@ -10,8 +10,8 @@
 
 /* ---- Which configurations read a key ---- */
 
-/* Returns whether the optimizer is one of two; the second may be NULL. True for an unknown one, so that
- * nothing is noted. */
+/* Returns whether the optimizer is `one` or `other`, which may be NULL. Also true for an unknown optimizer,
+ * so that its keys are not noted. */
 static bool is_optimizer(const struct graph *graph, const char *one, const char *other)
 {
 	const char *name = graph->config->optimizer.name;
@@ -61,7 +61,8 @@ static bool is_step(const struct graph *graph)
 	return is_schedule(graph, "step");
 }
 
-/* The schedule "step" has rates of its own. */
+/* Returns whether the schedule reads optimizer.learning_rate: all except "step", which has the key
+ * optimizer.values. */
 static bool reads_rate(const struct graph *graph)
 {
 	const char *name = graph->config->optimizer.schedule;
@@ -74,7 +75,8 @@ static bool is_cosine(const struct graph *graph)
 	return is_schedule(graph, "cosine");
 }
 
-/* For other optimizers another row of the table speaks. */
+/* Returns whether there is a parameter that optimizer.lazy can change. Also true for optimizers other than
+ * Adam, because another row of the table notes the key for those. */
 static bool has_lazy(const struct graph *graph)
 {
 	if (!is_adam(graph))
@@ -123,9 +125,9 @@ static bool keeps_best(const struct graph *graph)
 static const struct {
 	const char *key;
 	bool (*is_read)(const struct graph *graph);
-	const char *reader; /* the setting that would read the key, for the message */
-	/* NULL, or another key: without that key in the file, this key asks for something even where it
-	 * spells out the default */
+	const char *reader; /* for the message: the setting with which the key would be read */
+	/* NULL, or another key. If the file lacks that key, `key` counts as set even if its value is the
+	 * default */
 	const char *beside;
 } rows[] = {
 	{ "model.input", takes_input, "a layer that takes it", NULL },

@@ -23,7 +23,7 @@ static void add_name(char list[static WEIGHTS_NAMES_BYTES], const char *name)
 		(void)snprintf(list + used, WEIGHTS_NAMES_BYTES - used, "...");
 }
 
-/* Returns whether a layer has the name of `length` bytes. */
+/* Returns whether the name of a layer is the first `length` bytes of `name`. */
 static bool is_called(const struct node *node, const char *name, size_t length)
 {
 	return strlen(node->name) == length && memcmp(node->name, name, length) == 0;
@@ -70,7 +70,7 @@ void weights_check(const struct graph *graph, struct mistakes *mistakes)
 struct match {
 	const struct graph *graph;
 	const char *what;
-	const struct model_tensor *tensor; /* the file's */
+	const struct model_tensor *tensor; /* the tensors of the file */
 	uint32_t tensors;
 	struct weights *weights;
 };
@@ -105,7 +105,7 @@ static bool is_float(const char *dtype)
 	       strcmp(dtype, "F64") == 0;
 }
 
-/* Returns 1 where the file has the tensor, 0 where the layer keeps its numbers. */
+/* Returns 1 if the file has a tensor for `wanted`, 0 if `wanted` keeps its initial numbers. */
 static int match_tensor(const struct match *match, const struct tensor *wanted, struct error *err)
 {
 	const struct model_tensor *found = find(match, wanted->name);
@@ -225,7 +225,7 @@ void weights_done(struct weights *weights)
 
 /* ---- Numbers ---- */
 
-/* IEEE 754 binary16. */
+/* Converts a number of IEEE 754 binary16. */
 static double from_half(uint16_t half)
 {
 	const int exponent = half >> 10 & 31, fraction = half & 1023;

@@ -12,8 +12,8 @@
  *
  * Dropout: number c of row r is word (c / 16) % 4 of
  *   philox(counter = {c / 64 * 16 + c % 16, r, step, name_hash(LAYER)}, key = seed)
- * and the number is kept where the word is >= rate * 2^32. r is the low 32 bits of the row in the global
- * order of the segment, step the number of steps before this one.
+ * and the number is kept where the word is >= rate * 2^32. r is the low 32 bits of the index of the row in
+ * its segment, one pass over a split; step is the number of steps before this one.
  */
 #pragma once
 

@@ -142,8 +142,8 @@ static double leaky_slope(double x, double slope)
 }
 
 struct function {
-	const char *op, *forward, *backward; /* names of the kernels */
-	bool by_output;                      /* backward reads y; false: x */
+	const char *op, *forward, *backward; /* name of the op; names of its two kernels */
+	bool by_output;                      /* true: the backward kernel reads y; false: x */
 	double (*value)(double x, double parameter), (*slope)(double x, double parameter);
 };
 
@@ -237,7 +237,7 @@ static void leaky_relu_export(struct export *out, const struct node *node)
 						.alpha = node->attribute[FUNCTION_PARAMETER].f });
 }
 
-/* sqrt(2 / pi) (x + 0.044715 x^3) */
+/* Exports sqrt(2 / pi) (x + 0.044715 x^3), the argument of tanh in the formula of the paper. */
 static struct export_inner_name gelu_inner(struct export *out, const struct node *node, const char *x)
 {
 	const struct export_inner_name square = export_both(out, node, EXPORT_MULTIPLY, x, x, "square"),
@@ -249,7 +249,7 @@ static struct export_inner_name gelu_inner(struct export *out, const struct node
 	return export_with(out, node, EXPORT_MULTIPLY, sum.text, sqrt(2 / M_PI), "inner");
 }
 
-/* x / 2 (1 + erf or tanh) */
+/* Exports x / 2 (1 + erf(x / sqrt(2))), or with `approximate` x / 2 (1 + tanh(gelu_inner)). */
 static void gelu_export(struct export *out, const struct node *node)
 {
 	const bool approximate = node->attribute[FUNCTION_PARAMETER].b;
@@ -265,13 +265,13 @@ static void gelu_export(struct export *out, const struct node *node)
 	export_binary(out, EXPORT_MULTIPLY, half.text, gate.text, export_output(out, node));
 }
 
-/* Two defaults: that of keras.layers.LeakyReLU, and that of keras.activations.leaky_relu. */
+/* Keras has two defaults: 0.3 in keras.layers.LeakyReLU, 0.2 in keras.activations.leaky_relu. */
 static const struct attribute_spec leaky_relu_attributes[] = {
 	[FUNCTION_PARAMETER] = { "negative_slope", ATTRIBUTE_IS_FLOAT, .hashed = true, .fallback = 0.3,
 				 .activation_fallback = 0.2, .min = 0, .max = 1e6 },
 };
 
-/* true: the formula with tanh, from the paper; false: the one with erf, Keras's default. */
+/* `approximate` true: the formula with tanh, from the paper; false: the formula with erf, Keras's default. */
 static const struct attribute_spec gelu_attributes[] = {
 	[FUNCTION_PARAMETER] = { "approximate", ATTRIBUTE_IS_BOOL, .hashed = true },
 };

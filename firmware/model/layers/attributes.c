@@ -116,12 +116,12 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 	return false;
 }
 
-/* An attribute of every layer that learns. */
+/* The attribute `trainable`, which every layer with parameters to learn has. */
 static const struct attribute_spec trainable = { .key = "trainable",
 						 .kind = ATTRIBUTE_IS_BOOL,
 						 .fallback = 1 };
 
-/* Returns whether an op has a parameter to learn; statistics of the data are none. */
+/* Returns whether an op has a parameter to learn. State of a layer, such as statistics, is not learnt. */
 static bool learns(const struct op *op)
 {
 	for (uint32_t i = 0; i < op->parameters; i++)
@@ -130,7 +130,7 @@ static bool learns(const struct op *op)
 	return false;
 }
 
-/* The attribute `activation`; "linear" means none. */
+/* Returns the spec of the attribute `activation`; "linear" means no activation. */
 static const struct attribute_spec *activation_spec(void)
 {
 	static const char *names[ACTIVATIONS_MAX + 1] = { "linear" };
@@ -167,7 +167,7 @@ static void note_unknown(const struct node *node, const struct config_attribute 
 		     found->key, node->op->name, allowed);
 }
 
-/* Reads a value; a wrong one leaves zeros. */
+/* Reads a value. After a mistake the value is all zeros. */
 static void read_value(const struct attribute_spec *spec, const struct config_attribute *found,
 		       struct attribute *value, struct mistakes *mistakes)
 {
@@ -187,8 +187,8 @@ static struct attribute_spec penalty_spec(const char *key)
 	return (struct attribute_spec){ .key = key, .kind = ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e6 };
 }
 
-/* Reads a penalty such as "kernel_l2", which every op with parameters has: Keras's kernel_regularizer=L2(x).
- * Returns false where the key is none. */
+/* Reads a penalty such as "kernel_l2", Keras's kernel_regularizer=L2(x). Every op with parameters has these
+ * keys. Returns false if the key is not the key of a penalty. */
 static bool read_penalty(struct node *node, const struct config_attribute *found, struct mistakes *mistakes)
 {
 	const struct attribute_spec spec = penalty_spec(NULL);
@@ -208,7 +208,8 @@ static bool read_penalty(struct node *node, const struct config_attribute *found
 	return false;
 }
 
-/* Reads a key that is not the op's own. Returns false where the key is no common one. */
+/* Reads a key that is common to many ops: trainable, activation or a penalty. Returns false if it is another
+ * key. */
 static bool read_common(struct node *node, const struct config_attribute *found, struct mistakes *mistakes)
 {
 	struct attribute value = { 0 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* Fills node->attribute[] from the layer. Notes unknown and missing keys, wrong types and numbers out of
- * bounds; such an attribute is 0. */
+ * bounds; an attribute with a mistake is 0. */
 void attributes_read(struct node *node, const struct config_layer *layer, struct mistakes *mistakes);
-/* Writes a line for each attribute of an op: name, what is allowed, default. */
+/* Writes one line for each attribute of an op: its name, the allowed values, its default. */
 void attributes_describe(const struct op *op, FILE *out);

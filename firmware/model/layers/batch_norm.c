@@ -55,7 +55,7 @@ static void batch_norm_moments(struct plan *plan, const struct node *node, uint3
 			});
 }
 
-/* A frozen layer uses its moving statistics in training, too, as Keras's does. */
+/* As in Keras, a frozen layer uses its moving statistics in training, too. */
 static void batch_norm_forward(struct plan *plan, const struct node *node, bool training)
 {
 	const uint32_t saved = norm_work(plan, node, "saved", 2);
@@ -89,7 +89,7 @@ static bool row_counts(const struct op_reference *r, const struct norm_view *vie
 	return !r->empty || !r->empty[row / view->outer];
 }
 
-/* Returns the number of rows. */
+/* Computes mean and variance of column c over all rows that are not empty. Returns how many these are. */
 static uint64_t column_statistics(const struct op_reference *r, const struct norm_view *view, uint64_t c,
 				  double *ret_mean, double *ret_variance)
 {
@@ -120,7 +120,7 @@ static void column_forward(const struct op_reference *r, const struct norm_view 
 	}
 }
 
-/* `of`: the number of rows of the statistics; 0: they were given. */
+/* `of` is the number of rows from which the statistics were computed; 0: they were given. */
 static void column_backward(const struct op_reference *r, const struct norm_view *view, uint64_t c,
 			    uint64_t of, const double *gamma)
 {

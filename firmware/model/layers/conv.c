@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Indices that both rows share. */
+/* Indices of the attributes of conv2d and depthwise_conv2d. */
 enum {
 	CONV_KERNEL_SIZE,
 	CONV_STRIDES,
@@ -146,7 +146,8 @@ static void conv_backward(struct plan *plan, const struct node *node)
 
 /* ---- Reference: every pair of an input and an output number that a tap joins ---- */
 
-/* Returns whether tap (kh, kw) of place (h, w) lies within the image; *ret_at: where. */
+/* Returns whether tap `tap` of place `place` is within the image, not padding; sets *ret_at to the position
+ * in the image. */
 static bool source_of(const struct window *window, uint64_t place, uint64_t tap, uint64_t *ret_at)
 {
 	const int32_t y = window_source(window, 0, (int32_t)place / window->out[1],
@@ -158,8 +159,8 @@ static bool source_of(const struct window *window, uint64_t place, uint64_t tap,
 	return y >= 0 && x >= 0;
 }
 
-/* Joins x at `at` and y at `place` of one row by the kernel of one tap: y += x * kernel, or adds to the
- * gradients. */
+/* Adds the contribution of one tap of the kernel between the channels of x from x0 on and the filters of y
+ * from y0 on: y += x * kernel, or, if there is a dy, adds to dx and the gradient of the kernel. */
 static void join(const struct op_reference *r, const struct conv *conv, uint64_t x0, uint64_t y0,
 		 uint64_t tap)
 {

@@ -76,7 +76,8 @@ static void dense_backward_input(struct plan *plan, const struct node *node, uin
 		gemm_emit(plan, &gemm);
 }
 
-/* The two launches are neighbours: fusion looks for that. */
+/* Appends the launches for the gradients of kernel and bias, one directly after the other, because fusion
+ * only joins neighbours. */
 static void dense_backward_parameters(struct plan *plan, const struct node *node, uint64_t in, uint64_t units)
 {
 	const struct tensor *output = output_of(plan, node);
@@ -114,7 +115,7 @@ static void dense_backward(struct plan *plan, const struct node *node)
 	dense_backward_input(plan, node, in, units);
 }
 
-/* Sizes of the product: all dimensions but the last are rows. */
+/* The product of a dense layer in the reference. All dimensions of x and y except the last count as rows. */
 struct product {
 	const double *x, *w, *bias, *dy;
 	uint64_t rows, in, units;

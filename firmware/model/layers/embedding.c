@@ -10,7 +10,8 @@
 #define BLOCK           16u
 #define DIGITS          256u
 
-/* Ids that a work-item sorts, and ids that it looks through for the first of each. */
+/* How many ids a work-item sorts; and in how many sorted ids a work-item of the gradient looks for the first
+ * of each id. */
 #define SORT_CHUNK(cpu)   ((cpu) ? 1024u : 64u)
 #define GRADIENT_RUN(cpu) ((cpu) ? 64u : 1u)
 
@@ -96,7 +97,7 @@ uint32_t embedding_wrong(struct plan *plan, const struct node *node)
 	return work(plan, node, "wrong", 1, true);
 }
 
-/* Returns work-items that take `run` ids each. */
+/* Returns the work-groups for all ids of a batch if each work-item handles `run` ids. */
 static struct extent per_place(const struct embedding_sizes *size, uint64_t run)
 {
 	return (struct extent){ .per_row = size->per_row, .tile = EMBEDDING_GROUP * run };
@@ -115,8 +116,8 @@ void embedding_emit_wrong(struct plan *plan, const struct node *node, uint32_t w
 			});
 }
 
-/* Scratch of the gradient: ids and their sources, twice, because each pass of the sort moves them from one to
- * the other. */
+/* Scratch tensors of the gradient. There are two tensors of ids (key) and two of their sources, because each
+ * pass of the sort moves ids and sources from one tensor to the other. */
 struct sorted {
 	uint32_t key[2], source[2], count, digits, passes;
 };
@@ -166,8 +167,8 @@ static void emit_sort(struct plan *plan, const struct embedding_sizes *size, con
 	}
 }
 
-/* Returns whether the gradient has other rows than those of the batch's ids: penalties and accumulation write
- * all rows. */
+/* Returns whether a step writes all rows of the gradient, not only those of the ids in the batch: with
+ * penalties or accumulation it does. */
 static bool all_is_written(const struct graph *graph, const struct tensor *table)
 {
 	return table->l1 > 0 || table->l2 > 0 || graph->config->optimizer.gradient_accumulation_steps > 1;
@@ -190,7 +191,8 @@ static void emit_clear(struct plan *plan, const struct node *node, const struct 
 		plan_emit(plan,
 			  &(struct launch){
 				  .kernel = "embedding_clear",
-				  /* The step before may have written as many rows as a full batch has ids. */
+				  /* Enough work-items for a full batch, also if this batch is smaller: the
+				   * step before may have been full. */
 				  .groups = { { .constant = plan->graph->batch_rows * size->per_row,
 						.tile = EMBEDDING_GROUP * run } },
 				  ARGUMENTS(IN(sorted->key[sorted->passes % 2]), IN(sorted->count),

@@ -11,26 +11,30 @@ enum { TABLE, EMBEDDING_PARAMETERS };
 enum combiner { COMBINER_SUM, COMBINER_MEAN, COMBINER_SQRTN };
 
 extern const struct attribute_spec
-	embedding_attributes[EMBEDDING_ATTRIBUTES]; /* COMBINER is embedding_bag's alone */
+	embedding_attributes[EMBEDDING_ATTRIBUTES]; /* only embedding_bag has COMBINER */
 extern const struct parameter_spec embedding_parameters[EMBEDDING_PARAMETERS];
 
-/* Sizes of a node: ids of a row (an upper bound for ragged rows), rows of the table, columns. */
+/* Sizes of a node: ids in a row of the batch (an upper bound for ragged rows), rows of the table (`ids`),
+ * columns of the table. */
 struct embedding_sizes {
 	uint64_t per_row, ids, columns, blocks;
 };
 struct embedding_sizes embedding_sizes_of(const struct graph *graph, const struct node *node);
 enum combiner embedding_combiner(const struct node *node);
-/* Checks that kernels can count ids and the table's numbers in 32 bits. Errors: -EINVAL what is too large. */
+/* Checks that kernels can count the ids of a batch and the numbers of the table in 32 bits. Errors: -EINVAL a
+ * size is too large; the text names it. */
 MUST_CHECK int embedding_check_sizes(const struct graph *graph, const struct node *node, struct error *err);
 
 /* ---- Launches ---- */
 
-/* Returns the splits of ragged rows; else a null pointer for the kernel. */
+/* Returns the splits as an argument for a kernel; a null pointer if the rows are not ragged. */
 struct argument embedding_splits(const struct plan *plan, const struct node *node);
 struct extent embedding_per_row(const struct embedding_sizes *size);
-/* Returns the scratch tensor in which the look-up notes the rows with an id that the table lacks. */
+/* Returns the scratch tensor in which the look-up marks rows with an invalid id, that is one the table does
+ * not have. */
 uint32_t embedding_wrong(struct plan *plan, const struct node *node);
-/* Appends the launch that makes the first such row the fault of the pass. */
+/* Appends the launch that reports the first row with an invalid id as the fault of the pass. `wrong` is the
+ * tensor of embedding_wrong(). */
 void embedding_emit_wrong(struct plan *plan, const struct node *node, uint32_t wrong, bool training);
 void embedding_backward(struct plan *plan, const struct node *node);
 struct touched embedding_touched(struct plan *plan, const struct node *node);

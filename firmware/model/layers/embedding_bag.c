@@ -45,7 +45,7 @@ static void bag_reference(const struct op_reference *r)
 	}
 }
 
-/* kind(a, b, c) of dtype -> "<layer>/<part>". */
+/* Exports the operation kind(a, b, c) of type dtype. Returns the name of its result, "<layer>/<part>". */
 static struct export_inner_name part_of(struct export *out, const struct node *node, enum dtype dtype,
 					enum export_kind kind, const char *a, const char *b, const char *c,
 					const char *part)
@@ -66,8 +66,8 @@ static struct export_inner_name whole(struct export *out, const struct node *nod
 	return name;
 }
 
-/* Names of the values from which the bag's export is made: int64 constants, and the splits without the first
- * and without the last. */
+/* Names of values that the exported operations of a bag read: int64 constants; `begins` is the splits without
+ * the last split, `ends` the splits without the first. */
 struct bag {
 	struct export_inner_name zero, one, zero_list, one_list, last, behind, column, begins, ends;
 };
@@ -98,8 +98,9 @@ static struct bag bag_parts(struct export *out, const struct node *node, const c
 	return bag;
 }
 
-/* Exports, for each value, the row that it belongs to, [n, 1]: the number of rows that end at it or before
- * it, as a running sum of marks at the ends. After the last split it is the number of rows. */
+/* Exports the index of the row to which each value belongs, [n, 1]. The index is the number of rows that end
+ * at this value or before it, computed as a cumulative sum of marks at the ends of the rows. For values after
+ * the last split the index is the number of rows. */
 static struct export_inner_name bag_rows(struct export *out, const struct node *node, const struct bag *bag,
 					 const char *values)
 {
@@ -122,7 +123,8 @@ static struct export_inner_name bag_rows(struct export *out, const struct node *
 	return part_of(out, node, i64, EXPORT_RESHAPE, ended.text, bag->column.text, NULL, "row_of");
 }
 
-/* Exports the sums of rows of the table, with one more row for the values after the last split. */
+/* Exports the sum of the rows of the table for each row of the batch. One more row at the end sums the values
+ * after the last split, which are not used. */
 static struct export_inner_name bag_sums(struct export *out, const struct node *node, const struct bag *bag,
 					 const char *values, const char *splits)
 {
@@ -148,7 +150,8 @@ static struct export_inner_name bag_sums(struct export *out, const struct node *
 		       found.text, "sums");
 }
 
-/* Exports the divisor of each row's sum, [rows, 1]: max(n, 1) = 1 + relu(n - 1), or its root. */
+/* Exports the divisor of the sum of each row, [rows, 1]: max(n, 1), written as 1 + relu(n - 1), or its square
+ * root. */
 static struct export_inner_name bag_counts(struct export *out, const struct node *node, const struct bag *bag)
 {
 	const struct export_inner_name ids = part_of(out, node, DTYPE_I64, EXPORT_SUBTRACT, bag->ends.text,

@@ -19,10 +19,10 @@ static int refuse_shape(const struct graph *graph, const struct node *node, uint
 
 struct block {
 	uint32_t tensor;
-	uint64_t stride, at; /* in elements */
+	uint64_t stride, at; /* elements of a row of the tensor; index of the first column of the block */
 };
 
-/* Copies `per_row` rows of `columns` for each row of the batch. */
+/* Appends a copy of `per_row` rows of `columns` numbers for each row of the batch. */
 static void copy_columns(struct plan *plan, const struct block *from, const struct block *to, bool add,
 			 uint64_t per_row, uint64_t columns)
 {
@@ -92,7 +92,7 @@ static void add_reference(const struct op_reference *r)
 	}
 }
 
-/* Adds x0 + x1, then each further input. */
+/* Exports x0 + x1, then the addition of each further input to the sum. */
 static void add_export(struct export *out, const struct node *node)
 {
 	struct export_inner_name sum = { "" };
@@ -129,7 +129,7 @@ static const struct attribute_spec concatenate_attributes[] = {
 			       .min = -(double)CONFIG_SHAPE_MAX, .max = CONFIG_SHAPE_MAX },
 };
 
-/* Returns the axis as an index into shape[]; the tensor's rank where there is no such axis. */
+/* Returns the axis as an index into shape[]; the rank of the tensor if it does not have that axis. */
 static uint32_t axis_of(const struct node *node, const struct tensor *tensor)
 {
 	const int64_t axis = node->attribute[CONCATENATE_AXIS].i,
@@ -159,7 +159,8 @@ static int concatenate_shape(const struct graph *graph, const struct node *node,
 	return 0;
 }
 
-/* An input as a block of columns of the output: each row of the batch has `outer` rows of `columns`. */
+/* Where an input is in the output: as a block of columns. A row of the batch has `outer` rows of the matrix;
+ * in each, the input has `columns` numbers from index `at` on, of `stride` numbers in total. */
 struct part {
 	uint64_t outer, columns, stride, at;
 };

@@ -20,7 +20,7 @@ uint32_t norm_work(struct plan *plan, const struct node *node, const char *name,
 
 /* ---- The tree ---- */
 
-/* Numbers that a work-item of the tree adds up: NORM_CHUNK of kernels/norm.cl. */
+/* How many numbers a work-item of the tree adds up; kernels/norm.cl has the same number. */
 #define NORM_CHUNK 64u
 
 static uint64_t divide_up(uint64_t n, uint64_t by)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by batch_norm, layer_norm and normalization. They see their input as kernels/norm.cl does: [n,
- * columns], where columns is the last dimension and n all others together.
+ * Shared by batch_norm, layer_norm and normalization. They regard their input as [n, columns], like
+ * kernels/norm.cl: columns is the last dimension, n the product of the other dimensions and the rows.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE }; /* indices of paramete
 
 int norm_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
 
-/* Returns scratch of the node: `parts` numbers for each column. */
+/* Returns a scratch tensor of the node, with `parts` numbers for each column. */
 uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t parts);
 
 static inline struct extent norm_per_column(const struct tensor *tensor)
@@ -25,20 +25,21 @@ static inline struct extent norm_per_column(const struct tensor *tensor)
 	return (struct extent){ .constant = tensor_last(tensor), .tile = ELEMENT_GROUP };
 }
 
-/* A sum over rows as a tree: one launch sums chunks of rows, further launches merge the parts until one is
- * left. The shape of the tree, and so the order of the sum, does not depend on the device. */
+/* A sum over rows as a tree: one launch sums chunks of rows into parts, further launches merge parts until
+ * one is left. The shape of the tree, and so the order of the sum, does not depend on the device. */
 struct norm_tree {
-	const char *chunk, *merge; /* kernels */
+	const char *chunk, *merge; /* names of the kernels that sum a chunk and that merge parts */
 	const char *name;          /* name of the tensors of parts */
-	uint64_t sums;             /* sums of each part and column */
+	uint64_t sums;             /* how many sums a part has for each column */
 };
 
-/* Appends the launches of a tree. `launch` has the arguments of the first one up to the chunks. Returns the
- * last part, [sums, columns]. */
+/* Appends the launches of a tree. `launch` holds the first arguments of the first launch; this function sets
+ * its kernel, groups and other arguments. Returns the tensor of the last part, [sums, columns]. */
 uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct norm_tree *tree,
 			struct launch launch);
 
-/* Computes mean and 1 / deviation of each column from the state of the layer. */
+/* Appends the launch that computes `saved`, mean and 1 / deviation of each column, from the given tensors of
+ * statistics. */
 void norm_emit_given(struct plan *plan, const struct node *node, uint32_t saved, uint32_t mean,
 		     uint32_t variance, double epsilon, double least);
 
@@ -51,11 +52,12 @@ void norm_emit_columns_backward(struct plan *plan, const struct node *node, uint
 
 void norm_emit_parameter_gradients(struct plan *plan, const struct node *node, uint32_t sums);
 
-/* Writes (x - mean) / spread * gamma + beta; gamma and beta may be missing. */
+/* Exports centered / spread * gamma + beta as the output of the node, without gamma or beta if the layer has
+ * none. `centered` is x - mean. */
 void norm_export_scaled(struct export *out, const struct node *node, const char *centered,
 			const char *spread);
 
-/* Writes sqrt(variance + epsilon). */
+/* Exports sqrt(variance + epsilon) and returns its name. */
 struct export_inner_name norm_export_spread(struct export *out, const struct node *node, const char *variance,
 					    double epsilon);
 

@@ -7,10 +7,10 @@
 
 enum { NORMALIZATION_MEAN, NORMALIZATION_VARIANCE };
 
-/* keras.config.epsilon() */
+/* Smallest deviation by which the layer divides: keras.config.epsilon(). */
 #define NORMALIZATION_LEAST 1e-7
 
-/* The layer has one mean and one variance for all columns. */
+/* The configuration may give one mean and one variance, which then hold for all columns. */
 static const struct attribute_spec normalization_attributes[] = {
 	[NORMALIZATION_MEAN] = { "mean", ATTRIBUTE_IS_FLOAT, .min = -1e30, .max = 1e30 },
 	[NORMALIZATION_VARIANCE] = { "variance", ATTRIBUTE_IS_FLOAT, .min = 0, .max = 1e30 },
@@ -65,7 +65,7 @@ static void normalization_reference(const struct op_reference *r)
 	}
 }
 
-/* max(a, b) = a + relu(b - a) */
+/* Exports max(a, b) as a + relu(b - a). */
 static void normalization_export(struct export *out, const struct node *node)
 {
 	const struct export_inner_name centered = export_both(

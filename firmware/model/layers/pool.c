@@ -12,7 +12,7 @@ enum { POOL_SIZE, POOL_STRIDES, POOL_PADDING };
 static const struct attribute_spec pool_attributes[] = {
 	[POOL_SIZE] = { "pool_size", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 2, .min = 1,
 			.max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
-	/* 0, which the configuration cannot give, means: pool_size. */
+	/* The default 0 means the pool_size; a file cannot contain it, because it is below .min. */
 	[POOL_STRIDES] = { "strides", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 0, .min = 1,
 			   .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
 	[POOL_PADDING] = { "padding", ATTRIBUTE_IS_NAME, .hashed = true, .names = window_paddings,
@@ -37,7 +37,7 @@ static bool is_max(const struct node *node)
 	return node->op == &op_max_pooling2d || node->op == &op_global_max_pooling2d;
 }
 
-/* Makes the window of a layer; that of a global one is the whole image. */
+/* Makes the window of a layer; the window of global pooling is the whole image. */
 static int pool_make(const struct graph *graph, const struct node *node, struct window *ret_window,
 		     struct error *err)
 {
@@ -84,16 +84,17 @@ static int pool_shape(const struct graph *graph, const struct node *node, struct
 	return 0;
 }
 
-/* Returns scratch in which forward notes, for backward, which number was the largest. */
+/* Returns the scratch tensor in which the forward pass stores the index of each largest number for the
+ * backward pass. */
 static uint32_t best_of(struct plan *plan, const struct node *node)
 {
 	struct tensor shape = *output_of(plan, node);
 
-	shape.dtype = DTYPE_U32; /* kernels load it as floats of the same bits */
+	shape.dtype = DTYPE_U32; /* 32 bits; the kernels store int32 in it */
 	return plan_work(plan, node, "best", &shape);
 }
 
-/* A work-item computes POOL_CHANNELS channels of a place. */
+/* A work-item computes POOL_CHANNELS channels of one place; kernels/pool.cl has the same number. */
 #define POOL_CHANNELS 16u
 static struct extent per_place(int32_t height, int32_t width, uint64_t channels)
 {
@@ -154,13 +155,15 @@ static void pool_backward(struct plan *plan, const struct node *node)
 
 /* ---- Reference ---- */
 
-/* A number of y: its place and channel in a row, and the part of the image that it covers. */
+/* Identifies a number of y by its place and channel in a row. `window` says which part of the image it
+ * covers. */
 struct place {
 	const struct window *window;
 	uint64_t channels, place, channel;
 };
 
-/* Finds where in a row of x the number lies that tap `t` covers; false: padding. */
+/* Sets *ret_at to the index in a row of x of the number that tap `t` covers. Returns false if the tap is in
+ * the padding. */
 static bool covers(const struct place *p, uint64_t t, uint64_t *ret_at)
 {
 	const struct window *window = p->window;

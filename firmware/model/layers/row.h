@@ -27,13 +27,14 @@ static inline uint32_t parameter_gradient(const struct plan *plan, const struct 
 						     : graph_at(plan->graph, node->parameter[i])->gradient;
 }
 
-/* Launch with one work-item per element of [rows, elements of a row], in groups of ELEMENT_GROUP. */
+/* Returns the work-groups for one work-item per element of [rows, elements of a row], ELEMENT_GROUP items
+ * each. */
 static inline struct extent per_element(const struct tensor *tensor)
 {
 	return (struct extent){ .per_row = tensor->elements, .tile = ELEMENT_GROUP };
 }
 
-/* Launch with one work-item per row of the last dimension, in groups of ROW_GROUP. */
+/* Returns the work-groups for one work-item per row of the last dimension, ROW_GROUP items each. */
 static inline struct extent per_outer(const struct tensor *tensor)
 {
 	return (struct extent){ .per_row = tensor_outer(tensor), .tile = ROW_GROUP };
@@ -42,5 +43,5 @@ static inline struct extent per_outer(const struct tensor *tensor)
 /* Appends the launch that adds the bias to the output, over the last dimension. */
 void emit_bias(struct plan *plan, const struct node *node, uint32_t bias);
 
-/* For op.shape: the shape of input 0. */
+/* A function for op.shape: the output has the shape of input 0. */
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views: the same bytes under another shape. */
+/* Layers that are views: the output has the bytes of the input, with another shape. */
 #include "model/layers/row.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static void view_export(struct export *out, const struct node *node)
 	const struct tensor *output = export_tensor(out, node->output);
 	const struct export_inner_name shape = export_inner(node, "shape");
 	const uint64_t count = output->rank + 1u;
-	int64_t size[CONFIG_SHAPE_MAX + 1] = { -1 }; /* axis 0 of an export is the rows: -1, the rest */
+	int64_t size[CONFIG_SHAPE_MAX + 1] = { -1 }; /* dimension 0 is the rows: -1, any number */
 
 	for (uint32_t i = 0; i < output->rank; i++)
 		size[i + 1] = (int64_t)output->shape[i];

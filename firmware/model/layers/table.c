@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A row a line: */
+/* One row per line: */
 /* clang-format off */
 #define OPS(row) \
 	row(dense) \

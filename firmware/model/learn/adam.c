@@ -13,7 +13,7 @@ static uint32_t adam_slots(const struct config *config)
 	return 2;
 }
 
-/* Updates vectors [from, to) of the parameter region. */
+/* Appends the update of vectors [from, to) of the parameter region. */
 static void emit_range(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct graph *graph = plan->graph;
@@ -35,7 +35,7 @@ static void emit_range(struct plan *plan, uint64_t from, uint64_t to)
 		  });
 }
 
-/* Updates the rows of a lazy parameter that the batch names. */
+/* Appends the update of a lazy parameter: only the rows whose ids are in the batch. */
 static void emit_rows(struct plan *plan, const struct node *node)
 {
 	const struct graph *graph = plan->graph;
@@ -60,7 +60,7 @@ static void emit_rows(struct plan *plan, const struct node *node)
 		  });
 }
 
-/* Emits one launch for each stretch between lazy parameters, and one for each lazy parameter. */
+/* Appends one launch for each lazy parameter, and one for all the parameters between two lazy ones. */
 static void adam_emit(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;

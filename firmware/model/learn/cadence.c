@@ -13,7 +13,8 @@ struct cadence cadence_of(const struct config *config, uint64_t now_us)
 	};
 }
 
-/* Time from one checkpoint to the next, so that the cost is 1 / CADENCE_SHARE of it. */
+/* Returns the time from one checkpoint to the next with which a checkpoint costs at most 1 / CADENCE_SHARE of
+ * the time. */
 static uint64_t automatic_us(const struct cadence *cadence)
 {
 	const uint64_t paid_us = cadence->cost_us * CADENCE_SHARE;

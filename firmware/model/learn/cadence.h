@@ -10,23 +10,23 @@
 
 /* checkpoint.auto: checkpoints cost at most 1 / CADENCE_SHARE of the time. */
 #define CADENCE_SHARE 100u
-/* checkpoint.auto: shortest time between two checkpoints, however little they cost: other programs use the
- * disk, too. */
+/* checkpoint.auto: shortest time between two checkpoints, even if they cost almost nothing, because other
+ * programs use the disk, too. */
 #define CADENCE_AUTO_LEAST_US UINT64_C(10000000)
 
 struct cadence {
 	uint64_t every_steps, every_us; /* 0 = off */
 	bool automatic;
-	uint64_t last_us; /* the last checkpoint, or the start */
+	uint64_t last_us; /* time of the last checkpoint, or of the start */
 	uint64_t cost_us; /* cost of the last checkpoint, see cadence_cost() */
 };
 
 struct cadence cadence_of(const struct config *config, uint64_t now_us);
 
-/* After step `step`: returns whether a checkpoint is due before the next step. */
+/* Call after step `step`. Returns whether a checkpoint is due before the next step. */
 bool cadence_is_due(const struct cadence *cadence, uint64_t step, uint64_t now_us);
-/* A checkpoint was started, for whatever reason. */
+/* Call when any checkpoint is started, due or not: the time to the next one counts from now. */
 void cadence_started(struct cadence *cadence, uint64_t now_us);
-/* Cost of the last checkpoint: `stalled_us` is the time in which no step could be enqueued, `worked_us` the
- * writer thread's use of the CPU and of the device's queue. */
+/* Tells the cost of the last checkpoint: `stalled_us` is the time in which no step could be enqueued,
+ * `worked_us` the writer thread's use of the CPU and of the device's queue. */
 void cadence_cost(struct cadence *cadence, uint64_t stalled_us, uint64_t worked_us);

@@ -34,7 +34,7 @@ static double figure(const struct callbacks_figures *figures, int monitor)
 	}
 }
 
-/* As MonitorCallback._is_improvement() in Keras. */
+/* The rule of MonitorCallback._is_improvement() in Keras. */
 bool callbacks_improves(int monitor, int mode, double min_delta, double value, double best)
 {
 	const bool is_loss = monitor == MONITOR_LOSS || monitor == MONITOR_VAL_LOSS;

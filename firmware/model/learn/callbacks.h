@@ -9,7 +9,8 @@
 
 #include "core/config/config.h"
 
-/* Figures of one epoch. NAN: the epoch has no such figure, and a callback that monitors it does nothing. */
+/* Metrics of one epoch. NAN: the epoch does not have that metric, and a callback that monitors it does
+ * nothing. */
 struct callbacks_figures {
 	double loss, accuracy, validation_loss, validation_accuracy;
 };
@@ -22,11 +23,11 @@ struct callbacks {
 	double version;
 	double stopped; /* 1 = training is over, else 0 */
 	struct {
-		double known, best, best_epoch, wait; /* known: 1 = there is a best value, else 0 */
+		double known, best, best_epoch, wait; /* known: 1 = `best` has a value, else 0 */
 	} stopping, saving;
 	struct {
 		double known, best, wait, cooldown;
-		double rate; /* 0 = never reduced; as float32 */
+		double rate; /* the reduced learning rate, rounded to float32; 0 = never reduced */
 	} plateau;
 	double reserved;
 };
@@ -37,14 +38,14 @@ struct callbacks_verdict {
 	bool reduce; /* the learning rate is state->plateau.rate from now on */
 };
 
-/* Whether `value` is better than `best` by more than min_delta; `monitor` and `mode` say which way is better.
- */
+/* Returns whether `value` is better than `best` by more than min_delta; `monitor` and `mode` say which way is
+ * better. */
 bool callbacks_improves(int monitor, int mode, double min_delta, double value, double best);
 
 /* Sets the state before the first epoch. */
 void callbacks_start(struct callbacks *state);
 
-/* Whether the best weights are saved; the finished model then has them. */
+/* Returns whether the configuration asks to save the best weights. Then they become the finished model. */
 bool callbacks_save_best(const struct config *config);
 
 /* Ends `epoch` = 0, 1, ... and returns what to do; `rate` is the learning rate of the epoch's last step. */

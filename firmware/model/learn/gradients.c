@@ -9,8 +9,8 @@
 /* Has to equal the number in kernels/gradients.cl. */
 #define CHUNK_VECTORS 256u
 
-/* A stretch of one tensor, which the kernels read as uint4; the chunks of one tensor, which they read as
- * uint2. */
+/* struct chunk is a part of one tensor; kernels read it as uint4. struct span is the list of chunks of one
+ * tensor; kernels read it as uint2. */
 struct chunk {
 	uint32_t first_vector, vectors, tensor, unused;
 };
@@ -65,7 +65,7 @@ static void *table(uint64_t count, size_t bytes)
 	void *rows = calloc(count + 1, bytes);
 
 	if (!rows)
-		abort(); /* as in graph_tensor() */
+		abort(); /* no memory: end the program, like graph_tensor() */
 	return rows;
 }
 
@@ -81,8 +81,8 @@ static void fill(const struct graph *graph, struct chunk *chunk, struct span *sp
 		if (!is_updated(tensor))
 			continue;
 		span[tensors] = (struct span){ chunks, (uint32_t)chunks_of(tensor) };
-		/* A lazy parameter gets its decay in its own update, only in the rows that the batch names.
-		 */
+		/* The update of a lazy parameter applies its decay itself, only to the rows whose ids are in
+		 * the batch. */
 		decays[tensors] = tensor->lazy || optimizer_excluded(graph->config, tensor->name) ? 0 : 1;
 		penalty[tensors] = (struct penalty){ (float)tensor->l1, (float)tensor->l2 };
 		for (uint64_t v = 0; v < vectors_of(tensor); v += CHUNK_VECTORS) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients between the backward pass and the optimizer, in Keras's order:
+ * What is done to gradients between the backward pass and the optimizer, in Keras's order:
  *   g += l1 sign(w) + 2 l2 w             penalties of the layers (kernel_l2 and the like)
  *   g = (g + accumulated) / N            accumulation, on every Nth step; on the others accumulated += g and
  *                                        there is no update
@@ -18,9 +18,9 @@
 
 struct plan;
 
-/* Adds the tables and sums; the state arena must have its layout. */
+/* Adds the tensors of tables and sums. The tensors of the state arena must have their offsets. */
 void gradients_layout(struct graph *graph);
-/* Appends the launches. */
+/* Appends the launches for penalties, accumulation and clipping. */
 void gradients_emit(struct plan *plan);
 /* Appends the launches that sum the penalties, for the loss of an evaluation. */
 void gradients_emit_penalty(struct plan *plan);

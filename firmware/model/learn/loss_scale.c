@@ -37,7 +37,7 @@ void loss_scale_layout_state(struct graph *graph)
 	scale->steps = add(graph, SCALE_NAME "_steps", ROLE_SCALE, DTYPE_I64, 2);
 	initial = malloc(sizeof(*initial));
 	if (!initial)
-		abort(); /* as in graph_tensor() */
+		abort(); /* no memory: end the program, like graph_tensor() */
 	*initial = LOSS_SCALE_INITIAL;
 	graph->tensor[scale->scale].constant = initial;
 }

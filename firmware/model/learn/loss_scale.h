@@ -12,9 +12,9 @@
  * update is skipped.
  *
  * The state has "state/loss_scale" F32 [1] and "state/loss_scale_steps" I64 [2], see kernels/loss_scale.cl. A
- * checkpoint of another precision has neither, and the scale then starts anew. A scale below 1 is an error:
- * such gradients would overflow without any scale. A loss that is NaN or infinite is an error in every
- * precision.
+ * checkpoint of another precision has neither; the scale then starts from 2^15 again. A scale below 1 is an
+ * error: the gradients would overflow even without a scale. A loss that is NaN or infinite is an error in
+ * every precision.
  */
 #pragma once
 
@@ -22,18 +22,18 @@
 
 #define LOSS_SCALE_INITIAL 32768.0f
 
-/* Adds the tensors of the state. */
+/* Adds the tensors of the loss scale that belong to the state. */
 void loss_scale_layout_state(struct graph *graph);
-/* Adds the other tensors, once the size of the gradient region is known. */
+/* Adds the other tensors of the loss scale. Call it when the size of the gradient region is known. */
 void loss_scale_layout(struct graph *graph);
 
 /* Appends the launches that follow the backward pass: the verdict on the gradients, and their division by the
  * scale. */
 void loss_scale_emit(struct plan *plan);
-/* The verdict as an argument of kernels that change the state; a null pointer without a scale. */
+/* Returns the verdict as an argument for kernels that change the state; a null pointer without a scale. */
 struct argument loss_scale_verdict(const struct graph *graph);
-/* The scale as an argument of the loss kernels; a null pointer without a scale. */
+/* Returns the scale as an argument for the kernels of losses; a null pointer without a loss scale. */
 struct argument loss_scale_factor(const struct graph *graph);
 
-/* Whether a tensor of the state belongs to the loss scale: a checkpoint may lack it. */
+/* Returns whether a tensor of the state belongs to the loss scale. A checkpoint may lack such a tensor. */
 bool loss_scale_is_state(const char *name);

@@ -127,7 +127,7 @@ static const struct tensor *output_of(const struct graph *graph)
 	return graph_at(graph, graph->node[graph->nodes - 1].output);
 }
 
-/* Number of classes; one output stands for two classes. */
+/* Returns the number of classes: the number of outputs, or 2 if one output distinguishes two classes. */
 static uint64_t classes_of(const struct graph *graph)
 {
 	const uint64_t outputs = output_of(graph)->elements;
@@ -187,7 +187,7 @@ static void check_weights(const struct graph *graph, struct mistakes *mistakes)
 			sample);
 }
 
-/* A loss of METRICS_NUMBERS has no accuracy to monitor. */
+/* Notes callbacks that monitor the accuracy, if the loss is of METRICS_NUMBERS and therefore has none. */
 static void check_accuracy(const struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
@@ -265,7 +265,7 @@ void loss_layout(struct graph *graph)
 		return;
 	numbers = calloc(weights->count, sizeof(*numbers));
 	if (!numbers)
-		abort(); /* as in graph_tensor() */
+		abort(); /* no memory: end the program, like graph_tensor() */
 	for (uint32_t i = 0; i < weights->count; i++)
 		numbers[i] = (float)weights->at[i];
 	graph->class_weights = graph_tensor(graph, &tensor);
@@ -289,8 +289,8 @@ void loss_emit(struct plan *plan, bool training)
 	bool add = false;
 	const uint32_t dz = training ? plan_gradient(plan, z, &add) : GRAPH_NO_TENSOR;
 
-	/* The first store of a gradient writes, later ones add. The loss begins the backward pass, so `add`
-	 * is false. */
+	/* `add` is false: only the first launch that stores into a gradient overwrites it, later launches
+	 * add, and the loss is the first launch of the backward pass. */
 	plan_emit(plan, &(struct launch){
 				.kernel = loss->kernel,
 				.groups = { { .per_row = 1, .tile = ROW_GROUP } },
@@ -318,7 +318,7 @@ static uint64_t largest(uint64_t count, const double *x)
 	return best;
 }
 
-/* The class that the label names; 0 or 1 with one output. */
+/* Returns the class that the label means; 0 or 1 with one output. */
 static int64_t wanted_class(const struct loss_reference *r, const double *label)
 {
 	return r->label_elements == 1 ? (int64_t)rint(*label) : (int64_t)largest(r->outputs, label);

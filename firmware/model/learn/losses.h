@@ -2,13 +2,13 @@
 /*
  * firmware/model/learn: what training adds to the layers. A step runs, in this order: the loss (losses.h),
  * the layers' backward pass, the loss scale (loss_scale.h), penalties, accumulation and clipping
- * (gradients.h), the optimizer (optimizers.h, update.h) at the rate of a schedule (schedules.h). Beside it
- * stand pure functions: metrics of an evaluation (metrics.h), decisions at the end of an epoch (callbacks.h),
- * and when a checkpoint is due (cadence.h).
+ * (gradients.h), the optimizer (optimizers.h, update.h) at the rate of a schedule (schedules.h). The other
+ * files hold pure functions: metrics of an evaluation (metrics.h), decisions at the end of an epoch
+ * (callbacks.h), and when a checkpoint is due (cadence.h).
  *
  * Threads: none. The functions that emit append launches to a plan before the first step; the others compute.
- * Owners: tensors belong to the graph, launches to the plan. Crash: nothing here is on the disk; callbacks
- * and the loss scale lie in the state that a checkpoint holds.
+ * Owners: tensors belong to the graph, launches to the plan. Crash: nothing here is on the disk; the states
+ * of callbacks and of the loss scale are part of the state that a checkpoint holds.
  *
  * ---- Losses ----
  *
@@ -30,39 +30,40 @@
 
 struct plan;
 
-/* Flags that a loss's kernel writes for each row beside the loss; see kernels/losses.cl. */
+/* Flags that the kernel of a loss writes for each row, in addition to the loss; see kernels/losses.cl. */
 enum row_hit { ROW_HIT = 1, ROW_TOP = 2, ROW_WRONG = 4 };
 
 struct loss_reference {
 	uint64_t rows, outputs, label_elements;
 	const double *z, *label; /* [rows, outputs], [rows, label_elements] */
-	const uint8_t *empty;    /* or NULL */
+	const uint8_t *empty;    /* [rows], or NULL */
 	const double *sample;    /* [rows], or NULL */
 	const struct config *config;
-	bool training; /* apply class weights */
-	/* Outputs, a number a row: the loss; 1 = hit; 1 = in the top k. dz: [rows, outputs], may be NULL. */
+	bool training; /* true: class weights are applied */
+	/* Results, one number per row: row_loss; row_correct 1 = hit; row_top 1 = in the top k. dz is [rows,
+	 * outputs] or NULL. */
 	double *row_loss, *row_correct, *row_top, *dz;
 };
 
 struct loss {
 	const char *name;
 	enum metrics_kind kind; /* meaning of the outputs; METRICS_LABELS with one output means two classes */
-	const char *output_op;  /* op of the last layer, whose forward pass the kernel contains; NULL = any */
-	bool class_label;       /* the label is a class, int64 [1]; else it has a number for each output */
-	bool float_label;       /* the label may be float32, too */
-	bool smooths;           /* model.label_smoothing may be set */
-	uint64_t label_limit;   /* numbers of a label lie within 0 .. label_limit - 1; 0 = any number; with
-				 * class_label the limit is the number of outputs */
+	const char *output_op;  /* required op of the last layer, computed by the kernel; NULL: any op */
+	bool class_label; /* true: the label is a class, int64 [1]; false: it has a number for each output */
+	bool float_label; /* the label may be float32, too */
+	bool smooths;     /* model.label_smoothing may be set */
+	uint64_t label_limit; /* numbers of a label lie within 0 .. label_limit - 1; 0 = any number; with
+			       * class_label the limit is the number of outputs */
 	const char *kernel;
 	/* Reference in float64: returns one row's loss and writes its gradient unless dz is NULL, both
 	 * without weights. */
 	double (*row)(uint64_t outputs, const double *z, const double *label, double smoothing, double *dz);
 };
 
-/* Returns NULL if there is no such loss. */
+/* Returns the loss of this name, or NULL. */
 const struct loss *loss_find(const char *name);
 const char *loss_names(void);
-/* Notes where the last layer, the label and the keys of `model` do not fit together. */
+/* Notes a mistake wherever the last layer, the label or a key of `model` does not fit the loss. */
 void loss_check(const struct graph *graph, struct mistakes *mistakes);
 
 /* Adds the tensor of the class weights, if the config has them. */

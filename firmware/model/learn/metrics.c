@@ -10,19 +10,19 @@
 #define THRESHOLDS 200u /* keras.metrics.AUC's default */
 #define CUT        0.5  /* default threshold of Keras's Precision, Recall and BinaryAccuracy */
 
-/* A row of the data, as the metrics of the table read it. */
+/* One row of the data, in the form in which the metrics of the table read it. */
 struct seen {
 	const struct metrics_shape *shape;
 	const float *p;
-	const double *y;       /* for each output: 0 or 1, or the number */
-	uint64_t wanted, best; /* the label's class, the predicted class */
+	const double *y;       /* the label: 0 or 1 for each output, or a number for each output */
+	uint64_t wanted, best; /* class of the label; predicted class */
 	double weight;
 };
 
 struct metric {
 	const char *name; /* NULL: the metric is not a single value */
 	unsigned kinds;
-	bool top_k; /* only with model.top_k */
+	bool top_k; /* the metric needs model.top_k */
 	uint64_t (*sums)(const struct metrics_shape *shape);
 	void (*add)(const struct seen *seen, double *sum);
 	double (*value)(const double *sum);
@@ -34,7 +34,7 @@ static uint64_t two(const struct metrics_shape *shape)
 	return 2;
 }
 
-/* Like divide_no_nan() in Keras. */
+/* Divides; x / 0 is 0, as in divide_no_nan() of Keras. */
 static double share(double counted, double whole)
 {
 	return whole != 0 ? counted / whole : 0;
@@ -53,7 +53,8 @@ static void accuracy(const struct seen *seen, double *sum)
 	sum[1] += seen->weight;
 }
 
-/* The wanted class is among the k most probable. Classes as probable as the last of these are among them. */
+/* Counts a hit if the wanted class is among the k most probable classes: if fewer than k classes have a
+ * greater probability. */
 static void top_k(const struct seen *seen, double *sum)
 {
 	uint64_t above = 0;
@@ -123,8 +124,9 @@ static uint64_t two_by_threshold(const struct metrics_shape *shape)
 	return UINT64_C(2) * THRESHOLDS;
 }
 
-/* Keras's thresholds are i / 199, but -1e-7 for the first and 1 + 1e-7 for the last. So p = 0 is above the
- * first and p = 1 is not above the last. */
+/* For each output, adds the weight of the row at the highest threshold that p is above. Keras's thresholds
+ * are i / 199, except that the first is -1e-7 and the last 1 + 1e-7, so that p = 0 is above the first
+ * threshold and p = 1 is not above the last. */
 static void by_threshold(const struct seen *seen, double *sum)
 {
 	for (uint64_t i = 0; i < seen->shape->outputs; i++) {
@@ -135,7 +137,7 @@ static void by_threshold(const struct seen *seen, double *sum)
 	}
 }
 
-/* positive[t]: the sum of weights with p above threshold t. */
+/* Sets positive[t] to the sum of the weights of all rows whose p is above threshold t. */
 static void cumulate(const double *sum, double positive[static THRESHOLDS])
 {
 	double total = 0;
@@ -156,8 +158,8 @@ static double auc(const double *sum)
 	return area;
 }
 
-/* The area under precision as a function of recall. Between two thresholds true and false positives are
- * interpolated linearly (Davis and Goadrich, 2006). */
+/* Returns the area under the curve of precision as a function of recall. Between two thresholds true and
+ * false positives are interpolated linearly (Davis and Goadrich, 2006). */
 static double auc_of_precision(const double *sum)
 {
 	double true_positive[THRESHOLDS], false_positive[THRESHOLDS], area = 0;
@@ -219,8 +221,8 @@ _Static_assert(METRICS <= METRICS_VALUES_MAX, "a caller's array holds the value 
 
 struct metrics {
 	struct metrics_shape shape;
-	uint64_t rows; /* in all batches, rows that do not count included */
-	double *y;     /* outputs of the current row */
+	uint64_t rows; /* rows of all batches, including those that do not count */
+	double *y;     /* the label of the current row */
 	double *sum[METRICS];
 };
 

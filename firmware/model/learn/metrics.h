@@ -14,15 +14,15 @@
 
 struct metrics;
 
-/* Meaning of a row's outputs: one class of several (softmax, or one sigmoid for two classes), yes or no for
- * each output, or numbers. */
+/* Meaning of the outputs of a row. METRICS_CLASSES: one class of several (softmax, or one sigmoid for two
+ * classes). METRICS_LABELS: yes or no for each output. METRICS_NUMBERS: numbers. */
 enum metrics_kind { METRICS_CLASSES = 1, METRICS_LABELS = 2, METRICS_NUMBERS = 4 };
 
 struct metrics_shape {
-	uint64_t outputs,
-		label_elements; /* per row; 1 with several outputs: the label is the number of a class */
-	int label_dtype;        /* CONFIG_INT64 or CONFIG_FLOAT32 */
-	uint64_t top_k;         /* 0 = none */
+	uint64_t outputs, label_elements; /* numbers per row; label_elements 1 with several outputs: the label
+					     is a class */
+	int label_dtype;                  /* CONFIG_INT64 or CONFIG_FLOAT32 */
+	uint64_t top_k;                   /* model.top_k; 0: not set */
 	enum metrics_kind kind;
 };
 
@@ -30,19 +30,19 @@ struct metrics_batch {
 	uint64_t rows;
 	const float *prediction; /* [rows, outputs], from model_predict() */
 	const void *label;       /* [rows, label_elements] */
-	const float *weight;     /* [rows], NULL = all 1 */
+	const float *weight;     /* [rows]; NULL: all rows have weight 1 */
 	const uint8_t *empty;    /* [rows], 1 = the row does not count; NULL = all rows count */
 };
 
 struct metrics_value {
 	const char *name;
-	double value; /* 0 if nothing counted, as in Keras */
+	double value; /* 0 if no row counted, as in Keras */
 };
 
 #define METRICS_VALUES_MAX    16u
 #define METRICS_CONFUSION_MAX 1000u
 
-/* Returns the shape of a model's predictions; `outputs` is model_classes(). The config is valid. */
+/* Returns the shape of a model's predictions; `outputs` is model_classes(). `config` must be valid. */
 struct metrics_shape metrics_shape_of(const struct config *config, uint64_t outputs);
 
 MUST_CHECK int metrics_open(const struct metrics_shape *shape, struct metrics **ret_metrics,
@@ -50,11 +50,11 @@ MUST_CHECK int metrics_open(const struct metrics_shape *shape, struct metrics **
 void metrics_close(struct metrics *metrics);
 void metrics_closep(struct metrics **metrics);
 
-/* Adds the rows of a batch. Errors: -EBADMSG a row's class is not an output's index; the text names the row,
- * found and allowed. The rows before it count. */
+/* Adds the rows of a batch. Errors: -EBADMSG the class in a label is not below the number of outputs; the
+ * text names row, found and allowed class. The rows before that row are counted. */
 MUST_CHECK int metrics_add(struct metrics *metrics, const struct metrics_batch *batch, struct error *err);
 
-/* Writes the metrics that the shape has, in the table's order; returns how many. */
+/* Writes the metrics that fit the shape, in the order of the table, and returns how many it wrote. */
 uint32_t metrics_values(const struct metrics *metrics,
 			struct metrics_value ret_values[static METRICS_VALUES_MAX]);
 /* Returns the confusion matrix [classes, classes]: the sum of the weights of all rows, by label (row) and

@@ -11,7 +11,7 @@
 
 /* ---- The table ---- */
 
-extern const struct optimizer optimizer_adam, optimizer_adamw, optimizer_sgd; /* adam.c, sgd.c */
+extern const struct optimizer optimizer_adam, optimizer_adamw, optimizer_sgd; /* in adam.c, sgd.c */
 
 static const struct optimizer *const optimizers[] = { &optimizer_adam, &optimizer_adamw, &optimizer_sgd,
 						      NULL };
@@ -29,7 +29,7 @@ const char *optimizer_names(void)
 	return "adam, adamw, sgd";
 }
 
-/* As in Keras, at most one kind of clipping. */
+/* Notes a mistake if there is more than one kind of clipping; as in Keras, only one is allowed. */
 static void check_clips(const struct config *config, struct mistakes *mistakes)
 {
 	const struct {

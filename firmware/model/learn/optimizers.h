@@ -17,37 +17,37 @@ struct plan_values;
 
 struct optimizer {
 	const char *name;
-	double learning_rate, weight_decay; /* defaults, if the config has none */
-	const char *slot[GRAPH_SLOTS_MAX];  /* "optimizer/<slot>/<parameter>" */
-	/* Number of slots that this configuration uses. */
+	double learning_rate, weight_decay; /* defaults for a config without these keys */
+	const char *slot[GRAPH_SLOTS_MAX];  /* names of the slots: tensors "optimizer/<slot>/<parameter>" */
+	/* Returns the number of slots that the optimizer uses with this configuration. */
 	uint32_t (*slots)(const struct config *config);
 	void (*emit)(struct plan *plan);
-	/* Factor of the learning rate at update t = 1, 2, ... NULL = always 1. */
+	/* Returns the factor of the learning rate at update t = 1, 2, ... NULL: the factor is always 1. */
 	double (*correction)(const struct config *config, uint64_t t);
 	/* Reference in float64: one update of n numbers at learning rate `rate`, without weight decay. */
 	void (*reference)(const struct config *config, double rate, uint64_t t, uint64_t n,
 			  const double *gradient, double *parameter, double *slot0, double *slot1);
 };
 
-/* Returns NULL if there is no such optimizer. */
+/* Returns the optimizer of this name, or NULL. */
 const struct optimizer *optimizer_find(const char *name);
 const char *optimizer_names(void);
-/* Notes wrong keys of optimizer.*. unread.h notes those that nothing reads. */
+/* Notes keys of optimizer.* with a wrong value. unread.h notes keys of optimizer.* that have no effect. */
 void optimizer_check(const struct config *config, struct mistakes *mistakes);
-/* Notes wrong keys of optimizer.* that name parameters. */
+/* Notes parts of names in optimizer.exclude_from_weight_decay that are in the name of no parameter. */
 void optimizer_check_parameters(const struct graph *graph, struct mistakes *mistakes);
 
-/* Returns the learning rate of the step that `step` others precede, by the configuration. */
+/* Returns the learning rate that the configuration gives for step `step` = 0, 1, ... */
 double optimizer_learning_rate(const struct config *config, const struct optimizer *optimizer, uint64_t step);
 /* Returns the reduced learning rate if a callback has set one, else optimizer_learning_rate(). */
 double optimizer_rate(const struct graph *graph, uint64_t step);
 
-/* Appends the launches from gradients to parameters. */
+/* Appends the launches that update the parameters from the gradients. */
 void optimizer_emit(struct plan *plan);
-/* Appends the launch that replaces the parameters by their moving average at the end of training. None
- * without optimizer.use_ema. */
+/* Appends the launch that replaces the parameters by their moving average at the end of training. Appends
+ * nothing without optimizer.use_ema. */
 void optimizer_emit_final(struct plan *plan);
-/* Sets the values that the launches read in the step that `step` others precede. */
+/* Sets the values that the launches read in step `step` = 0, 1, ... */
 void optimizer_values(const struct graph *graph, uint64_t step, struct plan_values *values);
 /* Sets the values that the launch of optimizer_emit_final() reads. */
 void optimizer_final_values(struct plan_values *values);

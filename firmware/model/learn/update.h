@@ -5,17 +5,18 @@
 #include "model/learn/optimizers.h"
 #include "model/plan/plan.h"
 
-/* Work-groups over `vectors` float16, in the shape of update_shape(). */
+/* Returns the work-groups that update `vectors` vectors of 16 floats, in the shape of update_shape(). */
 struct extent optimizer_groups(const struct plan *plan, uint64_t vectors);
-/* The weight decay that an update kernel applies; 0 if the kernel decay_weights has applied it before. */
+/* Returns the weight decay that an update kernel must apply, as an argument; 0 if the kernel decay_weights
+ * applies it before. */
 struct argument optimizer_decay(const struct plan *plan);
-/* The parameter region as vectors of 16 floats. */
+/* optimizer_vectors() returns the size of the parameter region in vectors of 16 floats. */
 #define OPTIMIZER_VECTOR_BYTES 64u
 uint64_t optimizer_vectors(const struct plan *plan);
 
-/* The share of a parameter that weight decay subtracts per unit of the learning rate. */
+/* Returns the share of a parameter that weight decay subtracts in a step, divided by the learning rate. */
 double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer);
-/* Whether weight decay is on and leaves out some parameters. */
+/* Returns whether weight decay is on and some parameters are excluded from it. */
 bool optimizer_excludes(const struct graph *graph);
-/* Whether weight decay leaves out this parameter. */
+/* Returns whether this parameter is excluded from weight decay. */
 bool optimizer_excluded(const struct config *config, const char *parameter);

@@ -11,16 +11,16 @@
 #define VALUES      (ARGUMENT_AVERAGE_REPLACES - ARGUMENT_ROWS + 1u)
 #define BASE_BATCH  ((uint32_t)ARENA_MAX)
 
-/* A launch on more numbers than this is a chain by itself: it takes far longer than a wake-up costs, and a
- * single group of it may take so long that the other threads would wait for it in vain. */
+/* A launch on more numbers than this is a chain by itself: it takes far longer than a wake-up, and one of its
+ * groups may take longer than the other threads wait (CHAIN_POLLS). */
 #define LARGE_NUMBERS (UINT64_C(1) << 20)
 
 static_assert(CHAIN_ARGUMENTS == PLAN_ARGUMENTS_MAX && CHAIN_ALIGN == TENSOR_ALIGN && VALUES == 10,
 	      "kernels/chain.cl has these numbers");
 static_assert(sizeof(struct chain_phase) == 8 + 64 + 192 && sizeof(struct chain) == 256, "no padding");
 
-/* Returns the number of a kernel: the FNV-1a hash of its name. Two kernels with the same number would be two
- * equal cases of a switch, which does not compile. */
+/* Returns the number of a kernel: the FNV-1a hash of its name. If two kernels had the same number, chain.cl
+ * would not compile, because its switch would have two equal cases. */
 static uint32_t number_of(const char *kernel)
 {
 	uint32_t hash = 2166136261u;
@@ -32,7 +32,8 @@ static uint32_t number_of(const char *kernel)
 
 /* ---- The description of the phases ---- */
 
-/* The batch's tensors that phases name. They have no fixed buffer, so each is an argument of the chain. */
+/* The tensors of the batch that phases read. Their buffers change from batch to batch, so each is an argument
+ * of the kernel `chain`. */
 struct batch {
 	uint32_t tensors, tensor[CHAIN_BATCH];
 };
@@ -62,8 +63,8 @@ static bool fits(const struct graph *graph, const struct launch *launch, struct 
 	return true;
 }
 
-/* Describes an argument as two numbers: base and offset of a tensor, or index and factor of a value. Value 0
- * is 1, for constants. */
+/* Describes an argument of a phase as two numbers: base and offset of a tensor, or index and factor of a
+ * value. Value 0 is 1, so that the factor can be a constant. */
 static chain_argument told(const struct graph *graph, const struct argument *argument, struct batch *batch)
 {
 	if (is_of_batch(graph, argument))
@@ -76,7 +77,7 @@ static chain_argument told(const struct graph *graph, const struct argument *arg
 	if (argument->kind >= VALUE_FIRST)
 		return (chain_argument){ 1 + argument->kind - VALUE_FIRST,
 					 argument->kind == ARGUMENT_ROWS && argument->u ? argument->u : 1 };
-	/* A constant; a float's bits as well. */
+	/* A constant: an integer, or the bits of a float. */
 	return (chain_argument){ 0, argument->kind == ARGUMENT_NULL ? 0 : argument->u };
 }
 
@@ -153,7 +154,7 @@ static bool is_large(const struct graph *graph, const struct launch *launch)
 	return numbers > LARGE_NUMBERS;
 }
 
-/* Returns how many launches, from the first on, are phases of one chain. */
+/* Returns how many launches, beginning with `first`, become phases of one chain. */
 static uint32_t length(const struct graph *graph, const struct launch *first, uint32_t launches,
 		       struct batch *batch)
 {
@@ -218,7 +219,7 @@ static void put_case(FILE *text, const struct launch *launch)
 	(void)fprintf(text, "); break;");
 }
 
-/* Returns whether an earlier launch, of one of the plans, has the same kernel. */
+/* Returns whether a launch before this one, in this or an earlier plan, has the same kernel. */
 static bool is_known(const struct plan *const *plan, const struct launch *launch)
 {
 	for (;; plan++)
@@ -232,7 +233,8 @@ static bool is_known(const struct plan *const *plan, const struct launch *launch
 		}
 }
 
-/* Writes the cases of a plan that are not written yet. Returns whether the plan has a chain. */
+/* Writes a case for each kernel of a plan that does not have a case yet. Returns whether the plan has a
+ * chain. */
 static bool put_cases(FILE *text, const struct plan *const *all, const struct plan *plan)
 {
 	bool chained = false;

@@ -4,7 +4,7 @@
 #include "model/plan/gemm.h"
 #include "model/plan/storage.h"
 
-/* Parameters after those of every GEMM. */
+/* Parameters of the convolutions after those that every GEMM has. */
 enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -12,7 +12,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Returns a row of zeros, which CPU kernels read in the place of padding. */
+/* Returns a tensor with one row of zeros, which kernels for CPU devices read in the place of padding. */
 static uint32_t zeros(struct plan *plan, const struct conv *conv)
 {
 	const uint64_t most = conv->channels > conv->filters ? conv->channels : conv->filters;
@@ -21,8 +21,8 @@ static uint32_t zeros(struct plan *plan, const struct conv *conv)
 			 &(struct tensor){ .dtype = plan->graph->storage, .rank = 1, .shape = { most } });
 }
 
-/* Appends a convolution as the product `gemm`, with k = channels of A and a row for each place of the window.
- */
+/* Appends a convolution, described as the product `gemm`: k is the channels of A, and C has a row for each
+ * place of the window. */
 static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm, uint32_t window)
 {
 	struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->conv);
@@ -47,7 +47,8 @@ void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t 
 	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "window", &conv->window));
 }
 
-/* Appends the flip of the kernel: [taps, channels, filters] -> [taps from the last, filters, channels]. */
+/* Appends the launch that flips the kernel from [taps, channels, filters] to [taps in reverse order, filters,
+ * channels]. */
 static uint32_t emit_flipped(struct plan *plan, const struct conv *conv, uint32_t kernel)
 {
 	const uint64_t taps = window_taps(&conv->window);
@@ -84,7 +85,8 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 
 /* ---- Gradients of kernel and bias: a sum for each chunk of images, then the sum of the chunks ---- */
 
-/* The sum of a chunk is [taps, tap_rows >= channels, columns >= filters], then a row for dbias. */
+/* The sums of the chunks, called parts. A part has the shape [taps, tap_rows, columns] with tap_rows >=
+ * channels and columns >= filters, followed by a row for dbias. */
 struct parts {
 	uint64_t taps, channels, filters, tap_rows, columns;
 	uint64_t chunks, images; /* images per chunk */
@@ -128,7 +130,7 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 			       .filters = conv->filters,
 			       .tap_rows = plan->cpu ? round_up(conv->channels, tile->rows) : conv->channels,
 			       .columns = round_up(conv->filters, tile->columns) };
-	/* A work-group of a CPU makes a tap of a chunk, any other a tile of a chunk's sum. */
+	/* On a CPU device a work-group computes one tap of a part, on other devices one tile. */
 	const uint64_t groups = plan->cpu ? taps + 1 : (taps * conv->channels + tile->rows) / tile->rows;
 
 	make_parts(plan, conv->node, &parts);
@@ -145,7 +147,7 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 
 /* ---- Depthwise ---- */
 
-/* Appends a depthwise kernel, one work-item a number of its output. */
+/* Appends the launch of a depthwise kernel, with one work-item for each number of its output. */
 static void emit_depthwise(struct plan *plan, const struct conv *conv, const char *name, uint64_t numbers,
 			   uint32_t window, const struct argument tensors[static 3], bool add)
 {
@@ -176,7 +178,7 @@ void conv_emit_depthwise_input_gradient(struct plan *plan, const struct conv *co
 		       window_tensor(plan, conv->node, "mirrored", &mirrored), tensors, add);
 }
 
-/* The sums of the chunks are those of one channel and all filters. */
+/* Each filter reads only one channel, so the parts are those of a kernel with one channel and all filters. */
 void conv_emit_depthwise_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 					 uint32_t dkernel, uint32_t dbias)
 {

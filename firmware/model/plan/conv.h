@@ -15,7 +15,7 @@
 #include "model/plan/window.h"
 
 #define CONV_CHUNKS_MAX 32u
-/* Upper bound of the numbers of all chunks together: 64 MiB. */
+/* Upper bound of how many numbers the sums of all chunks have together: 64 MiB. */
 #define CONV_PARTS_MAX (1u << 24)
 
 struct conv {
@@ -24,16 +24,17 @@ struct conv {
 	uint64_t channels, filters;
 };
 
-/* y = x * kernel, in one launch for which gemm_is() is true. */
+/* Appends y = x * kernel as one launch, for which gemm_is() is true. */
 void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y);
-/* dx (+)= dy * flipped kernel. */
+/* Appends dx = dy * flipped kernel, or with `add` dx += ... */
 void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32_t dy, uint32_t kernel,
 			      uint32_t dx, bool add);
-/* `dbias` is GRAPH_NO_TENSOR where the layer has no bias. */
+/* Appends the gradients of kernel and bias. `dbias` is GRAPH_NO_TENSOR if the layer has no bias. */
 void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 			       uint32_t dkernel, uint32_t dbias);
 
-/* Depthwise: each channel by itself; filters = channels * multiplier, kernel [size, channels, multiplier]. */
+/* Depthwise convolution: each filter reads one channel only; filters = channels * multiplier, kernel [size,
+ * channels, multiplier]. */
 void conv_emit_depthwise(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y);
 void conv_emit_depthwise_input_gradient(struct plan *plan, const struct conv *conv, uint32_t dy,
 					uint32_t kernel, uint32_t dx, bool add);

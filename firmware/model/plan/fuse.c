@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of fusion, in this order, because each rule looks for what the rule before leaves. "A -> t" is a
- * launch that makes t.
+ * The rules of fusion, applied in this order, because each rule looks for launches that the rules before it
+ * have made. "A -> t" is a launch that computes tensor t.
  *
- * - dropout (of a gradient), relu_backward: one relu_backward by the output of the dropout, which is > 0
- *   where both let the gradient through
+ * - dropout (of a gradient), relu_backward: one relu_backward that reads the output of the dropout,
+ *   because this output is > 0 exactly where both pass the gradient on
  * - GEMM -> z, bias_add z: GEMM with bias
- * - GEMM -> t, relu or dropout t -> u: GEMM -> u, where nothing else reads t
+ * - GEMM -> t, relu or dropout t -> u: GEMM -> u, if nothing else reads t
  * - GEMM -> dy, relu_backward dy, y -> dx: GEMM -> dx with mask y
  * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
- * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch of both, where dw has one tile of columns (CPU devices)
+ * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch for both, if one tile has all columns of dw (CPU)
  */
 #include "model/plan/fuse.h"
 
@@ -27,7 +27,7 @@ static bool is_gemm(const struct launch *launch)
 	return launch->kernel && gemm_is(launch);
 }
 
-/* Returns how many arguments of all launches are a tensor. */
+/* Returns how many arguments of all launches are this tensor. */
 static uint32_t uses(const struct plan *plan, uint32_t tensor)
 {
 	uint32_t count = 0;
@@ -42,7 +42,7 @@ static uint32_t uses(const struct plan *plan, uint32_t tensor)
 	return count;
 }
 
-/* Returns the last launch before index `before` that writes a tensor. */
+/* Returns the last launch before index `before` that writes this tensor, or NULL. */
 static struct launch *writer(const struct plan *plan, uint32_t before, uint32_t tensor)
 {
 	while (before-- > 0) {
@@ -62,7 +62,8 @@ static void remove_launch(struct launch *launch)
 	launch->kernel = NULL;
 }
 
-/* Joins dropout(dU -> dT) and relu_backward(dT, y = T -> dx), where U = dropout(T). */
+/* Applies the first rule: joins dropout(dU -> dT) and relu_backward(dT, T -> dx) where U = dropout(T), into
+ * relu_backward(dU, U -> dx). */
 static void fuse_masks(struct plan *plan, uint32_t at)
 {
 	struct launch *relu = &plan->launch[at], *gradient, *forward = NULL;
@@ -103,8 +104,8 @@ static void fuse_bias(struct plan *plan, uint32_t at)
 	remove_launch(bias);
 }
 
-/* Returns the GEMM that makes `tensor`, if one reader alone uses the tensor and the GEMM has no epilogue
- * besides `flags_before`; else NULL. */
+/* Returns the GEMM that computes `tensor` if only one launch reads the tensor and the GEMM has no steps of
+ * the epilogue other than `flags_before`; else NULL. */
 static struct launch *producer(const struct plan *plan, uint32_t at, uint32_t tensor, uint32_t flags_before)
 {
 	struct launch *gemm = writer(plan, at, tensor);
@@ -137,7 +138,8 @@ static void fuse_dropout(struct plan *plan, uint32_t at)
 	if (!is(dropout, "dropout") || argument[DROPOUT_ADD].i)
 		return;
 	gemm = producer(plan, at, argument[DROPOUT_X].tensor, EPILOGUE_BIAS | EPILOGUE_RELU);
-	/* Dropout counts rows of the batch, an epilogue rows of the matrix: they must be the same rows. */
+	/* The random numbers of dropout depend on the row of the batch, those of an epilogue on the row of
+	 * the matrix: only fuse if these rows are the same. */
 	if (!gemm || gemm->argument[GEMM_N].i != argument[DROPOUT_COLUMNS].i)
 		return;
 	add_epilogue(gemm, EPILOGUE_DROPOUT);
@@ -186,7 +188,7 @@ static void fuse_column_sums(struct plan *plan, uint32_t at)
 	remove_launch(sums);
 }
 
-/* Returns the launch before an index, without those that have moved into others. */
+/* Returns the last launch before an index that has not been removed, or NULL. */
 static struct launch *launch_before(const struct plan *plan, uint32_t at)
 {
 	while (at-- > 0)
@@ -200,8 +202,8 @@ static bool has_only(const struct launch *gemm, uint32_t flags)
 	return !(gemm->argument[GEMM_EPILOGUE].u & ~flags);
 }
 
-/* Joins two small launches: a launch costs a few microseconds, and in one launch the groups of both run side
- * by side. */
+/* Applies the last rule. Two small launches in one save a few microseconds, and the groups of both run at the
+ * same time. */
 static void fuse_gradients(struct plan *plan, uint32_t at)
 {
 	struct launch *dx = &plan->launch[at], *dw = launch_before(plan, at);

@@ -4,11 +4,11 @@
  *
  * Why: a small kernel (bias, relu, dropout) does little work on each number, but reads and writes a whole
  * tensor in memory. As the epilogue of the product that makes the tensor, it works on numbers that are still
- * in registers, and the tensor between the two is neither written nor read. A launch also costs some
- * microseconds. The arithmetic and its order stay the same, so the bits do.
+ * in registers, and the tensor between product and kernel is neither written nor read. A launch also costs
+ * some microseconds. The arithmetic and its order do not change, so the results have the same bits.
  *
- * The enums name the parameters of the kernels that fusion moves. Layers that launch one of these kernels use
- * the same names.
+ * The enums are the indices of the parameters of the kernels that fusion moves. Layers that launch one of
+ * these kernels use the same enums.
  */
 #pragma once
 
@@ -21,16 +21,16 @@ enum relu_backward_argument {
 	RELU_BACKWARD_Y,
 	RELU_BACKWARD_DX,
 	RELU_BACKWARD_SCALE,
-	RELU_BACKWARD_ADD, /* dx += */
+	RELU_BACKWARD_ADD, /* 1: dx += instead of dx = */
 	RELU_BACKWARD_ROWS,
 	RELU_BACKWARD_COLUMNS,
 };
 
-/* Dropout of a value, and of a gradient. */
+/* The kernel dropout: of a value in the forward pass, of a gradient in the backward pass. */
 enum dropout_argument {
 	DROPOUT_X,
 	DROPOUT_Y,
-	DROPOUT_ADD, /* y += */
+	DROPOUT_ADD, /* 1: y += instead of y = */
 	DROPOUT_ROWS,
 	DROPOUT_COLUMNS,
 	DROPOUT_SCALE,

@@ -12,19 +12,21 @@ static const struct gemm_tile cpu_tiles[] = {
 static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NULL, "conv_16x16",
 					   "conv_kernel_16x16", 16,           16 };
 
-/* An operand of this many numbers does not stay in a core's caches while rows of tiles pass over it. */
+/* Packing pays for operands of at least this many numbers: they do not stay in the caches of a core while the
+ * tiles read them again and again. */
 #define PACKED_NUMBERS (UINT64_C(1) << 18)
-/* With fewer rows, a packed panel is not used often enough to pay for packing. */
+/* With fewer rows of C, a packed panel is not read often enough to pay for packing. */
 #define PACKED_ROWS_MIN 48u
-/* kernels/gemm_packed.cl has the same numbers: tiles side by side in a group; the largest K for which no sums
- * must wait; rows of a group at most where sums wait, and where none do. */
+/* kernels/gemm_packed.cl has the same numbers. PANELS: tiles side by side in a group. PACKED_TERMS_AT_ONCE:
+ * largest K without partial sums in memory. PACKED_ROWS_MAX: most rows of a group with partial sums;
+ * PACKED_ROWS_AT_ONCE: without. */
 #define PANELS               2u
 #define PACKED_TERMS_AT_ONCE 512u
 #define PACKED_ROWS_MAX      528u
 #define PACKED_ROWS_AT_ONCE  1056u
-/* Work-groups to aim at: a few times the number of cores. */
+/* Desired number of work-groups: a few times the number of cores. */
 #define PACKED_GROUPS 16u
-/* Tile of the kernel that copies a transposed A. */
+/* Rows and columns of a tile of the kernel that copies a transposed A. */
 #define TRANSPOSE_TILE 16u
 
 const struct gemm_tile *gemm_tile(bool cpu, uint64_t n)
@@ -53,13 +55,14 @@ static struct argument size_of(uint64_t constant, uint64_t times)
 	return (struct argument)INT(constant);
 }
 
-/* Returns m or k for a whole batch. */
+/* Returns `size`, which is m or k of the product, for a full batch. */
 static uint64_t whole(const struct plan *plan, const struct gemm *gemm, uint64_t size)
 {
 	return size == GEMM_ROWS ? plan->graph->batch_rows * per_row(gemm) : size;
 }
 
-/* Returns EPILOGUE_WIDE for a gradient of weights, which is float32 whatever activations are. */
+/* Returns EPILOGUE_WIDE for a gradient of weights if activations are not float32: the gradient is float32
+ * nevertheless. */
 static uint32_t wide(const struct plan *plan, const struct gemm *gemm)
 {
 	return graph_at(plan->graph, gemm->c)->dtype == plan->graph->storage ? 0 : EPILOGUE_WIDE;
@@ -103,7 +106,8 @@ static bool is_packed(const struct plan *plan, const struct gemm *gemm)
 	return m >= PACKED_ROWS_MIN && (m * k >= PACKED_NUMBERS || k * gemm->n >= PACKED_NUMBERS);
 }
 
-/* Returns the rows of C that a group makes: enough groups for all cores, of about the same size. */
+/* Returns how many rows of C a group computes, so that there are enough groups for all cores and all have
+ * about the same size. */
 static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile)
 {
 	const uint64_t m = whole(plan, gemm, gemm->m), columns = PANELS * tile->columns,
@@ -117,7 +121,7 @@ static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, con
 	return rows > 4 * tile->rows ? rows : 4 * tile->rows;
 }
 
-/* Appends the copy of a transposed A: [k, m] -> [m, k]. */
+/* Appends the launch that copies a transposed A from [k, m] to [m, k]; returns the copy. */
 static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 {
 	const uint64_t times = per_row(gemm);

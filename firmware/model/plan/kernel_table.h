@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of kernels: every kernel that a plan can launch, with the file of kernels/ that defines it and
- * its properties. tests/unit/kernels.c holds the table and the OpenCL sources equal. */
+ * its properties. tests/unit/kernels.c checks that the table and the OpenCL sources agree. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 	each(step) \
 	each(window)
 
-/* Files of kernels. Each needs the shared files, and none of the others. */
+/* Files with kernels. Each needs the shared files, but no other file with kernels. */
 #define KERNEL_FILES(each) \
 	each(gemm) \
 	each(gemm_packed) \
@@ -43,19 +43,19 @@ enum kernel_file { SHARED_FILES(KERNEL_FILE) KERNEL_FILES(KERNEL_FILE) KERNEL_FI
 #undef KERNEL_FILE
 
 enum kernel_property {
-	KERNEL_SINGLE =
-		1u << 0, /* work-groups of one item on a CPU device: may be part of a chain (groups.cl) */
+	KERNEL_SINGLE = 1u << 0, /* has work-groups of one item on a CPU device, and may be part of a chain
+				    (groups.cl) */
 };
 
 struct kernel {
 	const char *name;
 	enum kernel_file file;
-	uint32_t properties; /* enum kernel_property */
+	uint32_t properties; /* flags of enum kernel_property */
 };
 
 extern const struct kernel kernel_table[];
 extern const uint32_t kernel_table_count;
 
-/* Returns the row of a kernel, or NULL: there is no such kernel. */
+/* Returns the row of the kernel of this name, or NULL. */
 const struct kernel *kernel_find(const char *name);
 bool kernel_is_single(const char *name);

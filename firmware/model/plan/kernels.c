@@ -35,8 +35,8 @@ static bool is_launched(enum kernel_file file, const struct plan *const *plan, u
 	return false;
 }
 
-/* Writes the files of a program: the shared ones, and those that define a kernel of these plans, or, without
- * a plan, all. Returns their number. */
+/* Writes the list of the files of a program to `out` and returns their number: the shared files, and the
+ * files that define a kernel of these plans. Without a plan: all files. */
 static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gpu_source out[static SOURCES])
 {
 	const struct gpu_source source[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
@@ -67,10 +67,10 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 		source[count++] = (struct gpu_source){ "chain_cases.cl", cases, strlen(cases) };
 	count += choose(plan, plans, source + count);
 
-	/* No fast-math: a NaN must stay a NaN. Denormals count as zero: where a unit gets no gradient, Adam's
-	 * slots decay into denormals within a thousand steps, stay there, and make a step three times as long
-	 * on a CPU. No warnings (-w): on a CPU without AVX-512 Clang warns of each vector of 16 numbers that
-	 * is an argument, and PoCL prints the count of warnings to stderr. */
+	/* No fast-math: a NaN must stay a NaN. Denormals count as zero: if a unit gets no gradient, Adam's
+	 * slots for it become denormals within a thousand steps, remain denormals, and make a step three
+	 * times as long on a CPU. No warnings (-w): on a CPU without AVX-512 Clang warns about each argument
+	 * that is a vector of 16 numbers, and PoCL prints the number of warnings to stderr. */
 	(void)snprintf(options, sizeof(options),
 		       "-w -cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s", shape.group,
 		       shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "", cases ? " -DCHAINED" : "",

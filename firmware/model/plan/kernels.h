@@ -6,8 +6,9 @@
 #include "model/graph/graph.h"
 #include "model/plan/plan.h"
 
-/* Shape of the optimizers' kernels: work-items of a group, float16 vectors of an item. An item on a CPU
- * device takes a long run of neighbours; on other devices neighbouring items take neighbouring vectors. */
+/* Shape of the launches of an optimizer: `group` work-items in a group, each of which updates `run` vectors
+ * of 16 floats. On a CPU device an item updates many neighbouring vectors; on other devices neighbouring
+ * items update neighbouring vectors. */
 struct update_shape {
 	uint32_t group, run;
 };
@@ -15,7 +16,7 @@ struct update_shape {
 struct update_shape update_shape(bool cpu);
 
 /* Builds the program. `storage` is graph.storage: F32, F16 or BF16. Without a plan the program has every
- * kernel; else only the files that define kernels of these plans, because the first start compiles each file
- * and every later start reads its binary. */
+ * kernel. Otherwise it has only the files that define kernels of these plans, because the first start must
+ * compile each file, and every later start must read the binary. */
 MUST_CHECK int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
 			     uint32_t plans, struct gpu_program **ret_program, struct error *err);

@@ -21,7 +21,7 @@ void plan_done(struct plan *plan)
 	*plan = (struct plan){ 0 };
 }
 
-/* Grows the tables by tensor: layers add scratch while they emit. */
+/* Grows the tables that have an entry for each tensor, because layers add scratch tensors while they emit. */
 static void grow_tables(struct plan *plan)
 {
 	const uint32_t wanted = plan->graph->tensors;
@@ -97,7 +97,7 @@ uint32_t plan_source(const struct plan *plan, uint32_t tensor)
 
 /* ---- Binding and running ---- */
 
-/* Returns the index of the next launch to enqueue: the phases of a chain are skipped. */
+/* Returns the index of the next launch to enqueue after `at`, which is not a phase of a chain. */
 static uint32_t next(const struct plan *plan, uint32_t at)
 {
 	return at + 1 + plan->launch[at].phases;
@@ -153,8 +153,8 @@ static struct gpu_buffer *batch_buffer(const struct graph *graph, const struct p
 	return tensor == graph->label ? values->label : values->empty;
 }
 
-/* Returns where `values` has the value of an argument; NULL: the argument does not change by step. Every
- * value is 4 bytes, as in the kernels. */
+/* Returns a pointer to the value in `values` for an argument of this kind; NULL: arguments of this kind do
+ * not change from step to step. Every value has 4 bytes, as in the kernels. */
 static const void *step_value(const struct plan_values *values, enum argument_kind kind)
 {
 	switch (kind) {
@@ -183,7 +183,7 @@ static const void *step_value(const struct plan_values *values, enum argument_ki
 	}
 }
 
-/* Sets the arguments whose values differ from those of the last run. */
+/* Sets the arguments whose values have changed since the last run, and the buffers of the batch. */
 static int set_arguments(const struct plan *plan, struct launch *launch, const struct plan_values *values,
 			 struct error *err)
 {
@@ -201,8 +201,8 @@ static int set_arguments(const struct plan *plan, struct launch *launch, const s
 			if (plan->bound && memcmp(value, last, sizeof(uint32_t)) == 0)
 				continue;
 			if (argument->kind == ARGUMENT_ROWS && argument->u > 1) {
-				rows *= (int32_t)argument
-						->u; /* graph_build() refuses products of 2^31 and more */
+				rows *= (int32_t)argument->u; /* fits: graph_build() refuses products of 2^31
+								 and more */
 				value = &rows;
 			}
 			r = gpu_kernel_set(launch->object, i, value, sizeof(uint32_t), err);
@@ -231,7 +231,8 @@ int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *value
 					     groups_of(&launch->groups[1], (uint64_t)values->rows) };
 		int r = set_arguments(plan, launch, values, err);
 
-		/* Set the arguments even where the launch is left out: `last` must say what they hold. */
+		/* The arguments are set even if the launch is left out in this step, because plan->last says
+		 * what all arguments hold. */
 		if (r == 0 && (values->update || !launch->on_update))
 			r = gpu_launch(gpu, launch->object, groups, err);
 		if (r < 0)

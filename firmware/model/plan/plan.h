@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan: the launches of one pass (training step, evaluation or prediction), made once from the graph;
- * running it walks the array. The sizes of launches follow from the batch's rows, so a partial batch needs no
- * other plan. This folder chooses kernels and makes the OpenCL program.
+ * A plan: the launches of one pass (training step, evaluation or prediction), made once from the graph as an
+ * array; a run enqueues the launches of the array in order. The sizes of the launches are computed from the
+ * number of rows of the batch, so a partial batch needs no other plan. This folder chooses kernels and makes
+ * the OpenCL program.
  *
  * Order: plan_init -> plan_emit* (by layers, loss, optimizer) -> plan_fuse -> layout_work -> chain_plan ->
- * kernels_build -> plan_bind -> plan_run* -> plan_done. Emitting ends the program when memory is out: a plan
- * is kilobytes.
+ * kernels_build -> plan_bind -> plan_run* -> plan_done. Emitting ends the program when there is no memory,
+ * because a plan needs only kilobytes.
  *
  * Why a fixed order of every sum: float addition depends on its order, and a run that repeats its steps after
- * a crash must get the same bits. So each sum has one order, given by the shapes and the type of the device
- * alone: never by the number of threads or by who is first, and no kernel adds floats atomically. A long sum
- * over rows is cut into chunks of a fixed size; the chunks are summed, then their sums. Each header or kernel
- * says which order its sums have.
+ * a crash must get the same bits. So each sum has one order, which depends only on the shapes and the type of
+ * the device, never on the number of threads or on which thread is first; and no kernel adds floats
+ * atomically. A long sum over rows is cut into chunks of a fixed size; the chunks are summed, then their
+ * sums. Each header or kernel says which order its sums have.
  *
  * Threads: one, the model's. A plan owns its launches and their kernel objects; it points to the graph. It
  * holds no state of training, so a crash loses nothing here.
@@ -27,13 +28,14 @@
 enum argument_kind {
 	ARGUMENT_NULL, /* a null pointer */
 	ARGUMENT_BUFFER,
-	ARGUMENT_IN, /* tensors */
+	ARGUMENT_IN, /* IN to INOUT: a tensor */
 	ARGUMENT_OUT,
 	ARGUMENT_INOUT,
-	ARGUMENT_INT, /* constants */
+	ARGUMENT_INT, /* INT to FLOAT: a constant */
 	ARGUMENT_UINT,
 	ARGUMENT_FLOAT,
-	ARGUMENT_ROWS, /* known at each step: struct plan_values. ROWS is multiplied by `u`; 0 counts as 1 */
+	ARGUMENT_ROWS, /* from ROWS on: a value of struct plan_values. ROWS is multiplied by `u`; 0 counts as
+			  1 */
 	ARGUMENT_VALID_ROWS,
 	ARGUMENT_ROW_WEIGHT,
 	ARGUMENT_FIRST_ROW,
@@ -63,39 +65,40 @@ struct extent {
 
 struct launch {
 	const char *kernel;
-	bool on_update; /* left out of steps that only accumulate gradients */
+	bool on_update; /* true: not launched in steps that only accumulate gradients */
 	struct extent groups[2];
 	uint32_t arguments;
 	struct argument argument[PLAN_ARGUMENTS_MAX];
 	struct gpu_kernel *object;
-	uint32_t phases;          /* > 0: a chain, which runs as many of the next launches itself */
-	struct gpu_buffer *owned; /* a chain's description of its phases */
+	uint32_t phases;          /* > 0: a chain, which runs this number of following launches itself */
+	struct gpu_buffer *owned; /* of a chain: the description of its phases */
 };
 
 /* The arguments that change from step to step. */
 struct plan_values {
 	struct gpu_buffer *input[GRAPH_INPUTS_MAX]; /* in the order of graph->input */
-	struct gpu_buffer *label, *weight, *empty;  /* empty NULL: no row is empty */
+	struct gpu_buffer *label, *weight, *empty;  /* `empty` NULL: no row is empty */
 	int32_t rows, valid_rows;
 	float row_weight; /* 1 / valid rows; 0 without a valid row */
 	uint32_t first_row, step;
 	/* optimizer_values() sets these for the step: */
-	float rate,
-		decay;  /* learning rate times the optimizer's correction; learning rate times weight decay */
-	int32_t update; /* 1: parameters change in this step */
+	float rate, decay; /* rate: learning rate * correction of the optimizer; decay: learning rate * weight
+			      decay */
+	int32_t update;    /* 1: this step changes the parameters; 0: it only accumulates gradients */
 	float average_momentum;
 	int32_t average_replaces;
 };
 
 struct plan {
 	struct graph *graph;
-	bool cpu; /* kernels for CPU devices: see gemm.h */
+	bool cpu; /* true: choose kernels for CPU devices, see gemm.h */
 	uint32_t launches, capacity;
 	struct launch *launch;
-	uint32_t *alias; /* by tensor: what to read in its place, where an op is the identity in this pass */
-	bool *gradient_written;  /* by tensor: a launch has written this gradient */
-	uint32_t tables;         /* entries of both tables */
-	struct plan_values last; /* the values that the kernels' arguments hold */
+	uint32_t *alias; /* for each tensor: the tensor to read in its place, if an op does nothing in this
+			    pass */
+	bool *gradient_written;  /* for each tensor: whether a launch has written this gradient */
+	uint32_t tables;         /* number of entries of `alias` and of `gradient_written` */
+	struct plan_values last; /* the values to which the arguments of the kernels are set */
 	bool bound;
 };
 
@@ -107,7 +110,7 @@ static inline bool argument_is_tensor(const struct argument *argument)
 	return argument->kind >= ARGUMENT_IN && argument->kind <= ARGUMENT_INOUT;
 }
 
-/* Returns the argument for a tensor that may be GRAPH_NO_TENSOR: a null pointer for the kernel then. */
+/* Returns the argument for a tensor; for GRAPH_NO_TENSOR a null pointer. */
 static inline struct argument argument_optional(uint32_t tensor, enum argument_kind kind)
 {
 	if (tensor == GRAPH_NO_TENSOR)
@@ -119,21 +122,24 @@ static inline struct argument argument_optional(uint32_t tensor, enum argument_k
 void plan_emit(struct plan *plan, const struct launch *launch);
 /* Makes `source` the alias of `tensor`: launches appended later read `source`. */
 void plan_alias(struct plan *plan, uint32_t tensor, uint32_t source);
-/* Returns the gradient tensor of an activation, for a launch that stores into it. The first store of a pass
- * writes, later ones add (*ret_add). GRAPH_NO_TENSOR: nobody needs the gradient. */
+/* Returns the gradient tensor of an activation, for a launch that stores into it. The first launch of a pass
+ * that stores into it overwrites it; later launches must add (*ret_add). GRAPH_NO_TENSOR: nobody needs the
+ * gradient. */
 uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add);
 
-/* Returns scratch of a node, "<node>/<name>", of the dtype, rank, shape and rows of `shape`. Every pass and
- * every call gets the same tensor: a forward pass may leave there what the backward pass needs. */
+/* Returns scratch of a node, "<node>/<name>", of the dtype, rank, shape and rows of `shape`. Every call in
+ * every pass with the same node and name returns the same tensor, so a forward pass can store in it what the
+ * backward pass needs. */
 uint32_t plan_work(struct plan *plan, const struct node *node, const char *name, const struct tensor *shape);
-/* Returns the tensor that a reader of `tensor` reads at the end of the pass: its alias, or itself. */
+/* Returns the tensor that launches appended now would read in the place of `tensor`: its alias, or `tensor`
+ * itself. */
 uint32_t plan_source(const struct plan *plan, uint32_t tensor);
 
-/* Returns the number of launches that a run enqueues; a chain is one. */
+/* Returns the number of launches that a run enqueues; a chain counts as one. */
 uint32_t plan_enqueued(const struct plan *plan);
 
-/* Makes the kernel objects and sets the arguments that never change. `buffer` is by tensor, NULL for the
- * tensors of a batch. */
+/* Makes the kernel objects and sets the arguments that never change. `buffer` has the buffer of each tensor;
+ * NULL for the tensors of a batch. */
 MUST_CHECK int plan_bind(struct plan *plan, struct gpu_program *program, struct gpu_buffer *const *buffer,
 			 struct error *err);
 MUST_CHECK int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values,
@@ -168,19 +174,19 @@ MUST_CHECK int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_va
 		.kind = ARGUMENT_##what \
 	}
 
-/* The batch's rows times a constant, as for rows of the last dimension. */
+/* An argument: the rows of the batch times a constant, for example the rows of the last dimension. */
 #define ROWS_TIMES(n)                                     \
 	{                                                 \
 		.kind = ARGUMENT_ROWS, .u = (uint32_t)(n) \
 	}
 
-/* Sets the arguments of a launch and their number. They are in the order of the kernel's parameters, or by
- * [index]. */
+/* Sets the arguments of a launch and their number. Write them in the order of the kernel's parameters, or as
+ * [index] = ... */
 #define ARGUMENTS(...)               \
 	.argument = { __VA_ARGS__ }, \
 	.arguments = (uint32_t)(sizeof((struct argument[]){ __VA_ARGS__ }) / sizeof(struct argument))
 
-/* Work-items of a group of kernels with one item an element of [rows, columns]. */
+/* Work-items in a group, for kernels with one item per element of [rows, columns]. */
 #define ELEMENT_GROUP 64u
-/* Work-items of a group of kernels with one item a row. */
+/* Work-items in a group, for kernels with one item per row. */
 #define ROW_GROUP 16u

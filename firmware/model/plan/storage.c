@@ -33,7 +33,7 @@ void storage_layout(struct graph *graph)
 	}
 }
 
-/* Numbers of a work-item of the conversions. */
+/* How many numbers a work-item of to_stored and from_stored converts. */
 #define ITEM 16u
 
 static uint32_t copy_of(struct plan *plan, const struct node *node, const char *name, uint32_t tensor,

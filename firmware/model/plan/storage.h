@@ -4,14 +4,14 @@
  * of Keras's dtype policies:
  *   float32         everything is float32
  *   mixed_bfloat16  activations, their gradients and the copies of weights that products read are bfloat16
- *   mixed_float16   the same in IEEE binary16, and the loss is scaled (loss_scale.h)
+ *   mixed_float16   like mixed_bfloat16 with IEEE binary16, and the loss is scaled (loss_scale.h)
  * Every computation and every sum is float32; so are losses, statistics, norms, weights (the master weights,
- * which the optimizer updates), slots, gradients of weights, and every checkpoint, which therefore moves from
- * one precision to another. A model that is not trained any more, for `kiln predict`, `kiln evaluate` and
- * exports, is float32.
+ * which the optimizer updates), slots, gradients of weights, and every checkpoint, which therefore can be
+ * loaded with another precision. A model that is only used, for `kiln predict`, `kiln evaluate` and exports,
+ * is float32.
  *
- * Loss of precision (tests/unit/precision.c, tests/interop/parity.py, `tools/demo --imdb` with the key),
- * bfloat16 and float16:
+ * Loss of precision (tests/unit/precision.c, tests/interop/parity.py, `tools/demo --imdb` with
+ * model.precision set), bfloat16 and float16:
  *   a store                                        2^-8, 2^-11 relative at most
  *   gradients of a step of a small dense net       0.28 %, 0.036 % of float32's, by the norm
  *   a step from the same state as Keras's          1 %, 0.1 % of a tensor's largest number
@@ -33,8 +33,8 @@ const char *storage_policy(const struct config *config);
 /* Sets graph->storage and the types of activations. */
 void storage_layout(struct graph *graph);
 
-/* Returns a float32 tensor in the type of activations: itself for float32, else the copy "<node>/<name>",
- * made by a launch that this appends. */
+/* Returns a float32 tensor in the type of activations: the tensor itself if that type is float32; else a
+ * copy, "<node>/<name>", and appends the launch that makes it. */
 uint32_t storage_copy(struct plan *plan, const struct node *node, const char *name, uint32_t tensor);
 /* Returns the copy that storage_copy() has made before in this pass; appends no launch. */
 uint32_t storage_copied(struct plan *plan, const struct node *node, const char *name, uint32_t tensor);

@@ -16,7 +16,7 @@ static int check_image(const struct tensor *input, struct error *err)
 			 input->name, shape_text(input, text));
 }
 
-/* Returns whether all attributes are right: a wrong one is 0. */
+/* Returns whether no attribute has a mistake: an attribute with a mistake is 0 or NULL. */
 static bool are_known(const struct window_keys *keys)
 {
 	for (uint32_t side = 0; side < 2; side++)
@@ -25,7 +25,7 @@ static bool are_known(const struct window_keys *keys)
 	return keys->padding != NULL;
 }
 
-/* Computes output size and padding of a side by TensorFlow's rules (nn.convolution). */
+/* Computes output size and padding on one side, height or width, by TensorFlow's rules (nn.convolution). */
 static void lay(struct window *window, uint32_t side, bool same)
 {
 	const int32_t in = window->in[side], stride = window->stride[side];
@@ -111,7 +111,7 @@ uint32_t window_tensor(struct plan *plan, const struct node *node, const char *n
 		return index;
 	tensor->constant = malloc(sizeof(*window));
 	if (!tensor->constant)
-		abort(); /* as graph_tensor() does */
+		abort(); /* no memory: end the program, like graph_tensor() */
 	memcpy(tensor->constant, window, sizeof(*window));
 	return index;
 }

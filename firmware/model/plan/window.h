@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A window that slides over images [height, width, channels]: the geometry that convolutions and pooling
- * share. Padding is TensorFlow's: "valid" adds none; "same" makes ceil(in / stride) places and pads both
- * sides evenly, an odd number has one more at the end. Index 0 of each pair is height, 1 width. A "place"
+ * share. Padding is TensorFlow's: "valid" adds none; "same" makes ceil(in / stride) places and pads begin and
+ * end evenly; if the number is odd, the end gets one more. Index 0 of each pair is height, 1 width. A "place"
  * here is a position of the window, that is an element of the output.
  */
 #pragma once
@@ -14,22 +14,25 @@
 extern const char *const window_paddings[]; /* "valid", "same" */
 #define WINDOW_SIZE_MAX 1024
 
-/* The attributes of a layer; lists of two. */
+/* The attributes of a layer that describe its window. `size`, `strides` and `dilation` point to two numbers
+ * each. */
 struct window_keys {
 	const int64_t *size, *strides, *dilation;
 	const char *padding;
 };
 
-/* Makes the window over `input`. A wrong attribute, already reported, gives a window without places. Errors:
- * -EINVAL the input is no image, the window is larger than it, or both strides and dilation are above 1. */
+/* Makes the window over `input`. If an attribute has a mistake, which is noted already, the window has no
+ * places. Errors: -EINVAL the input is no image, the window is larger than it, or both strides and dilation
+ * are above 1. */
 MUST_CHECK int window_make(const struct tensor *input, const struct window_keys *keys,
 			   struct window *ret_window, struct error *err);
 
-/* Returns the window of the backward pass: it maps an input to the outputs that it goes into, with k counted
- * from the end. */
+/* Returns the window of the backward pass. It covers, for each position of the input, the outputs that the
+ * position contributes to, with k counted from the end. */
 struct window window_mirrored(const struct window *window);
 
-/* Returns the index of the input that place `out` covers at `k`, on one side; -1: padding. */
+/* Returns the index in the input that element `k` of the window covers at place `out`, on one side (0 height,
+ * 1 width); -1: padding. */
 int32_t window_source(const struct window *window, uint32_t side, int32_t out, int32_t k);
 
 /* Returns the constant tensor "<node>/<name>" that holds the window for kernels. */
