@@ -49,12 +49,12 @@ static void name_node(struct graph *graph, struct node *node, const struct confi
 		if (!strcmp(graph->node[i].name, node->name) && node->op)
 			mistakes_add(mistakes, layer->line,
 				     "model.layers.name: found \"%s\", allowed: a name that no other layer "
-				     "has; line %u has this one",
+				     "has; the layer on line %u has this name",
 				     node->name, graph->node[i].line);
 	if (feature && feature != graph_at(graph, graph->label)->feature)
 		mistakes_add(mistakes, layer->line,
 			     "model.layers.name: found \"%s\", allowed: a name that no feature has, because "
-			     "`inputs` names both",
+			     "`inputs` may contain both",
 			     node->name);
 }
 

@@ -183,7 +183,8 @@ int state_fault(const struct model *model, const struct fault *fault, const stru
 		return error_set(
 			err, -EDOM,
 			"step %u: a gradient is NaN or infinite even with a loss scale of 1, allowed: up "
-			"to 65504, the largest float16; model.precision = \"mixed_bfloat16\" goes further",
+			"to 65504, the largest float16; model.precision = \"mixed_bfloat16\" "
+			"allows larger numbers",
 			fault->step);
 	(void)cause_text(&model->graph, bad, cause, sizeof(cause));
 	for (uint32_t i = 0; fault->what == FAULT_PARAMETER && i < model->tensors; i++) {

@@ -130,7 +130,7 @@ static const struct {
 	 * default */
 	const char *beside;
 } rows[] = {
-	{ "model.input", takes_input, "a layer that takes it", NULL },
+	{ "model.input", takes_input, "a layer that reads it", NULL },
 	{ "model.weights_layers", starts_from_weights, "model.weights", NULL },
 	{ "model.weights_skip_mismatch", starts_from_weights, "model.weights", NULL },
 	{ "optimizer.learning_rate", reads_rate, "optimizer.schedule = \"constant\" or \"cosine\"", NULL },

@@ -263,7 +263,7 @@ static const struct {
 					  "embedding_bag that is not frozen\n" },
 	{ "model: { input = \"label\"; layers = ( " DENSE_OF("sentence"),
 	  "k.conf:2: model.input: found \"label\", which nothing reads, allowed: with a "
-	  "layer that takes "
+	  "layer that reads "
 	  "it\n" },
 	{ "model: { layers = ( " DENSE_OF("x") "\nschema = ( " FEATURE("x", "float32") ",\n" FEATURE(
 		  "label", "int64") " );",

@@ -105,7 +105,8 @@ static const char *const texts[] = {
 	"6: model.layers: found 3 outputs, allowed: 2, the classes of label 'label'",
 	"9: model.layers.inputs: found \"nothing\", allowed: an earlier layer or a feature, \"sentence\"",
 	"9: model.layers.inputs: found 2, allowed for softmax: 1",
-	"9: model.layers.name: found \"dense\", allowed: a name that no other layer has; line 6 has this one",
+	"9: model.layers.name: found \"dense\", allowed: a name that no other layer has; the layer on line 6 "
+	"has this name",
 	"9: model.layers.name: found \"a/b\", allowed: letters, digits,",
 	"9: model.layers.name: found \"state\", allowed: letters, digits,",
 	"9: model.layers.name: found \"_d\", allowed: letters, digits, _ - . (not _ or - first)",
@@ -301,7 +302,7 @@ static void test_unused_input(void **state)
 	config.feature[0].name = "other";
 	config.model.input = "other";
 	expect(&config, "k.conf:1: model.input: found \"other\", which nothing reads, allowed: with a layer "
-			"that takes it");
+			"that reads it");
 }
 
 /* Features that layers name are the batch's inputs, in the order of their first use; a ragged one is two, as

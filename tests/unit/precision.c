@@ -377,7 +377,7 @@ static void test_scale_below_one(void **state)
 	assert_string_equal(
 		err.text,
 		"step 2: a gradient is NaN or infinite even with a loss scale of 1, allowed: up to 65504, "
-		"the largest float16; model.precision = \"mixed_bfloat16\" goes further");
+		"the largest float16; model.precision = \"mixed_bfloat16\" allows larger numbers");
 	model_close(model);
 }
 

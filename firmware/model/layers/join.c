@@ -151,7 +151,7 @@ static int concatenate_shape(const struct graph *graph, const struct node *node,
 
 		for (uint32_t d = 0; d < first->rank; d++)
 			if (first->rank != other->rank || (d != axis && first->shape[d] != other->shape[d]))
-				return refuse_shape(graph, node, i, "the same but for the axis", err);
+				return refuse_shape(graph, node, i, "the same except for the axis", err);
 	}
 	(void)same_shape(graph, node, output, err);
 	for (uint32_t i = 1; i < node->inputs; i++)

@@ -62,7 +62,8 @@ void optimizer_check(const struct config *config, struct mistakes *mistakes)
 			     "optimizer.name: found \"%.100s\", allowed: %s", name, optimizer_names());
 	if (config->optimizer.lazy && config->optimizer.gradient_accumulation_steps > 1)
 		mistakes_add(mistakes, config_line(config, "optimizer.lazy"),
-			     "optimizer.lazy: found with gradient_accumulation_steps, allowed: without");
+			     "optimizer.lazy: found beside optimizer.gradient_accumulation_steps above 1, "
+			     "allowed: one of them");
 	schedule_check(config, mistakes);
 	check_clips(config, mistakes);
 }
