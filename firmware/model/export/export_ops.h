@@ -23,7 +23,7 @@ enum export_kind {
 	EXPORT_LEAKY_RELU, /* slope for negative numbers: alpha */
 	EXPORT_SIGMOID,
 	EXPORT_TANH,
-	EXPORT_SOFTMAX, /* over the last dimension */
+	EXPORT_SOFTMAX, /* softmax over the last dimension */
 	EXPORT_IDENTITY,
 	EXPORT_MATMUL,      /* multiplies the last two dimensions; `rank` is that of the first input, with the
 			       dimension of the rows */

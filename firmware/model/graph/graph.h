@@ -115,8 +115,8 @@ struct node {
 	bool is_activation;     /* this node was added because of the `activation` of the node before */
 };
 
-/* What learn/gradients.c stores in the graph. Every member is the index of a tensor, except those of the
- * first two lines. */
+/* The members of the graph that belong to learn/gradients.c. Every member is the index of a tensor, except
+ * those of the first two lines. */
 struct gradients {
 	bool prepared, penalized;
 	uint64_t chunks, tensors;
@@ -127,7 +127,7 @@ struct gradients {
 
 /* Indices of the tensors of learn/loss_scale.c; GRAPH_NO_TENSOR if the loss is not scaled. */
 struct loss_scale {
-	uint32_t scale, steps; /* in the state arena */
+	uint32_t scale, steps; /* these two tensors are in the state arena */
 	uint32_t bad, verdict;
 };
 

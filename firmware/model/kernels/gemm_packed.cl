@@ -103,11 +103,11 @@ GEMM_SINGLE(gemm_packed_8x32, gemm_packed_8x32_group)
 GEMM_SINGLE(gemm_packed_8x16, gemm_packed_8x16_group)
 
 /*
- * Both gradients of a dense layer of at most 16 units in one launch, because neither gradient reads the other: dw [in,
- * units] = x^T dy with its bias_gradient (may be null), computed as in gemm.cl, and dx [rows, in] = epilogue(dy w^T),
- * computed as in this file. Bits, reference and tolerance are those of the two separate products. Groups
- * (gradient_groups + ceil(rows / group_rows), ceil(in / (PANELS * tile columns))): in each column of groups the first
- * gradient_groups groups compute a tile of dw each, if one is left, and the other groups compute dx.
+ * Computes the two gradients of a dense layer of at most 16 units in one launch, because neither gradient reads the
+ * other: dw [in, units] = x^T dy with its bias_gradient (may be null), computed as in gemm.cl, and dx [rows, in] =
+ * epilogue(dy w^T), computed as in this file. Bits, reference and tolerance are those of the two separate products.
+ * Groups (gradient_groups + ceil(rows / group_rows), ceil(in / (PANELS * tile columns))): in each column of groups the
+ * first gradient_groups groups compute a tile of dw each, if one is left, and the other groups compute dx.
  */
 GEMM_GROUP(weight_gradient, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP1), EIGHT(STORE1), EIGHT(PUT1))
 

@@ -14,8 +14,8 @@
 #define POOL_CHANNELS   16
 #define POOL_PARAMETERS int rows, int channels, __global const struct window *g
 
-/* What an item computes in [rows, height, width, channels]: in row n, at place (y, x), whose index in height * width is
- * `at`, the channels c ... c + count - 1. */
+/* The share of a work-item in [rows, height, width, channels]: in row n, at place (y, x), whose index in height * width
+ * is `at`, the channels c ... c + count - 1. */
 struct pool_item {
 	uint n, at;
 	int y, x, c, count;

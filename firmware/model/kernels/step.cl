@@ -2,7 +2,7 @@
 /* Shared by the last kernels of a training step: finding parameters that are NaN or infinite, and asking whether the
  * step is skipped. */
 
-#define FAULT_CHUNK_VECTORS 256 /* as many vectors share an entry of chunk_fault: see update.cl */
+#define FAULT_CHUNK_VECTORS 256 /* this many vectors share an entry of chunk_fault: see update.cl */
 
 /* The exponent bits of 16 numbers. A number whose exponent bits are all 1 is a NaN or an infinity. */
 #define EXPONENTS(x) (as_uint16(x) & 0x7f800000u)

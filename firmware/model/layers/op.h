@@ -40,7 +40,7 @@ struct attribute_spec {
 	uint32_t items_min, items_max; /* number of items allowed in a list */
 };
 
-/* What gives the size of a dimension of a parameter. DIM_END ends the list of dimensions. */
+/* Where the size of a dimension of a parameter comes from. DIM_END ends the list of dimensions. */
 enum dimension_kind { DIM_END, DIM_INPUT_LAST, DIM_OUTPUT_LAST, DIM_ATTRIBUTE };
 struct dimension {
 	enum dimension_kind kind;
@@ -93,7 +93,7 @@ struct op_reference {
 	double *dx[CONFIG_INPUTS_MAX], *dparameter[GRAPH_PARAMETERS_MAX];
 	const uint8_t *empty; /* NULL: no row is empty */
 	bool training;
-	uint64_t seed, step, first_row; /* these choose the random numbers of dropout */
+	uint64_t seed, step, first_row; /* values that choose the random numbers of dropout */
 };
 
 struct op {

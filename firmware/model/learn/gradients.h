@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done to gradients between the backward pass and the optimizer, in Keras's order:
+ * The changes to gradients between the backward pass and the optimizer, in Keras's order:
  *   g += l1 sign(w) + 2 l2 w             penalties of the layers (kernel_l2 and the like)
  *   g = (g + accumulated) / N            accumulation, on every Nth step; on the others accumulated += g and
  *                                        there is no update

@@ -71,7 +71,7 @@ struct launch {
 	struct argument argument[PLAN_ARGUMENTS_MAX];
 	struct gpu_kernel *object;
 	uint32_t phases;          /* > 0: a chain, which runs this number of following launches itself */
-	struct gpu_buffer *owned; /* of a chain: the description of its phases */
+	struct gpu_buffer *owned; /* only for a chain: the description of its phases */
 };
 
 /* The arguments that change from step to step. */
