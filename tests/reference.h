@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole model in float64, walked node by node through the reference() of each op, loss and optimizer; and
- * what the model's tests and benches share: a device, and a configuration written in C. Each program uses a
- * part of it.
+ * A whole model in float64, computed node by node through the reference() of each op, loss and optimizer.
+ * Also shared by the model's tests and benches: a device, and a configuration written in C. Each program
+ * uses a part of this file.
  */
 #pragma once
 
@@ -34,7 +34,8 @@
 
 /* ---- Device and configuration ---- */
 
-/* A root of its own, and compiled kernels shared by all test programs: compiling them is what costs time. */
+/* A scratch root, and compiled kernels shared by all test programs, because compiling takes most of the
+ * time. */
 UNUSED_OK static struct gpu *open_device(void)
 {
 	static char root[] = "/tmp/kiln-model-XXXXXX";
@@ -159,7 +160,7 @@ UNUSED_OK static double noise(uint64_t *state)
 	return (double)(int32_t)(uint32_t)(*state >> 32) / 2147483648.0;
 }
 
-/* Rows whose label depends on them, so that there is something to learn. */
+/* Rows whose label depends on the row, so that the model can learn something. */
 UNUSED_OK static void fill_batch(uint64_t seed, uint64_t rows, uint64_t inputs, uint64_t classes,
 				 float *input, int64_t *label)
 {
@@ -184,7 +185,7 @@ struct reference {
 	const struct graph *graph;
 	double **value, **gradient; /* by tensor */
 	double **slot[GRAPH_SLOTS_MAX], **accumulator, **average;
-	double loss_sum, correct_sum, top_sum; /* of the last batch, the penalty included */
+	double loss_sum, correct_sum, top_sum; /* sums of the last batch, the penalty included */
 };
 
 static double *zeros(uint64_t count)
@@ -222,7 +223,7 @@ UNUSED_OK static void reference_close(struct reference *reference)
 	}
 }
 
-/* Start from the model's own parameters. */
+/* Starts from the model's own parameters. */
 UNUSED_OK static void reference_load(struct reference *reference, const struct model_tensor *tensors,
 				     uint32_t count)
 {
@@ -240,8 +241,8 @@ UNUSED_OK static void reference_load(struct reference *reference, const struct m
 		}
 }
 
-/* Dropout, batch statistics and gradients as training makes them; what a frozen parameter would get is not
- * asked for. */
+/* Dropout, batch statistics and gradients are as in training. Gradients of frozen parameters are not
+ * computed. */
 static struct op_reference call_of(const struct reference *reference, const struct node *node,
 				   const struct model_batch *batch, bool training, uint64_t step)
 {
@@ -277,7 +278,7 @@ static uint64_t numbers_of(const struct graph *graph, uint32_t tensor, uint64_t 
 	return graph_at(graph, tensor)->elements * (graph_at(graph, tensor)->rows ? rows : 1);
 }
 
-/* Several consumers of a tensor: their gradients add. */
+/* Gradients of all consumers of a tensor are added. */
 static void reference_backward(struct reference *reference, const struct node *node,
 			       const struct model_batch *batch, uint64_t step)
 {
@@ -374,7 +375,7 @@ static void reference_loss(struct reference *reference, const struct model_batch
 	free(row_top);
 }
 
-/* Forward and loss; with `training` also every gradient. */
+/* Computes forward and loss; with `training` also every gradient. */
 UNUSED_OK static void reference_pass(struct reference *reference, const struct model_batch *batch,
 				     bool training, uint64_t step)
 {
@@ -431,7 +432,7 @@ static void reference_scale(struct reference *reference, uint32_t tensor, double
 		reference->gradient[tensor][e] *= most / norm;
 }
 
-/* What the step behind `step` others does to gradients and parameters. */
+/* What step `step` + 1 does to gradients and parameters. */
 UNUSED_OK static void reference_update(struct reference *reference, uint64_t step)
 {
 	const struct graph *graph = reference->graph;
@@ -496,9 +497,9 @@ UNUSED_OK static float half_float(uint16_t half)
 	return (float)(half & 0x8000 ? -value : value);
 }
 
-/* ---- One plan by itself ---- */
+/* ---- A plan without a model ---- */
 
-/* A graph on the device with a plan of the test's own making: harness_open -> emit into harness.plan ->
+/* A graph on the device with a plan that the test makes: harness_open -> emit into harness.plan ->
  * harness_bind -> harness_put* -> harness_run -> harness_get*. */
 struct harness {
 	struct gpu *gpu;
@@ -515,8 +516,9 @@ static void harness_must(int rc, const struct error *err)
 	abort();
 }
 
-/* With a config: its graph, for training. Without layers in it: an empty graph to add tensors to. `cpu`: the
- * kernels of CPU devices, where the device is one; others do not have them all. */
+/* With layers in the config: the graph of these layers, for training. Without layers: an empty graph to
+ * which tensors can be added. `cpu`: use the kernels for CPU devices if the device is one; other devices
+ * do not have all of these. */
 UNUSED_OK static void harness_open(struct harness *harness, struct gpu *gpu, const struct config *config,
 				   bool cpu)
 {
@@ -572,7 +574,7 @@ static void harness_buffers(struct harness *harness)
 			harness_put(harness, i, graph_at(graph, i)->constant);
 }
 
-/* Before harness_bind(), which then needs a program of this plan: put chains into it. */
+/* Puts chains into the plan. Call it before harness_bind(), which then needs a program of this plan. */
 UNUSED_OK static void harness_chain(struct harness *harness)
 {
 	struct error err = { 0 };
@@ -599,7 +601,7 @@ UNUSED_OK static void harness_get(struct harness *harness, uint32_t tensor, void
 		     &err);
 }
 
-/* The same of any float type, as float. */
+/* Reads a tensor of any float type, as float. */
 UNUSED_OK static void harness_get_float(struct harness *harness, uint32_t tensor, float *out)
 {
 	const struct tensor *what = graph_at(&harness->graph, tensor);

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #include "tests/unit/state_of.h"
@@ -19,7 +19,7 @@
 #define CLASSES 2u
 
 static struct gpu *gpu;
-/* The numbers as they come, and as pairs: statistics over the last dimension of either. */
+/* The numbers as they come, and as pairs: each layer computes statistics over the last dimension. */
 static struct config_layer layers[] = {
 	NAMED("normalization", "norm"),
 	NAMED("reshape", "pairs", INPUTS_OF(1, "sentence"),
@@ -103,7 +103,7 @@ static void test_statistics(void **state)
 	assert_int_equal(adapt_open(model_graph(model), NULL, &adapt, &err), 0);
 	assert_int_equal(adapt_end(adapt, model, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "found no rows, so norm/mean is not known"));
-	/* A pass that is broken off counts for nothing. */
+	/* An interrupted pass has no effect. */
 	batch = batch_of(0);
 	assert_int_equal(adapt_batch(adapt, &batch, &err), 0);
 	for (uint32_t b = 0; b < BATCHES; b++) {
@@ -136,7 +136,7 @@ static void test_not_a_number(void **state)
 	fill();
 }
 
-/* Statistics of what a layer makes change as it learns: they must be given. */
+/* Data from a layer that changes while it learns has no fixed statistics: they must be given. */
 static void test_which_layers(void **state)
 {
 	struct config config = model_config(inner, 4, INPUTS, CLASSES, ROWS);
@@ -164,7 +164,7 @@ static void test_which_layers(void **state)
 	assert_null(adapt);
 }
 
-/* What the configuration gives holds from the start, for all columns, and needs no data. */
+/* Statistics in the configuration hold from the start, for all columns, and need no data. */
 static void test_given(void **state)
 {
 	static struct config_layer given[] = {

@@ -73,7 +73,7 @@ static void test_no_clock(void **state)
 	fails(time(NULL) + HOUR_S, -ENODEV, "no hardware clock with an alarm");
 }
 
-/* A clock of local time, or a wrong one, has an alarm in its own time. */
+/* A hardware clock that keeps local time, or a wrong time, gets its alarm in its own time. */
 static void test_own_time(void **state)
 {
 	struct error err;
@@ -85,7 +85,7 @@ static void test_own_time(void **state)
 	put("rtc1/wakealarm", "77\n");
 	assert_int_equal(alarm_set(time(NULL) + HOUR_S, &err), 0);
 	found = alarm_of("rtc1");
-	/* A second may end in between. */
+	/* The second may change between the two reads. */
 	assert_in_range(found, 1000000 + HOUR_S - 1, 1000000 + HOUR_S);
 }
 
@@ -102,7 +102,7 @@ static void test_refused(void **state)
 	fails(time(NULL) + HOUR_S, -EIO, "rtc0/since_epoch: found \"soon");
 }
 
-/* What is written does not stay: a clock that takes no alarm. */
+/* A clock that ignores alarms: a written alarm does not stay. */
 static void test_not_taken(void **state)
 {
 	char path[PATH_BYTES];

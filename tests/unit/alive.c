@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With the statics of back_off.c: nothing here is restarted by systemd. */
+/* Includes back_off.c for its statics: nothing restarts this process. */
 #include "drivers/notify/back_off.c" // NOLINT(bugprone-suspicious-include)
 
 #include "core/base/clock.h"
@@ -18,7 +18,7 @@
 
 #define S ((uint64_t)1000000)
 
-/* What systemd would get; "" = nothing within a second. */
+/* Returns the message that systemd would get; "" = none within a second. */
 static int notify_fd;
 
 static void open_socket(void **state)
@@ -66,26 +66,26 @@ static void test_reason(void **state)
 	assert_true(alive_last_words(STATUS_TRAIND, text, sizeof(text)));
 	assert_string_equal(text, "the device is lost");
 	assert_false(alive_last_words(STATUS_FETCHD, text, sizeof(text)));
-	/* Not under systemd: no pause, and the reason is spent. */
+	/* Not under systemd: no pause, and the reason is forgotten. */
 	alive_back_off(STATUS_TRAIND);
 	assert_false(alive_last_words(STATUS_TRAIND, text, sizeof(text)));
 }
 
-/* Seconds of a process, and whether it had got on since the one before. */
+/* Seconds of a process's life, and whether it made progress since the process before. */
 static void test_progress(void **state)
 {
 	(void)state;
-	/* It waits, however long. */
+	/* A process that waits makes no progress, however long it runs. */
 	for (uint64_t s = 0; s < 3600; s += 5)
 		assert_false(alive_recovered(s * S));
-	/* Twice, with an hour between them, is no five minutes. */
+	/* Two signs of progress an hour apart are no five minutes of progress. */
 	alive_progress();
 	assert_false(alive_recovered(3600 * S));
 	alive_progress();
 	assert_false(alive_recovered(7200 * S));
 	for (uint64_t s = 7201; s < 9000; s++)
 		assert_false(alive_recovered(s * S));
-	/* From here on it works; the two waits count for a minute each. */
+	/* From here on the process makes progress; the two signs above count for a minute each. */
 	for (uint64_t s = 9000; s < 9000 + 180; s++) {
 		alive_progress();
 		assert_false(alive_recovered(s * S));
@@ -117,7 +117,7 @@ static void test_degraded(void **state)
 		explain(cases[i].failures, "it is lost", &status);
 		assert_string_equal(status.phase, cases[i].phase);
 		assert_string_equal(status.text, cases[i].text);
-		/* It runs again, and says what it does. */
+		/* The process runs again, and reports its work. */
 		assert_int_equal(status_open(STATUS_TRAIND, &page, &err), 0);
 		status_write(page, &said);
 		assert_int_equal(status_read(STATUS_TRAIND, &said, &err), 0);
@@ -126,7 +126,7 @@ static void test_degraded(void **state)
 	}
 }
 
-/* The page of a run shows in its status; one of none would not. */
+/* A page for the current run shows in its status; a page without a run would not. */
 static void test_the_page_is_the_runs(void **state)
 {
 	static const char config[] = "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n";
@@ -175,10 +175,10 @@ static void test_extend(void **state)
 	notify_extend(8);
 	notify_extend(9);
 	assert_string_equal(heard(), "EXTEND_TIMEOUT_USEC=8000000");
-	assert_string_equal(heard(), ""); /* not again within a second */
+	assert_string_equal(heard(), ""); /* no second message within a second */
 }
 
-/* The order of these is that of a process. */
+/* The tests run in this order in one process. */
 static void test_workers(void **state)
 {
 	struct alive_worker *a = alive_worker("a"), *b;
@@ -193,14 +193,14 @@ static void test_workers(void **state)
 	assert_null(alive_stuck(now + 21 * S, 10 * S));
 	assert_string_equal(alive_stuck(now + 23 * S, 10 * S), "a");
 
-	/* Each counts by itself. */
+	/* Each worker counts by itself. */
 	b = alive_worker("b");
 	alive_tick(a);
 	assert_null(alive_stuck(now + 3 * S, 10 * S));
 	alive_tick(a);
 	assert_string_equal(alive_stuck(now + 14 * S, 10 * S), "b");
 
-	/* A lease, until it runs out. */
+	/* A lease that runs out. */
 	alive_lease(b, "building kernels", 60);
 	assert_null(alive_stuck(now + 14 * S, 10 * S));
 	alive_tick(a);
@@ -224,7 +224,7 @@ static void test_pings(void **state)
 	open_socket(NULL);
 	alive_open();
 	assert_string_equal(heard(), "WATCHDOG=1");
-	/* No worker of this process moves any more. */
+	/* No worker of this process makes progress any more. */
 	while (*heard())
 		;
 }

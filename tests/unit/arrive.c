@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shards arrive in ranges, these in pieces, in any order, some from the beginning once more: what was indexed
- * on the way is always what lies between two records of the shard as read from its beginning. */
+/* A shard arrives in ranges, and each range in pieces, in any order, some again from their beginning.
+ * After each piece the index must hold only boundaries that reading the shard from its beginning finds. */
 #include "fetchd/shard/arrive.c"  // NOLINT(bugprone-suspicious-include): its statics
 #include "fetchd/memory/buffer.c" // NOLINT(bugprone-suspicious-include)
 #include "fetchd/shard/shard.c"   // NOLINT(bugprone-suspicious-include)
@@ -28,7 +28,7 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)((uint64_t)(seed >> 8) * n >> 24);
 }
 
-/* Records of up to `most` bytes; returns how many bytes they take. Some of them hold a whole frame. */
+/* Makes records of up to `most` bytes; returns their size. Some records contain a whole frame. */
 static uint64_t write_records(uint32_t most)
 {
 	static uint8_t data[SHARD_BYTES];
@@ -69,7 +69,7 @@ static void make_shard(struct shard *shard, uint64_t size)
 	}
 }
 
-/* A piece of a random range, or its beginning once more. */
+/* A piece of a random range, or the beginning of the range again. */
 static void deliver(uint64_t *fed)
 {
 	uint32_t i = below(PARTS);
@@ -97,7 +97,7 @@ static bool all_there(const uint64_t *fed)
 	return true;
 }
 
-/* How many records of the shard were indexed as they arrived. */
+/* Counts the records of the shard that were indexed as they arrived. */
 static uint64_t check_walk(const struct shard *shard, uint64_t size, uint64_t *ret_records)
 {
 	uint64_t at = 0, part = 0, found = 0, records = 0;
@@ -145,7 +145,7 @@ static void whatever_comes_in_whatever_order(void **state)
 		found += check_walk(&shard, size, &all);
 		records += all;
 	}
-	/* The rest lies across the ends of ranges. */
+	/* The other records lie across the ends of ranges. */
 	print_message("# %" PRIu64 " of %" PRIu64 " records as they arrived\n", found, records);
 	assert_true(found > records * 9 / 10);
 }
@@ -174,7 +174,7 @@ static void only_where_it_is_of_use(void **state)
 	(void)state;
 	make_shard(&shard, write_records(100));
 	assert_non_null(request[0].arrived);
-	shard.plain = bytes; /* it was inflated, after all */
+	shard.plain = bytes; /* the shard turns out to be compressed */
 	assert_null(arrival_at(&shard, 0, &part));
 	shard.plan.key = "a.tfrecord.gz";
 	request[0].arrived = NULL;

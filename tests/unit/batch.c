@@ -17,7 +17,7 @@ static const struct example_schema schema = {
 		     { .name = "ints", .dtype = EXAMPLE_INT64, .values_max = INTS_MAX, .truncate = true } },
 };
 
-/* A slot's columns, without a ring. */
+/* The columns of a slot, without a ring. */
 struct columns {
 	int64_t float_splits[ROWS + 1], int_splits[ROWS + 1], id[ROWS], ints[ROWS * INTS_MAX];
 	float floats[ROWS * FLOATS_MAX];
@@ -36,7 +36,7 @@ static struct batch_slot slot_of(struct columns *columns)
 	};
 }
 
-/* Record n: so many floats and ints, each telling whose it is. */
+/* Record n: so many floats and ints, each of which identifies the record. */
 static uint64_t record(uint32_t n, int64_t floats, int64_t ints, uint8_t *out, uint64_t capacity)
 {
 	float values[16];
@@ -95,7 +95,7 @@ static void rows_of_any_length(void **state)
 	}
 }
 
-/* A record without a ragged feature has no values of it, by whichever way it is parsed. */
+/* A record without a ragged feature has no values of it, whichever way the record is parsed. */
 static void missing_is_none(void **state)
 {
 	static const uint8_t only_id[] = { 0x0a, 0x0f, 0x0a, 0x0d, 0x0a, 0x02, 'i',  'd', 0x12,
@@ -117,7 +117,7 @@ static void missing_is_none(void **state)
 	assert_int_equal(columns.empty[1], 1);
 }
 
-/* What a reader wrote over the counts makes no value lie outside its column. */
+/* If a reader overwrites the counts, no value is written outside its column. */
 static void wild_counts(void **state)
 {
 	static const int64_t wild[] = { -1, INT64_MIN, INT64_MAX, FLOATS_MAX + 1, 2 };

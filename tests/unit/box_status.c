@@ -84,7 +84,7 @@ static void test_a_run_at_work(void **state)
 	assert_member(object, "progress.epochs", "4");
 	assert_member(object, "progress.step", "150");
 	assert_member(object, "progress.percent", "37.5");
-	assert_member(object, "progress.eta_s", "null"); /* one sample makes no rate */
+	assert_member(object, "progress.eta_s", "null"); /* a rate needs two samples */
 	assert_member(object, "rates.records_per_s", "null");
 	assert_member(object, "loss", "0.5");
 	assert_member(object, "validation_loss", "null");
@@ -122,7 +122,7 @@ static void test_rates(void **state)
 	assert_member(object, "rates.waiting_percent", "0");
 	assert_member(object, "rates.bytes_per_s", "null");
 	assert_member(object, "run", "null");
-	/* A page that nobody writes any more says nothing of now. */
+	/* Figures of a page that is no longer written are not shown as current. */
 	of->sample[0].updated_us -= 100000000;
 	of->sample[1].updated_us -= 100000000;
 	assert_true(isnan(watch_rate(&box.watch, STATUS_TRAIND, offsetof(struct status, traind.rows))));
@@ -366,7 +366,8 @@ static void test_beginning(void **state)
 	/* kiln-begin made a new run. */
 	assert_false(beginning_is(&beginning, RUN));
 	assert_false(beginning_is(&beginning, ""));
-	/* kiln-begin gave it up. Files are stamped by a coarse clock: wait for its next tick. */
+	/* kiln-begin gave the run up. The time stamps of files come from a coarse clock: wait for its next
+	 * tick. */
 	beginning_mark(&beginning, false);
 	beginning.since.tv_sec--;
 	assert_true(beginning_is(&beginning, ""));

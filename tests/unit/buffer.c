@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the account says, and that a place is used again. */
+/* The account's figures, and the reuse of memory. */
 #include "fetchd/memory/buffer.c" // NOLINT(bugprone-suspicious-include): its statics
 
 #include "scratch.h"
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#define SMALL UINT64_C(100000)    /* malloc() gives it */
-#define LARGE (UINT64_C(3) << 20) /* it is mapped */
+#define SMALL UINT64_C(100000)    /* from malloc() */
+#define LARGE (UINT64_C(3) << 20) /* mapped */
 
 static struct budget budget;
 static struct error err;
@@ -39,7 +39,7 @@ static void test_rests(void **state)
 		buffer_rest(&buffer);
 		expect(&buffer, 0, bytes);
 		assert_int_equal(budget.memory, 0);
-		/* Its pages are gone, which read as zeros when they come back. */
+		/* The kernel has taken the pages: zeros when they are read again. */
 		assert_int_equal(buffer.output.data[bytes / 2], 0);
 
 		assert_int_equal(buffer_grow(&buffer, 0, bytes / 2, &err), 0);
@@ -105,7 +105,7 @@ static void test_expected(void **state)
 	buffer_drop(&buffer);
 }
 
-/* What the account has no room for lies on disk, from wherever it comes. */
+/* Memory beyond the account's limit is a file on disk, wherever it is requested. */
 static void test_spilled(void **state)
 {
 	struct buffer buffer, taken;

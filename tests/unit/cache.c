@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return scratch_teardown(state);
 }
 
-/* A file system that keeps no extended attributes, tmpfs before Linux 6.6. */
+/* A file system without extended attributes, such as tmpfs before Linux 6.6. */
 static void need_cache(void)
 {
 	if (!cache)
@@ -131,8 +131,8 @@ static void test_names(void **state)
 	assert_false(cache_accepts_pin(&(struct store_pin){ .bytes = 3 }));
 }
 
-/* Each of the four parts counts, and where one ends. The first name is fixed: SHA-256 of the parts, each with
- * its NUL, by sha256sum. */
+/* Each of the four parts counts, and so does the boundary between two parts. The first name is fixed: the
+ * SHA-256 of the parts, each with its NUL, by sha256sum. */
 static void test_names_differ(void **state)
 {
 	static const struct {
@@ -218,7 +218,7 @@ static void test_write_and_read(void **state)
 	write_one("k/a", "hello");
 	assert_int_equal(map_one("k/a", "hello"), 1);
 	assert_int_equal(map_one("k/b", "hello"), 0);
-	assert_int_equal(map_one("k/a", "other!"), 0); /* another pin */
+	assert_int_equal(map_one("k/a", "other!"), 0); /* the object with another pin */
 	assert_int_equal(files_below("new"), 0);
 	path_of_object("k/a", "hello", path);
 	assert_int_equal(file_read(path_of(PATH_CACHE, "tree/h:1/b/k/a", link), 100, &text, NULL, &err), 0);
@@ -245,7 +245,7 @@ static void test_abandoned(void **state)
 	assert_int_equal(files_below(""), 0);
 }
 
-/* What power cuts and bad disks leave is never taken for the object. */
+/* A file damaged by a power cut or a bad disk is never accepted as the object. */
 static void test_damage(void **state)
 {
 	char path[PATH_BYTES];
@@ -274,7 +274,7 @@ static void test_damage(void **state)
 	assert_int_equal(setxattr(path, CACHE_XATTR, "xyzw", 4, 0), 0);
 	assert_int_equal(map_one("k", "hello"), -EBADMSG);
 
-	/* Another object's whole file under this name. */
+	/* The whole file of another object under this name. */
 	write_one("k", "hello");
 	write_one("l", "hello");
 	{
@@ -316,7 +316,7 @@ static void test_remove_and_sweep(void **state)
 	assert_int_equal(access(path_of(PATH_CACHE, "tree", path), F_OK), 0);
 }
 
-/* A key that is a folder of another's has a file, and perhaps no link. */
+/* A key that is also a folder of another key has a file, but perhaps no link. */
 static void test_links_conflict(void **state)
 {
 	(void)state;
@@ -418,7 +418,7 @@ static int count_item(void *context, const struct cache_item *item)
 	return 0;
 }
 
-/* Too many open files is no fault of the file that could not be opened. */
+/* "Too many open files" is no fault of the file that could not be opened. */
 static void test_no_descriptors(void **state)
 {
 	struct rlimit limit, few;
@@ -433,7 +433,7 @@ static void test_no_descriptors(void **state)
 	assert_true(next >= 0);
 	assert_int_equal(close(next), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few = (struct rlimit){ (rlim_t)next + 2, limit.rlim_max }; /* the two folders */
+	few = (struct rlimit){ (rlim_t)next + 2, limit.rlim_max }; /* enough for the two folders */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	r = cache_each(cache, count_item, &found, &err);
 	few.rlim_cur = (rlim_t)next;
@@ -446,7 +446,7 @@ static void test_no_descriptors(void **state)
 	assert_int_equal(map_one("a", "text"), 1);
 }
 
-/* Of two who add to a list each, each sees what the other added, also after a change of its own. */
+/* Two processes add to one list: each sees what the other added, also after a change of its own. */
 static void test_stale_list(void **state)
 {
 	CLEANUP(cache_list_done) struct cache_list list = { 0 };
@@ -458,7 +458,7 @@ static void test_stale_list(void **state)
 	assert_int_equal(cache_list_read(&list, cache, place_by_key, NULL, &err), 0);
 	cache_list_changed(&list, cache);
 	assert_false(cache_list_is_stale(&list, cache));
-	(void)usleep(20000); /* files' times go in steps */
+	(void)usleep(20000); /* time stamps of files have a coarse resolution */
 	write_one("b", "text");
 	cache_changed(cache);
 	cache_list_changed(&list, cache);

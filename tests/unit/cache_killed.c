@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Killed at any system call, a writer leaves an object whole or not at all, and the next one clears up. Each
- * case is killed before every call in turn, on a fresh copy of the same folder.
+ * A writer killed at any system call leaves an object whole or not at all, and the next writer cleans up.
+ * Each case is killed before every call in turn, on a fresh copy of the same folder.
  */
 #include "core/base/paths.h"
 #include "drivers/cache/internal.h"
@@ -17,7 +17,7 @@
 
 #include "killed.h"
 
-static char base[64]; /* template/ and root/ lie in it */
+static char base[64]; /* the folder of template/ and root/ */
 static const char bytes[] = "some bytes of an object";
 
 static void enter(const char *name)
@@ -50,7 +50,7 @@ static struct cache_object object(const char *key)
 	return (struct cache_object){ "http://h:1", "b", key, &pin };
 }
 
-/* ---- What is done ---- */
+/* ---- The changes ---- */
 
 static int write_one(const char *key, struct error *err)
 {
@@ -71,7 +71,7 @@ static int write_new(struct error *err)
 	return write_one("a/new", err);
 }
 
-/* The same object once more, as two processes may write it. */
+/* Writes the same object again, as two processes may do. */
 static int write_again(struct error *err)
 {
 	return write_one("a/old", err);
@@ -117,9 +117,9 @@ static int set_pin(struct error *err)
 	return cache_pins_save(cache, &pins, err);
 }
 
-/* ---- What may be there afterwards ---- */
+/* ---- Allowed states afterwards ---- */
 
-/* Whole, or not at all; 1 or 0. */
+/* 1: the object is whole; 0: there is none. */
 static int whole(const struct cache *cache, const char *key)
 {
 	CLEANUP(cache_view_done) struct cache_view view = { 0 };

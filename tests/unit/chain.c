@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of launches: the bits of the launches for themselves, and an end however many threads there are. On
- * as many threads as PoCL starts, then on one. */
+/* Chains of launches give the same bits as single launches, and end with any number of threads: with as
+ * many threads as PoCL starts, then with one. */
 #include "model/plan/chain.h"
 #include "model/plan/kernels.h"
 
-/* Models with chains and without; then of the program that has all kernels. */
+/* Models with chains and without chains; the second part uses the program with all kernels. */
 static bool is_chained = true;
 
 static int chain_or_not(struct plan *plan, struct gpu *gpu, struct gpu_buffer *const arena[ARENA_MAX],
@@ -31,7 +31,7 @@ static int build_for(struct gpu *gpu, enum dtype storage, const struct plan *con
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/wait.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #define ROWS    64u
@@ -131,7 +131,7 @@ static void compare(struct config_layer *layer, uint32_t layers, void (*change)(
 	model_close(plain);
 }
 
-/* Two steps of three only add to the gradients: the update's phases have no groups then. */
+/* Two steps of three only add to the gradients: in these the phases of the update have no groups. */
 static void accumulate(struct config *config)
 {
 	config->optimizer.gradient_accumulation_steps = 3;
@@ -174,12 +174,12 @@ static void test_same_bits_of_others(void **state)
 	compare(net, 9, store_bfloat16);
 }
 
-/* ---- Phases of a plan of the test's own ---- */
+/* ---- Phases of a plan that the test makes ---- */
 
 #define TALL  1600u
 #define WIDE  160u
 #define TIMES 6u
-/* What one work-item adds up while the others wait, for longer than they do. */
+/* Rows that one work-item adds up while the others wait, so long that they stop waiting. */
 #define LONG_ROWS (1u << 18)
 
 struct race {
@@ -256,7 +256,7 @@ static void run_race(struct race *race, uint32_t runs)
 	}
 }
 
-/* As many work-groups as there are threads, one, and far more. */
+/* One work-group, as many as there are threads, and far more. */
 static void test_phases_wait(void **state)
 {
 	static const uint32_t sharers[] = { 0, 1, 2, 3, 64 };

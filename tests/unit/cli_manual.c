@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a manual page and a completion must escape, on texts and rows made for it. */
+/* Characters that a manual page and a completion must escape, in texts and rows made for this test. */
 #include "cli/manual/completion.h"
 #include "cli/manual/roff.h"
 

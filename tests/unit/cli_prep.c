@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kiln prep reads and how it names shards. */
+/* Inputs that kiln prep reads, and the names of its shards. */
 #include "cli/prep/idx.h"
 #include "cli/prep/output.h"
 #include "cli/prep/texts.h"

@@ -89,7 +89,7 @@ static struct answer send_line(struct calls *calls, const char *line, enum contr
 	if (r == 0)
 		r = methods_run(call, &err);
 	if (r == CALL_LATER)
-		call_free(call); /* as if kiln-steer never answered */
+		call_free(call); /* kiln-steer never answers */
 	else
 		call_end(call, r, &err);
 	return answer;
@@ -180,7 +180,7 @@ static void test_same_key_acts_once(void **state)
 	assert_int_equal(answer.r, 0);
 	assert_true(answer.same);
 	assert_int_equal(runs, 1);
-	/* Another caller's key is another key, and so is another one of the same caller. */
+	/* Another caller's key is a different key, and so is another key of the same caller. */
 	assert_int_equal(send_line(&calls, START("3", "a"), CONTROL_OPERATE, 8).r, 0);
 	assert_int_equal(send_line(&calls, START("3", "b"), CONTROL_OPERATE, 7).r, 0);
 	assert_int_equal(runs, 3);
@@ -245,7 +245,7 @@ static void test_oldest_key_is_replaced(void **state)
 	recall_done(&calls.recall);
 }
 
-/* The client left: nobody is told, and the result waits under the key. */
+/* The client left: nobody gets the answer, and the result waits under the key. */
 static void test_call_without_a_client(void **state)
 {
 	struct calls calls = { 0 };

@@ -79,7 +79,7 @@ static void *crc_of_check(void *crc)
 	return NULL;
 }
 
-/* The first calls of a process, at once (for `tsan`): this test stands before the others. */
+/* The first calls of a process come from several threads at once (for `tsan`): so this test runs first. */
 static void first_calls_of_several_threads(void **state)
 {
 	pthread_t thread[4];

@@ -103,7 +103,7 @@ static void test_names(void **state)
 	}
 }
 
-/* A file of a credential directory. */
+/* A file in systemd's folder of credentials. */
 static void put(const char *folder, const char *text)
 {
 	char path[256];
@@ -141,7 +141,7 @@ static void test_line(void **state)
 	longest[CREDENTIAL_LINE_BYTES - 1] = '\0';
 	put(folder, longest);
 	assert_int_equal(credential_load_line("hook", line, &err), 0);
-	/* What a unit puts in the place of one that is not there. */
+	/* The placeholder that a unit sets for a missing credential. */
 	put(folder, "-");
 	assert_int_equal(credential_load_line("hook", line, &err), -EKEYREJECTED);
 	assert_non_null(strstr(err.text, "this box has none of that name"));

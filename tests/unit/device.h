@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of kernels share: a device and every kernel, compiled. Include it behind cmocka.h. */
+/* Shared by the tests of kernels: a device and every kernel, compiled. Include it after cmocka.h. */
 #pragma once
 
 #include "tests/reference.h"
@@ -15,7 +15,7 @@ static void open_kernels(void)
 	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
 }
 
-/* The group's teardown. */
+/* Teardown of the group of tests. */
 static int close_kernels(void **state)
 {
 	(void)state;

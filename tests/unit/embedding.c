@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables whose rows ids name, as a whole model: what one step touched the next clears, a long batch is sorted
- * as a short one, a wrong id ends the run, and wrong splits are refused.
+ * Tables whose rows are named by ids, in a whole model: the next step clears the gradients of one step, a
+ * long batch is sorted like a short one, a wrong id ends the run, and wrong splits are refused.
  */
 #include "tests/reference.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #define ROWS    40u
 #define CLASSES 3u
 #define IDS     60u
 #define TOKENS  100u
-#define TABLE   70000u /* three bytes: three passes of the sort */
+#define TABLE   70000u /* ids of three bytes: three passes of the sort */
 #define STEPS   4u
 
 static struct gpu *gpu;
@@ -47,7 +47,8 @@ static struct config tables_config(void)
 	return config;
 }
 
-/* Few ids that many places name, and many that few do; lengths that differ from step to step. */
+/* Few ids that many positions name, and many ids that few positions name; lengths differ from step to
+ * step. */
 static void fill_ids(void)
 {
 	for (uint32_t step = 0; step < STEPS; step++) {
@@ -86,7 +87,7 @@ static struct model *open_model(const struct config *config, bool training)
 static void must_be_near(struct model *model, const struct reference *reference, uint64_t step)
 {
 	const struct graph *graph = &model->graph;
-	/* Of the others the reference has the batch's alone. */
+	/* In steps without an update the reference has the gradients of this batch only. */
 	const bool update = (step + 1) % graph->config->optimizer.gradient_accumulation_steps == 0;
 
 	for (uint32_t i = 0; i < graph->tensors; i++) {
@@ -141,7 +142,7 @@ static void follows_reference(const struct config *config)
 	model_close(model);
 }
 
-/* Adam's first steps are of the learning rate's size whatever the gradient's: SGD shows the gradients. */
+/* Adam's first steps have the size of the learning rate, whatever the gradient: use SGD to see gradients. */
 static void test_follows_reference(void **state)
 {
 	struct config config = tables_config();
@@ -153,7 +154,7 @@ static void test_follows_reference(void **state)
 	follows_reference(&config);
 }
 
-/* Whatever else writes gradients of rows that no id names. */
+/* Other sources of gradients for rows that no id names. */
 static void test_everything_is_cleared(void **state)
 {
 	struct config_layer penalized[sizeof(layers) / sizeof(*layers)];
@@ -197,11 +198,11 @@ static void test_same_bits(void **state)
 	assert_memory_equal(table[0], table[1], sizeof(table[0]));
 }
 
-/* ---- Lazy Adam: rows that no id names keep their bits, the others move as Adam has it ---- */
+/* ---- Lazy Adam: rows that no id names do not change, the others are updated as by Adam ---- */
 
 enum { VALUE, GRADIENT, MOMENT, VELOCITY, KINDS };
 
-/* A parameter, or what belongs to it, as it is now; the caller frees. */
+/* Copies a parameter, or a tensor that belongs to it; the caller frees the copy. */
 static float *fetch(struct model *model, uint32_t parameter, unsigned kind)
 {
 	static const char *const slots[KINDS] = { [MOMENT] = "m", [VELOCITY] = "v" };
@@ -222,7 +223,7 @@ static float *fetch(struct model *model, uint32_t parameter, unsigned kind)
 	return numbers;
 }
 
-/* By row of a table. */
+/* Marks the rows of a table that the batch of this step names. */
 static const uint8_t *named_by(const struct tensor *table, uint64_t step)
 {
 	static uint8_t named[TABLE];
@@ -313,7 +314,7 @@ static void test_lazy_fault(void **state)
 {
 	struct config config = tables_config();
 	const struct model_batch batch = batch_at(0);
-	const float wild = 3e37f; /* weight decay takes a thousand times as much away */
+	const float wild = 3e37f; /* weight decay subtracts a thousand times as much */
 	const uint64_t row = (uint64_t)tokens[0][0];
 	struct model_metrics metrics;
 	struct model *model;
@@ -360,7 +361,7 @@ static void test_lazy_refused(void **state)
 
 /* ---- Bad input ---- */
 
-/* `place` of row 5, of the bag's tokens or else of the ids. */
+/* Sets position `place` of row 5, in the bag's tokens or else in the ids. */
 static const struct {
 	bool of_tokens;
 	int64_t found;
@@ -451,7 +452,7 @@ static void test_wrong_splits(void **state)
 	model_close(model);
 }
 
-/* A checkpoint serves whatever the batch is. */
+/* A checkpoint can be loaded whatever the batch is. */
 static void test_hash_is_without_rows(void **state)
 {
 	struct config config = tables_config();

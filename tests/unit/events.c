@@ -39,7 +39,7 @@ static void names_are_well_formed_and_unique(void **state)
 		assert_true(strlen(name) <= 32); /* longest value of the parameter "event" */
 		assert_ptr_equal(event_by_name(name), &event_rows[i]);
 	}
-	assert_null(event_by_name("events.lost")); /* a line of kiln-controld, and no event */
+	assert_null(event_by_name("events.lost")); /* a line of kiln-controld, not an event */
 	assert_null(event_by_name(""));
 }
 

@@ -14,7 +14,7 @@
 /*
  * Wire bytes are written as text, after protoscope: `1: {...}` a length-delimited field, `1: "..."` the same
  * of a string, `1: 5` a varint, `1: 5f` four bytes of a float, `1: 5d` eight bytes, `1: !{...}` a group.
- * Without a field number in front the value stands bare: `{1f 2f}` is a packed list. `x` and two digits is
+ * Without a field number in front the value stands alone: `{1f 2f}` is a packed list. `x` and two digits are
  * one byte.
  */
 struct wire_text {
@@ -48,7 +48,7 @@ static void put_tag(struct wire_text *wire, uint64_t field, unsigned type)
 
 static void compile(struct wire_text *wire);
 
-/* What stands between braces or quotes, behind its length. */
+/* Writes the content of braces or quotes, after its length. */
 static void compile_bytes(struct wire_text *wire, uint64_t field)
 {
 	struct wire_text inner = { .at = wire->at + 1 };
@@ -99,7 +99,7 @@ static void compile_number(struct wire_text *wire, uint64_t field)
 	wire->at = end + (*end == 'f' || *end == 'd');
 }
 
-/* Up to the closing brace or the end. */
+/* Reads up to the closing brace or the end. */
 static void compile(struct wire_text *wire)
 {
 	while (*wire->at && *wire->at != '}') {
@@ -154,7 +154,7 @@ struct row {
 static int parse(const void *bytes, uint64_t count, struct row *row, struct error *err)
 {
 	void *rows[] = { row->f, row->i, &row->b };
-	/* A copy of exactly this size, so that a sanitizer sees a read behind it. */
+	/* Copies into memory of exactly this size, so that a sanitizer sees a read beyond the end. */
 	uint8_t *exact = malloc(count ? count : 1);
 	int r;
 
@@ -170,8 +170,8 @@ static int parse(const void *bytes, uint64_t count, struct row *row, struct erro
 #define F(first, second)  "2: {1: {" first "f " second "f}}"
 #define FEATURES(entries) "1: {" entries "}"
 
-/* Good ones: what each row then holds. Where TensorFlow's parse_example refuses what protobuf accepts,
- * protobuf decides; tests/interop/tfrecord.py holds both beside ours. */
+/* Valid Examples and the values of their rows. Where TensorFlow's parse_example refuses what protobuf
+ * accepts, protobuf decides; tests/interop/tfrecord.py compares both with ours. */
 static const struct {
 	const char *label, *text;
 	float f[2];
@@ -291,7 +291,7 @@ static void good_ones(void **state)
 	}
 }
 
-/* Refused: the words that say why. */
+/* Refused Examples, and words of the message. */
 static const struct {
 	const char *label, *text, *words;
 } bad[] = {
@@ -357,7 +357,7 @@ static void deep_groups(void **state)
 	assert_int_equal(parse(bytes, sizeof(bytes), &row, NULL), -EBADMSG);
 }
 
-/* The bytes that tf.train.Example.SerializeToString(deterministic=True) gives for the first good one. */
+/* The bytes that tf.train.Example.SerializeToString(deterministic=True) gives for the first valid Example. */
 static void known_bytes(void **state)
 {
 	static const struct example_schema sorted = {
@@ -395,7 +395,8 @@ static uint64_t random_row(struct row *row, uint64_t state)
 	return state;
 }
 
-/* What is written is read back; with an unknown field behind it, which takes the general way, the same. */
+/* A written Example is read back. With an unknown field after it, which needs the general parser, the
+ * values are the same. */
 static void both_ways_agree(void **state)
 {
 	uint64_t random = 44;
@@ -419,7 +420,7 @@ static void both_ways_agree(void **state)
 	}
 }
 
-/* An Example is one field: every cut, and every byte more that is no field, is seen. */
+/* An Example is one field: every truncation is an error, and so is every further byte that is no field. */
 static void every_truncation_is_seen(void **state)
 {
 	struct row row, found;

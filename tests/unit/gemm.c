@@ -8,7 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 static struct gpu *gpu;
@@ -88,7 +88,7 @@ static double epilogue(const struct operands *o, uint64_t i, uint64_t j, double 
 	return x;
 }
 
-/* Run one product; `rows` of M are used. Returns C, and the column sums of B where `sums` is not NULL. */
+/* Runs one product on `rows` rows of M. Returns C, and the column sums of B if `sums` is not NULL. */
 static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64_t rows, float *sums)
 {
 	struct harness h;
@@ -154,7 +154,7 @@ static void check(const struct operands *o, bool cpu, uint32_t flags)
 		for (uint64_t j = 0; j < o->n; j++) {
 			double magnitude, x = exact(o, i, j, &magnitude);
 			const double found = (double)c[i * o->n + j], wanted = epilogue(o, i, j, x, flags);
-			/* One rounding a term, and a few for the epilogue. */
+			/* One rounding per term, and a few for the epilogue. */
 			const double tolerance = ((double)o->k + 8) * 0x1p-24 * 1.25 * (magnitude + 4);
 
 			if (fabs(found - wanted) > tolerance)
@@ -165,7 +165,8 @@ static void check(const struct operands *o, bool cpu, uint32_t flags)
 	free(c);
 }
 
-/* Around the tiles; the last ones are of the packed family: several blocks of k, of rows, of columns. */
+/* Sizes around the tiles; the last ones are for the packed family: several blocks of k, of rows, of
+ * columns. */
 static const struct {
 	uint64_t m, n, k;
 } shapes[] = {
@@ -216,7 +217,7 @@ static void test_epilogues(void **state)
 		}
 }
 
-/* A row's bits depend on neither the rows beside it, nor the run, nor the family that makes it. */
+/* The bits of a row depend neither on the rows beside it, nor on the run, nor on the family of kernels. */
 static void test_rows_stand_alone(void **state)
 {
 	static const struct {
@@ -237,12 +238,12 @@ static void test_rows_stand_alone(void **state)
 			float *some = product(&o, cpu, 0, rows, NULL);
 
 			assert_memory_equal(all, some, rows * o.n * sizeof(float));
-			/* and what lies behind them stays */
+			/* memory after the result stays unchanged */
 			assert_memory_equal(some + rows * o.n, o.c + rows * o.n,
 					    (o.m - rows) * o.n * sizeof(float));
 			free(some);
 		}
-		/* 40 rows are too few to pack for. */
+		/* 40 rows are too few for packing. */
 		o.m = 40;
 		float *few = product(&o, cpu, 0, 40, NULL);
 
@@ -254,7 +255,7 @@ static void test_rows_stand_alone(void **state)
 	}
 }
 
-/* What is NaN or infinite in an operand is not a number in all that it takes part in, and nowhere else. */
+/* A NaN or infinity in an operand makes each result not finite that uses it, and no other result. */
 static void test_not_a_number(void **state)
 {
 	static const struct {
@@ -283,7 +284,7 @@ static void test_not_a_number(void **state)
 	}
 }
 
-/* The extra row of tiles: sums of B's columns; the values by themselves are exact in float64. */
+/* The extra row of tiles: the sums of B's columns. The values themselves are exact in float64. */
 static void test_column_sums(void **state)
 {
 	static const uint64_t columns[] = { 2, 16, 31, 64, 100 };
@@ -292,7 +293,7 @@ static void test_column_sums(void **state)
 
 	(void)state;
 	if (!gpu_is_cpu(gpu))
-		skip(); /* column_sums does it there */
+		skip(); /* there column_sums computes them */
 	for (size_t n = 0; n < 2 * sizeof(columns) / sizeof(*columns); n++) {
 		struct operands o;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL driver by itself: choice of device, memory, programs and their cache, and errors that name
- * things. */
+/* The OpenCL driver without a model: choice of device, memory, programs and their cache, and errors with
+ * the names of things. */
 #include "core/base/paths.h"
 #include "tests/reference.h"
 
@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 static struct gpu *gpu;
@@ -65,7 +65,7 @@ static void test_cache_directory_is_checked(void **state)
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
 }
 
-/* On a disk, a file that a power cut tore would make PoCL abort at every start. */
+/* On a disk, a file torn by a power cut would make PoCL abort at every start. */
 static void test_pocl_is_below_the_runtime_folder(void **state)
 {
 	char kept[PATH_BYTES], expected[PATH_BYTES];
@@ -82,7 +82,7 @@ static void test_pocl_is_below_the_runtime_folder(void **state)
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
 }
 
-/* Of every thread but this one: the only core it may use. */
+/* Every thread but this one may use a single core. */
 static void test_threads_stay_on_cores_of_their_own(void **state)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -110,7 +110,7 @@ static void test_threads_stay_on_cores_of_their_own(void **state)
 	assert_int_equal(CPU_COUNT(&taken), threads);
 }
 
-/* On some of the cores alone, PoCL's numbers would lead threads to others. */
+/* With only some of the cores, PoCL would pin its threads to the wrong ones. */
 static void test_cores_that_were_given_are_kept(void **state)
 {
 	struct gpu *other = NULL;
@@ -189,7 +189,7 @@ static void run_twice(struct gpu_program *program, struct gpu_buffer *x, float a
 	gpu_buffer_free(y);
 }
 
-/* Host memory in place: the kernel sees what the host writes later, without a call. */
+/* Host memory in place: without a call the kernel sees what the host writes later. */
 static void test_wrap(void **state)
 {
 	static float host[8] __attribute__((aligned(4096)));
@@ -283,7 +283,7 @@ static void cut_file(const char *path, long bytes)
 	assert_int_equal(truncate(path, bytes), 0);
 }
 
-/* Built once, saved, found again; another text, other options and a torn file are misses. */
+/* A program is built once, saved, and found again; another text, other options and a torn file are misses. */
 static void test_binary_cache(void **state)
 {
 	struct gpu_program *program = NULL;

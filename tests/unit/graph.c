@@ -5,7 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #include "tests/unit/mistakes.h"
@@ -31,7 +31,7 @@ static void must_build(const struct config *config, bool training, struct graph 
 
 #define IMAGE OP("reshape", ATTRIBUTES(1, INTS_ATTRIBUTE("target_shape", 3, 2, 2, 2)))
 
-/* Layers, and the beginning of what is said about them. */
+/* Layers, and the beginning of the error message about them. */
 static struct config_layer wrong[][4] = {
 	{ LAYER("conv") },
 	{ LAYER("dense") },
@@ -247,7 +247,8 @@ static void test_named_inputs(void **state)
 	graph_done(&graph);
 }
 
-/* `activation`, Keras's short form, is a layer behind the layer: who names the layer reads that one. */
+/* `activation`, Keras's short form, adds a layer after the layer: a layer that names this one reads the
+ * added layer. */
 static void test_activation(void **state)
 {
 #define ACTIVE(n, f) ATTRIBUTES(2, INT_ATTRIBUTE("units", n), TEXT_ATTRIBUTE("activation", f))
@@ -278,8 +279,8 @@ static void test_activation(void **state)
 	expect(&config, "model.layers.activation: found an unknown key, allowed for relu: ");
 }
 
-/* Layers that all name their inputs need no model.input; one that is given, and that none takes, is refused.
- */
+/* Layers that all name their inputs need no model.input; a given model.input that no layer reads is
+ * refused. */
 static void test_unused_input(void **state)
 {
 	struct config_layer net[] = {
@@ -305,8 +306,8 @@ static void test_unused_input(void **state)
 			"that reads it");
 }
 
-/* Features that layers name are the batch's inputs, in the order of their first use; a ragged one is two, as
- * in the ring. */
+/* Features that layers name are the inputs of the batch, in the order of their first use. A ragged feature
+ * is two inputs, as in the ring. */
 static void test_features(void **state)
 {
 	struct config_layer net[] = { OP("concatenate", INPUTS_OF(2, "age", "sentence")),
@@ -338,7 +339,8 @@ static bool overlap(const struct tensor *a, const struct tensor *b)
 	       b->offset < a->offset + a->bytes + TENSOR_SLACK;
 }
 
-/* Aligned, apart by their slack, and slots and gradients where the parameters are. */
+/* Tensors are aligned and separated by their slack; slots and gradients have the same offsets as the
+ * parameters. */
 static void test_layout(void **state)
 {
 	struct config_layer net[] = { DENSE(33), RELU, DENSE(2), SOFTMAX };
@@ -387,7 +389,7 @@ static void hash_of(const struct config *config, char hash[static GRAPH_HASH_BYT
 	graph_done(&graph);
 }
 
-/* A checkpoint is refused by this hash: it may never change for the same graph. */
+/* The hash protects checkpoints: it must never change for the same graph. */
 static void test_hash(void **state)
 {
 	struct config_layer net[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of a run's passes. The program's own file, as no archive has it. */
+/* The figures of a run's passes. Includes traind's .c file, which is in no archive. */
 #include "traind/history.c" // NOLINT(bugprone-suspicious-include): not of a library
 
 #include <setjmp.h>

@@ -67,7 +67,7 @@ static void test_delays(void **state)
 		assert_int_equal(retry_delay_ms(failures, most + 1, 0), 0);
 		assert_true(retry_delay_ms(failures, UINT64_MAX, 0) <= most);
 	}
-	/* What the server asks for is a floor under the jitter, and has a bound of its own. */
+	/* A Retry-After of the server is a lower bound for the jitter, and has an upper bound of its own. */
 	assert_int_equal(retry_delay_ms(0, 0, 3), 3000);
 	assert_int_equal(retry_delay_ms(0, RETRY_BASE_MS, 3), 3000 + RETRY_BASE_MS);
 	assert_int_equal(retry_delay_ms(0, 0, UINT64_MAX), RETRY_AFTER_S_MAX * 1000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other tests may use the pool at the same time: only what these folders hold is compared. */
+/* Other tests may use the pool at the same time: compare only the pages of these folders. */
 #include "drivers/hugepage/hugepage.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static int remove_root(void **state)
 	return rmdir(root);
 }
 
-/* Where hugepages cannot be had at all, the refusal is what is tested. */
+/* Where hugepages are not available at all, the test checks the refusal. */
 static bool can_have(void)
 {
 	struct error err;
@@ -99,7 +99,7 @@ static void what_was_added_is_given_back(void **state)
 	(void)state;
 	if (!can_have())
 		return;
-	/* More than is free, whatever others do meanwhile. */
+	/* More pages than are free, whatever other processes do meanwhile. */
 	assert_int_equal(hugepage_prepare(folder, (uint64_t)(pool("free_hugepages") + 8) * HUGEPAGE_BYTES, 0,
 					  false, &huge, &err),
 			 0);
@@ -144,14 +144,14 @@ static void normal_pages_where_they_are_allowed(void **state)
 
 	(void)state;
 	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, true, &huge, &err), 0);
-	assert_non_null(strstr(err.text, folder)); /* why */
+	assert_non_null(strstr(err.text, folder)); /* the message names the folder */
 	assert_false(huge);
 	assert_false(on_hugetlbfs());
 	assert_int_equal(access(folder, W_OK), 0);
 	assert_int_equal(access(note, F_OK), -1);
 }
 
-/* Whatever the kernel's pages are like: aligned, zeroed, and not a byte behind the last normal page. */
+/* Whatever pages the kernel has: aligned, zeroed, and no byte after the last normal page. */
 static void mapped_memory_is_aligned_and_ends(void **state)
 {
 	static const uint64_t sizes[] = { 1, 4096, HUGEPAGE_BYTES - 1, HUGEPAGE_BYTES,

@@ -17,7 +17,7 @@
 static const char *const payloads[] = { "", "a", "kiln trains every night",
 					"kiln trains every night, unattended" };
 
-/* A small shard: plain, then compressed. */
+/* Makes a small shard: plain, then compressed. */
 struct shard {
 	uint8_t plain[256];
 	uint64_t plain_bytes;
@@ -25,7 +25,7 @@ struct shard {
 	uint64_t packed_bytes;
 };
 
-/* Into memory of its own. */
+/* Inflates into memory of its own. */
 static int inflate_all(const void *data, uint64_t bytes, enum compression compression, uint64_t max,
 		       uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
 {
@@ -135,7 +135,8 @@ static void grows(void **state)
 	free(zeros);
 }
 
-/* Two members, then the second cut, then rubbish in its place: the first one's records stay. */
+/* Two members; then the second member is cut, then replaced by random bytes: the records of the first one
+ * stay. */
 static void members(void **state)
 {
 	struct shard shard = make(COMPRESSION_GZIP);
@@ -162,7 +163,7 @@ static void members(void **state)
 	free(shard.packed);
 }
 
-/* zlib streams are not concatenated: what follows one is an error behind the good prefix. */
+/* zlib streams are not concatenated: bytes after the first stream are an error after the valid prefix. */
 static void bytes_behind_zlib(void **state)
 {
 	struct shard shard = make(COMPRESSION_ZLIB);
@@ -204,7 +205,7 @@ static void every_truncation_keeps_a_prefix(void **state)
 	}
 }
 
-/* What a reader gets out of a file: 0 and exactly the records, or an error. Anything else fails. */
+/* Reads a file: the result must be 0 and exactly the records, or an error. Anything else fails. */
 static int read_shard(const struct shard *shard)
 {
 	enum compression kind = compression_of(shard->packed, shard->packed_bytes);
@@ -230,7 +231,7 @@ static int read_shard(const struct shard *shard)
 	return r;
 }
 
-/* Harmless are the bits that carry no data: gzip's time, system, extra flags and text flag. */
+/* Flipped bits that carry no data are harmless: gzip's time, system, extra flags and text flag. */
 static void every_bit_flip_is_seen_or_harmless(void **state)
 {
 	static const uint64_t harmless_max[] = {
@@ -261,7 +262,7 @@ static void every_bit_flip_is_seen_or_harmless(void **state)
 
 enum { PLAIN = 200000 };
 
-/* Compresses, but not to nothing. */
+/* Data that compresses, but not to almost nothing. */
 static void fill(uint8_t *plain, unsigned salt)
 {
 	for (unsigned i = 0; i < PLAIN; i++)
@@ -297,8 +298,8 @@ static void buffer_is_kept(void **state)
 	free(buffer);
 }
 
-/* Every limit below the plain size is refused, none above it, whether the kept buffer is larger or smaller.
- */
+/* Every limit below the plain size is refused, and no limit above, whether the reused buffer is larger or
+ * smaller. */
 static void limit_holds(void **state)
 {
 	static const uint64_t limits[] = { 0, 1, 1000, PLAIN / 2, PLAIN - 1, PLAIN, PLAIN + 1 };

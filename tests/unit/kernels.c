@@ -26,7 +26,8 @@ static int close_gpu(void **state)
 	return 0;
 }
 
-/* A kernel's name stands before its parameters, or is the first argument of the macro that makes it. */
+/* The name of a kernel comes before its parameters, or is the first argument of the macro that makes the
+ * kernel. */
 static const char *definition(const char *text, const char *kernel)
 {
 	const size_t length = strlen(kernel);
@@ -61,7 +62,7 @@ static void test_definitions_are_found(void **state)
 			fail_msg("%s", cases[i].label);
 }
 
-/* The source is the truth: where a kernel is defined, and whether SINGLE makes it. */
+/* The sources are the truth: where a kernel is defined, and whether SINGLE makes it. */
 static void test_table_says_what_the_sources_say(void **state)
 {
 	const struct gpu_source source[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
@@ -85,7 +86,7 @@ static void test_table_says_what_the_sources_say(void **state)
 	assert_null(kernel_find("group_6x64"));
 }
 
-/* Every name that could be a kernel's: the compiled program knows which are. */
+/* Collects every name that could be a kernel's; the compiled program knows which ones are. */
 static void find_unlisted(struct gpu_program *program, const struct gpu_source *source)
 {
 	char name[64];
@@ -118,7 +119,7 @@ static void test_every_kernel_is_in_the_table(void **state)
 	gpu_program_free(program);
 }
 
-/* The names of the sources behind the shared ones. */
+/* The names of the sources after the shared ones. */
 static void chosen(const char *const *kernel, uint32_t kernels, char out[static 256])
 {
 	struct launch launch[8] = { 0 };
@@ -155,7 +156,7 @@ static void test_plans_choose_their_sources(void **state)
 	assert_int_equal(choose(NULL, 0, source), SOURCES);
 }
 
-/* A plan may ask for any of them without the others. */
+/* A plan may need any source without the others. */
 static void test_each_source_builds_alone(void **state)
 {
 	const struct gpu_source all[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };

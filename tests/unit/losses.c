@@ -429,7 +429,7 @@ static void test_squared_error_takes_any_label(void **state)
 	}
 }
 
-/* A regression has no accuracy, with one output neither. */
+/* A regression has no accuracy, not even with one output. */
 static void test_squared_error_has_no_accuracy(void **state)
 {
 	struct config config = each_config("mean_squared_error", true);

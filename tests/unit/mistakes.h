@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Include it behind cmocka.h. */
+/* Include this header after cmocka.h. */
 #pragma once
 
 #include "tests/reference.h"
 
-/* The configuration is refused with a text that has this one in it. */
+/* Asserts that the configuration is refused with a message that contains this text. */
 static void expect(const struct config *config, const char *text)
 {
 	struct graph graph;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model as its users see it: learns what the float64 reference learns, keeps its bits, and says what went
- * wrong. */
+/* The public functions of a model: it learns what the float64 reference learns, repeats its bits, and
+ * reports errors. */
 #include "model/memory.h"
 #include "tests/reference.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #define ROWS    24u
@@ -198,7 +198,7 @@ static void test_sgd_follows_reference(void **state)
 	follows_reference(&config);
 }
 
-/* Everything at once that comes between the gradients and the update, and what the loss says of it. */
+/* Everything between the gradients and the update at once, and its effect on the reported loss. */
 static void test_update_follows_reference(void **state)
 {
 	struct config_layer net[] = { DENSE(70), RELU, DENSE(3), SOFTMAX };
@@ -258,7 +258,7 @@ static void test_same_seed_same_bits(void **state)
 	train(a, 0, 9);
 	train(b, 0, 9);
 	assert_same_state(a, b);
-	/* And another seed is another model. */
+	/* Another seed makes another model. */
 	memcpy(first, snapshot(a, &count)[0].data, sizeof(first));
 	model_snapshot_release(a);
 	config.run.seed = 45;
@@ -269,7 +269,7 @@ static void test_same_seed_same_bits(void **state)
 	model_close(b);
 }
 
-/* Kill and resume at every step of a short run: what a checkpoint holds is all there is. */
+/* Kill and resume at every step of a short run: a checkpoint holds the whole state. */
 static void resumes(const struct config *config)
 {
 	struct model *straight = open_model(config, true), *resumed = open_model(config, true);
@@ -300,14 +300,14 @@ static void resumes(const struct config *config)
 	model_close(resumed);
 }
 
-/* A copy at one of many places of its area. */
+/* Puts a copy at one of many offsets of its area. */
 static const void *moved(char *area, uint64_t random, const void *data, size_t bytes)
 {
 	return memcpy(area + random % 4096 * 64, data, bytes);
 }
 
-/* The buffers that wrap a batch's tensors are found by their addresses; two of one batch never take each
- * other's place, wherever they lie. */
+/* Buffers that wrap a batch's tensors are found by address; two tensors of one batch never share one,
+ * wherever they are. */
 static void test_batches_lie_anywhere(void **state)
 {
 	enum { STEPS = 1000, AREA = 4096 * 64 + 65536 };
@@ -349,7 +349,7 @@ static void test_resume_continues_bits(void **state)
 	resumes(&with_moving_averages);
 }
 
-/* The same with what gradients gathered so far, and the average. */
+/* Also with partly accumulated gradients and the moving average. */
 static void test_resume_between_updates(void **state)
 {
 	struct config config = small_config();
@@ -361,7 +361,7 @@ static void test_resume_between_updates(void **state)
 	resumes(&config);
 }
 
-/* The average becomes the model; again: it stays. */
+/* Use the average as the model; a second time changes nothing. */
 static void test_finalize(void **state)
 {
 	struct config config = small_config();
@@ -390,7 +390,7 @@ static void test_finalize(void **state)
 		model_snapshot_release(model);
 	}
 	model_close(model);
-	/* Without an average nothing changes. */
+	/* Without a moving average nothing changes. */
 	config.optimizer.use_ema = false;
 	model = open_model(&config, true);
 	must(model_init(model, &err), &err);
@@ -401,8 +401,8 @@ static void test_finalize(void **state)
 	model_close(model);
 }
 
-/* A step of the article's network on a CPU device: seven of GEMMs and loss (tests/unit/ops_dense.c), the
- * update, the metrics, in one chain. */
+/* A step of the article's network on a CPU device is one chain: seven launches of GEMMs and the loss
+ * (tests/unit/ops_dense.c), the update, the metrics. */
 static void test_launches(void **state)
 {
 	struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
@@ -418,7 +418,7 @@ static void test_launches(void **state)
 	model_close(model);
 }
 
-/* Fewer rows, and rows that do not count: as the reference has it. */
+/* A batch with fewer rows, and with rows that do not count: equal to the reference. */
 static void test_partial_batch(void **state)
 {
 	static const uint32_t rows_of[] = { 1, 7, 23, ROWS };
@@ -480,7 +480,7 @@ static void predicts(const struct config *config)
 	assert_near(metrics.loss, reference.loss_sum / ROWS, 1e-5);
 	assert_near(metrics.accuracy, reference.correct_sum / ROWS, 1e-9);
 
-	/* The predictor holds parameters and what layers keep, and takes any number of rows. */
+	/* The predictor has the parameters and the layers' state, and accepts any number of rows. */
 	for (uint32_t i = 0; i < count; i++)
 		loaded += model_tensor_load(predictor, tensors[i].name, tensors[i].data, tensors[i].bytes,
 					    &err) == 0;
@@ -508,7 +508,8 @@ static void test_evaluate_and_predict(void **state)
 	predicts(&with_moving_averages);
 }
 
-/* What a layer keeps has Keras's names, follows the batches, and has no slots; what is frozen stays. */
+/* State of a layer has Keras's names, changes with the batches, and has no slots; in a frozen layer it
+ * stays. */
 static void test_layers_keep_state(void **state)
 {
 	const struct config config = state_config();
@@ -543,8 +544,8 @@ static void test_layers_keep_state(void **state)
 	model_close(model);
 }
 
-/* A NaN in the input is in the loss of that step; a huge rate breaks a parameter while the loss is still
- * finite. */
+/* A NaN in the input appears in the loss of the same step; a huge learning rate breaks a parameter while
+ * the loss is still finite. */
 static void test_nan_is_found(void **state)
 {
 	struct config config = small_config();
@@ -588,7 +589,7 @@ static void test_nan_is_found(void **state)
 	model_close(model);
 }
 
-/* What a model needs is known before it is allocated: to the byte, with those who take most. */
+/* The memory of a model is known before it is allocated: to the byte, with the largest users. */
 static void test_memory_is_checked(void **state)
 {
 	const struct config config = small_config();
@@ -619,7 +620,7 @@ static void test_memory_is_checked(void **state)
 	model_close(model);
 }
 
-/* Tickets come back in order, once each, and only when the device is done. */
+/* Tickets come back in order, once each, and only when the device has finished. */
 static void test_tickets(void **state)
 {
 	const struct config config = small_config();
@@ -647,7 +648,7 @@ static void test_tickets(void **state)
 		assert_ptr_equal(back, &ticket[i]);
 	}
 	must(model_train(model, &one_more, &err), &err);
-	train(model, 0, 10); /* without tickets: nobody waits for them */
+	train(model, 0, 10); /* without tickets: nothing waits for these steps */
 	must(model_batch_done(model, true, &back, &err), &err);
 	assert_ptr_equal(back, &ticket[MODEL_TICKETS_MAX]);
 	must(model_batch_done(model, true, &back, &err), &err);
@@ -670,7 +671,7 @@ static void test_snapshot_is_of_its_step(void **state)
 	train(b, 0, 4);
 	must(model_snapshot(a, &err), &err);
 	assert_int_equal(model_snapshot(a, &err), -EBUSY);
-	train(a, 4, 9); /* the copy is taken before them on the queue */
+	train(a, 4, 9); /* the copy comes before these steps on the queue */
 	must(model_snapshot_tensors(a, &early, &count, &err), &err);
 	now = snapshot(b, &count);
 	for (uint32_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The next use of a shard against a run that is walked through, window by window. */
+/* Compares the next use of a shard with a simulated run, window by window. */
 #include "data/next_use.h"
 #include "core/base/paths.h"
 #include "data/order.h"
@@ -21,9 +21,9 @@
 #define SHARDS     (TRAIN + VALIDATION + TEST)
 #define WINDOW     3u
 #define STEPS_MAX  64u
-#define HELD       2u /* the window that is read, and the next */
+#define HELD       2u /* the window in use, and the next */
 
-/* Of the runs that read further ahead. */
+/* Windows held by runs that read further ahead. */
 #define AHEAD_SHARDS 60u
 #define AHEAD_PASSES 6u
 #define AHEAD_ROOM   30u
@@ -129,7 +129,7 @@ static unsigned read_next(unsigned from, unsigned shard)
 	return from;
 }
 
-/* Sooner in the run is nearer, wherever it stands; never is INFINITY. */
+/* An earlier use is nearer, in whichever split it is; never used again is INFINITY. */
 static void test_order_of_uses(void **state)
 {
 	unsigned compared = 0;
@@ -193,7 +193,7 @@ static void test_find(void **state)
 	assert_true(plan_find(plan, 0, SPLIT_TEST, "c-003", &index));
 }
 
-/* ---- What it is for: keeping what comes soonest ---- */
+/* ---- The purpose: cache the shards that are used soonest ---- */
 
 static unsigned farthest(const bool *held, unsigned t, bool by_use, const unsigned *last)
 {
@@ -240,7 +240,7 @@ static void test_better_than_lru(void **state)
 	assert_int_equal(misses(SHARDS, true), SHARDS);
 }
 
-/* ---- Read further ahead ---- */
+/* ---- Runs that read further ahead ---- */
 
 static struct plan *make_long_plan(void)
 {
@@ -264,7 +264,8 @@ static struct plan *make_long_plan(void)
 	return made;
 }
 
-/* The way fetchd keeps a shard: instead of the one that is read last, if that is later than this one. */
+/* The policy of fetchd: a shard replaces the cached one that is used last, if that use is later than its
+ * own. */
 static void keep(const struct plan *of, const struct cursor *cursor, bool *kept, unsigned *count,
 		 unsigned shard, uint32_t held)
 {

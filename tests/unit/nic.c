@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against a tree made here: what a box says of its interfaces differs. */
+/* Uses a tree of sysfs made here, because real machines differ in what they report of their interfaces. */
 #include "drivers/nic/nic.h"
 
 #include "core/base/paths.h"
@@ -44,8 +44,7 @@ static void put_link(const char *path, const char *target)
 	assert_int_equal(symlink(from, to), 0);
 }
 
-/* far0 says nothing of cores; near0 its own; node0 only its node; virt0 leaves it to the function above it.
- */
+/* far0 reports no cores; near0 its cores; node0 only its node; virt0 leaves it to the function above it. */
 static int make_tree(void **state)
 {
 	char line[32];
@@ -218,8 +217,8 @@ static void expect(const char *path, const char *text)
 	assert_string_equal(found, text);
 }
 
-/* Interrupts 9 .. 11, of which the driver does not use 10, and two queues; `virt0` has them in the function
- * above it. */
+/* Interrupts 9 to 11, of which the driver does not use 10, and two queues. For `virt0` they belong to the
+ * function above. */
 static void put_interrupts(const char *folder, const char *nic)
 {
 	static const char *const irqs[] = { "9", "10", "11" };
@@ -281,7 +280,7 @@ static void interrupts_of_a_virtio_interface(void **state)
 	expect("/proc/irq/9/smp_affinity_list", "3");
 }
 
-/* A file that refuses what is written with EIO, as the kernel does for a managed interrupt: address 0 of a
+/* A file that refuses a write with EIO, as the kernel does for a managed interrupt: address 0 of a
  * process. */
 static void interrupts_that_stay(void **state)
 {
@@ -305,8 +304,8 @@ static void interrupts_that_stay(void **state)
 	assert_string_equal(steered.why, "");
 }
 
-/* A network of its own with a pair of virtual interfaces, one queue each: 0 the mask is right, 1 it is not,
- * 77 it cannot be had here. */
+/* A private network namespace with a pair of virtual interfaces, one queue each. Returns 0 the mask is
+ * right, 1 it is wrong, 77 not possible on this machine. */
 static int in_a_network(void)
 {
 	struct nic_steered steered;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the run of the timer is due. */
+/* Decides whether the timer's run is due. */
 #include "oneshot/night/due.c" // NOLINT(bugprone-suspicious-include): not of a library
 
 #include <setjmp.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tests of a family of layers: for each of its nets, every op's float64 reference against finite
- * differences, and its kernels against the reference, fused and not, the kernels of both device kinds.
- * A program of a family has an array of nets, and a main() with ops_open() and OPS_TESTS.
+ * Shared by the tests of layers, which are split by family. For each net of a family: compares every op's
+ * float64 reference with finite differences, and its kernels with the reference, fused and not fused, for
+ * both kinds of devices. The program of a family has an array of nets, and a main() with ops_open() and
+ * OPS_TESTS.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #include "tests/unit/device.h"
@@ -19,14 +20,14 @@
 #define INPUTS     21u
 #define CLASSES    5u
 #define INPUTS_MAX 2048u
-/* Numbers of a parameter that are moved, about: each is three passes of the net. */
+/* About so many numbers of a parameter are varied; each costs three passes of the net. */
 #define DIFFERENCES 24u
 #define NUMBERS_MAX (ROWS * INPUTS_MAX)
 #define IDS         6u
 #define TOKENS_MAX  9u
 #define TABLE       11u
 
-static int precision; /* of every net: enum config_precision */
+static int precision; /* precision of every net: enum config_precision */
 static float input[NUMBERS_MAX];
 static int64_t label[ROWS * CLASSES];
 static uint8_t empty[ROWS];
@@ -42,8 +43,8 @@ static int64_t ids[ROWS * IDS], tokens[ROWS * TOKENS_MAX], splits[ROWS + 1];
 		}                                                          \
 	}
 
-/* A net of a family; the input is [INPUTS] where no shape is given. The difference allowed to the float64
- * reference is `tolerance` of the number and half of it at zero. */
+/* A net of a family; the input is [INPUTS] if no shape is given. The allowed difference to the float64
+ * reference is `tolerance` times the number, and half of `tolerance` at zero. */
 #define NET(layers, ...) NET_WITHIN(0, layers, __VA_ARGS__)
 #define NET_WITHIN(most, layers_of, ...)                                                                     \
 	{                                                                                                    \
@@ -58,7 +59,7 @@ struct net {
 	double tolerance; /* 0: 4e-6; more where sums are long */
 };
 
-/* The ops of each family, and the program of which family this is. */
+/* The ops of each family, and the family of this program. */
 static const struct family {
 	const char *name, *ops;
 } families[] = {
@@ -69,7 +70,7 @@ static const struct family {
 		   "global_average_pooling2d " },
 	{ "embedding", " embedding embedding_bag " },
 };
-static const struct net *nets; /* the family's */
+static const struct net *nets; /* nets of the family */
 static size_t net_count;
 static const char *family_name;
 
@@ -124,7 +125,7 @@ static struct model_batch batch_of(const struct graph *graph)
 	return batch;
 }
 
-/* State, as a moving variance, is positive. */
+/* State such as a moving variance is positive. */
 static void fill_parameters(const struct graph *graph, uint32_t tensor, float *out)
 {
 	uint64_t seed = 100 + tensor;
@@ -254,7 +255,8 @@ static double stored_limit(const struct net *net)
 	return stored_limits[i].most[precision == PRECISION_MIXED_FLOAT16];
 }
 
-/* By the norm of the difference. Gradients are scaled here: the optimizer's launches undo it. */
+/* Compares by the norm of the difference. Gradients are scaled here; the launches of the optimizer unscale
+ * them. */
 static void compare_stored(const struct tensor *what, const float *found, const double *wanted,
 			   uint64_t count, const struct net *net)
 {
@@ -267,13 +269,14 @@ static void compare_stored(const struct tensor *what, const float *found, const 
 		square += wanted[e] * wanted[e];
 		difference += pow((double)found[e] / scale - wanted[e], 2);
 	}
-	/* A sum of zero, as of the bias before a batch norm, leaves what its terms have lost. */
+	/* A sum that should be zero, as for the bias before a batch norm, is the rounding error of its
+	 * terms. */
 	if (!(sqrt(difference) <= (square > 1e-18 ? stored_limit(net) * sqrt(square) : 1e-2)))
 		fail_msg("%s, %d: %s %s: norm %g, of the difference %g", net->label, precision,
 			 what->role == ROLE_GRADIENT ? "d" : "", what->name, sqrt(square), sqrt(difference));
 }
 
-/* `more` is what the tensor holds besides. */
+/* `more`: what the tensor holds besides the reference's value. */
 static void compare(struct harness *h, uint32_t tensor, const double *wanted, double more,
 		    const struct net *net)
 {
@@ -304,7 +307,7 @@ static bool is_view(const struct graph *graph, uint32_t tensor)
 	return false;
 }
 
-/* Give the device parameters and batch, run the plan, and give the reference the same. */
+/* Gives the same parameters and batch to the device and to the reference, and runs the plan. */
 static void run_plan(struct harness *h, struct reference *reference)
 {
 	struct plan_values values = { .rows = ROWS,
@@ -342,7 +345,7 @@ static void run_plan(struct harness *h, struct reference *reference)
 	gpu_buffer_free(values.empty);
 }
 
-/* Compares values and gradients of every tensor that the plan still makes. */
+/* Compares values and gradients of every tensor that the plan computes. */
 static void run_net(size_t n, bool cpu, bool fuse)
 {
 	const struct config config = net_config(n);
@@ -385,7 +388,7 @@ static void test_kernels_match_references(void **state)
 	run_nets();
 }
 
-/* The same stored as 16 bits. */
+/* Compares numbers stored in 16 bits. */
 static void test_stored_kernels_match_references(void **state)
 {
 	static const enum dtype storage[] = {
@@ -404,7 +407,7 @@ static void test_stored_kernels_match_references(void **state)
 	precision = PRECISION_FLOAT32;
 }
 
-/* A gradient that another consumer has written already: each op adds to it. */
+/* Another consumer has already written the gradient: each op must add to it. */
 static void run_adding(size_t n, uint32_t node, uint32_t which)
 {
 	const struct config config = net_config(n);
@@ -459,7 +462,7 @@ static bool is_in_a_net(const char *op)
 	return false;
 }
 
-/* Every row of the table is in a family, and every op of this family in one of its nets. */
+/* Every row of the table is in a family, and every op of this family is in one of its nets. */
 static void test_every_op_is_here(void **state)
 {
 	(void)state;
@@ -505,7 +508,7 @@ static int open_all(void **state)
 		cmocka_unit_test(test_stored_kernels_match_references), \
 		cmocka_unit_test(test_later_gradients_add), cmocka_unit_test(test_every_op_is_here)
 
-/* For main(): which nets the tests are of. */
+/* For main(): selects the nets to test. */
 static void ops_open(const char *family, const struct net *of_family, size_t count)
 {
 	family_name = family;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense layers, functions of an element, and layers that change shapes or join: see ops.h. */
+/* Dense layers, element-wise functions, and layers that change shapes or join: see ops.h. */
 #include "tests/unit/ops.h"
 
-/* Each op with something before and behind it, so that its input needs a gradient; and the pairs that fuse.
- */
+/* Each op has a layer before and after it, so that its input needs a gradient. Also the pairs that fuse. */
 static struct config_layer just_dense[] = { DENSE(5), SOFTMAX };
 static struct config_layer no_bias[] = { NO_BIAS(19), NO_BIAS(5), SOFTMAX };
 static struct config_layer with_relu[] = { DENSE(35), RELU, DENSE(5), SOFTMAX };
@@ -54,7 +53,7 @@ static struct config_layer shapes[] = {
 	DENSE(5),
 	SOFTMAX
 };
-/* The view's gradient is its input's, which others add to. */
+/* The gradient of the view is that of its input, to which others add. */
 static struct config_layer shared_view[] = { NAMED("dense", "a", UNITS(6)),
 					     OP("reshape",
 						ATTRIBUTES(1, INTS_ATTRIBUTE("target_shape", 2, 3, 2))),
@@ -73,7 +72,7 @@ static const struct net family_nets[] = {
 	NET(residual),     NET(joined),        NET(shapes, 4, 3),  NET(shared_view),
 };
 
-/* The launches of the article's network on a CPU device, less its update and metrics. */
+/* The launches of the article's network on a CPU device, without its update and metrics. */
 static void test_fusion_shortens(void **state)
 {
 	static struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
@@ -90,8 +89,8 @@ static void test_fusion_shortens(void **state)
 	harness_close(&h);
 }
 
-/* What lies below the lowest trainable parameter has no backward pass, and what is frozen no gradient and no
- * slot. */
+/* Layers below the lowest trainable parameter have no backward pass; a frozen parameter has no gradient
+ * and no slot. */
 static void test_freeze_cuts(void **state)
 {
 	static struct config_layer net[] = {
@@ -120,7 +119,7 @@ static void test_freeze_cuts(void **state)
 
 		assert_false(tensor->role == ROLE_SLOT && strstr(tensor->name, "/dense/"));
 		assert_false(tensor->role == ROLE_GRADIENT && !strcmp(tensor->name, "dropout"));
-		/* Behind what the optimizer's one launch covers. */
+		/* After the range that the optimizer's single launch covers. */
 		if (tensor->role == ROLE_PARAMETER && !tensor->trainable)
 			assert_true(tensor->offset >=
 				    graph_at(&h.graph, h.graph.slot_region[1])->offset +

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables that ids look up: see ops.h. */
+/* Tables that are indexed by ids: see ops.h. */
 #include "tests/unit/ops.h"
 
-/* Of ids and of ragged tokens; 3, 16 and 21 columns are part of a block, one, and more than one. */
+/* For ids and for ragged tokens: 3, 16 and 21 columns are a part of a block, one block, and more than one. */
 #define TABLE_OF(columns) INT_ATTRIBUTE("input_dim", TABLE), INT_ATTRIBUTE("output_dim", columns)
 static struct config_layer embeddings[] = { OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(3))),
 					    DENSE(4), OP("flatten"), DENSE(5), SOFTMAX };
@@ -18,7 +18,7 @@ static struct config_layer bag_mean[] = {
 };
 static struct config_layer bag_sum[] = { BAG(16, "sum"), DENSE(5), SOFTMAX };
 static struct config_layer bag_sqrtn[] = { BAG(3, "sqrtn"), DENSE(5), SOFTMAX };
-/* Two tables, and a layer that has the sum of both and of a dense one. */
+/* Two tables, and a layer that adds both and a dense layer. */
 static struct config_layer tables[] = {
 	NAMED("embedding_bag", "a", INPUTS_OF(1, "tokens"), ATTRIBUTES(2, TABLE_OF(12))),
 	NAMED("embedding", "b", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(2))),

@@ -33,7 +33,7 @@ static struct config_layer depthwises[] = {
 		  INT_ATTRIBUTE("depth_multiplier", 2)),
 	DEPTHWISE(3, INT_ATTRIBUTE("kernel_size", 2), SAME, BOOL_ATTRIBUTE("use_bias", 0)), IMAGE_END
 };
-/* Zeros behind relu are equal: the first gets the gradient. */
+/* Zeros after relu are equal: the first one gets the gradient. */
 static struct config_layer max_pools[] = { DENSE(3), RELU, POOL("max", 3, 2, 2, SAME, STRIDES(2, 1)),
 					   POOL("max", 2, 2, 0), IMAGE_END };
 static struct config_layer average_pools[] = { DENSE(3), POOL("average", 3, 2, 2, SAME, STRIDES(2, 1)),

@@ -2,7 +2,7 @@
 /* Layers that normalize: see ops.h. */
 #include "tests/unit/ops.h"
 
-/* 13 rows of 6 are two chunks of the sums' tree, of 400 two levels of them. */
+/* 13 rows of 6 need two chunks in the tree of sums; 400 rows need two levels of the tree. */
 static struct config_layer batch_norms[] = { DENSE(4),      OP("batch_norm"), RELU,
 					     OP("flatten"), DENSE(5),         SOFTMAX };
 static struct config_layer batch_norm_plain[] = {

@@ -21,7 +21,7 @@ static uint64_t next_u64(char **at)
 	return strtoull(*at, at, 10);
 }
 
-/* `given` holds the arguments, `at` stands behind the colon. Returns how many values agreed. */
+/* `given` has the arguments; `at` points after the colon. Returns how many values agreed. */
 static int records_line(char *given, char *at)
 {
 	struct order_key key;
@@ -91,10 +91,10 @@ static void vectors(void **state)
 			fail_msg("%s", line);
 	}
 	(void)fclose(file);
-	assert_int_equal(values, 287); /* all that the file holds */
+	assert_int_equal(values, 287); /* all values of the file */
 }
 
-/* ---- A permutation, and one without favourites ---- */
+/* ---- A permutation, in which no order is preferred ---- */
 
 static void each_once(void **state)
 {
@@ -141,7 +141,7 @@ static double chi_square(const unsigned *count, unsigned cells, double expected,
 	return sum / freedom;
 }
 
-/* A position and the shard that stands there say the same. */
+/* The position of a shard, and the shard at a position, agree. */
 static void positions_come_back(void **state)
 {
 	static const uint64_t large[] = { 1000, 4096, 4097, 1000000, 1u << 24 };
@@ -160,7 +160,7 @@ static void positions_come_back(void **state)
 				i);
 }
 
-/* Runs of every length, anywhere: the same as one by one. */
+/* Runs of every length, from any start, equal the same steps one by one. */
 static void runs_equal_single_ones(void **state)
 {
 	static const uint64_t sizes[] = { 1, 2, 3, 5, 17, 64, 500, 1025, 30000 };
@@ -183,7 +183,7 @@ static void runs_equal_single_ones(void **state)
 	}
 }
 
-/* A few shards: every order is as likely as any other. */
+/* A few shards: every order is equally likely. */
 static void small_orders_even(void **state)
 {
 	static unsigned count[720];
@@ -207,7 +207,7 @@ static void small_orders_even(void **state)
 	}
 }
 
-/* Any element stands at any place as often; neighbours stay neighbours no more often than by chance. */
+/* Every element is at every position equally often; neighbours stay neighbours only by chance. */
 static void places_even(void **state)
 {
 	static const unsigned sizes[] = { 7, 16, 17, 45, 64, 65 };
@@ -307,7 +307,7 @@ static void shards_dealt(void **state)
 enum { SHARDS = 23, LANES = 6, PER_WINDOW = 2, BATCH = 50, RECORDS_MAX = 64 };
 
 struct lane {
-	uint64_t window, offset; /* as struct cursor_place has them */
+	uint64_t window, offset; /* as in struct cursor_place */
 };
 
 static uint64_t records_in(uint64_t shard)
@@ -349,9 +349,9 @@ static bool lane_next(struct lane *at, uint32_t lane, uint64_t pass, uint64_t *r
 	}
 }
 
-/* One global batch by `ranks` ranks: each fills the rows of its own lanes, whatever the others do. Sums what
- * the rows hold by row, so that the batch can be compared across numbers of ranks. Returns the rows that were
- * filled. */
+/* One global batch by `ranks` ranks: each fills the rows of its own lanes, independently. Adds up the
+ * contents of each row, so that the batch can be compared across numbers of ranks. Returns the number of
+ * filled rows. */
 static unsigned batch_of(struct lane *place, uint32_t ranks, uint64_t pass, uint8_t *counted,
 			 uint64_t row[BATCH])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What run.start asks of one run alone. */
+/* Keys that run.start changes for one run only. */
 #include "oneshot/begin/overrides.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "scratch.h"
 
@@ -54,7 +54,7 @@ static void test_print(void **state)
 		check_print(i);
 }
 
-/* Without a list the file itself is used; with one a copy beside the records. */
+/* Without overrides the file itself is used; with overrides a copy beside the records. */
 static void test_apply(void **state)
 {
 	CLEANUP(json_free) cJSON *list = cJSON_Parse("{\"run.epochs\": 7}");
@@ -107,7 +107,7 @@ static void test_damaged(void **state)
 	assert_non_null(strstr(err.text, "adopt"));
 }
 
-/* Nothing was asked of the next run once this one stands. */
+/* The overrides are for one run: the next one has none. */
 static void test_done(void **state)
 {
 	char path[PATH_BYTES];

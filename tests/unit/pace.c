@@ -13,8 +13,8 @@
 #define MB       UINT64_C(1000000)
 #define FLIGHT_N 256
 
-/* Requests of `each` bytes over connections of `connection` bytes/s, `total` bytes/s at most. From `bad_from`
- * to `bad_to`, or where more than `bears` are in flight, answers fail with `class`. */
+/* Requests of `each` bytes over connections of `connection` bytes/s, at most `total` bytes/s together.
+ * From `bad_from` to `bad_to`, or with more than `bears` requests in flight, answers fail with `class`. */
 struct endpoint {
 	uint64_t connection, total, each, bears, bad_from, bad_to;
 	enum retry_class class;
@@ -44,7 +44,7 @@ static void begin_requests(struct endpoint *at)
 	at->most = at->flights > at->most ? at->flights : at->most;
 }
 
-/* 10 ms of life. */
+/* Simulates 10 ms. */
 static void step(struct endpoint *at)
 {
 	uint64_t rate, bytes = 0;
@@ -73,7 +73,7 @@ static void step(struct endpoint *at)
 	at->moved = bytes;
 }
 
-/* Bytes/s over so many seconds. */
+/* Returns the bytes/s over so many seconds. */
 static uint64_t live(struct endpoint *at, double seconds)
 {
 	uint64_t from = at->now, until = at->now + (uint64_t)(seconds * (double)SECOND), moved = 0;
@@ -105,11 +105,11 @@ static void test_grows_while_it_pays(void **state)
 	assert_int_equal(pace_limit(&at.pace, at.now), 8);
 	(void)live(&at, 10);
 	assert_true(live(&at, 60) > 1850 * MB);
-	assert_in_range(at.pace.full, 36, 90); /* 40 connections carry all of it */
+	assert_in_range(at.pace.full, 36, 90); /* 40 connections use all of `total` */
 	assert_true(at.most < 140);
 
 	at = wide();
-	at.total = 400 * MB; /* 8 connections do */
+	at.total = 400 * MB; /* now 8 connections do */
 	(void)live(&at, 120);
 	assert_in_range(at.pace.full, 8, 12);
 }
@@ -125,7 +125,7 @@ static void test_bounds(void **state)
 	assert_int_equal(at.most, 20);
 
 	at = wide();
-	pace_init(&at.pace, 8, 1, 0); /* a bound below what it begins with */
+	pace_init(&at.pace, 8, 1, 0); /* an upper bound below the initial value */
 	(void)live(&at, 30);
 	assert_int_equal(at.most, 1);
 
@@ -136,31 +136,32 @@ static void test_bounds(void **state)
 	assert_true(live(&at, 10) > 490 * MB);
 }
 
-/* What it is by a target rate, it says. */
+/* The reason for the limit is the target rate. */
 static void test_target(void **state)
 {
 	struct endpoint at = wide();
 
 	(void)state;
-	pace_init(&at.pace, 8, 256, 100 * MB); /* of 400 that the first 8 have */
+	pace_init(&at.pace, 8, 256, 100 * MB); /* the target is below the 400 MB/s of the first 8 */
 	assert_string_equal(pace_reason(&at.pace, at.now), "no request has waited for long");
 	(void)live(&at, 30);
 	assert_int_equal(at.most, 8);
 	assert_string_equal(pace_reason(&at.pace, at.now), "the target rate is reached");
 
-	at.connection = 4 * MB; /* it is not any more: more are tried until it is */
+	at.connection =
+		4 * MB; /* the rate falls below the target: more requests are tried until it is reached */
 	at.each = MB;
 	(void)live(&at, 60);
 	assert_in_range(at.pace.full, 22, 42);
 	assert_true(live(&at, 10) > 95 * MB);
 
-	pace_init(&at.pace, 8, 20, 4000 * MB); /* more than there is */
+	pace_init(&at.pace, 8, 20, 4000 * MB); /* a target above what the store can do */
 	(void)live(&at, 30);
 	assert_int_equal(at.pace.full, 20);
 	assert_string_equal(pace_reason(&at.pace, at.now), "the upper bound is reached");
 }
 
-/* Where too little is asked for, nothing is learnt. */
+/* With too few requests the pace learns nothing. */
 static void test_idle(void **state)
 {
 	struct pace pace;
@@ -172,7 +173,7 @@ static void test_idle(void **state)
 	assert_int_equal(pace.full, 8);
 }
 
-/* The field's most reported defect: a 503 in the first minute halves the night. */
+/* The best-known defect of such algorithms: a 503 in the first minute halves the rate of the whole night. */
 static void test_one_slow_down(void **state)
 {
 	struct endpoint at = wide();
@@ -187,7 +188,7 @@ static void test_one_slow_down(void **state)
 	assert_in_range(at.failed, 1, FLIGHT_N);
 	assert_true(pace_limit(&at.pace, at.now) <= at.pace.full * 8 / 10);
 	assert_true(pace_limit(&at.pace, at.now) >=
-		    at.pace.full * 6 / 10); /* one decrease, not one an answer */
+		    at.pace.full * 6 / 10); /* one decrease, not one per answer */
 	(void)live(&at, 9.8);
 	assert_int_equal(pace_limit(&at.pace, at.now), at.pace.full);
 	assert_true(live(&at, 10) > before * 95 / 100);
@@ -211,14 +212,15 @@ static void test_bursts(void **state)
 			at.bad_to = at.now + lasts * SECOND;
 			asked = at.asked;
 			(void)live(&at, (double)lasts);
-			/* It is left in peace: after the first moment about a request a second. */
+			/* The endpoint gets a rest: after a short time about one request a second. */
 			assert_true(at.asked - asked < 400 + 2 * lasts);
 			(void)live(&at, 10);
 			assert_true(live(&at, 10) > before * 95 / 100);
 		}
 }
 
-/* An endpoint that always bears a dozen is given about that, not a request a minute, and seldom more. */
+/* An endpoint that never bears more than a dozen requests gets about that many, not one a minute, and
+ * seldom more. */
 static void test_overload(void **state)
 {
 	struct endpoint at = wide();
@@ -231,7 +233,7 @@ static void test_overload(void **state)
 	assert_true(at.failed * 20 < at.asked);
 }
 
-/* One address in three is gone: the others go on as before. */
+/* One address in three is down: the others go on as before. */
 static void test_some_fail(void **state)
 {
 	struct pace pace;
@@ -264,7 +266,7 @@ static void test_dark(void **state)
 	assert_in_range(probes, 55, 70);
 	while (!pace_limit(&pace, now))
 		now = pace_rises_us(&pace, now);
-	/* A refusal is an answer, too. */
+	/* A refusal counts as an answer, too. */
 	assert_true(pace_ended(&pace, true, RETRY_NEVER, now, now));
 	assert_int_equal(pace_limit(&pace, now), 1);
 	while (pace_rises_us(&pace, now) != UINT64_MAX)

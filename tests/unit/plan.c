@@ -130,7 +130,7 @@ static void order_is_checked(void **state)
 	plan_abandon(writer);
 }
 
-/* ---- A plan is input ---- */
+/* ---- A plan file is untrusted input ---- */
 
 static uint8_t *read_plan(uint64_t *ret_bytes)
 {
@@ -303,7 +303,7 @@ static void a_million(void **state)
 	}
 	plan_hold_out(writer, SHARDS / 10);
 	assert_int_equal(plan_finish(writer, NULL), 0);
-	/* It streams: the file is 100 MB. */
+	/* The plan is written as a stream: the file has 100 MB. */
 	assert_in_range(resident_peak_kib() - before, 0, 4096);
 	assert_int_equal(plan_open(path, &plan, NULL), 0);
 	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), SHARDS - SHARDS / 10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keeps a box on after a night, as far as it needs no word of systemd's. */
+/* Reasons why a box stays on after a night, as far as they can be tested without systemd. */
 #include "oneshot/night/power.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "scratch.h"
 
@@ -31,7 +31,7 @@ static void log_in(short type, pid_t pid)
 	put(PATH_UTMP, &entry, sizeof(entry));
 }
 
-/* A process that is gone, and its number with it. */
+/* A process that has ended, and its number. */
 static pid_t dead_process(void)
 {
 	pid_t pid = fork();
@@ -75,7 +75,7 @@ static void test_next_night(void **state)
 	check_held(&config, NOW - 60, "the box would wake in -60 s");
 }
 
-/* This node has no hardware clock: only a box that something else switches on may go off. */
+/* This node has no hardware clock, so it may only be switched off if something else switches it on again. */
 static void test_alarm(void **state)
 {
 	const struct config off = { .power.when_finished = POWER_OFF, .power.wake_by = WAKE_BY_ALARM },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model.precision: what 16 bits lose, and the loss scale: it adapts, a step is skipped as if it had not been,
- * and all of it outlives a checkpoint, which moves between precisions.
+ * model.precision: the loss of 16 bits, and the loss scale: it adapts, a skipped step has no effect, and
+ * all of its state is in a checkpoint, which can be loaded with another precision.
  */
 #include "model/checkpoint.h"
 #include "tests/reference.h"
@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #define ROWS    16u
@@ -128,7 +128,7 @@ static void assert_scale(struct model *model, float scale, int64_t finite, int64
 
 #define KERNEL (INPUTS * 33u)
 
-/* Largest difference of a tensor in two models, relative to its largest number. */
+/* The largest difference of a tensor in two models, relative to the tensor's largest number. */
 static double differ(struct model *a, struct model *b, const char *name)
 {
 	static float left[KERNEL], right[KERNEL];
@@ -145,9 +145,9 @@ static double differ(struct model *a, struct model *b, const char *name)
 	return most / largest;
 }
 
-/* ---- What 16 bits lose ---- */
+/* ---- The loss of precision with 16 bits ---- */
 
-/* The gradients of one step beside those of float32: norm of the difference by norm. */
+/* Compares the gradients of one step with those of float32: norm of the difference divided by the norm. */
 static double gradient_error(struct config config, int precision, const struct model_batch *batch)
 {
 	struct config stored = config;
@@ -192,7 +192,7 @@ static void test_gradients(void **state)
 	assert_true(float16 > 1e-6 && float16 < 1e-3);
 }
 
-/* Products that are large enough for the packed family, each of the three. */
+/* All three products are large enough for the packed family. */
 static void test_large_products(void **state)
 {
 	enum { MANY = 64, WIDE = 4100 };
@@ -210,7 +210,7 @@ static void test_large_products(void **state)
 	assert_true(gradient_error(config, PRECISION_MIXED_FLOAT16, &batch) < 1.5e-3);
 }
 
-/* What it predicts while it is trained is stored in 16 bits, and afterwards is not. */
+/* Predictions during training are stored in 16 bits, afterwards in float32. */
 static void test_predictions(void **state)
 {
 	(void)state;
@@ -239,7 +239,7 @@ static void test_predictions(void **state)
 
 /* ---- The loss scale ---- */
 
-/* Gradients beyond 65504 come of the scale alone: half of it, and nothing else has changed. */
+/* Gradients beyond 65504 that only the scale causes: the scale is halved, and nothing else changes. */
 static void test_overflow_skips(void **state)
 {
 	const struct config config = config_of(PRECISION_MIXED_FLOAT16);
@@ -259,7 +259,7 @@ static void test_overflow_skips(void **state)
 	assert_true(scale == 0x1p39 && skipped == 1);
 	assert_int_equal(model_step(model), 1);
 	assert_true(differ(fresh, model, "dense/kernel") == 0);
-	/* What of the gradients histograms show is 0, not NaN. */
+	/* Histograms show such gradients as 0, not as NaN. */
 	must(model_gradients(model, &gradient, &count, &err), &err);
 	for (uint32_t t = 0; t < count; t++)
 		for (uint64_t e = 0; e < gradient[t].bytes / sizeof(float); e++)
@@ -268,11 +268,10 @@ static void test_overflow_skips(void **state)
 	model_close(fresh);
 }
 
-/* At this scale the gradient of the loss overflows, at half of it it does not. */
+/* At this scale the gradient of the loss overflows; at half of it the gradient does not. */
 #define TOO_LARGE 0x1p21f
 
-/* The run that follows a skipped step is the one without that step, whatever the optimizer counts and keeps.
- */
+/* A run with a skipped step equals the run without that step, whatever the optimizer counts and stores. */
 static void test_skipped_is_not_counted(void **state)
 {
 	static const struct {
@@ -328,7 +327,7 @@ static void test_scale_grows(void **state)
 	model_close(model);
 }
 
-/* Of two batches that make an update the first adds nothing: as one without a row that counts. */
+/* Of two batches that make an update the first one adds nothing, like a batch without rows that count. */
 static void test_accumulation_goes_on(void **state)
 {
 	static const uint8_t all_empty[ROWS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -355,7 +354,7 @@ static void test_accumulation_goes_on(void **state)
 	model_close(other);
 }
 
-/* What overflows by itself no scale mends. */
+/* A gradient that overflows without any scale is an error. */
 static void test_scale_below_one(void **state)
 {
 	static const double weights[CLASSES] = { 1e6, 1e6, 1e6 };
@@ -416,7 +415,7 @@ static void write_checkpoint(struct model *model)
 	model_snapshot_release(model);
 }
 
-/* As traind goes on: without model_init(). */
+/* As traind resumes: without model_init(). */
 static struct model *load_checkpoint(const struct config *config)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;

@@ -130,7 +130,7 @@ static void test_longest_unused_first(void **state)
 	assert_true(is_there("new") && is_there("wanted") && !is_there("old"));
 	assert_true(fits(2 * OBJECT_BYTES));
 	assert_true(is_there("wanted") && !is_there("new"));
-	assert_false(fits(3 * OBJECT_BYTES)); /* only what is wanted is left */
+	assert_false(fits(3 * OBJECT_BYTES)); /* only needed objects are left */
 	assert_true(is_there("wanted"));
 }
 

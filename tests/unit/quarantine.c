@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A slot's list of the records it leaves out: the same whatever order the workers find them in. */
+/* A slot's list of omitted records is the same, whatever order the workers find them in. */
 #include "data/quarantine.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static struct ring_quarantined nth(uint32_t n)
 	};
 }
 
-/* 0 .. count - 1, `step` apart: each once where both have no divisor in common. */
+/* Visits 0 .. count - 1 in steps of `step`: each number once, because both have no common divisor. */
 static struct ring_quarantine noted(uint32_t count, uint32_t step)
 {
 	struct ring_quarantine page;

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #define assert_near(a, b, tolerance) assert_true(fabs((double)(a) - (double)(b)) <= (tolerance))
@@ -59,13 +59,13 @@ static void test_initializers(void **state)
 		assert_true(first[i] == 0);
 }
 
-/* Mean 0 and Keras's deviation of each, fans of HWIO kernels too; and where each is cut. */
+/* Each distribution has mean 0 and Keras's deviation, for fans of HWIO kernels, too; and the right limits. */
 static void test_initializer_spreads(void **state)
 {
 	static const uint64_t flat[] = { 100, 50 }, hwio[] = { 3, 3, 16, 32 };
 	static const struct {
 		const char *name;
-		double of_flat, of_hwio, most; /* deviations; most: in deviations */
+		double of_flat, of_hwio, most; /* deviations; most: largest value, in deviations */
 	} cases[] = {
 		{ "glorot_uniform", 2.0 / 150, 2.0 / (9 * 48), 1.7320509 },
 		{ "glorot_normal", 2.0 / 150, 2.0 / (9 * 48), 2 / 0.8796256 },

@@ -41,7 +41,7 @@ static void test_outcomes(void **state)
 	}
 }
 
-/* What was said of the night counts before what the record says, and that before begin's failure. */
+/* Priority of reasons: what was noted for the night, then the record, then the failure of begin. */
 static void test_reasons(void **state)
 {
 	CLEANUP(json_free) cJSON *record = cJSON_Parse("{\"reason\": \"of the record\"}");
@@ -137,7 +137,7 @@ static void test_faults(void **state)
 	(void)state;
 	assert_false(is_fault(EVENT_RUN_BEGUN));
 	assert_true(is_fault(EVENT_RUN_HALTED));
-	assert_true(is_fault(EVENT_NIGHT_MISSED)); /* a notice that counts */
+	assert_true(is_fault(EVENT_NIGHT_MISSED)); /* a notice that counts as a fault */
 	count(faults, EVENT_CHECKPOINT_DAMAGED, 1000000, strdup("the first"));
 	count(faults, EVENT_RUN_HALTED, 2000000, NULL);
 	count(faults, EVENT_CHECKPOINT_DAMAGED, 3500000, strdup("the last"));

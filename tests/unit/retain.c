@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which checkpoints the store is to have, which one is the best, and what is deleted where. */
+/* Decides which checkpoints belong into the store, which one is the best, and what is deleted where. */
 #include "uploadd/retain.c" // NOLINT(bugprone-suspicious-include): its statics
 #include "tests/unit/scratch.h"
 #include "uploadd/steps.c" // NOLINT(bugprone-suspicious-include)
@@ -188,7 +188,7 @@ static void test_trim_store(void **state)
 		assert_int_equal(store_put(upload.store, spool_checkpoint_name(step, name), "x", 1, &err), 0);
 		assert_int_equal(steps_add(&upload.stored, step, &err), 0);
 	}
-	/* keep 1 wants 40 alone; 30 is what latest.json names. */
+	/* keep = 1 keeps only 40; latest.json names 30. */
 	upload.run.config.checkpoint.keep = 1;
 	assert_int_equal(retain_apply(&upload, &local, &err), 0);
 	for (uint64_t step = 10; step <= 40; step += 10) {

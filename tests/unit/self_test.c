@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The self-test of a device passes on one that computes, and notices one wrong sum. */
+/* The self-test passes on a device that computes correctly, and notices one wrong sum. */
 #include "model/self_test.c" // NOLINT(bugprone-suspicious-include): for its statics
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against a hwmon class made here: what a box has of it differs. */
+/* Uses a hwmon class made here, because real machines differ in their sensors. */
 #include "drivers/sensors/heat.h"
 
 #include "core/base/paths.h"
@@ -202,7 +202,7 @@ static void the_rule(void **state)
 	}
 }
 
-/* Readings of one sensor with limits of 95 and 100, one after the other, and what each makes of it. */
+/* Readings of one sensor with limits of 95 and 100, one after the other, and the verdict for each. */
 static void a_sequence(void **state)
 {
 	static const struct {
@@ -241,7 +241,7 @@ static bool becomes(struct heat *heat, enum heat_level level, struct heat_state 
 	return false;
 }
 
-static char unlimited[128]; /* the thread writes it, who has ended it reads it */
+static char unlimited[128]; /* written by the thread, read after the thread has ended */
 
 static void note_unlimited(void *context, const struct sensors_reading *reading)
 {
@@ -275,7 +275,7 @@ static void the_thread(void **state)
 	assert_true(becomes(heat, HEAT_FINE, &now));
 	heat_closep(&heat);
 	assert_null(heat);
-	assert_string_equal(unlimited, "amdgpu temp1;"); /* once, and of no other part */
+	assert_string_equal(unlimited, "amdgpu temp1;"); /* once, and for no other sensor */
 	heat_closep(&heat);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trainer's stages. The program's own file, as no archive has it. */
+/* The trainer's stages. Includes traind's .c file, which is in no archive. */
 #include "traind/stages.c" // NOLINT(bugprone-suspicious-include): not of a library
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tensor of a model's state as it is now, by name. Include it behind cmocka.h. The numbers hold until the
+/* Reads a tensor of a model's state by name. Include it after cmocka.h. The numbers are valid until the
  * next snapshot. */
 #pragma once
 

@@ -172,7 +172,7 @@ static void test_a_reader_never_sees_half(void **state)
 		}
 		assert_int_equal(kill(pid, SIGKILL), 0);
 		assert_int_equal(waitpid(pid, &status_of, 0), pid);
-		(void)step_read(); /* a copy is whole */
+		(void)step_read(); /* a whole copy was read */
 	}
 }
 

@@ -153,11 +153,11 @@ static void test_pin(void **state)
 	put(place, "k", "1234567");
 	assert_int_equal(store_stat(place->store, "k", &object, &err), 0);
 	assert_int_equal(store_get(place->store, "k", &object.pin, 0, buffer, 7, &err), 0);
-	/* The same size and bytes, another file. */
+	/* Another file with the same size and content. */
 	put(place, "k", "1234567");
 	assert_int_equal(store_get(place->store, "k", &object.pin, 0, buffer, 7, &err), -ESTALE);
 	assert_non_null(strstr(err.text, object.pin.etag));
-	/* The same file, touched by a nanosecond's difference. */
+	/* The same file with a time stamp that differs by a nanosecond. */
 	assert_int_equal(store_stat(place->store, "k", &object, &err), 0);
 	(void)snprintf(path, sizeof(path), "%s/in/k", place->folder);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
@@ -293,7 +293,7 @@ static void test_requests(void **state)
 						      .context = &requests[i] };
 		assert_int_equal(store_submit(place->store, &requests[i], &err), 0);
 	}
-	/* A blocking call meanwhile leaves what completes to store_poll(). */
+	/* A request that completes during a blocking call is still reported by store_poll(). */
 	assert_int_equal(store_get(place->store, "k", NULL, 8, direct, 2, &err), 0);
 	assert_memory_equal(direct, "89", 2);
 	for (int i = 0; i < 3; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts as features and vectors. An encoder's file is read here by its own, plain reader: what text_encode()
- * gives is summed a second time from the file's weights.
+ * Texts as features and vectors. The test reads an encoder's file with a simple reader of its own, and
+ * computes the result of text_encode() again from the weights in the file.
  */
 #include "data/text.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- Features ---- */
 
-/* A text, how many features it has, and another text with the same ones (NULL: not compared). */
+/* A text, its number of features, and another text with the same features (NULL: not compared). */
 static const struct {
 	const char *label, *text;
 	int64_t count;
@@ -63,7 +63,7 @@ static const char *const different[][2] = {
 
 static int64_t features_of(const char *text, uint64_t **ret)
 {
-	/* A copy of exactly this size, so that a sanitizer sees a read behind it. */
+	/* Copies into memory of exactly this size, so that a sanitizer sees a read beyond the end. */
 	size_t bytes = strlen(text);
 	char *copy = malloc(bytes ? bytes : 1);
 	int64_t count;
@@ -112,8 +112,8 @@ static void words_that_differ(void **state)
 			fail_msg("\"%s\" and \"%s\"", different[i][0], different[i][1]);
 }
 
-/* Hashes are part of the encoder's format: a file fitted by one build is used by another. These were computed
- * by an implementation of their own, from FNV-1a and SplitMix64 as published. */
+/* Hashes are part of the encoder's format: an encoder fitted by one version is used by another. These
+ * values were computed by a separate implementation, from FNV-1a and SplitMix64 as published. */
 static void hashes_stay(void **state)
 {
 	static const struct {
@@ -138,7 +138,7 @@ static void hashes_stay(void **state)
 	}
 }
 
-/* ---- A corpus: each class has words of its own, all share others ---- */
+/* ---- A corpus: each class has words of its own, and all classes share other words ---- */
 
 #define ROWS_MAX  700u
 #define TEXT_ROOM 128u
@@ -292,7 +292,7 @@ static void threads_change_nothing(void **state)
 	free(made);
 }
 
-/* Features that three texts or more have, counted the slow way. */
+/* Counts the features of at least three texts the slow way. */
 static uint32_t count_features(const struct made *made)
 {
 	uint64_t *all = NULL, used = 0;
@@ -340,7 +340,7 @@ static void fits(void **state)
 
 		assert_int_equal(fitted.report.features, count_features(made));
 		assert_int_equal(view.header->features, fitted.report.features);
-		/* A text's own word tells its class, and four folds have seen it. */
+		/* The class of a text follows from its own word, which four folds have seen. */
 		assert_true(fitted.report.fold_accuracy > 0.95);
 		assert_int_equal(text_encoder_dims(fitted.encoder), 50);
 		assert_int_equal(text_encoder_classes(fitted.encoder), classes);
@@ -352,7 +352,7 @@ static void fits(void **state)
 	}
 }
 
-/* The vector that a file's weights give, bucket by bucket. */
+/* Computes a vector from the weights in a file, bucket by bucket. */
 static void expect_vector(const struct text_encoder *view, const char *text, double *ret)
 {
 	uint32_t columns = view->header->columns, buckets = view->header->dims / columns;
@@ -388,7 +388,7 @@ static void buckets(void **state)
 {
 	(void)state;
 	for (uint32_t classes = 2; classes <= 3; classes++) {
-		/* 3 classes share 50: 16 buckets each, and two numbers that stay 0. */
+		/* 3 classes share 50 numbers: 16 buckets each, and two numbers that stay 0. */
 		struct made *made = make_corpus(400, classes);
 		struct fitted fitted = fit(made, 50, forwards);
 		const struct text_encoder view = view_of(fitted.encoder);
@@ -422,7 +422,7 @@ static double sum_of(const float *vector, uint32_t first, uint32_t count)
 	return sum;
 }
 
-/* A class's own word speaks for it and against the others. */
+/* A word of a class increases the sum of this class, and decreases the others. */
 static void classes_speak(void **state)
 {
 	static const uint32_t class_counts[] = { 2, 3, 5 };
@@ -451,8 +451,8 @@ static void classes_speak(void **state)
 	}
 }
 
-/* A training text's vector comes from the other folds: what its own fold's labels say does not count. Only
- * the scale, which is one for all, moves. */
+/* The vector of a training text comes from the other folds: labels of its own fold have no influence. Only
+ * the scale, which all folds share, changes. */
 static void own_fold_is_left_out(void **state)
 {
 	struct made *made = make_corpus(400, 2);
@@ -545,7 +545,7 @@ static void reloads(void **state)
 	free(made);
 }
 
-/* A small encoder's file, malloc'ed to its exact size. */
+/* Makes the file of a small encoder, malloc'ed to its exact size. */
 static uint8_t *small_file(uint64_t *ret_bytes)
 {
 	struct made *made = make_corpus(60, 3);
@@ -553,7 +553,7 @@ static uint8_t *small_file(uint64_t *ret_bytes)
 	const void *data;
 	uint8_t *copy;
 
-	for (uint32_t i = 0; i < 60; i++) { /* the own word alone: a dozen features */
+	for (uint32_t i = 0; i < 60; i++) { /* only the last word of each text: a dozen features */
 		char *word = strrchr(made->text[i], ' ') + 1;
 
 		memmove(made->text[i], word, strlen(word) + 1);
@@ -602,7 +602,7 @@ static void damage_is_found(void **state)
 	free(data);
 }
 
-/* Files whose CRC is right and whose content is not: `words` words of `value` at `offset`. */
+/* Files with a correct CRC and wrong content: `words` words of `value` at `offset`. */
 #define NAMES_AT    sizeof(struct text_header)
 #define FEATURES_AT (NAMES_AT + 3 * TEXT_CLASS_BYTES)
 #define LAST_WORD   UINT64_MAX

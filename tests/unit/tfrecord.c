@@ -23,8 +23,8 @@ static uint64_t small_file(uint8_t *out)
 	return used;
 }
 
-/* Reads until the end or an error. Returns the records that were right and in place, -1 when a wrong one came
- * through. */
+/* Reads until the end or an error. Returns the number of correct records in the right order, or -1 for a
+ * wrong one. */
 static int read_back(const uint8_t *file, uint64_t bytes, int *ret_end)
 {
 	uint64_t offset = 0;
@@ -90,7 +90,7 @@ static void every_bit_flip_is_seen(void **state)
 	}
 }
 
-/* A wrong data CRC leaves the record behind it reachable. */
+/* After a wrong data CRC the next record can still be read. */
 static void goes_on_behind_bad_data(void **state)
 {
 	uint8_t file[FILE_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vocabularies: what is in them and in which order, texts as numbers, their files, broken ones. */
+/* Vocabularies: their words and the order of words, texts as numbers, files, damaged files. */
 #include "data/vocabulary.h"
 
 #include <setjmp.h>
@@ -45,7 +45,8 @@ static void the_most_frequent_first(void **state)
 	CLEANUP(vocabulary_freep) struct vocabulary *vocabulary = fit(reviews, REVIEWS, 100, 1);
 
 	(void)state;
-	/* a and good are in three texts, don't and film in two; what one text says alone is not there. */
+	/* "a" and "good" are in three texts, "don't" and "film" in two; a word of a single text is left
+	 * out. */
 	expect_file(vocabulary, "\n[UNK]\na\ngood\ndon't\nfilm\n");
 	assert_int_equal(vocabulary_size(vocabulary), 6);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting weights by name: a trained net's file, and anybody's, into another net. */
+/* Initial weights by name, from the file of a trained net, and from files of other programs, into another
+ * net. */
 #include "model/weights.h"
 #include "model/checkpoint.h"
 #include "tests/reference.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* cmocka wants the three above first. */
+/* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
 #include "tests/unit/state_of.h"
@@ -71,7 +72,7 @@ static struct safetensors *file_of(const struct model_tensor *tensors, uint32_t 
 	return file;
 }
 
-/* What is common is taken, the rest stays as it was, and the slots are zero. */
+/* Tensors that both nets have are copied, the others stay as they were, and the slots are zero. */
 static void test_by_name(void **state)
 {
 	const struct model_tensor tensors[] = { KERNEL, BIAS("F32", bias), ODD("old_head/kernel"), STEP };
@@ -140,7 +141,7 @@ static void test_other_floats(void **state)
 	model_close(model);
 }
 
-/* What is refused, and what the configuration allows. */
+/* Refused files, and files that the configuration allows. */
 static void test_choices(void **state)
 {
 	static const struct model_tensor whole = KERNEL, short_one = ODD("base/kernel"),
@@ -206,7 +207,7 @@ static void test_wrong_layer(void **state)
 		strstr(err.text, "model.weights_layers: found \"softmax\", allowed: layers with parameters"));
 }
 
-/* One of Kiln's own has a CRC of each tensor, so that one without was damaged. */
+/* A file written by Kiln has a CRC for each tensor, so a file that lacks one is damaged. */
 static void test_own_file(void **state)
 {
 	static const struct safetensors_note notes[] = { { "format", MODEL_FORMAT } };
