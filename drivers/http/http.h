@@ -71,7 +71,7 @@ struct http_handler {
 	/* Returns 0, HTTP_AGAIN, or a negative errno. After an error *retry tells whether another attempt may
 	 * help: judge() finds there the class that belongs to the HTTP status, and may change it. */
 	int (*judge)(struct http_request *request, enum retry_class *retry, struct error *err);
-	/* The last call. May submit other requests, except when `result` is -ECANCELED. */
+	/* Called last. May submit other requests, except when `result` is -ECANCELED. */
 	void (*done)(struct http_request *request, int result, const struct error *err);
 };
 

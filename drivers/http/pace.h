@@ -7,16 +7,17 @@
  * key of a configuration fits all. With too few requests the link is idle while requests and answers travel;
  * too many make the store answer 503, or fill queues in the network.
  *
- *   more   While requests wait because of the limit, a trial raises the limit by half. The higher limit stays
- * where the rate grows by a tenth; otherwise the old limit returns, and the next trial comes later. Trials
- * with a third fewer requests alternate with these; the lower limit stays where the rate falls by less than 3
- * %. less   An answer that asks for less (429, 503) reduces the limit by three tenths, once for all requests
+ *   more   While requests wait because of the limit, a trial raises the limit by half. The higher limit
+ *          stays where the rate grows by a tenth; otherwise the old limit returns, and the next trial comes
+ *          later. Trials with a third fewer requests alternate with these; the lower limit stays where the
+ *          rate falls by less than 3 %.
+ *   less   An answer that asks for less (429, 503) reduces the limit by three tenths, once for all requests
  *          that were in flight: they all met the same overload.
  *   back   After PACE_HOLD_US without such an answer the limit doubles every PACE_DOUBLE_US until it is the
- *          old one. So 10 s after its end a fault, however long, has no effect left.
+ *          old one. So no fault, however long, has an effect for more than 10 s after its end.
  *   dark   After many failures in a row one request at a time is sent, to find out whether the endpoint
- * answers again, at the latest PACE_PROBE_US after the request before. Meanwhile the other requests use up
- * none of their attempts, and an endpoint that recovers is not overloaded at once.
+ *          answers again, at the latest PACE_PROBE_US after the request before. Meanwhile the other requests
+ *          use up none of their attempts, and an endpoint that recovers is not overloaded at once.
  *
  * Times are in microseconds of one clock; `now_us` never decreases from call to call. All O(1).
  */
@@ -55,7 +56,7 @@ struct pace {
 	uint64_t pause_us; /* how long to wait after a trial that failed */
 	/* the next trial is one with fewer requests; the kinds alternate after trials that did not help */
 	bool fewer_is_next;
-	bool enough; /* the rate reached the target when it was judged last */
+	bool enough; /* the rate reached the target when it was last judged */
 };
 
 /* The limit begins at `least` and never exceeds `most`. At a rate of `target_bytes_per_s` (0 = none) the

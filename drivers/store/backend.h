@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside drivers/store, the leaf on which backends stand and of which store.c makes a store:
+ * Inside drivers/store: the base of all backends, from which store.c makes a store:
  *
  *     store.c        chooses the backend and fills in defaults                 on top
  *     get_file.c     an object into a file, some ranges at once
@@ -62,7 +62,7 @@ int store_file_open(const struct config_store *where, const struct store_options
 int store_s3_open(const struct config_store *where, const struct store_options *options,
 		  struct store **ret_store, struct error *err);
 
-/* Says that a blocking call goes on (store_options.awake). */
+/* Reports that a blocking call is still at work (store_options.awake). */
 void store_awake(const struct store *store);
 
 /* Sets the result and queues the request for store_poll(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listing folders in the bytewise order of whole keys, one folder's names in memory a level. Symbolic links
- * to files are followed, those to folders are not, so there is no loop.
+ * Lists folders in the bytewise order of whole keys. The memory holds the names of one folder for each level.
+ * Symbolic links to files are followed; links to folders are not, so there is no loop.
  */
 #include "drivers/store/file.h"
 

@@ -32,7 +32,7 @@ void store_complete(struct store *store, struct store_request *request, int resu
 	store->done_last = request;
 }
 
-/* The first that is completed, or `which` where it is; NULL = none. */
+/* Returns the first completed request, or, with `which`, that one if it is completed; NULL = none. */
 static struct store_request *pop_done(struct store *store, const struct store_request *which)
 {
 	struct store_request *before = NULL, *request = store->done;

@@ -4,7 +4,7 @@
  *
  *     s3.c             opens, closes, the table of operations
  *     s3_request.c     ranged gets, several at once
- *     s3_hedge.c       the slowest range asked for twice
+ *     s3_hedge.c       a second request for the slowest range
  *     s3_multipart.c   uploads in parts; s3_stale.c unfinished ones
  *     s3_list.c        pages of keys
  *     s3_object.c      stat, whole gets, puts, delete
@@ -33,5 +33,5 @@ int s3_delete(struct store *store, const char *key, struct error *err);
 int s3_abort_stale(struct store *store, struct error *err);
 
 /* The check() of a put whose body has this MD5; call->context points at its 33 bytes of hex.
- * Errors: -EIO, to be tried again: the server stored other bytes. */
+ * Errors: -EIO, which may pass: the server stored other bytes. */
 int s3_check_put(struct s3_call *call, enum retry_class *retry, struct error *err);

@@ -58,8 +58,8 @@ struct s3_call {
 	uint64_t body_offset, body_bytes;
 	char payload_sha256[S3_SHA256_BYTES]; /* hash of the body; "" = no body, or an unsigned one */
 	/* Each may be NULL. begin(): an attempt begins. data(): bytes of the answer; NULL: they go into
-	 * http.buffer, and arrived() is told. check(): a 2xx answer is complete. ended(): the last word, with
-	 * call->result. */
+	 * http.buffer, and arrived() is told. check(): a 2xx answer is complete. ended(): called last, with
+	 * call->result set. */
 	void (*begin)(struct s3_call *call);
 	int (*data)(struct s3_call *call, const char *data, size_t bytes, struct error *err);
 	void (*arrived)(struct s3_call *call, const char *data, size_t bytes);

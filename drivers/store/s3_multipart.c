@@ -70,7 +70,7 @@ static int begin_upload(struct upload *upload, struct error *err)
 	return r;
 }
 
-/* Escapes what XML wants escaped. An ETag is opaque, so it may hold such a character. */
+/* Escapes characters that are special in XML. An ETag is opaque, so it may hold such a character. */
 static size_t append_escaped(char *out, const char *text)
 {
 	char *to = out;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a call goes on after a 3xx answer. A 307 may send a get to a presigned URL on another host (lakeFS),
- * or to AWS's endpoint of another region. The first is followed as it is, without Authorization; the second
- * with a new signature for that host. A redirect from https to http is never followed.
+ * Follows redirects (3xx answers). A 307 may send a get to a presigned URL on another host (lakeFS), or to
+ * AWS's endpoint of another region. A presigned URL is followed as it is, without Authorization; another
+ * endpoint gets a new signature for its host. A redirect from https to http is never followed.
  *
- * The host behind a redirect has ETags of its own: the ETag that the list gave means nothing there. So the
- * ETag of the first data answer is remembered by key, and later answers must have the same.
+ * The target of a redirect has ETags of its own: the ETag that the list gave means nothing there. So the ETag
+ * of the first data answer is remembered by key, and later answers must have the same.
  */
 #pragma once
 

@@ -49,7 +49,7 @@ void s3_reply_done(struct s3_reply *reply);
 /* The s3_xml_element whose context is a reply; reads all the documents above. */
 int s3_reply_element(void *context, const char *path, const char *text, size_t bytes, struct error *err);
 
-/* The key of an entry. Errors: -EBADMSG an escape that is none, a NUL, or longer than S3 allows. */
+/* The key of an entry. Errors: -EBADMSG an invalid escape, a NUL, or longer than S3 allows. */
 MUST_CHECK int s3_reply_key(const struct s3_reply *reply, const char *encoded,
 			    char out[static STORE_KEY_MAX + 1], struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unfinished multipart uploads: found and aborted. S3 stores and bills their parts until then. */
+/* Finds and aborts unfinished multipart uploads. S3 stores and bills their parts until then. */
 #pragma once
 
 #include "drivers/store/s3_call.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * S3's XML answers, element by element as bytes arrive (expat). No document type, at most 8 levels, text of
- * at most S3_XML_TEXT_MAX bytes an element: what a server sends is input.
+ * at most S3_XML_TEXT_MAX bytes an element: a server's answer is untrusted.
  *
  * Order: s3_xml_open -> (s3_xml_feed* -> s3_xml_finish | s3_xml_reset)* -> s3_xml_close.
  */

@@ -14,8 +14,8 @@
  * Blocking: store_list, store_stat, store_get*, store_put*, store_delete, store_abort_stale.
  * Several at once: store_submit() many ranged gets, then store_poll() until they complete.
  *
- * Failures: what may pass is tried again inside (drivers/http/retry.h), and reaches the caller only after all
- * attempts. A slow range may be asked for twice (s3_hedge.h).
+ * Failures: a failure that may pass is retried inside (drivers/http/retry.h), and reaches the caller only
+ * after all attempts. A slow range may be requested twice (s3_hedge.h).
  *
  * Crash: an object appears whole or not at all. A killed upload leaves parts that store_abort_stale()
  * removes, or on file:// a temporary file.
@@ -49,7 +49,7 @@ struct store_options {
 				 this size */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
 	uint32_t attempts_max;                                           /* per request, 0 = default */
-	uint64_t patience_ms; /* a server that is away gets more attempts for this long, 0 = it does not */
+	uint64_t patience_ms; /* a server that is down gets further attempts for this long, 0 = none */
 	uint64_t part_bytes;  /* multipart part size, at least 5 MiB, 0 = 8 MiB */
 	/* Requests in flight for which memory is reserved at store_open(); more are allocated one by one. */
 	uint32_t requests;
@@ -80,7 +80,7 @@ struct store_counters {
 	uint64_t requests, bytes_in, bytes_out, connections;
 	uint64_t at_once;            /* upper bound of concurrent requests now ... */
 	const char *pace;            /* ... and the reason for it; NULL on file:// */
-	uint64_t hedged, hedges_won; /* ranges asked for twice; those where the second attempt was faster */
+	uint64_t hedged, hedges_won; /* ranges requested twice; those where the second attempt was faster */
 	uint64_t retries_connect, retries_timeout, retries_reset, retries_server, retries_slow_down;
 };
 
@@ -119,8 +119,8 @@ MUST_CHECK int store_get_file(struct store *store, const char *key, const char *
 
 MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes,
 			 struct error *err);
-/* Puts an object only where there is none of this key; of several writers one succeeds. 0 also where the
- * object has exactly these bytes already. Errors: -EEXIST the object has other bytes; -EOPNOTSUPP the server
+/* Puts an object only if its key has no object yet; of several writers one succeeds. Returns 0 also if the
+ * object already has exactly these bytes. Errors: -EEXIST the object has other bytes; -EOPNOTSUPP the server
  * refuses the condition (If-None-Match). A server that is too old to know the condition overwrites the
  * object. */
 MUST_CHECK int store_put_new(struct store *store, const char *key, const void *data, uint64_t bytes,

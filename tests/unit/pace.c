@@ -148,8 +148,7 @@ static void test_target(void **state)
 	assert_int_equal(at.most, 8);
 	assert_string_equal(pace_reason(&at.pace, at.now), "the target rate is reached");
 
-	at.connection =
-		4 * MB; /* the rate falls below the target: more requests are tried until it is reached */
+	at.connection = 4 * MB; /* below the target: more requests are tried until it is reached */
 	at.each = MB;
 	(void)live(&at, 60);
 	assert_in_range(at.pace.full, 22, 42);

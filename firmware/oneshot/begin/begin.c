@@ -118,7 +118,7 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	return r < 0 ? r : overrides_done(overrides, err);
 }
 
-/* Goes on with an unfinished run, by its frozen configuration. kiln.conf may say anything by now. */
+/* Resumes an unfinished run, by its frozen configuration. kiln.conf may have changed since. */
 static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;

@@ -2,13 +2,13 @@
 /*
  * kiln-oneshot begin: decides which run goes on or is made, and brings all that this run needs to this disk.
  *
- *     begin.c              decides, and makes the run record stand
+ *     begin.c              decides, and makes the run record
  *     start.c              the weights that a new run starts with
- *     overrides.c          the keys that run.start asked for one run alone
+ *     overrides.c          the keys that run.start changes for one run only
  *     unstarted.c          gives up an unfinished run that never started
- *     repeat.c             begin --from: one run once more
+ *     repeat.c             begin --from: repeats a run
  *     bring.c, weights.c   files from the store to this disk
- *     claim.c              no two boxes begin a run of one id
+ *     claim.c              makes sure that no two boxes begin a run with the same id
  *     stored_record.c      the run.json of a run in the store
  *     stored_checkpoint.c  the checkpoints of a run in the store
  *
@@ -25,17 +25,18 @@
  *     none                   newest one is unfinished and      leaves it alone, looks at the run before it
  *                            another machine's
  *     none                   final, or no run at all           begins a new run from kiln.conf
- *     any but an unfinished  kiln start --adopt ID named an    brings that run back, whosever it is
+ *     any but an unfinished  kiln start --adopt ID named an    brings that run back, whichever box began it
  *       run of another id    unfinished run
  *
  * An unfinished run keeps its frozen configuration, its plan and its newest checkpoint, so that it ends with
- * the very result that it would have had without the interruption. A new run is made from kiln.conf of now.
+ * the very result that it would have had without the interruption. A new run is made from the current
+ * kiln.conf.
  *
  * Threads: one. Ownership: begin alone makes run records, under the lock of core/run/run.h.
  * Crash: at any point. The record of a new run is made whole beside the current one and renamed into its
  * place; a run that comes from the store gets its record last, after all its files. So the next attempt finds
- * either the state before or the finished record, and does the rest again. RUN_ASKED_FILE tells it that a run
- * is still to be begun.
+ * either the state before or the finished record, and does the rest again. RUN_ASKED_FILE tells the next
+ * attempt that a run is still to be begun.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The claim of a run: its run.json in the store, with "machine". An id is the second in which the run was
- * begun, so two boxes with one run.name may make the same id. The store takes a new run.json only where it
- * has none of this key (If-None-Match), so one of the two boxes gets the id and the other a later one.
+ * begun, so two boxes with one run.name may make the same id. The store accepts a new run.json only if it has
+ * no object with this key (If-None-Match), so one of the two boxes gets the id and the other a later one.
  */
 #pragma once
 

@@ -33,7 +33,7 @@ static int override(struct config *config, const char *path, const cJSON *list, 
 			 path, key);
 }
 
-/* ---- Where they lie ---- */
+/* ---- next.json and run.json ---- */
 
 static int parse_list(const char *what, const char *text, uint64_t bytes, cJSON **ret_list, struct error *err)
 {
@@ -84,7 +84,7 @@ int overrides_of_run(cJSON **ret_list, struct error *err)
 	return r < 0 ? r : parse_list("run.json", text, strlen(text), ret_list, err);
 }
 
-/* ---- A configuration with them ---- */
+/* ---- The configuration with overrides ---- */
 
 int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err)
 {

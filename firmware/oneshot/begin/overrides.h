@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The values that run.start asked for one run alone: an object {"run.epochs": 3, ...}, member "overrides".
- * kiln-controld writes it to PATH_RUNS/next.json before the run is begun. From then on it stands in the
- * run.json, and counts for the run that replaces this one where it never started (unstarted.h).
+ * Overrides: values of keys that run.start changes for one run only, an object {"run.epochs": 3, ...}, member
+ * "overrides". kiln-controld writes it to PATH_RUNS/next.json before the run is begun. From then on it is in
+ * the run.json, and also holds for a run that replaces this one because this one never started (unstarted.h).
  *
- * A cJSON object that is NULL means: nothing was asked. The caller frees what it gets.
+ * A cJSON object that is NULL means: no overrides. The caller frees each object that it gets.
  */
 #pragma once
 
@@ -26,6 +26,6 @@ MUST_CHECK int overrides_print(const char *file, const cJSON *list, char **ret_t
 MUST_CHECK int overrides_apply(const char *file, const cJSON *list, char path[static PATH_BYTES],
 			       const char **ret_file, struct error *err);
 
-/* Notes the overrides in the current run.json, then removes next.json: the run after this one is kiln.conf's
- * again. A kill before the removal has no effect: begin reads next.json once more for the same run. */
+/* Notes the overrides in the current run.json, then removes next.json: the run after this one has no
+ * overrides. A kill before the removal has no effect: begin reads next.json once more for the same run. */
 MUST_CHECK int overrides_done(const cJSON *list, struct error *err);

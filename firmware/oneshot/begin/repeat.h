@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* begin --from RUN.JSON: one run once more. */
+/* begin --from RUN.JSON: repeats a run. */
 #pragma once
 
 #include "core/run/run.h"

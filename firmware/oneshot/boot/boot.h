@@ -13,7 +13,7 @@
  *     last_good.c    the copy of kiln.conf that was valid when it was last checked
  *
  * Each verb is one process of one thread; at boot they run one after the other, before the daemons (the
- * order stands in rootfs/systemd and rootfs/overlay).
+ * order is defined in rootfs/systemd and rootfs/overlay).
  * Crash: every verb may be run again from its beginning. configure.c erases a file from the ESP only after
  * its copy is flushed to /data; the rest is kernel state, which a reboot forgets.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pages of 1 GiB for the ring. The kernel finds a contiguous GiB only at boot, while memory is not fragmented
- * yet. So the number of pages that the ring of kiln.conf needs is written beside the boot loader for the next
- * boot: a file of GRUB's environment, which the boot loader reads whole or not at all
+ * yet. So this program writes the number of pages that the ring of kiln.conf needs beside the boot loader,
+ * for the next boot: a file of GRUB's environment, which the boot loader reads whole or not at all
  * (rootfs/esp/kiln/grub.cfg). GRUB asks for the pages only at the first attempt to boot a slot: a number that
  * leaves too little memory costs one attempt, not the box.
  */

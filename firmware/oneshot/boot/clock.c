@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Waits, for a bounded time, until something has set the clock: S3 refuses a signed request whose time is
- * minutes off (SigV4). A box whose hardware clock kept the time needs less patience. Without such a clock the
- * system's clock begins with the time at which the box went down. clock-servers names the servers that
+ * minutes off (SigV4). The wait is short on a box whose hardware clock kept the time. Without such a clock
+ * the system's clock starts at the time at which the box went down. clock-servers names the servers that
  * systemd-timesyncd asks.
  */
 #include "core/base/clock.h"

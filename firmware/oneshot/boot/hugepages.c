@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hugepages for the ring of the run that begins: pages of 1 GiB that were set aside at boot, where ring.pages
- * asks for them and they suffice; else pages of 2 MiB. run-kiln-huge.mount follows, with pages of that size.
+ * Hugepages for the ring of the run that begins: pages of 1 GiB that were reserved at boot, if ring.pages
+ * wants them and there are enough; else pages of 2 MiB. run-kiln-huge.mount starts next, with pages of that
+ * size.
  *
  * Why hugepages: a ring of gigabytes would need hundreds of thousands of small pages, more than the
  * processor's table of recent translations (TLB) holds. Why on the memory node of the network interface's

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The last good configuration: a copy of kiln.conf, beside it under CONFIG_GOOD_SUFFIX, from when it was last
- * checked. A mistake that is made in kiln.conf later does not take the box its timer, its network time or its
- * reports: they go by this copy until the mistake is mended. Saved by kiln-oneshot keep-config, after
- * kiln config check.
+ * checked. After a later mistake in kiln.conf the timer, the network time and the reports use this copy until
+ * the mistake is mended. Saved by kiln-oneshot keep-config, after kiln config check.
  */
 #pragma once
 

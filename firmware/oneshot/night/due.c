@@ -5,8 +5,8 @@
 /* A timer that elapses later than this after run.at was missed: the box was off, or its clock was wrong. */
 #define LATE_S (15 * 60)
 
-/* A start in the minute in which the configuration was written is meant: run.at has whole minutes. A time of
- * writing that lies in the future says nothing: it dates from before the clock was set right. */
+/* A start in the same minute as the writing of the configuration counts: run.at has whole minutes. A time of
+ * writing in the future is ignored: it dates from before the clock was set right. */
 static bool is_before(int64_t start_s, const struct due_facts *facts)
 {
 	return facts->written_s >= 0 && start_s + 60 <= facts->written_s && facts->written_s <= facts->now_s;

@@ -9,7 +9,7 @@
 
 enum due {
 	DUE_NOW,    /* start the run */
-	DUE_BEFORE, /* the start lies before the configuration that names it: nobody missed it */
+	DUE_BEFORE, /* the start was before the configuration was written, so it was not missed */
 	DUE_OVER,   /* the night has ended: run.ends_at is past */
 	DUE_MISSED, /* the start was missed, and run.catch_up is off */
 };

@@ -24,9 +24,9 @@
 #define POLL_S    1
 #define NAMES_MAX 8u /* names in the message about files that the store lacks */
 
-/* kiln-uploadd writes its status page after each pass over the spool. The first page after the run came to
- * rest may be of a pass that began before the last file was there; so two new pages are waited for. The very
- * first page read counts as new, which makes three. */
+/* kiln-uploadd writes its status page after each pass over the spool. The first page after the end of
+ * the run may belong to a pass that began before the last file was there. So wait for two new pages. The very
+ * first page that is read counts as new, too, which makes three. */
 static bool is_uploaded(uint64_t *last_us, unsigned *pages, struct status *status)
 {
 	if (status_read(STATUS_UPLOADD, status, NULL) < 0)
@@ -162,7 +162,7 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
 
-/* Whether somebody wished the run to stop, and so is at work with the box. Heat stops a run without such a
+/* Whether a person stopped the run, and so may be working with the box. Heat stops a run without such a
  * wish. */
 static bool is_stopped_by_hand(const struct run *run)
 {

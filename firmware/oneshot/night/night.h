@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A night from its timer to the moment when the box rests.
+ * A night, from its timer until the box is switched off, is suspended, or waits for the next night.
  *
  *     nightly.c    the timer elapsed, or the box booted: start a run, or say why there is none
  *     due.c        the decision of nightly.c, without clock, disk or systemd
  *     expire.c     the night of an unfinished run is over: the run rests as expired
- *     finished.c   a run has come to rest: wait for the uploads, archive the record, ask for the report
+ *     finished.c   a run has ended or stopped: wait for the uploads, archive the record, start the report
  *     failed.c     a service of the run ended for good: say which one, and why
  *     power.c      power.when_finished: switch the box off, or suspend it
  *
@@ -34,8 +34,8 @@ int oneshot_unfinished(int argc, char **argv);
 /* ExecCondition= of kiln-config.service. Exits with 0 when the next run is a new one, made from kiln.conf,
  * and with 1 when an unfinished run goes on. */
 int oneshot_new(int argc, char **argv);
-/* A run has come to rest. Waits for the uploads, says which files the store lacks, archives a final record,
- * asks for the report, then does what power.when_finished says. */
+/* A run has ended or stopped. Waits for the uploads, logs which files the store lacks, archives a final
+ * record, starts the report, then does what power.when_finished says. */
 int oneshot_finished(int argc, char **argv);
 /* OnFailure= of the services of a run. Says which service ended and why. Where the record is final the night
  * is over, and the end of oneshot_finished() follows. */

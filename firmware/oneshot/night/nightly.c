@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timer and the boot: whether a run starts or goes on now. Nights are in local time, so both wait for the
- * clock first, for a bounded time; then they go by what the clock says.
+ * Decides, when the timer elapses and after a boot, whether a run starts or goes on. Nights are in local
+ * time, so both verbs first wait for the clock, for a bounded time, and then trust it.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -137,7 +137,7 @@ static void say_not_due(const char *file, const struct config *config, enum due 
 	report_unstarted(why);
 }
 
-/* Forgets what somebody wanted of the night before: overrides of a run that was never
+/* Forgets wishes for the night before: overrides of a run that was never
  * begun, a run that was asked for, a wish to stop. */
 static int forget_wishes(struct error *err)
 {
@@ -171,7 +171,7 @@ static int nightly(unsigned wait_s, struct error *err)
 	}
 	if ((r = begin_tonight(&begun, err)) < 0)
 		return r;
-	/* A night before may have ended without anybody to ask for its report. */
+	/* An earlier night may have ended without a request for its report. */
 	report_ask_due(false);
 	return (r = forget_wishes(err)) < 0 ? r : start_run(err);
 }

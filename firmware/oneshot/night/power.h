@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rest after a night that the timer started: the box goes off or to sleep, where that harms nobody
- * and something wakes it for the next night. */
+/* Switches the box off, or suspends it, after a night that the timer started, if nobody uses the box and
+ * something wakes it for the next night. */
 #pragma once
 
 #include "core/config/config.h"

@@ -7,8 +7,8 @@
  *     fetcher.c    from the store into the cache
  *     progress.c   how far it is, in the cache's preload.json (drivers/cache/cache.h)
  *
- * Why it lists twice: the first pass sets the time of use of each wanted object that is there already.
- * Whatever has an older time of use is not wanted by this preload, so the second pass may evict it.
+ * Why it lists twice: the first pass sets the time of use of each needed object that is already in the cache.
+ * So an object with an older time of use is not needed by this preload, and the second pass may evict it.
  *
  * Threads: one; kiln-fetchd may write into the same cache at the same time, so the listing of the cache is
  * read again whenever somebody else changed it.

@@ -34,8 +34,8 @@ static uint64_t tag_of(void *context, const struct cache_item *item)
 	return 0;
 }
 
-/* The rank for eviction: -1, never, for what this preload wants; else the age, so that the longest unused
- * goes first. */
+/* The rank for eviction: -1 (never) for an object that this preload needs; else its age, so that the object
+ * unused for the longest time is evicted first. */
 static double age(void *context, const struct cache_held *held)
 {
 	const struct space *space = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks for the report of a night. A failure is a warning, and costs the report alone. */
+/* Starts the report of a night. A failure is a warning, and only the report is missing. */
 #pragma once
 
 #include "core/box/tonight.h"

@@ -17,5 +17,5 @@
 #pragma once
 
 /* Makes the reports of the nights that are over, delivers them and what earlier calls could not deliver; then
- * looks again, until no night is left without a report, so that nobody who asks meanwhile is overheard. */
+ * looks again until no night is left without a report, because a request may come meanwhile. */
 int oneshot_report(int argc, char **argv);

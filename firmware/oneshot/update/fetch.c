@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies the bundle of an update, from the store or from a file of the box, to PATH_BUNDLE. Trusts nothing of
- * it: RAUC checks the signature when kiln-oneshot update installs it.
+ * Copies the bundle of an update, from the store or from a file of the box, to PATH_BUNDLE. The
+ * bundle is not trusted: RAUC checks its signature when kiln-oneshot update installs it.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has RAUC install the bundle at PATH_BUNDLE into the other slot, and restarts the box into it. Why no power
- * cut harms the box stands in update.h.
+ * Makes RAUC install the bundle at PATH_BUNDLE into the other slot, and restarts the box into that slot.
+ * update.h explains why no power cut harms the box.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"

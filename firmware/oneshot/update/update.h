@@ -12,11 +12,12 @@
  *
  *   - RAUC checks the signature of the bundle before it writes a byte; PATH_BUNDLE itself is not trusted.
  *   - Before the first byte of the other slot changes, the hook of the bundle removes that slot's slot.cfg,
- *     without which the boot loader does not take the slot. slot.cfg comes back last, after root file system,
- *     kernel and initramfs are written and flushed. A cut in between: the boot loader takes the old slot.
- *   - The new slot boots on trial. kiln-mark-good makes it the good one once the box is healthy; a slot that
- *     does not get there in time, or fails to boot three times, loses its turn, and the box is back on the
- *     old one. This is why an update is refused while the running slot is on trial: it would overwrite the
+ *     without which the boot loader does not boot the slot. slot.cfg is written last, after root file system,
+ *     kernel and initramfs are written and flushed. After a cut in between the boot loader boots the old
+ * slot.
+ *   - The new slot boots on trial. kiln-mark-good marks it good once the box is healthy. A slot that is not
+ *     marked good in time, or fails to boot three times, is given up, and the box boots the old slot again.
+ *     This is why an update is refused while the running slot is on trial: it would overwrite the
  *     only slot that is known to be good.
  *   - RAUC's and GRUB's choice of the slot is one file, replaced by rename (overlay: boot/grub-editenv).
  *
@@ -24,14 +25,14 @@
  * the box go down while RAUC writes, no computed step is lost. A run's records are never touched.
  *
  * Each verb is one process of one thread. They write the note of core/box/update.h in turn.
- * Crash: the note and the bundle lie below /run and /data; OnFailure= writes what a killed process could not
- * say, and the update is to be asked for again.
+ * Crash: the note is below /run, the bundle below /data. OnFailure= writes the failure that a killed process
+ * could not write. The user has to request the update again.
  */
 #pragma once
 
 /* Fetches the bundle that kiln update asked for to PATH_BUNDLE. [--config FILE] */
 int oneshot_update_fetch(int argc, char **argv);
-/* Waits for a checkpoint of the run that goes on, has RAUC install PATH_BUNDLE, then restarts the box. */
+/* Waits for a checkpoint of the current run, makes RAUC install PATH_BUNDLE, then restarts the box. */
 int oneshot_update(int argc, char **argv);
 /* OnFailure= of both services. */
 int oneshot_update_failed(int argc, char **argv);
