@@ -23,7 +23,7 @@
 #define SLOTS        16u
 #define ROWS         128u
 #define ROUNDS       11u
-#define RECORD_BYTES 2200u /* room for one framed record */
+#define RECORD_BYTES 2200u /* buffer for one framed record */
 
 struct slot {
 	float sentence[ROWS][FLOATS];

@@ -66,7 +66,7 @@ power_on
 booted "it boots with an empty grubenv"
 echo "{\"name\":\"boot-seconds\",\"case\":\"qemu-tcg\",\"value\":$boot_s,\"unit\":\"s\"}"
 console_says 'Kiln: slot A, attempt 1'
-ok $? "by the defaults"
+ok $? "the boot loader uses its defaults"
 is "$(inside 'cat /etc/machine-id')" "$id" "it has the same identity"
 wait_for 120 marked
 ok $? "grubenv is whole again" "$(inside 'cat /efi/kiln/grubenv; systemctl status --no-pager kiln-mark-good')"

@@ -134,7 +134,7 @@ while IFS= read -r state <&3; do
 	emulated=$(python3 tests/image/boot_choice.py "$work/esp" | sed 's/ | .*//')
 	box_on
 	booted "after flush ${state##*: } ($(sed 's/^state \(.*\):.*/\1/' <<<"$state")) it boots"
-	is "$(boot_line)" "$emulated" "by what was foreseen"
+	is "$(boot_line)" "$emulated" "grub-emu predicted the boot loader's choice"
 	cut_power
 done 3<"$work/states"
 

@@ -23,7 +23,7 @@ takes() { # name, extended regular expression
 	cut_power
 	said=$(tr -d '\r' <"$work/console" | grep -ao 'Kiln: .*' | head -n 1)
 	like "$said" "$2" "$1"
-	is "${foreseen##*Kiln: }" "${said##*Kiln: }" "as was foreseen"
+	is "${foreseen##*Kiln: }" "${said##*Kiln: }" "grub-emu predicted the boot loader's choice"
 }
 
 kept() { # name, extended regular expression: compares the variables that are on the ESP afterwards

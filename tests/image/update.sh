@@ -85,7 +85,7 @@ is_good B "it is found good: kiln-controld and the store answer, and the device 
 says_good() { event slot.good | grep -q 'slot B is good'; } # sent after the variables are written
 wait_for 60 says_good
 ok $? "an event says so" "$(why)"
-like "$(inside 'journalctl -b -q --no-pager -u kiln-check-gpu')" 'the self-test passed' "of the self-test, too"
+like "$(inside 'journalctl -b -q --no-pager -u kiln-check-gpu')" 'the self-test passed' "the journal has the result of the self-test"
 is "$(inside 'cat /data/kiln/run/kept')" kept "what is on /data is as it was"
 
 # ---- Panics ----

@@ -52,7 +52,7 @@ ok $? "while libcurl does" "$libcurl_before before, $libcurl_after after"
 shard_bytes=$(stat -c %s "$work/data/train-00000-of-00016.tfrecord")
 fetch "churning" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$KILN_S3_ENDPOINT\";" "cache_bytes = $((8 * shard_bytes));"
 [ "$hits" -gt 0 ] && [ "$written" -gt 8 ]
-ok $? "while the cache gives shards and keeps others" "$hits of them came from it, $written were written"
+ok $? "while shards come from the cache, and others are cached" "$hits of them came from it, $written were written"
 
 # After batch 100 each answer is late: fetchd reads more windows ahead than ever before.
 mkdir "$work/proxy"

@@ -213,7 +213,7 @@ is "$rc" 0 "from scratch it begins" "$errors"
 "$KILN_BIN/kiln-oneshot" unfinished
 is "$?" 0 "and may be worked on"
 [ ! -e "$record/start.safetensors" ]
-ok $? "without them"
+ok $? "the record has no weights to start with"
 
 # ---- A run that never started, and a corrected kiln.conf ----
 node fourth
@@ -234,7 +234,7 @@ begin
 is "$rc $said" "0 $wrong" "with a checkpoint in the store it goes on with its own configuration" "$errors"
 rm -r "$work/runs/$wrong/checkpoints"
 begin
-is "$rc $said" "0 $wrong" "so it does with one in the spool" "$errors"
+is "$rc $said" "0 $wrong" "a run with a checkpoint in the spool goes on with its own configuration" "$errors"
 rm "$KILN_ROOT/data/kiln/spool/traind/$wrong/checkpoints"/*
 begin
 [ "$rc" = 0 ] && [ "$said" != "$wrong" ]
@@ -273,7 +273,7 @@ next '"run.epochs": 3, "run.seed": 9'
 begin
 is "$rc $(effective epochs) $(effective seed)" "0 3 9" "epochs and seed of this run alone" "$errors"
 [ ! -e "$KILN_ROOT/data/kiln/run/next.json" ]
-ok $? "are asked for once"
+ok $? "next.json is removed: overrides hold for one run"
 put_state finished
 begin
 is "$rc $(effective epochs)" "0 5" "the next run has kiln.conf's"
@@ -358,7 +358,7 @@ done
 begin
 is "$rc $(stored "$said" machine)" "0 $machine" "a second in which another box began one gives no id" "$errors"
 [[ $said > $id ]]
-ok $? "but a later one" "$said, $id"
+ok $? "the second box gets a later id" "$said, $id"
 third=$said
 find "$work/runs" -mindepth 1 -maxdepth 1 ! -name "$first" ! -name "$second" ! -name "$third" -exec rm -r {} +
 a_box first_again a
@@ -373,7 +373,7 @@ adopt() { # run
 adopt "$first"
 is "$rc $said $(stored "$first" machine)" "0 $first $machine" "one that is asked for is taken over, and is this machine's from then on" "$errors"
 [ ! -e "$KILN_ROOT/data/kiln/run/next.json" ]
-ok $? "it is asked for once"
+ok $? "next.json is removed: the run is adopted once"
 adopt "$third"
 like "$rc $errors" "^(69|75) .*$first is running, so $third is not adopted" "not beside one that is unfinished"
 rm "$KILN_ROOT/data/kiln/run/next.json"

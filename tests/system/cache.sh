@@ -292,7 +292,7 @@ if small_disk spilled 12m; then
 	upload "$work/large" s3://kiln/more
 	source=more run roomy ''
 	source=more expected=roomy node=spilled run tight 'memory_bytes = 8000000; cache_bytes = 100000000; cache_spare_bytes = 0;'
-	expected=roomy same 'has room for windows that spill: the same slots'
+	expected=roomy same 'has space for windows that spill: the same slots'
 	log_says 'bytes of them lie in' 'which they did'
 else
 	skip 'a disk that the cache fills' 'no tmpfs with extended attributes can be mounted here'

@@ -42,7 +42,7 @@ killed() { # name, step...
 # No epoch can improve a figure by 10, so the first epoch stays the best.
 never='monitor = "val_loss"; min_delta = 10.0;'
 undisturbed whole "early_stopping: { $never patience = 4; };"
-like "$result" '^0 finished 5 ' "early stopping: the run ends behind its fifth epoch"
+like "$result" '^0 finished 5 ' "early stopping: the run ends after its fifth epoch"
 is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "with its test"
 per_epoch=$(record_json 'r["epochs"][0]["step"]')
 is "$(weights_of "$spool/model/model.safetensors")" "$(weights_of "$(newest)")" "the last weights are the model"
@@ -50,7 +50,7 @@ like "$(cat "$KILN_ROOT/log")" "epoch 5: no improvement for 4 epochs, stopping e
 killed whole $((per_epoch + 1)) $((2 * per_epoch + 1))
 
 undisturbed best "early_stopping: { $never patience = 4; restore_best = true; };"
-like "$result" '^0 finished 5 ' "restore_best: the run ends behind its fifth epoch, too"
+like "$result" '^0 finished 5 ' "restore_best: the run also ends after its fifth epoch"
 is "$(weights_of "$spool/model/model.safetensors")" \
 	"$(weights_of "$spool/checkpoints/$(printf 'ckpt-%012d.safetensors' "$per_epoch")")" "the first epoch's weights are the model"
 [ "$(weights_of "$spool/model/model.safetensors")" != "$(weights_of "$(newest)")" ]
@@ -100,7 +100,7 @@ PY
 run_to_end
 is "$code $(state)" "0 expired" "at the end of the night the run rests"
 step=$(sed -n 's/.*the night is over, stopped at step \([0-9]*\).*/\1/p' "$KILN_ROOT/log")
-like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of the very step"
+like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of its last step"
 [ "$(stat -c %Y "$(newest)")" -le "$ends" ]
 ok $? "which is on the disk by then" "written $(stat -c %Y "$(newest)"), the night ended $ends"
 stop_fetchd

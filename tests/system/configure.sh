@@ -12,7 +12,7 @@ configure() { # name: puts the output into $said
 }
 refused() { # file, extended regular expression for the reason, on the ESP and on the console
 	like "$(cat "$esp/$1.error.txt" 2>&1)" "$2" "$1: the reason lies beside it"
-	like "$said" "kiln: $1 on the ESP is refused: .*($2)|$2" "and is said"
+	like "$said" "kiln: $1 on the ESP is refused: .*($2)|$2" "the console shows the reason"
 	test -e "$esp/$1"
 	ok $? "and it stays"
 }
@@ -36,7 +36,7 @@ keeps_nothing() { # files that stay: kiln.conf, a credential and a control key
 mkdir -p "$KILN_ROOT/run/kiln"
 touch "$KILN_ROOT/run/kiln/no-data"
 keeps_nothing "no /data" "no /data: its partition cannot be mounted" no-data
-like "$said" '^kiln: no /data: its partition' "that is said without a file, too"
+like "$said" '^kiln: no /data: its partition' "the console says that there is no /data, even without a file"
 mv "$KILN_ROOT/run/kiln/"{no-data,reset}
 keeps_nothing "all is forgotten at each boot" "factory-reset cannot be removed from the ESP: each boot" reset
 rm -r "$KILN_ROOT/run/kiln" "$esp/control-key"*
@@ -76,7 +76,7 @@ cp "$KILN_ROOT/etc/kiln/kiln.conf" "$work/kiln.conf"
 "$KILN_BIN/kiln-oneshot" clock-servers
 is "$?$(ls "$KILN_ROOT/run/systemd" 2>&1 | grep -v 'No such file')" 0 "no servers: systemd-timesyncd's own"
 is "$(servers "ntp-1.lan 192.0.2.7 2001:db8::7")" "[Time] NTP=ntp-1.lan 192.0.2.7 2001:db8::7 " "servers"
-is "$(servers 'ntp-2.lan\nExecStart=/bin/sh')" "[Time] NTP=ntp-1.lan 192.0.2.7 2001:db8::7 " "no line of anybody's gets there"
+is "$(servers 'ntp-2.lan\nExecStart=/bin/sh')" "[Time] NTP=ntp-1.lan 192.0.2.7 2001:db8::7 " "a server's name cannot add lines to the file"
 like "$("$KILN_BIN/kiln" config check 2>&1)" 'clock.ntp_servers: found .*allowed: host names of \[A-Za-z0-9.-\] and addresses' "and why"
 cp "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 
@@ -119,7 +119,7 @@ cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-'CONF'
 	source: { url = "s3://bkt/data"; };
 	sink: { url = "s3://bkt/runs"; };
 CONF
-is "$(clock set 600)" "" "nor when it is set"
+is "$(clock set 600)" "" "it does not wait when the clock is set"
 like "$(clock unset 1)" 'clock: this box has no clock that runs while it is off \(RTC\): until a server sets the clock' "no hardware clock: it says so"
 like "$(clock unset 1)" 'clock: the clock is not set after 1 s, going on from the time at which the box went down' "and goes on after a time"
 rtc=$KILN_ROOT/sys/class/rtc/rtc0

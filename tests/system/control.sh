@@ -118,7 +118,7 @@ is "$(want)" "running 7 3" "an old wish to stop is over"
 code 0 "stop now" "$kiln" stop --now
 is "$(tail -n 1 "$words")" run.stop "and the word is said"
 "$kiln" resume >/dev/null
-is "$(raw keys-many)" "199 200" "of many keys the newest are remembered, the oldest act anew"
+is "$(raw keys-many)" "199 200" "of many idempotency keys the newest are remembered, the oldest are forgotten"
 echo wait >"$answers"
 is "$(raw keys-at-work "$answers" "$words")" "state result result, said 1 times" \
 	"a key whose request is at work: who asks again takes its answer over, and nothing is done twice"
@@ -199,7 +199,7 @@ step_now() { "$kiln" status --json | field progress.step; }
 before=$(step_now) metrics=$("$kiln" metrics) after=$(step_now)
 step=$(sed -n 's/^kiln_step //p' <<<"$metrics")
 [ "$before" -le "$step" ] && [ "$step" -le "$after" ]
-ok $? "metrics: a gauge, which is status' own" "$before, ${step:-none}, $after"
+ok $? "metrics: a gauge equals the figure of status" "$before, ${step:-none}, $after"
 like "$metrics" '^kiln_fetch_retries_total 7$' "metrics: a counter"
 is "$(tail -n 1 <<<"$metrics")" "# EOF" "metrics end as OpenMetrics asks"
 wait_for 30 grep -q '^kiln_step [0-9]' "$work/textfile/kiln.prom"
@@ -238,14 +238,14 @@ PY
 echo finished >"${record%/*}/state"
 code 7 "a finished run without pages" "$kiln" status
 like "$said" '^progress +epoch 2 of 2, step 100, 100.0 %' "its record tells how far it came"
-like "$said" '^quality +loss 0.2500, accuracy 75.00 %, validation loss 0.5000, accuracy 62.50 %$' "how good it was"
+like "$said" '^quality +loss 0.2500, accuracy 75.00 %, validation loss 0.5000, accuracy 62.50 %$' "the quality of the run"
 like "$said" '^test +loss 0.3750, accuracy 87.50 %$' "and its test"
 is "$("$kiln" status --json | field run.metrics.test.accuracy)" 0.875 "also for programs"
 code 0 "start another" "$kiln" start
 code 0 "until it begins status is not the last run's" "$kiln" status
-like "$said" '^state +beginning$' "but beginning"
+like "$said" '^state +beginning$' "its state is beginning"
 ! grep -q "$run" <<<"$said"
-ok $? "of no run yet" "$said"
+ok $? "there is no run yet" "$said"
 timeout 3 "$kiln" watch >"$work/watched"
 is "$? $(cat "$work/watched")" "124 beginning - step - - % loss -" "and watch waits for it"
 echo "the store is away" >"$KILN_ROOT/data/kiln/run/unbegun" # as begin does
@@ -290,7 +290,7 @@ started 1
 pages=$!
 is_running() { "$kiln" status >/dev/null; }
 wait_for 10 is_running
-ok $? "everybody is there: running" "$("$kiln" status)"
+ok $? "all daemons are there: running" "$("$kiln" status)"
 rm -r "$KILN_ROOT/run/kiln/status/uploadd"
 code 5 "nobody uploads, for long: degraded" "$kiln" status
 like "$said" '^why +kiln-uploadd does not run; kiln log tells why' "and why"
@@ -331,7 +331,7 @@ sed 's/epochs = 2/epochs = 0/' "$work/kiln.conf" >"$work/bad.conf"
 code 1 "a bad configuration is not applied" "$kiln" config apply "$work/bad.conf"
 like "$said" 'kiln.conf:1: run.epochs: found 0' "its mistakes are named"
 cmp -s "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
-ok $? "the old one stands"
+ok $? "the old configuration is unchanged"
 sed 's/epochs = 2/epochs = 4/' "$work/kiln.conf" >"$work/good.conf"
 code 0 "a good one is" "$kiln" config apply "$work/good.conf"
 is "$said" "run.epochs: next run" "what changed, and when it counts"
@@ -365,7 +365,7 @@ is "$(cat "$work/slow")" "dropped after 20-60 s" "who takes no answer is dropped
 like "$(cat "$work/controld.log")" 'user [0-9]+: dropped: it read nothing of its answer within 20 s' "and the log says so"
 peak=$(awk '/VmHWM/ { print $2 }' "/proc/$controld/status")
 [ "$peak" -lt 65536 ]
-ok $? "after all that the daemon never held 64 MiB" "$peak kB"
+ok $? "the daemon never used 64 MiB" "$peak kB"
 
 # ---- The journal, with a journald for this test ----
 namespace=kilntest$$
@@ -397,7 +397,7 @@ if [ -n "$journald" ] && [ -e "$journal/system.journal" ]; then
 	ln -s "$journal" "$KILN_ROOT/var/log/journal"
 	shows() { "$kiln" log | grep -q "kiln-traind: $1"; }
 	wait_for 10 shows "the first"
-	ok $? "log shows the journal" "$("$kiln" log 2>&1)"
+	ok $? "kiln log shows the journal" "$("$kiln" log 2>&1)"
 	code 0 "log of another unit" "$kiln" log --unit fetchd
 	is "$said" "" "shows none of it"
 	errors() { [ "$("$kiln" status --json | field errors.0.message)" = '"the first"' ]; }

@@ -36,7 +36,7 @@ code 1 "a name that would leave the folder" "$kiln" pki issue "$pki" ../x --role
 code 2 "a role that is none" "$kiln" pki issue "$pki" x --role root
 is "$(stat -c %a "$pki/ca.key" "$pki/admin.key" | sort -u)" 600 "keys are their owner's alone"
 text=$(openssl x509 -in "$pki/box-1.crt" -noout -text)
-like "$text" 'DNS:box-1' "a box has a SAN"
+like "$text" 'DNS:box-1' "a box's certificate has a SAN"
 like "$text" 'TLS Web Server Authentication' "and its EKU"
 like "$(openssl x509 -in "$pki/view.crt" -noout -text)" 'TLS Web Client Authentication' "a person has its EKU"
 is "$(openssl verify -x509_strict -CAfile "$pki/ca.crt" "$pki/box-1.crt" "$pki/view.crt" 2>&1 | grep -c ': OK')" 2 "OpenSSL agrees with them"
@@ -70,7 +70,7 @@ ok $? "controld listens" "$(cat "$work/controld.log")"
 # ---- Accepted clients ----
 "$KILN_BUILD/system/status_pages" "$("$kiln" runs | awk '/running/ { print $1 }')" training &
 code 0 "view: status" as view status
-like "$said" 'state +running' "what it says"
+like "$said" 'state +running' "the answer is the box's status"
 code 1 "view stops no run" as view stop
 like "$said" 'run.stop needs the role operate, yours is view' "and why"
 like "$(cat "$work/controld.log")" 'view at 127.0.0.1: refused: run.stop needs the role operate, yours is view' "the box says so, too"
@@ -138,7 +138,7 @@ like "$(client -tls1_2 -cipher ECDHE-ECDSA-AES256-GCM-SHA384 "${mine[@]}")" 'Cip
 code 4 "a box with another name" env KILN_PKI="$work/as-view" "$kiln" --host "box-2=127.0.0.1:$port" status
 like "$said" 'Common Name|does not match' "and why"
 code 1 "no certificate of one's own" env KILN_PKI="$work/nothing" "$kiln" --host "box-1=127.0.0.1:$port" status
-like "$said" 'nothing/ca.crt: cannot read it: No such file' "and which"
+like "$said" 'nothing/ca.crt: cannot read it: No such file' "the message names the missing file"
 
 # ---- Many clients ----
 export KILN_PKI=$work/as-view
@@ -180,7 +180,7 @@ began=$SECONDS
 code 3 "boxes that take the connection and say nothing" "$kiln" --host "$hosts" status
 is "$(grep -c '^s[1-8]: kiln: no handshake within 5 s' <<<"$said")" 8 "each has its line" "$said"
 [ $((SECONDS - began)) -lt 30 ]
-ok $? "they are waited for at the same time" "$((SECONDS - began)) s"
+ok $? "kiln waits for all boxes at the same time" "$((SECONDS - began)) s"
 
 # ---- Hostile clients ----
 raw() { python3 tests/system/control_raw.py "127.0.0.1:$port" "$@" 2>&1; }
@@ -229,7 +229,7 @@ wait "$slow"
 is "$(cat "$work/slow")" "dropped after 20-60 s" "who takes no answer is dropped"
 peak=$(awk '/VmHWM/ { print $2 }' "/proc/$controld/status")
 [ "$peak" -lt 65536 ]
-ok $? "after all that the daemon never held 64 MiB" "$peak kB"
+ok $? "the daemon never used 64 MiB" "$peak kB"
 
 # ---- From another network ----
 if [ "$(id -u)" = 0 ] && ip netns add "kiln$$" 2>/dev/null; then
@@ -237,7 +237,7 @@ if [ "$(id -u)" = 0 ] && ip netns add "kiln$$" 2>/dev/null; then
 	ip link add "k$$" type veth peer name "p$$" netns "kiln$$" && ip addr add 10.203.7.1/30 dev "k$$" && ip link set "k$$" up &&
 		ip -n "kiln$$" addr add 10.203.7.2/30 dev "p$$" && ip -n "kiln$$" link set "p$$" up
 	code 0 "from a second network namespace" ip netns exec "kiln$$" "$kiln" --host "box-1=10.203.7.1:$port" status
-	like "$said" 'state +running' "what it says"
+	like "$said" 'state +running' "the answer is the box's status"
 else
 	skip "a second network namespace" "not root, or none can be made"
 fi

@@ -42,14 +42,14 @@ like "$said" '^run +small-[0-9]{8}-[0-9]{6}$' "which run"
 like "$said" '^state +running$' "its state"
 like "$said" '^why +[^ -]' "why"
 like "$said" '^progress +epoch [0-9]+ of 100000, step [0-9]+, [0-9.]+ %, [0-9.]+ (s|min|h) left$' "how far, and how long yet"
-like "$said" '^rates +[1-9][0-9]* records/s, [0-9.]+ [kMG]?B/s, GPU busy [0-9.]+ %, waiting for data [0-9.]+ %$' "how fast"
-like "$said" '^quality +loss [0-9.]+, accuracy [0-9.]+ %' "how good"
+like "$said" '^rates +[1-9][0-9]* records/s, [0-9.]+ [kMG]?B/s, GPU busy [0-9.]+ %, waiting for data [0-9.]+ %$' "the rates of the run"
+like "$said" '^quality +loss [0-9.]+, accuracy [0-9.]+ %' "the quality of the run"
 like "$said" '^(fetchd|traind|uploadd) +[a-z]+: ' "what each daemon says"
 like "$said" '^disk +[0-9.]+ [kMGT]?B of' "the disk"
 python3 -c 'import json,sys
 r = json.load(sys.stdin)["rates"]
 sys.exit(not (0 <= r["gpu_busy_percent"] <= 101 and 0 <= r["waiting_percent"] <= 101))' <<<"$("$kiln" status --json)"
-ok $? "shares are shares" "$("$kiln" status --json)"
+ok $? "the percentages are in range" "$("$kiln" status --json)"
 is_state() { [ "$(figure state)" = "\"$1\"" ]; }
 
 # ---- An update during a run; this machine has no RAUC ----

@@ -81,7 +81,7 @@ done
 stage 1 - 7 "$work/merged1" && stage 3 "$work/merged1" 11 "$work/merged2" && stage 2 "$work/merged2" 6 "$work/merged3"
 stage 2 "$work/merged3" $((1 << 30)) "$work/merged4"
 cmp -s <(sorted 0 0 "$work/plain") <(sorted 0 0 "$work/elastic") && cmp -s <(sorted 0 1 "$work/plain") <(sorted 0 1 "$work/elastic")
-ok $? "so where a change comes behind an epoch's last batch" "$(cat "$work/merge.log")"
+ok $? "a change after the last batch of an epoch" "$(cat "$work/merge.log")"
 
 elastic filter 3 2 2 "$one" 'filter = "label[1] == 1";'
 [ "$(rows 0 0 "$work/filter" | wc -l)" -lt 800 ] && [ -z "$(comm -13 <(sorted 0 0 "$work/plain") <(sorted 0 0 "$work/filter"))" ]

@@ -247,7 +247,7 @@ for shard in "$data"/*.gz; do
 done >"$data/manifest.jsonl"
 whole_run manifest '' >"$work/other"
 cmp -s "$work/one" "$work/other" && ! grep -q manifest "$KILN_ROOT/fetchd.log"
-ok $? "a manifest that agrees is not spoken of"
+ok $? "a manifest that agrees is not mentioned"
 sed -i '3s/"size":/"size":1/; 5d' "$data/manifest.jsonl"
 whole_run manifest2 '' >"$work/other"
 like "$(cat "$KILN_ROOT/fetchd.log")" 'test-00000|train-0000[0-9].*says 1[0-9]+ bytes.*lists [0-9]+ bytes' \

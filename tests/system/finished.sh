@@ -253,7 +253,7 @@ night 'when_finished = "off"; upload_wait_min = 0;'
 held 'somebody is logged in' "who is logged in"
 mv "$work/gone" "$KILN_ROOT/run/utmp"
 night 'when_finished = "off"; upload_wait_min = 0;'
-like "$errors" 'cannot reach systemd over D-Bus' "who left without a word keeps nothing on"
+like "$errors" 'cannot reach systemd over D-Bus' "a session that was cut off does not keep the box on"
 soon=$(date -u -d '+14 minutes' +%H:%M)
 config 'when_finished = "off"; upload_wait_min = 0;'
 sed -i "s/at = \"02:30\"/at = \"$soon\"/" "$KILN_ROOT/etc/kiln/kiln.conf"
@@ -300,7 +300,7 @@ is "$rc" 0 "but not for a start before kiln.conf was written" "$errors"
 like "$errors" 'no run: run.at = "02:30" was past when .*kiln.conf was written' "and it says so"
 touch -d '2 days' "$conf"
 nightly
-like "$errors" 'cannot reach systemd over D-Bus' "one that the clock was wrong for when it was written keeps no night away"
+like "$errors" 'cannot reach systemd over D-Bus' "a kiln.conf with a time in the future does not prevent the night"
 echo 'run: {' >"$conf"
 touch -d '2 days ago' "$conf"
 nightly

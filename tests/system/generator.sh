@@ -46,7 +46,7 @@ store=LoadCredential=store:/data/kiln/credentials/store results=LoadCredential=r
 is "$(drop_in kiln-begin.service)" "[Service]
 $store
 $results" "credentials by name"
-like "$(drop_in kiln-fetchd.service | tr '\n' ' ')" "$store $results " "the fetcher's: it stores the plan, too"
+like "$(drop_in kiln-fetchd.service | tr '\n' ' ')" "$store $results " "fetchd's credentials: the sink's, too, because it stores the plan"
 is "$(drop_in kiln-uploadd.service)" "[Service]
 $results" "the uploader's: the sink's alone"
 is "$(drop_in kiln-preload.service)" "[Service]
@@ -66,8 +66,8 @@ config 'at = "25:00"; zone = "Nowhere";'
 generate
 is "$rc" 0 "a bad one is no reason to fail"
 like "$said" 'kiln.conf:1: run.at: found "25:00"' "it says what is wrong"
-like "$said" 'the units follow the last good one' "and which one it goes by"
-like "$(drop_in kiln-nightly.timer)" '01:15:00 Asia/Tokyo' "that one's timer"
+like "$said" 'the units follow the last good one' "and that the last good one is used"
+like "$(drop_in kiln-nightly.timer)" '01:15:00 Asia/Tokyo' "the timer of the last good one"
 "$KILN_BIN/kiln-oneshot" keep-config 2>/dev/null
 is "$?:$(cmp "$conf.good" "$work/good")" "78:" "a bad one never becomes the last good one"
 rm "$conf.good"

@@ -62,7 +62,7 @@ wait $traind
 is "$? $(state)" "0 stopped" "a GPU that is critical: the run stops"
 like "$(record_json 'r["reason"]')" '^too hot: NVIDIA Test gpu0 is at 96 C, above its critical limit of 95 C$' "run.json says why"
 step=$(sed -n 's/.*stopped at step \([0-9]*\).*/\1/p' "$KILN_ROOT/log")
-like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of the very step"
+like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of its last step"
 is "$(record_json 'r["throttled_s"] >= 5')" True "and how long it paused"
 stop_fetchd
 

@@ -45,7 +45,7 @@ is "$? $(variables)" "0 B_OK=1 B_TRY=0" "one that was good before is so without 
 touch "$esp/B/trial"
 slots B_OK=1 B_TRY=1
 ! mark_good && [ "$(variables)" = "B_OK=1 B_TRY=1" ] && [ -e "$esp/B/trial" ]
-ok $? "one on trial is not" "$said $(variables)"
+ok $? "a slot on trial is not" "$said $(variables)"
 like "$said" 'slot B has no /data' "and says why"
 rm "$KILN_ROOT/run/kiln/no-data"
 echo 1 >"$work/answer"

@@ -67,7 +67,7 @@ like "$found" "wrong.conf:7: model.layers: found 18 outputs, allowed: 2, the cla
 found=$("$kiln" model layers dense 2>&1)
 like "$found" '^  units +an integer 1 <= x <= 1048576; must be given$' "every layer's attributes: what is allowed,"
 like "$found" '^  activation +"linear", "relu", .*; default "linear"$' "and the default"
-like "$found" '^  kernel_l2 +a number 0 <= x <= 1000000; default 0$' "those that many layers have, too"
+like "$found" '^  kernel_l2 +a number 0 <= x <= 1000000; default 0$' "also attributes that many layers have"
 for arguments in "layers convv" "layers dense relu" summaries "" "summary chain.conf joined.conf" "summary --all"; do
 	# shellcheck disable=SC2086
 	"$kiln" model $arguments >/dev/null 2>&1
@@ -247,7 +247,7 @@ print(any(b"epoch_loss" in c for c in curves), any(b"batch_loss" in c for c in c
 PY
 )" "[True, True, True] []
 True True False" "a regression has losses, and no accuracy, in run.json and in the curves"
-like "$(grep -F 'epoch 1/1: train' log)" 'train loss [0-9.e-]+, [0-9]+ rows' "nor in its sentences"
+like "$(grep -F 'epoch 1/1: train' log)" 'train loss [0-9.e-]+, [0-9]+ rows' "no accuracy in the log"
 like "$("$kiln" report 2>&1)" '^test loss [0-9.]+, 270 rows' "nor in its report"
 sed 's/^model: {/keep_best: { monitor = "val_accuracy"; }; &/' value.conf >watched.conf
 like "$("$KILN_BIN/kiln-oneshot" begin --config watched.conf 2>&1)" \

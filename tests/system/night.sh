@@ -35,7 +35,7 @@ ok $? "a night ends by itself" "$(cat "$work/night.log" "$KILN_ROOT"/run/kiln/ni
 run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
 report=$("$KILN_BIN/kiln" report "$run" --config "$work/kiln.conf" 2>&1)
 like "$report" 'state   finished' "the store says finished"
-like "$report" 'test accuracy (9[0-9]|100)' "what there is to learn is learnt"
+like "$report" 'test accuracy (9[0-9]|100)' "the model learns"
 for name in plan run.json checkpoints/latest.json model/model.safetensors model/model.onnx \
 	model/saved_model/1/saved_model.pb; do
 	test -s "$sink/$run/$name"

@@ -92,7 +92,7 @@ while IFS=$'\t' read -r found what; do
 	is "$found" same "$what"
 done <first.said
 [ "$(wc -l <first.said)" = 15 ]
-ok $? "all of that was looked at" "$(cat first.said)"
+ok $? "Python has checked all of this" "$(cat first.said)"
 like "$(cat first.log)" '^shards 4/4$' "not on a terminal: plain lines"
 if command -v script >/dev/null; then
 	like "$(script -qec "'$kiln' prep train.tsv --output file://$work/out/terminal" /dev/null)" '\[#+\] 4/4' "on a terminal: a bar"
@@ -204,11 +204,11 @@ for shard in 10 60 150; do
 	is "$(ls out/killed | grep -c '^prep\.incomplete$')" 1 "but prep.incomplete"
 	prep killed train.tsv --test test.tsv --records-per-shard 5
 	same whole killed "run again: the same bytes, nothing more"
-	like "$(cat killed.log)" "276 shards \([1-9][0-9]* were there\)" "and what was there is kept"
+	like "$(cat killed.log)" "276 shards \([1-9][0-9]* were there\)" "and uses the shards that were there"
 done
 prep killed train.tsv --test test.tsv
 same first killed "another set in the same place leaves nothing of the first"
-is "$(names killed)" "$(names first)" "not even names"
+is "$(names killed)" "$(names first)" "the names of shards are the same"
 killed_over() { # kiln prep killed while it overwrites another set
 	"$kiln" prep train.tsv --test test.tsv --records-per-shard 5 --output "file://$work/out/killed" >/dev/null 2>&1 &
 	wait_for 20 test -e out/killed/train-00010-of-00250.tfrecord.gz
@@ -242,7 +242,7 @@ find out/mine -type f | sort >mine.before
 prep mine train.tsv --test test.tsv
 ok $? "beside objects with names like its own" "$(cat mine.log)"
 prep mine train.tsv --test test.tsv --records-per-shard 100
-is "$(find out/mine -type f | sort | comm -12 - mine.before)" "$(cat mine.before)" "they stay when it removes a set of its own"
+is "$(find out/mine -type f | sort | comm -12 - mine.before)" "$(cat mine.before)" "files of others stay when kiln prep removes its own set"
 is "$(ls out/mine | grep -c 'of-00003\.\|of-00001')" 1 "which goes"
 mkdir out/foreign
 echo mine >out/foreign/train-00000-of-00001.tfrecord.gz
@@ -473,7 +473,7 @@ damage out/first/encoder.bin 3000 damaged.bin
 refused "encoder \"damaged\.bin\": the encoder's CRC is 0x[0-9a-f]{8}, expected 0x[0-9a-f]{8}$" "a damaged encoder" train.tsv --encoder damaged.bin
 refused 'encoder "test\.tsv": not a Kiln text encoder of version 1$' "an encoder that is none" train.tsv --encoder test.tsv
 [ ! -e out/refused ] || [ -z "$(ls out/refused)" ]
-ok $? "nothing of all that was written" "$(ls out/refused 2>&1)"
+ok $? "no refused input has written anything" "$(ls out/refused 2>&1)"
 
 wrong() { # expected sentence, name, arguments
 	local sentence=$1 name=$2

@@ -249,7 +249,7 @@ over finished
 report
 is "$rc $(ls "$reports" | grep -c pending)" "0 0" "without notify.url the store alone gets it" "$errors"
 test -s "$sink/$id/report.txt"
-ok $? "it does"
+ok $? "the report is in the store"
 
 # ---- A full disk, which may be the reason why the night failed ----
 serve full

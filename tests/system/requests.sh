@@ -109,7 +109,7 @@ ok $? 'as the log counts' "$(tail -n 2 "$work/one.fetchd")"
 
 hold three 3 'hedge_percent = 100;'
 run_ends three
-same_records three 'so are three, where fetch.hedge_percent has room for them'
+same_records three 'so are three, where fetch.hedge_percent allows them'
 release_held 3
 result=$(logged 'held == 3 and held_of <= twice and not thrice')
 ok $? 'each of them twice' "$result"

@@ -42,7 +42,7 @@ for kind in plain gzip; do
 		keys="lanes = $lanes; window_shards = 2;"
 		whole_run "$kind-$lanes" $kind "$keys" '' >"$work/roomy"
 		! grep -q 'lie in' "$KILN_ROOT/fetchd.log"
-		ok $? "$kind, $lanes lanes: nothing lies on disk while there is room"
+		ok $? "$kind, $lanes lanes: nothing is on disk while memory suffices"
 		whole_run "$kind-$lanes-tight" $kind "$keys" "memory_bytes = $memory;" >"$work/tight"
 		like "$(cat "$KILN_ROOT/fetchd.log")" "$spilled" "$kind, $lanes lanes: what does not fit lies on disk"
 		cmp -s "$work/roomy" "$work/tight" && grep -q END_RUN "$work/tight"
@@ -84,7 +84,7 @@ if small_disk; then
 		timeout 60 "$reader" --rows | grep -v ^DATA >"$work/roomy"
 		wait $fetchd
 		grep -q END_RUN "$work/tight" && cmp -s <(sort "$work/roomy") <(sort "$work/tight")
-		ok $? "nor one in fast order: every record comes once a pass, $kind" "$(tail -n 1 "$work/tight")"
+		ok $? "a full disk stops no run in fast order either: every record comes once a pass, $kind" "$(tail -n 1 "$work/tight")"
 	done
 	begin full-4 plain 'lanes = 4; window_shards = 2;' 'memory_bytes = 1048576;'
 	small_disk
@@ -96,7 +96,7 @@ if small_disk; then
 	timeout 60 "$reader" >"$work/tight"
 	whole_run room-4 plain 'lanes = 4; window_shards = 2;' '' >"$work/roomy"
 	cmp -s "$work/roomy" "$work/tight"
-	ok $? "with room again the next reader gets the whole run"
+	ok $? "once there is space the next reader gets the whole run"
 else
 	skip "a full disk stops no run" "tmpfs cannot be mounted here"
 fi

@@ -43,7 +43,7 @@ drop_in kiln-update-fetch.service Service ExecStart= 'ExecStart=/bin/sleep infin
 inside systemctl daemon-reload
 inside systemctl --no-block start kiln-update-fetch.service
 echo "$asked" | inside sh -c 'cat >/run/kiln/update/note.json'
-like "$(inside kiln update s3://bucket/key --yes 2>&1)" 'an update is asked already: file:///x' "one that is at work does"
+like "$(inside kiln update s3://bucket/key --yes 2>&1)" 'an update is asked already: file:///x' "an update in progress keeps another one away"
 inside systemctl stop kiln-update-fetch.service
 inside rm /run/kiln/update/note.json
 
@@ -69,7 +69,7 @@ plain_run short
 is "$(tensors "$(stored)")" "$(tensors "$work"/plain/runs/*/model/model.safetensors)" "it has the same weights, bit for bit"
 unset data_folder runs_folder
 inside systemctl start kiln-check-gpu kiln-check-store >"$work/said" 2>&1
-ok $? "what is asked of an updated slot: in its sandbox the device computes, and the store answers" \
+ok $? "the checks of an updated slot, in their sandboxes: the device computes, and the store answers" \
 	"$(cat "$work/said"; inside journalctl -q --no-pager -n 10 -u kiln-check-gpu -u kiln-check-store)"
 
 # ---- The report of the night, and of nights without a run ----
@@ -127,7 +127,7 @@ is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
 	"the generator wrote a drop-in for each unit that it has lines for"
 is "$(verify)" "" "systemd-analyze verify has nothing to say of them"
 inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.d/50-kiln.conf'
-like "$(verify)" 'kiln-nightly.timer.d/50-kiln.conf:.*never' "it would, of a wrong one"
+like "$(verify)" 'kiln-nightly.timer.d/50-kiln.conf:.*never' "it reports a wrong time of the timer"
 
 # ---- A run that does not end by itself ----
 # Its time is far away: after the reboot the timer would make up for a missed start, and resume the run, too.
@@ -167,7 +167,7 @@ refused "nor stop one" StopUnit ss kiln-run.target replace
 refused "nor make one" StartTransientUnit 'ssa(sv)a(sa(sv))' kiln-x.service replace 0 0
 refused "nor reload them" Reload
 like "$(steer run.start kiln-fetch)" 'Permission denied' "nor call kiln-steer"
-is "$(inside stat -c '%U:%G %a' /run/kiln-steer/socket)" "root:kiln-steer 660" "whose socket is for the group kiln-steer"
+is "$(inside stat -c '%U:%G %a' /run/kiln-steer/socket)" "root:kiln-steer 660" "the socket of kiln-steer is for the group kiln-steer"
 is "$(inside getent group kiln-steer | cut -d: -f4)" kiln-control "in which is kiln-controld's user alone"
 
 fetchd=$(pid_of fetchd)

@@ -59,7 +59,7 @@ stopped() { # name, options of kiln stop
 	wait_for 30 is_down kiln-begin kiln-run.target
 	ok $? "it waits no longer" "$(inside systemctl status --no-pager kiln-begin 2>&1)"
 	wait_for 10 test ! -e "$record/../asked"
-	ok $? "nothing is asked for any more" "$(ls "$record/..")"
+	ok $? "no run is requested any more" "$(ls "$record/..")"
 }
 inside kiln stop >"$work/said" 2>&1
 becomes 60 stopped "kiln stop, while it trains"

@@ -31,7 +31,7 @@ done_us=$(at kiln-reset-done InactiveEnter) begins_us=$(at kiln-provision Inacti
 [ "${done_us:-0}" -gt 0 ] && [ "$done_us" -le "$begins_us" ]
 ok $? "before anything is taken from the ESP" "gone at $done_us us, kiln-provision began at $begins_us us"
 test ! -e "$esp/kiln.conf" && cmp config/examples/embedded.conf "$kept"
-ok $? "then the configuration beside it is" "$(inside journalctl --no-pager -o cat -u kiln-provision)"
+ok $? "then the box stores the configuration beside it" "$(inside journalctl --no-pager -o cat -u kiln-provision)"
 power_off
 ok $? "it goes down"
 
@@ -40,7 +40,7 @@ asked -ro
 booted "it boots with an ESP that cannot be written"
 is "$(inside systemctl is-failed kiln-reset-done)" failed "the file stays"
 said=$(inside journalctl --no-pager -o cat -b -u kiln-provision)
-like "$said" '^kiln: factory-reset cannot be removed from the ESP' "that is said"
+like "$said" '^kiln: factory-reset cannot be removed from the ESP' "the console says that factory-reset cannot be removed"
 like "$said" '^kiln: kiln.conf on the ESP is refused: factory-reset .*; kiln.conf stays here' "and why nothing is taken"
 test -e "$esp/kiln.conf" && test ! -e "$kept"
 ok $? "which the next boot would forget"

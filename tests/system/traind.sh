@@ -20,7 +20,7 @@ is "$(record_json '[(e["epoch"], e["step"]) for e in r["epochs"]] == [(k, 338 * 
 	"run.json has every epoch with its step"
 is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "run.json has the test result"
 is "$(record_json 'r["metrics"]["test"]["accuracy"] > 0.9 and r["epochs"][11]["validation_accuracy"] > 0.9')" True \
-	"what there is to learn is learnt"
+	"the model learns"
 is "$(find "$KILN_ROOT/data/kiln/cache/kernels" -type f ! -name '*.bin' | wc -l)" 0 \
 	"of the kernels, only files that check themselves lie where a power cut leaves them"
 wait_for 5 test ! -d /proc/$fetchd
@@ -52,7 +52,7 @@ begin stopped
 run_until 400 TERM
 is "$code $(state)" "0 running" "SIGTERM: exit 0, the run goes on at the next start"
 step=$(sed -n 's/.*stopped at step \([0-9]*\).*/\1/p' "$KILN_ROOT/log")
-like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of the very step"
+like "$(newest)" "ckpt-0*$step.safetensors" "with a checkpoint of its last step"
 begin stopped
 is "$(state)" running "begin adopts it"
 run_to_end
@@ -153,7 +153,7 @@ if mount -t tmpfs -o size=4m kiln-test "$disk" 2>/dev/null; then
 	until full 2>/dev/null; do :; done
 	kill -CONT $traind
 	wait_for 60 grep -q 'waiting for space on the disk' "$KILN_ROOT/log"
-	ok $? "a full disk: training goes on to the end and waits for room" "$(tail -n 5 "$KILN_ROOT/log")"
+	ok $? "a full disk: training goes on to the end and waits for space" "$(tail -n 5 "$KILN_ROOT/log")"
 	like "$(cat "$KILN_ROOT/log")" "No space left on device; going on" "with warnings"
 	kill -KILL $traind
 	wait $traind 2>/dev/null
@@ -163,7 +163,7 @@ if mount -t tmpfs -o size=4m kiln-test "$disk" 2>/dev/null; then
 	ok $? "started on a full disk it gets there too" "$(tail -n 5 "$KILN_ROOT/log")"
 	rm "$disk/fill"
 	wait $traind
-	is "$? $(state) $(model_bits)" "0 finished $expected" "with room again it ends, with the same bits"
+	is "$? $(state) $(model_bits)" "0 finished $expected" "once there is space the run ends, with the same weights"
 	is "$(record_json '[r["epochs"], r["metrics"]]')" "$epochs" "run.json has every figure"
 	is "$(points train), $(points validation)" "0 1 2 3 4 5 6 7 8 9 10 11, 0 1 2 3 4 5 6 7 8 9 10 11" "and so have the curves"
 	stop_fetchd

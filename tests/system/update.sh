@@ -153,12 +153,12 @@ is "$(is_there)" 's "idle"' "rauc service, with the image's system.conf" "$(cat 
 denied='Access (denied|to the requested)|not allowed|rejected'
 like "$(ask nobody call $service InstallBundle 'sa{sv}' "$work/old.raucb" 0)" "$denied" "fetchd's user may not have a bundle installed"
 like "$(ask nobody call $service Install s "$work/old.raucb")" "$denied" "by the old call neither"
-like "$(ask nobody get-property $service Progress)" "$denied" "nor look"
+like "$(ask nobody get-property $service Progress)" "$denied" "fetchd's user may not read its properties"
 like "$(ask daemon call $service InstallBundle 'sa{sv}' "$work/old.raucb" 0)" "$denied" "kiln-control may not install"
-like "$(ask daemon call $service Mark ss good booted)" "$denied" "or mark a slot"
+like "$(ask daemon call $service Mark ss good booted)" "$denied" "kiln-control may not mark a slot"
 like "$(ask daemon get-property $service Progress) $(ask daemon get-property $service LastError)" '^\(isi\) 0 "" 0 s ""$' \
 	"it may read Progress and LastError"
-like "$(ask daemon set-property $service Progress '(isi)' 1 x 1)" "$denied" "and write neither"
+like "$(ask daemon set-property $service Progress '(isi)' 1 x 1)" "$denied" "kiln-control may not write them"
 
 # ---- An update, from the verb to RAUC's verdict ----
 kiln=$KILN_BIN/kiln words=$work/words answers=$work/answers
@@ -226,4 +226,4 @@ like "$? $(status)" '^1 failed, .*not a Kiln image' "where there is no image it 
 echo ok >"$answers"
 "$kiln" update "$work/new.raucb" --yes >"$work/said" 2>&1
 MONITOR_UNIT=kiln-update-fetch.service MONITOR_SERVICE_RESULT=oom-kill "$KILN_BIN/kiln-oneshot" update-failed 2>"$work/said"
-like "$(status)" 'failed, .*: kiln-update-fetch.service ended: oom-kill' "one that was killed on its way is told, too"
+like "$(status)" 'failed, .*: kiln-update-fetch.service ended: oom-kill' "an update that was killed is reported as failed, too"
