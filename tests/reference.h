@@ -432,7 +432,7 @@ static void reference_scale(struct reference *reference, uint32_t tensor, double
 		reference->gradient[tensor][e] *= most / norm;
 }
 
-/* What step `step` + 1 does to gradients and parameters. */
+/* Applies the changes of step `step` + 1 to gradients and parameters. */
 UNUSED_OK static void reference_update(struct reference *reference, uint64_t step)
 {
 	const struct graph *graph = reference->graph;

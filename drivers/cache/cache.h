@@ -133,7 +133,7 @@ struct cache_label {
 struct cache_writer {
 	const struct cache *cache; /* NULL = nothing is being written */
 	int fd;
-	char temporary[64]; /* its name below new/; "" = renamed already */
+	char temporary[64]; /* name of the file below new/; "" = renamed already */
 	uint64_t bytes, expected;
 	size_t label_bytes;
 	union {

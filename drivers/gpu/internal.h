@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of drivers/gpu share; no file outside includes this header. */
+/* Shared by the files of drivers/gpu; no file outside includes this header. */
 #pragma once
 
 #include "drivers/gpu/gpu.h"

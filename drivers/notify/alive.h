@@ -35,7 +35,7 @@ struct alive_worker {
 	/* lease_until_us: clock_us() at which the lease ends; 0 = no lease */
 	_Atomic uint64_t ticks, lease_until_us;
 	bool lengthened;              /* systemd was told of a longer WatchdogSec= */
-	uint64_t seen_ticks, seen_us; /* what the pinging thread saw last, and when */
+	uint64_t seen_ticks, seen_us; /* last ticks that the pinging thread saw, and when */
 };
 
 /* Starts the thread that pings systemd. */

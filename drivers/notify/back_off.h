@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What alive.c calls of back_off.c. */
+/* The functions of back_off.c that alive.c calls. */
 #pragma once
 
 /* Forgives the restarts up to now: the daemon has made progress, and is not degraded any more. */

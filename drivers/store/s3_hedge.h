@@ -28,7 +28,7 @@ struct s3_store;
 
 struct s3_hedge {
 	uint64_t took_us[S3_HEDGE_SAMPLES], samples; /* how long the last ranges took */
-	uint64_t bytes, asked, won; /* of all twins: their bytes, their number, how many were faster */
+	uint64_t bytes, asked, won; /* twins: their bytes, their number, how many were faster */
 	struct s3_spare {
 		char *memory; /* hedge_bytes long */
 		bool used;

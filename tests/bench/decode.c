@@ -154,7 +154,7 @@ static void *huge(uint64_t bytes)
 }
 
 struct bench {
-	uint32_t records, passes; /* of the shard; over it, timed at once */
+	uint32_t records, passes; /* records in the shard; passes over the shard that are timed together */
 	uint8_t *shard;
 	uint64_t bytes;
 	struct slot *slots;

@@ -35,7 +35,7 @@
 static struct {
 	_Atomic uint64_t calls;
 	_Atomic uint32_t word; /* the bare futex */
-	double published_us;   /* its message */
+	double published_us;   /* sent with the word: the time at which it was set */
 	double latency_us[SLOTS_MAX];
 } * shared;
 

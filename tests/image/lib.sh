@@ -41,7 +41,7 @@ new_disk() { # size, as truncate takes it
 	rm -f "$work/vars.fd"
 }
 
-# The ESP lies at 1 MiB (rootfs/partitions).
+# The ESP starts at 1 MiB (rootfs/partitions).
 esp_put() { # file, where
 	mcopy -o -i "$disk@@1M" "$1" "::$2"
 }

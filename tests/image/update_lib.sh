@@ -9,7 +9,7 @@ usb_disk() { # makes the disk from the files in $usb
 	mkfs.ext4 -q -d "$usb" "$work/usb.img"
 }
 
-# Its configuration has a store for the runs, but nothing to train on.
+# The box's configuration has a store for the runs, but nothing to train on.
 box_with_store() {
 	start_radosgw "updates from a store"
 	cat >"$work/kiln.conf" <<-CONF

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a box stores on /data, its hugepages, and what it does after a run, under a real systemd in a container.
+# Files of a box on /data, its hugepages, and its actions after a run, under a real systemd in a container.
 . "$(dirname "$0")/../system/systemd_lib.sh"
 
 every='checkpoint: { every_steps = 20; keep = 2; };'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the initramfs does with a box's last partition: its functions, on files in the place of partitions.
+# The initramfs and a box's last partition: the functions of kiln-data, on files in the place of partitions.
 . "$(dirname "$0")/lib.sh"
 
 for program in /sbin/mkfs.ext4 /sbin/e2fsck dumpe2fs; do

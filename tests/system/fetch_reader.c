@@ -4,13 +4,13 @@
  * [--rows] [--columns] [--rate] Attaches to the ring under KILN_ROOT at the cursor of FILE (the start without
  * it), and prints a line a slot: DATA split segment batch rows valid crc   |   END_SEGMENT split segment
  * batches rows | END_RUN ERROR code key text
- * --save     writes the cursor behind the last slot.
+ * --save     writes the cursor after the last slot.
  * --revisit  after END_RUN goes back N times to a place it was at, and checks that the same slots follow:
  *            prints REVISITED N, or DIFFERS and both lines.
  * --rank R --world N   asks as one of several ranks
- * --pace-ms  waits so long behind each slot
- * --rows     prints behind each batch a line a row that is not empty: ROW split segment crc
- * --columns  prints behind each batch a line a column: COLUMN name dtype bytes-in-hex
+ * --pace-ms  waits so long after each slot
+ * --rows     prints after each batch a line for each row that is not empty: ROW split segment crc
+ * --columns  prints after each batch a line for each column: COLUMN name dtype bytes-in-hex
  * --rate     prints only, at the end: rows, data bytes, seconds to the first slot and in all since the
  *            reader's start; then how many segments there were between the end of the first one and that of
  *            the last but one, and their seconds: the rate without start and end.

@@ -28,7 +28,7 @@
 struct shared {
 	_Atomic uint64_t end;    /* the number of batches, known after the last kill */
 	_Atomic uint64_t batch;  /* the checkpoint */
-	_Atomic uint64_t digest; /* of all batches, set at the end */
+	_Atomic uint64_t digest; /* digest of all batches, set at the end */
 	_Atomic uint64_t read;   /* slots read by all readers: progress */
 };
 

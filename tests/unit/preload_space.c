@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #define OBJECT_BYTES 1000u
-#define STARTED_S    1800000000 /* of the preload */
+#define STARTED_S    1800000000 /* start of the preload */
 
 static struct config config;
 static struct space space;

@@ -57,7 +57,7 @@ static void test_locations(void **state)
 	free(s3);
 }
 
-/* The first ETag behind a redirect counts, for each of many keys. */
+/* After a redirect the first ETag counts, for each of many keys. */
 static void test_seen(void **state)
 {
 	struct s3_call *call = calloc(1, sizeof(*call));

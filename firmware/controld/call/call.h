@@ -27,7 +27,7 @@ struct call;
 struct follow;
 struct steer;
 
-/* What all calls share. */
+/* State that all calls share. */
 struct calls {
 	struct loop *loop;
 	struct recall recall;
