@@ -45,7 +45,7 @@ static int run(int argc, char **argv)
 	for (const struct verb *const *verb = verb_list; *verb; verb++)
 		if (strcmp(argv[1], (*verb)->name) == 0)
 			return (*verb)->here && client_used()
-				       ? cli_usage(argv[1], "--host: this verb asks no box")
+				       ? cli_usage(argv[1], "--host: this verb does not use a box")
 				       : dispatch(verb_list, *verb, argc - 1, argv + 1);
 	fprintf(stderr, "kiln: there is no verb \"%s\"\n", argv[1]);
 	help_print_all(verb_list, stderr);

@@ -125,7 +125,8 @@ static int wait_for_preload(double before_us, bool json)
 		if (now_s - client_number(preload, "updated_s") > SILENCE_S)
 			break;
 	}
-	fputs("kiln: the preload gives no sign of life; kiln log --unit preload tells why\n", stderr);
+	fputs("kiln: the preload has reported no progress for too long; kiln log --unit preload shows why\n",
+	      stderr);
 	return CLI_ERROR;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the writer makes, reuses or retires the ring's file. Only the process that holds the lock of the
- * temporary name changes the file behind `path`, so two writers that start at the same time cannot replace
+ * Makes, reuses or retires the file of the ring, for the writer. Only the process that holds the lock of the
+ * temporary file may replace the file at `path`, so two writers that start at the same time cannot replace
  * each other's ring.
  */
 #include "core/ring/ring_shared.h"
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Retiring a ring needs only its control pages, which lie in the first hugepage. */
+/* To retire a ring, only its control pages are mapped. They are in the first hugepage. */
 #define RETIRED_MAP_BYTES ((uint64_t)2 << 20)
 #define TEMPORARY         "%s.tmp"
 
@@ -30,8 +30,8 @@ static bool same_columns(const struct ring_control *control, const struct ring_g
 	return true;
 }
 
-/* Tells whether the writer can go on with an old file, by a copy of its control pages. It cannot where
- * counters are out of range or the file was cut. */
+/* Tells whether the writer can continue with an old file. `control` is a copy of the file's control pages.
+ * The file cannot be used where its counters are out of range or the file was cut short. */
 static bool usable(int fd, const struct ring_control *control, const struct ring_geometry *geometry,
 		   uint64_t file_bytes)
 {
@@ -41,7 +41,7 @@ static bool usable(int fd, const struct ring_control *control, const struct ring
 	       control->head - control->tail <= control->slots;
 }
 
-/* Asks the reader of an old ring to leave, and waits until it has. */
+/* Marks an old ring as retired, and waits until its reader has left. */
 static int retire(struct ring *old, uint32_t wait_ms, struct error *err)
 {
 	struct timespec nap = { .tv_nsec = 10000000 };
@@ -59,8 +59,8 @@ static int retire(struct ring *old, uint32_t wait_ms, struct error *err)
 	return 0;
 }
 
-/* Frees the pages of the old file at once, even while another process has it open: the new file may need
- * them. If the name cannot be removed, the rename replaces it. */
+/* Removes the old file and frees its pages at once, even while another process has it open, because the new
+ * file may need them. Where unlink(2) fails, the later rename replaces the file. */
 static int give_back(const char *path, int fd, struct error *err)
 {
 	(void)unlink(path);
@@ -69,8 +69,8 @@ static int give_back(const char *path, int fd, struct error *err)
 	return 0;
 }
 
-/* Continues with an old file that we hold the lock of. *ret_ring stays NULL where the file was no ring or had
- * to be retired; the file is gone then. */
+/* Opens an old file whose writer lock we hold. *ret_ring stays NULL where the file was not a ring, or the
+ * ring had to be retired; then the file is removed. */
 static int take_over(const char *path, int file, const struct ring_geometry *geometry, uint32_t wait_ms,
 		     struct ring **ret_ring, struct error *err)
 {
@@ -125,7 +125,7 @@ static int open_old(const char *path, const struct ring_geometry *geometry, uint
 	return take_over(path, fd, geometry, wait_ms, ret_ring, err);
 }
 
-/* Opens the temporary file and locks it. Repeats where another process replaced the file before we had the
+/* Opens the temporary file and locks it. Repeats where another process replaced the file before we got the
  * lock. */
 static int hold_temporary(const char *temporary, int *ret_fd, struct error *err)
 {
@@ -148,12 +148,14 @@ static int hold_temporary(const char *temporary, int *ret_fd, struct error *err)
 	}
 }
 
-/* Use fallocate(2) instead of ftruncate(2) alone: too few pages are an error here, and not a SIGBUS later. */
+/* Reserves the pages of the file by fallocate(2). With ftruncate(2) alone, too few pages would raise SIGBUS
+ * at a later access; here they are an error. */
 static int reserve(const char *path, int fd, uint64_t bytes, struct error *err)
 {
 	int r;
 
-	/* Free what a killed writer left. fchmod(2), because the umask must not change who may read. */
+	/* Free the pages of a file that a killed writer left. Set the mode by fchmod(2), because the umask
+	 * must not change who may read. */
 	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0660) < 0)
 		return error_set(err, -errno, "%s: cannot empty it: %s", path, strerror(errno));
 	do {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protection against a peer that cuts the file short. An access to a mapping beyond the end of its file
- * raises SIGBUS, and a file on hugetlbfs that is opened by path cannot be sealed against it. The handler maps
- * zero pages over the whole ring and marks the ring dead: the access goes on and reads zeros, and the next
- * call on the ring reports -EUCLEAN.
+ * Protects a process against a peer that cuts the file short. An access to a mapping beyond the end of its
+ * file raises SIGBUS, and a file on hugetlbfs that is opened by path cannot be sealed against it. The handler
+ * maps zero pages over the whole ring and marks the ring as dead. Then the access continues and reads zeros,
+ * and the next call on the ring returns -EUCLEAN.
  *
  * The table is a static array, so that the handler never reads freed memory. The handler runs in the thread
  * that accesses the ring; this ring's entry was written before the access, and is dropped after it.
@@ -15,12 +15,13 @@
 #include <sys/mman.h>
 
 static struct {
-	_Atomic uintptr_t start; /* 0: free */
+	_Atomic uintptr_t start; /* first address of the guarded memory; 0: the entry is free */
 	_Atomic uint64_t bytes;
 	_Atomic uint32_t dead;
 } guard[RING_GUARDS_MAX];
 
-static struct sigaction before; /* the handler before ours; never ours, or a foreign SIGBUS would loop */
+static struct sigaction before; /* the handler that was installed before ours. Never our own: a SIGBUS of
+				   other memory would call it forever. */
 
 static bool catch (uintptr_t at)
 {
@@ -50,13 +51,14 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 		else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
 			before.sa_handler(number);
 		else
-			(void)signal(number, SIG_DFL); /* the access is repeated and ends the process */
+			(void)signal(number, SIG_DFL); /* restore the default: the access is repeated, raises
+							  SIGBUS again, and ends the process */
 	}
 	errno = saved;
 }
 
-/* Installs the handler again where other code replaced it since the last ring was opened. The caller holds
- * the lock of the table. */
+/* Installs our handler, also where other code has replaced it since the last ring was opened. The caller
+ * holds the lock of the table. */
 static void install(void)
 {
 	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK }, now;

@@ -11,7 +11,7 @@
 
 #define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
 
-/* With at most 64 columns and 4096 slots, no size made of these exceeds 2^59. */
+/* With this bound, at most 64 columns and 4096 slots, no computed size exceeds 2^59. */
 #define COLUMN_BYTES_MAX ((uint64_t)1 << 40)
 
 /* ---- Geometry ---- */
@@ -77,8 +77,8 @@ uint64_t ring_bytes_in(int fd, uint64_t bytes)
 	return page > HUGE_PAGE_BYTES ? (bytes + page - 1) / page * page : bytes;
 }
 
-/* Locks of the open file description: the kernel unlocks when the process ends, and a second open by the same
- * process conflicts, too. */
+/* Locks one byte of the file. These are locks of the open file description: the kernel unlocks when the
+ * process ends, and a second open by the same process conflicts, too. */
 int ring_lock(int fd, enum ring_lock_byte byte)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
@@ -176,8 +176,8 @@ bool ring_intact(const struct ring *ring)
 	return !ring_guard_dead(ring->guard);
 }
 
-/* Returns the start of a slot in the file. The writer's callers hold this pointer; the reader's callers hold
- * a copy of the header. */
+/* Returns the start of a slot in the file. For the writer `slot` is already this address; for the reader
+ * `slot` is a copy of the header. */
 static uint8_t *slot_bytes_of(const struct ring *ring, const struct ring_slot *slot)
 {
 	if (ring->writer)

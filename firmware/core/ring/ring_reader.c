@@ -8,7 +8,8 @@
 
 /* ---- Open ---- */
 
-/* `control` is our copy of the header, so the peer cannot change it after the checks. */
+/* Checks the geometry. `control` is our copy of the control pages, so the peer cannot change it after the
+ * check. */
 static int check_geometry(struct ring *ring, const struct ring_control *control, struct error *err)
 {
 	struct ring_geometry *geometry = &ring->geometry;
@@ -40,8 +41,8 @@ static int open_checked(struct ring *ring, const struct ring_control *control, s
 
 	if ((r = check_geometry(ring, control, err)) < 0 || (r = ring_map(ring, err)) < 0)
 		return r;
-	/* relaxed: only a first check; ring_next() orders what it reads. Only readers store tail and request,
-	 * and the earlier reader is dead. */
+	/* relaxed: this is only a first check; the loads in ring_next() have the order that the data needs.
+	 * Only readers store tail and request, and the earlier reader is dead. */
 	tail = atomic_load_explicit(&ring->control->tail, memory_order_relaxed);
 	ring->request = atomic_load_explicit(&ring->control->request, memory_order_relaxed);
 	head = atomic_load_explicit(&ring->control->head, memory_order_relaxed);
@@ -72,8 +73,9 @@ int ring_open(const char *path, struct ring **ret_ring, struct error *err)
 	r = ring_control_read(path, fd, &control, err);
 	if (r < 0)
 		return r;
-	/* X2: read `retired` after locking. A writer that retires the ring then either waits for our lock, or
-	 * has stored `retired` already. The writer holds the reader's lock while it makes the new ring. */
+	/* X2: read `retired` after locking. A writer that retires the ring either waits for our lock, or has
+	 * already stored `retired` before we read it. The writer holds the reader's lock while it makes the
+	 * new ring. */
 	if (control.magic == RING_MAGIC && control.retired)
 		return error_set(err, -ESTALE, "%s: retired, a new ring replaces it", path);
 	if (locked < 0)
@@ -91,7 +93,8 @@ int ring_open(const char *path, struct ring **ret_ring, struct error *err)
 
 /* ---- Generations ---- */
 
-/* V1: each word release, pairs with V2 in cursor_load(): the earlier request is seen before this cursor. */
+/* V1: each word is stored with release, pairs with V2 in cursor_load(): a thread that sees a word of this
+ * cursor also sees the request before this cursor. */
 static void cursor_store(_Atomic uint64_t words[RING_CURSOR_WORDS], const struct cursor *cursor)
 {
 	uint64_t copy[RING_CURSOR_WORDS];
@@ -101,8 +104,8 @@ static void cursor_store(_Atomic uint64_t words[RING_CURSOR_WORDS], const struct
 		atomic_store_explicit(&words[i], copy[i], memory_order_release);
 }
 
-/* Tells whether the slot at tail follows `wanted` in the newest generation. False while slots are handed out,
- * because tail is behind them. */
+/* Tells whether the slot at tail is the one that follows `wanted`, in the newest generation. Returns false
+ * while the reader holds slots, because tail is then smaller than the reader's position. */
 static bool is_there(struct ring *ring, const struct cursor *wanted)
 {
 	/* P2: acquire, pairs with P1 in step_tail(): read_at[] is whole. */
@@ -131,7 +134,7 @@ void ring_attach(struct ring *ring, const struct cursor *wanted)
 
 /* ---- Slots ---- */
 
-/* `slot` is our copy. */
+/* Checks the header of a slot. `slot` is our copy, which the writer cannot change. */
 static int check_slot(const struct ring *ring, const struct ring_slot *slot, uint64_t position,
 		      struct error *err)
 {
@@ -165,7 +168,7 @@ static int check_slot(const struct ring *ring, const struct ring_slot *slot, uin
 	return 0;
 }
 
-/* Copies the header out of the writer's reach, then checks the copy. */
+/* Copies the header of the next slot to memory that the writer cannot change, then checks the copy. */
 static int copy_slot(struct ring *ring, struct ring_slot **ret_slot, struct error *err)
 {
 	struct ring_slot *slot = &ring->copy[ring->position % ring->geometry.slots];
@@ -190,7 +193,8 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 	for (;;) {
 		/* H2: acquire, pairs with H1 in ring_commit(): the slot is whole. */
 		uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);
-		/* P2: relaxed, after head: an honest writer published only after it saw the release. */
+		/* P2: relaxed is enough after the load of head: a correct writer published this head only
+		 * after it saw the release. */
 		uint64_t held = ring->position - atomic_load_explicit(&ring->released, memory_order_relaxed);
 		struct ring_slot *slot = NULL;
 		int r;
@@ -205,7 +209,8 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 			return error_set(err, -EPIPE, "%s: retired, a new ring replaces it", ring->path);
 		if (head == ring->position)
 			return -EAGAIN;
-		/* The counters wrap around, so only their difference means anything; `slots` is our copy. */
+		/* The counters may wrap around, so compare only their difference. `slots` is our checked
+		 * copy. */
 		if (head - ring->position > ring->geometry.slots - held)
 			return error_set(err, -EUCLEAN,
 					 "%s: head %" PRIu64 " is out of range at position %" PRIu64,
@@ -221,7 +226,8 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
 	}
 }
 
-/* Moves tail by one slot, after noting the position in read_at[] for the next life of this process. */
+/* Moves tail by one slot. Before that, stores the position after the slot in read_at[], for this program's
+ * next start. */
 static void step_tail(struct ring *ring, uint64_t tail)
 {
 	const struct ring_slot *slot = &ring->copy[tail % ring->geometry.slots];
@@ -230,36 +236,39 @@ static void step_tail(struct ring *ring, uint64_t tail)
 	resume->generation = slot->generation;
 	resume->closed = slot->kind == RING_ERROR;
 	resume->cursor = slot->cursor;
-	/* P1: release, pairs with P2: read_at[] is whole. Store it before tail: by T1, T2, H1 and H2 a thread
-	 * that sees a head which needs this slot also sees the slot released. */
+	/* P1: release, pairs with P2: read_at[] is whole. Store it before tail: the writer uses this slot
+	 * again only after it has seen the new tail (T1, T2), and publishes the slot after that (H1, H2). So
+	 * a thread that sees the new head also sees `released`. */
 	atomic_store_explicit(&ring->released, tail + 1, memory_order_release);
-	/* T1: release, pairs with T2 in ring_claim(): we are done with the bytes; seq_cst, pairs with B2 in
-	 * ring_bell_wait(). */
+	/* T1: release, pairs with T2 in ring_claim(): the reader is done with the bytes of the slot; seq_cst,
+	 * pairs with B2 in ring_bell_wait(). */
 	atomic_store_explicit(&ring->control->tail, tail + 1, memory_order_seq_cst);
 }
 
-/* Moves tail over all released slots at its front. One thread at a time does so; its loop sees the slots that
- * other threads release meanwhile. */
+/* Moves tail over all released slots that follow it. Only one thread at a time does this; its loop also
+ * handles the slots that other threads release meanwhile. */
 static void advance(struct ring *ring)
 {
 	const uint32_t slots = ring->geometry.slots;
 	bool moved = false;
 
-	/* L2: acquire, pairs with L1: we see what the last thread did to tail. seq_cst, with D1 and the last
-	 * load here: when a thread finds the lock held, the holder sees this thread's slot. */
+	/* L2: acquire, pairs with L1: this thread sees all changes of tail by the last thread. seq_cst,
+	 * together with D1 and the last load of this loop: where a thread finds the lock held, the thread
+	 * that holds it sees the slot of the other thread. */
 	while (atomic_exchange_explicit(&ring->releasing, 1, memory_order_seq_cst) == 0) {
-		/* relaxed: only the holder of this lock stores it. */
+		/* relaxed: only the thread that holds this lock stores `released`. */
 		uint64_t tail = atomic_load_explicit(&ring->released, memory_order_relaxed);
 
-		/* D2: acquire, pairs with D1 in ring_release(): that thread is done with the slot's bytes. */
+		/* D2: acquire, pairs with D1 in ring_release(): the releasing thread is done with the bytes
+		 * of the slot. */
 		while (atomic_exchange_explicit(&ring->done[tail % slots], 0, memory_order_acquire)) {
 			step_tail(ring, tail++);
 			moved = true;
 		}
 		/* L1: release, pairs with L2; seq_cst for the reason given at L2. */
 		atomic_store_explicit(&ring->releasing, 0, memory_order_seq_cst);
-		/* seq_cst: look once more, for a slot released after D2 by a thread that found the lock
-		 * held. */
+		/* seq_cst: check again, because a thread that found the lock held may have released a slot
+		 * after D2. */
 		if (!atomic_load_explicit(&ring->done[tail % slots], memory_order_seq_cst))
 			break;
 	}
@@ -269,7 +278,8 @@ static void advance(struct ring *ring)
 
 void ring_release(struct ring *ring, const struct ring_slot *slot)
 {
-	/* D1: release, pairs with D2 in advance(): we are done with the bytes; seq_cst with L2. */
+	/* D1: release, pairs with D2 in advance(): the caller is done with the bytes of the slot; seq_cst for
+	 * the reason given at L2. */
 	atomic_store_explicit(&ring->done[slot - ring->copy], 1, memory_order_seq_cst);
 	advance(ring);
 }

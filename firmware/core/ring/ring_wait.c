@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sleeping and waking. The sleeper sets its flag, then checks the value it waits for once more (B2). The
- * publisher stores the value, then checks the flag (B1). All four operations are seq_cst, so they have one
- * total order: either the publisher sees the flag and wakes the sleeper, or the sleeper sees the new value
- * and does not sleep. Fences would do the same, but the thread sanitizer does not understand them. If a kill
- * swallows a wake-up, the sleeper loses one time-out.
+ * Lets a side sleep, and wakes it. The sleeper sets its flag, then checks the value it waits for once more
+ * (B2). The publisher stores the value, then checks the flag (B1). All four operations are seq_cst, so they
+ * have one total order: either the publisher sees the flag and wakes the sleeper, or the sleeper sees the new
+ * value and does not sleep. Fences would do the same, but the thread sanitizer does not understand them.
+ * Where the publisher is killed before the wake-up, the sleeper sleeps until its time-out.
  */
 #include "core/base/clock.h"
 #include "core/ring/ring_shared.h"
@@ -36,7 +36,8 @@ void ring_bell_wake(struct ring_bell *bell)
 	(void)syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* seq_cst, pairs with H1, T1 and Q1, the stores that a bell announces. */
+/* Returns true where the value is still `seen`. The load is seq_cst, pairs with H1, T1 and Q1, the stores
+ * that a bell announces. */
 static bool unchanged(const _Atomic uint64_t *value, uint64_t seen, const _Atomic uint64_t *value2,
 		      uint64_t seen2)
 {

@@ -5,8 +5,8 @@
 
 /* ---- Generations ---- */
 
-/* V2: each word acquire, pairs with V1 in cursor_store(): a thread that sees a word of a newer cursor also
- * sees the request before it. */
+/* V2: each word is loaded with acquire, pairs with V1 in cursor_store(): a thread that sees a word of a newer
+ * cursor also sees the request before that cursor. */
 static void cursor_load(const _Atomic uint64_t words[RING_CURSOR_WORDS], struct cursor *ret_cursor)
 {
 	uint64_t copy[RING_CURSOR_WORDS];
@@ -22,7 +22,8 @@ uint64_t ring_request(struct ring *ring, struct cursor *ret_from, bool *ret_clos
 	const struct ring_resume *last = &control->cur[ring->position & 1];
 	uint64_t request;
 
-	/* Repeat where a newer request may have overwritten wanted[] while it was copied. */
+	/* Copy again where the reader made a newer request during the copy, because it may have overwritten
+	 * wanted[]. */
 	do {
 		/* Q2: acquire, pairs with Q1 in ring_attach(): wanted[request & 1] is whole. */
 		request = atomic_load_explicit(&control->request, memory_order_acquire);
@@ -45,7 +46,7 @@ void ring_begin(struct ring *ring, uint64_t generation)
 {
 	ring_unclaim(ring);
 	ring->generation = generation;
-	/* relaxed: only the next life of the writer reads it. */
+	/* relaxed: only a restarted writer reads it. */
 	atomic_store_explicit(&ring->control->ack, generation, memory_order_relaxed);
 }
 
@@ -57,7 +58,7 @@ int ring_claim(struct ring *ring, struct ring_slot **ret_slot)
 	uint64_t tail = atomic_load_explicit(&ring->control->tail, memory_order_acquire);
 	struct ring_slot *slot;
 
-	/* The counters wrap around, so only differences mean anything: tail <= position <= claimed <= tail +
+	/* The counters may wrap around, so compare only differences: tail <= position <= claimed <= tail +
 	 * slots. */
 	if (!ring_intact(ring) || ring->position - tail > ring->geometry.slots ||
 	    ring->claimed - tail > ring->geometry.slots)
@@ -113,8 +114,9 @@ int ring_writer_wait(struct ring *ring, uint32_t timeout_ms)
 	int r = ring_bell_wait(&control->tail_bell, &control->tail, ring->seen_tail, &control->request,
 			       ring->seen_request, timeout_ms);
 
-	/* Update it also where nothing is claimed, because the generation has ended: otherwise the next wait
-	 * would return at once. relaxed: ring_claim() loads tail again before it relies on it. */
+	/* Update seen_tail even where ring_claim() is not called because the generation has ended: otherwise
+	 * the next wait would return at once. relaxed: ring_claim() loads tail again before it uses the
+	 * value. */
 	ring->seen_tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
 	return r;
 }

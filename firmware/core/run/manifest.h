@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #define MANIFEST_NAME "manifest.jsonl"
-/* A file that marks shards which are still being written: it is written first and deleted last. No run begins
- * with shards that have this mark. */
+/* Key of a file that exists while shards are being written: it is written first and deleted last. No run
+ * begins with shards beside which this file exists. */
 #define MANIFEST_INCOMPLETE_NAME "prep.incomplete"
 
 #define MANIFEST_KEY_MAX  1024u
@@ -30,6 +30,6 @@ struct manifest_line {
 	uint64_t records;             /* 0 = not known */
 };
 
-/* Parses a line. Errors: -EBADMSG with what is wrong. */
+/* Parses one line of a manifest. Errors: -EBADMSG with what is wrong. */
 MUST_CHECK int manifest_parse(const char *text, uint64_t bytes, struct manifest_line *ret_line,
 			      struct error *err);

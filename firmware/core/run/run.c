@@ -186,7 +186,7 @@ static int load(const char *archived_id, struct run *ret_run, struct error *err)
 	if ((r = record_parse(record_path(archived_id, "run.json", path), record, &run, err)) == 0 &&
 	    (r = read_state(archived_id, &run.state, err)) == 0)
 		r = config_load(record_path(archived_id, "config", path), &run.config, err);
-	/* run.json exists, so another file of the record is missing. */
+	/* run.json exists, so the missing file is another file of the record. */
 	if (r == -ENOENT)
 		return error_set(err, -EBADMSG, "%s: the run record lacks state or config", run.id);
 	if (r == 0)
@@ -200,7 +200,7 @@ int run_load(struct run *ret_run, struct error *err)
 	struct record_identity seen;
 	int r;
 
-	/* The files are read one by one: read again if they may belong to two records. */
+	/* The files are read one by one. Read them again where they may belong to two records. */
 	do {
 		run_done(&run);
 		if ((r = record_find(&seen, err)) < 0)

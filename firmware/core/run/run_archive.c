@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define RECORD_OLD "old" /* in PATH_RUNS: an archived record that is being removed */
+#define RECORD_OLD "old" /* folder in PATH_RUNS: an archived record while its files are being removed */
 
 int record_remove_folder(const char *folder, struct error *err)
 {
@@ -24,8 +24,8 @@ static bool is_older(const struct stat *a, const struct stat *b)
 	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
-/* Counts the archived records and finds the path of the oldest one, except `keep_id`. It compares the
- * folders' times, because ids begin with the run's name and do not sort by time. */
+/* Counts the archived records, and finds the path of the oldest record whose id is not `keep_id`. The age is
+ * the time of the folder, because an id begins with the name of its run, so ids are not sorted by time. */
 static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest[static PATH_BYTES],
 			   struct error *err)
 {
@@ -52,8 +52,8 @@ static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest
 	return 0;
 }
 
-/* Removes the oldest records. A record leaves the archive by a rename before its files are removed, so that
- * no reader finds a part of it. */
+/* Removes the oldest records. Each record is first renamed out of the archive, and then its files are
+ * removed, so that no reader finds an incomplete record in the archive. */
 static int trim_archive(const char *keep_id, struct error *err)
 {
 	char oldest[PATH_BYTES], old[PATH_BYTES];
@@ -88,8 +88,8 @@ int record_archive(const char *id, struct error *err)
 	return r < 0 ? r : trim_archive(id, err);
 }
 
-/* Makes the link before the record moves: a program that then finds no current record installs the link, see
- * record_lock(). */
+/* Makes the link to the archived record before the record is moved. Where a program then finds no current
+ * record, it makes this link the current record; see record_lock(). */
 static int make_link(const char *id, struct error *err)
 {
 	char target[RUN_ID_BYTES + 16], path[PATH_BYTES], temporary[PATH_BYTES];

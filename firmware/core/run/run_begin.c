@@ -9,7 +9,8 @@
 
 /* ---- Making a record ---- */
 
-/* Makes a record in PATH_RUNS/next. Write the state last: a record with a state is whole. */
+/* Makes a record in PATH_RUNS/next. Writes the file `state` last, so a record that has this file is
+ * complete. */
 static int make_next(const cJSON *record, const char *config_text, const char *plan, const char *start,
 		     struct error *err)
 {
@@ -32,7 +33,8 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
 }
 
-/* Makes an id, and adds seconds where two runs begin in the same second. Returns the time in the id. */
+/* Makes the id of a new run from its name and the time; adds seconds until the id differs from `last_id` and
+ * from all ids in the archive. Returns the time in the id. */
 static int64_t make_id(const char *name, const char *last_id, char id[static RUN_ID_BYTES])
 {
 	time_t now = time(NULL);
@@ -110,8 +112,8 @@ static int adopt(struct run *run, struct error *err)
 	char path[PATH_BYTES];
 	int r;
 
-	/* traind has obeyed the wish to stop. Keep the wish of a run in another state: traind has yet to obey
-	 * it. */
+	/* Remove the wish to stop of a stopped run, because traind has already carried it out. In another
+	 * state traind has not carried out the wish yet, so it is not removed. */
 	if (run->state == RUN_STOPPED)
 		run_want_forget_stop();
 	(void)unlink(path_of(PATH_RUN, RUN_REST_FILE, path));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The current record: what PATH_RUN names, how a record becomes current, and the lock of all changes. */
+/* The current record: finds the record to which PATH_RUN leads, makes a record the current one, and locks the
+ * records for changes. */
 #include "core/base/paths.h"
 #include "core/run/run_record.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-/* Returns what has to become the current record where there is none, because a writer was killed between two
- * renames; NULL = nothing. `next` is whole once it has its state. The link `last` leads to a record only once
- * that record is in the archive. */
+/* Where a writer was killed between two renames, there is no current record. Returns the name of the record
+ * that has to become the current one then; NULL = none. The record `next` is complete when it has its file
+ * `state`. The link `last` is usable when the record to which it points is in the archive. */
 static const char *in_between(void)
 {
 	char path[PATH_BYTES];
@@ -25,9 +26,9 @@ int record_install(const char *which, struct error *err)
 	char from[PATH_BYTES], to[PATH_BYTES];
 	int r;
 
-	(void)unlink(path_of(PATH_RUN, NULL, to)); /* removes a link, and leaves a folder as it is */
+	(void)unlink(path_of(PATH_RUN, NULL, to)); /* a link is removed, a folder is not */
 	r = file_rename_durable(path_of(PATH_RUNS, which, from), to, err);
-	/* Remove the link `last`, which otherwise could become current after a later crash. */
+	/* Remove the unused link `last`, because after a later crash it could become the current record. */
 	if (r == 0)
 		(void)unlink(path_of(PATH_RUNS, RECORD_LAST, from));
 	return r;

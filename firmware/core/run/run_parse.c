@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The members of run.json, and the names of states. */
+/* Parses the members of run.json and the names of states. */
 #include "core/run/run_record.h"
 
 #include <assert.h>
@@ -62,7 +62,7 @@ static int parse_sha256(const char *what, const cJSON *record, const char *key, 
 	return 0;
 }
 
-/* Records of older versions have no machine. */
+/* Reads the member "machine", which records of older versions do not have. */
 static int parse_machine(const char *what, const cJSON *record, char out[static MACHINE_ID_BYTES],
 			 struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to core/run: what the files of the run record share.
+ * Functions that the files of the run record share. Private to core/run.
  */
 #pragma once
 
@@ -15,12 +15,12 @@
 
 /* ---- run_current.c ---- */
 
-/* Locks the record for a writer, and finishes what a killed writer left. Closing the descriptor unlocks.
- * Readers need no lock, because every file is replaced whole. */
+/* Locks the record for a writer, and completes the changes that a killed writer left unfinished. Closing the
+ * descriptor unlocks. Readers need no lock, because every file is replaced as a whole. */
 MUST_CHECK int record_lock(int *ret_fd, struct error *err);
 
-/* Renames `which` (RECORD_NEXT, RECORD_LAST) to PATH_RUN, where there is nothing or a link to an archived
- * record. */
+/* Makes `which` (RECORD_NEXT or RECORD_LAST) the current record by renaming it to PATH_RUN. Before the call
+ * PATH_RUN must be missing, or a link to an archived record. */
 MUST_CHECK int record_install(const char *which, struct error *err);
 
 /* The identity of the current record: PATH_RUN is a folder, or a link and the folder it leads to; zeros =
@@ -31,20 +31,21 @@ struct record_identity {
 
 /* Finds out which record is current. Blocks: while a writer is between two renames. */
 MUST_CHECK int record_find(struct record_identity *ret_identity, struct error *err);
-/* Tells whether the current record changed since, so that files read one by one may belong to two records, or
- * were not found because the record was just moving. */
+/* Tells whether another record has become current since `before`. The files that the caller has read one by
+ * one may then belong to two records, or may be missing because the record was moved meanwhile. */
 bool record_has_moved(const struct record_identity *before);
 
 /* ---- run_archive.c ---- */
 
-/* Moves the current record to PATH_ARCHIVE/<id>, unless it is there already, and removes the oldest. */
+/* Moves the current record to PATH_ARCHIVE/<id>, unless it is already there, and removes the oldest archived
+ * records. */
 MUST_CHECK int record_archive(const char *id, struct error *err);
 /* Removes a folder and the files in it. A missing folder is no error. */
 MUST_CHECK int record_remove_folder(const char *folder, struct error *err);
 
 /* ---- run.c ---- */
 
-/* Write a file of a record durably. */
+/* Write a file of the record durably (core/base/paths.h). */
 MUST_CHECK int record_write_json(const char *path, const cJSON *json, struct error *err);
 MUST_CHECK int record_write_state(const char *path, enum run_state state, struct error *err);
 
@@ -52,8 +53,9 @@ MUST_CHECK int record_write_state(const char *path, enum run_state state, struct
 
 /* Tells whether the text has the form of a run's id. */
 bool record_is_id(const char *text);
-/* Finds a state by its name; `what` names the text in errors. */
+/* Finds a state by its name. `what`: the name of the text in errors. */
 MUST_CHECK int record_parse_state(const char *what, const char *name, enum run_state *ret_state,
 				  struct error *err);
-/* Reads the members of run.json that struct run has; `what` names the text in errors. */
+/* Reads the members of run.json that are also members of struct run. `what`: the name of the text in
+ * errors. */
 MUST_CHECK int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spool: the folder in which traind leaves files for uploadd, and finds its newest checkpoint after a
- * restart. Why a folder: the two programs need no connection, either may be away for hours, and a reboot
- * loses nothing that traind has reported as written.
+ * The spool: a folder in which traind writes files, and from which uploadd uploads them. After a restart
+ * traind finds its newest checkpoint there. Why a folder: the two programs need no connection, each may be
+ * stopped for hours, and a reboot loses no file that traind has reported as written.
  *
  * PATH_SPOOL/traind/<run id>/<name> is uploaded to <run id>/<name> in the sink. <name> is one of
  *     checkpoints/ckpt-%012u.safetensors    whole or absent (temporary name, fsync, rename, fsync)
@@ -41,13 +41,13 @@ MUST_CHECK int spool_make(const char *run_id, struct error *err);
  * first. Errors: -EBUSY another process has the lock. */
 MUST_CHECK int spool_lock(int *ret_fd, struct error *err);
 
-/* Calls `each` with the name (relative to the run's folder) and size of every finished file, in bytewise
- * order. */
+/* Calls `each` with the name (relative to the run's folder) and the size of every finished file, in bytewise
+ * order of the names. */
 MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),
 			  void *context, struct error *err);
 
-/* Calls `each` with the id of every run that has a folder, in bytewise order. */
+/* Calls `each` with the id of every run that has a folder in the spool, in bytewise order. */
 MUST_CHECK int spool_runs(int (*each)(void *context, const char *run_id), void *context, struct error *err);
 
-/* Removes the folder of a run with all files. */
+/* Removes the folder of a run and all its files. */
 MUST_CHECK int spool_remove(const char *run_id, struct error *err);

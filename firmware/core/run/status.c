@@ -72,7 +72,7 @@ static bool read_copy(int fd, int which, struct copy *copy)
 	       copy->crc == crc_of(copy);
 }
 
-/* Reads the newer whole copy; false where no copy is whole. */
+/* Reads the newest complete copy. Returns false where no copy is complete. */
 static bool newest(int fd, struct copy *ret_copy)
 {
 	struct copy copy[2];
