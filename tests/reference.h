@@ -121,7 +121,7 @@ UNUSED_OK static void close_device(struct gpu *gpu)
 		.op = "softmax", .name = "", .line = 6 \
 	}
 
-/* Input float32 [inputs], label int64 [classes], Adam with Keras's defaults. */
+/* Returns a configuration: input float32 [inputs], label int64 [classes], Adam with Keras's defaults. */
 UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t layers, uint64_t inputs,
 					    uint64_t classes, uint64_t batch_rows)
 {
@@ -153,7 +153,7 @@ UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t
 	return config;
 }
 
-/* A fixed sequence in [-1, 1). */
+/* Returns the next number of a fixed sequence in [-1, 1). */
 UNUSED_OK static double noise(uint64_t *state)
 {
 	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -183,7 +183,7 @@ UNUSED_OK static void fill_batch(uint64_t seed, uint64_t rows, uint64_t inputs, 
 
 struct reference {
 	const struct graph *graph;
-	double **value, **gradient; /* by tensor */
+	double **value, **gradient; /* arrays by index of the tensor */
 	double **slot[GRAPH_SLOTS_MAX], **accumulator, **average;
 	double loss_sum, correct_sum, top_sum; /* sums of the last batch, the penalty included */
 };
@@ -402,7 +402,8 @@ UNUSED_OK static void reference_pass(struct reference *reference, const struct m
 			reference_backward(reference, &graph->node[i], batch, step);
 }
 
-/* Penalties, accumulation and clipvalue: gradients.h. Returns the squared norm. */
+/* Applies penalties, accumulation and clipvalue to a gradient, as gradients.h describes. Returns the squared
+ * norm. */
 static double reference_prepare(struct reference *reference, uint32_t tensor, bool update)
 {
 	const struct config *config = reference->graph->config;
@@ -476,7 +477,7 @@ UNUSED_OK static void reference_update(struct reference *reference, uint64_t ste
 	}
 }
 
-/* One training step; `step` counts those before it. */
+/* Makes one training step; `step` counts the steps before it. */
 UNUSED_OK static void reference_train(struct reference *reference, const struct model_batch *batch,
 				      uint64_t step)
 {
@@ -486,7 +487,7 @@ UNUSED_OK static void reference_train(struct reference *reference, const struct 
 
 /* ---- Numbers of 16 bits ---- */
 
-/* IEEE binary16. */
+/* Converts a number of IEEE binary16. */
 UNUSED_OK static float half_float(uint16_t half)
 {
 	const int exponent = half >> 10 & 31, fraction = half & 1023;

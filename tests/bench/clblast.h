@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CLBlast as a peer on devices that are no CPU, where it is installed: a context of its own on the device
- * that gpu_open() takes, the first GPU there is, else the first device. Contract: clblast_c.h of CLBlast 1.5.
+ * Calls CLBlast for comparison, if it is installed, on devices that are no CPU. CLBlast has an OpenCL context
+ * of its own, on the device that gpu_open() chooses: the first GPU, or without a GPU the first device.
+ * Functions and constants are those of clblast_c.h, CLBlast 1.5.
  */
 #pragma once
 
@@ -17,7 +18,7 @@ typedef int clblast_sgemm_function(int layout, int ta, int tb, size_t m, size_t 
 				   cl_command_queue *queue, cl_event *event);
 
 struct clblast {
-	clblast_sgemm_function *sgemm; /* NULL: there is none */
+	clblast_sgemm_function *sgemm; /* NULL: CLBlast is not installed */
 	cl_context context;
 	cl_command_queue queue;
 	cl_mem memory[3]; /* the operands A, B, C */

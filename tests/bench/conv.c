@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution 3x3, 64 -> 64 channels, 56 x 56, batch 32, padding "same", with bias: microseconds of forward
- * and of backward (input, kernel, bias), a median of passes. Sampled numbers are compared with float64 first.
+ * Convolution 3x3, 64 -> 64 channels, 56 x 56, batch 32, padding "same", with bias: prints the microseconds
+ * of forward and of backward (input, kernel, bias), each a median of passes. Some numbers of the results are
+ * compared with float64 first.
  * Usage: conv [PASSES]      prints "FORWARD BACKWARD"
  */
 #include "tests/bench/measure.h"

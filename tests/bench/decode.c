@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TFRecord and Example decoding on one core: 512 floats and two int64 a record, both CRCs checked, into the
- * columns of ring-like slots of 128 rows; shard and slots on huge pages, as in fetchd. First from memory;
- * beside it, in the same rounds, memcpy of the same floats into the same slots: what the memory alone allows.
- * Then from the file, as a peer reads it. Verified before it is timed. Usage: decode FILE RECORDS, the shard
- * to make.
+ * Measures TFRecord and Example decoding on one core. Each record has 512 floats and two int64. Both CRCs are
+ * checked, and the values go into the columns of ring-like slots of 128 rows; shard and slots are on huge
+ * pages, as in fetchd. First the shard is read from memory, and in the same rounds memcpy() copies the same
+ * floats into the same slots, which shows what the memory alone allows. Then the shard is read from a file,
+ * as other loaders read it. The result is verified before it is timed.
+ * Usage: decode FILE RECORDS      FILE: the shard, which this program makes
  */
 #include "core/base/cleanup.h"
 #include "data/example.h"
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PASS_RECORDS 60000u /* timed at once */
+#define PASS_RECORDS 60000u /* records that one time covers */
 #define FLOATS       512u
 #define LABELS       2u
 #define SLOTS        16u

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products against OpenBLAS, each as its whole of launches, and against CLBlast where the device is no
- * CPU: sampled numbers are compared with float64 first, then rounds of both alternate, a JSON line each with
- * the medians in gigaflops. Usage: gemm [ROUNDS]     KILN_BENCH_CLBLAST=1: CLBlast on a CPU device, too
+ * Compares matrix products with OpenBLAS, or with CLBlast if the device is no CPU. Each product is timed with
+ * all its launches. Some numbers of each result are compared with float64 first; then rounds of Kiln and of
+ * the other library alternate. Prints a JSON line for each, with the median in gigaflops.
+ * Usage: gemm [ROUNDS]     KILN_BENCH_CLBLAST=1: CLBlast on a CPU device, too
  */
 #include "tests/bench/clblast.h"
 #include "tests/bench/measure.h"
@@ -14,7 +15,7 @@
 
 #define SAMPLES    200u
 #define ROUNDS_MAX 101u
-/* Work of a round: long beside the start of threads. */
+/* Floating-point operations of a round, so many that the start of threads takes little time beside them. */
 #define ROUND_FLOPS 4e9
 
 static const struct product {
@@ -130,7 +131,7 @@ static double openblas_us(const struct bench *bench, sgemm_function *sgemm, uint
 {
 	const struct product *p = bench->product;
 	const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
-	/* OpenBLAS's threads spin for a while after their work. */
+	/* Wait until OpenBLAS's threads, which spin for a while after their work, do not use the cores. */
 	const struct timespec rest = { .tv_nsec = 150000000 };
 	const double start = now_us();
 	double spent;

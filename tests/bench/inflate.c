@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gzip shard of Examples to rows of ring-like slots by one worker, as fetchd does it: read, inflated,
- * indexed with both CRCs, then its records in the order of a pass parsed into the columns. Beside it, in the
- * same rounds, the inflate library alone on the same bytes, and the libraries that were not chosen. Verified
- * before it is timed.
- * Usage: inflate SHARD LABELS CASE    512 floats "sentence" and LABELS int64 "label" a record
- *        inflate SHARD                makes one
+ * Measures one worker that reads a gzip shard of Examples into the rows of ring-like slots, as fetchd does:
+ * reads and inflates the shard, indexes the records and checks both CRCs, then parses the records in the
+ * order of a pass into the columns. In the same rounds it measures on the same bytes the inflate library
+ * alone, and the libraries that Kiln does not use. The result is verified before it is timed.
+ *
+ * Usage: inflate SHARD LABELS CASE    records of 512 floats "sentence" and LABELS int64 "label"
+ *        inflate SHARD                makes a shard
  *        inflate alone SHARD...       records of 2 labels, and the library's CPU-seconds for one pass
  */
 #include "data/inflate.h"
@@ -25,7 +26,7 @@
 #define SLOTS       16u
 #define ROWS        128u
 #define ROUNDS      11u
-#define ROUND_BYTES (64u << 20) /* inflated at least, each time */
+#define ROUND_BYTES (64u << 20) /* least inflated bytes that one time covers */
 #define SHARD_MAX   ((uint64_t)1 << 30)
 #define RECORD_MAX  4096u /* bytes of one framed */
 #define MADE        500u  /* records: a shard of the recommended size */

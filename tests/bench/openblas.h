@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenBLAS as a peer, where it is installed. */
+/* Loads OpenBLAS for comparison, if it is installed. */
 #pragma once
 
 #include <dlfcn.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training step of a network, its data in memory: microseconds a step, medians of rounds, as a JSON line;
- * step-mlp against the five GEMMs of the same step in OpenBLAS, where that is installed, rounds of both
- * alternating. Verified against the float64 reference first. Usage: step NET [ROUNDS] [STEPS]
+ * Measures a training step of a network whose data are in memory: microseconds per step, medians of rounds,
+ * as a JSON line. For step-mlp it also measures the five GEMMs of the same step in OpenBLAS, if that is
+ * installed; rounds of both alternate. The result is compared with the float64 reference first.
+ * Usage: step NET [ROUNDS] [STEPS]
  */
 #include "tests/bench/measure.h"
 #include "tests/bench/openblas.h"
@@ -21,7 +22,7 @@ static const struct net {
 	const char *name, *text;
 	struct config_layer *layers;
 	uint32_t count, inputs, classes, rows;
-	/* The reference's batches: float64 takes its time. */
+	/* size of the comparison with the reference: small, because float64 is slow */
 	uint32_t verified_rows, verified_steps;
 	bool beside_openblas;
 } nets[] = {
@@ -139,7 +140,8 @@ static void verify(struct model *model)
 
 /* ---- OpenBLAS: the same five products ---- */
 
-/* x W1, h W2 forward; x^T dz1, h^T dz2 and dz2 W2^T backward (the third layer's are 1 % of them). */
+/* The products of forward, x W1 and h W2, and of backward, x^T dz1, h^T dz2 and dz2 W2^T. The products of the
+ * third layer are left out: they are 1 % of the work. */
 static void five_gemms(sgemm_function *sgemm)
 {
 	static float a[512 * 256], b[512 * 256], c[512 * 256];
@@ -153,7 +155,7 @@ static void five_gemms(sgemm_function *sgemm)
 
 static double blas_us(sgemm_function *sgemm, uint64_t steps)
 {
-	/* OpenBLAS's threads spin for a while after their work. */
+	/* Wait until OpenBLAS's threads, which spin for a while after their work, do not use the cores. */
 	const struct timespec rest = { .tv_nsec = 150000000 };
 	const double start = now_us();
 	double spent;

@@ -35,7 +35,8 @@ static void must(bool true_always)
 
 static void compile(regex_t form[static FORMS])
 {
-	/* Basic expressions have back references by POSIX, extended ones only in glibc. */
+	/* POSIX allows back references such as \1 in basic expressions only; glibc allows them in extended
+	 * ones. */
 	for (size_t i = 0; i < FORMS; i++)
 		must(regcomp(&form[i], forms[i], REG_EXTENDED | (strstr(forms[i], "\\1") ? 0 : REG_NOSUB)) ==
 		     0);

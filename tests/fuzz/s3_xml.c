@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything an S3 server may send besides an object's bytes, and a credential file. The first byte says what
- * the rest is: L a document of S3's (the next byte: where it is split), E an error's beginning, R a
- * Content-Range, T an ETag, C a credential file.
+ * Parses everything that an S3 server may send except the bytes of objects, and a credential file. The first
+ * byte of the input is the kind of the rest: L an XML document (the next byte: where it is split in two), E
+ * the beginning of an error, R a Content-Range, T an ETag, C a credential file.
  */
 #include "drivers/http/range.h"
 #include "drivers/store/credential.h"

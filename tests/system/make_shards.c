@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat|gzip] [FLOATS] [weighted]
- * Each record: sentence float[FLOATS] (8), label int64[2] one-hot; learnable, and no two records alike;
- * "weighted": weight float[1], 0 .. 3 by turns.
- * Record r of shard s of a prefix is the same in every run. Gzip unless "plain"; "flat" records are all the
- * same and inflate manyfold.
+ * Makes shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat|gzip] [FLOATS] [weighted]
+ *
+ * Each record has: sentence float[FLOATS] (8), label int64[2] one-hot, which can be learned from the
+ * sentence; with "weighted" also weight float[1], 0 to 3 in turn. No two records are equal. Record r of shard
+ * s of a prefix is the same in every run. Shards are gzip unless "plain"; all records of "flat" shards are
+ * equal, so that they inflate to many times their size.
  */
 #include "core/base/paths.h"
 #include "data/example.h"

@@ -417,7 +417,7 @@ static int see_and_print(void *context, const struct store_object *object)
 static int try_one(const char *verb, const char *key)
 {
 	struct store_pin pin = { .bytes = 10,
-				 .etag = "781e5e245d69b566979b86e28d23f2c7" }; /* MD5 of 0123456789 */
+				 .etag = "781e5e245d69b566979b86e28d23f2c7" }; /* the MD5 of 0123456789 */
 	struct store_counters c;
 	struct store_object object;
 	char buffer[10], text[STORE_COUNTERS_TEXT], *data = NULL;

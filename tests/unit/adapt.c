@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of the data for normalization layers, against two passes in float64. */
+/* The statistics that normalization layers compute from the data, compared with two passes over the data in
+ * float64. */
 #include "model/adapt.h"
 #include "model/weights.h"
 #include "tests/reference.h"
@@ -35,7 +36,7 @@ static struct config_layer inner[] = { DENSE(3), OP("normalization"), DENSE(2), 
 static float numbers[BATCHES][ROWS * INPUTS];
 static uint8_t empty[ROWS];
 
-/* A large mean and a small spread; the last batch has a row less, and one row is left out. */
+/* The columns have large means and a small spread. */
 static void fill(void)
 {
 	uint64_t state = 1;
@@ -60,7 +61,7 @@ static bool counts(uint32_t b, uint32_t row)
 	return row < batch.rows && !(batch.empty && batch.empty[row]);
 }
 
-/* Mean of (x - from)^power over the numbers of a column. */
+/* Returns the mean of (x - from)^power over the numbers of a column. */
 static double moment(uint32_t column, uint32_t columns, double from, int power)
 {
 	double sum = 0, count = 0;

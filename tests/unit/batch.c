@@ -62,8 +62,8 @@ static void parse_row(const struct batch_slot *batch, uint32_t row, int64_t floa
 	assert_true(expected == 0 || strstr(err.text, "\"floats\": found 6 values, at most 5"));
 }
 
-/* Rows in any order, none, full, cut, skipped and refused ones among them; then every value where splits say.
- */
+/* Parses rows in any order: without values, full, too long, skipped and refused ones. Then checks every value
+ * at the place that the splits give. */
 static void rows_of_any_length(void **state)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The status object's parts from pages and records that the test gives: progress, figures, checkpoints, the
- * one word and its reason; metrics of a status object; and the mark of a run that begins.
+ * Parts of the status object, from status pages and records that the test makes: progress, numbers,
+ * checkpoints, the state in one word and its reason; the metrics of a status object; and the mark of a run
+ * that begins.
  */
 #include "controld/status/beginning.c" // NOLINT(bugprone-suspicious-include)
 #include "controld/status/conf.c"      // NOLINT(bugprone-suspicious-include)
@@ -29,7 +30,7 @@ cJSON *status_object(struct box *box)
 	return NULL;
 }
 
-/* One member as text: "0.5", "null", "\"running\"". */
+/* Checks one member, written as text: "0.5", "null", "\"running\"". */
 static void assert_member(const cJSON *object, const char *path, const char *expected)
 {
 	const cJSON *item = json_member(object, path);
@@ -284,7 +285,7 @@ static void test_health(void **state)
 	}
 }
 
-/* A record that cannot be read, and metrics that cannot be written. */
+/* The record cannot be read; then the metrics cannot be written. */
 static void test_health_of_the_box(void **state)
 {
 	struct box box = { .metrics.error = "/x/kiln.prom: Permission denied" };
@@ -363,7 +364,7 @@ static void test_beginning(void **state)
 	assert_false(beginning_is(&beginning, ""));
 	beginning_mark(&beginning, false);
 	assert_true(beginning_is(&beginning, ""));
-	/* kiln-begin made a new run. */
+	/* kiln-begin has made a new run. */
 	assert_false(beginning_is(&beginning, RUN));
 	assert_false(beginning_is(&beginning, ""));
 	/* kiln-begin gave the run up. The time stamps of files come from a coarse clock: wait for its next

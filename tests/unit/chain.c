@@ -60,8 +60,8 @@ static struct model *open_model_as(const struct config *config, bool chained)
 	return model;
 }
 
-/* Whole and partial batches, with rows that do not count, a pass that learns nothing, and the last average.
- */
+/* Trains on whole and partial batches, one of them with rows that do not count; then evaluates, predicts, and
+ * makes the average the model. */
 static void run_all(struct model *model, float *out)
 {
 	static const uint32_t rows_of[] = { ROWS, 1, 23, ROWS, ROWS };
@@ -157,7 +157,8 @@ static void test_same_bits(void **state)
 	compare(net, 7, accumulate);
 }
 
-/* Packed products, launches of other kernels between, a large launch, numbers of 16 bits. */
+/* A net that has packed products, other kernels' launches between them, a large launch, and numbers of 16
+ * bits. */
 static void test_same_bits_of_others(void **state)
 {
 	static struct config_layer net[] = { DENSE(600),
@@ -211,7 +212,8 @@ static void emit_long(struct race *race)
 					      AT(STEP), INOUT(race->fault)) });
 }
 
-/* There and back, and a long wait in the middle. */
+/* Transposes a matrix back and forth, each time from the result of the phase before, with a long sum in the
+ * middle. */
 static void open_race(struct race *race, const struct config *config, uint32_t sharers)
 {
 	const struct plan *plan = &race->h.plan;

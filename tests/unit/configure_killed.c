@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Killed at any system call, what lay on the ESP is taken by the next start, and nothing of it is refused
- * there or left. Each case is killed before every system call in turn.
+ * If the first start is killed at any system call, the next start applies the files on the ESP, refuses none
+ * of them and leaves none there. Each case is killed before every system call in turn.
  */
 #include "oneshot/boot/configure.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/boot/ssh_keys.c"  // NOLINT(bugprone-suspicious-include)
@@ -41,7 +41,7 @@ static int configure(struct error *err)
 	return oneshot_configure(0, NULL);
 }
 
-/* In a child: what it says is no part of this test's output. */
+/* Runs the start in a child process, so that its messages are not in the output of this test. */
 static void start_once_more(void)
 {
 	int status;
@@ -53,7 +53,7 @@ static void start_once_more(void)
 	assert_int_equal(status, 0);
 }
 
-/* Longer than what is erased at once. */
+/* The text has more bytes than are erased at once. */
 static const char *config(void)
 {
 	static char text[6000];
@@ -126,7 +126,7 @@ static void test_killed(void (*ask)(void), void (*check)(void))
 		if (killed)
 			start_once_more();
 		check();
-		/* Neither files, nor reasons why they were not taken. */
+		/* The ESP has neither files nor reasons why a file was refused. */
 		shell("test -z \"$(find %s/root/efi/config -type f)\"");
 	}
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a client's line to its method and back, without sockets: the method table, what the roles may do, the
- * checks of parameters as methods meet them, and answers under idempotency keys. Methods are stubs that note
- * their name.
+ * From a client's line to its method and back, without sockets: the method table, the rights of each role,
+ * the checks of parameters, and answers under idempotency keys. The methods are stubs that note their name.
  */
 #include "controld/call/call.c"     // NOLINT(bugprone-suspicious-include)
 #include "controld/call/recall.c"   // NOLINT(bugprone-suspicious-include)
@@ -61,7 +60,7 @@ int steer_join(struct call *call, struct error *err)
 struct answer {
 	int count, r, code;
 	char text[256];
-	bool same; /* the result had {"done": true} */
+	bool same; /* the result was {"done": true} */
 };
 
 static void take_down(void *client, struct call *call, int r, struct error *err)
@@ -127,7 +126,7 @@ static void test_refusals(void **state)
 		const char *label, *line;
 		enum control_role role;
 		int code;
-		const char *said; /* part of the sentence; NULL = the method runs */
+		const char *said; /* words that the error contains; NULL = no error, the method runs */
 	} cases[] = {
 		{ "a viewer looks", LINE("status", "{}"), CONTROL_VIEW, 0, NULL },
 		{ "a viewer starts a run", LINE("run.start", "{}"), CONTROL_VIEW, CONTROL_REFUSED, "role" },
@@ -204,8 +203,8 @@ static void test_key_of_another_request(void **state)
 	recall_done(&calls.recall);
 }
 
-/* A request that failed may be sent again under its key; one that kiln-steer works on waits for that answer.
- */
+/* A failed request runs again when it is repeated under its key. A request that kiln-steer still works on
+ * gets the answer of kiln-steer. */
 static void test_what_is_not_remembered(void **state)
 {
 	struct calls calls = { 0 };

@@ -48,7 +48,8 @@ static void fill(uint8_t *bytes, uint64_t count)
 	}
 }
 
-/* Every length up to a few of the folding's blocks, then some, from every alignment. */
+/* Compares every length up to a few blocks of the fast functions, then some longer ones, at every
+ * alignment. */
 static void fast_ones_equal_tables(void **state)
 {
 	static uint8_t bytes[3000];

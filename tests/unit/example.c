@@ -346,7 +346,7 @@ static void bad_ones(void **state)
 	}
 }
 
-/* A thousand nested groups end in an error, not in a deep stack. */
+/* A thousand nested groups give an error, and do not need a deep stack. */
 static void deep_groups(void **state)
 {
 	uint8_t bytes[1000];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every GEMM kernel, of both device kinds, on shapes around its tiles, with every epilogue, against float64.
- */
+/* Compares every GEMM kernel, those for CPU devices and those for other devices, with float64: shapes around
+ * the size of a tile, with every epilogue. */
 #include "tests/reference.h"
 
 #include "model/graph/random.h"
@@ -267,7 +267,7 @@ static void test_not_a_number(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
 		operands_open(&o, 50, 70, cases[i / 2].k, cases[i / 2].form);
-		/* A[11][7], B[9][66] */
+		/* NaN at A[11][7], infinity at B[9][66] */
 		o.a[o.form == TN ? 7 * o.m + 11 : 11 * o.k + 7] = NAN;
 		o.b[o.form == NT ? 66 * o.k + 9 : 9 * o.n + 66] = INFINITY;
 		float *c = product(&o, i % 2, EPILOGUE_BIAS | EPILOGUE_RELU, o.m, NULL);

@@ -305,7 +305,7 @@ static void test_binary_cache(void **state)
 	assert_true(gpu_program_cached(program));
 	run_twice(program, x, 4, out);
 	assert_true(out[7] == 4);
-	must(gpu_program_save(program, &err), &err); /* nothing to do */
+	must(gpu_program_save(program, &err), &err); /* the program is saved already */
 	gpu_program_free(program);
 	must(build(twice_text, "-DX=1", &program, &err), &err);
 	assert_false(gpu_program_cached(program));

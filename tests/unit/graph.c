@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs from configurations: names, connections, layout, hash, and every mistake by its message. No device.
- */
+/* Graphs from configurations: names, connections, layout, hash, and the message of every mistake. Needs no
+ * device. */
 #include "tests/reference.h"
 
 #include <setjmp.h>
@@ -223,8 +223,7 @@ static void test_names_and_shapes(void **state)
 	graph_done(&graph);
 }
 
-/* Inputs by name connect to any earlier layer: here the second dense skips the first relu's place in the
- * file. */
+/* A layer may name any earlier layer as its input: here the layer "d" reads the layer "r". */
 static void test_named_inputs(void **state)
 {
 	struct config_layer net[] = {
@@ -400,14 +399,14 @@ static void test_hash(void **state)
 	(void)state;
 	hash_of(&config, first);
 	assert_string_equal(first, "30968a98cdf6b53c0c70ce2d85eafc0dcdef39b4fa8d9806bfc71c8b912795dd");
-	/* Rates, seeds and batch sizes may change between nights; */
+	/* Rates, seeds and batch sizes may change between nights, */
 	config.run.seed = 1;
 	config.run.batch_rows = 64;
 	config.optimizer.learning_rate = 0.5;
 	net[2].attribute[0].f = 0.4;
 	hash_of(&config, hash);
 	assert_string_equal(hash, first);
-	/* the graph and the kind of optimizer may not. */
+	/* but not the graph and the kind of optimizer. */
 	net[3].attribute[0].i = 17;
 	hash_of(&config, hash);
 	assert_string_not_equal(hash, first);

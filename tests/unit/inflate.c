@@ -116,7 +116,7 @@ static void round_trip(void **state)
 	}
 }
 
-/* Larger than the first piece of memory, and all zeros: grows many times from a small input. */
+/* Zeros that inflate to much more than the first allocation: the buffer grows many times. */
 static void grows(void **state)
 {
 	uint64_t bytes = 3000000, packed_bytes, plain_bytes;

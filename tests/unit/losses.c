@@ -50,7 +50,7 @@ static struct config_layer layers[] = { DENSE(OUTPUTS), RELU };
 static struct config_layer one_layer[] = { DENSE(1), RELU };
 static struct config_layer classes[] = { DENSE(OUTPUTS), SOFTMAX };
 
-/* Only the loss is launched, so the last layer may be any. */
+/* Only the loss is launched, so any last layer is allowed. */
 static struct config case_config(size_t c)
 {
 	const bool one = cases[c].options & ONE, whole = cases[c].options & WHOLE;

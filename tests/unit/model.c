@@ -21,7 +21,7 @@ static int64_t label[BATCHES][ROWS * CLASSES] __attribute__((aligned(4096)));
 static uint8_t empty[BATCHES][ROWS];
 static struct config_layer layers[] = { DENSE(70), RELU, DROPOUT(0.2), DENSE(16), RELU, DENSE(3), SOFTMAX };
 
-/* Moving averages, a frozen layer, a residual. */
+/* A net with moving averages, a frozen layer and a residual connection. */
 static struct config_layer with_state[] = {
 	OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 16), BOOL_ATTRIBUTE("use_bias", 0))),
 	OP("batch_norm", ATTRIBUTES(1, FLOAT_ATTRIBUTE("momentum", 0.8))),
@@ -106,7 +106,7 @@ static void must(int r, const struct error *err)
 		fail_msg("%s", err->text);
 }
 
-/* The largest difference between the model's parameters and layers' state and the reference's. */
+/* Returns the largest difference between the model and the reference, over parameters and state of layers. */
 static double worst(struct model *model, const struct reference *reference)
 {
 	uint32_t count = 0;
@@ -156,8 +156,8 @@ static void follows_reference(const struct config *config)
 		loss += reference.loss_sum;
 		correct += reference.correct_sum;
 	}
-	/* 5 steps of about 1e-3; float32 leaves some 1e-7 a step, more where a gradient is near zero under
-	 * Adam. */
+	/* Each of the 5 steps changes a parameter by about 1e-3. float32 loses about 1e-7 of a step, and more
+	 * where a gradient is near zero under Adam. */
 	assert_true(worst(model, &reference) < 2e-5);
 	must(model_metrics(model, &metrics, &err), &err);
 	assert_int_equal(metrics.rows, 5 * ROWS);
@@ -579,7 +579,7 @@ static void test_nan_is_found(void **state)
 	model_close(model);
 
 	config.optimizer.name = "sgd";
-	config.optimizer.learning_rate = 1e39; /* infinite as float32 */
+	config.optimizer.learning_rate = 1e39; /* becomes infinite as float32 */
 	model = open_model(&config, true);
 	must(model_init(model, &err), &err);
 	train(model, 0, 1);

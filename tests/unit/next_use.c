@@ -30,7 +30,7 @@
 
 struct step {
 	struct cursor cursor;
-	bool reads[SHARDS]; /* train, validation, test */
+	bool reads[SHARDS]; /* by shard: those of train, then of validation, then of test */
 };
 
 static struct plan *plan;
@@ -121,7 +121,7 @@ static double use(const struct cursor *cursor, unsigned shard, uint32_t held)
 	return next_use(plan, cursor, 0, split, shard - first_of(split), held);
 }
 
-/* The step that reads the shard next, steps = none. */
+/* Returns the step that reads the shard next; `steps` if there is none. */
 static unsigned read_next(unsigned from, unsigned shard)
 {
 	while (from < steps && !step[from].reads[shard])

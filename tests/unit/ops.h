@@ -230,9 +230,9 @@ static bool is_written(const struct plan *plan, uint32_t tensor)
 	return false;
 }
 
-/* In 16 bits some number lies on the other side of a relu or of a maximum than the reference's, and a batch
- * norm divides by what is left of a difference: most of the norm of the difference, bfloat16's and float16's.
- */
+/* The largest allowed norm of the difference, relative to the norm of the reference, with bfloat16 and with
+ * float16. In 16 bits a number may fall on the other side of a relu or of a maximum than in the reference,
+ * and a batch norm divides by a small difference. */
 static const struct {
 	const char *net;
 	double most[2];
@@ -497,7 +497,7 @@ static int open_all(void **state)
 		ids[i] = i * 7 / 2 % TABLE;
 	for (uint32_t i = 0; i < ROWS * TOKENS_MAX; i++)
 		tokens[i] = (i * i + 3) % TABLE;
-	for (uint32_t r = 0; r < ROWS; r++) /* none, some, all */
+	for (uint32_t r = 0; r < ROWS; r++) /* rows with no tokens, with some, with all */
 		splits[r + 1] = splits[r] + r * 5 % (TOKENS_MAX + 1);
 	return 0;
 }

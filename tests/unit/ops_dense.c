@@ -63,7 +63,7 @@ static struct config_layer shared_view[] = { NAMED("dense", "a", UNITS(6)),
 					     DENSE(5),
 					     SOFTMAX };
 
-/* A new op is a line here. */
+/* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET(just_dense),   NET(no_bias),       NET(with_relu),     NET(with_dropout), NET(relu_dropout),
 	NET(dropout_relu), NET(inner_softmax), NET(first_dropout), NET(rows_relu),    NET(rows_dropped, 3, 4),
@@ -111,7 +111,8 @@ static void test_freeze_cuts(void **state)
 	harness_close(&h);
 	harness_open(&h, gpu, &frozen_one, true);
 	emit_training(&h, false);
-	/* dW, db; relu's, dropout's and the second dense's dx */
+	/* Five launches less: dW and db of the first dense layer; dx of relu, dropout and the second dense
+	 * layer. */
 	assert_int_equal(h.plan.launches, launches - 5);
 	assert_int_equal(h.graph.frozen, INPUTS * 9 + 9);
 	for (uint32_t i = 0; i < h.graph.tensors; i++) {

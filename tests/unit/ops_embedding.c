@@ -29,7 +29,7 @@ static struct config_layer tables[] = {
 	SOFTMAX
 };
 
-/* A new op is a line here. */
+/* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET(embeddings), NET(embedding_frozen), NET(bag_mean), NET(bag_sum), NET(bag_sqrtn), NET(tables),
 };

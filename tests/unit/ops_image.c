@@ -46,7 +46,7 @@ static struct config_layer global_average[] = {
 };
 static struct config_layer global_flat[] = { DENSE(6), OP("global_average_pooling2d"), DENSE(5), SOFTMAX };
 
-/* A new op is a line here. */
+/* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, convs, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_wide, 5, 5, 2),

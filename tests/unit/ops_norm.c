@@ -25,7 +25,7 @@ static struct config_layer layer_norm_plain[] = {
 static struct config_layer normalizations[] = { OP("normalization"), DENSE(9), OP("normalization"), DENSE(5),
 						SOFTMAX };
 
-/* A new op is a line here. */
+/* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET(batch_norms, 3, 2, 5), NET_WITHIN(1e-5, batch_norms, 400, 2),
 	NET(batch_norm_plain),     NET(batch_norm_frozen),

@@ -116,7 +116,7 @@ static void each_once(void **state)
 		}
 }
 
-/* Lehmer code: which of the n! permutations this is. */
+/* Returns the number of this permutation among the n! permutations (Lehmer code). */
 static unsigned rank_of(const uint64_t *to, unsigned n)
 {
 	unsigned rank = 0;
@@ -131,7 +131,8 @@ static unsigned rank_of(const uint64_t *to, unsigned n)
 	return rank;
 }
 
-/* Chi-square over its degrees of freedom: about 1 for chance. The seeds are fixed, so the figure is too. */
+/* Returns chi-square divided by its degrees of freedom: about 1 for chance. The seeds are fixed, so the
+ * result is fixed too. */
 static double chi_square(const unsigned *count, unsigned cells, double expected, unsigned freedom)
 {
 	double sum = 0;
@@ -322,7 +323,7 @@ static uint64_t window_shards(uint32_t lane, uint64_t window)
 	return left < PER_WINDOW ? left : PER_WINDOW;
 }
 
-/* The next record of a lane, as shard * RECORDS_MAX + record; false at the end of its pass. */
+/* Returns the next record of a lane, as shard * RECORDS_MAX + record; false at the end of the lane's pass. */
 static bool lane_next(struct lane *at, uint32_t lane, uint64_t pass, uint64_t *ret_record)
 {
 	for (;; at->window++, at->offset = 0) {

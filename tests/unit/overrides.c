@@ -24,7 +24,7 @@ static void write_next(const char *text)
 static const struct {
 	const char *label, *list;
 	int code;
-	const char *words; /* in the configuration's text, or in the message */
+	const char *words; /* words that the configuration's text contains, or the error */
 } cases[] = {
 	{ "epochs", "{\"run.epochs\": 7}", 0, "epochs = 7" },
 	{ "a seed", "{\"run.seed\": 11}", 0, "seed = 11" },

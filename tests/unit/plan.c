@@ -40,7 +40,7 @@ static int remove_folder(void **state)
 {
 	(void)state;
 	(void)unlink(path);
-	return rmdir(folder); /* fails when a temporary file was left */
+	return rmdir(folder); /* rmdir() fails if a temporary file is still there */
 }
 
 static struct plan_shard shard_of(const char *key)
@@ -55,8 +55,8 @@ static void add(struct plan_writer *writer, enum split split, const char *key)
 	assert_int_equal(plan_add(writer, split, &shard, NULL), 0);
 }
 
-/* Three train shards of which the last becomes validation, and a test shard; a train shard of another source.
- */
+/* Three train shards, of which the last becomes a validation shard, and a test shard; and a train shard of
+ * another source. */
 static void write_small(void)
 {
 	struct plan_writer *writer;
@@ -95,7 +95,7 @@ static void comes_back(void **state)
 	assert_string_equal(plan_shard(plan, 0, SPLIT_TRAIN, 1).key, "a b/\xc3\xa4+%");
 	assert_string_equal(plan_shard(plan, 0, SPLIT_VALIDATION, 0).key, "b");
 	assert_string_equal(plan_shard(plan, 0, SPLIT_TEST, 0).key, "Z");
-	/* Keys of another source may be the same. */
+	/* Two sources may have equal keys. */
 	shard = plan_shard(plan, 1, SPLIT_TRAIN, 0);
 	assert_string_equal(shard.key, "a");
 	assert_string_equal(shard.etag, "");
@@ -233,7 +233,7 @@ static void keys_out_of_order(void **state)
 	first = data + AT_ENTRIES;
 	memcpy(entry, first, ENTRY);
 	memcpy(first, first + ENTRY, ENTRY);
-	assert_int_equal(open_bytes(data, bytes, &err), -EBADMSG); /* the same key twice */
+	assert_int_equal(open_bytes(data, bytes, &err), -EBADMSG); /* the same key as the entry before */
 	assert_non_null(strstr(err.text, "entry 1 is not in bytewise key order"));
 	memcpy(first + ENTRY, entry, ENTRY);
 	assert_int_equal(open_bytes(data, bytes, &err), -EBADMSG);

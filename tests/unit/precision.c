@@ -380,7 +380,7 @@ static void test_scale_below_one(void **state)
 	model_close(model);
 }
 
-/* A loss that is not finite is a fault in every precision. */
+/* A loss that is NaN or infinite is an error with every precision. */
 static void test_loss_is_not_mended(void **state)
 {
 	(void)state;

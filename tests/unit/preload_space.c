@@ -134,7 +134,7 @@ static void test_longest_unused_first(void **state)
 	assert_true(is_there("wanted"));
 }
 
-/* Objects that are being fetched have no file yet. */
+/* Space for objects that are being fetched counts, although they have no file yet. */
 static void test_coming(void **state)
 {
 	(void)state;
@@ -145,11 +145,11 @@ static void test_coming(void **state)
 	assert_true(fits(OBJECT_BYTES));
 	space.coming = 2 * OBJECT_BYTES;
 	assert_false(fits(OBJECT_BYTES));
-	assert_false(fits(4 * OBJECT_BYTES)); /* more than the whole budget */
+	assert_false(fits(4 * OBJECT_BYTES)); /* more than the cache may use in all */
 }
 
-/* A pin outside the sources protects whatever it covers. One in a source covers what the preload has listed,
- * not an older version of it, which the listing did not touch. */
+/* A pin outside the sources protects all objects that it covers. A pin in a source protects what the preload
+ * has listed, but not an old version of it, which the listing does not contain. */
 static void test_pins(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report made of given facts: outcome, reason, curves, sentence, and the faults of given events. */
+/* A report made of facts that the test gives: outcome, reason, curves, sentence, and the faults among the
+ * events. */
 #include "oneshot/report/faults.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/report/make.c"   // NOLINT(bugprone-suspicious-include)
 
@@ -62,7 +63,7 @@ static void test_reasons(void **state)
 static const struct {
 	const char *label, *key, *epochs;
 	double first, best, last;
-	int best_epoch; /* 0: no curve */
+	int best_epoch; /* 0: there is no curve */
 } curves[] = {
 	{ "a loss is best where it is lowest", "loss", "[{\"loss\": 3}, {\"loss\": 1}, {\"loss\": 2}]", 3, 1,
 	  2, 2 },
@@ -158,7 +159,7 @@ static void test_night_bounds(void **state)
 	(void)state;
 	assert_false(is_later(20999999, 10, 20));
 	assert_true(is_later(21000000, 10, 20));
-	assert_false(is_later(UINT64_MAX, 20, 10)); /* the clock was set back */
+	assert_false(is_later(UINT64_MAX, 20, 10)); /* the clock was set back during the night */
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* "1 2 3" */
+/* Parses steps, "1 2 3". */
 static struct steps steps_of(const char *text)
 {
 	struct steps steps = { 0 };
@@ -45,7 +45,7 @@ static void test_wanted(void **state)
 	static const struct {
 		const char *label, *stored, *local;
 		uint64_t keep;
-		int64_t best; /* -1 = none */
+		int64_t best; /* step of the best checkpoint; -1 = none */
 		const char *wanted;
 	} cases[] = {
 		{ "nothing yet", "", "", 2, -1, "" },

@@ -272,7 +272,7 @@ static void test_begin_after_a_final_run(void **state)
 	check_everywhere(begin, old_or_new);
 }
 
-/* One record more than the archive keeps: the oldest is removed. */
+/* The archive has one record more than it may keep: the oldest is removed. */
 static void test_begin_with_a_full_archive(void **state)
 {
 	char path[PATH_BYTES];

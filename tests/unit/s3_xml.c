@@ -104,7 +104,7 @@ static void test_errors(void **state)
 	assert_string_equal(error.code, "AuthorizationHeaderMalformed");
 	assert_string_equal(error.message, "the region 'x' is wrong");
 	assert_string_equal(error.region, "eu-west-1");
-	s3_error_parse(text, 90, &error); /* cut in the message */
+	s3_error_parse(text, 90, &error); /* only 90 bytes: the text ends within the message */
 	assert_string_equal(error.code, "AuthorizationHeaderMalformed");
 	assert_string_equal(error.message, "");
 	s3_error_parse("<html><Code>x</Code>", 20, &error);

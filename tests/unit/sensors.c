@@ -211,7 +211,7 @@ static void a_sequence(void **state)
 	} steps[] = {
 		{ 94, HEAT_FINE },      { 95, HEAT_HOT },  { 91, HEAT_HOT },
 		{ 90.1, HEAT_HOT },     { 90, HEAT_FINE }, { 94, HEAT_FINE },
-		{ 100, HEAT_HOT },      { 101, HEAT_HOT }, { 99, HEAT_HOT }, /* not in a row */
+		{ 100, HEAT_HOT },      { 101, HEAT_HOT }, { 99, HEAT_HOT }, /* not three in a row */
 		{ 100, HEAT_HOT },      { 100, HEAT_HOT }, { 100, HEAT_CRITICAL },
 		{ 104, HEAT_CRITICAL }, { 96, HEAT_HOT },  { 20, HEAT_FINE },
 	};

@@ -85,7 +85,7 @@ static void test_put_get_stat_delete(void **state)
 	assert_int_equal(store_delete(place->store, "a/b/c d+e%.txt", &err), 0);
 	assert_int_equal(store_delete(place->store, "a/b/c d+e%.txt", &err), 0);
 	assert_int_equal(store_stat(place->store, "a/b/c d+e%.txt", &object, &err), -ENOENT);
-	/* The folders went with their last file, so a file may take their name. */
+	/* The folder "a" was removed with its last file, so a file may have its name. */
 	put(place, "a", "now a file");
 	assert_int_equal(store_stat(place->store, "a/b", &object, &err), -ENOENT);
 }
@@ -162,7 +162,7 @@ static void test_pin(void **state)
 	(void)snprintf(path, sizeof(path), "%s/in/k", place->folder);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 	assert_int_equal(store_get(place->store, "k", &object.pin, 0, buffer, 7, &err), -ESTALE);
-	/* Only the size is known. */
+	/* The pin has a size only. */
 	object.pin.etag[0] = 0;
 	assert_int_equal(store_get(place->store, "k", &object.pin, 0, buffer, 7, &err), 0);
 	object.pin.bytes = 8;

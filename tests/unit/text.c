@@ -122,7 +122,7 @@ static void hashes_stay(void **state)
 	} golden[] = {
 		{ "film", 0xa695eed7086b3b9b },      { "don't", 0xdc70291ff8088970 },
 		{ "!", 0x1e403870e141292f },         { "caf\xc3\xa9", 0xe0c13ffc340b758f },
-		{ "good film", 0x96c65b8065772c2d }, /* the pair */
+		{ "good film", 0x96c65b8065772c2d }, /* a pair of words */
 	};
 
 	(void)state;

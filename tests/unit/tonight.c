@@ -36,7 +36,7 @@ static void begin_run(struct run *ret_run)
 		fail_msg("%s", err.text);
 }
 
-/* Loads the only night that is over and has no report. */
+/* Checks the only night that is over and has no report. */
 static void assert_over(int64_t from_s, const char *run_id, const char *reason)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
@@ -82,7 +82,8 @@ static void test_begin_and_end(void **state)
 	assert_string_equal(tonight.run_id, "");
 	assert_string_equal(tonight.reason, "");
 	assert_false(tonight.before_boot);
-	assert_int_equal(tonight_end(tonight.from_s - 1, &err), 0); /* the end of another night */
+	/* the end of another night changes nothing */
+	assert_int_equal(tonight_end(tonight.from_s - 1, &err), 0);
 	assert_int_equal(get().from_s, tonight.from_s);
 	assert_int_equal(tonight_end(tonight.from_s, &err), 0);
 	before = tonight.from_s;
@@ -250,7 +251,7 @@ static void *many_times(void *failed)
 	return NULL;
 }
 
-/* A start by hand, while the run before ends. */
+/* Several threads begin and end nights at once, as when a person starts a night while the run before ends. */
 static void test_at_once(void **state)
 {
 	pthread_t thread[3];

@@ -21,7 +21,7 @@
 
 static struct gpu *gpu;
 static char path[] = "/tmp/kiln-weights-XXXXXX";
-/* The head has another name than in the file, so that it keeps its initializer. */
+/* The head has another name than in the file, so that it keeps its initial values. */
 static struct config_layer layers[] = {
 	NAMED("dense", "base", ATTRIBUTES(2, INT_ATTRIBUTE("units", 4), BOOL_ATTRIBUTE("trainable", false))),
 	NAMED("batch_norm", "norm"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD: a kernel with ipv6.disable=1. */
+/* LD_PRELOAD: behaves like a kernel with ipv6.disable=1. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

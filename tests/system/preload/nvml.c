@@ -59,7 +59,8 @@ int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
 
 int nvmlDeviceGetTemperatureThreshold(void *device, int threshold, unsigned *celsius)
 {
-	static const unsigned limits[] = { 98, 95, 0, 87 }; /* shutdown, slowdown, memory, GPU */
+	/* limits in degrees: shutdown, slowdown, memory, GPU */
+	static const unsigned limits[] = { 98, 95, 0, 87 };
 
 	if (device != &gpu || threshold < 0 || threshold > 3)
 		return ERROR_ARGUMENT;
