@@ -30,5 +30,5 @@ void record_changed(struct train *train);
 /* Writes event files by epoch and run.json. When this returns 0, the metrics of all passes so far are on the
  * disk. */
 MUST_CHECK int record_write(struct train *train, struct error *err);
-/* Writes "time" and "device" alone. */
+/* Writes only "time" and "device" into run.json. */
 MUST_CHECK int record_write_time(struct train *train, struct error *err);

@@ -18,9 +18,9 @@ struct train;
 /* A spell is a series of pauses with little time between them. */
 struct throttle {
 	struct heat *heat;
-	uint64_t paused_us; /* pauses of this spell; 0 = there is no spell */
-	uint64_t hot_us;    /* end of the last pause of this spell */
-	uint64_t said_us;   /* last event about a spell; 0 = none yet */
+	uint64_t paused_us; /* time paused in this spell; 0 = there is no spell */
+	uint64_t hot_us;    /* when the last pause of this spell ended */
+	uint64_t said_us;   /* time of the last event about a spell; 0 = none yet */
 };
 
 MUST_CHECK int throttle_open(struct train *train, struct error *err);

@@ -21,7 +21,7 @@ static inline int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts the values. */
+/* Returns the quantile `share` (0 .. 1) of the values, which it sorts. */
 static inline double quantile(double *values, size_t count, double share)
 {
 	qsort(values, count, sizeof(*values), by_value);

@@ -23,7 +23,7 @@
 #define WORDS      1024
 #define FILLERS    3
 #define CHECKPOINT 64
-#define QUIET      1024 /* batches after the last kill */
+#define QUIET      1024 /* batches published after the last kill */
 
 struct shared {
 	_Atomic uint64_t end;    /* the number of batches, known after the last kill */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions against those of Keras 3's callbacks on the same figures. tests/interop/callbacks.py reads the
- * tables of the first two tests and compares them with Keras again. */
+/* Compares the decisions of callbacks with those of Keras 3 on the same losses and metrics.
+ * tests/interop/callbacks.py reads the tables of the first two tests and compares them with Keras again. */
 #include "model/learn/callbacks.h"
 
 #include <math.h>
@@ -120,7 +120,7 @@ static void test_keeps(void **state)
 	assert_true(callbacks.saving.best_epoch == 4);
 }
 
-/* A figure that the epoch does not have decides nothing. */
+/* Without the metric that it monitors, a callback decides nothing. */
 static void test_missing(void **state)
 {
 	const struct config config = { .early_stopping = { .monitor = MONITOR_VAL_LOSS,

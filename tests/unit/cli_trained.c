@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of JSON into rows, and a network's outputs as answers. */
+/* Tests how lines of JSON become rows, and how the outputs of a network become answers. */
 #include "cli/trained/answer.h"
 #include "cli/trained/features.h"
 #include "cli/trained/lines.h"

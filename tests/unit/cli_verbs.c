@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of the table of verbs, and the parser that reads it. */
+/* Tests every row of the table of verbs, and the parser that reads the table. */
 #include "cli/base/arguments.h"
 #include "cli/base/dispatch.h"
 #include "cli/base/exit.h"
@@ -106,7 +106,7 @@ static void test_help(void **state)
 	for_each(check_help);
 }
 
-/* A value that the parser accepts. */
+/* Returns a value that the parser accepts for this option. */
 static const char *good_value(const struct verb_option *option, char out[static 64])
 {
 	if (option->value == VERB_NUMBER)
@@ -118,7 +118,7 @@ static const char *good_value(const struct verb_option *option, char out[static 
 	return out;
 }
 
-/* Parses one option, before as many operands as the row needs. */
+/* Parses a command line of one option, followed by as many operands as the row needs. */
 static int parse_one(const struct verb *verb, const char *first, const char *second,
 		     struct arguments *ret_arguments)
 {

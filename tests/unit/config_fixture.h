@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations for tests: each program of tests runs in a folder of its own, so that mistakes begin with a
- * name that is known.
+ * What the tests of configurations share. Each test program runs in a folder of its own, so that every
+ * message begins with a known file name.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 static char repository[PATH_MAX], folder[] = "/tmp/kiln-config-XXXXXX";
 
-/* Line 1 of most texts. */
+/* The first line of most test configurations. */
 #define STORES              "source: { url = \"file:///a\"; }; sink: { url = \"s3://bkt/c\"; };\n"
 #define SINK                "sink: { url = \"s3://bkt/c\"; };\n"
 #define FEATURE(name, type) "{ name = \"" name "\"; dtype = \"" type "\"; shape = [ 2 ]; }"

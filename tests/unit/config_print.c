@@ -57,7 +57,8 @@ static void test_reference_is_the_file(void **state)
 	assert_string_equal(text, file);
 }
 
-/* The reference gives every key its default, so it is shown like a minimal file, except for the marks. */
+/* The reference configuration sets every key to its default, so it is shown like a minimal file; only the
+ * marks of defaults differ. */
 static void test_reference_gives_the_defaults(void **state)
 {
 	static const char minimal[] = "source: { url = \"file:///data/kiln/store/data\"; };\n"

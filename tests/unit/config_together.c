@@ -117,7 +117,8 @@ static unsigned lines_of(const char *text)
 	return lines;
 }
 
-/* The text of an error holds whole lines and how many more there are; config_check() prints all lines. */
+/* The text of an error contains as many whole lines as fit, and the number of the lines left out;
+ * config_check() prints all lines. */
 static void test_more_mistakes_than_fit(void **state)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -139,8 +140,8 @@ static void test_more_mistakes_than_fit(void **state)
 	assert_non_null(strstr(all, "\nk.conf:301: wrong_299: found an unknown group, allowed: "));
 }
 
-/* Compares the beginnings of lines only: the tables of layers, losses and optimizers, which lines list,
- * grow. */
+/* Compares the beginnings of lines only: their ends list all layers, losses or optimizers, and new ones will
+ * be added. */
 static void assert_lines_begin(const char *found, const char *said)
 {
 	assert_int_equal(lines_of(found), lines_of(said));
@@ -205,8 +206,8 @@ static void test_check_with_the_model(void **state)
 	assert_string_equal(good, "");
 }
 
-/* A key that nothing reads is a mistake, which names what would read it. A default is none, because a file
- * may spell out all keys. */
+/* A value for a key that nothing reads is a mistake, and the message names the setting with which the key is
+ * read. A default value is no mistake, because a file may list all keys. */
 #define DENSE_OF(input) \
 	"{ op = \"dense\"; inputs = [ \"" input "\" ]; units = 2; }, { op = \"softmax\"; } ); };"
 #define WITH_ADAM ", which nothing reads, allowed: with optimizer.name = \"adam\" or \"adamw\"\n"

@@ -17,7 +17,7 @@ static_assert(CONTROL_RUN_ID_MAX == RUN_ID_BYTES - 1, "a parameter can hold ever
 static const struct {
 	const char *label, *line;
 	enum control_role role;
-	int code; /* 0 = accepted */
+	int code; /* expected error code; 0 = the request is accepted */
 	const char *words;
 } cases[] = {
 	{ "the least", "{" ENVELOPE ",\"method\":\"status\"}", CONTROL_VIEW, 0, "" },

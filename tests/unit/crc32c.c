@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-/* RFC 3720 B.4, and the check value of the CRC catalogue (reveng.sourceforge.io, CRC-32/ISCSI). */
+/* Known answers: RFC 3720 B.4, and the check value of the CRC catalogue (reveng.sourceforge.io,
+ * CRC-32/ISCSI). */
 static const struct {
 	const char *label;
 	uint8_t first, step;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* FIPS 180-2, appendix B, and the empty message. */
+/* Known answers: FIPS 180-2, appendix B, and the empty message. */
 static const struct {
 	const char *message, *hex;
 } vectors[] = {

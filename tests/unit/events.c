@@ -48,7 +48,8 @@ static void every_row_says_what_it_means(void **state)
 	(void)state;
 	for (size_t i = 0; i < EVENT_MAX; i++) {
 		assert_true(strlen(event_rows[i].help) > 8);
-		assert_null(strchr(event_rows[i].help, '|')); /* the help is a cell of a Markdown table */
+		/* '|' would end the Markdown table's cell that contains the help */
+		assert_null(strchr(event_rows[i].help, '|'));
 		assert_in_range(event_rows[i].priority, LOG_ERR, LOG_INFO);
 		assert_int_equal(event_rows[i].fields >> event_fields_count, 0);
 	}

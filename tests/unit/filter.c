@@ -77,7 +77,7 @@ static uint64_t make_example(uint8_t *out, uint64_t capacity)
 static const struct {
 	const char *text;
 	int match;
-	const char *words; /* expected with -EBADMSG */
+	const char *words; /* words of the error, expected with -EBADMSG */
 } cases[] = {
 	{ "id == 7", 1, NULL },
 	{ "id==7", 1, NULL },

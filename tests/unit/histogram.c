@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histograms against tensorboard.plugins.histogram.summary_v2._buckets() on the same values. */
+/* Compares histograms with those of tensorboard.plugins.histogram.summary_v2._buckets() on the same
+ * values. */
 #include "model/formats/histogram.h"
 
 #include <setjmp.h>

@@ -81,7 +81,7 @@ static void test_epoch_and_validation(void **state)
 	history_close(&history);
 }
 
-/* A loss without an accuracy; a loss beyond what JSON holds exactly; model.top_k. */
+/* Three cases: a loss without an accuracy; a loss larger than JSON holds exactly; model.top_k. */
 static void test_figures_that_a_loss_has(void **state)
 {
 	struct history history = load("{}", 0);

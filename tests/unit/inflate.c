@@ -78,7 +78,8 @@ static void told_by_content(void **state)
 	}
 }
 
-/* A plain shard whose first length has the bytes of gzip's magic, or of zlib's header, is still plain. */
+/* The first bytes of a plain shard are a record's length. If they equal gzip's magic or zlib's header, the
+ * shard is still plain. */
 static void a_plain_shard_that_looks_compressed(void **state)
 {
 	static const uint64_t lengths[] = { 0x088b1f, 0x9c78 };

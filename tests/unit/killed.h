@@ -17,7 +17,8 @@
 #define KILLED_CALLS_MAX 5000u /* system calls of a change: far more than any change needs */
 #define NO_PTRACE        99
 
-/* Returns false where the change ended before that call. */
+/* Runs act() in a child, which is killed before system call number `call`. Returns false if act() ended
+ * earlier. */
 static inline bool killed_at(int (*act)(struct error *err), unsigned call)
 {
 	int status;

@@ -67,7 +67,7 @@ static void compare(const struct metrics_shape *shape, const void *label, const 
 	}
 }
 
-/* One output: yes or no. */
+/* Makes predictions and labels of one output, which means yes or no. */
 static void fill_binary(void)
 {
 	uint64_t seed = 5;
@@ -164,7 +164,8 @@ static void test_classes(void **state)
 	metrics_close(metrics);
 }
 
-/* Worked out by hand: yes or no for each of four outputs, and numbers. */
+/* The expected metrics are worked out by hand: yes or no for each of four outputs, and the numbers of a
+ * regression. */
 static void test_labels_and_numbers(void **state)
 {
 	static const float p[2 * CLASSES] = { 0.9f, 0.2f, 0.6f, 0.5f, 0.1f, 0.7f, 0.8f, 0.3f };

@@ -109,7 +109,7 @@ static void test_gaps(void **state)
 	assert_int_equal(gap.year * 10000 + gap.month * 100 + gap.day, 20270328);
 	assert_int_equal(gap.minutes, 180);
 	assert_false(night_gap_next(&config, from, 100, &gap));
-	config.run.days = "mon..sat"; /* the change is on a Sunday */
+	config.run.days = "mon..sat"; /* summer time begins on a Sunday */
 	assert_false(night_gap_next(&config, from, 366, &gap));
 	config.run.days = "sun";
 	config.run.at = "03:00";

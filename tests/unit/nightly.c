@@ -12,7 +12,7 @@
 
 #define LONG_UP (30 * 86400)
 
-/* "2027-03-27 22:00" in UTC; "" = -1. */
+/* Converts "2027-03-27 22:00", in UTC; "" gives -1. */
 static int64_t utc(const char *text)
 {
 	struct tm tm = { 0 };
@@ -23,7 +23,7 @@ static int64_t utc(const char *text)
 	return timegm(&tm);
 }
 
-/* All with run.at = "22:00" in UTC, every day. */
+/* All cases have run.at = "22:00" in UTC, every day. */
 static const struct {
 	const char *label, *ends_at, *now, *written;
 	int64_t uptime_s;

@@ -56,7 +56,7 @@ struct net {
 	struct config_layer *layers;
 	uint32_t count;
 	uint64_t shape[CONFIG_SHAPE_MAX];
-	double tolerance; /* 0: 4e-6; more where sums are long */
+	double tolerance; /* 0: the default, 4e-6; larger for nets with long sums */
 };
 
 /* The ops of each family, and the family of this program. */

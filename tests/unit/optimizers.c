@@ -165,7 +165,7 @@ static void test_sgd(void **state)
 	follows(&config);
 }
 
-/* Gradients beyond the limit and gradients within it. */
+/* Compares gradients beyond the limit of clipping and gradients within it. */
 static void test_clips(void **state)
 {
 	struct config config = base_config();
@@ -315,7 +315,7 @@ static void test_own_rates(void **state)
 	struct config config = base_config();
 
 	(void)state;
-	config.optimizer.learning_rate = 0; /* the configuration has none */
+	config.optimizer.learning_rate = 0; /* 0: the configuration has no learning rate */
 	assert_near(optimizer_learning_rate(&config, optimizer_find("sgd"), 1), 0.01, 1e-12);
 	assert_near(optimizer_learning_rate(&config, optimizer_find("adam"), 1), 0.001, 1e-12);
 	assert_near(optimizer_weight_decay(&config, optimizer_find("adam")), 0, 0);
@@ -324,7 +324,7 @@ static void test_own_rates(void **state)
 	assert_near(optimizer_weight_decay(&config, optimizer_find("sgd")), 0.1, 1e-12);
 }
 
-/* Values for a step's launches: `t` counts updates, schedules count batches. */
+/* Checks the values that a step's launches get: `t` counts updates, schedules count batches. */
 static void test_values(void **state)
 {
 	struct config config = base_config();
@@ -338,7 +338,8 @@ static void test_values(void **state)
 	config.optimizer.ema_overwrite_frequency = 2;
 	config.optimizer.schedule = "cosine";
 	config.optimizer.decay_steps = 10;
-	config.optimizer.beta_1 = config.optimizer.beta_2 = 0; /* no correction */
+	/* so that Adam's correction of its first steps is 1 */
+	config.optimizer.beta_1 = config.optimizer.beta_2 = 0;
 	assert_int_equal(graph_build(&config, true, &graph, &err), 0);
 	for (uint64_t step = 0; step < 8; step++) {
 		optimizer_values(&graph, step, &values);

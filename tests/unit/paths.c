@@ -114,7 +114,8 @@ static void test_a_full_disk(void **state)
 	assert_string_equal(data, "old");
 }
 
-/* An old temporary file is never written through: a power cut left it, or an attacker planted it. */
+/* The program never writes to an old temporary file, which a power cut may have left or an attacker may have
+ * made. */
 static void test_a_foreign_temporary(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;

@@ -118,7 +118,7 @@ static void order_is_checked(void **state)
 	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &before, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "\"a\" comes after \"b\""));
 	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &empty, &err), -EINVAL);
-	/* Each split has its own order. */
+	/* Keys ascend within each split, so another split may begin with "a". */
 	assert_int_equal(plan_add(writer, SPLIT_TEST, &before, &err), 0);
 	assert_int_equal(plan_add(writer, SPLIT_VALIDATION, &same, &err), -EINVAL);
 	before.source = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of the cache a preload evicts, and which it must not. */
+/* Tests which files of the cache a preload evicts, and which it must not evict. */
 #include "core/base/paths.h"
 #include "oneshot/preload/space.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "scratch.h"
@@ -26,7 +26,7 @@ static struct cache_object object_of(const char *key, struct cache_strings *stri
 	return cache_object_of(&config.source[0].store, key, &pin, strings);
 }
 
-/* An object in the cache, with this time of use. */
+/* Makes an object in the cache that was last used at this time. */
 static void put(const char *key, int64_t used_s)
 {
 	const struct timespec times[] = { { .tv_sec = used_s }, { .tv_sec = used_s } };
@@ -111,7 +111,7 @@ static int teardown(void **state)
 	return scratch_teardown(state);
 }
 
-/* A file system without extended attributes: tmpfs before Linux 6.6. */
+/* Skips a test if the file system has no extended attributes, as tmpfs before Linux 6.6. */
 static void need_cache(void)
 {
 	if (!space.cache)

@@ -85,7 +85,7 @@ static void take_next(const struct killed_case *c)
 	held = expect(side, c->released);
 }
 
-/* The next slot is released already, so tail moves over both. */
+/* Reads two slots and releases the second first: the release of the first then moves tail over both. */
 static void take_two(const struct killed_case *c)
 {
 	take_next(c);
@@ -112,7 +112,8 @@ static void attach(void)
 
 /* ---- Allowed states afterwards ---- */
 
-/* A new writer and a new reader, which is at `batch`: nothing is lost, repeated or torn. */
+/* Goes on with a new writer and a new reader, which attaches at `batch`: no batch is lost, repeated or
+ * torn. */
 static void goes_on_at(uint64_t batch)
 {
 	struct ring *w = writer(), *r = reader();
@@ -130,7 +131,8 @@ static void goes_on_at(uint64_t batch)
 	ring_close(w);
 }
 
-/* The writer goes on after the last published slot: the slot of the call, or the one before. */
+/* A new writer goes on after the last published slot, which is that of the killed call or the one before
+ * it. */
 static void place_follows_head(uint64_t first, uint64_t published)
 {
 	struct ring *w = writer();
@@ -152,8 +154,7 @@ static void commits_elsewhere(const struct killed_case *c)
 	goes_on_at(ELSEWHERE);
 }
 
-/* A reader that wants the position of tail gets it without a new generation; it asks for any other
- * position. */
+/* A reader that attaches at the position of tail makes no new request; at any other position it makes one. */
 static void releases(const struct killed_case *c)
 {
 	for (uint64_t batch = c->released - 1; batch <= c->released + 2; batch++) {
@@ -166,7 +167,7 @@ static void releases(const struct killed_case *c)
 	assert_in_range(shared->tail, c->released, c->released + 2);
 }
 
-/* The old wanted cursor or the new one, whole. */
+/* The ring contains the old wanted cursor or the new one, never parts of both. */
 static void wishes(const struct killed_case *c)
 {
 	struct ring *w = writer();
@@ -249,7 +250,7 @@ static void check_everywhere(const struct killed_case *c)
 
 	memcpy(before, shared, sizeof(before));
 	stores = find_stores(c, store);
-	/* Fewer would mean that the call never reached the notes. */
+	/* Fewer stores would mean that the call never reached the notes. */
 	assert_true(stores > 5);
 	for (unsigned i = 0; i < stores; i++) {
 		pid_t child = start(c);

@@ -41,7 +41,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Prepares the next row of a table. */
+/* Makes a new root for the next row of a table. */
 static void start_anew(void)
 {
 	assert_int_equal(scratch_teardown(NULL), 0);
@@ -192,7 +192,7 @@ static void test_notes(void **state)
 	assert_true(number == 0.30000000000000004);
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "epochs")), 1);
 
-	/* null removes a member. */
+	/* A null in run_note() removes the member. */
 	assert_int_equal(run_note("{\"a\": null, \"never\": null}", &err), 0);
 	free(TAKE(text));
 	text = json_now();
@@ -250,7 +250,7 @@ static void test_damaged_records(void **state)
 	}
 }
 
-/* A new disk gets the run of the old one. */
+/* A run can be restored on a new disk. */
 static void test_restore(void **state)
 {
 	CLEANUP(run_done) struct run run = { 0 };

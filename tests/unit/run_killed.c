@@ -94,7 +94,7 @@ static int restore(struct error *err)
 
 /* ---- Allowed states afterwards ---- */
 
-/* The current record is the first one, which is final, or a new one. */
+/* Checks that the current record is the first one, which is final, or a new one. */
 static void old_or_new(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -128,7 +128,8 @@ static void both_notes_or_none(void)
 	assert_non_null(strstr(text, "\"left\""));
 }
 
-/* The first record is the current one, in the archive or not yet, and readers go on in any case. */
+/* Checks that readers still find the first record as the current one, whether it is in the archive or not
+ * yet. */
 static void still_current(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -152,7 +153,7 @@ static void archived_next_time(void)
 	still_current();
 }
 
-/* There is the record with its plan, or none, and kiln-oneshot begin restores it again. */
+/* Checks that the record was restored with its plan. If there is no record, restores it again first. */
 static void restored_or_none(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -220,7 +221,7 @@ static void check_everywhere(int (*act)(struct error *err), void (*check)(void))
 		next_begin_goes_on();
 	}
 	assert_false(killed);
-	/* Fewer would mean that the change never reached the record. */
+	/* Fewer calls would mean that the change never reached the record. */
 	assert_true(call > 20);
 }
 
@@ -335,7 +336,7 @@ static void test_restore(void **state)
 	check_everywhere(restore, restored_or_none);
 }
 
-/* The store has another answer when begin runs again. */
+/* Kills the restore; begin then runs without a restore, as if the store gave another answer. */
 static void test_restore_then_begin(void **state)
 {
 	(void)state;

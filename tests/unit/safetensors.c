@@ -68,7 +68,8 @@ static void test_round_trip(void **state)
 	found = safetensors_tensors(file, &count);
 	assert_int_equal(count, TENSORS);
 	for (uint32_t i = 0; i < TENSORS; i++) {
-		static const uint32_t order[] = { 3, 1, 2, 0 }; /* wider types first */
+		/* in the file, tensors with wider types come first */
+		static const uint32_t order[] = { 3, 1, 2, 0 };
 		const struct model_tensor *expected = &tensors[order[i]];
 
 		assert_string_equal(found[i].name, expected->name);
@@ -127,7 +128,8 @@ static void test_damage(void **state)
 		}
 		data[bit / 8] = (char)(data[bit / 8] ^ 1 << bit % 8);
 	}
-	/* Two notes, key and value, have about 240 bits of free text; data has none. */
+	/* Only flips in the free text of the two notes are harmless: their keys and values have about 240
+	 * bits. */
 	assert_true(harmless < 400);
 }
 

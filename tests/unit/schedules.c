@@ -45,14 +45,15 @@ static void test_constant(void **state)
 
 	(void)state;
 	FOLLOWS(&config, { 0, 0.1 }, { 1, 0.1 }, { 1000000, 0.1 });
-	config.optimizer.learning_rate = 0; /* the optimizer's default */
+	/* 0: the configuration has no learning rate, so the optimizer's default applies */
+	config.optimizer.learning_rate = 0;
 	FOLLOWS(&config, { 0, 7 }, { 5, 7 });
 	config.optimizer.warmup_steps = 4;
 	config.optimizer.warmup_from = 3;
 	FOLLOWS(&config, { 0, 3 }, { 1, 4 }, { 3, 6 }, { 4, 7 }, { 5, 7 });
 }
 
-/* keras.optimizers.schedules.PiecewiseConstantDecay([10, 20], [0.1, 0.05, 0.01]) */
+/* Expected values: keras.optimizers.schedules.PiecewiseConstantDecay([10, 20], [0.1, 0.05, 0.01]) */
 static void test_step(void **state)
 {
 	struct config config = base_config();
@@ -66,8 +67,8 @@ static void test_step(void **state)
 	FOLLOWS(&config, { 0, 0 }, { 4, 0.08 }, { 5, 0.1 }, { 15, 0.1 }, { 16, 0.05 });
 }
 
-/* keras.optimizers.schedules.CosineDecay(0.1, 100, alpha=0.1), and (0.01, 100, warmup_target=0.1,
- * warmup_steps=8) */
+/* Expected values: keras.optimizers.schedules.CosineDecay(0.1, 100, alpha=0.1), and (0.01, 100,
+ * warmup_target=0.1, warmup_steps=8) */
 static void test_cosine(void **state)
 {
 	struct config config = base_config();

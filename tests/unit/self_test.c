@@ -18,7 +18,7 @@ static void test_device(void **state)
 	(void)state;
 	assert_int_equal(gpu_open("auto", DEVICE_CPU, &gpu, &err), 0);
 	assert_int_equal(self_test(gpu, &err), 0);
-	assert_int_equal(verify(gpu, &work, &err), 0); /* zeros */
+	assert_int_equal(verify(gpu, &work, &err), 0); /* all sums are zero */
 	work.host_sums[GROUPS - 1] = 1;
 	assert_int_equal(verify(gpu, &work, &err), -EIO);
 	assert_non_null(strstr(err.text, "sum 255 is 1, expected 0"));

@@ -83,7 +83,7 @@ static void test_query_order(void **state)
 	char out[128];
 
 	(void)state;
-	/* By name and value, not by "name=value": "a=..." sorts after "a-b=..." as text. */
+	/* Pairs are sorted by name, then by value, not as text: as text "a=..." comes after "a-b=...". */
 	assert_int_equal(sigv4_query(pairs, 4, out, sizeof(out)), 0);
 	assert_string_equal(out, "a=1%3D&a=2&a-b=1&uploads=");
 	assert_int_equal(sigv4_query(pairs, 0, out, sizeof(out)), 0);

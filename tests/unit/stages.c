@@ -33,7 +33,8 @@ static void test_first_batches_are_starting(void **state)
 
 	(void)state;
 	stages_begin(&stages);
-	for (unsigned i = 0; i < WARM_BATCHES + 3; i++) { /* enqueued ahead of the device */
+	/* the main thread enqueues more batches than the device has finished */
+	for (unsigned i = 0; i < WARM_BATCHES + 3; i++) {
 		stages_batch(&stages, SPLIT_TRAIN);
 		assert_int_equal(stages.now, STAGE_STARTING);
 	}

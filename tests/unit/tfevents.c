@@ -80,7 +80,7 @@ static int scalar(struct tfevents *events, const char *tag, uint64_t step, float
 	return tfevents_scalars(events, step, &(struct tfevents_scalar){ tag, value }, 1, err);
 }
 
-/* The bytes after the wall time, as Keras writes them. */
+/* The bytes after the wall time must be those that Keras writes. */
 static void test_content(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -106,7 +106,7 @@ static void test_content(void **state)
 		     "\x2a\x17\x0a\x15\x0a\x0e"
 		     "epoch_accuracy"
 		     "\x15\x00\x00\x00\x3f");
-	/* As tf.summary.text() writes it. */
+	/* The bytes that tf.summary.text() writes. */
 	EXPECT_EVENT("\x2a\x26\x0a\x24\x0a\x0a"
 		     "run/config"
 		     "B\x0c\x08\x07\x12\x00"
@@ -321,7 +321,7 @@ static void test_full(void **state)
 	r = tfevents_open(folder, SEGMENT, &events, &err);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(r, -ENOSPC);
-	assert_int_equal(read_nth(-1, NULL, NULL), 1); /* there is no file without a first record */
+	assert_int_equal(read_nth(-1, NULL, NULL), 1); /* a file always has a first record */
 	assert_int_equal(tfevents_open("/nonexistent", SEGMENT, &events, &err), -ENOENT);
 }
 

@@ -151,7 +151,7 @@ static void test_next(void **state)
 	assert_over(1000, run.id, "");
 }
 
-/* A power cut after the end was noted, and before the file was moved. */
+/* Simulates a power cut after the end of the night was noted, and before the file was moved. */
 static void test_cut_at_the_end(void **state)
 {
 	static const char over[] = "{\"from_s\": 1000, \"over_s\": 2000, \"boot\": \"\", \"by\": \"hand\","

@@ -19,7 +19,8 @@ static void test_varint(void **state)
 	} cases[] = {
 		{ "zero", 1, 0, 2, { 0x08, 0x00 } },
 		{ "one byte's end", 1, 127, 2, { 0x08, 0x7f } },
-		{ "two bytes", 1, 150, 3, { 0x08, 0x96, 0x01 } }, /* the example in the encoding guide */
+		/* the example in protobuf's encoding guide */
+		{ "two bytes", 1, 150, 3, { 0x08, 0x96, 0x01 } },
 		{ "field of two bytes", 16, 1, 3, { 0x80, 0x01, 0x01 } },
 		{ "-1 as int64",
 		  2,

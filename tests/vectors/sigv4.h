@@ -31,7 +31,7 @@
 	"scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3i"                                         \
 	"SIlTJabIQwj2ICCR/oLxBA=="
 #define FORM_SHA256 \
-	"9095672bbd1f56dfc5b65f3e153adc8731a4a654192329106275f4c7b24d0b6e" /* of "Param1=value1" */
+	"9095672bbd1f56dfc5b65f3e153adc8731a4a654192329106275f4c7b24d0b6e" /* SHA-256 of "Param1=value1" */
 #define SUITE_HEADERS                            \
 	{ "host", "example.amazonaws.com" },     \
 	{                                        \
@@ -51,7 +51,7 @@
 static const struct sigv4_vector {
 	const char *name;
 	bool s3;
-	const char *method, *key; /* before encoding */
+	const char *method, *key; /* the key before it is encoded */
 	struct sigv4_pair query[3], headers[6];
 	const char *payload_sha256, *signature;
 } sigv4_vectors[] = {

@@ -49,7 +49,7 @@ void beginning_mark(struct beginning *beginning, bool goes_on)
 	    !cJSON_HasObjectItem(record, "reason"))
 		return;
 	(void)snprintf(beginning->run_id, sizeof(beginning->run_id), "%s", id);
-	/* The kernel stamps files by the coarse clock. */
+	/* Files get their modification times from the coarse clock. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &beginning->since);
 	beginning->since_ms = clock_ms();
 	beginning->goes_on = goes_on;
