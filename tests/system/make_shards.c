@@ -3,9 +3,9 @@
  * Makes shards for tests: make_shards FOLDER PREFIX SHARDS RECORDS [plain|flat|gzip] [FLOATS] [weighted]
  *
  * Each record has: sentence float[FLOATS] (8), label int64[2] one-hot, which can be learned from the
- * sentence; with "weighted" also weight float[1], 0 to 3 in turn. No two records are equal. Record r of shard
- * s of a prefix is the same in every run. Shards are gzip unless "plain"; all records of "flat" shards are
- * equal, so that they inflate to many times their size.
+ * sentence; with "weighted" also weight float[1], 0 to 3 in turn. Record r of shard s of a prefix is the same
+ * in every run. No two records are equal, except in "flat" shards: there all are equal, so that they inflate
+ * to many times their size. Shards are gzip unless "plain".
  */
 #include "core/base/paths.h"
 #include "data/example.h"
