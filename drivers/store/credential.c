@@ -17,8 +17,8 @@ void credential_clear(struct credential *credential)
 	mbedtls_platform_zeroize(credential, sizeof(*credential));
 }
 
-/* Copies a value that goes into a header: printable ASCII without spaces. False: it is not, or it does not
- * fit. */
+/* Copies a value that will be part of an HTTP header. Returns false where the value is not printable ASCII
+ * without spaces, or does not fit. */
 static bool copy_value(char *out, size_t out_bytes, const char *value, size_t bytes)
 {
 	if (bytes >= out_bytes)
@@ -31,7 +31,8 @@ static bool copy_value(char *out, size_t out_bytes, const char *value, size_t by
 	return true;
 }
 
-/* Reads one setting; other names (region, output, ...) are ignored. */
+/* Reads one setting. Names that are not part of a credential (region, output, ...) are ignored. Returns false
+ * for a bad value. */
 static bool read_setting(struct credential *credential, const char *name, size_t name_bytes,
 			 const char *value, size_t bytes)
 {
@@ -152,7 +153,7 @@ static bool name_is_valid(const char *name)
 	return bytes >= 1 && bytes <= 64;
 }
 
-/* Reads the text of a credential file. The caller wipes it. */
+/* Reads the text of a credential file. The caller overwrites the text with zeros before it frees it. */
 static int read_text(const char *name, char **ret_text, uint64_t *ret_bytes, struct error *err)
 {
 	const char *directory = getenv("CREDENTIALS_DIRECTORY");
@@ -165,7 +166,8 @@ static int read_text(const char *name, char **ret_text, uint64_t *ret_bytes, str
 	    access(path, F_OK) < 0)
 		(void)path_of(PATH_CREDENTIALS, name, path);
 	r = file_read(path, FILE_BYTES_MAX, ret_text, ret_bytes, err);
-	/* A unit sets "-" (SetCredential=) for a credential that the box does not have. */
+	/* The text "-" means that the box does not have this credential: a unit's SetCredential= sets it as
+	 * the default. */
 	if (r == 0 && strcmp(*ret_text, "-") == 0) {
 		free(TAKE(*ret_text));
 		return error_set(err, -EKEYREJECTED, "credential '%s': this box has none of that name", name);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys to a store: from a file of a given name in systemd's credential directory, else in
- * PATH_CREDENTIALS, or from the environment. No value of a credential is ever part of a message.
+ * Loads the access keys for a store: from the file with the credential's name in systemd's credential
+ * directory, else in PATH_CREDENTIALS; without a name from environment variables. No message ever contains a
+ * value of a credential.
  *
- * A file is text: `NAME = VALUE` lines, `#` comments, and `[section]` lines, of which only [default] and one
- * of the credential's own name count. NAME is access_key_id, secret_access_key or session_token, in either
- * case, with or without "aws_" before it: so an AWS credentials file is read, and a file for systemd's
- * EnvironmentFile= too.
+ * A file is text: `NAME = VALUE` lines, `#` comments, and `[section]` lines, of which only [default] and the
+ * section with the credential's name are read. NAME is access_key_id, secret_access_key or session_token, in
+ * upper or lower case, with or without "aws_" before it. So the file may also be an AWS credentials file, or
+ * a file for systemd's EnvironmentFile=.
  */
 #pragma once
 
@@ -25,13 +26,15 @@ struct credential {
 };
 
 /* Loads the credential `name`; "" or NULL: from the environment. Errors: -EKEYREJECTED no such file, or a
- * file without both keys; the sentence names the folders. */
+ * file without both keys; the error's text names the folders. */
 MUST_CHECK int credential_load(const char *name, struct credential *ret_credential, struct error *err);
-/* Parses the text of a credential file. Errors: -EKEYREJECTED with the line. */
+/* Parses the text of a credential file. Errors: -EKEYREJECTED; the error's text has the number of the line.
+ */
 MUST_CHECK int credential_parse(const char *name, const char *text, struct credential *ret_credential,
 				struct error *err);
 #define CREDENTIAL_LINE_BYTES 4097u
-/* Loads a credential file that is one line, a token of printable ASCII without spaces, from the same folders.
+/* Loads a credential file with a single line, a token of printable ASCII without spaces, from the folders of
+ * credential_load().
  */
 MUST_CHECK int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES],
 				    struct error *err);

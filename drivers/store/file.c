@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests are read in store_poll(), one a call: the page cache answers faster than a hand-over to another
- * thread. */
+/* store_poll() reads the file itself, for one request per call. No other thread is used: a read from the page
+ * cache takes less time than handing the request over. */
 #include "drivers/store/file.h"
 
 #include <fcntl.h>
@@ -66,7 +66,8 @@ static int read_range(const char *path, int fd, uint64_t offset, char *buffer, u
 	return 0;
 }
 
-/* The pin is checked before and after: a writer in between changes mtime. */
+/* Compares the pin before and after the read: a process that writes to the file meanwhile changes its mtime.
+ */
 static int serve(struct file_store *file, struct store_request *request)
 {
 	CLEANUP(close_fd) int fd = -1;

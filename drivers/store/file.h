@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the file:// backend: objects as files below a folder. A pin is size, mtime and inode.
+ * Inside the file:// backend: each object is a file below a folder. Its pin is the file's size, mtime and
+ * inode.
  *
  *     file.c        opens, reads, serves requests; the table of operations
  *     file_list.c   walks folders in the order of keys
@@ -29,10 +30,11 @@ static inline struct file_store *file_store_of(struct store *store)
 	return (struct file_store *)store;
 }
 
-/* Whether one segment of a key (between two '/') may name a file or folder: not empty, "." or "..", no
- * control characters, not a temporary. */
+/* Returns whether one segment of a key (the text between two '/') may be the name of a file or folder. It
+ * must not be empty, "." or "..", contain control characters, or look like the name of a temporary file. */
 bool file_segment_is_safe(const char *segment, size_t bytes);
-/* The path of a key. Errors: -EINVAL the key could leave the folder, or cannot be a file. */
+/* Writes the path of a key's file. Errors: -EINVAL the path could be outside the folder, or the key cannot be
+ * a file's name. */
 int file_key_path(const struct file_store *file, const char *key, char path[static FILE_PATH_BYTES],
 		  struct error *err);
 void file_pin_of(const struct stat *st, struct store_pin *pin);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists folders in the bytewise order of whole keys. The memory holds the names of one folder for each level.
- * Symbolic links to files are followed; links to folders are not, so there is no loop.
+ * Lists the files below a folder in the bytewise order of whole keys. Memory holds the names of one folder
+ * per level. Symbolic links to files are followed; links to folders are not, so there can be no loop.
  */
 #include "drivers/store/file.h"
 
@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* The entries of one folder. The name of a folder ends in '/', so that sorting names sorts whole keys
- * bytewise. */
+/* The entries of one folder. A folder's name is stored with a '/' at its end: so the order of the names is
+ * the bytewise order of the whole keys. */
 struct entries {
 	char **names;
 	size_t count, size;
@@ -56,7 +56,8 @@ struct listing {
 	size_t root_bytes; /* length of the root in `path`, with the slash after it */
 };
 
-/* Whether a key that begins with `start` can match the glob: its literal beginning agrees with `start`. */
+/* Returns whether a key that begins with `start` can match the glob: the part of the glob before its first
+ * special character must agree with `start`. */
 static bool may_match(const char *glob, const char *start)
 {
 	size_t literal = store_glob_literal(glob), bytes = strlen(start);
@@ -106,7 +107,7 @@ static int list_file(struct listing *listing)
 	return listing->each(listing->context, &object);
 }
 
-/* The folder at listing->path, which ends in '/'. Depth is bounded by the length of a key. */
+/* Lists the folder at listing->path, which ends in '/'. The recursion is bounded by the length of a key. */
 static int list_folder(struct listing *listing, struct error *err) // NOLINT(misc-no-recursion)
 {
 	CLEANUP(entries_done) struct entries entries = { 0 };

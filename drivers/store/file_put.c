@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A put writes a temporary file beside its target under flock(2), syncs it, renames it and syncs the folder,
- * so a reader or a power cut sees the old object or the new one. A put of a new object alone links the
- * temporary file to its name, which fails where the name exists.
+ * so readers, also after a power cut, see either the old object or the new one. With `only_new` link() takes
+ * the place of the rename: it fails where the name exists.
  */
 #include "drivers/store/file.h"
 
@@ -21,8 +21,8 @@ static int sync_folder(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Makes the folders above the file at `path`, and syncs each new one into its parent. `path` is the same
- * afterwards. */
+/* Makes the folders above the file at `path`, and syncs each new one into its parent. Changes `path` while it
+ * runs, but restores it. */
 static int make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -46,7 +46,7 @@ static int make_folders(char *path)
 }
 
 struct source {
-	const char *data; /* or NULL: */
+	const char *data; /* the bytes to write; NULL: they are read from `fd` */
 	int fd;
 	uint64_t bytes;
 	bool only_new;
@@ -105,8 +105,8 @@ static int write_and_rename(const char *path, const char *temporary, int fd, con
 	return sync_folder(folder[0] ? folder : "/");
 }
 
-/* Makes and locks a temporary file. Another process may delete the folder between, as empty: then the folder
- * is made again. */
+/* Makes and locks a temporary file. Between the two steps another process may remove the folder, because it
+ * is empty: then the folder is made again. */
 static int make_temporary(char *path, char temporary[static FILE_PATH_BYTES], int *ret_fd)
 {
 	int folder = (int)(strrchr(path, '/') - path), r;
@@ -166,7 +166,7 @@ int file_put_file(struct store *store, const char *key, int fd, uint64_t bytes, 
 	return r < 0 ? r : put_source(file_store_of(store), key, &source, err);
 }
 
-/* Removes folders that become empty too: a bucket has no folders. */
+/* Also removes folders that become empty, as in a bucket, where a folder exists only while it has objects. */
 int file_delete(struct store *store, const char *key, struct error *err)
 {
 	struct file_store *file = file_store_of(store);
@@ -191,7 +191,7 @@ int file_delete(struct store *store, const char *key, struct error *err)
 	return r == 0 || r == -ENOENT ? 0 : error_set(err, r, "%s: %s", path, strerror(-r));
 }
 
-/* Removes a temporary file, unless its writer lives: then the file is locked. */
+/* Removes a temporary file, unless it is locked: then its writer is still alive. */
 static void remove_if_stale(int folder, const char *name)
 {
 	CLEANUP(close_fd) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

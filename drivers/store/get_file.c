@@ -6,11 +6,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define REQUESTS_MAX 4u /* at once */
+#define REQUESTS_MAX 4u /* in flight at a time */
 
 /* ---- An object into a file ---- */
 
-/* Fetch [0, object->pin.bytes) into memory by parts, a few at once. All are completed when this returns. */
+/* Fetches the whole object into memory, in parts of part_bytes, a few at a time. No request is in flight any
+ * more when the function returns. */
 static int get_parts(struct store *store, const struct store_object *object, const char *key, char *memory,
 		     struct error *err)
 {
@@ -42,7 +43,7 @@ static int get_parts(struct store *store, const struct store_object *object, con
 	return result;
 }
 
-/* The blocks are reserved before they are mapped, so that a full disk is an error here and not a SIGBUS
+/* Reserves the file's blocks before it maps the file, so that a full disk is an error here and not a SIGBUS
  * later. */
 static int get_into(struct store *store, const struct store_object *object, const char *key, int fd,
 		    struct error *err)

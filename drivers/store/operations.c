@@ -72,7 +72,8 @@ int store_put(struct store *store, const char *key, const void *data, uint64_t b
 	return store->ops->put(store, key, data, bytes, false, err);
 }
 
-/* 0: the object holds exactly these bytes. A put of ours may have succeeded although its answer was lost. */
+/* Returns 0 where the object has exactly these bytes: then our own put may have succeeded, and only its
+ * answer was lost. */
 static int holds(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
 {
 	CLEANUP(free_ptr) char *there = NULL;

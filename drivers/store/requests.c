@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/backend.h"
 
-#define IN_FLIGHT 1 /* a request's result until it is completed */
+#define IN_FLIGHT 1 /* value of store_request.result while the request is in flight */
 
 int store_submit(struct store *store, struct store_request *request, struct error *err)
 {
@@ -32,7 +32,8 @@ void store_complete(struct store *store, struct store_request *request, int resu
 	store->done_last = request;
 }
 
-/* Returns the first completed request, or, with `which`, that one if it is completed; NULL = none. */
+/* Removes a request from the queue of completed requests and returns it: `which`, or the first one where
+ * `which` is NULL. NULL: it is not there. */
 static struct store_request *pop_done(struct store *store, const struct store_request *which)
 {
 	struct store_request *before = NULL, *request = store->done;
@@ -94,7 +95,8 @@ int store_wait(struct store *store, struct store_request *request, struct error 
 
 		store_awake(store);
 		if (r < 0) {
-			store_cancel_all(store); /* the request may lie on our caller's stack */
+			/* no request may stay in flight: its memory may be on our caller's stack */
+			store_cancel_all(store);
 			return r;
 		}
 	}

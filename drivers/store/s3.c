@@ -67,7 +67,8 @@ static const struct store_ops s3_ops = {
 	.counters = s3_counters,
 };
 
-/* s3://bucket/prefix: keys then begin with "prefix/". */
+/* Splits s3://bucket/prefix. Stores the prefix with a slash at its end, so that it can be put before each
+ * key. */
 static void read_url(struct s3_store *s3, const char *url)
 {
 	const char *bucket = url + sizeof("s3://") - 1, *prefix;
@@ -84,15 +85,16 @@ static void read_url(struct s3_store *s3, const char *url)
 static void set_host(struct s3_store *s3, const char *scheme, const char *host, const char *port)
 {
 	s3->tls = !strcmp(scheme, "https");
-	/* curl's Host: header leaves out the scheme's own port, so the signed header must leave it out too.
+	/* curl sends no port in the Host: header where it is the default port of http or https, so the signed
+	 * header must not have it either.
 	 */
 	if (port && !strcmp(port, s3->tls ? "443" : "80"))
 		port = NULL;
 	(void)snprintf(s3->host, sizeof(s3->host), "%s%s%s", host, port ? ":" : "", port ? port : "");
 }
 
-/* Parses the endpoint with curl, which changes how some hosts are written: the host that is signed must be
- * the host that curl sends. */
+/* Parses the endpoint by means of curl, because curl changes how some hosts are written, and the signed host
+ * must be the one that curl sends. */
 static int read_endpoint(struct s3_store *s3, const char *endpoint, struct error *err)
 {
 	CLEANUP(s3_url_free) CURLU *url = curl_url();
@@ -108,7 +110,7 @@ static int read_endpoint(struct s3_store *s3, const char *endpoint, struct error
 	return 0;
 }
 
-/* S3 User Guide, "Amazon S3 endpoints". */
+/* Sets the host of AWS for the region (S3 User Guide, "Amazon S3 endpoints"). */
 static void use_aws(struct s3_store *s3)
 {
 	s3->tls = s3->aws = true;
@@ -116,8 +118,9 @@ static void use_aws(struct s3_store *s3)
 		       strncmp(s3->region, "cn-", 3) ? "" : ".cn");
 }
 
-/* Virtual-hosted style on AWS, unless the bucket's name has a dot, which AWS's wildcard certificate does not
- * match. */
+/* Chooses between bucket.host (virtual-hosted style) and host/bucket (path style). By default AWS gets
+ * virtual-hosted style, unless the bucket's name has a dot: AWS's wildcard certificate would not match that
+ * host. */
 static void choose_style(struct s3_store *s3, int style)
 {
 	char host[CONFIG_HOST_MAX + sizeof(":65535")];
@@ -131,7 +134,7 @@ static void choose_style(struct s3_store *s3, int style)
 	(void)snprintf(s3->host, sizeof(s3->host), "%s.%s", s3->bucket, host);
 }
 
-/* config_store_check() has checked `where`, so everything fits. */
+/* config_store_check() has checked the lengths of all texts in `where`, so they fit into the buffers here. */
 static int configure(struct s3_store *s3, const struct config_store *where, struct error *err)
 {
 	const char *region = where->region && where->region[0] ? where->region : REGION_DEFAULT;
@@ -171,7 +174,7 @@ int store_s3_open(const struct config_store *where, const struct store_options *
 	s3->store = (struct store){ .ops = &s3_ops, .url = strdup(where->url), .options = *options };
 	if (!s3->store.url)
 		return error_set(err, -ENOMEM, "no memory for a store");
-	/* Without the pool, calls are allocated one by one. */
+	/* s3_call_new() works without the pool, too: it then allocates calls one by one. */
 	s3->pool_calls = options->requests ? options->requests + S3_HEDGES_MAX : 0;
 	s3->pool = s3->pool_calls ? malloc(s3->pool_calls * sizeof(*s3->pool)) : NULL;
 	r = http_open(&http, &s3->http, err);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The s3:// backend, each file on those below it:
+ * The s3:// backend. Each file uses only files that stand below it in this list:
  *
  *     s3.c             opens, closes, the table of operations
  *     s3_request.c     ranged gets, several at once
- *     s3_hedge.c       a second request for the slowest range
- *     s3_multipart.c   uploads in parts; s3_stale.c unfinished ones
+ *     s3_hedge.c       a second request for a range that is slow
+ *     s3_multipart.c   uploads in parts; s3_stale.c removes unfinished uploads
  *     s3_list.c        pages of keys
  *     s3_object.c      stat, whole gets, puts, delete
  *     s3_document.c    XML answers
  *     s3_call.c        one call: all attempts, redirects and retries
  *     s3_sign.c        URL and signature of an attempt
- *     s3_error.c, s3_redirect.c, s3_reply.c, s3_xml.c   what answers say
+ *     s3_error.c, s3_redirect.c, s3_reply.c, s3_xml.c   parse and judge answers
  *     sigv4.c, credential.c   signatures and keys
  */
 #pragma once
@@ -32,6 +32,7 @@ int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, ui
 int s3_delete(struct store *store, const char *key, struct error *err);
 int s3_abort_stale(struct store *store, struct error *err);
 
-/* The check() of a put whose body has this MD5; call->context points at its 33 bytes of hex.
- * Errors: -EIO, which may pass: the server stored other bytes. */
+/* The check() callback of a put: compares the ETag in the answer with the MD5 of the body. call->context
+ * points to the MD5 as 32 hex digits and a NUL. Errors: -EIO the server stored other bytes; the put is then
+ * tried again. */
 int s3_check_put(struct s3_call *call, enum retry_class *retry, struct error *err);

@@ -34,7 +34,7 @@ static int prepare(struct http_request *request, struct error *err)
 	bool verbatim;
 	int r;
 
-	if (!call->follow) { /* not after a redirect: begin at our own host */
+	if (!call->follow) { /* the attempt does not follow a redirect: send it to the store's own host */
 		call->location[0] = call->host[0] = 0;
 		call->redirects = 0;
 	}
@@ -100,14 +100,15 @@ static int check_range(struct s3_call *call, uint64_t *ret_total, struct error *
 					 text);
 		*ret_total = range.total;
 		if (call->pin && range.total != HTTP_RANGE_UNKNOWN && range.total != call->pin->bytes)
-			return 0; /* check_pin() says it better */
+			return 0; /* the object has another size than the pin; check_pin() reports this */
 		if (range.first != call->offset || range.last != call->offset + call->bytes - 1)
 			return error_set(err, -EBADMSG,
 					 "asked for bytes %" PRIu64 "-%" PRIu64 ", the answer has '%.80s'",
 					 call->offset, call->offset + call->bytes - 1, text);
 		return 0;
 	}
-	/* A server may send all of a small object; RFC 9110 14.2. */
+	/* A server may ignore the range and send the whole object (RFC 9110 14.2): accepted where the range
+	 * is the whole object. */
 	length = http_header(&call->http, "content-length");
 	*ret_total = length[0] >= '0' && length[0] <= '9' ? strtoull(length, NULL, 10) : HTTP_RANGE_UNKNOWN;
 	if (call->pin && *ret_total != HTTP_RANGE_UNKNOWN && *ret_total != call->pin->bytes)
@@ -209,7 +210,7 @@ static struct s3_call *idle_call(struct s3_store *s3)
 	return call;
 }
 
-/* Calls beyond the pool have memory of their own. */
+/* Frees the pool, and the calls that were allocated one by one when the pool was used up. */
 void s3_calls_done(struct s3_store *s3)
 {
 	while (s3->idle) {

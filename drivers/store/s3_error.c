@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* S3 API, "List of error codes": the codes whose HTTP status alone says too little. */
+/* Error codes for which the HTTP status alone does not decide (S3 API, "List of error codes"). */
 static const struct {
 	const char *code;
 	int result;
@@ -17,7 +17,8 @@ static const struct {
 	{ "ExpiredToken", -EACCES, RETRY_NEVER },
 	{ "InvalidToken", -EACCES, RETRY_NEVER },
 	{ "TokenRefreshRequired", -EACCES, RETRY_NEVER },
-	{ "RequestTimeTooSkewed", -ETIME, RETRY_NEVER }, /* only setting the clock helps */
+	/* another attempt does not help: the box's clock is wrong */
+	{ "RequestTimeTooSkewed", -ETIME, RETRY_NEVER },
 	{ "PreconditionFailed", -ESTALE, RETRY_NEVER },
 	{ "EntityTooLarge", -EFBIG, RETRY_NEVER },
 	{ "QuotaExceeded", -EDQUOT, RETRY_NEVER },
@@ -26,7 +27,8 @@ static const struct {
 	{ "XAmzContentSHA256Mismatch", -EIO, RETRY_RESET },
 	{ "InternalError", -EIO, RETRY_SERVER },
 	{ "OperationAborted", -EIO, RETRY_SERVER },
-	{ "ConditionalRequestConflict", -EIO, RETRY_SERVER }, /* another put of this key is under way */
+	/* the server is handling another put of this key */
+	{ "ConditionalRequestConflict", -EIO, RETRY_SERVER },
 	{ "SlowDown", -EIO, RETRY_SLOW_DOWN },
 	{ "ServiceUnavailable", -EIO, RETRY_SLOW_DOWN },
 };
@@ -65,7 +67,7 @@ static int result_of(long status, const char *code, enum retry_class *retry)
 	return result_of_status(status);
 }
 
-/* Makes a server's text one line. */
+/* Replaces control characters, so that a server's text is one line. */
 static void one_line(char *text)
 {
 	for (; *text; text++)
@@ -82,7 +84,8 @@ static const char *host_of(const struct s3_call *call, char *out, size_t out_byt
 	return out;
 }
 
-/* Adds what the server's text does not say: its clock, the bucket's region, a redirect, missing credentials.
+/* Writes what the server's own text leaves out: by how much the clocks differ, the bucket's region, that
+ * there was a redirect, that no credentials are configured.
  */
 static void add_advice(const struct s3_call *call, char *out, size_t out_bytes)
 {

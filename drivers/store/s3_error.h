@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S3's error codes: the errno, whether to try again, and the sentence. */
+/* Turns S3's error codes into an errno, a class of retry and a sentence. */
 #pragma once
 
 #include "drivers/store/s3_call.h"
@@ -7,7 +7,7 @@
 /* Judges an answer that is neither 2xx nor a redirect. Returns the errno; sets *retry, call->error and err.
  */
 int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *err);
-/* Judges an <Error> inside a 200 answer (S3 API, CompleteMultipartUpload): S3 begins the answer before it
- * knows the outcome. */
+/* Judges an <Error> inside a 200 answer (S3 API, CompleteMultipartUpload): S3 may begin an answer with status
+ * 200 before it knows whether the call succeeds. */
 int s3_error_late(struct s3_call *call, const struct s3_error *error, enum retry_class *retry,
 		  struct error *err);

@@ -5,8 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SLOW_MEDIANS  4u               /* a range that takes longer than this many medians is slow ... */
-#define SLOW_LEAST_US UINT64_C(200000) /* ... but never below this: jitter */
+/* a range is slow when it has taken so many times the median of the last ranges ... */
+#define SLOW_MEDIANS 4u
+#define SLOW_LEAST_US                                                                         \
+	UINT64_C(200000) /* ... and longer than this, so that normal variation does not count \
+			  */
 #define SAMPLES_LEAST (S3_HEDGE_SAMPLES / 4)
 #define NEVER         UINT64_MAX
 
@@ -52,7 +55,8 @@ static struct s3_spare *free_spare(struct s3_hedge *hedge)
 	return NULL;
 }
 
-/* The first twin is always in the budget, so that the last range of a small run can have one. */
+/* Returns whether hedge_percent allows a second request of so many bytes. The first one is always allowed, so
+ * that the last range of a small run can be hedged, too. */
 static bool affordable(const struct s3_store *s3, uint64_t bytes)
 {
 	const struct s3_hedge *hedge = &s3->hedge;
@@ -80,7 +84,8 @@ static void ask_twice(struct s3_store *s3, struct s3_call *slow, struct s3_spare
 	s3_call_start(twin);
 }
 
-/* The range that has been in flight for the longest time and has no twin; NULL = none. */
+/* Returns the ranged get that has been in flight for the longest time, if it is not hedged yet; NULL = none.
+ */
 static struct s3_call *slowest(const struct s3_store *s3)
 {
 	for (struct http_request *at = http_in_flight(s3->http); at; at = at->next) {
@@ -161,7 +166,8 @@ bool s3_hedge_settle(struct s3_call *call)
 	return true;
 }
 
-/* The memory costs pages only once a range is asked for twice. */
+/* The buffers are allocated here, but the kernel gives them memory only when a second request first writes to
+ * one. */
 int s3_hedge_open(struct s3_hedge *hedge, const struct store_options *options, struct error *err)
 {
 	if (!options->hedge_percent || !options->hedge_bytes)

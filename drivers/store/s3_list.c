@@ -4,14 +4,16 @@
 
 #include <string.h>
 
-#define EMPTY_PAGES_MAX 1000u /* in a row: a server that never ends is an error, not a hang */
+/* empty pages in a row, after which the listing fails: it must not go on for ever */
+#define EMPTY_PAGES_MAX 1000u
 
 struct listing {
 	struct s3_store *s3;
 	const char *glob;
 	int (*each)(void *context, const struct store_object *object);
 	void *context;
-	char before[STORE_KEY_MAX + 1]; /* whole key, "" = none yet */
+	/* the key before, with the prefix, to check the order; "" = none yet */
+	char before[STORE_KEY_MAX + 1];
 	uint32_t empty_pages;
 };
 
@@ -37,7 +39,7 @@ static int list_entry(struct listing *listing, const struct s3_reply *page, cons
 	memcpy(listing->before, key, sizeof(key));
 	memcpy(object.key, key + prefix, strlen(key + prefix) + 1);
 	if (!object.key[0] || !store_glob_matches(listing->glob, object.key))
-		return 0; /* the prefix itself may be an object: a "folder" made by some tools */
+		return 0; /* no match, or the prefix itself: some tools make such an object as a "folder" */
 	return listing->each(listing->context, &object);
 }
 
@@ -80,10 +82,11 @@ int s3_list(struct store *store, const char *glob,
 	bool more = true;
 	int r = 0;
 
-	/* Every key that matches begins with the glob's literal part, so the server need not list others. */
+	/* List only keys that begin with the part of the glob before its first special character: others
+	 * cannot match. */
 	if ((size_t)snprintf(prefix, sizeof(prefix), "%s%.*s", listing.s3->prefix,
 			     (int)store_glob_literal(glob), glob ? glob : "") >= sizeof(prefix))
-		return 0; /* longer than any key: nothing matches */
+		return 0; /* the prefix is longer than any key can be, so nothing matches */
 	while (more && r == 0) {
 		CLEANUP(s3_document_done) struct s3_document document = { 0 };
 

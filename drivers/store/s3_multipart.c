@@ -2,17 +2,18 @@
 /*
  * A multipart upload: begin, parts, complete.
  *
- * Why it is safe to be killed anywhere: the parts are no object. Readers see nothing, or the object before,
- * until the server answers the complete call; then they see the whole new object. An upload that fails is
- * aborted here; an upload whose process was killed stays on the server, costs space there, and is removed by
- * store_abort_stale() of the next process.
+ * Why a kill at any moment does no harm: parts alone are not an object. Until the server has carried out the
+ * complete call, readers see the old object, or none; then they see the whole new object. This file aborts an
+ * upload that fails. The parts of a killed process stay on the server, where they cost space, until the next
+ * process calls store_abort_stale().
  *
- * The commit may be lost: the server completes the upload, and its answer does not arrive. The next attempt
- * is then answered NoSuchUpload. So an object with exactly the ETag that these parts make, and the file's
- * size, counts as success.
+ * The answer to the complete call may be lost, although the server completed the upload. The next attempt
+ * then gets the error NoSuchUpload. So, after this error, an object with the file's size and exactly the ETag
+ * of these parts counts as success.
  *
- * A few parts are sent at once, each read from the file while it is sent, so memory does not depend on the
- * part size. Each part's ETag is compared with its MD5, and the size of the finished object with the file's.
+ * A few parts are sent at the same time. Each is read from the file while it is sent, so the memory needed
+ * does not depend on the part size. Each part's ETag is compared with its MD5, and the size of the finished
+ * object with the file's.
  */
 #include "drivers/digest/digest.h"
 #include "drivers/store/s3.h"
@@ -28,11 +29,11 @@
 
 #define PARTS_MAX      10000u /* S3 User Guide, "Amazon S3 multipart upload limits" */
 #define PARTS_AT_ONCE  4u
-#define PART_XML_BYTES (STORE_ETAG_MAX * 6 + 80) /* an ETag may be all '"', each escaped */
+#define PART_XML_BYTES (STORE_ETAG_MAX * 6 + 80) /* enough for an ETag of which each character is escaped */
 #define MD5_BYTES      16u
 
 struct part {
-	struct s3_call *call; /* NULL = free */
+	struct s3_call *call; /* NULL = this entry is not in use */
 	uint32_t number;
 	char number_text[12], md5[2 * MD5_BYTES + 1];
 };
@@ -46,7 +47,7 @@ struct upload {
 	char id[S3_UPLOAD_BYTES];
 	char (*etags)[STORE_ETAG_MAX];
 	struct part in_flight[PARTS_AT_ONCE];
-	mbedtls_sha256_context *sha256; /* running hash of the whole file, or NULL */
+	mbedtls_sha256_context *sha256; /* running hash running SHA-256 of the whole file, or NULL */
 };
 
 /* ---- Begin and complete ---- */
@@ -70,7 +71,7 @@ static int begin_upload(struct upload *upload, struct error *err)
 	return r;
 }
 
-/* Escapes characters that are special in XML. An ETag is opaque, so it may hold such a character. */
+/* Escapes the special characters of XML. A server may put any character into an ETag. */
 static size_t append_escaped(char *out, const char *text)
 {
 	char *to = out;
@@ -119,8 +120,8 @@ static bool unhex(const char *text, uint8_t md5[static MD5_BYTES])
 	return !text[2 * MD5_BYTES];
 }
 
-/* The ETag that S3 gives an object of these parts: the MD5 of the parts' MD5s. False: the parts' ETags are no
- * MD5s (an encrypted bucket). */
+/* Computes the ETag that S3 gives to an object of these parts: the MD5 of the parts' MD5s. Returns false
+ * where the parts' ETags are not MD5s, as in an encrypted bucket. */
 static bool expected_etag(const struct upload *upload, char out[static STORE_ETAG_MAX])
 {
 	mbedtls_md5_context all;
@@ -140,7 +141,7 @@ static bool expected_etag(const struct upload *upload, char out[static STORE_ETA
 	return known;
 }
 
-/* Whether an earlier attempt completed the upload and its answer was lost. */
+/* Returns whether an earlier attempt completed the upload, and only its answer was lost. */
 static bool was_completed(struct upload *upload)
 {
 	struct store_object object;
@@ -168,7 +169,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 	digest_hex(sha256, sizeof(sha256), call->payload_sha256);
 	call->body = text;
 	call->body_bytes = bytes;
-	call->http.patient = true; /* the server may put gigabytes together first */
+	call->http.patient = true; /* before it answers, the server may have to assemble gigabytes */
 	s3_call_query(call, "uploadId", upload->id);
 	r = s3_document_open(&document, call, err);
 	if (r == 0)
@@ -180,7 +181,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 
 /* ---- Parts ---- */
 
-/* Sends the parts before while one part is hashed. */
+/* Callback of store_hash_file(): goes on sending the other parts while one part is hashed. */
 static void send_others(void *context)
 {
 	struct upload *upload = context;
@@ -236,7 +237,8 @@ static int end_part(struct upload *upload, struct part *part, struct error *err)
 	return r;
 }
 
-/* The entries of in_flight are used in turn, so the next entry holds the part that was started first. */
+/* Uses the entries of in_flight in a circle: so the entry to use next is that of the part that was started
+ * first. */
 static int send_parts(struct upload *upload, struct error *err)
 {
 	int result = 0;

@@ -29,7 +29,8 @@ static int check_stat(struct s3_call *call, enum retry_class *retry, struct erro
 	return 0;
 }
 
-/* An answer to HEAD has no body, so no reason. A get of one byte fails with the server's code and message. */
+/* Finds out why a HEAD failed: its answer has no body, so no error code or message. A get of one byte fails
+ * in the same way, and its answer has them. */
 static int explain(struct s3_store *s3, const char *key, int r, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_GET, key, err);
@@ -140,8 +141,8 @@ int s3_get_all(struct store *store, const char *key, uint64_t max, char **ret_da
 
 /* ---- Put and delete ---- */
 
-/* Compares the ETag with the MD5 of the body, where the ETag is an MD5: not for objects encrypted with keys
- * other than S3's own (S3 API, Object). */
+/* Compares the ETag with the MD5 of the body. Not where the ETag is not an MD5, as for objects that are
+ * encrypted with other keys than S3's own (S3 API, Object). */
 int s3_check_put(struct s3_call *call, enum retry_class *retry, struct error *err)
 {
 	const char *md5 = call->context,

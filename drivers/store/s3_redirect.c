@@ -15,7 +15,7 @@ static bool ends_with(const char *text, const char *end)
 	return text_bytes >= end_bytes && !strcasecmp(text + text_bytes - end_bytes, end);
 }
 
-/* Whether a redirect of AWS names another endpoint, and is no presigned URL: each of those has
+/* Returns whether AWS redirects to another of its endpoints, and not to a presigned URL. A presigned URL has
  * "X-Amz-Signature=" or "Signature=" in its query. */
 static bool is_other_endpoint(const struct s3_call *call, const char *host, const char *query)
 {
@@ -23,7 +23,7 @@ static bool is_other_endpoint(const struct s3_call *call, const char *host, cons
 	       !(query && strcasestr(query, "signature="));
 }
 
-/* Makes the location absolute (it may be relative), and sets call->location, or call->host. */
+/* Makes the URL of the redirect absolute, as it may be relative, and sets call->location or call->host. */
 static int read_location(struct s3_call *call, const char *location, struct error *err)
 {
 	CLEANUP(s3_url_free) CURLU *url = curl_url();
@@ -66,7 +66,8 @@ int s3_redirect_follow(struct s3_call *call, struct error *err)
 
 /* ---- ETags behind redirects ---- */
 
-/* FNV-1a, never 0, which marks a free slot. A collision needs two keys of one run that share all 64 bits. */
+/* FNV-1a of 64 bits. Returns 1 in place of 0, because 0 marks a free slot. Collisions are ignored: two keys
+ * of one run would need the same 64 bits. */
 static uint64_t hash(const char *text)
 {
 	uint64_t value = 0xcbf29ce484222325u;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows redirects (3xx answers). A 307 may send a get to a presigned URL on another host (lakeFS), or to
- * AWS's endpoint of another region. A presigned URL is followed as it is, without Authorization; another
- * endpoint gets a new signature for its host. A redirect from https to http is never followed.
+ * Decides where a call is sent next after a 3xx answer. A 307 may send a get to a presigned URL on another
+ * host (lakeFS), or to AWS's endpoint of another region. A presigned URL is used unchanged, without an
+ * Authorization header; for another endpoint the request is signed anew. A redirect from https to http is
+ * never followed.
  *
- * The target of a redirect has ETags of its own: the ETag that the list gave means nothing there. So the ETag
- * of the first data answer is remembered by key, and later answers must have the same.
+ * The host to which a redirect leads may have other ETags than the store's list has. So the ETag of the first
+ * answer for a key is remembered, and later answers for this key must have the same ETag.
  */
 #pragma once
 
@@ -18,14 +19,14 @@ struct s3_call;
 
 struct s3_seen {
 	struct s3_seen_etag {
-		uint64_t key, etag; /* hashes; key 0 = free */
+		uint64_t key, etag; /* hashes of the key and of its ETag; key 0 = free slot */
 	} * slots;
 	size_t size, used;
 };
 
-/* Returns HTTP_AGAIN: call->location or call->host tells where to go on; 0: the answer is no redirect;
- * negative: it may not be followed. */
+/* Returns HTTP_AGAIN where call->location or call->host says where to send the call next; 0 where the answer
+ * is not a redirect; a negative errno where the redirect may not be followed. */
 int s3_redirect_follow(struct s3_call *call, struct error *err);
-/* Compares the ETag of an answer behind a redirect with the first one of this key, or remembers it.
- * Errors: -ESTALE it is another one; -ENOMEM. */
+/* Compares the ETag of an answer that came after a redirect with the first such ETag of this key, or
+ * remembers it as the first. Errors: -ESTALE the ETags differ; -ENOMEM. */
 MUST_CHECK int s3_seen_check(struct s3_call *call, const char *etag, struct error *err);

@@ -51,7 +51,7 @@ static int add_text(struct s3_reply *reply, const char *text, size_t bytes, size
 		reply->text_size = size;
 	}
 	if (!reply->text_used)
-		reply->text[reply->text_used++] = 0; /* offset 0 means that there is no text */
+		reply->text[reply->text_used++] = 0; /* so that no text has offset 0, which means "no text" */
 	memcpy(reply->text + reply->text_used, text, bytes + 1);
 	*ret_offset = reply->text_used;
 	reply->text_used += bytes + 1;
@@ -194,7 +194,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* AWS encodes keys as forms do: '+' for a space, "%2B" for a plus. */
+/* Decodes one byte. AWS encodes keys as HTML forms do: '+' for a space, "%2B" for a plus. */
 static int decode_one(const char **text)
 {
 	const char *at = *text;

@@ -11,16 +11,16 @@
 
 #include <stdbool.h>
 
-#define S3_ENTRIES_MAX   1000u /* a page; S3 API, ListObjectsV2, max-keys */
+#define S3_ENTRIES_MAX   1000u /* entries per page; S3 API, ListObjectsV2, max-keys */
 #define S3_TOKEN_BYTES   4097u
 #define S3_CODE_BYTES    64u
 #define S3_MESSAGE_BYTES 512u
 #define S3_UPLOAD_BYTES  1025u
 
 struct s3_error {
-	char code[S3_CODE_BYTES]; /* "" = the answer had none */
+	char code[S3_CODE_BYTES]; /* "" = the answer had no error code */
 	char message[S3_MESSAGE_BYTES];
-	char region[64]; /* the bucket's, when the request went to another */
+	char region[64]; /* the bucket's region, where the request was sent to another one */
 };
 
 struct s3_entry {
@@ -31,14 +31,15 @@ struct s3_entry {
 
 struct s3_reply {
 	struct s3_error error;
-	/* Pages. */
-	struct s3_entry *entries, entry; /* `entry` is the one being read */
+	/* For pages of a list. */
+	struct s3_entry *entries, entry; /* `entries`: those that are complete; `entry`: the one being read */
 	uint32_t count;
 	char *text;
 	size_t text_used, text_size;
 	bool truncated, url_encoded;
-	char token[S3_TOKEN_BYTES]; /* NextContinuationToken, or NextKeyMarker still encoded */
-	/* Starting and completing; NextUploadIdMarker of a page. */
+	/* NextContinuationToken; for a list of uploads NextKeyMarker, not decoded */
+	char token[S3_TOKEN_BYTES];
+	/* For starting and completing an upload. For a list of uploads upload_id is NextUploadIdMarker. */
 	char upload_id[S3_UPLOAD_BYTES];
 	char etag[STORE_ETAG_MAX];
 };
@@ -46,15 +47,18 @@ struct s3_reply {
 void s3_reply_begin(struct s3_reply *reply);
 void s3_reply_done(struct s3_reply *reply);
 
-/* The s3_xml_element whose context is a reply; reads all the documents above. */
+/* Callback for s3_xml_open(), with a struct s3_reply as its context: saves one element of any of these
+ * answers. */
 int s3_reply_element(void *context, const char *path, const char *text, size_t bytes, struct error *err);
 
-/* The key of an entry. Errors: -EBADMSG an invalid escape, a NUL, or longer than S3 allows. */
+/* Decodes the key of an entry. Errors: -EBADMSG the key has a malformed escape or a NUL, or is longer than S3
+ * allows. */
 MUST_CHECK int s3_reply_key(const struct s3_reply *reply, const char *encoded,
 			    char out[static STORE_KEY_MAX + 1], struct error *err);
 
-/* The error in an answer's beginning, as far as it can be read; fields that are not there are "". */
+/* Reads an error from the beginning of an answer, as far as possible; a field that is missing is "". */
 void s3_error_parse(const char *text, size_t bytes, struct s3_error *ret_error);
 
-/* An ETag without quotes and weakness mark; false when it does not fit. */
+/* Copies an ETag without its quotes and without the mark of a weak ETag ("W/"). Returns false where it does
+ * not fit. */
 bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/s3_request.h"
 
-/* Tells the owner of the request, unless these bytes lie in a buffer of the hedge. */
+/* Calls the request's own arrived(), unless the bytes are in a buffer of the hedge. */
 static void arrived(struct s3_call *call, const char *bytes, size_t count)
 {
 	struct store_request *request = call->request;
@@ -24,7 +24,7 @@ static void ended(struct s3_call *call)
 	store_complete(&s3->store, request, result);
 }
 
-/* A call that gets the range of a request, not started. NULL: no memory. */
+/* Returns a call, not started yet, that gets the range of a request. NULL: no memory. */
 static struct s3_call *call_of(struct s3_store *s3, struct store_request *request, struct error *err)
 {
 	struct s3_call *call = s3_call_new(s3, HTTP_GET, request->key, err);
@@ -59,7 +59,8 @@ int s3_submit(struct store *store, struct store_request *request, struct error *
 	request->work = call;
 	request->times = (struct http_times){ 0 };
 	call->http.times =
-		&request->times; /* the twin of a hedge has none: it would hide how slow this one is */
+		/* not set for the second call of a hedge, whose times would hide how slow the first is */
+		&request->times;
 	s3_call_start(call);
 	return 0;
 }

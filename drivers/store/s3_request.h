@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranged gets, several at once: submit, drive and cancel of the s3:// backend (struct store_ops). */
+/* Ranged gets, several in flight at a time: the operations submit, drive and cancel of the s3:// backend
+ * (struct store_ops). */
 #pragma once
 
 #include "drivers/store/s3_call.h"

@@ -18,7 +18,8 @@ int s3_full_key(const struct s3_store *s3, const char *key, char out[static S3_F
 	return 0;
 }
 
-/* The path is signed as it is sent: encoded once, with "//", "." and ".." unchanged. */
+/* Writes the path, which is sent and signed in the same form: encoded once, with "//", "." and ".."
+ * unchanged. */
 static int make_path(const struct s3_call *call, char *out, size_t out_bytes, struct error *err)
 {
 	const struct s3_store *s3 = call->s3;

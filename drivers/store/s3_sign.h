@@ -12,6 +12,6 @@
 /* Sets call->http.url, and the headers of the signature unless the store is anonymous.
  * Errors: -EINVAL a key or a query that is too long; -ENOMEM. */
 MUST_CHECK int s3_sign(struct s3_call *call, struct error *err);
-/* The key with the store's prefix. Errors: -EINVAL empty or too long. */
+/* Writes the key with the store's prefix before it. Errors: -EINVAL the key is empty or too long. */
 MUST_CHECK int s3_full_key(const struct s3_store *s3, const char *key, char out[static S3_FULL_BYTES],
 			   struct error *err);

@@ -20,7 +20,8 @@ int s3_abort_upload(struct s3_store *s3, const char *full_key, const char *id, s
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Without encoding-type: radosgw 17 then encodes the keys, but neither says so nor encodes the marker. */
+/* Does not set encoding-type: with it radosgw 17 encodes the keys, but does not say so in its answer, and
+ * does not encode the marker. */
 static int list_uploads(struct s3_store *s3, const char *key_marker, const char *id_marker,
 			struct s3_document *document, struct error *err)
 {

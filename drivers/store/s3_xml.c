@@ -13,7 +13,7 @@ struct s3_xml {
 	XML_Parser parser;
 	s3_xml_element each;
 	void *context;
-	size_t depth, ends[DEPTH_MAX]; /* where the path of each level ends */
+	size_t depth, ends[DEPTH_MAX]; /* length of `path` at each level */
 	char path[PATH_BYTES];
 	size_t text_bytes;
 	int result;
@@ -51,7 +51,8 @@ static void XMLCALL on_end(void *context, const XML_Char *name)
 	int r;
 
 	(void)name;
-	if (xml->result) /* expat calls this for an empty element although its start stopped the parser */
+	/* expat calls on_end() for an empty element even after on_start() has stopped the parser */
+	if (xml->result)
 		return;
 	xml->text[xml->text_bytes] = 0;
 	r = xml->each(xml->context, xml->path, xml->text, xml->text_bytes, &xml->err);
@@ -76,7 +77,7 @@ static void XMLCALL on_text(void *context, const XML_Char *text, int bytes)
 	xml->text_bytes += (size_t)bytes;
 }
 
-/* S3 sends no document type; entities in one could grow without bound. */
+/* Refuses a document type: S3 sends none, and entities that it defines could expand without limit. */
 static void XMLCALL on_doctype(void *context, const XML_Char *name, const XML_Char *system,
 			       const XML_Char *public, int internal)
 {

@@ -54,7 +54,8 @@ int sigv4_encode(const char *text, bool plain_slash, char *out, size_t out_bytes
 	return 0;
 }
 
-/* Sorts by encoded name, then by encoded value. Not by "name=value": '=' would sort after '-' and '.'. */
+/* Compares by encoded name, then by encoded value. To compare "name=value" as one text would be wrong: '='
+ * sorts after '-' and '.'. */
 static bool pair_is_before(const struct sigv4_pair *a, const struct sigv4_pair *b)
 {
 	int order = strcmp(a->name, b->name);
@@ -131,7 +132,8 @@ static void feed(mbedtls_sha256_context *hash, const char *text)
 	(void)mbedtls_sha256_update_ret(hash, (const uint8_t *)text, strlen(text));
 }
 
-/* Writes "host;x-amz-date", for the canonical request and for the Authorization header. */
+/* Writes the names of the signed headers, such as "host;x-amz-date". The canonical request and the
+ * Authorization header both contain this list. */
 static int signed_names(const struct sigv4_request *request, char *out, size_t out_bytes)
 {
 	size_t used = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AWS Signature Version 4 in the Authorization header, as S3 wants it: the path is encoded once and never
- * normalised. Pure functions: the time is an argument.
+ * Computes AWS Signature Version 4 for the Authorization header in the variant of S3: the path is encoded
+ * once and not normalised. Pure functions: the caller passes the time.
  *
  * Source: AWS General Reference, "Create a signed AWS API request"; S3 API, "Authenticating Requests (AWS
  * Signature Version 4)".
@@ -31,25 +31,25 @@ struct sigv4_key {
 
 struct sigv4_request {
 	const char *method;
-	const char *path;                 /* as sent on the wire: from sigv4_encode(), with its leading '/' */
-	const char *query;                /* as sent on the wire: from sigv4_query(), "" = none */
-	const struct sigv4_pair *headers; /* to sign: lower-case names in bytewise order */
+	const char *path;                 /* encoded by sigv4_encode(), with the '/' at the beginning */
+	const char *query;                /* encoded by sigv4_query(); "" = none */
+	const struct sigv4_pair *headers; /* headers to sign: names in lower case, in bytewise order */
 	size_t headers_count;
-	const char *payload_sha256; /* hex, or UNSIGNED-PAYLOAD */
+	const char *payload_sha256; /* SHA-256 of the body in hex, or "UNSIGNED-PAYLOAD" */
 };
 
-/* "20130524T000000Z". */
+/* Writes the time as "20130524T000000Z". */
 void sigv4_time(int64_t unix_s, char out[static SIGV4_TIME_BYTES]);
 
-/* Percent-encode all bytes but A-Z a-z 0-9 - . _ ~ (and '/' where `plain_slash`); NUL-terminates.
- * Errors: -ENAMETOOLONG. */
+/* Percent-encodes all bytes except A-Z a-z 0-9 - . _ ~ and, with `plain_slash`, '/'. Ends the text with a
+ * NUL. Errors: -ENAMETOOLONG. */
 MUST_CHECK int sigv4_encode(const char *text, bool plain_slash, char *out, size_t out_bytes);
 
-/* Encode and sort parameters into "a=1&b=2"; at most SIGV4_PAIRS_MAX and
- * SIGV4_QUERY_BYTES. Errors: -ENAMETOOLONG. */
+/* Encodes the parameters and writes them as "a=1&b=2" in the order that the signature needs. Errors:
+ * -ENAMETOOLONG more than SIGV4_PAIRS_MAX parameters or SIGV4_QUERY_BYTES bytes. */
 MUST_CHECK int sigv4_query(const struct sigv4_pair *pairs, size_t count, char *out, size_t out_bytes);
 
-/* The value of the Authorization header. Errors: -ENAMETOOLONG. */
+/* Computes the value of the Authorization header. Errors: -ENAMETOOLONG. */
 MUST_CHECK int sigv4_authorization(const struct sigv4_request *request, const struct sigv4_key *key,
 				   const char time[static SIGV4_TIME_BYTES],
 				   char out[static SIGV4_AUTHORIZATION_BYTES]);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Object stores: one contract, two backends, s3://bucket/prefix and file:///dir. Keys are relative to the
- * URL's prefix.
+ * Object stores: one interface for two backends, s3://bucket/prefix and file:///dir. Keys are relative to the
+ * prefix or folder in the URL.
  *
  * Threads: a store belongs to one thread. It owns one libcurl multi handle, which blocking calls and
  * store_poll() drive; no thread of its own. Only store_wake() may be called from others.
  *
  * Credentials: `where->credential` names a file in systemd's credential directory, else in PATH_CREDENTIALS.
  * "" means AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the environment; without them
- * requests are not signed. On file://, keys that could leave the folder are refused: empty, "." or ".."
- * segments, control characters.
+ * requests are not signed. On file:// a key is refused where its path could be outside the folder: empty, "."
+ * or ".." segments, control characters.
  *
  * Blocking: store_list, store_stat, store_get*, store_put*, store_delete, store_abort_stale.
- * Several at once: store_submit() many ranged gets, then store_poll() until they complete.
+ * Not blocking: start several ranged gets with store_submit(), then call store_poll() until they are
+ * completed.
  *
- * Failures: a failure that may pass is retried inside (drivers/http/retry.h), and reaches the caller only
- * after all attempts. A slow range may be requested twice (s3_hedge.h).
+ * Failures: where another attempt may help, it is made inside (drivers/http/retry.h); the caller sees the
+ * error only after the last attempt. A slow range may be asked for twice (s3_hedge.h).
  *
  * Crash: an object appears whole or not at all. A killed upload leaves parts that store_abort_stale()
  * removes, or on file:// a temporary file.
@@ -40,33 +41,39 @@
 struct store;
 
 struct store_options {
-	uint32_t connections;     /* concurrent requests at the beginning, 0 = 8 */
-	uint32_t connections_max; /* upper bound, reached only while more requests bring more bytes a second;
-				     below `connections`: `connections` is the bound */
-	uint64_t target_bytes_per_s; /* no more requests are tried at this rate, 0 = no such rate */
-	uint32_t hedge_percent;      /* share of the bytes that may be requested twice, 0 = no hedging */
-	uint64_t hedge_bytes; /* larger ranges are never requested twice; store_open() allocates buffers of
-				 this size */
+	uint32_t connections; /* concurrent requests at the beginning, 0 = 8 */
+	/* Upper bound of concurrent requests. The number rises only while more requests bring more bytes per
+	 * second. Where this is below `connections`, `connections` is the bound. */
+	uint32_t connections_max;
+	/* at this rate the number of requests is not raised further; 0 = no such rate */
+	uint64_t target_bytes_per_s;
+	uint32_t hedge_percent; /* share of the bytes that may be requested twice, 0 = no hedging */
+	uint64_t hedge_bytes;   /* larger ranges are never requested twice; store_open() allocates buffers of
+				   this size */
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s; /* 0 = defaults */
 	uint32_t attempts_max;                                           /* per request, 0 = default */
-	uint64_t patience_ms; /* a server that is down gets further attempts for this long, 0 = none */
-	uint64_t part_bytes;  /* multipart part size, at least 5 MiB, 0 = 8 MiB */
-	/* Requests in flight for which memory is reserved at store_open(); more are allocated one by one. */
+	/* how long to try again where the server gives no answer, even after attempts_max attempts; 0 = not
+	 * after attempts_max */
+	uint64_t patience_ms;
+	uint64_t part_bytes; /* multipart part size, at least 5 MiB, 0 = 8 MiB */
+	/* Requests in flight for which memory is reserved at store_open(); memory for further requests is
+	 * allocated one by one. */
 	uint32_t requests;
-	/* Called at least once a second while a blocking call waits for the network, so that a watchdog can
-	 * be told. NULL = not called. */
+	/* Called at least once a second while a blocking call waits for the network, so that the caller can
+	 * tell its watchdog that it is alive. May be NULL. */
 	void (*awake)(void *context);
 	void *awake_context;
 };
 
-/* Time limits and attempts as configured in `fetch`; the rest by default. */
+/* Returns options with the time limits and attempts of the configuration's section `fetch`, and defaults for
+ * all others. */
 struct store_options store_options_of(const struct config *config);
 
 /* Identifies one version of an object, and is checked on every answer: on s3:// the version id, or ETag and
  * size; on file:// size, mtime in ns and inode (written into etag as "ns-inode"). */
 struct store_pin {
 	uint64_t bytes;
-	char etag[STORE_ETAG_MAX];       /* without quotes; "" = not known and not checked */
+	char etag[STORE_ETAG_MAX];       /* without quotes; "" = not known, so not checked */
 	char version[STORE_VERSION_MAX]; /* "" = none */
 };
 
@@ -92,15 +99,15 @@ const char *store_url(const struct store *store);
 struct store_counters store_counters_of(const struct store *store);
 
 #define STORE_COUNTERS_TEXT 320u
-/* Prints them for the log: "requests=3 bytes_in=20 ... retries: connect=0 timeout=0 reset=1 server=0
+/* Writes the counters for the log: "requests=3 bytes_in=20 ... retries: connect=0 timeout=0 reset=1 server=0
  * slow_down=0". */
 const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT]);
-/* The sum of all classes of retries. */
+/* Returns the number of retries of all classes together. */
 uint64_t store_counters_retries(const struct store_counters *counters);
 
 /* Calls `each` for every object below the prefix whose key matches `glob` (fnmatch without FNM_PATHNAME; NULL
- * = all), in bytewise order of keys, page by page. A non-zero value from `each` ends the list and is
- * returned. */
+ * = all), in bytewise order of keys, page by page. Where `each` returns a value other than 0, the list ends,
+ * and store_list() returns the value. */
 MUST_CHECK int store_list(struct store *store, const char *glob,
 			  int (*each)(void *context, const struct store_object *object), void *context,
 			  struct error *err);
@@ -119,10 +126,10 @@ MUST_CHECK int store_get_file(struct store *store, const char *key, const char *
 
 MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes,
 			 struct error *err);
-/* Puts an object only if its key has no object yet; of several writers one succeeds. Returns 0 also if the
- * object already has exactly these bytes. Errors: -EEXIST the object has other bytes; -EOPNOTSUPP the server
- * refuses the condition (If-None-Match). A server that is too old to know the condition overwrites the
- * object. */
+/* Puts an object only where no object with this key exists; of several writers at the same time one succeeds.
+ * Returns 0 also where the object has exactly these bytes already. Errors: -EEXIST the object has other
+ * bytes; -EOPNOTSUPP the server refuses the condition (If-None-Match). A server that is too old to know the
+ * condition overwrites the object. */
 MUST_CHECK int store_put_new(struct store *store, const char *key, const void *data, uint64_t bytes,
 			     struct error *err);
 /* Puts a file, in parts where it is larger than the part size; a failure aborts the upload. *ret_sha256_hex
@@ -132,7 +139,7 @@ MUST_CHECK int store_put_file(struct store *store, const char *key, const char *
 /* Aborts unfinished multipart uploads below the prefix and returns how many. On file:// removes temporaries
  * of killed writers and returns 0. */
 int store_abort_stale(struct store *store, struct error *err);
-/* Succeeds also where there is no such object. */
+/* Deletes an object. No error where there is no such object. */
 MUST_CHECK int store_delete(struct store *store, const char *key, struct error *err);
 
 /* ---- Several ranged gets at once ---- */
@@ -143,28 +150,28 @@ struct store_request {
 	uint64_t offset, bytes;
 	void *buffer;
 	void *context;
-	/* Or NULL. Called from store_poll() when bytes [from, from + bytes) of the range are in the buffer;
-	 * `data` points at the same bytes during the call. A new attempt begins with from = 0 again, and the
-	 * bytes of the attempt before are void. file:// does not call it. */
+	/* Or NULL. store_poll() calls it when bytes [from, from + bytes) of the range are in the buffer;
+	 * during the call `data` points to these bytes. `from` = 0 means that a new attempt began: the bytes
+	 * of an earlier attempt are not valid any more. file:// does not call it. */
 	void (*arrived)(struct store_request *request, uint64_t from, const void *data, uint64_t bytes);
 	struct http_times times; /* filled while the request is in flight; file:// leaves it as it is */
 	int result;              /* filled at completion: 0 or a negative errno, with err */
 	struct error err;
-	struct store_request *next; /* for the store alone */
-	void *work;                 /* for the backend alone */
+	struct store_request *next; /* for drivers/store only */
+	void *work;                 /* for the backend only */
 };
 
 MUST_CHECK int store_submit(struct store *store, struct store_request *request, struct error *err);
-/* Moves transfers on for at most `timeout_ms`. *ret_done is one completed request, or NULL; call again until
- * it is NULL. */
+/* Sends and receives for at most `timeout_ms`. *ret_done is one completed request; where it is not NULL call
+ * again, as there may be more. */
 MUST_CHECK int store_poll(struct store *store, uint32_t timeout_ms, struct store_request **ret_done,
 			  struct error *err);
-/* Whether a request was submitted and is neither completed nor given up. */
+/* Returns whether a request was submitted and is neither completed nor cancelled. */
 bool store_is_in_flight(const struct store_request *request);
 /* Makes a sleeping store_poll() return. Any thread may call. */
 void store_wake(struct store *store);
-/* Gives up one request: its result is -ECANCELED, its memory the caller's again, and store_poll() will not
- * return it. False: store_poll() has returned it already. */
+/* Cancels one request: its result is -ECANCELED, the caller may free its memory, and store_poll() will not
+ * return it. Returns false where store_poll() has returned it already. */
 bool store_cancel(struct store *store, struct store_request *request);
-/* Gives up every request that store_poll() has not returned, as store_cancel() does. */
+/* Cancels every request that store_poll() has not returned yet, as store_cancel() does. */
 void store_cancel_all(struct store *store);

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define PEM_BYTES       8192
-#define BACKDATED_S     86400 /* valid since yesterday, for boxes whose clock is behind */
+#define BACKDATED_S     86400 /* certificates are valid from yesterday on, for boxes whose clock is slow */
 #define REVOKED_MAX     (4u << 20)
 #define SAN_DNS         (MBEDTLS_ASN1_CONTEXT_SPECIFIC | 2) /* RFC 5280 4.2.1.6, dNSName */
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-"
@@ -258,7 +258,8 @@ int pki_check(const char *text, uint64_t bytes, struct error *err)
 	int r;
 
 	mbedtls_x509_crt_init(&found);
-	/* The length of PEM includes the NUL. A positive result is the number of unreadable certificates. */
+	/* The length of PEM includes the NUL. A positive result of mbedtls_x509_crt_parse() is the number of
+	 * unreadable certificates. */
 	r = mbedtls_x509_crt_parse(&found, (const unsigned char *)text, bytes + 1);
 	mbedtls_x509_crt_free(&found);
 	if (r > 0)

@@ -15,9 +15,9 @@
 /* Makes the authority's key and certificate. Errors: -EEXIST the folder has an authority already. */
 MUST_CHECK int pki_init(const char *folder, const char *name, unsigned days, struct error *err);
 
-/* Issues the certificate of a box with the DNS name `name` (unit NULL; SAN, EKU serverAuth), or of a person
- * (unit = the role, its OU; EKU clientAuth). Errors: -EINVAL the name is not 1 .. PKI_NAME_MAX characters of
- * [A-Za-z0-9.-]; -EEXIST. */
+/* Issues a certificate. `unit` NULL: for the box with the DNS name `name` (SAN; EKU serverAuth). Else for a
+ * person with the role `unit` (OU; EKU clientAuth). Errors: -EINVAL the name is not 1 .. PKI_NAME_MAX
+ * characters of [A-Za-z0-9.-]; -EEXIST. */
 MUST_CHECK int pki_issue(const char *folder, const char *name, const char *unit, unsigned days,
 			 struct error *err);
 

@@ -28,11 +28,13 @@ struct tls_link {
 	struct tls *tls;
 	mbedtls_ssl_context ssl;
 	int fd;
-	int unit;                           /* role of the client; -1 = none yet */
-	uint32_t ca_dates;                  /* date flags of the authority, while the clock is not set */
-	char fingerprint[DIGEST_HEX_BYTES]; /* the peer's certificate; "" = none yet */
+	int unit; /* role of the client; -1 = none yet */
+	/* MBEDTLS_X509_BADCERT_* flags about the dates of the authority, put off while the clock is not set
+	 */
+	uint32_t ca_dates;
+	char fingerprint[DIGEST_HEX_BYTES]; /* SHA-256 of the peer's certificate; "" = not known yet */
 	bool wants_write;
-	char why[256]; /* why this side refused the peer; "" = it did not */
+	char why[256]; /* why this side refused the peer; "" = not refused */
 	char name[TLS_NAME_BYTES];
 };
 
@@ -163,7 +165,8 @@ static void save_name(struct tls_link *link, const mbedtls_x509_crt *cert)
 	}
 }
 
-/* A list that cannot be read refuses everybody: it may name anybody. */
+/* Returns whether the certificate is revoked. Where the list of revoked certificates cannot be read, every
+ * certificate counts as revoked. */
 static bool is_revoked(struct tls_link *link, const char *fingerprint)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -209,7 +212,7 @@ static void check_leaf(struct tls_link *link, const mbedtls_x509_crt *cert, uint
 		*flags &= ~(uint32_t)DATE_FLAGS;
 }
 
-/* Saves the first of the sentences that mbedTLS has for the flags. */
+/* Saves why the peer is refused: the first of mbedTLS's sentences about the flags. */
 static void save_reason(struct tls_link *link, uint32_t flags)
 {
 	size_t used;
@@ -223,7 +226,8 @@ static void save_reason(struct tls_link *link, uint32_t flags)
 			       link->tls->options.units[0]);
 }
 
-/* Called for each certificate, from the authority down to the leaf (depth 0), whose flags decide. */
+/* mbedTLS calls this for each certificate, first the authority's, last the peer's own (depth 0). The flags of
+ * the last call decide. */
 static int verify(void *context, mbedtls_x509_crt *cert, int depth, uint32_t *flags)
 {
 	struct tls_link *link = context;
@@ -242,7 +246,7 @@ static int verify(void *context, mbedtls_x509_crt *cert, int depth, uint32_t *fl
 
 /* ---- A connection ---- */
 
-/* Replaces mbedtls_net_send(), which would raise SIGPIPE. */
+/* Sends bytes for mbedTLS, in place of mbedtls_net_send(), which would raise SIGPIPE. */
 static int put(void *context, const unsigned char *data, size_t bytes)
 {
 	struct tls_link *link = context;
@@ -252,7 +256,8 @@ static int put(void *context, const unsigned char *data, size_t bytes)
 		return (int)n;
 	if (errno == EAGAIN || errno == EINTR)
 		return MBEDTLS_ERR_SSL_WANT_WRITE;
-	/* During the handshake pretend success: an alert that says why the peer left may still be unread. */
+	/* During the handshake report success although the peer has closed the connection: mbedTLS then reads
+	 * the peer's alert, which says why. */
 	if (link->ssl.state != MBEDTLS_SSL_HANDSHAKE_OVER && (errno == EPIPE || errno == ECONNRESET))
 		return (int)bytes;
 	return MBEDTLS_ERR_NET_SEND_FAILED;

@@ -5,7 +5,7 @@
  * certificate.
  *
  * Order: tls_open -> (tls_attach -> tls_handshake* -> tls_read, tls_write -> tls_detachp)* -> tls_closep.
- * Threads: one for a struct tls and all its links. Blocks: only where the descriptor does.
+ * Threads: one for a struct tls and all its links. Blocks: only where the descriptor is in blocking mode.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct tls;      /* own certificate and key, and the trusted authority */
+struct tls;      /* the own certificate and key, and the authority that is trusted */
 struct tls_link; /* a connection */
 
 enum tls_side { TLS_CLIENT, TLS_SERVER };
@@ -24,9 +24,11 @@ enum tls_side { TLS_CLIENT, TLS_SERVER };
 struct tls_options {
 	enum tls_side side;
 	const char *ca_file, *cert_file, *key_file; /* PEM; the key unencrypted */
-	const char *revoked_file; /* SHA-256 fingerprints, one a line; read at each handshake; NULL = none */
-	/* For a server: the roles. The client's certificate must have exactly one OU, and this must be one of
-	 * these; the least role first, NULL at the end. */
+	/* file with SHA-256 fingerprints, one per line, read at each handshake; NULL = no certificate is
+	 * revoked */
+	const char *revoked_file;
+	/* For a server: the roles, the one with the fewest rights first, NULL at the end. A client's
+	 * certificate must have exactly one OU, which must be one of these roles. */
 	const char *const *units;
 	/* For a server: returns whether the clock is set. While it is not, the dates of certificates are not
 	 * checked for clients of the first role. NULL = always set. */
@@ -46,21 +48,21 @@ void tls_detachp(struct tls_link **link);
 /* Goes on with the handshake. Errors: -EAGAIN call it again when the descriptor can be read or, with
  * tls_wants_write(), written; -EACCES one side refused the other, with the reason. */
 MUST_CHECK int tls_handshake(struct tls_link *link, struct error *err);
-/* Returns the client's role, as an index into `units`; after the handshake. */
+/* Returns the client's role, as an index into `units`; valid after the handshake. */
 int tls_unit(const struct tls_link *link);
 /* Returns a number for the peer's certificate: the first 64 bits of its fingerprint. */
 uint64_t tls_peer(const struct tls_link *link);
 /* Returns whether the peer's certificate has been revoked since the handshake. */
 bool tls_is_revoked(struct tls_link *link);
 #define TLS_NAME_BYTES 65u
-/* Returns the CN of the peer's certificate, for logs, with '?' for anything but printable ASCII; "" = none.
- * Before the end of the handshake the name is not proven. */
+/* Returns the CN of the peer's certificate, for logs, with '?' in place of characters that are not printable
+ * ASCII; "" = none. Before the end of the handshake the name is not proven. */
 const char *tls_name(const struct tls_link *link);
 
-/* Return the number of bytes; 0 = the peer closed the connection; -EAGAIN; any other errno: broken. After
- * -EAGAIN repeat a write with the same bytes. */
+/* Return the number of bytes; 0 = the peer closed the connection; -EAGAIN; another negative errno: the
+ * connection is broken. After -EAGAIN call tls_write() again with the same bytes. */
 ssize_t tls_read(struct tls_link *link, void *data, size_t bytes);
 ssize_t tls_write(struct tls_link *link, const void *data, size_t bytes);
 bool tls_wants_write(const struct tls_link *link);
-/* Returns the bytes that are decrypted and not read yet: epoll does not report them. */
+/* Returns the number of bytes that are decrypted but not read yet. epoll does not report such bytes. */
 size_t tls_buffered(const struct tls_link *link);

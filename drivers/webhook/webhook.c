@@ -10,10 +10,10 @@
 #define CONNECT_TIMEOUT_MS 10000u
 #define LOW_SPEED_S        20u
 #define DRIVE_MS           1000u
-#define ANSWER_BYTES_MAX   (64u << 10) /* buffer for the body of a good answer, which is ignored */
+#define ANSWER_BYTES_MAX   (64u << 10) /* buffer for the body of a 2xx answer, which is not read */
 #define REPLY_SHOWN        200
 
-/* The only request. `request` must come first: post_of() casts. */
+/* The one request of a webhook_post(). `request` must be the first member, because post_of() casts. */
 struct post {
 	struct http_request request;
 	const struct webhook *webhook;
@@ -43,7 +43,7 @@ static int prepare(struct http_request *request, struct error *err)
 	return r < 0 || !*token ? r : http_add_header(request, err, "Authorization: Bearer %s", token);
 }
 
-/* Appends the beginning of the server's answer to the error, on one line. */
+/* Appends the beginning of the server's answer to the text of the error. The text stays one line. */
 static void add_reply(struct error *err, const struct http_request *request)
 {
 	size_t used = strlen(err->text), length;
@@ -84,7 +84,7 @@ static void done(struct http_request *request, int result, const struct error *e
 
 static const struct http_handler handler = { .prepare = prepare, .judge = judge, .done = done };
 
-/* The length of "https://host:port" in a URL. */
+/* Returns the length of the beginning of a URL, "https://host:port". */
 static int host_bytes(const char *url)
 {
 	const char *host = strstr(url, "://");

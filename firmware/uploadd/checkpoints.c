@@ -102,7 +102,8 @@ static bool is_whole(struct upload *upload, const char *name, uint64_t step)
 	return false;
 }
 
-/* *ret_there: the store has the checkpoint now; false for a damaged one, or one that was removed meanwhile.
+/* Uploads one checkpoint. *ret_there: the store has the checkpoint now. It is false where the file in the
+ * spool is damaged or was removed meanwhile.
  */
 static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_there, struct error *err)
 {

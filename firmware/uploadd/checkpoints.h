@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints on their way to the store, and latest.json, the small object that names the newest of them.
+ * Uploads checkpoints, and writes latest.json, the small object that names the newest checkpoint in the
+ * store.
  *
- * Why latest.json moves last: a reader (another box, a restore) trusts it alone. So an object is uploaded,
- * then looked at in the store, and only then does latest.json name it. A crash between leaves latest.json at
- * an older checkpoint that is whole; the next pass finds the object in the store and moves latest.json on.
+ * Why latest.json is written last: readers (another box, a restore) rely only on it. So a checkpoint is first
+ * uploaded, then checked in the store, and only then named in latest.json. After a crash between these steps
+ * latest.json names an older, complete checkpoint; the next pass finds the new one in the store and writes
+ * latest.json.
  */
 #pragma once
 
 #include "uploadd/state.h"
 
-/* Reads which checkpoints the store has and what latest.json names. A damaged latest.json is written anew by
- * the next checkpoint. */
+/* Reads which checkpoints the store has and what latest.json names. A damaged latest.json is replaced when
+ * the next checkpoint is uploaded. */
 MUST_CHECK int checkpoints_find(struct upload *upload, struct error *err);
-/* Uploads what is wanted of `local`, newest first, and moves latest.json; then retain_apply(). Damaged
- * checkpoints are removed from `local`, so that nothing is deleted because of them. */
+/* Uploads those checkpoints of the spool (`local`) that the store should have, newest first, and writes
+ * latest.json; then calls retain_apply(). Removes damaged checkpoints from `local`, so that no good
+ * checkpoint is deleted because a newer, damaged one exists. */
 MUST_CHECK int checkpoints_upload(struct upload *upload, struct steps *local, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln-uploadd. upload.h tells how it is built. */
+/* kiln-uploadd. upload.h describes its structure. */
 #include "core/base/log.h"
 #include "drivers/notify/notify.h"
 #include "uploadd/uploader.h"

@@ -4,9 +4,11 @@
 
 #include <string.h>
 
-#define LOCAL_NEWER 2u /* core/run/spool.h: traind may have to return to one of them */
+/* a checkpoint stays in the spool until it has two newer ones: traind may have to return to it
+ * (core/run/spool.h) */
+#define LOCAL_NEWER 2u
 
-/* How many are newer than `step`; those that `other` has too are not counted. */
+/* Counts the checkpoints in `steps` that are newer than `step` and are not in `other`. */
 static uint32_t newer(const struct steps *steps, uint64_t step, const struct steps *other)
 {
 	uint32_t count = 0;
@@ -17,7 +19,8 @@ static uint32_t newer(const struct steps *steps, uint64_t step, const struct ste
 	return count;
 }
 
-/* Compares by what keep_best monitors; without keep_best by validation accuracy, then by validation loss. */
+/* Returns whether an epoch is better than the best so far: by the metric that keep_best monitors; without
+ * keep_best by validation accuracy, then by validation loss. */
 static bool is_better(const struct upload *upload, const double *figures, const double *best)
 {
 	const int monitor = upload->run.config.keep_best.monitor;
@@ -30,8 +33,8 @@ static bool is_better(const struct upload *upload, const double *figures, const 
 		figures[MONITOR_VAL_LOSS] < best[MONITOR_VAL_LOSS]);
 }
 
-/* Reads an epoch's figures, indexed by enum config_monitor. A model without an accuracy has none: that figure
- * stays as it is. False: another figure is missing. */
+/* Reads the metrics of an epoch into an array indexed by enum config_monitor. A model without an accuracy has
+ * no such metric: its entries are not changed. Returns false where another metric is missing. */
 static bool read_figures(const cJSON *epoch, double figures[static MONITOR_VAL_ACCURACY + 1])
 {
 	const bool counts = cJSON_GetObjectItemCaseSensitive(epoch, "accuracy");

@@ -15,12 +15,12 @@
 #include "uploadd/state.h"
 
 /* Finds the step of the best epoch by keep_best.monitor; without that, of the highest validation accuracy,
- * then the lowest validation loss. Of equal ones the first. */
+ * then the lowest validation loss. Where several are equally good, the first of them. */
 void retain_find_best(struct upload *upload, const cJSON *record);
-/* Whether the store should have this checkpoint. `local`: those in the spool. */
+/* Returns whether the store should have this checkpoint. `local`: the checkpoints in the spool. */
 bool retain_wants(const struct upload *upload, const struct steps *local, uint64_t step);
-/* Deletes what is not wanted from the store, then trims the spool. */
+/* Deletes checkpoints that the store should not have from the store, then trims the spool. */
 MUST_CHECK int retain_apply(struct upload *upload, const struct steps *local, struct error *err);
-/* Deletes checkpoints from the spool that have two newer ones there, and are in the store or not wanted
- * there. */
+/* Deletes checkpoints from the spool that have two newer ones there, and that the store has, or should not
+ * have. */
 MUST_CHECK int retain_trim_spool(const struct upload *upload, const struct steps *local, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run on its way to the store: what uploadd knows of the store and of the spool. */
+/* The state of a run whose files are being uploaded: what uploadd knows of the store and of the spool. */
 #pragma once
 
 #include "core/run/run.h"
@@ -7,7 +7,7 @@
 #include "drivers/store/store.h"
 #include "uploadd/steps.h"
 
-/* A file of the spool, of which the store has `bytes` bytes. */
+/* A file of the spool. `bytes`: its size in the store, UINT64_MAX = the store does not have it. */
 struct uploaded {
 	char name[SPOOL_NAME_BYTES];
 	uint64_t bytes, at_us;
@@ -15,8 +15,8 @@ struct uploaded {
 
 struct upload {
 	struct run run;
-	bool archived;       /* kiln-begin has put the record into the archive */
-	struct store *store; /* <sink>/<run id>: keys are the spool's names */
+	bool archived;       /* the run's record is in the archive */
+	struct store *store; /* the store <sink>/<run id>; its keys are the names of the files in the spool */
 	struct uploaded *file;
 	uint32_t files, files_size;
 	struct steps stored; /* checkpoints in the store */
@@ -24,7 +24,7 @@ struct upload {
 	uint64_t latest; /* the step that latest.json names */
 	bool any_best;
 	uint64_t best;        /* the step of the best validation pass so far */
-	uint64_t retries;     /* the store's count of retries, as logged last */
+	uint64_t retries;     /* number of retries when they were last logged */
 	char *record;         /* run.json as it was uploaded last */
-	uint64_t warned_step; /* the damaged checkpoint that was warned of, plus 1 */
+	uint64_t warned_step; /* 1 + step of the damaged checkpoint of which an event warned; 0 = none */
 };

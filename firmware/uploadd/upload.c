@@ -27,7 +27,8 @@ static int open_store(struct upload *upload, struct alive_worker *worker, struct
 	char url[PATH_BYTES];
 	size_t length = strlen(where.url);
 
-	/* The prefix is the run's own, so store_abort_stale() removes uploads of this run alone. */
+	/* Open the store with the run's own prefix, so that store_abort_stale() aborts only uploads of this
+	 * run. */
 	(void)snprintf(url, sizeof(url), "%s%s%s", where.url,
 		       length && where.url[length - 1] == '/' ? "" : "/", upload->run.id);
 	where.url = url;
@@ -67,8 +68,8 @@ void upload_close(struct upload *upload)
 
 /* ---- Files ---- */
 
-/* The entry of a name. A new entry asks the store how much of the file it has: an earlier process may have
- * uploaded the file. */
+/* Finds or makes the entry of a file. For a new entry asks the store for the file's size there, because an
+ * earlier process may have uploaded the file. */
 static int find_file(struct upload *upload, const char *name, struct uploaded **ret_file, struct error *err)
 {
 	struct store_object object;
@@ -107,7 +108,8 @@ struct scan {
 	struct error *err;
 };
 
-/* A trainer that returns to a checkpoint cuts off later records of its logs. */
+/* Returns whether the file is shorter than `bytes` by now, or gone. A trainer that returns to a checkpoint
+ * removes the later records from its logs. */
 static bool is_cut(const struct upload *upload, const char *name, uint64_t bytes)
 {
 	char path[PATH_BYTES];
@@ -136,7 +138,8 @@ static int put_if_new(void *context, const char *name, uint64_t bytes)
 	r = put_file(scan->upload, name, NULL, &stored, &gone, scan->err);
 	if (r < 0)
 		return gone ? 0 : r;
-	/* Since the listing the file may have grown or been cut; fewer bytes than both are an error. */
+	/* The file may have grown or been cut since it was listed. Fewer bytes in the store are an error,
+	 * unless the file was cut. */
 	if (stored < bytes && !is_cut(scan->upload, name, bytes))
 		return error_set(scan->err, -EIO, "%s: the store has %" PRIu64 " bytes of %" PRIu64, name,
 				 stored, bytes);
@@ -148,7 +151,7 @@ static int put_if_new(void *context, const char *name, uint64_t bytes)
 
 /* ---- The record ---- */
 
-/* run.json as it is now. While a new run begins, its record may already stand where this run's record was. */
+/* Reads the present run.json. Fails with -EAGAIN where it is already the record of a new run. */
 static int read_record(const struct upload *upload, char **ret_text, cJSON **ret_json, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -167,7 +170,7 @@ static int read_record(const struct upload *upload, char **ret_text, cJSON **ret
 	return 0;
 }
 
-/* Removes "left_behind" from the record: everything is in the store now (core/run/run.h). */
+/* Removes "left_behind" from the record: the store has all files now (core/run/run.h). */
 static int forget_left_behind(struct upload *upload, char **text, cJSON **record, struct error *err)
 {
 	static const char nothing[] = "{\"left_behind\": null}";
@@ -210,8 +213,8 @@ static void report_retries(struct upload *upload)
 	upload->retries = retries;
 }
 
-/* The order matters: the state was read before the files are listed, so a final state means that all files
- * are listed; and the record is read after them, so the epoch of each listed checkpoint is in the record. */
+/* The order matters. The run's state was read before the files are listed: so where it is final, the list has
+ * all files. The record is read after the files are listed: so it has the epoch of each listed checkpoint. */
 int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 {
 	struct scan scan = { .upload = upload, .final = run_state_is_final(upload->run.state), .err = err };
@@ -251,7 +254,7 @@ static int note_checkpoint(void *context, const char *name, uint64_t bytes)
 	return step < 0 ? 0 : steps_add(&scan->local, (uint64_t)step, scan->err);
 }
 
-/* Nothing is known to be in the store, so whatever the store is to have stays. */
+/* It is not known what the store has, so every checkpoint that the store should have stays in the spool. */
 int upload_trim_spool(struct error *err)
 {
 	struct upload upload = { 0 };

@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kiln-uploadd brings the files of each run from the spool (core/run/spool.h) to the store.
+ * kiln-uploadd uploads the files of each run from the spool (core/run/spool.h) to the store.
  *
- *     main.c          one screen
- *     uploader.c      goes over the runs, waits, backs off, writes the status page
+ *     main.c          starts the process
+ *     uploader.c      makes a pass over the runs, waits, waits longer after failures, writes the status page
  *     upload.c        one run: a pass over its files
- *     checkpoints.c   the checkpoints among them, and latest.json
+ *     checkpoints.c   its checkpoints, and latest.json
  *     retain.c        which checkpoints stay
  *     put.c, steps.c, watch.c
  *
- * Threads: one. While it waits for the store, the store renews the lease by which systemd knows that it
- * lives.
+ * Threads: one. While it waits for the store, the store calls back, so that systemd's watchdog knows that it
+ * is alive.
  *
- * Owners: traind makes the files of the spool, uploadd alone removes them. The store's objects of a run are
- * uploadd's alone, so it may abort uploads that it finds unfinished.
+ * Owners: traind makes the files of the spool, only uploadd removes them. Only uploadd writes the objects of
+ * a run in the store, so it may abort unfinished uploads that it finds there.
  *
- * Crash: anywhere costs only the work since. Objects appear whole or not at all; latest.json moves only after
- * the object it names was looked at in the store; a file of the spool is removed only after that. The next
- * process finds all it needs in the spool and in the store and remembers nothing of its own.
+ * Crash: harmless at any point; only work in progress is lost. Objects appear whole or not at all.
+ * latest.json names a checkpoint only after this was checked in the store, and only then is a file of the
+ * spool removed. There is no other state: the next process finds all that it needs in the spool and in the
+ * store.
  */
 #pragma once
 
 #include "drivers/notify/alive.h"
 #include "uploadd/state.h"
 
-/* Upper bound, in seconds, of a pass without a word: a write of the slowest disk. */
+/* Upper bound, in seconds, of the time for which a pass may not report to the watchdog: a write to the
+ * slowest disk. */
 #define UPLOAD_QUIET_S 300u
 
 /* Opens the store for a run, and aborts what an earlier process left unfinished there.
- * Owns: the content of `run`, also on failure. `worker` gets its lease renewed while the store is waited for.
- */
+ * Owns the content of `run` from now on, also after a failure. While it waits for the store, it renews the
+ * lease of `worker`. */
 MUST_CHECK int upload_open(struct upload *upload, struct run *run, bool archived, struct alive_worker *worker,
 			   struct error *err);
 void upload_close(struct upload *upload);
 
-/* Brings everything that is new to the store. *ret_complete: the run is final, all of it is in the store, and
- * its folder in the spool is gone. */
+/* Uploads everything that is new to the store. *ret_complete: the run is final, all of it is in the store,
+ * and its folder in the spool is gone. */
 MUST_CHECK int upload_pass(struct upload *upload, bool *ret_complete, struct error *err);
 
-/* Trims the spool of the current run to what the store is to have, for the time that the store is away. */
+/* Removes from the spool of the current run the checkpoints that the store need not get. To be called while
+ * the store cannot be reached, so that the spool does not fill the disk. */
 MUST_CHECK int upload_trim_spool(struct error *err);

@@ -13,7 +13,7 @@
 #define BACK_OFF_MS     1000u
 #define BACK_OFF_MAX_MS 60000u
 
-/* Waiting may mend it: not a refused credential, nor a wrong configuration. */
+/* Returns whether waiting may help. It does not help after a refused credential or a wrong configuration. */
 static bool may_pass(const struct error *err)
 {
 	int code = error_exit_code(err);
@@ -23,7 +23,7 @@ static bool may_pass(const struct error *err)
 
 /* ---- Runs ---- */
 
-/* Warns once a run, though each pass looks at each run. */
+/* Warns that a run stays in the spool, once per run: each pass looks at the run again. */
 static void warn_left(struct uploader *uploader, const char *run_id)
 {
 	char **grown;
@@ -42,7 +42,8 @@ static void warn_left(struct uploader *uploader, const char *run_id)
 		uploader->warnings++;
 }
 
-/* A run of an earlier night. An error that waiting does not mend leaves the run in the spool, for a person.
+/* Makes a pass over a run of an earlier night. After an error for which waiting does not help the run stays
+ * in the spool, until a person acts.
  */
 static int pass_archived(void *context, const char *run_id)
 {
@@ -69,7 +70,7 @@ static int pass_archived(void *context, const char *run_id)
 	return 0;
 }
 
-/* Since the last pass another run may have become the current one. */
+/* Opens the current run, which may be another one than at the last pass. */
 static int open_current(struct uploader *uploader, struct error *err)
 {
 	struct upload *current = &uploader->current;
@@ -130,8 +131,8 @@ static int pass(struct uploader *uploader, struct error *err)
 	return r < 0 ? r : spool_runs(pass_archived, uploader, err);
 }
 
-/* Waits, and trims the spool meanwhile, since traind goes on. An error of the trimming is only logged for
- * debugging: the pass met the same one and said so. */
+/* Waits, and trims the spool meanwhile, because traind goes on writing checkpoints. An error of the trimming
+ * is logged only for debugging: the pass before has reported the same error. */
 static void back_off(struct uploader *uploader, int ms)
 {
 	struct error err;

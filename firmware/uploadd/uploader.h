@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: a pass over the current run, then over the runs of earlier nights that the spool still has. After
- * a failure that may pass it waits, twice as long each time up to a minute, and trims the spool meanwhile,
- * since traind goes on.
+ * The loop of kiln-uploadd: a pass over the current run, then over the runs of earlier nights that are still
+ * in the spool. After a failure for which waiting may help it waits, each time twice as long, up to a minute.
+ * Meanwhile it trims the spool, because traind goes on writing checkpoints.
  */
 #pragma once
 
@@ -12,19 +12,20 @@
 
 struct uploader {
 	struct watch watch;
-	struct upload current;       /* open when its store is */
-	char complete[RUN_ID_BYTES]; /* the current run, once it is final and in the store */
-	bool left;                   /* runs of earlier nights are not all in the store */
-	char **warned;               /* runs that need a person, and that was logged */
+	struct upload current; /* the current run; open where current.store is not NULL */
+	/* id of the current run, once it is final and all its files are in the store */
+	char complete[RUN_ID_BYTES];
+	bool left;     /* some runs of earlier nights are not completely in the store */
+	char **warned; /* ids of the runs of which an event has warned that a person must act */
 	uint32_t warnings;
-	bool drain;                  /* end with the run */
+	bool drain;                  /* end the process when the run is final and in the store */
 	struct alive_worker *worker; /* the only thread */
 	struct error *err;
-	struct status_page *page; /* NULL: it cannot be written */
+	struct status_page *page; /* NULL: the page could not be opened */
 	struct status status;
 };
 
-/* Without a page only the status is missing, so a failure is logged. */
+/* Opens the status page. A failure is only logged: without the page only the status is missing. */
 void uploader_open_page(struct uploader *uploader);
 /* Runs until an error that waiting does not mend, or with `drain` until the run is final and in the store. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);

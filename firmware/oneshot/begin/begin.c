@@ -40,8 +40,8 @@ static int check_whole(struct store *source, struct error *err)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Checks that every source can be opened and, with `whole`, that kiln prep has finished there. A run with a
- * plan needs no such check: it reads exactly the object versions that its plan pins. */
+/* Checks that every source can be opened and, with `whole`, that kiln prep has finished writing it. A run
+ * with a plan does not need `whole`: it reads exactly the object versions that its plan pins. */
 static int check_sources(const struct config *config, bool whole, struct error *err)
 {
 	int r = 0;
@@ -58,7 +58,8 @@ static int check_sources(const struct config *config, bool whole, struct error *
 
 /* ---- Which run ---- */
 
-/* Archives this disk's final record: an adopted run takes its place. */
+/* Moves this disk's record, which must be final, into the archive, to make way for the record of an adopted
+ * run. */
 static int put_aside(struct run *run, const char *adopt, struct error *err)
 {
 	if (!run_state_is_final(run->state))
@@ -71,8 +72,9 @@ static int put_aside(struct run *run, const char *adopt, struct error *err)
 }
 
 /* Finds the last run: the record on this disk or, without one, the newest run in the store. An unfinished run
- * comes back from the store with all it needs (*ret_brought). `adopt` names the run to bring, whichever
- * machine it names; "" = none. ret_run->id stays empty where there is no run at all. */
+ * that is only in the store is brought to this disk, with all that it needs; *ret_brought is true then.
+ * `adopt` is the id of a run to bring even where it belongs to another machine; "" = none. ret_run->id stays
+ * empty where there is no run at all. */
 static int find_last(const char *file, const char *adopt, struct run *ret_run, bool *ret_brought,
 		     struct error *err)
 {
@@ -90,15 +92,15 @@ static int find_last(const char *file, const char *adopt, struct run *ret_run, b
 		      : bring_last_run(sink, config.run.name, ret_run, err);
 }
 
-/* `unstarted`: the last run is unfinished. It is given up only after every check of the new run passed, so
- * that a mistake in kiln.conf does not cost the old run. */
+/* Begins a new run. `unstarted`: the last run is unfinished, but never started. It is given up only after the
+ * new run has passed every check, so that a mistake in kiln.conf does not end the old run. */
 static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
 		     struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(json_free) cJSON *overrides = NULL;
-	/* graph_build() checks what config_load() cannot: the run record freezes the configuration, mistakes
-	 * included. */
+	/* The graph is built only as a check: it finds mistakes that config_load() cannot find. The run
+	 * record would freeze them. */
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	char path[PATH_BYTES];
 	struct start start;
@@ -118,14 +120,16 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	return r < 0 ? r : overrides_done(overrides, err);
 }
 
-/* Resumes an unfinished run, by its frozen configuration. kiln.conf may have changed since. */
+/* Goes on with an unfinished run, with the configuration that its record has frozen. Later changes of
+ * kiln.conf have no effect on it. */
 static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	bool adopted, any;
 	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
 
-	/* begin may have been killed after it made this record and before it removed next.json. */
+	/* An earlier kiln-oneshot begin may have been killed after it made this record and before it removed
+	 * next.json: remove it now. */
 	if (r < 0 || (r = overrides_done(NULL, err)) < 0 ||
 	    (r = check_sources(&ret_run->config, !*ret_run->plan_sha256, err)) < 0 || brought ||
 	    (r = configured_store_open(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
@@ -137,7 +141,7 @@ static int go_on(const char *file, bool brought, struct run *ret_run, struct err
 	return bring_checkpoint(sink, ret_run->id, &any, err);
 }
 
-/* Notes when the night ends in which the run was asked for: the run has until then. */
+/* Notes in the record when the run must stop: at the end of the night in which it was asked for. */
 static int note_end(const struct run *run, int64_t since, struct error *err)
 {
 	int64_t ends = night_end(&run->config, since);
@@ -147,8 +151,8 @@ static int note_end(const struct run *run, int64_t since, struct error *err)
 	return ends == run->ends_s ? 0 : run_note(note, err);
 }
 
-/* Prepares what the daemons and the store expect beside a record: claim, end of the night, spool, encoder,
- * and the record's copy in the store. */
+/* Prepares what a run needs in addition to its record: the claim of its id, the end of its night, its spool,
+ * the encoder, and a copy of the record in the store. */
 static int set_up(struct run *run, int64_t since, bool adopted, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
@@ -181,7 +185,7 @@ static int begin(const char *file, int64_t since, struct error *err)
 	return r < 0 ? r : set_up(&run, since, adopted, err);
 }
 
-/* A person asked for the repetition and sees the error, so it is tried once. */
+/* Repeats the run of a record. Tries only once: a person started the command and sees the error. */
 static int begin_again(const char *record, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -190,8 +194,8 @@ static int begin_again(const char *record, struct error *err)
 	return r < 0 ? r : set_up(&run, time(NULL), false, err);
 }
 
-/* Writes why the run did not begin, for kiln status, which otherwise shows only the last run. Removes the
- * note after a success. */
+/* Writes a note that says why the run did not begin; kiln status shows it. Removes the note after a success.
+ */
 static void note_failure(int r, const struct error *err)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES];
@@ -204,8 +208,8 @@ static void note_failure(int r, const struct error *err)
 		log_warning("%s: cannot be written; status will not tell why the run did not begin", path);
 }
 
-/* *ret_since: when this run was first asked for, or now. The note survives a crash and a power cut, so that
- * later attempts know when the night ends. */
+/* Notes when this run was first asked for (*ret_since). The note survives a crash and a power cut, so that
+ * later attempts know when the night of the run ends. */
 static int note_asked(int64_t *ret_since, struct error *err)
 {
 	struct tonight tonight;
@@ -219,9 +223,9 @@ static int note_asked(int64_t *ret_since, struct error *err)
 	return run_asked_set(*ret_since, err);
 }
 
-/* Tries to begin until it succeeds, fails for good, or the night is over (returns 1). The attempts stay in
- * this one process: a failed start job of systemd ends at once, and the services that wait for kiln-begin
- * would start without a run. */
+/* Tries to begin until it succeeds, fails for good, or the night is over (returns 1). All attempts are made
+ * in this process. Where it ended between two attempts, systemd's start job would have failed, and the
+ * services that wait for kiln-begin would start without a run. */
 static int begin_with_retries(const char *file, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");

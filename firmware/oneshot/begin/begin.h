@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kiln-oneshot begin: decides which run goes on or is made, and brings all that this run needs to this disk.
+ * kiln-oneshot begin: decides which run goes on, or makes a new one, and brings all that it needs to this
+ * disk.
  *
- *     begin.c              decides, and makes the run record
+ *     begin.c              decides, and makes sure that the run record exists
  *     start.c              the weights that a new run starts with
- *     overrides.c          the keys that run.start changes for one run only
+ *     overrides.c          the keys that run.start set for a single run
  *     unstarted.c          gives up an unfinished run that never started
- *     repeat.c             begin --from: repeats a run
+ *     repeat.c             begin --from: repeats one run
  *     bring.c, weights.c   files from the store to this disk
- *     claim.c              makes sure that no two boxes begin a run with the same id
+ *     claim.c              ensures that no two boxes begin a run with the same id
  *     stored_record.c      the run.json of a run in the store
  *     stored_checkpoint.c  the checkpoints of a run in the store
  *
@@ -20,27 +21,28 @@
  *     unfinished, no plan    not asked                         gives the run up and begins a new one, where
  *       and no checkpoint                                      kiln.conf has changed since; else goes on
  *     final                  not asked                         begins a new run from kiln.conf
- *     none (a new disk)      newest run of run.name is         brings that run back and goes on with it
+ *     none (a new disk)      newest run of run.name is         brings that run to this disk, goes on with it
  *                            unfinished and this box's
- *     none                   newest one is unfinished and      leaves it alone, looks at the run before it
+ *     none                   newest one is unfinished and      skips it and looks at the next older run
  *                            another machine's
  *     none                   final, or no run at all           begins a new run from kiln.conf
- *     any but an unfinished  kiln start --adopt ID named an    brings that run back, whichever box began it
- *       run of another id    unfinished run
+ *     any, except an         kiln start --adopt ID named an    brings that run to this disk, also where it
+ *       unfinished run with  unfinished run                    is another machine's, and goes on with it
+ *       another id
  *
  * An unfinished run keeps its frozen configuration, its plan and its newest checkpoint, so that it ends with
- * the very result that it would have had without the interruption. A new run is made from the current
- * kiln.conf.
+ * exactly the result that it would have had without the interruption. A new run gets the present kiln.conf.
  *
- * Threads: one. Ownership: begin alone makes run records, under the lock of core/run/run.h.
- * Crash: at any point. The record of a new run is made whole beside the current one and renamed into its
- * place; a run that comes from the store gets its record last, after all its files. So the next attempt finds
- * either the state before or the finished record, and does the rest again. RUN_ASKED_FILE tells the next
- * attempt that a run is still to be begun.
+ * Threads: one.
+ * Ownership: only begin makes run records, under the lock of core/run/run.h.
+ * Crash: harmless at any point. The record of a new run is written completely under another name, then
+ * renamed; the record of a run from the store is written last, after all other files. So the next attempt
+ * finds either the old state or the complete record, and repeats the steps after that. From RUN_ASKED_FILE it
+ * knows that a run is still to be begun.
  */
 #pragma once
 
-/* Prints the id of the run. Options: --config FILE or --from RUN.JSON. Waits and tries again, in this
- * process, for as long as a failure may pass and the night lasts. Exits with EXIT_NIGHT_OVER
- * (oneshot/night/expire.h) where the night ended first. */
+/* Prints the id of the run. Options: --config FILE or --from RUN.JSON. After a failure for which another
+ * attempt may help, waits and tries again in this process, until the night ends; then exits with
+ * EXIT_NIGHT_OVER (oneshot/night/night.h). */
 int oneshot_begin(int argc, char **argv);

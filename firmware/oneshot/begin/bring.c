@@ -61,8 +61,9 @@ int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, stru
 
 /* ---- The weights to start with ---- */
 
-/* Links the newest checkpoint of the spool, which may not be uploaded yet. -ENOENT: the spool has none, or
- * kiln-uploadd has just removed it; then the store has it. */
+/* Makes `path` a hard link to the newest checkpoint in the spool, which may be newer than those in the store.
+ * Returns -ENOENT where the spool has none, or where kiln-uploadd has just removed it: then it is in the
+ * store. */
 static int link_newest(const char *run_id, const char *path, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
@@ -95,11 +96,11 @@ int bring_start(struct store *sink, const char *run_id, char ret_path[static PAT
 
 struct search {
 	const char *name;   /* run.name */
-	const char *before; /* a run's id; "" = the newest */
-	char *id;           /* RUN_ID_BYTES */
+	const char *before; /* find the newest run that is older than this id; "" = the newest of all */
+	char *id;           /* the id found; a buffer of RUN_ID_BYTES */
 };
 
-/* "<run name>-YYYYMMDD-HHMMSS/run.json" */
+/* Returns whether a key is "<run name>-YYYYMMDD-HHMMSS/run.json". */
 static bool is_record_of(const char *key, const char *name)
 {
 	size_t length = strlen(name);
@@ -109,7 +110,7 @@ static bool is_record_of(const char *key, const char *name)
 	       strcmp(key + length + 1 + strlen(STAMP_PATTERN), "/run.json") == 0;
 }
 
-/* The store lists keys in order, and ids sort by time, so the last match is the newest run. */
+/* Called for each key of the store, in order. Ids sort by time, so the last match is the newest run. */
 static int note_record(void *context, const struct store_object *object)
 {
 	struct search *search = context;
@@ -131,8 +132,9 @@ static int bring_its_weights(const struct run *run, const char *text, uint64_t b
 	return r < 0 ? r : weights_bring(&config, run->weights_sha256, ret_path, found, err);
 }
 
-/* Brings the newest checkpoint of an unfinished run. Without one the run starts from its beginning, so it
- * needs the weights that it started with: ret_path. `text` is its run.json. */
+/* Brings the newest checkpoint of an unfinished run. Where it has no checkpoint, the run starts from its
+ * beginning: then brings the weights with which it started, and ret_path is their file. `text` is the
+ * run.json of the run. */
 static int bring_its_start(struct store *sink, const struct run *run, const char *text, uint64_t bytes,
 			   char ret_path[static PATH_BYTES], struct error *err)
 {
@@ -151,7 +153,8 @@ static int bring_its_start(struct store *sink, const struct run *run, const char
 	return r;
 }
 
-/* Brings a run to this disk, its record last: a record says that everything else is there. */
+/* Brings a run from the store to this disk. Writes the record last, because a record means that all other
+ * files are there. */
 static int bring_back(struct store *sink, const struct run *run, const char *text, uint64_t bytes,
 		      struct run *ret_run, struct error *err)
 {
@@ -181,7 +184,7 @@ int bring_run(struct store *sink, const char *id, struct run *ret_run, struct er
 	return r < 0 ? r : bring_back(sink, &run, text, bytes, ret_run, err);
 }
 
-/* Returns true for another machine's run, with a notice: that machine may be working on it. */
+/* Returns true, and logs a notice, where the run belongs to another machine, which may be working on it. */
 static bool leaves_alone(const struct run *run)
 {
 	char mine[MACHINE_ID_BYTES];

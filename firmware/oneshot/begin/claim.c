@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Puts the claim into the store. The local record names the machine only after that, so that an attempt which
- * was killed in between claims again. */
+/* Puts the claim (run.json with this machine's id) into the store. The local record gets the machine's id
+ * later, so that after a kill between the two steps the next attempt claims again. */
 static int put_claim(struct store *sink, const struct run *run, const char *machine, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL, *claim = NULL;
@@ -25,8 +25,8 @@ static int put_claim(struct store *sink, const struct run *run, const char *mach
 	return r < 0 ? r : store_put_new(sink, key, claim, strlen(claim), err);
 }
 
-/* Looks whether the store has a run of this id. 0: none, or an earlier attempt of this box put it there
- * (*ret_ours). -EEXIST: another box has it. */
+/* Looks whether the store has a run with this id. Returns 0 where it has none, or where an earlier attempt of
+ * this box put it there (*ret_ours); -EEXIST where another box did. */
 static int look(struct store *sink, const struct run *run, bool goes_on, bool *ret_ours, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -48,7 +48,7 @@ static int claim(struct store *sink, const struct run *run, const char *machine,
 
 	if (r < 0 || ours)
 		return r;
-	/* -EOPNOTSUPP: this server has no conditional PUT. Then look() is the only check. */
+	/* -EOPNOTSUPP: the server does not support a conditional PUT. Then look() is the only check. */
 	r = put_claim(sink, run, machine, err);
 	return r == -EOPNOTSUPP ? 0 : r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source or the sink of a configuration, opened with the options of this configuration. */
+/* Opens a source or the sink of a configuration, with the options of this configuration. */
 #pragma once
 
 #include "core/config/config.h"

@@ -123,7 +123,8 @@ int overrides_apply(const char *file, const cJSON *list, char path[static PATH_B
 		return r;
 	log_notice("%s, with the values that run.start asked for this run alone", file);
 	*ret_file = path_of(PATH_RUNS, "next.conf", path);
-	return file_write_durable(path, text, strlen(text), err); /* config_load() checks the bounds */
+	/* config_load() checks later that the values are within their bounds */
+	return file_write_durable(path, text, strlen(text), err);
 }
 
 int overrides_done(const cJSON *list, struct error *err)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overrides: values of keys that run.start changes for one run only, an object {"run.epochs": 3, ...}, member
- * "overrides". kiln-controld writes it to PATH_RUNS/next.json before the run is begun. From then on it is in
- * the run.json, and also holds for a run that replaces this one because this one never started (unstarted.h).
+ * Overrides: values of configuration keys that the RPC run.start sets for a single run, as a JSON object
+ * {"run.epochs": 3, ...} in the member "overrides". kiln-controld writes it to PATH_RUNS/next.json before the
+ * run is begun. When the run is begun it moves to run.json. A run that never started may be replaced by a new
+ * one (unstarted.h), which then gets the same overrides.
  *
- * A cJSON object that is NULL means: no overrides. The caller frees each object that it gets.
+ * NULL in place of a cJSON object means that there are no overrides. The caller frees the objects and texts
+ * that it gets.
  */
 #pragma once
 
@@ -14,7 +16,7 @@
 
 /* Reads the overrides for the next run from next.json. */
 MUST_CHECK int overrides_asked(cJSON **ret_list, struct error *err);
-/* Reads from next.json which run of another machine is to be adopted; "" = none. */
+/* Reads from next.json the id of the run of another machine that is to be adopted; "" = none. */
 MUST_CHECK int overrides_adopt(char ret_id[static RUN_ID_BYTES], struct error *err);
 /* Reads the overrides of the current run from its run.json. */
 MUST_CHECK int overrides_of_run(cJSON **ret_list, struct error *err);
@@ -22,10 +24,12 @@ MUST_CHECK int overrides_of_run(cJSON **ret_list, struct error *err);
 /* Prints the configuration of `file` with the overrides as text. -EBADMSG: a key that cannot be overridden.
  */
 MUST_CHECK int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err);
-/* Sets *ret_file to `file`, or where there are overrides to a copy of it with them, whose path is `path`. */
+/* Sets *ret_file to the configuration to use: `file` itself or, where there are overrides, a copy of it with
+ * the overrides. Writes the path of this copy into `path`. */
 MUST_CHECK int overrides_apply(const char *file, const cJSON *list, char path[static PATH_BYTES],
 			       const char **ret_file, struct error *err);
 
-/* Notes the overrides in the current run.json, then removes next.json: the run after this one has no
- * overrides. A kill before the removal has no effect: begin reads next.json once more for the same run. */
+/* Notes the overrides in the current run.json, then removes next.json, so that they do not apply to the run
+ * after this one. A kill between the two steps does no harm: begin then reads next.json again, for the same
+ * run. */
 MUST_CHECK int overrides_done(const cJSON *list, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings what a run.json names from the folder of that run in the store. */
+/* Repeats a run. Fetches its plan and its weights from the run's folder in the store, and checks them against
+ * the SHA-256s in its run.json. */
 #include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
 #include "oneshot/begin/bring.h"

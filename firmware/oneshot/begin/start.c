@@ -14,7 +14,7 @@
 
 /* ---- Whether the weights fit ---- */
 
-/* kiln-traind would refuse the weights of a network with other layers. */
+/* Checks that the checkpoint is of a network with the same layers. Otherwise kiln-traind would refuse it. */
 static int check_latest(const char *file, const struct start *start, const char *hash, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *weights = NULL;
@@ -29,7 +29,8 @@ static int check_latest(const char *file, const struct start *start, const char 
 			    file);
 }
 
-/* Layers that need statistics of the data find them in the sources or in the weights, `given`. */
+/* Checks that each layer that needs statistics of the data can get them from the sources, or from the weights
+ * (`given`). */
 static int check_adapt(const struct graph *graph, const struct weights *given, struct error *err)
 {
 	CLEANUP(adapt_closep) struct adapt *adapt = NULL;
@@ -59,7 +60,8 @@ static int check_weights(const char *file, const struct graph *graph, const stru
 
 /* ---- Which weights ---- */
 
-/* The newest checkpoint of the last run; where that run has none, the checkpoint it started with itself. */
+/* Finds the newest checkpoint of the last run; where that run has none, the checkpoint with which that run
+ * started. */
 static int find_latest(const struct config *config, const struct run *last, struct start *ret_start,
 		       struct error *err)
 {

@@ -11,13 +11,13 @@
 /* with.file and with.sha256 point into this very structure, so do not copy it; with.run_id points into the
  * last run. */
 struct start {
-	struct run_start with;         /* as run_begin() expects it */
+	struct run_start with;         /* the argument of run_begin() */
 	char path[PATH_BYTES];         /* file of the weights; "" = start from scratch */
-	char sha256[DIGEST_HEX_BYTES]; /* digest of model.weights */
+	char sha256[DIGEST_HEX_BYTES]; /* SHA-256 of the file that model.weights names */
 };
 
 /* Brings the weights that run.start_from and model.weights of the graph's configuration ask for, and checks
- * that they fit the graph. `last` is the last run of this box, its id "" = there is none; `file` names the
- * configuration in errors. */
+ * that they fit the graph. `last` is the last run of this box; its id is "" where there is none. `file` is
+ * the configuration's name for error messages. */
 MUST_CHECK int start_choose(const char *file, const struct graph *graph, const struct run *last,
 			    struct start *ret_start, struct error *err);

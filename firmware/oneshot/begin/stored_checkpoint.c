@@ -11,11 +11,12 @@
 #define LATEST_MAX  65536u
 #define TRIED_BYTES 2048u
 
-/* Walks over the checkpoints of a run: latest.json's first, then the others, newest first. */
+/* State of a walk over the checkpoints of a run: first the one that latest.json names, then the others,
+ * newest first. */
 struct walk {
 	struct store *sink;
 	const char *run_id;
-	char sha256[DIGEST_HEX_BYTES]; /* by latest.json */
+	char sha256[DIGEST_HEX_BYTES]; /* SHA-256 of the newest checkpoint, from latest.json */
 	int64_t latest;                /* step that latest.json names; -1 = none */
 	int64_t below;                 /* only steps below this one are left to try */
 	int64_t next;                  /* step to try next; -1 = none is left */
@@ -49,7 +50,8 @@ static int parse_latest(struct walk *walk, const char *key, const char *text, ui
 	return 0;
 }
 
-/* Without a good latest.json the names tell which checkpoint is the newest. */
+/* Reads latest.json. Where it is missing or damaged, the names of the checkpoints tell which is the newest.
+ */
 static int read_latest(struct walk *walk, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;

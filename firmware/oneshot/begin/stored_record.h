@@ -14,10 +14,11 @@ MUST_CHECK int stored_record_get(struct store *sink, const char *id, struct run 
 /* Writes the current record, as it is now, into the store. */
 MUST_CHECK int stored_record_put(struct store *sink, const char *run_id, struct error *err);
 
-/* Reads the frozen configuration from the text of a run.json; errors name it `file`. The caller does
- * config_done(). */
+/* Reads the frozen configuration from the text of a run.json. `file` is the name of the text in errors. The
+ * caller calls config_done(). */
 MUST_CHECK int stored_record_config(const char *file, const char *text, uint64_t bytes,
 				    struct config *ret_config, struct error *err);
 
-/* Returns whether the record names another machine than this one. False where either of them has no id. */
+/* Returns whether the record has the id of another machine. False where the record, or this machine, has no
+ * id. */
 bool stored_record_is_anothers(const struct run *run);

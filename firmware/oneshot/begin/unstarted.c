@@ -12,7 +12,7 @@
 
 #define CONFIG_BYTES_MAX (4u << 20)
 
-/* Reads kiln.conf as it would be frozen now, with the overrides of the current run. */
+/* Reads kiln.conf and adds the overrides of the current run: this is what a new record would freeze. */
 static int read_now(const char *file, char **ret_text, struct error *err)
 {
 	CLEANUP(json_free) cJSON *overrides = NULL;
@@ -22,7 +22,8 @@ static int read_now(const char *file, char **ret_text, struct error *err)
 	if ((r = file_read(file, CONFIG_BYTES_MAX, &text, NULL, err)) < 0 ||
 	    (r = overrides_of_run(&overrides, err)) < 0)
 		return r;
-	/* A kiln.conf with mistakes cannot be printed; its own text then differs from the frozen one. */
+	/* Where kiln.conf has mistakes overrides_print() fails: then take its text unchanged, which differs
+	 * from the frozen one. */
 	if (!overrides || overrides_print(file, overrides, ret_text, err) < 0)
 		*ret_text = TAKE(text);
 	return 0;
@@ -47,8 +48,8 @@ static int note_any(void *context, const char *name, uint64_t bytes)
 	return 0;
 }
 
-/* Where the sink cannot be opened the answer is no: a wrong sink may be the mistake that kept the run from
- * starting. */
+/* Returns whether the run has a checkpoint, in the spool or in the store. False where the sink cannot be
+ * opened: a wrong sink may be the very mistake because of which the run never started. */
 static bool has_checkpoint(const struct run *run)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;

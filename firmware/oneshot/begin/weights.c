@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Splits "s3://bucket/folder/key" into the store of that folder and the key; any other text is a key of the
- * sink. `url`, of PATH_BYTES, holds the folder's URL for ret_where. */
+ * sink. Writes the folder's URL into `url` (a buffer of PATH_BYTES), to which ret_where->url then points. */
 static const char *split(const struct config *config, struct config_store *ret_where, char *url)
 {
 	const char *name = config->model.weights, *slash = strrchr(name, '/');

@@ -13,7 +13,7 @@
  *     last_good.c    the copy of kiln.conf that was valid when it was last checked
  *
  * Each verb is one process of one thread; at boot they run one after the other, before the daemons (the
- * order is defined in rootfs/systemd and rootfs/overlay).
+ * units in rootfs/systemd and rootfs/overlay set the order).
  * Crash: every verb may be run again from its beginning. configure.c erases a file from the ESP only after
  * its copy is flushed to /data; the rest is kernel state, which a reboot forgets.
  */
@@ -21,21 +21,22 @@
 
 /* Binds the folders of /data. */
 int oneshot_provision(int argc, char **argv);
-/* Checks the files in the ESP's folder config, stores the good ones on /data, and erases them there. */
+/* Checks the files in the ESP's folder config, stores the good ones on /data, and erases these from the ESP.
+ */
 int oneshot_configure(int argc, char **argv);
-/* Where requests are signed, waits until the clock is set, for a bounded time; an event says so where it is
- * still not. [--wait-s SECONDS] */
+/* Where requests to the stores are signed, waits until the clock is set. Stops waiting after a bounded time,
+ * and sends an event. [--wait-s SECONDS] */
 int oneshot_clock(int argc, char **argv);
 /* Writes clock.ntp_servers for systemd-timesyncd, before it starts. */
 int oneshot_clock_servers(int argc, char **argv);
 /* Tells the boot loader how many pages of 1 GiB ring.pages = "1GiB" needs, and mounts the ring's folder with
- * those that this boot has. */
+ * the pages of 1 GiB that this boot has. */
 int oneshot_boot_pages(int argc, char **argv);
 /* Sets aside hugepages for the ring of the current run. */
 int oneshot_hugepages(int argc, char **argv);
 /* Puts the interrupts of the network interface on the cores of the current run. */
 int oneshot_interrupts(int argc, char **argv);
-/* Unmounts the ring's folder and gives its hugepages back: no run will come back. */
+/* Unmounts the ring's folder and gives its hugepages back, after the last run. */
 int oneshot_release(int argc, char **argv);
-/* Saves kiln.conf, as it was checked, as the last good configuration. */
+/* Checks kiln.conf and saves it as the last good configuration. */
 int oneshot_keep_config(int argc, char **argv);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pages of 1 GiB for the ring. The kernel finds a contiguous GiB only at boot, while memory is not fragmented
- * yet. So this program writes the number of pages that the ring of kiln.conf needs beside the boot loader,
- * for the next boot: a file of GRUB's environment, which the boot loader reads whole or not at all
- * (rootfs/esp/kiln/grub.cfg). GRUB asks for the pages only at the first attempt to boot a slot: a number that
- * leaves too little memory costs one attempt, not the box.
+ * yet. So the number of pages that the ring of kiln.conf needs is written beside the boot loader for the next
+ * boot: a file of GRUB's environment, which the boot loader reads whole or not at all
+ * (rootfs/esp/kiln/grub.cfg). GRUB passes the number to the kernel only at the first attempt to boot a slot.
+ * So a number that leaves too little memory makes one attempt fail, and the next attempt boots.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -19,9 +19,10 @@
 #include <string.h>
 #include <sysexits.h>
 
-#define BLOCK_BYTES 1024u /* GRUB manual, "The GRUB environment block": this size, the rest '#' */
-#define PAGES_MAX   64u   /* rootfs/esp/kiln/grub.cfg accepts no more */
-/* Memory for the rest of the box: this much, or a quarter of all where that is more. */
+/* size of the file, filled up with '#' (GRUB manual, "The GRUB environment block") */
+#define BLOCK_BYTES 1024u
+#define PAGES_MAX   64u /* the largest number that rootfs/esp/kiln/grub.cfg accepts */
+/* Memory that is not set aside: this much, or a quarter of all memory where that is more. */
 #define RESERVED_BYTES (UINT64_C(768) << 20)
 
 static uint64_t pages_allowed(void)
@@ -56,8 +57,8 @@ static int pages_needed(const struct config *config, uint64_t *ret_pages, struct
 	return 0;
 }
 
-/* Writes the number of pages, unless the file has it already: each write to a FAT partition is a risk when
- * the power fails. */
+/* Writes the number of pages for the boot loader. Does not write where the file has this number already,
+ * because a power cut during a write may damage a FAT partition. */
 static int tell_loader(uint64_t pages, struct error *err)
 {
 	CLEANUP(free_ptr) char *before = NULL;
@@ -83,7 +84,7 @@ static int boot_pages(struct error *err)
 	uint64_t needed;
 	int r = last_good_load(&config, err);
 
-	/* kiln-config.service reports the mistakes of kiln.conf. */
+	/* No error here for a kiln.conf with mistakes: kiln-config.service reports them. */
 	if (r < 0)
 		return r == -ENOENT ? tell_loader(0, err) : 0;
 	if ((r = pages_needed(&config, &needed, err)) < 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits, for a bounded time, until something has set the clock: S3 refuses a signed request whose time is
- * minutes off (SigV4). The wait is short on a box whose hardware clock kept the time. Without such a clock
- * the system's clock starts at the time at which the box went down. clock-servers names the servers that
- * systemd-timesyncd asks.
+ * Waits, for a bounded time, until the clock is set: S3 refuses a signed request whose time is wrong by
+ * minutes (SigV4). The wait is short where a hardware clock kept the time while the box was off. Without such
+ * a clock the system's clock starts with the time at which the box went down. The verb clock-servers writes
+ * the time servers that systemd-timesyncd asks.
  */
 #include "core/base/clock.h"
 #include "core/run/run.h"
@@ -18,8 +18,8 @@
 #include <string.h>
 #include <sysexits.h>
 
-#define WAIT_S        15u  /* with a good hardware clock; a time server answers in less */
-#define WAIT_NO_RTC_S 120u /* without one the time is wrong until a server answers */
+#define WAIT_S        15u  /* where a hardware clock kept the time; a time server usually answers sooner */
+#define WAIT_NO_RTC_S 120u /* where none did, so that the time is wrong until a time server answers */
 
 /* ---- Wait ---- */
 
@@ -28,7 +28,8 @@ static bool is_signed(const struct config_store *store)
 	return strncmp(store->url, "s3://", 5) == 0;
 }
 
-/* Whether the run that goes on, else the next one, has a store that needs signed requests. */
+/* Returns whether the unfinished run or, where there is none, the next run uses a store whose requests are
+ * signed. */
 static bool signs_requests(void)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -47,8 +48,8 @@ static bool signs_requests(void)
 	return any;
 }
 
-/* clock_synced() < 0: the kernel may not be asked, as in a container, whose host sets the clock. Returns the
- * seconds waited. */
+/* Waits until the clock is set, and returns the seconds waited. Does not wait where clock_synced() < 0: this
+ * process may not ask the kernel, as in a container, where the host sets the clock. */
 static unsigned wait_at_most(unsigned wait_s)
 {
 	unsigned waited = 0;
@@ -118,10 +119,10 @@ int oneshot_clock_servers(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* kiln-config.service reports the mistakes of kiln.conf. */
+	/* No error here for a kiln.conf with mistakes: kiln-config.service reports them. */
 	if (last_good_load(&config, &err) < 0 || !*config.clock.ntp_servers)
 		return EX_OK;
-	/* core/config/config_forms.c let only letters of host names pass: nothing to escape. */
+	/* No escaping needed: core/config/config_forms.c accepts only characters of host names. */
 	(void)snprintf(text, sizeof(text), "[Time]\nNTP=%s\n", config.clock.ntp_servers);
 	if ((r = path_make(path_of(PATH_TIMESYNCD, NULL, folder), &err)) == 0)
 		r = file_write_durable(path_of(PATH_TIMESYNCD, "50-kiln.conf", path), text, strlen(text),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that somebody put into the ESP's folder config, from any PC. Each one is checked, stored on /data
- * where it belongs, flushed, and only then erased from the ESP. A bad file stays, and NAME.error.txt beside
- * it says why, as does standard output, which is the console. An empty file removes what the box has of that
- * name.
+ * Imports the files that a person put into the folder config of the ESP, on any PC. Each file is checked,
+ * stored in its place on /data, flushed, and only then erased from the ESP. A bad file stays, and the file
+ * NAME.error.txt beside it says why; standard output, which is the console, says it, too. An empty file
+ * removes the box's file of that name.
  *
  * Why a power cut at any moment is harmless: every step can be repeated. Until the copy is on /data the file
- * on the ESP is whole; from then on the file has a name that the next start only erases. Where /data would
- * not survive a reboot (core/box/data_disk.h), every file stays on the ESP.
+ * on the ESP is not touched. Then the file gets a name that makes the next start erase it and do nothing
+ * else. Where /data would not survive a reboot (core/box/data_disk.h), every file stays on the ESP.
  */
 #include "core/base/log.h"
 #include "core/base/paths.h"
@@ -27,9 +27,10 @@
 #include <sys/stat.h>
 #include <sysexits.h>
 
-#define FILE_BYTES_MAX  ((uint64_t)1 << 20)
-#define REASON_SUFFIX   ".error.txt"
-#define STORED_PREFIX   ".taken-" /* stored on /data, still to be erased here */
+#define FILE_BYTES_MAX ((uint64_t)1 << 20)
+#define REASON_SUFFIX  ".error.txt"
+/* prefix of a file that is stored on /data, and is still to be erased from the ESP */
+#define STORED_PREFIX   ".taken-"
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 struct found {
@@ -39,7 +40,7 @@ struct found {
 	uint64_t bytes;
 };
 
-/* Without a lasting /data the ESP has the only copy that survives a reboot. */
+/* Checks that /data survives a reboot. If it does not, the file must stay on the ESP. */
 static int check_kept(const char *name, struct error *err)
 {
 	struct error why;
@@ -102,7 +103,8 @@ static int check_keys(const struct found *file, struct error *err)
 	return ssh_keys_check(file->text, err);
 }
 
-/* Checks the form alone. systemd-networkd reports a mistake only in its journal, where nobody looks for it.
+/* Checks only the form of the lines: systemd-networkd would report such a mistake only in the journal, where
+ * the user would not see it.
  */
 static int check_network(const struct found *file, struct error *err)
 {
@@ -134,8 +136,8 @@ static int check_network(const struct found *file, struct error *err)
 /* ---- Kinds of files ---- */
 
 static const struct kind {
-	const char *pattern; /* glob of the name, below the folder config */
-	enum path where;     /* the folder for it or, with `whole`, the file itself */
+	const char *pattern; /* glob for the path of the file, relative to the folder config */
+	enum path where;     /* the folder to store it in or, with `whole`, the file itself */
 	bool whole, secret;
 	int (*check)(const struct found *file, struct error *err);
 } kinds[] = {
@@ -146,7 +148,7 @@ static const struct kind {
 	{ "credentials/*", PATH_CREDENTIALS, false, true, check_credential },
 };
 
-/* Handled together: mutual TLS opens with all three files or not at all. */
+/* These three files are checked and stored together, because mutual TLS needs all of them. */
 static const char *const control_names[] = { "control-ca", "control-crt", "control-key" };
 #define CONTROLS (sizeof(control_names) / sizeof(control_names[0]))
 
@@ -173,7 +175,8 @@ static bool ends_with(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Files of the image itself, and hidden files that PCs leave behind. */
+/* Returns true for files that are not to be imported: those of the image itself, and hidden files, which PCs
+ * make. */
 static bool is_passed_over(const char *name)
 {
 	return *name == '.' || strcmp(name, "README.txt") == 0 || strcmp(name, "factory-reset") == 0 ||
@@ -235,8 +238,8 @@ static int store(const struct found *file, enum path where, bool whole, bool sec
 	return r;
 }
 
-/* Removes a stored file from the ESP. It first gets a name that is passed over, because a power cut during
- * the erasure would leave a half erased file under a name that the next start accepts. */
+/* Removes a stored file from the ESP. First gives it a name that is not imported: after a power cut during
+ * the erasure the next start would otherwise import a half erased file. */
 static int retire(const struct found *file, const char *name, struct error *err)
 {
 	char reason[PATH_BYTES], passed[PATH_BYTES];
@@ -292,7 +295,8 @@ static int import_file(const char *name, struct error *err)
 	if ((r = check_kept(name, err)) < 0 || (r = read_found(name, &file, err)) < 0 ||
 	    (r = check_text(&file, err)) < 0)
 		return r;
-	/* An empty kiln.conf is checked, too, and refused: without a configuration the box does nothing. */
+	/* An empty file means "remove", and is not checked. An empty kiln.conf is checked, and so refused:
+	 * without a configuration the box would do nothing. */
 	if ((file.bytes > 0 || kind->where == PATH_CONFIG) && (r = kind->check(&file, err)) < 0)
 		return r;
 	return accept_file(&file, name, kind->where, kind->whole, kind->secret, err);
@@ -300,7 +304,7 @@ static int import_file(const char *name, struct error *err)
 
 /* ---- mutual TLS ---- */
 
-/* Checks the new files together with those that the box already has. */
+/* Checks that the new files work together with the files that the box already has. */
 static int check_control(const bool there[static CONTROLS], struct error *err)
 {
 	static const char *const units[] = { "view", NULL };
@@ -327,8 +331,9 @@ static int import_control_file(const char *name, struct error *err)
 	return r < 0 ? r : accept_file(&file, name, PATH_CREDENTIALS, false, true, err);
 }
 
-/* Empty files remove mutual TLS, and only all three together. A file that a power cut let disappear from the
- * ESP counts as empty where the box has it no more. */
+/* Empty files remove mutual TLS, but only where all three are empty. A file that is missing on the ESP, for
+ * instance after a power cut during an earlier removal, counts as empty where the box does not have it any
+ * more. */
 static int check_removal(const bool there[static CONTROLS], const bool empty[static CONTROLS],
 			 struct error *err)
 {
@@ -395,7 +400,7 @@ static void import_or_refuse(const char *name, const char *last)
 		refuse(name, &err);
 }
 
-/* Erases the stored files that a power cut left. */
+/* Erases a file that is stored on /data already, but was not erased from the ESP because of a power cut. */
 static void erase_rest(const char *name, const char *last)
 {
 	char path[PATH_BYTES];
@@ -413,14 +418,16 @@ int oneshot_configure(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (data_disk_check(&why) < 0) {
-		printf("kiln: %s\n", why.text); /* also where the ESP has no files */
+		/* say this at every start, also where the ESP has no files to import */
+		printf("kiln: %s\n", why.text);
 	} else {
 		in_folder("credentials/", erase_rest);
 		in_folder("", erase_rest);
 	}
 	import_control();
 	in_folder("credentials/", import_or_refuse);
-	/* After the credentials: kiln.conf names them. */
+	/* The other files after the credentials, because the check of kiln.conf needs the credentials that it
+	 * names. */
 	in_folder("", import_or_refuse);
 	return EX_OK;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hugepages for the ring of the run that begins: pages of 1 GiB that were reserved at boot, if ring.pages
- * wants them and there are enough; else pages of 2 MiB. run-kiln-huge.mount starts next, with pages of that
- * size.
+ * Provides hugepages for the ring of the run that begins: the pages of 1 GiB that were set aside at boot,
+ * where ring.pages asks for them and there are enough; else pages of 2 MiB. Afterwards systemd starts
+ * run-kiln-huge.mount, with pages of the same size.
  *
  * Why hugepages: a ring of gigabytes would need hundreds of thousands of small pages, more than the
  * processor's table of recent translations (TLB) holds. Why on the memory node of the network interface's
- * cores: there fetchd writes the ring. Why before the daemons start: the kernel assembles a page of 2 MiB
- * only from contiguous free memory, so root tries it once, early, and a pool that stays too small is an error
- * with numbers.
+ * cores: fetchd, which writes the ring, runs there. Why before the daemons start: the kernel assembles a page
+ * of 2 MiB only from contiguous free memory, so root tries once, early, and where the pool stays too small
+ * reports the pages needed and free.
  */
 #include "oneshot/boot/hugepages.h"
 #include "core/base/events.h"
@@ -53,7 +53,8 @@ int hugepages_mount(bool gib, struct error *err)
 	return 1;
 }
 
-/* The drop-in of the mount may still be that of an earlier run. */
+/* Sets the page size of the mount. Its drop-in file may still be that of an earlier run, with another size.
+ */
 static int mount_with(bool gib, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -83,7 +84,8 @@ static int hugepages(struct error *err)
 	if (r < 0 || (r = batch_schema(&run.config, &schema, err)) < 0 ||
 	    (r = nic_cores_find("", run.config.fetch.nic, run.config.fetch.cores, &cores, err)) < 0)
 		return r;
-	/* The mount that follows would hide a ring that fetchd or traind still has open. */
+	/* Remove the old ring: the mount that follows would hide it. Fails with -EBUSY while fetchd or traind
+	 * has the ring open. */
 	r = ring_discard(path_of(PATH_RING, NULL, path), err);
 	if (r == -EBUSY)
 		log_notice("%s: the ring stays on the pages it has", err->text);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
-/* Makes or removes the drop-in of run-kiln-huge.mount that mounts the ring's folder with pages of 1 GiB.
- * Returns 1 where that changed the drop-in: systemd has to read its units again. */
+/* Makes (`gib`) or removes the drop-in file of run-kiln-huge.mount because of which the ring's folder is
+ * mounted with pages of 1 GiB. Returns 1 where that changed the drop-in: then systemd must read its units
+ * again. */
 MUST_CHECK int hugepages_mount(bool gib, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts the interrupts of the network interface, and its receive packet steering, on the cores that fetch.
- * Each run sets them again: a driver that was reset chooses its own.
+ * Puts the interrupts of the network interface, and its receive packet steering, on the cores of fetchd's
+ * network threads. Done again before each run, because a driver that was reset chooses other cores.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -49,7 +49,8 @@ static int interrupts(struct error *err)
 		log_info("no interface has the default route: nothing to do");
 		return 0;
 	}
-	/* Every core fetches, or decodes as well: there is no core to free from interrupts. */
+	/* The near cores are not known, or all cores do both fetching and decoding: no core can be freed from
+	 * interrupts. */
 	if (!cores.known || CPU_EQUAL(&cores.network, &cores.decode)) {
 		log_info("%s: every core is one of its cores: nothing to do", cores.nic);
 		return 0;

@@ -15,7 +15,7 @@ static char *good_path(const char *file, const char *suffix, char out[static PAT
 	return out;
 }
 
-/* Check the bytes of the copy, not of `file`, which somebody may replace meanwhile. */
+/* Check the copy, and not `file`, because somebody may replace `file` between the check and the copying. */
 static int save(const char *file, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flashed box: files that must survive an update of the image lie on /data, and their folders are bound to
- * where programs look for them.
+ * Binds folders of /data to the places where programs look for them. Files that must survive an update of the
+ * image are on /data.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
@@ -13,16 +13,17 @@
 #include <sys/stat.h>
 #include <sysexits.h>
 
-/* Folders, not files: kiln.conf is replaced by rename, and a bound file cannot be (EBUSY). */
+/* Only folders are bound, not files: kiln.conf is replaced by rename(), which fails with EBUSY for a bound
+ * file. */
 static const struct {
 	const char *on_data, *seen;
 } bindings[] = {
 	{ "/data/etc/kiln", "/etc/kiln" },
-	/* When the timer last elapsed, and the last known time: a box without a clock battery starts from
-	   there. */
+	/* Files that say when the timer last elapsed, and what time it was when the box went down: a box
+	   without a clock battery starts with this time. */
 	{ "/data/kiln/stamps/timers", "/var/lib/systemd/timers" },
 	{ "/data/kiln/stamps/timesync", "/var/lib/systemd/timesync" },
-	/* Files of systemd.network(5) from the ESP: static addresses. */
+	/* Network settings from the ESP, such as static addresses (systemd.network(5)). */
 	{ "/data/etc/network", "/run/systemd/network" },
 	{ "/data/kiln/journal", "/var/log/journal" },
 };
@@ -52,7 +53,7 @@ int oneshot_provision(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* A failure here is only logged: the binding of /etc/kiln, the last one, must be tried in any case.
+	/* A failure is only logged, because the last binding, that of /etc/kiln, must be tried in any case.
 	 */
 	for (size_t i = 1; i < sizeof(bindings) / sizeof(bindings[0]); i++)
 		if (bind(bindings[i].on_data, bindings[i].seen, &err) < 0)

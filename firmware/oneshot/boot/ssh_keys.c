@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Public keys as ssh-keygen writes them, "TYPE BASE64 COMMENT" a line (sshd(8), "AUTHORIZED_KEYS FILE
- * FORMAT"). The decoded key begins with the length of its type, then the type once more (RFC 4253, 6.6).
- * Options are refused: they may run commands.
+ * Checks public keys as ssh-keygen writes them, one "TYPE BASE64 COMMENT" per line (sshd(8), "AUTHORIZED_KEYS
+ * FILE FORMAT"). The decoded key begins with the length of its type and the type (RFC 4253, 6.6). Options are
+ * refused: they may run commands.
  */
 #include "oneshot/boot/ssh_keys.h"
 
@@ -12,7 +12,7 @@
 
 #define TYPES_ALLOWED     "ssh-ed25519, ecdsa-sha2-nistp256, -384, -521, sk-..., ssh-rsa"
 #define TYPE_LENGTH_BYTES 4u
-#define KEY_BYTES_MAX     4096u /* RSA of 16384 bits takes half of that */
+#define KEY_BYTES_MAX     4096u /* bytes of a decoded key; RSA with 16384 bits needs half of that */
 #define SPACES            " \t\r"
 
 static const char *const types[] = {

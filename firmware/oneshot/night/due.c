@@ -5,8 +5,9 @@
 /* A timer that elapses later than this after run.at was missed: the box was off, or its clock was wrong. */
 #define LATE_S (15 * 60)
 
-/* A start in the same minute as the writing of the configuration counts: run.at has whole minutes. A time of
- * writing in the future is ignored: it dates from before the clock was set right. */
+/* Returns whether the start is earlier than the configuration. A start in the same minute in which the
+ * configuration was written is not earlier: run.at has whole minutes. A time of writing in the future is
+ * ignored: it was noted while the clock was wrong. */
 static bool is_before(int64_t start_s, const struct due_facts *facts)
 {
 	return facts->written_s >= 0 && start_s + 60 <= facts->written_s && facts->written_s <= facts->now_s;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the timer's run is due. The timer is persistent: systemd lets it elapse once after a boot where the
- * box was off at run.at. So the program that it starts decides by itself whether this is still the time.
+ * Decides whether the timer's run is to start now. The timer is persistent: where the box was off at run.at,
+ * systemd lets the timer elapse after the next boot. So the program that the timer starts decides itself
+ * whether it is too late.
  */
 #pragma once
 
@@ -9,9 +10,9 @@
 
 enum due {
 	DUE_NOW,    /* start the run */
-	DUE_BEFORE, /* the start was before the configuration was written, so it was not missed */
+	DUE_BEFORE, /* the start was earlier than the configuration was written: no start was missed */
 	DUE_OVER,   /* the night has ended: run.ends_at is past */
-	DUE_MISSED, /* the start was missed, and run.catch_up is off */
+	DUE_MISSED, /* the start was missed, and run.catch_up does not allow a late start */
 };
 
 struct due_facts {
@@ -20,5 +21,6 @@ struct due_facts {
 	int64_t written_s; /* Unix time at which the configuration was written; -1 = not known */
 };
 
-/* Decides. *ret_late_s: seconds since the newest start of a night, at or before now. */
+/* Decides by the configuration and the facts. *ret_late_s: seconds since the last start of a night before
+ * now. */
 enum due due_decide(const struct config *config, const struct due_facts *facts, int64_t *ret_late_s);

@@ -13,7 +13,7 @@ bool expire_is_due(const char *file, int64_t since)
 	int64_t ends;
 
 	if (run_load(&run, NULL) < 0 || run_state_is_final(run.state)) {
-		/* kiln-oneshot begin reports what is wrong with the file. */
+		/* No error here: kiln-oneshot begin reports what is wrong with the file. */
 		if (config_load(file, &config, NULL) < 0)
 			return false;
 		which = &config;

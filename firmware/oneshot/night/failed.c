@@ -13,11 +13,13 @@
 #include <string.h>
 #include <sysexits.h>
 
-#define NEXT           "kiln start tries again"
-#define WORDS_MAX      8192u
-#define BAD_CREDENTIAL 243 /* systemd.exec(5), EXIT_CREDENTIALS: the program itself never ran */
+#define NEXT      "kiln start tries again"
+#define WORDS_MAX 8192u
+/* exit status EXIT_CREDENTIALS of systemd.exec(5): systemd could not load a credential and did not start the
+ * program */
+#define BAD_CREDENTIAL 243
 
-/* The meaning of a final exit code (core/base/error.h). */
+/* Returns in words what an exit code means after which a service is not restarted (core/base/error.h). */
 static const char *meaning(int32_t status)
 {
 	static const struct {
@@ -36,7 +38,7 @@ static const char *meaning(int32_t status)
 	return "it cannot go on";
 }
 
-/* The first mistake of kiln.conf. The program that failed wrote all of them to the journal. */
+/* Writes the first mistake in kiln.conf. The program that failed has written all of them to the journal. */
 static void mistake_of_config(char *out, size_t size)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -46,7 +48,7 @@ static void mistake_of_config(char *out, size_t size)
 		(void)snprintf(out, size, "%.*s", (int)strcspn(err.text, "\n"), err.text);
 }
 
-/* The last words of the program that ended: which object, where, and what was found. */
+/* Writes the error with which the program of the unit ended. */
 static void words_of(const struct manager_failure *failure, char *out, size_t size)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -68,8 +70,9 @@ static void words_of(const struct manager_failure *failure, char *out, size_t si
 	}
 }
 
-/* Finds the service that ended, and sends the event. Returns false where none failed: the night is over. Asks
- * systemd, because the MONITOR_ variables are not set where several units name this one in OnFailure=. */
+/* Finds the service that ended, and sends the event. Returns false where the service did not fail, but the
+ * night is over. Asks systemd, because $MONITOR_UNIT and the like are not set where several units have this
+ * one in OnFailure=. */
 static bool say_which(char *out, size_t size)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -119,7 +122,7 @@ int oneshot_failed(int argc, char **argv)
 	log_notice("the run is %s", run_state_name(state));
 	if (!failed || run_state_is_final(state))
 		return finished_rest(true, &err) < 0 ? fatal(&err) : EX_OK;
-	/* The reason stays in the record until begin goes on with the run. */
+	/* kiln-oneshot begin removes the reason from the record when it goes on with the run. */
 	if (run_reason_set(reason, &err) < 0)
 		log_warning("%s; status will not tell why the run halted", err.text);
 	report_failed();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After a run: waits until the store has all of its files, for power.upload_wait_min at most; archives a
- * final record; asks for the report; then does what power.when_finished says.
+ * What follows a run: waits until the store has all of the run's files, for power.upload_wait_min at most;
+ * archives a final record; asks for the report; then does what power.when_finished says.
  */
 #include "oneshot/night/finished.h"
 #include "core/base/clock.h"
@@ -22,11 +22,12 @@
 #include <time.h>
 
 #define POLL_S    1
-#define NAMES_MAX 8u /* names in the message about files that the store lacks */
+#define NAMES_MAX 8u /* upper bound of file names in the message about files that are not in the store */
 
-/* kiln-uploadd writes its status page after each pass over the spool. The first page after the end of
- * the run may belong to a pass that began before the last file was there. So wait for two new pages. The very
- * first page that is read counts as new, too, which makes three. */
+/* Returns whether kiln-uploadd has uploaded everything. It writes its status page after each pass over the
+ * spool. The first new page after the run's end may belong to a pass that began before the last file existed,
+ * so wait for the second. The page that is there at the beginning counts as new, too: so three pages in all.
+ */
 static bool is_uploaded(uint64_t *last_us, unsigned *pages, struct status *status)
 {
 	if (status_read(STATUS_UPLOADD, status, NULL) < 0)
@@ -37,7 +38,8 @@ static bool is_uploaded(uint64_t *last_us, unsigned *pages, struct status *statu
 	return *pages > 2 && strcmp(status->phase, "watching") == 0;
 }
 
-/* Returns false where the time is over first. *status is kiln-uploadd's last page. */
+/* Returns false where wait_min passed before everything was uploaded. *status is kiln-uploadd's last status
+ * page. */
 static bool wait_for_uploads(uint64_t wait_min, struct status *status)
 {
 	uint64_t start_us = clock_us(), last_us = 0;
@@ -57,7 +59,7 @@ struct left {
 	bool any_stored;
 	uint64_t stored; /* step of the newest checkpoint in the store */
 	uint64_t files, bytes;
-	cJSON *names; /* the first NAMES_MAX */
+	cJSON *names; /* names of the first NAMES_MAX files */
 };
 
 static int note_file(void *context, const char *name, uint64_t bytes)
@@ -65,7 +67,7 @@ static int note_file(void *context, const char *name, uint64_t bytes)
 	struct left *left = context;
 	int64_t step = spool_checkpoint_step(name);
 
-	/* Uploaded already; the newest checkpoint stays in the spool for kiln-traind. */
+	/* The store has this checkpoint: the spool keeps the newest ones for kiln-traind. */
 	if (step >= 0 && left->any_stored && (uint64_t)step <= left->stored)
 		return 0;
 	left->files++;
@@ -139,7 +141,8 @@ static int report_run(void *context, const char *run_id)
 	return current ? note_left(&left, report->err) : 0;
 }
 
-/* Says which files of any run the store lacks, and notes those of the current run in its record. */
+/* Sends an event for each run of which files are not in the store, and notes the files of the current run in
+ * its record. */
 static int report_left(const char *run_id, uint64_t wait_min, const struct status *status, struct error *err)
 {
 	char why[sizeof(status->text) + 64];
@@ -162,8 +165,8 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
 
-/* Whether a person stopped the run, and so may be working with the box. Heat stops a run without such a
- * wish. */
+/* Returns whether a person stopped the run, and so is probably working with the box. A run that stopped
+ * because of heat does not count. */
 static bool is_stopped_by_hand(const struct run *run)
 {
 	struct run_want want;
@@ -172,8 +175,8 @@ static bool is_stopped_by_hand(const struct run *run)
 	return run->state == RUN_STOPPED && (run_want_get(&want, &err) < 0 || want.state == RUN_STOPPED);
 }
 
-/* kiln.conf decides about the box, not the frozen configuration of the run. A kiln.conf with mistakes leaves
- * the box on. */
+/* Whether the box is switched off depends on the present kiln.conf, and not on the frozen configuration of
+ * the run. Where kiln.conf has mistakes the box stays on. */
 int finished_rest(bool power, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -183,14 +186,15 @@ int finished_rest(bool power, struct error *err)
 	char path[PATH_BYTES];
 	int r = run_load(&run, err), put;
 
-	/* Remove the mark first: a box that is switched on again after a power cut must not go off at once.
+	/* Remove RUN_REST_FILE (the mark) first: when a box is switched on again after a power cut, this
+	 * service runs a second time, and must not switch the box off.
 	 */
 	if (unlink(path_of(PATH_RUN, RUN_REST_FILE, path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	if (r < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
-	/* Remember the night of this run: somebody may begin another one during the wait for the uploads. */
+	/* Note the night of this run now: another night may begin during the wait for the uploads. */
 	night = tonight_get(&tonight, NULL) == 0 ? &tonight : NULL;
 	if (is_stopped_by_hand(&run)) {
 		report_ask(night, NULL);
@@ -212,7 +216,8 @@ int oneshot_finished(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* No mark: this is the second start, after a power cut, and whoever switched the box on wants it on.
+	/* Without the mark this is a second start, after a power cut: then the box stays on, as somebody has
+	 * switched it on.
 	 */
 	power = access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
 	return finished_rest(power, &err) < 0 ? fatal(&err) : EX_OK;

@@ -5,6 +5,6 @@
 
 #include <stdbool.h>
 
-/* Does what follows the rest of a run (oneshot_finished()); `power`: power.when_finished, too.
- * Blocks: for power.upload_wait_min, and until the report is made. */
+/* Does what follows the end of a run (see oneshot_finished()). Does what power.when_finished says only where
+ * `power` is true. Blocks: for up to power.upload_wait_min, and until the report is made. */
 MUST_CHECK int finished_rest(bool power, struct error *err);

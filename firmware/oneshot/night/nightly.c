@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides, when the timer elapses and after a boot, whether a run starts or goes on. Nights are in local
- * time, so both verbs first wait for the clock, for a bounded time, and then trust it.
+ * The timer and the boot: whether a run starts or goes on now. Nights are in local time, so both wait for the
+ * clock first, for a bounded time; then they use the time that the clock shows.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -66,8 +66,9 @@ static int64_t uptime_s(void)
 	return up.tv_sec;
 }
 
-/* Loads the configuration that says when the nights are. A mistake in kiln.conf must not end an unfinished
- * run's nights: then the last good configuration counts, as for the timer, or the run's frozen one. */
+/* Loads the configuration that says when the nights are. An unfinished run must go on in the next night even
+ * where kiln.conf has a mistake: then uses the last good configuration, as the timer does, or the frozen
+ * configuration of the run. */
 static int load_nights(const char *file, struct config *ret_config, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -79,7 +80,7 @@ static int load_nights(const char *file, struct config *ret_config, struct error
 	return last_good_or_frozen(file, ret_config, err);
 }
 
-/* -1 = not known. */
+/* Returns when the file was last changed (Unix time); -1 = not known. */
 static int64_t written_s(const char *file)
 {
 	struct stat st;
@@ -87,8 +88,8 @@ static int64_t written_s(const char *file)
 	return stat(file, &st) == 0 ? st.st_mtim.tv_sec : -1;
 }
 
-/* Begins the night of the timer. *ret_begun is false where a run goes on that was started before: its night
- * goes on, too. */
+/* Begins the night of the timer. *ret_begun is false where a run has been started already: then its night
+ * goes on. */
 static int begin_tonight(bool *ret_begun, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -101,7 +102,7 @@ static int begin_tonight(bool *ret_begun, struct error *err)
 	return started ? 0 : tonight_begin(true, err);
 }
 
-/* Begins and ends a night in which no run started, so that it has a report. */
+/* Begins a night and ends it at once, so that a night without a run has a report, too. */
 static void report_unstarted(const char *why)
 {
 	struct tonight tonight;
@@ -115,7 +116,7 @@ static void report_unstarted(const char *why)
 		report_ask(&tonight, NULL);
 }
 
-/* Says why there is no run, by an event and, where a night passes without one, by a report. */
+/* Says why no run is started: by an event and a report, or only in the log where no start was missed. */
 static void say_not_due(const char *file, const struct config *config, enum due due, int64_t late_s)
 {
 	char why[256];
@@ -137,8 +138,8 @@ static void say_not_due(const char *file, const struct config *config, enum due 
 	report_unstarted(why);
 }
 
-/* Forgets wishes for the night before: overrides of a run that was never
- * begun, a run that was asked for, a wish to stop. */
+/* Removes requests that are left from the night before: overrides for a run that was never begun, the request
+ * for a run, the request to stop. */
 static int forget_wishes(struct error *err)
 {
 	char path[PATH_BYTES];
@@ -171,7 +172,7 @@ static int nightly(unsigned wait_s, struct error *err)
 	}
 	if ((r = begin_tonight(&begun, err)) < 0)
 		return r;
-	/* An earlier night may have ended without a request for its report. */
+	/* An earlier night may have no report yet. */
 	report_ask_due(false);
 	return (r = forget_wishes(err)) < 0 ? r : start_run(err);
 }
@@ -188,8 +189,9 @@ int oneshot_nightly(int argc, char **argv)
 
 /* ---- Boot ---- */
 
-/* The current record is final. Where the power failed before it was archived, starts kiln-finished.service
- * again. Returns 1 where that, or a new run, is under way: the report of the night follows from it. */
+/* The current record is final. Where it is not in the archive yet, because the power failed, starts
+ * kiln-finished.service again. Returns 1 where this service or a new run was started: that will ask for the
+ * report of the night. */
 static int finish_again(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -220,7 +222,7 @@ static int go_on(struct error *err)
 	interrupted = r == 0 && expire_is_interrupted(run.state);
 	if (!asked && !interrupted)
 		return r == -ENOENT ? 0 : r < 0 || !run_state_is_final(run.state) ? r : finish_again(err);
-	/* The power failed before the trainer had stopped, as it was asked to. */
+	/* The run was to stop, but the power failed before the trainer had stopped. */
 	if (interrupted && run_want_get(&want, err) == 0 && want.state == RUN_STOPPED) {
 		run_asked_over(true);
 		return run_state_set(RUN_STOPPED, err);
@@ -238,7 +240,8 @@ static int go_on(struct error *err)
 	return r < 0 ? r : 1;
 }
 
-/* Reads the record only after the wait for the clock: somebody may start or stop a run meanwhile. */
+/* Waits for the clock where the decision depends on it, then decides. go_on() reads the record only after the
+ * wait, because a run may be started or stopped meanwhile. */
 static int resume(unsigned wait_s, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -277,7 +280,7 @@ int oneshot_unfinished(int argc, char **argv)
 	(void)argv;
 	if (r < 0 && r != -ENOENT)
 		return fatal(&err);
-	/* kiln-begin failed: nobody works on the run until it succeeds. */
+	/* The last kiln-begin failed: no service of the run may start until one succeeds. */
 	if (access(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), F_OK) == 0)
 		return 1;
 	return r == 0 && expire_is_interrupted(state) ? 0 : 1;
@@ -289,6 +292,6 @@ int oneshot_new(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* kiln-oneshot begin reports a record that cannot be read. */
+	/* A record that cannot be read counts as no record: kiln-oneshot begin reports it. */
 	return run_state_get(&state, NULL) < 0 || run_state_is_final(state) ? 0 : 1;
 }

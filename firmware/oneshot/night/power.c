@@ -13,10 +13,12 @@
 #include <time.h>
 #include <utmp.h>
 
-/* An alarm that goes off while the box is still shutting down has no effect, and the box would stay off. */
+/* Least time until the next start for which the box is switched off. An alarm during the shutdown would have
+ * no effect, and the box would stay off. */
 #define DOWN_S (5 * 60)
 
-/* utmp(5). The entry of a session that was cut off stays, but its process is gone. */
+/* Returns whether an entry of utmp(5) is a person who is logged in. After a session that was cut off the
+ * entry stays, but its process does not exist any more. */
 static bool is_there(const struct utmp *entry)
 {
 	return entry->ut_type == USER_PROCESS && (kill(entry->ut_pid, 0) == 0 || errno == EPERM);
@@ -38,7 +40,8 @@ static bool somebody_is_there(char *out, size_t size)
 	return false;
 }
 
-/* Checks what keeps the box on, as far as systemd need not be asked; sets the alarm where nothing does. */
+/* Checks the reasons to leave the box on for which systemd need not be asked. Where there is none, sets the
+ * alarm that wakes the box. */
 static int check_box(const struct config *config, int64_t now, int64_t wake, struct error *why)
 {
 	const bool off = config->power.when_finished == POWER_OFF;
@@ -59,8 +62,8 @@ static bool waits_for_its_restart(void)
 	return update_load(&update, NULL) == 0 && update.state == UPDATE_INSTALLED;
 }
 
-/* Returns 1 where an update is on its way. An installed update that waits for a restart does not keep the box
- * from going off: the box starts into it when it is switched on again. */
+/* Returns 1 where an update is being fetched or installed. An update that is installed and only waits for the
+ * restart is no reason to leave the box on: at the next start the box boots the new slot. */
 static int check_updates(const struct config *config, struct manager *manager, struct error *why,
 			 struct error *err)
 {

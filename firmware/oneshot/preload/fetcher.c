@@ -6,18 +6,19 @@
 #include <string.h>
 
 #define POLL_MS         1000
-#define RANGES_MAX      16u /* a buffer each; kiln-preload.service has MemoryMax=1G */
+#define RANGES_MAX      16u /* each range has a buffer; kiln-preload.service has MemoryMax=1G */
 #define RANGE_BYTES_MAX (UINT64_C(16) << 20)
 
-/* An object that is being fetched; freed when its last range is settled. */
+/* An object that is being fetched. It is freed after its last range was written or failed. */
 struct item {
 	char key[STORE_KEY_MAX + 1];
 	struct store_pin pin;
-	struct error err;           /* code 0 = good so far */
-	struct cache_writer writer; /* last: it ends with a buffer for the label */
+	struct error err;           /* the first error of the object; code 0 = none */
+	struct cache_writer writer; /* must be the last member, because it ends with a buffer for the label */
 };
 
-/* A range of an object. The fetcher's ranges are a circular buffer, in the order of the requests. */
+/* A range of an object. The fetcher's array of ranges is a circular buffer, in the order in which they were
+ * requested. */
 struct range {
 	struct store_request request;
 	struct item *item;
@@ -123,7 +124,8 @@ static void append_range(struct range *range)
 		(void)!cache_append(&item->writer, range->buffer, range->request.bytes, &item->err);
 }
 
-/* Waits for the oldest range and appends it to its object: ranges are written in order. */
+/* Waits for the oldest range and appends it to its object. So the ranges of an object are written in order.
+ */
 static int settle_oldest(struct fetcher *f, fetched_fn *each, void *context, struct error *err)
 {
 	struct range *oldest = &f->range[f->tail % f->ranges];
@@ -156,7 +158,7 @@ static void submit(struct fetcher *f, struct item *item, uint64_t offset)
 						 .bytes = range->last ? left : f->range_bytes,
 						 .buffer = range->buffer,
 						 .context = range };
-	/* An empty object needs no request, and a failed object gets no more. */
+	/* No request for an empty object, nor for an object that has failed already. */
 	range->done = range->request.bytes == 0 || item->err.code;
 	if (range->done)
 		return;

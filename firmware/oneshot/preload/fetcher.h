@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies the objects of one store whole into the cache, in the order of fetcher_add(): several ranges at a
- * time, written in order. One thread. Order: fetcher_open -> fetcher_add* -> fetcher_finish ->
- * fetcher_closep, which gives up what is still being fetched.
+ * Copies objects of one store into the cache, in the order in which fetcher_add() got them. Several ranges
+ * are fetched at a time, but written in order. One thread. Order: fetcher_open -> fetcher_add* ->
+ * fetcher_finish -> fetcher_closep, which gives up what is still being fetched.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ MUST_CHECK int fetcher_open(const struct config *config, const struct config_sto
 			    const struct cache *cache, struct fetcher **ret_fetcher, struct error *err);
 void fetcher_closep(struct fetcher **fetcher);
 
-/* Called once for each object that is complete (`r` 0) or could not be fetched (`r` and `err`). Any value but
- * 0 ends fetcher_add() or fetcher_finish(), which return it. */
+/* Called once for each object: `r` is 0 where the object is complete, else a negative errno, with `err`.
+ * Where the callback returns another value than 0, fetcher_add() or fetcher_finish() ends and returns it. */
 typedef int fetched_fn(void *context, const struct cache_object *object, int r, const struct error *err);
 /* Adds one object. Blocks while all range buffers are in use, and calls `each` for the objects that become
  * complete meanwhile. */

@@ -19,9 +19,12 @@ struct preload {
 	struct config config;
 	struct space space;
 	struct progress progress;
-	struct fetcher *fetcher; /* for the store that is listed; NULL: objects are only counted */
+	/* fetches objects of the store that is being listed; NULL in the first pass, which only counts
+	 * objects */
+	struct fetcher *fetcher;
 	const struct config_store *where;
-	size_t pin; /* pins below this index are listed already, with the objects that they cover */
+	/* number of pins that are listed already; objects that they cover are not counted again */
+	size_t pin;
 	struct error *err;
 };
 
@@ -150,7 +153,7 @@ static int list_pin(struct preload *p, const struct cache_pin *pin, bool fetch)
 	return list(p, &bucket, glob, fetch);
 }
 
-/* Lists what is pinned first: the cache may not have space for all. */
+/* Lists pinned objects first, because the cache may not have space for all objects. */
 static int list_all(struct preload *p, bool fetch)
 {
 	int r = 0;
@@ -190,7 +193,8 @@ static int preload(struct preload *p)
 	    (r = list_all(p, false)) < 0 || (r = space_look(&p->space, p->err)) < 0)
 		return r;
 	progress_note(&p->progress, "running", "");
-	/* Counted again by the second pass: a run may have evicted some of them since. */
+	/* The second pass counts these again, because a run may have evicted some of the objects meanwhile.
+	 */
 	p->progress.done = p->progress.bytes_done = 0;
 	r = list_all(p, true);
 	if (r == 0 && p->progress.failed > 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a preload is: preload.json in the cache (drivers/cache/cache.h), for kiln cache status. */
+/* The progress of a preload: preload.json in the cache (drivers/cache/cache.h), for kiln cache status. */
 #pragma once
 
 #include <stdint.h>
 
 struct progress {
 	uint64_t objects, bytes;         /* read by the next run, or pinned */
-	uint64_t done, bytes_done;       /* in the cache by now */
+	uint64_t done, bytes_done;       /* those of them that are in the cache by now */
 	uint64_t fetched, bytes_fetched; /* copied from the store by this preload */
 	uint64_t left_out;               /* objects without space in the cache */
 	uint64_t failed;                 /* objects that the store could not deliver */
@@ -16,7 +16,7 @@ struct progress {
 
 /* Writes the note. A failure to write it is a warning. */
 void progress_note(struct progress *progress, const char *state, const char *text);
-/* Writes the note "running" where the last one is half a second old. */
+/* Writes the note "running", if the last note is at least half a second old. */
 void progress_note_now_and_then(struct progress *progress);
 /* Writes the note "finished", and its sentence to the log. */
 void progress_note_finished(struct progress *progress);

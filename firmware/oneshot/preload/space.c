@@ -20,9 +20,10 @@ const struct config_source *space_source_of(const struct space *space, const str
 	return NULL;
 }
 
-/* A pin protects the objects that the listing has just touched. An older version of an object, or an object
- * that the store has no more, is not touched: nobody can use it, so it may go although the pin covers its
- * key. A pin in no store of the sources was not listed, so it protects everything that it covers. */
+/* Decides whether a pin protects a file. A pin protects the objects that this preload has touched: the
+ * current versions. Older versions, and objects that the store does not have any more, are not touched; no
+ * run can use them, so they may be evicted although the pin covers their key. A pin whose bucket is not that
+ * of any source was not listed: it protects every object that it covers. */
 static uint64_t tag_of(void *context, const struct cache_item *item)
 {
 	const struct space *space = context;
@@ -34,8 +35,8 @@ static uint64_t tag_of(void *context, const struct cache_item *item)
 	return 0;
 }
 
-/* The rank for eviction: -1 (never) for an object that this preload needs; else its age, so that the object
- * unused for the longest time is evicted first. */
+/* Returns the rank for eviction: -1 (never evict) for an object that this preload wants; else the time since
+ * the last use, so that the object that was not used for the longest time is evicted first. */
 static double age(void *context, const struct cache_held *held)
 {
 	const struct space *space = context;
@@ -56,7 +57,8 @@ int space_look(struct space *space, struct error *err)
 	return cache_list_read(&space->list, space->cache, tag_of, space, err);
 }
 
-/* kiln-fetchd may fill the cache at the same time, so list it again where somebody changed it. */
+/* Lists the cache again where another process has changed it: kiln-fetchd may fill the cache at the same
+ * time. */
 int space_make(struct space *space, uint64_t bytes, bool *ret_fits, struct error *err)
 {
 	uint64_t usable, wanted;

@@ -17,17 +17,18 @@ struct space {
 	const struct config *config;
 	struct cache *cache;
 	struct cache_pins pins;
-	struct cache_list list; /* files of the cache, from space_look() on */
-	uint64_t coming;        /* bytes that are being fetched, not in the list yet */
-	int64_t started_s;      /* Unix time: whatever was used since then is wanted by this preload */
+	struct cache_list list; /* files in the cache, as space_look() listed them */
+	uint64_t coming;        /* bytes of objects that are being fetched and are not in `list` yet */
+	/* Unix time at which the preload started: it wants all objects that were used since then */
+	int64_t started_s;
 };
 
 /* Returns the first source in whose store a pin lies; NULL: it lies in none of them. */
 const struct config_source *space_source_of(const struct space *space, const struct cache_pin *pin);
-/* Lists the cache. */
+/* Reads the list of files in the cache. */
 MUST_CHECK int space_look(struct space *space, struct error *err);
 /* Makes space for an object of `bytes`, by eviction where there is too little. *ret_fits: false where what
  * may be evicted is not enough. */
 MUST_CHECK int space_make(struct space *space, uint64_t bytes, bool *ret_fits, struct error *err);
-/* Lists an object that is in the cache now. */
+/* Adds an object to the list, when it is complete in the cache. */
 MUST_CHECK int space_add(struct space *space, const struct cache_object *object, struct error *err);

@@ -13,12 +13,14 @@ static bool any_has(const char *form)
 	return report_list(form, &ids, &count, NULL) == 0 && count > 0;
 }
 
-/* Starts the service instead of making the report here: the callers are root, and do not talk to the network.
+/* Starts the service that makes the report. The report is not made here, because the calling programs run as
+ * root and must not use the network.
  */
 static int ask(bool wait, uint64_t wait_min, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	const uint64_t wait_s = (2 * wait_min + 2) * 60; /* posting, then uploading, and the work itself */
+	/* wait_min for the post, wait_min for the upload, and 2 minutes for the work itself */
+	const uint64_t wait_s = (2 * wait_min + 2) * 60;
 	int r = manager_open(&manager, err);
 
 	if (r < 0)
@@ -26,7 +28,8 @@ static int ask(bool wait, uint64_t wait_min, struct error *err)
 	if (!wait)
 		return manager_start(manager, UNIT, err);
 	r = manager_run(manager, UNIT, wait_s, err);
-	/* Where the service was just ending, it had looked for nights before ours was over: run it once more.
+	/* The service may already have been running, and have looked for nights before ours ended: run it
+	 * again.
 	 */
 	return r == 0 && any_has("night") ? manager_run(manager, UNIT, wait_s, err) : r;
 }
@@ -48,7 +51,7 @@ void report_ask_due(bool at_boot)
 
 	if (tonight_settle(&err) < 0)
 		log_warning("%s", err.text);
-	/* Look whether the night began before this boot: the timer may have begun another one since. */
+	/* End only a night that began before this boot: the timer may have begun another one meanwhile. */
 	if (at_boot && tonight_get(&night, NULL) == 0 && night.before_boot)
 		report_ask(&night, NULL);
 	else if (any_has("night") || any_has("pending"))

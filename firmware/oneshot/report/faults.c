@@ -7,7 +7,8 @@
 #include <syslog.h>
 #include <systemd/sd-journal.h>
 
-#define LOOKED_MAX 100000u /* entries of one night: bounds the time of the report */
+/* upper bound of journal entries read for one night, so that a report does not take too long */
+#define LOOKED_MAX 100000u
 
 /* ---- Counting ---- */
 
@@ -17,7 +18,8 @@ struct fault {
 	char *message; /* text of the last event */
 };
 
-/* Warnings and errors, and notices about troubles that the box overcame by itself. */
+/* Returns whether an event belongs in the report: warnings, errors, and notices about faults that the box
+ * repaired by itself. */
 static bool is_fault(enum event_id id)
 {
 	return event_rows[id].priority <= LOG_WARNING || id == EVENT_RUN_REBOOTED ||
@@ -25,7 +27,7 @@ static bool is_fault(enum event_id id)
 	       id == EVENT_CHECKPOINT_SKIPPED || id == EVENT_NIGHT_MISSED || id == EVENT_NIGHT_OVER;
 }
 
-/* `message` is the list's from now on. */
+/* Counts an event. Owns `message` from now on. */
 static void count(struct fault faults[static EVENT_MAX], enum event_id id, uint64_t at_us, char *message)
 {
 	struct fault *fault = &faults[id];
@@ -51,7 +53,7 @@ static bool add(cJSON *list, enum event_id id, const struct fault *fault)
 	       cJSON_AddItemToObject(object, "message", json_string(fault->message ? fault->message : ""));
 }
 
-/* Frees the messages. NULL: no memory. */
+/* Makes a JSON list of the faults, and frees their messages. NULL: no memory. */
 static cJSON *list_of(struct fault faults[static EVENT_MAX])
 {
 	cJSON *list = cJSON_CreateArray();
@@ -82,8 +84,8 @@ static void count_entry(struct fault faults[static EVENT_MAX], sd_journal *journ
 	count(faults, (enum event_id)(row - event_rows), at_us, journal_field(journal, "MESSAGE"));
 }
 
-/* The last second belongs to the night. An end before the start means that the clock was set back meanwhile:
- * the night then lasts to the end of the journal. */
+/* Returns whether an entry is later than the night. The second `to_s` still belongs to the night. Where the
+ * end is earlier than the start, the clock was set back meanwhile: then no entry is too late. */
 static bool is_later(uint64_t at_us, int64_t from_s, int64_t to_s)
 {
 	return to_s >= from_s && at_us >= ((uint64_t)to_s + 1) * 1000000;

@@ -16,10 +16,10 @@
 struct facts {
 	const struct config *config;
 	const struct tonight *tonight;
-	struct run run; /* run of the night; an empty id = the night had no run */
+	struct run run; /* the run of the night; its id is "" where the night had no run */
 	cJSON *record;  /* run.json of the run; NULL = none */
 	const char *outcome;
-	char *unbegun; /* why the last kiln-oneshot begin failed; NULL = it did not */
+	char *unbegun; /* why the last kiln-oneshot begin failed; NULL = it did not fail */
 };
 
 static const cJSON *member(const cJSON *object, const char *key)
@@ -32,7 +32,7 @@ static bool add_text(cJSON *object, const char *key, const char *text)
 	return cJSON_AddItemToObject(object, key, text && *text ? json_string(text) : cJSON_CreateNull());
 }
 
-/* Copies a member of run.json as it is; null where there is none. */
+/* Copies a member of run.json unchanged; writes null where run.json does not have it. */
 static bool copy(cJSON *object, const char *key, const cJSON *from)
 {
 	const cJSON *item = member(from, key);
@@ -154,7 +154,7 @@ static bool add_run(cJSON *report, const struct facts *facts)
 struct curve {
 	bool any;
 	double first, best, last;
-	int best_epoch; /* from 1 */
+	int best_epoch; /* number of the best epoch, counted from 1 */
 };
 
 static bool is_better(const char *key, double value, double than)
@@ -203,7 +203,8 @@ static bool add_curves(cJSON *report, const struct facts *facts)
 	return done && copy(report, "test", member(facts->record, "metrics"));
 }
 
-/* upload_s comes from the status page of kiln-uploadd, so it counts from the start of that process. */
+/* Adds the member "time". Its upload_s is from the status page of kiln-uploadd, so it counts only from the
+ * start of that process. */
 static bool add_time(cJSON *report, const struct facts *facts)
 {
 	const cJSON *throttled = member(facts->record, "throttled_s");

@@ -5,11 +5,11 @@
 #include "core/base/json.h"
 #include "core/box/tonight.h"
 
-/* Gathers what is known of a night. `config` may be empty, where no configuration can be read. The caller
- * frees *ret_report. */
+/* Makes the report of a night from all that is known. `config` may be empty, where no configuration could be
+ * read. The caller frees *ret_report. */
 MUST_CHECK int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
 			   struct error *err);
 
-/* Loads the current run or one of the archive, and the text of its run.json; the caller does run_done() and
+/* Loads the current run or one of the archive, and the text of its run.json; the caller calls run_done() and
  * free(). */
 bool report_load_run(const char *id, struct run *ret_run, char **ret_json);

@@ -25,7 +25,7 @@ static int write_text(const cJSON *report, const char *id, struct error *err)
 	return file_write_durable(report_path(id, "txt", path), text, bytes, err);
 }
 
-/* Writes the JSON last: a report exists once its JSON does. */
+/* Writes the files of a report, the JSON last: once the JSON exists, the report counts as made. */
 static int write_report(const struct config *config, const cJSON *report, const char *id, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -48,8 +48,8 @@ static void say_made(const cJSON *report)
 		   "%s", cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "text")));
 }
 
-/* Makes and writes one report. Where the disk is full (-ENOSPC) posts it all the same: the full disk may be
- * what ended the night. */
+/* Makes and writes one report. Where the disk is full (-ENOSPC), posts the report without writing it: the
+ * full disk may be what ended the night, and people should know. */
 static int make(const struct config *config, const char *id, bool newest, struct error *err)
 {
 	CLEANUP(json_free) cJSON *report = NULL;
@@ -68,8 +68,9 @@ static int make(const struct config *config, const char *id, bool newest, struct
 	return r;
 }
 
-/* Makes the reports that are due, the oldest first. Returns 1 where there were some: others may have become
- * due meanwhile. A report that the full disk cannot take stays due for the next call. */
+/* Makes the reports that are due, the oldest first. Returns 1 where it made any: then call again, because
+ * others may have become due meanwhile. A report that does not fit on the disk stays due until the next run
+ * of this service. */
 static int make_due(const struct config *config, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;

@@ -12,7 +12,7 @@
 
 #define TOLD_FOLDER "report"
 
-/* Tried in this order: the notification does not wait for the store. */
+/* Where a report goes, in this order: so the notification does not have to wait for the store. */
 enum target { TARGET_NOTIFY, TARGET_STORE, TARGETS };
 
 static const struct {
@@ -25,7 +25,7 @@ struct sending {
 	char *text; /* the report's JSON */
 	uint64_t bytes;
 	cJSON *report, *pending;
-	const char *run_id; /* run of the report; NULL = the night had no run */
+	const char *run_id; /* id of the night's run; NULL = the night had no run */
 	uint64_t wait_ms;
 };
 
@@ -60,7 +60,8 @@ static int write_pending(const char *id, const cJSON *pending, struct error *err
 	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
 }
 
-/* The mark of a report that was posted before it could be written. Lies below /run: the next boot forgets it.
+/* Writes the path of the mark that says: this report was posted before it could be written. The mark is below
+ * /run, so the next boot removes it.
  */
 static char *told_path(const char *id, char out[static PATH_BYTES])
 {
@@ -81,7 +82,7 @@ int report_pend(const struct config *config, const char *id, struct error *err)
 {
 	CLEANUP(json_free) cJSON *pending = cJSON_CreateObject();
 
-	/* Without a configuration it is not known yet whether there is a notify.url. */
+	/* Where there is no configuration, notify.url may exist, so count the post as pending. */
 	if ((!config->file || *config->notify.url) && !is_told(id))
 		(void)cJSON_AddStringToObject(pending, targets[TARGET_NOTIFY].key, "it was not tried yet");
 	(void)cJSON_AddStringToObject(pending, targets[TARGET_STORE].key, "it was not tried yet");
@@ -144,7 +145,8 @@ void report_tell(const struct config *config, const char *id, const cJSON *repor
 
 /* ---- The store ---- */
 
-/* Opens the sink of the run's frozen configuration, where its other files are; without a run kiln.conf's. */
+/* Opens the sink. For a run this is the sink of its frozen configuration, where its other files are; for a
+ * night without a run it is the sink of kiln.conf. */
 static int open_sink(const struct sending *sending, struct store **ret_sink, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -212,7 +214,8 @@ static void sending_done(struct sending *sending)
 	json_free(&sending->pending);
 }
 
-/* Returns false where this target cannot be reached now: the other reports need not be tried there. */
+/* Delivers the report to one target. Returns false where that failed: then the other reports are not tried
+ * there now. */
 static bool deliver(struct sending *sending, enum target target)
 {
 	const char *key = targets[target].key;

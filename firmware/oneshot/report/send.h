@@ -8,11 +8,11 @@
 #include "core/base/json.h"
 #include "core/config/config.h"
 
-/* Writes <id>.pending: where this report is still to be delivered. */
+/* Writes <id>.pending, which lists the targets that do not have this report yet. */
 MUST_CHECK int report_pend(const struct config *config, const char *id, struct error *err);
-/* Posts a report that the full disk cannot take, once in this boot. `wait`: tries for notify.wait_min, else
- * once. */
+/* Posts a report that could not be written because the disk is full, at most once per boot. With `wait` tries
+ * for notify.wait_min, else only once. */
 void report_tell(const struct config *config, const char *id, const cJSON *report, bool wait);
-/* Delivers what is pending, the newest report first; only that one is tried for notify.wait_min. What cannot
- * be delivered is logged and stays pending. */
+/* Delivers the pending reports, the newest first. Only the newest is tried for notify.wait_min, the others
+ * once. A report that cannot be delivered stays pending, and the failure is logged. */
 void report_send(const struct config *config);

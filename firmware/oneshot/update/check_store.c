@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs as the user of kiln-uploadd, so that it checks the very access that a run needs. kiln-mark-good starts
- * it in a slot that was updated, before that slot counts as good. */
+/* Checks that the sink can be used. Runs as the user of kiln-uploadd, so that it checks exactly the access
+ * that a run needs. kiln-mark-good starts it in a slot that was updated, before that slot counts as good. */
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/config/config.h"

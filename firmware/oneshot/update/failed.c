@@ -20,7 +20,8 @@ int update_failed(struct update *update, struct error *err)
 	return error_exit_code(err);
 }
 
-/* A service that was killed, or never began, could not write its failure itself. */
+/* Called by systemd's OnFailure=. Writes the failure of a service that was killed or never started, and so
+ * could not write it itself. */
 int oneshot_update_failed(int argc, char **argv)
 {
 	static struct update update;

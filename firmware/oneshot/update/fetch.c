@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies the bundle of an update, from the store or from a file of the box, to PATH_BUNDLE. The
- * bundle is not trusted: RAUC checks its signature when kiln-oneshot update installs it.
+ * Copies the bundle of an update, from the store or from a file of the box, to PATH_BUNDLE. The copy is not
+ * checked here: RAUC checks the signature when kiln-oneshot update installs it.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -20,7 +20,7 @@
 #include <sysexits.h>
 
 #define NOTE_US        1000000u
-#define RESERVED_BYTES (16u << 20) /* left free on the disk, for the run record and the journal */
+#define RESERVED_BYTES (16u << 20) /* bytes to leave free on the disk, for the run record and the journal */
 
 struct fetch {
 	struct update update;
@@ -78,8 +78,8 @@ static bool is_s3(const struct config_store *store)
 	return store->url && strncmp(store->url, "s3://", 5) == 0;
 }
 
-/* The store of kiln.conf whose endpoint and credential serve for the bundle: one in the same bucket, else the
- * sink, else the first s3:// source. */
+/* Returns the store of kiln.conf whose endpoint and credential are used to fetch the bundle: one with the
+ * same bucket, else the sink, else the first s3:// source. */
 static const struct config_store *way_of(const struct config *config, const char *folder)
 {
 	const struct config_store *any = is_s3(&config->sink) ? &config->sink : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes RAUC install the bundle at PATH_BUNDLE into the other slot, and restarts the box into that slot.
- * update.h explains why no power cut harms the box.
+ * Lets RAUC install the bundle at PATH_BUNDLE into the other slot, and restarts the box into that slot.
+ * update.h explains why a power cut does no harm.
  */
 #include "core/base/clock.h"
 #include "core/base/events.h"
@@ -20,9 +20,11 @@
 #include <sysexits.h>
 #include <time.h>
 
-#define POLL_MS           500u
-#define COMMAND_LINE_MAX  4096u
-#define CHECKPOINT_WAIT_S 900u /* a stuck trainer must not block the update that may mend it */
+#define POLL_MS          500u
+#define COMMAND_LINE_MAX 4096u
+/* upper bound of the wait for a checkpoint: a trainer that hangs must not block the update, which may correct
+ * it */
+#define CHECKPOINT_WAIT_S 900u
 
 static void nap(void)
 {
@@ -44,7 +46,8 @@ static void note(struct update *update, enum update_state state, const char *tex
 
 /* ---- Before: this slot is good, and a run has its checkpoint ---- */
 
-/* While this slot is on trial the other one is what the box falls back to: do not overwrite it. */
+/* Refuses the update while this slot is on trial: the other slot must not be overwritten, because the box may
+ * have to return to it. */
 static int refuse_on_trial(struct error *err)
 {
 	CLEANUP(close_file) FILE *file = fopen("/proc/cmdline", "re");
@@ -65,7 +68,8 @@ static int refuse_on_trial(struct error *err)
 		*tail);
 }
 
-/* kiln-controld alone writes what is wanted of a run (core/run/run.h, struct run_want). */
+/* Asks for a checkpoint through kiln-controld, because only kiln-controld may write struct run_want
+ * (core/run/run.h). */
 static int ask_checkpoint(struct error *err)
 {
 	CLEANUP(client_closep) struct client *client = NULL;
@@ -75,8 +79,8 @@ static int ask_checkpoint(struct error *err)
 	return r < 0 ? r : client_call(client, "checkpoint.now", NULL, &result, err);
 }
 
-/* Whether systemd has started the run. A run that halted is unfinished, too, but nobody works on it, and the
- * update may be what mends it. Where systemd does not answer the run counts as started. */
+/* Returns whether systemd has started the run. A run that halted after an error is unfinished, but not
+ * started, and the update may correct the error. Returns true where systemd does not answer. */
 static bool run_is_started(struct manager *manager)
 {
 	struct error err;
@@ -85,7 +89,8 @@ static bool run_is_started(struct manager *manager)
 	return !manager || manager_run_is_started(manager, &started, &err) < 0 || started;
 }
 
-/* Whether a checkpoint may come. A paused run has written one already; a stopping run writes its last. */
+/* Returns whether the run may still write a checkpoint. A paused run has written one already; a run that is
+ * stopping writes its last one. */
 static bool is_training(struct manager *manager)
 {
 	enum run_state state;
@@ -134,7 +139,8 @@ static int install(struct update *update, struct error *err)
 
 	if (r < 0)
 		return r;
-	/* The version is for people alone; rauc_install() reports what is wrong with the bundle. */
+	/* The version is only shown to people, so an error is not important here: rauc_install() reports what
+	 * is wrong with the bundle. */
 	if (rauc_version(rauc, path_of(PATH_BUNDLE, NULL, path), update->version, sizeof(update->version),
 			 err) < 0)
 		log_debug("%s", err->text);
@@ -165,7 +171,7 @@ static bool is_busy(struct manager *manager)
 	if (((run_state_get(&state, NULL) == 0 && state < RUN_STOPPED) || run_asked_get(&since, NULL) == 0) &&
 	    run_is_started(manager))
 		return true;
-	/* kiln-finished waits for uploads, and may switch the box off. */
+	/* Wait for kiln-finished, too: it waits for the uploads, and may switch the box off. */
 	if (manager_is_busy(manager, "kiln-finished.service", &active, &err) < 0)
 		log_debug("%s", err.text);
 	return active;
@@ -184,8 +190,8 @@ static int restart(struct update *update, struct error *err)
 		while (is_busy(manager))
 			nap();
 	}
-	/* A box that is going off anyway, after a night or by hand, starts into the other slot when it is
-	 * switched on again. */
+	/* Where the box is being switched off anyway, after a night or by a person, no restart is needed: it
+	 * boots the other slot when it is switched on again. */
 	if ((r = manager_is_busy(manager, "poweroff.target", &goes_off, err)) < 0 || goes_off)
 		return r;
 	note(update, UPDATE_RESTARTING, "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln-mark-good and kiln-trial are shell scripts, which cannot send events. */
+/* Sends events for kiln-mark-good and kiln-trial, which are shell scripts and cannot send events themselves.
+ */
 #include "core/base/events.h"
 #include "oneshot/update/update.h"
 

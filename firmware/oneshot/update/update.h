@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An update of the box, A/B: fetch the bundle, install it into the slot that is not running, restart.
+ * An update of the box, which has two slots, A and B: fetch the bundle, install it into the slot that is not
+ * running, restart.
  *
  *     fetch.c         the bundle from the store, or from a file of the box, to PATH_BUNDLE
  *     install.c       RAUC writes the other slot; then the box restarts
@@ -11,32 +12,34 @@
  * Why a power cut at any moment leaves a box that boots: nothing ever writes to the slot that is running.
  *
  *   - RAUC checks the signature of the bundle before it writes a byte; PATH_BUNDLE itself is not trusted.
- *   - Before the first byte of the other slot changes, the hook of the bundle removes that slot's slot.cfg,
- *     without which the boot loader does not boot the slot. slot.cfg is written last, after root file system,
- *     kernel and initramfs are written and flushed. After a cut in between the boot loader boots the old
- * slot.
- *   - The new slot boots on trial. kiln-mark-good marks it good once the box is healthy. A slot that is not
- *     marked good in time, or fails to boot three times, is given up, and the box boots the old slot again.
- *     This is why an update is refused while the running slot is on trial: it would overwrite the
- *     only slot that is known to be good.
- *   - RAUC's and GRUB's choice of the slot is one file, replaced by rename (overlay: boot/grub-editenv).
+ *   - Before the first byte of the other slot changes, the hook of the bundle removes that slot's slot.cfg.
+ *     The boot loader does not boot a slot without slot.cfg. slot.cfg is written last, after root file
+ * system, kernel and initramfs are written and flushed. After a power cut in between the boot loader boots
+ * the old slot.
+ *   - The new slot boots on trial. kiln-mark-good marks it as good once the box is healthy. Where that does
+ *     not happen in time, or the slot fails to boot three times, the box returns to the old slot. This is why
+ *     an update is refused while the running slot is on trial: it would overwrite the only slot that is known
+ *     to be good.
+ *   - The file that tells RAUC and GRUB which slot to boot is replaced by rename (overlay:
+ * boot/grub-editenv).
  *
- * Why it waits for a checkpoint first: a run goes on during the installation and after the restart. Should
- * the box go down while RAUC writes, no computed step is lost. A run's records are never touched.
+ * Why it waits for a checkpoint first: a run goes on during the installation and after the restart. With a
+ * fresh checkpoint no training step is lost, even if the box goes down while RAUC writes. A run's records are
+ * never touched.
  *
- * Each verb is one process of one thread. They write the note of core/box/update.h in turn.
- * Crash: the note is below /run, the bundle below /data. OnFailure= writes the failure that a killed process
- * could not write. The user has to request the update again.
+ * Each verb is one process of one thread. One after the other they write the note of core/box/update.h.
+ * Crash: the note and the bundle, files below /run and /data, remain; the unit in OnFailure= writes the
+ * failure of a process that was killed, and the user has to ask for the update again.
  */
 #pragma once
 
 /* Fetches the bundle that kiln update asked for to PATH_BUNDLE. [--config FILE] */
 int oneshot_update_fetch(int argc, char **argv);
-/* Waits for a checkpoint of the current run, makes RAUC install PATH_BUNDLE, then restarts the box. */
+/* Waits for a checkpoint of the current run, lets RAUC install PATH_BUNDLE, then restarts the box. */
 int oneshot_update(int argc, char **argv);
-/* OnFailure= of both services. */
+/* OnFailure= of the services of the two verbs above: writes the failure of a killed process. */
 int oneshot_update_failed(int argc, char **argv);
-/* Exits with 0 when the sink answers, or where nothing needs it to. [--config FILE] */
+/* Exits with 0 where the sink answers, or where no check is needed. [--config FILE] */
 int oneshot_check_store(int argc, char **argv);
 /* Sends an event about a slot: good|bad|back A|B. */
 int oneshot_slot(int argc, char **argv);
