@@ -48,7 +48,7 @@ static int append(struct cache_pins *pins, const struct cache_pin *pin, struct e
 
 	if (pins->count == CACHE_PINS_MAX) {
 		pin_done(&copy);
-		return error_set(err, -E2BIG, "%u pins are all there may be", CACHE_PINS_MAX);
+		return error_set(err, -E2BIG, "at most %u pins are possible", CACHE_PINS_MAX);
 	}
 	larger = realloc(pins->pin, (pins->count + 1) * sizeof(*larger));
 	if (larger)

@@ -106,7 +106,7 @@ int alarm_set(int64_t wake_s, struct error *err)
 		return r;
 	(void)path_in(&clock, "wakealarm", path);
 	if (ahead_s <= 0)
-		return error_set(err, -ERANGE, "%s: asked for %" PRId64 " s ago", path, -ahead_s);
+		return error_set(err, -ERANGE, "%s: the wanted time was %" PRId64 " s ago", path, -ahead_s);
 	/* The kernel refuses a new alarm while one is set: clear it first. */
 	if ((r = write_number(path, 0, err)) < 0 || (r = write_number(path, clock_s + ahead_s, err)) < 0 ||
 	    (r = read_number(path, &found_s, err)) < 0)

@@ -62,7 +62,7 @@ uint64_t pace_rises_us(const struct pace *pace, uint64_t now_us)
 const char *pace_reason(const struct pace *pace, uint64_t now_us)
 {
 	if (is_dark(pace))
-		return "the endpoint does not answer: one at a time asks whether it is back";
+		return "the endpoint does not answer: one request at a time tests whether it is back";
 	if (risen(pace, now_us) < pace->full)
 		return "the endpoint asked for fewer requests; rising again";
 	if (pace->trial)

@@ -124,6 +124,6 @@ pace_says() { # regular expression
 begin held ''
 start_fetchd
 "$reader" >/dev/null &
-wait_for 60 pace_says '^source 2: the endpoint (asked for fewer requests; rising again|does not answer: one at a time asks whether it is back)$'
+wait_for 60 pace_says '^source 2: the endpoint (asked for fewer requests; rising again|does not answer: one request at a time tests whether it is back)$'
 ok $? "a source that is held up is named, with what its server did" \
 	"$("$KILN_BUILD/system/show_status" fetchd pace_reason); $(tail -n 2 "$KILN_ROOT/fetchd.log")"

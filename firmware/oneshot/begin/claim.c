@@ -69,7 +69,8 @@ static int claim_an_id(struct store *sink, struct run *run, const char *machine,
 	int r;
 
 	while ((r = claim(sink, run, machine, goes_on, err)) == -EEXIST) {
-		log_info("%s: the store has a run of this id already, this one gets a later one", run->id);
+		log_info("%s: the store has a run with this id already, so this run gets a later id",
+			 run->id);
 		(void)sleep(1);
 		if ((r = run_rename(run, err)) < 0)
 			break;

@@ -19,7 +19,7 @@ static void say(const struct run *run, const struct nic_cores *cores, const stru
 	nic_cores_text(&cores->network, text, sizeof(text));
 	log_info("%s: %u of %u interrupts on the cores %s; %u receive queues%s", cores->nic, steered->moved,
 		 steered->irqs, text, steered->queues,
-		 steered->spread ? ", what they receive is handed on to all of them" : "");
+		 steered->spread ? ", received packets are distributed over all of these cores" : "");
 	if (*steered->why)
 		event_send(&(struct event){ .id = EVENT_INTERRUPTS_LEFT,
 					    .run_id = run->id,

@@ -60,8 +60,8 @@ static int check_line(unsigned number, const char *line, struct error *err)
 				 number, type < 40 ? (int)type : 40, line, TYPES_ALLOWED);
 	if (!is_key_of(line, type, key, strcspn(key, SPACES)))
 		return error_set(err, -EINVAL,
-				 "line %u: what follows %.*s is no key of this type, or not a whole one",
-				 number, (int)type, line);
+				 "line %u: the text after %.*s is not a complete key of this type", number,
+				 (int)type, line);
 	return 0;
 }
 

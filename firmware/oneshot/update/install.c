@@ -186,7 +186,7 @@ static int restart(struct update *update, struct error *err)
 	if (r < 0)
 		return r;
 	if (!update->restart && is_busy(manager)) {
-		note(update, UPDATE_INSTALLED, "the box restarts into it when the run rests");
+		note(update, UPDATE_INSTALLED, "the box restarts into it when the run has ended");
 		while (is_busy(manager))
 			nap();
 	}
