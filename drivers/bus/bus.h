@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <systemd/sd-bus.h>
 
-/* Connects; `wait_s` bounds every call over the bus. `whom` names the service in errors. The caller calls
- * bus_close(). */
+/* Connects to the system bus. No call over the bus waits for longer than `wait_s`. `whom` is the service's
+ * name for error messages. The caller calls bus_close(). */
 MUST_CHECK int bus_open(const char *whom, uint32_t wait_s, sd_bus **ret_bus, struct error *err);
 /* Sends the messages that are still queued, then closes the connection. NULL is ignored. */
 void bus_close(sd_bus *bus);

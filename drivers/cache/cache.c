@@ -15,7 +15,7 @@
 
 /* ---- The folder ---- */
 
-/* Checks that files can be made here and given an extended attribute. */
+/* Checks that files can be made in the cache's folder, and that they can have extended attributes. */
 static int probe(const struct cache *cache, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;

@@ -45,7 +45,7 @@ struct cache;
 
 /* An object in a store, with the pin (size and version) that it must have. */
 struct cache_object {
-	const char *endpoint; /* as configured; "" = AWS */
+	const char *endpoint; /* URL as configured; "" = AWS */
 	const char *bucket;
 	const char *key; /* the whole key, including the prefix of a source */
 	const struct store_pin *pin;
@@ -56,7 +56,7 @@ bool cache_accepts_store(const struct config_store *store);
 /* Returns whether a pin identifies one version of an object. Only objects with such a pin can be cached. */
 bool cache_accepts_pin(const struct store_pin *pin);
 
-/* Compares two endpoints, with or without a slash at the end. */
+/* Returns whether two endpoints are the same. A slash at the end makes no difference. */
 bool cache_same_endpoint(const char *one, const char *other);
 
 struct cache_strings {
@@ -68,8 +68,8 @@ struct cache_object cache_object_of(const struct config_store *store, const char
 
 enum cache_use { CACHE_READ, CACHE_WRITE };
 /* Opens the cache in `folder`. CACHE_WRITE makes the folder, and checks that its files can have extended
- * attributes. Errors: -errno; -ENOENT CACHE_READ found no folder; -EOPNOTSUPP the file system has no extended
- * attributes. */
+ * attributes. Errors: -errno; -ENOENT with CACHE_READ where the folder does not exist; -EOPNOTSUPP the file
+ * system has no extended attributes. */
 MUST_CHECK int cache_open(const char *folder, enum cache_use use, struct cache **ret_cache,
 			  struct error *err);
 void cache_closep(struct cache **cache);
@@ -82,14 +82,14 @@ void cache_name(const struct cache_object *object, char ret_name[static CACHE_NA
 
 /* A mapping of a whole object. */
 struct cache_view {
-	const uint8_t *data; /* NULL = none */
+	const uint8_t *data; /* the object's bytes; NULL = nothing is mapped */
 	uint64_t bytes;
 	uint32_t crc32;
-	int fd; /* until cache_view_close(), then -1 */
+	int fd; /* the open file; -1 after cache_view_close() */
 };
 
-/* Maps an object and notes its use. Returns 1, or 0 where the cache lacks it.
- * Errors: -EBADMSG the label or the length is not that of the object: the file is removed; -errno. */
+/* Maps an object into memory and sets its time of use. Returns 1, or 0 where the cache does not have it.
+ * Errors: -EBADMSG the file's label or length is not that of the object, so it was removed; -errno. */
 MUST_CHECK int cache_map(const struct cache *cache, const struct cache_object *object,
 			 struct cache_view *ret_view, struct error *err);
 /* Asks the kernel to read [offset, offset + bytes) from the disk, at most up to the object's end. Does not
@@ -106,8 +106,8 @@ bool cache_is_resident(const struct cache_view *view);
  * are undefined. Errors: -EINVAL the file system does not support O_DIRECT; -EIO. */
 MUST_CHECK int cache_read_direct(const struct cache_view *view, uint64_t offset, uint64_t bytes, void *to,
 				 struct error *err);
-/* Returns whether the bytes of the whole object, `data`, have the CRC of the label. Records with checksums of
- * their own do not need this. */
+/* Returns whether the bytes of the whole object, `data`, have the CRC of the label. Not needed for data whose
+ * records have checksums themselves. */
 bool cache_is_sound(const struct cache_view *view, const void *data);
 /* Closes the file but leaves it mapped: the number of open files of a process is limited. Afterwards only
  * cache_is_resident(), cache_is_sound() and cache_view_done() may be called. */
@@ -115,17 +115,18 @@ void cache_view_close(struct cache_view *view);
 /* Unmaps and closes; accepts a zeroed view. */
 void cache_view_done(struct cache_view *view);
 
-/* Notes that the object is used now, without reading it. Returns 1, or 0 where the cache lacks the object. */
+/* Notes that the object is used now, without reading it. Returns 1, or 0 where the cache does not have the
+ * object. */
 int cache_touch(const struct cache *cache, const struct cache_object *object);
 
 /* ---- Writing ---- */
 
-/* The xattr user.kiln of a file. */
+/* The label of a file: the contents of its xattr user.kiln. */
 #define CACHE_LABEL_MAX 3072u /* ext4 without ea_inode stores less than 4 KiB of xattrs per file */
 struct cache_label {
 	uint32_t magic, crc32;
 	uint64_t bytes;
-	char identity[]; /* endpoint, bucket, key, pin, each with its NUL */
+	char identity[]; /* endpoint, bucket, key and pin as text, each ended by a NUL */
 };
 
 /* The state of a file that is being written. The caller provides the memory, so that a file needs no
@@ -179,5 +180,5 @@ MUST_CHECK int cache_each(const struct cache *cache,
 uint64_t cache_mark(const struct cache *cache);
 void cache_changed(const struct cache *cache);
 
-/* Returns the bytes that are free on the file system for this user. */
+/* Returns how many bytes of the file system are free for this user. */
 uint64_t cache_free_bytes(const struct cache *cache);

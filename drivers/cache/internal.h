@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside drivers/cache: names and labels (name.c), links (link.c), files (cache.c, write.c, walk.c). */
+/* What only the files of drivers/cache use: names and labels (name.c), links (link.c), files (cache.c,
+ * write.c, walk.c). */
 #pragma once
 
 #include "drivers/cache/cache.h"
@@ -11,7 +12,7 @@
 #define CACHE_LINK_TEMPORARY "tree/%new-" /* escaped names never contain "%n" */
 
 struct cache {
-	int fd; /* the folder */
+	int fd; /* open descriptor of the cache's folder */
 	enum cache_use use;
 	char folder[];
 };
@@ -32,7 +33,7 @@ bool cache_label_parse(const struct cache_label *label, size_t bytes, struct cac
 ssize_t cache_label_read(int fd, struct cache_label *label);
 
 /* Writes "tree/HOST/BUCKET/KEY", escaped: no key leads out of the tree, and no two keys have the same path.
- * False where a name would be too long for the file system. */
+ * Returns false where a name would be too long for the file system. */
 bool cache_link_path(const char *endpoint, const char *bucket, const char *key, char out[static PATH_MAX]);
 /* Make and remove the symbolic link with the readable name of a file. Failures are ignored. */
 void cache_link(const struct cache *cache, const struct cache_item *item);

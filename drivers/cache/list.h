@@ -19,7 +19,7 @@ struct cache_held {
 	uint64_t bytes;
 	int64_t used_s; /* Unix time */
 	uint64_t tag;   /* the caller's own value for this file */
-	double rank;    /* from the last cache_list_evict() */
+	double rank;    /* rank that the caller gave in the last cache_list_evict() */
 };
 
 struct cache_list {
@@ -27,10 +27,10 @@ struct cache_list {
 	size_t count, capacity;
 	uint64_t bytes;
 	uint64_t mark;             /* cache_mark() at the last reading of the folder */
-	uint64_t read_us, cost_us; /* when that reading ended, clock_us(), and how long it took */
+	uint64_t read_us, cost_us; /* clock_us() at the end of the last reading, and how long it took */
 };
 
-/* Allocates memory for a list of so many files. Errors: -ENOMEM. */
+/* Allocates memory for `files` files. Errors: -ENOMEM. */
 MUST_CHECK int cache_list_reserve(struct cache_list *list, size_t files, struct error *err);
 #define CACHE_PINNED UINT64_MAX
 /* Reads the folder again; `tag` returns the tag of a file, CACHE_PINNED for one that is never evicted. */

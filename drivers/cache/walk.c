@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks over the folder: list every file, remove one file, sweep what killed writers left. */
+/* Walks over the cache's folder to list its files. Also removes single files, and the unfinished files of
+ * killed writers. */
 #include "drivers/cache/internal.h"
 
 #include <dirent.h>

@@ -54,7 +54,8 @@ int cache_create(const struct cache *cache, const struct cache_object *object, s
 	return r;
 }
 
-/* Starts writing to the disk at once, so that the fsync() in cache_commit() has little left to do. */
+/* Makes the kernel start to write the bytes to the disk now, so that the fsync() in cache_commit() has little
+ * left to do. */
 int cache_append(struct cache_writer *w, const void *data, uint64_t bytes, struct error *err)
 {
 	int r = file_write_all(w->fd, data, bytes);

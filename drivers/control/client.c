@@ -18,7 +18,7 @@
 
 struct client {
 	int fd;
-	struct tls *tls; /* NULL: this box's own socket */
+	struct tls *tls; /* NULL for this box, whose kiln-controld is reached over a local socket */
 	struct tls_link *link;
 	uint64_t id;
 	size_t bytes, size;
@@ -42,7 +42,7 @@ static int open_local(struct client *client, struct error *err)
 	return 0;
 }
 
-/* Loads this user's certificate and key for other boxes, from KILN_PKI or ~/.kiln. */
+/* Loads the certificate and key by which other boxes know this user, from KILN_PKI or ~/.kiln. */
 static int open_identity(struct tls **ret_tls, struct error *err)
 {
 	const char *folder = getenv("KILN_PKI"), *home = getenv("HOME");

@@ -28,5 +28,6 @@ void client_closep(struct client **client);
  * *ret_result. Errors: -EREMOTEIO the box refused, with the box's own sentence in err; else -errno. */
 MUST_CHECK int client_call(struct client *client, const char *method, cJSON *params, cJSON **ret_result,
 			   struct error *err);
-/* Waits for the next line of events.subscribe, for ever. The caller frees *ret_params. */
+/* Waits for the next event, after a call of events.subscribe, without a time limit. The caller frees
+ * *ret_params. */
 MUST_CHECK int client_event(struct client *client, cJSON **ret_params, struct error *err);

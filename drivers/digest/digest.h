@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 by mbedTLS, as 64 lower-case hex digits and a NUL. No state: any thread may call. */
+/* Computes SHA-256 (with mbedTLS), as 64 lower-case hex digits and a NUL. No state: any thread may call. */
 #pragma once
 
 #include "core/base/error.h"

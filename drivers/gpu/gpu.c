@@ -90,8 +90,9 @@ int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *
 }
 
 /* PoCL's directory must exist and be writable before the first OpenCL call: otherwise PoCL aborts. PoCL also
- * aborts on a torn file there. It renames its files into place without an fsync, so a kill leaves no torn
- * file, but a power cut may. The directory therefore lies below /run, which a power cut empties. */
+ * aborts where a file in it is incomplete. PoCL renames its files into place without an fsync: so a kill
+ * cannot leave an incomplete file, but a power cut can. Therefore the directory is below /run, which is empty
+ * after a power cut. */
 static int prepare_cache(struct error *err)
 {
 	char directory[PATH_BYTES];

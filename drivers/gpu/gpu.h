@@ -27,7 +27,7 @@ struct gpu_buffer;
 struct gpu_program;
 struct gpu_kernel;
 
-/* The completion of a command; zeroed = no command. */
+/* A handle by which one waits for the end of a command; zeroed = no command. */
 struct gpu_event {
 	void *handle;
 	const struct gpu *gpu;
@@ -62,7 +62,8 @@ struct gpu_memory {
 };
 struct gpu_memory gpu_memory(const struct gpu *gpu);
 
-/* Allocates device memory of zeros. On a CPU device this is host memory, see gpu_buffer_fetch(). */
+/* Allocates zeroed device memory. On a CPU device this is host memory, which gpu_buffer_fetch() need not
+ * copy. */
 MUST_CHECK int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_buffer,
 				 struct error *err);
 /* CPU devices only: makes a buffer of the caller's memory, which kernels read in place. The memory must
@@ -77,13 +78,14 @@ MUST_CHECK int gpu_buffer_part(struct gpu_buffer *whole, uint64_t offset, uint64
 void gpu_buffer_free(struct gpu_buffer *buffer);
 void gpu_buffer_freep(struct gpu_buffer **buffer);
 
-/* Copies host memory -> buffer. `wait`: blocks until the host memory may be reused. */
+/* Copies host memory into the buffer. With `wait` blocks until the host memory may be changed again. */
 MUST_CHECK int gpu_write(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const void *data,
 			 uint64_t bytes, bool wait, struct error *err);
-/* Copies buffer -> host memory. With ret_event NULL it blocks; otherwise `data` is valid after the event. */
+/* Copies the buffer into host memory. Blocks where ret_event is NULL; otherwise `data` is valid once the
+ * event is complete. */
 MUST_CHECK int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *data,
 			uint64_t bytes, struct gpu_event *ret_event, struct error *err);
-/* Copies all of `from` into `to`, which is at least as large. */
+/* Copies the whole buffer `from` into `to`, which must be at least as large. */
 MUST_CHECK int gpu_copy(struct gpu *gpu, struct gpu_buffer *from, struct gpu_buffer *to,
 			struct gpu_event *ret_event, struct error *err);
 /* Waits until `after` is complete, then points *ret_host at the contents of a buffer made by
@@ -95,7 +97,7 @@ MUST_CHECK int gpu_buffer_fetch(struct gpu *gpu, struct gpu_buffer *buffer, cons
 MUST_CHECK int gpu_event_wait(const struct gpu_event *event, struct error *err);
 bool gpu_event_done(const struct gpu_event *event);
 void gpu_event_free(struct gpu_event *event);
-/* Starts the commands that are enqueued. */
+/* Makes the device start the commands in the queue. */
 MUST_CHECK int gpu_flush(struct gpu *gpu, struct error *err);
 /* Blocks until the queue is empty. Too slow for use within a training step. */
 MUST_CHECK int gpu_finish(struct gpu *gpu, struct error *err);

@@ -11,7 +11,8 @@ struct gpu {
 	cl_device_id device;
 	cl_context context;
 	cl_command_queue queue;
-	cl_command_queue transfers; /* for gpu_buffer_fetch() on other threads; NULL on a CPU device */
+	/* second queue, for gpu_buffer_fetch() on other threads; NULL on a CPU device */
+	cl_command_queue transfers;
 	bool cpu;
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached
 	 * binary */

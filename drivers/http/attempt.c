@@ -14,13 +14,11 @@
 #define READ_BUFFER_BYTES   (512L << 10)
 #define UPLOAD_BUFFER_BYTES (512L << 10)
 #define PATIENCE_MS         600000L
-#define REPLY_DISCARD_BYTES                                                            \
-	(1u << 20) /* bytes of an error's body that are read; more drop the connection \
-		    */
-#define CACHED_BYTES_MAX                                                                  \
-	(UINT64_C(4) << 20) /* a larger buffer has left a core's caches before it is read \
-			     */
-#define LINE_BYTES 64u
+/* Upper bound of the bytes read of an error's body. Where the body is longer, the connection is closed. */
+#define REPLY_DISCARD_BYTES (1u << 20)
+/* Into a larger buffer copy_to_memory() writes past the caches: they could not hold it until it is read. */
+#define CACHED_BYTES_MAX (UINT64_C(4) << 20)
+#define LINE_BYTES       64u
 
 const char *http_method_name(enum http_method method)
 {

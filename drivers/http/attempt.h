@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside drivers/http: one attempt at a request. attempt.c sets a libcurl transfer up, moves its bytes and
- * tells the outcome; http.c, above, holds the loop, the queues and the retries.
+ * Inside drivers/http: one attempt at a request. attempt.c sets up a libcurl transfer, passes its bytes on
+ * and tells the outcome. http.c, which calls it, has the loop, the queues and the retries.
  */
 #pragma once
 

@@ -150,7 +150,9 @@ static void start(struct http *http, struct http_request *request)
 	request->err = (struct error){ 0 };
 	r = request->handler->prepare(request, &request->err);
 	if (r ==
-	    0) /* "Expect: 100-continue" would cost a round trip, or a second where a server ignores it. */
+	    /* An empty "Expect:" prevents libcurl's "Expect: 100-continue", which would cost a round trip, or
+	       a second where the server ignores it. */
+	    0)
 		r = http_add_header(request, &request->err, "Expect:");
 	if (r < 0) {
 		forget_headers(request);
@@ -320,7 +322,8 @@ int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool w
 
 void http_wake(struct http *http)
 {
-	/* release, pairs with the acquire in http_drive(). */
+	/* release, pairs with the acquire in http_drive(): http_drive() sees what this thread wrote before.
+	 */
 	atomic_store_explicit(&http->woken, true, memory_order_release);
 	(void)curl_multi_wakeup(http->multi);
 }

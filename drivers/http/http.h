@@ -35,7 +35,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE, HTTP_M
 
 struct http_options {
 	uint32_t connections;     /* concurrent requests at the beginning; also the lower bound */
-	uint32_t connections_max; /* upper bound */
+	uint32_t connections_max; /* upper bound of concurrent requests */
 	/* at this rate the number of requests is not raised further; 0 = no such rate */
 	uint64_t target_bytes_per_s;
 	uint32_t attempts_max;
@@ -71,28 +71,28 @@ struct http_handler {
 	/* Returns 0, HTTP_AGAIN, or a negative errno. After an error *retry tells whether another attempt may
 	 * help: judge() finds there the class that belongs to the HTTP status, and may change it. */
 	int (*judge)(struct http_request *request, enum retry_class *retry, struct error *err);
-	/* Called last. May submit other requests, except when `result` is -ECANCELED. */
+	/* Called last, once. May submit other requests, except when `result` is -ECANCELED. */
 	void (*done)(struct http_request *request, int result, const struct error *err);
 };
 
 struct http_request {
-	/* Set before http_submit(). */
+	/* The caller sets these before http_submit(). */
 	const struct http_handler *handler;
 	char *buffer;          /* receives the body where the handler has no data() */
 	uint64_t buffer_bytes; /* size of `buffer`; a longer body is -EBADMSG */
 	bool patient;          /* the server may work for minutes before it answers */
 	/* starts before all waiting requests, and although the pace's limit is reached */
 	bool urgent;
-	struct http_times *times; /* or NULL: filled while the request is in flight */
+	struct http_times *times; /* NULL, or where to note the times of the request's steps */
 
-	/* Set by prepare(). */
+	/* The handler's prepare() sets these. */
 	enum http_method method;
 	char url[HTTP_URL_BYTES];
 	const char *body; /* NULL: the body is read from body_fd, from body_offset on */
 	int body_fd;
 	uint64_t body_offset, body_bytes;
 
-	/* The answer. */
+	/* The answer, set by drivers/http. */
 	long status;
 	uint64_t received; /* bytes of a 2xx body */
 	/* the beginning of the body of an answer that is not 2xx, NUL-terminated */

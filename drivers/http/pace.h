@@ -35,20 +35,20 @@ struct pace {
 	uint32_t least, most;
 	uint64_t target_bytes_per_s;
 
-	uint32_t full;     /* the limit when nothing is wrong */
+	uint32_t full;     /* the limit without a slow-down */
 	uint32_t floor;    /* the limit after the last slow-down */
 	uint64_t slow_us;  /* when the last slow-down was */
 	bool slowed;       /* a slow-down happened, so the limit may be below `full` */
 	uint32_t failures; /* failed attempts in a row */
-	uint64_t probe_us; /* in the dark: when to ask again */
+	uint64_t probe_us; /* while the endpoint does not answer: when to send the next request */
 
-	/* The interval that is being measured. */
+	/* The running measurement: when it began, and bytes since then. */
 	uint64_t since_us, bytes;
 	/* requests waited for the limit all the time, so the measured rate depends on the limit */
 	bool measured;
 	/* the limit was the same in the interval before, so no request from an older limit is left */
 	bool settled;
-	/* The trial. */
+	/* The trial that is going on; PACE_STAY = none. */
 	enum { PACE_STAY, PACE_MORE, PACE_FEWER } trial;
 	uint32_t base;     /* the limit before the trial ... */
 	double base_rate;  /* ... and the bytes per second at that limit */
@@ -56,14 +56,14 @@ struct pace {
 	uint64_t pause_us; /* how long to wait after a trial that failed */
 	/* the next trial is one with fewer requests; the kinds alternate after trials that did not help */
 	bool fewer_is_next;
-	bool enough; /* the rate reached the target when it was last judged */
+	bool enough; /* the last measured rate reached target_bytes_per_s */
 };
 
 /* The limit begins at `least` and never exceeds `most`. At a rate of `target_bytes_per_s` (0 = none) the
  * limit is not raised further. */
 void pace_init(struct pace *pace, uint32_t least, uint32_t most, uint64_t target_bytes_per_s);
 
-/* The limit now. */
+/* Returns the limit at this time. */
 uint32_t pace_limit(const struct pace *pace, uint64_t now_us);
 /* Returns when the limit will rise without a further event; UINT64_MAX = never. */
 uint64_t pace_rises_us(const struct pace *pace, uint64_t now_us);

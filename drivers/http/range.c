@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <strings.h>
 
-/* Digits only: strtoull() would accept signs and spaces. */
+/* Accepts only digits. strtoull() would accept signs and spaces, too. */
 static bool read_number(const char **text, uint64_t *ret_value)
 {
 	const char *at = *text;

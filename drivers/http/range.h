@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Content-Range, RFC 9110 14.4. */
+/* Parses the header Content-Range (RFC 9110 14.4). */
 #pragma once
 
 #include <stdint.h>
@@ -12,5 +12,5 @@ struct http_range {
 	uint64_t total; /* bytes of the whole object; HTTP_RANGE_UNKNOWN where the server says '*' */
 };
 
-/* Errors: -EBADMSG. */
+/* Errors: -EBADMSG the text is not a valid Content-Range. */
 int http_range_parse(const char *text, struct http_range *ret_range);

@@ -18,11 +18,11 @@
 
 enum retry_class {
 	RETRY_NEVER,     /* no failure, or another attempt does not help */
-	RETRY_CONNECT,   /* name not resolved, connection refused or not made in time */
+	RETRY_CONNECT,   /* the name was not resolved, or the connection was refused or took too long */
 	RETRY_TIMEOUT,   /* slower than low_speed_bytes_per_s, or over the time limit */
 	RETRY_RESET,     /* the connection was cut in the middle */
-	RETRY_SERVER,    /* 500, 502, 504, 408 */
-	RETRY_SLOW_DOWN, /* 429, 503: the server asks for fewer requests */
+	RETRY_SERVER,    /* HTTP status 500, 502, 504 or 408 */
+	RETRY_SLOW_DOWN, /* HTTP status 429 or 503: the server asks for fewer requests */
 	RETRY_MAX,
 };
 

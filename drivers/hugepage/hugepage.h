@@ -23,7 +23,7 @@
 #define HUGEPAGE_BYTES     ((uint64_t)2 << 20)
 #define HUGEPAGE_GIB_BYTES ((uint64_t)1 << 30)
 
-/* Returns the pages of 1 GiB in the kernel's pool: those that were set aside at boot. */
+/* Returns the number of 1 GiB pages in the kernel's pool. They were set aside at boot. */
 uint64_t hugepage_gib_pages(void);
 
 /* Makes `folder`, mounts hugetlbfs on it where it is not mounted, and raises the kernel's pool until `bytes`
@@ -49,7 +49,7 @@ MUST_CHECK void *hugepage_map(uint64_t bytes);
 
 /* ---- node.c: before a run, by root. `root` is prepended to /sys ("" except in tests). ---- */
 
-/* Returns the memory node of a core; 0 where the kernel does not say. */
+/* Returns the memory node (NUMA) of a core; 0 where sysfs does not have it. */
 int hugepage_node_of_core(const char *root, int core);
 
 /* Makes the pool of one memory node larger, until `bytes` are free there. Pages that our files have already

@@ -50,7 +50,7 @@ static int match_name(sd_journal *journal, const char *unit, int length, bool be
 	return sd_journal_add_disjunction(journal);
 }
 
-/* Matches what a unit wrote, and what systemd wrote about it. */
+/* Matches the entries that a unit wrote, and those that systemd wrote about the unit. */
 static int match_unit(sd_journal *journal, const char *unit, int length, bool below_root)
 {
 	int r = match_name(journal, unit, length, below_root);

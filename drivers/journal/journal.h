@@ -17,12 +17,12 @@ struct sd_journal;
 /* Which entries journal_match() selects. */
 struct journal_filter {
 	const char *unit;              /* kiln-<unit>.service; NULL = all units of Kiln */
-	bool events;                   /* only Kiln's events (core/base/events.h) */
-	const struct event_row *event; /* with `events`: only this event; NULL = all */
+	bool events;                   /* true: only Kiln's events (core/base/events.h) */
+	const struct event_row *event; /* where `events` is true: only this event; NULL = all events */
 	uint64_t priority;             /* only entries of this priority or a more severe one */
 };
 
-/* Opens the box's journal or, with KILN_ROOT, the one below that folder. */
+/* Opens the box's journal or, where KILN_ROOT is set (in tests), the one below that folder. */
 MUST_CHECK int journal_open(struct sd_journal **ret_journal, struct error *err);
 void journal_closep(struct sd_journal **journal);
 /* Restricts the journal to the entries of Kiln's units that pass the filter. */

@@ -90,7 +90,7 @@ int manager_reset_failed(struct manager *manager, const char *unit, struct error
 {
 	int r = call(manager, "ResetFailedUnit", unit, NULL, err);
 
-	/* -ENOENT: systemd's BUS_ERROR_NO_SUCH_UNIT. */
+	/* -ENOENT: systemd does not have this unit (BUS_ERROR_NO_SUCH_UNIT), so there is nothing to reset. */
 	return r == -ENOENT ? 0 : r;
 }
 

@@ -24,28 +24,30 @@ void manager_closep(struct manager **manager);
 /* Queue the start or stop of a unit. To start a unit that runs, or to stop one that does not, is no error. */
 MUST_CHECK int manager_start(struct manager *manager, const char *unit, struct error *err);
 MUST_CHECK int manager_stop(struct manager *manager, const char *unit, struct error *err);
-/* Starts a unit and waits until the start is done: for a oneshot until its program has ended, with success or
- * not. Errors: -ETIMEDOUT after `wait_s`; the unit goes on then. */
+/* Starts a unit and waits until the start is done. For a service of Type=oneshot that is when its program has
+ * ended, with success or not. Errors: -ETIMEDOUT the start took longer than `wait_s`, and goes on. */
 MUST_CHECK int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err);
 /* Tells whether a unit is active, starting or stopping, or has a job queued. A unit that does not exist is
  * not busy. */
 MUST_CHECK int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, struct error *err);
 /* Tells whether an update is being fetched or installed, or waits for the box's restart. */
 MUST_CHECK int manager_update_is_busy(struct manager *manager, bool *ret_busy, struct error *err);
-/* Queues the start of poweroff.target, reboot.target or suspend.target, which no later job can replace. */
+/* Queues the start of poweroff.target, reboot.target or suspend.target. No job that is queued later can
+ * replace it. */
 MUST_CHECK int manager_power(struct manager *manager, const char *target, struct error *err);
 /* Forgets a unit's failure and its count of restarts. No error where the unit is not loaded. */
 MUST_CHECK int manager_reset_failed(struct manager *manager, const char *unit, struct error *err);
 /* Makes systemd run its generators and read all unit files again. */
 MUST_CHECK int manager_reload(struct manager *manager, struct error *err);
 
-/* Tells how often systemd has restarted the service by itself since somebody started it. */
+/* Tells how often systemd has restarted a service automatically (NRestarts=). */
 MUST_CHECK int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts,
 				struct error *err);
 
 struct manager_failure {
-	const char *unit;    /* a string constant */
-	char result[32];     /* systemd.exec(5), $SERVICE_RESULT: "exit-code", "signal" ... */
+	const char *unit; /* a string constant */
+	/* why it failed: "exit-code", "signal" ... ($SERVICE_RESULT in systemd.exec(5)) */
+	char result[32];
 	int32_t exit_status; /* exit status of the main process; 0 where another process of the unit failed */
 };
 

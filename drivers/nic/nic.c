@@ -55,7 +55,7 @@ static bool parse_cores(const char *text, cpu_set_t *ret_set)
 	}
 }
 
-/* Finds the interface of the route to 0.0.0.0 (proc(5), /proc/net/route: Iface Destination ...). */
+/* Finds the interface of the default route: the line of /proc/net/route (proc(5)) whose Destination is 0. */
 static bool default_route(const char *root, char nic[static NIC_NAME_BYTES])
 {
 	CLEANUP(close_file) FILE *file = NULL;

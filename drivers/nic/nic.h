@@ -24,19 +24,20 @@ struct nic_cores {
 };
 
 /* Finds the cores. `nic` is the name of an interface or "auto" (that of the default route); `cores` a CPU
- * list or "auto". `root` is prepended to /proc and /sys ("" except in tests). Gives only cores that this
- * process may use. Errors: -EINVAL an interface or core that was named does not exist. */
+ * list or "auto". `root` is prepended to /proc and /sys ("" except in tests). The result has only cores that
+ * this process may use. Errors: -EINVAL `nic` does not exist, or `cores` has a core that this process may not
+ * use. */
 MUST_CHECK int nic_cores_find(const char *root, const char *nic, const char *cores,
 			      struct nic_cores *ret_cores, struct error *err);
 
 /* Writes a set as "0-3,8". */
 void nic_cores_text(const cpu_set_t *set, char *out, size_t size);
 
-/* The result of nic_steer(). */
+/* What nic_steer() did. */
 struct nic_steered {
 	/* irqs: all interrupts; moved: those that are on `cores` now (the kernel refused the others) */
 	unsigned irqs, moved;
-	unsigned queues; /* receive queues */
+	unsigned queues; /* number of receive queues */
 	bool spread;     /* RPS is on: packets of every queue are distributed over all `cores` */
 	char why[160];   /* the kernel's first error, as text; "" = none */
 };

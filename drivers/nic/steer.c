@@ -33,7 +33,8 @@ static size_t core_at(const cpu_set_t *cores, unsigned n)
 			return cpu;
 }
 
-/* Writes a set as "3,00000000": words of 32 bits, the highest first, without leading words of zero. */
+/* Writes a set of cores as the kernel wants it, such as "3,00000000": words of 32 bits in hex, the highest
+ * first, without leading words of zero. */
 static void mask_text(const cpu_set_t *cores, char out[static MASK_BYTES])
 {
 	size_t words = 0, used = 0;

@@ -27,15 +27,15 @@
 
 #define ALIVE_WORKERS_MAX  264u
 #define ALIVE_DEGRADED_AT  5u   /* after so many failures in a row the status page says "degraded" */
-#define ALIVE_GOOD_MINUTES 5u   /* minutes of progress, after which old failures are forgiven */
+#define ALIVE_GOOD_MINUTES 5u   /* after so many minutes of progress old failures are forgiven */
 #define ALIVE_BACK_OFF_MAX 300u /* s */
 
 struct alive_worker {
 	const char *name;
 	/* lease_until_us: clock_us() at which the lease ends; 0 = no lease */
 	_Atomic uint64_t ticks, lease_until_us;
-	bool lengthened;              /* systemd was told of a longer WatchdogSec= */
-	uint64_t seen_ticks, seen_us; /* last ticks that the pinging thread saw, and when */
+	bool lengthened;              /* systemd's WatchdogSec= is extended for the present lease */
+	uint64_t seen_ticks, seen_us; /* what the pinging thread saw last, and when */
 };
 
 /* Starts the thread that pings systemd. */
@@ -58,8 +58,8 @@ static inline void alive_tick(struct alive_worker *worker)
 void alive_lease(struct alive_worker *worker, const char *phase, unsigned seconds);
 void alive_lease_end(struct alive_worker *worker);
 
-/* Returns the name of a worker without a tick for longer than `patience_us`; NULL: there is none. For one
- * thread only. */
+/* Returns the name of a worker that has not ticked for longer than `patience_us` and has no valid lease;
+ * NULL: there is none. Only one thread may call it. */
 const char *alive_stuck(uint64_t now_us, uint64_t patience_us);
 
 /* ---- After a crash ---- */
@@ -81,11 +81,11 @@ void alive_back_off(enum status_daemon daemon);
  * does not supervise the process: then the caller gives up after its first try. */
 bool alive_back_off_oneshot(const char *name, uint32_t failures, const char *reason);
 
-/* Notes progress of the daemon; any thread. */
+/* Notes progress of the daemon. Any thread may call. */
 void alive_progress(void);
 
-/* Returns whether there was progress in each of ALIVE_GOOD_MINUTES minutes. For one thread only, which calls
- * it more often than once a minute. */
+/* Returns whether there was progress in each of ALIVE_GOOD_MINUTES minutes. Only one thread may call it, more
+ * often than once a minute. */
 bool alive_recovered(uint64_t now_us);
 
 /* Logs the error and saves it in a file (the last words), so that the next process can say why it waits.

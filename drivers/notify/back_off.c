@@ -25,7 +25,8 @@
 #define UNKNOWN_WAIT_S 5u /* the wait where systemd cannot be asked for the number of restarts */
 
 static enum status_daemon our_daemon = STATUS_DAEMONS;
-static uint32_t our_restarts, our_failures; /* NRestarts=, and how many of them are not forgiven */
+/* systemd's NRestarts=, and how many of these restarts are not forgiven */
+static uint32_t our_restarts, our_failures;
 
 static char *file_of(enum status_daemon daemon, const char *name, char out[static PATH_BYTES])
 {

@@ -2,5 +2,5 @@
 /* The functions of back_off.c that alive.c calls. */
 #pragma once
 
-/* Forgives the restarts up to now: the daemon has made progress, and is not degraded any more. */
+/* Forgives all restarts up to now, because the daemon has made progress, and ends the "degraded" status. */
 void back_off_forget(void);

@@ -17,9 +17,10 @@
 
 #include "drivers/sensors/sensors.h"
 
-#define HEAT_EVERY_MS   1000u
-#define HEAT_COOLER     5.0 /* degrees below the limit at which a hot sensor counts as cool again */
-#define HEAT_MARGIN     5.0 /* degrees below the sensor's critical value, where the hardware throttles itself */
+#define HEAT_EVERY_MS 1000u
+#define HEAT_COOLER   5.0 /* a hot sensor counts as cool again when it is so many degrees below its limit */
+/* the default limit is so many degrees below the critical value, at which the hardware slows itself down */
+#define HEAT_MARGIN     5.0
 #define HEAT_CRITICAL_N 3u /* so many critical readings in a row mean HEAT_CRITICAL */
 
 /* Limits in degrees Celsius. 0 = use the sensor's own values: `critical` is the sensor's critical value;
@@ -45,7 +46,7 @@ struct heat_state {
 /* A pass over the sensors: set `limits` and `before`, call heat_pass_each() for every sensor, then
  * heat_pass_end(), which updates *state. */
 struct heat_pass {
-	const struct heat_limits *limits; /* SENSORS_PARTS entries */
+	const struct heat_limits *limits; /* array of SENSORS_PARTS entries */
 	const struct heat_state *before;
 	struct heat_state found;
 	double excess;           /* by how many degrees the sensor in `found` is above its limit */

@@ -10,7 +10,7 @@
 
 #define LIBRARY            "libnvidia-ml.so.1"
 #define SUCCESS            0
-#define SENSOR_GPU         0 /* nvmlTemperatureSensors_t */
+#define SENSOR_GPU         0 /* a value of nvmlTemperatureSensors_t */
 #define THRESHOLD_SLOWDOWN 1 /* nvmlTemperatureThresholds_t: above this the hardware slows itself down */
 #define THRESHOLD_GPU_MAX  3 /* above this the driver slows the GPU down */
 

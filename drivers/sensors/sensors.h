@@ -19,7 +19,7 @@
 enum sensors_part { SENSORS_OTHER, SENSORS_CPU, SENSORS_GPU, SENSORS_PARTS };
 
 struct sensors_reading {
-	char name[SENSORS_NAME_BYTES]; /* "chip label" or "chip temp1" */
+	char name[SENSORS_NAME_BYTES]; /* "CHIP LABEL" or, for a sensor without a label, "CHIP temp1" */
 	enum sensors_part part;
 	double celsius;
 	double max_celsius,

@@ -89,7 +89,7 @@ struct store_hashes {
 	uint8_t *ret_sha256, *ret_md5;
 };
 
-/* Hashes `bytes` bytes of a file from `offset`. Calls `between` (or NULL) every 256 KiB, so that transfers
- * can go on meanwhile. Errors: -EIO; -ESTALE the file ends before. */
+/* Hashes `bytes` bytes of a file from `offset`. Calls `between` (may be NULL) every 256 KiB, so that
+ * transfers can go on meanwhile. Errors: -EIO; -ESTALE the file is shorter. */
 MUST_CHECK int store_hash_file(int fd, uint64_t offset, uint64_t bytes, const struct store_hashes *hashes,
 			       void (*between)(void *context), void *context, struct error *err);

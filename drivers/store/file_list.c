@@ -81,7 +81,7 @@ static int read_folder(const struct listing *listing, struct entries *entries, s
 			continue;
 		if (fstatat(dirfd(folder), entry->d_name, &st,
 			    entry->d_type == DT_UNKNOWN ? AT_SYMLINK_NOFOLLOW : 0) < 0)
-			continue; /* removed meanwhile, or a link that leads nowhere */
+			continue; /* the file was removed meanwhile, or is a link that leads nowhere */
 		if (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && !link))
 			r = entries_add(entries, entry->d_name, S_ISDIR(st.st_mode));
 	}

@@ -70,7 +70,7 @@ struct s3_call {
 	void (*ended)(struct s3_call *call);
 	void *context;
 
-	/* The answer. */
+	/* The result of the call. */
 	char etag[STORE_ETAG_MAX], version[STORE_VERSION_MAX];
 	struct s3_error error;
 	bool done;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call whose answer is XML, read as it arrives. */
+/* For a call whose answer is XML: parses the answer while it arrives. */
 #pragma once
 
 #include "drivers/store/s3_call.h"
@@ -9,6 +9,6 @@ struct s3_document {
 	struct s3_reply reply;
 };
 
-/* Makes `document` the reader of the call's answer; it must outlive the call. */
+/* Makes `document` parse the call's answer. `document` must not be freed before the call. */
 MUST_CHECK int s3_document_open(struct s3_document *document, struct s3_call *call, struct error *err);
 void s3_document_done(struct s3_document *document);

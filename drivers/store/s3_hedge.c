@@ -5,11 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* a range is slow when it has taken so many times the median of the last ranges ... */
-#define SLOW_MEDIANS 4u
-#define SLOW_LEAST_US                                                                         \
-	UINT64_C(200000) /* ... and longer than this, so that normal variation does not count \
-			  */
+/* A range is slow when it has taken longer than SLOW_MEDIANS times the median of the last ranges, and longer
+ * than SLOW_LEAST_US, so that normal variation does not count. */
+#define SLOW_MEDIANS  4u
+#define SLOW_LEAST_US UINT64_C(200000)
 #define SAMPLES_LEAST (S3_HEDGE_SAMPLES / 4)
 #define NEVER         UINT64_MAX
 

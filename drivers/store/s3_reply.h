@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The content of S3's XML answers: a page of ListObjectsV2 or ListMultipartUploads, the result of starting or
- * completing an upload, or an error. s3_reply_element() fills it, s3_reply_begin() empties it for the next
- * attempt.
+ * completing an upload, or an error. s3_reply_element() fills a struct s3_reply, s3_reply_begin() empties it
+ * for the next attempt.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct s3_error {
 };
 
 struct s3_entry {
-	size_t key, upload_id; /* offsets in `text`, 0 = none */
+	size_t key, upload_id; /* offsets of the key and the upload's id in s3_reply.text; 0 = none */
 	struct store_pin pin;
 	int64_t mtime_s;
 };

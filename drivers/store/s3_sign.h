@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The URL of an attempt and its signature (AWS Signature Version 4).
+ * Makes the URL of an attempt and its signature (AWS Signature Version 4).
  *
  * Over TLS the body is not part of the signature (UNSIGNED-PAYLOAD): TLS protects it, and hashing it costs
  * CPU time. Over plain HTTP the body is part of it.

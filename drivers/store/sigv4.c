@@ -74,7 +74,8 @@ static int append(char *out, size_t out_bytes, size_t *used, const char *text)
 	return 0;
 }
 
-/* Encodes every name and value into `scratch`, one after the other, and inserts each pair in order. */
+/* Encodes every name and value into `scratch`, one after the other, and inserts each pair into the sorted
+ * list. */
 static int encode_sorted(const struct sigv4_pair *pairs, size_t count, char *scratch, size_t scratch_bytes,
 			 struct sigv4_pair *sorted)
 {

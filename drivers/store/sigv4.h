@@ -16,7 +16,7 @@
 
 #define SIGV4_PAIRS_MAX           16u
 #define SIGV4_QUERY_BYTES         16384u
-#define SIGV4_TIME_BYTES          17u /* "20130524T000000Z" */
+#define SIGV4_TIME_BYTES          17u /* a time such as "20130524T000000Z", and a NUL */
 #define SIGV4_AUTHORIZATION_BYTES 1024u
 #define SIGV4_EMPTY_SHA256        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 

@@ -69,25 +69,26 @@ struct store_options {
  * all others. */
 struct store_options store_options_of(const struct config *config);
 
-/* Identifies one version of an object, and is checked on every answer: on s3:// the version id, or ETag and
- * size; on file:// size, mtime in ns and inode (written into etag as "ns-inode"). */
+/* Identifies one version of an object; every answer is compared with it. On s3:// the pin is the version id,
+ * or ETag and size; on file:// it is size, mtime in ns and inode (in `etag`, as "ns-inode"). */
 struct store_pin {
 	uint64_t bytes;
 	char etag[STORE_ETAG_MAX];       /* without quotes; "" = not known, so not checked */
-	char version[STORE_VERSION_MAX]; /* "" = none */
+	char version[STORE_VERSION_MAX]; /* version id of S3; "" = none */
 };
 
 struct store_object {
-	char key[STORE_KEY_MAX + 1]; /* relative to the store's prefix */
+	char key[STORE_KEY_MAX + 1]; /* key relative to the store's prefix */
 	struct store_pin pin;
 	int64_t mtime_s;
 };
 
 struct store_counters {
 	uint64_t requests, bytes_in, bytes_out, connections;
-	uint64_t at_once;            /* upper bound of concurrent requests now ... */
-	const char *pace;            /* ... and the reason for it; NULL on file:// */
-	uint64_t hedged, hedges_won; /* ranges requested twice; those where the second attempt was faster */
+	uint64_t at_once; /* upper bound of concurrent requests now ... */
+	const char *pace; /* ... and the reason for it; NULL on file:// */
+	/* ranges that were asked for twice; ranges of which the second request was faster */
+	uint64_t hedged, hedges_won;
 	uint64_t retries_connect, retries_timeout, retries_reset, retries_server, retries_slow_down;
 };
 
@@ -121,7 +122,8 @@ MUST_CHECK int store_get(struct store *store, const char *key, const struct stor
  */
 MUST_CHECK int store_get_all(struct store *store, const char *key, uint64_t max, char **ret_data,
 			     uint64_t *ret_bytes, struct error *err);
-/* Gets a whole object into a file (temporary name, fsync, rename). */
+/* Gets a whole object into a file, which appears only when it is complete and on the disk (temporary name,
+ * fsync, rename). */
 MUST_CHECK int store_get_file(struct store *store, const char *key, const char *path, struct error *err);
 
 MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes,
@@ -168,7 +170,7 @@ MUST_CHECK int store_poll(struct store *store, uint32_t timeout_ms, struct store
 			  struct error *err);
 /* Returns whether a request was submitted and is neither completed nor cancelled. */
 bool store_is_in_flight(const struct store_request *request);
-/* Makes a sleeping store_poll() return. Any thread may call. */
+/* Makes a store_poll() that waits return. Any thread may call. */
 void store_wake(struct store *store);
 /* Cancels one request: its result is -ECANCELED, the caller may free its memory, and store_poll() will not
  * return it. Returns false where store_poll() has returned it already. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small certificate authority for a rack: a folder with ca.crt and ca.key, and NAME.crt and NAME.key of
- * each certificate that it issued. EC keys on P-256, X.509 v3, PEM; only the owner can read a key. No file is
- * ever overwritten. Threads: the caller's. Crash: leaves a key without its certificate at worst.
+ * A small certificate authority for a rack of boxes. It is a folder with ca.crt and ca.key, and with NAME.crt
+ * and NAME.key of each certificate that it issued. EC keys on P-256, X.509 v3, PEM; only the owner can read a
+ * key. No file is ever overwritten. Threads: the caller's. Crash: may leave a key without its certificate.
  */
 #pragma once
 
@@ -21,8 +21,8 @@ MUST_CHECK int pki_init(const char *folder, const char *name, unsigned days, str
 MUST_CHECK int pki_issue(const char *folder, const char *name, const char *unit, unsigned days,
 			 struct error *err);
 
-/* Checks that a text is PEM with at least one certificate, and that each can be read. A NUL follows the
- * bytes. Errors: -EINVAL. */
+/* Checks that a text is PEM with at least one certificate, and that every certificate in it can be parsed.
+ * text[bytes] must be a NUL. Errors: -EINVAL. */
 MUST_CHECK int pki_check(const char *text, uint64_t bytes, struct error *err);
 
 /* Adds the fingerprint of FOLDER/NAME.crt to FOLDER/revoked, durably. Repeating it changes nothing. */

@@ -134,7 +134,8 @@ void tls_closep(struct tls **tls)
 
 /* ---- The check of a peer ---- */
 
-/* Returns the role of a certificate. -1: its OU is no role, or it has not exactly one OU. */
+/* Returns the role of a certificate, as an index into `units`; -1 where its OU is not a role, or it does not
+ * have exactly one OU. */
 static int unit_of(const mbedtls_x509_crt *cert, const char *const *units)
 {
 	const mbedtls_x509_buf *found = NULL;
@@ -308,7 +309,7 @@ void tls_detachp(struct tls_link **link)
 	*link = NULL;
 }
 
-/* The meaning of an alert by which the peer ends the handshake (RFC 5246 7.2). */
+/* Returns in words what an alert means by which the peer ended the handshake (RFC 5246 7.2). */
 static const char *alert_text(int alert)
 {
 	switch (alert) {

@@ -23,15 +23,15 @@ enum tls_side { TLS_CLIENT, TLS_SERVER };
 /* revoked_file and units must live as long as the struct tls. */
 struct tls_options {
 	enum tls_side side;
-	const char *ca_file, *cert_file, *key_file; /* PEM; the key unencrypted */
+	const char *ca_file, *cert_file, *key_file; /* PEM files; the key must not be encrypted */
 	/* file with SHA-256 fingerprints, one per line, read at each handshake; NULL = no certificate is
 	 * revoked */
 	const char *revoked_file;
 	/* For a server: the roles, the one with the fewest rights first, NULL at the end. A client's
 	 * certificate must have exactly one OU, which must be one of these roles. */
 	const char *const *units;
-	/* For a server: returns whether the clock is set. While it is not, the dates of certificates are not
-	 * checked for clients of the first role. NULL = always set. */
+	/* For a server: returns whether the clock is set. While the clock is not set, the dates of
+	 * certificates are not checked for clients with the first role. NULL = always set. */
 	bool (*clock_is_set)(void);
 };
 
@@ -39,14 +39,14 @@ struct tls_options {
 MUST_CHECK int tls_open(const struct tls_options *options, struct tls **ret_tls, struct error *err);
 void tls_closep(struct tls **tls);
 
-/* Starts TLS on a descriptor, which the caller closes after tls_detachp(). `server_name`: the DNS name that
- * the server's certificate must carry; a server passes NULL. */
+/* Starts TLS on a descriptor, which the caller closes after tls_detachp(). `server_name` is the DNS name that
+ * the server's certificate must have; a server passes NULL. */
 MUST_CHECK int tls_attach(struct tls *tls, int fd, const char *server_name, struct tls_link **ret_link,
 			  struct error *err);
 void tls_detachp(struct tls_link **link);
 
 /* Goes on with the handshake. Errors: -EAGAIN call it again when the descriptor can be read or, with
- * tls_wants_write(), written; -EACCES one side refused the other, with the reason. */
+ * tls_wants_write(), written; -EACCES one side refused the other; the error's text has the reason. */
 MUST_CHECK int tls_handshake(struct tls_link *link, struct error *err);
 /* Returns the client's role, as an index into `units`; valid after the handshake. */
 int tls_unit(const struct tls_link *link);

@@ -11,8 +11,8 @@
 
 struct webhook {
 	const char *url;     /* http:// or https:// */
-	const char *token;   /* "Authorization: Bearer", "" = none */
-	const char *ca_file; /* "" = the system's */
+	const char *token;   /* token to send as "Authorization: Bearer TOKEN"; "" = none */
+	const char *ca_file; /* "" = the certificate authorities of the system */
 	/* how long to try again where the server gives no answer or is busy; 0 = one attempt only */
 	uint64_t wait_ms;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts one file of the spool into the store. */
+/* Uploads one file of the spool. */
 #pragma once
 
 #include "uploadd/state.h"

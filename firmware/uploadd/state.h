@@ -19,12 +19,12 @@ struct upload {
 	struct store *store; /* the store <sink>/<run id>; its keys are the names of the files in the spool */
 	struct uploaded *file;
 	uint32_t files, files_size;
-	struct steps stored; /* checkpoints in the store */
+	struct steps stored; /* steps of the checkpoints in the store */
 	bool any_latest;
 	uint64_t latest; /* the step that latest.json names */
 	bool any_best;
 	uint64_t best;        /* the step of the best validation pass so far */
 	uint64_t retries;     /* number of retries when they were last logged */
-	char *record;         /* run.json as it was uploaded last */
+	char *record;         /* text of the run.json that was uploaded last */
 	uint64_t warned_step; /* 1 + step of the damaged checkpoint of which an event warned; 0 = none */
 };

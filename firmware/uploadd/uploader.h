@@ -19,7 +19,7 @@ struct uploader {
 	char **warned; /* ids of the runs of which an event has warned that a person must act */
 	uint32_t warnings;
 	bool drain;                  /* end the process when the run is final and in the store */
-	struct alive_worker *worker; /* the only thread */
+	struct alive_worker *worker; /* the main thread, as the watchdog knows it */
 	struct error *err;
 	struct status_page *page; /* NULL: the page could not be opened */
 	struct status status;
@@ -27,5 +27,6 @@ struct uploader {
 
 /* Opens the status page. A failure is only logged: without the page only the status is missing. */
 void uploader_open_page(struct uploader *uploader);
-/* Runs until an error that waiting does not mend, or with `drain` until the run is final and in the store. */
+/* Returns after an error for which waiting does not help or, with `drain`, once the run is final and in the
+ * store. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);

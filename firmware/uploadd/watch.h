@@ -12,5 +12,5 @@ MUST_CHECK int watch_open(struct watch *watch, struct error *err);
 /* From now on also watches the record and the folders of this run. A folder that does not exist yet is
  * watched from a later call on. */
 void watch_run(struct watch *watch, const char *run_id);
-/* Sleeps until something changes, at most `timeout_ms`. */
+/* Sleeps until something that is watched changes, at most `timeout_ms`. */
 void watch_wait(struct watch *watch, int timeout_ms);

@@ -224,8 +224,8 @@ static int note_asked(int64_t *ret_since, struct error *err)
 }
 
 /* Tries to begin until it succeeds, fails for good, or the night is over (returns 1). All attempts are made
- * in this process. Where it ended between two attempts, systemd's start job would have failed, and the
- * services that wait for kiln-begin would start without a run. */
+ * in this process. If the process ended after each failure, systemd's start job would fail, and the services
+ * that wait for kiln-begin would start without a run. */
 static int begin_with_retries(const char *file, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");

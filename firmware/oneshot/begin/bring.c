@@ -95,7 +95,7 @@ int bring_start(struct store *sink, const char *run_id, char ret_path[static PAT
 /* ---- A new disk ---- */
 
 struct search {
-	const char *name;   /* run.name */
+	const char *name;   /* value of run.name in the configuration */
 	const char *before; /* find the newest run that is older than this id; "" = the newest of all */
 	char *id;           /* the id found; a buffer of RUN_ID_BYTES */
 };

@@ -16,7 +16,7 @@ MUST_CHECK int bring_last_run(struct store *sink, const char *name, struct run *
  * final. */
 MUST_CHECK int bring_run(struct store *sink, const char *id, struct run *ret_run, struct error *err);
 
-/* Makes sure that the spool has the newest good checkpoint of a run that goes on, where the spool has none,
+/* Makes sure that the spool has the newest good checkpoint of a run that goes on: where the spool has none,
  * brings it from the store. *ret_any is false where neither has a checkpoint; the run then starts from its
  * beginning, and an event says so. */
 MUST_CHECK int bring_checkpoint(struct store *sink, const char *run_id, bool *ret_any, struct error *err);

@@ -5,6 +5,6 @@
 #include "core/config/config.h"
 #include "drivers/store/store.h"
 
-/* `which` is config->sink or the store of one of config->source. The caller closes *ret_store. */
+/* `which` is &config->sink, or the store of one of config->source. The caller closes *ret_store. */
 MUST_CHECK int configured_store_open(const struct config *config, const struct config_store *which,
 				     struct store **ret_store, struct error *err);

@@ -21,7 +21,8 @@ MUST_CHECK int overrides_adopt(char ret_id[static RUN_ID_BYTES], struct error *e
 /* Reads the overrides of the current run from its run.json. */
 MUST_CHECK int overrides_of_run(cJSON **ret_list, struct error *err);
 
-/* Prints the configuration of `file` with the overrides as text. -EBADMSG: a key that cannot be overridden.
+/* Writes the configuration of `file`, changed by the overrides, as text. Errors: -EBADMSG a key cannot be
+ * overridden.
  */
 MUST_CHECK int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err);
 /* Sets *ret_file to the configuration to use: `file` itself or, where there are overrides, a copy of it with

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The weights that a new run starts with: checked before the record is made, because the record freezes the
- * configuration, and a mistake in it would fail the trainer this night and every later one. */
+/* Finds the weights with which a new run starts, and checks them before the record is made. The record
+ * freezes the configuration: with a mistake in it the trainer would fail in this night and in every later
+ * one. */
 #pragma once
 
 #include "core/base/paths.h"
@@ -8,8 +9,8 @@
 #include "drivers/digest/digest.h"
 #include "model/graph/graph.h"
 
-/* with.file and with.sha256 point into this very structure, so do not copy it; with.run_id points into the
- * last run. */
+/* Do not copy this structure: with.file and with.sha256 point into it. with.run_id points into the last run.
+ */
 struct start {
 	struct run_start with;         /* the argument of run_begin() */
 	char path[PATH_BYTES];         /* file of the weights; "" = start from scratch */

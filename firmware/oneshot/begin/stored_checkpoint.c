@@ -17,9 +17,9 @@ struct walk {
 	struct store *sink;
 	const char *run_id;
 	char sha256[DIGEST_HEX_BYTES]; /* SHA-256 of the newest checkpoint, from latest.json */
-	int64_t latest;                /* step that latest.json names; -1 = none */
-	int64_t below;                 /* only steps below this one are left to try */
-	int64_t next;                  /* step to try next; -1 = none is left */
+	int64_t latest;                /* step of the checkpoint that latest.json names; -1 = none */
+	int64_t below;                 /* only checkpoints with smaller steps were not tried yet */
+	int64_t next;                  /* step of the checkpoint to try next; -1 = all were tried */
 };
 
 static char *key_of(const struct walk *walk, const char *name, char key[static STORE_KEY_MAX])
@@ -94,8 +94,8 @@ static int find_first(struct walk *walk, struct error *err)
 
 /* ---- Getting one ---- */
 
-/* Copies one checkpoint to `path` and checks it there: the file is whole, and it has the SHA-256 that
- * latest.json names. Removes a bad copy. */
+/* Copies one checkpoint to `path` and checks it there: it must be a complete file and, if latest.json names
+ * it, have the SHA-256 given there. Removes a bad copy. */
 static int fetch(const struct walk *walk, const char *name, const char *path, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;

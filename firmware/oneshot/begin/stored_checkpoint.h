@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checkpoints of a run in the store: <run id>/checkpoints/ in the sink, and latest.json that names the
- * newest one with its SHA-256. */
+/* The checkpoints of a run in the store: the folder <run id>/checkpoints/ of the sink. Its latest.json has
+ * the name and the SHA-256 of the newest one. */
 #pragma once
 
 #include "core/run/spool.h"

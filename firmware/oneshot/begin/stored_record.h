@@ -5,13 +5,13 @@
 #include "core/run/run.h"
 #include "drivers/store/store.h"
 
-/* Reads what a run.json in the store says; ret_run->config stays empty. *ret_text is its text, of *ret_bytes
- * bytes; the caller frees it.
- * Errors: -ENOENT the store has no such run; -EBADMSG. */
+/* Reads the run.json of a run in the store into *ret_run, without the configuration (ret_run->config stays
+ * empty). *ret_text is the text of the run.json, of *ret_bytes bytes; the caller frees it. Errors: -ENOENT
+ * the store has no such run; -EBADMSG. */
 MUST_CHECK int stored_record_get(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
 				 uint64_t *ret_bytes, struct error *err);
 
-/* Writes the current record, as it is now, into the store. */
+/* Writes the record of the current run into the store. */
 MUST_CHECK int stored_record_put(struct store *sink, const char *run_id, struct error *err);
 
 /* Reads the frozen configuration from the text of a run.json. `file` is the name of the text in errors. The

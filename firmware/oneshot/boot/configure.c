@@ -34,7 +34,7 @@
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 struct found {
-	char path[PATH_BYTES]; /* on the ESP */
+	char path[PATH_BYTES]; /* of the file on the ESP */
 	const char *name;
 	char *text;
 	uint64_t bytes;

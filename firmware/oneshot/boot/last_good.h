@@ -10,7 +10,7 @@
 #include "core/config/config.h"
 
 /* Loads kiln.conf or, where it has mistakes, the last good configuration.
- * Errors: those of kiln.conf, where neither can be used. */
+ * Where neither can be used, returns the errors of kiln.conf. */
 MUST_CHECK int last_good_load(struct config *ret_config, struct error *err);
 
 /* To be called when `file` cannot be used: loads its last good copy or, where that cannot be used either, the

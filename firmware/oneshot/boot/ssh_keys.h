@@ -3,6 +3,6 @@
 
 #include "core/base/error.h"
 
-/* Checks that a text is an authorized_keys of sshd(8), with keys and comments and no options.
+/* Checks that a text is a valid authorized_keys file of sshd(8) with only keys and comments, without options.
  * Errors: -EINVAL, with the line and what is wrong with it. */
 MUST_CHECK int ssh_keys_check(const char *text, struct error *err);

@@ -2,7 +2,8 @@
 #include "oneshot/night/due.h"
 #include "core/box/night.h"
 
-/* A timer that elapses later than this after run.at was missed: the box was off, or its clock was wrong. */
+/* Where the timer elapses more than this after run.at, the start was missed: the box was off, or its clock
+ * was wrong. */
 #define LATE_S (15 * 60)
 
 /* Returns whether the start is earlier than the configuration. A start in the same minute in which the

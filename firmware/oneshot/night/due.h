@@ -17,7 +17,7 @@ enum due {
 
 struct due_facts {
 	int64_t now_s;     /* Unix time */
-	int64_t uptime_s;  /* since the boot */
+	int64_t uptime_s;  /* seconds since the boot */
 	int64_t written_s; /* Unix time at which the configuration was written; -1 = not known */
 };
 

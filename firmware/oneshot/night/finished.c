@@ -116,7 +116,7 @@ static int note_left(const struct left *left, struct error *err)
 }
 
 struct report {
-	const char *run_id; /* the current run */
+	const char *run_id; /* id of the current run */
 	const struct status *status;
 	const char *why;
 	struct error *err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A night, from its timer until the box is switched off or suspended.
+ * A night, from its timer until the box is switched off, is suspended, or waits for the next night.
  *
  *     nightly.c    the timer elapsed, or the box booted: start a run, or say why none is started
  *     due.c        nightly.c's decision whether to start a run: a pure function

@@ -207,8 +207,8 @@ static int finish_again(struct error *err)
 	return r < 0 ? r : 1;
 }
 
-/* Decides after a boot, by the record as it is now. Returns 1 where a run goes on or is being finished, else
- * 0. */
+/* Decides after a boot what to do with the run of the current record. Returns 1 where a run goes on or
+ * kiln-finished is working, else 0. */
 static int go_on(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;

@@ -32,7 +32,7 @@ struct fetcher {
 	struct store *store;
 	uint64_t range_bytes;
 	uint32_t ranges;
-	struct item *current; /* object with ranges that are not requested yet */
+	struct item *current; /* the object of which some ranges are not requested yet; NULL = none */
 	uint64_t head, tail;
 	struct range range[];
 };

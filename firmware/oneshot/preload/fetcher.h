@@ -19,7 +19,7 @@ void fetcher_closep(struct fetcher **fetcher);
 /* Called once for each object: `r` is 0 where the object is complete, else a negative errno, with `err`.
  * Where the callback returns another value than 0, fetcher_add() or fetcher_finish() ends and returns it. */
 typedef int fetched_fn(void *context, const struct cache_object *object, int r, const struct error *err);
-/* Adds one object. Blocks while all range buffers are in use, and calls `each` for the objects that become
+/* Adds one object to fetch. Blocks while all range buffers are in use. Calls `each` for objects that become
  * complete meanwhile. */
 MUST_CHECK int fetcher_add(struct fetcher *fetcher, const char *key, const struct store_pin *pin,
 			   fetched_fn *each, void *context, struct error *err);

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define GLOB_MAX   (2 * CONFIG_PREFIX_MAX + 2)
-#define FAILED_MAX 100u /* failed objects after which the preload gives up */
+#define FAILED_MAX 100u /* the preload gives up after so many failed objects */
 
 struct preload {
 	struct config config;

@@ -12,8 +12,8 @@
  *
  * Threads: one; kiln-fetchd may write into the same cache at the same time, so the folder of the cache is
  * listed again whenever another process has changed it.
- * Crash: harmless at any point. An object appears in the cache only when it is complete, by rename; the next start
- * removes unfinished files. preload.json says "running" until the next preload.
+ * Crash: harmless at any point. An object appears in the cache only when it is complete, by rename; the next
+ * start removes unfinished files. preload.json says "running" until the next preload.
  */
 #pragma once
 

@@ -23,12 +23,12 @@ struct space {
 	int64_t started_s;
 };
 
-/* Returns the first source in whose store a pin lies; NULL: it lies in none of them. */
+/* Returns the first source whose store has the endpoint and bucket of the pin; NULL: there is none. */
 const struct config_source *space_source_of(const struct space *space, const struct cache_pin *pin);
 /* Reads the list of files in the cache. */
 MUST_CHECK int space_look(struct space *space, struct error *err);
-/* Makes space for an object of `bytes`, by eviction where there is too little. *ret_fits: false where what
- * may be evicted is not enough. */
+/* Makes space for an object of `bytes` bytes, by evicting files where there is too little. *ret_fits is false
+ * where all the files that may be evicted are too few. */
 MUST_CHECK int space_make(struct space *space, uint64_t bytes, bool *ret_fits, struct error *err);
 /* Adds an object to the list, when it is complete in the cache. */
 MUST_CHECK int space_add(struct space *space, const struct cache_object *object, struct error *err);

@@ -12,7 +12,7 @@
 
 /* ---- Counting ---- */
 
-/* All events of one kind. */
+/* All events of one kind in the night. */
 struct fault {
 	uint64_t count, last_us;
 	char *message; /* text of the last event */

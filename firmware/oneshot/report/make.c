@@ -12,12 +12,12 @@
 
 #define REASON_MAX 65536u
 
-/* All that is known of a night that is over. */
+/* All that the report of a night is made from. */
 struct facts {
 	const struct config *config;
 	const struct tonight *tonight;
 	struct run run; /* the run of the night; its id is "" where the night had no run */
-	cJSON *record;  /* run.json of the run; NULL = none */
+	cJSON *record;  /* the run's run.json, parsed; NULL = none */
 	const char *outcome;
 	char *unbegun; /* why the last kiln-oneshot begin failed; NULL = it did not fail */
 };

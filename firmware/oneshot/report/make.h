@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON of a report. Its members are documented in core/box/reports.h. */
+/* Makes the JSON of a report. core/box/reports.h documents its members. */
 #pragma once
 
 #include "core/base/json.h"

@@ -11,8 +11,9 @@
  * The services that end a night run as root and have no network. So the report has a service of its own, as
  * the user kiln-upload. Each service is one process of one thread; only kiln-report.service writes reports.
  *
- * Crash: harmless at any point. <id>.night stays until the report of that night is written, <id>.pending until it is
- * delivered; the next kiln-oneshot report does what is left. A report may be posted twice, never lost.
+ * Crash: harmless at any point. <id>.night stays until the report of that night is written, <id>.pending
+ * until it is delivered; the next kiln-oneshot report does what is left. A report may be posted twice, never
+ * lost.
  */
 #pragma once
 

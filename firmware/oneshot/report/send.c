@@ -22,7 +22,7 @@ static const struct {
 struct sending {
 	const struct config *config;
 	const char *id;
-	char *text; /* the report's JSON */
+	char *text; /* the report's JSON as text */
 	uint64_t bytes;
 	cJSON *report, *pending;
 	const char *run_id; /* id of the night's run; NULL = the night had no run */

@@ -150,7 +150,7 @@ static int fetch_bundle(struct fetch *fetch, const struct config *config, struct
 	if ((r = split_url(fetch, err)) < 0 || (r = open_store(fetch, config, &store, err)) < 0 ||
 	    (r = store_stat(store, fetch->key, &object, err)) < 0)
 		return r;
-	update_discard(); /* an earlier update that was killed may have left a bundle */
+	update_discard(); /* remove a bundle that an earlier, killed update may have left */
 	if ((r = check_space(path, object.pin.bytes, err)) < 0)
 		return r;
 	fetch->update.bytes = object.pin.bytes;
