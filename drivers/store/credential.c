@@ -170,7 +170,8 @@ static int read_text(const char *name, char **ret_text, uint64_t *ret_bytes, str
 	 * the default. */
 	if (r == 0 && strcmp(*ret_text, "-") == 0) {
 		free(TAKE(*ret_text));
-		return error_set(err, -EKEYREJECTED, "credential '%s': this box has none of that name", name);
+		return error_set(err, -EKEYREJECTED,
+				 "credential '%s': this box has no credential of that name", name);
 	}
 	if (r == 0)
 		return 0;

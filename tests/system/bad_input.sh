@@ -62,7 +62,7 @@ echo 'keep_best: { monitor = "val_accuracy"; };' >>"$work/norows.conf"
 node norows
 try norows
 is "$code $(state)" "65 failed" "but not where a monitor needs one of them: exit 65, state failed"
-like "$(record_json 'r["reason"]')" 'keep_best.monitor: found a figure of the validation, whose 1 shards hold no rows, allowed:' \
+like "$(record_json 'r["reason"]')" 'keep_best.monitor: found a metric of the validation, whose 1 shards hold no rows, allowed:' \
 	"and the reason names the key and the split"
 rm "$work/hollow"/train-*
 : >"$work/hollow/train-0"
@@ -82,7 +82,7 @@ begin novalidation
 timeout 60 "$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log"
 is $? 78 "early stopping by a validation without shards: refused"
 like "$(tail -n 1 "$KILN_ROOT/log")" \
-	'early_stopping.monitor: found a figure of the validation, which has 0 shards .train has 1 shards, .*allowed: "loss" or "accuracy", or at least 2 train shards' \
+	'early_stopping.monitor: found a metric of the validation, which has 0 shards .train has 1 shards, .*allowed: "loss" or "accuracy", or at least 2 train shards' \
 	"by its key, with the number of shards and what helps"
 
 config shape "$data" '' ''

@@ -201,7 +201,7 @@ like "$errors" "is not posted: credential 'hook':.*, trying again with the next 
 mkdir -p "$KILN_ROOT/data/kiln/credentials"
 printf -- - >"$KILN_ROOT/data/kiln/credentials/hook"
 report
-like "$errors" "credential 'hook': this box has none of that name" "as a unit says it"
+like "$errors" "credential 'hook': this box has no credential of that name" "as a unit says it"
 echo "$token" >"$KILN_ROOT/data/kiln/credentials/hook"
 echo 403 >"$hook/answers"
 report

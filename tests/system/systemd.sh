@@ -107,7 +107,7 @@ touch -d '3 days ago' "$root/etc/kiln/kiln.conf"
 mv "$root"/data/kiln/credentials/{hook,away}
 inside systemctl start kiln-nightly.service
 late() {
-	grep -qE "^report .*catch_up is off; not posted: credential 'hook': this box has none of that name" <<<"$(inside kiln status 2>&1)"
+	grep -qE "^report .*catch_up is off; not posted: credential 'hook': this box has no credential of that name" <<<"$(inside kiln status 2>&1)"
 }
 wait_for 60 late
 ok $? "without its credential a report is made all the same, and kiln status says that it is not posted" "$(inside kiln status 2>&1)"

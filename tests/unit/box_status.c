@@ -199,7 +199,7 @@ static const struct {
 	  .state = "idle",
 	  .begins = true,
 	  .word = "beginning",
-	  .why = "a run was asked for, and kiln-begin works on it" },
+	  .why = "kiln-begin prepares a run" },
 	{ .label = "a halt",
 	  .state = "running",
 	  .record = "{\"reason\":\"too hot\"}",

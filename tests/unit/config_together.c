@@ -57,7 +57,7 @@ static void test_callbacks(void **state)
 		  "\"accuracy\", \"val_loss\", \"val_accuracy\"" },
 		{ "no validation",
 		  STORES "split: { validation_percent = 0; };\nearly_stopping: { monitor = \"val_loss\"; };",
-		  "k.conf:3: early_stopping.monitor: found a figure of the validation, allowed while "
+		  "k.conf:3: early_stopping.monitor: found a metric of the validation, allowed while "
 		  "split.validation_percent is 0: \"loss\", \"accuracy\"" },
 		{ "two that keep the best",
 		  STORES "keep_best: { monitor = \"loss\"; };\nearly_stopping: { monitor = \"val_loss\";\n"

@@ -144,7 +144,7 @@ static void test_line(void **state)
 	/* The placeholder that a unit sets for a missing credential. */
 	put(folder, "-");
 	assert_int_equal(credential_load_line("hook", line, &err), -EKEYREJECTED);
-	assert_non_null(strstr(err.text, "this box has none of that name"));
+	assert_non_null(strstr(err.text, "this box has no credential of that name"));
 	assert_int_equal(credential_load_line("absent", line, &err), -EKEYREJECTED);
 	assert_int_equal(credential_load_line("../hook", line, &err), -EINVAL);
 	(void)unsetenv("CREDENTIALS_DIRECTORY");

@@ -24,9 +24,9 @@
 #define HELD       2u /* the window in use, and the next */
 
 /* Windows held by runs that read further ahead. */
-#define AHEAD_SHARDS 60u
-#define AHEAD_PASSES 6u
-#define AHEAD_ROOM   30u
+#define AHEAD_SHARDS   60u
+#define AHEAD_PASSES   6u
+#define AHEAD_MAX_USES 30u
 
 struct step {
 	struct cursor cursor;
@@ -272,7 +272,7 @@ static void keep(const struct plan *of, const struct cursor *cursor, bool *kept,
 	unsigned worst = shard;
 	double most = next_use(of, cursor, 0, SPLIT_TRAIN, shard, held);
 
-	for (unsigned i = 0; i < AHEAD_SHARDS && *count == AHEAD_ROOM; i++) {
+	for (unsigned i = 0; i < AHEAD_SHARDS && *count == AHEAD_MAX_USES; i++) {
 		double rank = kept[i] ? next_use(of, cursor, 0, SPLIT_TRAIN, i, 0) : -1;
 
 		if (rank > most) {
@@ -280,7 +280,7 @@ static void keep(const struct plan *of, const struct cursor *cursor, bool *kept,
 			worst = i;
 		}
 	}
-	if (*count < AHEAD_ROOM)
+	if (*count < AHEAD_MAX_USES)
 		(*count)++;
 	else if (worst == shard)
 		return;

@@ -20,7 +20,7 @@ const struct verb_option where_options[] = {
 	{ .name = "ca-file",
 	  .value = VERB_FILE,
 	  .argument = "FILE",
-	  .help = "certificates that the store's own is signed by" },
+	  .help = "PEM file of the authority that signed the store's certificate" },
 	{ 0 },
 };
 

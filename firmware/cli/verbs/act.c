@@ -8,7 +8,7 @@
 #include <string.h>
 
 const struct verb_option act_options[] = {
-	{ .name = "yes", .help = "do it without a question; needed where no terminal can be asked" },
+	{ .name = "yes", .help = "do not ask for confirmation; needed without a terminal" },
 	{ 0 },
 };
 

@@ -216,7 +216,7 @@ const struct verb verb_evaluate = {
 	.synopsis = "evaluate MODEL [--split NAME] [OPTION...]",
 	.about = "Measures a trained network on records with labels: loss, accuracy, precision, recall, "
 		 "AUC and more, as Keras has them, and the confusion matrix. With model.sample_weight the "
-		 "loss is weighted, and each figure but the confusion matrix is printed once more as "
+		 "loss is weighted, and each metric except the confusion matrix is printed a second time as "
 		 "weighted_*, as Keras's weighted_metrics. MODEL is a run's model folder or the "
 		 "model.safetensors in it: a path, or a URL below s3:// or file:///.",
 	.operands = trained_operands,

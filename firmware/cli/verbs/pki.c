@@ -53,7 +53,7 @@ static const struct verb_option issue_options[] = {
 	  .argument = "N",
 	  .min = 1,
 	  .max = CA_DAYS,
-	  .help = "for how long the certificate holds, default 825" },
+	  .help = "days until the certificate expires, default 825" },
 	{ 0 },
 };
 

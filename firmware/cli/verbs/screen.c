@@ -52,7 +52,7 @@ static void say_box(const struct screen *screen)
 	say(screen, "why", client_text(status, "why"));
 	if (!cJSON_IsFalse(json_member(status, "clock_set")))
 		return;
-	say(screen, "clock", "not set: --host accepts certificates of the role view whatever their dates");
+	say(screen, "clock", "not set: --host does not check the dates of certificates of the role view");
 	say(screen, "", client_text(status, "clock"));
 }
 

@@ -145,7 +145,7 @@ static const struct verb_operand operands[] = {
 
 const struct verb verb_support = {
 	.name = "support",
-	.summary = "write one redacted archive for whoever helps",
+	.summary = "write an archive for support, without secrets",
 	.about = "Writes status, configuration, journal, run records, node and metrics to one archive, "
 		 "kiln-support-BOX-TIME.tar.gz without FILE. Secrets are blacked out.",
 	.operands = operands,

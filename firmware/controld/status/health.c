@@ -134,7 +134,7 @@ void health_add(cJSON *object, const struct view *view)
 		why = view->record_error.text;
 	} else if (view->begins) {
 		state = "beginning";
-		why = "a run was asked for, and kiln-begin works on it";
+		why = "kiln-begin prepares a run";
 	} else if (!(why = degraded(view, text, sizeof(text)))) {
 		state = view->state;
 		why = remark(view);

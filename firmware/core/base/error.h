@@ -20,7 +20,7 @@
  *   -EKEYREJECTED
  *                credentials missing or unreadable (exit 77)
  *   any other    a failure that may be temporary, such as -EAGAIN, -ETIMEDOUT, -ECONNRESET, -EIO or -ENOSPC
- * (exit 69: systemd starts the program again)
+ *                (exit 69: systemd starts the program again)
  */
 #pragma once
 

@@ -93,7 +93,7 @@ static void check_callbacks(struct config_reading *reading)
 
 	if (monitor && !validation)
 		mistakes_add(reading->mistakes, config_line(config, monitor),
-			     "%s: found a figure of the validation, allowed while "
+			     "%s: found a metric of the validation, allowed while "
 			     "split.validation_percent is 0: \"loss\", \"accuracy\"",
 			     monitor);
 	if (config->early_stopping.restore_best && config->early_stopping.monitor != MONITOR_NONE &&

@@ -138,7 +138,7 @@ static int check_monitor(const struct config *config, const struct plan *plan, s
 	if (!monitor || plan_shards(plan, SPLIT_VALIDATION) > 0)
 		return 0;
 	return error_set(err, -EINVAL,
-			 "%s: found a figure of the validation, which has 0 shards (train has %" PRIu64
+			 "%s: found a metric of the validation, which has 0 shards (train has %" PRIu64
 			 " shards, split.by is \"%s\"%s); allowed: \"loss\" or \"accuracy\", or %s",
 			 monitor, plan_shards(plan, SPLIT_TRAIN), by_shard ? "shard" : "prefix",
 			 by_shard ? ", and each source has at least one train shard"

@@ -15,7 +15,7 @@ static enum step refuse_unvalidated(struct producer *producer, const char *monit
 	struct error err;
 
 	(void)error_set(&err, -EBADMSG,
-			"%s: found a figure of the validation, whose %" PRIu64
+			"%s: found a metric of the validation, whose %" PRIu64
 			" shards hold no rows%s%s%s, allowed: \"loss\" or \"accuracy\", or shards with rows",
 			monitor, plan_shards(plan, SPLIT_VALIDATION), *filter ? " of order.filter \"" : "",
 			filter, *filter ? "\"" : "");
