@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/adapt.h"
 
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 #include "model/weights.h"
 
 #include <inttypes.h>

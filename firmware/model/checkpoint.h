@@ -12,6 +12,7 @@
 
 #include "core/base/paths.h"
 #include "model/formats/safetensors.h"
+#include "model/model.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #include "model/hash.h"
 
 #include "drivers/digest/digest.h"
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
 

@@ -2,7 +2,7 @@
 #include "model/layout.h"
 
 #include "core/ring/cursor.h"
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 #include "model/learn/gradients.h"
 #include "model/learn/loss_scale.h"
 #include "model/learn/losses.h"

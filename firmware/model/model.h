@@ -37,6 +37,7 @@
 #include "core/base/error.h"
 #include "core/config/config.h"
 #include "core/ring/cursor.h"
+#include "model/formats/model_tensor.h"
 
 struct gpu;
 struct graph;
@@ -73,16 +74,6 @@ struct model_metrics {
 				  were none. accuracy NAN: the loss has none */
 	double top_k; /* share of rows whose class is among the config.model.top_k best; 0 without top_k */
 	uint64_t rows;
-};
-
-/* A tensor of the state, in the form in which a checkpoint holds it. */
-struct model_tensor {
-	const char *name;  /* "dense/kernel", "optimizer/m/dense/kernel", "state/step" ... */
-	const char *dtype; /* safetensors names: F32, I64, U8 */
-	uint32_t rank;
-	uint64_t shape[CONFIG_SHAPE_MAX];
-	const void *data; /* points into the snapshot */
-	uint64_t bytes;
 };
 
 /* Build graph, plan and kernels. `training` false: forward pass only, for predictions; the state then has

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "model/formats/safetensors.h"
+#include "model/model.h"
 
 struct graph;
 

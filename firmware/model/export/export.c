@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/export/form.h"
 
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "model/model.h"
+#include "model/formats/model_tensor.h"
 
 #include <stdbool.h>
 

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/base/error.h"
-#include "model/model.h"
+#include "model/formats/model_tensor.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 /* Reads the attributes of a layer by the specs of its op. */
 #pragma once
 
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 
 #include <stdio.h>
 

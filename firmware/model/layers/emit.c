@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/layers/emit.h"
 
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 #include "model/plan/plan.h"
 #include "model/plan/storage.h"
 

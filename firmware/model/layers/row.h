@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/export/export_ops.h"
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 #include "model/plan/plan.h"
 
 #define COUNT(table) (uint32_t)(sizeof(table) / sizeof(*(table)))

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of layers: finds the row of an op. */
+/*
+ * The table of layers: finds the row of an op (graph/op.h).
+ *
+ * The rows are in the files of this folder, one file for each family of layers. row.h, norm.h and embedding.h
+ * hold what several rows share. attributes.h reads the keys of a layer, emit.h appends the launches of a
+ * node.
+ *
+ * Threads: none of its own; rows are constants. A layer keeps no state outside the state arena, so a crash
+ * loses nothing here.
+ */
 #pragma once
 
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 
 /* Returns the row of an op, or NULL: there is no such op. */
 const struct op *op_find(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adam (Kingma and Ba, 2015) in Keras's form, and AdamW, which decouples weight decay (Loshchilov and Hutter,
  * 2019). */
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 #include "model/learn/loss_scale.h"
 #include "model/learn/update.h"
 

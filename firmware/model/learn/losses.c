@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/learn/losses.h"
 
-#include "model/layers/op.h"
+#include "model/graph/op.h"
 #include "model/learn/loss_scale.h"
 #include "model/plan/plan.h"
 

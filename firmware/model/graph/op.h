@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of layers. A row says everything about one op: its attributes, its parameters, the shape of its
- * output, the launches of its forward and backward pass, its export for other tools, and a reference in
- * float64 of what it computes, with which tests and benches compare the kernels.
+ * An op: what a kind of layer is. A row of the table of layers (layers/table.h) says everything about one op:
+ * its attributes, its parameters, the shape of its output, the launches of its forward and backward pass, its
+ * export for other tools, and a reference in float64 of what it computes, with which tests and benches
+ * compare the kernels.
  *
- * The rows are in the files of this folder, one file for each family of layers. row.h, norm.h and embedding.h
- * hold what several rows share. table.h finds a row, attributes.h reads the keys of a layer with it, emit.h
- * appends the launches of a node.
- *
- * Threads: none of its own; rows are constants. A layer keeps no state outside the state arena, so a crash
- * loses nothing here.
+ * Why here and not in layers/: code below the layers, such as the export, calls the functions of a row
+ * without knowing any layer.
  */
 #pragma once
 
