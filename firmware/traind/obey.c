@@ -27,7 +27,7 @@ static int pause_run(struct train *train, struct error *err)
 				    .step = model_step(train->model) },
 		   "paused at step %" PRIu64, model_step(train->model));
 	(void)stages_enter(&train->stages, STAGE_PAUSED);
-	publish_phase(train, "paused", "at step %" PRIu64 ", until run.resume", model_step(train->model));
+	publish_phase(train, "paused", "at step %" PRIu64 ", until kiln resume", model_step(train->model));
 	while ((r = want_check(train, &want, err)) == 0 && want.state == RUN_PAUSED) {
 		if ((r = wait_ms(train, LOOK_US / 1000, err)) < 0)
 			return r;

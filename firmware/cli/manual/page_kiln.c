@@ -52,6 +52,8 @@ static void put_verb(FILE *out, const struct verb *verb, const struct verb *pare
 {
 	struct verb_option option;
 
+	if (parent)
+		roff_items_end(out); /* the options of the sub-verb before */
 	put_synopsis(out, verb, parent);
 	roff_sentence(out, verb_summary(verb));
 	if (verb->about)

@@ -117,6 +117,11 @@ void roff_item_more(FILE *out, const char *format, ...)
 	va_end(args);
 }
 
+void roff_items_end(FILE *out)
+{
+	fputs(".PP\n", out);
+}
+
 void roff_example(FILE *out, const char *text)
 {
 	fputs(".PP\n.RS 4\n.nf\n", out);

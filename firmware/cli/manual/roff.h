@@ -28,6 +28,8 @@ void roff_synopsis(FILE *out, const char *line);
 void roff_item(FILE *out, const char *tag, const char *format, ...) PRINTF(3, 4);
 /* Writes a further paragraph of the last item. */
 void roff_item_more(FILE *out, const char *format, ...) PRINTF(2, 3);
+/* Ends the indentation of a list of items, for text that follows and is not of the list. */
+void roff_items_end(FILE *out);
 /* Writes lines without any formatting. */
 void roff_example(FILE *out, const char *text);
 /* Writes the section SEE ALSO. `pages`: names such as "kiln(1)", separated by ", ". */
