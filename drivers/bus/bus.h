@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A connection to the system bus (D-Bus), for drivers that talk to one service there (manager, rauc). Every
- * call over the connection waits for the answer, for at most `wait_s` of bus_open(). Threads: the caller's,
- * one at a time.
+ * call over the connection waits for the answer, for at most `wait_s` of bus_open(). Threads: none; it runs
+ * in the caller's thread, one at a time.
  */
 #pragma once
 

@@ -3,8 +3,8 @@
  * The alarm of a hardware clock, which switches on a box that is off or asleep: PATH_RTC/rtc<N>/wakealarm
  * (Documentation/ABI/testing/sysfs-class-rtc). Only clocks that can wake the box have that file. The clock
  * compares the alarm with its own time, which may be UTC, local time or wrong; so the alarm is set to the
- * clock's time plus the seconds until the wanted moment. Only root may set it. Threads: the caller's. Blocks:
- * for the time that the clock takes to answer.
+ * clock's time plus the seconds until the wanted moment. Only root may set it. Threads: none; it runs in the
+ * caller's thread. Blocks: for the time that the clock takes to answer.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tells whether the box has a hardware clock that ran while the box was off: PATH_RTC/rtc<N>/since_epoch
- * (Documentation/ABI/testing/sysfs-class-rtc). Threads: the caller's.
+ * (Documentation/ABI/testing/sysfs-class-rtc). Threads: none; it runs in the caller's thread.
  */
 #pragma once
 

@@ -2,7 +2,8 @@
 /*
  * Finds in sysfs the cores near a network interface, and puts threads and the interface's interrupts on them.
  * A packet that is received on a core of the interface's own memory node crosses no link between processors.
- * Threads: the caller's. State: only the kernel's settings, which are lost at a reboot.
+ * Threads: none; it runs in the caller's thread. State: only the kernel's settings, which are lost at a
+ * reboot.
  */
 #pragma once
 

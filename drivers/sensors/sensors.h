@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Temperatures of the kernel's hwmon class (Documentation/hwmon/sysfs-interface.rst), and of the GPUs with
- * NVIDIA's own driver, which has no files in that class. Threads: the caller's.
+ * NVIDIA's own driver, which has no files in that class. Threads: none; it runs in the caller's thread.
  */
 #pragma once
 

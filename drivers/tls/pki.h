@@ -2,7 +2,8 @@
 /*
  * A small certificate authority for a rack of boxes. It is a folder with ca.crt and ca.key, and with NAME.crt
  * and NAME.key of each certificate that it issued. EC keys on P-256, X.509 v3, PEM; only the owner can read a
- * key. No file is ever overwritten. Threads: the caller's. Crash: may leave a key without its certificate.
+ * key. No file is ever overwritten. Threads: none; it runs in the caller's thread. Crash: may leave a key
+ * without its certificate.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Posts JSON to one URL, for notifications. Any status 2xx is success; the body of the answer is ignored.
- * Redirects are not followed: the token is for one host. Threads: the caller's, which drives the transfer.
+ * Redirects are not followed: the token is for one host. Threads: none; the caller's thread drives the
+ * transfer.
  */
 #pragma once
 

@@ -98,9 +98,9 @@ static uint64_t index_of(const struct order_permutation *permutation, uint64_t i
 	return image;
 }
 
-/* All elements walk at once, so that the processor works on several of them. After each walk, the elements
- * that have not landed below n are moved to the front of `walking`, without a branch: it could not be
- * predicted. */
+/* Cycle walking: an element is permuted again until its image is below n. All elements make a step at once,
+ * so that the processor works on several of them. After each step, the elements whose image is not below n
+ * are moved to the front of `walking`. The move has no branch, because the processor could not predict it. */
 void order_permuted_run(const struct order_permutation *permutation, uint64_t first, uint32_t count,
 			uint64_t *ret_index)
 {

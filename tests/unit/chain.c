@@ -258,7 +258,7 @@ static void run_race(struct race *race, uint32_t runs)
 	}
 }
 
-/* One work-group, as many as there are threads, and far more. */
+/* Three cases: one work-group; one work-group for each thread; far more work-groups than threads. */
 static void test_phases_wait(void **state)
 {
 	static const uint32_t sharers[] = { 0, 1, 2, 3, 64 };

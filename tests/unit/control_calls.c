@@ -203,8 +203,8 @@ static void test_key_of_another_request(void **state)
 	recall_done(&calls.recall);
 }
 
-/* A failed request runs again when it is repeated under its key. A request that kiln-steer still works on
- * gets the answer of kiln-steer. */
+/* A failed request is done again when it is repeated with its idempotency key. While kiln-steer works on an
+ * action, a second request for this action is not done: it waits for the same answer. */
 static void test_what_is_not_remembered(void **state)
 {
 	struct calls calls = { 0 };

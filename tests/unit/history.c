@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of a run's passes. Includes traind's .c file, which is in no archive. */
+/* Tests the metrics of each pass of a run (a training or validation epoch). Includes traind's .c file,
+ * because no library has it. */
 #include "traind/history.c" // NOLINT(bugprone-suspicious-include): not of a library
 
 #include <setjmp.h>

@@ -70,7 +70,7 @@ static const struct family {
 		   "global_average_pooling2d " },
 	{ "embedding", " embedding embedding_bag " },
 };
-static const struct net *nets; /* nets of the family */
+static const struct net *nets; /* nets of the family of layers that this file tests */
 static size_t net_count;
 static const char *family_name;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums up the status in one word and one sentence: the members "state" and "why" of the status object. The
- * word is the state of the run, "beginning" until kiln-begin has decided, or "degraded" if a person should
- * look at the box.
+ * word is one of: "degraded" where a person should look at the box; "beginning" while kiln-begin prepares a
+ * run; otherwise the state of the run.
  */
 #pragma once
 

@@ -183,7 +183,8 @@ int tonight_say(const char *reason, struct error *err)
 	return put(&tonight, err);
 }
 
-/* Locks the night. Returns 1 with the lock, 0 where there is no night, or a negative errno. */
+/* Locks the file of a night. Returns 1 with the lock, 0 where the file does not exist, or a negative errno.
+ */
 static int lock_night(const char *path, int *ret_fd, struct error *err)
 {
 	int r;

@@ -162,8 +162,8 @@ struct place {
 	uint64_t channels, place, channel;
 };
 
-/* Sets *ret_at to the index in a row of x of the number that tap `t` covers. Returns false if the tap is in
- * the padding. */
+/* Tap `t` of the window covers one number of a row of x: sets *ret_at to its index. Returns false if the tap
+ * is in the padding. */
 static bool covers(const struct place *p, uint64_t t, uint64_t *ret_at)
 {
 	const struct window *window = p->window;

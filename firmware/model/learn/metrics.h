@@ -54,7 +54,8 @@ void metrics_closep(struct metrics **metrics);
  * text names row, found and allowed class. The rows before that row are counted. */
 MUST_CHECK int metrics_add(struct metrics *metrics, const struct metrics_batch *batch, struct error *err);
 
-/* Writes the metrics that fit the shape, in the order of the table, and returns how many it wrote. */
+/* Writes the metrics that exist for this kind of labels (enum metrics_kind), in the order of the table in
+ * metrics.c. Returns how many it wrote. */
 uint32_t metrics_values(const struct metrics *metrics,
 			struct metrics_value ret_values[static METRICS_VALUES_MAX]);
 /* Returns the confusion matrix [classes, classes]: the sum of the weights of all rows, by label (row) and

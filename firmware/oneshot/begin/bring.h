@@ -8,8 +8,9 @@
 
 /* For a disk without a record: looks at the newest run of this run.name in the store. Brings an unfinished
  * run to this disk, with its newest checkpoint and its plan; writes the record last. Does not touch a run of
- * another machine, and looks at the next older run instead. A final run stays in the store, and *ret_run is
- * what its run.json says, without a configuration. Where there is no run, ret_run->id stays empty. */
+ * another machine, and looks at the next older run instead. A final run, which has finished or failed, stays
+ * in the store, and *ret_run is what its run.json says, without a configuration. Where there is no run,
+ * ret_run->id stays empty. */
 MUST_CHECK int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err);
 
 /* Brings the run `id` to this disk, also where it belongs to another machine. Errors: -EPERM the run is
