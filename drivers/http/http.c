@@ -149,10 +149,9 @@ static void start(struct http *http, struct http_request *request)
 	request->curl_text[0] = 0;
 	request->err = (struct error){ 0 };
 	r = request->handler->prepare(request, &request->err);
-	if (r ==
-	    /* An empty "Expect:" prevents libcurl's "Expect: 100-continue", which would cost a round trip, or
-	       a second where the server ignores it. */
-	    0)
+	/* An empty "Expect:" prevents libcurl's "Expect: 100-continue", which would cost a round trip, or a
+	 * second where the server ignores it. */
+	if (r == 0)
 		r = http_add_header(request, &request->err, "Expect:");
 	if (r < 0) {
 		forget_headers(request);

@@ -83,8 +83,8 @@ static void ask_twice(struct s3_store *s3, struct s3_call *slow, struct s3_spare
 	s3_call_start(twin);
 }
 
-/* Returns the ranged get that has been in flight for the longest time, if it is not hedged yet; NULL = none.
- */
+/* Returns, of the ranged gets that are not hedged yet, the one that has been in flight for the longest time;
+ * NULL = none. */
 static struct s3_call *slowest(const struct s3_store *s3)
 {
 	for (struct http_request *at = http_in_flight(s3->http); at; at = at->next) {

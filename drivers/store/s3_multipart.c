@@ -47,7 +47,7 @@ struct upload {
 	char id[S3_UPLOAD_BYTES];
 	char (*etags)[STORE_ETAG_MAX];
 	struct part in_flight[PARTS_AT_ONCE];
-	mbedtls_sha256_context *sha256; /* running hash running SHA-256 of the whole file, or NULL */
+	mbedtls_sha256_context *sha256; /* running SHA-256 of the whole file, or NULL */
 };
 
 /* ---- Begin and complete ---- */

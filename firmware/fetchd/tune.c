@@ -113,8 +113,8 @@ void tune_begin(struct tune *tune, struct fetch *fetch)
 
 /* ---- Status ---- */
 
-/* Shows the reason of one source: of the sources whose store gives a reason, the one with the fewest requests
- * in flight. */
+/* Shows the reason of one source: of the sources whose store gives a reason, the one whose store allows the
+ * fewest requests at once. */
 static void show_pace(const struct fetch *fetch, struct status_fetchd *status)
 {
 	const char *why = "";

@@ -101,7 +101,7 @@ def expand(text):
 
 
 def missing_names(root, line):
-    """Prints paths of the tree in backticks that do not exist."""
+    """Yields paths of the tree in backticks that do not exist."""
     import glob
     folders = "|".join(sorted(f for f in os.listdir(root) if os.path.isdir(os.path.join(root, f)) and f[0] != "." and f != "build"))
     for quoted in re.findall(r"(?<!`)`([^`]+)`(?!`)", line):

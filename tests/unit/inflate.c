@@ -179,7 +179,7 @@ static void bytes_behind_zlib(void **state)
 		inflate_all(more, shard.packed_bytes + 1, COMPRESSION_ZLIB, MAX, &plain, &bytes, &err),
 		-EBADMSG);
 	assert_int_equal(bytes, shard.plain_bytes);
-	assert_non_null(strstr(err.text, "1 bytes behind"));
+	assert_non_null(strstr(err.text, "1 bytes after"));
 	free(plain);
 	free(shard.packed);
 }

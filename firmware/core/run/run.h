@@ -87,9 +87,9 @@
  * succeeds removes the file. While the file exists, `kiln-oneshot unfinished` keeps the daemons from working
  * on the current run. */
 #define RUN_UNBEGUN_FILE "unbegun"
-/* In PATH_RUNS: exists from the request for a run until `kiln-oneshot begin` has begun the run or given up.
- * Only `kiln-oneshot begin` writes the file; a program that requests a run again, or stops the run, removes
- * it. */
+/* In PATH_RUNS: exists from the first attempt of `kiln-oneshot begin` until the run has begun, or no attempt
+ * follows. Only `kiln-oneshot begin` writes the file; a program that requests a run again, or stops the run,
+ * removes it. */
 #define RUN_ASKED_FILE "asked"
 
 enum run_state {

@@ -10,7 +10,7 @@
  *
  * Order of eviction: files that the run does not read any more come first, the longest unused before the
  * others; then shards by their next use, the latest first. A shard that is read sooner than the new one is
- * never evicted for it, and a pinned file never at all.
+ * never evicted for it, and neither is a pinned file, unless it is an old version of its object.
  *
  * Belongs to the writer's thread; called without the lock. Blocks: on the disk.
  */

@@ -47,7 +47,7 @@ struct batch {
 	struct share share[CURSOR_PLACES_MAX]; /* one per stream; an evaluation has one in all */
 };
 
-/* Counts of the slots that are in the ring, for the status page. */
+/* Counts of what this process has published into the ring since its start, for the status page. */
 struct published {
 	uint64_t segment, batch, records, skipped;
 };

@@ -28,7 +28,7 @@ struct source {
 	struct queue to_fetch; /* guarded by fetch->lock */
 	/* Figures of the store, copied by the network thread. */
 	atomic_uint_fast64_t bytes_in, retries, at_once, hedged, hedges_won;
-	const char *_Atomic pace; /* why the store has at_once requests in flight; NULL = no reason known */
+	const char *_Atomic pace; /* why the store allows at_once requests at once; NULL = no reason known */
 };
 
 struct sources {

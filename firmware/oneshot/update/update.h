@@ -13,15 +13,14 @@
  *
  *   - RAUC checks the signature of the bundle before it writes a byte; PATH_BUNDLE itself is not trusted.
  *   - Before the first byte of the other slot changes, the hook of the bundle removes that slot's slot.cfg.
- *     The boot loader does not boot a slot without slot.cfg. slot.cfg is written last, after root file
- * system, kernel and initramfs are written and flushed. After a power cut in between the boot loader boots
- * the old slot.
+ *     The boot loader does not boot a slot without slot.cfg. It is written last, after the root file
+ *     system, the kernel and the initramfs are written and flushed. After a power cut in between the boot
+ *     loader boots the old slot.
  *   - The new slot boots on trial. kiln-mark-good marks it as good once the box is healthy. Where that does
  *     not happen in time, or the slot fails to boot three times, the box returns to the old slot. This is why
  *     an update is refused while the running slot is on trial: it would overwrite the only slot that is known
  *     to be good.
- *   - The file that tells RAUC and GRUB which slot to boot is replaced by rename (overlay:
- * boot/grub-editenv).
+ *   - The file that tells RAUC and GRUB which slot to boot is replaced by rename, see boot/grub-editenv.
  *
  * Why it waits for a checkpoint first: a run goes on during the installation and after the restart. With a
  * fresh checkpoint no training step is lost, even if the box goes down while RAUC writes. A run's records are
