@@ -332,7 +332,7 @@ help:
 	@echo "  make flash DEV= CONF=      write the image onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
 	@echo "  make vm [CONF=] [FOLDER=]  boot the image in QEMU on this terminal, to try a box"
 	@echo "  make deps                  install the Debian packages that building needs"
-	@echo "  make lint                  format, clang-tidy, include arrows, circles of calls, function length"
+	@echo "  make lint                  format, clang-tidy, include arrows, circles, function length"
 	@echo "  make test-unit             unit tests only          make test-system    system tests only"
 	@echo "  make test-soak             long tests under a real systemd, and 500 schedules of network faults; takes minutes each"
 	@echo "  make test-image            build the image twice, boot it in QEMU; takes minutes"

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
+#include "fetchd/shared/fetch.h"
 
 /* Returns 0 when the run is final. `listed_us`: how long fetch_plan() took, for the status page.
  * Errors: -EUCLEAN the ring is damaged; -ENOMEM. */

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
+#include "fetchd/shared/fetch.h"
 
 /* Sets up schema, memory, ring, stores and cache; run, plan and cores are set before. All memory that depends
  * on the configuration and the data is sized here, or refused. Errors: -EINVAL the configuration does not fit

@@ -19,8 +19,8 @@
 #pragma once
 
 #include "core/run/status.h"
-#include "fetchd/fetch.h"
 #include "fetchd/produce/stall.h"
+#include "fetchd/shared/fetch.h"
 
 /* The reader's waits since the start, by cause, and how long the ring was full. */
 struct tune_account {

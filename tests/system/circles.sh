@@ -39,6 +39,14 @@ found=$("$tool" obj)
 like "$found" "2 folders in a circle:" "files without a circle whose folders have one"
 like "$found" "firmware/model/low -> firmware/model: low.c: side" "with the file and the symbol that tie it"
 
+write firmware/model/low/low.c low disk
+echo '#include "model/low/low.h"' >firmware/model/top.h
+echo '#include "model/top.h"' >firmware/model/low/low.h
+build
+found=$("$tool" obj)
+like "$found" "firmware/model/low/low.h -> firmware/model/top.h: includes model/top.h" "headers that include each other"
+rm firmware/model/low/low.h
+
 # Each program has its own run(): a call of run() means the one of the caller's program.
 write firmware/model/low/low.c low disk
 mkdir firmware/other

@@ -5,7 +5,7 @@
 #include "data/next_use.h"
 #include "fetchd/cache/shard_object.h"
 #include "fetchd/shard/network.h"
-#include "fetchd/windows/window.h"
+#include "fetchd/shared/ahead.h"
 
 #include <inttypes.h>
 #include <math.h>

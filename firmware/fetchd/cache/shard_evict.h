@@ -18,7 +18,7 @@
 
 #include "drivers/cache/list.h"
 #include "drivers/cache/pins.h"
-#include "fetchd/fetch.h"
+#include "fetchd/shared/fetch.h"
 
 struct shard_evictor {
 	struct fetch *fetch;

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/shard.h"
+#include "fetchd/shared/fetch.h"
 
 /* Whether the process has a cache and the cache may hold this shard: it is looked up there first, and written
  * there later. */

@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/shard.h"
+#include "fetchd/shared/fetch.h"
 
 /* Looks up the object of a shard that failed with -ESTALE. True: fetch the shard once more; shard->pin is the
  * object as it is now. False: shard->err is unchanged, or says why the object cannot be looked up. */

@@ -11,8 +11,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/shard.h"
+#include "fetchd/shared/fetch.h"
 
 enum verdict {
 	VERDICT_GOOD,  /* indexed */

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/shard.h"
+#include "fetchd/shared/fetch.h"
 
 /* Inflates the stored bytes where they are compressed, and indexes the records: sets shard->plain and
  * shard->record. shard->err is the first fault:

@@ -28,8 +28,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/produce/stall.h"
+#include "fetchd/shared/fetch.h"
 #include "fetchd/windows/stream.h"
 #include "fetchd/workers/pending.h"
 

@@ -19,8 +19,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/shard.h"
+#include "fetchd/shared/fetch.h"
 
 struct source {
 	struct fetch *fetch;

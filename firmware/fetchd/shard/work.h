@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/shard.h"
+#include "fetchd/shared/fetch.h"
 
 #define FETCH_SPANS_MAX 1024u
 

@@ -24,8 +24,9 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/shard.h"
+#include "fetchd/shared/ahead.h"
+#include "fetchd/shared/fetch.h"
 
 enum window_state { WINDOW_IDLE, WINDOW_LOADING, WINDOW_READY };
 
@@ -55,15 +56,6 @@ struct window {
 	bool eager;
 	bool alone; /* loaded once more, after the stream's other windows were dropped */
 	bool ahead; /* not needed yet when it was loaded */
-};
-
-/* How the windows of all streams share the memory. */
-#define AHEAD_LEAST 1u
-#define AHEAD_MAX   31u
-struct windows {
-	uint32_t streams;
-	uint32_t ahead;         /* windows per stream that are read ahead of the window in use */
-	uint64_t largest_bytes; /* bytes on the account of the largest window so far */
 };
 
 /* Starts to load a window. A full disk is the window's failure, not an error. Errors: -ENOMEM. */

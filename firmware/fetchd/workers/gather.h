@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
 #include "fetchd/shard/work.h"
+#include "fetchd/shared/fetch.h"
 #include "fetchd/workers/pending.h"
 
 /* Fills the rows of a span. A worker calls, without the lock. A bad record leaves its row empty; pending->err

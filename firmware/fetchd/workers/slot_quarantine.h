@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "fetchd/fetch.h"
+#include "fetchd/shared/fetch.h"
 #include "fetchd/windows/window_records.h"
 #include "fetchd/workers/pending.h"
 

@@ -13,6 +13,7 @@
  *     cache/     shards in the disk cache: reader thread, writer thread, eviction
  *     shard/     a shard's way (shard.h draws it): requests of a source, index on arrival, the workers' queue
  *     plan/      the run's plan, manifest.jsonl, and what the run record says about both
+ *     shared/    this header: the state of the process; how far streams read ahead
  *     memory/    buffers and the budget that they share
  *
  * Threads:
