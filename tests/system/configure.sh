@@ -148,7 +148,7 @@ not_a_key() { # text, extended regular expression
 }
 not_a_key "$(cat "$work/ed25519")" 'line 1: this is a private key'
 not_a_key "command=\"/bin/sh\" $(cat "$work/ed25519.pub")" 'line 1: found "command=./bin/sh.", allowed: .*no options'
-not_a_key "$(sed 's/ssh-ed25519/ssh-rsa/' "$work/ed25519.pub")" 'line 1: what follows ssh-rsa is no key of this type'
+not_a_key "$(sed 's/ssh-ed25519/ssh-rsa/' "$work/ed25519.pub")" 'line 1: the text after ssh-rsa is not a complete key of this type'
 not_a_key "$(cut -c-30 "$work/ed25519.pub")" 'is not a complete key of this type'
 not_a_key "# nobody" 'no key in it'
 is "$(grep -c me@here "$ssh/authorized_keys")" 3 "what the box has stays as it was"
