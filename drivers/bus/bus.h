@@ -2,7 +2,9 @@
 /*
  * A connection to the system bus (D-Bus), for drivers that talk to one service there (manager, rauc). Every
  * call over the connection waits for the answer, for at most `wait_s` of bus_open(). Threads: none; it runs
- * in the caller's thread, one at a time.
+ * in the caller's thread, one at a time. Owns: the connection belongs to the caller of bus_open(). Crash:
+ * nothing is stored; the kernel closes the connection, and the service goes on with a call that it has
+ * received.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tells whether the box has a hardware clock that ran while the box was off: PATH_RTC/rtc<N>/since_epoch
- * (Documentation/ABI/testing/sysfs-class-rtc). Threads: none; it runs in the caller's thread.
+ * (Documentation/ABI/testing/sysfs-class-rtc). Threads: none; it runs in the caller's thread. Owns
+ * nothing. Crash: nothing is stored; sysfs is only read.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes SHA-256 (with mbedTLS), as 64 lower-case hex digits and a NUL. No state: any thread may call. */
+/*
+ * Computes SHA-256 (with mbedTLS), as 64 lower-case hex digits and a NUL. No state: any thread may call.
+ * Owns: the caller owns the buffer of the result. Crash: nothing is stored.
+ */
 #pragma once
 
 #include "core/base/error.h"

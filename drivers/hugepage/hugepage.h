@@ -11,7 +11,9 @@
  *
  * Threads: any; a lock on the pool's file prevents that two processes of ours change the pool at the same
  * time.
- * Crash: FOLDER.pages may miss the pages that were added just before; they stay in the pool until a reboot.
+ * Owns: the mount and the added pages belong to no process: they stay until hugepage_release(). The memory of
+ * hugepage_map() belongs to the caller. Crash: FOLDER.pages may miss the pages that were added just before;
+ * they stay in the pool until a reboot.
  */
 #pragma once
 

@@ -6,6 +6,8 @@
  *
  * Order: journal_open -> journal_match -> sd_journal_seek_* and sd_journal_next, journal_field ->
  * journal_closep. Threads: the one that opened it, as sd-journal(3) demands.
+ * Owns: the caller owns the journal until journal_closep(). Crash: nothing is stored; the journal is only
+ * read.
  */
 #pragma once
 

@@ -2,7 +2,8 @@
 /*
  * Posts JSON to one URL, for notifications. Any status 2xx is success; the body of the answer is ignored.
  * Redirects are not followed: the token is for one host. Threads: none; the caller's thread drives the
- * transfer.
+ * transfer. Owns: the strings and the body belong to the caller, and stay valid during the call. Crash:
+ * nothing is stored; the server may have received the POST or not.
  */
 #pragma once
 

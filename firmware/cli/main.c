@@ -13,6 +13,7 @@
  * One process with one thread, except that prep/ makes shards in several threads, and `--host` with several
  * boxes starts a child process for each box. `kiln` has no state that a crash could lose: requests are
  * carried out by the box, and a `kiln prep` that was killed is simply run again.
+ * Owners: the table of verbs is constant; a verb owns what it opens, and closes it before it returns.
  */
 #include "cli/base/dispatch.h"
 #include "cli/base/help.h"

@@ -4,6 +4,8 @@
  * It runs as root before all other programs, and PID 1 waits for it. So it does not read /data, starts no
  * program, writes only to the folder that it is given, and ends after 5 s in any case. One thread, and no
  * state: every boot and every reload of systemd runs it again.
+ * Owners: main() owns the config and the texts of the drop-ins. Crash: drop-ins may be missing or incomplete
+ * until systemd runs the generator again; systemd empties the folder before that.
  *
  * Every line that it writes has one of the forms in units.c. The values in these lines are numbers, CPU
  * lists, truth values, and strings whose characters core/config/config_forms.c has checked, so that no value

@@ -16,6 +16,8 @@
  * Text: a summary is a phrase that begins with a small letter and ends without a full stop. `about` holds
  * whole sentences; "\n\n" separates paragraphs, single line ends do not occur. The help of an option is a
  * phrase like a summary; it states a default as "default 500".
+ *
+ * Threads: none; rows are constant, so any thread may read them. Owns nothing. Crash: nothing is stored.
  */
 #pragma once
 

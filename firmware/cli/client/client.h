@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control client (drivers/control/client.h), connected to the box that the user chose, with errors as
- * exit codes. */
+/*
+ * The control client (drivers/control/client.h), connected to the box that the user chose, with errors as
+ * exit codes. Threads: none; it runs in the caller's thread. Owns: the caller owns the client until
+ * client_closep(). Crash: nothing is stored; kiln-controld drops the connection.
+ */
 #pragma once
 
 #include "drivers/control/client.h"

@@ -3,6 +3,9 @@
  * Prints the manual pages that are made from tables, so that page and program always agree. The files in
  * rootfs/man are this output; a test compares them. Each function writes one whole page to `out`. A write
  * error is not returned: check ferror(out).
+ *
+ * Threads: none; they run in the caller's thread. Owns: `out` belongs to the caller. Crash: nothing is
+ * stored; only the output is incomplete.
  */
 #pragma once
 

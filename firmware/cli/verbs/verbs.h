@@ -3,6 +3,9 @@
  * The rows of the verbs of `kiln`. A file has the row of a verb and, before it, the code of the verb. Verbs
  * that call a box use client/. The other verbs use the folder that does their work (prep/, trained/), or
  * Kiln's own modules. A verb never calls another verb.
+ *
+ * Threads: those of cli/main.c. Owners: the rows are constant; a verb owns what it opens. Crash: a verb has
+ * no state; a request that a box has received may have been carried out or not.
  */
 #pragma once
 

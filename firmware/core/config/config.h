@@ -16,6 +16,7 @@
  *
  * Order: config_load -> read -> config_done. Owns: strings and arrays belong to the config and live until
  * config_done(). No threads and no state: a loaded config is never changed, and any thread may read it.
+ * Crash: nothing is stored; the file is only read.
  */
 #pragma once
 
