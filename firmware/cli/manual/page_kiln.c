@@ -73,7 +73,11 @@ static void put_statuses(FILE *out)
 	roff_item(out, "2", "wrong usage; nothing was done");
 	roff_item(out, "3", "with --host: some boxes did not answer");
 	roff_item(out, "4", "with --host: no box answered");
-	roff_item(out, "5, 6, 7", "of status and watch: degraded, the run failed, no run goes on");
+	roff_item(out, "5, 6", "of status and watch: degraded, the run failed");
+	roff_item(out, "7",
+		  "of status and watch: no run goes on; of stalls: no run has fetched data since the box "
+		  "started");
+	roff_item(out, "78", "of config check: the file has mistakes");
 }
 
 static void put_surroundings(FILE *out)
