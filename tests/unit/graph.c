@@ -105,8 +105,8 @@ static const char *const texts[] = {
 	"6: model.layers: found 3 outputs, allowed: 2, the classes of label 'label'",
 	"9: model.layers.inputs: found \"nothing\", allowed: an earlier layer or a feature, \"sentence\"",
 	"9: model.layers.inputs: found 2, allowed for softmax: 1",
-	"9: model.layers.name: found \"dense\", allowed: a name that no other layer has; the layer on line 6 "
-	"has this name",
+	"9: model.layers.name: found \"dense\", allowed: a name that no other layer has; the layer on line "
+	"6 ",
 	"9: model.layers.name: found \"a/b\", allowed: letters, digits,",
 	"9: model.layers.name: found \"state\", allowed: letters, digits,",
 	"9: model.layers.name: found \"_d\", allowed: letters, digits, _ - . (not _ or - first)",

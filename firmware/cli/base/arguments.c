@@ -122,7 +122,7 @@ const char *arguments_text(const struct arguments *arguments, const char *name)
 	for (uint32_t i = 0; verb_option_at(arguments->verb, i, &option); i++)
 		if (strcmp(option.name, name) == 0)
 			return arguments->value[i];
-	assert(!"an option that is not in the verb's row");
+	abort(); /* the option is not in the verb's row */
 	return NULL;
 }
 
