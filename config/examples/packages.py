@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A table of real numbers to try Kiln on: the Debian packages installed on this machine, as CSV.
+"""Prints a table of real data to try Kiln with, as CSV: the Debian packages that are installed on this machine.
 
     packages.py size       the label is log10 of Installed-Size (KiB): regression
-    packages.py library    the label is 1 where the package's section is libs, else 0: two classes
-    packages.py section    the label is the section, one of the five that most packages are of: several classes
+    packages.py library    the label is 1 if the section of the package is libs, otherwise 0: two classes
+    packages.py section    the label is the section, one of the five with the most packages: several classes
 
-The other columns say what dpkg knows besides: log10 of how many files and folders a package has, how many of them are shared
-libraries, programs, manual pages and translations, how many packages it depends on, and how long its description is.
+The other columns are logarithms (log10) of counts: the files and folders of a package; its shared libraries, programs,
+manual pages and translations; the packages that it depends on; the characters of its description.
 """
 import collections
 import csv

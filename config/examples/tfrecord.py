@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""TFRecord files with Python alone, no TensorFlow: show what is in them, and make them from a table.
+"""Shows the records of TFRecord files, and makes such files from a table, with Python alone, without TensorFlow.
 
     tfrecord.py show FILE [COUNT]
-        The first COUNT (1) records: each feature with its type, its number of values and the first of them.
+        Prints the first COUNT records (default 1): each feature with its type, number of values and first values.
     tfrecord.py from-csv FILE.csv FOLDER --label COLUMN [--integers COLUMN,...] [--test-percent 10] [--per-shard 500]
-        A record a line of a CSV file with a header. COLUMN becomes the feature "label", the columns of --integers become
-        features of type int64 with their own names, all others together become the feature "features", float32, in the
-        order of the header. A label that is not a number is a class's name: its number, in the order of the alphabet,
-        takes its place. Writes FOLDER/train-*.tfrecord.gz and FOLDER/test-*.tfrecord.gz, and prints the schema for kiln.conf.
+        Makes one record from each line of a CSV file with a header. The column of --label becomes the feature "label".
+        Each column of --integers becomes a feature of type int64 with the name of the column. All other columns
+        together become the feature "features", float32, in the order of the header. Labels that are not numbers are
+        names of classes: the record gets the number of the class, in alphabetical order of the names. Writes
+        FOLDER/train-*.tfrecord.gz and FOLDER/test-*.tfrecord.gz, and prints the schema for kiln.conf.
 """
 import argparse
 import csv

@@ -45,7 +45,7 @@ like "$said" 'kiln.conf: cannot read it' "and why"
 code 1 "the first configuration, without a kiln-steer" "$kiln" config apply "$work/kiln.conf"
 is "$(grep -v ^kiln: <<<"$said" | sort | cut -d: -f1 | tr '\n' ' ')" "control.metrics_dir layers run.epochs run.name schema sink.url source.url " \
 	"what it changes: what is not the default"
-like "$said" 'the new file is in place, but its units were not reloaded: kiln-steer cannot be reached' "and what could not be done"
+like "$said" 'the new file is in place, but systemd did not reload the units: kiln-steer cannot be reached' "and what could not be done"
 kill "$controld"
 wait "$controld"
 rmdir "$work/textfile" && touch "$work/textfile"

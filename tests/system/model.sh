@@ -148,7 +148,7 @@ retold coarse 'model: { precision = "mixed_bfloat16"; ' 'model: { '
 is "$(figures_of coarse)" "$figures" "a model that was trained in 16 bits is float32, as everybody reads it"
 retold elsewhere 'device: { type = "gpu"; platform = "none such"; }; model: { ' 'model: { '
 is "$(figures_of elsewhere)" "$figures" "one that another box's device trained is evaluated on the one here"
-like "$(cat errors)" "^kiln: this machine lacks the device that the model was trained on; using " "and it says so"
+like "$(cat errors)" "^kiln: this machine does not have the device that the model was trained on; the verb uses " "and it says so"
 
 # ---- Predictions for records, and for values on standard input ----
 
@@ -207,7 +207,7 @@ refused '{"sentence": [1, 2, 3]}' 'line 2: "sentence": found 3 numbers, expected
 refused '{"age": [1, 2, 3]}' 'line 2: "sentence": found nothing, expected 8 numbers$' "a feature that must be there is not"
 refused '{"sentense": [1]}' 'line 2: found "sentense", allowed: "sentence", "age", "label"$' "a name that is none"
 refused '{"sentence": [1, 2, 3, "x", 5, 6, 7, 8]}' 'line 2: "sentence": found "x" as value 3, expected a number' "what is no number"
-refused '{"sentence": [1, 2, 3, 1e39, 5, 6, 7, 8]}' 'line 2: "sentence": found 1e\+39 as value 3, expected a number that float32 has' \
+refused '{"sentence": [1, 2, 3, 1e39, 5, 6, 7, 8]}' 'line 2: "sentence": found 1e\+39 as value 3, expected a number in the range of float32' \
 	"a number that is too large"
 refused '{"sentence": [1, 2' 'line 2: ' "what is no JSON"
 refused '[1]' 'line 2: found no object' "no object"
@@ -280,7 +280,7 @@ ok $? "a run with sample weights" "$(tail -n 5 log)"
 wait
 weighed=$KILN_ROOT/data/kiln/spool/traind/$id/model
 predict "$weighed" </dev/null
-like "$? $(cat errors)" "^1 kiln: .*: found no encoder.bin beside it, .*values by the features' names" "predict: nothing to read, and no encoder"
+like "$? $(cat errors)" "^1 kiln: .*: found no encoder.bin beside it, .*one JSON object per line" "predict: nothing to read, and no encoder"
 predict "$weighed" --data "file://$work/weighed"
 "$kiln" evaluate "$weighed" --data "file://$work/weighed" --json >figures
 is "$(python3 - "$KILN_ROOT/data/kiln/run/current/run.json" "$KILN_BUILD/system/dump_records" weighed/test-* <<'PY'

@@ -103,7 +103,7 @@ PY
 while IFS=$'\t' read -r found what; do
 	is "$found" same "$what"
 done <"$work/said"
-like "$("$KILN_BIN/kiln" evaluate "$sink/$run/model")" "label down, prediction across" "evaluate: the confusion matrix"
+like "$("$KILN_BIN/kiln" evaluate "$sink/$run/model")" "confusion matrix: one row per label, one column per prediction" "evaluate: the confusion matrix"
 is "$("$KILN_BIN/kiln" evaluate "$sink/$run/model" --data "file://$work/store/data" --json | grep -v '"model"')" "$(grep -v '"model"' "$work/test.json")" \
 	"evaluate --data: shards by their place"
 mkdir "$work/nothing"

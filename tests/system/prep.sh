@@ -127,7 +127,7 @@ prep seeded train.tsv --test test.tsv --seed 45
 [ "$(sums first | grep train-00000)" != "$(sums seeded | grep train-00000)" ]
 ok $? "another seed, another order"
 prep gz train.tsv.gz --test test.tsv.gz
-like "$(cat gz.log)" '4 shards \(4 were there\)' "again into the same place: nothing is sent twice"
+like "$(cat gz.log)" '4 shards \(4 already there\)' "again into the same place: nothing is sent twice"
 
 awk -F'\t' -v OFS='\t' '{ print ($1 == "pos" ? "neg" : "pos"), $2 }' test.tsv >flipped.tsv
 prep flipped train.tsv --test flipped.tsv
@@ -204,7 +204,7 @@ for shard in 10 60 150; do
 	is "$(ls out/killed | grep -c '^prep\.incomplete$')" 1 "but prep.incomplete"
 	prep killed train.tsv --test test.tsv --records-per-shard 5
 	same whole killed "run again: the same bytes, nothing more"
-	like "$(cat killed.log)" "276 shards \([1-9][0-9]* were there\)" "and uses the shards that were there"
+	like "$(cat killed.log)" "276 shards \([1-9][0-9]* already there\)" "and uses the shards that were there"
 done
 prep killed train.tsv --test test.tsv
 same first killed "another set in the same place leaves nothing of the first"
@@ -324,7 +324,7 @@ to_s3() { # name of the log, bucket, arguments
 to_s3 s3 kiln
 ok $? "a bucket" "$(cat s3.log s3.errors)"
 to_s3 s3 kiln
-like "$(cat s3.log)" '4 shards \(4 were there\)' "again: nothing is sent twice"
+like "$(cat s3.log)" '4 shards \(4 already there\)' "again: nothing is sent twice"
 is "$(grep -c uploads s3.requests)" 0 "multipart uploads, which are others', are left alone"
 is "$(grep -E '^(PUT|DELETE)' s3.requests | sed -n '1p;$p' | xargs)" "PUT /kiln/set/prep.incomplete DELETE /kiln/set/prep.incomplete" \
 	"prep.incomplete is put first and deleted last"
@@ -456,8 +456,8 @@ refused 'missing\.tsv: cannot read it: No such file' "no such file" missing.tsv
 refused 'nothing: found neither aclImdb_v1\.tar\.gz nor train\.tsv\[\.gz\] nor train-images' "a folder without data" nothing
 refused 'only_test: found no training split, expected aclImdb_v1\.tar\.gz, train\.tsv' "a folder with the test split alone" only_test
 refused '.*missing\.tar\.gz: No such file' "no such object" "file://$work/missing.tar.gz"
-refused 's3://bucket: names no object, expected s3://BUCKET/KEY' "a bucket without a key" s3://bucket
-refused 'file:///here/: names no object' "a folder as an object" file:///here/
+refused 's3://bucket: found no key, expected s3://BUCKET/KEY' "a bucket without a key" s3://bucket
+refused 'file:///here/: found no key' "a folder as an object" file:///here/
 refused '/missing\.tar\.gz: No such file' "an object at the very top" file:///missing.tar.gz
 for form in tsv tar; do
 	refused "cut\.$form\.gz: damaged or cut at byte [0-9]+ of the compressed file or before: unexpected end of file$" "a cut $form.gz" cut.$form.gz

@@ -105,7 +105,7 @@ bad() { # name, the set whose file is changed, Python over the bytes d
 }
 images=train-images-idx3-ubyte labels=train-labels-idx1-ubyte
 bad type $images 'd[2] = 13'
-refused "type/$images: found 00000d03 at its start, expected 000008 and 01, 03 or 04$" "another type of value" type
+refused "type/$images: found 00000d03 at its start, expected 00000801, 00000803 or 00000804$" "another type of value" type
 bad short $images 'd = d[:-7]'
 refused "short/$images: ends at byte 36009, 7 more were expected$" "a file that is cut" short
 bad long $images 'd += b"x"'
@@ -128,9 +128,9 @@ gzip -c mnist/$images | head -c 3000 >gone/$images.gz && rm gone/$images && cp m
 refused "gone/$images\.gz: (damaged|ends at byte)" "a cut .gz" gone
 printf 'a\tx\nb\ty\n' >two.tsv
 refused "mnist: found texts and images, expected one of them$" "images and texts" mnist two.tsv
-refused "mnist: found --tokens, which is for tokens of texts \(--tokens\), and the output is images$" "images as tokens" mnist --tokens
-refused "two.tsv: found --ngrams, which is for tokens of texts \(--tokens\), and the output is vectors of texts " "an option that vectors do not take" two.tsv --ngrams 2
-refused "two.tsv: found --dims, which is for vectors of texts \(without --tokens\), and the output is tokens of texts " "an option that tokens do not take" two.tsv --tokens --dims 16
+refused "mnist: found --tokens, which is an option for tokens of texts \(--tokens\), but the output is images$" "images as tokens" mnist --tokens
+refused "two.tsv: found --ngrams, which is an option for tokens of texts \(--tokens\), but the output is vectors of texts " "an option that vectors do not take" two.tsv --ngrams 2
+refused "two.tsv: found --dims, which is an option for vectors of texts \(without --tokens\), but the output is tokens of texts " "an option that tokens do not take" two.tsv --tokens --dims 16
 printf 'a\tx\nc\ty\n' >three.tsv
 refused 'two.tsv: class "c" has 0 training texts, at least 1 is needed$' "a class that only the test texts have" two.tsv --test three.tsv --tokens
 

@@ -84,7 +84,7 @@ like "$? $(cat "$work/said")" '^1 kiln: line 1: "tokens": found 2.5 as value 1, 
 printf '{"tokens": [1]}\n{"tokens": [400]}\n' | "$kiln" predict "$model" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" "^1 kiln: lines 1 .. 2: .*layer 'embedding_bag': found id 400, allowed: 0 .. 399" "an id that the table lacks"
 "$kiln" predict "$model" --encoder x "a text" >"$work/said" 2>&1
-like "$? $(cat "$work/said")" '^1 kiln: .*: the network reads tokens, allowed: no --encoder$' "it takes no encoder"
+like "$? $(cat "$work/said")" '^1 kiln: .*: found --encoder, but the network reads tokens and needs no encoder$' "it takes no encoder"
 mv "$model/vocabulary.txt" "$work/kept"
 "$kiln" predict "$model" "a text" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" '^1 kiln: vocabulary.txt: ' "without its vocabulary it says so"

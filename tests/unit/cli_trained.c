@@ -94,7 +94,7 @@ static void test_bad_features(void **state)
 	} cases[] = {
 		{ "{\"x\": [1, 2, 3], \"words\": []}", "\"x\": found 3 numbers, expected 4" },
 		{ "{\"x\": [1, 2, 3, \"4\"], \"words\": []}", "\"x\": found \"4\" as value 3" },
-		{ "{\"x\": [1, 2, 3, 1e39], \"words\": []}", "expected a number that float32 has" },
+		{ "{\"x\": [1, 2, 3, 1e39], \"words\": []}", "expected a number in the range of float32" },
 		{ "{\"x\": [1, 2, 3, 4], \"id\": 1.5}", "\"id\": found 1.5 as value 0, expected an integer" },
 		{ "{\"x\": [1, 2, 3, 4], \"words\": [1, 2, 3, 4]}", "found 4 numbers, expected at most 3" },
 		{ "{\"words\": [1]}", "\"x\": found nothing, expected 4 numbers" },

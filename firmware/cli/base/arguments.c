@@ -62,7 +62,7 @@ static int check_operands(const char *name, const struct arguments *arguments)
 
 	for (; operand && operand->name; operand++, i++) {
 		if (i >= arguments->operands && !operand->optional)
-			return cli_usage(name, "no %s", operand->name);
+			return cli_usage(name, "%s is missing", operand->name);
 		if (operand->repeated)
 			return CLI_OK;
 	}

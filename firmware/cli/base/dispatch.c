@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Prints the sub-verbs to choose from: "which: check, show, apply or reference?" */
+/* Prints the sub-verbs to choose from: "a verb is missing, expected check, show, apply or reference". */
 static int ask_which(const struct verb *verb, const char *found)
 {
 	char words[256] = "";
@@ -20,8 +20,8 @@ static int ask_which(const struct verb *verb, const char *found)
 							   : " or ",
 					 (*sub)->name);
 	if (found)
-		return cli_usage(verb->name, "there is no \"%s\"; which: %s?", found, words);
-	return cli_usage(verb->name, "which: %s?", words);
+		return cli_usage(verb->name, "found \"%s\", expected %s", found, words);
+	return cli_usage(verb->name, "a verb is missing, expected %s", words);
 }
 
 static bool is_help(const char *word)

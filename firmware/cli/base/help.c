@@ -107,9 +107,10 @@ static void print_subs(const struct verb *verb, FILE *out)
 	(void)fputc('\n', out);
 	for (const struct verb *const *sub = verb->subs; *sub; sub++)
 		print_row((*sub)->name, verb_summary(*sub), SUB_COLUMN, out);
-	fprintf(out, "\nkiln %s VERB --help tells more", verb->name);
+	fprintf(out, "\nkiln %s VERB --help describes a verb", verb->name);
 	if (verb->otherwise)
-		fprintf(out, "; kiln %s alone is kiln %s %s", verb->name, verb->name, verb->otherwise);
+		fprintf(out, ".\nkiln %s without a verb runs kiln %s %s", verb->name, verb->name,
+			verb->otherwise);
 	fputs(".\n", out);
 }
 
@@ -161,8 +162,9 @@ void help_print_all(const struct verb *const *verbs, FILE *out)
 	for (const struct verb_option *option = verb_global_options; option->name; option++)
 		print_option(option, out);
 	(void)fputc('\n', out);
-	print_wrapped("kiln VERB --help tells more.", 0, 0, out);
-	print_wrapped("Exit codes: 0 done, 1 error, 2 wrong usage; with --host: 3 some boxes did not answer, "
-		      "4 none did; of status and watch: 5 degraded, 6 the run failed, 7 idle.",
-		      0, 0, out);
+	print_wrapped("kiln VERB --help describes a verb.", 0, 0, out);
+	print_wrapped(
+		"Exit codes: 0 done, 1 error, 2 wrong usage; with --host: 3 some boxes did not answer, 4 no "
+		"box answered; of status and watch: 5 the box is degraded, 6 the run failed, 7 no run.",
+		0, 0, out);
 }

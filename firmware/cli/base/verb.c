@@ -5,7 +5,8 @@
 
 const struct verb_option verb_global_options[] = {
 	{ "host", VERB_TEXT, "NAME=ADDRESS[:PORT],...",
-	  "ask other boxes by mutual TLS; ca.crt, client.crt and client.key lie in KILN_PKI, else in ~/.kiln",
+	  "run the verb on other boxes, over mutual TLS; ca.crt, client.crt and client.key are in the folder "
+	  "KILN_PKI, or in ~/.kiln if KILN_PKI is not set",
 	  NULL, 0, 0, false },
 	{ "help", VERB_FLAG, NULL, "print the verbs", NULL, 0, 0, false },
 	{ "version", VERB_FLAG, NULL, "print the version", NULL, 0, 0, false },

@@ -8,7 +8,7 @@
 #include <string.h>
 
 const struct verb_option call_options[] = {
-	{ .name = "json", .help = "print the answer as JSON, complete" },
+	{ .name = "json", .help = "print the whole answer as JSON" },
 	{ 0 },
 };
 

@@ -38,7 +38,8 @@ static void print_said(const struct asked *asked)
 		if (*line || at)
 			fprintf(out, "%s: %s\n", asked->host.name, line);
 	if (lseek(asked->said, 0, SEEK_END) > SAID_MAX)
-		fprintf(stderr, "%s: cut after %u bytes; ask this host alone for the rest\n",
+		fprintf(stderr,
+			"%s: the output is cut after %u bytes; give --host this box alone to see all of it\n",
 			asked->host.name, SAID_MAX);
 }
 

@@ -59,10 +59,8 @@ static void put_form(FILE *out)
 		"An unknown key, a key given twice and a value out of bounds are errors. `kiln config check` "
 		"prints all of them at once with file, line, key, what was found and what is allowed. "
 		"`kiln config show` prints the values in effect.");
-	roff_paragraph(
-		out,
-		"A run works with a copy of the file that is made when the run begins. An edit never touches "
-		"a run that goes on.");
+	roff_paragraph(out, "When a run begins, Kiln makes a copy of the file for the run. A later edit of "
+			    "the file does not change this run.");
 }
 
 static void put_lists(FILE *out)
@@ -72,27 +70,24 @@ static void put_lists(FILE *out)
 	while (config_source_keys[own].type != KEY_FLOAT)
 		own++;
 	roff_section(out, "SEVERAL SOURCES");
-	roff_paragraph(
-		out,
-		"The list `sources` in the place of the group `source` mixes the records of several stores "
-		"by "
-		"weight. An epoch is one pass over the first source; each other source begins again when it "
-		"ends. An element has the keys of `source` and these:");
+	roff_paragraph(out,
+		       "The list `sources`, given instead of the group `source`, mixes the records of "
+		       "several stores by weight. An epoch is one pass over the first source; each other "
+		       "source begins again when it ends. An element has the keys of `source` and these:");
 	put_keys(out, config_source_keys + own, config_source_keys_count - own, false);
 	roff_section(out, "SCHEMA");
-	roff_paragraph(out,
-		       "The list `schema` says what a record holds: one element a feature, with these keys:");
+	roff_paragraph(
+		out, "The list `schema` says what a record holds: one element per feature, with these keys:");
 	put_keys(out, config_feature_keys, config_feature_keys_count, false);
 	roff_item(out, "shape", "sizes of the feature's dimensions, [ ] for a single value");
 	roff_paragraph(out, "Without `schema` the file means:");
 	roff_example(out, config_default_schema);
 	roff_section(out, "LAYERS");
 	roff_paragraph(
-		out,
-		"The list `model.layers` is the network, first layer first. An element has `op`, `name`, "
-		"`inputs` (names of earlier layers and features; without it the layer before) and the "
-		"attributes of its op. `kiln model layers` prints every op with its attributes, what is "
-		"allowed and the defaults. Without `model.layers` the file means:");
+		out, "The list `model.layers` is the network, first layer first. An element has `op`, "
+		     "`name`, `inputs` (names of earlier layers and features; default: the layer before) and "
+		     "the attributes of its op. `kiln model layers` prints every op with its attributes, "
+		     "what is allowed and the defaults. Without `model.layers` the file means:");
 	roff_example(out, config_default_layers);
 }
 
@@ -112,7 +107,8 @@ void page_config(FILE *out)
 			  "credential = \"minio\"; };\n"
 			  "run: { at = \"22:00\"; ends_at = \"06:00\"; zone = \"Europe/Berlin\"; };");
 	roff_section(out, "FILES");
-	roff_item(out, "/etc/kiln/kiln.conf", "The file of this box. `KILN_CONFIG` names another one.");
+	roff_item(out, "/etc/kiln/kiln.conf",
+		  "The file of this box. The variable `KILN_CONFIG` can name another file.");
 	roff_item(out, "/etc/kiln/kiln.conf.reference",
 		  "Every key with its default, as comments and values.");
 	roff_item(out, "/data/kiln/credentials/NAME",

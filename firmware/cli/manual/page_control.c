@@ -25,7 +25,7 @@ static void put_bounds(FILE *out)
 		  CONTROL_REQUEST_S);
 	roff_item(out, "answer", "%u MiB; a client that reads nothing for %u s is disconnected",
 		  CONTROL_REPLY_MAX >> 20, CONTROL_REPLY_S);
-	roff_item(out, "connections", "%u, of them %u from other machines and %u subscribers",
+	roff_item(out, "connections", "%u; at most %u from other machines, and at most %u subscribers",
 		  CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_SUBSCRIBED_MAX);
 	roff_item(out, "idle connection", "%u s between two requests", CONTROL_IDLE_S);
 }
@@ -36,11 +36,9 @@ void page_control(FILE *out)
 
 	roff_title(out, "kiln-control", "7", "the control protocol of a Kiln box");
 	roff_section(out, "DESCRIPTION");
-	roff_paragraph(
-		out,
-		"`kiln-controld` answers JSON-RPC 2.0, one object a line, on the Unix socket "
-		"`/run/kiln/control.sock` and, with `control.remote`, over mutual TLS 1.2. A request and its "
-		"answer:");
+	roff_paragraph(out, "`kiln-controld` answers JSON-RPC 2.0, one object per line, on the Unix socket "
+			    "`/run/kiln/control.sock` and, with `control.remote`, over mutual TLS 1.2. A "
+			    "request and its answer:");
 	roff_example(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}\n"
 			  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocol\":1, ...}}");
 	roff_paragraph(

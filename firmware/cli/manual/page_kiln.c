@@ -83,17 +83,17 @@ static void put_statuses(FILE *out)
 static void put_surroundings(FILE *out)
 {
 	roff_section(out, "ENVIRONMENT");
-	roff_item(out, "KILN_ROOT", "Folder below which every path of Kiln lies; empty without.");
-	roff_item(out, "KILN_CONFIG", "The configuration file in the place of `/etc/kiln/kiln.conf`.");
+	roff_item(out, "KILN_ROOT", "Folder that every path of Kiln is relative to; default: /.");
+	roff_item(out, "KILN_CONFIG", "Path of the configuration file; default: `/etc/kiln/kiln.conf`.");
 	roff_item(out, "KILN_PKI",
-		  "Folder of ca.crt, client.crt and client.key for --host; `~/.kiln` without.");
+		  "Folder of ca.crt, client.crt and client.key for --host; default: `~/.kiln`.");
 	roff_item(out, "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN",
-		  "Keys of a store for which no credential is named.");
-	roff_item(out, "TMPDIR", "Folder of temporary files; `/tmp` without.");
+		  "Keys of a store without a credential in the configuration.");
+	roff_item(out, "TMPDIR", "Folder of temporary files; default: `/tmp`.");
 	roff_section(out, "FILES");
 	roff_item(out, "/etc/kiln/kiln.conf", "The configuration.");
 	roff_item(out, "/run/kiln/control.sock", "The control socket of this box.");
-	roff_item(out, "/usr/share/doc/kiln/", "The manual, one page a task.");
+	roff_item(out, "/usr/share/doc/kiln/", "The manual, one page per task.");
 }
 
 void page_kiln(const struct verb *const *verbs, FILE *out)
@@ -102,12 +102,10 @@ void page_kiln(const struct verb *const *verbs, FILE *out)
 	roff_section(out, "SYNOPSIS");
 	roff_synopsis(out, "kiln [--host NAME=ADDRESS[:PORT],...] VERB [ARGUMENT...]");
 	roff_section(out, "DESCRIPTION");
-	roff_paragraph(
-		out,
-		"`kiln` is the command line of Kiln, the firmware of a node that trains every night. Some "
-		"verbs "
-		"ask a box, by its control socket or with `--host` from another machine. The others work "
-		"on this machine alone: they prepare data, and evaluate, export and try trained models.");
+	roff_paragraph(out, "`kiln` is the command line of Kiln, the firmware of a node that trains every "
+			    "night. Some verbs talk to a box, through its control socket or, with `--host`, "
+			    "from another machine. The other verbs work on this machine alone: they prepare "
+			    "data, and evaluate, export and apply trained models.");
 	roff_section(out, "OPTIONS");
 	for (const struct verb_option *option = verb_global_options; option->name; option++)
 		put_option(out, option);

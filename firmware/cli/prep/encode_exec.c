@@ -82,7 +82,8 @@ static int read_answers(FILE *from, uint32_t rows, uint32_t dims, float *vectors
 	}
 	return getline(&line, &size, from) < 0
 		       ? 0
-		       : error_set(err, -EBADMSG, "more than the %u lines expected", rows);
+		       : error_set(err, -EBADMSG, "the program answered more than the expected %u lines",
+				   rows);
 }
 
 static pid_t start(const char *command, int *ret_in, int *ret_out)

@@ -86,9 +86,10 @@ static int read_header(gzFile file, const char *name, struct header *ret_header,
 	if (r < 0)
 		return r;
 	if (magic[0] || magic[1] || magic[2] != UNSIGNED_BYTES || magic[3] == 0 || magic[3] > DIMENSIONS_MAX)
-		return error_set(err, -EBADMSG,
-				 "%s: found %02x%02x%02x%02x at its start, expected 000008 and 01, 03 or 04",
-				 name, magic[0], magic[1], magic[2], magic[3]);
+		return error_set(
+			err, -EBADMSG,
+			"%s: found %02x%02x%02x%02x at its start, expected 00000801, 00000803 or 00000804",
+			name, magic[0], magic[1], magic[2], magic[3]);
 	*ret_header = (struct header){ .dimensions = magic[3] };
 	for (uint32_t i = 0; r == 0 && i < ret_header->dimensions; i++) {
 		r = read_exactly(file, name, size, sizeof(size), err);
@@ -134,8 +135,8 @@ static int check_images(const struct idx_images *images, const struct header *he
 	const uint32_t channels = header->dimensions == 4 ? header->size[3] : 1;
 
 	if (header->dimensions < 3)
-		return error_set(err, -EBADMSG, "%s: found %u dimensions, expected 3 or 4: these are images",
-				 name, header->dimensions);
+		return error_set(err, -EBADMSG, "%s: found %u dimensions, expected 3 or 4 for images", name,
+				 header->dimensions);
 	for (uint32_t i = 1; i < header->dimensions; i++)
 		if (header->size[i] == 0 || header->size[i] > SIDE_MAX)
 			return error_set(err, -EBADMSG, "%s: found a dimension of %u, expected 1 .. %u", name,

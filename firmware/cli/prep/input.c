@@ -28,7 +28,7 @@ static int download(const struct prep *prep, const char *url, const char *path, 
 
 	if (slash < rest || !slash[1])
 		return error_set(err, -EINVAL,
-				 "%s: names no object, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
+				 "%s: found no key, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
 	r = where_open(&prep->where, url, &store, &key, err);
 	return r < 0 ? r : store_get_file(store, key, path, err);
 }
@@ -54,11 +54,10 @@ static int read_images(struct prep *prep, const char *path, const char *name, en
 	int r;
 
 	if (!idx_labels_name(name, labels_name, sizeof(labels_name)))
-		return error_set(
-			err, -EINVAL,
-			"%s: an IDX file; expected \"images\" and \"idx3\" or \"idx4\" in its name, as its "
-			"labels have a name made from it",
-			name);
+		return error_set(err, -EINVAL,
+				 "%s: an IDX file; expected \"images\" and \"idx3\" or \"idx4\" in its name, "
+				 "from which Kiln makes the name of the file of labels",
+				 name);
 	r = make_local(prep, labels_name, &labels, err);
 	return r < 0 ? r : idx_read(&prep->images[split], path, name, labels.path, labels_name, err);
 }

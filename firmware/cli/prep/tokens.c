@@ -38,7 +38,7 @@ static int make(struct prep *prep, struct error *err)
 		}
 	if (prep->tokens_most > prep->tokens_max)
 		prep->tokens_most = prep->tokens_max;
-	fprintf(stderr, "a vocabulary of %u tokens; the longest text has %ju\n",
+	fprintf(stderr, "vocabulary: %u tokens; the longest text has %ju tokens\n",
 		vocabulary_size(prep->vocabulary), (uintmax_t)prep->tokens_most);
 	return 0;
 }

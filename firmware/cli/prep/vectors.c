@@ -69,7 +69,8 @@ static int fit(struct prep *prep, struct error *err)
 		     &report, err);
 	if (r == 0)
 		fprintf(stderr,
-			"fitted: %u features; out of fold %.2f %% of the training texts are scored right\n",
+			"fitted: %u features; cross-validation: %.2f %% of the training texts are classified "
+			"correctly\n",
 			report.features, 100 * report.fold_accuracy);
 	return r;
 }

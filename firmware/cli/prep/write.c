@@ -239,7 +239,7 @@ static void report(const struct writing *writing, double seconds)
 	if (prep->json)
 		report_json(writing, &summary);
 	else
-		printf("%s: %u shards (%" PRIu64 " were there), %" PRIu64
+		printf("%s: %u shards (%" PRIu64 " already there), %" PRIu64
 		       " bytes, %u train and %u test records, %.0f records/s\n",
 		       prep->where.url, writing->total, summary.were_there, summary.bytes, prep->rows[0],
 		       prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);

@@ -25,7 +25,7 @@ static int refuse(const struct values *values, const cJSON *item, const char *ex
 static int add_float(struct values *values, const cJSON *item, struct error *err)
 {
 	if (!cJSON_IsNumber(item) || !isfinite((float)item->valuedouble))
-		return refuse(values, item, "a number that float32 has", err);
+		return refuse(values, item, "a number in the range of float32", err);
 	if (values->count < values->capacity)
 		((float *)values->row)[values->count] = (float)item->valuedouble;
 	return 0;

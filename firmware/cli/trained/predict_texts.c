@@ -25,12 +25,13 @@ static int find_input(struct predict *predict, struct error *err)
 	else if (inputs == 1 && input[0].dtype == CONFIG_FLOAT32)
 		predict->dims = input[0].row_bytes / sizeof(float);
 	else
-		return error_set(
-			err, -EINVAL,
-			"%s: the network reads other inputs than one vector of float32 a text, or its tokens",
-			predict->trained.name);
+		return error_set(err, -EINVAL,
+				 "%s: the network does not read texts: its input is neither one float32 "
+				 "vector nor tokens",
+				 predict->trained.name);
 	if (predict->reads_tokens && predict->encoder_name)
-		return error_set(err, -EINVAL, "%s: the network reads tokens, allowed: no --encoder",
+		return error_set(err, -EINVAL,
+				 "%s: found --encoder, but the network reads tokens and needs no encoder",
 				 predict->trained.name);
 	return 0;
 }
@@ -68,8 +69,8 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 		if (r == -ENOENT)
 			return error_set(err, r,
 					 "%s: found no encoder.bin beside it, which texts need; allowed: "
-					 "--encoder, --split, --data, or on standard input a JSON object a "
-					 "line: values by the features' names",
+					 "--encoder, --split, --data, or standard input with one JSON object "
+					 "per line: {\"FEATURE\": VALUES, ...}",
 					 predict->trained.name);
 		return r;
 	}
@@ -105,7 +106,7 @@ int predict_open_texts(struct predict *predict, struct error *err)
 		return error_prefix(err, "encoder");
 	if (text_encoder_dims(predict->encoder) != predict->dims)
 		return error_set(err, -EINVAL,
-				 "the encoder gives %u numbers a text, the network reads %" PRIu64,
+				 "the encoder gives %u numbers for each text, the network reads %" PRIu64,
 				 text_encoder_dims(predict->encoder), predict->dims);
 	predict->answers.encoder = predict->encoder;
 	return 0;

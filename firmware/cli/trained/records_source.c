@@ -8,13 +8,13 @@ const struct verb_option records_options[] = {
 	  .value = VERB_CHOICE,
 	  .argument = "NAME",
 	  .choices = "train|validation|test",
-	  .help = "the shards that the run's plan names for this split; default test" },
+	  .help = "read the shards of this split, as the run's plan lists them; default test" },
 	{ .name = "data",
 	  .value = VERB_URL,
 	  .argument = "URL",
-	  .help = "instead: the shards below s3://bucket/prefix or file:///folder whose names match the "
-		  "split's glob of a source in the model's configuration; - reads standard input, a JSON "
-		  "object a line: values by the features' names" },
+	  .help = "read other shards: those below s3://bucket/prefix or file:///folder whose names match the "
+		  "split's glob in a source of the model's configuration; - = read standard input, one JSON "
+		  "object per line: {\"FEATURE\": VALUES, ...}" },
 	{ 0 },
 };
 

@@ -109,7 +109,8 @@ static int fetch_plan(const struct trained *trained, const char *path, struct er
 		return r;
 	r = store_get_file(store, "plan", path, err);
 	return r == -ENOENT
-		       ? error_set(err, r, "%splan: there is none beside the model; --data names shards", url)
+		       ? error_set(err, r, "%splan: the model's run has no plan; give the shards with --data",
+				   url)
 		       : r;
 }
 

@@ -41,7 +41,7 @@ static int load_config(struct trained *trained, struct error *err)
 
 	if (!text)
 		return error_set(err, -EBADMSG,
-				 "%s: found no configuration in it: Kiln did not write this model",
+				 "%s: the file holds no configuration, so Kiln did not write this model",
 				 trained->name);
 	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
 	bytes = strlen(text);
@@ -117,7 +117,8 @@ static int open_device(struct trained *trained, struct error *err)
 	r = gpu_open("auto", DEVICE_AUTO, &trained->gpu, err);
 	if (r == 0)
 		fprintf(stderr,
-			"kiln: this machine lacks the device that the model was trained on; using %s\n",
+			"kiln: this machine does not have the device that the model was trained on; the verb "
+			"uses %s\n",
 			gpu_description(trained->gpu));
 	return r;
 }

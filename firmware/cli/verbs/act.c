@@ -18,7 +18,7 @@ static int make_sure(const struct arguments *arguments, const char *danger)
 	char answer[16] = "";
 
 	if (!isatty(STDIN_FILENO) || client_one_of_many())
-		return cli_usage(arguments->name, "%s: --yes is needed where no terminal can be asked",
+		return cli_usage(arguments->name, "%s; there is no terminal to ask, so --yes is needed",
 				 danger);
 	fprintf(stderr, "%s: %s; type yes to go on: ", client_used() ? client_used()->name : "this box",
 		danger);

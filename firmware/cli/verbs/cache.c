@@ -216,7 +216,7 @@ static const struct verb *const subs[] = { &cache_status, &cache_preload, &cache
 const struct verb verb_cache = {
 	.name = "cache",
 	.summary = "show, fill, pin or drop the cache of shards",
-	.about = "The size of the cache is fetch.cache_bytes of kiln.conf; 0: the box has no cache.",
+	.about = "fetch.cache_bytes in kiln.conf sets the size of the cache; with 0 the box has no cache.",
 	.subs = subs,
 	.otherwise = "status",
 };

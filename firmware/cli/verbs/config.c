@@ -13,8 +13,9 @@
 #include <string.h>
 #include <sysexits.h>
 
-#define ABOUT_FILE \
-	"Without FILE the verb reads the box's own: KILN_CONFIG, else /etc/kiln/kiln.conf below KILN_ROOT."
+#define ABOUT_FILE                                                                                           \
+	"Without FILE the verb reads the box's own configuration: the file that KILN_CONFIG names, or else " \
+	"/etc/kiln/kiln.conf below the folder KILN_ROOT."
 
 static const struct verb_operand optional_file[] = {
 	{ .name = "FILE", .value = VERB_FILE, .optional = true },
@@ -47,7 +48,8 @@ static int check(const struct arguments *arguments)
 
 static const struct verb config_check_row = {
 	.name = "check",
-	.summary = "print every mistake at once: file, line, key, found, allowed",
+	.summary =
+		"check a file and print all its mistakes: file, line, key, what was found, what is allowed",
 	.about = ABOUT_FILE,
 	.operands = optional_file,
 	.exits = check_exits,
@@ -73,13 +75,14 @@ static int show(const struct arguments *arguments)
 }
 
 static const struct verb_option show_options[] = {
-	{ .name = "json", .help = "print one JSON object: key, value and default" },
+	{ .name = "json",
+	  .help = "print one JSON object: the value of each key, and whether it is the default" },
 	{ 0 },
 };
 
 static const struct verb config_show_row = {
 	.name = "show",
-	.summary = "print the values in effect, defaults marked",
+	.summary = "print the values in effect, with a mark at defaults",
 	.about = ABOUT_FILE,
 	.operands = optional_file,
 	.options = { show_options },
@@ -122,7 +125,7 @@ static int apply(const struct arguments *arguments)
 	cJSON_ArrayForEach(item, json_member(result, "changed"))
 		printf("%s: %s\n", client_text(item, "key"), client_text(item, "applies"));
 	if (cJSON_IsFalse(json_member(result, "reloaded"))) {
-		fprintf(stderr, "kiln: the new file is in place, but its units were not reloaded: %s\n",
+		fprintf(stderr, "kiln: the new file is in place, but systemd did not reload the units: %s\n",
 			client_text(result, "reload_error"));
 		return CLI_ERROR;
 	}
@@ -131,7 +134,7 @@ static int apply(const struct arguments *arguments)
 
 static const struct verb config_apply_row = {
 	.name = "apply",
-	.summary = "replace the box's own configuration by FILE",
+	.summary = "replace the box's own configuration with FILE",
 	.operands = one_file,
 	.methods = { "config.apply" },
 	.parameters_not_options = true,

@@ -118,7 +118,7 @@ static uint32_t figures_of(const struct evaluation *evaluation,
 
 static void print_confusion(const double *confusion, uint64_t classes)
 {
-	printf("\nlabel down, prediction across\n%8s", "");
+	printf("\nconfusion matrix: one row per label, one column per prediction\n%8s", "");
 	for (uint64_t i = 0; i < classes; i++)
 		printf(" %8" PRIu64, i);
 	for (uint64_t label = 0; label < classes; label++) {
@@ -214,11 +214,11 @@ const struct verb verb_evaluate = {
 	.name = "evaluate",
 	.summary = "measure a trained network on a split",
 	.synopsis = "evaluate MODEL [--split NAME] [OPTION...]",
-	.about = "Measures a trained network on records with labels: loss, accuracy, precision, recall, "
-		 "AUC and more, as Keras has them, and the confusion matrix. With model.sample_weight the "
+	.about = "Measures a trained network on records with labels: loss, accuracy, precision, recall, AUC "
+		 "and more, as Keras defines them, and the confusion matrix. With model.sample_weight the "
 		 "loss is weighted, and each metric except the confusion matrix is printed a second time as "
 		 "weighted_*, as Keras's weighted_metrics. MODEL is a run's model folder or the "
-		 "model.safetensors in it: a path, or a URL below s3:// or file:///.",
+		 "model.safetensors in it, as a path or as an s3:// or file:/// URL.",
 	.operands = trained_operands,
 	.options = { records_options, trained_options, where_options, json_option },
 	.here = true,

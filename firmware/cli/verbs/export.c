@@ -99,7 +99,7 @@ static int export_verb(const struct arguments *arguments)
 	verb.output = arguments_text(arguments, "output");
 	verb.form = arguments_text(arguments, "form");
 	if (!verb.output)
-		return cli_usage(arguments->name, "no --output");
+		return cli_usage(arguments->name, "--output is missing");
 	return run(&verb, &err) < 0 ? cli_error(&err) : CLI_OK;
 }
 
@@ -107,12 +107,13 @@ static const struct verb_option options[] = {
 	{ .name = "output",
 	  .value = VERB_PLACE,
 	  .argument = "FOLDER",
-	  .help = "a folder, which is made if needed, or a folder in a store; files there are replaced" },
+	  .help = "local folder, which is made if needed, or folder in a store; existing files are "
+		  "replaced" },
 	{ .name = "form",
 	  .value = VERB_CHOICE,
 	  .argument = "NAME",
 	  .choices = "onnx|saved_model",
-	  .help = "one form alone" },
+	  .help = "write this form only; default: all forms" },
 	{ 0 },
 };
 
@@ -127,7 +128,7 @@ const struct verb verb_export = {
 	.synopsis = "export MODEL --output FOLDER [OPTION...]",
 	.about = "Writes a trained network in the forms that other tools load: model.onnx for ONNX, "
 		 "saved_model/ for TensorFlow and TensorFlow Serving. MODEL is a run's model folder or the "
-		 "model.safetensors in it: a path, or a URL below s3:// or file:///.",
+		 "model.safetensors in it, as a path or as an s3:// or file:/// URL.",
 	.operands = trained_operands,
 	.options = { options, trained_options, where_options, json_option },
 	.here = true,

@@ -14,7 +14,7 @@ static int factory_reset(const struct arguments *arguments)
 
 const struct verb verb_factory_reset = {
 	.name = "factory-reset",
-	.about = "The verb asks first; with --yes it does not.",
+	.about = "The verb asks for confirmation, unless --yes is given.",
 	.methods = { "factory.reset" },
 	.options = { act_options, call_options },
 	.run = factory_reset,

@@ -100,7 +100,8 @@ static int log_verb(const struct arguments *arguments)
 
 static const struct verb_option options[] = {
 	{ .name = "follow",
-	  .help = "print events as they come, until the verb is stopped; with --event and --since" },
+	  .help = "print new events as they come, until the verb is stopped; allowed together with --event, "
+		  "--since and --json" },
 	{ 0 },
 };
 

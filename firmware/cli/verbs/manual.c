@@ -42,9 +42,9 @@ static int print_completion(const struct arguments *arguments)
 
 const struct verb verb_manual = {
 	.name = "manual",
-	.summary = "print a manual page that is made from the tables of the programs",
-	.about = "PAGE is kiln.1, kiln.conf.5, kiln-control.7 or kiln-events.7. Read one with "
-		 "`kiln manual kiln.conf.5 | man -l -`. An installed Kiln has the pages: `man kiln`.",
+	.summary = "print a manual page",
+	.about = "PAGE is kiln.1, kiln.conf.5, kiln-control.7 or kiln-events.7. Read one with `kiln manual "
+		 "kiln.conf.5 | man -l -`. An installed Kiln has these pages: `man kiln`.",
 	.operands = (const struct verb_operand[]){ { "PAGE", VERB_TEXT, false, false }, { 0 } },
 	.here = true,
 	.run = print_page,
@@ -53,9 +53,8 @@ const struct verb verb_manual = {
 const struct verb verb_completion = {
 	.name = "completion",
 	.summary = "print the completions of a shell",
-	.about = "SHELL is bash, zsh or fish. For this bash: `source <(kiln completion bash)`. An installed "
-		 "Kiln has the "
-		 "completions of all three.",
+	.about = "SHELL is bash, zsh or fish. `source <(kiln completion bash)` adds the completions to a "
+		 "running bash. An installed Kiln has the completions of all three shells.",
 	.operands = (const struct verb_operand[]){ { "SHELL", VERB_TEXT, false, false }, { 0 } },
 	.here = true,
 	.run = print_completion,

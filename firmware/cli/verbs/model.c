@@ -217,11 +217,11 @@ static const struct verb_option json_option[] = { { .name = "json", .help = "pri
 static const struct verb model_summary = {
 	.name = "summary",
 	.summary = "print the layers of a configuration's network, as Keras's summary() prints them",
-	.about = "Prints for each layer: name and type, shape of the output (None: the rows of a batch), "
-		 "count of its parameters, and the layers it reads where that is not just the layer "
-		 "before.\n\n"
-		 "Without FILE the verb reads the box's own configuration: KILN_CONFIG, else "
-		 "/etc/kiln/kiln.conf below KILN_ROOT.",
+	.about = "Prints for each layer: name and type, shape of the output (None stands for the rows of a "
+		 "batch), number of parameters, and the layers that it reads, unless it reads only the layer "
+		 "before it.\n\n"
+		 "Without FILE the verb reads the box's own configuration: the file that "
+		 "KILN_CONFIG names, or else /etc/kiln/kiln.conf below the folder KILN_ROOT.",
 	.operands = optional_file,
 	.options = { json_option },
 	.run = summary,
@@ -248,7 +248,7 @@ static const struct verb_operand optional_op[] = {
 
 static const struct verb model_layers = {
 	.name = "layers",
-	.summary = "print every kind of layer, with its attributes, what is allowed and the default",
+	.summary = "print every kind of layer with its attributes, their allowed values and their defaults",
 	.operands = optional_op,
 	.run = layers,
 };

@@ -47,7 +47,7 @@ static const struct verb_option issue_options[] = {
 	  .value = VERB_CHOICE,
 	  .argument = "ROLE",
 	  .choices = "view|operate|admin",
-	  .help = "a person's certificate; without --role it is a box's" },
+	  .help = "make a person's certificate with this role; without --role the certificate is a box's" },
 	{ .name = "days",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
@@ -62,7 +62,7 @@ static const struct verb pki_issue_row = {
 	.summary = "make a certificate for a box or for a person",
 	.synopsis = "pki issue FOLDER NAME [--days N]\n"
 		    "pki issue FOLDER NAME --role ROLE [--days N]",
-	.about = "NAME of a box is what --host calls the box.",
+	.about = "The NAME of a box must be the NAME that --host gives the box.",
 	.operands = folder_and_name,
 	.options = { issue_options },
 	.run = issue,
@@ -79,7 +79,7 @@ static int revoke_name(const struct arguments *arguments)
 
 static const struct verb pki_revoke_row = {
 	.name = "revoke",
-	.summary = "put the certificate on the list FOLDER/revoked",
+	.summary = "add the certificate NAME to the list FOLDER/revoked",
 	.operands = folder_and_name,
 	.run = revoke_name,
 };
@@ -89,11 +89,12 @@ static const struct verb *const subs[] = { &pki_init_row, &pki_issue_row, &pki_r
 const struct verb verb_pki = {
 	.name = "pki",
 	.summary = "make certificates for --host",
-	.about = "On a box, as root: ca.crt, NAME.crt and NAME.key become control-ca, control-crt and "
-		 "control-key in /data/kiln/credentials, FOLDER/revoked becomes /etc/kiln/revoked, "
-		 "kiln.conf says control.remote = true, and then `systemctl restart kiln-controld`; a new "
-		 "list of revoked certificates counts without a restart.\n\n"
-		 "A person's files become ca.crt, client.crt and client.key in ~/.kiln. Keep ca.key where "
+	.about = "To set up a box, as root: copy ca.crt, NAME.crt and NAME.key to /data/kiln/credentials as "
+		 "control-ca, control-crt and control-key, copy FOLDER/revoked to /etc/kiln/revoked, set "
+		 "control.remote = true in kiln.conf, and run `systemctl restart kiln-controld`. A new list "
+		 "of revoked certificates takes effect without a restart.\n\n"
+		 "A person copies ca.crt, "
+		 "NAME.crt and NAME.key to ~/.kiln as ca.crt, client.crt and client.key. Keep ca.key where "
 		 "nobody else can read it.",
 	.subs = subs,
 	.here = true,

@@ -14,7 +14,7 @@ static int off(const struct arguments *arguments)
 
 static const struct verb power_off = {
 	.name = "off",
-	.about = "The verb asks first; with --yes it does not.",
+	.about = "The verb asks for confirmation, unless --yes is given.",
 	.methods = { "power.off" },
 	.options = { act_options, call_options },
 	.run = off,

@@ -197,7 +197,8 @@ static int predict_verb(const struct arguments *arguments)
 	records_read(&predict.source, arguments);
 	predict.encoder_name = arguments_text(arguments, "encoder");
 	if (predict.source.given && (texts > 0 || predict.encoder_name))
-		return cli_usage(arguments->name, "found --split or --data beside %s, allowed: one of them",
+		return cli_usage(arguments->name,
+				 "found --split or --data together with %s, expected only one of them",
 				 texts > 0 ? "TEXT" : "--encoder");
 	return run(&predict, texts, arguments->operand + 1, &err) < 0 ? cli_error(&err) : CLI_OK;
 }
@@ -212,31 +213,33 @@ static const struct verb_option options[] = {
 	{ .name = "encoder",
 	  .value = VERB_PLACE,
 	  .argument = "E",
-	  .help = "what turned texts into vectors: a path, an object in a store, or exec:PROGRAM; "
-		  "default encoder.bin beside the model; a network of tokens reads vocabulary.txt there" },
+	  .help = "encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; "
+		  "default: encoder.bin beside the model; for a network that reads tokens the verb reads "
+		  "vocabulary.txt beside the model instead" },
 	{ 0 },
 };
 
 static const struct verb_option json_option[] = {
 	{ .name = "json",
-	  .help = "print JSON for texts, too; bytes of a text that are not UTF-8 become U+FFFD" },
+	  .help = "print JSON also for texts; bytes of a text that are not UTF-8 become U+FFFD" },
 	{ 0 },
 };
 
 const struct verb verb_predict = {
 	.name = "predict",
-	.summary = "show what a trained network makes of texts, records or other values",
+	.summary = "apply a trained network to texts, records or other values",
 	.synopsis = "predict MODEL [TEXT...] [OPTION...]\n"
 		    "predict MODEL (--split NAME | --data URL) [OPTION...]",
-	.about = "MODEL is a run's model folder or the model.safetensors in it: a path, or a URL below "
-		 "s3:// or file:///.\n\n"
-		 "Without TEXT, --split and --data the verb reads standard input: a text a line or, if the "
-		 "first byte is {, a JSON object a line: {\"text\": ...}, or values by the features' "
-		 "names, {\"image\": [...]}. An object may hold features of the schema that the network "
-		 "does not read.\n\n"
-		 "For texts the verb prints label, probability and text. For all other input, and with "
-		 "--json, it prints a JSON object a line: line, or shard and record; class, label, "
-		 "probability and the probability of each label; of a regression value, or values.",
+	.about = "MODEL is a run's model folder or the model.safetensors in it, as a path or as an s3:// or "
+		 "file:/// URL.\n\n"
+		 "Without TEXT, --split and --data the verb reads standard input: one text "
+		 "per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
+		 "...}, or has the values of features, such as {\"image\": [...]}; it may have features of "
+		 "the schema that the network does not read.\n\n"
+		 "For texts the verb prints label, probability "
+		 "and text. For all other input, and with --json, it prints one JSON object per line. The "
+		 "object has line, or shard and record, and then class, label, probability and the "
+		 "probability of each label; for a regression it has value or values.",
 	.operands = operands,
 	.options = { options, records_options, trained_options, where_options, json_option },
 	.here = true,

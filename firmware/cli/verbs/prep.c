@@ -21,7 +21,7 @@ static const struct verb_option place_options[] = {
 	{ .name = "output",
 	  .value = VERB_PLACE,
 	  .argument = "URL",
-	  .help = "where the shards go: s3://bucket/prefix or file:///folder" },
+	  .help = "folder to write the shards to: s3://bucket/prefix or file:///folder" },
 	{ .name = "config",
 	  .value = VERB_FILE,
 	  .argument = "FILE",
@@ -33,67 +33,72 @@ static const struct verb_option options[] = {
 	{ .name = "test",
 	  .value = VERB_PLACE,
 	  .argument = "INPUT",
-	  .help = "the test split; without it --test-percent of the other inputs are held out" },
+	  .help = "input of the test split; without a test split, --test-percent of the records are held out "
+		  "for it" },
 	{ .name = "test-percent",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .max = 90,
-	  .help = "records held out for the test split, default 10" },
+	  .help = "percent of the records to hold out for the test split, default 10" },
 	{ .name = "encoder",
 	  .value = VERB_PLACE,
 	  .argument = "E",
-	  .help = "nblr (default): fitted on the training texts; exec:PROGRAM: gets a JSON string a "
-		  "line, answers the vector's numbers a line; or the path of an encoder.bin" },
+	  .help = "encoder that turns a text into a vector: nblr (default) = made from the training texts; "
+		  "exec:PROGRAM = a program that reads one text per line, as a JSON string, and prints the "
+		  "numbers of one vector per line; otherwise the path of an encoder.bin" },
 	{ .name = "dims",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 2,
 	  .max = TEXT_DIMS_MAX,
-	  .help = "size of the vectors, default 512" },
+	  .help = "number of values in a vector, default 512" },
 	{ .name = "tokens",
-	  .help = "instead of a vector, the numbers of a text's words in vocabulary.txt, which is made "
-		  "of the training texts" },
+	  .help = "write tokens instead of vectors: for each word of a text its number in vocabulary.txt, "
+		  "which the verb makes from the training texts" },
 	{ .name = "vocabulary",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = VOCABULARY_FIRST + 1,
 	  .max = VOCABULARY_MAX,
-	  .help = "at most so many tokens, default 20000" },
+	  .help = "largest number of tokens in vocabulary.txt, default 20000" },
 	{ .name = "ngrams",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 1,
 	  .max = VOCABULARY_NGRAM_MAX,
-	  .help = "tokens are words and up to N words in a row, default 1" },
+	  .help = "longest token in words: tokens are single words and sequences of up to N words, default "
+		  "1" },
 	{ .name = "tokens-max",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 1,
 	  .max = PREP_TOKENS_MAX,
-	  .help = "tokens of a text; further tokens are cut off; default 65536" },
+	  .help = "largest number of tokens in a record; further tokens of the text are cut off; default "
+		  "65536" },
 	{ .name = "records-per-shard",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 1,
 	  .max = 1u << 24,
-	  .help = "default 500" },
+	  .help = "number of records in a shard, default 500" },
 	{ .name = "shard-bytes",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 1,
 	  .max = 1u << 30,
-	  .help = "instead: about so many bytes a shard before gzip; 100-200 MB suit big data" },
+	  .help = "approximate size of a shard before gzip, instead of --records-per-shard; 100 to 200 MB "
+		  "suit large data sets" },
 	{ .name = "seed",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .max = UINT64_MAX,
-	  .help = "of the shuffle, default 44" },
+	  .help = "seed of the shuffle, default 44" },
 	{ .name = "threads",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 1,
 	  .max = 256,
-	  .help = "default one a core" },
+	  .help = "number of threads, default one per core" },
 	{ .name = "json", .help = "print the summary as JSON" },
 	{ 0 },
 };
@@ -115,7 +120,7 @@ static int check_options(const struct arguments *arguments, const struct prep *p
 	for (size_t i = 0; i < sizeof(kind_options) / sizeof(kind_options[0]); i++)
 		if (arguments_have(arguments, kind_options[i].name) && kind_options[i].kind != prep->kind)
 			return error_set(err, -EINVAL,
-					 "%s: found --%s, which is for %s, and the output is %s",
+					 "%s: found --%s, which is an option for %s, but the output is %s",
 					 prep->input[0], kind_options[i].name, kind_options[i].kind->what,
 					 prep->kind->what);
 	return 0;
@@ -145,7 +150,7 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 	prep->input = arguments->operand;
 	prep->inputs = arguments->operands;
 	return !*prep->where.url == !prep->config_file
-		       ? cli_usage(arguments->name, "one of --output and --config is needed")
+		       ? cli_usage(arguments->name, "expected either --output or --config")
 		       : CLI_OK;
 }
 
@@ -194,14 +199,15 @@ const struct verb verb_prep = {
 	.name = "prep",
 	.summary = "turn raw texts and images into shards in a store",
 	.synopsis = "prep INPUT... (--output URL | --config FILE) [OPTION...]",
-	.about = "Turns labelled texts into TFRecord shards with features sentence float[512] and label "
-		 "int64[K] (one-hot), or with --tokens into ragged tokens int64; labelled images into "
-		 "image float[28,28,1] (0 to 1) and label int64[1].\n\n"
-		 "INPUT is a file of label<TAB>text lines (gzip or not), the Large Movie Review Dataset's "
-		 "tar, an IDX file of images whose labels lie beside it, as MNIST's do (gzip or not), or a "
-		 "folder with aclImdb_v1.tar.gz, with train.tsv[.gz] and test.tsv[.gz], or with "
-		 "train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]; a path, or a key below "
-		 "s3:// or file:///.",
+	.about = "Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
+		 "label, int64[K] (one-hot). With --tokens the feature tokens, int64 and ragged, takes the "
+		 "place of sentence. Writes labelled images as the features image, float[28,28,1] (0 to 1), "
+		 "and label, int64[1].\n\n"
+		 "INPUT is one of: a file with lines of label<TAB>text; the tar of "
+		 "the Large Movie Review Dataset; an IDX file of images, such as MNIST's, with the IDX file "
+		 "of their labels in the same folder; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] "
+		 "and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. "
+		 "Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.",
 	.operands = operands,
 	.options = { place_options, where_options, options },
 	.here = true,

@@ -139,7 +139,7 @@ static int report_night(bool json, struct error *err)
 	int r = report_list("json", &ids, &count, err);
 
 	if (r == 0 && count == 0)
-		r = error_set(err, -ENOENT, "there is no report yet: none of this box's nights has ended");
+		r = error_set(err, -ENOENT, "there is no report yet: no night of this box has ended");
 	if (r < 0 || (r = file_read(report_path(ids[count - 1], json ? "json" : "txt", path),
 				    REPORT_BYTES_MAX, &text, NULL, err)) < 0)
 		return r;
@@ -175,22 +175,22 @@ static const struct verb_option options[] = {
 	{ .name = "config",
 	  .value = VERB_FILE,
 	  .argument = "FILE",
-	  .help = "the configuration whose sink.url has the run; default: the box's own" },
+	  .help = "configuration whose sink.url holds the run; default: the box's own" },
 	{ .name = "night",
-	  .help = "the report of this box's last night, also of one without a run; with where it was "
-		  "posted and uploaded" },
+	  .help = "print the report of this box's last night, even of a night without a run, and whether the "
+		  "report was posted and uploaded" },
 	{ .name = "json", .help = "print the record as JSON" },
 	{ 0 },
 };
 
 const struct verb verb_report = {
 	.name = "report",
-	.summary = "show what a run, or the last night, came to",
+	.summary = "show the result of a run or of the last night",
 	.synopsis = "report [RUN-ID] [--config FILE] [--json]\n"
 		    "report --night [--json]",
-	.about = "Prints state, loss and accuracy of each epoch, the test result, what the time went to, "
-		 "and where the outputs lie. Without RUN-ID the verb reads this box's current run; with "
-		 "RUN-ID it reads run.json below sink.url of the configuration.",
+	.about = "Prints the state of the run, loss and accuracy of each epoch, the test result, how the "
+		 "time was spent, and the address of the outputs. Without RUN-ID the verb reads this box's "
+		 "current run; with RUN-ID it reads RUN-ID/run.json below sink.url of the configuration.",
 	.operands = operands,
 	.options = { options },
 	.here = true,

@@ -142,17 +142,17 @@ static int run(const struct arguments *arguments)
 }
 
 static const struct verb_option options[] = {
-	{ .name = "from", .value = VERB_FILE, .argument = "RUN.JSON", .help = "the record of the run" },
+	{ .name = "from", .value = VERB_FILE, .argument = "RUN.JSON", .help = "record of the run to repeat" },
 	{ 0 },
 };
 
 const struct verb verb_run = {
 	.name = "run",
-	.summary = "repeat the run of a run.json, in the foreground",
+	.summary = "repeat a run from its run.json, in the foreground",
 	.synopsis = "run --from RUN.JSON",
-	.about = "Repeats a run: its configuration, seed, plan and the checkpoint it started from, from "
-		 "the store that the record names. On the same device, with the same build, the new run "
-		 "ends with the same bits.",
+	.about = "Repeats a run with the same configuration, seed and plan, and with the checkpoint that the "
+		 "run started from. The verb reads them from the record and from the store that the record "
+		 "names. On the same device, with the same build, the new run ends with the same bits.",
 	.options = { options },
 	.here = true,
 	.run = run,

@@ -49,7 +49,7 @@ static const struct verb_operand operands[] = {
 
 const struct verb verb_runs = {
 	.name = "runs",
-	.about = "With ID the verb prints the record of one run, as JSON.",
+	.about = "With ID the verb prints the record of that run, as JSON.",
 	.methods = { "run.list", "run.show" },
 	.positional = "id",
 	.operands = operands,

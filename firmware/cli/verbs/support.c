@@ -130,7 +130,7 @@ static int support(const struct arguments *arguments)
 
 	if (given && client_one_of_many())
 		return cli_usage(arguments->name,
-				 "one FILE cannot hold the archives of many boxes: give none");
+				 "one FILE cannot hold the archives of several boxes: leave FILE out");
 	default_name(name, sizeof(name));
 	if (write_archive(given ? given : name, &err) < 0)
 		return client_error(&err);
@@ -146,8 +146,9 @@ static const struct verb_operand operands[] = {
 const struct verb verb_support = {
 	.name = "support",
 	.summary = "write an archive for support, without secrets",
-	.about = "Writes status, configuration, journal, run records, node and metrics to one archive, "
-		 "kiln-support-BOX-TIME.tar.gz without FILE. Secrets are blacked out.",
+	.about = "Writes status, configuration, journal, run records, metrics and a description of the "
+		 "machine to one archive: FILE, or kiln-support-BOX-TIME.tar.gz in the current folder. Each "
+		 "secret is replaced with ***.",
 	.operands = operands,
 	.methods = { "status", "config.show" },
 	.parameters_not_options = true,

@@ -54,9 +54,9 @@ static const struct verb_operand operands[] = {
 const struct verb verb_update = {
 	.name = "update",
 	.synopsis = "update BUNDLE [OPTION...]",
-	.about = "BUNDLE is s3://BUCKET/KEY in a store of kiln.conf, file:///PATH on the box, or a path. Of "
-		 "this box a path may be relative; with --host it is /PATH on the other box. The verb asks "
-		 "first; with --yes it does not. kiln status shows the progress.",
+	.about = "BUNDLE is s3://BUCKET/KEY in a store of kiln.conf, file:///PATH on the box, or a path: "
+		 "without --host a path on this box, with --host /PATH on the other box. The verb asks for "
+		 "confirmation, unless --yes is given. kiln status shows the progress.",
 	.methods = { "update.install" },
 	.positional = "url",
 	.operands = operands,

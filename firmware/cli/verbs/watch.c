@@ -177,10 +177,9 @@ static int watch_verb(const struct arguments *arguments)
 
 const struct verb verb_watch = {
 	.name = "watch",
-	.summary = "show the status, live, until the run ends",
-	.about =
-		"Prints the status again every second, in its place on a terminal; without a terminal a line "
-		"whenever it changed. Ends when the box is idle or the run failed.",
+	.summary = "show the live status until the run ends",
+	.about = "On a terminal the verb updates the status every second. Otherwise it prints one line each "
+		 "time the status changes. It ends when there is no run, or when the run failed.",
 	.methods = { "status" },
 	.exits = screen_exits,
 	.run = watch_verb,

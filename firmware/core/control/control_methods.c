@@ -43,10 +43,10 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "schema (1), time_s, host, version, machine, slot, build, state, why, clock_set, clock, run, "
 	  "progress, rates, loss, accuracy, validation_loss, validation_accuracy, checkpoint, order, cache, "
-	  "fetch_retries, upload_retries, skipped_records, throttled_s, fetch as in stalls, disk, "
-	  "temperatures, "
-	  "update, report of the last night {id outcome text pending}, daemons, errors; null = not known",
-	  "show the current run: how far it is, how fast, how good, and what is wrong" },
+	  "fetch_retries, upload_retries, skipped_records, throttled_s, fetch (the result of stalls), disk, "
+	  "temperatures, update, report of the last night {id, outcome, text, pending}, daemons, errors; "
+	  "null = not known",
+	  "show the box and its current run: progress, speed, quality and errors" },
 	{ "run.list",
 	  CONTROL_VIEW,
 	  false,
@@ -71,13 +71,13 @@ const struct control_method control_methods[] = {
 	    { "adopt", CONTROL_NAME, false, 1, CONTROL_RUN_ID_MAX, NULL,
 	      "id of an unfinished run to take over from another machine, which must have stopped working on "
 	      "it" } },
-	  "started: true, run: the unfinished run that goes on, null = a new run",
-	  "start a new run, or go on with the unfinished one" },
+	  "started: true, run: the unfinished run that continues, null = a new run",
+	  "start a new run, or continue the unfinished run" },
 	{ "run.stop",
 	  CONTROL_OPERATE,
 	  true,
 	  { { "now", CONTROL_BOOLEAN, false, 0, 0, NULL,
-	      "stop the services of the run, too, when the trainer does not answer" } },
+	      "if the trainer does not answer, stop the services of the run" } },
 	  "wanted: \"stopped\", seq",
 	  "stop the run after this step, with a checkpoint" },
 	{ "run.pause",
@@ -91,7 +91,7 @@ const struct control_method control_methods[] = {
 	  true,
 	  { { 0 } },
 	  "wanted: \"running\", seq",
-	  "go on with a paused run" },
+	  "continue a paused run" },
 	{ "checkpoint.list",
 	  CONTROL_VIEW,
 	  false,
@@ -114,15 +114,15 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { "text", CONTROL_TEXT, false, 0, 131072, NULL,
-	      "text of a kiln.conf; default: the one of the box" } },
-	  "good: true; the error `config` lists mistakes",
+	      "text of a kiln.conf; default: the box's own kiln.conf" } },
+	  "good: true; where the text has mistakes, the error `config` lists them",
 	  "check a configuration" },
 	{ "config.apply",
 	  CONTROL_ADMIN,
 	  true,
 	  { { "text", CONTROL_TEXT, true, 1, 131072, NULL, "text of the new kiln.conf" } },
 	  "changed: [{key, applies}], previous: path of the saved old file, reloaded",
-	  "check a configuration, save the old file and replace it" },
+	  "check a new configuration, save a copy of the old file, and replace the file" },
 	{ "cache.status",
 	  CONTROL_VIEW,
 	  false,
@@ -181,7 +181,7 @@ const struct control_method control_methods[] = {
 	  { { "lines", CONTROL_INTEGER, false, 1, 1000, NULL, "number of lines, default 50" },
 	    { "unit", CONTROL_WORD, false, 0, 0, CONTROL_UNITS, "only lines of this program" },
 	    { "priority", CONTROL_INTEGER, false, 0, 7, NULL,
-	      "only lines of this priority or graver; 3 = errors" },
+	      "only lines of this priority or a more severe one; 3 = errors" },
 	    { "events", CONTROL_BOOLEAN, false, 0, 0, NULL, "only events, with their fields" },
 	    EVENT_PARAM },
 	  "entries: [{time_us, unit, priority, event, message, cursor}], oldest first; event: name of the "
@@ -193,10 +193,9 @@ const struct control_method control_methods[] = {
 	  { { "since", CONTROL_TEXT, false, 1, 512, NULL,
 	      "cursor of the last event seen; default: only new events" },
 	    EVENT_PARAM },
-	  "subscribed: true; then a line for each event: method \"event\" {time_us, unit, priority, event, "
-	  "message, cursor, message_id, fields}; and a line of the method \"events.lost\" with the last "
-	  "cursor, "
-	  "where the journal has lost the events that followed this cursor",
+	  "subscribed: true; then one line per event: method \"event\" {time_us, unit, priority, event, "
+	  "message, cursor, message_id, fields}; where the journal has lost events, a line with the method "
+	  "\"events.lost\" and the cursor after which events are missing",
 	  "send the events of the box over this connection as they come" },
 	{ "node.info",
 	  CONTROL_VIEW,
@@ -209,16 +208,16 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
-	  "run, null and without other members where nothing was fetched since the box started; observed_s, "
-	  "device_waited_s, stages: [{stage, waited_s, means}], in the order of a shard's way; ring_full_s, "
-	  "now: {stage, key} or null; tuning: what the fetcher chose, and why",
+	  "run (null, and no other members, if nothing was fetched since the box started); observed_s, "
+	  "device_waited_s, stages: [{stage, waited_s, means}], in the order in which a shard passes them; "
+	  "ring_full_s, now: {stage, key} or null; tuning: what the fetcher chose, and why",
 	  "show why the device waits for data, by stage" },
 	{ "metrics",
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
 	  "content_type, text",
-	  "show figures as OpenMetrics text" },
+	  "show metrics as OpenMetrics text" },
 };
 const size_t control_methods_count = sizeof(control_methods) / sizeof(control_methods[0]);
 

@@ -9,8 +9,10 @@ static void reference_method(const struct control_method *method, FILE *out)
 {
 	char allowed[256];
 
-	fprintf(out, "\n### `%s`\n\nRole %s%s: %s.\n\n", method->name, control_role_name(method->role),
-		method->acts ? ", acts" : "", method->help);
+	fprintf(out,
+		"\n### `%s`\n\n"
+		"Role %s%s: %s.\n\n",
+		method->name, control_role_name(method->role), method->acts ? ", acts" : "", method->help);
 	if (method->params[0].name)
 		fputs("| parameter | allowed | |\n| --- | --- | --- |\n", out);
 	for (const struct control_param *param = method->params; param->name; param++) {
@@ -29,23 +31,20 @@ void control_reference(FILE *out)
 		"# The control protocol\n\n"
 		"Printed by `kiln control reference` from the tables in "
 		"firmware/core/control/control_methods.c.\n\n"
-		"JSON-RPC 2.0 over `/run/kiln/control.sock`, each object on a line of its own. An example of "
-		"a "
-		"request:\n\n"
-		"    {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}\n\n"
-		"Every result has the member `protocol`: %u. Integers above 2^53 are decimal strings. The "
-		"roles "
-		"are view < operate < admin:\nroot is admin, and the groups kiln-admin, kiln-operate and "
-		"kiln-view "
-		"give their members the role of that name. A method that\nacts has the parameter "
-		"`idempotency_key`, "
-		"too (1 .. %u characters of [A-Za-z0-9_-]): a request with the same key is not\ndone "
-		"again.\n\n"
-		"Limits: a request has at most %u KiB and arrives within %u s, an answer has at most %u MiB; "
-		"there "
-		"are at most %u connections,\n%u of them from other machines, and %u subscribers. A client "
-		"that "
-		"reads no byte of an answer for %u s is disconnected.\n\n## Methods\n",
+		"JSON-RPC 2.0 over `/run/kiln/control.sock`, one "
+		"object per line. An example of a request:\n\n"
+		"    "
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}\n\n"
+		"Every result has the member "
+		"`protocol`: %u. Integers above 2^53 are decimal strings. The roles are view < operate < "
+		"admin:\nroot is admin, and the groups kiln-admin, kiln-operate and kiln-view give their "
+		"members the role of that name. A method that\nacts also has the parameter `idempotency_key` "
+		"(1 .. %u characters of [A-Za-z0-9_-]): a second request with the same\nkey gets the first "
+		"answer, and is not acted on again.\n\n"
+		"Limits: a request has at most %u KiB and arrives "
+		"within %u s, an answer has at most %u MiB; there are at most %u connections,\nat most %u of "
+		"them from other machines, and at most %u subscribers. A client that reads no byte of an "
+		"answer for %u s is disconnected.\n\n## Methods\n",
 		CONTROL_PROTOCOL, CONTROL_KEY_MAX, CONTROL_REQUEST_MAX >> 10, CONTROL_REQUEST_S,
 		CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_SUBSCRIBED_MAX,
 		CONTROL_REPLY_S);
