@@ -3,7 +3,7 @@
  * send a word to kiln-steer. */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
-#include "controld/methods/wish.h"
+#include "controld/methods/request.h"
 
 /* Reads the current run's state. Errors: -ENOENT with CONTROL_NOT_FOUND, there is no run. */
 static int state_of_run(struct call *call, enum run_state *ret_state, struct error *err)

@@ -5,7 +5,7 @@
  */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
-#include "controld/methods/wish.h"
+#include "controld/methods/request.h"
 #include "core/base/paths.h"
 #include "core/box/tonight.h"
 #include "core/config/config.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controld/methods/wish.h"
+#include "controld/methods/request.h"
 
 int wish_state(enum run_state wanted, struct run_want *ret_want, struct error *err)
 {
