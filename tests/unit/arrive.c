@@ -16,7 +16,7 @@
 #define PARTS       5u
 
 static struct budget budget = { .max = UINT64_C(1) << 30 };
-static struct group group = { .roomy = true };
+static struct group group = { .margin = true };
 static struct store_request request[PARTS];
 static struct arrival arrival[PARTS];
 static uint8_t bytes[SHARD_BYTES], raw[SHARD_BYTES];

@@ -118,7 +118,7 @@ static void the_account_is_known_beforehand(void **state)
 	static struct budget budget = { .max = 1u << 20 };
 	const struct {
 		uint64_t bytes;
-		bool roomy;
+		bool margin;
 		uint64_t held;
 	} cases[] = {
 		{ 0, true, 0 },       { 800, false, 800 },
@@ -137,11 +137,11 @@ static void the_account_is_known_beforehand(void **state)
 		uint64_t before;
 
 		shard.plan.bytes = cases[i].bytes;
-		group.roomy = cases[i].roomy;
-		before = shard_bytes(&shard, group.roomy);
+		group.margin = cases[i].margin;
+		before = shard_bytes(&shard, group.margin);
 		assert_int_equal(shard_reserve(&shard, &err), 0);
 		assert_int_equal(before, cases[i].held);
-		assert_int_equal(shard_bytes(&shard, group.roomy), cases[i].held);
+		assert_int_equal(shard_bytes(&shard, group.margin), cases[i].held);
 		assert_int_equal(atomic_load(&budget.memory), cases[i].held);
 		assert_ptr_equal(shard.stored, shard.raw.output.data);
 	}

@@ -16,7 +16,7 @@ static struct plan_settings settings = { .seed = 44 };
 static const struct fetch fetch = { .settings = &settings };
 static struct record record[SHARDS_MAX][EACH_MAX];
 static struct shard shard[SHARDS_MAX];
-static uint32_t taken[SHARDS_MAX];
+static uint32_t arrival_order[SHARDS_MAX];
 static uint64_t first[SHARDS_MAX];
 
 static struct window window_of(enum split split, bool eager, const uint32_t *records, uint32_t shards)
@@ -26,7 +26,7 @@ static struct window window_of(enum split split, bool eager, const uint32_t *rec
 				 .id = { split, 3, 4 },
 				 .group = { .split = split, .shards = shards },
 				 .shard = shard,
-				 .taken = taken,
+				 .arrival_order = arrival_order,
 				 .first = first,
 				 .eager = eager };
 
@@ -41,7 +41,7 @@ static struct window window_of(enum split split, bool eager, const uint32_t *rec
 /* Shard k has arrived, or all have. */
 static void add(struct window *window, uint32_t k)
 {
-	taken[window->arrived] = k;
+	arrival_order[window->arrived] = k;
 	first[window->arrived++] = window->records;
 	window->records += shard[k].records;
 }

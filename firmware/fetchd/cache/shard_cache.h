@@ -6,9 +6,9 @@
  * Threads: the reader (shard_reader.h) looks shards up and reads their files; the writer (shard_writer.h)
  * writes shards that came over the network, and evicts (shard_evict.h). Both pass shards by queues under
  * fetch->lock and are without the lock while they use the disk. Owns: the reader owns a shard between
- * reader_look_up() and the next queue; the writer borrows a shard's buffer from the window or takes it over.
- * Crash: a file is in the cache when it is complete and renamed. A file that was damaged afterwards is found
- * by checksums, removed, and its shard fetched again.
+ * reader_look_up() and the next queue; the writer borrows a shard's buffer from the window, or exchanges it
+ * for a spare one. Crash: a file is in the cache when it is complete and renamed. A file that was damaged
+ * afterwards is found by checksums, removed, and its shard fetched again.
  *
  * Order: shard_cache_begin -> shard_cache_start -> ... -> shard_cache_end.
  */

@@ -75,7 +75,7 @@ void writer_add(struct shard_writer *writer, struct shard *shard)
 	(void)pthread_cond_signal(&writer->wake);
 }
 
-/* Frees the window of this job: the job takes over the buffer, or is given up. False: not yet, as the thread
+/* Frees the window of this job: the job gets the buffer, or is given up. False: not yet, as the thread
  * or the reader uses the buffer now. */
 static bool leave_window(struct shard_writer *writer, struct write_job *job)
 {
@@ -84,7 +84,7 @@ static bool leave_window(struct shard_writer *writer, struct write_job *job)
 	if ((spilled || writer->spares > 0) &&
 	    writer->backlog_bytes + job->pin.bytes <= writer->backlog_max) {
 		writer->backlog_bytes += job->pin.bytes;
-		job->own = shard_take_raw(job->shard,
+		job->own = shard_swap_raw(job->shard,
 					  spilled ? (struct buffer){ 0 } : writer->spare[--writer->spares]);
 		job->shard->group->caching--;
 		job->shard = NULL;

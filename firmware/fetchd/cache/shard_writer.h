@@ -3,14 +3,15 @@
  * The thread that writes good shards from the network into the disk cache.
  *
  * A job writes the shard's bytes from its window's buffer, without a copy. The window must not wait for the
- * disk when it is needed for other shards: the job then takes over the buffer and the window gets a spare
+ * disk when it is needed for other shards: the job then gets the buffer and the window gets a spare
  * one. When the backlog (fetch.cache_backlog_bytes) has no space, the job is given up: the shard is merely
  * not cached. A shard that waits to be written can be read from its job.
  *
- * Fixed sizes: WRITE_JOBS_MAX jobs, fetch.cache_backlog_bytes of buffers taken over; nothing allocates after
- * the start.
- * Crash: a file in the cache appears by rename when it is complete; at its start the thread removes what a
- * killed process left half written.
+ * Fixed sizes: WRITE_JOBS_MAX jobs, fetch.cache_backlog_bytes of buffers that jobs own; nothing allocates
+ * after the start.
+ *
+ * Crash: a file in the cache appears by rename when it is complete; at its start the thread
+ * removes what a killed process left half written.
  */
 #pragma once
 
@@ -23,7 +24,7 @@
 struct write_job {
 	struct shard *shard; /* the shard whose window has the bytes; NULL = `own` has them, or written */
 	const uint8_t *data; /* NULL = written */
-	struct buffer own;   /* the buffer that the job took over */
+	struct buffer own;   /* the window's buffer, which the job owns now */
 	uint32_t source;
 	const char *key; /* the plan's */
 	struct store_pin pin;
@@ -42,7 +43,7 @@ struct shard_writer {
 	uint64_t head, at, tail; /* modulo WRITE_JOBS_MAX: next free job, job in work, oldest job in use */
 	uint64_t backlog_bytes, backlog_max;
 	/* Buffers for one shard each, allocated at the start: a window gets one for each buffer that a job
-	 * takes over. */
+	 * gets. */
 	struct buffer spare[WRITE_JOBS_MAX];
 	uint32_t spares;
 	/* Windows that spill onto a full disk ask for space: number of requests so far, number of answers,

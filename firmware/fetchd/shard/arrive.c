@@ -111,13 +111,13 @@ bool arrival_pays(uint32_t workers, bool filtered)
 	return workers <= WORKERS_MAX && !filtered;
 }
 
-/* Records of a compressed shard are only visible after inflating. A group that is not roomy has no memory for
+/* Records of a compressed shard are only visible after inflating. A group without a margin has no memory for
  * a second index. */
 static bool is_indexable(const struct shard *shard)
 {
 	const char *end = strrchr(shard->plan.key, '.');
 
-	return shard->group->roomy && !(end && strcmp(end, ".gz") == 0);
+	return shard->group->margin && !(end && strcmp(end, ".gz") == 0);
 }
 
 void arrival_expect(struct shard *shard, uint64_t part, bool index)

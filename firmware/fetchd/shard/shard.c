@@ -111,21 +111,21 @@ void shard_expect(struct shard *shard, const struct shard_sizes *sizes)
 	}
 }
 
-/* Returns the size for the buffer of the stored bytes. A roomy buffer that must be allocated gets an eighth
- * more: the next shards are about as large and then fit without another allocation. */
-static uint64_t raw_bytes(const struct shard *shard, bool roomy)
+/* Returns the size for the buffer of the stored bytes. With `margin`, a buffer that must be allocated gets an
+ * eighth more: the next shards are about as large and then fit without another allocation. */
+static uint64_t raw_bytes(const struct shard *shard, bool margin)
 {
 	uint64_t bytes = shard->plan.bytes, held = shard->raw.output.capacity;
 
 	if (bytes <= held)
 		return held;
-	return roomy && bytes > shard->raw.allocated ? bytes + bytes / 8 : bytes;
+	return margin && bytes > shard->raw.allocated ? bytes + bytes / 8 : bytes;
 }
 
-uint64_t shard_bytes(const struct shard *shard, bool roomy)
+uint64_t shard_bytes(const struct shard *shard, bool margin)
 {
 	uint64_t bytes =
-		raw_bytes(shard, roomy) + shard->inflated.output.capacity + shard->index.output.capacity;
+		raw_bytes(shard, margin) + shard->inflated.output.capacity + shard->index.output.capacity;
 
 	for (uint64_t i = 0; i < shard->parts_used; i++)
 		bytes += shard->arrival[i].index.output.capacity;
@@ -142,17 +142,17 @@ static int reserved(struct shard *shard, int r, struct error *err)
 
 int shard_reserve(struct shard *shard, struct error *err)
 {
-	return reserved(shard, buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->group->roomy), err), err);
+	return reserved(shard, buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->group->margin), err), err);
 }
 
 int shard_try_reserve(struct shard *shard, struct error *err)
 {
-	return reserved(shard, buffer_try(&shard->raw, 0, raw_bytes(shard, shard->group->roomy), err), err);
+	return reserved(shard, buffer_try(&shard->raw, 0, raw_bytes(shard, shard->group->margin), err), err);
 }
 
 void shard_expect_raw(struct shard *shard)
 {
-	buffer_expect(&shard->raw, raw_bytes(shard, shard->group->roomy));
+	buffer_expect(&shard->raw, raw_bytes(shard, shard->group->margin));
 }
 
 void shard_release(struct shard *shard)
@@ -161,7 +161,7 @@ void shard_release(struct shard *shard)
 	buffer_rest(&shard->raw);
 }
 
-struct buffer shard_take_raw(struct shard *shard, struct buffer spare)
+struct buffer shard_swap_raw(struct shard *shard, struct buffer spare)
 {
 	shard->stored = NULL;
 	return buffer_take(&shard->raw, spare);

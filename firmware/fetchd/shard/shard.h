@@ -69,7 +69,7 @@ struct group {
 	uint64_t shards;
 	uint64_t bytes;   /* stored, inflated and index bytes of these shards so far: at most budget->max */
 	uint64_t caching; /* shards that the cache writes from this window's buffers */
-	bool roomy;       /* the budget allows buffers that are larger than the stored bytes */
+	bool margin; /* the budget allows buffers that are larger than the stored bytes, and a second index */
 };
 
 struct source;
@@ -137,7 +137,7 @@ void shard_measure(const struct shard *shard, struct shard_sizes *sizes);
 void shard_expect(struct shard *shard, const struct shard_sizes *sizes);
 
 /* Returns the bytes on the account once the stored bytes have a buffer. */
-uint64_t shard_bytes(const struct shard *shard, bool roomy);
+uint64_t shard_bytes(const struct shard *shard, bool margin);
 
 /* Gets a buffer for the stored bytes. Errors: those of buffer_grow(), naming the key. */
 MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
@@ -147,8 +147,8 @@ MUST_CHECK int shard_try_reserve(struct shard *shard, struct error *err);
 void shard_expect_raw(struct shard *shard);
 /* Lets the buffer of the stored bytes rest. */
 void shard_release(struct shard *shard);
-/* Hands the stored bytes over to the caller; the shard goes on with `spare`. */
-struct buffer shard_take_raw(struct shard *shard, struct buffer spare);
+/* Returns the buffer of the stored bytes, which the caller then owns; the shard goes on with `spare`. */
+struct buffer shard_swap_raw(struct shard *shard, struct buffer spare);
 /* Frees all buffers. */
 void shard_drop(struct shard *shard);
 

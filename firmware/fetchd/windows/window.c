@@ -47,9 +47,9 @@ static int allocate(struct fetch *fetch, struct window *window, struct error *er
 		return 0;
 	parts = network_parts_max(fetch);
 	window->first = calloc(shards, sizeof(*window->first));
-	window->taken = calloc(shards, sizeof(*window->taken));
+	window->arrival_order = calloc(shards, sizeof(*window->arrival_order));
 	window->shard = calloc(shards, sizeof(*window->shard));
-	if (!window->shard || !window->first || !window->taken)
+	if (!window->shard || !window->first || !window->arrival_order)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards);
 	for (uint64_t k = 0; k < shards; k++) {
 		int r = shard_init(&window->shard[k], &fetch->budget, parts, err);
@@ -75,12 +75,12 @@ int window_expect(struct fetch *fetch, struct window *window, const struct windo
 }
 
 /* Returns the bytes on the account once the stored bytes of every shard have a buffer. */
-static uint64_t bytes_of(const struct window *window, bool roomy)
+static uint64_t bytes_of(const struct window *window, bool margin)
 {
 	uint64_t bytes = 0;
 
 	for (uint64_t k = 0; k < window->group.shards; k++)
-		bytes += shard_bytes(&window->shard[k], roomy);
+		bytes += shard_bytes(&window->shard[k], margin);
 	return bytes;
 }
 
@@ -97,8 +97,8 @@ static void fit_budget(struct fetch *fetch, struct window *window)
 	uint64_t share =
 		fetch->budget.max / ((1 + (uint64_t)fetch->windows->ahead) * fetch->windows->streams);
 
-	window->group.roomy = bytes_of(window, true) <= share;
-	if (bytes_of(window, window->group.roomy) > share)
+	window->group.margin = bytes_of(window, true) <= share;
+	if (bytes_of(window, window->group.margin) > share)
 		drop_shards(fetch, window);
 }
 
@@ -112,10 +112,10 @@ void window_drop(const struct fetch *fetch, struct window *window)
 /* ---- Loading ---- */
 
 /* Whether the shard's records are part of the window already. */
-static bool is_taken(const struct window *window, uint64_t k)
+static bool has_arrived(const struct window *window, uint64_t k)
 {
 	for (uint32_t i = 0; i < window->arrived; i++)
-		if (window->taken[i] == k)
+		if (window->arrival_order[i] == k)
 			return true;
 	return false;
 }
@@ -128,7 +128,7 @@ static int reserve(struct window *window, struct error *err)
 		struct shard *shard = &window->shard[k];
 		int r = 0;
 
-		if (is_taken(window, k))
+		if (has_arrived(window, k))
 			continue;
 		if (object_is_cacheable(shard))
 			shard_expect_raw(shard);
@@ -162,7 +162,7 @@ static int begin(struct window *window, struct error *err)
 	window->loading = window->group.shards - window->arrived;
 	window->state = WINDOW_LOADING;
 	for (uint64_t k = 0; k < window->group.shards; k++)
-		if (!is_taken(window, k))
+		if (!has_arrived(window, k))
 			send_off(&window->shard[k]);
 	return 0;
 }
@@ -197,7 +197,7 @@ int window_load(struct fetch *fetch, struct window *window, struct window_id id,
 int window_load_rest(struct window *window, struct error *err)
 {
 	for (uint64_t k = 0; k < window->group.shards; k++)
-		if (!is_taken(window, k))
+		if (!has_arrived(window, k))
 			shard_begin_again(&window->shard[k]);
 	window->failed = NULL;
 	return begin(window, err);
@@ -208,7 +208,7 @@ int window_load_rest(struct window *window, struct error *err)
 /* Notes the size of the largest window so far: streams_ahead_max() divides the budget by it. */
 static void measure(struct fetch *fetch, const struct window *window)
 {
-	uint64_t bytes = bytes_of(window, window->group.roomy);
+	uint64_t bytes = bytes_of(window, window->group.margin);
 
 	if (bytes > fetch->windows->largest_bytes)
 		fetch->windows->largest_bytes = bytes;
@@ -216,7 +216,7 @@ static void measure(struct fetch *fetch, const struct window *window)
 
 static void add_shard(struct window *window, uint32_t k)
 {
-	window->taken[window->arrived] = k;
+	window->arrival_order[window->arrived] = k;
 	window->first[window->arrived] = window->records;
 	window->records += window->shard[k].records;
 	window->arrived++;

@@ -16,7 +16,7 @@
  *   - a window that nobody needed yet failed on a passing error: the error may be over when it is needed.
  *
  * With order.mode "fast" a window of training is eager: shards that have arrived give rows, without waiting
- * for the others. window->taken is then the order of arrival.
+ * for the others. window->arrival_order then lists the shards that have arrived.
  *
  * A crash loses all windows; the cursor says which ones are loaded again.
  *
@@ -46,7 +46,7 @@ struct window {
 	const struct shard *last; /* the shard that was settled last */
 	/* Shards whose records can be gathered, and the index in the window of each one's first record: all
 	 * shards at once, or those of an eager window in the order of their arrival. */
-	uint32_t *taken;
+	uint32_t *arrival_order;
 	uint64_t *first;
 	uint32_t arrived;
 	uint64_t records;

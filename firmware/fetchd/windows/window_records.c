@@ -71,8 +71,8 @@ static void records_as_they_came(const struct window_order *order, uint64_t firs
 
 		while (at + 1 < order->arrived && window->first[at + 1] <= first + i)
 			at++;
-		if (shard != window->taken[at]) {
-			shard = window->taken[at];
+		if (shard != window->arrival_order[at]) {
+			shard = window->arrival_order[at];
 			permutation = shard_order(order, shard);
 		}
 		index = order_permuted(&permutation, first + i - window->first[at]);
