@@ -18,10 +18,10 @@ static bool is_plain(unsigned char c)
 }
 
 /* Appends "/NAME", escaped, to the path in `out`. Returns false where the path gets too long. */
-static bool add_name(char out[static PATH_MAX], const char *part, size_t bytes)
+static bool add_name(char out[static PATH_MAX], const char *component, size_t bytes)
 {
 	size_t used = strlen(out), start = used + 1;
-	bool dots = bytes > 0 && bytes <= 2 && strncmp(part, "..", bytes) == 0;
+	bool dots = bytes > 0 && bytes <= 2 && strncmp(component, "..", bytes) == 0;
 
 	if (used + 1 + NAME_MAX >= PATH_MAX)
 		return false;
@@ -29,7 +29,7 @@ static bool add_name(char out[static PATH_MAX], const char *part, size_t bytes)
 	if (bytes == 0)
 		out[used++] = '%';
 	for (size_t i = 0; i < bytes; i++) {
-		unsigned char c = (unsigned char)part[i];
+		unsigned char c = (unsigned char)component[i];
 
 		if (used - start + 3 > NAME_MAX)
 			return false;
@@ -45,20 +45,20 @@ static bool add_name(char out[static PATH_MAX], const char *part, size_t bytes)
 bool cache_link_path(const char *endpoint, const char *bucket, const char *key, char out[static PATH_MAX])
 {
 	const char *host = strstr(endpoint, "://");
-	const char *part = key;
+	const char *component = key;
 
 	host = *endpoint == '\0' ? "aws" : host ? host + 3 : endpoint;
 	(void)snprintf(out, PATH_MAX, "tree");
 	if (!add_name(out, host, strlen(host)) || !add_name(out, bucket, strlen(bucket)))
 		return false;
 	for (;;) {
-		size_t bytes = strcspn(part, "/");
+		size_t bytes = strcspn(component, "/");
 
-		if (!add_name(out, part, bytes))
+		if (!add_name(out, component, bytes))
 			return false;
-		if (!part[bytes])
+		if (!component[bytes])
 			return true;
-		part += bytes + 1;
+		component += bytes + 1;
 	}
 }
 

@@ -33,7 +33,7 @@ static void day_of(int64_t when, char out[static 16])
 		(void)snprintf(out, 16, "no date");
 }
 
-int rtc_kept_time(struct error *err)
+int rtc_check(struct error *err)
 {
 	int r = error_set(err, -ENODEV, "this box has no clock that runs while it is off (RTC)");
 	char pattern[PATH_BYTES], day[16];

@@ -17,4 +17,4 @@
  * text to which the caller adds the end of the sentence: -ENODEV the box has no hardware clock; -ERANGE no
  * hardware clock agrees.
  */
-MUST_CHECK int rtc_kept_time(struct error *err);
+MUST_CHECK int rtc_check(struct error *err);

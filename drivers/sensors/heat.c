@@ -14,14 +14,14 @@ static double hot_from(const struct heat_limits *limits, const struct sensors_re
 	if (limits->hot > 0)
 		return limits->hot;
 	/* Where one of the two values is NAN (unknown), fmin() returns the other. */
-	return fmin(reading->part == SENSORS_GPU ? reading->max_celsius : NAN,
+	return fmin(reading->component == SENSORS_GPU ? reading->max_celsius : NAN,
 		    reading->critical_celsius - HEAT_MARGIN);
 }
 
 void heat_pass_each(void *context, const struct sensors_reading *reading)
 {
 	struct heat_pass *pass = context;
-	const struct heat_limits *limits = &pass->limits[reading->part];
+	const struct heat_limits *limits = &pass->limits[reading->component];
 	const struct heat_state *before = pass->before;
 	const bool was_hot = before->level != HEAT_FINE && strcmp(before->reading.name, reading->name) == 0;
 	const double hot = hot_from(limits, reading);
@@ -29,7 +29,7 @@ void heat_pass_each(void *context, const struct sensors_reading *reading)
 	enum heat_level level = HEAT_FINE;
 	double limit = hot;
 
-	if (reading->part == SENSORS_OTHER)
+	if (reading->component == SENSORS_OTHER)
 		return;
 	if (isnan(hot) && isnan(critical) && pass->unlimited)
 		pass->unlimited(NULL, reading);
@@ -68,7 +68,7 @@ struct heat {
 	bool quit;
 	atomic_bool fine; /* copy of state.level == HEAT_FINE, so that heat_get() usually needs no lock */
 	struct heat_state state;
-	struct heat_limits limits[SENSORS_PARTS];
+	struct heat_limits limits[SENSORS_COMPONENTS];
 	sensors_each *unlimited; /* callback for sensors without a limit; NULL after the first pass */
 	char folder[];
 };
@@ -111,7 +111,7 @@ static void *watch(void *context)
 	return NULL;
 }
 
-int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_PARTS],
+int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_COMPONENTS],
 	      sensors_each *unlimited, struct heat **ret_heat, struct error *err)
 {
 	struct heat *heat = calloc(1, sizeof(*heat) + strlen(folder) + 1);

@@ -46,7 +46,7 @@ struct heat_state {
 /* A pass over the sensors: set `limits` and `before`, call heat_pass_each() for every sensor, then
  * heat_pass_end(), which updates *state. */
 struct heat_pass {
-	const struct heat_limits *limits; /* array of SENSORS_PARTS entries */
+	const struct heat_limits *limits; /* array of SENSORS_COMPONENTS entries */
 	const struct heat_state *before;
 	struct heat_state found;
 	double excess;           /* by how many degrees the sensor in `found` is above its limit */
@@ -59,10 +59,10 @@ void heat_pass_end(struct heat_pass *pass, struct heat_state *state);
 
 struct heat;
 
-/* Starts the thread. `folder` as in sensors.h; `limits`: one entry per part of the box (the entry of
+/* Starts the thread. `folder` as in sensors.h; `limits`: one entry per component of the box (the entry of
  * SENSORS_OTHER is ignored); `unlimited` is called in the first pass, on that thread, for each CPU or GPU
  * sensor without a limit. Errors: -EAGAIN no thread, -ENOMEM. */
-MUST_CHECK int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_PARTS],
+MUST_CHECK int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_COMPONENTS],
 			 sensors_each *unlimited, struct heat **ret_heat, struct error *err);
 /* Gives the state that the last pass found. Where `heat` is NULL, the level is HEAT_FINE. */
 void heat_get(struct heat *heat, struct heat_state *ret_state);

@@ -64,7 +64,7 @@ void sensors_nvidia(sensors_each *each, void *context)
 	if (!nvml.usable || nvml.count(&count) != SUCCESS)
 		return;
 	for (unsigned i = 0; i < count; i++) {
-		struct sensors_reading reading = { .part = SENSORS_GPU };
+		struct sensors_reading reading = { .component = SENSORS_GPU };
 		char name[64] = "NVIDIA";
 		device_t device;
 

@@ -40,11 +40,11 @@ static double limit_of(const char *input, const char *what)
 	return limit > 0 && limit < LIMIT_MAX ? limit : NAN;
 }
 
-static enum sensors_part part_of(const char *chip)
+static enum sensors_component component_of(const char *chip)
 {
 	static const struct {
 		const char *chip;
-		enum sensors_part part;
+		enum sensors_component component;
 	} chips[] = {
 		{ "coretemp", SENSORS_CPU },    { "k10temp", SENSORS_CPU }, { "zenpower", SENSORS_CPU },
 		{ "k8temp", SENSORS_CPU },      { "amdgpu", SENSORS_GPU },  { "radeon", SENSORS_GPU },
@@ -54,7 +54,7 @@ static enum sensors_part part_of(const char *chip)
 
 	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
 		if (strcmp(chip, chips[i].chip) == 0)
-			return chips[i].part;
+			return chips[i].component;
 	return SENSORS_OTHER;
 }
 
@@ -70,7 +70,7 @@ static void identify(const char *input, struct sensors_reading *ret_reading)
 	if (!sensors_line(path, label, sizeof(label)))
 		(void)snprintf(label, sizeof(label), "%.*s", (int)(stem - folder - 2), input + folder + 1);
 	(void)snprintf(ret_reading->name, sizeof(ret_reading->name), "%s %s", chip, label);
-	ret_reading->part = part_of(chip);
+	ret_reading->component = component_of(chip);
 }
 
 /* Returns whether the sensor belongs to the driver k10temp and has the true temperature. Where the chip has

@@ -15,12 +15,12 @@
  * by themselves at 89 to 100 degrees; Ryzen 7000 is made to work at 95. */
 #define SENSORS_K10TEMP_CRITICAL 100.0
 
-/* The part of the box whose temperature a sensor measures; the name of the chip's driver tells which. */
-enum sensors_part { SENSORS_OTHER, SENSORS_CPU, SENSORS_GPU, SENSORS_PARTS };
+/* The component of the box whose temperature a sensor measures; the name of the chip's driver tells which. */
+enum sensors_component { SENSORS_OTHER, SENSORS_CPU, SENSORS_GPU, SENSORS_COMPONENTS };
 
 struct sensors_reading {
 	char name[SENSORS_NAME_BYTES]; /* "CHIP LABEL" or, for a sensor without a label, "CHIP temp1" */
-	enum sensors_part part;
+	enum sensors_component component;
 	double celsius;
 	double max_celsius,
 		/* limits that the chip reports; NAN = none, or not plausible. For k10temp without a critical

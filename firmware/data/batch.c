@@ -69,12 +69,12 @@ int batch_schema(const struct config *config, struct example_schema *ret_schema,
 	return check_columns(ret_schema, 1 + has_quarantine(config), err);
 }
 
-static void add_column(struct ring_geometry *geometry, const char *name, const char *part, uint32_t dtype,
+static void add_column(struct ring_geometry *geometry, const char *name, const char *suffix, uint32_t dtype,
 		       uint64_t row_bytes, uint64_t capacity)
 {
 	struct ring_column_spec *column = &geometry->column[geometry->columns++];
 
-	(void)snprintf(column->name, sizeof(column->name), "%s%s", name, part);
+	(void)snprintf(column->name, sizeof(column->name), "%s%s", name, suffix);
 	column->dtype = dtype;
 	column->row_bytes = (uint32_t)row_bytes;
 	column->capacity = capacity;

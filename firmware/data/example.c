@@ -29,8 +29,8 @@ static int malformed(const struct example_feature *feature, struct error *err)
 }
 
 /* Sets how many of `found` values go into the row, or says why so many are an error. */
-static int take_count(const struct example_feature *feature, uint64_t found, uint64_t *ret_count,
-		      struct error *err)
+static int fit_count(const struct example_feature *feature, uint64_t found, uint64_t *ret_count,
+		     struct error *err)
 {
 	if (feature->values_max == 0 && found != feature->elements)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, expected %" PRIu64,
@@ -58,7 +58,7 @@ static int read_feature(const struct example_feature *feature, struct wire value
 				 kind_names[kind], kind_names[wanted]);
 	if (!example_read_lists(value, kind, &row))
 		return malformed(feature, err);
-	return take_count(feature, row.count, ret_count, err);
+	return fit_count(feature, row.count, ret_count, err);
 }
 
 /* ---- The map ---- */

@@ -17,13 +17,13 @@ static void say_unlimited(void *context, const struct sensors_reading *reading)
 {
 	(void)context;
 	log_notice("%s: %.0f C, and its limit is not known: heat.%s_stop_celsius can set one", reading->name,
-		   reading->celsius, reading->part == SENSORS_CPU ? "cpu" : "gpu");
+		   reading->celsius, reading->component == SENSORS_CPU ? "cpu" : "gpu");
 }
 
 int throttle_open(struct train *train, struct error *err)
 {
 	const struct config *config = &train->run.config;
-	const struct heat_limits limits[SENSORS_PARTS] = {
+	const struct heat_limits limits[SENSORS_COMPONENTS] = {
 		[SENSORS_CPU] = { (double)config->heat.cpu_throttle_celsius,
 				  (double)config->heat.cpu_stop_celsius },
 		[SENSORS_GPU] = { (double)config->heat.gpu_throttle_celsius,

@@ -80,15 +80,15 @@ static bool gather(struct bench *bench)
 {
 	const struct order_permutation order = order_permutation(&key, bench->records);
 	const struct tfrecord *record[ROWS];
-	uint64_t place[ROWS];
+	uint64_t index[ROWS];
 
 	for (uint64_t first = 0; first < bench->records; first += ROWS) {
 		uint64_t left = bench->records - first, rows = left < ROWS ? left : ROWS;
 		struct slot *slot = &bench->slots[first / ROWS % SLOTS];
 
-		order_permuted_run(&order, first, (uint32_t)rows, place);
+		order_permuted_run(&order, first, (uint32_t)rows, index);
 		for (uint64_t i = 0; i < rows; i++) {
-			record[i] = &bench->record[place[i]];
+			record[i] = &bench->record[index[i]];
 			__builtin_prefetch(record[i]);
 		}
 		for (uint64_t i = 0; i < rows; i++) {

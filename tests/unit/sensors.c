@@ -45,7 +45,7 @@ static void note(void *context, const struct sensors_reading *reading)
 	char *said = context;
 
 	(void)snprintf(said + strlen(said), 512 - strlen(said), "%s %d %.1f %.0f %.0f;", reading->name,
-		       (int)reading->part, reading->celsius,
+		       (int)reading->component, reading->celsius,
 		       isnan(reading->max_celsius) ? -1 : reading->max_celsius,
 		       isnan(reading->critical_celsius) ? -1 : reading->critical_celsius);
 }
@@ -144,7 +144,13 @@ static const struct {
 	  HEAT_HOT,
 	  "cpu",
 	  60 },
-	{ "one part alone", { 60, 0 }, { 0, 0 }, { CPU(20, 80, 100), GPU(70, NAN, 100) }, HEAT_FINE, "", 0 },
+	{ "one component alone",
+	  { 60, 0 },
+	  { 0, 0 },
+	  { CPU(20, 80, 100), GPU(70, NAN, 100) },
+	  HEAT_FINE,
+	  "",
+	  0 },
 	{ "out of reach: off",
 	  { 150, 150 },
 	  { 0, 0 },
@@ -166,7 +172,7 @@ static const struct {
 	  HEAT_HOT,
 	  "cpu",
 	  70 },
-	{ "another part's sensor",
+	{ "another component's sensor",
 	  { 1, 1 },
 	  { 1, 1 },
 	  { { "disk", SENSORS_OTHER, 99, 80, 85 }, { "x", SENSORS_OTHER, 99, 1, 2 } },
@@ -175,7 +181,7 @@ static const struct {
 	  0 },
 };
 
-static void pass_over(const struct heat_limits limits[static SENSORS_PARTS],
+static void pass_over(const struct heat_limits limits[static SENSORS_COMPONENTS],
 		      const struct sensors_reading *readings, size_t count, struct heat_state *state)
 {
 	struct heat_pass pass = { .limits = limits, .before = state };
@@ -189,7 +195,7 @@ static void the_rule(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
-		const struct heat_limits limits[SENSORS_PARTS] = {
+		const struct heat_limits limits[SENSORS_COMPONENTS] = {
 			[SENSORS_CPU] = passes[i].cpu, [SENSORS_GPU] = passes[i].gpu
 		};
 		struct heat_state now = { 0 };
@@ -215,7 +221,7 @@ static void a_sequence(void **state)
 		{ 100, HEAT_HOT },      { 100, HEAT_HOT }, { 100, HEAT_CRITICAL },
 		{ 104, HEAT_CRITICAL }, { 96, HEAT_HOT },  { 20, HEAT_FINE },
 	};
-	static const struct heat_limits limits[SENSORS_PARTS];
+	static const struct heat_limits limits[SENSORS_COMPONENTS];
 	struct heat_state now = { 0 };
 
 	(void)state;
@@ -252,7 +258,7 @@ static void note_unlimited(void *context, const struct sensors_reading *reading)
 
 static void the_thread(void **state)
 {
-	static const struct heat_limits limits[SENSORS_PARTS];
+	static const struct heat_limits limits[SENSORS_COMPONENTS];
 	struct heat *heat = NULL;
 	struct heat_state now;
 

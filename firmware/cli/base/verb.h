@@ -32,15 +32,15 @@
 
 /* Kinds of values, for checks and for shell completion. */
 enum verb_value {
-	VERB_FLAG,   /* an option without a value */
-	VERB_TEXT,   /* any text; min .. max bytes unless max is 0; the shell completes nothing */
-	VERB_NAME,   /* min .. max characters of [A-Za-z0-9_-] */
-	VERB_NUMBER, /* a whole number, min .. max */
-	VERB_CHOICE, /* a word of `choices` */
-	VERB_FILE,   /* path of a file on this machine */
-	VERB_FOLDER, /* path of a folder on this machine */
-	VERB_URL,    /* s3://BUCKET/KEY or file:///PATH; the shell completes nothing */
-	VERB_PLACE,  /* path of a file or folder on this machine, or a URL */
+	VERB_FLAG,     /* an option without a value */
+	VERB_TEXT,     /* any text; min .. max bytes unless max is 0; the shell completes nothing */
+	VERB_NAME,     /* min .. max characters of [A-Za-z0-9_-] */
+	VERB_NUMBER,   /* a whole number, min .. max */
+	VERB_CHOICE,   /* a word of `choices` */
+	VERB_FILE,     /* path of a file on this machine */
+	VERB_FOLDER,   /* path of a folder on this machine */
+	VERB_URL,      /* s3://BUCKET/KEY or file:///PATH; the shell completes nothing */
+	VERB_LOCATION, /* path of a file or folder on this machine, or a URL */
 };
 
 /* A list of options ends with a row whose name is NULL. */

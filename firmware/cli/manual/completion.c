@@ -33,7 +33,7 @@ static const char *values_of(enum verb_value value)
 {
 	switch (value) {
 	case VERB_FILE:
-	case VERB_PLACE:
+	case VERB_LOCATION:
 		return "@file";
 	case VERB_FOLDER:
 		return "@folder";

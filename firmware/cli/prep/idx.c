@@ -153,7 +153,7 @@ static int check_images(const struct idx_images *images, const struct header *he
 	return 0;
 }
 
-static int make_room(struct idx_images *images, uint32_t more, struct error *err)
+static int make_space(struct idx_images *images, uint32_t more, struct error *err)
 {
 	const uint64_t rows = (uint64_t)images->images + more,
 		       bytes = (uint64_t)images->height * images->width * images->channels;
@@ -184,7 +184,7 @@ static int read_images(struct idx_images *images, const char *path, const char *
 	images->width = header.size[2];
 	images->channels = header.dimensions == 4 ? header.size[3] : 1;
 	bytes = (uint64_t)images->height * images->width * images->channels;
-	r = make_room(images, header.size[0], err);
+	r = make_space(images, header.size[0], err);
 	*ret_more = header.size[0];
 	return r < 0 ? r
 		     : read_values(file, name, images->pixel + images->images * bytes, header.size[0] * bytes,

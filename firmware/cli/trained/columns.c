@@ -34,18 +34,18 @@ static int make_columns(struct columns *columns, uint64_t rows, struct error *er
  * values. */
 static const void *find_column(const struct columns *columns, const char *name)
 {
-	char part[256];
+	char full_name[256];
 
 	for (uint32_t i = 0; i < columns->schema.features; i++) {
 		const char *feature = columns->schema.feature[i].name;
 
 		if (!columns->batch.splits[i] && strcmp(name, feature) == 0)
 			return columns->batch.values[i];
-		(void)snprintf(part, sizeof(part), "%s" BATCH_SPLITS, feature);
-		if (columns->batch.splits[i] && strcmp(name, part) == 0)
+		(void)snprintf(full_name, sizeof(full_name), "%s" BATCH_SPLITS, feature);
+		if (columns->batch.splits[i] && strcmp(name, full_name) == 0)
 			return columns->batch.splits[i];
-		(void)snprintf(part, sizeof(part), "%s" BATCH_VALUES, feature);
-		if (columns->batch.splits[i] && strcmp(name, part) == 0)
+		(void)snprintf(full_name, sizeof(full_name), "%s" BATCH_VALUES, feature);
+		if (columns->batch.splits[i] && strcmp(name, full_name) == 0)
 			return columns->batch.values[i];
 	}
 	return NULL;

@@ -12,7 +12,7 @@
 
 #define MODEL_MAX (UINT64_C(1) << 40)
 
-const struct verb_operand trained_operands[] = { { .name = "MODEL", .value = VERB_PLACE }, { 0 } };
+const struct verb_operand trained_operands[] = { { .name = "MODEL", .value = VERB_LOCATION }, { 0 } };
 
 const struct verb_option trained_options[] = {
 	{ .name = "config",

@@ -35,7 +35,7 @@ static int check_batch(const struct evaluation *evaluation, struct error *err)
 	return r == 0 || row == UINT32_MAX ? r : records_blame(records_origin(evaluation->records, row), err);
 }
 
-static int take_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
+static int evaluate_batch(struct evaluation *evaluation, struct model_batch *batch, struct error *err)
 {
 	struct model *model = evaluation->trained.model;
 	const struct metrics_batch rows = { .rows = batch->rows,
@@ -81,7 +81,7 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	if (r == 0 && model_sample_weight(trained->model).name)
 		r = metrics_open(&shape, &evaluation->weighted, err);
 	while (r == 0 && (r = records_next(evaluation->records, &batch, err)) > 0)
-		r = take_batch(evaluation, &batch, err);
+		r = evaluate_batch(evaluation, &batch, err);
 	if (r == 0 && evaluation->rows == 0)
 		r = error_set(err, -ENODATA, "%s: found no record to evaluate",
 			      records_source_name(&evaluation->source));

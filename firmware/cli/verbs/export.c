@@ -105,7 +105,7 @@ static int export_verb(const struct arguments *arguments)
 
 static const struct verb_option options[] = {
 	{ .name = "output",
-	  .value = VERB_PLACE,
+	  .value = VERB_LOCATION,
 	  .argument = "FOLDER",
 	  .help = "local folder, which is made if needed, or folder in a store; existing files are "
 		  "replaced" },

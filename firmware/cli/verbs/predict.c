@@ -204,14 +204,14 @@ static int predict_verb(const struct arguments *arguments)
 }
 
 static const struct verb_operand operands[] = {
-	{ .name = "MODEL", .value = VERB_PLACE },
+	{ .name = "MODEL", .value = VERB_LOCATION },
 	{ .name = "TEXT", .value = VERB_TEXT, .optional = true, .repeated = true },
 	{ 0 },
 };
 
 static const struct verb_option options[] = {
 	{ .name = "encoder",
-	  .value = VERB_PLACE,
+	  .value = VERB_LOCATION,
 	  .argument = "E",
 	  .help = "encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; "
 		  "default: encoder.bin beside the model; for a network that reads tokens the verb reads "

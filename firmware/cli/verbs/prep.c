@@ -13,13 +13,13 @@
 /* ---- The row ---- */
 
 static const struct verb_operand operands[] = {
-	{ .name = "INPUT", .value = VERB_PLACE, .repeated = true },
+	{ .name = "INPUT", .value = VERB_LOCATION, .repeated = true },
 	{ 0 },
 };
 
-static const struct verb_option place_options[] = {
+static const struct verb_option location_options[] = {
 	{ .name = "output",
-	  .value = VERB_PLACE,
+	  .value = VERB_LOCATION,
 	  .argument = "URL",
 	  .help = "folder to write the shards to: s3://bucket/prefix or file:///folder" },
 	{ .name = "config",
@@ -31,7 +31,7 @@ static const struct verb_option place_options[] = {
 
 static const struct verb_option options[] = {
 	{ .name = "test",
-	  .value = VERB_PLACE,
+	  .value = VERB_LOCATION,
 	  .argument = "INPUT",
 	  .help = "input of the test split; without a test split, --test-percent of the records are held out "
 		  "for it" },
@@ -41,7 +41,7 @@ static const struct verb_option options[] = {
 	  .max = 90,
 	  .help = "percent of the records to hold out for the test split, default 10" },
 	{ .name = "encoder",
-	  .value = VERB_PLACE,
+	  .value = VERB_LOCATION,
 	  .argument = "E",
 	  .help = "encoder that turns a text into a vector: nblr (default) = made from the training texts; "
 		  "exec:PROGRAM = a program that reads one text per line, as a JSON string, and prints the "
@@ -209,7 +209,7 @@ const struct verb verb_prep = {
 		 "and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. "
 		 "Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.",
 	.operands = operands,
-	.options = { place_options, where_options, options },
+	.options = { location_options, where_options, options },
 	.here = true,
 	.run = prep_verb,
 };

@@ -71,7 +71,7 @@ static struct child *child_of(struct child *children, pid_t pid)
 
 /* Waits until all daemons have ended. Returns the exit code of the first daemon with a permanent failure, or
  * EX_OK. After a failed run kiln-uploadd is not stopped, so that it finishes its uploads. */
-static int keep_running(struct child *children, struct error *err)
+static int wait_for_daemons(struct child *children, struct error *err)
 {
 	int code = EX_OK, status, r = 0;
 
@@ -116,7 +116,7 @@ static int run_daemons(struct error *err)
 		r = spawn(children[i].name, children[i].arguments, &children[i].pid, err);
 	if (r < 0)
 		end_children(children, false);
-	return r < 0 ? r : keep_running(children, err);
+	return r < 0 ? r : wait_for_daemons(children, err);
 }
 
 static int run(const struct arguments *arguments)

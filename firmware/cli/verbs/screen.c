@@ -61,13 +61,13 @@ static void say_update(const struct screen *screen)
 	const cJSON *update = json_member(screen->status, "update");
 	double percent = client_number(update, "percent");
 	const char *why = client_text(update, "text"), *version = client_text(update, "version");
-	char text[2500], part[FORMAT_BYTES];
+	char text[2500], number[FORMAT_BYTES];
 
 	if (!cJSON_IsObject(update))
 		return;
 	(void)snprintf(
 		text, sizeof(text), "%s%s%s, %s%s%s%s%s", client_text(update, "state"),
-		isnan(percent) ? "" : " ", isnan(percent) ? "" : format_number(percent, "%.0f %%", part),
+		isnan(percent) ? "" : " ", isnan(percent) ? "" : format_number(percent, "%.0f %%", number),
 		client_text(update, "url"), *version ? ", version " : "", version, *why ? ": " : "", why);
 	say(screen, "update", text);
 }

@@ -47,7 +47,7 @@ static int update(const struct arguments *arguments)
 }
 
 static const struct verb_operand operands[] = {
-	{ .name = "BUNDLE", .value = VERB_PLACE, .optional = true },
+	{ .name = "BUNDLE", .value = VERB_LOCATION, .optional = true },
 	{ 0 },
 };
 

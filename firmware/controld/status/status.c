@@ -69,7 +69,7 @@ static void add_clock(cJSON *object)
 	(void)cJSON_AddBoolToObject(object, "clock_set", set);
 	figure_text(object, "clock",
 		    set ? NULL
-		    : rtc_kept_time(&err) == 0
+		    : rtc_check(&err) == 0
 			    ? "no time server has set it: the time is that of this box's hardware clock (RTC)"
 			    : err.text);
 }

@@ -14,7 +14,7 @@ static size_t allowed_names(const struct config_key *key, char *out, size_t size
 	return used;
 }
 
-static void allowed_place(enum key_type type, char *out, size_t size)
+static void allowed_location(enum key_type type, char *out, size_t size)
 {
 	if (type == KEY_URL)
 		(void)snprintf(out, size,
@@ -51,7 +51,7 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 	case KEY_URL:
 	case KEY_ENDPOINT:
 	case KEY_WEB:
-		allowed_place(key->type, out, size);
+		allowed_location(key->type, out, size);
 		break;
 	case KEY_REGION:
 		(void)snprintf(out, size, "1 .. %u characters of [a-z0-9_-]", CONFIG_REGION_MAX);

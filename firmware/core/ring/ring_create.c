@@ -71,8 +71,8 @@ static int give_back(const char *path, int fd, struct error *err)
 
 /* Opens an old file whose writer lock we hold. *ret_ring stays NULL where the file was not a ring, or the
  * ring had to be retired; then the file is removed. */
-static int take_over(const char *path, int file, const struct ring_geometry *geometry, uint32_t wait_ms,
-		     struct ring **ret_ring, struct error *err)
+static int open_locked(const char *path, int file, const struct ring_geometry *geometry, uint32_t wait_ms,
+		       struct ring **ret_ring, struct error *err)
 {
 	CLEANUP(close_fd) int fd = file;
 	CLEANUP(ring_closep) struct ring *ring = NULL;
@@ -122,7 +122,7 @@ static int open_old(const char *path, const struct ring_geometry *geometry, uint
 		return error_set(err, r, "%s: %s", path,
 				 r == -EBUSY ? "another writer holds it" : strerror(-r));
 	}
-	return take_over(path, fd, geometry, wait_ms, ret_ring, err);
+	return open_locked(path, fd, geometry, wait_ms, ret_ring, err);
 }
 
 /* Opens the temporary file and locks it. Repeats where another process replaced the file before we got the

@@ -61,14 +61,14 @@ static unsigned wait_at_most(unsigned wait_s)
 
 static void wait_for_clock(unsigned wait_s, unsigned wait_no_rtc_s)
 {
-	const bool rtc_good = rtc_kept_time(NULL) == 0;
+	const bool rtc_good = rtc_check(NULL) == 0;
 	const unsigned most_s = rtc_good ? wait_s : wait_no_rtc_s;
 	struct error why = { 0 };
 	unsigned waited;
 
 	if (clock_synced() != 0 || !signs_requests())
 		return;
-	if (!rtc_good && rtc_kept_time(&why) < 0)
+	if (!rtc_good && rtc_check(&why) < 0)
 		event_send(&(struct event){ .id = EVENT_CLOCK_LOST },
 			   "%s: until a server sets the clock, it goes on from the time at which the box "
 			   "went down",

@@ -41,7 +41,7 @@ struct found {
 };
 
 /* Checks that /data survives a reboot. If it does not, the file must stay on the ESP. */
-static int check_kept(const char *name, struct error *err)
+static int check_durable(const char *name, struct error *err)
 {
 	struct error why;
 	int r = data_disk_check(&why);
@@ -292,7 +292,7 @@ static int import_file(const char *name, struct error *err)
 
 	if (!kind)
 		return error_set(err, -EINVAL, "no file of this name is known: README.txt lists the names");
-	if ((r = check_kept(name, err)) < 0 || (r = read_found(name, &file, err)) < 0 ||
+	if ((r = check_durable(name, err)) < 0 || (r = read_found(name, &file, err)) < 0 ||
 	    (r = check_text(&file, err)) < 0)
 		return r;
 	/* An empty file means "remove", and is not checked. An empty kiln.conf is checked, and so refused:
@@ -363,7 +363,7 @@ static void import_control(void)
 		any = any || there[i];
 		any_empty = any_empty || empty[i];
 	}
-	if (any && check_kept("mutual TLS", &all) == 0)
+	if (any && check_durable("mutual TLS", &all) == 0)
 		(void)(any_empty ? check_removal(there, empty, &all) : check_control(there, &all));
 	for (size_t i = 0; i < CONTROLS; i++) {
 		struct error err = all;
