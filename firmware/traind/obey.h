@@ -5,7 +5,7 @@
 
 struct train;
 
-/* Called between two batches, and while no batch comes: reads the operator's wish and the temperatures a few
- * times a second. Makes a requested checkpoint due; blocks while the run is paused or the processor or GPU is
- * too hot. Errors: -ECANCELED the run must stop. */
+/* Called between two batches, and while no batch comes: reads the operator's request and the temperatures a
+ * few times a second. Makes a requested checkpoint due; blocks while the run is paused or the processor or
+ * GPU is too hot. Errors: -ECANCELED the run must stop. */
 MUST_CHECK int obey(struct train *train, struct error *err);

@@ -48,7 +48,7 @@ static int fail(const struct train *train, const struct error *why, struct error
 }
 
 /* Returns the state that the run gets. If the operator stops the run, systemd's signal may come before obey()
- * has read the wish. */
+ * has read the request. */
 static enum run_state rest_of(const struct train *train)
 {
 	struct run_want want;

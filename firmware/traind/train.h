@@ -9,7 +9,7 @@
  *   writer thread    writes one snapshot at a time to the disk while training goes on (writer.h)
  *   alive thread     pings systemd's watchdog while the main thread moves (drivers/notify/alive.h)
  *
- * The main thread repeats (loop.c): look at the operator's wish -> next slot of the ring -> write a
+ * The main thread repeats (loop.c): look at the operator's request -> next slot of the ring -> write a
  * checkpoint if one is due -> enqueue the batch on the device -> set the model's cursor after the batch
  * -> give back the slots that the device has read. The device reads a slot in place, so a slot is given back
  * only when model_batch_done() returns it. A snapshot for a checkpoint is made between two batches, so that
@@ -23,7 +23,7 @@
  *   obey                     pause, checkpoint or stop when the operator asks
  *   throttle                 pauses while the processor or the GPU is too hot
  *   save                     decides when a checkpoint is written
- *   want record              the operator's wish; run.json
+ *   want record              the operator's request; run.json
  *   wait curves              naps that can be interrupted; event files
  *   publish figures          the status page; metrics from the device
  *   writer                   the writer thread

@@ -63,7 +63,7 @@ int want_check_early(struct train *train, struct error *err)
 	struct run_want want;
 	const bool known = want_look(train, &want);
 
-	train->want.looked_us = 0; /* read the wish again before the first step */
+	train->want.looked_us = 0; /* read the request again before the first step */
 	return known ? want_check(train, &want, err) : 0;
 }
 
@@ -74,7 +74,7 @@ int want_check_in_wait(struct train *train, bool *ret_more, struct error *err)
 	*ret_more = false;
 	if (!want_look(train, &want))
 		return 0;
-	train->want.looked_us = 0; /* obey() reads the wish again at once */
+	train->want.looked_us = 0; /* obey() reads the request again at once */
 	*ret_more = want.state == RUN_PAUSED || want.checkpoint_seq != train->want.checkpoint_seq;
 	return want_check(train, &want, err);
 }

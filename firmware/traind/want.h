@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the operator wants of the run (core/run/run.h, struct run_want), and when the night of the run is
- * over: the reasons for which the main thread stops training. A wish that cannot be read changes nothing.
+ * over: the reasons for which the main thread stops training. A request that cannot be read changes nothing.
  * Main thread only.
  */
 #pragma once
@@ -11,17 +11,17 @@
 struct train;
 
 struct want {
-	uint64_t looked_us;      /* when the wish was read last; 0: read it again at once */
+	uint64_t looked_us;      /* when the request was read last; 0: read it again at once */
 	uint64_t checkpoint_seq; /* number of the last checkpoint request that was obeyed */
-	bool unreadable;         /* the wish cannot be read, and that is logged already */
+	bool unreadable;         /* the request cannot be read, and that is logged already */
 	/* the state of the run after -ECANCELED; RUN_RUNNING: the next start goes on with the run */
 	enum run_state rest;
 };
 
-/* Reads the wish for the first time. A checkpoint that was requested from an earlier process is not due
+/* Reads the request for the first time. A checkpoint that was requested from an earlier process is not due
  * again. */
 void want_open(struct train *train);
-/* Reads the wish. False: it cannot be read. */
+/* Reads the request. False: it cannot be read. */
 bool want_look(struct train *train, struct run_want *ret_want);
 /* Returns -ECANCELED, by want_leave(), if the run must stop, or if its night ends before another checkpoint
  * could be written. */

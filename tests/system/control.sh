@@ -99,22 +99,22 @@ run=$("$kiln" status --json | field run.id | tr -d '"')
 want() { python3 -c 'import json,sys; w = json.load(open(sys.argv[1])); print(w["state"], w["seq"], w["checkpoint_seq"])' \
 	"$KILN_ROOT/data/kiln/run/current/want"; }
 code 0 "pause" "$kiln" pause
-is "$(want)" "paused 1 0" "the wish is written"
+is "$(want)" "paused 1 0" "the request is written"
 code 0 "pause again" "$kiln" pause
-is "$(want)" "paused 1 0" "the same wish is no new one"
+is "$(want)" "paused 1 0" "the same request is no new one"
 code 0 "resume" "$kiln" resume
-is "$(want)" "running 2 0" "resume is a wish"
+is "$(want)" "running 2 0" "resume is a request"
 code 0 "checkpoint now" "$kiln" checkpoint now
-is "$(want)" "running 3 1" "a checkpoint is a wish"
+is "$(want)" "running 3 1" "a checkpoint is a request"
 is "$(raw keys)" "2 2 3 params" "an idempotency key acts once, and only for its own request"
 code 0 "stop" "$kiln" stop
-is "$(want)" "stopped 6 3" "stop is a wish"
+is "$(want)" "stopped 6 3" "stop is a request"
 code 1 "start with overrides while a run is unfinished" "$kiln" start --epochs 9
 like "$said" 'the run is running: it goes on as it began' "and why"
 code 1 "start with another machine's run while one is unfinished" "$kiln" start --adopt t-20200101-000000
 like "$said" "$run is running, so no other run is adopted" "and why"
 code 0 "start goes on with it" "$kiln" start
-is "$(want)" "running 7 3" "an old wish to stop is over"
+is "$(want)" "running 7 3" "an old request to stop is over"
 code 0 "stop now" "$kiln" stop --now
 is "$(tail -n 1 "$words")" run.stop "and the word is said"
 "$kiln" resume >/dev/null

@@ -353,7 +353,7 @@ done
 is $good 0 "and no checkpoint with a NaN in it"
 stop_fetchd
 
-# ---- The operator's wishes ----
+# ---- The operator's requests ----
 relu='{ op = "relu"; }, { op = "dropout"; rate = 0.2; },'
 want() { # seq, state, checkpoint_seq
 	printf '{"seq": %d, "state": "%s", "checkpoint_seq": %d}' "$1" "$2" "$3" >"$record/want.new"
@@ -454,7 +454,7 @@ is "$? $(state)" "0 stopped" "without a ring it stops, too"
 wait $traind 2>/dev/null
 begin wanted
 
-# ---- A stop is not forgotten, whether systemd's signal or the wish comes first ----
+# ---- A stop is not forgotten, whether systemd's signal or the request comes first ----
 start fetchd
 start traind
 wait_for 60 is_phase training
@@ -463,7 +463,7 @@ want 5 stopped 1
 kill -TERM $traind
 kill -CONT $traind
 wait $traind
-is "$? $(state)" "0 stopped" "systemd's signal before the wish was seen: stopped all the same"
+is "$? $(state)" "0 stopped" "systemd's signal before the request was seen: stopped all the same"
 stop_fetchd
 echo running >"$record/state"
 "$KILN_BIN/kiln-oneshot" resume 2>>"$KILN_ROOT/log"

@@ -234,7 +234,7 @@ static void an_error_carries_its_record(void **state)
 	ring_close(w);
 }
 
-static void a_writer_that_died_before_its_first_slot_starts_at_the_wish(void **state)
+static void a_writer_that_died_before_its_first_slot_starts_at_the_request(void **state)
 {
 	struct ring *w = writer(), *r = reader();
 	struct cursor from = at(0);
@@ -522,7 +522,7 @@ int main(void)
 		cmocka_unit_test_setup(tail_moves_over_the_finished_prefix, fresh),
 		cmocka_unit_test_setup(other_generations_are_passed_unread, fresh),
 		cmocka_unit_test_setup(a_restarted_writer_goes_on, fresh),
-		cmocka_unit_test_setup(a_writer_that_died_before_its_first_slot_starts_at_the_wish, fresh),
+		cmocka_unit_test_setup(a_writer_that_died_before_its_first_slot_starts_at_the_request, fresh),
 		cmocka_unit_test_setup(a_reader_at_the_right_place_needs_no_rewind, fresh),
 		cmocka_unit_test_setup(a_place_that_is_not_the_readers_is_asked_for, fresh),
 		cmocka_unit_test_setup(an_error_ends_its_generation, fresh),

@@ -22,10 +22,10 @@
 #define FILE_BYTES \
 	(RING_CONTROL_BYTES + SLOTS * (size_t)3 * RING_COLUMN_ALIGN) /* the part of the file in use */
 
-/* A ring in which `published` batches were published, `released` of them released, and then batch `wished`
+/* A ring in which `published` batches were published, `released` of them released, and then batch `requested`
  * was asked for without an answer. `ready` and `call` run in the child; only the call is stepped. */
 struct killed_case {
-	uint64_t published, released, wished;
+	uint64_t published, released, requested;
 	void (*ready)(const struct killed_case *);
 	void (*call)(void);
 	void (*check)(const struct killed_case *);
@@ -168,12 +168,12 @@ static void releases(const struct killed_case *c)
 }
 
 /* The ring contains the old wanted cursor or the new one, never parts of both. */
-static void wishes(const struct killed_case *c)
+static void requests(const struct killed_case *c)
 {
 	struct ring *w = writer();
 
 	assert_in_range(shared->request, 2, 3);
-	assert_int_equal(begin(w), shared->request == 2 ? c->wished : ELSEWHERE);
+	assert_int_equal(begin(w), shared->request == 2 ? c->requested : ELSEWHERE);
 	ring_close(w);
 	goes_on_at(ELSEWHERE);
 }
@@ -291,8 +291,8 @@ static void make_ring(const struct killed_case *c)
 		if (i < c->released)
 			ring_release(r, expect(r, i));
 	}
-	from = place_at(c->wished);
-	if (c->wished != NOWHERE)
+	from = place_at(c->requested);
+	if (c->requested != NOWHERE)
 		ring_attach(r, &from);
 	ring_close(r);
 	ring_close(w);
@@ -324,17 +324,18 @@ static void commit_of_the_next_slot(void **state)
 	(void)state;
 	check_places(
 		(struct killed_case){
-			.wished = NOWHERE, .ready = fill_next, .call = commit, .check = commits },
+			.requested = NOWHERE, .ready = fill_next, .call = commit, .check = commits },
 		0);
 }
 
 static void first_commit_of_a_generation(void **state)
 {
 	(void)state;
-	check_places(
-		(struct killed_case){
-			.wished = ELSEWHERE, .ready = fill_next, .call = commit, .check = commits_elsewhere },
-		0);
+	check_places((struct killed_case){ .requested = ELSEWHERE,
+					   .ready = fill_next,
+					   .call = commit,
+					   .check = commits_elsewhere },
+		     0);
 }
 
 static void release_of_one_slot(void **state)
@@ -342,7 +343,7 @@ static void release_of_one_slot(void **state)
 	(void)state;
 	check_places(
 		(struct killed_case){
-			.wished = NOWHERE, .ready = take_next, .call = release, .check = releases },
+			.requested = NOWHERE, .ready = take_next, .call = release, .check = releases },
 		1);
 }
 
@@ -351,7 +352,7 @@ static void release_of_two_slots(void **state)
 	(void)state;
 	check_places(
 		(struct killed_case){
-			.wished = NOWHERE, .ready = take_two, .call = release, .check = releases },
+			.requested = NOWHERE, .ready = take_two, .call = release, .check = releases },
 		1);
 }
 
@@ -359,7 +360,8 @@ static void attach_elsewhere(void **state)
 {
 	(void)state;
 	check_places(
-		(struct killed_case){ .wished = 7, .ready = open_reader, .call = attach, .check = wishes },
+		(struct killed_case){
+			.requested = 7, .ready = open_reader, .call = attach, .check = requests },
 		1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/methods/request.h"
 
-int wish_state(enum run_state wanted, struct run_want *ret_want, struct error *err)
+int request_state(enum run_state wanted, struct run_want *ret_want, struct error *err)
 {
 	int r = run_want_get(ret_want, err);
 
@@ -12,7 +12,7 @@ int wish_state(enum run_state wanted, struct run_want *ret_want, struct error *e
 	return run_want_set(ret_want, err);
 }
 
-int wish_checkpoint(struct run_want *ret_want, struct error *err)
+int request_checkpoint(struct run_want *ret_want, struct error *err)
 {
 	int r = run_want_get(ret_want, err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods that change a run. They write a wish, which traind obeys between two steps (core/run/run.h), or
- * send a word to kiln-steer. */
+/* The methods that change a run. They write a request, which traind obeys between two steps
+ * (core/run/run.h), or send a word to kiln-steer. */
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
 #include "controld/methods/request.h"
@@ -44,7 +44,7 @@ static int change_state(struct call *call, enum run_state wanted, struct error *
 		return r;
 	if (state != RUN_RUNNING && state != RUN_PAUSED && !(wanted == RUN_STOPPED && state <= RUN_STOPPED))
 		return is_not_allowed(call, state, err);
-	r = wish_state(wanted, &want, err);
+	r = request_state(wanted, &want, err);
 	return r < 0 ? r : result_of(call, &want, err);
 }
 
@@ -83,7 +83,7 @@ int method_run_stop(struct call *call, struct error *err)
 
 	beginning_forget(&call->box->beginning);
 	asked = run_asked_get(&since, NULL) == 0;
-	/* A run that was requested and has not begun has no record that could hold the wish. */
+	/* A run that was requested and has not begun has no record that could hold the request. */
 	if ((now || asked) && (r == -ENOENT || (r == 0 && run_state_is_final(state))))
 		r = result_of(call, &nothing, err);
 	else
@@ -101,6 +101,6 @@ int method_checkpoint_now(struct call *call, struct error *err)
 		return r;
 	if (state != RUN_RUNNING && state != RUN_PAUSED)
 		return is_not_allowed(call, state, err);
-	r = wish_checkpoint(&want, err);
+	r = request_checkpoint(&want, err);
 	return r < 0 ? r : result_of(call, &want, err);
 }

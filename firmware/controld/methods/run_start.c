@@ -94,7 +94,7 @@ static int not_allowed(struct call *call)
 	return -EPERM;
 }
 
-/* Lets an unfinished run go on: replaces an earlier wish to pause or to stop it. */
+/* Lets an unfinished run go on: replaces an earlier request to pause or to stop it. */
 static int go_on(struct call *call, enum run_state state, struct error *err)
 {
 	const cJSON *adopt = param(call, "adopt");
@@ -112,7 +112,7 @@ static int go_on(struct call *call, enum run_state state, struct error *err)
 		return error_set(err, not_allowed(call),
 				 "%s is %s, so no other run is adopted: let it end, or reset it", run.id,
 				 run_state_name(state));
-	if ((r = wish_state(RUN_RUNNING, &want, err)) < 0)
+	if ((r = request_state(RUN_RUNNING, &want, err)) < 0)
 		return r;
 	return cJSON_AddStringToObject(call->result, "run", run.id) ? 0 : call_no_memory(err);
 }

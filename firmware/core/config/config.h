@@ -313,8 +313,8 @@ size_t config_next_name(const char **list);
 const char *config_validation_monitor(const struct config *config);
 
 /* Tells whether the user wants what this key configures: the value differs from the default, or the file has
- * the key but not the key `beside`. (A file that lists all keys has both, and then the default of a key is no
- * wish.) `beside` may be NULL. Writes the key's value to `out`. */
+ * the key but not the key `beside`. (A file that lists all keys has both, and then the key with the default
+ * value does not count.) `beside` may be NULL. Writes the key's value to `out`. */
 #define CONFIG_VALUE_BYTES 128u
 bool config_asks(const struct config *config, const char *key, const char *beside,
 		 char out[static CONFIG_VALUE_BYTES]);

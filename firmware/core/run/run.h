@@ -182,8 +182,8 @@ bool run_is_archived(void);
  * the next kiln-oneshot begin. */
 MUST_CHECK int run_rest(struct error *err);
 
-/* The operator's wish for the current run, which traind reads between two steps. Only kiln-controld writes
- * the file, each time by rename; a new record has no such file. `seq` counts the wishes. `checkpoint_seq`
+/* The operator's request for the current run, which traind reads between two steps. Only kiln-controld writes
+ * the file, each time by rename; a new record has no such file. `seq` counts the requests. `checkpoint_seq`
  * counts the requests for a checkpoint: traind writes a checkpoint whenever this number has changed since it
  * last read the file. */
 struct run_want {
@@ -191,13 +191,13 @@ struct run_want {
 	enum run_state state; /* RUN_RUNNING, RUN_PAUSED or RUN_STOPPED */
 };
 
-/* Loads the operator's wish. Where there is none: RUN_RUNNING, and 0 for the counters. Errors: -EBADMSG a
+/* Loads the operator's request. Where there is none: RUN_RUNNING, and 0 for the counters. Errors: -EBADMSG a
  * damaged file. */
 MUST_CHECK int run_want_get(struct run_want *ret_want, struct error *err);
 MUST_CHECK int run_want_set(const struct run_want *want, struct error *err);
 
-/* Removes a wish to stop, because it was meant for the last night only. A wish to pause is not removed: it is
- * valid until the operator resumes the run. */
+/* Removes a request to stop, because it was meant for the last night only. A request to pause is not removed:
+ * it is valid until the operator resumes the run. */
 void run_want_forget_stop(void);
 
 /* Read, write and remove RUN_ASKED_FILE. Its content is the Unix time of the request for a run, from which

@@ -112,8 +112,8 @@ static int adopt(struct run *run, struct error *err)
 	char path[PATH_BYTES];
 	int r;
 
-	/* Remove the wish to stop of a stopped run, because traind has already carried it out. In another
-	 * state traind has not carried out the wish yet, so it is not removed. */
+	/* Remove the request to stop of a stopped run, because traind has already carried it out. In another
+	 * state traind has not carried out the request yet, so it is not removed. */
 	if (run->state == RUN_STOPPED)
 		run_want_forget_stop();
 	(void)unlink(path_of(PATH_RUN, RUN_REST_FILE, path));

@@ -140,7 +140,7 @@ static void say_not_due(const char *file, const struct config *config, enum due 
 
 /* Removes requests that are left from the night before: overrides for a run that was never begun, the request
  * for a run, the request to stop. */
-static int forget_wishes(struct error *err)
+static int forget_requests(struct error *err)
 {
 	char path[PATH_BYTES];
 
@@ -174,7 +174,7 @@ static int nightly(unsigned wait_s, struct error *err)
 		return r;
 	/* An earlier night may have no report yet. */
 	report_ask_due(false);
-	return (r = forget_wishes(err)) < 0 ? r : start_run(err);
+	return (r = forget_requests(err)) < 0 ? r : start_run(err);
 }
 
 int oneshot_nightly(int argc, char **argv)
