@@ -506,7 +506,7 @@ struct harness {
 	struct gpu *gpu;
 	struct graph graph;
 	struct plan plan;
-	struct gpu_buffer *arena[ARENA_MAX], **part;
+	struct gpu_buffer *arena[ARENA_MAX], **buffer;
 };
 
 static void harness_must(int rc, const struct error *err)
@@ -546,7 +546,7 @@ UNUSED_OK static void harness_put(struct harness *harness, uint32_t tensor, cons
 {
 	struct error err = { 0 };
 
-	harness_must(gpu_write(harness->gpu, harness->part[tensor], 0, data,
+	harness_must(gpu_write(harness->gpu, harness->buffer[tensor], 0, data,
 			       graph_at(&harness->graph, tensor)->bytes, true, &err),
 		     &err);
 }
@@ -562,13 +562,13 @@ static void harness_buffers(struct harness *harness)
 			harness_must(gpu_buffer_create(harness->gpu, graph->arena_bytes[arena],
 						       &harness->arena[arena], &err),
 				     &err);
-	harness->part = calloc(graph->tensors, sizeof(void *));
+	harness->buffer = calloc(graph->tensors, sizeof(void *));
 	for (uint32_t i = 0; i < graph->tensors; i++)
 		if (graph_at(graph, i)->arena != ARENA_BATCH)
-			harness_must(gpu_buffer_part(harness->arena[graph_at(graph, i)->arena],
-						     graph_at(graph, i)->offset,
-						     layout_part_bytes(graph_at(graph, i)), &harness->part[i],
-						     &err),
+			harness_must(gpu_buffer_sub(harness->arena[graph_at(graph, i)->arena],
+						    graph_at(graph, i)->offset,
+						    layout_buffer_bytes(graph_at(graph, i)),
+						    &harness->buffer[i], &err),
 				     &err);
 	for (uint32_t i = 0; i < graph->tensors; i++)
 		if (graph_at(graph, i)->constant)
@@ -588,16 +588,16 @@ UNUSED_OK static void harness_bind(struct harness *harness, struct gpu_program *
 {
 	struct error err = { 0 };
 
-	if (!harness->part)
+	if (!harness->buffer)
 		harness_buffers(harness);
-	harness_must(plan_bind(&harness->plan, program, harness->part, &err), &err);
+	harness_must(plan_bind(&harness->plan, program, harness->buffer, &err), &err);
 }
 
 UNUSED_OK static void harness_get(struct harness *harness, uint32_t tensor, void *data)
 {
 	struct error err = { 0 };
 
-	harness_must(gpu_read(harness->gpu, harness->part[tensor], 0, data,
+	harness_must(gpu_read(harness->gpu, harness->buffer[tensor], 0, data,
 			      graph_at(&harness->graph, tensor)->bytes, NULL, &err),
 		     &err);
 }
@@ -639,10 +639,10 @@ UNUSED_OK static void harness_run(struct harness *harness, const struct plan_val
 UNUSED_OK static void harness_close(struct harness *harness)
 {
 	plan_done(&harness->plan);
-	for (uint32_t i = 0; harness->part && i < harness->graph.tensors; i++)
-		gpu_buffer_free(harness->part[i]);
+	for (uint32_t i = 0; harness->buffer && i < harness->graph.tensors; i++)
+		gpu_buffer_free(harness->buffer[i]);
 	for (uint32_t i = 0; i < ARENA_MAX; i++)
 		gpu_buffer_free(harness->arena[i]);
-	free(harness->part);
+	free(harness->buffer);
 	graph_done(&harness->graph);
 }

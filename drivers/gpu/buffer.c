@@ -86,8 +86,8 @@ int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes, struct gp
 	return 0;
 }
 
-int gpu_buffer_part(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes, struct gpu_buffer **ret_buffer,
-		    struct error *err)
+int gpu_buffer_sub(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes, struct gpu_buffer **ret_buffer,
+		   struct error *err)
 {
 	CLEANUP(gpu_buffer_freep) struct gpu_buffer *buffer = calloc(1, sizeof(*buffer));
 	const cl_buffer_region region = { offset, bytes };

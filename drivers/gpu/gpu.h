@@ -73,8 +73,8 @@ MUST_CHECK int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes
 #define GPU_ALIGN_BYTES 512u
 /* Makes a buffer that is a range of the buffer `whole`; `offset` is a multiple of GPU_ALIGN_BYTES. Free it
  * before `whole`. */
-MUST_CHECK int gpu_buffer_part(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes,
-			       struct gpu_buffer **ret_buffer, struct error *err);
+MUST_CHECK int gpu_buffer_sub(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes,
+			      struct gpu_buffer **ret_buffer, struct error *err);
 void gpu_buffer_free(struct gpu_buffer *buffer);
 void gpu_buffer_freep(struct gpu_buffer **buffer);
 

@@ -5,11 +5,11 @@
 
 enum { FEED_LABEL = GRAPH_INPUTS_MAX, FEED_WEIGHT, FEED_EMPTY };
 
-/* Returns the graph's tensor for place 0 ... FEED_TENSORS - 1; GRAPH_NO_TENSOR: batches of this graph do not
- * have that tensor. */
-static uint32_t tensor_at(const struct graph *graph, uint32_t place)
+/* Returns the tensor of the batch with index 0 ... FEED_TENSORS - 1; GRAPH_NO_TENSOR: batches of this graph
+ * do not have that tensor. */
+static uint32_t tensor_at(const struct graph *graph, uint32_t index)
 {
-	switch (place) {
+	switch (index) {
 	case FEED_LABEL:
 		return graph->label;
 	case FEED_WEIGHT:
@@ -17,7 +17,7 @@ static uint32_t tensor_at(const struct graph *graph, uint32_t place)
 	case FEED_EMPTY:
 		return graph->empty;
 	default:
-		return place < graph->inputs ? graph->input[place] : GRAPH_NO_TENSOR;
+		return index < graph->inputs ? graph->input[index] : GRAPH_NO_TENSOR;
 	}
 }
 
@@ -29,32 +29,32 @@ int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, str
 	feed->graph = graph;
 	if (gpu_is_cpu(gpu))
 		return 0;
-	for (uint32_t place = 0; r == 0 && place < FEED_TENSORS; place++) {
-		const uint32_t tensor = tensor_at(graph, place);
+	for (uint32_t index = 0; r == 0 && index < FEED_TENSORS; index++) {
+		const uint32_t tensor = tensor_at(graph, index);
 
 		if (tensor != GRAPH_NO_TENSOR)
-			r = gpu_buffer_create(gpu, graph_at(graph, tensor)->bytes, &feed->device[place], err);
+			r = gpu_buffer_create(gpu, graph_at(graph, tensor)->bytes, &feed->device[index], err);
 	}
 	return r;
 }
 
 void feed_close(struct feed *feed)
 {
-	for (uint32_t place = 0; place < FEED_TENSORS; place++) {
-		gpu_buffer_free(feed->device[place]);
+	for (uint32_t index = 0; index < FEED_TENSORS; index++) {
+		gpu_buffer_free(feed->device[index]);
 		for (uint32_t way = 0; way < FEED_WRAPS; way++)
-			gpu_buffer_free(feed->wrap[place][way].buffer);
+			gpu_buffer_free(feed->wrap[index][way].buffer);
 	}
 }
 
 /* Makes a buffer over host memory, which CPU devices then read in place. OpenCL allows reading in place with
  * CL_MEM_USE_HOST_PTR, and PoCL does it. The memory of a batch is read-only for kernels, and the host writes
  * it only while no kernel reads it. */
-static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
+static int wrap_host(struct feed *feed, uint32_t index, const void *host, uint64_t bytes,
 		     struct gpu_buffer **ret_buffer, struct error *err)
 {
 	const uint64_t hash = ((uintptr_t)host >> 6) * UINT64_C(0x9E3779B97F4A7C15);
-	struct feed_wrap *wrap = &feed->wrap[place][hash >> 56];
+	struct feed_wrap *wrap = &feed->wrap[index][hash >> 56];
 
 	_Static_assert(FEED_WRAPS == 1u << (64 - 56), "the hash's high bits index the table");
 	if (wrap->host != host || wrap->bytes != bytes) {
@@ -73,23 +73,23 @@ static int wrap_host(struct feed *feed, uint32_t place, const void *host, uint64
 }
 
 /* Makes the first `bytes` at `host` readable for the kernels, as *ret_buffer. */
-static int feed_bytes(struct feed *feed, uint32_t place, const void *host, uint64_t bytes,
+static int feed_bytes(struct feed *feed, uint32_t index, const void *host, uint64_t bytes,
 		      struct gpu_buffer **ret_buffer, struct error *err)
 {
 	if (gpu_is_cpu(feed->gpu))
-		return wrap_host(feed, place, host, bytes, ret_buffer, err);
-	*ret_buffer = feed->device[place];
-	return bytes ? gpu_write(feed->gpu, feed->device[place], 0, host, bytes, false, err) : 0;
+		return wrap_host(feed, index, host, bytes, ret_buffer, err);
+	*ret_buffer = feed->device[index];
+	return bytes ? gpu_write(feed->gpu, feed->device[index], 0, host, bytes, false, err) : 0;
 }
 
 /* Makes a tensor of the batch readable for the kernels: its first `rows` rows, or the whole tensor if it is
  * not divided into rows. `host` NULL: the batch does not have the tensor, and nothing happens. */
-static int feed_tensor(struct feed *feed, uint32_t place, const void *host, uint64_t rows,
+static int feed_tensor(struct feed *feed, uint32_t index, const void *host, uint64_t rows,
 		       struct gpu_buffer **ret_buffer, struct error *err)
 {
-	const struct tensor *tensor = graph_at(feed->graph, tensor_at(feed->graph, place));
+	const struct tensor *tensor = graph_at(feed->graph, tensor_at(feed->graph, index));
 
-	return host ? feed_bytes(feed, place, host,
+	return host ? feed_bytes(feed, index, host,
 				 tensor->rows ? rows * tensor->elements * dtype_bytes(tensor->dtype)
 					      : tensor->bytes,
 				 ret_buffer, err)
@@ -114,16 +114,16 @@ static int check_splits(const struct tensor *values, const int64_t *splits, uint
 /* Makes ragged values readable for the kernels. The last split, in the next input of the batch, is the number
  * of values. A CPU device reads them in place: the buffer covers the largest possible number of values, so it
  * has the same size for every batch and is made only once. */
-static int feed_ragged(struct feed *feed, uint32_t place, const void *const *input, uint64_t rows,
+static int feed_ragged(struct feed *feed, uint32_t index, const void *const *input, uint64_t rows,
 		       struct gpu_buffer **ret_buffer, struct error *err)
 {
-	const struct tensor *tensor = graph_at(feed->graph, feed->graph->input[place]);
-	const int64_t *splits = input[place + 1];
+	const struct tensor *tensor = graph_at(feed->graph, feed->graph->input[index]);
+	const int64_t *splits = input[index + 1];
 	int r = check_splits(tensor, splits, rows, err);
 
 	if (r < 0)
 		return r;
-	return feed_bytes(feed, place, input[place],
+	return feed_bytes(feed, index, input[index],
 			  gpu_is_cpu(feed->gpu) ? tensor->bytes
 						: (uint64_t)splits[rows] * dtype_bytes(tensor->dtype),
 			  ret_buffer, err);

@@ -92,7 +92,7 @@ static void add_slots(struct graph *graph)
 		add_slot(graph, "average");
 }
 
-static void place_some(struct graph *graph, enum arena arena, enum role role, bool trainable_alone)
+static void set_some_offsets(struct graph *graph, enum arena arena, enum role role, bool trainable_alone)
 {
 	uint64_t *used = &graph->arena_bytes[arena];
 
@@ -107,9 +107,9 @@ static void place_some(struct graph *graph, enum arena arena, enum role role, bo
 	}
 }
 
-static void place(struct graph *graph, enum arena arena, enum role role)
+static void set_offsets(struct graph *graph, enum arena arena, enum role role)
 {
-	place_some(graph, arena, role, false);
+	set_some_offsets(graph, arena, role, false);
 }
 
 static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, uint64_t bytes)
@@ -169,21 +169,21 @@ void layout_state(struct graph *graph)
 
 	graph->accumulator_region = graph->average_region = GRAPH_NO_TENSOR;
 	storage_layout(graph);
-	place_some(graph, ARENA_STATE, ROLE_PARAMETER, true);
+	set_some_offsets(graph, ARENA_STATE, ROLE_PARAMETER, true);
 	graph->fault = add(graph, "fault", ROLE_WORK, DTYPE_U32, FAULT_WORDS);
 	if (!graph->training) {
-		place(graph, ARENA_STATE, ROLE_PARAMETER);
-		place(graph, ARENA_STATE, ROLE_STATE);
-		place(graph, ARENA_STATE, ROLE_WORK);
+		set_offsets(graph, ARENA_STATE, ROLE_PARAMETER);
+		set_offsets(graph, ARENA_STATE, ROLE_STATE);
+		set_offsets(graph, ARENA_STATE, ROLE_WORK);
 		return;
 	}
 	parameter_bytes = graph->arena_bytes[ARENA_STATE];
 	add_gradients(graph);
 	add_slots(graph);
 	add_sums(graph, parameter_bytes);
-	place(graph, ARENA_GRADIENT, ROLE_GRADIENT);
+	set_offsets(graph, ARENA_GRADIENT, ROLE_GRADIENT);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		place(graph, ARENA_STATE, order[i]);
+		set_offsets(graph, ARENA_STATE, order[i]);
 	add_regions(graph, parameter_bytes);
 	gradients_layout(graph);
 	loss_scale_layout(graph);
@@ -195,10 +195,10 @@ void layout_work(struct graph *graph)
 	static const enum role order[] = { ROLE_ACTIVATION, ROLE_GRADIENT, ROLE_WORK };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		place(graph, ARENA_WORK, order[i]);
+		set_offsets(graph, ARENA_WORK, order[i]);
 }
 
-uint64_t layout_part_bytes(const struct tensor *tensor)
+uint64_t layout_buffer_bytes(const struct tensor *tensor)
 {
 	return tensor->bytes +
 	       (tensor->role == ROLE_WORK && tensor->arena == ARENA_GRADIENT ? 0 : TENSOR_SLACK);

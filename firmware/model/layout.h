@@ -14,4 +14,4 @@ void layout_state(struct graph *graph);
 void layout_work(struct graph *graph);
 /* Returns the bytes of a tensor's sub-buffer. They include the slack after the tensor, except for a region,
  * because it may end at the end of the arena. */
-uint64_t layout_part_bytes(const struct tensor *tensor);
+uint64_t layout_buffer_bytes(const struct tensor *tensor);

@@ -45,17 +45,17 @@ static int make_buffers(struct model *model, struct error *err)
 					      err);
 	if (r == 0)
 		r = feed_open(&model->feed, model->gpu, graph, err);
-	model->part = calloc(graph->tensors, sizeof(void *));
-	if (r == 0 && !model->part)
+	model->buffer = calloc(graph->tensors, sizeof(void *));
+	if (r == 0 && !model->buffer)
 		r = error_set(err, -ENOMEM, "model: out of memory");
 	for (uint32_t i = 0; r == 0 && i < graph->tensors; i++) {
 		const struct tensor *tensor = graph_at(graph, i);
 
 		if (tensor->arena != ARENA_BATCH)
-			r = gpu_buffer_part(model->arena[tensor->arena], tensor->offset,
-					    layout_part_bytes(tensor), &model->part[i], err);
+			r = gpu_buffer_sub(model->arena[tensor->arena], tensor->offset,
+					   layout_buffer_bytes(tensor), &model->buffer[i], err);
 		if (r == 0 && tensor->constant)
-			r = gpu_write(model->gpu, model->part[i], 0, tensor->constant, tensor->bytes, true,
+			r = gpu_write(model->gpu, model->buffer[i], 0, tensor->constant, tensor->bytes, true,
 				      err);
 	}
 	return r;
@@ -82,7 +82,7 @@ static int open_model(struct model *model, bool training, struct error *err)
 		r = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, 4,
 				  &model->program, err);
 	for (size_t i = 0; r == 0 && i < 4; i++)
-		r = plan_bind(plans[i], model->program, model->part, err);
+		r = plan_bind(plans[i], model->program, model->buffer, err);
 	return r == 0 ? state_open(model, err) : r;
 }
 
@@ -114,14 +114,14 @@ void model_close(struct model *model)
 	plan_done(&model->train);
 	plan_done(&model->evaluate);
 	plan_done(&model->predict);
-	for (uint32_t i = 0; model->part && i < model->graph.tensors; i++)
-		gpu_buffer_free(model->part[i]);
+	for (uint32_t i = 0; model->buffer && i < model->graph.tensors; i++)
+		gpu_buffer_free(model->buffer[i]);
 	for (uint32_t i = 0; i < ARENA_MAX; i++)
 		gpu_buffer_free(model->arena[i]);
 	feed_close(&model->feed);
 	gpu_program_free(model->program);
 	graph_done(&model->graph);
-	free(model->part);
+	free(model->buffer);
 	free(model);
 }
 
@@ -193,8 +193,8 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	optimizer_values(graph, model->step, &values);
 	r = plan_run(plan, model->gpu, &values, err);
 	if (r == 0)
-		r = gpu_read(model->gpu, model->part[graph->fault], 0, &flight->fault, sizeof(flight->fault),
-			     &flight->event, err);
+		r = gpu_read(model->gpu, model->buffer[graph->fault], 0, &flight->fault,
+			     sizeof(flight->fault), &flight->event, err);
 	if (r == 0)
 		r = gpu_flush(model->gpu, err);
 	if (r < 0)
@@ -318,9 +318,9 @@ int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipp
 	int r = drain(model, err);
 
 	if (r == 0 && tensors->scale != GRAPH_NO_TENSOR)
-		r = gpu_read(model->gpu, model->part[tensors->scale], 0, &scale, sizeof(scale), NULL, err);
+		r = gpu_read(model->gpu, model->buffer[tensors->scale], 0, &scale, sizeof(scale), NULL, err);
 	if (r == 0 && tensors->scale != GRAPH_NO_TENSOR)
-		r = gpu_read(model->gpu, model->part[tensors->steps], 0, steps, sizeof(steps), NULL, err);
+		r = gpu_read(model->gpu, model->buffer[tensors->steps], 0, steps, sizeof(steps), NULL, err);
 	if (r < 0)
 		return r;
 	*ret_scale = (double)scale;
@@ -369,17 +369,17 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 		struct plan_values values = { .rows = (int32_t)count,
 					      .valid_rows = (int32_t)count,
 					      .first_row = (uint32_t)first };
-		const void *part[GRAPH_INPUTS_MAX];
+		const void *rest[GRAPH_INPUTS_MAX];
 
-		skip_rows(graph, input, first, part);
-		r = feed_inputs(&model->feed, part, count, &values, err);
+		skip_rows(graph, input, first, rest);
+		r = feed_inputs(&model->feed, rest, count, &values, err);
 		if (r == 0)
 			r = plan_run(&model->predict, model->gpu, &values, err);
 		if (r == 0)
-			r = gpu_read(model->gpu, model->part[from], 0, ret_outputs + first * outputs,
+			r = gpu_read(model->gpu, model->buffer[from], 0, ret_outputs + first * outputs,
 				     count * outputs * sizeof(float), NULL, err);
 		if (r == 0)
-			r = gpu_read(model->gpu, model->part[graph->fault], 0, &fault, sizeof(fault), NULL,
+			r = gpu_read(model->gpu, model->buffer[graph->fault], 0, &fault, sizeof(fault), NULL,
 				     err);
 		if (r == 0 && fault.what == FAULT_ID)
 			r = state_fault(model, &fault, NULL, err);

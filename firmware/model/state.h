@@ -49,7 +49,7 @@ struct model {
 	struct graph graph;
 	struct gpu_program *program;
 	struct plan train, evaluate, predict, final;
-	struct gpu_buffer *arena[ARENA_MAX], **part; /* part[i]: the sub-buffer of tensor i */
+	struct gpu_buffer *arena[ARENA_MAX], **buffer; /* buffer[i]: the sub-buffer of tensor i */
 	struct feed feed;
 	struct flight flight[MODEL_TICKETS_MAX];
 	uint64_t given, completed,

@@ -124,12 +124,12 @@ static int match_tensor(const struct match *match, const struct tensor *wanted, 
 	return 1;
 }
 
-static void keep(const struct match *match, const struct node *node, const bool *is_taken, bool any)
+static void note_initial(const struct match *match, const struct node *node, const bool *is_matched, bool any)
 {
 	if (!any)
 		add_name(match->weights->initial, node->name);
 	for (uint32_t i = 0; any && i < node->parameters; i++)
-		if (node->parameter[i] != GRAPH_NO_TENSOR && !is_taken[i])
+		if (node->parameter[i] != GRAPH_NO_TENSOR && !is_matched[i])
 			add_name(match->weights->initial, graph_at(match->graph, node->parameter[i])->name);
 }
 
@@ -137,7 +137,7 @@ static int match_layer(const struct match *match, const struct node *node, struc
 {
 	const char *list = match->graph->config->model.weights_layers;
 	const bool listed = is_listed(list, node);
-	bool is_taken[GRAPH_PARAMETERS_MAX] = { false }, any = false;
+	bool is_matched[GRAPH_PARAMETERS_MAX] = { false }, any = false;
 
 	for (uint32_t i = 0; i < node->parameters; i++) {
 		int r;
@@ -148,13 +148,13 @@ static int match_layer(const struct match *match, const struct node *node, struc
 		r = listed ? match_tensor(match, graph_at(match->graph, node->parameter[i]), err) : 0;
 		if (r < 0)
 			return r;
-		is_taken[i] = r;
+		is_matched[i] = r;
 		any |= r;
 	}
 	if (!any && listed && list && *list)
 		return error_set(err, -EINVAL, "%s: found no tensor for layer '%s' of model.weights_layers",
 				 match->what, node->name);
-	keep(match, node, is_taken, any);
+	note_initial(match, node, is_matched, any);
 	return 0;
 }
 

@@ -14,8 +14,8 @@
 #define SIDE       56u
 #define CHANNELS   64u
 #define TAPS       9u
-#define PLACES     (SIDE * SIDE)
-#define NUMBERS    (ROWS * PLACES * CHANNELS)
+#define POSITIONS  (SIDE * SIDE)
+#define NUMBERS    (ROWS * POSITIONS * CHANNELS)
 #define KERNEL     (TAPS * CHANNELS * CHANNELS)
 #define SAMPLES    200u
 #define PASSES_MAX 101u
@@ -47,13 +47,13 @@ static void open_harness(struct harness *h, struct gpu *gpu, const struct config
 		conv_emit_input_gradient(&h->plan, &conv, tensor[DY], tensor[W], tensor[DX], false);
 	} else {
 		conv_emit(&h->plan, &conv, tensor[X], tensor[W], tensor[Y]);
-		plan_emit(
-			&h->plan,
-			&(struct launch){
-				.kernel = "bias_add",
-				.groups = { { .per_row = PLACES * CHANNELS, .tile = ELEMENT_GROUP } },
-				ARGUMENTS(INOUT(tensor[Y]), IN(tensor[B]), ROWS_TIMES(PLACES), INT(CHANNELS)),
-			});
+		plan_emit(&h->plan,
+			  &(struct launch){
+				  .kernel = "bias_add",
+				  .groups = { { .per_row = POSITIONS * CHANNELS, .tile = ELEMENT_GROUP } },
+				  ARGUMENTS(INOUT(tensor[Y]), IN(tensor[B]), ROWS_TIMES(POSITIONS),
+					    INT(CHANNELS)),
+			  });
 		plan_fuse(&h->plan);
 	}
 	harness_bind(h, program);
@@ -82,15 +82,16 @@ static double source(const float *x, uint32_t row, int32_t h, int32_t w, uint32_
 }
 
 /* A number of y, or, with `mirrored`, of dx. */
-static double wanted_place(uint32_t at, bool mirrored)
+static double wanted_position(uint32_t at, bool mirrored)
 {
-	const uint32_t f = at % CHANNELS, place = at / CHANNELS % PLACES, row = at / CHANNELS / PLACES;
+	const uint32_t f = at % CHANNELS, position = at / CHANNELS % POSITIONS,
+		       row = at / CHANNELS / POSITIONS;
 	double sum = mirrored ? 0 : (double)numbers[B][f];
 
 	for (uint32_t t = 0; t < TAPS; t++)
 		for (uint32_t c = 0; c < CHANNELS; c++) {
-			const int32_t h = (int32_t)(place / SIDE + t / 3) - 1,
-				      w = (int32_t)(place % SIDE + t % 3) - 1;
+			const int32_t h = (int32_t)(position / SIDE + t / 3) - 1,
+				      w = (int32_t)(position % SIDE + t % 3) - 1;
 
 			sum += source(numbers[mirrored ? DY : X], row, h, w, c) *
 			       (double)numbers[W][mirrored ? ((TAPS - 1 - t) * CHANNELS + f) * CHANNELS + c
@@ -104,12 +105,12 @@ static double wanted_kernel(uint32_t at, bool bias)
 	const uint32_t f = at % CHANNELS, c = at / CHANNELS % CHANNELS, t = at / CHANNELS / CHANNELS;
 	double sum = 0;
 
-	for (uint32_t p = 0; p < ROWS * PLACES; p++) {
-		const int32_t h = (int32_t)(p % PLACES / SIDE + t / 3) - 1,
+	for (uint32_t p = 0; p < ROWS * POSITIONS; p++) {
+		const int32_t h = (int32_t)(p % POSITIONS / SIDE + t / 3) - 1,
 			      w = (int32_t)(p % SIDE + t % 3) - 1;
 
 		sum += (double)numbers[DY][p * CHANNELS + f] *
-		       (bias ? 1 : source(numbers[X], p / PLACES, h, w, c));
+		       (bias ? 1 : source(numbers[X], p / POSITIONS, h, w, c));
 	}
 	return sum;
 }
@@ -125,7 +126,7 @@ static void verify(struct harness *h, uint32_t tensor, uint32_t which)
 	for (uint32_t i = 0; i < (which < W ? SAMPLES : SAMPLES / 10); i++) {
 		const uint32_t at = (uint32_t)((noise(&seed) + 1) / 2 * sizes[which]) % sizes[which];
 		const double wanted =
-			which < W ? wanted_place(at, which == DX) : wanted_kernel(at, which == DB);
+			which < W ? wanted_position(at, which == DX) : wanted_kernel(at, which == DB);
 
 		if (!(fabs((double)found[at] - wanted) <=
 		      (which < W ? 1e-5 : 2e-2) * fmax(1, fabs(wanted)))) {

@@ -167,7 +167,7 @@ static int put_gradients(struct steps *steps, uint64_t step, struct error *err)
 			continue;
 		numbers = must_allocate(tensor->bytes);
 		memcpy(like.shape, tensor->shape, sizeof(like.shape));
-		r = gpu_read(steps->gpu, steps->model->part[tensor->gradient], 0, numbers, tensor->bytes,
+		r = gpu_read(steps->gpu, steps->model->buffer[tensor->gradient], 0, numbers, tensor->bytes,
 			     NULL, err);
 		(void)snprintf(name, sizeof(name), "gradient/%" PRIu64 "/%.190s", step, tensor->name);
 		if (r == 0)

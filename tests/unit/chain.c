@@ -196,7 +196,7 @@ static void emit_transpose(struct race *race, uint32_t time)
 	plan_emit(&race->h.plan,
 		  &(struct launch){
 			  .kernel = "gemm_transpose",
-			  .groups = { { .constant = rows, .tile = 16 }, { .constant = columns, .tile = 16 } },
+			  .groups = { { .fixed = rows, .tile = 16 }, { .fixed = columns, .tile = 16 } },
 			  ARGUMENTS(IN(race->matrix[time]), OUT(race->matrix[time + 1]), INT(rows),
 				    INT(columns)) });
 }
@@ -236,7 +236,7 @@ static void open_race(struct race *race, const struct config *config, uint32_t s
 	harness_chain(&race->h);
 	assert_int_equal(plan_enqueued(plan), 1);
 	if (sharers)
-		race->h.plan.launch[0].groups[0].constant = sharers;
+		race->h.plan.launch[0].groups[0].fixed = sharers;
 	must(kernels_build(gpu, DTYPE_F32, &plan, 1, &race->program, &err), &err);
 	harness_bind(&race->h, race->program);
 }

@@ -100,14 +100,14 @@ static void must_be_near(struct model *model, const struct reference *reference,
 		found = malloc(tensor->bytes);
 		assert_non_null(found);
 		harness_must(
-			gpu_read(gpu, model->part[tensor->gradient], 0, found, tensor->bytes, NULL, &err),
+			gpu_read(gpu, model->buffer[tensor->gradient], 0, found, tensor->bytes, NULL, &err),
 			&err);
 		for (uint64_t e = 0; update && e < tensor->elements; e++)
 			if (fabs((double)found[e] - reference->gradient[i][e]) >
 			    1e-7 + 1e-5 * fabs(reference->gradient[i][e]))
 				fail_msg("step %" PRIu64 ": gradient of %s[%" PRIu64 "] is %g, not %g", step,
 					 tensor->name, e, (double)found[e], reference->gradient[i][e]);
-		harness_must(gpu_read(gpu, model->part[i], 0, found, tensor->bytes, NULL, &err), &err);
+		harness_must(gpu_read(gpu, model->buffer[i], 0, found, tensor->bytes, NULL, &err), &err);
 		for (uint64_t e = 0; e < tensor->elements; e++)
 			if (fabs((double)found[e] - reference->value[i][e]) > 2e-5)
 				fail_msg("step %" PRIu64 ": %s[%" PRIu64 "] is %g, not %g", step,
@@ -190,7 +190,7 @@ static void test_same_bits(void **state)
 
 			harness_must(model_train(model, &batch, &err), &err);
 		}
-		harness_must(gpu_read(gpu, model->part[model->graph.node[0].parameter[0]], 0, table[run],
+		harness_must(gpu_read(gpu, model->buffer[model->graph.node[0].parameter[0]], 0, table[run],
 				      sizeof(table[run]), NULL, &err),
 			     &err);
 		model_close(model);
@@ -219,7 +219,7 @@ static float *fetch(struct model *model, uint32_t parameter, unsigned kind)
 		from = strcmp(graph_at(graph, i)->name, name) ? from : i;
 	assert_non_null(numbers);
 	assert_true(!slots[kind] || from != parameter);
-	harness_must(gpu_read(gpu, model->part[from], 0, numbers, tensor->bytes, NULL, &err), &err);
+	harness_must(gpu_read(gpu, model->buffer[from], 0, numbers, tensor->bytes, NULL, &err), &err);
 	return numbers;
 }
 
@@ -327,7 +327,7 @@ static void test_lazy_fault(void **state)
 	config.optimizer.learning_rate = 1;
 	config.optimizer.weight_decay = 1e3;
 	model = open_model(&config, true);
-	harness_must(gpu_write(gpu, model->part[model->graph.node[0].parameter[0]], row * 5 * sizeof(float),
+	harness_must(gpu_write(gpu, model->buffer[model->graph.node[0].parameter[0]], row * 5 * sizeof(float),
 			       &wild, sizeof(wild), true, &err),
 		     &err);
 	harness_must(model_train(model, &batch, &err), &err);

@@ -138,7 +138,7 @@ static void test_cores_that_were_given_are_kept(void **state)
 
 static void test_memory(void **state)
 {
-	struct gpu_buffer *a = NULL, *b = NULL, *part = NULL;
+	struct gpu_buffer *a = NULL, *b = NULL, *sub = NULL;
 	struct gpu_event event = { 0 };
 	struct error err = { 0 };
 	float numbers[1024], back[1024];
@@ -158,14 +158,14 @@ static void test_memory(void **state)
 	assert_memory_equal(host, numbers, sizeof(numbers));
 	assert_true(gpu_event_done(&event));
 	gpu_event_free(&event);
-	must(gpu_buffer_part(a, 2 * GPU_ALIGN_BYTES, 64, &part, &err), &err);
-	must(gpu_read(gpu, part, 0, back, 64, &event, &err), &err);
+	must(gpu_buffer_sub(a, 2 * GPU_ALIGN_BYTES, 64, &sub, &err), &err);
+	must(gpu_read(gpu, sub, 0, back, 64, &event, &err), &err);
 	must(gpu_event_wait(&event, &err), &err);
 	assert_memory_equal(back, numbers + 2 * GPU_ALIGN_BYTES / sizeof(float), 64);
 	gpu_event_free(&event);
-	gpu_buffer_free(part);
-	part = NULL;
-	assert_true(gpu_buffer_part(a, sizeof(numbers), 64, &part, &err) < 0);
+	gpu_buffer_free(sub);
+	sub = NULL;
+	assert_true(gpu_buffer_sub(a, sizeof(numbers), 64, &sub, &err) < 0);
 	assert_non_null(strstr(err.text, "clCreateSubBuffer of 64 bytes at 4096 in 4096: CL_INVALID_VALUE"));
 	gpu_buffer_free(b);
 	gpu_buffer_free(a);

@@ -26,9 +26,9 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 {
 	struct tensor *added;
 
-	if (graph->tensors == graph->tensors_room) {
-		graph->tensors_room = graph->tensors_room ? 2 * graph->tensors_room : 64;
-		graph->tensor = realloc(graph->tensor, graph->tensors_room * sizeof(*graph->tensor));
+	if (graph->tensors == graph->tensors_capacity) {
+		graph->tensors_capacity = graph->tensors_capacity ? 2 * graph->tensors_capacity : 64;
+		graph->tensor = realloc(graph->tensor, graph->tensors_capacity * sizeof(*graph->tensor));
 		if (!graph->tensor)
 			abort();
 	}

@@ -135,7 +135,7 @@ struct graph {
 	const struct config *config;
 	const struct loss *loss;
 	const struct optimizer *optimizer;
-	uint32_t tensors, tensors_room, nodes;
+	uint32_t tensors, tensors_capacity, nodes;
 	struct tensor *tensor;
 	struct node *node;
 	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* tensors of the inputs of a batch; config.model.input is

@@ -7,12 +7,12 @@
  * Initial values: number e of tensor NAME is word e % 4 of
  *   philox(counter = {low 32 bits of e / 4, high 32 bits of e / 4, ~0, name_hash(NAME)}, key = seed)
  * with its 24 high bits as a fraction u in [0, 1). A normal number is made of a pair of these words. A
- * truncated normal number is drawn again while it is out of bounds: attempt k = 0, 1, ... has ~0 - k in the
- * place of ~0 in the counter.
+ * truncated normal number is drawn again while it is out of bounds: attempt k = 0, 1, ... has ~0 - k
+ * instead of ~0 in the counter.
  *
  * Dropout: number c of row r is word (c / 16) % 4 of
  *   philox(counter = {c / 64 * 16 + c % 16, r, step, name_hash(LAYER)}, key = seed)
- * and the number is kept where the word is >= rate * 2^32. r is the low 32 bits of the index of the row in
+ * and the number is dropped where the word is < rate * 2^32. r is the low 32 bits of the index of the row in
  * its segment, one pass over a split; step is the number of steps before this one.
  */
 #pragma once

@@ -2,8 +2,8 @@
 /*
  * Convolution on CPU devices, window g (window.cl):
  *   C [M, N] = epilogue(sum over taps t and channels k of A[source(i, t)][k] * B[t][k][j])
- * A [images, in, K], B [taps, K, N], C [images, out, N], M = images * places. This is a GEMM that gathers the rows of A
- * separately for each tap; in the place of padding it reads `zeros` [K]. Work-groups, tiles, edges and epilogue are
+ * A [images, in, K], B [taps, K, N], C [images, out, N], M = images * positions. This is a GEMM that gathers the rows
+ * of A separately for each tap; instead of padding it reads `zeros` [K]. Work-groups, tiles, edges and epilogue are
  * those of gemm.cl.
  *
  * Reduction class: each sum runs over taps, then channels, in order, with one fma per term, for every size of tile;
@@ -11,7 +11,7 @@
  * 2^-24 of the sum of absolute products.
  */
 
-#define PLACE(r)                                                             \
+#define POSITION(r)                                                          \
 	const int n##r = min(i0 + r, M - 1), c##r = n##r % g->out[1];        \
 	const int line##r = n##r / g->out[1] % g->out[0];                       \
 	__global const stored *image##r = A + n##r / g->out[1] / g->out[0] * image;
@@ -33,7 +33,7 @@
 		const size_t image = (size_t)g->in[0] * g->in[1] * K;                                          \
 		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
                                                                                                                \
-		ALL(PLACE) ALL(ZERO) for (int kh = 0; kh < g->size[0]; kh++)                                   \
+		ALL(POSITION) ALL(ZERO) for (int kh = 0; kh < g->size[0]; kh++)                                \
 		{                                                                                              \
 			bool any = false;                                                                      \
                                                                                                                \
@@ -62,34 +62,34 @@ CONV(conv_8x16, 8, 1, EIGHT, ZERO1, LOAD1, POINT_STEP1, STORE1, PUT1)
 
 /*
  * Gradients of kernel and bias, on CPU devices:
- *   part[chunk][t][k][j] = sum over the chunk's images and places p of X[source(p, t)][k] * DY[p][j]
- *   part[chunk][taps][0][j] = sum over the chunk's images and places p of DY[p][j]
- * part [chunks, taps * tap_rows + 1, columns]: of the tap_rows rows of a tap only the first K are read, and of the
+ *   partial[chunk][t][k][j] = sum over the chunk's images and positions p of X[source(p, t)][k] * DY[p][j]
+ *   partial[chunk][taps][0][j] = sum over the chunk's images and positions p of DY[p][j]
+ * partial [chunks, taps * tap_rows + 1, columns]: of the tap_rows rows of a tap only the first K are read, and of the
  * columns only the first N. Work-group: one work-item, which computes one tap of one chunk for the columns of a tile:
- * groups (chunks * (taps + 1), columns / tile columns). BLOCK_PLACES places at a time stay in the first-level cache
- * while all channels pass over them.
+ * groups (chunks * (taps + 1), columns / tile columns). BLOCK_POSITIONS positions at a time stay in the first-level
+ * cache while all channels pass over them.
  *
  * Reduction class: images, rows, columns in order with one fma per term, then conv_sum; the same on every device.
- * Reference: that of the convolution. Tolerance: places * images of a chunk * 2^-24 of the sum of absolute products.
+ * Reference: that of the convolution. Tolerance: positions * images of a chunk * 2^-24 of the sum of absolute products.
  */
-#define BLOCK_PLACES 64
+#define BLOCK_POSITIONS 64
 
 #define GET(r, v) float16 c##r##_##v = get16(v, c + (size_t)r * N);
 #define GET1(r)   GET(r, 0)
 #define GET2(r)   GET1(r) GET(r, 1)
 #define GET4(r)   GET2(r) GET(r, 2) GET(r, 3)
-#define KEEP(r, v) put16(c##r##_##v, v, c + (size_t)r * N);
-#define KEEP1(r)   KEEP(r, 0)
-#define KEEP2(r)   KEEP(r, 0) KEEP(r, 1)
-#define KEEP4(r)   KEEP(r, 0) KEEP(r, 1) KEEP(r, 2) KEEP(r, 3)
+#define SAVE(r, v) put16(c##r##_##v, v, c + (size_t)r * N);
+#define SAVE1(r)   SAVE(r, 0)
+#define SAVE2(r)   SAVE(r, 0) SAVE(r, 1)
+#define SAVE4(r)   SAVE(r, 0) SAVE(r, 1) SAVE(r, 2) SAVE(r, 3)
 #define CHANNEL(r) const size_t o##r = min(k0 + r, channels - 1);
 
-void places_sums(int vectors, __global const stored *dy, size_t places, int filters, __global float *sums)
+void position_sums(int vectors, __global const stored *dy, size_t positions, int filters, __global float *sums)
 {
 	for (int v = 0; v < vectors; v++) {
 		float16 total = 0;
 
-		for (size_t p = 0; p < places; p++)
+		for (size_t p = 0; p < positions; p++)
 			total += load16(v, dy + p * filters);
 		put16(total, v, sums);
 	}
@@ -97,21 +97,21 @@ void places_sums(int vectors, __global const stored *dy, size_t places, int filt
 
 #define CONV_KERNEL(name, rows, vectors, ALL, C_GET, LOAD, STEP, C_PUT)                                         \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                      \
-		__global const stored *X, __global const stored *DY, __global float *part, int images,         \
+		__global const stored *X, __global const stored *DY, __global float *partial, int images,      \
 		int chunk_images, int channels, int filters, int tap_rows, __global const struct window *g)    \
 	{                                                                                                      \
 		const int taps = g->size[0] * g->size[1], t = get_group_id(0) % (taps + 1);                    \
 		const int chunk = get_group_id(0) / (taps + 1), j0 = get_group_id(1) * 16 * vectors;           \
 		const int first = chunk * chunk_images, last = min(images, first + chunk_images);              \
 		const int N = get_num_groups(1) * 16 * vectors, kh = t / g->size[1], kw = t % g->size[1];      \
-		const int block = max(1, BLOCK_PLACES / g->out[1]);                                            \
-		const size_t places = (size_t)g->out[0] * g->out[1];                                           \
-		__global float *own = part + ((size_t)chunk * (taps * tap_rows + 1) + t * tap_rows) * N + j0;  \
+		const int block = max(1, BLOCK_POSITIONS / g->out[1]);                                         \
+		const size_t positions = (size_t)g->out[0] * g->out[1];                                        \
+		__global float *own = partial + ((size_t)chunk * (taps * tap_rows + 1) + t * tap_rows) * N + j0; \
 		int w0 = 0, w1 = g->out[1];                                                                    \
                                                                                                                \
 		if (t == taps) {                                                                               \
-			places_sums(vectors, DY + first * places * filters + j0,                               \
-				    max(last - first, 0) * places, filters, own);                              \
+			position_sums(vectors, DY + first * positions * filters + j0,                          \
+				      max(last - first, 0) * positions, filters, own);                         \
 			return;                                                                                \
 		}                                                                                              \
 		for (int r = 0; r < tap_rows; r++)                                                             \
@@ -133,7 +133,7 @@ void places_sums(int vectors, __global const stored *dy, size_t places, int filt
 						__global const stored *a =                                     \
 							X + (((size_t)n * g->in[0] + y) * g->in[1] + x0) * channels; \
 						__global const stored *b =                                     \
-							DY + (n * places + (size_t)h * g->out[1] + w0) * filters + j0; \
+							DY + (n * positions + (size_t)h * g->out[1] + w0) * filters + j0; \
                                                                                                                \
 						for (int w = w0; y >= 0 && w < w1; w++) {                      \
 							LOAD ALL(STEP) a += g->stride[1] * channels;           \
@@ -144,13 +144,13 @@ void places_sums(int vectors, __global const stored *dy, size_t places, int filt
 				}                                                                              \
 	}
 
-CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, KEEP4)
-CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, KEEP2)
-CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, KEEP1)
+CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, SAVE4)
+CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, SAVE2)
+CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, SAVE1)
 
-/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the parts of all chunks, in the order of the
- * chunks; each item computes one number. Tolerance: chunks * 2^-24 of the sum of absolute parts. */
-ELEMENTS conv_sum(__global const float *part, __global float *dkernel, __global float *dbias, int chunks, int taps,
+/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the partial sums of all chunks, in the order
+ * of the chunks; each item computes one number. Tolerance: chunks * 2^-24 of the sum of absolute partial sums. */
+ELEMENTS conv_sum(__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps,
 		  int channels, int filters, int tap_rows, int columns)
 {
 	const size_t i = get_global_id(0), row = i / filters, kernel_rows = (size_t)taps * channels;
@@ -161,7 +161,7 @@ ELEMENTS conv_sum(__global const float *part, __global float *dkernel, __global 
 	if (row > kernel_rows || (row == kernel_rows && !dbias))
 		return;
 	for (int c = 0; c < chunks; c++)
-		sum += part[c * size + at * columns + i % filters];
+		sum += partial[c * size + at * columns + i % filters];
 	if (row < kernel_rows)
 		dkernel[i] = sum;
 	else
@@ -185,16 +185,16 @@ ELEMENTS conv_flip(__global const float *in, __global stored *out, int taps, int
 ELEMENTS depthwise(__global const stored *X, __global const float *kernel_of, __global stored *Y, int add, int rows,
 		   int channels, int multiplier, __global const struct window *g)
 {
-	const uint i = get_global_id(0), filters = channels * multiplier, place = i / filters, f = i % filters;
-	const uint n = place / g->out[1] / g->out[0];
+	const uint i = get_global_id(0), filters = channels * multiplier, position = i / filters, f = i % filters;
+	const uint n = position / g->out[1] / g->out[0];
 	float sum = 0;
 
 	if (n >= (uint)rows)
 		return;
 	for (int kh = 0; kh < g->size[0]; kh++)
 		for (int kw = 0; kw < g->size[1]; kw++) {
-			const int y = window_source(g, 0, place / g->out[1] % g->out[0], kh);
-			const int x = window_source(g, 1, place % g->out[1], kw);
+			const int y = window_source(g, 0, position / g->out[1] % g->out[0], kh);
+			const int x = window_source(g, 1, position % g->out[1], kw);
 
 			if (y >= 0 && x >= 0)
 				sum = fma(load((((size_t)n * g->in[0] + y) * g->in[1] + x) * channels + f / multiplier, X),
@@ -208,16 +208,16 @@ ELEMENTS depthwise(__global const stored *X, __global const float *kernel_of, __
 ELEMENTS depthwise_input(__global const stored *DY, __global const float *kernel_of, __global stored *DX, int add,
 			 int rows, int channels, int multiplier, __global const struct window *g)
 {
-	const uint i = get_global_id(0), place = i / channels, c = i % channels, filters = channels * multiplier;
-	const uint n = place / g->out[1] / g->out[0];
+	const uint i = get_global_id(0), position = i / channels, c = i % channels, filters = channels * multiplier;
+	const uint n = position / g->out[1] / g->out[0];
 	const int taps = g->size[0] * g->size[1];
 	float sum = 0;
 
 	if (n >= (uint)rows)
 		return;
 	for (int t = 0; t < taps; t++) {
-		const int y = window_source(g, 0, place / g->out[1] % g->out[0], t / g->size[1]);
-		const int x = window_source(g, 1, place % g->out[1], t % g->size[1]);
+		const int y = window_source(g, 0, position / g->out[1] % g->out[0], t / g->size[1]);
+		const int x = window_source(g, 1, position % g->out[1], t % g->size[1]);
 		const size_t from = (((size_t)n * g->in[0] + y) * g->in[1] + x) * filters + c * multiplier;
 
 		for (int q = 0; y >= 0 && x >= 0 && q < multiplier; q++)
@@ -226,10 +226,10 @@ ELEMENTS depthwise_input(__global const stored *DY, __global const float *kernel
 	store(sum + (add ? load(i, DX) : 0), i, DX);
 }
 
-/* part [chunks, taps + 1, filters]: gradient of the kernel, and in the last row the sums of dY. Groups (ceil((taps + 1)
- * * filters / 64), chunks); each item computes one number. Sums run over images, rows, columns in order; then conv_sum
- * adds the chunks. */
-ELEMENTS depthwise_kernel(__global const stored *X, __global const stored *DY, __global float *part, int images,
+/* partial [chunks, taps + 1, filters]: gradient of the kernel, and in the last row the sums of dY. Groups
+ * (ceil((taps + 1) * filters / 64), chunks); each item computes one number. Sums run over images, rows, columns
+ * in order; then conv_sum adds the chunks. */
+ELEMENTS depthwise_kernel(__global const stored *X, __global const stored *DY, __global float *partial, int images,
 			  int chunk_images, int channels, int multiplier, __global const struct window *g)
 {
 	const int i = get_global_id(0), filters = channels * multiplier, t = i / filters, f = i % filters;
@@ -251,5 +251,5 @@ ELEMENTS depthwise_kernel(__global const stored *X, __global const stored *DY, _
 					sum = fma(load((((size_t)n * g->in[0] + y) * g->in[1] + x) * channels +
 						    f / multiplier, X), d, sum);
 			}
-	part[(size_t)get_group_id(1) * (taps + 1) * filters + i] = sum;
+	partial[(size_t)get_group_id(1) * (taps + 1) * filters + i] = sum;
 }

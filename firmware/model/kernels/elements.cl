@@ -26,7 +26,7 @@ ELEMENTS relu_backward(__global const stored *dy, __global const stored *y, __gl
 		store((load(i, y) > 0 ? load(i, dy) * scale : 0) + (add ? load(i, dx) : 0), i, dx);
 }
 
-/* y = kept ? x * scale : 0, scale = 1 / (1 - rate); the backward pass calls it with dy in the place of x. */
+/* y = dropped ? 0 : x * scale, scale = 1 / (1 - rate); the backward pass calls it with dy instead of x. */
 ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, float scale,
 		 uint threshold, uint layer, uint step, uint first_row, uint key_low, uint key_high)
 {
@@ -82,11 +82,11 @@ ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, i
 	if (c >= columns)
 		return;
 	for (int r0 = 0; r0 < rows; r0 += COLUMN_CHUNK) {
-		float part = 0;
+		float partial = 0;
 
 		for (int r = r0; r < min(rows, r0 + COLUMN_CHUNK); r++)
-			part += load((size_t)r * columns + c, x);
-		total += part;
+			partial += load((size_t)r * columns + c, x);
+		total += partial;
 	}
 	sums[c] = total;
 }

@@ -31,15 +31,15 @@ float share_of(int combiner, long n)
 
 void store_block(float16 x, __global float *to, int columns)
 {
-	float part[16];
+	float lane[16];
 
 	if (columns >= 16) {
 		put16(x, 0, to);
 		return;
 	}
-	put16(x, 0, part);
+	put16(x, 0, lane);
 	for (int c = 0; c < columns; c++)
-		to[c] = part[c];
+		to[c] = lane[c];
 }
 
 bool is_id(long id, int ids)
@@ -59,11 +59,11 @@ EMBEDDING look_up(__global const float *table, __global const long *id, __global
 	if (r >= rows)
 		return;
 	for (int i = 0; i < per_row; i++) {
-		const size_t place = r * per_row + i;
-		const bool good = is_id(id[place], ids);
+		const size_t position = r * per_row + i;
+		const bool good = is_id(id[position], ids);
 
-		store_some(good ? get16(0, table + id[place] * columns + c) : (float16)(0), columns - c,
-			   y + place * columns + c);
+		store_some(good ? get16(0, table + id[position] * columns + c) : (float16)(0), columns - c,
+			   y + position * columns + c);
 		bad = good || bad ? bad : 1 + i;
 	}
 	if (c == 0)
@@ -158,21 +158,21 @@ EMBEDDING sort_count(__global const uint *key, __global const uint *count, __glo
 __kernel __attribute__((reqd_work_group_size(DIGITS, 1, 1))) void
 sort_places(__global const uint *count, __global uint *digits, int chunk)
 {
-	__local uint part[DIGITS];
+	__local uint total[DIGITS];
 	const uint d = get_local_id(0), chunks = (*count + chunk - 1) / chunk;
-	uint sum = 0, place = 0;
+	uint sum = 0, position = 0;
 
 	for (uint c = 0; c < chunks; c++)
 		sum += digits[(size_t)c * DIGITS + d];
-	part[d] = sum;
+	total[d] = sum;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (uint i = 0; i < d; i++)
-		place += part[i];
+		position += total[i];
 	for (uint c = 0; c < chunks; c++) {
 		const uint here = digits[(size_t)c * DIGITS + d];
 
-		digits[(size_t)c * DIGITS + d] = place;
-		place += here;
+		digits[(size_t)c * DIGITS + d] = position;
+		position += here;
 	}
 }
 
@@ -185,14 +185,14 @@ EMBEDDING sort_move(__global const uint *key, __global const uint *source, __glo
 		return;
 	digits += (size_t)get_global_id(0) * DIGITS;
 	for (uint i = first; i < end; i++) {
-		const uint place = digits[key[i] >> shift & (DIGITS - 1)]++;
+		const uint position = digits[key[i] >> shift & (DIGITS - 1)]++;
 
-		key_to[place] = key[i];
-		source_to[place] = source[i];
+		key_to[position] = key[i];
+		source_to[position] = source[i];
 	}
 }
 
-/* ---- The gradient: an item takes `run` places of the sorted keys, and of these the first of each id ---- */
+/* ---- The gradient: an item takes `run` positions of the sorted keys, and of these the first of each id ---- */
 
 bool is_first(__global const uint *key, uint i, uint ids)
 {

@@ -41,8 +41,8 @@
 #define TO_PANEL(r)   put16(t##r, 0, to + r * to_stride);
 #define TO_STORED(r)  store16(t##r, 0, to + r * to_stride);
 
-/* Transposes 16 x 16 numbers of `from` into `to`. `last` is the last row of `from`; it is read again in the place of
- * rows after it. */
+/* Transposes 16 x 16 numbers of `from` into `to`. `last` is the last row of `from`; it is read again instead of rows
+ * after it. */
 #define TRANSPOSE_TILE(name, target, TO)                                                                      \
 	void name(__global const stored *from, size_t stride, int last, target *to, size_t to_stride)         \
 	{                                                                                                     \
@@ -113,14 +113,14 @@ GEMM_GROUP(weight_gradient, 8, 1, EIGHT(OFFSET), EIGHT(ZERO1), LOAD1, EIGHT(STEP
 
 #define BACKWARD_SINGLE(name, input_gradient)                                                                         \
 	SINGLE name(                                                                                                  \
-		PLACE __global const stored *x, __global const stored *dy, __global const stored *w, __global stored *dw,   \
+		GROUP_ID __global const stored *x, __global const stored *dy, __global const stored *w, __global stored *dw, \
 		__global float *bias_gradient, __global stored *dx, __global const stored *mask, int rows, int in,    \
 		int units, int gradient_groups, int group_rows, uint dw_epilogue, uint dx_epilogue, float scale)      \
 	{                                                                                                             \
-		const int tile = place(1) * gradient_groups + place(0);                                               \
+		const int tile = group_id(1) * gradient_groups + group_id(0);                                         \
                                                                                                                       \
-		if (place(0) >= gradient_groups)                                                                      \
-			input_gradient(place(0) - gradient_groups, place(1), dy, w, dx, rows, in,                      \
+		if (group_id(0) >= gradient_groups)                                                                   \
+			input_gradient(group_id(0) - gradient_groups, group_id(1), dy, w, dx, rows, in,                \
 				       units, units, 1, 1, group_rows, dx_epilogue, 0, mask, 0, scale, 0, 0, 0, 0, 0, \
 				       0);                                                                            \
 		else if (tile * 8 < in || (bias_gradient && (tile - 1) * 8 < in))                                     \
@@ -134,9 +134,9 @@ BACKWARD_SINGLE(dense_backward_8x16, gemm_packed_8x16_group)
 
 /* out [columns, rows] = in [rows, columns] transposed. A group is one work-item, which transposes a tile of 16 x 16:
  * groups (ceil(rows / 16), ceil(columns / 16)). The kernel reads no bytes after the end of `in`. */
-SINGLE gemm_transpose(PLACE __global const stored *in, __global stored *out, int rows, int columns)
+SINGLE gemm_transpose(GROUP_ID __global const stored *in, __global stored *out, int rows, int columns)
 {
-	const int r0 = place(0) * 16, c0 = place(1) * 16;
+	const int r0 = group_id(0) * 16, c0 = group_id(1) * 16;
 
 	if (r0 + 16 <= rows && c0 + 16 <= columns) {
 		transpose_tile(in + (size_t)r0 * columns + c0, columns, 15, out + (size_t)c0 * rows + r0, rows);

@@ -16,7 +16,7 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 			    __global const float2 *penalty_of, __global float *chunk_penalty,
 			    __global float *chunk_square, int update, float share, float limit)
 {
-	__local float part[GRADIENT_GROUP];
+	__local float partial[GRADIENT_GROUP];
 	const uint4 c = chunk[get_group_id(0)];
 	const float2 l = penalty_of ? penalty_of[c.z] : (float2)(0);
 	float16 penalty = 0, square = 0;
@@ -45,8 +45,8 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 		put16(g, i, G);
 	}
 
-	const float penalties = group_sum(vector_sum(penalty), part);
-	const float squares = group_sum(vector_sum(square), part);
+	const float penalties = group_sum(vector_sum(penalty), partial);
+	const float squares = group_sum(vector_sum(square), partial);
 
 	if (get_local_id(0) == 0) {
 		chunk_penalty[get_group_id(0)] = penalties;
@@ -62,7 +62,7 @@ GRADIENTS gradient_sums(__global const float *chunk_penalty, __global const floa
 			__global const uint2 *span, int tensors, float clipnorm, float global_clipnorm,
 			__global float *scale, __global float *penalty)
 {
-	__local float part[GRADIENT_GROUP];
+	__local float partial[GRADIENT_GROUP];
 	const uint item = get_local_id(0);
 	float penalties = 0, squares = 0;
 
@@ -74,8 +74,8 @@ GRADIENTS gradient_sums(__global const float *chunk_penalty, __global const floa
 			p += chunk_penalty[c];
 			q += chunk_square[c];
 		}
-		penalties += group_sum(p, part);
-		q = group_sum(q, part);
+		penalties += group_sum(p, partial);
+		q = group_sum(q, partial);
 		squares += q;
 		if (item == 0)
 			scale[t] = sqrt(q) > clipnorm ? clipnorm / sqrt(q) : 1;

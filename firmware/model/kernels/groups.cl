@@ -12,17 +12,17 @@
 #define GRADIENTS      __kernel __attribute__((reqd_work_group_size(GRADIENT_GROUP, 1, 1))) void
 
 /* A SINGLE kernel has groups of one item on CPU devices, where it may be a phase of a chain (chain.cl). Its definition
- * begins with SINGLE, or with a macro whose name ends in SINGLE; it has PLACE before its parameters, and uses place(0)
- * and place(1) instead of get_global_id(). In a program with chains a SINGLE kernel is compiled as a function, which
- * the kernel `chain` calls. plan/kernel_table.c lists these kernels. */
+ * begins with SINGLE, or with a macro whose name ends in SINGLE; it has GROUP_ID before its parameters, and uses
+ * group_id(0) and group_id(1) instead of get_global_id(). In a program with chains a SINGLE kernel is compiled as a
+ * function, which the kernel `chain` calls. plan/kernel_table.c lists these kernels. */
 #ifdef CHAINED
 #define SINGLE_OF(group) void
-#define PLACE            uint place_0, uint place_1,
-#define place(side)      place_##side
+#define GROUP_ID         uint group_0, uint group_1,
+#define group_id(side)   group_##side
 #else
 #define SINGLE_OF(group) __kernel __attribute__((reqd_work_group_size(group, 1, 1))) void
-#define PLACE
-#define place(side)      get_global_id(side)
+#define GROUP_ID
+#define group_id(side)   get_global_id(side)
 #endif
 #define SINGLE SINGLE_OF(1)
 
@@ -46,14 +46,14 @@ float vector_sum(float16 x)
 }
 
 /* Returns the sum of x over all items of the group; every item gets the same sum. */
-float group_sum(float x, __local float *part)
+float group_sum(float x, __local float *partial)
 {
 	float sum = 0;
 
 	barrier(CLK_LOCAL_MEM_FENCE);
-	part[get_local_id(0)] = x;
+	partial[get_local_id(0)] = x;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int i = 0; i < GRADIENT_GROUP; i++)
-		sum += part[i];
+		sum += partial[i];
 	return sum;
 }

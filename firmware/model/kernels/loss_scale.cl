@@ -15,14 +15,14 @@
 
 GRADIENTS check_gradients(__global const float *G, uint vectors, __global uint *bad)
 {
-	__local float part[GRADIENT_GROUP];
+	__local float partial[GRADIENT_GROUP];
 	const size_t first = (size_t)get_group_id(0) * SCALE_CHUNK, end = min(first + SCALE_CHUNK, (size_t)vectors);
 	uint16 most = 0;
 
 	for (size_t i = first + get_local_id(0); i < end; i += GRADIENT_GROUP)
 		most = max(most, EXPONENTS(get16(i, G)));
 
-	const float found = group_sum(any(most == 0x7f800000u) ? 1 : 0, part);
+	const float found = group_sum(any(most == 0x7f800000u) ? 1 : 0, partial);
 
 	if (get_local_id(0) == 0)
 		bad[get_group_id(0)] = found > 0;
@@ -41,12 +41,12 @@ GRADIENTS adapt_scale(__global const uint *bad, int chunks, __global float *scal
 		      __global float *verdict, int skips, float one_minus_beta_1, float one_minus_beta_2, uint step,
 		      __global uint *fault)
 {
-	__local float part[GRADIENT_GROUP];
+	__local float partial[GRADIENT_GROUP];
 	float found = 0;
 
 	for (int c = get_local_id(0); c < chunks; c += GRADIENT_GROUP)
 		found += bad[c];
-	found = group_sum(found, part);
+	found = group_sum(found, partial);
 	if (get_local_id(0) != 0)
 		return;
 

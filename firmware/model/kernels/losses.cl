@@ -117,7 +117,7 @@ bool is_empty(__global const uchar *empty, size_t r)
 }
 
 /* outputs_at() and labels_at() load output c, or its label, of LANE_ROWS rows from row r on. Row r + last is the last
- * one; it is loaded again in the place of rows after it. */
+ * one; it is loaded again instead of rows after it. */
 lanes outputs_at(__global const stored *z, size_t r, int last, int outputs, int c)
 {
 	float lane[LANE_ROWS];
@@ -139,11 +139,11 @@ lanes labels_at(__global const long *whole, __global const float *real, int by_c
 
 /* Softmax and categorical cross-entropy in one formula, with y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
-LOSS_SINGLE softmax_crossentropy(PLACE __global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
+LOSS_SINGLE softmax_crossentropy(GROUP_ID __global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
 			   __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
 			   float smoothing, int top)
 {
-	const size_t r0 = (size_t)place(0) * LANE_ROWS;
+	const size_t r0 = (size_t)group_id(0) * LANE_ROWS;
 	const int last = min((long)LANE_ROWS, rows - (long)r0) - 1;
 	const float spread = smoothing / outputs;
 

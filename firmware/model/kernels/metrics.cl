@@ -27,7 +27,7 @@ bool not_finite(float x)
 	return (as_uint(x) & 0x7f800000u) == 0x7f800000u;
 }
 
-SINGLE metrics(PLACE __global const float *row_loss, __global const uint *row_hit, int rows, int valid_rows,
+SINGLE metrics(GROUP_ID __global const float *row_loss, __global const uint *row_hit, int rows, int valid_rows,
 	__global float *loss_sum, __global long *correct_sum, __global long *top_sum,
 	__global long *rows_sum, __global const long *whole, __global const float *real, int label_elements, int limit, uint first_row,
 	__global const float *penalty, __global const uint *chunk_fault, int chunks, uint step, __global uint *fault)
@@ -37,15 +37,15 @@ SINGLE metrics(PLACE __global const float *row_loss, __global const uint *row_hi
 	int wrong = -1;
 
 	for (int r0 = 0; r0 < rows; r0 += ROW_CHUNK) {
-		float part = 0;
+		float partial = 0;
 
 		for (int r = r0; r < min(rows, r0 + ROW_CHUNK); r++) {
-			part += row_loss[r];
+			partial += row_loss[r];
 			correct += (row_hit[r] & ROW_HIT) != 0;
 			top += (row_hit[r] & ROW_TOP) != 0;
 			wrong = wrong < 0 && (row_hit[r] & ROW_WRONG) ? r : wrong;
 		}
-		total += part;
+		total += partial;
 	}
 
 	if (penalty)

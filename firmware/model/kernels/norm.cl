@@ -17,10 +17,10 @@ bool counts(__global const uchar *empty, int row)
 	return !empty || !empty[row];
 }
 
-/* ---- Moments of columns: parts [chunks, 3, columns] = number, mean, sum of squared differences from it ---- */
+/* ---- Moments of columns: partial results [chunks, 3, columns] = number, mean, sum of squared differences ---- */
 
 /* Two dimensions: columns, chunks. */
-ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, __global float *parts, int rows,
+ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, __global float *partials, int rows,
 			int outer, int columns)
 {
 	const int c = get_global_id(0), chunk = get_global_id(1);
@@ -43,28 +43,28 @@ ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, _
 
 			squares = fma(difference, difference, squares);
 		}
-	parts += (size_t)chunk * 3 * columns + c;
-	parts[0] = number;
-	parts[columns] = mean;
-	parts[2 * columns] = squares;
+	partials += (size_t)chunk * 3 * columns + c;
+	partials[0] = number;
+	partials[columns] = mean;
+	partials[2 * columns] = squares;
 }
 
-/* Merges NORM_CHUNK parts into one (Chan, Golub, LeVeque, 1983); each part in `in` is the result of `tile` rows. */
+/* Merges NORM_CHUNK partial results into one (Chan, Golub, LeVeque, 1983); each in `in` is that of `tile` rows. */
 ELEMENTS merge_moments(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
 	const int c = get_global_id(0), group = get_global_id(1);
-	const int parts = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
+	const int partials = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
 	float number = 0, mean = 0, squares = 0;
 
 	if (c >= columns)
 		return;
-	for (int p = first; p < min(first + NORM_CHUNK, parts); p++) {
-		__global const float *part = in + (size_t)p * 3 * columns + c;
-		const float more = part[0], total = number + more, difference = part[columns] - mean;
+	for (int p = first; p < min(first + NORM_CHUNK, partials); p++) {
+		__global const float *partial = in + (size_t)p * 3 * columns + c;
+		const float more = partial[0], total = number + more, difference = partial[columns] - mean;
 
 		if (more > 0) {
 			mean += difference * (more / total);
-			squares += part[2 * columns] + difference * difference * (number * (more / total));
+			squares += partial[2 * columns] + difference * difference * (number * (more / total));
 			number = total;
 		}
 	}
@@ -165,16 +165,16 @@ ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __gl
 	sums[columns] = product;
 }
 
-/* Merges NORM_CHUNK parts into one; each part in `in` is the result of `tile` rows. */
+/* Merges NORM_CHUNK partial results into one; each in `in` is that of `tile` rows. */
 ELEMENTS merge_gradients(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
 	const int c = get_global_id(0), group = get_global_id(1);
-	const int parts = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
+	const int partials = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
 	float sum = 0, product = 0;
 
 	if (c >= columns)
 		return;
-	for (int p = first; p < min(first + NORM_CHUNK, parts); p++) {
+	for (int p = first; p < min(first + NORM_CHUNK, partials); p++) {
 		sum += in[(size_t)p * 2 * columns + c];
 		product += in[((size_t)p * 2 + 1) * columns + c];
 	}

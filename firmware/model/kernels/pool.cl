@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pooling with window g (window.cl) without dilation, forward and backward:
- *   max_pool: Y[n][p][c] = largest number that place p covers; a NaN counts as the largest. If `best` is not null, best
- *     [rows, places, channels] = index of that number in height * width of the image, the first one in row-major order.
- *   average_pool: Y[n][p][c] = mean of the numbers that place p covers within the image
- * X, DX [rows, in, channels], Y, DY [rows, out, channels]. Forward, an item computes POOL_CHANNELS channels of a place
- * of Y. Backward, it computes POOL_CHANNELS channels of a number of DX as the sum over the places that cover it, in
- * row-major order; `add` = 1 adds to the numbers that are already in DX. Sums of Y run over each row of the window,
- * then over the rows. Reference: reference() in layers/pool.c. Tolerance: max_pool is exact; average_pool: numbers of
- * the window * 2^-24.
+ *   max_pool: Y[n][p][c] = largest number that position p covers; a NaN counts as the largest. If `best` is not null,
+ *     best [rows, positions, channels] = index of that number in height * width of the image, the first one in
+ *     row-major order.
+ *   average_pool: Y[n][p][c] = mean of the numbers that position p covers within the image
+ * X, DX [rows, in, channels], Y, DY [rows, out, channels]. Forward, an item computes POOL_CHANNELS channels of a
+ * position of Y. Backward, it computes POOL_CHANNELS channels of a number of DX as the sum over the positions that
+ * cover it, in row-major order; `add` = 1 adds to the numbers that are already in DX. Sums of Y run over each row of
+ * the window, then over the rows. Reference: reference() in layers/pool.c. Tolerance: max_pool is exact; average_pool:
+ * numbers of the window * 2^-24.
  */
 
 #define POOL_CHANNELS   16
 #define POOL_PARAMETERS int rows, int channels, __global const struct window *g
 
-/* The share of a work-item in [rows, height, width, channels]: in row n, at place (y, x), whose index in height * width
- * is `at`, the channels c ... c + count - 1. */
+/* The share of a work-item in [rows, height, width, channels]: in row n, at position (y, x), whose index in height *
+ * width is `at`, the channels c ... c + count - 1. */
 struct pool_item {
 	uint n, at;
 	int y, x, c, count;
@@ -23,19 +24,19 @@ struct pool_item {
 
 struct pool_item pool_item(int channels, int height, int width)
 {
-	const uint i = get_global_id(0), parts = (channels + POOL_CHANNELS - 1) / POOL_CHANNELS, place = i / parts;
+	const uint i = get_global_id(0), blocks = (channels + POOL_CHANNELS - 1) / POOL_CHANNELS, position = i / blocks;
 	struct pool_item item;
 
-	item.n = place / (height * width);
-	item.at = place % (height * width);
+	item.n = position / (height * width);
+	item.at = position % (height * width);
 	item.y = item.at / width;
 	item.x = item.at % width;
-	item.c = i % parts * POOL_CHANNELS;
+	item.c = i % blocks * POOL_CHANNELS;
 	item.count = min(POOL_CHANNELS, channels - item.c);
 	return item;
 }
 
-/* Returns the index at which the channels of an item begin, at place (y, x) of its row. */
+/* Returns the index at which the channels of an item begin, at position (y, x) of its row. */
 size_t pool_at(const struct pool_item *item, int channels, int height, int width, int y, int x)
 {
 	return (((size_t)item->n * height + y) * width + x) * channels + item->c;
@@ -95,7 +96,7 @@ ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, 
 			   POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
-	const int2 h = window_places(g, 0, item.y), w = window_places(g, 1, item.x);
+	const int2 h = window_positions(g, 0, item.y), w = window_positions(g, 1, item.x);
 	__global stored *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
 	float16 sum = 0;
 
@@ -133,7 +134,7 @@ ELEMENTS average_pool(__global const stored *X, __global stored *Y, POOL_PARAMET
 ELEMENTS average_pool_backward(__global const stored *DY, __global stored *DX, int add, POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
-	const int2 h = window_places(g, 0, item.y), w = window_places(g, 1, item.x);
+	const int2 h = window_positions(g, 0, item.y), w = window_positions(g, 1, item.x);
 	__global stored *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
 	float16 sum = 0;
 

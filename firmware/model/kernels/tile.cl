@@ -86,11 +86,11 @@ void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int 
 		float16 total = 0;
 
 		for (int k0 = 0; k0 < K; k0 += COLUMN_CHUNK) {
-			float16 part = 0;
+			float16 partial = 0;
 
 			for (int k = k0; k < min(K, k0 + COLUMN_CHUNK); k++)
-				part += load16(0, B + (size_t)k * N + j);
-			total += part;
+				partial += load16(0, B + (size_t)k * N + j);
+			total += partial;
 		}
 		if (N - j >= 16)
 			put16(total, 0, sums + j);
@@ -177,7 +177,7 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 
 /* Defines a kernel that calls the function `group` with the two indices of the work-group. */
 #define GEMM_SINGLE(name, group)                                                                        \
-	SINGLE name(PLACE GEMM_PARAMETERS)                                                              \
+	SINGLE name(GROUP_ID GEMM_PARAMETERS)                                                           \
 	{                                                                                               \
-		group(place(0), place(1), GEMM_GIVEN);                                                  \
+		group(group_id(0), group_id(1), GEMM_GIVEN);                                            \
 	}

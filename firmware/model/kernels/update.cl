@@ -26,11 +26,11 @@ void note_fault(uint16 most, __global const float *P, size_t first, size_t end, 
 
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
  * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
-UPDATE_SINGLE adam(PLACE __global float *P, __global const float *G, __global float *M, __global float *V, uint from, uint to,
+UPDATE_SINGLE adam(GROUP_ID __global float *P, __global const float *G, __global float *M, __global float *V, uint from, uint to,
 	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
 	    float one_minus_beta_2, float epsilon, __global const float *verdict)
 {
-	const size_t first = from + (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)to);
+	const size_t first = from + (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)to);
 	uint16 most = 0;
 
 	if (skips(verdict))
@@ -53,10 +53,10 @@ UPDATE_SINGLE adam(PLACE __global float *P, __global const float *G, __global fl
 }
 
 /* p -= rate * g */
-UPDATE_SINGLE sgd(PLACE __global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
+UPDATE_SINGLE sgd(GROUP_ID __global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
 	   float decay, __global const float *verdict)
 {
-	const size_t first = (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	const size_t first = (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
 	if (skips(verdict))
@@ -75,11 +75,11 @@ UPDATE_SINGLE sgd(PLACE __global float *P, __global const float *G, uint vectors
 }
 
 /* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
-UPDATE_SINGLE sgd_momentum(PLACE __global float *P, __global const float *G, __global float *M, uint vectors,
+UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, __global float *M, uint vectors,
 		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov,
 		    __global const float *verdict)
 {
-	const size_t first = (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	const size_t first = (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 	uint16 most = 0;
 
 	if (skips(verdict))
@@ -102,10 +102,10 @@ UPDATE_SINGLE sgd_momentum(PLACE __global float *P, __global const float *G, __g
 
 /* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. Does not write chunk_fault: the update of p has
  * written it. */
-UPDATE_SINGLE average(PLACE __global float *P, __global float *A, uint vectors, float momentum, int replaces,
+UPDATE_SINGLE average(GROUP_ID __global float *P, __global float *A, uint vectors, float momentum, int replaces,
 	       __global const float *verdict)
 {
-	const size_t first = (size_t)place(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	const size_t first = (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
 
 	if (skips(verdict))
 		return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window over images, struct window of model/plan/window.h: which numbers of the input each place covers. A place is
- * a position of the window, that is an element of the output. */
+/* A window over images, struct window of model/plan/window.h: which numbers of the input each position covers. A
+ * position of the window is an element of the output. */
 
 #include "window_shape.h"
 
-/* Returns the index in the input that element `k` of the window covers at place `out`, on one side (0 height, 1 width);
- * -1: padding. */
+/* Returns the index in the input that element `k` of the window covers at position `out`, on one side (0 height, 1
+ * width); -1: padding. */
 int window_source(__global const struct window *g, int side, int out, int k)
 {
 	const int at = out * g->stride[side] + k * g->dilation[side] - g->before[side];
@@ -14,7 +14,7 @@ int window_source(__global const struct window *g, int side, int out, int k)
 	return at >= 0 && i * g->apart[side] == at && i < g->in[side] ? i : -1;
 }
 
-/* Returns (begin, end) of the input indices that place `out` covers on one side, for a window without dilation. */
+/* Returns (begin, end) of the input indices that position `out` covers on one side, for a window without dilation. */
 int2 window_span(__global const struct window *g, int side, int out)
 {
 	const int at = out * g->stride[side] - g->before[side];
@@ -22,8 +22,9 @@ int2 window_span(__global const struct window *g, int side, int out)
 	return (int2)(max(0, at), min(g->in[side], at + g->size[side]));
 }
 
-/* Returns (begin, end) of the places that cover index `in` of the input on one side, for a window without dilation. */
-int2 window_places(__global const struct window *g, int side, int in)
+/* Returns (begin, end) of the positions that cover index `in` of the input on one side, for a window without
+ * dilation. */
+int2 window_positions(__global const struct window *g, int side, int in)
 {
 	const int end = in + g->before[side], stride = g->stride[side];
 

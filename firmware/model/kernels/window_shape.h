@@ -13,9 +13,9 @@ typedef int window_int;
 typedef int32_t window_int;
 #endif
 
-/* Index 0 is height, 1 width. Place o of the window covers, for k < size, the positions o * stride + k *
- * dilation - before of the input. Number i of the input is at position i * apart; the positions between the
- * numbers are padding. */
+/* Index 0 is height, 1 width. Position o of the window covers, for k < size, the coordinates o * stride + k *
+ * dilation - before. Number i of the input has the coordinate i * apart; the coordinates between the numbers
+ * are padding. */
 struct window {
 	window_int in[2], out[2], size[2], stride[2], dilation[2], before[2], apart[2];
 };

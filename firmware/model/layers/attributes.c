@@ -71,8 +71,8 @@ static bool within(const struct attribute_spec *spec, double x)
 }
 
 /* Reads a list of integers. A single integer stands for every item of a list of fixed length. */
-static bool take_integers(const struct attribute_spec *spec, const struct config_attribute *found,
-			  struct attribute *value)
+static bool parse_integers(const struct attribute_spec *spec, const struct config_attribute *found,
+			   struct attribute *value)
 {
 	const bool one = found->type == ATTRIBUTE_INT && spec->items_min == spec->items_max;
 
@@ -88,8 +88,8 @@ static bool take_integers(const struct attribute_spec *spec, const struct config
 	return true;
 }
 
-static bool take(const struct attribute_spec *spec, const struct config_attribute *found,
-		 struct attribute *value)
+static bool parse(const struct attribute_spec *spec, const struct config_attribute *found,
+		  struct attribute *value)
 {
 	*value = (struct attribute){ .i = found->i,
 				     .f = found->f,
@@ -106,7 +106,7 @@ static bool take(const struct attribute_spec *spec, const struct config_attribut
 		return (found->type == ATTRIBUTE_INT || found->type == ATTRIBUTE_FLOAT) &&
 		       within(spec, found->f);
 	case ATTRIBUTE_IS_INTS:
-		return take_integers(spec, found, value);
+		return parse_integers(spec, found, value);
 	case ATTRIBUTE_IS_NAME:
 		for (uint32_t i = 0; found->type == ATTRIBUTE_STRING && spec->names[i]; i++)
 			if (!strcmp(spec->names[i], found->s))
@@ -173,7 +173,7 @@ static void read_value(const struct attribute_spec *spec, const struct config_at
 {
 	char text[VALUE_BYTES], allowed[VALUE_BYTES];
 
-	if (found->type == ATTRIBUTE_UNREAD || take(spec, found, value))
+	if (found->type == ATTRIBUTE_UNREAD || parse(spec, found, value))
 		return;
 	*value = (struct attribute){ 0 };
 	found_text(found, text);

@@ -146,13 +146,13 @@ static void conv_backward(struct plan *plan, const struct node *node)
 
 /* ---- Reference: every pair of an input and an output number that a tap joins ---- */
 
-/* Returns whether tap `tap` of place `place` is within the image, not padding; sets *ret_at to the position
- * in the image. */
-static bool source_of(const struct window *window, uint64_t place, uint64_t tap, uint64_t *ret_at)
+/* Returns whether tap `tap` of a position of the window is within the image, not padding; sets *ret_at to the
+ * index in height * width of the image. */
+static bool source_of(const struct window *window, uint64_t position, uint64_t tap, uint64_t *ret_at)
 {
-	const int32_t y = window_source(window, 0, (int32_t)place / window->out[1],
+	const int32_t y = window_source(window, 0, (int32_t)position / window->out[1],
 					(int32_t)tap / window->size[1]),
-		      x = window_source(window, 1, (int32_t)place % window->out[1],
+		      x = window_source(window, 1, (int32_t)position % window->out[1],
 					(int32_t)tap % window->size[1]);
 
 	*ret_at = (uint64_t)y * (uint64_t)window->in[1] + (uint64_t)x;
@@ -202,7 +202,7 @@ static void reference_bias(const struct op_reference *r, const struct conv *conv
 static void conv_reference(const struct op_reference *r)
 {
 	const struct conv conv = conv_of(r->graph, r->node);
-	const uint64_t taps = window_taps(&conv.window), places = window_places(&conv.window);
+	const uint64_t taps = window_taps(&conv.window), positions = window_positions(&conv.window);
 	uint64_t at;
 
 	if (r->dy) {
@@ -213,11 +213,11 @@ static void conv_reference(const struct op_reference *r)
 	}
 	reference_bias(r, &conv);
 	for (uint64_t row = 0; row < r->rows; row++)
-		for (uint64_t place = 0; place < places; place++)
+		for (uint64_t position = 0; position < positions; position++)
 			for (uint64_t tap = 0; tap < taps; tap++)
-				if (source_of(&conv.window, place, tap, &at))
+				if (source_of(&conv.window, position, tap, &at))
 					join(r, &conv, row * r->inputs + at * conv.channels,
-					     row * r->outputs + place * conv.filters, tap);
+					     row * r->outputs + position * conv.filters, tap);
 }
 
 static void conv_export(struct export *out, const struct node *node)

@@ -99,7 +99,7 @@ static void dense_backward_parameters(struct plan *plan, const struct node *node
 	if (bias != GRAPH_NO_TENSOR)
 		plan_emit(plan, &(struct launch){
 					.kernel = "column_sums",
-					.groups = { { .constant = units, .tile = ELEMENT_GROUP } },
+					.groups = { { .fixed = units, .tile = ELEMENT_GROUP } },
 					ARGUMENTS([COLUMN_SUMS_X] = IN(output->gradient),
 						  [COLUMN_SUMS_SUMS] = OUT(bias),
 						  [COLUMN_SUMS_ROWS] = ROWS_TIMES(outer),

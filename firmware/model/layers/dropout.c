@@ -3,7 +3,7 @@
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
 
-/* ---- dropout: y = kept ? x / (1 - rate) : 0 while training, x otherwise ---- */
+/* ---- dropout: y = dropped ? 0 : x / (1 - rate) while training, x otherwise ---- */
 
 enum { DROPOUT_RATE };
 

@@ -98,7 +98,7 @@ uint32_t embedding_wrong(struct plan *plan, const struct node *node)
 }
 
 /* Returns the work-groups for all ids of a batch if each work-item handles `run` ids. */
-static struct extent per_place(const struct embedding_sizes *size, uint64_t run)
+static struct extent per_id(const struct embedding_sizes *size, uint64_t run)
 {
 	return (struct extent){ .per_row = size->per_row, .tile = EMBEDDING_GROUP * run };
 }
@@ -148,7 +148,7 @@ static void emit_sort(struct plan *plan, const struct embedding_sizes *size, con
 
 		plan_emit(plan, &(struct launch){
 					.kernel = "sort_count",
-					.groups = { per_place(size, chunk) },
+					.groups = { per_id(size, chunk) },
 					ARGUMENTS(IN(sorted->key[from]), IN(sorted->count),
 						  OUT(sorted->digits), INT(8 * pass), INT(chunk)),
 				});
@@ -159,7 +159,7 @@ static void emit_sort(struct plan *plan, const struct embedding_sizes *size, con
 		plan_emit(plan,
 			  &(struct launch){
 				  .kernel = "sort_move",
-				  .groups = { per_place(size, chunk) },
+				  .groups = { per_id(size, chunk) },
 				  ARGUMENTS(IN(sorted->key[from]), IN(sorted->source[from]),
 					    OUT(sorted->key[to]), OUT(sorted->source[to]), IN(sorted->count),
 					    INOUT(sorted->digits), INT(8 * pass), INT(chunk)),
@@ -181,19 +181,18 @@ static void emit_clear(struct plan *plan, const struct node *node, const struct 
 	const uint64_t elements = size->ids * size->columns, run = GRADIENT_RUN(plan->cpu);
 
 	if (all_is_written(plan->graph, graph_at(plan->graph, node->parameter[TABLE])))
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "embedding_clear_all",
-				  .groups = { { .constant = elements, .tile = BLOCK * EMBEDDING_GROUP } },
-				  ARGUMENTS(OUT(gradient), UINT((uint32_t)elements)),
-			  });
+		plan_emit(plan, &(struct launch){
+					.kernel = "embedding_clear_all",
+					.groups = { { .fixed = elements, .tile = BLOCK * EMBEDDING_GROUP } },
+					ARGUMENTS(OUT(gradient), UINT((uint32_t)elements)),
+				});
 	else
 		plan_emit(plan,
 			  &(struct launch){
 				  .kernel = "embedding_clear",
 				  /* Enough work-items for a full batch, also if this batch is smaller: the
 				   * step before may have been full. */
-				  .groups = { { .constant = plan->graph->batch_rows * size->per_row,
+				  .groups = { { .fixed = plan->graph->batch_rows * size->per_row,
 						.tile = EMBEDDING_GROUP * run } },
 				  ARGUMENTS(IN(sorted->key[sorted->passes % 2]), IN(sorted->count),
 					    OUT(gradient), INT(size->ids), INT(size->columns), INT(run)),
@@ -221,7 +220,7 @@ void embedding_backward(struct plan *plan, const struct node *node)
 	emit_sort(plan, &size, &sorted);
 	plan_emit(plan, &(struct launch){
 				.kernel = "embedding_gradient",
-				.groups = { per_place(&size, run) },
+				.groups = { per_id(&size, run) },
 				ARGUMENTS(IN(sorted.key[sorted.passes % 2]),
 					  IN(sorted.source[sorted.passes % 2]), IN(sorted.count), splits,
 					  IN(output_of(plan, node)->gradient), OUT(gradient), INT(size.ids),
@@ -245,16 +244,16 @@ struct touched embedding_touched(struct plan *plan, const struct node *node)
 
 /* ---- References ---- */
 
-void embedding_refer(const struct op_reference *r, int64_t id, uint64_t place, double share)
+void embedding_refer(const struct op_reference *r, int64_t id, uint64_t position, double share)
 {
 	const uint64_t columns = (uint64_t)r->node->attribute[OUTPUT_DIM].i;
 
 	for (uint64_t c = 0; c < columns; c++) {
 		const uint64_t number = (uint64_t)id * columns + c;
 
-		r->y[place * columns + c] += share * r->parameter[TABLE][number];
+		r->y[position * columns + c] += share * r->parameter[TABLE][number];
 		if (r->dy && r->dparameter[TABLE])
-			r->dparameter[TABLE][number] += share * r->dy[place * columns + c];
+			r->dparameter[TABLE][number] += share * r->dy[position * columns + c];
 	}
 }
 
@@ -301,8 +300,8 @@ static void embedding_forward(struct plan *plan, const struct node *node, bool t
 static void embedding_reference(const struct op_reference *r)
 {
 	embedding_refer_start(r);
-	for (uint64_t place = 0; place < r->rows * r->inputs; place++)
-		embedding_refer(r, (int64_t)r->x[0][place], place, 1);
+	for (uint64_t position = 0; position < r->rows * r->inputs; position++)
+		embedding_refer(r, (int64_t)r->x[0][position], position, 1);
 }
 
 static void embedding_export(struct export *out, const struct node *node)

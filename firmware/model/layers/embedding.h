@@ -43,6 +43,6 @@ struct touched embedding_touched(struct plan *plan, const struct node *node);
 
 /* Sets y and the gradient to 0. */
 void embedding_refer_start(const struct op_reference *r);
-/* Adds row `id` of the table, times `share`, to row `place` of y; with dy, adds row `place` of dy, times
- * `share`, to the gradient of row `id`. */
-void embedding_refer(const struct op_reference *r, int64_t id, uint64_t place, double share);
+/* Adds row `id` of the table, times `share`, to row `position` of y; with dy, adds row `position` of dy,
+ * times `share`, to the gradient of row `id`. */
+void embedding_refer(const struct op_reference *r, int64_t id, uint64_t position, double share);

@@ -45,22 +45,22 @@ static void bag_reference(const struct op_reference *r)
 	}
 }
 
-/* Exports the operation kind(a, b, c) of type dtype. Returns the name of its result, "<layer>/<part>". */
-static struct export_inner_name part_of(struct export *out, const struct node *node, enum dtype dtype,
+/* Exports the operation kind(a, b, c) of type dtype. Returns the name of its result, "<layer>/<step>". */
+static struct export_inner_name step_of(struct export *out, const struct node *node, enum dtype dtype,
 					enum export_kind kind, const char *a, const char *b, const char *c,
-					const char *part)
+					const char *step)
 {
-	const struct export_inner_name name = export_inner(node, part);
+	const struct export_inner_name name = export_inner(node, step);
 
 	export_node(out, &(struct export_node){
 				 .kind = kind, .dtype = dtype, .output = name.text, .input = { a, b, c } });
 	return name;
 }
 
-static struct export_inner_name whole(struct export *out, const struct node *node, const char *part,
+static struct export_inner_name whole(struct export *out, const struct node *node, const char *step,
 				      int64_t value, bool list)
 {
-	const struct export_inner_name name = export_inner(node, part);
+	const struct export_inner_name name = export_inner(node, step);
 
 	export_int64(out, name.text, value, list);
 	return name;
@@ -72,7 +72,7 @@ struct bag {
 	struct export_inner_name zero, one, zero_list, one_list, last, behind, column, begins, ends;
 };
 
-static struct bag bag_parts(struct export *out, const struct node *node, const char *splits)
+static struct bag bag_values(struct export *out, const struct node *node, const char *splits)
 {
 	const struct export_inner_name column = export_inner(node, "column");
 	const int64_t shape[] = { -1, 1 };
@@ -91,9 +91,9 @@ static struct bag bag_parts(struct export *out, const struct node *node, const c
 		out,
 		&(struct export_constant){
 			.name = column.text, .dtype = DTYPE_I64, .rank = 1, .shape = &two, .data = shape });
-	bag.begins = part_of(out, node, DTYPE_I64, EXPORT_SLICE, splits, bag.zero_list.text, bag.last.text,
+	bag.begins = step_of(out, node, DTYPE_I64, EXPORT_SLICE, splits, bag.zero_list.text, bag.last.text,
 			     "begins");
-	bag.ends = part_of(out, node, DTYPE_I64, EXPORT_SLICE, splits, bag.one_list.text, bag.behind.text,
+	bag.ends = step_of(out, node, DTYPE_I64, EXPORT_SLICE, splits, bag.one_list.text, bag.behind.text,
 			   "ends");
 	return bag;
 }
@@ -106,21 +106,21 @@ static struct export_inner_name bag_rows(struct export *out, const struct node *
 {
 	const enum dtype i64 = DTYPE_I64;
 	const struct export_inner_name
-		count = part_of(out, node, i64, EXPORT_SHAPE, values, NULL, NULL, "count"),
-		longer = part_of(out, node, i64, EXPORT_ADD, count.text, bag->one_list.text, NULL, "room"),
-		zeros = part_of(out, node, i64, EXPORT_EXPAND, bag->zero.text, longer.text, NULL, "zeros"),
-		rows = part_of(out, node, i64, EXPORT_SHAPE, bag->ends.text, NULL, NULL, "rows"),
-		ones = part_of(out, node, i64, EXPORT_EXPAND, bag->one.text, rows.text, NULL, "ones"),
-		places = part_of(out, node, i64, EXPORT_RESHAPE, bag->ends.text, bag->column.text, NULL,
-				 "places"),
-		marks = part_of(out, node, i64, EXPORT_SCATTER_ADD, zeros.text, places.text, ones.text,
+		count = step_of(out, node, i64, EXPORT_SHAPE, values, NULL, NULL, "count"),
+		longer = step_of(out, node, i64, EXPORT_ADD, count.text, bag->one_list.text, NULL, "room"),
+		zeros = step_of(out, node, i64, EXPORT_EXPAND, bag->zero.text, longer.text, NULL, "zeros"),
+		rows = step_of(out, node, i64, EXPORT_SHAPE, bag->ends.text, NULL, NULL, "rows"),
+		ones = step_of(out, node, i64, EXPORT_EXPAND, bag->one.text, rows.text, NULL, "ones"),
+		positions = step_of(out, node, i64, EXPORT_RESHAPE, bag->ends.text, bag->column.text, NULL,
+				    "places"),
+		marks = step_of(out, node, i64, EXPORT_SCATTER_ADD, zeros.text, positions.text, ones.text,
 				"marks"),
-		sums = part_of(out, node, i64, EXPORT_CUMULATIVE_SUM, marks.text, bag->zero.text, NULL,
+		sums = step_of(out, node, i64, EXPORT_CUMULATIVE_SUM, marks.text, bag->zero.text, NULL,
 			       "ended"),
-		ended = part_of(out, node, i64, EXPORT_SLICE, sums.text, bag->zero_list.text, bag->last.text,
+		ended = step_of(out, node, i64, EXPORT_SLICE, sums.text, bag->zero_list.text, bag->last.text,
 				"row");
 
-	return part_of(out, node, i64, EXPORT_RESHAPE, ended.text, bag->column.text, NULL, "row_of");
+	return step_of(out, node, i64, EXPORT_RESHAPE, ended.text, bag->column.text, NULL, "row_of");
 }
 
 /* Exports the sum of the rows of the table for each row of the batch. One more row at the end sums the values
@@ -132,7 +132,7 @@ static struct export_inner_name bag_sums(struct export *out, const struct node *
 				       found = export_both(out, node, EXPORT_GATHER,
 							   export_parameter(out, node, TABLE), values,
 							   "found"),
-				       all = part_of(out, node, DTYPE_I64, EXPORT_SHAPE, splits, NULL, NULL,
+				       all = step_of(out, node, DTYPE_I64, EXPORT_SHAPE, splits, NULL, NULL,
 						     "all"),
 				       columns = whole(out, node, "columns", node->attribute[OUTPUT_DIM].i,
 						       true),
@@ -145,7 +145,7 @@ static struct export_inner_name bag_sums(struct export *out, const struct node *
 						.input = { all.text, columns.text },
 						.axis_count = 1 });
 	export_float(out, nothing.text, 0);
-	return part_of(out, node, DTYPE_F32, EXPORT_SCATTER_ADD,
+	return step_of(out, node, DTYPE_F32, EXPORT_SCATTER_ADD,
 		       export_both(out, node, EXPORT_EXPAND, nothing.text, shape.text, "empty").text, of.text,
 		       found.text, "sums");
 }
@@ -154,9 +154,9 @@ static struct export_inner_name bag_sums(struct export *out, const struct node *
  * root. */
 static struct export_inner_name bag_counts(struct export *out, const struct node *node, const struct bag *bag)
 {
-	const struct export_inner_name ids = part_of(out, node, DTYPE_I64, EXPORT_SUBTRACT, bag->ends.text,
+	const struct export_inner_name ids = step_of(out, node, DTYPE_I64, EXPORT_SUBTRACT, bag->ends.text,
 						     bag->begins.text, NULL, "ids"),
-				       lengths = part_of(out, node, DTYPE_I64, EXPORT_FLOAT, ids.text, NULL,
+				       lengths = step_of(out, node, DTYPE_I64, EXPORT_FLOAT, ids.text, NULL,
 							 NULL, "lengths"),
 				       turned = export_both(out, node, EXPORT_RESHAPE, lengths.text,
 							    bag->column.text, "turned"),
@@ -174,7 +174,7 @@ static void bag_export(struct export *out, const struct node *node)
 	const char *values = export_input(out, node, 0),
 		   *splits = export_tensor(out, export_tensor(out, node->input[0])->splits)->name,
 		   *output = export_output(out, node);
-	const struct bag bag = bag_parts(out, node, splits);
+	const struct bag bag = bag_values(out, node, splits);
 	const struct export_inner_name sums = bag_sums(out, node, &bag, values, splits),
 				       sum = export_inner(node, "sum");
 	const bool is_sum = embedding_combiner(node) == COMBINER_SUM;

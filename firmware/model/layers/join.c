@@ -99,10 +99,10 @@ static void add_export(struct export *out, const struct node *node)
 
 	for (uint32_t i = 1; i < node->inputs; i++) {
 		const struct export_inner_name before = sum;
-		char part[32];
+		char step[32];
 
-		(void)snprintf(part, sizeof(part), "sum_%u", i);
-		sum = export_inner(node, part);
+		(void)snprintf(step, sizeof(step), "sum_%u", i);
+		sum = export_inner(node, step);
 		export_binary(out, EXPORT_ADD, i == 1 ? export_input(out, node, 0) : before.text,
 			      export_input(out, node, i),
 			      i + 1 < node->inputs ? sum.text : export_output(out, node));
@@ -161,61 +161,61 @@ static int concatenate_shape(const struct graph *graph, const struct node *node,
 
 /* Where an input is in the output: as a block of columns. A row of the batch has `outer` rows of the matrix;
  * in each, the input has `columns` numbers from index `at` on, of `stride` numbers in total. */
-struct part {
+struct slice {
 	uint64_t outer, columns, stride, at;
 };
 
-static struct part part_of(const struct graph *graph, const struct node *node, uint32_t i)
+static struct slice slice_of(const struct graph *graph, const struct node *node, uint32_t i)
 {
 	const struct tensor *output = graph_at(graph, node->output), *input = graph_at(graph, node->input[i]);
 	const uint32_t axis = axis_of(node, output);
-	struct part part = { .outer = 1 };
+	struct slice slice = { .outer = 1 };
 
 	for (uint32_t d = 0; d < axis; d++)
-		part.outer *= output->shape[d];
-	part.columns = input->elements / part.outer;
-	part.stride = output->elements / part.outer;
+		slice.outer *= output->shape[d];
+	slice.columns = input->elements / slice.outer;
+	slice.stride = output->elements / slice.outer;
 	for (uint32_t before = 0; before < i; before++)
-		part.at += graph_at(graph, node->input[before])->elements / part.outer;
-	return part;
+		slice.at += graph_at(graph, node->input[before])->elements / slice.outer;
+	return slice;
 }
 
 static void concatenate_forward(struct plan *plan, const struct node *node, bool training)
 {
 	(void)training;
 	for (uint32_t i = 0; i < node->inputs; i++) {
-		const struct part part = part_of(plan->graph, node, i);
-		const struct block from = { node->input[i], part.columns, 0 },
-				   to = { node->output, part.stride, part.at };
+		const struct slice slice = slice_of(plan->graph, node, i);
+		const struct block from = { node->input[i], slice.columns, 0 },
+				   to = { node->output, slice.stride, slice.at };
 
-		copy_columns(plan, &from, &to, false, part.outer, part.columns);
+		copy_columns(plan, &from, &to, false, slice.outer, slice.columns);
 	}
 }
 
 static void concatenate_backward(struct plan *plan, const struct node *node)
 {
 	for (uint32_t i = 0; i < node->inputs; i++) {
-		const struct part part = part_of(plan->graph, node, i);
-		const struct block from = { output_of(plan, node)->gradient, part.stride, part.at };
+		const struct slice slice = slice_of(plan->graph, node, i);
+		const struct block from = { output_of(plan, node)->gradient, slice.stride, slice.at };
 		bool add = false;
-		const struct block to = { plan_gradient(plan, node->input[i], &add), part.columns, 0 };
+		const struct block to = { plan_gradient(plan, node->input[i], &add), slice.columns, 0 };
 
 		if (to.tensor != GRAPH_NO_TENSOR)
-			copy_columns(plan, &from, &to, add, part.outer, part.columns);
+			copy_columns(plan, &from, &to, add, slice.outer, slice.columns);
 	}
 }
 
 static void concatenate_reference(const struct op_reference *r)
 {
 	for (uint32_t i = 0; i < r->node->inputs; i++) {
-		const struct part part = part_of(r->graph, r->node, i);
+		const struct slice slice = slice_of(r->graph, r->node, i);
 
-		for (uint64_t row = 0; row < r->rows * part.outer; row++)
-			for (uint64_t c = 0; c < part.columns; c++) {
-				r->y[row * part.stride + part.at + c] = r->x[i][row * part.columns + c];
+		for (uint64_t row = 0; row < r->rows * slice.outer; row++)
+			for (uint64_t c = 0; c < slice.columns; c++) {
+				r->y[row * slice.stride + slice.at + c] = r->x[i][row * slice.columns + c];
 				if (r->dy && r->dx[i])
-					r->dx[i][row * part.columns + c] =
-						r->dy[row * part.stride + part.at + c];
+					r->dx[i][row * slice.columns + c] =
+						r->dy[row * slice.stride + slice.at + c];
 			}
 	}
 }

@@ -132,9 +132,9 @@ static void layer_norm_reference(const struct op_reference *r)
 
 /* Exports the mean over the last dimension, which stays with size 1. */
 static struct export_inner_name export_mean(struct export *out, const struct node *node, const char *of,
-					    const char *part)
+					    const char *step)
 {
-	const struct export_inner_name name = export_inner(node, part);
+	const struct export_inner_name name = export_inner(node, step);
 
 	export_node(out, &(struct export_node){ .kind = EXPORT_MEAN,
 						.output = name.text,

@@ -11,9 +11,9 @@ int norm_shape(const struct graph *graph, const struct node *node, struct tensor
 	return same_shape(graph, node, output, err);
 }
 
-uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t parts)
+uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t partials)
 {
-	const struct tensor shape = { .rank = 2, .shape = { parts, tensor_last(output_of(plan, node)) } };
+	const struct tensor shape = { .rank = 2, .shape = { partials, tensor_last(output_of(plan, node)) } };
 
 	return plan_work(plan, node, name, &shape);
 }
@@ -37,31 +37,31 @@ uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct
 	const struct extent across = norm_per_column(output);
 	char name[64];
 	uint64_t tile = NORM_CHUNK;
-	uint32_t level = 0, parts;
+	uint32_t level = 0, partials;
 
 	(void)snprintf(name, sizeof(name), "%s%u", tree->name, level);
-	parts = norm_work(plan, node, name, divide_up(n, tile) * tree->sums);
+	partials = norm_work(plan, node, name, divide_up(n, tile) * tree->sums);
 	launch.kernel = tree->chunk;
 	launch.groups[0] = across;
 	launch.groups[1] = (struct extent){ .per_row = outer, .tile = tile };
-	launch.argument[launch.arguments++] = (struct argument)OUT(parts);
+	launch.argument[launch.arguments++] = (struct argument)OUT(partials);
 	launch.argument[launch.arguments++] = (struct argument)AT(ROWS);
 	launch.argument[launch.arguments++] = (struct argument)INT(outer);
 	launch.argument[launch.arguments++] = (struct argument)INT(columns);
 	plan_emit(plan, &launch);
 	for (; tile < n; tile *= NORM_CHUNK) {
-		const uint32_t from = parts;
+		const uint32_t from = partials;
 
 		(void)snprintf(name, sizeof(name), "%s%u", tree->name, ++level);
-		parts = norm_work(plan, node, name, divide_up(n, tile * NORM_CHUNK) * tree->sums);
+		partials = norm_work(plan, node, name, divide_up(n, tile * NORM_CHUNK) * tree->sums);
 		plan_emit(plan, &(struct launch){
 					.kernel = tree->merge,
 					.groups = { across, { .per_row = outer, .tile = tile * NORM_CHUNK } },
-					ARGUMENTS(IN(from), OUT(parts), AT(ROWS), INT(outer), INT(tile),
+					ARGUMENTS(IN(from), OUT(partials), AT(ROWS), INT(outer), INT(tile),
 						  INT(columns)),
 				});
 	}
-	return parts;
+	return partials;
 }
 
 /* ---- Over columns ---- */

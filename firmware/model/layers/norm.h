@@ -17,24 +17,24 @@ enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE }; /* indices of paramete
 
 int norm_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
 
-/* Returns a scratch tensor of the node, with `parts` numbers for each column. */
-uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t parts);
+/* Returns a scratch tensor of the node, with `partials` numbers for each column. */
+uint32_t norm_work(struct plan *plan, const struct node *node, const char *name, uint64_t partials);
 
 static inline struct extent norm_per_column(const struct tensor *tensor)
 {
-	return (struct extent){ .constant = tensor_last(tensor), .tile = ELEMENT_GROUP };
+	return (struct extent){ .fixed = tensor_last(tensor), .tile = ELEMENT_GROUP };
 }
 
-/* A sum over rows as a tree: one launch sums chunks of rows into parts, further launches merge parts until
- * one is left. The shape of the tree, and so the order of the sum, does not depend on the device. */
+/* A sum over rows as a tree: one launch sums chunks of rows into partial sums, further launches merge these
+ * until one is left. The shape of the tree, and so the order of the sum, does not depend on the device. */
 struct norm_tree {
-	const char *chunk, *merge; /* names of the kernels that sum a chunk and that merge parts */
-	const char *name;          /* name of the tensors of parts */
-	uint64_t sums;             /* how many sums a part has for each column */
+	const char *chunk, *merge; /* names of the kernels that sum a chunk and that merge partial sums */
+	const char *name;          /* name of the tensors of partial sums */
+	uint64_t sums;             /* how many sums a chunk has for each column */
 };
 
 /* Appends the launches of a tree. `launch` holds the first arguments of the first launch; this function sets
- * its kernel, groups and other arguments. Returns the tensor of the last part, [sums, columns]. */
+ * its kernel, groups and other arguments. Returns the tensor of the last merge, [sums, columns]. */
 uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct norm_tree *tree,
 			struct launch launch);
 

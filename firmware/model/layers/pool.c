@@ -94,9 +94,9 @@ static uint32_t best_of(struct plan *plan, const struct node *node)
 	return plan_work(plan, node, "best", &shape);
 }
 
-/* A work-item computes POOL_CHANNELS channels of one place; kernels/pool.cl has the same number. */
+/* A work-item computes POOL_CHANNELS channels of one position; kernels/pool.cl has the same number. */
 #define POOL_CHANNELS 16u
-static struct extent per_place(int32_t height, int32_t width, uint64_t channels)
+static struct extent per_position(int32_t height, int32_t width, uint64_t channels)
 {
 	return (struct extent){ .per_row = (uint64_t)height * (uint64_t)width *
 					   ((channels + POOL_CHANNELS - 1) / POOL_CHANNELS),
@@ -108,12 +108,12 @@ static void pool_forward(struct plan *plan, const struct node *node, bool traini
 	const struct window window = pool_of(plan->graph, node);
 	const uint64_t channels = tensor_last(output_of(plan, node));
 	const uint32_t in = window_tensor(plan, node, "window", &window);
-	const struct extent places = per_place(window.out[0], window.out[1], channels);
+	const struct extent positions = per_position(window.out[0], window.out[1], channels);
 
 	if (!is_max(node)) {
 		plan_emit(plan, &(struct launch){
 					.kernel = "average_pool",
-					.groups = { places },
+					.groups = { positions },
 					ARGUMENTS(IN(node->input[0]), OUT(node->output), AT(ROWS),
 						  INT(channels), IN(in)),
 				});
@@ -121,7 +121,7 @@ static void pool_forward(struct plan *plan, const struct node *node, bool traini
 	}
 	plan_emit(plan, &(struct launch){
 				.kernel = "max_pool",
-				.groups = { places },
+				.groups = { positions },
 				ARGUMENTS(IN(node->input[0]), OUT(node->output),
 					  argument_optional(training ? best_of(plan, node) : GRAPH_NO_TENSOR,
 							    ARGUMENT_OUT),
@@ -135,7 +135,7 @@ static void pool_backward(struct plan *plan, const struct node *node)
 	const uint32_t dy = output_of(plan, node)->gradient,
 		       tensor = window_tensor(plan, node, "window", &window);
 	const uint64_t channels = tensor_last(output_of(plan, node));
-	const struct extent groups = per_place(window.in[0], window.in[1], channels);
+	const struct extent groups = per_position(window.in[0], window.in[1], channels);
 	bool add = false;
 	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
 
@@ -155,28 +155,28 @@ static void pool_backward(struct plan *plan, const struct node *node)
 
 /* ---- Reference ---- */
 
-/* Identifies a number of y by its place and channel in a row. `window` says which part of the image it
+/* Identifies a number of y by its position and channel in a row. `window` says which pixels of the image it
  * covers. */
-struct place {
+struct position {
 	const struct window *window;
-	uint64_t channels, place, channel;
+	uint64_t channels, position, channel;
 };
 
 /* Tap `t` of the window covers one number of a row of x: sets *ret_at to its index. Returns false if the tap
  * is in the padding. */
-static bool covers(const struct place *p, uint64_t t, uint64_t *ret_at)
+static bool covers(const struct position *p, uint64_t t, uint64_t *ret_at)
 {
 	const struct window *window = p->window;
-	const int32_t y = window_source(window, 0, (int32_t)p->place / window->out[1],
+	const int32_t y = window_source(window, 0, (int32_t)p->position / window->out[1],
 					(int32_t)t / window->size[1]),
-		      x = window_source(window, 1, (int32_t)p->place % window->out[1],
+		      x = window_source(window, 1, (int32_t)p->position % window->out[1],
 					(int32_t)t % window->size[1]);
 
 	*ret_at = ((uint64_t)y * (uint64_t)window->in[1] + (uint64_t)x) * p->channels + p->channel;
 	return y >= 0 && x >= 0;
 }
 
-static void reference_max(const struct place *p, const double *x, double *y, const double *dy, double *dx)
+static void reference_max(const struct position *p, const double *x, double *y, const double *dy, double *dx)
 {
 	uint64_t best = UINT64_MAX, at;
 
@@ -188,7 +188,8 @@ static void reference_max(const struct place *p, const double *x, double *y, con
 		dx[best] += *dy;
 }
 
-static void reference_average(const struct place *p, const double *x, double *y, const double *dy, double *dx)
+static void reference_average(const struct position *p, const double *x, double *y, const double *dy,
+			      double *dx)
 {
 	uint64_t count = 0, at;
 
@@ -207,20 +208,20 @@ static void reference_average(const struct place *p, const double *x, double *y,
 static void pool_reference(const struct op_reference *r)
 {
 	const struct window window = pool_of(r->graph, r->node);
-	const uint64_t channels = r->outputs / window_places(&window);
+	const uint64_t channels = r->outputs / window_positions(&window);
 	double *dx = r->dy ? r->dx[0] : NULL;
 
 	for (uint64_t i = 0; dx && i < r->rows * r->inputs; i++)
 		dx[i] = 0;
 	for (uint64_t i = 0; i < r->rows * r->outputs; i++) {
-		const struct place place = { .window = &window,
-					     .channels = channels,
-					     .place = i % r->outputs / channels,
-					     .channel = i % channels };
+		const struct position position = { .window = &window,
+						   .channels = channels,
+						   .position = i % r->outputs / channels,
+						   .channel = i % channels };
 		const uint64_t row = i / r->outputs * r->inputs;
 
 		(is_max(r->node) ? reference_max : reference_average)(
-			&place, r->x[0] + row, r->y + i, r->dy ? r->dy + i : NULL, dx ? dx + row : NULL);
+			&position, r->x[0] + row, r->y + i, r->dy ? r->dy + i : NULL, dx ? dx + row : NULL);
 	}
 }
 

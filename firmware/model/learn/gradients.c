@@ -154,7 +154,7 @@ static struct argument inout_if(bool is, uint32_t tensor)
 
 static struct extent per_chunk(const struct gradients *gradients)
 {
-	return (struct extent){ .constant = gradients->chunks };
+	return (struct extent){ .fixed = gradients->chunks };
 }
 
 /* Appends the first pass over the chunks; without `backward` it only sums the penalties. */

@@ -97,7 +97,7 @@ void loss_scale_emit(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;
 	const struct loss_scale *scale = &graph->loss_scale;
-	const struct extent chunks = { .constant = vectors_of(graph), .tile = SCALE_CHUNK };
+	const struct extent chunks = { .fixed = vectors_of(graph), .tile = SCALE_CHUNK };
 	const uint32_t vectors = (uint32_t)vectors_of(graph);
 
 	if (scale->scale == GRAPH_NO_TENSOR)

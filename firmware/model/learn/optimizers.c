@@ -142,7 +142,7 @@ static void emit_decay(struct plan *plan)
 	plan_emit(plan, &(struct launch){
 				.kernel = "decay_weights",
 				.on_update = true,
-				.groups = { { .constant = graph->gradients.chunks } },
+				.groups = { { .fixed = graph->gradients.chunks } },
 				ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradients.chunk),
 					  IN(graph->gradients.decays), AT(DECAY), loss_scale_verdict(graph)),
 			});

@@ -44,7 +44,7 @@ static bool is_of_batch(const struct graph *graph, const struct argument *argume
 }
 
 /* Returns the index of a tensor in the list, and adds it if it is new; CHAIN_BATCH: the list is full. */
-static uint32_t place_of(struct batch *batch, uint32_t tensor)
+static uint32_t index_of(struct batch *batch, uint32_t tensor)
 {
 	for (uint32_t i = 0; i < batch->tensors; i++)
 		if (batch->tensor[i] == tensor)
@@ -58,7 +58,7 @@ static bool fits(const struct graph *graph, const struct launch *launch, struct 
 {
 	for (uint32_t i = 0; i < launch->arguments; i++)
 		if (is_of_batch(graph, &launch->argument[i]) &&
-		    place_of(batch, launch->argument[i].tensor) == CHAIN_BATCH)
+		    index_of(batch, launch->argument[i].tensor) == CHAIN_BATCH)
 			return false;
 	return true;
 }
@@ -68,7 +68,7 @@ static bool fits(const struct graph *graph, const struct launch *launch, struct 
 static chain_argument told(const struct graph *graph, const struct argument *argument, struct batch *batch)
 {
 	if (is_of_batch(graph, argument))
-		return (chain_argument){ BASE_BATCH + place_of(batch, argument->tensor), 0 };
+		return (chain_argument){ BASE_BATCH + index_of(batch, argument->tensor), 0 };
 	if (argument_is_tensor(argument)) {
 		const struct tensor *tensor = graph_at(graph, argument->tensor);
 
@@ -89,7 +89,7 @@ static void tell_phase(const struct graph *graph, const struct launch *launch, s
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct extent *groups = &launch->groups[i];
 
-		phase->groups[i] = (struct chain_extent){ .fixed = groups->constant,
+		phase->groups[i] = (struct chain_extent){ .fixed = groups->fixed,
 							  .per_row = groups->per_row,
 							  .tile = groups->tile ? groups->tile : 1,
 							  .extra = groups->extra };
@@ -124,10 +124,9 @@ static struct argument buffer_argument(struct gpu_buffer *buffer)
 static struct launch chain_launch(struct gpu *gpu, struct gpu_buffer *told, struct gpu_buffer *const *arena,
 				  const struct batch *batch, uint32_t phases)
 {
-	struct launch launch = { .kernel = "chain",
-				 .phases = phases,
-				 .owned = told,
-				 .groups = { { .constant = gpu_units(gpu) } } };
+	struct launch launch = {
+		.kernel = "chain", .phases = phases, .owned = told, .groups = { { .fixed = gpu_units(gpu) } }
+	};
 
 	launch.argument[launch.arguments++] = buffer_argument(told);
 	for (enum arena i = ARENA_STATE; i < ARENA_MAX; i++)

@@ -12,7 +12,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Returns a tensor with one row of zeros, which kernels for CPU devices read in the place of padding. */
+/* Returns a tensor with one row of zeros, which kernels for CPU devices read instead of padding. */
 static uint32_t zeros(struct plan *plan, const struct conv *conv)
 {
 	const uint64_t most = conv->channels > conv->filters ? conv->channels : conv->filters;
@@ -22,7 +22,7 @@ static uint32_t zeros(struct plan *plan, const struct conv *conv)
 }
 
 /* Appends a convolution, described as the product `gemm`: k is the channels of A, and C has a row for each
- * place of the window. */
+ * position of the window. */
 static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm, uint32_t window)
 {
 	struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->conv);
@@ -42,7 +42,7 @@ void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t 
 				   .m = GEMM_ROWS,
 				   .n = conv->filters,
 				   .k = conv->channels,
-				   .per_row = window_places(&conv->window) };
+				   .per_row = window_positions(&conv->window) };
 
 	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "window", &conv->window));
 }
@@ -59,7 +59,7 @@ static uint32_t emit_flipped(struct plan *plan, const struct conv *conv, uint32_
 
 	plan_emit(plan, &(struct launch){
 				.kernel = "conv_flip",
-				.groups = { { .constant = taps * conv->channels * conv->filters,
+				.groups = { { .fixed = taps * conv->channels * conv->filters,
 					      .tile = ELEMENT_GROUP } },
 				ARGUMENTS(IN(kernel), OUT(flipped), INT(taps), INT(conv->channels),
 					  INT(conv->filters)),
@@ -77,7 +77,7 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 				   .m = GEMM_ROWS,
 				   .n = conv->channels,
 				   .k = conv->filters,
-				   .per_row = window_places(&mirrored),
+				   .per_row = window_positions(&mirrored),
 				   .add = add };
 
 	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "mirrored", &mirrored));
@@ -85,39 +85,40 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 
 /* ---- Gradients of kernel and bias: a sum for each chunk of images, then the sum of the chunks ---- */
 
-/* The sums of the chunks, called parts. A part has the shape [taps, tap_rows, columns] with tap_rows >=
- * channels and columns >= filters, followed by a row for dbias. */
-struct parts {
+/* The partial sums, one for each chunk. A partial sum has the shape [taps, tap_rows, columns] with tap_rows
+ * >= channels and columns >= filters, followed by a row for dbias. */
+struct partials {
 	uint64_t taps, channels, filters, tap_rows, columns;
 	uint64_t chunks, images; /* images per chunk */
 	uint32_t tensor;
 };
 
-static void make_parts(struct plan *plan, const struct node *node, struct parts *parts)
+static void make_partials(struct plan *plan, const struct node *node, struct partials *partials)
 {
 	const uint64_t rows = plan->graph->batch_rows,
-		       part = (parts->taps * parts->tap_rows + 1) * parts->columns;
+		       partial = (partials->taps * partials->tap_rows + 1) * partials->columns;
 	struct tensor all = { .rank = 1 };
-	uint64_t chunks = CONV_PARTS_MAX / part;
+	uint64_t chunks = CONV_PARTIALS_MAX / partial;
 
 	chunks = chunks < 1 ? 1 : chunks > CONV_CHUNKS_MAX ? CONV_CHUNKS_MAX : chunks;
-	parts->images = (rows + chunks - 1) / chunks;
-	parts->chunks = (rows + parts->images - 1) / parts->images;
-	all.shape[0] = parts->chunks * part;
-	parts->tensor = plan_work(plan, node, "parts", &all);
+	partials->images = (rows + chunks - 1) / chunks;
+	partials->chunks = (rows + partials->images - 1) / partials->images;
+	all.shape[0] = partials->chunks * partial;
+	partials->tensor = plan_work(plan, node, "partials", &all);
 }
 
-static void emit_sum(struct plan *plan, const struct parts *parts, uint32_t dkernel, uint32_t dbias)
+static void emit_sum(struct plan *plan, const struct partials *partials, uint32_t dkernel, uint32_t dbias)
 {
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "conv_sum",
-			  .groups = { { .constant = (parts->taps * parts->channels + 1) * parts->filters,
-					.tile = ELEMENT_GROUP } },
-			  ARGUMENTS(IN(parts->tensor), OUT(dkernel), argument_optional(dbias, ARGUMENT_OUT),
-				    INT(parts->chunks), INT(parts->taps), INT(parts->channels),
-				    INT(parts->filters), INT(parts->tap_rows), INT(parts->columns)),
-		  });
+	plan_emit(
+		plan,
+		&(struct launch){
+			.kernel = "conv_sum",
+			.groups = { { .fixed = (partials->taps * partials->channels + 1) * partials->filters,
+				      .tile = ELEMENT_GROUP } },
+			ARGUMENTS(IN(partials->tensor), OUT(dkernel), argument_optional(dbias, ARGUMENT_OUT),
+				  INT(partials->chunks), INT(partials->taps), INT(partials->channels),
+				  INT(partials->filters), INT(partials->tap_rows), INT(partials->columns)),
+		});
 }
 
 void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
@@ -125,24 +126,25 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 {
 	const struct gemm_tile *tile = gemm_tile(plan->cpu, conv->filters);
 	const uint64_t taps = window_taps(&conv->window);
-	struct parts parts = { .taps = taps,
-			       .channels = conv->channels,
-			       .filters = conv->filters,
-			       .tap_rows = plan->cpu ? round_up(conv->channels, tile->rows) : conv->channels,
-			       .columns = round_up(conv->filters, tile->columns) };
-	/* On a CPU device a work-group computes one tap of a part, on other devices one tile. */
+	struct partials partials = { .taps = taps,
+				     .channels = conv->channels,
+				     .filters = conv->filters,
+				     .tap_rows = plan->cpu ? round_up(conv->channels, tile->rows)
+							   : conv->channels,
+				     .columns = round_up(conv->filters, tile->columns) };
+	/* On a CPU device a work-group computes one tap of a partial sum, on other devices one tile. */
 	const uint64_t groups = plan->cpu ? taps + 1 : (taps * conv->channels + tile->rows) / tile->rows;
 
-	make_parts(plan, conv->node, &parts);
+	make_partials(plan, conv->node, &partials);
 	plan_emit(plan, &(struct launch){
 				.kernel = tile->conv_kernel,
-				.groups = { { .constant = parts.chunks * groups },
-					    { .constant = parts.columns, .tile = tile->columns } },
-				ARGUMENTS(IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
-					  INT(conv->channels), INT(conv->filters), INT(parts.tap_rows),
+				.groups = { { .fixed = partials.chunks * groups },
+					    { .fixed = partials.columns, .tile = tile->columns } },
+				ARGUMENTS(IN(x), IN(dy), OUT(partials.tensor), AT(ROWS), INT(partials.images),
+					  INT(conv->channels), INT(conv->filters), INT(partials.tap_rows),
 					  IN(window_tensor(plan, conv->node, "window", &conv->window))),
 			});
-	emit_sum(plan, &parts, dkernel, dbias);
+	emit_sum(plan, &partials, dkernel, dbias);
 }
 
 /* ---- Depthwise ---- */
@@ -164,7 +166,7 @@ void conv_emit_depthwise(struct plan *plan, const struct conv *conv, uint32_t x,
 {
 	const struct argument tensors[] = { IN(x), IN(kernel), OUT(y) };
 
-	emit_depthwise(plan, conv, "depthwise", window_places(&conv->window) * conv->filters,
+	emit_depthwise(plan, conv, "depthwise", window_positions(&conv->window) * conv->filters,
 		       window_tensor(plan, conv->node, "window", &conv->window), tensors, false);
 }
 
@@ -174,27 +176,28 @@ void conv_emit_depthwise_input_gradient(struct plan *plan, const struct conv *co
 	const struct window mirrored = window_mirrored(&conv->window);
 	const struct argument tensors[] = { IN(dy), IN(kernel), INOUT(dx) };
 
-	emit_depthwise(plan, conv, "depthwise_input", window_places(&mirrored) * conv->channels,
+	emit_depthwise(plan, conv, "depthwise_input", window_positions(&mirrored) * conv->channels,
 		       window_tensor(plan, conv->node, "mirrored", &mirrored), tensors, add);
 }
 
-/* Each filter reads only one channel, so the parts are those of a kernel with one channel and all filters. */
+/* Each filter reads only one channel, so the partial sums are those of a kernel with one channel and all
+ * filters. */
 void conv_emit_depthwise_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 					 uint32_t dkernel, uint32_t dbias)
 {
 	const uint64_t taps = window_taps(&conv->window);
-	struct parts parts = {
+	struct partials partials = {
 		.taps = taps, .channels = 1, .filters = conv->filters, .tap_rows = 1, .columns = conv->filters
 	};
 
-	make_parts(plan, conv->node, &parts);
+	make_partials(plan, conv->node, &partials);
 	plan_emit(plan, &(struct launch){
 				.kernel = "depthwise_kernel",
-				.groups = { { .constant = (taps + 1) * conv->filters, .tile = ELEMENT_GROUP },
-					    { .constant = parts.chunks } },
-				ARGUMENTS(IN(x), IN(dy), OUT(parts.tensor), AT(ROWS), INT(parts.images),
+				.groups = { { .fixed = (taps + 1) * conv->filters, .tile = ELEMENT_GROUP },
+					    { .fixed = partials.chunks } },
+				ARGUMENTS(IN(x), IN(dy), OUT(partials.tensor), AT(ROWS), INT(partials.images),
 					  INT(conv->channels), INT(conv->filters / conv->channels),
 					  IN(window_tensor(plan, conv->node, "window", &conv->window))),
 			});
-	emit_sum(plan, &parts, dkernel, dbias);
+	emit_sum(plan, &partials, dkernel, dbias);
 }

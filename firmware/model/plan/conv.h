@@ -6,7 +6,7 @@
  *
  * All three are matrix products without the matrix in memory: y and dx gather the rows of A while they
  * multiply (dx gathers dy through the mirrored window, with the flipped kernel), so the next kernels fuse as
- * into a GEMM. dkernel and dbias are sums over all places of all images. The images are cut into at most
+ * into a GEMM. dkernel and dbias are sums over all positions of all images. The images are cut into at most
  * CONV_CHUNKS_MAX chunks, by the size of the batch; each chunk is summed, then the chunks: an order that does
  * not depend on the device. See kernels/conv.cl and conv_tiled.cl.
  */
@@ -16,7 +16,7 @@
 
 #define CONV_CHUNKS_MAX 32u
 /* Upper bound of how many numbers the sums of all chunks have together: 64 MiB. */
-#define CONV_PARTS_MAX (1u << 24)
+#define CONV_PARTIALS_MAX (1u << 24)
 
 struct conv {
 	const struct node *node;

@@ -74,10 +74,10 @@ struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, cons
 	const uint64_t seed = plan->graph->config->run.seed, times = per_row(gemm);
 	struct launch launch = {
 		.kernel = kernel,
-		.groups = { { .constant = gemm->m,
+		.groups = { { .fixed = gemm->m,
 			      .per_row = gemm->m == GEMM_ROWS ? times : 0,
 			      .tile = tile->rows },
-			    { .constant = gemm->n, .tile = tile->columns } },
+			    { .fixed = gemm->n, .tile = tile->columns } },
 		ARGUMENTS([GEMM_A] = IN(gemm->a), [GEMM_B] = IN(gemm->b), [GEMM_C] = OUT(gemm->c),
 			  [GEMM_M] = size_of(gemm->m, times), [GEMM_N] = INT(gemm->n),
 			  [GEMM_K] = size_of(gemm->k, times),
@@ -133,10 +133,10 @@ static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 	plan_emit(plan,
 		  &(struct launch){
 			  .kernel = "gemm_transpose",
-			  .groups = { { .constant = gemm->k,
+			  .groups = { { .fixed = gemm->k,
 					.per_row = gemm->k == GEMM_ROWS ? times : 0,
 					.tile = TRANSPOSE_TILE },
-				      { .constant = gemm->m, .tile = TRANSPOSE_TILE } },
+				      { .fixed = gemm->m, .tile = TRANSPOSE_TILE } },
 			  ARGUMENTS(IN(gemm->a), OUT(transposed), size_of(gemm->k, times), INT(gemm->m)),
 		  });
 	return transposed;
@@ -207,9 +207,9 @@ bool gemm_is_pair(const struct launch *dw, const struct launch *dx)
 
 struct launch gemm_pair(const struct launch *dw, const struct launch *dx)
 {
-	const uint64_t columns = (dx->groups[1].constant + dx->groups[1].tile - 1) / dx->groups[1].tile;
+	const uint64_t columns = (dx->groups[1].fixed + dx->groups[1].tile - 1) / dx->groups[1].tile;
 	const uint64_t tiles =
-		(dw->groups[0].constant + dw->groups[0].tile - 1) / dw->groups[0].tile + dw->groups[0].extra;
+		(dw->groups[0].fixed + dw->groups[0].tile - 1) / dw->groups[0].tile + dw->groups[0].extra;
 	const uint64_t gradient_groups = (tiles + columns - 1) / columns;
 	const struct argument *w = dw->argument, *x = dx->argument;
 	struct launch pair = { .kernel = pair_tile(dx)->pair,

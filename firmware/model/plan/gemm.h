@@ -72,7 +72,7 @@ enum gemm_argument {
 enum gemm_epilogue {
 	EPILOGUE_BIAS = 1u << 0,    /* x += bias[j] */
 	EPILOGUE_RELU = 1u << 1,    /* x = x < 0 ? 0 : x */
-	EPILOGUE_DROPOUT = 1u << 2, /* x = kept ? x * scale : 0 */
+	EPILOGUE_DROPOUT = 1u << 2, /* x = dropped ? 0 : x * scale */
 	EPILOGUE_MASK = 1u << 3,    /* x = mask[i][j] > 0 ? x * scale : 0 */
 	EPILOGUE_ADD = 1u << 4,     /* x += C[i][j] */
 	EPILOGUE_WIDE = 1u << 5,    /* C is float32, even if activations are not */

@@ -218,7 +218,7 @@ static int set_arguments(const struct plan *plan, struct launch *launch, const s
 static uint64_t groups_of(const struct extent *extent, uint64_t rows)
 {
 	const uint64_t tile = extent->tile ? extent->tile : 1;
-	const uint64_t size = extent->constant + rows * extent->per_row;
+	const uint64_t size = extent->fixed + rows * extent->per_row;
 
 	return size ? (size + tile - 1) / tile + extent->extra : 1;
 }

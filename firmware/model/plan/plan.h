@@ -58,9 +58,9 @@ struct argument {
 	};
 };
 
-/* Work-groups in one dimension: ceil((constant + rows * per_row) / tile) + extra. */
+/* Work-groups in one dimension: ceil((fixed + rows * per_row) / tile) + extra. */
 struct extent {
-	uint64_t constant, per_row, tile, extra;
+	uint64_t fixed, per_row, tile, extra;
 };
 
 struct launch {
@@ -131,7 +131,7 @@ uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add);
  * every pass with the same node and name returns the same tensor, so a forward pass can store in it what the
  * backward pass needs. */
 uint32_t plan_work(struct plan *plan, const struct node *node, const char *name, const struct tensor *shape);
-/* Returns the tensor that launches appended now would read in the place of `tensor`: its alias, or `tensor`
+/* Returns the tensor that launches appended now would read instead of `tensor`: its alias, or `tensor`
  * itself. */
 uint32_t plan_source(const struct plan *plan, uint32_t tensor);
 

@@ -54,7 +54,7 @@ static void emit_conversion(struct plan *plan, const char *kernel, uint32_t from
 
 	plan_emit(plan, &(struct launch){
 				.kernel = kernel,
-				.groups = { { .constant = tensor->rows ? 0 : elements,
+				.groups = { { .fixed = tensor->rows ? 0 : elements,
 					      .per_row = tensor->rows ? elements : 0,
 					      .tile = ELEMENT_GROUP * ITEM } },
 				ARGUMENTS(IN(from), OUT(to),

@@ -64,7 +64,7 @@ int window_make(const struct tensor *input, const struct window_keys *keys, stru
 			err, -EINVAL,
 			"found strides [%d, %d] with dilation_rate [%d, %d], allowed: one of them above 1",
 			window.stride[0], window.stride[1], window.dilation[0], window.dilation[1]);
-	if (!window_places(&window))
+	if (!window_positions(&window))
 		return error_set(
 			err, -EINVAL,
 			"found a window of [%d, %d] over '%s' of shape %s, allowed: one that fits, or "

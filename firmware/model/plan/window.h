@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A window that slides over images [height, width, channels]: the geometry that convolutions and pooling
- * share. Padding is TensorFlow's: "valid" adds none; "same" makes ceil(in / stride) places and pads begin and
- * end evenly; if the number is odd, the end gets one more. Index 0 of each pair is height, 1 width. A "place"
- * here is a position of the window, that is an element of the output.
+ * share. Padding is TensorFlow's: "valid" adds none; "same" makes ceil(in / stride) positions and pads begin
+ * and end evenly; if the number is odd, the end gets one more. Index 0 of each pair is height, 1 width. A
+ * position of the window is an element of the output.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ struct window_keys {
 };
 
 /* Makes the window over `input`. If an attribute has a mistake, which is noted already, the window has no
- * places. Errors: -EINVAL the input is no image, the window is larger than it, or both strides and dilation
- * are above 1. */
+ * positions. Errors: -EINVAL the input is no image, the window is larger than it, or both strides and
+ * dilation are above 1. */
 MUST_CHECK int window_make(const struct tensor *input, const struct window_keys *keys,
 			   struct window *ret_window, struct error *err);
 
@@ -31,8 +31,8 @@ MUST_CHECK int window_make(const struct tensor *input, const struct window_keys 
  * position contributes to, with k counted from the end. */
 struct window window_mirrored(const struct window *window);
 
-/* Returns the index in the input that element `k` of the window covers at place `out`, on one side (0 height,
- * 1 width); -1: padding. */
+/* Returns the index in the input that element `k` of the window covers at position `out`, on one side (0
+ * height, 1 width); -1: padding. */
 int32_t window_source(const struct window *window, uint32_t side, int32_t out, int32_t k);
 
 /* Returns the constant tensor "<node>/<name>" that holds the window for kernels. */
@@ -44,7 +44,7 @@ static inline uint64_t window_taps(const struct window *window)
 	return (uint64_t)window->size[0] * (uint64_t)window->size[1];
 }
 
-static inline uint64_t window_places(const struct window *window)
+static inline uint64_t window_positions(const struct window *window)
 {
 	return (uint64_t)window->out[0] * (uint64_t)window->out[1];
 }
