@@ -65,8 +65,8 @@ struct http_handler {
 	int (*head)(struct http_request *request, struct error *err); /* or NULL */
 	int (*data)(struct http_request *request, const char *data, size_t bytes,
 		    struct error *err); /* or NULL */
-	/* Or NULL. Called after `data` was copied into request->buffer, after the request->received bytes
-	 * that were there before. */
+	/* Or NULL. Called each time `bytes` bytes of the body were appended to request->buffer; `data` is
+	 * libcurl's copy of them, and request->received does not count them yet. */
 	void (*arrived)(struct http_request *request, const char *data, size_t bytes);
 	/* Returns 0, HTTP_AGAIN, or a negative errno. After an error *retry tells whether another attempt may
 	 * help: judge() finds there the class that belongs to the HTTP status, and may change it. */

@@ -35,9 +35,9 @@ struct pace {
 	uint32_t least, most;
 	uint64_t target_bytes_per_s;
 
-	uint32_t full;     /* the limit without a slow-down */
-	uint32_t floor;    /* the limit after the last slow-down */
-	uint64_t slow_us;  /* when the last slow-down was */
+	uint32_t full;     /* the highest limit, which applies unless a slow-down has lowered it */
+	uint32_t floor;    /* the limit after the last slow-down, from which it rises again */
+	uint64_t slow_us;  /* time of the last slow-down */
 	bool slowed;       /* a slow-down happened, so the limit may be below `full` */
 	uint32_t failures; /* failed attempts in a row */
 	uint64_t probe_us; /* while the endpoint does not answer: when to send the next request */

@@ -25,7 +25,8 @@ struct quarantine {
 	bool changed;  /* the list has changed since run.json was written */
 };
 
-/* Opens the run's plan at `plan_path`, which must be fixed, if fetch.bad_record is "skip". */
+/* If fetch.bad_record is "skip", opens the run's plan at `plan_path`, which fetchd must have written before;
+ * otherwise does nothing. */
 MUST_CHECK int quarantine_open(struct quarantine *list, const struct config *config, const char *plan_path,
 			       struct error *err);
 void quarantine_close(struct quarantine *list);

@@ -27,8 +27,8 @@ MUST_CHECK int record_pass(struct train *train, enum split split, uint64_t epoch
 			   const struct model_metrics *metrics, struct error *err);
 /* Notes that run.json must change for another reason than a pass: the next record_write() writes it. */
 void record_changed(struct train *train);
-/* Writes event files by epoch and run.json. When this returns 0, the metrics of all passes so far are on the
- * disk. */
+/* Writes run.json, and the event files that have one point per epoch. When this returns 0, the metrics of all
+ * passes so far are on the disk. */
 MUST_CHECK int record_write(struct train *train, struct error *err);
 /* Writes only "time" and "device" into run.json. */
 MUST_CHECK int record_write_time(struct train *train, struct error *err);

@@ -82,7 +82,7 @@ static void test_pocl_is_below_the_runtime_folder(void **state)
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
 }
 
-/* Every thread but this one may use a single core. */
+/* Each thread other than the calling thread may run on one core only. */
 static void test_threads_stay_on_cores_of_their_own(void **state)
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -124,7 +124,8 @@ static void windows_double_up_to_the_limit(void **state)
 	assert_string_equal(tune.ahead_reason, "the limit");
 }
 
-/* The memory holds fewer windows than before: without any wait. */
+/* The limit of the memory falls below the number of windows: the number falls at once, although no stage
+ * waited. */
 static void windows_shrink_with_their_limit(void **state)
 {
 	struct tune tune = { 0 };

@@ -74,8 +74,8 @@ static bool has_overrides(const struct call *call)
 	return false;
 }
 
-/* If kiln-begin was not started, removes next.json, so that the run of another night does not use it
- * (steer_done_fn). After a time-out the file stays, because kiln-begin may have started and may need it. */
+/* A steer_done_fn. If kiln-begin was not started, removes next.json, so that the run of another night does
+ * not use it. After a time-out the file stays, because kiln-begin may have started and may need it. */
 static int started(struct call *call, int r, struct error *err)
 {
 	char path[PATH_BYTES];
