@@ -495,7 +495,7 @@ by_program 'line 1: found ".*", expected a number$' "one that answers words" 'ca
 by_program 'line 7: found 15 numbers, expected 16$' "one that answers a number too few" './encode | sed "7s/, .*,/,/;7s/^.*$/[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14]/"'
 by_program 'line 7: found 17 numbers, expected 16$' "one too many" './encode | sed "7s/^./[1,/"'
 by_program 'line 7: found "nan", expected a number$' "one that is not a number" './encode | sed "7s/^.[0-9]*/[nan/"'
-by_program 'more than the 1125 lines expected$' "a line too many" './encode; echo 1'
+by_program 'the program answered more than the expected 1125 lines$' "a line too many" './encode; echo 1'
 by_program 'line 1: found "x", expected a number$' "one that goes on after a bad answer is ended" 'echo x; sleep 1000; true'
 
 cat >store.conf <<-CONF
