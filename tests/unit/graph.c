@@ -105,8 +105,8 @@ static const char *const texts[] = {
 	"6: model.layers: found 3 outputs, allowed: 2, the classes of label 'label'",
 	"9: model.layers.inputs: found \"nothing\", allowed: an earlier layer or a feature, \"sentence\"",
 	"9: model.layers.inputs: found 2, allowed for softmax: 1",
-	"9: model.layers.name: found \"dense\", allowed: a name that no other layer has; the layer on line "
-	"6 ",
+	("9: model.layers.name: found \"dense\", allowed: a name that no other layer has; "
+	 "the layer on line 6 "),
 	"9: model.layers.name: found \"a/b\", allowed: letters, digits,",
 	"9: model.layers.name: found \"state\", allowed: letters, digits,",
 	"9: model.layers.name: found \"_d\", allowed: letters, digits, _ - . (not _ or - first)",
@@ -115,13 +115,11 @@ static const char *const texts[] = {
 	"6: model.layers.inputs: found 1, allowed for add: 2 .. 8",
 	"6: model.layers.inputs: found \"label\", allowed: an earlier layer or a feature, \"sentence\"",
 	("6: model.layers.inputs: layer 'add' (add): found 'sentence' of shape [8], allowed beside 'dense' "
-	 "of "
-	 "[3]: the same"),
+	 "of [3]: the same"),
 	("6: model.layers.inputs: layer 'concatenate' (concatenate): found 'sentence' of shape [8], allowed "
 	 "beside 'sentence' of [8]: one "),
 	("6: model.layers.inputs: layer 'reshape' (reshape): found 'sentence' of shape [8] for a "
-	 "target_shape "
-	 "of [3, -1], allowed: one whose 8 numbers it "),
+	 "target_shape of [3, -1], allowed: one whose 8 numbers it "),
 	"7: model.layers.target_shape: found [ -2, 4 ], allowed: [ ] of 1 .. 8 integers, each -1 <= x ",
 	"7: model.layers.target_shape: found 8, allowed: [ ] of 1 .. 8 integers, ",
 	"7: model.layers.trainable: found 0, allowed: true or false",
