@@ -297,6 +297,12 @@ fuzz: deps-test
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=fuzz CC=clang build/fuzz-clang/fuzz/$(NAME)
 	tests/fuzz/run $(NAME) -max_total_time=$(SECONDS)
 
+# All fuzzers, an equal share of HOURS each. The corpus and the sums of executions are saved in the tree: commit them.
+HOURS ?= 8
+fuzz-all: deps-test
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=fuzz CC=clang fuzzers
+	@tests/fuzz/all $(HOURS) $(sort $(notdir $(FUZZERS)))
+
 BENCH_NAMES := $(sort $(patsubst tests/bench/run-%,%,$(wildcard tests/bench/run-*)))
 bench: $(BENCH_NAMES:%=bench-%)
 bench-%: deps-test programs tests benches
@@ -340,6 +346,7 @@ help:
 	@echo "                             KILN_POWER_KILLS (20) kills in QEMU; takes hours"
 	@echo "  make test-interop          compare with TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
+	@echo "  make fuzz-all HOURS=       all of them, an equal share of the time each; keeps corpus and counts in tests/fuzz"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
 	@echo "  make gpu-check             verify and time every kernel on this machine's OpenCL device    (ICD=FILE)"
 	@echo "  make profile               profile fetchd's instructions, with callgrind, and with perf where it works"
@@ -347,5 +354,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image test-power image bundle flash vm fuzz bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image test-power image bundle flash vm fuzz fuzz-all bench gpu-check profile help
 .SECONDARY:
