@@ -2,13 +2,11 @@
 #include "model/checkpoint.h"
 
 #include "core/run/spool.h"
+#include "model/formats/expect.h"
 #include "model/formats/names.h"
-#include "model/learn/loss_scale.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#define FORM_BYTES 128u
 
 /* ---- The newest whole file ---- */
 
@@ -48,56 +46,15 @@ int checkpoint_open_newest(const char *run_id,
 
 /* ---- Tensors and metadata ---- */
 
-/* Writes type and shape of a tensor: "F32 [8, 16]". */
-static const char *form_of(const struct model_tensor *tensor, char out[static FORM_BYTES])
-{
-	size_t used = (size_t)snprintf(out, FORM_BYTES, "%s [", tensor->dtype);
-
-	for (uint32_t i = 0; i < tensor->rank && used < FORM_BYTES; i++)
-		used += (size_t)snprintf(out + used, FORM_BYTES - used, "%s%" PRIu64, i ? ", " : "",
-					 tensor->shape[i]);
-	if (used < FORM_BYTES)
-		(void)snprintf(out + used, FORM_BYTES - used, "]");
-	return out;
-}
-
-/* Checks that a tensor of the file has the type and shape that the model wants. `found` is NULL if the file
- * lacks the tensor. Errors: -EBADMSG; the text names both types and shapes. */
-static int check_form(const char *path, const struct model_tensor *wanted, const struct model_tensor *found,
-		      struct error *err)
-{
-	char expected[FORM_BYTES], form[FORM_BYTES];
-
-	if (found && strcmp(found->dtype, wanted->dtype) == 0 && found->rank == wanted->rank &&
-	    memcmp(found->shape, wanted->shape, found->rank * sizeof(found->shape[0])) == 0)
-		return 0;
-	return error_set(err, -EBADMSG, "%s: %s: found %s, expected %s", path, wanted->name,
-			 found ? form_of(found, form) : "nothing", form_of(wanted, expected));
-}
-
-/* Returns whether the file must hold a tensor. The loss scale may be missing, because a checkpoint of another
- * precision has none: then the model's loss scale does not change. */
-static bool is_wanted(const struct model_tensor *wanted, const struct model_tensor *found,
-		      bool parameters_alone)
-{
-	if (parameters_alone)
-		return name_is_parameter(wanted->name);
-	return found || !loss_scale_is_state(wanted->name);
-}
-
 /* Checks every tensor that the file must hold. */
 static int check_forms(const struct model *model, const char *path, const struct safetensors *file,
 		       bool parameters_alone, struct error *err)
 {
-	uint32_t wanted_count, count;
-	const struct model_tensor *wanted = model_tensors(model, &wanted_count),
-				  *found = safetensors_tensors(file, &count);
-	int r = 0;
+	uint32_t count;
+	const struct model_tensor *found = safetensors_tensors(file, &count);
 
-	for (uint32_t i = 0; r == 0 && i < wanted_count; i++)
-		if (is_wanted(&wanted[i], name_find(found, count, wanted[i].name), parameters_alone))
-			r = check_form(path, &wanted[i], name_find(found, count, wanted[i].name), err);
-	return r;
+	return expect_tensors(model_graph(model), parameters_alone ? EXPECT_PARAMETERS : EXPECT_STATE, path,
+			      found, count, err);
 }
 
 int checkpoint_load(struct model *model, const char *path, const struct safetensors *file,

@@ -5,29 +5,15 @@
 #include "core/run/spool.h"
 #include "model/build.h"
 #include "model/export/export.h"
-#include "model/formats/names.h"
 #include "model/graph/graph.h"
 
-struct weights {
-	const struct model_tensor *tensor;
-	uint32_t count;
-};
-
-static const void *find_weights(void *context, const char *name)
-{
-	const struct weights *weights = context;
-	const struct model_tensor *found = name_find(weights->tensor, weights->count, name);
-
-	return found ? found->data : NULL;
-}
-
-static int write_form(const struct run *run, const struct graph *graph, struct weights *weights,
+static int write_form(const struct run *run, const struct graph *graph, const struct export_weights *weights,
 		      enum export_form form, struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *data = NULL;
 	char name[SPOOL_NAME_BYTES], path[PATH_BYTES];
 	uint64_t bytes;
-	int r = export_model(graph, find_weights, weights, form, &data, &bytes, err);
+	int r = export_model(graph, weights, form, &data, &bytes, err);
 
 	(void)snprintf(name, sizeof(name), "model/%s", export_file(form));
 	return r < 0 ? r : file_write_durable(spool_path(run->id, name, path), data, bytes, err);
@@ -36,7 +22,7 @@ static int write_form(const struct run *run, const struct graph *graph, struct w
 void forms_write(const struct run *run, const struct model_tensor *tensors, uint32_t count)
 {
 	CLEANUP(graph_done) struct graph graph = { 0 };
-	struct weights weights = { tensors, count };
+	const struct export_weights weights = { tensors, count };
 	struct error err = { 0 };
 
 	if (graph_build(&run->config, false, &graph, &err) < 0) {

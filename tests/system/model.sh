@@ -150,6 +150,53 @@ retold elsewhere 'device: { type = "gpu"; platform = "none such"; }; model: { ' 
 is "$(figures_of elsewhere)" "$figures" "one that another box's device trained is evaluated on the one here"
 like "$(cat errors)" "^kiln: this machine does not have the device that the model was trained on; the verb uses " "and it says so"
 
+# ---- Tensors that are not those of the configuration's network ----
+retensored() { # folder, Python statements that change the dictionary t: name -> [type, shape, bytes]
+	mkdir "$1" && python3 - "$model/model.safetensors" "$1/model.safetensors" "$2" <<-'PY'
+		import json, struct, sys
+		def crc32c(data):
+		    crc = 0xffffffff
+		    for byte in data:
+		        crc ^= byte
+		        for _ in range(8):
+		            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+		    return crc ^ 0xffffffff
+		data = open(sys.argv[1], "rb").read()
+		start = 8 + struct.unpack("<Q", data[:8])[0]
+		header = json.loads(data[8:start])
+		notes = {k: v for k, v in header.pop("__metadata__").items() if not k.startswith("crc32c/")}
+		t = {n: [h["dtype"], h["shape"], data[start + h["data_offsets"][0]:start + h["data_offsets"][1]]] for n, h in header.items()}
+		exec(sys.argv[3])
+		header, body = {"__metadata__": notes}, b""
+		for name, (dtype, shape, numbers) in t.items():
+		    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(numbers)]}
+		    notes["crc32c/" + name] = "%08x" % crc32c(numbers)
+		    body += numbers
+		text = json.dumps(header).encode()
+		text += b" " * (-len(text) % 8)
+		open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + body)
+	PY
+}
+refused() { # folder, what all verbs say after the folder's name
+	is "$("$kiln" export "$1" --output "$1/out" 2>&1)" "kiln: $1: $2" "export refuses a model with $1"
+	ls "$1/out" >/dev/null 2>&1
+	is $? 2 "and writes nothing"
+	is "$("$kiln" evaluate "$1" --data "file://$work/both" 2>&1)" "kiln: $1: $2" "so does evaluate"
+	is "$("$kiln" predict "$1" --data "file://$work/both" 2>&1)" "kiln: $1: $2" "and predict"
+}
+retensored right ''
+is "$(figures_of right)" "$figures" "a model whose tensors are written in another order is the same"
+retensored fewer 't["out/kernel"][1:] = [[5, 2], t["out/kernel"][2][:40]]'
+refused fewer 'out/kernel: found F32 [5, 2], expected F32 [20, 2]'
+retensored turned 't["a/kernel"][1] = [16, 8]'
+refused turned 'a/kernel: found F32 [16, 8], expected F32 [8, 16]'
+retensored whole 't["a/bias"][0] = "I32"'
+refused whole 'a/bias: found I32 [16], expected F32 [16]'
+retensored without 'del t["batch_norm/moving_mean"]'
+refused without 'batch_norm/moving_mean: found nothing, expected F32 [16]'
+retensored surplus 't["c/kernel"] = t["a/kernel"]'
+refused surplus 'c/kernel: found a tensor that the network does not have'
+
 # ---- Predictions for records, and for values on standard input ----
 
 predict() { # folder of the model, arguments

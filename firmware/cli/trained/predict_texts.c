@@ -17,7 +17,7 @@ static int find_input(struct predict *predict, struct error *err)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
 	const uint32_t inputs = model_inputs(predict->trained.model, input);
-	const uint64_t rows = predict->trained.config.run.batch_rows;
+	const uint64_t rows = predict->trained.saved.config.run.batch_rows;
 
 	predict->reads_tokens = inputs == 2 && input[0].dtype == CONFIG_INT64 && !input[0].row_bytes;
 	if (predict->reads_tokens)
@@ -198,7 +198,7 @@ static void fill_tokens(const struct predict *predict, uint32_t first, uint32_t 
 
 static int predict_tokens(const struct predict *predict, float *probabilities, struct error *err)
 {
-	const uint32_t most = (uint32_t)predict->trained.config.run.batch_rows;
+	const uint32_t most = (uint32_t)predict->trained.saved.config.run.batch_rows;
 	CLEANUP(free_ptr) int64_t *tokens = calloc(most, predict->dims * sizeof(*tokens));
 	CLEANUP(free_ptr) int64_t *splits = calloc(most + 1u, sizeof(*splits));
 	int r = 0;

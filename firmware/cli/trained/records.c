@@ -76,7 +76,7 @@ int records_open(const struct trained *trained, const struct records_source *sou
 
 	if (!records)
 		return error_set(err, -ENOMEM, "no memory");
-	records->config = &trained->config;
+	records->config = &trained->saved.config;
 	r = open_records(records, trained, source, model, err);
 	if (r == 0)
 		*ret_records = TAKE(records);

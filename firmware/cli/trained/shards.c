@@ -76,10 +76,10 @@ static int list_below(struct shards *shards, const struct trained *trained,
 	if ((r = store_open(&where, &options, &shards->store[0], err)) < 0)
 		return r;
 	shards->stores = 1;
-	for (uint32_t i = 0; r == 0 && i < trained->config.sources; i++) {
-		const char *glob = glob_of(&trained->config, i, source->split);
+	for (uint32_t i = 0; r == 0 && i < trained->saved.config.sources; i++) {
+		const char *glob = glob_of(&trained->saved.config, i, source->split);
 
-		if (is_new_glob(&trained->config, i, source->split))
+		if (is_new_glob(&trained->saved.config, i, source->split))
 			r = store_list(shards->store[0], *glob ? glob : NULL, add_object, shards, err);
 	}
 	sort_keys(shards);
@@ -118,10 +118,10 @@ static int open_sources(struct shards *shards, const struct trained *trained, st
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < trained->config.sources; i++) {
+	for (uint32_t i = 0; r == 0 && i < trained->saved.config.sources; i++) {
 		struct store_options options = { 0 };
 
-		r = store_open(&trained->config.source[i].store, &options, &shards->store[i], err);
+		r = store_open(&trained->saved.config.source[i].store, &options, &shards->store[i], err);
 		shards->stores += r == 0;
 	}
 	return r;

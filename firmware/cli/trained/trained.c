@@ -8,7 +8,6 @@
 #include "model/checkpoint.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #define MODEL_MAX (UINT64_C(1) << 40)
 
@@ -30,31 +29,6 @@ void trained_read(struct trained *trained, const struct arguments *arguments)
 	where_read(&trained->where, arguments);
 }
 
-/* Loads the configuration that is stored as text in the model's metadata. The text goes through a memory
- * file, because config_load() only reads files. */
-static int load_config(struct trained *trained, struct error *err)
-{
-	const char *text = safetensors_value(trained->file, "config");
-	CLEANUP(close_fd) int fd = -1;
-	char path[64];
-	size_t bytes;
-
-	if (!text)
-		return error_set(err, -EBADMSG,
-				 "%s: the file holds no configuration, so Kiln did not write this model",
-				 trained->name);
-	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
-	bytes = strlen(text);
-	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
-		return error_set(err, -errno, "%s: no memory for its configuration", trained->name);
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (config_load(path, &trained->config, err) < 0)
-		return error_prefix(err, "%s", trained->name);
-	trained->config.model.precision = PRECISION_FLOAT32; /* as the stored weights; only training uses
-								another precision (storage.h) */
-	return 0;
-}
-
 static int load_file(struct trained *trained, struct error *err)
 {
 	const char *name = trained->name, *suffix = strrchr(name, '.'), *key;
@@ -69,7 +43,7 @@ static int load_file(struct trained *trained, struct error *err)
 	if ((r = where_open(&trained->where, name, &trained->folder, &key, err)) < 0 ||
 	    (r = store_get_all(trained->folder, key, MODEL_MAX, &trained->data, &bytes, err)) < 0)
 		return r;
-	return safetensors_parse(trained->name, trained->data, bytes, &trained->file, err);
+	return model_file_load(trained->name, trained->data, bytes, &trained->saved, err);
 }
 
 static int merge_config(struct trained *trained, struct error *err)
@@ -85,10 +59,7 @@ int trained_load(struct trained *trained, struct error *err)
 {
 	int r = merge_config(trained, err);
 
-	if (r < 0 || (r = load_file(trained, err)) < 0 ||
-	    (r = checkpoint_expect(trained->name, trained->file, "format", MODEL_FORMAT, err)) < 0)
-		return r;
-	return load_config(trained, err);
+	return r < 0 ? r : load_file(trained, err);
 }
 
 /* Chooses the folder for compiled kernels: Kiln's cache where this user may write to it, as on a box;
@@ -110,7 +81,8 @@ static void find_cache(void)
 /* Opens the device that the configuration names or, where this machine has no such device, any device. */
 static int open_device(struct trained *trained, struct error *err)
 {
-	int r = gpu_open(trained->config.device.platform, trained->config.device.type, &trained->gpu, err);
+	int r = gpu_open(trained->saved.config.device.platform, trained->saved.config.device.type,
+			 &trained->gpu, err);
 
 	if (r != -ENODEV)
 		return r;
@@ -129,20 +101,17 @@ int trained_open_model(struct trained *trained, bool training, struct error *err
 
 	find_cache();
 	if ((r = open_device(trained, err)) < 0 ||
-	    (r = model_open(trained->gpu, &trained->config, training, &trained->model, err)) < 0 ||
-	    (r = checkpoint_expect(trained->name, trained->file, "graph_hash",
-				   model_graph_hash(trained->model), err)) < 0)
+	    (r = model_open(trained->gpu, &trained->saved.config, training, &trained->model, err)) < 0)
 		return r;
-	return checkpoint_load(trained->model, trained->name, trained->file, true, err);
+	return checkpoint_load(trained->model, trained->name, trained->saved.file, true, err);
 }
 
 void trained_done(struct trained *trained)
 {
 	model_close(trained->model);
 	gpu_close(trained->gpu);
-	config_done(&trained->config);
+	model_file_done(&trained->saved);
 	config_done(&trained->given);
-	safetensors_close(trained->file);
 	free(trained->data);
 	store_close(trained->folder);
 }

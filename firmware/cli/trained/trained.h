@@ -14,7 +14,7 @@
 #include "cli/base/arguments.h"
 #include "core/config/config.h"
 #include "drivers/store/store.h"
-#include "model/formats/safetensors.h"
+#include "model/model_file.h"
 
 #include <stdbool.h>
 
@@ -24,10 +24,9 @@ struct trained {
 	struct config_store where; /* endpoint, region, credential, ca_file */
 	struct store *folder;      /* the store of the folder with the model's file */
 	char *data;                /* the bytes of the model's file */
-	struct safetensors *file;
-	struct config given;  /* the file of --config; the strings of `where` may belong to it */
-	struct config config; /* the trained model's, except that precision is float32 */
-	struct gpu *gpu;      /* NULL before trained_open_model() */
+	struct model_file saved;   /* the model in the file, with its configuration */
+	struct config given;       /* the file of --config; the strings of `where` may belong to it */
+	struct gpu *gpu;           /* NULL before trained_open_model() */
 	struct model *model;
 };
 

@@ -73,10 +73,11 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	    (r = records_open(trained, &evaluation->source, trained->model, &evaluation->records, err)) < 0)
 		return r;
 	evaluation->outputs = model_classes(trained->model);
-	evaluation->output = malloc(evaluation->outputs * trained->config.run.batch_rows * sizeof(float));
+	evaluation->output =
+		malloc(evaluation->outputs * trained->saved.config.run.batch_rows * sizeof(float));
 	if (!evaluation->output)
 		return error_set(err, -ENOMEM, "no memory for a batch's output");
-	shape = metrics_shape_of(&trained->config, evaluation->outputs);
+	shape = metrics_shape_of(&trained->saved.config, evaluation->outputs);
 	r = metrics_open(&shape, &evaluation->metrics, err);
 	if (r == 0 && model_sample_weight(trained->model).name)
 		r = metrics_open(&shape, &evaluation->weighted, err);

@@ -6,8 +6,6 @@
 #include "cli/trained/trained.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
-#include "model/build.h"
-#include "model/formats/names.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -15,27 +13,21 @@
 struct export_verb {
 	struct trained trained;
 	const char *output, *form;
-	struct graph graph;
 	struct store *store; /* the store that the output is written to */
 	cJSON *said;
 };
 
-static const void *weights(void *context, const char *name)
-{
-	uint32_t count;
-	const struct model_tensor *tensors = safetensors_tensors(context, &count),
-				  *found = name_find(tensors, count, name);
-
-	return found ? found->data : NULL;
-}
-
 static int write_form(struct export_verb *verb, enum export_form form, struct error *err)
 {
+	const struct model_file *saved = &verb->trained.saved;
 	CLEANUP(free_ptr) uint8_t *data = NULL;
+	struct export_weights weights;
 	uint64_t bytes;
 	cJSON *said;
-	int r = export_model(&verb->graph, weights, verb->trained.file, form, &data, &bytes, err);
+	int r;
 
+	weights.tensor = safetensors_tensors(saved->file, &weights.count);
+	r = export_model(&saved->graph, &weights, form, &data, &bytes, err);
 	if (r < 0)
 		return error_prefix(err, "%s", verb->trained.name);
 	r = store_put(verb->store, export_file(form), data, bytes, err);
@@ -68,8 +60,7 @@ static int run(struct export_verb *verb, struct error *err)
 {
 	int r = trained_load(&verb->trained, err);
 
-	if (r < 0 || (r = graph_build(&verb->trained.config, false, &verb->graph, err)) < 0 ||
-	    (r = open_output(verb, err)) < 0)
+	if (r < 0 || (r = open_output(verb, err)) < 0)
 		return r;
 	verb->said = cJSON_CreateObject();
 	cJSON_AddStringToObject(verb->said, "output", verb->output);
@@ -86,7 +77,6 @@ static void done(struct export_verb *verb)
 {
 	cJSON_Delete(verb->said);
 	store_close(verb->store);
-	graph_done(&verb->graph);
 	trained_done(&verb->trained);
 }
 

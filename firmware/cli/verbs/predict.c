@@ -24,7 +24,7 @@ static int load_model(struct predict *predict, struct error *err)
 	r = trained_open_model(trained, false, err);
 	if (r < 0)
 		return r;
-	predict->answers = answers_of(&trained->config, model_classes(trained->model));
+	predict->answers = answers_of(&trained->saved.config, model_classes(trained->model));
 	return 0;
 }
 
@@ -111,7 +111,7 @@ static int predict_records(struct predict *predict, struct error *err)
 
 	if (r < 0)
 		return r;
-	output = calloc(trained->config.run.batch_rows, predict->answers.outputs * sizeof(float));
+	output = calloc(trained->saved.config.run.batch_rows, predict->answers.outputs * sizeof(float));
 	if (!output)
 		return error_set(err, -ENOMEM, "no memory for a batch's output");
 	while (r == 0 && (r = records_next(records, &batch, err)) > 0) {
@@ -131,8 +131,8 @@ static int predict_records(struct predict *predict, struct error *err)
  * called "text", such an object is a record instead. */
 static bool is_text_object(const struct predict *predict, const cJSON *object)
 {
-	for (uint32_t i = 0; i < predict->trained.config.features; i++)
-		if (strcmp(predict->trained.config.feature[i].name, "text") == 0)
+	for (uint32_t i = 0; i < predict->trained.saved.config.features; i++)
+		if (strcmp(predict->trained.saved.config.feature[i].name, "text") == 0)
 			return false;
 	return cJSON_HasObjectItem(object, "text");
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/export/form.h"
 
+#include "model/formats/expect.h"
+#include "model/formats/names.h"
 #include "model/graph/op.h"
 
 #include <inttypes.h>
@@ -30,6 +32,12 @@ const char *export_file(enum export_form form)
 
 /* ---- The graph ---- */
 
+/* Returns the data of a tensor that the weights have; expect_tensors() has checked that they have it. */
+static const void *data_of(const struct export_weights *weights, const char *name)
+{
+	return name_find(weights->tensor, weights->count, name)->data;
+}
+
 static void write_weights(struct export *out)
 {
 	for (uint32_t i = 0; i < out->graph->tensors; i++) {
@@ -41,7 +49,7 @@ static void write_weights(struct export *out)
 						     .dtype = tensor->dtype,
 						     .rank = tensor->rank,
 						     .shape = tensor->shape,
-						     .data = out->weights(out->context, tensor->name),
+						     .data = data_of(out->weights, tensor->name),
 					     });
 	}
 }
@@ -60,27 +68,13 @@ static void write_graph(struct wire *wire, const void *context)
 	out.writer->output(wire, graph_at(graph, graph->output));
 }
 
-static int check(const struct export *out, struct error *err)
-{
-	for (uint32_t i = 0; i < out->graph->tensors; i++) {
-		const struct tensor *tensor = graph_at(out->graph, i);
-
-		if ((tensor->role == ROLE_PARAMETER || tensor->role == ROLE_STATE) &&
-		    !out->weights(out->context, tensor->name))
-			return error_set(err, -ENOENT, "'%s': the model's file has no such tensor",
-					 tensor->name);
-	}
-	return 0;
-}
-
-int export_model(const struct graph *graph, export_weights *weights, void *context, enum export_form form,
+int export_model(const struct graph *graph, const struct export_weights *weights, enum export_form form,
 		 uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
 {
-	const struct export out = {
-		.graph = graph, .writer = forms[form].writer, .weights = weights, .context = context
-	};
+	const struct export out = { .graph = graph, .writer = forms[form].writer, .weights = weights };
 	struct wire wire = { 0 };
-	int r = check(&out, err);
+	int r = expect_tensors(graph, EXPECT_PARAMETERS, forms[form].name, weights->tensor, weights->count,
+			       err);
 
 	if (r < 0)
 		return r;

@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "model/formats/model_tensor.h"
 #include "model/graph/graph.h"
 
 enum export_form { EXPORT_ONNX, EXPORT_SAVED_MODEL, EXPORT_FORMS };
@@ -26,11 +27,15 @@ const char *export_name(enum export_form form);
  * version number as the folder. */
 const char *export_file(enum export_form form);
 
-/* Returns the data of a parameter or a layer's state by the tensor's name; NULL if there is none. */
-typedef const void *export_weights(void *context, const char *name);
+/* The numbers of a network: parameters and state of its layers. Other tensors in the list are not used. */
+struct export_weights {
+	const struct model_tensor *tensor; /* with data */
+	uint32_t count;
+};
 
 /* Makes the file of a form. `graph` is built without training. Owns: the caller frees *ret_data. Errors:
- * -E2BIG the file is larger than protocol buffers allow (2 GiB); -ENOENT weights are missing; -ENOMEM. */
-MUST_CHECK int export_model(const struct graph *graph, export_weights *weights, void *context,
+ * -E2BIG the file is larger than protocol buffers allow (2 GiB); -EBADMSG a tensor of the weights is missing
+ * or is of another type or shape than in `graph` (formats/expect.h); -ENOMEM. */
+MUST_CHECK int export_model(const struct graph *graph, const struct export_weights *weights,
 			    enum export_form form, uint8_t **ret_data, uint64_t *ret_bytes,
 			    struct error *err);

@@ -27,8 +27,7 @@ struct export
 	struct wire *wire;
 	const struct graph *graph;
 	const struct export_writer *writer;
-	export_weights *weights;
-	void *context; /* passed to `weights` */
+	const struct export_weights *weights;
 };
 
 /* Returns the bytes of a constant's data. */

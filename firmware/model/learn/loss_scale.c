@@ -4,7 +4,6 @@
 #include "model/learn/optimizers.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Have to equal the numbers in kernels/loss_scale.cl. */
 #define SCALE_CHUNK 256u
@@ -68,11 +67,6 @@ struct argument loss_scale_verdict(const struct graph *graph)
 struct argument loss_scale_factor(const struct graph *graph)
 {
 	return argument_optional(graph->loss_scale.scale, ARGUMENT_IN);
-}
-
-bool loss_scale_is_state(const char *name)
-{
-	return strncmp(name, SCALE_NAME, strlen(SCALE_NAME)) == 0;
 }
 
 static void emit_verdict(struct plan *plan)

@@ -34,6 +34,3 @@ void loss_scale_emit(struct plan *plan);
 struct argument loss_scale_verdict(const struct graph *graph);
 /* Returns the scale as an argument for the kernels of losses; a null pointer without a loss scale. */
 struct argument loss_scale_factor(const struct graph *graph);
-
-/* Returns whether a tensor of the state belongs to the loss scale. A checkpoint may lack such a tensor. */
-bool loss_scale_is_state(const char *name);

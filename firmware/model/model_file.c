@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/model_file.h"
+
+#include "core/base/paths.h"
+#include "model/build.h"
+#include "model/checkpoint.h"
+#include "model/formats/expect.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* Loads the configuration that is stored as text in the model's metadata. The text goes through a memory
+ * file, because config_load() only reads files. */
+static int load_config(const char *what, struct model_file *model, struct error *err)
+{
+	const char *text = safetensors_value(model->file, "config");
+	CLEANUP(close_fd) int fd = -1;
+	char path[64];
+	size_t bytes;
+
+	if (!text)
+		return error_set(err, -EBADMSG,
+				 "%s: the file holds no configuration, so Kiln did not write this model",
+				 what);
+	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
+	bytes = strlen(text);
+	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
+		return error_set(err, -errno, "%s: no memory for its configuration", what);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (config_load(path, &model->config, err) < 0)
+		return error_prefix(err, "%s", what);
+	model->config.model.precision = PRECISION_FLOAT32; /* as the stored weights; only training uses
+							      another precision (storage.h) */
+	return 0;
+}
+
+static int check_tensors(const char *what, const struct model_file *model, struct error *err)
+{
+	uint32_t count;
+	const struct model_tensor *tensors = safetensors_tensors(model->file, &count);
+
+	return expect_tensors(&model->graph, EXPECT_MODEL, what, tensors, count, err);
+}
+
+int model_file_load(const char *what, const void *data, uint64_t bytes, struct model_file *ret_model,
+		    struct error *err)
+{
+	struct model_file *model = ret_model;
+	int r;
+
+	if ((r = safetensors_parse(what, data, bytes, &model->file, err)) < 0 ||
+	    (r = checkpoint_expect(what, model->file, "format", MODEL_FORMAT, err)) < 0 ||
+	    (r = safetensors_require_crcs(model->file, err)) < 0 || (r = load_config(what, model, err)) < 0)
+		return r;
+	if ((r = graph_build(&model->config, false, &model->graph, err)) < 0)
+		return error_prefix(err, "%s", what);
+	r = check_tensors(what, model, err);
+	return r < 0 ? r : checkpoint_expect(what, model->file, "graph_hash", model->graph.hash, err);
+}
+
+void model_file_done(struct model_file *model)
+{
+	graph_done(&model->graph);
+	config_done(&model->config);
+	safetensors_close(model->file);
+	*model = (struct model_file){ 0 };
+}
