@@ -11,6 +11,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The largest parameter, in numbers: 256 TiB of float32. */
+#define PARAMETER_MAX (UINT64_C(1) << 46)
+
 /* Follows TensorFlow's rule for names, because the names of parameters and of exported nodes begin with the
  * name of their layer. "optimizer" and "state" begin the names of other tensors. */
 static bool name_allowed(const char *name)
@@ -161,7 +164,28 @@ static uint64_t dimension_of(const struct graph *graph, const struct node *node,
 	return 0;
 }
 
-static void add_parameters(struct graph *graph, struct node *node)
+/* Returns whether the product of `elements` and all dimensions is at most `most`. */
+static bool is_within(const struct tensor *tensor, uint64_t elements, uint64_t most)
+{
+	for (uint32_t i = 0; i < tensor->rank; i++)
+		if (__builtin_mul_overflow(elements, tensor->shape[i], &elements) || elements > most)
+			return false;
+	return true;
+}
+
+/* Checks that sums of the sizes of all parameters, their gradients and their slots fit 64 bits. */
+static void check_parameter(const struct node *node, const struct tensor *parameter,
+			    struct mistakes *mistakes)
+{
+	char shape[SHAPE_TEXT_BYTES];
+
+	if (!is_within(parameter, 1, PARAMETER_MAX))
+		mistakes_add(mistakes, node->line,
+			     "model.layers: found %s of shape %s, allowed: at most %" PRIu64 " numbers",
+			     parameter->name, shape_text(parameter, shape), PARAMETER_MAX);
+}
+
+static void add_parameters(struct graph *graph, struct node *node, struct mistakes *mistakes)
 {
 	for (uint32_t i = 0; i < node->op->parameters; i++) {
 		const struct parameter_spec *spec = &node->op->parameter[i];
@@ -179,6 +203,7 @@ static void add_parameters(struct graph *graph, struct node *node)
 		tensor.l1 = node->l1[i];
 		tensor.l2 = node->l2[i];
 		(void)snprintf(tensor.name, sizeof(tensor.name), "%s/%s", node->name, spec->name);
+		check_parameter(node, &tensor, mistakes);
 		node->parameter[i] = graph_tensor(graph, &tensor);
 		node->parameters = i + 1;
 		if (tensor.trainable)
@@ -213,17 +238,11 @@ static bool inputs_known(const struct graph *graph, const struct node *node)
 static void check_size(const struct graph *graph, const struct node *node, const struct tensor *output,
 		       struct mistakes *mistakes)
 {
-	uint64_t elements = graph->batch_rows;
-
-	for (uint32_t i = 0; i < output->rank; i++)
-		if (__builtin_mul_overflow(elements, output->shape[i], &elements) || elements > INT32_MAX) {
-			mistakes_add(
-				mistakes, node->line,
-				"model.layers: found an output of '%s' with more than %d numbers for %" PRIu64
-				" rows, allowed: at most %d",
-				node->name, INT32_MAX, graph->batch_rows, INT32_MAX);
-			return;
-		}
+	if (!is_within(output, graph->batch_rows, INT32_MAX))
+		mistakes_add(mistakes, node->line,
+			     "model.layers: found an output of '%s' with more than %d numbers for %" PRIu64
+			     " rows, allowed: at most %d",
+			     node->name, INT32_MAX, graph->batch_rows, INT32_MAX);
 }
 
 static void check_shape(struct graph *graph, struct node *node, struct tensor *output,
@@ -263,7 +282,7 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 	(void)snprintf(output.name, sizeof(output.name), "%s", node->name);
 	node->output = graph_tensor(graph, &output);
 	if (graph_at(graph, node->output)->elements)
-		add_parameters(graph, node);
+		add_parameters(graph, node, mistakes);
 	graph->tensor[node->output].trainable = depends_on_training(graph, node);
 	graph->nodes++;
 }

@@ -85,6 +85,9 @@ static struct config_layer wrong[][4] = {
 			       INTS_ATTRIBUTE("strides", 2, 1, 2))) },
 	{ IMAGE, OP("conv2d",
 		    ATTRIBUTES(2, INT_ATTRIBUTE("filters", 2), INTS_ATTRIBUTE("kernel_size", 3, 1, 1, 1))) },
+	{ IMAGE, OP("conv2d", TWO(INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1))),
+	  OP("conv2d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1024),
+				  TEXT_ATTRIBUTE("padding", "same"))) },
 };
 static const char *const texts[] = {
 	"6: model.layers.op: found \"conv\", allowed: dense, relu, ",
@@ -135,6 +138,8 @@ static const char *const texts[] = {
 	("6: model.layers.inputs: layer 'depthwise_conv2d' (depthwise_conv2d): found strides [1, 2] with "
 	 "dilation_rate [2, 2], allowed: one of them "),
 	"7: model.layers.kernel_size: found [ 1, 1, 1 ], allowed: one integer for all, or [ ] of 2 ..",
+	("6: model.layers: found conv2d_1/kernel of shape [1024, 1024, 1048576, 1048576], allowed: at most "
+	 "70368744177664 numbers"),
 };
 
 static void test_mistakes(void **state)
