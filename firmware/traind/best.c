@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/best.h"
 #include "core/base/cleanup.h"
+#include "model/formats/expect.h"
 #include "model/formats/names.h"
 
 #include <inttypes.h>
@@ -45,21 +46,32 @@ void best_close(struct best *best)
 
 /* ---- In a checkpoint ---- */
 
+static struct model_tensor tensor_of_state(const struct callbacks *state)
+{
+	return (struct model_tensor){ .name = CALLBACKS_TENSOR,
+				      .dtype = "F64",
+				      .rank = 1,
+				      .shape = { CALLBACKS_NUMBERS },
+				      .data = state,
+				      .bytes = sizeof(*state) };
+}
+
+static struct model_tensor tensor_of(const struct best_parameter *parameter)
+{
+	struct model_tensor tensor = parameter->tensor;
+
+	tensor.name = parameter->name;
+	tensor.data = parameter->data;
+	return tensor;
+}
+
 uint32_t best_tensors(const struct best *best, struct model_tensor *ret_tensors)
 {
 	uint32_t count = 0;
 
-	ret_tensors[count++] = (struct model_tensor){ .name = CALLBACKS_TENSOR,
-						      .dtype = "F64",
-						      .rank = 1,
-						      .shape = { CALLBACKS_NUMBERS },
-						      .data = &best->state,
-						      .bytes = sizeof(best->state) };
-	for (uint32_t i = 0; best->filled && i < best->count; i++) {
-		ret_tensors[count] = best->parameter[i].tensor;
-		ret_tensors[count].name = best->parameter[i].name;
-		ret_tensors[count++].data = best->parameter[i].data;
-	}
+	ret_tensors[count++] = tensor_of_state(&best->state);
+	for (uint32_t i = 0; best->filled && i < best->count; i++)
+		ret_tensors[count++] = tensor_of(&best->parameter[i]);
 	return count;
 }
 
@@ -80,12 +92,11 @@ static int restore_parameters(struct best *best, const char *path, const struct 
 		return 0;
 	for (uint32_t i = 0; i < best->count; i++) {
 		const struct best_parameter *parameter = &best->parameter[i];
-		const struct model_tensor *found = find(file, parameter->name);
+		const struct model_tensor wanted = tensor_of(parameter), *found = find(file, wanted.name);
+		int r = expect_form(path, &wanted, found, err);
 
-		if (!found || found->bytes != parameter->tensor.bytes)
-			return error_set(err, -EBADMSG, "%s: %s: found %" PRIu64 " bytes, expected %" PRIu64,
-					 path, parameter->name, found ? found->bytes : 0,
-					 parameter->tensor.bytes);
+		if (r < 0)
+			return r;
 		memcpy(parameter->data, found->data, found->bytes);
 	}
 	best->filled = true;
@@ -94,15 +105,12 @@ static int restore_parameters(struct best *best, const char *path, const struct 
 
 int best_restore(struct best *best, const char *path, const struct safetensors *file, struct error *err)
 {
-	const struct model_tensor *found = find(file, CALLBACKS_TENSOR);
 	struct callbacks *state = &best->state;
+	const struct model_tensor wanted = tensor_of_state(state), *found = find(file, wanted.name);
+	int r = found ? expect_form(path, &wanted, found, err) : 0;
 
-	if (!found)
-		return 0;
-	if (found->bytes != sizeof(*state))
-		return error_set(err, -EBADMSG,
-				 "%s: " CALLBACKS_TENSOR ": found %" PRIu64 " bytes, expected %zu", path,
-				 found->bytes, sizeof(*state));
+	if (r < 0 || !found)
+		return r;
 	memcpy(state, found->data, sizeof(*state));
 	if (state->version != CALLBACKS_VERSION)
 		return error_set(err, -EBADMSG, "%s: " CALLBACKS_TENSOR ": found version %g, expected %d",
