@@ -47,6 +47,10 @@ static const struct {
 	{ "update-failed", "say that a service of the update failed", oneshot_update_failed },
 	{ "check-store", "exit 0 if the sink answers  [--config FILE]", oneshot_check_store },
 	{ "slot", "send the event about a slot  good|bad|back SLOT", oneshot_slot },
+	{ "floor",
+	  "compare a bundle's version with the newest that was good here, or remember this one  check "
+	  "VERSION|raise",
+	  oneshot_floor },
 	{ "release", "give the ring's hugepages back to the system", oneshot_release },
 };
 

@@ -11,6 +11,7 @@
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/box/floor.h"
 #include "drivers/manager/manager.h"
 
 #include <poll.h>
@@ -38,9 +39,21 @@ static int start_of_image(struct manager *manager, const char *unit, struct erro
 	return r == -ENOENT ? error_set(err, r, "this system is not a Kiln image: it has no %s", unit) : r;
 }
 
+static int start_update(struct manager *manager, bool may_be_older, struct error *err)
+{
+	int r = floor_allow(may_be_older, err);
+
+	return r < 0 ? r : start_of_image(manager, "kiln-update.service", err);
+}
+
 static int update(struct manager *manager, struct error *err)
 {
-	return start_of_image(manager, "kiln-update.service", err);
+	return start_update(manager, false, err);
+}
+
+static int downgrade(struct manager *manager, struct error *err)
+{
+	return start_update(manager, true, err);
 }
 
 static int factory_reset(struct manager *manager, struct error *err)
@@ -59,7 +72,7 @@ static const struct {
 } words[] = {
 	{ "run.start", manager_start_run },  { "run.stop", stop_run },     { "run.reset", manager_reset_run },
 	{ "config.reload", manager_reload }, { "update.install", update }, { "power.off", power_off },
-	{ "factory.reset", factory_reset },  { "cache.preload", preload },
+	{ "factory.reset", factory_reset },  { "cache.preload", preload }, { "update.downgrade", downgrade },
 };
 
 /* Reads one line, which nothing may follow. */

@@ -104,6 +104,7 @@ complete -c kiln -n "test (__kiln_at) = 'update'" -l yes -d 'do not ask for conf
 complete -c kiln -n "test (__kiln_at) = 'update'" -l json -d 'print the whole answer as JSON'
 complete -c kiln -n "test (__kiln_at) = 'update'" -l url -x -d 'address of the bundle: s3://BUCKET/KEY in a store of kiln.conf, or file:///PATH on the box'
 complete -c kiln -n "test (__kiln_at) = 'update'" -l restart -d 'restart as soon as the bundle is installed; an unfinished run goes on after the restart'
+complete -c kiln -n "test (__kiln_at) = 'update'" -l allow_downgrade -d 'install the bundle even if it is older than a version that was found good on the box'
 complete -c kiln -n "test (__kiln_at) = 'update'" -l idempotency_key -x -d 'a request with a used key is not done again'
 complete -c kiln -n "test (__kiln_at) = 'update'" -F
 complete -c kiln -n "test (__kiln_at) = 'factory-reset'" -l yes -d 'do not ask for confirmation; needed without a terminal'

@@ -19,6 +19,9 @@ head -c 4M /dev/urandom >"$content/root.img"
 sed 's/roothash=../roothash=00/' "$work/slot.cfg" >"$content/slot.cfg"
 bundle "$usb/panics.raucb" $keys
 bundle "$usb/other.raucb" $keys kiln-other-amd64
+sed -i.own 's/^version=.*/version=0.0.1/' "$content/manifest.raucm"
+bundle "$usb/older.raucb" $keys
+mv "$content/manifest.raucm.own" "$content/manifest.raucm"
 cp "$usb/panics.raucb" "$usb/damaged.raucb"
 printf damage | dd of="$usb/damaged.raucb" bs=1 seek=2000000 conv=notrunc status=none
 tools/bundle-key "$work/stranger" "a stranger"
@@ -42,6 +45,9 @@ expect "it may read Progress" '^\(isi\) ' \
 # ---- Refused ----
 refused file:///mnt/stranger.raucb '^failed, .*signature verification failed' "a key that the box does not know"
 refused file:///mnt/other.raucb '^failed, .*ompatible.*kiln-other-amd64' "another hardware's"
+like "$(env_says)" 'B_OK=1 .*ORDER=A B' "nothing was begun"
+refused file:///mnt/older.raucb '^failed, .*version 0.0.1 is older than [0-9.]*, which was found good' "an older version"
+expect "and by the handler of RAUC, for root, too" 'Pre-install handler error' 'rauc install /mnt/older.raucb'
 like "$(env_says)" 'B_OK=1 .*ORDER=A B' "nothing was begun"
 refused file:///mnt/damaged.raucb '^failed, .*RAUC: .*rror' "a damaged payload"
 inside 'fallocate -l $(($(stat -f -c "%a*%S" /data) - 20000000)) /data/full' >/dev/null

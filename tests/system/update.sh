@@ -16,7 +16,7 @@ tools/bundle-key "$keys/old" "the old key"
 tools/bundle-key "$keys/new" "the new key"
 cat "$keys"/{old,new}/cert.pem >"$keys/both.pem"
 mkdir -p "$work/root/etc/rauc" "$work/root/usr/lib" "$work/esp/kiln/A"
-sed 's/@GPU@/cpu/; s/@KERNEL@/amd64/' rootfs/overlay/etc/rauc/system.conf >"$work/root/etc/rauc/system.conf"
+sed 's/@GPU@/cpu/; s/@KERNEL@/amd64/; s/@CHECK_CRL@/false/' rootfs/overlay/etc/rauc/system.conf >"$work/root/etc/rauc/system.conf"
 echo IMAGE_VERSION=1.2.3 >"$work/root/usr/lib/os-release"
 head -c 3M /dev/urandom >"$work/root/filler"
 mksquashfs "$work/root" "$work/slot" -quiet -no-progress >/dev/null
@@ -69,6 +69,34 @@ printf '\377' | dd of="$work/flipped.raucb" bs=1 seek=$(($(stat -c %s "$work/old
 [ "$(accepts "$keys/old/cert.pem" "$work/flipped.raucb")" != "$good" ]
 ok $? "a signature with another byte is refused"
 
+# ---- Revoked signers ----
+authority() { tools/bundle-authority "$keys/authority" "$@" >"$work/said" 2>&1; }
+checks() { # bundle, with the authority's keyring, as on a box: RAUC's verdict
+	sed "s,/etc/rauc/keyring.pem,$keys/authority/keyring.pem,; s/^check-crl=.*/check-crl=true/" "$work/root/etc/rauc/system.conf" >"$work/revoking.conf"
+	rauc --conf="$work/revoking.conf" info "$1" 2>&1 | grep -oE "^Compatible:.*|verification failed.*" | tail -n 1
+}
+authority make "the authority" && authority sign "$keys/one" "signer one" && authority sign "$keys/two" "signer two"
+ok $? "an authority and two signers" "$(cat "$work/said")"
+signed_by() { # signer: makes $work/SIGNER.raucb
+	KEYRING=$keys/authority/keyring.pem bundle "$1" "$work/$1.raucb"
+}
+signed_by one && signed_by two
+ok $? "make bundle with a signer of the authority" "$(cat "$work/said")"
+is "$(checks "$work/one.raucb") $(checks "$work/two.raucb")" "$good $good" "the bundles of both are accepted"
+authority revoke "$keys/one/cert.pem"
+like "$(checks "$work/one.raucb")" 'verification failed.*certificate revoked' "one is revoked: his bundle is refused, though it was signed before"
+is "$(checks "$work/two.raucb")" "$good" "the other's is accepted, though it was signed before the list was made"
+like "$(checks "$work/old.raucb")" 'verification failed' "a signer who is not of the authority is refused"
+authority make "another"
+is "$? $(cat "$work/said")" "1 bundle-authority: $keys/authority: there is an authority already" "an authority is not overwritten"
+lists() { # keyring
+	tools/check-keyring "$1" 2>&1
+}
+is "$(lists "$keys/authority/keyring.pem")" "" "a keyring with a list for each certificate"
+is "$(lists "$keys/both.pem")" "" "a keyring without lists"
+cat "$keys/authority/keyring.pem" "$keys/old/cert.pem" >"$keys/mixed.pem"
+like "$(lists "$keys/mixed.pem")" 'CN = the old key.*: .*unable to get certificate CRL' "a certificate without a list, beside one with: no bundle of it would be accepted"
+
 # ---- The hook ----
 esp=$work/efi/kiln
 hook() { # word
@@ -99,6 +127,32 @@ ok $? "it is another file, by rename"
 : >"$env"
 $editenv "$env" set A_TRY=0 2>"$work/said"
 is "$? $(stat -c %s "$env") $(grub-editenv "$env" list)" "0 1024 A_TRY=0" "one that a power cut tore is made anew"
+
+# ---- The handler that RAUC calls before it writes a slot ----
+node handler
+mkdir -p "$KILN_ROOT"/{etc,efi/kiln,usr/libexec/kiln,run/kiln-update}
+ln -s "$KILN_BIN/kiln-oneshot" "$KILN_ROOT/usr/libexec/kiln/kiln-oneshot"
+echo IMAGE_VERSION=1.1.0 >"$KILN_ROOT/etc/os-release"
+is "$(sed -n 's/^pre-install=//p' "$work/root/etc/rauc/system.conf")" /usr/libexec/kiln/check-version "system.conf names the handler of the image"
+handler() { # content of a bundle
+	RAUC_BUNDLE_MOUNT_POINT=$1 rootfs/overlay/usr/libexec/kiln/check-version 2>"$work/said"
+}
+handler "$work/content"
+is "$?" 0 "1.2.3 on 1.1.0: it may be installed" "$(cat "$work/said")"
+echo 1.3.0 >"$KILN_ROOT/efi/kiln/floor"
+handler "$work/content"
+like "$? $(cat "$work/said")" '^77 .*version 1.2.3 is older than 1.3.0, which was found good on this box' "1.3.0 was found good here: it may not"
+: >"$KILN_ROOT/run/kiln-update/downgrade"
+handler "$work/content"
+is "$?" 0 "unless this update may be older" "$(cat "$work/said")"
+rm "$KILN_ROOT/run/kiln-update/downgrade"
+mkdir "$work/unversioned"
+printf '[update]\ncompatible=x\n[bundle]\nversion=9.0.0\n' >"$work/unversioned/manifest.raucm"
+handler "$work/unversioned"
+like "$? $(cat "$work/said")" '^78 .*version "": expected' "a bundle without a version may not"
+handler "$work/nothing"
+[ $? != 0 ]
+ok $? "nor may one without a manifest"
 
 # ---- RAUC's service with the image's D-Bus policy ----
 if [ "$(id -u)" != 0 ]; then
@@ -220,6 +274,29 @@ if grep -qE 'mount|loop|dm-|device-mapper|verity' <<<"$found"; then
 else
 	like "$found" 'failed, .*ompatible mismatch.*kiln-cpu-amd64.*kiln-other-amd64' "a bundle for other hardware, named both"
 fi
+# ---- An older version ----
+mkdir -p "$KILN_ROOT"/{efi/kiln,run/kiln-update}
+echo 2.0.0 >"$KILN_ROOT/efi/kiln/floor"
+"$kiln" update "$work/new.raucb" --yes >"$work/said" 2>&1
+steps
+like "$? $(status)" '^77 failed, .*new.raucb, version 1.2.3: version 1.2.3 is older than 2.0.0, which was found good on this box; --allow-downgrade' \
+	"an older version than one that was good here is refused"
+is "$(tail -n 1 "$words")" update.install "kiln-steer was not asked for a downgrade"
+"$kiln" update "$work/new.raucb" --yes --allow_downgrade >"$work/said" 2>&1
+is "$? $(tail -n 1 "$words")" "0 update.downgrade" "kiln update --allow-downgrade: another word is said" "$(cat "$work/said")"
+steer() { echo "$1" | "$KILN_BIN/kiln-steer" >/dev/null 2>&1; } # it notes the word, though no systemd is on this bus
+steer update.downgrade
+steps
+found=$(status)
+! grep -q 'is older' <<<"$found"
+ok $? "RAUC is asked to install it" "$found"
+like "$(cat "$work/said")" 'version 1.2.3 is older than 2.0.0' "and the journal has that it is older"
+steer update.install
+"$kiln" update "$work/new.raucb" --yes >"$work/said" 2>&1
+steps
+like "$(status)" 'version 1.2.3 is older than 2.0.0' "the next update without the option is refused again"
+rm "$KILN_ROOT/efi/kiln/floor"
+
 echo "error this system is not a Kiln image: it has no kiln-update.service" >"$answers"
 "$kiln" update "$work/new.raucb" --yes >"$work/said" 2>&1
 like "$? $(status)" '^1 failed, .*not a Kiln image' "where there is no image it failed, too: the next may be asked for"

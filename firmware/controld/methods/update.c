@@ -82,6 +82,8 @@ int method_update_install(struct call *call, struct error *err)
 	if ((r = call_result_true(call, "started", err)) < 0)
 		return r;
 	call->box->update_said = true;
-	r = steer_say(call, "update.install", started, err);
+	r = steer_say(call,
+		      control_flag(&call->request, "allow_downgrade") ? "update.downgrade" : "update.install",
+		      started, err);
 	return r < 0 ? started(call, r, err) : r;
 }

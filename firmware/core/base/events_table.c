@@ -268,6 +268,9 @@ const struct event_row event_rows[EVENT_MAX] = {
 				   "a person asked for an update, and the bundle is downloaded" },
 	[EVENT_UPDATE_INSTALLED] = { "update.installed", "059f59624ff6477d8673746f35f0603b", LOG_NOTICE, URL,
 				     "the update is in the other slot, which boots next" },
+	[EVENT_UPDATE_DOWNGRADE] = { "update.downgrade", "7cfd45c2498c42238e5f20eef7ef8946", LOG_WARNING, URL,
+				     "an update to an older version is installed, because --allow-downgrade "
+				     "was given" },
 	[EVENT_UPDATE_RESTARTS] = { "update.restarts", "642f413863d54d449af8d460fcd48a9f", LOG_NOTICE, URL,
 				    "the box restarts into the other slot" },
 	[EVENT_UPDATE_FAILED] = { "update.failed", "9ae8363878aa4aae86b2d1f86e4f3616", LOG_ERR, URL,

@@ -30,6 +30,7 @@ static const char *const paths[] = {
 	[PATH_STORE_CA] = "/etc/kiln/store-ca.pem",
 	[PATH_BUNDLE] = "/data/kiln/update/bundle.raucb",
 	[PATH_UPDATE_NOTE] = "/run/kiln/update/note.json",
+	[PATH_DOWNGRADE] = "/run/kiln-update/downgrade",
 	[PATH_ESP_SLOTS] = "/efi/kiln",
 	[PATH_ESP_CONFIG] = "/efi/config",
 	[PATH_RTC] = "/sys/class/rtc",

@@ -38,6 +38,7 @@ enum path {
 	PATH_STORE_CA,    /* /etc/kiln/store-ca.pem: the CA of the box's store, for ca_file */
 	PATH_BUNDLE,      /* /data/kiln/update/bundle.raucb: the bundle that an update installs */
 	PATH_UPDATE_NOTE, /* /run/kiln/update/note.json: core/box/update.h */
+	PATH_DOWNGRADE,   /* /run/kiln-update/downgrade: core/box/floor.h */
 	PATH_ESP_SLOTS,   /* /efi/kiln: a folder for each slot with the files that the boot loader reads */
 	PATH_ESP_CONFIG,  /* /efi/config: files for the box that a person copied there on any PC */
 	PATH_RTC,       /* /sys/class/rtc: hardware clocks whose alarm wakes the box; drivers/clock/alarm.h */

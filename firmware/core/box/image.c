@@ -6,12 +6,11 @@
 
 #include <string.h>
 
-#define LINE_BYTES  4096u /* longest command line that a Linux kernel accepts */
-#define VALUE_BYTES 96u
+#define LINE_BYTES 4096u /* longest command line that a Linux kernel accepts */
 
 /* Finds a word that begins with `key` ("KEY=") in a file and copies the rest of the word; "" where there is
  * none. Returns out. */
-static char *value_of(enum path which, const char *key, char out[static VALUE_BYTES])
+static char *value_of(enum path which, const char *key, char out[static IMAGE_VALUE_BYTES])
 {
 	char path[PATH_BYTES], line[LINE_BYTES], *rest;
 	CLEANUP(close_file) FILE *file = fopen(path_of(which, NULL, path), "re");
@@ -20,8 +19,13 @@ static char *value_of(enum path which, const char *key, char out[static VALUE_BY
 	while (file && !*out && fgets(line, sizeof(line), file))
 		for (char *word = strtok_r(line, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
 			if (strncmp(word, key, strlen(key)) == 0)
-				(void)snprintf(out, VALUE_BYTES, "%s", word + strlen(key));
+				(void)snprintf(out, IMAGE_VALUE_BYTES, "%s", word + strlen(key));
 	return out;
+}
+
+char *image_version(char out[static IMAGE_VALUE_BYTES])
+{
+	return value_of(PATH_OS_RELEASE, "IMAGE_VERSION=", out);
 }
 
 static bool add(cJSON *object, const char *key, const char *text)
@@ -31,7 +35,7 @@ static bool add(cJSON *object, const char *key, const char *text)
 
 bool image_add(cJSON *object)
 {
-	char machine[MACHINE_ID_BYTES], value[VALUE_BYTES];
+	char machine[MACHINE_ID_BYTES], value[IMAGE_VALUE_BYTES];
 
 	return add(object, "machine", machine_id(machine)) &&
 	       add(object, "slot", value_of(PATH_CMDLINE, "rauc.slot=", value)) &&

@@ -10,3 +10,8 @@
  * "build" (BUILD_ID of os-release(5): the commit of the image); null where a value is not known. False: no
  * memory. */
 bool image_add(cJSON *object);
+
+#define IMAGE_VALUE_BYTES 96u
+/* Writes the version of the system (IMAGE_VERSION of os-release(5)) to `out`, "" where this is no image.
+ * Returns out. */
+char *image_version(char out[static IMAGE_VALUE_BYTES]);

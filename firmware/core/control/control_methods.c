@@ -159,7 +159,9 @@ const struct control_method control_methods[] = {
 	  { { "url", CONTROL_TEXT, true, 1, 1200, NULL,
 	      "address of the bundle: s3://BUCKET/KEY in a store of kiln.conf, or file:///PATH on the box" },
 	    { "restart", CONTROL_BOOLEAN, false, 0, 0, NULL,
-	      "restart as soon as the bundle is installed; an unfinished run goes on after the restart" } },
+	      "restart as soon as the bundle is installed; an unfinished run goes on after the restart" },
+	    { "allow_downgrade", CONTROL_BOOLEAN, false, 0, 0, NULL,
+	      "install the bundle even if it is older than a version that was found good on the box" } },
 	  "started: true; status.update shows the progress: {state (asked, fetching, waiting, installing, "
 	  "installed, restarting, failed), version, text, percent, url, started_s}",
 	  "install a signed bundle into the other slot, and restart as soon as no run is in progress" },

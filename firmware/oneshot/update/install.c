@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/box/floor.h"
 #include "core/box/update.h"
 #include "core/run/run.h"
 #include "core/run/status.h"
@@ -130,6 +131,28 @@ static void wait_for_checkpoint(struct update *update)
 
 /* ---- RAUC ---- */
 
+/* Refuses a version older than the floor, with a sentence. The handler check-version of RAUC refuses it, too,
+ * because the bundle can be replaced until RAUC opens it; but RAUC does not pass on why. */
+static int refuse_older(const struct update *update, struct error *err)
+{
+	int r = floor_check(update->version, err);
+
+	if (r == 0 || !floor_is_open())
+		return r;
+	event_send(&(struct event){ .id = EVENT_UPDATE_DOWNGRADE, .url = update->url }, "%s", err->text);
+	return 0;
+}
+
+/* Reads the version of the bundle, and compares it. A bundle that RAUC does not accept has no version; then
+ * rauc_install() reports what is wrong with it. */
+static int look_at_bundle(struct rauc *rauc, const char *path, struct update *update, struct error *err)
+{
+	if (rauc_version(rauc, path, update->version, sizeof(update->version), err) == 0)
+		return refuse_older(update, err);
+	log_debug("%s", err->text);
+	return 0;
+}
+
 static int install(struct update *update, struct error *err)
 {
 	CLEANUP(rauc_closep) struct rauc *rauc = NULL;
@@ -137,13 +160,8 @@ static int install(struct update *update, struct error *err)
 	char path[PATH_BYTES], text[1024];
 	int r = rauc_open(&rauc, err);
 
-	if (r < 0)
+	if (r < 0 || (r = look_at_bundle(rauc, path_of(PATH_BUNDLE, NULL, path), update, err)) < 0)
 		return r;
-	/* The version is only shown to people, so an error is not important here: rauc_install() reports what
-	 * is wrong with the bundle. */
-	if (rauc_version(rauc, path_of(PATH_BUNDLE, NULL, path), update->version, sizeof(update->version),
-			 err) < 0)
-		log_debug("%s", err->text);
 	note(update, UPDATE_INSTALLING, "");
 	if ((r = rauc_install(rauc, path, err)) < 0)
 		return r;

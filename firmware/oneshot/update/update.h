@@ -7,6 +7,7 @@
  *     install.c       RAUC writes the other slot; then the box restarts
  *     failed.c        an update that ends without success
  *     check_store.c   whether the sink answers: part of the health check of an updated slot
+ *     floor.c         refuses older versions, for the shell scripts that RAUC and systemd run
  *     slot.c          events of the shell scripts that judge a slot (kiln-trial, kiln-mark-good)
  *
  * Why a power cut at any moment leaves a box that boots: nothing ever writes to the slot that is running.
@@ -40,5 +41,8 @@ int oneshot_update(int argc, char **argv);
 int oneshot_update_failed(int argc, char **argv);
 /* Exits with 0 where the sink answers, or where no check is needed. [--config FILE] */
 int oneshot_check_store(int argc, char **argv);
+/* check VERSION: exits with 0 where a bundle of this version may be installed. raise: remembers the running
+ * version as one that was found good (core/box/floor.h). */
+int oneshot_floor(int argc, char **argv);
 /* Sends an event about a slot: good|bad|back A|B. */
 int oneshot_slot(int argc, char **argv);
