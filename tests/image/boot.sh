@@ -31,6 +31,7 @@ expect "the root is a squashfs, read-only" '^squashfs ro(,|$)' 'findmnt -no FSTY
 expect "behind dm-verity, whose hash the kernel was given" '^verified$' \
 	'veritysetup status kiln-root | sed -n "s/ *status: *//p"'
 expect "nothing can be written into it" 'Read-only file system' 'touch /usr/x /etc/x'
+expect "no program of it is setuid or setgid" '^0$' 'find / -xdev -type f -perm /6000 | wc -l'
 expect "what has no place on /data is gone with the next boot" '^tmpfs tmpfs$' "for m in /var /tmp; do findmnt -no FSTYPE \$m; done | xargs"
 hosts=$(apt-get indextargets --format '$(REPO_URI)' | sed -E 's,^[a-z+]+://([^/]+)/.*,\1,' | sort -u)
 expect "no package source of the machine that built it is in it" '^0$' \
