@@ -1,108 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/nic/nic.h"
 
-#include <inttypes.h>
-#include <pthread.h>
+#include "core/base/paths.h"
+#include "drivers/cores/cores.h"
+
+#include <glob.h>
 #include <string.h>
 
 #define PATH_MAX_BYTES 512
+#define LOWER_DEPTH    4u /* a bridge over a VLAN over a bond over its slaves has 3 */
 
-/* Reads the first line of a small file. Returns false where the file cannot be read. */
-static bool read_line(const char *root, const char *path, char *out, size_t size)
+/* Parses a line of /proc/net/route (proc(5)): the default route has the destination 0. */
+static bool is_default_ipv4(const char *line, char nic[static NIC_NAME_BYTES])
 {
-	CLEANUP(close_file) FILE *file = NULL;
-	char full[PATH_MAX_BYTES];
+	char destination[16];
 
-	(void)snprintf(full, sizeof(full), "%s%s", root, path);
-	file = fopen(full, "re");
-	if (!file || !fgets(out, (int)size, file))
-		return false;
-	out[strcspn(out, "\n")] = '\0';
-	return true;
+	return sscanf(line, "%63s %15s", nic, destination) == 2 && strcmp(destination, "00000000") == 0;
 }
 
-/* Parses a decimal number. Checks the first character, because strtoul() accepts signs and spaces. */
-static bool parse_core(const char **text, unsigned long *ret_core)
+/* Parses a line of /proc/net/ipv6_route: destination and length of its prefix, the same of the source, next
+ * hop, metric, two counters, flags, interface. The kernel has a default route to nowhere on lo. */
+static bool is_default_ipv6(const char *line, char nic[static NIC_NAME_BYTES])
 {
-	char *end;
+	char destination[33], length[3];
 
-	if (**text < '0' || **text > '9')
-		return false;
-	*ret_core = strtoul(*text, &end, 10);
-	*text = end;
-	return *ret_core < CPU_SETSIZE;
+	return sscanf(line, "%32s %2s %*s %*s %*s %*s %*s %*s %*s %63s", destination, length, nic) == 3 &&
+	       strspn(destination, "0") == 32 && strcmp(length, "00") == 0 && strcmp(nic, "lo") != 0;
 }
 
-/* Parses a list of cores such as "0-3,8" (cpuset(7), "List format"). */
-static bool parse_cores(const char *text, cpu_set_t *ret_set)
-{
-	CPU_ZERO(ret_set);
-	for (;;) {
-		unsigned long first, last;
-
-		if (!parse_core(&text, &first))
-			return false;
-		last = first;
-		if (*text == '-' && (text++, !parse_core(&text, &last)))
-			return false;
-		if (first > last)
-			return false;
-		for (; first <= last; first++)
-			CPU_SET(first, ret_set);
-		if (*text != ',')
-			return *text == '\0';
-		text++;
-	}
-}
-
-/* Finds the interface of the default route: the line of /proc/net/route (proc(5)) whose Destination is 0. */
-static bool default_route(const char *root, char nic[static NIC_NAME_BYTES])
+static bool find_line(const char *root, const char *table, char nic[static NIC_NAME_BYTES],
+		      bool (*is_default)(const char *line, char nic[static NIC_NAME_BYTES]))
 {
 	CLEANUP(close_file) FILE *file = NULL;
 	char path[PATH_MAX_BYTES], line[512];
 
-	(void)snprintf(path, sizeof(path), "%s/proc/net/route", root);
+	(void)snprintf(path, sizeof(path), "%s%s", root, table);
 	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		char name[NIC_NAME_BYTES], destination[16];
-
-		if (sscanf(line, "%63s %15s", name, destination) == 2 &&
-		    strcmp(destination, "00000000") == 0) {
-			memcpy(nic, name, NIC_NAME_BYTES);
+	while (file && fgets(line, sizeof(line), file))
+		if (is_default(line, nic))
 			return true;
-		}
-	}
+	*nic = '\0';
 	return false;
-}
-
-/* Reads from sysfs which cores are near a device, or else the cores of the device's memory node
- * (Documentation/ABI/testing/sysfs-bus-pci; node -1 = none). */
-static bool device_cores(const char *root, const char *device, cpu_set_t *ret_set)
-{
-	char path[PATH_MAX_BYTES], text[1024];
-	long node;
-
-	(void)snprintf(path, sizeof(path), "%s/local_cpulist", device);
-	if (read_line(root, path, text, sizeof(text)) && parse_cores(text, ret_set))
-		return true;
-	(void)snprintf(path, sizeof(path), "%s/numa_node", device);
-	if (!read_line(root, path, text, sizeof(text)) || (node = strtol(text, NULL, 10)) < 0)
-		return false;
-	(void)snprintf(path, sizeof(path), "/sys/devices/system/node/node%ld/cpulist", node);
-	return read_line(root, path, text, sizeof(text)) && parse_cores(text, ret_set);
-}
-
-/* Finds the cores near an interface. The device of a virtio interface has no such attributes; its parent, the
- * PCI function, has them. */
-static bool local_cores(const char *root, const char *nic, cpu_set_t *ret_set)
-{
-	char device[PATH_MAX_BYTES / 2];
-
-	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device", nic);
-	if (device_cores(root, device, ret_set))
-		return true;
-	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device/..", nic);
-	return device_cores(root, device, ret_set);
 }
 
 static bool nic_exists(const char *root, const char *nic)
@@ -110,7 +48,72 @@ static bool nic_exists(const char *root, const char *nic)
 	char path[PATH_MAX_BYTES];
 
 	(void)snprintf(path, sizeof(path), "%s/sys/class/net/%s", root, nic);
-	return !strchr(nic, '/') && access(path, F_OK) == 0;
+	return *nic && !strchr(nic, '/') && access(path, F_OK) == 0;
+}
+
+/* Reads the interface that nic_route_note() wrote down; it may be gone by now. */
+static bool noted_route(const char *root, char nic[static NIC_NAME_BYTES])
+{
+	char path[PATH_BYTES];
+
+	if (cores_line("", path_of(PATH_ROUTE, NULL, path), nic, NIC_NAME_BYTES) && nic_exists(root, nic))
+		return true;
+	*nic = '\0';
+	return false;
+}
+
+/* The device of a virtio interface has no such attributes; its parent, the PCI function, has them. */
+bool nic_device_cores(const char *root, const char *nic, cpu_set_t *ret_set)
+{
+	char device[PATH_MAX_BYTES / 2];
+
+	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device", nic);
+	if (cores_near(root, device, ret_set))
+		return true;
+	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device/..", nic);
+	return cores_near(root, device, ret_set);
+}
+
+static void add_device(const char *nic, struct nic_cores *cores)
+{
+	for (unsigned i = 0; i < cores->devices; i++)
+		if (strcmp(cores->device[i], nic) == 0)
+			return;
+	if (cores->devices < NIC_DEVICES_MAX)
+		(void)snprintf(cores->device[cores->devices++], NIC_NAME_BYTES, "%s", nic);
+}
+
+/* Collects the interfaces with a device: this one, or those to which its links "lower_NAME" lead
+ * (Documentation/ABI/testing/sysfs-class-net), a VLAN on a bond for example. */
+static void find_devices(const char *root, const char *nic, unsigned depth, struct nic_cores *cores)
+{
+	char pattern[PATH_MAX_BYTES];
+	glob_t found = { 0 };
+
+	(void)snprintf(pattern, sizeof(pattern), "%s/sys/class/net/%s/device", root, nic);
+	if (access(pattern, F_OK) == 0) {
+		add_device(nic, cores);
+		return;
+	}
+	(void)snprintf(pattern, sizeof(pattern), "%s/sys/class/net/%s/lower_*", root, nic);
+	if (depth > 0 && glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			find_devices(root, strrchr(found.gl_pathv[i], '/') + sizeof("/lower_") - 1, depth - 1,
+				     cores);
+	globfree(&found);
+}
+
+/* Collects the cores near all devices. False: of one device they are not known. */
+static bool cores_of_devices(const char *root, struct nic_cores *cores)
+{
+	for (unsigned i = 0; i < cores->devices; i++) {
+		cpu_set_t near;
+
+		if (!nic_device_cores(root, cores->device[i], &near))
+			return false;
+		CPU_OR(&cores->network, &cores->network, &near);
+	}
+	return cores->devices > 0;
 }
 
 static void split_decode(const cpu_set_t *allowed, struct nic_cores *cores)
@@ -124,67 +127,67 @@ static void split_decode(const cpu_set_t *allowed, struct nic_cores *cores)
 		cores->decode = *allowed;
 }
 
-int nic_cores_find(const char *root, const char *nic, const char *cores, struct nic_cores *ret_cores,
-		   struct error *err)
+static int choose_nic(const char *root, const char *nic, struct nic_cores *cores, struct error *err)
+{
+	if (strcmp(nic, "auto") == 0) {
+		(void)(noted_route(root, cores->nic) ||
+		       find_line(root, "/proc/net/route", cores->nic, is_default_ipv4) ||
+		       find_line(root, "/proc/net/ipv6_route", cores->nic, is_default_ipv6));
+		return 0;
+	}
+	if (!nic_exists(root, nic))
+		return error_set(err, -EINVAL,
+				 "fetch.nic: found \"%s\", allowed: an interface of this box or \"auto\"",
+				 nic);
+	(void)snprintf(cores->nic, sizeof(cores->nic), "%s", nic);
+	return 0;
+}
+
+static int use_cores(const char *text, const cpu_set_t *allowed, struct nic_cores *cores, struct error *err)
+{
+	cpu_set_t wanted;
+
+	if (!cores_parse(text, &wanted))
+		return error_set(err, -EINVAL, "fetch.cores: found \"%s\", allowed: a CPU list", text);
+	CPU_AND(&cores->network, &wanted, allowed);
+	if (!CPU_EQUAL(&cores->network, &wanted))
+		return error_set(err, -EINVAL,
+				 "fetch.cores: found \"%s\", not all of them are there for this process",
+				 text);
+	cores->known = true;
+	return 0;
+}
+
+int nic_cores_among(const char *root, const char *nic, const char *cores, const cpu_set_t *allowed,
+		    struct nic_cores *ret_cores, struct error *err)
 {
 	struct nic_cores found = { 0 };
-	cpu_set_t allowed;
+	int r = choose_nic(root, nic, &found, err);
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
-		return error_set(err, -errno, "cannot read this process's cores: %s", strerror(errno));
-	if (strcmp(nic, "auto") != 0) {
-		if (!nic_exists(root, nic))
-			return error_set(
-				err, -EINVAL,
-				"fetch.nic: found \"%s\", allowed: an interface of this box or \"auto\"",
-				nic);
-		(void)snprintf(found.nic, sizeof(found.nic), "%s", nic);
-	} else {
-		(void)default_route(root, found.nic);
-	}
+	if (r < 0)
+		return r;
+	if (*found.nic)
+		find_devices(root, found.nic, LOWER_DEPTH, &found);
 	if (strcmp(cores, "auto") != 0) {
-		cpu_set_t wanted;
-
-		if (!parse_cores(cores, &wanted))
-			return error_set(err, -EINVAL, "fetch.cores: found \"%s\", allowed: a CPU list",
-					 cores);
-		CPU_AND(&found.network, &wanted, &allowed);
-		if (!CPU_EQUAL(&found.network, &wanted))
-			return error_set(
-				err, -EINVAL,
-				"fetch.cores: found \"%s\", not all of them are there for this process",
-				cores);
-		found.known = true;
-	} else if (*found.nic && local_cores(root, found.nic, &found.network)) {
-		CPU_AND(&found.network, &found.network, &allowed);
+		if ((r = use_cores(cores, allowed, &found, err)) < 0)
+			return r;
+	} else if (cores_of_devices(root, &found)) {
+		CPU_AND(&found.network, &found.network, allowed);
 		found.known = CPU_COUNT(&found.network) > 0;
 	}
 	if (!found.known)
-		found.network = allowed;
-	split_decode(&allowed, &found);
+		found.network = *allowed;
+	split_decode(allowed, &found);
 	*ret_cores = found;
 	return 0;
 }
 
-void nic_cores_text(const cpu_set_t *set, char *out, size_t size)
+int nic_cores_find(const char *root, const char *nic, const char *cores, struct nic_cores *ret_cores,
+		   struct error *err)
 {
-	size_t used = 0;
+	cpu_set_t allowed;
 
-	out[0] = '\0';
-	for (size_t cpu = 0; cpu < CPU_SETSIZE && used < size; cpu++) {
-		size_t first = cpu;
-
-		if (!CPU_ISSET(cpu, set))
-			continue;
-		while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, set))
-			cpu++;
-		used += (size_t)snprintf(out + used, size - used, first == cpu ? "%s%zu" : "%s%zu-%zu",
-					 used ? "," : "", first, cpu);
-	}
-}
-
-void nic_pin(const cpu_set_t *set)
-{
-	/* The binding is only an optimisation: where the kernel refuses it, the thread runs on any core. */
-	(void)pthread_setaffinity_np(pthread_self(), sizeof(*set), set);
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return error_set(err, -errno, "cannot read this process's cores: %s", strerror(errno));
+	return nic_cores_among(root, nic, cores, &allowed, ret_cores, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moves interrupts to the cores of the threads that fetch (Documentation/core-api/irq/irq-affinity.rst,
- * Documentation/networking/scaling.rst). A managed interrupt, which its driver distributed itself, cannot be
- * moved: the kernel answers EIO.
+ * Moves interrupts and queues to the cores of the threads that fetch
+ * (Documentation/core-api/irq/irq-affinity.rst, Documentation/networking/scaling.rst). A managed interrupt,
+ * which its driver distributed itself, cannot be moved: the kernel answers EIO.
  */
 #include "drivers/nic/nic.h"
 
@@ -102,6 +102,12 @@ static bool move_irqs(const char *root, const char *folder, const cpu_set_t *cor
 	return any;
 }
 
+static void note_error(struct nic_steered *steered, const char *what, int r)
+{
+	if (r < 0 && !*steered->why)
+		(void)snprintf(steered->why, sizeof(steered->why), "%.80s: %s", what, strerror(-r));
+}
+
 /* Sets receive packet steering (RPS). It is off where each core has a receive queue of its own, with the
  * interrupt on that core: a packet then stays on the core that received it. It is on where there are fewer
  * queues than cores, or where an interrupt could not be moved: packets are then distributed over all cores.
@@ -117,23 +123,67 @@ static void spread_queues(const char *root, const char *nic, const cpu_set_t *co
 		steered->queues = (unsigned)found.gl_pathc;
 	steered->spread = steered->queues < (unsigned)CPU_COUNT(cores) || steered->moved < steered->irqs;
 	mask_text(cores, mask);
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		int r = write_line(found.gl_pathv[i], steered->spread ? mask : "0");
-
-		if (r < 0 && !*steered->why)
-			(void)snprintf(steered->why, sizeof(steered->why), "%.80s: %s", found.gl_pathv[i],
-				       strerror(-r));
-	}
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		note_error(steered, found.gl_pathv[i],
+			   write_line(found.gl_pathv[i], steered->spread ? mask : "0"));
 	globfree(&found);
 }
 
-void nic_steer(const char *root, const char *nic, const cpu_set_t *cores, struct nic_steered *ret_steered)
+/* Gives each core a send queue (XPS): the n-th core that of the same number as its receive queue, so that one
+ * interrupt serves both. A single queue belongs to all cores, and the kernel then has no such setting. */
+static void share_send_queues(const char *root, const char *nic, const cpu_set_t *cores,
+			      struct nic_steered *steered)
+{
+	char path[PATH_MAX_BYTES], mask[MASK_BYTES];
+	unsigned queues = 0;
+
+	while ((void)snprintf(path, sizeof(path), "%s/sys/class/net/%s/queues/tx-%u/xps_cpus", root, nic,
+			      queues),
+	       access(path, F_OK) == 0)
+		queues++;
+	for (unsigned queue = 0; queues > 1 && queue < queues; queue++) {
+		cpu_set_t own;
+		int r;
+
+		CPU_ZERO(&own);
+		for (unsigned n = queue; n < (unsigned)CPU_COUNT(cores); n += queues)
+			CPU_SET(core_at(cores, n), &own);
+		mask_text(&own, mask);
+		(void)snprintf(path, sizeof(path), "%s/sys/class/net/%s/queues/tx-%u/xps_cpus", root, nic,
+			       queue);
+		r = write_line(path, mask);
+		note_error(steered, path, r);
+		steered->send_queues += r == 0 && CPU_COUNT(&own) > 0;
+	}
+}
+
+/* Gives the device a receive queue for each core. More queues would share cores, and cost interrupts. */
+static void set_queues(const char *nic, const cpu_set_t *cores, struct nic_steered *steered)
+{
+	unsigned wanted = (unsigned)CPU_COUNT(cores);
+	struct nic_channels channels;
+	char what[NIC_NAME_BYTES + 32];
+	int r;
+
+	if (nic_channels_get(nic, &channels) < 0)
+		return;
+	steered->queues_before = channels.now;
+	if (wanted > channels.max)
+		wanted = channels.max;
+	if (wanted == 0 || wanted == channels.now)
+		return;
+	r = nic_channels_set(nic, wanted);
+	(void)snprintf(what, sizeof(what), "%s: %u queues", nic, wanted);
+	note_error(steered, what, r);
+}
+
+static void steer_device(const char *root, const char *nic, const cpu_set_t *cores,
+			 struct nic_steered *ret_steered)
 {
 	char device[PATH_MAX_BYTES / 2];
 
 	*ret_steered = (struct nic_steered){ 0 };
-	if (CPU_COUNT(cores) == 0)
-		return;
+	set_queues(nic, cores, ret_steered);
 	(void)snprintf(device, sizeof(device), "/sys/class/net/%s/device", nic);
 	/* A virtio interface: not its device has the interrupts, but the parent of that, the PCI function. */
 	if (!move_irqs(root, device, cores, ret_steered)) {
@@ -141,4 +191,41 @@ void nic_steer(const char *root, const char *nic, const cpu_set_t *cores, struct
 		(void)move_irqs(root, device, cores, ret_steered);
 	}
 	spread_queues(root, nic, cores, ret_steered);
+	share_send_queues(root, nic, cores, ret_steered);
+	if (!ret_steered->queues_before)
+		ret_steered->queues_before = ret_steered->queues;
+}
+
+/* Returns the cores for a device: those of `cores` that are near it, or all of them. */
+static cpu_set_t cores_of(const char *root, const char *nic, const cpu_set_t *cores)
+{
+	cpu_set_t near;
+
+	if (nic_device_cores(root, nic, &near)) {
+		CPU_AND(&near, &near, cores);
+		if (CPU_COUNT(&near) > 0)
+			return near;
+	}
+	return *cores;
+}
+
+void nic_steer(const char *root, const struct nic_cores *cores, struct nic_steered *ret_steered)
+{
+	*ret_steered = (struct nic_steered){ 0 };
+	if (CPU_COUNT(&cores->network) == 0)
+		return;
+	for (unsigned i = 0; i < cores->devices; i++) {
+		const cpu_set_t own = cores_of(root, cores->device[i], &cores->network);
+		struct nic_steered device;
+
+		steer_device(root, cores->device[i], &own, &device);
+		ret_steered->irqs += device.irqs;
+		ret_steered->moved += device.moved;
+		ret_steered->queues_before += device.queues_before;
+		ret_steered->queues += device.queues;
+		ret_steered->send_queues += device.send_queues;
+		ret_steered->spread |= device.spread;
+		if (!*ret_steered->why)
+			memcpy(ret_steered->why, device.why, sizeof(device.why));
+	}
 }

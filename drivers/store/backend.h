@@ -64,6 +64,7 @@ int store_file_open(const struct config_store *where, const struct store_options
 		    struct store **ret_store, struct error *err);
 int store_s3_open(const struct config_store *where, const struct store_options *options,
 		  struct store **ret_store, struct error *err);
+int store_s3_host(const struct config_store *where, char out[static STORE_HOST_BYTES], struct error *err);
 
 /* Calls store_options.awake, if set: a blocking call is still running. */
 void store_awake(const struct store *store);

@@ -134,8 +134,9 @@ static void choose_style(struct s3_store *s3, int style)
 	(void)snprintf(s3->host, sizeof(s3->host), "%s.%s", s3->bucket, host);
 }
 
-/* config_store_check() has checked the lengths of all texts in `where`, so they fit into the buffers here. */
-static int configure(struct s3_store *s3, const struct config_store *where, struct error *err)
+/* Sets bucket, region and host. config_store_check() has checked the lengths of all texts in `where`, so they
+ * fit into the buffers here. */
+static int place(struct s3_store *s3, const struct config_store *where, struct error *err)
 {
 	const char *region = where->region && where->region[0] ? where->region : REGION_DEFAULT;
 	int r = 0;
@@ -147,10 +148,33 @@ static int configure(struct s3_store *s3, const struct config_store *where, stru
 	else
 		use_aws(s3);
 	choose_style(s3, where->url_style);
+	return r;
+}
+
+static int configure(struct s3_store *s3, const struct config_store *where, struct error *err)
+{
+	int r = place(s3, where, err);
+
 	if (r == 0)
 		r = credential_load(where->credential, &s3->credential, err);
 	s3->anonymous = !s3->credential.access_key_id[0];
 	return r;
+}
+
+int store_s3_host(const struct config_store *where, char out[static STORE_HOST_BYTES], struct error *err)
+{
+	CLEANUP(free_ptr) struct s3_store *s3 = calloc(1, sizeof(*s3));
+	const char *host;
+	int r;
+
+	if (!s3)
+		return error_set(err, -ENOMEM, "no memory for a store");
+	if ((r = place(s3, where, err)) < 0)
+		return r;
+	/* An IPv6 address stands in brackets, because it contains colons. */
+	host = s3->host + (*s3->host == '[');
+	(void)snprintf(out, STORE_HOST_BYTES, "%.*s", (int)strcspn(host, *s3->host == '[' ? "]" : ":"), host);
+	return 0;
 }
 
 int store_s3_open(const struct config_store *where, const struct store_options *options,

@@ -53,3 +53,11 @@ int store_open(const struct config_store *where, const struct store_options *opt
 	return strncmp(where->url, "s3://", 5) == 0 ? store_s3_open(where, &full, ret_store, err)
 						    : store_file_open(where, &full, ret_store, err);
 }
+
+int store_host(const struct config_store *where, char out[static STORE_HOST_BYTES], struct error *err)
+{
+	int r = config_store_check(where, err);
+
+	*out = '\0';
+	return r < 0 || strncmp(where->url, "s3://", 5) != 0 ? r : store_s3_host(where, out, err);
+}

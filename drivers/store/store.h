@@ -94,6 +94,13 @@ struct store_counters {
 
 MUST_CHECK int store_open(const struct config_store *where, const struct store_options *options,
 			  struct store **ret_store, struct error *err);
+
+/* Room for a host: a bucket, a dot, the host of an endpoint and a NUL. */
+#define STORE_HOST_BYTES (CONFIG_BUCKET_MAX + CONFIG_HOST_MAX + 2u)
+/* Writes the name or address of the host that a store asks for objects, without the port; "" for file://.
+ * Opens nothing. Errors: -EINVAL a wrong configuration. */
+MUST_CHECK int store_host(const struct config_store *where, char out[static STORE_HOST_BYTES],
+			  struct error *err);
 void store_close(struct store *store);
 void store_closep(struct store **store);
 const char *store_url(const struct store *store);

@@ -201,8 +201,8 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 			return error_set(err, -EAGAIN, "cannot start thread %" PRIu64 " of %" PRIu64, i + 1,
 					 workers + fetch->sources->count);
 	}
-	nic_cores_text(&fetch->cores.network, network, sizeof(network));
-	nic_cores_text(&fetch->cores.decode, decode, sizeof(decode));
+	cores_text(&fetch->cores.network, network, sizeof(network));
+	cores_text(&fetch->cores.decode, decode, sizeof(decode));
 	log_info("network thread on cores %s (%s%s), %" PRIu64 " decode workers on cores %s", network,
 		 *fetch->cores.nic ? fetch->cores.nic : "no default route",
 		 fetch->cores.known ? "" : ", no core is known to be near it: all cores", workers, decode);

@@ -414,3 +414,29 @@ echo 'run: { epoch = 1; };' >>"$work/shown.conf"
 is "$?" 78 "kiln config check of a wrong file exits with 78"
 "$KILN_BIN/kiln" config check a b >/dev/null 2>&1
 is "$?" 2 "and with 2 when called wrongly"
+
+# ---- The network interface by which the shards come ----
+node network
+record=$KILN_ROOT/data/kiln/run/current
+config scratch
+begin
+from_host() { # host: makes a store on it the source of the run
+	rm -f "$KILN_ROOT/run/kiln/route/nic"
+	sed "s,source: [^;]*;,source: { url = 's3://shards/x'; endpoint = 'http://$1:9';,; s/'/\"/g" "$work/frozen.conf" >"$record/config"
+	"$KILN_BIN/kiln-oneshot" route 2>"$work/errors"
+}
+cp "$record/config" "$work/frozen.conf"
+mkdir -p "$KILN_ROOT/run/kiln/"{route,interrupts} "$KILN_ROOT/sys/class/net/lo"
+"$KILN_BIN/kiln-oneshot" route 2>"$work/errors"
+is "$? $(ls "$KILN_ROOT/run/kiln/route")" "0 " "shards on this disk come by no interface" "$(cat "$work/errors")"
+from_host host.invalid
+like "$? $(cat "$work/errors")" '^0 .*host.invalid: .*; the interface of the default route is used' "a host whose name is not known: it goes on"
+is "$(ls "$KILN_ROOT/run/kiln/route")" "" "and notes nothing"
+from_host 127.0.0.1
+is "$? $(cat "$KILN_ROOT/run/kiln/route/nic")" "0 lo" "a store on this machine: route notes the interface" "$(cat "$work/errors")"
+"$KILN_BIN/kiln-oneshot" interrupts 2>"$work/errors"
+like "$? $(cat "$work/errors")" '^0 .*lo, cores [0-9,-]+: the interface has no device: nothing to do' "interrupts uses it"
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+wait_for 10 "$KILN_BIN/kiln" node
+like "$("$KILN_BIN/kiln" node)" '^network +lo, cores [0-9,-]+ \(not known which are near\), decode on [0-9,-]+$' "kiln node shows what was found"
+like "$("$KILN_BIN/kiln" node)" '^ +the interface has no device: nothing to do$' "and what was chosen"

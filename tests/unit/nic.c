@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uses a tree of sysfs made here, because real machines differ in what they report of their interfaces. */
-#include "drivers/nic/nic.h"
+#include "drivers/cores/cores.h"
+/* The test has its own nic_channels_get() and nic_channels_set(), which call the real ones. */
+#define nic_channels_get real_channels_get
+#define nic_channels_set real_channels_set
+#include "drivers/nic/channels.c" // NOLINT(bugprone-suspicious-include)
+#undef nic_channels_get
+#undef nic_channels_set
 
 #include "core/base/paths.h"
 
@@ -44,6 +50,76 @@ static void put_link(const char *path, const char *target)
 	assert_int_equal(symlink(from, to), 0);
 }
 
+/* ---- Two sockets ----
+ * big0 is on the cores 0-7 of one socket, big1 on 8-15 of the other, each with 16 queues; bond0 is above
+ * both, bond0.100 is a VLAN on it, br0 a bridge on the VLAN; veil0 is a bond of big0 and of an interface
+ * whose cores are not known. */
+
+#define BIG_QUEUES 16u
+
+static unsigned big_queues[2] = { BIG_QUEUES, BIG_QUEUES };
+static int big_refuses; /* -errno of the next change */
+
+int nic_channels_get(const char *nic, struct nic_channels *ret_channels);
+int nic_channels_set(const char *nic, unsigned count);
+
+int nic_channels_get(const char *nic, struct nic_channels *ret_channels)
+{
+	if (strncmp(nic, "big", 3) != 0)
+		return real_channels_get(nic, ret_channels);
+	*ret_channels = (struct nic_channels){ .now = big_queues[nic[3] - '0'], .max = BIG_QUEUES };
+	return 0;
+}
+
+int nic_channels_set(const char *nic, unsigned count)
+{
+	char pattern[PATH_BYTES];
+
+	if (strncmp(nic, "big", 3) != 0)
+		return real_channels_set(nic, count);
+	if (big_refuses)
+		return big_refuses;
+	big_queues[nic[3] - '0'] = count;
+	for (unsigned i = count; i < BIG_QUEUES; i++) {
+		(void)snprintf(pattern, sizeof(pattern), "rm -r %s/sys/class/net/%s/queues/?x-%u", root, nic,
+			       i);
+		assert_int_equal(system(pattern), 0); // NOLINT(cert-env33-c): a test's own folder
+	}
+	return 0;
+}
+
+static void put_big(unsigned n, const char *cores)
+{
+	char nic[8], path[128];
+
+	(void)snprintf(nic, sizeof(nic), "big%u", n);
+	put_device(nic, "local_cpulist", cores);
+	for (unsigned i = 0; i < BIG_QUEUES; i++) {
+		(void)snprintf(path, sizeof(path), "msi_irqs/%u", 100 * (n + 1) + i);
+		put_device(nic, path, "msix\n");
+		(void)snprintf(path, sizeof(path), "/proc/irq/%u/smp_affinity_list", 100 * (n + 1) + i);
+		put(path, "0-31\n");
+		(void)snprintf(path, sizeof(path), "/sys/class/net/%s/queues/rx-%u/rps_cpus", nic, i);
+		put(path, "ffff\n");
+		(void)snprintf(path, sizeof(path), "/sys/class/net/%s/queues/tx-%u/xps_cpus", nic, i);
+		put(path, "0\n");
+	}
+	big_queues[n] = BIG_QUEUES;
+}
+
+static void put_sockets(void)
+{
+	put_big(0, "0-7\n");
+	put_big(1, "8-15\n");
+	put("/sys/class/net/bond0/lower_big0/uevent", "");
+	put("/sys/class/net/bond0/lower_big1/uevent", "");
+	put("/sys/class/net/bond0.100/lower_bond0/uevent", "");
+	put("/sys/class/net/br0/lower_bond0.100/uevent", "");
+	put("/sys/class/net/veil0/lower_big0/uevent", "");
+	put("/sys/class/net/veil0/lower_far0/uevent", "");
+	put("/sys/class/net/ring0/lower_ring0/uevent", ""); /* a circle, which the kernel does not make */
+}
+
 /* far0 reports no cores; near0 its cores; node0 only its node; virt0 leaves it to the function above it. */
 static int make_tree(void **state)
 {
@@ -56,10 +132,11 @@ static int make_tree(void **state)
 		cpu++;
 	(void)snprintf(first, sizeof(first), "%zu", cpu);
 	(void)snprintf(line, sizeof(line), "%zu\n", cpu);
-	if (!mkdtemp(root))
+	if (!mkdtemp(root) || setenv("KILN_ROOT", root, 1) < 0)
 		return -1;
 	put("/proc/net/route", "Iface\tDestination\tGateway\nfar0\t0010A8C0\t0\nnear0\t00000000\t0110A8C0\n");
 	put_device("far0", "uevent", "");
+	put_sockets();
 	put_device("near0", "local_cpulist", line);
 	put_device("node0", "numa_node", "3\n");
 	put("/sys/devices/system/node/node3/cpulist", line);
@@ -103,12 +180,96 @@ static void cores_of_interfaces(void **state)
 		assert_int_equal(nic_cores_find(root, interfaces[i].nic, "auto", &cores, &err), 0);
 		assert_string_equal(cores.nic, interfaces[i].found);
 		assert_int_equal(cores.known, interfaces[i].known);
-		nic_cores_text(&cores.network, text, sizeof(text));
+		cores_text(&cores.network, text, sizeof(text));
 		if (interfaces[i].known)
 			assert_string_equal(text, first);
 		else
 			assert_true(CPU_EQUAL(&cores.network, &allowed));
 	}
+}
+
+static cpu_set_t cores_of(unsigned count)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (size_t cpu = 0; cpu < count; cpu++)
+		CPU_SET(cpu, &set);
+	return set;
+}
+
+/* Interfaces without a device of their own, on a machine of 32 cores. */
+static const struct {
+	const char *nic, *devices, *network, *decode;
+	bool known;
+} uppers[] = {
+	{ "big1", "big1", "8-15", "0-7,16-31", true },       { "bond0", "big0 big1", "0-15", "16-31", true },
+	{ "bond0.100", "big0 big1", "0-15", "16-31", true }, { "br0", "big0 big1", "0-15", "16-31", true },
+	{ "veil0", "big0 far0", "0-31", "0-31", false },     { "ring0", "", "0-31", "0-31", false },
+};
+
+static void what_is_below_an_interface(void **state)
+{
+	const cpu_set_t all = cores_of(32);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(uppers) / sizeof(uppers[0]); i++) {
+		char devices[NIC_DEVICES_MAX * NIC_NAME_BYTES] = "", text[128];
+		struct nic_cores cores;
+
+		print_message("# %s\n", uppers[i].nic);
+		assert_int_equal(nic_cores_among(root, uppers[i].nic, "auto", &all, &cores, NULL), 0);
+		for (unsigned d = 0; d < cores.devices; d++)
+			(void)snprintf(devices + strlen(devices), sizeof(devices) - strlen(devices), "%s%s",
+				       d ? " " : "", cores.device[d]);
+		assert_string_equal(devices, uppers[i].devices);
+		assert_int_equal(cores.known, uppers[i].known);
+		cores_text(&cores.network, text, sizeof(text));
+		assert_string_equal(text, uppers[i].network);
+		cores_text(&cores.decode, text, sizeof(text));
+		assert_string_equal(text, uppers[i].decode);
+	}
+}
+
+static void put_ipv6_routes(const char *nic)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text),
+		       "%032d 00 %032d 00 %032d 000000ff 00000001 00000000 00200200       lo\n"
+		       "fe80%028d 40 %032d 00 %032d 00000100 00000002 00000000 00000001     far0\n"
+		       "%032d 00 %032d 00 fd%030d 00000400 00000002 00000000 00000003 %8s\n",
+		       0, 0, 0, 0, 0, 0, 0, 0, 1, nic);
+	put("/proc/net/ipv6_route", text);
+}
+
+/* The note comes first, if its interface exists; then the default route of IPv4, then that of IPv6. */
+static void which_interface_is_meant(void **state)
+{
+	static const struct {
+		const char *note, *ipv4, *expected;
+	} cases[] = {
+		{ "bond0\n", "near0", "bond0" },
+		{ "gone0\n", "near0", "near0" },
+		{ "../near0\n", "near0", "near0" },
+		{ "", "near0", "near0" },
+		{ "", NULL, "big1" },
+	};
+
+	(void)state;
+	put_ipv6_routes("big1");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct nic_cores cores;
+		char line[128] = "far0\t0010A8C0\t0\n";
+
+		if (cases[i].ipv4)
+			(void)snprintf(line, sizeof(line), "%s\t00000000\t0110A8C0\n", cases[i].ipv4);
+		put("/proc/net/route", line);
+		put("/run/kiln/route/nic", cases[i].note);
+		assert_int_equal(nic_cores_find(root, "auto", "auto", &cores, NULL), 0);
+		assert_string_equal(cores.nic, cases[i].expected);
+	}
+	put("/proc/net/route", "near0\t00000000\t0110A8C0\n");
 }
 
 static void a_box_without_routes(void **state)
@@ -131,7 +292,7 @@ static void the_configuration_wins(void **state)
 	(void)state;
 	assert_int_equal(nic_cores_find(root, "far0", first, &cores, NULL), 0);
 	assert_true(cores.known);
-	nic_cores_text(&cores.network, text, sizeof(text));
+	cores_text(&cores.network, text, sizeof(text));
 	assert_string_equal(text, first);
 }
 
@@ -196,7 +357,7 @@ static void sets_as_text(void **state)
 		CPU_ZERO(&set);
 		for (size_t c = 0; c < sets[i].count; c++)
 			CPU_SET(sets[i].cpu[c], &set);
-		nic_cores_text(&set, text, sizeof(text));
+		cores_text(&set, text, sizeof(text));
 		assert_string_equal(text, sets[i].text);
 	}
 }
@@ -238,16 +399,16 @@ static void put_interrupts(const char *folder, const char *nic)
 
 static void steer(const char *nic, const char *list, struct nic_steered *ret_steered)
 {
-	cpu_set_t cores;
+	struct nic_cores found = { .devices = 1 };
 
-	CPU_ZERO(&cores);
 	for (const char *at = list; *at; at += strspn(at, " ")) {
 		char *end;
 
-		CPU_SET(strtoul(at, &end, 10), &cores);
+		CPU_SET(strtoul(at, &end, 10), &found.network);
 		at = end;
 	}
-	nic_steer(root, nic, &cores, ret_steered);
+	(void)snprintf(found.device[0], NIC_NAME_BYTES, "%s", nic);
+	nic_steer(root, &found, ret_steered);
 }
 
 static void interrupts_on_their_cores(void **state)
@@ -304,13 +465,171 @@ static void interrupts_that_stay(void **state)
 	assert_string_equal(steered.why, "");
 }
 
+/* Each slave of a bond gets a queue for each core of its own socket, the interrupts in the order of the
+ * queues, and the send queue of the same number; nothing is distributed by software. */
+static void two_sockets(void **state)
+{
+	const cpu_set_t all = cores_of(32);
+	struct nic_steered steered;
+	struct nic_cores cores;
+
+	(void)state;
+	assert_int_equal(nic_cores_among(root, "bond0.100", "auto", &all, &cores, NULL), 0);
+	nic_steer(root, &cores, &steered);
+	assert_string_equal(steered.why, "");
+	assert_true(steered.irqs == 32 && steered.moved == 32 && !steered.spread);
+	assert_true(steered.queues_before == 32 && steered.queues == 16 && steered.send_queues == 16);
+	expect("/proc/irq/100/smp_affinity_list", "0");
+	expect("/proc/irq/107/smp_affinity_list", "7");
+	expect("/proc/irq/108/smp_affinity_list", "0");
+	expect("/proc/irq/200/smp_affinity_list", "8");
+	expect("/proc/irq/215/smp_affinity_list", "15");
+	expect("/sys/class/net/big0/queues/tx-0/xps_cpus", "1");
+	expect("/sys/class/net/big0/queues/tx-7/xps_cpus", "80");
+	expect("/sys/class/net/big1/queues/tx-0/xps_cpus", "100");
+	expect("/sys/class/net/big1/queues/tx-7/xps_cpus", "8000");
+	expect("/sys/class/net/big1/queues/rx-3/rps_cpus", "0");
+}
+
+/* 16 queues that cannot become fewer, for 3 cores of the first socket, and none of the second. */
+static void a_driver_that_keeps_its_queues(void **state)
+{
+	const cpu_set_t all = cores_of(32);
+	struct nic_steered steered;
+	struct nic_cores cores;
+
+	(void)state;
+	put_sockets();
+	big_refuses = -EBUSY;
+	assert_int_equal(nic_cores_among(root, "bond0", "1-2,5", &all, &cores, NULL), 0);
+	nic_steer(root, &cores, &steered);
+	big_refuses = 0;
+	assert_string_equal(steered.why, "big0: 3 queues: Device or resource busy");
+	assert_true(steered.queues == 32 && steered.moved == 32 && !steered.spread);
+	assert_int_equal(steered.send_queues, 6);
+	expect("/proc/irq/101/smp_affinity_list", "2");
+	expect("/proc/irq/202/smp_affinity_list", "5");
+	expect("/sys/class/net/big0/queues/tx-2/xps_cpus", "20");
+	expect("/sys/class/net/big0/queues/tx-3/xps_cpus", "0");
+}
+
+/* Fewer send queues than cores: a queue belongs to several cores. */
+static void few_queues(void **state)
+{
+	const cpu_set_t all = cores_of(32);
+	struct nic_steered steered;
+	struct nic_cores cores;
+
+	(void)state;
+	put_sockets();
+	assert_int_equal(nic_channels_set("big0", 3), 0);
+	big_refuses = -EOPNOTSUPP;
+	assert_int_equal(nic_cores_among(root, "big0", "auto", &all, &cores, NULL), 0);
+	nic_steer(root, &cores, &steered);
+	big_refuses = 0;
+	assert_true(steered.queues == 3 && steered.send_queues == 3 && steered.spread);
+	expect("/sys/class/net/big0/queues/tx-0/xps_cpus", "49"); /* 0, 3, 6 */
+	expect("/sys/class/net/big0/queues/tx-2/xps_cpus", "24"); /* 2, 5 */
+	expect("/sys/class/net/big0/queues/rx-0/rps_cpus", "ff");
+}
+
+/* ---- Routes ---- */
+
+/* In a network of its own, with two interfaces of which kiln1 has the default route. Returns the
+ * number of the check that failed, 0 none, 77 not possible on this machine. */
+static int routes_in_a_network(void)
+{
+	static const struct {
+		const char *host, *nic;
+	} routes[] = {
+		{ "127.0.0.1", "lo" },       { "192.0.2.9", "kiln0" },     { "2001:db8::9", "kiln0" },
+		{ "198.51.100.1", "kiln1" }, { "2001:db8:1::1", "kiln1" }, { "203.0.113.5", "kiln0" },
+	};
+	char nic[NIC_NAME_BYTES];
+	struct error err;
+
+	/* The last two lines: a rule, which the tables in /proc/net do not show. */
+	if (unshare(CLONE_NEWNET) < 0 || system("exec 2>/dev/null; ip link set lo up && ip link add kiln0 "
+						"type veth peer name kiln1 &&" // NOLINT(cert-env33-c)
+						"ip link set kiln0 up && ip link set kiln1 up &&"
+						"ip address add 192.0.2.1/24 dev kiln0 && ip address add "
+						"2001:db8::1/64 dev kiln0 nodad &&"
+						"ip route add default dev kiln1 && ip -6 route add default "
+						"dev kiln1 &&"
+						"ip route add 203.0.113.0/24 dev kiln0 table 100 &&"
+						"ip rule add to 203.0.113.0/24 lookup 100") != 0)
+		return 77;
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (nic_route_to(routes[i].host, nic, &err) < 0 || strcmp(nic, routes[i].nic) != 0) {
+			fprintf(stderr, "# %s: %s %s\n", routes[i].host, nic, err.text);
+			return (int)i + 1;
+		}
+	if (system("ip route delete default") != 0) // NOLINT(cert-env33-c)
+		return 77;
+	return nic_route_to("198.51.100.1", nic, &err) == -EHOSTUNREACH &&
+			       strstr(err.text, "198.51.100.1: no route")
+		       ? 0
+		       : 78;
+}
+
+/* Runs a check in a process of its own, which may leave the network of the test. */
+static void in_a_child(int (*check)(void))
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(check());
+	assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void routes_of_the_kernel(void **state)
+{
+	(void)state;
+	in_a_child(routes_in_a_network);
+}
+
+static void the_note_of_a_route(void **state)
+{
+	struct nic_cores cores;
+
+	(void)state;
+	assert_int_equal(nic_route_note("big1", NULL), 0);
+	assert_int_equal(nic_cores_find(root, "auto", "auto", &cores, NULL), 0);
+	assert_string_equal(cores.nic, "big1");
+}
+
+/* A pair of virtual interfaces with 4 queues, of which 1 is used. Returns as above. */
+static int channels_in_a_network(void)
+{
+	struct nic_channels channels;
+
+	if (unshare(CLONE_NEWNET) < 0 ||
+	    system("ip link add kiln0 numrxqueues 4 numtxqueues 4 type veth peer name kiln1 numrxqueues 4 "
+		   "numtxqueues 4 2>/dev/null") != // NOLINT(cert-env33-c)
+		    0 ||
+	    real_channels_get("kiln0", &channels) < 0)
+		return 77;
+	fprintf(stderr, "# %u of %u queues\n", channels.now, channels.max);
+	if (channels.max != 4 || real_channels_set("kiln0", 3) < 0 ||
+	    real_channels_get("kiln0", &channels) < 0)
+		return 1;
+	return channels.now == 3 && real_channels_set("kiln0", 5) == -EINVAL &&
+			       real_channels_get("gone0", &channels) == -ENODEV
+		       ? 0
+		       : 2;
+}
+
 /* A private network namespace with a pair of virtual interfaces, one queue each. Returns 0 the mask is
  * right, 1 it is wrong, 77 not possible on this machine. */
 static int in_a_network(void)
 {
 	struct nic_steered steered;
 	char found[64] = "";
-	cpu_set_t cores;
+	struct nic_cores cores = { .device = { "kiln0" }, .devices = 1 };
 	FILE *file;
 
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0 ||
@@ -319,10 +638,9 @@ static int in_a_network(void)
 	    system("ip link add kiln0 numrxqueues 1 type veth peer name kiln1 numrxqueues 1") != // NOLINT(cert-env33-c)
 		    0)
 		return 77;
-	CPU_ZERO(&cores);
-	CPU_SET(0, &cores);
-	CPU_SET(1, &cores);
-	nic_steer("", "kiln0", &cores, &steered);
+	CPU_SET(0, &cores.network);
+	CPU_SET(1, &cores.network);
+	nic_steer("", &cores, &steered);
 	file = fopen("/sys/class/net/kiln0/queues/rx-0/rps_cpus", "re");
 	if (!file || !fgets(found, sizeof(found), file) || fclose(file) != 0)
 		return 1;
@@ -333,19 +651,16 @@ static int in_a_network(void)
 
 static void receive_steering_of_the_kernel(void **state)
 {
-	int status = -1;
-	pid_t child;
-
 	(void)state;
 	if (CPU_COUNT(&allowed) < 2)
 		skip();
-	child = fork();
-	if (child == 0)
-		_exit(in_a_network());
-	assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77)
-		skip();
-	assert_int_equal(WEXITSTATUS(status), 0);
+	in_a_child(in_a_network);
+}
+
+static void queues_of_the_kernel(void **state)
+{
+	(void)state;
+	in_a_child(channels_in_a_network);
 }
 
 static void a_thread_on_its_cores(void **state)
@@ -355,16 +670,18 @@ static void a_thread_on_its_cores(void **state)
 
 	(void)state;
 	assert_int_equal(nic_cores_find(root, "near0", "auto", &cores, NULL), 0);
-	nic_pin(&cores.network);
+	cores_pin(&cores.network);
 	assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
 	assert_true(CPU_EQUAL(&now, &cores.network));
-	nic_pin(&allowed);
+	cores_pin(&allowed);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cores_of_interfaces),
+		cmocka_unit_test(what_is_below_an_interface),
+		cmocka_unit_test(which_interface_is_meant),
 		cmocka_unit_test(a_box_without_routes),
 		cmocka_unit_test(the_configuration_wins),
 		cmocka_unit_test(decode_is_elsewhere_where_there_are_enough),
@@ -373,7 +690,13 @@ int main(void)
 		cmocka_unit_test(interrupts_on_their_cores),
 		cmocka_unit_test(interrupts_of_a_virtio_interface),
 		cmocka_unit_test(interrupts_that_stay),
+		cmocka_unit_test(two_sockets),
+		cmocka_unit_test(a_driver_that_keeps_its_queues),
+		cmocka_unit_test(few_queues),
 		cmocka_unit_test(receive_steering_of_the_kernel),
+		cmocka_unit_test(queues_of_the_kernel),
+		cmocka_unit_test(routes_of_the_kernel),
+		cmocka_unit_test(the_note_of_a_route),
 		cmocka_unit_test(a_thread_on_its_cores),
 	};
 

@@ -6,6 +6,26 @@
 #include "cli/client/result.h"
 #include "cli/verbs/verbs.h"
 
+/* Prints what kiln-oneshot interrupts found and chose before the last run. */
+static void print_network(const cJSON *network)
+{
+	const cJSON *device;
+
+	if (!cJSON_IsObject(network))
+		return;
+	printf("%-11s%s", "network", client_text(network, "interface"));
+	cJSON_ArrayForEach(device, json_member(network, "devices")) {
+		fputs(device->prev->next ? ", " : " on ", stdout);
+		client_print(cJSON_IsString(device) ? device->valuestring : "-", stdout);
+	}
+	printf(", cores %s%s, decode on %s\n", client_text(network, "cores"),
+	       cJSON_IsTrue(json_member(network, "cores_known")) ? "" : " (not known which are near)",
+	       client_text(network, "decode_cores"));
+	printf("%-11s%s\n", "", client_text(network, "text"));
+	if (cJSON_IsString(json_member(network, "refused")))
+		printf("%-11srefused: %s\n", "", client_text(network, "refused"));
+}
+
 static int print_node(const cJSON *node)
 {
 	char a[FORMAT_BYTES], b[FORMAT_BYTES];
@@ -24,6 +44,7 @@ static int print_node(const cJSON *node)
 		printf("%-11s%s, %s, %s Mbit/s\n", "nic", client_text(item, "name"),
 		       client_text(item, "state"),
 		       format_number(client_number(item, "speed_mbit_per_s"), "%.0f", a));
+	print_network(json_member(node, "network"));
 	item = json_member(node, "watchdog");
 	if (cJSON_IsObject(item))
 		printf("%-11s%s, %s, %s s\n", "watchdog", client_text(item, "name"),

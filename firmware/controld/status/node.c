@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 
 #define TEMPERATURES_MAX 64
+#define STEERED_MAX      16384u /* bytes of a note */
 
 /* Adds the number that a file of one line contains; null if there is no such file or number. */
 static void add_number_of(cJSON *object, const char *key, const char *path)
@@ -98,6 +99,20 @@ static cJSON *nics(void)
 	return list;
 }
 
+/* Returns the note of kiln-oneshot interrupts; JSON null if there is none. */
+static cJSON *steered(void)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+	cJSON *note;
+
+	if (file_read(path_of(PATH_STEERED, NULL, path), STEERED_MAX, &data, &bytes, NULL) < 0 ||
+	    json_parse(path, data, bytes, &note, NULL) < 0)
+		return cJSON_CreateNull();
+	return note;
+}
+
 static cJSON *hugepages(void)
 {
 	cJSON *object = cJSON_CreateObject();
@@ -158,6 +173,7 @@ cJSON *node_info(const struct status *traind)
 	(void)cJSON_AddItemToObject(object, "hugepages", hugepages());
 	figure_text(object, "gpu", device ? strndupa(device, sizeof(traind->traind.device)) : NULL);
 	(void)cJSON_AddItemToObject(object, "nics", nics());
+	(void)cJSON_AddItemToObject(object, "network", steered());
 	(void)cJSON_AddItemToObject(object, "watchdog", watchdog());
 	(void)cJSON_AddItemToObject(object, "disk", node_disk());
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());

@@ -200,8 +200,8 @@ const struct event_row event_rows[EVENT_MAX] = {
 				    RUN_ID, "there are too few hugepages, so the ring uses normal pages" },
 	[EVENT_INTERRUPTS_LEFT] = { "interrupts.left", "f75aad1c12fd4c84b0a8e264762314dd", LOG_WARNING,
 				    RUN_ID | COUNT,
-				    "interrupts of the network interface could not be moved to other cores; "
-				    "COUNT = number of these interrupts" },
+				    "the kernel refused to move interrupts of the network interface, or to "
+				    "change its queues; COUNT = number of interrupts that stay" },
 	[EVENT_RING_DAMAGED] = { "ring.damaged", "bbc64aeb8742427d82c71547dc7ec8ed", LOG_WARNING, RUN_ID,
 				 "the ring cannot be used; the trainer waits for a new one" },
 	[EVENT_DISK_FULL] = { "disk.full", "50ce23d542eb479f875ce8eae63530c4", LOG_WARNING, RUN_ID | STEP,

@@ -39,8 +39,10 @@ enum path {
 	PATH_BUNDLE,      /* /data/kiln/update/bundle.raucb: the bundle that an update installs */
 	PATH_UPDATE_NOTE, /* /run/kiln/update/note.json: core/box/update.h */
 	PATH_DOWNGRADE,   /* /run/kiln-update/downgrade: core/box/floor.h */
-	PATH_ESP_SLOTS,   /* /efi/kiln: a folder for each slot with the files that the boot loader reads */
-	PATH_ESP_CONFIG,  /* /efi/config: files for the box that a person copied there on any PC */
+	PATH_ROUTE,      /* /run/kiln/route/nic: the interface of the route to the store; drivers/nic/nic.h */
+	PATH_STEERED,    /* /run/kiln/interrupts/note.json: what kiln-oneshot interrupts found and did */
+	PATH_ESP_SLOTS,  /* /efi/kiln: a folder for each slot with the files that the boot loader reads */
+	PATH_ESP_CONFIG, /* /efi/config: files for the box that a person copied there on any PC */
 	PATH_RTC,       /* /sys/class/rtc: hardware clocks whose alarm wakes the box; drivers/clock/alarm.h */
 	PATH_UTMP,      /* /run/utmp: who is logged in, utmp(5) */
 	PATH_ESP_PAGES, /* /efi/kiln/pages.env: number of hugepages that the boot loader reserves */

@@ -67,7 +67,7 @@ const struct config_key config_keys[] = {
 	{ "split.validation_percent", KEY_INT, "%", "10", 0, 90, NO_NAMES, AT(split.validation_percent),
 	  "share of the training shards that are held out for validation, with split.by = \"shard\"" },
 	{ "fetch.nic", KEY_STRING, "", "auto", NO_BOUNDS, NO_NAMES, AT(fetch.nic),
-	  "network interface of the downloads; the CPU cores local to the interface fetch; auto = the interface of the default route" },
+	  "network interface of the downloads; the CPU cores local to the interface fetch; auto = the interface of the route to the first source, else of the default route. For a bond, a VLAN or a bridge the cores local to the interfaces below it" },
 	{ "fetch.cores", KEY_CPUS, "", "auto", NO_BOUNDS, NO_NAMES, AT(fetch.cores),
 	  "CPU list of the network thread; auto = the local cores of the interface" },
 	{ "fetch.interrupts", KEY_ENUM, "", "cores", NO_BOUNDS, { "cores", "leave" }, AT(fetch.interrupts),

@@ -204,7 +204,10 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "host, version, machine, slot, build (the image's commit), kernel, system, cores, memory, "
-	  "hugepages, gpu, nics, watchdog, disk, temperatures",
+	  "hugepages, gpu, nics, network, watchdog, disk, temperatures; network: what was found and set "
+	  "before "
+	  "the last run, null = nothing: {interface, devices, cores_known, cores, decode_cores, interrupts, "
+	  "interrupts_moved, queues_before, queues, send_queues, spread, refused, text}",
 	  "show the machine" },
 	{ "stalls",
 	  CONTROL_VIEW,

@@ -225,7 +225,7 @@ void *reader_thread(void *argument)
 	struct shard_reader *reader = argument;
 	struct alive_worker *worker = alive_worker("the cache's reader");
 
-	nic_pin(&reader->fetch->cores.decode);
+	cores_pin(&reader->fetch->cores.decode);
 	for (;; alive_lease_end(worker)) {
 		struct shard *batch[READ_BATCH], *there[READ_BATCH];
 		unsigned count = pop_batch(reader, batch, worker), hits = 0;

@@ -241,7 +241,7 @@ void *network_thread(void *argument)
 	struct store_counters last = { 0 };
 	struct alive_worker *worker = alive_worker("the network thread");
 
-	nic_pin(&source->fetch->cores.network);
+	cores_pin(&source->fetch->cores.network);
 	for (;; alive_tick(worker)) {
 		struct store_request *done = NULL;
 		struct error err = { 0 };

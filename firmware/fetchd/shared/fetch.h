@@ -41,6 +41,7 @@
 #include "data/example.h"
 #include "data/filter.h"
 #include "data/plan.h"
+#include "drivers/cores/cores.h"
 #include "drivers/nic/nic.h"
 #include "fetchd/memory/buffer.h"
 

@@ -93,7 +93,7 @@ void *worker_thread(void *argument)
 	struct inflater *inflater = open_inflater();
 	uint32_t mine;
 
-	nic_pin(&fetch->cores.decode);
+	cores_pin(&fetch->cores.decode);
 	(void)pthread_mutex_lock(&fetch->lock);
 	mine = fetch->work->begun++;
 	(void)pthread_mutex_unlock(&fetch->lock);

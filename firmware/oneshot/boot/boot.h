@@ -8,7 +8,8 @@
  *     clock.c        at boot: wait until the clock is set
  *     boot_pages.c   at boot: pages of 1 GiB for the next boot
  *     hugepages.c    before a run: pages for the ring
- *     interrupts.c   before a run: move the interrupts of the network interface to the run's cores
+ *     route.c        before a run: note the network interface by which the shards come
+ *     interrupts.c   before a run: move interrupts and queues of this interface to the run's cores
  *     release.c      after a run: give the pages back to the system
  *     last_good.c    the copy of kiln.conf that was valid when it was last checked
  *
@@ -34,7 +35,9 @@ int oneshot_clock_servers(int argc, char **argv);
 int oneshot_boot_pages(int argc, char **argv);
 /* Sets aside hugepages for the ring of the current run. */
 int oneshot_hugepages(int argc, char **argv);
-/* Puts the interrupts of the network interface on the cores of the current run. */
+/* Notes the network interface by which the shards of the current run come. */
+int oneshot_route(int argc, char **argv);
+/* Puts the interrupts and queues of the network interface on the cores of the current run. */
 int oneshot_interrupts(int argc, char **argv);
 /* Unmounts the ring's folder and gives its hugepages back, after the last run. */
 int oneshot_release(int argc, char **argv);
